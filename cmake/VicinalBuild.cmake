@@ -1,0 +1,53 @@
+# How everything is compiled: language level, build type, warnings, sanitizers, ccache.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON) # for clang-tidy and editors
+set(CMAKE_POSITION_INDEPENDENT_CODE ON) # the static library also ends up in shared ones
+
+get_property(vicinal_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+if(NOT CMAKE_BUILD_TYPE AND NOT vicinal_multi_config)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE) # -O2 -g -DNDEBUG
+endif()
+
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(VICINAL_CCACHE ccache)
+  mark_as_advanced(VICINAL_CCACHE)
+  if(VICINAL_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${VICINAL_CCACHE}")
+  endif()
+endif()
+
+# Ninja swallows the colours of compilers otherwise.
+if(CMAKE_GENERATOR MATCHES "Ninja" AND NOT DEFINED ENV{CI})
+  add_compile_options(-fdiagnostics-color=always)
+endif()
+
+if(VICINAL_SANITIZE)
+  if(NOT VICINAL_SANITIZE MATCHES "^(thread|address|undefined|address,undefined)$")
+    message(FATAL_ERROR "VICINAL_SANITIZE=${VICINAL_SANITIZE}: use thread or address,undefined")
+  endif()
+  add_compile_options(-fsanitize=${VICINAL_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${VICINAL_SANITIZE})
+  if(VICINAL_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined) # a finding fails its test
+  endif()
+endif()
+
+# vicinal_warnings(<target> [RELAXED]): RELAXED leaves out -Wconversion (tests and benchmarks, where
+# literals of all kinds meet).
+function(vicinal_warnings target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "RELAXED" "" "")
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow)
+  if(NOT arg_RELAXED)
+    target_compile_options(${target} PRIVATE -Wconversion)
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12
+     AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(${target} PRIVATE -Wno-restrict) # false in `"a" + text`, GCC bug 105651
+  endif()
+  if(VICINAL_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+endfunction()

@@ -1,0 +1,66 @@
+# Packages. Required ones stop the configuration with the name of the package to install; optional
+# ones are named, with what is lost, and the core builds without them.
+
+set(vicinal_hint "scripts/setup installs everything on Debian and Ubuntu")
+
+# vicinal_require(<target> <package for find_package> <header> <Debian package>)
+# Defines <target> from the package's own CMake files (then <package>_FOUND is true), or from its
+# header where it brings none. A macro: <package>_FOUND is used by cmake/VicinalInstall.cmake.
+macro(vicinal_require target package header debian)
+  find_package(${package} CONFIG QUIET)
+  if(NOT ${package}_FOUND)
+    find_path(${package}_INCLUDE_DIR "${header}")
+    mark_as_advanced(${package}_INCLUDE_DIR)
+    if(NOT ${package}_INCLUDE_DIR)
+      message(FATAL_ERROR "Missing: ${header} (Debian: ${debian}). ${vicinal_hint}.")
+    endif()
+    add_library(${target} INTERFACE IMPORTED)
+    target_include_directories(${target} INTERFACE "${${package}_INCLUDE_DIR}")
+  endif()
+endmacro()
+
+find_package(Threads REQUIRED)
+find_package(fmt CONFIG QUIET)
+if(NOT fmt_FOUND)
+  message(FATAL_ERROR "Missing: fmt (Debian: libfmt-dev). ${vicinal_hint}.")
+endif()
+vicinal_require(tomlplusplus::tomlplusplus tomlplusplus toml++/toml.h libtomlplusplus-dev)
+vicinal_require(nlohmann_json::nlohmann_json nlohmann_json nlohmann/json.hpp nlohmann-json3-dev)
+if(VICINAL_BUILD_CLI)
+  vicinal_require(CLI11::CLI11 CLI11 CLI/CLI.hpp libcli11-dev)
+endif()
+
+function(vicinal_missing what loss)
+  message(STATUS "Not found: ${what}. ${loss}. ${vicinal_hint}.")
+endfunction()
+
+find_package(Liburing QUIET)
+if(NOT Liburing_FOUND)
+  vicinal_missing("liburing (Debian: liburing-dev)" "The disk driver uses threads and pread/pwrite")
+endif()
+
+find_package(Hwloc QUIET)
+if(NOT Hwloc_FOUND)
+  vicinal_missing("hwloc (Debian: libhwloc-dev)" "Workers are neither placed nor bound by topology")
+endif()
+
+find_package(OpenBLASSerial QUIET)
+if(NOT OpenBLASSerial_FOUND)
+  vicinal_missing("a serial OpenBLAS (Debian: libopenblas-serial-dev)"
+                  "apps/linalg, and with it `vicinal run cholesky`, is left out")
+endif()
+
+if(VICINAL_BUILD_TESTS)
+  find_package(GTest CONFIG QUIET)
+  if(NOT GTest_FOUND)
+    vicinal_missing("GoogleTest (Debian: libgtest-dev)" "Only the examples are built as tests")
+  endif()
+endif()
+
+if(VICINAL_BUILD_BENCH)
+  find_package(benchmark CONFIG QUIET)
+  if(NOT benchmark_FOUND)
+    vicinal_missing("Google Benchmark (Debian: libbenchmark-dev)"
+                    "Benchmarks that use it are left out")
+  endif()
+endif()

@@ -1,0 +1,40 @@
+# Installed: public headers, library, CMake package (`find_package(vicinal)`, target
+# vicinal::vicinal), machine files. The executable is installed where it is defined.
+include(CMakePackageConfigHelpers)
+
+if(NOT tomlplusplus_FOUND)
+  set(tomlplusplus_FOUND FALSE) # header-only then, and not needed by users
+endif()
+
+set(vicinal_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/vicinal")
+
+install(TARGETS vicinal EXPORT vicinalTargets)
+if(EXISTS "${PROJECT_SOURCE_DIR}/include/vicinal")
+  install(
+    DIRECTORY "${PROJECT_SOURCE_DIR}/include/vicinal"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+    FILES_MATCHING
+    PATTERN "*.hpp"
+    PATTERN "*.h")
+endif()
+if(EXISTS "${PROJECT_SOURCE_DIR}/machines")
+  install(
+    DIRECTORY "${PROJECT_SOURCE_DIR}/machines"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/vicinal"
+    FILES_MATCHING
+    PATTERN "*.toml")
+endif()
+
+install(EXPORT vicinalTargets NAMESPACE vicinal:: DESTINATION "${vicinal_cmake_dir}")
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/vicinalConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/vicinalConfig.cmake" INSTALL_DESTINATION "${vicinal_cmake_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/vicinalConfigVersion.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+install(
+  FILES "${PROJECT_BINARY_DIR}/vicinalConfig.cmake"
+        "${PROJECT_BINARY_DIR}/vicinalConfigVersion.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/FindLiburing.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake"
+  DESTINATION "${vicinal_cmake_dir}")
+install(FILES LICENSE NOTICE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

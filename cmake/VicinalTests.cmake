@@ -1,0 +1,88 @@
+# Tests: one executable per folder of tests/, and every example of docs/examples.
+# Labels: unit, conformance, golden, stress, example, package.
+
+enable_testing()
+
+# Seconds. A test that needs more says so; a hang must not eat the whole budget.
+set(VICINAL_TEST_TIMEOUT 300)
+
+add_custom_target(vicinal_tests) # every test executable
+add_custom_target(vicinal_sanitizer_tests) # those that run under sanitizers
+
+function(vicinal_add_test_folder folder)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp")
+  if(NOT sources)
+    return()
+  endif()
+  set(target vicinal_tests_${folder})
+  add_executable(${target} ${sources})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${folder} RUNTIME_OUTPUT_DIRECTORY
+                                             "${PROJECT_BINARY_DIR}/tests")
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  # Where tests find expected outputs and machine files: the root of the source tree.
+  target_compile_definitions(${target} PRIVATE VICINAL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${target} PRIVATE vicinal_apps GTest::gtest GTest::gmock
+                                          GTest::gtest_main)
+  vicinal_warnings(${target} RELAXED)
+  gtest_discover_tests(
+    ${target}
+    TEST_PREFIX "${folder}/"
+    WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/tests"
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${folder} TIMEOUT ${VICINAL_TEST_TIMEOUT})
+  add_dependencies(vicinal_tests ${target})
+  if(NOT folder STREQUAL "golden")
+    add_dependencies(vicinal_sanitizer_tests ${target})
+  endif()
+endfunction()
+
+if(GTest_FOUND)
+  include(GoogleTest)
+  foreach(folder unit conformance golden stress)
+    vicinal_add_test_folder(${folder})
+  endforeach()
+endif()
+
+# Examples see what a user sees: the public headers and the library. They must exit with 0.
+file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/examples/*.cpp")
+foreach(source IN LISTS example_sources)
+  get_filename_component(name "${source}" NAME_WE)
+  set(target vicinal_example_${name})
+  add_executable(${target} "${source}")
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY
+                                             "${PROJECT_BINARY_DIR}/examples")
+  target_link_libraries(${target} PRIVATE vicinal::vicinal)
+  vicinal_warnings(${target})
+  add_test(NAME example/${name} COMMAND ${target}
+           WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
+  set_tests_properties(example/${name} PROPERTIES LABELS example TIMEOUT ${VICINAL_TEST_TIMEOUT})
+  add_dependencies(vicinal_tests ${target})
+endforeach()
+
+# Every public header compiles alone, and twice.
+file(GLOB public_headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/include"
+     "${PROJECT_SOURCE_DIR}/include/vicinal/*.hpp")
+set(header_sources "")
+foreach(header IN LISTS public_headers)
+  set(source "${PROJECT_BINARY_DIR}/headers/${header}.cpp")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "#include \"${header}\"\n#include \"${header}\"\n")
+  list(APPEND header_sources "${source}")
+endforeach()
+if(header_sources)
+  add_library(vicinal_headers OBJECT ${header_sources})
+  target_link_libraries(vicinal_headers PRIVATE vicinal::vicinal)
+  vicinal_warnings(vicinal_headers)
+  add_dependencies(vicinal_tests vicinal_headers)
+endif()
+
+# A stranger's project: installs what was built into an empty prefix and builds against it.
+if(NOT VICINAL_SANITIZE AND EXISTS "${PROJECT_SOURCE_DIR}/tests/package/CMakeLists.txt")
+  add_test(
+    NAME package/find_package
+    COMMAND
+      "${CMAKE_COMMAND}" -D BUILD_DIR=${PROJECT_BINARY_DIR} -D CONFIG=$<CONFIG>
+      -D CXX=${CMAKE_CXX_COMPILER} -D GENERATOR=${CMAKE_GENERATOR}
+      -P "${PROJECT_SOURCE_DIR}/tests/package/run.cmake")
+  set_tests_properties(package/find_package PROPERTIES LABELS package
+                                                       TIMEOUT ${VICINAL_TEST_TIMEOUT})
+endif()
