@@ -1,0 +1,80 @@
+// Registered data. A Handle is a small value that names one piece of data; the runtime that
+// registered it owns what is behind it, until unregister.
+//
+//   vicinal::Handle a = runtime.register_buffer(values.data(), vicinal::Bytes{values.size() * 8}, "a");
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "vicinal/access.hpp"
+#include "vicinal/ids.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal {
+
+namespace graph {
+struct Handle;
+}
+
+// Shape of a piece of data: `columns` columns of `column_bytes` contiguous bytes, the next column
+// `stride_bytes` further on. A plain buffer is one column. Column-major, as LAPACK has it:
+// a (rows x columns) tile with leading dimension ld has column_bytes = rows * element,
+// stride_bytes = ld * element.
+struct Layout {
+  std::uint64_t column_bytes = 0;
+  std::uint64_t columns = 1;
+  std::uint64_t stride_bytes = 0;
+  std::uint32_t element_bytes = 1;
+
+  constexpr Bytes bytes() const { return {column_bytes * columns}; }
+  constexpr bool contiguous() const { return columns <= 1 || stride_bytes == column_bytes; }
+  constexpr Layout packed() const { return {column_bytes, columns, column_bytes, element_bytes}; }
+  // In elements, for kernels.
+  constexpr std::uint64_t rows() const { return column_bytes / element_bytes; }
+  constexpr std::uint64_t leading_dimension() const { return stride_bytes / element_bytes; }
+};
+
+// Shape of a tile in elements; leading_dimension 0 means rows (packed).
+struct TileShape {
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+  std::uint64_t leading_dimension = 0;
+  std::uint32_t element_bytes = 8;
+
+  constexpr Layout layout() const {
+    const std::uint64_t ld = leading_dimension == 0 ? rows : leading_dimension;
+    return {rows * element_bytes, columns, ld * element_bytes, element_bytes};
+  }
+};
+
+// A contiguous region of one of the user's files.
+struct FileRegion {
+  std::string path;
+  std::uint64_t offset = 0;
+  bool writable = true;  // false: opened read-only; a task that writes the handle is refused
+};
+
+class Handle {
+ public:
+  Handle() = default;
+  explicit Handle(graph::Handle* impl) : impl_(impl) {}
+  graph::Handle* impl() const { return impl_; }
+  explicit operator bool() const { return impl_ != nullptr; }
+  friend bool operator==(Handle, Handle) = default;
+
+ private:
+  graph::Handle* impl_ = nullptr;
+};
+
+// One operand of a task: R(a), W(b), RW(c).
+struct Operand {
+  Handle handle;
+  AccessMode mode = AccessMode::R;
+};
+inline Operand R(Handle handle) { return {handle, AccessMode::R}; }
+inline Operand W(Handle handle) { return {handle, AccessMode::W}; }
+inline Operand RW(Handle handle) { return {handle, AccessMode::RW}; }
+
+}  // namespace vicinal

@@ -1,0 +1,47 @@
+// What Vicinal throws. Every message names the thing and the remedy; the class tells a program
+// what kind of trouble it is.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace vicinal {
+
+// Base of all errors of the library.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The application asked for something that cannot be: a wrong option, an overlapping buffer,
+// a task that reads a handle nobody wrote, a wait inside a task.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+// Something can never fit under a limit: names the thing, its bytes and the limit.
+class CapacityError : public Error {
+ public:
+  using Error::Error;
+};
+
+// A kernel threw, or a task was cancelled because of it. Thrown by wait.
+class TaskError : public Error {
+ public:
+  using Error::Error;
+};
+
+// A disk or a device failed: names data and cause.
+class DeviceError : public Error {
+ public:
+  using Error::Error;
+};
+
+// The handle's last writer failed or was cancelled, so its content is not what was asked for.
+class PoisonedError : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace vicinal

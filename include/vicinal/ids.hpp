@@ -1,0 +1,36 @@
+// Strong ids. A number of one kind cannot be passed for another.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace vicinal {
+
+// Names one submission: the slot that holds the task and the slot's generation, so that the id of
+// a finished task is never taken for that of a later one.
+struct TaskId {
+  std::uint64_t value = 0;
+  friend constexpr auto operator<=>(TaskId, TaskId) = default;
+};
+
+struct HandleId {
+  std::uint64_t value = 0;
+  friend constexpr auto operator<=>(HandleId, HandleId) = default;
+};
+
+// A memory node: RAM (always 0), the disk, one accelerator's memory.
+struct NodeId {
+  std::uint32_t value = 0;
+  friend constexpr auto operator<=>(NodeId, NodeId) = default;
+};
+
+struct WorkerId {
+  std::uint32_t value = 0;
+  friend constexpr auto operator<=>(WorkerId, WorkerId) = default;
+};
+
+inline constexpr NodeId kRam{0};
+// "No worker": the task was released by a thread that runs no tasks.
+inline constexpr WorkerId kNoWorker{0xffffffffU};
+
+}  // namespace vicinal

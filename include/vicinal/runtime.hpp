@@ -1,0 +1,138 @@
+// The runtime: register data, submit tasks, wait. See docs/user-guide.md.
+//
+//   vicinal::Runtime runtime({.workers = 4, .policy = "lws"});
+//   auto x = runtime.register_buffer(values.data(), vicinal::Bytes{values.size() * sizeof(double)}, "x");
+//   runtime.submit({.codelet = &scale, .operands = {RW(x)}, .parameters = 2.0});
+//   runtime.wait();
+//
+// Any thread may submit. Tasks depend on each other through the handles they access, as if they
+// ran in the order of their submission; two threads that submit at once get one order for all handles.
+#pragma once
+
+#include <cstddef>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vicinal/codelet.hpp"
+#include "vicinal/data.hpp"
+#include "vicinal/error.hpp"
+#include "vicinal/ids.hpp"
+#include "vicinal/machine.hpp"
+#include "vicinal/options.hpp"
+#include "vicinal/statistics.hpp"
+#include "vicinal/task.hpp"
+
+namespace vicinal {
+
+namespace runtime {
+class RuntimeImpl;
+struct Acquisition;
+}
+
+// Tasks that can be waited for together.
+class Group {
+ public:
+  Group() = default;
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  std::size_t pending() const { return pending_.load(std::memory_order_acquire); }
+
+ private:
+  friend struct GroupAccess;
+  std::atomic<std::size_t> pending_{0};
+};
+
+enum class WriteBack : bool { no, yes };
+
+// A handle held by the application, in RAM; released at the end of the scope.
+class Acquired {
+ public:
+  Acquired(Acquired&&) noexcept;
+  Acquired& operator=(Acquired&&) = delete;
+  ~Acquired();
+  const OperandView& view() const { return view_; }
+  template <typename T>
+  T* data() const { return reinterpret_cast<T*>(view_.address); }
+
+ private:
+  friend class Runtime;
+  Acquired() = default;
+  runtime::RuntimeImpl* runtime_ = nullptr;
+  runtime::Acquisition* acquisition_ = nullptr;
+  OperandView view_;
+};
+
+class Runtime {
+ public:
+  // Starts workers. Throws UsageError for an option or a machine that cannot be.
+  explicit Runtime(const Options& options = Options::from_environment());
+  // The same runtime on a simulated machine: kernels do not run, tasks take Codelet::expected, copies
+  // the bandwidth of their link; waiting advances simulated time. One thread at a time.
+  Runtime(const MachineDescription& simulated, const Options& options);
+  // Waits for all tasks; errors nobody waited for are printed. Does not write back handles that
+  // were not unregistered, except those homed in the user's own buffers and files.
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  // --- data -------------------------------------------------------------------------------
+  // The application's own memory: its home is where it lies, outside the memory limit.
+  // Throws UsageError if it overlaps a registered buffer.
+  Handle register_buffer(void* data, Bytes size, std::string name = {});
+  Handle register_tile(void* data, TileShape shape, std::string name = {});
+  // Data that start uninitialised; the runtime allocates them where they are first written.
+  Handle register_empty(Bytes size, std::string name = {});
+  Handle register_empty(TileShape shape, std::string name = {});
+  // A region of a file; it must exist and be long enough, or be writable (then it is extended).
+  // A handle is read through the disk node, and written back to the file at the latest when it
+  // is unregistered. The 4 KiB aligned part goes through O_DIRECT.
+  Handle register_file(const FileRegion& region, Bytes size, std::string name = {});
+  Handle register_file(const FileRegion& region, TileShape shape, std::string name = {});
+
+  // Waits until no task uses the handle, writes the content back to the home (buffer or file) if
+  // asked, and forgets it. Throws PoisonedError, after forgetting it, if its writer failed.
+  void unregister(Handle handle, WriteBack write_back = WriteBack::yes);
+  // After the tasks submitted so far: the content is lost; the next access must write.
+  void invalidate(Handle handle);
+  // No task will use it soon: first to be evicted.
+  void wont_use(Handle handle);
+  // After the tasks submitted so far: bring a copy to the node if there is room.
+  void prefetch(Handle handle, NodeId node);
+
+  // --- tasks ------------------------------------------------------------------------------
+  // Throws UsageError (no codelet, foreign handle, reads data nobody wrote), CapacityError (its
+  // operands can never fit on a node that could run it). Waits while the submission window is
+  // full, running tasks meanwhile; never when called inside a task.
+  TaskId submit(const TaskSpec& spec);
+
+  // Wait for everything submitted, for the tasks of a group, or until the handle may be read. The
+  // calling thread runs tasks meanwhile, if it may (Options::submitter_works).
+  // Throws the first error since the last wait, after all that can end has ended; a second wait
+  // returns. Throws UsageError inside a task, or if what it waits for needs something this very
+  // thread has acquired.
+  void wait();
+  void wait(Group& group);
+  void wait(Handle handle);
+  // Tasks that have not started are cancelled: what they would have written is poisoned.
+  void cancel();
+
+  // Waits until the handle may be accessed in RAM and holds it there. Queues like a task.
+  Acquired acquire(Handle handle, AccessMode mode);
+
+  // --- what is going on -------------------------------------------------------------------
+  const MachineDescription& machine() const;
+  Statistics statistics() const;
+  // Who waits for what, who holds which bytes, and the cycle if there is one. Any thread, any time.
+  std::string stall_report() const;
+
+ private:
+  friend class Acquired;
+  Handle register_layout(void* data, const Layout& layout, std::string name);
+  std::unique_ptr<runtime::RuntimeImpl> impl_;
+};
+
+}  // namespace vicinal

@@ -1,0 +1,44 @@
+// What a run did: counters, all since the start of the runtime or the last reset.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "vicinal/ids.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal {
+
+struct NodeStatistics {
+  Bytes bytes_in;        // copied into replicas of this node
+  Bytes bytes_out;       // copied out of them
+  Bytes peak;            // most bytes of replicas at once, padding included
+  Bytes resident;        // now
+  std::uint64_t evictions = 0;       // replicas that had to go for others
+  std::uint64_t write_backs = 0;     // of these, copied to safety first
+};
+
+struct LinkStatistics {
+  NodeId from;
+  NodeId to;
+  Bytes bytes;
+  std::uint64_t copies = 0;
+};
+
+struct WorkerStatistics {
+  std::uint64_t tasks = 0;
+  Time busy;  // in kernels; measured only where a task may wait for copies
+};
+
+struct Statistics {
+  std::vector<NodeStatistics> nodes;
+  std::vector<LinkStatistics> links;
+  std::vector<WorkerStatistics> workers;
+  std::uint64_t tasks_submitted = 0;
+  std::uint64_t tasks_done = 0;
+  std::uint64_t tasks_failed = 0;
+  std::uint64_t tasks_cancelled = 0;
+  Time now;  // of the runtime's clock: monotonic, or simulated
+};
+
+}  // namespace vicinal
