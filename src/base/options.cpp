@@ -1,0 +1,282 @@
+#include "vicinal/options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <type_traits>
+#include <unistd.h>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal {
+
+namespace {
+
+using Member = std::variant<bool Options::*, std::uint32_t Options::*, std::uint64_t Options::*,
+                            double Options::*, std::string Options::*, Bytes Options::*,
+                            std::optional<Bytes> Options::*, BytesPerSecond Options::*>;
+
+struct Entry {
+  std::string_view name;
+  Member member;
+  std::string_view sentence;
+  // What a number may be; of a type with less room, that room.
+  std::uint64_t lowest = 0;
+  std::uint64_t highest = std::numeric_limits<std::int64_t>::max();
+};
+
+// A memory smaller than one page holds nothing.
+constexpr std::uint64_t kPage = 4096;
+
+// The one table: set, the environment, option_table and docs/options.md come from it. The defaults
+// are those of struct Options.
+constexpr Entry kTable[] = {
+    {"workers", &Options::workers, "Threads that run tasks; 0: one per core.", 0, 4096},
+    {"submitter_works", &Options::submitter_works,
+     "The thread that waits runs tasks meanwhile, as the last of the workers."},
+    {"bind", &Options::bind, "Bind the thread of each worker to its core."},
+    {"policy", &Options::policy,
+     "Scheduling policy: which ready task runs where, and in which order."},
+    {"memory", &Options::memory,
+     "Limit on the replicas in RAM, padding included; none: no limit. The application's own "
+     "buffers "
+     "do not count.",
+     kPage},
+    {"disk", &Options::disk, "Folder that holds what does not fit in memory; empty: none."},
+    {"disk_space", &Options::disk_space,
+     "Limit on what is kept in that folder; none: what is free there."},
+    {"direct_io", &Options::direct_io,
+     "Go around the page cache (O_DIRECT) and use io_uring, where they are available."},
+    {"disk_copies", &Options::disk_copies,
+     "Copies in flight at once, to the disk and as many from it.", 1, 1024},
+    {"accelerators", &Options::accelerators,
+     "Emulated accelerators: a worker with a memory of its own, that runs the CPU kernels.", 0,
+     256},
+    {"accelerator_memory", &Options::accelerator_memory,
+     "Limit on the replicas in the memory of each.", kPage},
+    {"accelerator_bandwidth", &Options::accelerator_bandwidth,
+     "Bytes per second of the emulated link, in each direction; 0: as fast as memory."},
+    {"look_ahead", &Options::look_ahead,
+     "Tasks pulled from the policy and not started, at most, per memory node, to fetch their data "
+     "early.",
+     1, 1'000'000},
+    {"window_tasks", &Options::window_tasks,
+     "Tasks submitted and not executed, at most: then submit waits; 0: no bound."},
+    {"window_bytes", &Options::window_bytes, "Bytes of their operands, at most; 0: no bound."},
+    {"compute_priorities", &Options::compute_priorities,
+     "Give tasks submitted with priority 0 their bottom level as priority."},
+    {"stall_seconds", &Options::stall_seconds,
+     "Report who waits for what when no task has ended for so long; 0: never.", 0, 1'000'000'000},
+    {"explain", &Options::explain, "Keep the reason of each placement and each eviction."},
+    {"seed", &Options::seed, "Of the random numbers of the policy."},
+};
+constexpr std::size_t kCount = std::size(kTable);
+
+// --- One value from text, and back ---------------------------------------------------------------
+
+void assign(bool& value, std::string_view text, const Entry&) {
+  value = base::parse_bool(text);
+}
+
+void assign(std::string& value, std::string_view text, const Entry&) {
+  value = text;
+}
+
+template <typename Integer>
+requires std::is_integral_v<Integer>
+void assign(Integer& value, std::string_view text, const Entry& entry) {
+  const auto highest = std::min<std::uint64_t>(entry.highest, std::numeric_limits<Integer>::max());
+  value = static_cast<Integer>(base::parse_integer(text, static_cast<std::int64_t>(entry.lowest),
+                                                   static_cast<std::int64_t>(highest)));
+}
+
+void assign(double& value, std::string_view text, const Entry& entry) {
+  const double parsed = base::parse_real(text);
+  if (parsed < static_cast<double>(entry.lowest) || parsed > static_cast<double>(entry.highest)) {
+    throw UsageError(
+        fmt::format("\"{}\" is out of range. Write a number from {} to {}, such as 2.5", text,
+                    entry.lowest, entry.highest));
+  }
+  value = parsed;
+}
+
+void assign(Bytes& value, std::string_view text, const Entry& entry) {
+  const Bytes parsed = base::parse_bytes(text);
+  if (parsed.value < entry.lowest || parsed.value > entry.highest) {
+    throw UsageError(
+        fmt::format("\"{}\" is out of range. Write a number of bytes from {} to {}, such as 800MiB",
+                    text, entry.lowest, entry.highest));
+  }
+  value = parsed;
+}
+
+void assign(std::optional<Bytes>& value, std::string_view text, const Entry& entry) {
+  if (text == "none") {
+    value.reset();
+    return;
+  }
+  Bytes bytes;
+  try {
+    assign(bytes, text, entry);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}, or none", error.what()));
+  }
+  value = bytes;
+}
+
+void assign(BytesPerSecond& value, std::string_view text, const Entry& entry) {
+  const std::string_view amount = text.ends_with("/s") ? text.substr(0, text.size() - 2) : text;
+  Bytes in_a_second;
+  assign(in_a_second, amount, entry);
+  value = {static_cast<double>(in_a_second.value)};
+}
+
+std::string to_text(bool value) {
+  return value ? "true" : "false";
+}
+std::string to_text(const std::string& value) {
+  return value;
+}
+template <typename Number>
+requires std::is_arithmetic_v<Number> std::string to_text(Number value) {
+  return fmt::format("{}", value);
+}
+std::string to_text(Bytes value) {
+  return value.value == 0 ? "0" : base::format_bytes(value);
+}
+std::string to_text(const std::optional<Bytes>& value) {
+  return value ? to_text(*value) : "none";
+}
+std::string to_text(BytesPerSecond value) {
+  return to_text(Bytes{static_cast<std::uint64_t>(value.value)});
+}
+
+std::string_view type_name(bool) {
+  return "boolean";
+}
+std::string_view type_name(const std::string&) {
+  return "text";
+}
+std::string_view type_name(double) {
+  return "real";
+}
+template <typename Integer>
+requires std::is_integral_v<Integer> std::string_view type_name(Integer) {
+  return "integer";
+}
+template <typename BytesLike>
+requires std::is_class_v<BytesLike> std::string_view type_name(const BytesLike&) {
+  return "bytes";
+}
+
+void assign_member(Options& options, const Entry& entry, std::string_view text) {
+  std::visit([&](auto member) { assign(options.*member, text, entry); }, entry.member);
+}
+
+// --- Names ---------------------------------------------------------------------------------------
+
+const Entry* find(std::string_view name) {
+  const auto* const entry = std::find_if(std::begin(kTable), std::end(kTable),
+                                         [&](const Entry& e) { return e.name == name; });
+  return entry == std::end(kTable) ? nullptr : entry;
+}
+
+char upper(char c) {
+  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
+
+constexpr std::string_view kPrefix = "VICINAL_";
+
+std::string variable_of(std::string_view name) {
+  std::string variable(kPrefix);
+  for (const char c : name) variable += upper(c);
+  return variable;
+}
+
+std::string_view nearest_option(std::string_view name) {
+  std::array<std::string_view, kCount> names;
+  std::transform(std::begin(kTable), std::end(kTable), names.begin(),
+                 [](const Entry& e) { return e.name; });
+  return base::nearest(name, names);
+}
+
+constexpr std::string_view kAll = "docs/options.md lists those that exist";
+
+// `assignment` is one of environ: NAME=value.
+void set_from_variable(Options& options, std::string_view assignment) {
+  const auto equals = assignment.find('=');
+  const std::string_view variable = assignment.substr(0, equals);
+  if (!variable.starts_with(kPrefix) || equals == std::string_view::npos) return;
+  const auto* const entry = std::find_if(std::begin(kTable), std::end(kTable), [&](const Entry& e) {
+    return variable_of(e.name) == variable;
+  });
+  if (entry == std::end(kTable)) {
+    const std::string_view meant = nearest_option(variable.substr(kPrefix.size()));
+    throw UsageError(fmt::format(
+        "unknown environment variable {}: {}{}", variable,
+        meant.empty() ? "unset it; " : fmt::format("did you mean {}? ", variable_of(meant)), kAll));
+  }
+  try {
+    assign_member(options, *entry, assignment.substr(equals + 1));
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("environment variable {}: {}", variable, error.what()));
+  }
+}
+
+}  // namespace
+
+void Options::set(std::string_view name, std::string_view value) {
+  const Entry* entry = find(name);
+  if (entry == nullptr) {
+    const std::string_view meant = nearest_option(name);
+    throw UsageError(fmt::format("unknown option \"{}\": {}{}", name,
+                                 meant.empty() ? "" : fmt::format("did you mean \"{}\"? ", meant),
+                                 kAll));
+  }
+  try {
+    assign_member(*this, *entry, value);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("option {}: {}", name, error.what()));
+  }
+}
+
+// Reads environ without a lock: no other thread may change the environment meanwhile (POSIX offers
+// no safe way).
+Options Options::from_environment() {
+  Options options;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    set_from_variable(options, *variable);
+  }
+  return options;
+}
+
+std::span<const OptionDescription> option_table() {
+  static const auto kDefaults = [] {
+    std::array<std::string, kCount> texts;
+    const Options options;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      texts[i] =
+          std::visit([&](auto member) { return to_text(options.*member); }, kTable[i].member);
+    }
+    return texts;
+  }();
+  static const auto kDescriptions = [] {
+    std::array<OptionDescription, kCount> descriptions;
+    const Options options;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      const Entry& entry = kTable[i];
+      const std::string_view type =
+          std::visit([&](auto member) { return type_name(options.*member); }, entry.member);
+      descriptions[i] = {entry.name, type, kDefaults[i], entry.sentence};
+    }
+    return descriptions;
+  }();
+  return kDescriptions;
+}
+
+}  // namespace vicinal

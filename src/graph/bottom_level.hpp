@@ -1,0 +1,30 @@
+// Bottom levels: how long the longest path from a task to the end of the graph takes, the task
+// included. A task with a larger one is more urgent; the largest is the critical path.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "vicinal/access.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::graph {
+
+struct PlannedAccess {
+  std::size_t data = 0;  // 0..data_count-1
+  AccessMode mode = AccessMode::R;
+};
+
+struct PlannedTask {
+  Time duration;
+  std::span<const PlannedAccess> accesses;
+};
+
+// Of each task, in the order given, which is that of submission. Dependencies are those of the data:
+// a read comes after the last write before it, a write after the last write and all reads since;
+// reads between two writes are concurrent. One pass from the last task to the first,
+// O(tasks + accesses + data_count). Dependencies declared without data are not known here.
+std::vector<Time> bottom_levels(std::span<const PlannedTask> tasks, std::size_t data_count);
+
+}  // namespace vicinal::graph

@@ -1,0 +1,233 @@
+#include "graph/dependencies.hpp"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+
+#include "vicinal/error.hpp"
+
+namespace vicinal::graph {
+
+namespace {
+
+constexpr std::uint64_t kReadersMask = ~std::uint64_t{0xff};
+constexpr std::uint32_t kHasSuccessors = 0x80000000U;
+
+void pause(int& spins) {
+  if (++spins % 64 == 0) {
+    std::this_thread::yield();  // the holder may have lost its core
+  } else {
+    __builtin_ia32_pause();
+  }
+}
+
+// Returns the word without the lock bit.
+std::uint64_t lock(Handle& handle) {
+  int spins = 0;
+  std::uint64_t word = handle.word.load(std::memory_order_relaxed);
+  for (;;) {
+    if ((word & kLocked) == 0) {
+      if (handle.word.compare_exchange_weak(word, word | kLocked, std::memory_order_acquire,
+                                            std::memory_order_relaxed)) {
+        return word;
+      }
+    } else {
+      pause(spins);
+      word = handle.word.load(std::memory_order_relaxed);
+    }
+  }
+}
+
+// Pairs with the acquire in lock().
+void unlock(Handle& handle, std::uint64_t word) {
+  handle.word.store(word, std::memory_order_release);
+}
+
+bool in_use(std::uint64_t word) { return (word & (kWriter | kReadersMask)) != 0; }
+
+bool grantable(std::uint64_t word, AccessMode mode) {
+  if ((word & (kWaiters | kWriter)) != 0) return false;
+  return !writes(mode) || (word & kReadersMask) == 0;
+}
+
+std::uint64_t granted(std::uint64_t word, AccessMode mode) {
+  return writes(mode) ? word | kWriter : word + kReader;
+}
+
+// Under the lock, nobody has access: grants the writer or the readers at the head of the queue.
+// They are returned as a list linked through Access::next.
+Access* grant_waiting(Handle& handle, std::uint64_t& word) {
+  Access* first = handle.head;
+  Access* last = nullptr;
+  while (handle.head != nullptr) {
+    Access* next = handle.head;
+    if (writes(next->mode) && last != nullptr) break;
+    handle.head = next->next;
+    word = granted(word, next->mode);
+    last = next;
+    if (writes(next->mode)) break;
+  }
+  if (last != nullptr) last->next = nullptr;
+  if (handle.head == nullptr) {
+    handle.tail = nullptr;
+    word &= ~kWaiters;
+  }
+  return last != nullptr ? first : nullptr;
+}
+
+void end_access(Access& access, ReadyList& ready) {
+  Handle& handle = *access.handle;
+  std::uint64_t word = handle.word.load(std::memory_order_relaxed);
+  const auto ended = [&](std::uint64_t w) { return writes(access.mode) ? w & ~kWriter : w - kReader; };
+  while ((word & (kLocked | kWaiters)) == 0) {  // nobody to wake: one exchange
+    if (handle.word.compare_exchange_weak(word, ended(word), std::memory_order_release,
+                                          std::memory_order_relaxed)) {
+      return;
+    }
+  }
+  word = ended(lock(handle));
+  Access* next = in_use(word) ? nullptr : grant_waiting(handle, word);
+  unlock(handle, word);
+  while (next != nullptr) {
+    // The task may run and end as soon as its count reaches zero: its link is read before.
+    Access* following = next->next;
+    Task& task = *next->task;
+    if (task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) ready.append(task);
+    next = following;
+  }
+}
+
+void check_readable(const Task& task, const Access& access) {
+  const Handle& handle = *access.handle;
+  if (handle.unregistering) {
+    throw UsageError("task " + std::string(task.name()) + " uses handle " + handle.name +
+                     ", which is being unregistered; submit it before unregister");
+  }
+  if (reads(access.mode) && !handle.written) {
+    throw UsageError("task " + std::string(task.name()) + " reads handle " + handle.name +
+                     ", never written; submit a task that writes it first, or register it from a "
+                     "buffer or a file");
+  }
+}
+
+class LockedHandles {
+ public:
+  explicit LockedHandles(std::span<Access> accesses) : accesses_(accesses) {
+    const std::size_t count = accesses.size();
+    if (count > kInline) {
+      large_.resize(count);
+      order_ = large_.data();
+    }
+    for (std::size_t i = 0; i < count; ++i) order_[i] = &accesses[i];
+    std::sort(order_, order_ + count,
+              [](const Access* a, const Access* b) { return a->handle < b->handle; });
+    for (std::size_t i = 0; i < count; ++i) lock(*order_[i]->handle);
+  }
+  // Unchanged words.
+  void unlock_all() {
+    for (Access& access : accesses_) {
+      unlock(*access.handle, access.handle->word.load(std::memory_order_relaxed) & ~kLocked);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kInline = 8;
+  std::span<Access> accesses_;
+  Access* inline_[kInline];
+  Access** order_ = inline_;
+  std::vector<Access*> large_;
+};
+
+}  // namespace
+
+bool insert(Task& task) {
+  const std::span<Access> accesses = task.accesses();
+  LockedHandles locked(accesses);
+  try {
+    for (const Access& access : accesses) check_readable(task, access);
+  } catch (...) {
+    locked.unlock_all();
+    throw;
+  }
+  const auto waiting_at_most = static_cast<std::int32_t>(accesses.size());
+  // Nobody else knows the task but its explicit predecessors, which count themselves down.
+  if (waiting_at_most > 0) task.blocked.fetch_add(waiting_at_most, std::memory_order_relaxed);
+  std::int32_t taken_back = 1;
+  for (Access& access : accesses) {
+    Handle& handle = *access.handle;
+    if (writes(access.mode)) handle.written = true;
+    const std::uint64_t word = handle.word.load(std::memory_order_relaxed) & ~kLocked;
+    if (grantable(word, access.mode)) {
+      ++taken_back;
+      unlock(handle, granted(word, access.mode));
+    } else {
+      access.next = nullptr;
+      (handle.tail != nullptr ? handle.tail->next : handle.head) = &access;
+      handle.tail = &access;
+      unlock(handle, word | kWaiters);
+    }
+  }
+  return task.blocked.fetch_sub(taken_back, std::memory_order_acq_rel) == taken_back;
+}
+
+void release(Task& task, ReadyList& ready) {
+  for (Access& access : task.accesses()) end_access(access, ready);
+}
+
+bool will_be_overwritten(Handle& handle) {
+  const std::uint64_t word = lock(handle);
+  const bool overwritten =
+      !in_use(word) && handle.head != nullptr && handle.head->mode == AccessMode::W;
+  unlock(handle, word);
+  return overwritten;
+}
+
+void forget_content(Handle& handle) {
+  const std::uint64_t word = lock(handle);
+  handle.written = false;
+  unlock(handle, word);
+}
+
+bool idle(const Handle& handle) {
+  return (handle.word.load(std::memory_order_acquire) & (kWriter | kWaiters | kReadersMask)) == 0;
+}
+
+void Precedences::add(TaskId before, Task& task) {
+  Task* first = pool_.find(before);
+  if (first == nullptr) {
+    throw UsageError("task " + std::string(task.name()) +
+                     " is declared after a task id that no submission returned");
+  }
+  const std::lock_guard guard(mutex_);
+  std::uint32_t life = static_cast<std::uint32_t>(before.value >> 32);
+  // Either the bit is set before the life ends, and end_life sees it, or the life has ended.
+  std::uint32_t expected = life;
+  if (!first->life.compare_exchange_strong(expected, life | kHasSuccessors,
+                                           std::memory_order_acq_rel) &&
+      expected != (life | kHasSuccessors)) {
+    return;
+  }
+  task.blocked.fetch_add(1, std::memory_order_relaxed);
+  successors_[first].push_back(&task);
+}
+
+void Precedences::end_life(Task& task, ReadyList& ready) {
+  const std::uint32_t life = task.life.load(std::memory_order_relaxed) & ~kHasSuccessors;
+  const std::uint32_t old =
+      task.life.exchange((life + 1) & ~kHasSuccessors, std::memory_order_acq_rel);
+  if ((old & kHasSuccessors) == 0) return;
+  std::vector<Task*> after;
+  {
+    const std::lock_guard guard(mutex_);
+    const auto found = successors_.find(&task);
+    if (found != successors_.end()) {
+      after = std::move(found->second);
+      successors_.erase(found);
+    }
+  }
+  for (Task* next : after) {
+    if (next->blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) ready.append(*next);
+  }
+}
+
+}  // namespace vicinal::graph

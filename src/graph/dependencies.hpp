@@ -1,0 +1,70 @@
+// Dependency inference: sequential consistency of the order of submission, per handle.
+//
+// Locking: the lock bits of all handles of a task are held while it is inserted, taken in the order
+// of their addresses, so that two threads that submit at once agree on one order for every handle.
+// The end of a task takes one lock bit at a time, and none when nobody waits for the handle.
+#pragma once
+
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/handle.hpp"
+#include "graph/task.hpp"
+#include "graph/task_pool.hpp"
+
+namespace vicinal::graph {
+
+// Ready tasks, linked through Task::next, in the order they became ready.
+struct ReadyList {
+  Task* head = nullptr;
+  Task* tail = nullptr;
+  void append(Task& task) {
+    task.next = nullptr;
+    (tail != nullptr ? tail->next : head) = &task;
+    tail = &task;
+  }
+  Task* take() {
+    Task* task = head;
+    if (task != nullptr) {
+      head = task->next;
+      if (head == nullptr) tail = nullptr;
+      task->next = nullptr;
+    }
+    return task;
+  }
+};
+
+// Queues the accesses of the task. True if all are granted and it may be ready at once. Throws
+// UsageError, with nothing changed, if it reads what nobody wrote or a handle being unregistered.
+// task.blocked must hold 1 + the number of explicit dependencies; the 1 is the caller's: insert
+// takes it back when it returns.
+bool insert(Task& task);
+
+// Ends the accesses of the task and appends the tasks that become ready.
+void release(Task& task, ReadyList& ready);
+
+// The content will be overwritten, before anyone reads it, by a task already submitted.
+bool will_be_overwritten(Handle& handle);
+// What follows must write the handle before it reads it.
+void forget_content(Handle& handle);
+// No task has or waits for access.
+bool idle(const Handle& handle);
+
+// Dependencies without data.
+class Precedences {
+ public:
+  explicit Precedences(const TaskPool& pool) : pool_(pool) {}
+  // Makes `task` wait for the task named `before`, if that has not ended. task.blocked is raised.
+  void add(TaskId before, Task& task);
+  // The life of the slot ends; appends to `ready` those that waited for nothing else. Lock-free
+  // unless some task was declared after this one.
+  void end_life(Task& task, ReadyList& ready);
+
+ private:
+  const TaskPool& pool_;
+  std::mutex mutex_;
+  std::unordered_map<Task*, std::vector<Task*>> successors_;
+};
+
+}  // namespace vicinal::graph

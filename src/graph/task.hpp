@@ -1,0 +1,74 @@
+// A submitted task. Lives in a slot of TaskPool from submission to its end; slots are reused.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/handle.hpp"
+#include "vicinal/codelet.hpp"
+#include "vicinal/ids.hpp"
+#include "vicinal/task.hpp"
+
+namespace vicinal::graph {
+
+// The states of the way of a task; engine/task_state.hpp has the legal transitions.
+enum class TaskState : std::uint8_t {
+  free, submitted, ready, scheduled, fetching, runnable, running, done
+};
+
+// What few tasks have; allocated only for them.
+struct TaskExtension {
+  std::string name;
+  std::optional<WorkerId> worker;
+  Group* group = nullptr;
+  std::function<void(Outcome)> on_end;
+  std::vector<std::byte> parameters;       // when larger than the task's own room
+  std::vector<Access> accesses;            // when more than kInlineAccesses
+  std::vector<std::uint8_t> view_of;       // operand -> access, when a handle is named twice
+  std::size_t operand_count = 0;
+  double flops = 0;
+  std::function<void(Task&)> on_runnable;  // an acquisition: called in place of a kernel
+};
+
+inline constexpr std::size_t kInlineAccesses = 4;
+
+struct alignas(64) Task {
+  // Accesses not yet granted, explicit dependencies not yet ended, and 1 while being submitted.
+  std::atomic<std::int32_t> blocked{0};
+  std::uint16_t access_count = 0;
+  std::atomic<TaskState> state{TaskState::free};
+  std::atomic<bool> cancelled{false};
+  const Codelet* codelet = nullptr;  // nullptr: an acquisition or another task without a kernel
+  Task* next = nullptr;              // link of whichever list holds the task: a policy's, the pool's
+  void* policy_data = nullptr;       // the policy's own, null until it sets it
+  std::unique_ptr<TaskExtension> extension;
+  int priority = 0;
+  // Counts the lives of the slot; bit 31: a later task was declared `after` this one.
+  std::atomic<std::uint32_t> life{0};
+  std::byte parameters[16] = {};
+  Access inline_accesses[kInlineAccesses];
+
+  std::span<Access> accesses() {
+    return extension && !extension->accesses.empty()
+               ? std::span<Access>(extension->accesses)
+               : std::span<Access>(inline_accesses, access_count);
+  }
+  std::span<const Access> accesses() const { return const_cast<Task*>(this)->accesses(); }
+  std::optional<WorkerId> only_worker() const {
+    return extension ? extension->worker : std::nullopt;
+  }
+  std::string_view name() const {
+    if (extension && !extension->name.empty()) return extension->name;
+    return codelet != nullptr ? std::string_view(codelet->name) : "acquire";
+  }
+};
+
+}  // namespace vicinal::graph

@@ -1,0 +1,70 @@
+// Slots for tasks, reused. In steady state a submission allocates nothing: slots ended by a worker
+// gather in that worker's own list and go back in batches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "graph/task.hpp"
+#include "vicinal/ids.hpp"
+
+namespace vicinal::graph {
+
+class TaskPool {
+ public:
+  // `lanes`: one per thread that may call at once; see runtime for who uses which.
+  explicit TaskPool(std::size_t lanes);
+  ~TaskPool();
+  TaskPool(const TaskPool&) = delete;
+  TaskPool& operator=(const TaskPool&) = delete;
+
+  // A free task. One thread at a time per lane.
+  Task& take(std::size_t lane);
+  // The task has ended: begins a new life of its slot. Its extension is dropped.
+  void give_back(Task& task, std::size_t lane);
+
+  // The id of this life of the slot.
+  static TaskId id(const Task& task);
+  // The slot the id names, whatever life it is in now; nullptr if there is none.
+  Task* find(TaskId id) const;
+  static bool alive(const Task& task, TaskId id);
+  // Tasks in any state but free, for reports: calls `visit(task)` on each slot ever used.
+  template <typename Visit>
+  void for_each_slot(Visit visit) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& slab : slabs_) {
+      for (std::size_t i = 0; i < kTasksPerSlab; ++i) visit(slab->tasks[i]);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kSlabBytes = std::size_t{1} << 18;
+  static constexpr std::size_t kTasksPerSlab = (kSlabBytes - 64) / sizeof(Task);
+  static constexpr std::size_t kBatch = 64;
+
+  // Aligned to its size, so that a task finds its slab by masking its address.
+  struct alignas(64) Slab {
+    std::uint64_t index = 0;
+    Task tasks[kTasksPerSlab];
+  };
+  static_assert(sizeof(Slab) <= kSlabBytes);
+  struct FreeSlab {
+    void operator()(Slab* slab) const;
+  };
+  struct alignas(64) Lane {
+    Task* free = nullptr;
+    std::size_t count = 0;
+  };
+
+  void refill(Lane& lane);
+
+  std::vector<Lane> lanes_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::vector<std::unique_ptr<Slab, FreeSlab>> slabs_;
+  std::vector<Task*> batches_;  // lists of kBatch free tasks each
+};
+
+}  // namespace vicinal::graph

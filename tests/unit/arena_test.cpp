@@ -1,0 +1,261 @@
+#include "memory/arena.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory_resource>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "gtest/gtest.h"
+
+namespace vicinal::memory {
+namespace {
+
+constexpr Bytes pages(std::uint64_t n) {
+  return Arena::kGranularity * n;
+}
+constexpr std::uint64_t page(std::uint64_t n) {
+  return pages(n).value;
+}
+
+TEST(Arena, PadsToWholePagesAndLetsEmptyDataTakeNothing) {
+  EXPECT_EQ(Arena::padded(Bytes{0}), Bytes{0});
+  EXPECT_EQ(Arena::padded(Bytes{1}), pages(1));
+  EXPECT_EQ(Arena::padded(pages(1)), pages(1));
+  EXPECT_EQ(Arena::padded(Bytes{4097}), pages(2));
+  // A size that cannot be rounded up must not become nothing.
+  EXPECT_GT(Arena::padded(Bytes{~0ULL}), Bytes{1ULL << 63});
+}
+
+TEST(Arena, RoundsACapacityThatIsNoMultipleOfAPageDown) {
+  Arena arena(Bytes{3 * 4096 + 4095});
+  EXPECT_EQ(arena.capacity(), pages(3));
+  EXPECT_EQ(arena.largest_hole(), pages(3));
+  EXPECT_EQ(arena.allocate(pages(3)), 0U);
+  EXPECT_EQ(arena.allocate(pages(1)), std::nullopt);
+}
+
+TEST(Arena, WithoutCapacityHoldsEmptyDataOnly) {
+  Arena arena(Bytes{100});
+  EXPECT_EQ(arena.capacity(), Bytes{0});
+  EXPECT_EQ(arena.largest_hole(), Bytes{0});
+  EXPECT_EQ(arena.allocate(pages(1)), std::nullopt);
+  EXPECT_EQ(arena.allocate(Bytes{0}), 0U);
+  arena.free(0, Bytes{0});
+  EXPECT_EQ(arena.used(), Bytes{0});
+}
+
+TEST(Arena, TakesTheSmallestHoleThatIsLargeEnough) {
+  Arena arena(pages(10));
+  ASSERT_EQ(arena.allocate(pages(3)), page(0));
+  ASSERT_EQ(arena.allocate(pages(1)), page(3));
+  ASSERT_EQ(arena.allocate(pages(2)), page(4));
+  ASSERT_EQ(arena.allocate(pages(1)), page(6));
+  // Holes: 3 pages at 0, 2 at 4, 3 at 7.
+  arena.free(page(0), pages(3));
+  arena.free(page(4), pages(2));
+  EXPECT_EQ(arena.allocate(pages(2)), page(4));
+}
+
+TEST(Arena, TakesTheLowestOffsetAmongHolesOfOneSize) {
+  Arena arena(pages(9));
+  for (std::uint64_t i = 0; i < 9; ++i) ASSERT_EQ(arena.allocate(pages(1)), page(i));
+  arena.free(page(6), pages(1));
+  arena.free(page(2), pages(1));
+  arena.free(page(4), pages(1));
+  EXPECT_EQ(arena.allocate(pages(1)), page(2));
+  EXPECT_EQ(arena.allocate(pages(1)), page(4));
+  EXPECT_EQ(arena.allocate(pages(1)), page(6));
+}
+
+TEST(Arena, JoinsAFreedBlockWithTheHolesOnBothSides) {
+  Arena arena(pages(5));
+  ASSERT_EQ(arena.allocate(pages(1)), page(0));
+  ASSERT_EQ(arena.allocate(pages(2)), page(1));
+  ASSERT_EQ(arena.allocate(pages(2)), page(3));
+  arena.free(page(0), pages(1));
+  arena.free(page(3), pages(2));
+  EXPECT_EQ(arena.largest_hole(), pages(2));
+  arena.free(page(1), pages(2));
+  EXPECT_EQ(arena.largest_hole(), pages(5));
+  EXPECT_EQ(arena.used(), Bytes{0});
+}
+
+TEST(Arena, CountsTheMostBytesUsedAtOnceSinceTheLastReset) {
+  Arena arena(pages(8));
+  ASSERT_EQ(arena.allocate(pages(5)), page(0));
+  ASSERT_EQ(arena.allocate(pages(1)), page(5));
+  arena.free(page(0), pages(5));
+  EXPECT_EQ(arena.peak(), pages(6));
+  arena.reset_peak();
+  EXPECT_EQ(arena.peak(), pages(1));
+  ASSERT_EQ(arena.allocate(pages(2)), page(6));  // 2 pages at 6 fit better than 5 at 0
+  EXPECT_EQ(arena.peak(), pages(3));
+}
+
+TEST(Arena, FitsTellsWhetherAllSizesCanBePlacedAtOnce) {
+  Arena arena(pages(10));
+  ASSERT_EQ(arena.allocate(pages(3)), page(0));
+  ASSERT_EQ(arena.allocate(pages(4)), page(3));
+  arena.free(page(0), pages(3));
+  // Two holes of 3 pages.
+  const auto fits = [&](std::vector<Bytes> sizes) { return arena.fits(sizes); };
+  EXPECT_TRUE(fits({}));
+  EXPECT_TRUE(fits({Bytes{0}, Bytes{0}}));
+  EXPECT_TRUE(fits({pages(3), pages(3)}));
+  EXPECT_TRUE(fits({pages(2), pages(2), pages(1), pages(1)}));
+  EXPECT_FALSE(fits({pages(4)}));                      // fragmentation
+  EXPECT_FALSE(fits({pages(2), pages(2), pages(2)}));  // fragmentation
+  EXPECT_FALSE(fits({pages(3), pages(3), pages(1)}));  // too much
+  EXPECT_FALSE(fits({pages(1), pages(1), pages(3), pages(1), Bytes{~0ULL & ~4095ULL}}));
+  EXPECT_EQ(arena.used(), pages(4));
+  EXPECT_EQ(arena.peak(), pages(7));
+}
+
+TEST(Arena, RefusesToFreeWhatItDidNotGiveAndNamesTheValues) {
+  Arena arena(pages(8));
+  ASSERT_EQ(arena.allocate(pages(2)), page(0));
+  EXPECT_THROW(arena.free(page(1), pages(1)), std::logic_error);    // inside a block
+  EXPECT_THROW(arena.free(page(0), pages(1)), std::logic_error);    // wrong size
+  EXPECT_THROW(arena.free(page(2), pages(6)), std::logic_error);    // a hole
+  EXPECT_THROW(arena.free(page(100), pages(1)), std::logic_error);  // outside
+  EXPECT_THROW(arena.allocate(Bytes{100}), std::logic_error);       // not padded
+  arena.free(page(0), pages(2));
+  try {
+    arena.free(page(0), pages(2));
+    FAIL() << "a block was freed twice";
+  } catch (const std::logic_error& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "memory::Arena: free(offset 0, 8192 bytes): a hole of 32768 bytes starts there");
+  }
+  EXPECT_EQ(arena.used(), Bytes{0});
+  EXPECT_EQ(arena.largest_hole(), pages(8));
+}
+
+// Counts what is asked of the system.
+class CountingResource : public std::pmr::memory_resource {
+ public:
+  std::size_t allocations() const { return allocations_; }
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    ++allocations_;
+    return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+  }
+  void do_deallocate(void* at, std::size_t bytes, std::size_t alignment) override {
+    std::pmr::new_delete_resource()->deallocate(at, bytes, alignment);
+  }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+  std::size_t allocations_ = 0;
+};
+
+TEST(Arena, AsksTheSystemForNothingOnceItHasSeenAsManyBlocks) {
+  CountingResource counting;
+  std::pmr::memory_resource* const before = std::pmr::set_default_resource(&counting);
+  {
+    Arena arena(pages(1000));  // takes the default resource of its construction
+    const auto fill_and_empty = [&] {
+      for (std::uint64_t i = 0; i < 1000; ++i) ASSERT_EQ(arena.allocate(pages(1)), page(i));
+      for (std::uint64_t i = 0; i < 1000; i += 2) arena.free(page(i), pages(1));
+      for (std::uint64_t i = 1; i < 1000; i += 2) arena.free(page(i), pages(1));
+    };
+    fill_and_empty();
+    const std::size_t first_round = counting.allocations();
+    EXPECT_GT(first_round, 0U);
+    fill_and_empty();
+    EXPECT_EQ(counting.allocations(), first_round);
+  }
+  std::pmr::set_default_resource(before);
+}
+
+// The same rules, written over an array of pages.
+class NaiveArena {
+ public:
+  explicit NaiveArena(std::size_t pages) : used_(pages, false) {}
+
+  std::optional<std::uint64_t> allocate(std::size_t size) {
+    std::optional<std::size_t> best;
+    std::size_t best_size = 0;
+    for (const auto& [at, hole] : holes()) {
+      if (hole >= size && (!best || hole < best_size)) {
+        best = at;
+        best_size = hole;
+      }
+    }
+    if (!best) return std::nullopt;
+    std::fill_n(used_.begin() + static_cast<std::ptrdiff_t>(*best), size, true);
+    return page(*best);
+  }
+  void free(std::size_t at, std::size_t size) {
+    std::fill_n(used_.begin() + static_cast<std::ptrdiff_t>(at), size, false);
+  }
+  std::map<std::size_t, std::size_t> holes() const {
+    std::map<std::size_t, std::size_t> found;
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      if (used_[i]) continue;
+      const std::size_t at = i;
+      while (i < used_.size() && !used_[i]) ++i;
+      found[at] = i - at;
+    }
+    return found;
+  }
+
+ private:
+  std::vector<bool> used_;
+};
+
+class ArenaProperty : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(ArenaProperty, DoesWhatTheSameRulesDoOnAnArrayOfPages) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  base::Random random(GetParam());
+  const std::size_t size = 1 + random.below(60);
+  Arena arena(pages(size));
+  NaiveArena naive(size);
+  struct Live {
+    std::uint64_t offset;
+    Bytes size;
+  };
+  std::vector<Live> live;
+  std::uint64_t used = 0;
+  for (int step = 0; step < 400; ++step) {
+    if (live.empty() || random.below(100) < 55) {
+      const std::uint64_t wanted = 1 + random.below(1 + size / 3);
+      const auto offset = arena.allocate(pages(wanted));
+      ASSERT_EQ(offset, naive.allocate(wanted)) << "step " << step << ", " << wanted << " pages";
+      if (offset) {
+        live.push_back({*offset, pages(wanted)});
+        used += wanted;
+      }
+    } else {
+      std::swap(live[random.below(live.size())], live.back());
+      arena.free(live.back().offset, live.back().size);
+      naive.free(live.back().offset / 4096, live.back().size.value / 4096);
+      used -= live.back().size.value / 4096;
+      live.pop_back();
+    }
+    ASSERT_EQ(arena.used(), pages(used));
+    std::size_t largest = 0;
+    for (const auto& hole : naive.holes()) largest = std::max(largest, hole.second);
+    ASSERT_EQ(arena.largest_hole(), pages(largest));
+
+    std::vector<Bytes> set(random.below(5));
+    for (Bytes& one : set) one = pages(random.below(1 + size / 3));
+    NaiveArena trial = naive;
+    bool expected = true;
+    for (const Bytes one : set) {
+      if (one > Bytes{0} && !trial.allocate(one.value / 4096)) expected = false;
+    }
+    ASSERT_EQ(arena.fits(set), expected) << "step " << step;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, ArenaProperty, testing::Range<std::uint64_t>(1, 101));
+
+}  // namespace
+}  // namespace vicinal::memory
