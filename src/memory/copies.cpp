@@ -1,0 +1,209 @@
+// Residency: copies between nodes.
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "memory/residency.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::memory {
+
+Place Residency::place_of(const Replica& replica) const {
+  const graph::Handle& handle = *replica.handle;
+  Place place;
+  place.node = replica.node;
+  place.address = replica.address;
+  place.offset = replica.offset;
+  place.layout = replica.fixed && handle.home.kind == graph::HomeKind::buffer ? handle.layout
+                                                                              : handle.layout.packed();
+  if (replica.fixed && handle.home.kind == graph::HomeKind::file) place.file = handle.home.file;
+  return place;
+}
+
+// Memory before disk: RAM, then a peer, then the disk. nullopt: no link from any valid replica.
+std::optional<NodeId> Residency::best_source(const graph::Handle& handle, NodeId to) const {
+  const std::uint32_t valid = handle.residency->valid_on.load(std::memory_order_relaxed);
+  std::optional<NodeId> best;
+  const auto rank = [&](NodeId id) {
+    const NodeKind kind = nodes_[id.value].description.kind;
+    return kind == NodeKind::ram ? 0 : kind == NodeKind::device ? 1 : 2;
+  };
+  for (const Node& node : nodes_) {
+    const NodeId id = node.description.id;
+    if ((valid & bit(id)) == 0 || id == to || !link(id, to)) continue;
+    if (!best || rank(id) < rank(*best)) best = id;
+  }
+  return best;
+}
+
+Fetch& Residency::start_fetch(Replica& to, bool urgent, Actions& actions) {
+  if (free_fetches_.empty()) {
+    fetches_.push_back(std::make_unique<Fetch>());
+    fetches_.back()->id = fetches_.size() - 1;
+    free_fetches_.push_back(fetches_.back().get());
+  }
+  Fetch& fetch = *free_fetches_.back();
+  free_fetches_.pop_back();
+  fetch.handle = to.handle;
+  fetch.to = to.node;
+  fetch.version = to.handle->residency->version;
+  fetch.urgent = urgent;
+  fetch.started = false;
+  fetch.has_source = false;
+  fetch.relay = nullptr;
+  fetch.waiters.clear();
+  to.word.fetch_add(1, std::memory_order_relaxed);
+  to.incoming = &fetch;
+  ++copies_in_course_;
+  nodes_[to.node.value].traffic.store(1, std::memory_order_relaxed);
+  if (const auto from = best_source(*to.handle, to.node)) {
+    queue_on_link(fetch, *from, actions);
+  } else {
+    Request& relay = own_request(RequestKind::relay, *to.handle, kRam);
+    relay.relayed = &fetch;
+    fetch.relay = &relay;
+    enqueue(relay, actions);
+  }
+  return fetch;
+}
+
+void Residency::queue_on_link(Fetch& fetch, NodeId from, Actions& actions) {
+  replica(*fetch.handle, from).word.fetch_add(1, std::memory_order_relaxed);
+  fetch.from = from;
+  fetch.has_source = true;
+  fetch.link = *link(from, fetch.to);
+  Link& link = links_[fetch.link];
+  (fetch.urgent ? link.urgent : link.early).push_back(&fetch);
+  pump_link(fetch.link, actions);
+}
+
+void Residency::make_urgent(Fetch& fetch) {
+  if (fetch.urgent) return;
+  fetch.urgent = true;
+  if (fetch.started || !fetch.has_source) return;
+  Link& link = links_[fetch.link];
+  std::erase(link.early, &fetch);
+  link.urgent.push_back(&fetch);
+}
+
+void Residency::pump_link(std::uint32_t index, Actions& actions) {
+  Link& link = links_[index];
+  while (link.in_flight < link.description.copies_in_flight) {
+    auto& queue = link.urgent.empty() ? link.early : link.urgent;
+    if (queue.empty()) return;
+    Fetch& fetch = *queue.front();
+    queue.pop_front();
+    ++link.in_flight;
+    fetch.started = true;
+    actions.copies.push_back({fetch.id, fetch.handle, place_of(replica(*fetch.handle, fetch.from)),
+                              place_of(replica(*fetch.handle, fetch.to)), fetch.urgent});
+  }
+}
+
+// An early copy that was not started and nobody waits for.
+void Residency::cancel_fetch(Fetch& fetch, Actions& actions) {
+  std::erase(links_[fetch.link].early, &fetch);
+  Replica& to = replica(*fetch.handle, fetch.to);
+  Replica& from = replica(*fetch.handle, fetch.from);
+  to.incoming = nullptr;
+  --copies_in_course_;
+  free_fetches_.push_back(&fetch);
+  unpin_one(from, actions);
+  unpin_one(to, actions);
+  actions.notices.push_back({to.handle, to.node, false});
+}
+
+bool Residency::cancel_early_copies(NodeId node, Actions& actions) {
+  bool any = false;
+  for (Link& link : links_) {
+    if (link.description.to != node) continue;
+    const std::deque<Fetch*> early = link.early;
+    for (Fetch* fetch : early) {
+      if (!fetch->waiters.empty()) continue;
+      cancel_fetch(*fetch, actions);
+      any = true;
+    }
+  }
+  return any;
+}
+
+void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Actions& actions) {
+  DataState& data = *fetch.handle->residency;
+  Replica& to = replica(*fetch.handle, fetch.to);
+  to.incoming = nullptr;
+  if (!error && fetch.version == data.version) {
+    to.word.fetch_or(kValid, std::memory_order_release);
+    data.valid_on.fetch_or(bit(fetch.to), std::memory_order_release);
+    if (nodes_[fetch.to.value].description.kind != NodeKind::disk) {
+      actions.notices.push_back({fetch.handle, fetch.to, true});
+    }
+  }
+  if (fetch.has_source) unpin_one(replica(*fetch.handle, fetch.from), actions);
+  if (fetch.relay != nullptr) {
+    if (fetch.relay->state.load(std::memory_order_relaxed) == RequestState::ready) {
+      drop_pins(*fetch.relay, actions);
+    }
+    recycle(*fetch.relay);
+    fetch.relay = nullptr;
+  }
+  const std::vector<Request*> waiters = std::move(fetch.waiters);
+  --copies_in_course_;
+  free_fetches_.push_back(&fetch);
+  unpin_one(to, actions);
+  for (Request* request : waiters) {
+    if (error) {
+      fail(*request, error, actions);
+    } else if (--request->missing == 0) {
+      request->state.store(RequestState::ready, std::memory_order_release);
+      ended(*request, actions);
+    }
+  }
+}
+
+void Residency::copy_done(std::uint64_t id, std::exception_ptr error, Actions& actions) {
+  const std::lock_guard lock(mutex_);
+  Fetch& fetch = *fetches_[id];
+  const std::uint32_t index = fetch.link;
+  const NodeId from = fetch.from;
+  const NodeId to = fetch.to;
+  Link& link = links_[index];
+  --link.in_flight;
+  if (!error) {
+    const Bytes bytes = fetch.handle->bytes();
+    link.statistics.bytes += bytes;
+    ++link.statistics.copies;
+    nodes_[from.value].statistics.bytes_out += bytes;
+    nodes_[to.value].statistics.bytes_in += bytes;
+  }
+  finish_fetch(fetch, error, actions);
+  pump_link(index, actions);
+  pump(from, actions);
+  pump(to, actions);
+  actions.arrivals.push_back(to);
+}
+
+bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions) {
+  const std::lock_guard lock(mutex_);
+  Replica& to = replica(handle, node);
+  const std::uint32_t valid = handle.residency->valid_on.load(std::memory_order_relaxed);
+  rescue(to);
+  if ((valid & bit(node)) != 0 || to.incoming != nullptr) return true;
+  if (valid == 0) return true;  // nothing to bring
+  const bool direct = best_source(handle, node).has_value();
+  Replica& next = direct ? to : replica(handle, kRam);  // first as far as RAM
+  if (next.incoming != nullptr || nodes_[next.node.value].first != nullptr) return false;
+  if ((next.word.load(std::memory_order_relaxed) & kAllocated) == 0) {
+    while (!allocate(next)) {
+      const Bytes needed = Arena::padded(handle.bytes());
+      if (make_room(next.node, needed, EvictionReason::prefetch, nullptr, actions) != Room::again) {
+        return false;
+      }
+    }
+  } else if ((next.word.load(std::memory_order_relaxed) & kPinMask) != 0) {
+    return false;  // a void replica that a copy still reads
+  }
+  start_fetch(next, false, actions);
+  return direct;
+}
+
+}  // namespace vicinal::memory

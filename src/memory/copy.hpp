@@ -1,0 +1,34 @@
+// A copy between two memory nodes, as a value: memory decides it, the engine hands it to a driver.
+#pragma once
+
+#include <cstdint>
+
+#include "graph/handle.hpp"
+#include <cstddef>
+
+#include "vicinal/data.hpp"
+#include "vicinal/ids.hpp"
+
+namespace vicinal::memory {
+
+// Where a replica lies. On a memory node: `address` (nullptr in simulation). On disk: `file` and
+// `offset`; file -1 is the disk driver's own scratch file.
+struct Place {
+  NodeId node;
+  std::byte* address = nullptr;
+  int file = -1;
+  std::uint64_t offset = 0;
+  Layout layout;  // packed, but in the user's own strided buffer
+};
+
+struct Copy {
+  std::uint64_t id = 0;  // given back at completion
+  graph::Handle* handle = nullptr;
+  Place from;
+  Place to;
+  bool urgent = true;  // a task waits for it; false: an early copy
+
+  Bytes bytes() const { return from.layout.bytes(); }
+};
+
+}  // namespace vicinal::memory

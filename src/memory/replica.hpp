@@ -1,0 +1,77 @@
+// A handle's copy on one memory node, and the state of a handle over all nodes.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "graph/handle.hpp"
+#include "vicinal/ids.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::memory {
+
+struct Fetch;
+struct Request;
+
+// State and pins of a replica in one word, so that a task pins what is there without any lock.
+//   pins        tasks, acquisitions and copies that use the replica; it stays while > 0
+//   kAllocated  it has room on the node
+//   kValid      its content is the handle's present content
+//   kEvicting   chosen as a victim: no new pin without the residency's lock
+// Holds: kValid implies kAllocated; pins > 0 implies kAllocated.
+// kAllocated, kValid and kEvicting change only under the residency's lock; pins change by
+// compare-and-swap without it.
+inline constexpr std::uint32_t kPinMask = 0xffff;
+inline constexpr std::uint32_t kAllocated = 1U << 16;
+inline constexpr std::uint32_t kValid = 1U << 17;
+inline constexpr std::uint32_t kEvicting = 1U << 18;
+
+struct Replica {
+  std::atomic<std::uint32_t> word{0};
+  NodeId node;
+  std::atomic<std::uint64_t> last_use{0};  // Residency's epoch when it was last pinned
+  std::byte* address = nullptr;            // on a memory node
+  std::uint64_t offset = 0;                // in the node's arena or file
+  bool fixed = false;                      // the home: never freed, outside the limit
+  // --- under the residency's lock
+  graph::Handle* handle = nullptr;
+  Fetch* incoming = nullptr;      // the copy that brings the content here
+  Request* eviction = nullptr;    // takes the content to safety; may outlive a rescue
+  std::uint32_t claims = 0;       // tasks in the node's window that use it
+  std::uint64_t listed_use = 0;   // last_use when it was put in its place in the list
+  Replica* older = nullptr;       // list of the node's replicas, least recently used first
+  Replica* newer = nullptr;
+};
+
+struct DataState {
+  // Bit n: the replica on node n is valid. Written under the residency's lock; whoever has write
+  // access to the handle may read it without: nobody else changes it meanwhile but by a copy from a
+  // pinned replica.
+  std::atomic<std::uint32_t> valid_on{0};
+  std::uint64_t version = 0;  // of the content; a copy that ends on another version is void
+  bool wanted_last = false;   // the user said it will not be used soon
+  std::unique_ptr<Replica[]> replicas;  // one per node
+};
+
+inline constexpr std::uint32_t bit(NodeId node) { return 1U << node.value; }
+
+// True if it took a pin: the content is valid (or is to be overwritten), nobody evicts it and, to
+// write, nobody else uses it.
+inline bool try_pin(Replica& replica, AccessMode mode, std::uint64_t epoch) {
+  const std::uint32_t needed = reads(mode) ? kAllocated | kValid : kAllocated;
+  std::uint32_t word = replica.word.load(std::memory_order_relaxed);
+  do {
+    if ((word & (needed | kEvicting)) != needed) return false;
+    if (writes(mode) && (word & kPinMask) != 0) return false;
+    // Acquire pairs with the release that made it valid.
+  } while (!replica.word.compare_exchange_weak(word, word + 1, std::memory_order_acquire,
+                                               std::memory_order_relaxed));
+  if (replica.last_use.load(std::memory_order_relaxed) != epoch) {
+    replica.last_use.store(epoch, std::memory_order_relaxed);
+  }
+  return true;
+}
+
+}  // namespace vicinal::memory

@@ -1,0 +1,59 @@
+// A reservation: the operands of one task (or one piece of data) wanted on one node, all or nothing.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <vector>
+
+#include "graph/handle.hpp"
+#include "memory/replica.hpp"
+#include "vicinal/ids.hpp"
+
+namespace vicinal::memory {
+
+enum class RequestKind : std::uint8_t {
+  task,      // a task that its worker can start next, or an acquisition
+  relay,     // content on its way through RAM to a device
+  eviction,  // content of a victim on its way to safety
+  flush,     // content on its way home, before the handle is forgotten
+};
+
+enum class RequestState : std::uint8_t {
+  idle,     // nothing held
+  queued,   // waits for room; holds nothing
+  granted,  // all operands have room and are pinned; copies are on their way
+  ready,    // and their content is there
+  failed,   // a copy failed: see error; nothing held
+};
+
+struct Request {
+  RequestKind kind = RequestKind::task;
+  NodeId node;
+  std::span<graph::Access> operands;
+  graph::Access single;            // the operand of the kinds that have one
+  std::uint32_t missing = 0;       // copies not ended
+  std::atomic<RequestState> state{RequestState::idle};
+  std::exception_ptr error;
+  Request* next = nullptr;         // in the node's queue
+  Fetch* relayed = nullptr;        // relay: the copy that waits for it
+  Replica* victim = nullptr;       // eviction
+};
+
+// One copy of a handle's content to one node.
+struct Fetch {
+  std::uint64_t id = 0;
+  graph::Handle* handle = nullptr;
+  NodeId to;
+  NodeId from;
+  std::uint64_t version = 0;
+  bool urgent = false;        // a firm reservation waits for it
+  bool started = false;       // given to the driver
+  std::uint32_t link = 0;     // valid once it has a source
+  bool has_source = false;    // `from` is pinned for it
+  Request* relay = nullptr;   // it holds the source in RAM
+  std::vector<Request*> waiters;
+};
+
+}  // namespace vicinal::memory

@@ -1,0 +1,237 @@
+// Residency: reservations. A node's queue is served from its head; nothing overtakes it.
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "memory/residency.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::memory {
+
+Request& Residency::own_request(RequestKind kind, graph::Handle& handle, NodeId node) {
+  if (free_requests_.empty()) {
+    own_requests_.push_back(std::make_unique<Request>());
+    free_requests_.push_back(own_requests_.back().get());
+  }
+  Request& request = *free_requests_.back();
+  free_requests_.pop_back();
+  request.kind = kind;
+  request.node = node;
+  request.single = graph::Access{};
+  request.single.handle = &handle;
+  request.single.mode = AccessMode::R;
+  request.operands = {&request.single, 1};
+  request.missing = 0;
+  request.state.store(RequestState::idle, std::memory_order_relaxed);
+  request.error = nullptr;
+  request.relayed = nullptr;
+  request.victim = nullptr;
+  return request;
+}
+
+void Residency::recycle(Request& request) {
+  request.state.store(RequestState::idle, std::memory_order_relaxed);
+  request.error = nullptr;
+  free_requests_.push_back(&request);
+}
+
+void Residency::enqueue(Request& request, Actions& actions) {
+  Node& node = nodes_[request.node.value];
+  request.state.store(RequestState::queued, std::memory_order_relaxed);
+  request.missing = 0;
+  request.next = nullptr;
+  (node.last != nullptr ? node.last->next : node.first) = &request;
+  node.last = &request;
+  pump(request.node, actions);
+}
+
+// Grants from the head of the queue as long as there is room. `waiting` is set before the pins are
+// looked at: a pin that goes afterwards sees it and pumps again (see unpin).
+void Residency::pump(NodeId id, Actions& actions) {
+  Node& node = nodes_[id.value];
+  if (node.pumping) {
+    node.pump_again = true;
+    return;
+  }
+  node.pumping = true;
+  do {
+    node.pump_again = false;
+    while (node.first != nullptr) {
+      node.waiting.store(true, std::memory_order_seq_cst);
+      Request& head = *node.first;
+      const Placed placed = place(head, actions);
+      if (placed == Placed::waits) break;
+      node.first = head.next;
+      if (node.first == nullptr) node.last = nullptr;
+      if (placed == Placed::yes) {
+        grant(head, actions);
+      } else {
+        head.state.store(RequestState::failed, std::memory_order_release);
+        ended(head, actions);
+      }
+    }
+  } while (node.pump_again);
+  if (node.first == nullptr) node.waiting.store(false, std::memory_order_seq_cst);
+  node.pumping = false;
+}
+
+// What the operands lack; waits if one is to be written and somebody else still uses it.
+Residency::Placed Residency::prepare(Request& request, Bytes& needed, Actions& actions) {
+  needed = Bytes{0};
+  for (const graph::Access& access : request.operands) {
+    Replica& r = replica(*access.handle, request.node);
+    rescue(r);
+    if (writes(access.mode) && r.incoming != nullptr && !reads(access.mode)) {
+      Fetch& early = *r.incoming;
+      if (early.started || !early.has_source) return Placed::waits;
+      cancel_fetch(early, actions);
+    }
+    const std::uint32_t word = r.word.load(std::memory_order_seq_cst);
+    if ((word & kAllocated) == 0) {
+      needed += Arena::padded(access.handle->bytes());
+    } else if (writes(access.mode) && (word & kPinMask) > (r.incoming != nullptr ? 1U : 0U)) {
+      return Placed::waits;
+    }
+  }
+  return Placed::yes;
+}
+
+bool Residency::allocate_all(Request& request) {
+  for (std::size_t i = 0; i < request.operands.size(); ++i) {
+    Replica& r = replica(*request.operands[i].handle, request.node);
+    if ((r.word.load(std::memory_order_relaxed) & kAllocated) != 0 || allocate(r)) continue;
+    Actions none;  // room just taken and given back concerns nobody
+    while (i-- > 0) settle(replica(*request.operands[i].handle, request.node), none);
+    return false;
+  }
+  return true;
+}
+
+Residency::Placed Residency::place(Request& request, Actions& actions) {
+  for (;;) {
+    Bytes needed;
+    if (prepare(request, needed, actions) == Placed::waits) return Placed::waits;
+    if (allocate_all(request)) return Placed::yes;
+    switch (make_room(request.node, needed, EvictionReason::firm, &request, actions)) {
+      case Room::again:
+        continue;
+      case Room::waits:
+        return Placed::waits;
+      case Room::never: {
+        const Node& node = nodes_[request.node.value];
+        const std::string what =
+            node.description.kind == NodeKind::disk
+                ? "disk full: no room for " + std::to_string(needed.value) + " bytes of " +
+                      request.operands[0].handle->name + " in the " +
+                      std::to_string(node.limit ? node.limit->value : 0) +
+                      " bytes of the disk folder; give a folder with more room (option disk) or raise "
+                      "disk_space"
+                : "no room for " + std::to_string(needed.value) + " bytes on " +
+                      node.description.name + ": what it holds has nowhere to go";
+        request.error = broken_ ? broken_ : std::make_exception_ptr(DeviceError(what));
+        return Placed::failed;
+      }
+    }
+  }
+}
+
+void Residency::grant(Request& request, Actions& actions) {
+  request.state.store(RequestState::granted, std::memory_order_relaxed);
+  const std::uint64_t epoch = epoch_.fetch_add(1, std::memory_order_relaxed) + 1;
+  for (graph::Access& access : request.operands) {
+    Replica& r = replica(*access.handle, request.node);
+    r.word.fetch_add(1, std::memory_order_relaxed);
+    r.last_use.store(epoch, std::memory_order_relaxed);
+  }
+  for (graph::Access& access : request.operands) {
+    Replica& r = replica(*access.handle, request.node);
+    if (!reads(access.mode) || (r.word.load(std::memory_order_relaxed) & kValid) != 0) continue;
+    if (access.handle->residency->valid_on.load(std::memory_order_relaxed) == 0) {
+      fail(request, std::make_exception_ptr(PoisonedError("the content of " + access.handle->name +
+                                                          " is lost: it was invalidated")),
+           actions);
+      return;
+    }
+    Fetch& fetch = r.incoming != nullptr ? *r.incoming : start_fetch(r, true, actions);
+    make_urgent(fetch);
+    fetch.waiters.push_back(&request);
+    ++request.missing;
+  }
+  if (request.missing == 0) {
+    request.state.store(RequestState::ready, std::memory_order_release);
+    ended(request, actions);
+  }
+}
+
+void Residency::drop_pins(Request& request, Actions& actions) {
+  for (const graph::Access& access : request.operands) {
+    Replica& r = replica(*access.handle, request.node);
+    if (r.incoming != nullptr) std::erase(r.incoming->waiters, &request);
+    unpin_one(r, actions);
+  }
+}
+
+void Residency::fail(Request& request, std::exception_ptr error, Actions& actions) {
+  drop_pins(request, actions);
+  request.error = std::move(error);
+  request.state.store(RequestState::failed, std::memory_order_release);
+  ended(request, actions);
+  pump(request.node, actions);
+}
+
+void Residency::ended(Request& request, Actions& actions) {
+  switch (request.kind) {
+    case RequestKind::task:
+    case RequestKind::flush:
+      actions.arrivals.push_back(request.node);
+      break;
+    case RequestKind::relay:
+      if (request.error) {
+        finish_fetch(*request.relayed, request.error, actions);
+      } else {
+        queue_on_link(*request.relayed, request.node, actions);
+      }
+      break;
+    case RequestKind::eviction:
+      saved(request, actions);
+      break;
+  }
+}
+
+void Residency::request(Request& request, Actions& actions) {
+  const std::lock_guard lock(mutex_);
+  request.error = nullptr;
+  enqueue(request, actions);
+}
+
+void Residency::withdraw(Request& request, Actions& actions) {
+  const std::lock_guard lock(mutex_);
+  switch (request.state.load(std::memory_order_relaxed)) {
+    case RequestState::queued: {
+      Node& node = nodes_[request.node.value];
+      Request* before = nullptr;
+      for (Request* r = node.first; r != &request; r = r->next) before = r;
+      (before != nullptr ? before->next : node.first) = request.next;
+      if (node.last == &request) node.last = before;
+      break;
+    }
+    case RequestState::granted:
+    case RequestState::ready:
+      drop_pins(request, actions);
+      break;
+    case RequestState::idle:
+    case RequestState::failed:
+      break;
+  }
+  request.state.store(RequestState::idle, std::memory_order_relaxed);
+  pump(request.node, actions);
+}
+
+void Residency::release(Request& request, Actions& actions) {
+  const std::lock_guard lock(mutex_);
+  drop_pins(request, actions);
+  request.state.store(RequestState::idle, std::memory_order_relaxed);
+  pump(request.node, actions);
+}
+
+}  // namespace vicinal::memory

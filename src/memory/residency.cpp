@@ -1,0 +1,346 @@
+// Residency: handles, the fast path, questions. See requests.cpp, copies.cpp, room.cpp for the rest.
+#include "memory/residency.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "vicinal/error.hpp"
+
+namespace vicinal::memory {
+
+Residency::Residency(const MachineDescription& machine, MemorySource& source, bool external_victims)
+    : source_(source), external_victims_(external_victims) {
+  if (machine.nodes.size() > 32) throw UsageError("a machine has at most 32 memory nodes");
+  const std::optional<NodeId> disk = machine.disk();
+  link_of_.assign(machine.nodes.size() * machine.nodes.size(), -1);
+  for (const NodeDescription& description : machine.nodes) {
+    Node& node = nodes_.emplace_back();
+    node.description = description;
+    node.limit = description.limit;
+    if (description.kind == NodeKind::device) node.parent = kRam;
+    if (description.kind == NodeKind::ram) node.parent = disk;
+    if (description.limit) {
+      const Bytes whole{description.limit->value & ~std::uint64_t{4095}};
+      node.limit = whole;
+      node.arena = std::make_unique<Arena>(whole);
+    }
+  }
+  for (const LinkDescription& description : machine.links) {
+    link_of_[description.from.value * nodes_.size() + description.to.value] =
+        static_cast<std::int32_t>(links_.size());
+    Link& link = links_.emplace_back();
+    link.description = description;
+    link.statistics.from = description.from;
+    link.statistics.to = description.to;
+  }
+}
+
+Residency::~Residency() = default;
+
+void Residency::reserve() {
+  for (Node& node : nodes_) {
+    if (node.limit && node.description.kind != NodeKind::disk) {
+      node.base = source_.reserve(node.description.id, *node.limit);
+    }
+  }
+}
+
+Replica& Residency::replica(const graph::Handle& handle, NodeId node) const {
+  return handle.residency->replicas[node.value];
+}
+
+std::optional<std::uint32_t> Residency::link(NodeId from, NodeId to) const {
+  const std::int32_t index = link_of_[from.value * nodes_.size() + to.value];
+  return index < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(index));
+}
+
+void Residency::add(graph::Handle& handle) {
+  const std::lock_guard lock(mutex_);
+  auto data = std::make_unique<DataState>();
+  data->replicas = std::make_unique<Replica[]>(nodes_.size());
+  handle.residency = data.get();
+  const bool empty = handle.bytes().value == 0;
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    Replica& r = data->replicas[n];
+    r.node = nodes_[n].description.id;
+    r.handle = &handle;
+    r.fixed = empty;
+    if (empty) r.word.store(kAllocated | kValid, std::memory_order_relaxed);
+  }
+  Replica& in_ram = data->replicas[kRam.value];
+  std::uint32_t valid = empty ? (1U << nodes_.size()) - 1 : 0;
+  if (handle.home.kind == graph::HomeKind::buffer) {
+    in_ram.fixed = true;
+    in_ram.address = handle.home.address;
+    in_ram.word.store(kAllocated | kValid, std::memory_order_relaxed);
+    valid |= bit(kRam);
+  } else if (handle.home.kind == graph::HomeKind::file && !empty) {
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      if (nodes_[n].description.kind != NodeKind::disk) continue;
+      Replica& on_disk = data->replicas[n];
+      on_disk.fixed = true;
+      on_disk.offset = handle.home.offset;
+      on_disk.word.store(kAllocated | (handle.written ? kValid : 0), std::memory_order_relaxed);
+      if (handle.written) valid |= bit(on_disk.node);
+    }
+  } else if (trivial() && !empty) {
+    // Nothing will ever reserve it: room from the start, touched when it is written.
+    allocate(in_ram);
+  }
+  data->valid_on.store(valid, std::memory_order_relaxed);
+  data.release();  // NOLINT(bugprone-unused-return-value): owned through handle.residency
+}
+
+bool Residency::remove(graph::Handle& handle, Actions& actions) {
+  const std::lock_guard lock(mutex_);
+  DataState& data = *handle.residency;
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    Replica& r = data.replicas[n];
+    if (r.eviction != nullptr) return false;
+    if (r.incoming != nullptr) {
+      Fetch& fetch = *r.incoming;
+      if (fetch.started || fetch.urgent || !fetch.has_source) return false;
+      cancel_fetch(fetch, actions);
+    }
+  }
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    if ((data.replicas[n].word.load(std::memory_order_acquire) & kPinMask) != 0) return false;
+  }
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    Replica& r = data.replicas[n];
+    if (!r.fixed && (r.word.load(std::memory_order_relaxed) & kAllocated) != 0) {
+      claim_room(r);  // or it is claimed
+      free_replica(r, actions);
+    }
+  }
+  std::erase_if(actions.notices, [&](const Notice& notice) { return notice.handle == &handle; });
+  for (const Node& node : nodes_) pump(node.description.id, actions);
+  delete handle.residency;
+  handle.residency = nullptr;
+  return true;
+}
+
+void Residency::invalidate(graph::Handle& handle, Actions& actions) {
+  const std::lock_guard lock(mutex_);
+  DataState& data = *handle.residency;
+  if (handle.bytes().value == 0 || trivial()) return;
+  ++data.version;
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    Replica& r = data.replicas[n];
+    if ((r.word.load(std::memory_order_relaxed) & kValid) != 0) make_invalid(r, actions);
+  }
+  for (const Node& node : nodes_) pump(node.description.id, actions);
+}
+
+void Residency::wont_use(graph::Handle& handle) {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    Replica& r = handle.residency->replicas[n];
+    if (r.fixed || (r.word.load(std::memory_order_relaxed) & kAllocated) == 0) continue;
+    Node& node = nodes_[n];
+    if (node.oldest == &r) continue;
+    r.last_use.store(0, std::memory_order_relaxed);
+    list_remove(node, r);  // to the front
+    r.listed_use = 0;
+    r.newer = node.oldest;
+    node.oldest->older = &r;
+    node.oldest = &r;
+  }
+}
+
+bool Residency::try_pin(graph::Task& task, NodeId node, Actions& actions) {
+  const std::uint64_t epoch = epoch_.load(std::memory_order_relaxed);
+  const std::span<graph::Access> accesses = task.accesses();
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    if (memory::try_pin(replica(*accesses[i].handle, node), accesses[i].mode, epoch)) continue;
+    if (i == 0) return false;
+    const std::lock_guard lock(mutex_);  // rare: part of the operands is here
+    while (i-- > 0) unpin_one(replica(*accesses[i].handle, node), actions);
+    pump(node, actions);  // somebody may have waited for these pins
+    return false;
+  }
+  return true;
+}
+
+void Residency::unpin(graph::Task& task, NodeId id, Actions& actions) {
+  Node& node = nodes_[id.value];
+  bool slow = false;
+  for (const graph::Access& access : task.accesses()) {
+    // Release: what the task did here comes before whoever frees or overwrites the replica.
+    const std::uint32_t old =
+        replica(*access.handle, id).word.fetch_sub(1, std::memory_order_seq_cst);
+    slow |= (old & kPinMask) == 1 && (old & (kEvicting | kValid)) != kValid;
+  }
+  if (!slow && !node.waiting.load(std::memory_order_seq_cst)) return;
+  const std::lock_guard lock(mutex_);
+  for (const graph::Access& access : task.accesses()) settle(replica(*access.handle, id), actions);
+  pump(id, actions);
+}
+
+void Residency::written(graph::Task& task, NodeId node, Actions& actions) {
+  for (const graph::Access& access : task.accesses()) {
+    if (!writes(access.mode)) continue;
+    DataState& data = *access.handle->residency;
+    if (data.valid_on.load(std::memory_order_acquire) == bit(node)) continue;
+    if (access.handle->bytes().value == 0) continue;
+    const std::lock_guard lock(mutex_);
+    ++data.version;
+    Replica& here = replica(*access.handle, node);
+    here.word.fetch_or(kValid, std::memory_order_release);
+    data.valid_on.fetch_or(bit(node), std::memory_order_release);
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      Replica& other = data.replicas[n];
+      if (&other == &here || (other.word.load(std::memory_order_relaxed) & kValid) == 0) continue;
+      make_invalid(other, actions);
+      pump(other.node, actions);
+    }
+  }
+}
+
+void Residency::claim(graph::Task& task, NodeId node, int change) {
+  const std::lock_guard lock(mutex_);
+  for (const graph::Access& access : task.accesses()) {
+    replica(*access.handle, node).claims += static_cast<std::uint32_t>(change);
+  }
+}
+
+bool Residency::valid_on(const graph::Handle& handle, NodeId node) const {
+  return (valid_mask(handle) & bit(node)) != 0;
+}
+
+std::uint32_t Residency::valid_mask(const graph::Handle& handle) const {
+  return handle.residency->valid_on.load(std::memory_order_acquire);
+}
+
+bool Residency::on_node(const graph::Handle& handle, NodeId node) const {
+  const std::uint32_t word = replica(handle, node).word.load(std::memory_order_acquire);
+  if ((word & kEvicting) != 0) return false;
+  return (word & kValid) != 0 || ((word & kAllocated) != 0 && (word & kPinMask) != 0);
+}
+
+OperandView Residency::view(const graph::Handle& handle, NodeId node) const {
+  const Replica& r = replica(handle, node);
+  const bool own_buffer = r.fixed && handle.home.kind == graph::HomeKind::buffer;
+  return {r.address, own_buffer ? handle.layout : handle.layout.packed()};
+}
+
+Bytes Residency::footprint(const graph::Handle& handle, NodeId node) const {
+  return replica(handle, node).fixed ? Bytes{0} : Arena::padded(handle.bytes());
+}
+
+Bytes Residency::working_set(const graph::Task& task, NodeId node) const {
+  Bytes sum;
+  for (const graph::Access& access : task.accesses()) sum += footprint(*access.handle, node);
+  return sum;
+}
+
+bool Residency::fits(const graph::Task& task, NodeId node) const {
+  const auto& limit = nodes_[node.value].limit;
+  return !limit || working_set(task, node) <= *limit;
+}
+
+void Residency::statistics(Statistics& into) const {
+  const std::lock_guard lock(mutex_);
+  into.nodes.clear();
+  for (const Node& node : nodes_) {
+    NodeStatistics s = node.statistics;
+    s.peak = node.arena ? node.arena->peak() : node.peak_outside;
+    s.resident = node.arena ? node.arena->used() : node.outside;
+    into.nodes.push_back(s);
+  }
+  into.links.clear();
+  for (const Link& link : links_) into.links.push_back(link.statistics);
+}
+
+void Residency::reset_peaks() {
+  const std::lock_guard lock(mutex_);
+  for (Node& node : nodes_) {
+    if (node.arena) node.arena->reset_peak();
+    node.peak_outside = node.outside;
+  }
+}
+
+bool Residency::quiet() const {
+  const std::lock_guard lock(mutex_);
+  return copies_in_course_ == 0;
+}
+
+std::exception_ptr Residency::broken() const {
+  const std::lock_guard lock(mutex_);
+  return broken_;
+}
+
+namespace {
+std::string_view to_string(RequestKind kind) {
+  switch (kind) {
+    case RequestKind::task: return "task";
+    case RequestKind::relay: return "copy through RAM";
+    case RequestKind::eviction: return "write-back";
+    case RequestKind::flush: return "flush";
+  }
+  return "?";
+}
+}  // namespace
+
+std::string Residency::describe() const {
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  for (const Node& node : nodes_) {
+    text += "node " + node.description.name + ": " +
+            std::to_string((node.arena ? node.arena->used() : node.outside).value) + " bytes";
+    if (node.limit) text += " of " + std::to_string(node.limit->value);
+    if (node.leaving.value > 0) text += ", " + std::to_string(node.leaving.value) + " leaving";
+    text += "\n";
+    for (const Request* r = node.first; r != nullptr; r = r->next) {
+      text += "  waits for room: " + std::string(to_string(r->kind)) + " for";
+      for (const graph::Access& access : r->operands) {
+        text += " " + access.handle->name + "(" + std::to_string(access.handle->bytes().value) + ")";
+      }
+      text += "\n";
+    }
+    for (const Replica* r = node.oldest; r != nullptr; r = r->newer) {
+      const std::uint32_t word = r->word.load(std::memory_order_relaxed);
+      if ((word & kPinMask) == 0 && r->incoming == nullptr && (word & kEvicting) == 0) continue;
+      text += "  held: " + r->handle->name + ", " + std::to_string(word & kPinMask) + " pins";
+      if (r->incoming != nullptr) {
+        text += r->incoming->started ? ", being copied in" : ", copy in queued";
+        if (r->incoming->relay != nullptr) text += " through RAM";
+      }
+      if ((word & kEvicting) != 0) text += ", being evicted";
+      text += "\n";
+    }
+  }
+  for (const Link& link : links_) {
+    if (link.in_flight == 0 && link.urgent.empty() && link.early.empty()) continue;
+    text += "link " + nodes_[link.description.from.value].description.name + " -> " +
+            nodes_[link.description.to.value].description.name + ": " +
+            std::to_string(link.in_flight) + " copies in flight, " +
+            std::to_string(link.urgent.size() + link.early.size()) + " queued\n";
+  }
+  return text;
+}
+
+void Residency::check() const {
+  const std::lock_guard lock(mutex_);
+  for (const Node& node : nodes_) {
+    Bytes used;
+    for (const Replica* r = node.oldest; r != nullptr; r = r->newer) {
+      const std::uint32_t word = r->word.load(std::memory_order_relaxed);
+      used += Arena::padded(r->handle->bytes());
+      const bool valid = (r->handle->residency->valid_on.load() & bit(r->node)) != 0;
+      if ((word & kAllocated) == 0 || valid != ((word & kValid) != 0)) {
+        throw std::logic_error("replica of " + r->handle->name + " on " + node.description.name +
+                               ": word " + std::to_string(word) + ", valid_on says " +
+                               std::to_string(static_cast<int>(valid)));
+      }
+    }
+    const Bytes said = node.arena ? node.arena->used() : node.outside;
+    if (said != used) {
+      throw std::logic_error("node " + node.description.name + ": " + std::to_string(used.value) +
+                             " bytes in replicas, " + std::to_string(said.value) + " taken");
+    }
+  }
+}
+
+}  // namespace vicinal::memory

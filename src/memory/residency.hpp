@@ -1,0 +1,245 @@
+// Which data are where: replicas, their coherence (MSI), room under each node's limit, eviction.
+//
+// A state machine without threads or clocks. Its methods change the state and put what is to be done
+// into Actions; the engine does it (starts copies, tells the policy, wakes workers) and reports back.
+//
+// Why it cannot hang (design, promise 1):
+//  - A request holds nothing until it is granted, then everything: room and pins for all operands.
+//  - Requests wait first in, first out per node; early copies (prefetch) take only room that nobody
+//    waits for, and never wait.
+//  - What a granted request waits for is copies; a copy needs a valid source and its place, which it
+//    has. A source that is being evicted may still be copied from. A copy with no direct link goes
+//    through RAM: it waits in RAM's queue for room there, holding its destination.
+//  - A victim's content goes device -> RAM -> disk, never to a peer: each waits only for the queue of
+//    the next node towards the disk.
+// So the head of RAM's queue waits only for tasks that run, copies in course and writes to disk; the
+// head of a device's queue waits for these and for RAM's queue.
+//
+// Locks: one for all of the slow path (room, eviction, copies); pinning resident data takes none.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/task.hpp"
+#include "memory/arena.hpp"
+#include "memory/copy.hpp"
+#include "memory/replica.hpp"
+#include "memory/request.hpp"
+#include "memory/victim.hpp"
+#include "vicinal/machine.hpp"
+#include "vicinal/statistics.hpp"
+
+namespace vicinal::memory {
+
+// Gives memory; the engine implements it over the drivers.
+class MemorySource {
+ public:
+  virtual ~MemorySource() = default;
+  virtual std::byte* reserve(NodeId node, Bytes bytes) = 0;
+  virtual std::byte* allocate(NodeId node, Bytes bytes) = 0;
+  virtual void release(NodeId node, std::byte* address, Bytes bytes) = 0;
+};
+
+struct Notice {
+  graph::Handle* handle = nullptr;
+  NodeId node;
+  bool loaded = false;  // else evicted
+};
+
+// The victim choice of a policy is asked for outside the lock: see Residency::answer.
+struct VictimQuery {
+  NodeId node;
+  Bytes needed;
+  EvictionReason reason = EvictionReason::firm;
+  std::vector<Candidate> candidates;
+};
+
+struct Actions {
+  std::vector<Copy> copies;           // to start
+  std::vector<Notice> notices;        // for the policy
+  std::vector<VictimQuery> queries;   // each to be answered
+  std::vector<NodeId> arrivals;       // something to look at: a copy arrived, a request ended, room
+  bool empty() const {
+    return copies.empty() && notices.empty() && queries.empty() && arrivals.empty();
+  }
+};
+
+class Residency {
+ public:
+  // `external_victims`: victims are chosen by answering queries; else by LRU here.
+  Residency(const MachineDescription& machine, MemorySource& source, bool external_victims);
+  ~Residency();
+  // Takes each limited memory's range from the source; before any handle.
+  void reserve();
+  Residency(const Residency&) = delete;
+  Residency& operator=(const Residency&) = delete;
+
+  // --- handles
+  void add(graph::Handle& handle);
+  // Nobody uses it. Its replicas are freed, content that is nowhere else is lost. False if a copy
+  // is still in course: try again when one has ended.
+  bool remove(graph::Handle& handle, Actions& actions);
+  // The content is void. Whoever calls has write access.
+  void invalidate(graph::Handle& handle, Actions& actions);
+  void wont_use(graph::Handle& handle);
+
+  // --- the fast path: no lock
+  // Pins all operands on the node if they are there; else none.
+  bool try_pin(graph::Task& task, NodeId node, Actions& actions);
+  void unpin(graph::Task& task, NodeId node, Actions& actions);
+  // What the task wrote on the node is the content now; other replicas are void.
+  void written(graph::Task& task, NodeId node, Actions& actions);
+
+  // --- reservations
+  // Firm: queues on request.node. `request` stays where it is until it has ended and been released.
+  void request(Request& request, Actions& actions);
+  // Takes the request back, whatever it holds.
+  void withdraw(Request& request, Actions& actions);
+  // Unpins what a ready request of one operand holds (flush); tasks use unpin.
+  void release(Request& request, Actions& actions);
+  // Early copy, if there is room or a victim that the choice gives; never waits.
+  // True if the content is there or on its way.
+  bool prefetch(graph::Handle& handle, NodeId node, Actions& actions);
+  // Counts the tasks pulled for a node that use its operands there.
+  void claim(graph::Task& task, NodeId node, int change);
+
+  void copy_done(std::uint64_t id, std::exception_ptr error, Actions& actions);
+  // The choice for a query; nullptr refuses.
+  void answer(const VictimQuery& query, graph::Handle* victim, Actions& actions);
+
+  // --- questions, without the lock
+  bool valid_on(const graph::Handle& handle, NodeId node) const;
+  // Valid there or on its way.
+  bool on_node(const graph::Handle& handle, NodeId node) const;
+  OperandView view(const graph::Handle& handle, NodeId node) const;
+  std::uint32_t valid_mask(const graph::Handle& handle) const;
+  // Bytes the handle takes of the node's limit.
+  Bytes footprint(const graph::Handle& handle, NodeId node) const;
+  std::optional<Bytes> limit(NodeId node) const { return nodes_[node.value].limit; }
+  bool fits(const graph::Task& task, NodeId node) const;
+  Bytes working_set(const graph::Task& task, NodeId node) const;
+  // All operands are at home on the node, for ever: nothing to fetch, nothing to pin.
+  bool trivial() const { return nodes_.size() == 1 && !nodes_[0].limit; }
+  // Copies have been needed on the node: worth looking ahead.
+  bool busy(NodeId node) const {
+    return nodes_[node.value].traffic.load(std::memory_order_relaxed) != 0;
+  }
+
+  // --- for statistics and reports
+  void statistics(Statistics& into) const;
+  void reset_peaks();
+  bool quiet() const;  // no copy in course
+  std::exception_ptr broken() const;
+  std::string describe() const;
+  // Throws std::logic_error with the values if an invariant is broken; for tests, when quiet.
+  void check() const;
+
+ private:
+  struct Node {
+    NodeDescription description;
+    std::optional<Bytes> limit;
+    std::optional<NodeId> parent;  // where victims' content goes
+    std::byte* base = nullptr;
+    std::unique_ptr<Arena> arena;  // under a limit, and on disk
+    Bytes leaving;                 // of victims whose content is on its way to safety
+    Bytes outside;                 // allocated without an arena
+    Replica* oldest = nullptr;
+    Replica* newest = nullptr;
+    Request* first = nullptr;      // queue of firm requests
+    Request* last = nullptr;
+    bool query_open = false;       // a victim query has not been answered
+    bool pumping = false;
+    bool pump_again = false;
+    Bytes peak_outside;
+    std::atomic<bool> waiting{false};      // someone waits for pins to go
+    std::atomic<std::uint32_t> traffic{0};
+    NodeStatistics statistics;
+  };
+  struct Link {
+    LinkDescription description;
+    std::uint32_t in_flight = 0;
+    std::deque<Fetch*> urgent;
+    std::deque<Fetch*> early;
+    LinkStatistics statistics;
+  };
+  enum class Placed : std::uint8_t { yes, waits, failed };
+  // What came of an attempt to make room: try again at once, wait (for pins, copies or an answer),
+  // or there will never be room.
+  enum class Room : std::uint8_t { again, waits, never };
+
+  Replica& replica(const graph::Handle& handle, NodeId node) const;
+  std::optional<std::uint32_t> link(NodeId from, NodeId to) const;
+
+  // requests.cpp: reservations and copies. All under the lock.
+  void enqueue(Request& request, Actions& actions);
+  void pump(NodeId node, Actions& actions);
+  Placed place(Request& request, Actions& actions);
+  Placed prepare(Request& request, Bytes& needed, Actions& actions);
+  bool allocate_all(Request& request);
+  void grant(Request& request, Actions& actions);
+  void fail(Request& request, std::exception_ptr error, Actions& actions);
+  void ended(Request& request, Actions& actions);
+  void drop_pins(Request& request, Actions& actions);
+  Request& own_request(RequestKind kind, graph::Handle& handle, NodeId node);
+  void recycle(Request& request);
+
+  // copies.cpp. All under the lock.
+  Fetch& start_fetch(Replica& to, bool urgent, Actions& actions);
+  void queue_on_link(Fetch& fetch, NodeId from, Actions& actions);
+  void make_urgent(Fetch& fetch);
+  void pump_link(std::uint32_t link, Actions& actions);
+  void cancel_fetch(Fetch& fetch, Actions& actions);
+  bool cancel_early_copies(NodeId node, Actions& actions);
+  void finish_fetch(Fetch& fetch, const std::exception_ptr& error, Actions& actions);
+  std::optional<NodeId> best_source(const graph::Handle& handle, NodeId to) const;
+  Place place_of(const Replica& replica) const;
+
+  // room.cpp: room and eviction. All under the lock.
+  bool allocate(Replica& replica);
+  void free_replica(Replica& replica, Actions& actions);
+  void make_invalid(Replica& replica, Actions& actions);
+  void settle(Replica& replica, Actions& actions);
+  void unpin_one(Replica& replica, Actions& actions);
+  void rescue(Replica& replica);
+  bool claim_room(Replica& replica);
+  bool evictable(const Replica& replica, const Request* asks) const;
+  bool safe_elsewhere(const Replica& replica) const;
+  bool evict(Replica& replica, Actions& actions);
+  void save(Replica& replica, Actions& actions);
+  void saved(Request& eviction, Actions& actions);
+  Room make_room(NodeId node, Bytes needed, EvictionReason reason, Request* asks, Actions& actions);
+  Room last_resort(NodeId node, Request* asks, Actions& actions);
+  Replica* lru_victim(Node& node, EvictionReason reason, const Request* asks);
+  std::vector<Candidate> candidates(Node& node, const Request* asks);
+  void refresh_order(Node& node);
+  void list_append(Node& node, Replica& replica);
+  void list_remove(Node& node, Replica& replica);
+
+  std::deque<Node> nodes_;  // not movable: atomics
+  std::vector<Link> links_;
+  std::vector<std::int32_t> link_of_;  // [from * nodes + to], -1: none
+  MemorySource& source_;
+  const bool external_victims_;
+  std::atomic<std::uint64_t> epoch_{1};  // recency: raised by each request and eviction
+
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Fetch>> fetches_;  // by id
+  std::vector<Fetch*> free_fetches_;
+  std::vector<std::unique_ptr<Request>> own_requests_;  // relays and evictions
+  std::vector<Request*> free_requests_;
+  std::vector<Replica*> touched_;  // refresh_order's
+  std::exception_ptr broken_;      // the first write-back that failed: content stays where it is
+  std::uint64_t copies_in_course_ = 0;
+};
+
+}  // namespace vicinal::memory

@@ -1,0 +1,277 @@
+// Residency: room on a node and how it is made.
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "graph/dependencies.hpp"
+#include "memory/residency.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::memory {
+
+void Residency::list_append(Node& node, Replica& replica) {
+  replica.listed_use = replica.last_use.load(std::memory_order_relaxed);
+  replica.older = node.newest;
+  replica.newer = nullptr;
+  (node.newest != nullptr ? node.newest->newer : node.oldest) = &replica;
+  node.newest = &replica;
+}
+
+void Residency::list_remove(Node& node, Replica& replica) {
+  (replica.older != nullptr ? replica.older->newer : node.oldest) = replica.newer;
+  (replica.newer != nullptr ? replica.newer->older : node.newest) = replica.older;
+  replica.older = replica.newer = nullptr;
+}
+
+// Uses are stamped without the lock; here those stamped since they were listed move behind, in the
+// order of their stamps.
+void Residency::refresh_order(Node& node) {
+  touched_.clear();
+  for (Replica* r = node.oldest; r != nullptr; r = r->newer) {
+    if (r->last_use.load(std::memory_order_relaxed) != r->listed_use) touched_.push_back(r);
+  }
+  if (touched_.empty()) return;
+  std::stable_sort(touched_.begin(), touched_.end(), [](const Replica* a, const Replica* b) {
+    return a->last_use.load(std::memory_order_relaxed) < b->last_use.load(std::memory_order_relaxed);
+  });
+  for (Replica* r : touched_) {
+    list_remove(node, *r);
+    list_append(node, *r);
+  }
+}
+
+bool Residency::allocate(Replica& replica) {
+  Node& node = nodes_[replica.node.value];
+  const Bytes bytes = Arena::padded(replica.handle->bytes());
+  if (node.arena) {
+    const auto offset = node.arena->allocate(bytes);
+    if (!offset) return false;
+    replica.offset = *offset;
+    replica.address = node.base != nullptr ? node.base + *offset : nullptr;
+  } else {
+    replica.address = source_.allocate(replica.node, bytes);
+    node.outside += bytes;
+    node.peak_outside = std::max(node.peak_outside, node.outside);
+  }
+  replica.word.fetch_or(kAllocated, std::memory_order_relaxed);
+  replica.last_use.store(epoch_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  list_append(node, replica);
+  return true;
+}
+
+// The replica stays claimed against lock-free pins until it has no room any more.
+void Residency::free_replica(Replica& replica, Actions& actions) {
+  Node& node = nodes_[replica.node.value];
+  const Bytes bytes = Arena::padded(replica.handle->bytes());
+  const std::uint32_t word = replica.word.load(std::memory_order_relaxed);
+  if ((word & kPinMask) != 0 || (word & kEvicting) == 0 || replica.incoming != nullptr ||
+      replica.fixed) {
+    throw std::logic_error("replica of " + replica.handle->name + " on " + node.description.name +
+                           " is freed while in use, word " + std::to_string(word));
+  }
+  node.leaving -= bytes;
+  replica.handle->residency->valid_on.fetch_and(~bit(replica.node), std::memory_order_relaxed);
+  list_remove(node, replica);
+  if (node.arena) {
+    node.arena->free(replica.offset, bytes);
+  } else {
+    source_.release(replica.node, replica.address, bytes);
+    node.outside -= bytes;
+  }
+  replica.address = nullptr;
+  replica.word.store(0, std::memory_order_release);
+  if ((word & kValid) != 0 && node.description.kind != NodeKind::disk) {
+    actions.notices.push_back({replica.handle, replica.node, false});
+  }
+}
+
+// Against lock-free pins. False if somebody uses the replica, or it is claimed already.
+bool Residency::claim_room(Replica& replica) {
+  std::uint32_t word = replica.word.load(std::memory_order_relaxed);
+  do {
+    if ((word & (kPinMask | kEvicting)) != 0 || (word & kAllocated) == 0) return false;
+    // Acquire pairs with the release of the last pin.
+  } while (!replica.word.compare_exchange_weak(word, word | kEvicting, std::memory_order_acquire,
+                                               std::memory_order_relaxed));
+  nodes_[replica.node.value].leaving += Arena::padded(replica.handle->bytes());
+  return true;
+}
+
+void Residency::make_invalid(Replica& replica, Actions& actions) {
+  replica.word.fetch_and(~kValid, std::memory_order_relaxed);
+  replica.handle->residency->valid_on.fetch_and(~bit(replica.node), std::memory_order_relaxed);
+  if (nodes_[replica.node.value].description.kind != NodeKind::disk) {
+    actions.notices.push_back({replica.handle, replica.node, false});
+  }
+  settle(replica, actions);
+}
+
+// Frees a replica that nobody uses and that has nothing to lose.
+void Residency::settle(Replica& replica, Actions& actions) {
+  const std::uint32_t word = replica.word.load(std::memory_order_acquire);
+  if ((word & kPinMask) != 0 || (word & kAllocated) == 0) return;
+  if (replica.fixed || replica.incoming != nullptr) return;
+  if ((word & kEvicting) != 0) {
+    if (safe_elsewhere(replica) || (word & kValid) == 0) free_replica(replica, actions);
+  } else if ((word & kValid) == 0 && claim_room(replica)) {
+    free_replica(replica, actions);
+  }
+}
+
+void Residency::unpin_one(Replica& replica, Actions& actions) {
+  const std::uint32_t old = replica.word.fetch_sub(1, std::memory_order_acq_rel);
+  if ((old & kPinMask) == 0) {
+    throw std::logic_error("replica of " + replica.handle->name + " unpinned more than pinned");
+  }
+  if ((old & kPinMask) == 1) settle(replica, actions);
+}
+
+// Whoever is about to use a victim keeps it; its way to safety goes on and leaves it clean.
+void Residency::rescue(Replica& replica) {
+  if ((replica.word.load(std::memory_order_relaxed) & kEvicting) == 0) return;
+  replica.word.fetch_and(~kEvicting, std::memory_order_relaxed);
+  nodes_[replica.node.value].leaving -= Arena::padded(replica.handle->bytes());
+}
+
+bool Residency::safe_elsewhere(const Replica& replica) const {
+  const std::uint32_t valid = replica.handle->residency->valid_on.load(std::memory_order_relaxed);
+  return (valid & ~bit(replica.node)) != 0;
+}
+
+bool Residency::evictable(const Replica& replica, const Request* asks) const {
+  const std::uint32_t word = replica.word.load(std::memory_order_relaxed);
+  if (replica.fixed || (word & kAllocated) == 0 || (word & (kPinMask | kEvicting)) != 0) return false;
+  if (replica.incoming != nullptr || replica.handle->bytes().value == 0) return false;
+  if (asks != nullptr) {
+    for (const graph::Access& access : asks->operands) {
+      if (access.handle == replica.handle) return false;
+    }
+  }
+  if (safe_elsewhere(replica) || (word & kValid) == 0) return true;
+  return !broken_ && nodes_[replica.node.value].parent.has_value();
+}
+
+// The room of the victim is free at once, or when its content is safe.
+bool Residency::evict(Replica& replica, Actions& actions) {
+  if (!claim_room(replica)) return false;
+  Node& node = nodes_[replica.node.value];
+  epoch_.fetch_add(1, std::memory_order_relaxed);
+  ++node.statistics.evictions;
+  node.traffic.store(1, std::memory_order_relaxed);
+  const bool valid = (replica.word.load(std::memory_order_relaxed) & kValid) != 0;
+  const bool dead = !valid || graph::will_be_overwritten(*replica.handle);
+  if (dead || safe_elsewhere(replica)) {
+    free_replica(replica, actions);
+  } else {
+    ++node.statistics.write_backs;
+    save(replica, actions);
+  }
+  return true;
+}
+
+void Residency::save(Replica& replica, Actions& actions) {
+  if (replica.eviction != nullptr) return;  // an earlier one, rescued, is still on its way
+  Request& request =
+      own_request(RequestKind::eviction, *replica.handle, *nodes_[replica.node.value].parent);
+  request.victim = &replica;
+  replica.eviction = &request;
+  enqueue(request, actions);
+}
+
+// The content of a victim has arrived where it is safe, or could not be saved.
+void Residency::saved(Request& eviction, Actions& actions) {
+  Replica& victim = *eviction.victim;
+  victim.eviction = nullptr;
+  if (eviction.error) {
+    if (!broken_) broken_ = eviction.error;
+    rescue(victim);
+  } else {
+    drop_pins(eviction, actions);
+    const std::uint32_t word = victim.word.load(std::memory_order_relaxed);
+    if ((word & kEvicting) != 0 && (word & kValid) != 0 && !safe_elsewhere(victim)) {
+      save(victim, actions);  // rescued, written and evicted again meanwhile
+    } else {
+      settle(victim, actions);
+    }
+  }
+  recycle(eviction);
+  actions.arrivals.push_back(victim.node);
+  pump(victim.node, actions);
+}
+
+Replica* Residency::lru_victim(Node& node, EvictionReason reason, const Request* asks) {
+  refresh_order(node);
+  Replica* claimed = nullptr;
+  for (Replica* r = node.oldest; r != nullptr; r = r->newer) {
+    if (!evictable(*r, asks)) continue;
+    if (r->claims == 0) return r;
+    if (claimed == nullptr) claimed = r;
+  }
+  return reason == EvictionReason::firm ? claimed : nullptr;
+}
+
+std::vector<Candidate> Residency::candidates(Node& node, const Request* asks) {
+  refresh_order(node);
+  std::vector<Candidate> found;
+  for (Replica* r = node.oldest; r != nullptr; r = r->newer) {
+    if (evictable(*r, asks)) found.push_back({r->handle, !safe_elsewhere(*r), r->claims});
+  }
+  return found;
+}
+
+Residency::Room Residency::make_room(NodeId id, Bytes needed, EvictionReason reason, Request* asks,
+                                     Actions& actions) {
+  Node& node = nodes_[id.value];
+  if (reason == EvictionReason::firm && cancel_early_copies(id, actions)) return Room::again;
+  const Bytes unused = node.arena->capacity() - node.arena->used();
+  if (node.leaving.value > 0 && unused + node.leaving >= needed) return Room::waits;
+  if (external_victims_ && node.description.kind != NodeKind::disk) {
+    if (node.query_open) return Room::waits;
+    std::vector<Candidate> found = candidates(node, asks);
+    if (!found.empty()) {
+      node.query_open = true;
+      actions.queries.push_back({id, needed, reason, std::move(found)});
+      return Room::waits;
+    }
+  } else if (Replica* victim = lru_victim(node, reason, asks); victim != nullptr) {
+    evict(*victim, actions);  // pinned meanwhile: chosen again
+    return Room::again;
+  }
+  if (reason == EvictionReason::prefetch) return Room::never;
+  return last_resort(id, asks, actions);
+}
+
+// Nothing but operands of the request itself may go. If nobody uses them either, the room is there
+// but in pieces: they go too, and all are placed anew.
+Residency::Room Residency::last_resort(NodeId id, Request* asks, Actions& actions) {
+  Node& node = nodes_[id.value];
+  if (node.leaving.value > 0) return Room::waits;
+  std::vector<Replica*> own;
+  bool held = false;  // by somebody who will end: a task, a copy, an acquisition
+  for (Replica* r = node.oldest; r != nullptr; r = r->newer) {
+    const std::uint32_t word = r->word.load(std::memory_order_acquire);
+    held |= (word & kPinMask) != 0 || r->incoming != nullptr;
+    if (evictable(*r, nullptr)) own.push_back(r);
+  }
+  if (held) return Room::waits;
+  if (asks == nullptr || own.empty()) return Room::never;
+  for (Replica* r : own) evict(*r, actions);
+  return Room::again;
+}
+
+void Residency::answer(const VictimQuery& query, graph::Handle* victim, Actions& actions) {
+  const std::lock_guard lock(mutex_);
+  Node& node = nodes_[query.node.value];
+  node.query_open = false;
+  Request* asks = query.reason == EvictionReason::firm ? node.first : nullptr;
+  Replica* chosen = victim != nullptr ? &replica(*victim, query.node) : nullptr;
+  if (chosen == nullptr && query.reason == EvictionReason::firm) {
+    chosen = lru_victim(node, EvictionReason::firm, asks);
+  }
+  if (chosen != nullptr && evictable(*chosen, asks) && evict(*chosen, actions)) {
+    if (node.leaving.value == 0) actions.arrivals.push_back(query.node);
+  }
+  pump(query.node, actions);
+}
+
+}  // namespace vicinal::memory
