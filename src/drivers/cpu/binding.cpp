@@ -1,0 +1,106 @@
+#include "drivers/cpu/binding.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <memory>
+#include <pthread.h>
+#include <sched.h>
+
+#if VICINAL_HAVE_HWLOC
+#include <hwloc.h>
+#endif
+
+namespace vicinal::drivers {
+
+namespace {
+
+struct FreeCpuSet {
+  void operator()(cpu_set_t* set) const { CPU_FREE(set); }
+};
+using CpuSet = std::unique_ptr<cpu_set_t, FreeCpuSet>;
+
+// By number. The mask is as wide as the kernel's, which may be wider than cpu_set_t.
+std::vector<std::uint32_t> affinity_mask() {
+  for (int width = 1024; width <= (1 << 20); width *= 2) {
+    const CpuSet set(CPU_ALLOC(width));
+    const std::size_t bytes = CPU_ALLOC_SIZE(width);
+    if (set == nullptr) break;
+    CPU_ZERO_S(bytes, set.get());
+    if (sched_getaffinity(0, bytes, set.get()) != 0) {
+      if (errno == EINVAL) continue;
+      break;
+    }
+    std::vector<std::uint32_t> result;
+    for (int i = 0; i < width; ++i) {
+      if (CPU_ISSET_S(i, bytes, set.get())) result.push_back(static_cast<std::uint32_t>(i));
+    }
+    return result;
+  }
+  return {};
+}
+
+#if VICINAL_HAVE_HWLOC
+
+struct FreeTopology {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+
+// The k-th allowed hardware thread of each core, k = 0, 1, ...; empty if hwloc cannot tell.
+std::vector<std::uint32_t> by_topology(const std::vector<std::uint32_t>& allowed) {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return {};
+  const std::unique_ptr<hwloc_topology, FreeTopology> topology(raw);
+  if (hwloc_topology_load(raw) != 0) return {};
+  struct Thread {
+    std::uint32_t processor;
+    hwloc_obj_t core;
+    std::size_t rank;  // among the allowed ones of its core
+  };
+  std::vector<Thread> threads;  // in the order of the topology
+  std::size_t ranks = 0;
+  for (hwloc_obj_t unit = nullptr;
+       (unit = hwloc_get_next_obj_by_type(raw, HWLOC_OBJ_PU, unit)) != nullptr;) {
+    const std::uint32_t processor = unit->os_index;
+    if (std::find(allowed.begin(), allowed.end(), processor) == allowed.end()) continue;
+    const hwloc_obj_t core = hwloc_get_ancestor_obj_by_type(raw, HWLOC_OBJ_CORE, unit);
+    const bool same = !threads.empty() && core != nullptr && threads.back().core == core;
+    threads.push_back({processor, core, same ? threads.back().rank + 1 : 0});
+    ranks = std::max(ranks, threads.back().rank + 1);
+  }
+  std::vector<std::uint32_t> result;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    for (const Thread& thread : threads) {
+      if (thread.rank == rank) result.push_back(thread.processor);
+    }
+  }
+  return result.size() == allowed.size() ? result : std::vector<std::uint32_t>{};
+}
+
+#endif
+
+}  // namespace
+
+std::vector<std::uint32_t> allowed_processors() {
+  std::vector<std::uint32_t> allowed = affinity_mask();
+#if VICINAL_HAVE_HWLOC
+  std::vector<std::uint32_t> ordered = by_topology(allowed);
+  if (!ordered.empty()) return ordered;
+#endif
+  return allowed;
+}
+
+bool bind_this_thread(std::uint32_t processor) {
+  const CpuSet set(CPU_ALLOC(processor + 1));
+  if (set == nullptr) return false;
+  const std::size_t bytes = CPU_ALLOC_SIZE(processor + 1);
+  CPU_ZERO_S(bytes, set.get());
+  CPU_SET_S(processor, bytes, set.get());
+  return sched_setaffinity(0, bytes, set.get()) == 0;
+}
+
+void name_this_thread(const std::string& name) {
+  pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+}
+
+}  // namespace vicinal::drivers

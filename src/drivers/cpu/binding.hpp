@@ -1,0 +1,22 @@
+// Which processors this process may use, and binding threads to them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace vicinal::drivers {
+
+// The operating system's numbers of the processors in the calling thread's affinity mask, in the order
+// in which workers should take them: one per core in the order of the topology (neighbours share
+// caches), then the second hardware threads of the cores. Without hwloc: by number. To be called
+// before any thread is bound.
+std::vector<std::uint32_t> allowed_processors();
+
+// False if the system refuses, as some containers do: then the thread runs where it is put.
+bool bind_this_thread(std::uint32_t processor);
+
+// Shown by debuggers and top; cut to 15 characters.
+void name_this_thread(const std::string& name);
+
+}  // namespace vicinal::drivers

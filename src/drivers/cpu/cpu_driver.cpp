@@ -1,0 +1,96 @@
+#include "drivers/cpu/cpu_driver.hpp"
+
+#include <cstdlib>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "drivers/run_kernel.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::drivers {
+
+namespace {
+
+// Below, the allocator's lists are faster than the kernel; above, what is freed goes back to it.
+constexpr std::uint64_t kMapFrom = (64 << 10) + 1;
+
+std::optional<std::uint32_t> processor_of(const CpuConfig& config, std::uint32_t worker) {
+  if (config.processors.size() < config.workers) return std::nullopt;
+  return config.processors[worker];
+}
+
+}  // namespace
+
+CpuDriver::CpuDriver(CpuConfig config, const engine::OperandPlaces& places)
+    : config_(std::move(config)), places_(places) {
+  const std::uint32_t threads = config_.workers - (config_.submitter_works ? 1 : 0);
+  for (std::uint32_t i = 0; i < threads; ++i) {
+    threads_.push_back(std::make_unique<WorkerThread>(WorkerId{config_.first_worker.value + i},
+                                                      processor_of(config_, i)));
+  }
+}
+
+CpuDriver::~CpuDriver() { stop(); }
+
+void CpuDriver::start(engine::Completions& completions) {
+  completions_ = &completions;
+  for (auto& thread : threads_) thread->start(completions);
+}
+
+std::byte* CpuDriver::reserve(NodeId /*node*/, Bytes bytes) {
+  arena_ = MappedMemory(bytes, "the memory limit in RAM (option memory)");
+  return arena_.address();
+}
+
+std::byte* CpuDriver::allocate(NodeId /*node*/, Bytes bytes) {
+  if (bytes.value == 0) return nullptr;
+  std::byte* const address =
+      bytes.value >= kMapFrom
+          ? map_memory(bytes)
+          : static_cast<std::byte*>(
+                std::aligned_alloc(kPageBytes, round_up(bytes.value, kPageBytes)));
+  if (address == nullptr) {
+    throw CapacityError(
+        fmt::format("no {} of RAM left for a replica: set the option memory to less than the RAM and "
+                    "the option disk to a folder for what does not fit",
+                    base::format_bytes(bytes)));
+  }
+  return address;
+}
+
+void CpuDriver::release(NodeId /*node*/, std::byte* address, Bytes bytes) {
+  if (address == nullptr) return;
+  if (bytes.value >= kMapFrom) {
+    unmap_memory(address, bytes);
+  } else {
+    std::free(address);
+  }
+}
+
+void CpuDriver::start_copy(const memory::Copy& copy) {
+  throw std::logic_error(fmt::format("the CPU driver was given copy {} from node {} to node {}",
+                                     copy.id, copy.from.node.value, copy.to.node.value));
+}
+
+void CpuDriver::start_task(graph::Task& task, WorkerId worker) {
+  completions_->task_done(task, worker,
+                          run_kernel(task, worker, kRam, ProcessorKind::cpu, places_));
+}
+
+void CpuDriver::wake(WorkerId worker) {
+  const std::uint32_t index = worker.value - config_.first_worker.value;
+  if (index < threads_.size()) {
+    threads_[index]->wake();
+  } else {
+    submitter_gate_.wake();
+  }
+}
+
+void CpuDriver::stop() {
+  for (auto& thread : threads_) thread->stop();
+}
+
+}  // namespace vicinal::drivers

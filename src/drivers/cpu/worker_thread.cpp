@@ -1,0 +1,34 @@
+#include "drivers/cpu/worker_thread.hpp"
+
+#include <string>
+
+#include "drivers/cpu/binding.hpp"
+
+namespace vicinal::drivers {
+
+void WorkerThread::start(engine::Completions& completions) {
+  thread_ = std::thread([this, &completions] { run(completions); });
+}
+
+void WorkerThread::stop() {
+  if (!thread_.joinable()) return;
+  // Relaxed: the wake behind it releases it.
+  stopping_.store(true, std::memory_order_relaxed);
+  gate_.wake();
+  thread_.join();
+}
+
+void WorkerThread::run(engine::Completions& completions) {
+  name_this_thread("worker " + std::to_string(worker_.value));
+  if (processor_) bind_this_thread(*processor_);
+  for (;;) {
+    const std::uint32_t epoch = gate_.epoch();
+    // Relaxed: a stop that is not seen here has not yet woken the gate, so wait returns at once.
+    do {
+      if (stopping_.load(std::memory_order_relaxed)) return;
+    } while (completions.advance(worker_));
+    gate_.wait(epoch);
+  }
+}
+
+}  // namespace vicinal::drivers

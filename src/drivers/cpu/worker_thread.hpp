@@ -1,0 +1,41 @@
+// The thread of one worker: asks for work while there is some, sleeps in the kernel otherwise.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <thread>
+
+#include "drivers/cpu/wake_gate.hpp"
+#include "engine/driver.hpp"
+#include "vicinal/ids.hpp"
+
+namespace vicinal::drivers {
+
+class WorkerThread {
+ public:
+  // `processor`: the operating system's number of the processor to stay on (see binding.hpp).
+  explicit WorkerThread(WorkerId worker, std::optional<std::uint32_t> processor = std::nullopt)
+      : worker_(worker), processor_(processor) {}
+  ~WorkerThread() { stop(); }
+  WorkerThread(const WorkerThread&) = delete;
+  WorkerThread& operator=(const WorkerThread&) = delete;
+
+  WorkerId worker() const { return worker_; }
+  void start(engine::Completions& completions);
+  // advance() is called after it, unless the thread is stopped. Any thread, any locks.
+  void wake() { gate_.wake(); }
+  // Returns when the thread has ended: after the advance() in course, without a further one.
+  void stop();
+
+ private:
+  void run(engine::Completions& completions);
+
+  const WorkerId worker_;
+  const std::optional<std::uint32_t> processor_;
+  WakeGate gate_;
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace vicinal::drivers

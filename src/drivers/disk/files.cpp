@@ -1,0 +1,251 @@
+#include "drivers/disk/files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <limits>
+#include <stdexcept>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::drivers {
+
+namespace {
+
+constexpr const char* kFolderRemedy =
+    "set the option disk to a folder on a local disk in which this process may create files";
+
+int open_again(const char* path, int flags) {
+  int descriptor = -1;
+  do {
+    descriptor = open(path, flags | O_CLOEXEC, 0666);
+  } while (descriptor < 0 && errno == EINTR);
+  return descriptor;
+}
+
+std::string own_path(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
+
+void check_folder(const std::string& folder) {
+  struct stat status {};
+  if (stat(folder.c_str(), &status) != 0) {
+    throw UsageError(
+        fmt::format("disk folder '{}': {}; {}", folder, strerror(errno), kFolderRemedy));
+  }
+  if (!S_ISDIR(status.st_mode)) {
+    throw UsageError(fmt::format("disk folder '{}' is not a folder; {}", folder, kFolderRemedy));
+  }
+}
+
+// A file with a name for a moment, where the file system cannot make one without.
+int create_and_unlink(const std::string& folder) {
+  std::string path = folder + "/vicinal-scratch-XXXXXX";
+  const int descriptor = mkostemp(path.data(), O_CLOEXEC);
+  if (descriptor >= 0) unlink(path.c_str());
+  return descriptor;
+}
+
+std::string remedy_for(int error, bool writable) {
+  switch (error) {
+    case ENOENT:
+      return writable ? "create the folder that shall hold it" : "check the path";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return writable ? "register it with writable = false, or give this process write permission"
+                      : "give this process read permission";
+    case EMFILE:
+      return "each open file takes two descriptors: raise the limit (ulimit -n), unregister handles "
+             "that are not needed, or put several into one file";
+    default:
+      return "register a region of a regular file";
+  }
+}
+
+[[noreturn]] void cannot_open(const std::string& path, bool writable, int error) {
+  throw UsageError(fmt::format("file '{}' cannot be opened for {}: {}; {}", path,
+                               writable ? "reading and writing" : "reading", strerror(error),
+                               remedy_for(error, writable)));
+}
+
+struct OpenedFile {
+  int descriptor;
+  std::pair<dev_t, ino_t> identity;
+};
+
+OpenedFile open_regular(const std::string& path, bool writable) {
+  // NONBLOCK: a FIFO must be refused, not waited for. It does nothing to a regular file.
+  const int flags = (writable ? O_RDWR | O_CREAT : O_RDONLY) | O_NONBLOCK | O_NOCTTY;
+  const int descriptor = open_again(path.c_str(), flags);
+  if (descriptor < 0) cannot_open(path, writable, errno);
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+    close(descriptor);
+    throw UsageError(fmt::format("'{}' is not a regular file; register a region of one", path));
+  }
+  return {descriptor, {status.st_dev, status.st_ino}};
+}
+
+Bytes size_of(const DiskFile& file) {
+  struct stat status {};
+  if (fstat(file.buffered(), &status) != 0) {
+    throw DeviceError(
+        fmt::format("the size of file '{}' is not known: {}", file.path(), strerror(errno)));
+  }
+  return {static_cast<std::uint64_t>(status.st_size)};
+}
+
+}  // namespace
+
+DiskFile::DiskFile(std::string path, int buffered, bool writable, bool direct_io)
+    : path_(std::move(path)), buffered_(buffered), writable_(writable) {
+  if (direct_io) open_direct();
+}
+
+DiskFile::~DiskFile() {
+  if (direct_ >= 0) close(direct_);
+  close(buffered_);
+}
+
+void DiskFile::open_direct() {
+  // Through the first descriptor: the scratch file has no name, and the user's may have been moved.
+  const int flags = (writable_ ? O_RDWR : O_RDONLY) | O_DIRECT;
+  direct_ = open_again(own_path(buffered_).c_str(), flags);
+  if (direct_ < 0) {
+    const int error = errno;
+    if (error == EMFILE || error == ENFILE) {
+      close(buffered_);
+      cannot_open(path_, writable_, error);
+    }
+    refuse_direct();
+    return;
+  }
+  // The page cache holds only what is not aligned, page by page: pages read ahead would be those
+  // that O_DIRECT writes.
+  posix_fadvise(buffered_, 0, 0, POSIX_FADV_RANDOM);
+}
+
+void DiskFile::refuse_direct() {
+  refused_.store(true, std::memory_order_relaxed);
+  base::process_log().announce_once(
+      "O_DIRECT", fmt::format("the file system of '{}' refuses O_DIRECT: its data pass through the "
+                              "page cache, which may hold them beside the memory limit",
+                              path_));
+}
+
+void DiskFile::make_writable(int buffered) {
+  dup3(buffered, buffered_, O_CLOEXEC);
+  close(buffered);
+  writable_ = true;
+  if (direct_ < 0) return;
+  posix_fadvise(buffered_, 0, 0, POSIX_FADV_RANDOM);
+  const int direct = open_again(own_path(buffered_).c_str(), O_RDWR | O_DIRECT);
+  if (direct < 0) {
+    refuse_direct();
+    return;
+  }
+  dup3(direct, direct_, O_CLOEXEC);
+  close(direct);
+}
+
+std::unique_ptr<DiskFile> create_scratch(const std::string& folder, bool direct_io) {
+  check_folder(folder);
+  int descriptor = open_again(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL);
+  if (descriptor < 0) descriptor = create_and_unlink(folder);
+  if (descriptor < 0) {
+    throw UsageError(fmt::format("disk folder '{}': no file can be created in it: {}; {}", folder,
+                                 strerror(errno), kFolderRemedy));
+  }
+  return std::make_unique<DiskFile>(folder, descriptor, true, direct_io);
+}
+
+Bytes free_space(const std::string& folder) {
+  struct statvfs status {};
+  if (statvfs(folder.c_str(), &status) != 0) {
+    throw UsageError(fmt::format("disk folder '{}': its free space is not known: {}; {}", folder,
+                                 strerror(errno), kFolderRemedy));
+  }
+  std::uint64_t free = static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
+  // Beyond this limit a write would not fail but kill the process (SIGXFSZ).
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    free = std::min<std::uint64_t>(free, limit.rlim_cur);
+  }
+  return {free};
+}
+
+int FileTable::open(const std::string& path, bool writable) {
+  const std::lock_guard lock(mutex_);
+  const OpenedFile opened = open_regular(path, writable);
+  if (const auto found = by_identity_.find(opened.identity); found != by_identity_.end()) {
+    Entry& known = entries_[static_cast<std::size_t>(found->second)];
+    if (writable && !known.file->writable()) {
+      known.file->make_writable(opened.descriptor);
+    } else {
+      ::close(opened.descriptor);
+    }
+    ++known.users;
+    return found->second;
+  }
+  auto file = std::make_unique<DiskFile>(path, opened.descriptor, writable, direct_io_);
+  auto place = std::find_if(entries_.begin(), entries_.end(),
+                            [](const Entry& entry) { return entry.file == nullptr; });
+  if (place == entries_.end()) place = entries_.emplace(entries_.end());
+  *place = {std::move(file), opened.identity, 1};
+  const int number = static_cast<int>(place - entries_.begin());
+  by_identity_[opened.identity] = number;
+  return number;
+}
+
+const FileTable::Entry& FileTable::entry(int number) const {
+  const auto index = static_cast<std::size_t>(number);
+  if (number < 0 || index >= entries_.size() || entries_[index].file == nullptr) {
+    throw std::logic_error(fmt::format("file number {} of {} is not open", number, entries_.size()));
+  }
+  return entries_[index];
+}
+
+void FileTable::close(int number) {
+  const std::lock_guard lock(mutex_);
+  entry(number);
+  Entry& closed = entries_[static_cast<std::size_t>(number)];
+  if (--closed.users > 0) return;
+  by_identity_.erase(closed.identity);
+  closed.file.reset();
+}
+
+Bytes FileTable::size(int number) const { return size_of(file(number)); }
+
+void FileTable::extend(int number, Bytes size) {
+  const std::lock_guard lock(mutex_);
+  const DiskFile& extended = *entry(number).file;
+  const Bytes present = size_of(extended);
+  if (present >= size) return;
+  if (!extended.writable()) {
+    throw UsageError(fmt::format(
+        "file '{}' has {} bytes, {} are needed, and it is not writable; register a region inside it, "
+        "or with writable = true to extend it",
+        extended.path(), present.value, size.value));
+  }
+  if (ftruncate(extended.buffered(), static_cast<off_t>(size.value)) != 0) {
+    throw UsageError(fmt::format("file '{}' cannot be extended from {} to {} bytes: {}; register a "
+                                 "smaller region, or make room for it",
+                                 extended.path(), present.value, size.value, strerror(errno)));
+  }
+}
+
+DiskFile& FileTable::file(int number) const {
+  const std::lock_guard lock(mutex_);
+  return *entry(number).file;
+}
+
+}  // namespace vicinal::drivers

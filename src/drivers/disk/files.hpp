@@ -1,0 +1,87 @@
+// The files of the disk driver: its scratch file and the user's.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <sys/types.h>
+#include <utility>
+#include <vector>
+
+#include "vicinal/units.hpp"
+
+namespace vicinal::drivers {
+
+// One file, opened twice: with O_DIRECT, and through the page cache for what is not aligned.
+class DiskFile {
+ public:
+  // Takes over the descriptor. `direct_io`: opens the file a second time, and says once on stderr if
+  // O_DIRECT is refused.
+  DiskFile(std::string path, int buffered, bool writable, bool direct_io);
+  ~DiskFile();
+  DiskFile(const DiskFile&) = delete;
+  DiskFile& operator=(const DiskFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  int buffered() const { return buffered_; }
+  // -1 if O_DIRECT is not wanted or refused. Relaxed: descriptors do not change, and one more refused
+  // request does no harm.
+  int direct() const { return refused_.load(std::memory_order_relaxed) ? -1 : direct_; }
+  bool writable() const { return writable_; }
+  // O_DIRECT was refused when it was used: some file systems do so only then.
+  void refuse_direct();
+  // Opened anew for writing: the descriptors keep their numbers, so that copies in course go on.
+  void make_writable(int buffered);
+
+ private:
+  void open_direct();
+
+  const std::string path_;
+  const int buffered_;
+  int direct_ = -1;
+  bool writable_;
+  std::atomic<bool> refused_{false};
+};
+
+// A file without a name in the folder: it vanishes with its last descriptor, also after a crash. Throws
+// UsageError, which names the folder and the remedy, if the folder is missing, no folder or read-only.
+std::unique_ptr<DiskFile> create_scratch(const std::string& folder, bool direct_io);
+
+// Free for this process in the folder's file system, and below its own limit on the size of a file.
+Bytes free_space(const std::string& folder);
+
+// The user's files, by number. Any thread. All throw UsageError, naming the file and the remedy.
+class FileTable {
+ public:
+  explicit FileTable(bool direct_io) : direct_io_(direct_io) {}
+
+  // The same file twice, by any path, has one number and must be closed twice. A writable file that
+  // does not exist is created.
+  int open(const std::string& path, bool writable);
+  // With the last close its descriptors go. No copy of it may be in course.
+  void close(int number);
+  Bytes size(int number) const;
+  // Makes it at least so long, if it is writable; the new bytes are zero.
+  void extend(int number, Bytes size);
+  // Stays until close.
+  DiskFile& file(int number) const;
+
+ private:
+  using Identity = std::pair<dev_t, ino_t>;
+  struct Entry {
+    std::unique_ptr<DiskFile> file;
+    Identity identity;
+    std::uint32_t users = 0;
+  };
+  const Entry& entry(int number) const;  // under mutex_
+
+  const bool direct_io_;
+  mutable std::mutex mutex_;
+  std::vector<Entry> entries_;        // under mutex_; without a file: free
+  std::map<Identity, int> by_identity_;  // under mutex_
+};
+
+}  // namespace vicinal::drivers

@@ -1,0 +1,67 @@
+#include "drivers/emulated/emulated_driver.hpp"
+
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "drivers/run_kernel.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::drivers {
+
+EmulatedDriver::EmulatedDriver(const EmulatedConfig& config, const engine::OperandPlaces& places)
+    : config_(config),
+      places_(places),
+      in_(config.bandwidth, fmt::format("copy in {}", config.node.value)),
+      out_(config.bandwidth, fmt::format("copy out {}", config.node.value)),
+      thread_(config.worker, config.processor) {}
+
+EmulatedDriver::~EmulatedDriver() { stop(); }
+
+void EmulatedDriver::start(engine::Completions& completions) {
+  completions_ = &completions;
+  in_.start(completions);
+  out_.start(completions);
+  thread_.start(completions);
+}
+
+std::byte* EmulatedDriver::reserve(NodeId /*node*/, Bytes bytes) {
+  arena_ = MappedMemory(bytes, "the memory of an emulated accelerator (option accelerator_memory)");
+  return arena_.address();
+}
+
+std::byte* EmulatedDriver::allocate(NodeId node, Bytes bytes) {
+  throw CapacityError(fmt::format(
+      "{} asked on node {}, an emulated accelerator, outside its memory: give it a limit",
+      base::format_bytes(bytes), node.value));
+}
+
+void EmulatedDriver::release(NodeId /*node*/, std::byte* /*address*/, Bytes /*bytes*/) {}
+
+void EmulatedDriver::start_copy(const memory::Copy& copy) {
+  if (copy.to.node == config_.node) {
+    in_.submit(copy);
+  } else if (copy.from.node == config_.node && copy.to.node == kRam) {
+    out_.submit(copy);
+  } else {
+    throw std::logic_error(fmt::format("accelerator node {} was given copy {} from node {} to node {}",
+                                       config_.node.value, copy.id, copy.from.node.value,
+                                       copy.to.node.value));
+  }
+}
+
+void EmulatedDriver::start_task(graph::Task& task, WorkerId worker) {
+  completions_->task_done(
+      task, worker, run_kernel(task, worker, config_.node, ProcessorKind::emulated, places_));
+}
+
+void EmulatedDriver::wake(WorkerId /*worker*/) { thread_.wake(); }
+
+void EmulatedDriver::stop() {
+  thread_.stop();
+  in_.stop();
+  out_.stop();
+}
+
+}  // namespace vicinal::drivers

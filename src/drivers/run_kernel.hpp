@@ -1,0 +1,20 @@
+// The call of a kernel: views of its operands, its parameters, and what it throws. Shared by the
+// drivers whose workers are host threads.
+#pragma once
+
+#include <exception>
+
+#include "engine/operand_places.hpp"
+#include "graph/task.hpp"
+#include "vicinal/codelet.hpp"
+#include "vicinal/ids.hpp"
+
+namespace vicinal::drivers {
+
+// Runs the task's kernel for `kind` on the calling thread, with the operands' replicas on `node`.
+// Null, or what the kernel threw. A task without a codelet runs nothing. Allocates only for more than
+// 16 operands.
+std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, ProcessorKind kind,
+                              const engine::OperandPlaces& places);
+
+}  // namespace vicinal::drivers

@@ -1,0 +1,56 @@
+// The contract of a driver: the memory nodes and workers of one kind of device.
+//
+// The engine decides, a driver does: it gives memory, starts copies and tasks, and says when they
+// have ended. A device is one class. The template for a new one is drivers/simulated.
+#pragma once
+
+#include <exception>
+
+#include "graph/task.hpp"
+#include "memory/copy.hpp"
+#include "vicinal/ids.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::engine {
+
+// Where a driver reports. Implemented by the engine; every method may be called from any thread of
+// the driver that holds no lock, also from inside start_copy and start_task.
+class Completions {
+ public:
+  virtual ~Completions() = default;
+  // The copy has ended. `error` is null, or holds a DeviceError that names data and cause; then the
+  // content of the destination is undefined.
+  virtual void copy_done(std::uint64_t copy_id, std::exception_ptr error) = 0;
+  // The worker has nothing running: gives it a task to run if there is one (through start_task) and
+  // says whether there was. The driver calls it for an idle worker after start and after each wake,
+  // from the thread that runs the worker's tasks, until it returns false. Then the worker may sleep:
+  // any task that becomes runnable for it later is followed by a wake.
+  virtual bool advance(WorkerId worker) = 0;
+  // The task given to start_task has ended. `error` is null or what the kernel threw.
+  virtual void task_done(graph::Task& task, WorkerId worker, std::exception_ptr error) = 0;
+};
+
+class Driver {
+ public:
+  virtual ~Driver() = default;
+  // Called once, before any other call but reserve; the driver may start its threads.
+  virtual void start(Completions& completions) = 0;
+  // A range of `bytes` of the node's memory, 4 KiB aligned, for the replicas under a limit; called at
+  // most once per node, before start. In simulation any number that is not dereferenced.
+  virtual std::byte* reserve(NodeId node, Bytes bytes) = 0;
+  // One replica outside any limit (RAM without a limit). 4 KiB aligned. Throws CapacityError.
+  virtual std::byte* allocate(NodeId node, Bytes bytes) = 0;
+  virtual void release(NodeId node, std::byte* address, Bytes bytes) = 0;
+  // Starts a copy of which one end is a node of this driver. Does not block for the copy's time. The
+  // engine keeps at most LinkDescription::copies_in_flight started per link.
+  virtual void start_copy(const memory::Copy& copy) = 0;
+  // Starts a runnable task on an idle worker of this driver, inside advance(). May run it at once and
+  // call task_done before it returns.
+  virtual void start_task(graph::Task& task, WorkerId worker) = 0;
+  // The worker may have something to run: advance() is to be called soon. Any thread, any locks.
+  virtual void wake(WorkerId worker) = 0;
+  // Ends copies in course, joins threads. Nothing is called afterwards.
+  virtual void stop() = 0;
+};
+
+}  // namespace vicinal::engine

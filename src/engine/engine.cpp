@@ -1,0 +1,306 @@
+// The engine around the way of a task: construction, what a policy may ask, errors, reports.
+#include <algorithm>
+#include <string>
+#include <thread>
+
+#include "engine/lifecycle.hpp"
+#include "engine/task_state.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::engine {
+
+using graph::Task;
+using graph::TaskState;
+
+Engine::Engine(EngineConfig config)
+    : config_(std::move(config)),
+      policy_(std::move(config_.policy)),
+      random_(config_.seed),
+      residency_(config_.machine, *this, policy_->victims() != nullptr),
+      pool_(config_.machine.workers.size() + 1),
+      gate_(*policy_, [this](Task& task, WorkerId worker) { retire(task, worker); }),
+      lanes_(config_.machine.workers.size() + 1),
+      idle_(config_.machine.workers.size() / 64 + 1),
+      away_(idle_.size()),
+      trivial_(residency_.trivial()) {
+  for (std::size_t n = 0; n < config_.machine.nodes.size(); ++n) windows_.emplace_back();
+  for (const WorkerDescription& worker : config_.machine.workers) {
+    windows_[worker.node.value].workers.push_back(worker.id);
+  }
+  for (Window& window : windows_) {
+    window.depth = window.workers.empty() ? 0 : config_.look_ahead + window.workers.size();
+  }
+  timed_ = !trivial_;
+  policy_->start(*this);
+}
+
+Engine::~Engine() = default;
+
+void Engine::attach(std::vector<Driver*> node_drivers, std::vector<Driver*> worker_drivers) {
+  node_drivers_ = std::move(node_drivers);
+  worker_drivers_ = std::move(worker_drivers);
+  residency_.reserve();
+}
+
+std::size_t Engine::lane_index(WorkerId worker) const {
+  return worker == kNoWorker ? lanes_.size() - 1 : worker.value;
+}
+Engine::Lane& Engine::lane(WorkerId worker) { return lanes_[lane_index(worker)]; }
+
+// --- memory::MemorySource
+
+std::byte* Engine::reserve(NodeId node, Bytes bytes) {
+  return node_drivers_[node.value]->reserve(node, bytes);
+}
+std::byte* Engine::allocate(NodeId node, Bytes bytes) {
+  return node_drivers_[node.value]->allocate(node, bytes);
+}
+void Engine::release(NodeId node, std::byte* address, Bytes bytes) {
+  node_drivers_[node.value]->release(node, address, bytes);
+}
+
+// --- sched::PolicyContext
+
+bool Engine::can_run(const Task& task, WorkerId worker) const {
+  const WorkerDescription& description = config_.machine.workers[worker.value];
+  if (task.extension && task.extension->worker && *task.extension->worker != worker) return false;
+  if (task.codelet != nullptr && task.codelet->implementation(description.kind) == nullptr &&
+      task.codelet->expected[static_cast<std::size_t>(description.kind)].ns == 0) {
+    return false;
+  }
+  return trivial_ || residency_.fits(task, description.node);
+}
+
+bool Engine::on_node(const graph::Handle& handle, NodeId node) const {
+  return residency_.on_node(handle, node);
+}
+bool Engine::valid_on(const graph::Handle& handle, NodeId node) const {
+  return residency_.valid_on(handle, node);
+}
+
+Bytes Engine::missing_bytes(const Task& task, NodeId node) const {
+  Bytes sum;
+  for (const graph::Access& access : task.accesses()) {
+    if (reads(access.mode) && !residency_.on_node(*access.handle, node)) sum += access.handle->bytes();
+  }
+  return sum;
+}
+
+Time Engine::transfer_time(const graph::Handle& handle, NodeId node) const {
+  const std::uint32_t valid = residency_.valid_mask(handle);
+  if ((valid & memory::bit(node)) != 0) return {0};
+  std::optional<Time> best;
+  for (const LinkDescription& link : config_.machine.links) {
+    if (link.to != node || (valid & memory::bit(link.from)) == 0) continue;
+    const Time time = link.bandwidth.value > 0
+                          ? link.latency + duration(handle.bytes(), link.bandwidth)
+                          : Time{static_cast<std::int64_t>(handle.bytes().value)};
+    if (!best || time < *best) best = time;
+  }
+  return best.value_or(Time{static_cast<std::int64_t>(2 * handle.bytes().value)});
+}
+
+Time Engine::run_time(const Task& task, WorkerId worker) const {
+  if (task.codelet == nullptr) return {0};
+  const ProcessorKind kind = config_.machine.workers[worker.value].kind;
+  return task.codelet->expected[static_cast<std::size_t>(kind)];
+}
+
+void Engine::check_can_run(const Task& task) const {
+  const std::string name(task.name());
+  const WorkerDescription* nearest = nullptr;
+  for (const WorkerDescription& worker : config_.machine.workers) {
+    if (can_run(task, worker.id) && fits_ram(task)) return;
+    if (task.extension && task.extension->worker && *task.extension->worker != worker.id) continue;
+    if (task.codelet->implementation(worker.kind) != nullptr) nearest = &worker;
+  }
+  if (nearest == nullptr) {
+    throw UsageError("task " + name + ": no worker can run it; codelet " + task.codelet->name +
+                     " has no implementation for the workers of this machine, or the task asks for a "
+                     "worker that does not exist");
+  }
+  const NodeDescription& node = config_.machine.nodes[nearest->node.value];
+  throw CapacityError(
+      "task " + name + " needs " + std::to_string(residency_.working_set(task, node.id).value) +
+      " bytes at once on " + node.name + ", whose limit is " +
+      std::to_string(residency_.limit(node.id).value_or(Bytes{0}).value) +
+      " bytes; raise the limit (option " +
+      (node.kind == NodeKind::device ? "accelerator_memory" : "memory") + ") or use smaller tiles");
+}
+
+// Content on its way to a device or from it passes through RAM, one handle at a time.
+bool Engine::fits_ram(const Task& task) const {
+  if (trivial_ || !residency_.limit(kRam)) return true;
+  return std::ranges::all_of(task.accesses(), [&](const graph::Access& access) {
+    return residency_.footprint(*access.handle, kRam) <= *residency_.limit(kRam);
+  });
+}
+
+// --- acquisitions, handles
+
+void Engine::request(memory::Request& request) {
+  memory::Actions actions;
+  residency_.request(request, actions);
+  perform(actions);
+}
+
+void Engine::withdraw(memory::Request& request) {
+  memory::Actions actions;
+  residency_.withdraw(request, actions);
+  perform(actions);
+}
+
+void Engine::release(memory::Request& request) {
+  memory::Actions actions;
+  residency_.release(request, actions);
+  perform(actions);
+}
+
+void Engine::end_acquisition(Task& task, bool held) {
+  if (held && !trivial_) {
+    memory::Actions actions;
+    residency_.written(task, kRam, actions);
+    residency_.unpin(task, kRam, actions);
+    perform(actions);
+  }
+  graph::ReadyList ready;
+  end(task, kNoWorker, Outcome::done, ready);
+  make_ready(ready, kNoWorker);
+  config_.notify_waiters();
+}
+
+bool Engine::remove(graph::Handle& handle) {
+  memory::Actions actions;
+  const bool removed = residency_.remove(handle, actions);
+  perform(actions);
+  if (!removed) return false;
+  // A notice about the handle may still be on its way to the policy.
+  while (performing_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+  gate_.forget(handle);
+  return true;
+}
+
+void Engine::invalidate(graph::Handle& handle) {
+  memory::Actions actions;
+  residency_.invalidate(handle, actions);
+  perform(actions);
+}
+
+bool Engine::prefetch(graph::Handle& handle, NodeId node) {
+  memory::Actions actions;
+  const bool coming = residency_.prefetch(handle, node, actions);
+  perform(actions);
+  return coming;
+}
+
+// --- errors
+
+// What the kernel threw, with the task's name before it; then all that has not started is cancelled.
+void Engine::fail(const Task& task, const std::exception_ptr& error) {
+  const std::string name(task.name());
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    cancel(std::make_exception_ptr(TaskError("task " + name + " failed: " + e.what())));
+  } catch (...) {
+    cancel(std::make_exception_ptr(TaskError("task " + name + " threw something that is no std::exception")));
+  }
+}
+
+bool Engine::must_cancel(const Task& task) {
+  if (cancelling_.load(std::memory_order_relaxed)) return true;
+  for (const graph::Access& access : task.accesses()) {
+    if (!reads(access.mode) || !access.handle->poisoned.load(std::memory_order_relaxed)) continue;
+    report_error(std::make_exception_ptr(
+        PoisonedError("task " + std::string(task.name()) + " reads handle " + access.handle->name +
+                      ", whose writer failed or was cancelled; write it anew first")));
+    return true;
+  }
+  return false;
+}
+
+void Engine::report_error(std::exception_ptr error) {
+  const std::lock_guard lock(error_mutex_);
+  if (!error_) error_ = std::move(error);
+}
+
+void Engine::cancel(std::exception_ptr cause) {
+  if (cause) report_error(std::move(cause));
+  cancelling_.store(true, std::memory_order_release);
+  wake_all();
+}
+
+std::exception_ptr Engine::take_error() {
+  const std::lock_guard lock(error_mutex_);
+  cancelling_.store(false, std::memory_order_release);
+  return std::exchange(error_, nullptr);
+}
+
+// --- counts and reports
+
+std::uint64_t Engine::ended_tasks() const {
+  std::uint64_t sum = 0;
+  for (const Lane& lane : lanes_) {
+    for (const auto& count : lane.ended) sum += count.load(std::memory_order_acquire);
+  }
+  return sum;
+}
+
+std::uint64_t Engine::submitted_tasks() const {
+  std::uint64_t sum = 0;
+  for (const Lane& lane : lanes_) sum += lane.submitted.load(std::memory_order_acquire);
+  return sum;
+}
+
+void Engine::count_bytes(const Task& task, WorkerId worker) {
+  std::uint64_t sum = 0;
+  for (const graph::Access& access : task.accesses()) sum += access.handle->bytes().value;
+  lane(worker).ended_bytes.fetch_add(sum, std::memory_order_release);
+}
+
+Bytes Engine::ended_bytes() const {
+  Bytes sum;
+  for (const Lane& lane : lanes_) sum += Bytes{lane.ended_bytes.load(std::memory_order_acquire)};
+  return sum;
+}
+
+// Ends are summed first: both only grow, so if the sums agree, all that had been submitted when the
+// second sum began has ended.
+bool Engine::all_ended() const {
+  const std::uint64_t ended = ended_tasks();
+  return ended == submitted_tasks();
+}
+
+Statistics Engine::statistics() const {
+  Statistics s;
+  residency_.statistics(s);
+  for (const WorkerDescription& worker : config_.machine.workers) {
+    const Lane& lane = lanes_[worker.id.value];
+    s.workers.push_back({lane.ended[0].load() + lane.ended[1].load(), Time{lane.busy_ns.load()}});
+  }
+  for (const Lane& lane : lanes_) {
+    s.tasks_submitted += lane.submitted.load(std::memory_order_relaxed);
+    s.tasks_done += lane.ended[0].load(std::memory_order_relaxed);
+    s.tasks_failed += lane.ended[1].load(std::memory_order_relaxed);
+    s.tasks_cancelled += lane.ended[2].load(std::memory_order_relaxed);
+  }
+  s.now = config_.now();
+  return s;
+}
+
+std::string Engine::describe() const {
+  constexpr std::size_t kMost = 20;
+  std::string text = std::to_string(submitted_tasks()) + " tasks submitted, " +
+                     std::to_string(ended_tasks()) + " ended, policy " +
+                     std::string(policy_->name()) + "\n";
+  std::size_t listed = 0;
+  pool_.for_each_slot([&](const Task& task) {
+    const TaskState state = task.state.load(std::memory_order_relaxed);
+    if (state == TaskState::free || state == TaskState::submitted || listed >= kMost) return;
+    ++listed;
+    text += "task " + std::string(task.name()) + ": " + std::string(to_string(state)) + "\n";
+  });
+  return text + residency_.describe();
+}
+
+}  // namespace vicinal::engine

@@ -1,0 +1,82 @@
+// Who sleeps and who is woken.
+//
+// No wake-up is lost: a worker sets its idle bit, then looks for work once more; whoever makes work
+// available publishes it, then reads the idle bits. Both are sequentially consistent
+// read-modify-writes followed by loads, so at least one of the two sees the other. The publisher's is
+// on a line of its own lane: no line shared by all workers is written while they are busy.
+#include "engine/lifecycle.hpp"
+
+namespace vicinal::engine {
+
+void Engine::set_idle(WorkerId worker) {
+  idle_[worker.value / 64].fetch_or(std::uint64_t{1} << (worker.value % 64),
+                                    std::memory_order_seq_cst);
+}
+
+// True if it was set: whoever clears it has the duty to wake the worker.
+bool Engine::clear_idle(WorkerId worker) {
+  const std::uint64_t mask = std::uint64_t{1} << (worker.value % 64);
+  auto& word = idle_[worker.value / 64];
+  if ((word.load(std::memory_order_seq_cst) & mask) == 0) return false;
+  return (word.fetch_and(~mask, std::memory_order_seq_cst) & mask) != 0;
+}
+
+bool Engine::wake_one_of(std::span<const WorkerId> workers) {
+  for (const WorkerId worker : workers) {
+    if (!clear_idle(worker)) continue;
+    worker_drivers_[worker.value]->wake(worker);
+    return true;
+  }
+  return false;
+}
+
+void Engine::wake_node(NodeId node) {
+  for (const WorkerId worker : windows_[node.value].workers) {
+    if (clear_idle(worker)) worker_drivers_[worker.value]->wake(worker);
+  }
+}
+
+void Engine::wake_all() {
+  for (std::size_t n = 0; n < windows_.size(); ++n) {
+    wake_node(NodeId{static_cast<std::uint32_t>(n)});
+  }
+}
+
+// `tasks` have been pushed. The releasing worker will ask for one itself; others are woken for the
+// rest, and on other memory nodes, where it may be that only their workers can run them.
+void Engine::wake_for(std::size_t tasks, const graph::Task* restricted, WorkerId releasing) {
+  lane(releasing).order.fetch_add(1, std::memory_order_seq_cst);
+  bool anyone = false;
+  for (const auto& word : idle_) anyone |= word.load(std::memory_order_seq_cst) != 0;
+  if (!anyone) return;
+  if (restricted != nullptr) return wake_all();
+  for (std::size_t n = 0; n < windows_.size(); ++n) {
+    const auto& workers = windows_[n].workers;
+    const bool own = releasing != kNoWorker &&
+                     config_.machine.workers[releasing.value].node.value == n;
+    for (std::size_t i = own ? 1 : 0; i < tasks && wake_one_of(workers); ++i) {
+    }
+  }
+}
+
+// Tasks that it was expected to take are somebody else's now.
+void Engine::worker_leaves(WorkerId worker) {
+  clear_idle(worker);
+  away_[worker.value / 64].fetch_or(std::uint64_t{1} << (worker.value % 64));
+  wake_all();
+}
+
+void Engine::worker_comes(WorkerId worker) {
+  away_[worker.value / 64].fetch_and(~(std::uint64_t{1} << (worker.value % 64)));
+}
+
+bool Engine::stalled() const {
+  for (const WorkerDescription& worker : config_.machine.workers) {
+    const std::uint64_t mask = std::uint64_t{1} << (worker.id.value % 64);
+    const std::size_t word = worker.id.value / 64;
+    if (((idle_[word].load() | away_[word].load()) & mask) == 0) return false;
+  }
+  return performing_.load() == 0 && residency_.quiet();
+}
+
+}  // namespace vicinal::engine

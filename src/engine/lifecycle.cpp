@@ -1,0 +1,393 @@
+// The way of a task, from top to bottom: submit, ready, scheduled, fetching, runnable, running, done.
+// One short function per step; each asks one room.
+#include "engine/lifecycle.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "engine/task_state.hpp"
+#include "vicinal/error.hpp"
+#include "vicinal/runtime.hpp"
+
+namespace vicinal {
+
+struct GroupAccess {
+  static bool end_one(Group& group) {
+    return group.pending_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+};
+
+}  // namespace vicinal
+
+namespace vicinal::engine {
+
+using graph::ReadyList;
+using graph::Task;
+using graph::TaskState;
+
+namespace {
+// Of the thread: a kernel is on its stack, or is not.
+thread_local InTask in_task;
+}  // namespace
+
+// --- submit: graph says what it waits for ---------------------------------------------------
+
+Task& Engine::new_task(WorkerId worker) {
+  if (worker != kNoWorker) return pool_.take(worker.value);
+  const std::lock_guard lock(external_mutex_);
+  return pool_.take(lane_index(kNoWorker));
+}
+
+void Engine::discard(Task& task, WorkerId worker) { retire(task, worker); }
+
+TaskId Engine::submit(Task& task, std::span<const TaskId> after, WorkerId worker) {
+  const TaskId id = graph::TaskPool::id(task);  // the task may have ended before submit returns
+  move(task, TaskState::submitted);
+  task.blocked.store(after.empty() ? 1 : 2, std::memory_order_relaxed);
+  bool is_ready = false;
+  try {
+    is_ready = graph::insert(task);
+  } catch (...) {
+    task.state.store(TaskState::free, std::memory_order_relaxed);
+    retire(task, worker);
+    throw;
+  }
+  lane(worker).submitted.fetch_add(1, std::memory_order_release);
+  if (!after.empty()) {
+    for (const TaskId before : after) precedences_.add(before, task);
+    is_ready = task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+  if (is_ready) {
+    ReadyList ready;
+    ready.append(task);
+    make_ready(ready, worker);
+  }
+  return id;
+}
+
+// --- ready: the policy takes it -------------------------------------------------------------
+
+void Engine::make_ready(ReadyList& list, WorkerId releasing) {
+  std::size_t pushed = 0;
+  const Task* restricted = nullptr;
+  while (Task* task = list.take()) {
+    move(*task, TaskState::ready);
+    if (task->codelet == nullptr && task->extension && task->extension->on_runnable) {
+      move(*task, TaskState::running);
+      task->extension->on_runnable(*task);
+    } else if (must_cancel(*task)) {
+      end(*task, releasing, Outcome::cancelled, list);
+    } else {
+      if (task->extension && task->extension->worker) restricted = task;
+      gate_.push(*task, releasing);
+      ++pushed;
+    }
+  }
+  if (pushed > 0) wake_for(pushed, restricted, releasing);
+}
+
+// --- scheduled: the policy gives it to a worker ---------------------------------------------
+
+Task* Engine::pull(WorkerId worker) {
+  while (Task* task = gate_.pop(worker)) {
+    move(*task, TaskState::scheduled);
+    if (!must_cancel(*task)) return task;
+    ReadyList cancelled;
+    cancelled.append(*task);
+    end_cancelled(cancelled, worker);
+  }
+  return nullptr;
+}
+
+Task* Engine::next(WorkerId worker) {
+  if (trivial_) return pull(worker);
+  const NodeId node = config_.machine.workers[worker.value].node;
+  Window& window = windows_[node.value];
+  if (window.size.load(std::memory_order_relaxed) == 0 && !residency_.busy(node)) {
+    Task* task = pull(worker);
+    if (task == nullptr) return nullptr;
+    memory::Actions actions;
+    const bool here = residency_.try_pin(*task, node, actions);
+    if (!here) {
+      const std::lock_guard lock(window.mutex);
+      keep(window, *task);
+    }
+    perform(actions);
+    if (here) return task;
+  }
+  return take_from_window(worker);
+}
+
+// --- fetching: memory makes room and copies -------------------------------------------------
+
+Task* Engine::take_from_window(WorkerId worker) {
+  Window& window = windows_[config_.machine.workers[worker.value].node.value];
+  for (;;) {
+    memory::Actions actions;
+    ReadyList cancelled;
+    Task* found = nullptr;
+    bool at_once = false;
+    {
+      const std::lock_guard lock(window.mutex);
+      refill(window, worker, cancelled);
+      found = take_runnable(window, worker, actions, cancelled);
+      if (found == nullptr) at_once = ask_firmly(window, worker, actions);
+      copy_early(window, actions);
+    }
+    const bool released = cancelled.head != nullptr;
+    perform(actions);
+    end_cancelled(cancelled, worker);
+    if (found != nullptr) return found;
+    if (!at_once && !released && !anything_ended(window, worker)) return nullptr;
+  }
+}
+
+// A request of a task that the worker can run has ended, perhaps by what was just performed.
+bool Engine::anything_ended(Window& window, WorkerId worker) {
+  const std::lock_guard lock(window.mutex);
+  return std::ranges::any_of(window.pulled, [&](const auto& entry) {
+    const auto state = entry->request.state.load(std::memory_order_acquire);
+    return (state == memory::RequestState::ready || state == memory::RequestState::failed) &&
+           can_run(*entry->task, worker);
+  });
+}
+
+void Engine::refill(Window& window, WorkerId worker, ReadyList& cancelled) {
+  while (window.pulled.size() < window.depth) {
+    Task* task = gate_.pop(worker);
+    if (task == nullptr) return;
+    move(*task, TaskState::scheduled);
+    if (must_cancel(*task)) {
+      cancelled.append(*task);
+    } else {
+      keep(window, *task);
+    }
+  }
+}
+
+void Engine::keep(Window& window, Task& task) {
+  move(task, TaskState::fetching);
+  if (window.unused.empty()) window.unused.push_back(std::make_unique<Pulled>());
+  std::unique_ptr<Pulled> entry = std::move(window.unused.back());
+  window.unused.pop_back();
+  entry->task = &task;
+  entry->firm_for = kNoWorker;
+  entry->request.kind = memory::RequestKind::task;
+  entry->request.node = config_.machine.workers[window.workers.front().value].node;
+  entry->request.operands = task.accesses();
+  entry->request.error = nullptr;
+  entry->request.state.store(memory::RequestState::idle, std::memory_order_relaxed);
+  residency_.claim(task, entry->request.node, +1);
+  window.pulled.push_back(std::move(entry));
+  window.size.store(window.pulled.size(), std::memory_order_relaxed);
+}
+
+Task* Engine::drop(Window& window, std::size_t at) {
+  std::unique_ptr<Pulled> entry = std::move(window.pulled[at]);
+  window.pulled.erase(window.pulled.begin() + static_cast<std::ptrdiff_t>(at));
+  window.size.store(window.pulled.size(), std::memory_order_relaxed);
+  Task* task = entry->task;
+  residency_.claim(*task, entry->request.node, -1);
+  window.unused.push_back(std::move(entry));
+  return task;
+}
+
+// The first task, in the policy's order, whose operands are all here: pinned for it by its request,
+// or pinned now.
+Task* Engine::take_runnable(Window& window, WorkerId worker, memory::Actions& actions,
+                            ReadyList& cancelled) {
+  for (std::size_t i = 0; i < window.pulled.size();) {
+    Pulled& entry = *window.pulled[i];
+    const auto state = entry.request.state.load(std::memory_order_acquire);
+    if (state == memory::RequestState::failed) {
+      cancel(entry.request.error);
+      cancelled.append(*drop(window, i));
+      continue;
+    }
+    if (must_cancel(*entry.task)) {
+      residency_.withdraw(entry.request, actions);
+      cancelled.append(*drop(window, i));
+      continue;
+    }
+    if (can_run(*entry.task, worker)) {
+      const bool here = state == memory::RequestState::ready ||
+                        (state == memory::RequestState::idle &&
+                         residency_.try_pin(*entry.task, entry.request.node, actions));
+      if (here) return drop(window, i);
+    }
+    ++i;
+  }
+  return nullptr;
+}
+
+// The worker has nothing else to do: the first task it could start gets a firm reservation. True if
+// that has ended at once.
+bool Engine::ask_firmly(Window& window, WorkerId worker, memory::Actions& actions) {
+  Pulled* first = nullptr;
+  for (const auto& entry : window.pulled) {
+    const auto state = entry->request.state.load(std::memory_order_acquire);
+    if (state != memory::RequestState::idle) {
+      if (entry->firm_for == worker) return false;
+      continue;
+    }
+    if (first == nullptr && can_run(*entry->task, worker)) first = entry.get();
+  }
+  if (first == nullptr) return false;
+  first->firm_for = worker;
+  residency_.request(first->request, actions);
+  const auto state = first->request.state.load(std::memory_order_acquire);
+  return state == memory::RequestState::ready || state == memory::RequestState::failed;
+}
+
+// Copies for the others, in their order, as far as room can be had without waiting.
+void Engine::copy_early(Window& window, memory::Actions& actions) {
+  for (const auto& entry : window.pulled) {
+    if (entry->request.state.load(std::memory_order_acquire) != memory::RequestState::idle) continue;
+    for (const graph::Access& access : entry->task->accesses()) {
+      if (!reads(access.mode)) continue;
+      if (!residency_.prefetch(*access.handle, entry->request.node, actions)) return;
+    }
+  }
+}
+
+// --- runnable, running: the driver of the worker --------------------------------------------
+
+bool Engine::advance(WorkerId worker) {
+  clear_idle(worker);
+  Task* task = next(worker);
+  if (task == nullptr) {
+    // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see wake_for).
+    set_idle(worker);
+    task = next(worker);
+    if (task == nullptr) {
+      config_.notify_waiters();
+      return false;
+    }
+    clear_idle(worker);
+  }
+  move(*task, TaskState::runnable);
+  start(*task, worker);
+  return true;
+}
+
+void Engine::start(Task& task, WorkerId worker) {
+  move(task, TaskState::running);
+  if (timed_) lanes_[worker.value].started_ns = config_.now().ns;
+  in_task = {this, worker};
+  worker_drivers_[worker.value]->start_task(task, worker);
+  in_task = {};
+}
+
+WorkerId Engine::inside_task() const { return in_task.engine == this ? in_task.worker : kNoWorker; }
+
+// --- done: memory takes note of what was written, graph releases the successors -------------
+
+void Engine::task_done(Task& task, WorkerId worker, std::exception_ptr error) {
+  if (timed_) {
+    Lane& own = lanes_[worker.value];
+    own.busy_ns.store(own.busy_ns.load(std::memory_order_relaxed) + config_.now().ns - own.started_ns,
+                      std::memory_order_relaxed);
+  }
+  if (!trivial_) {
+    const NodeId node = config_.machine.workers[worker.value].node;
+    memory::Actions actions;
+    residency_.written(task, node, actions);
+    residency_.unpin(task, node, actions);
+    perform(actions);
+  }
+  const Outcome outcome = error ? Outcome::failed : Outcome::done;
+  if (error) fail(task, error);
+  ReadyList ready;
+  end(task, worker, outcome, ready);
+  make_ready(ready, worker);
+}
+
+// Every task ends here, also the cancelled ones: what it accessed passes to others.
+void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready) {
+  move(task, TaskState::done);
+  for (const graph::Access& access : task.accesses()) {
+    if (!writes(access.mode)) continue;
+    // Only a store that changes something: the flag shares its line with the handle's queue.
+    const bool poisoned = access.handle->poisoned.load(std::memory_order_relaxed);
+    const bool now_poisoned = outcome != Outcome::done || (poisoned && reads(access.mode));
+    if (poisoned != now_poisoned) {
+      access.handle->poisoned.store(now_poisoned, std::memory_order_relaxed);
+    }
+  }
+  graph::release(task, ready);
+  precedences_.end_life(task, ready);
+  auto& ended = lane(worker).ended[static_cast<std::size_t>(outcome)];
+  if (worker == kNoWorker) {
+    ended.fetch_add(1, std::memory_order_release);
+  } else {
+    ended.store(ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  if (config_.count_bytes) count_bytes(task, worker);
+  if (task.extension) {
+    if (task.extension->on_end) task.extension->on_end(outcome);
+    if (task.extension->group != nullptr && GroupAccess::end_one(*task.extension->group)) {
+      config_.notify_waiters();
+    }
+  }
+  gate_.task_done(task, worker);
+}
+
+void Engine::end_cancelled(ReadyList& list, WorkerId worker) {
+  ReadyList ready;
+  while (Task* task = list.take()) end(*task, worker, Outcome::cancelled, ready);
+  if (ready.head != nullptr) make_ready(ready, worker);
+}
+
+// The slot is free for another task.
+void Engine::retire(Task& task, WorkerId worker) {
+  task.state.store(TaskState::free, std::memory_order_relaxed);
+  if (worker != kNoWorker) {
+    pool_.give_back(task, worker.value);
+  } else {
+    const std::lock_guard lock(external_mutex_);
+    pool_.give_back(task, lane_index(kNoWorker));
+  }
+}
+
+// --- what the rooms asked for ---------------------------------------------------------------
+
+void Engine::perform(memory::Actions& actions) {
+  if (actions.empty()) return;
+  performing_.fetch_add(1, std::memory_order_acq_rel);
+  while (!actions.empty()) {
+    memory::Actions todo;
+    std::swap(todo, actions);
+    for (const memory::Notice& notice : todo.notices) gate_.notice(notice);
+    for (const memory::Copy& copy : todo.copies) {
+      const NodeId owner = copy.to.node == kRam ? copy.from.node : copy.to.node;
+      node_drivers_[owner.value]->start_copy(copy);
+    }
+    for (const memory::VictimQuery& query : todo.queries) {
+      residency_.answer(query, gate_.choose_victim(query), actions);
+    }
+    for (const NodeId node : todo.arrivals) {
+      look_again(node, actions);
+      wake_node(node);
+    }
+    if (!todo.arrivals.empty()) config_.notify_waiters();
+  }
+  performing_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+// Something has changed on the node while its workers may be in long kernels: early copies go on.
+void Engine::look_again(NodeId node, memory::Actions& actions) {
+  Window& window = windows_[node.value];
+  if (window.size.load(std::memory_order_relaxed) == 0 || !window.mutex.try_lock()) return;
+  const std::lock_guard lock(window.mutex, std::adopt_lock);
+  copy_early(window, actions);
+}
+
+void Engine::copy_done(std::uint64_t copy_id, std::exception_ptr error) {
+  memory::Actions actions;
+  if (error) report_error(error);
+  residency_.copy_done(copy_id, std::move(error), actions);
+  if (const auto broken = residency_.broken()) cancel(broken);
+  perform(actions);
+}
+
+}  // namespace vicinal::engine

@@ -1,0 +1,196 @@
+// The engine: moves tasks along their way (see lifecycle.cpp) and asks the rooms that decide.
+//
+// It holds no thread, no sleep and no clock: drivers call it from their threads, or from the event
+// loop of a simulation.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/driver.hpp"
+#include "engine/operand_places.hpp"
+#include "engine/policy_gate.hpp"
+#include "engine/window.hpp"
+#include "graph/dependencies.hpp"
+#include "graph/task_pool.hpp"
+#include "memory/residency.hpp"
+#include "sched/policy.hpp"
+#include "vicinal/machine.hpp"
+#include "vicinal/statistics.hpp"
+
+namespace vicinal::engine {
+
+struct EngineConfig {
+  MachineDescription machine;
+  std::unique_ptr<sched::Policy> policy;
+  std::function<Time()> now;
+  // Called when a worker has run out of work or something that a waiting thread may look for has
+  // happened. Any thread, under no lock of the engine.
+  std::function<void()> notify_waiters;
+  std::uint32_t look_ahead = 8;
+  bool count_bytes = false;  // Engine::ended_bytes is asked for
+  std::uint64_t seed = 1;
+};
+
+// What the thread that asks is doing. Kernels, and what is called at the end of tasks, may submit,
+// but not wait.
+struct InTask {
+  const void* engine = nullptr;
+  WorkerId worker = kNoWorker;
+};
+
+class Engine final : public Completions,
+                     public OperandPlaces,
+                     private sched::PolicyContext,
+                     private memory::MemorySource {
+ public:
+  explicit Engine(EngineConfig config);
+  ~Engine() override;
+  // Once, before any handle or task. Drivers by node and by worker.
+  void attach(std::vector<Driver*> node_drivers, std::vector<Driver*> worker_drivers);
+
+  // --- the way of a task, in this order
+  // A slot for a submission by `worker` (kNoWorker: an application's thread).
+  graph::Task& new_task(WorkerId worker);
+  void discard(graph::Task& task, WorkerId worker);  // never submitted
+  TaskId submit(graph::Task& task, std::span<const TaskId> after, WorkerId worker);
+  bool advance(WorkerId worker) override;
+  void copy_done(std::uint64_t copy_id, std::exception_ptr error) override;
+  void task_done(graph::Task& task, WorkerId worker, std::exception_ptr error) override;
+
+  // --- acquisitions: tasks without a kernel whose `on_runnable` was called
+  // Wants the operands of the task in RAM; the request ends `ready` or `failed`.
+  void request(memory::Request& request);
+  void withdraw(memory::Request& request);
+  void end_acquisition(graph::Task& task, bool held);
+
+  // --- handles
+  void add(graph::Handle& handle) { residency_.add(handle); }
+  bool remove(graph::Handle& handle);  // false: a copy is in course
+  void invalidate(graph::Handle& handle);
+  void release(memory::Request& request);
+  bool prefetch(graph::Handle& handle, NodeId node);
+  memory::Residency& residency() { return residency_; }
+
+  // --- waiting
+  // Everything submitted has ended.
+  bool all_ended() const;
+  // No worker runs or may find anything to run, no copy is in course.
+  bool stalled() const;
+  void wake_all();
+  void worker_leaves(WorkerId worker);  // its thread goes to do something else
+  void worker_comes(WorkerId worker);
+  void submission_closed() { gate_.submission_closed(); }
+  // Tasks that have not started are cancelled until everything has ended and `take_error` is called.
+  void cancel(std::exception_ptr cause);
+  void report_error(std::exception_ptr error);  // keeps the first
+  std::exception_ptr take_error();
+  // The worker on whose thread a task of this engine runs now; kNoWorker outside tasks.
+  WorkerId inside_task() const;
+  bool cancelling() const { return cancelling_.load(std::memory_order_relaxed); }
+
+  // Throws CapacityError or UsageError if no worker can ever run the task.
+  void check_can_run(const graph::Task& task) const;
+  OperandView view(const graph::Access& access, NodeId node) const override {
+    return residency_.view(*access.handle, node);
+  }
+  const MachineDescription& machine() const override { return config_.machine; }
+  Statistics statistics() const;
+  std::uint64_t ended_tasks() const;
+  std::uint64_t submitted_tasks() const;
+  Bytes ended_bytes() const;  // of the operands of ended tasks
+  std::string describe() const;
+
+ private:
+  // One per worker, and one for the application's threads. Written by its owner alone.
+  struct alignas(64) Lane {
+    std::atomic<std::uint64_t> submitted{0};
+    std::array<std::atomic<std::uint64_t>, 3> ended{};  // by Outcome
+    std::atomic<std::uint64_t> ended_bytes{0};
+    std::atomic<std::int64_t> busy_ns{0};
+    std::int64_t started_ns = 0;
+    std::atomic<std::uint32_t> order{0};  // see wake_for
+  };
+
+  // sched::PolicyContext
+  Time now() const override { return config_.now(); }
+  bool can_run(const graph::Task& task, WorkerId worker) const override;
+  bool on_node(const graph::Handle& handle, NodeId node) const override;
+  bool valid_on(const graph::Handle& handle, NodeId node) const override;
+  Bytes missing_bytes(const graph::Task& task, NodeId node) const override;
+  Time transfer_time(const graph::Handle& handle, NodeId node) const override;
+  Time run_time(const graph::Task& task, WorkerId worker) const override;
+  base::Random& random() override { return random_; }
+  // memory::MemorySource
+  std::byte* reserve(NodeId node, Bytes bytes) override;
+  std::byte* allocate(NodeId node, Bytes bytes) override;
+  void release(NodeId node, std::byte* address, Bytes bytes) override;
+
+  // the steps
+  void make_ready(graph::ReadyList& list, WorkerId releasing);
+  void push(graph::Task& task, WorkerId releasing);
+  graph::Task* next(WorkerId worker);
+  graph::Task* pull(WorkerId worker);
+  graph::Task* take_from_window(WorkerId worker);
+  void refill(Window& window, WorkerId worker, graph::ReadyList& cancelled);
+  graph::Task* take_runnable(Window& window, WorkerId worker, memory::Actions& actions,
+                             graph::ReadyList& cancelled);
+  bool ask_firmly(Window& window, WorkerId worker, memory::Actions& actions);
+  bool anything_ended(Window& window, WorkerId worker);
+  void copy_early(Window& window, memory::Actions& actions);
+  void keep(Window& window, graph::Task& task);
+  graph::Task* drop(Window& window, std::size_t at);
+  void start(graph::Task& task, WorkerId worker);
+  void end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
+  void end_cancelled(graph::ReadyList& list, WorkerId worker);
+  void perform(memory::Actions& actions);
+  void look_again(NodeId node, memory::Actions& actions);
+  bool fits_ram(const graph::Task& task) const;
+  void retire(graph::Task& task, WorkerId worker);
+  void count_bytes(const graph::Task& task, WorkerId worker);
+
+  bool must_cancel(const graph::Task& task);
+  void fail(const graph::Task& task, const std::exception_ptr& error);
+  Lane& lane(WorkerId worker);
+  std::size_t lane_index(WorkerId worker) const;
+
+  // sleeping and waking (idle.cpp)
+  void set_idle(WorkerId worker);
+  bool clear_idle(WorkerId worker);
+  void wake_for(std::size_t tasks, const graph::Task* restricted, WorkerId releasing);
+  void wake_node(NodeId node);
+  bool wake_one_of(std::span<const WorkerId> workers);
+
+  EngineConfig config_;
+  std::vector<Driver*> node_drivers_;
+  std::vector<Driver*> worker_drivers_;
+  std::unique_ptr<sched::Policy> policy_;
+  base::Random random_;
+  memory::Residency residency_;
+  graph::TaskPool pool_;
+  graph::Precedences precedences_{pool_};
+  PolicyGate gate_;
+  std::deque<Window> windows_;  // by node
+  std::vector<Lane> lanes_;
+  std::mutex external_mutex_;   // the lane of the application's threads
+  std::vector<std::atomic<std::uint64_t>> idle_;  // bit per worker
+  std::vector<std::atomic<std::uint64_t>> away_;  // workers without a thread at present
+  std::atomic<bool> cancelling_{false};
+  std::atomic<std::uint32_t> performing_{0};  // threads inside perform()
+  mutable std::mutex error_mutex_;
+  std::exception_ptr error_;
+  const bool trivial_;
+  bool timed_ = false;  // kernels are timed where tasks may wait for copies
+};
+
+}  // namespace vicinal::engine

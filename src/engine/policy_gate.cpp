@@ -1,0 +1,130 @@
+#include "engine/policy_gate.hpp"
+
+namespace vicinal::engine {
+
+PolicyGate::PolicyGate(sched::Policy& policy, std::function<void(graph::Task&, WorkerId)> retire)
+    : policy_(policy),
+      retire_(std::move(retire)),
+      concurrent_(policy.concurrent()),
+      wants_ends_(policy.wants_ends()) {}
+
+void PolicyGate::apply(const Event& event, WorkerId current) {
+  switch (event.kind) {
+    case Event::Kind::push:
+      policy_.push(*event.task, event.worker);
+      break;
+    case Event::Kind::done:
+      policy_.task_done(*event.task, event.worker);
+      retire_(*event.task, current);
+      break;
+    case Event::Kind::loaded:
+      policy_.data_loaded(*event.handle, event.node);
+      break;
+    case Event::Kind::evicted:
+      policy_.data_evicted(*event.handle, event.node);
+      break;
+  }
+}
+
+void PolicyGate::drain(WorkerId current) {
+  while (inbox_filled_.load(std::memory_order_seq_cst)) {
+    {
+      const std::lock_guard lock(inbox_mutex_);
+      draining_.swap(inbox_);
+      inbox_filled_.store(false, std::memory_order_seq_cst);
+    }
+    for (const Event& event : draining_) apply(event, current);
+    draining_.clear();
+  }
+}
+
+// Whoever left an event behind found the policy held; its holder comes here after it has let go, so
+// one of the two sees the event.
+void PolicyGate::drain_leftovers(WorkerId current) {
+  while (inbox_filled_.load(std::memory_order_seq_cst) && mutex_.try_lock()) {
+    const std::lock_guard lock(mutex_, std::adopt_lock);
+    drain(current);
+  }
+}
+
+void PolicyGate::post(const Event& event, WorkerId current) {
+  if (mutex_.try_lock()) {
+    const std::lock_guard lock(mutex_, std::adopt_lock);
+    drain(current);
+    apply(event, current);
+  } else {
+    const std::lock_guard lock(inbox_mutex_);
+    inbox_.push_back(event);
+    inbox_filled_.store(true, std::memory_order_seq_cst);
+  }
+  drain_leftovers(current);
+}
+
+void PolicyGate::push(graph::Task& task, WorkerId releasing) {
+  if (concurrent_) {
+    policy_.push(task, releasing);
+  } else {
+    post({Event::Kind::push, &task, nullptr, releasing, {}}, releasing);
+  }
+}
+
+graph::Task* PolicyGate::pop(WorkerId worker) {
+  if (concurrent_) return policy_.pop(worker);
+  graph::Task* task = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    drain(worker);
+    task = policy_.pop(worker);
+  }
+  drain_leftovers(worker);
+  return task;
+}
+
+void PolicyGate::task_done(graph::Task& task, WorkerId worker) {
+  if (wants_ends_) {
+    post({Event::Kind::done, &task, nullptr, worker, {}}, worker);
+  } else {
+    retire_(task, worker);
+  }
+}
+
+void PolicyGate::notice(const memory::Notice& notice) {
+  if (concurrent_) return;
+  post({notice.loaded ? Event::Kind::loaded : Event::Kind::evicted, nullptr, notice.handle, kNoWorker,
+        notice.node},
+       kNoWorker);
+}
+
+void PolicyGate::submission_closed() {
+  {
+    const std::lock_guard lock(mutex_);
+    drain(kNoWorker);
+    policy_.submission_closed();
+  }
+  drain_leftovers(kNoWorker);
+}
+
+void PolicyGate::forget(graph::Handle& handle) {
+  {
+    const std::lock_guard lock(mutex_);
+    drain(kNoWorker);
+    policy_.data_forgotten(handle);
+  }
+  drain_leftovers(kNoWorker);
+}
+
+graph::Handle* PolicyGate::choose_victim(const memory::VictimQuery& query) {
+  graph::Handle* victim = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    drain(kNoWorker);
+    memory::VictimChoice* choice = policy_.victims();
+    if (choice != nullptr) {
+      victim = choice->choose(query.node, query.needed, query.reason, query.candidates);
+    }
+  }
+  drain_leftovers(kNoWorker);
+  return victim;
+}
+
+}  // namespace vicinal::engine

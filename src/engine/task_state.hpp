@@ -1,0 +1,49 @@
+// The states of a task and the legal transitions between them: the way of a task, as a table.
+#pragma once
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+
+#include "graph/task.hpp"
+
+namespace vicinal::engine {
+
+// free -> submitted -> ready -> scheduled -> fetching -> runnable -> running -> done -> free.
+// Short cuts: operands all there (scheduled -> runnable), an acquisition (ready -> running), a
+// cancelled task (to done from any state before running).
+constexpr bool legal(graph::TaskState from, graph::TaskState to) {
+  using enum graph::TaskState;
+  switch (to) {
+    case submitted: return from == free;
+    case ready: return from == submitted;
+    case scheduled: return from == ready;
+    case fetching: return from == scheduled;
+    case runnable: return from == scheduled || from == fetching;
+    case running: return from == runnable || from == ready;
+    case done: return from == ready || from == scheduled || from == fetching || from == running;
+    case free: return from == done;
+  }
+  return false;
+}
+
+constexpr std::string_view to_string(graph::TaskState state) {
+  constexpr std::string_view names[] = {"free",     "submitted", "ready",   "scheduled",
+                                        "fetching", "runnable",  "running", "done"};
+  return names[static_cast<std::size_t>(state)];
+}
+
+// Relaxed: a task is handed on through the graph, the policy or the driver, which synchronise; the
+// state itself is read by others for reports alone.
+inline void move(graph::Task& task, graph::TaskState to) {
+#ifndef NDEBUG
+  const graph::TaskState from = task.state.load(std::memory_order_relaxed);
+  if (!legal(from, to)) {
+    throw std::logic_error("task " + std::string(task.name()) + " goes from " +
+                           std::string(to_string(from)) + " to " + std::string(to_string(to)));
+  }
+#endif
+  task.state.store(to, std::memory_order_relaxed);
+}
+
+}  // namespace vicinal::engine

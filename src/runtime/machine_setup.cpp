@@ -1,0 +1,140 @@
+#include "runtime/machine_setup.hpp"
+
+#include <string>
+#include <thread>
+
+#include "drivers/cpu/binding.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::runtime {
+
+namespace {
+
+constexpr std::uint32_t kMostAccelerators = 8;
+
+void join(MachineDescription& machine, NodeId a, NodeId b, BytesPerSecond bandwidth,
+          std::uint32_t copies) {
+  machine.links.push_back({a, b, bandwidth, Time{0}, copies});
+  machine.links.push_back({b, a, bandwidth, Time{0}, copies});
+}
+
+std::uint32_t cpu_workers(const Options& options) {
+  if (options.workers != 0) return options.workers;
+  const auto allowed = drivers::allowed_processors();
+  return allowed.empty() ? 1 : static_cast<std::uint32_t>(allowed.size());
+}
+
+void check(const Options& options) {
+  if (options.memory && options.memory->value < 4096) {
+    throw UsageError("option memory: a limit of " + std::to_string(options.memory->value) +
+                     " bytes holds nothing; give at least the operands of one task, in pages of 4 KiB");
+  }
+  if (options.accelerators > kMostAccelerators) {
+    throw UsageError("option accelerators: " + std::to_string(options.accelerators) +
+                     " emulated accelerators; there are at most " + std::to_string(kMostAccelerators));
+  }
+  if (options.look_ahead == 0) {
+    throw UsageError("option look_ahead: 0; a worker needs at least 1 task ahead");
+  }
+}
+
+}  // namespace
+
+MachineSetup::MachineSetup(const Options& options, drivers::FaultInjection* faults) {
+  check(options);
+  machine.nodes.push_back({kRam, "ram", NodeKind::ram, options.memory});
+  const auto next_node = [this] { return NodeId{static_cast<std::uint32_t>(machine.nodes.size())}; };
+  if (!options.disk.empty()) {
+    const NodeId node = next_node();
+    disk = std::make_unique<drivers::DiskDriver>(
+        drivers::DiskConfig{.folder = options.disk,
+                            .space = options.disk_space,
+                            .direct_io = options.direct_io,
+                            .io_uring = options.direct_io,
+                            .copies = options.disk_copies,
+                            .node = node,
+                            .faults = faults});
+    machine.nodes.push_back({node, "disk", NodeKind::disk, disk->space()});
+    join(machine, kRam, node, BytesPerSecond{0}, options.disk_copies);
+  }
+  const std::uint32_t workers = cpu_workers(options);
+  for (std::uint32_t i = 0; i < workers; ++i) {
+    machine.workers.push_back({WorkerId{i}, ProcessorKind::cpu, kRam});
+  }
+  std::vector<NodeId> devices;
+  for (std::uint32_t i = 0; i < options.accelerators; ++i) {
+    const NodeId node = next_node();
+    machine.nodes.push_back(
+        {node, "device" + std::to_string(i), NodeKind::device, options.accelerator_memory});
+    machine.workers.push_back({WorkerId{workers + i}, ProcessorKind::emulated, node});
+    join(machine, kRam, node, options.accelerator_bandwidth, 2);
+    for (const NodeId peer : devices) join(machine, peer, node, options.accelerator_bandwidth, 2);
+    devices.push_back(node);
+  }
+}
+
+MachineSetup::MachineSetup(const MachineDescription& simulated_machine)
+    : machine(simulated_machine),
+      simulated(std::make_unique<drivers::SimulatedDriver>(simulated_machine)) {
+  if (machine.nodes.empty() || machine.nodes[0].kind != NodeKind::ram || machine.workers.empty()) {
+    throw UsageError("a simulated machine needs RAM as its node 0, and a worker");
+  }
+}
+
+MachineSetup::MachineSetup(MachineSetup&&) noexcept = default;
+MachineSetup::~MachineSetup() = default;
+
+void MachineSetup::make_drivers(const Options& options, const engine::OperandPlaces& places) {
+  if (simulated) return;
+  const auto processors =
+      options.bind ? drivers::allowed_processors() : std::vector<std::uint32_t>{};
+  const std::uint32_t workers = cpu_workers(options);
+  cpu = std::make_unique<drivers::CpuDriver>(
+      drivers::CpuConfig{WorkerId{0}, workers, options.submitter_works, processors}, places);
+  for (const WorkerDescription& worker : machine.workers) {
+    if (worker.kind != ProcessorKind::emulated) continue;
+    accelerators.push_back(std::make_unique<drivers::EmulatedDriver>(
+        drivers::EmulatedConfig{worker.node, worker.id, options.accelerator_bandwidth, std::nullopt},
+        places));
+  }
+}
+
+std::vector<engine::Driver*> MachineSetup::by_node() const {
+  std::vector<engine::Driver*> drivers;
+  std::size_t accelerator = 0;
+  for (const NodeDescription& node : machine.nodes) {
+    if (simulated) {
+      drivers.push_back(simulated.get());
+    } else if (node.kind == NodeKind::disk) {
+      drivers.push_back(disk.get());
+    } else if (node.kind == NodeKind::ram) {
+      drivers.push_back(cpu.get());
+    } else {
+      drivers.push_back(accelerators[accelerator++].get());
+    }
+  }
+  return drivers;
+}
+
+std::vector<engine::Driver*> MachineSetup::by_worker() const {
+  const auto nodes = by_node();
+  std::vector<engine::Driver*> drivers;
+  for (const WorkerDescription& worker : machine.workers) drivers.push_back(nodes[worker.node.value]);
+  return drivers;
+}
+
+void MachineSetup::start(engine::Completions& completions) {
+  if (simulated) return simulated->start(completions);
+  if (disk) disk->start(completions);
+  for (auto& accelerator : accelerators) accelerator->start(completions);
+  cpu->start(completions);
+}
+
+void MachineSetup::stop() {
+  if (simulated) return simulated->stop();
+  if (disk) disk->stop();
+  for (auto& accelerator : accelerators) accelerator->stop();
+  if (cpu) cpu->stop();
+}
+
+}  // namespace vicinal::runtime

@@ -1,0 +1,41 @@
+// The machine that the options describe: RAM, disk, emulated accelerators, workers, and the drivers
+// behind them. The only place that names concrete drivers.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "drivers/cpu/cpu_driver.hpp"
+#include "drivers/disk/disk_driver.hpp"
+#include "drivers/emulated/emulated_driver.hpp"
+#include "drivers/simulated/simulated_driver.hpp"
+#include "engine/driver.hpp"
+#include "engine/operand_places.hpp"
+#include "vicinal/machine.hpp"
+#include "vicinal/options.hpp"
+
+namespace vicinal::runtime {
+
+// Throws UsageError for a machine that cannot be. Opens the disk folder, if there is one, to know its
+// room.
+struct MachineSetup {
+  explicit MachineSetup(const Options& options, drivers::FaultInjection* faults = nullptr);
+  explicit MachineSetup(const MachineDescription& simulated);
+  MachineSetup(MachineSetup&&) noexcept;
+  ~MachineSetup();
+
+  // Makes the other drivers; kernels find their operands through `places`.
+  void make_drivers(const Options& options, const engine::OperandPlaces& places);
+  std::vector<engine::Driver*> by_node() const;
+  std::vector<engine::Driver*> by_worker() const;
+  void start(engine::Completions& completions);
+  void stop();
+
+  MachineDescription machine;
+  std::unique_ptr<drivers::SimulatedDriver> simulated;  // then none of the others
+  std::unique_ptr<drivers::DiskDriver> disk;
+  std::unique_ptr<drivers::CpuDriver> cpu;
+  std::vector<std::unique_ptr<drivers::EmulatedDriver>> accelerators;
+};
+
+}  // namespace vicinal::runtime

@@ -1,0 +1,169 @@
+#include "vicinal/runtime.hpp"
+
+#include <utility>
+
+#include "base/log.hpp"
+#include "drivers/clock.hpp"
+#include "graph/dependencies.hpp"
+#include "runtime/runtime_impl.hpp"
+#include "sched/policy.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::runtime {
+
+RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup)
+    : options_(options), setup_(std::move(setup)) {
+  engine::EngineConfig config;
+  config.machine = setup_.machine;
+  config.policy = sched::make_policy(options.policy);
+  config.look_ahead = options.look_ahead;
+  config.count_bytes = options.window_bytes.value > 0;
+  config.seed = options.seed;
+  config.notify_waiters = [this] { notify_waiters(); };
+  if (setup_.simulated) {
+    config.now = [clock = setup_.simulated.get()] { return clock->now(); };
+  } else {
+    config.now = drivers::monotonic_now;
+  }
+  engine_ = std::make_unique<engine::Engine>(std::move(config));
+  setup_.make_drivers(options_, *engine_);
+  engine_->attach(setup_.by_node(), setup_.by_worker());
+  if (slot()) engine_->worker_leaves(*slot());  // until somebody waits
+  setup_.start(*engine_);
+  if (options_.stall_seconds > 0) watcher_ = std::thread([this] { watch(); });
+}
+
+RuntimeImpl::~RuntimeImpl() {
+  const auto guarded = [](const auto& step) {
+    try {
+      step();
+    } catch (const std::exception& error) {
+      base::process_log().warn(std::string("at the end of the runtime: ") + error.what());
+    }
+  };
+  guarded([this] { wait(); });
+  std::vector<graph::Handle*> left;
+  {
+    const std::lock_guard lock(handles_mutex_);
+    for (graph::Handle& handle : handles_) {
+      if (handle.owner == this) left.push_back(&handle);
+    }
+  }
+  for (graph::Handle* handle : left) {
+    guarded([&] { unregister(*handle, WriteBack::yes); });
+  }
+  if (watcher_.joinable()) {
+    {
+      const std::lock_guard lock(wait_mutex_);
+      stopping_ = true;
+    }
+    watcher_wakes_.notify_all();
+    watcher_.join();
+  }
+  setup_.stop();
+}
+
+}  // namespace vicinal::runtime
+
+namespace vicinal {
+
+using runtime::RuntimeImpl;
+
+Runtime::Runtime(const Options& options)
+    : impl_(std::make_unique<RuntimeImpl>(options, runtime::MachineSetup(options))) {}
+
+Runtime::Runtime(const MachineDescription& simulated, const Options& options)
+    : impl_(std::make_unique<RuntimeImpl>(options, runtime::MachineSetup(simulated))) {}
+
+Runtime::~Runtime() = default;
+
+Handle Runtime::register_buffer(void* data, Bytes size, std::string name) {
+  return register_layout(data, {size.value, 1, size.value, 1}, std::move(name));
+}
+
+Handle Runtime::register_tile(void* data, TileShape shape, std::string name) {
+  return register_layout(data, shape.layout(), std::move(name));
+}
+
+Handle Runtime::register_layout(void* data, const Layout& layout, std::string name) {
+  if (data == nullptr && layout.bytes().value > 0) {
+    throw UsageError("register: the address of " + name + " is null; use register_empty for data that "
+                     "the runtime allocates");
+  }
+  graph::Home home;
+  home.kind = graph::HomeKind::buffer;
+  home.address = static_cast<std::byte*>(data);
+  return impl_->add(layout, home, true, std::move(name));
+}
+
+Handle Runtime::register_empty(Bytes size, std::string name) {
+  return impl_->add({size.value, 1, size.value, 1}, {}, false, std::move(name));
+}
+
+Handle Runtime::register_empty(TileShape shape, std::string name) {
+  return impl_->add(shape.layout().packed(), {}, false, std::move(name));
+}
+
+Handle Runtime::register_file(const FileRegion& region, Bytes size, std::string name) {
+  return impl_->add_file(region, {size.value, 1, size.value, 1}, std::move(name));
+}
+
+Handle Runtime::register_file(const FileRegion& region, TileShape shape, std::string name) {
+  return impl_->add_file(region, shape.layout(), std::move(name));
+}
+
+void Runtime::unregister(Handle handle, WriteBack write_back) {
+  impl_->unregister(impl_->check(handle, "unregister"), write_back);
+}
+
+void Runtime::invalidate(Handle handle) {
+  graph::Handle& data = impl_->check(handle, "invalidate");
+  impl_->when_granted(data, AccessMode::W, [this, &data] { impl_->engine().invalidate(data); });
+  graph::forget_content(data);
+}
+
+void Runtime::wont_use(Handle handle) {
+  impl_->engine().residency().wont_use(impl_->check(handle, "wont_use"));
+}
+
+void Runtime::prefetch(Handle handle, NodeId node) {
+  graph::Handle& data = impl_->check(handle, "prefetch");
+  if (node.value >= machine().nodes.size()) {
+    throw UsageError("prefetch: there is no memory node " + std::to_string(node.value) +
+                     "; the machine has " + std::to_string(machine().nodes.size()));
+  }
+  if (impl_->engine().residency().trivial()) return;
+  impl_->when_granted(data, AccessMode::R, [this, &data, node] { impl_->engine().prefetch(data, node); });
+}
+
+TaskId Runtime::submit(const TaskSpec& spec) { return impl_->submit(spec); }
+void Runtime::wait() { impl_->wait(); }
+void Runtime::wait(Group& group) { impl_->wait(group); }
+void Runtime::wait(Handle handle) { impl_->wait(impl_->check(handle, "wait")); }
+void Runtime::cancel() { impl_->engine().cancel(nullptr); }
+
+Acquired Runtime::acquire(Handle handle, AccessMode mode) {
+  graph::Handle& data = impl_->check(handle, "acquire");
+  Acquired acquired;
+  acquired.acquisition_ = impl_->acquire(data, mode).release();
+  acquired.runtime_ = impl_.get();
+  acquired.view_ = impl_->engine().residency().view(data, kRam);
+  return acquired;
+}
+
+const MachineDescription& Runtime::machine() const { return impl_->engine().machine(); }
+Statistics Runtime::statistics() const { return impl_->engine().statistics(); }
+std::string Runtime::stall_report() const { return impl_->stall_report(); }
+
+Acquired::Acquired(Acquired&& other) noexcept
+    : runtime_(std::exchange(other.runtime_, nullptr)),
+      acquisition_(std::exchange(other.acquisition_, nullptr)),
+      view_(other.view_) {}
+
+Acquired::~Acquired() {
+  if (runtime_ == nullptr) return;
+  const std::unique_ptr<runtime::Acquisition> acquisition(acquisition_);
+  runtime_->release(*acquisition);
+}
+
+}  // namespace vicinal

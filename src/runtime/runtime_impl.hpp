@@ -1,0 +1,119 @@
+// Behind vicinal::Runtime: wiring, registration, submission, waiting.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/lifecycle.hpp"
+#include "graph/overlap.hpp"
+#include "runtime/machine_setup.hpp"
+#include "vicinal/runtime.hpp"
+
+namespace vicinal::runtime {
+
+// What an application's thread holds or waits to hold: a task without a kernel in the graph, and a
+// reservation in RAM.
+struct Acquisition {
+  graph::Task* task = nullptr;
+  memory::Request request;
+  std::atomic<bool> granted{false};  // by the graph
+  std::thread::id thread;
+};
+
+class RuntimeImpl {
+ public:
+  RuntimeImpl(const Options& options, MachineSetup setup);
+  ~RuntimeImpl();
+
+  // registration.cpp
+  Handle add(const Layout& layout, graph::Home home, bool written, std::string name);
+  Handle add_file(const FileRegion& region, const Layout& layout, std::string name);
+  void unregister(graph::Handle& handle, WriteBack write_back);
+  graph::Handle& check(Handle handle, const char* what) const;
+
+  // submission.cpp
+  TaskId submit(const TaskSpec& spec);
+  void flush_planned();
+
+  // waiting.cpp
+  void wait();
+  void wait(Group& group);
+  void wait(graph::Handle& handle);
+  void notify_waiters();
+  std::unique_ptr<Acquisition> acquire(graph::Handle& handle, AccessMode mode);
+  void release(Acquisition& acquisition);
+  // Has the graph's access to the handle, nothing in memory.
+  std::unique_ptr<Acquisition> order(graph::Handle& handle, AccessMode mode);
+  // Does `then` when the graph gives access; does not wait.
+  void when_granted(graph::Handle& handle, AccessMode mode, std::function<void()> then);
+  // Runs tasks, if this thread may, until `done` says true. Throws UsageError if that cannot come
+  // because of what this thread holds.
+  void wait_until(const std::function<bool()>& done, const char* what);
+  void not_inside_task(const char* what) const;
+  std::string stall_report() const;
+
+  engine::Engine& engine() { return *engine_; }
+  const engine::Engine& engine() const { return *engine_; }
+
+ private:
+  struct PlannedTask {
+    graph::Task* task = nullptr;
+    std::vector<TaskId> after;
+  };
+
+  graph::Task& make_task(const TaskSpec& spec, WorkerId worker);
+  void fill_accesses(graph::Task& task, std::span<const Operand> operands);
+  void check_task(const graph::Task& task);
+  void check_sole_copies(const graph::Task& task);
+  void respect_window(const graph::Task& task);
+  graph::Task& plain_task(graph::Handle& handle, AccessMode mode, std::function<void(graph::Task&)> then);
+  void forget(graph::Handle& handle);
+  void flush_home(graph::Handle& handle);
+  void wait_simulated(const std::function<bool()>& done, const char* what);
+  void throw_if_held(const char* what);
+  void watch();
+  // The worker that has no thread of its own: whoever waits drives it.
+  std::optional<WorkerId> slot() const;
+
+  const Options options_;
+  MachineSetup setup_;
+  std::unique_ptr<engine::Engine> engine_;
+
+  mutable std::mutex handles_mutex_;  // guards what follows
+  std::deque<graph::Handle> handles_;
+  std::vector<graph::Handle*> free_handles_;
+  std::uint64_t next_handle_ = 1;
+  graph::RegionIndex buffers_;
+  std::map<int, graph::RegionIndex> files_;
+  Bytes unhomed_;  // written data whose only place is what the runtime allocates
+
+  std::mutex planned_mutex_;
+  std::vector<PlannedTask> planned_;
+  std::atomic<std::uint64_t> submitted_bytes_{0};
+
+  // Waiting threads. Whoever makes something happen reads `waiting_` after it; a waiter raises it
+  // before it looks.
+  mutable std::mutex wait_mutex_;
+  std::condition_variable wait_changed_;
+  std::uint64_t wait_epoch_ = 0;
+  std::atomic<std::uint32_t> waiting_{0};
+  std::atomic<bool> slot_taken_{false};  // the worker without a thread has one now
+  mutable std::mutex held_mutex_;
+  std::vector<Acquisition*> held_;
+
+  std::thread watcher_;  // reports stalls, if asked to
+  std::condition_variable watcher_wakes_;
+  bool stopping_ = false;
+};
+
+}  // namespace vicinal::runtime

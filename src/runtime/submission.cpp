@@ -1,0 +1,212 @@
+// From what the application says to a task in the graph.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "graph/bottom_level.hpp"
+#include "memory/arena.hpp"
+#include "runtime/runtime_impl.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal {
+
+struct GroupAccess {
+  static void begin_one(Group& group) { group.pending_.fetch_add(1, std::memory_order_relaxed); }
+  static void take_back(Group& group) { group.pending_.fetch_sub(1, std::memory_order_relaxed); }
+};
+
+}  // namespace vicinal
+
+namespace vicinal::runtime {
+
+namespace {
+
+graph::TaskExtension& extension(graph::Task& task) {
+  if (!task.extension) task.extension = std::make_unique<graph::TaskExtension>();
+  return *task.extension;
+}
+
+constexpr std::size_t kPlanAtMost = 1 << 16;
+
+}  // namespace
+
+// One access per handle, in the strongest mode; operands keep their numbers through view_of.
+void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> operands) {
+  if (operands.size() > graph::kInlineAccesses) extension(task).accesses.resize(operands.size());
+  graph::Access* accesses = operands.size() > graph::kInlineAccesses
+                                ? task.extension->accesses.data()
+                                : task.inline_accesses;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    graph::Handle& handle = check(operands[i].handle, "submit");
+    if (writes(operands[i].mode) && !handle.home.writable) {
+      throw UsageError("task " + std::string(task.name()) + " writes handle " + handle.name +
+                       ", whose file was registered read-only; register it writable");
+    }
+    std::size_t at = 0;
+    while (at < count && accesses[at].handle != &handle) ++at;
+    if (at < count) {  // named before
+      accesses[at].mode = strongest(accesses[at].mode, operands[i].mode);
+      auto& views = extension(task).view_of;
+      while (views.size() < i) views.push_back(static_cast<std::uint8_t>(views.size()));
+    } else {
+      accesses[at] = {&handle, nullptr, &task, operands[i].mode};
+      ++count;
+    }
+    if (task.extension && !task.extension->view_of.empty()) {
+      task.extension->view_of.push_back(static_cast<std::uint8_t>(at));
+    }
+  }
+  task.access_count = static_cast<std::uint16_t>(count);
+  if (operands.size() > graph::kInlineAccesses) task.extension->accesses.resize(count);
+}
+
+graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, WorkerId worker) {
+  if (spec.codelet == nullptr) throw UsageError("submit: the task has no codelet");
+  if (spec.operands.span().size() > 255) {
+    throw UsageError("task " + spec.codelet->name + " has " +
+                     std::to_string(spec.operands.span().size()) + " operands; there are at most 255");
+  }
+  graph::Task& task = engine_->new_task(worker);
+  try {
+    task.codelet = spec.codelet;
+    task.priority = spec.priority;
+    task.access_count = 0;
+    if (!spec.name.empty()) extension(task).name = spec.name;
+    if (spec.worker) extension(task).worker = spec.worker;
+    if (spec.group != nullptr) extension(task).group = spec.group;
+    if (spec.on_end) extension(task).on_end = spec.on_end;
+    const std::size_t bytes = spec.parameters.size();
+    if (bytes > sizeof(task.parameters)) {
+      extension(task).parameters.assign(spec.parameters.data(), spec.parameters.data() + bytes);
+    } else if (bytes > 0) {
+      std::memcpy(task.parameters, spec.parameters.data(), sizeof(task.parameters));
+    }
+    fill_accesses(task, spec.operands.span());
+    check_task(task);
+  } catch (...) {
+    engine_->discard(task, worker);
+    throw;
+  }
+  return task;
+}
+
+void RuntimeImpl::check_task(const graph::Task& task) {
+  engine_->check_can_run(task);
+  if (!options_.memory || setup_.machine.disk() || setup_.simulated) return;
+  check_sole_copies(task);
+}
+
+// RAM is limited and there is no disk: what the runtime allocates must fit in RAM altogether, since
+// it has nowhere else to go. Said at the first write that would break it, not when a run is stuck.
+void RuntimeImpl::check_sole_copies(const graph::Task& task) {
+  const std::lock_guard lock(handles_mutex_);
+  for (const graph::Access& access : task.accesses()) {
+    graph::Handle& handle = *access.handle;
+    if (!writes(access.mode) || handle.home.kind != graph::HomeKind::none || handle.counts_unhomed) {
+      continue;
+    }
+    const Bytes bytes = memory::Arena::padded(handle.bytes());
+    if (unhomed_ + bytes > *options_.memory) {
+      throw CapacityError("task " + std::string(task.name()) + " writes " + handle.name +
+                          ": the data written so far and this need " +
+                          std::to_string((unhomed_ + bytes).value) + " bytes, the memory limit is " +
+                          std::to_string(options_.memory->value) +
+                          " bytes and there is no disk; give a folder with the option disk, or raise "
+                          "the option memory");
+    }
+    unhomed_ += bytes;
+    handle.counts_unhomed = true;
+  }
+}
+
+TaskId RuntimeImpl::submit(const TaskSpec& spec) {
+  const WorkerId worker = engine_->inside_task();
+  graph::Task& task = make_task(spec, worker);
+  if (worker == kNoWorker) respect_window(task);
+  if (spec.group != nullptr) GroupAccess::begin_one(*spec.group);
+  if (options_.compute_priorities && worker == kNoWorker) {
+    const TaskId id = graph::TaskPool::id(task);
+    bool full = false;
+    {
+      const std::lock_guard lock(planned_mutex_);
+      planned_.push_back({&task, {spec.after.begin(), spec.after.end()}});
+      full = planned_.size() >= kPlanAtMost;
+    }
+    if (full) flush_planned();
+    return id;
+  }
+  try {
+    return engine_->submit(task, spec.after, worker);
+  } catch (...) {
+    if (spec.group != nullptr) GroupAccess::take_back(*spec.group);
+    throw;
+  }
+}
+
+// Bottom levels of what has been submitted since the last time, as priorities in microseconds, for
+// the tasks that have none. Then the tasks go into the graph. Throws the first refusal after all are
+// in.
+void RuntimeImpl::flush_planned() {
+  std::vector<PlannedTask> tasks;
+  {
+    const std::lock_guard lock(planned_mutex_);
+    tasks.swap(planned_);
+  }
+  if (tasks.empty()) return;
+  std::unordered_map<const graph::Handle*, std::size_t> number;
+  std::vector<std::vector<graph::PlannedAccess>> accesses(tasks.size());
+  std::vector<graph::PlannedTask> plan(tasks.size());
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    for (const graph::Access& access : tasks[i].task->accesses()) {
+      accesses[i].push_back({number.try_emplace(access.handle, number.size()).first->second, access.mode});
+    }
+    Time time;
+    for (const Time expected : tasks[i].task->codelet->expected) time = std::max(time, expected);
+    if (time.ns == 0) {
+      time = Time::from_seconds(std::max(1e-6, tasks[i].task->codelet->flops * 1e-9));
+    }
+    plan[i] = {time, accesses[i]};
+  }
+  const std::vector<Time> levels = graph::bottom_levels(plan, number.size());
+  std::exception_ptr error;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    graph::Task& task = *tasks[i].task;
+    if (task.priority == 0) {
+      task.priority = static_cast<int>(std::min<std::int64_t>(levels[i].ns / 1000, 1 << 30));
+    }
+    Group* group = task.extension ? task.extension->group : nullptr;
+    try {
+      engine_->submit(task, tasks[i].after, kNoWorker);
+    } catch (...) {
+      if (group != nullptr) GroupAccess::take_back(*group);
+      if (!error) error = std::current_exception();
+    }
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+// A submitter that runs far ahead works, or sleeps, until the window has room.
+void RuntimeImpl::respect_window(const graph::Task& task) {
+  std::uint64_t bytes = 0;
+  if (options_.window_bytes.value > 0) {
+    for (const graph::Access& access : task.accesses()) bytes += access.handle->bytes().value;
+  }
+  const auto room = [&] {
+    // Ends first: they are never more than the submissions read afterwards.
+    const std::uint64_t ended = engine_->ended_tasks();
+    const std::uint64_t ended_bytes = engine_->ended_bytes().value;
+    const std::uint64_t pending = engine_->submitted_tasks() - ended;
+    const std::uint64_t pending_bytes = submitted_bytes_.load(std::memory_order_relaxed) - ended_bytes;
+    return pending == 0 ||
+           ((options_.window_tasks == 0 || pending < options_.window_tasks) &&
+            (options_.window_bytes.value == 0 || pending_bytes + bytes <= options_.window_bytes.value));
+  };
+  if ((options_.window_tasks > 0 || options_.window_bytes.value > 0) && !room()) {
+    flush_planned();
+    wait_until(room, "submit (the submission window is full)");
+  }
+  if (bytes > 0) submitted_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+}  // namespace vicinal::runtime

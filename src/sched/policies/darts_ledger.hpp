@@ -1,0 +1,85 @@
+// The ledger of DARTS: where each ready task stands (main, planned, pulled), which data are absent
+// where, and, kept up to date at every change so that no choice has to visit all tasks, what each
+// task misses on each node and what each datum would set free.
+//
+// Costs, for K nodes, tasks of D operands, and a datum with u readers in main and plans: a task that
+// enters or leaves main O(K D + log p) for p different priorities; a datum that becomes present on a
+// node, or ceases to be, O(u D).
+#pragma once
+
+#include <vector>
+
+#include "sched/policies/darts_nodes.hpp"
+#include "sched/policies/darts_records.hpp"
+#include "sched/policy.hpp"
+#include "sched/priority_list.hpp"
+
+namespace vicinal::sched::darts {
+
+// One node's part of the ledger.
+struct NodeBooks {
+  Chain<TaskRecord> planned;
+  // No task planned before this one misses anything; null: none at all does.
+  TaskRecord* maybe_missing = nullptr;
+  Chain<TaskRecord> pulled;  // in the order they were pulled
+  Chain<DataOnNode> absent;
+  std::size_t ready_in_main = 0;  // tasks of main that the node can run and that miss nothing
+};
+
+class Ledger {
+ public:
+  void start(PolicyContext& context);
+  const Nodes& nodes() const { return nodes_; }
+  const NodeBooks& books(NodeIndex node) const { return books_[node]; }
+  const PriorityList<TaskRecord, RecordLinks>& main() const { return main_; }
+
+  // --- tasks
+  TaskRecord& add(graph::Task& task);
+  // Every operand it reads is present on the node, or will be: a task planned there uses it.
+  bool is_free_on(const TaskRecord& record, NodeIndex node) const;
+  // To the back of main; the data it reads become absent where they are neither present nor listed.
+  void enter_main(TaskRecord& record);
+  // A task of main, to the back of the node's plan.
+  void plan(TaskRecord& record, NodeIndex node);
+  // A new free task, before the first planned one that misses something, so that it runs while the
+  // other's data are on their way.
+  void plan_before_missing(TaskRecord& record, NodeIndex node);
+  // A planned task, pulled by the node: the one it is planned on, or another.
+  void pull(TaskRecord& record, NodeIndex node);
+  // It has ended. From whichever stage: a cancelled task may end before it was pulled.
+  void finish(TaskRecord& record);
+
+  // --- data
+  // Asks the context again whether the replica is on the node.
+  void refresh(DataRecord& data, NodeIndex node);
+  // A source of copies came or went.
+  void transfers_changed(DataRecord& data);
+  std::int64_t transfer_ns(DataOnNode& at, NodeIndex node);
+  // Will be loaded, or has no reader in main: the node need not look at it.
+  void unlist(DataOnNode& at, NodeIndex node);
+  // The replica leaves: planned tasks that read it go back to main; where main has readers, it is
+  // absent here at a random position, and on other nodes that lack it.
+  void leave_node(DataRecord& data, NodeIndex node);
+  void forget(DataRecord& data);
+
+ private:
+  DataRecord& record_of(graph::Handle& handle);
+  void leave_main(TaskRecord& record);
+  void enter_plan(TaskRecord& record, NodeIndex node, TaskRecord* successor);
+  void leave_plan(TaskRecord& record);
+  void leave_pulled(TaskRecord& record);
+  void withdraw_readers(DataRecord& data, NodeIndex node);
+  void set_on_node(DataRecord& data, NodeIndex node, bool on_node);
+  void presence_changed(DataRecord& data, NodeIndex node);
+  void shift_in_main(TaskRecord& record, const DataRecord& changed, NodeIndex node, bool present);
+  void list_at_random(DataOnNode& at, NodeIndex node);
+
+  PolicyContext* context_ = nullptr;
+  Nodes nodes_;
+  std::vector<NodeBooks> books_;
+  PriorityList<TaskRecord, RecordLinks> main_;
+  RecordPool<TaskRecord> tasks_;
+  RecordPool<DataRecord> data_;
+};
+
+}  // namespace vicinal::sched::darts

@@ -1,0 +1,67 @@
+#include "sched/policies/darts_nodes.hpp"
+
+#include <algorithm>
+
+namespace vicinal::sched::darts {
+
+void Nodes::start(const PolicyContext& context) {
+  context_ = &context;
+  const MachineDescription& machine = context.machine();
+  by_id_.assign(machine.nodes.size(), kNoNode);
+  by_worker_.assign(machine.workers.size(), kNoNode);
+  for (const WorkerDescription& worker : machine.workers) {
+    NodeIndex& index = by_id_[worker.node.value];
+    if (index == kNoNode) {
+      index = count();
+      nodes_.push_back({.id = worker.node, .workers = {}});
+    }
+    ComputeNode& node = nodes_[index];
+    node.workers.push_back(worker.id);
+    by_worker_[worker.id.value] = index;
+    const WorkerDescription& first = machine.workers[node.workers.front().value];
+    node.one_kind = node.one_kind && worker.kind == first.kind;
+  }
+  const auto alike = [&](const ComputeNode& a, const ComputeNode& b) {
+    return a.one_kind && b.one_kind &&
+           machine.workers[a.workers.front().value].kind ==
+               machine.workers[b.workers.front().value].kind &&
+           machine.nodes[a.id.value].limit == machine.nodes[b.id.value].limit;
+  };
+  for (NodeIndex i = 0; i < count(); ++i) {
+    NodeIndex first = 0;
+    while (first < i && !alike(nodes_[first], nodes_[i])) ++first;
+    nodes_[i].like = first;
+  }
+}
+
+void Nodes::assess(TaskRecord& record) const {
+  const std::optional<WorkerId> only = record.task->only_worker();
+  record.bound = only.has_value();
+  record.nodes.assign(nodes_.size(), TaskOnNode{});
+  for (NodeIndex i = 0; i < count(); ++i) {
+    const bool ask = record.bound ? of(*only) == i : nodes_[i].like == i;
+    if (ask) {
+      record.nodes[i] = assess_on(*record.task, nodes_[i]);
+    } else if (!record.bound) {
+      record.nodes[i] = record.nodes[nodes_[i].like];
+    }
+  }
+}
+
+TaskOnNode Nodes::assess_on(const graph::Task& task, const ComputeNode& node) const {
+  for (const WorkerId worker : node.workers) {
+    if (!context_->can_run(task, worker)) continue;
+    const std::int64_t ns = std::max<std::int64_t>(context_->run_time(task, worker).ns, 1);
+    return {.duration_ns = ns, .missing = 0, .can_run = true};
+  }
+  return {};
+}
+
+bool Nodes::can_run(const TaskRecord& record, WorkerId worker) const {
+  const NodeIndex node = of(worker);
+  if (!record.nodes[node].can_run) return false;
+  if (record.bound) return record.task->only_worker() == worker;
+  return nodes_[node].one_kind || context_->can_run(*record.task, worker);
+}
+
+}  // namespace vicinal::sched::darts

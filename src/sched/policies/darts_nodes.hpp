@@ -1,0 +1,41 @@
+// The memory nodes that have workers, numbered densely, and what each of them can run.
+#pragma once
+
+#include <vector>
+
+#include "sched/policies/darts_records.hpp"
+#include "sched/policy.hpp"
+
+namespace vicinal::sched::darts {
+
+struct ComputeNode {
+  NodeId id;
+  std::vector<WorkerId> workers;
+  bool one_kind = true;     // all its workers are of one kind: what one can run, all can
+  NodeIndex like = kNoNode;  // the first node with the same kind of workers and limit, maybe itself
+};
+
+class Nodes {
+ public:
+  void start(const PolicyContext& context);
+  NodeIndex count() const { return static_cast<NodeIndex>(nodes_.size()); }
+  const ComputeNode& operator[](NodeIndex node) const { return nodes_[node]; }
+  // kNoNode for a memory node without workers.
+  NodeIndex find(NodeId node) const { return by_id_[node.value]; }
+  NodeIndex of(WorkerId worker) const { return by_worker_[worker.value]; }
+
+  // Sets can_run and duration_ns of the record for each node, and `bound`. A task whose time is not
+  // known counts as 1 ns: then ratios compare numbers of tasks.
+  void assess(TaskRecord& record) const;
+  bool can_run(const TaskRecord& record, WorkerId worker) const;
+
+ private:
+  TaskOnNode assess_on(const graph::Task& task, const ComputeNode& node) const;
+
+  const PolicyContext* context_ = nullptr;
+  std::vector<ComputeNode> nodes_;
+  std::vector<NodeIndex> by_id_;
+  std::vector<NodeIndex> by_worker_;
+};
+
+}  // namespace vicinal::sched::darts

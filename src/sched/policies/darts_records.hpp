@@ -1,0 +1,174 @@
+// What DARTS notes about each ready task and each piece of data, and the lists these hang in.
+//
+// The words are those of Gonthier et al. 2024, section 5 (Alg. 3); "node" stands for their GPU: a
+// memory node with workers, all of them together. Nodes are numbered densely here, by NodeIndex.
+//   main     readyTasks: ready and planned on no node
+//   planned  plannedTasks of a node: chosen for it, may still be withdrawn
+//   pulled   taskBuffer of a node and what runs there: popped by the engine and not ended
+//   absent   dataNotInMem of a node: used by tasks of main, not present there, not planned to be
+// A datum is *present* on a node if the replica is valid or requested there, or if a task pulled
+// there uses it (the engine may request its copy later, when there is room).
+// A task *misses* the operands it reads that are not present; what it only writes it cannot miss.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "graph/handle.hpp"
+#include "graph/task.hpp"
+
+namespace vicinal::sched::darts {
+
+using NodeIndex = std::uint32_t;
+inline constexpr NodeIndex kNoNode = 0xffffffffU;
+
+struct DataRecord;
+struct TaskRecord;
+
+// One operand of one task; in a list of its datum while the task is in main or planned.
+struct Use {
+  DataRecord* data = nullptr;
+  TaskRecord* task = nullptr;
+  Use* previous = nullptr;
+  Use* next = nullptr;
+  bool reads = false;
+};
+
+// Newest first.
+struct UseList {
+  Use* head = nullptr;
+
+  void push_front(Use& use) {
+    use.previous = nullptr;
+    use.next = head;
+    if (head != nullptr) head->previous = &use;
+    head = &use;
+  }
+  void unlink(Use& use) {
+    (use.previous != nullptr ? use.previous->next : head) = use.next;
+    if (use.next != nullptr) use.next->previous = use.previous;
+    use.previous = use.next = nullptr;
+  }
+};
+
+// A datum as one node sees it. "Free" and "near" count tasks of main that the node can run and that
+// miss none (S0) or one (S1) of their operands other than this datum.
+struct DataOnNode {
+  DataRecord* data = nullptr;
+  DataOnNode* previous = nullptr;  // in the node's absent list
+  DataOnNode* next = nullptr;
+  std::int64_t free_ns = 0;       // of the free tasks
+  std::int64_t left_ns = 0;       // of all tasks of main that read it and that the node can run
+  std::int64_t transfer_ns = -1;  // -1: to be asked again
+  std::uint32_t free_tasks = 0;
+  std::uint32_t near_tasks = 0;
+  int free_priority = 0;       // highest of the free tasks, or more if stale; if there are any
+  int near_priority = 0;
+  std::uint32_t planned = 0;   // tasks planned on the node that use it
+  std::uint32_t pulled = 0;    // tasks pulled there that use it
+  bool on_node = false;        // as the context said last
+  bool listed = false;         // in the absent list
+  bool free_priority_stale = false;  // a task that had the highest has left
+  bool near_priority_stale = false;
+
+  bool present() const { return on_node || pulled > 0; }
+  // What the task, which reads this datum, misses besides it.
+  std::uint32_t missing_besides(std::uint32_t missing) const {
+    return missing - (present() ? 0 : 1);
+  }
+};
+
+struct DataRecord {
+  graph::Handle* handle = nullptr;
+  std::vector<DataOnNode> nodes;  // by NodeIndex
+  UseList in_main;                // its readers in main
+  UseList in_plans;               // its readers planned on any node
+  std::uint64_t first_use = 0;    // for the choice of a victim only: see LeastUsed
+};
+
+struct TaskOnNode {
+  std::int64_t duration_ns = 1;
+  std::uint32_t missing = 0;  // kept for all nodes while in main, for one while planned
+  bool can_run = false;
+};
+
+enum class Stage : std::uint8_t { none, main, planned, pulled };
+
+struct TaskRecord {
+  graph::Task* task = nullptr;
+  TaskRecord* previous = nullptr;  // in main, in the plan or among the pulled ones
+  TaskRecord* next = nullptr;
+  Stage stage = Stage::none;
+  bool bound = false;          // submitted for one worker
+  NodeIndex node = kNoNode;    // where it is planned or pulled
+  std::vector<Use> uses;       // all operands
+  std::vector<TaskOnNode> nodes;
+};
+
+// Where PriorityList finds the links of main.
+struct RecordLinks {
+  static int priority(const TaskRecord& record) { return record.task->priority; }
+  static TaskRecord* next(const TaskRecord& record) { return record.next; }
+  static void set_next(TaskRecord& record, TaskRecord* next) { record.next = next; }
+  static TaskRecord* previous(const TaskRecord& record) { return record.previous; }
+  static void set_previous(TaskRecord& record, TaskRecord* previous) {
+    record.previous = previous;
+  }
+};
+
+// A doubly linked list through `previous` and `next`.
+template <typename Item>
+struct Chain {
+  Item* head = nullptr;
+  Item* tail = nullptr;
+  std::size_t size = 0;
+
+  // Before `successor`, which is in the list, or at the back if it is null.
+  void insert(Item& item, Item* successor = nullptr) {
+    item.next = successor;
+    item.previous = successor != nullptr ? successor->previous : tail;
+    (item.previous != nullptr ? item.previous->next : head) = &item;
+    (successor != nullptr ? successor->previous : tail) = &item;
+    ++size;
+  }
+  void unlink(Item& item) {
+    (item.previous != nullptr ? item.previous->next : head) = item.next;
+    (item.next != nullptr ? item.next->previous : tail) = item.previous;
+    item.previous = item.next = nullptr;
+    --size;
+  }
+  // From the nearer end, so size / 4 steps on average.
+  void insert_at(std::size_t position, Item& item) {
+    Item* successor = nullptr;
+    if (position <= size / 2) {
+      successor = head;
+      while (position-- > 0) successor = successor->next;
+    } else {
+      for (std::size_t from_back = size - position; from_back > 0; --from_back) {
+        successor = successor == nullptr ? tail : successor->previous;
+      }
+    }
+    insert(item, successor);
+  }
+};
+
+// Records are used again, with the room of their vectors: in the long run nothing is allocated.
+template <typename Record>
+class RecordPool {
+ public:
+  Record& take() {
+    if (spare_.empty()) return all_.emplace_back();
+    Record* const record = spare_.back();
+    spare_.pop_back();
+    return *record;
+  }
+  void give_back(Record& record) { spare_.push_back(&record); }
+
+ private:
+  std::deque<Record> all_;
+  std::vector<Record*> spare_;
+};
+
+}  // namespace vicinal::sched::darts

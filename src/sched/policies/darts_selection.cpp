@@ -1,0 +1,147 @@
+#include "sched/policies/darts_selection.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace vicinal::sched::darts {
+namespace {
+
+constexpr std::int64_t kNoPriority = std::numeric_limits<std::int64_t>::min();
+
+// Whether a task of main, a reader of the datum, misses `others` operands besides it.
+bool misses_besides(const TaskRecord& record, const DataOnNode& at, NodeIndex node,
+                    std::uint32_t others) {
+  const TaskOnNode& here = record.nodes[node];
+  return here.can_run && at.missing_besides(here.missing) == others;
+}
+
+// `highest` is never too low: the search ends where it is met again.
+void make_exact(int& highest, const DataOnNode& at, NodeIndex node, std::uint32_t others) {
+  int found = std::numeric_limits<int>::min();
+  for (const Use* use = at.data->in_main.head; use != nullptr; use = use->next) {
+    if (!misses_besides(*use->task, at, node, others)) continue;
+    found = std::max(found, use->task->task->priority);
+    if (found == highest) return;
+  }
+  highest = found;
+}
+
+// Of the free tasks if there are any, else of the near ones.
+std::int64_t highest_priority(DataOnNode& at, NodeIndex node) {
+  if (at.free_tasks > 0) {
+    if (at.free_priority_stale) make_exact(at.free_priority, at, node, 0);
+    at.free_priority_stale = false;
+    return at.free_priority;
+  }
+  if (at.near_tasks == 0) return kNoPriority;
+  if (at.near_priority_stale) make_exact(at.near_priority, at, node, 1);
+  at.near_priority_stale = false;
+  return at.near_priority;
+}
+
+}  // namespace
+
+// Alg. 3 of the paper, which assumes that loading some datum is what lets tasks start, comes last:
+//  - A task of main that misses nothing is planned at once, by priority. It is one whose operands
+//    came for the sake of different other tasks; no absent datum would lead to it.
+//  - A node's first choice is by priority, and so is a choice where nothing is absent.
+bool Selection::plan_some(WorkerId worker) {
+  const NodeIndex node = ledger_.nodes().of(worker);
+  const NodeBooks& books = ledger_.books(node);
+  if (ledger_.main().empty()) return false;
+  if (books.ready_in_main > 0) {
+    TaskRecord* const ready = ledger_.main().find_first([&](const TaskRecord& record) {
+      return record.nodes[node].missing == 0 && ledger_.nodes().can_run(record, worker);
+    });
+    if (ready != nullptr) {
+      ledger_.plan(*ready, node);
+      return true;
+    }
+  }
+  const bool first_choice = !asked_before_[node];
+  asked_before_[node] = true;
+  if (first_choice) return plan_by_priority(worker, node);
+  DataOnNode* const best = best_absent(node);
+  if (best == nullptr || best->free_tasks + best->near_tasks == 0) {
+    return plan_by_priority(worker, node);
+  }
+  if (best->free_tasks > 0) {
+    plan_free_tasks(*best, node);
+  } else {
+    plan_near_task(*best, node);
+  }
+  return true;
+}
+
+// nullptr if no task of main that the node can run reads an absent datum.
+DataOnNode* Selection::best_absent(NodeIndex node) {
+  DataOnNode* best = nullptr;
+  for (DataOnNode* at = ledger_.books(node).absent.head; at != nullptr;) {
+    DataOnNode* const next = at->next;
+    if (at->left_ns == 0) {
+      ledger_.unlist(*at, node);  // it comes back with the next reader in main
+    } else if (best == nullptr || is_better(*at, *best, node)) {
+      best = at;
+    }
+    at = next;
+  }
+  return best;
+}
+
+// Lexicographic: least time to load it per time of the tasks that sets free; most free tasks;
+// highest priority; most near tasks; most work left that uses it. Ratios are compared as products,
+// so that equal ones are seen to be equal. 64 x 64 bits fit in 128.
+bool Selection::is_better(DataOnNode& a, DataOnNode& b, NodeIndex node) {
+  if (a.free_tasks > 0 && b.free_tasks > 0) {
+    const auto cost_a = static_cast<__int128>(ledger_.transfer_ns(a, node)) * b.free_ns;
+    const auto cost_b = static_cast<__int128>(ledger_.transfer_ns(b, node)) * a.free_ns;
+    if (cost_a != cost_b) return cost_a < cost_b;
+  }
+  if (a.free_tasks != b.free_tasks) return a.free_tasks > b.free_tasks;
+  const std::int64_t priority_a = highest_priority(a, node);
+  const std::int64_t priority_b = highest_priority(b, node);
+  if (priority_a != priority_b) return priority_a > priority_b;
+  if (a.near_tasks != b.near_tasks) return a.near_tasks > b.near_tasks;
+  return a.left_ns > b.left_ns;
+}
+
+// In the order of the datum's list, newest first.
+void Selection::plan_free_tasks(DataOnNode& best, NodeIndex node) {
+  chosen_.clear();
+  for (Use* use = best.data->in_main.head; use != nullptr; use = use->next) {
+    if (misses_besides(*use->task, best, node, 0)) chosen_.push_back(use->task);
+  }
+  ledger_.unlist(best, node);
+  for (TaskRecord* record : chosen_) ledger_.plan(*record, node);
+}
+
+void Selection::plan_near_task(DataOnNode& best, NodeIndex node) {
+  TaskRecord* highest = nullptr;
+  for (Use* use = best.data->in_main.head; use != nullptr; use = use->next) {
+    if (!misses_besides(*use->task, best, node, 1)) continue;
+    if (highest == nullptr || use->task->task->priority > highest->task->priority) {
+      highest = use->task;
+    }
+  }
+  plan_with_operands(*highest, node);
+}
+
+// The reference returns nothing if the node cannot run the very first task of main; here it looks
+// on, so that no task waits behind another that only other nodes can run.
+bool Selection::plan_by_priority(WorkerId worker, NodeIndex node) {
+  TaskRecord* const first = ledger_.main().find_first(
+      [&](const TaskRecord& record) { return ledger_.nodes().can_run(record, worker); });
+  if (first == nullptr) return false;
+  plan_with_operands(*first, node);
+  return true;
+}
+
+// All its operands will be loaded, as in the paper (the reference takes only the first one off the
+// list).
+void Selection::plan_with_operands(TaskRecord& record, NodeIndex node) {
+  for (const Use& use : record.uses) ledger_.unlist(use.data->nodes[node], node);
+  ledger_.plan(record, node);
+}
+
+}  // namespace vicinal::sched::darts

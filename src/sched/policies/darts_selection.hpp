@@ -1,0 +1,33 @@
+// Which tasks of main a node plans next: the heart of DARTS (Gonthier et al. 2024, section 5.3).
+#pragma once
+
+#include <vector>
+
+#include "sched/policies/darts_ledger.hpp"
+
+namespace vicinal::sched::darts {
+
+class Selection {
+ public:
+  explicit Selection(Ledger& ledger) : ledger_(ledger) {}
+  void start() { asked_before_.assign(ledger_.nodes().count(), false); }
+
+  // Plans at least one task of main on the worker's node, or says that there is none to plan.
+  // It may be one that only another worker of the node can run: then it is to be called again.
+  // O(absent data), plus the readers of those that tie where their highest priority has left.
+  bool plan_some(WorkerId worker);
+
+ private:
+  DataOnNode* best_absent(NodeIndex node);
+  bool is_better(DataOnNode& a, DataOnNode& b, NodeIndex node);
+  void plan_free_tasks(DataOnNode& best, NodeIndex node);
+  void plan_near_task(DataOnNode& best, NodeIndex node);
+  bool plan_by_priority(WorkerId worker, NodeIndex node);
+  void plan_with_operands(TaskRecord& record, NodeIndex node);
+
+  Ledger& ledger_;
+  std::vector<bool> asked_before_;   // by node
+  std::vector<TaskRecord*> chosen_;  // of plan_free_tasks; a member to keep its room
+};
+
+}  // namespace vicinal::sched::darts

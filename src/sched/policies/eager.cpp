@@ -1,0 +1,36 @@
+// eager: one queue for all workers, first in, first out.
+
+#include <algorithm>
+#include <deque>
+
+#include "sched/policy.hpp"
+
+namespace vicinal::sched {
+namespace {
+
+class Eager final : public Policy {
+ public:
+  std::string_view name() const override { return "eager"; }
+  void start(PolicyContext& context) override { context_ = &context; }
+
+  void push(graph::Task& task, WorkerId /*releasing*/) override { ready_.push_back(&task); }
+
+  graph::Task* pop(WorkerId worker) override {
+    const auto can_run = [&](graph::Task* task) { return context_->can_run(*task, worker); };
+    const auto first = std::find_if(ready_.begin(), ready_.end(), can_run);
+    if (first == ready_.end()) return nullptr;
+    graph::Task* const task = *first;
+    ready_.erase(first);
+    return task;
+  }
+
+ private:
+  PolicyContext* context_ = nullptr;
+  std::deque<graph::Task*> ready_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_eager() { return std::make_unique<Eager>(); }
+
+}  // namespace vicinal::sched

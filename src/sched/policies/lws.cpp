@@ -1,0 +1,206 @@
+// lws: locality work stealing (Gonthier et al. 2024, section 4; StarPU's policy of that name).
+//
+// Each worker has a deque. A task goes to the back of the deque of the worker that released it,
+// where its data are warm; a worker takes from the front of its own: highest priority first, first
+// in first out among equals. A worker that finds its own empty looks at the others by increasing
+// distance of their numbers, and takes one task: the last of the highest priority.
+//
+// A deque has a lock of its own, on its own cache lines; there is nothing that all workers write,
+// but the turn of the tasks released by no worker. An empty deque is passed over by reading its size
+// without the lock. The sizes are relaxed: whoever learns of a push by any synchronisation (the
+// engine's wake of a sleeping worker) sees the size it left, and a stale size costs only a look.
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "sched/policy.hpp"
+#include "sched/priority_list.hpp"
+
+namespace vicinal::sched {
+namespace {
+
+// Held for some nanoseconds. Yields where there are more threads than cores and its holder sleeps.
+class SpinLock {
+ public:
+  bool try_lock() {
+    return !locked_.load(std::memory_order_relaxed) &&
+           !locked_.exchange(true, std::memory_order_acquire);  // pairs with unlock
+  }
+  void lock() {
+    if (locked_.exchange(true, std::memory_order_acquire)) wait();  // pairs with unlock
+  }
+  void unlock() { locked_.store(false, std::memory_order_release); }
+
+ private:
+  static constexpr int kSpinsBeforeYield = 64;
+  void wait() {
+    for (int spins = 1; !try_lock(); ++spins) {
+      if (spins % kSpinsBeforeYield == 0) std::this_thread::yield();
+    }
+  }
+  std::atomic<bool> locked_{false};
+};
+
+// A length that is changed under a lock and read without.
+class Length {
+ public:
+  bool zero() const { return value_.load(std::memory_order_relaxed) == 0; }
+  void add(std::uint32_t change) {  // the lock is held: no read-modify-write is needed
+    value_.store(value_.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
+  }
+  void subtract_one() { add(~std::uint32_t{0}); }
+
+ private:
+  std::atomic<std::uint32_t> value_{0};
+};
+
+struct alignas(64) Deque {
+  SpinLock lock;
+  Length shared_length;
+  Length bound_length;
+  TaskList shared;  // its worker can run all of them, others may take those they can run
+  TaskList bound;   // submitted for its worker alone
+};
+
+class Lws final : public Policy {
+ public:
+  std::string_view name() const override { return "lws"; }
+  bool concurrent() const override { return true; }
+  void start(PolicyContext& context) override;
+  void push(graph::Task& task, WorkerId releasing) override;
+  graph::Task* pop(WorkerId worker) override;
+
+ private:
+  enum class Patience : bool { none, waits };
+
+  std::uint32_t home_of(const graph::Task& task, WorkerId releasing);
+  std::uint32_t next_turn();
+  graph::Task* take_own(Deque& deque);
+  graph::Task* steal_from_all(std::uint32_t thief, Patience patience, bool& passed_over);
+  graph::Task* steal(std::uint32_t thief, std::uint32_t victim, Patience patience,
+                     bool& passed_over);
+
+  PolicyContext* context_ = nullptr;
+  std::uint32_t count_ = 0;
+  std::vector<Deque> deques_;              // by worker
+  std::vector<std::uint32_t> alike_;       // by worker: equal where the same tasks can run
+  bool all_alike_ = true;                  // unless a task is bound, any worker can run it
+  alignas(64) std::atomic<std::uint32_t> turn_{0};
+};
+
+void Lws::start(PolicyContext& context) {
+  context_ = &context;
+  const auto& workers = context.machine().workers;
+  count_ = static_cast<std::uint32_t>(workers.size());
+  deques_ = std::vector<Deque>(count_);
+  // What can run depends on the kind of the worker (an implementation) and on its node (room).
+  for (const auto& worker : workers) {
+    std::uint32_t first = 0;
+    while (workers[first].kind != worker.kind || workers[first].node != worker.node) ++first;
+    alike_.push_back(first);
+    all_alike_ = all_alike_ && first == 0;
+  }
+}
+
+std::uint32_t Lws::next_turn() {
+  // Relaxed: only the number matters, nothing is published with it.
+  return turn_.fetch_add(1, std::memory_order_relaxed) % count_;
+}
+
+// The worker whose deque takes the task, which is not bound.
+std::uint32_t Lws::home_of(const graph::Task& task, WorkerId releasing) {
+  if (all_alike_) return releasing != kNoWorker ? releasing.value : next_turn();
+  if (releasing != kNoWorker && context_->can_run(task, releasing)) return releasing.value;
+  for (std::uint32_t tried = 0, worker = next_turn(); tried < count_; ++tried) {
+    if (context_->can_run(task, WorkerId{worker})) return worker;
+    worker = (worker + 1) % count_;
+  }
+  throw std::logic_error("lws: no worker can run the ready task " + std::string(task.name()));
+}
+
+void Lws::push(graph::Task& task, WorkerId releasing) {
+  if (const std::optional<WorkerId> only = task.only_worker()) {
+    Deque& deque = deques_[only->value];
+    const std::lock_guard held(deque.lock);
+    deque.bound.push_back(task);
+    deque.bound_length.add(1);
+    return;
+  }
+  Deque& deque = deques_[home_of(task, releasing)];
+  const std::lock_guard held(deque.lock);
+  deque.shared.push_back(task);
+  deque.shared_length.add(1);
+}
+
+graph::Task* Lws::pop(WorkerId worker) {
+  if (graph::Task* task = take_own(deques_[worker.value])) return task;
+  if (count_ == 1) return nullptr;
+  // A victim whose lock is held is left for later, that is until all others turned out to be empty.
+  bool passed_over = false;
+  graph::Task* task = steal_from_all(worker.value, Patience::none, passed_over);
+  if (task == nullptr && passed_over) {
+    task = steal_from_all(worker.value, Patience::waits, passed_over);
+  }
+  return task;
+}
+
+// A bound task goes first among equals: others can help with the shared ones only.
+graph::Task* Lws::take_own(Deque& deque) {
+  const bool bound_empty = deque.bound_length.zero();
+  if (bound_empty && deque.shared_length.zero()) return nullptr;
+  const std::lock_guard held(deque.lock);
+  if (!bound_empty && !deque.bound.empty() &&
+      (deque.shared.empty() || deque.bound.top_priority() >= deque.shared.top_priority())) {
+    deque.bound_length.subtract_one();
+    return deque.bound.pop_front();
+  }
+  graph::Task* const task = deque.shared.pop_front();
+  if (task != nullptr) deque.shared_length.subtract_one();
+  return task;
+}
+
+graph::Task* Lws::steal_from_all(std::uint32_t thief, Patience patience, bool& passed_over) {
+  for (std::uint32_t distance = 1; distance < count_; ++distance) {
+    if (thief + distance < count_) {
+      if (auto* task = steal(thief, thief + distance, patience, passed_over)) return task;
+    }
+    if (thief >= distance) {
+      if (auto* task = steal(thief, thief - distance, patience, passed_over)) return task;
+    }
+  }
+  return nullptr;
+}
+
+// With workers that differ, a thief may walk past all that it cannot run, holding the lock.
+graph::Task* Lws::steal(std::uint32_t thief, std::uint32_t victim, Patience patience,
+                        bool& passed_over) {
+  Deque& deque = deques_[victim];
+  if (deque.shared_length.zero()) return nullptr;
+  std::unique_lock held(deque.lock, std::defer_lock);
+  if (patience == Patience::waits) {
+    held.lock();
+  } else if (!held.try_lock()) {
+    passed_over = true;
+    return nullptr;
+  }
+  const bool alike = alike_[thief] == alike_[victim];
+  graph::Task* const task = deque.shared.find_last_of_highest([&](const graph::Task& ready) {
+    return alike || context_->can_run(ready, WorkerId{thief});
+  });
+  if (task == nullptr) return nullptr;
+  deque.shared.remove(*task);
+  deque.shared_length.subtract_one();
+  return task;
+}
+
+}  // namespace
+
+std::unique_ptr<Policy> make_lws() { return std::make_unique<Lws>(); }
+
+}  // namespace vicinal::sched

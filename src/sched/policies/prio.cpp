@@ -1,0 +1,32 @@
+// prio: one queue for all workers, by decreasing priority; first in, first out among equals.
+
+#include "sched/policy.hpp"
+#include "sched/priority_list.hpp"
+
+namespace vicinal::sched {
+namespace {
+
+class Prio final : public Policy {
+ public:
+  std::string_view name() const override { return "prio"; }
+  void start(PolicyContext& context) override { context_ = &context; }
+
+  void push(graph::Task& task, WorkerId /*releasing*/) override { ready_.push_back(task); }
+
+  graph::Task* pop(WorkerId worker) override {
+    graph::Task* const task = ready_.find_first(
+        [&](const graph::Task& ready) { return context_->can_run(ready, worker); });
+    if (task != nullptr) ready_.remove(*task);
+    return task;
+  }
+
+ private:
+  PolicyContext* context_ = nullptr;
+  TaskList ready_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_prio() { return std::make_unique<Prio>(); }
+
+}  // namespace vicinal::sched

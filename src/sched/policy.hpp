@@ -1,0 +1,93 @@
+// The contract of a scheduling policy: which ready task runs where, and in which order.
+//
+// The life of a ready task in a policy:
+//   push(task)    it has become ready, by the end of a task on `releasing` or by its submission;
+//   pop(worker)   the worker's memory node has room in its look-ahead: give it a task, or nullptr.
+//                 The engine then copies its operands to worker.node and starts it there, on that
+//                 worker or on another one of the same node that can run it;
+//   task_done     it has ended (also when it failed or was cancelled).
+// Every task that is pushed must be popped once, by some worker that can run it: a policy never
+// drops a task, and never withholds one for ever from a worker that asks again.
+//
+// Threads: if concurrent() is false, the engine calls one method at a time (under the policy's
+// lock). If it is true, push and pop come from several threads at once; the others do not.
+// A policy keeps no statics: two runtimes may live in one process.
+//
+// A small example is policies/eager.cpp. A new policy is one class in one file there and one line in
+// registry.cpp; the conformance tests then run over it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "base/random.hpp"
+#include "graph/handle.hpp"
+#include "graph/task.hpp"
+#include "memory/victim.hpp"
+#include "vicinal/machine.hpp"
+
+namespace vicinal::sched {
+
+// What a policy may ask. Implemented by the engine. All of it may be called from any method of the
+// policy; none of it takes a lock.
+class PolicyContext {
+ public:
+  virtual ~PolicyContext() = default;
+  virtual const MachineDescription& machine() const = 0;
+  virtual Time now() const = 0;
+  // An implementation exists for the worker's kind, the worker is not excluded, and the working set
+  // fits the worker's node.
+  virtual bool can_run(const graph::Task& task, WorkerId worker) const = 0;
+  // The replica is valid on the node, or a copy of it to the node has been requested.
+  virtual bool on_node(const graph::Handle& handle, NodeId node) const = 0;
+  // The replica is valid on the node.
+  virtual bool valid_on(const graph::Handle& handle, NodeId node) const = 0;
+  // Bytes of the operands the task reads that are not on the node.
+  virtual Bytes missing_bytes(const graph::Task& task, NodeId node) const = 0;
+  // Predicted time to copy the handle to the node from its cheapest valid source, alone on the
+  // links; 0 if it is there. Relative where no bandwidth is known (1 byte = 1 ns).
+  virtual Time transfer_time(const graph::Handle& handle, NodeId node) const = 0;
+  // Predicted time of the task on the worker; 0 when unknown.
+  virtual Time run_time(const graph::Task& task, WorkerId worker) const = 0;
+  // Of the policy alone, seeded by the option `seed`.
+  virtual base::Random& random() = 0;
+};
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  virtual std::string_view name() const = 0;
+  virtual bool concurrent() const { return false; }
+  // Called once, before any other method. The context outlives the policy.
+  virtual void start(PolicyContext& context) = 0;
+  // `releasing` is the worker whose task released this one, or kNoWorker at submission.
+  virtual void push(graph::Task& task, WorkerId releasing) = 0;
+  virtual graph::Task* pop(WorkerId worker) = 0;
+  // Before the task's slot is reused. Only called if wants_ends().
+  virtual void task_done(graph::Task& task, WorkerId worker) { (void)task, (void)worker; }
+  virtual bool wants_ends() const { return false; }
+  // A replica has become valid on the node by a copy, or has left it. Serial policies only.
+  virtual void data_loaded(graph::Handle& handle, NodeId node) { (void)handle, (void)node; }
+  virtual void data_evicted(graph::Handle& handle, NodeId node) { (void)handle, (void)node; }
+  // The handle is about to be forgotten: drop policy_data.
+  virtual void data_forgotten(graph::Handle& handle) { (void)handle; }
+  // The application waits: what has been submitted is all that comes for now.
+  virtual void submission_closed() {}
+  // The policy's own choice of victims, or nullptr for LRU. Owned by the policy.
+  virtual memory::VictimChoice* victims() { return nullptr; }
+};
+
+struct PolicyEntry {
+  std::string_view name;
+  std::string_view sentence;  // for `vicinal policies`
+  std::unique_ptr<Policy> (*make)();
+};
+
+// The explicit table of policies.
+std::span<const PolicyEntry> policies();
+// Throws UsageError that names the nearest one.
+std::unique_ptr<Policy> make_policy(std::string_view name);
+
+}  // namespace vicinal::sched

@@ -1,0 +1,173 @@
+// Items in decreasing priority, first in first out among equals; intrusive, so that an item is in
+// one list at a time and inserting it allocates nothing.
+//
+// Those of the highest priority present hang in a list of their own: while all priorities are equal,
+// the common case, push_back and pop_front touch nothing else. The others hang in the buckets of a
+// map, in O(log p) for p different priorities; its nodes are used again.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "graph/task.hpp"
+
+namespace vicinal::sched {
+
+// `Links` says where an item keeps its priority and its two links: static functions priority(item),
+// next(item), previous(item), set_next(item, other) and set_previous(item, other).
+template <typename Item, typename Links>
+class PriorityList {
+ public:
+  bool empty() const { return top_.head == nullptr; }
+  // Of the first item; not defined when empty.
+  int top_priority() const { return top_priority_; }
+
+  void push_back(Item& item) {
+    const int priority = Links::priority(item);
+    if (empty()) top_priority_ = priority;
+    if (priority == top_priority_) {
+      top_.push_back(item);
+    } else {
+      push_other(item, priority);
+    }
+  }
+
+  // nullptr when empty.
+  Item* pop_front() {
+    Item* const first = top_.head;
+    if (first != nullptr) remove_from_top(*first);
+    return first;
+  }
+
+  // The item must be in this list.
+  void remove(Item& item) {
+    const int priority = Links::priority(item);
+    if (priority == top_priority_) {
+      remove_from_top(item);
+      return;
+    }
+    const auto bucket = below_.find(priority);
+    bucket->second.unlink(item);
+    if (bucket->second.head == nullptr) spare_.push_back(below_.extract(bucket));
+  }
+
+  // The first item, in the order of the list, that is wanted; nullptr if none is.
+  template <typename Predicate>
+  Item* find_first(Predicate&& wanted) const {
+    if (Item* found = top_.find_first(wanted)) return found;
+    for (const auto& [priority, bucket] : below_) {
+      if (Item* found = bucket.find_first(wanted)) return found;
+    }
+    return nullptr;
+  }
+
+  // The last wanted item of the highest priority that has one; nullptr if none is.
+  template <typename Predicate>
+  Item* find_last_of_highest(Predicate&& wanted) const {
+    if (Item* found = top_.find_last(wanted)) return found;
+    for (const auto& [priority, bucket] : below_) {
+      if (Item* found = bucket.find_last(wanted)) return found;
+    }
+    return nullptr;
+  }
+
+ private:
+  struct Bucket {
+    Item* head = nullptr;
+    Item* tail = nullptr;
+
+    void push_back(Item& item) {
+      Links::set_next(item, nullptr);
+      Links::set_previous(item, tail);
+      if (tail != nullptr) {
+        Links::set_next(*tail, &item);
+      } else {
+        head = &item;
+      }
+      tail = &item;
+    }
+    void unlink(Item& item) {
+      Item* const next = Links::next(item);
+      Item* const previous = Links::previous(item);
+      if (previous != nullptr) {
+        Links::set_next(*previous, next);
+      } else {
+        head = next;
+      }
+      if (next != nullptr) {
+        Links::set_previous(*next, previous);
+      } else {
+        tail = previous;
+      }
+      Links::set_next(item, nullptr);
+      Links::set_previous(item, nullptr);
+    }
+    template <typename Predicate>
+    Item* find_first(Predicate& wanted) const {
+      Item* item = head;
+      while (item != nullptr && !wanted(*item)) item = Links::next(*item);
+      return item;
+    }
+    template <typename Predicate>
+    Item* find_last(Predicate& wanted) const {
+      Item* item = tail;
+      while (item != nullptr && !wanted(*item)) item = Links::previous(*item);
+      return item;
+    }
+  };
+  using Buckets = std::map<int, Bucket, std::greater<>>;
+
+  // Not empty, and the priority is not that of the top.
+  void push_other(Item& item, int priority) {
+    if (priority > top_priority_) {
+      bucket_of(top_priority_) = std::exchange(top_, Bucket{});
+      top_priority_ = priority;
+      top_.push_back(item);
+    } else {
+      bucket_of(priority).push_back(item);
+    }
+  }
+
+  Bucket& bucket_of(int priority) {
+    const auto at = below_.lower_bound(priority);
+    if (at != below_.end() && at->first == priority) return at->second;
+    if (spare_.empty()) return below_.emplace_hint(at, priority, Bucket{})->second;
+    auto node = std::move(spare_.back());
+    spare_.pop_back();
+    node.key() = priority;
+    node.mapped() = Bucket{};
+    return below_.insert(at, std::move(node))->second;
+  }
+
+  void remove_from_top(Item& item) {
+    top_.unlink(item);
+    if (top_.head != nullptr || below_.empty()) return;
+    top_priority_ = below_.begin()->first;
+    top_ = below_.begin()->second;
+    spare_.push_back(below_.extract(below_.begin()));
+  }
+
+  // Holds: if the top is empty, so are the buckets; every bucket has an item of lower priority.
+  Bucket top_;
+  int top_priority_ = 0;
+  Buckets below_;
+  std::vector<typename Buckets::node_type> spare_;
+};
+
+// Links of tasks: `next`, and policy_data for the way back.
+struct TaskLinks {
+  static int priority(const graph::Task& task) { return task.priority; }
+  static graph::Task* next(const graph::Task& task) { return task.next; }
+  static void set_next(graph::Task& task, graph::Task* next) { task.next = next; }
+  static graph::Task* previous(const graph::Task& task) {
+    return static_cast<graph::Task*>(task.policy_data);
+  }
+  static void set_previous(graph::Task& task, graph::Task* previous) {
+    task.policy_data = previous;
+  }
+};
+using TaskList = PriorityList<graph::Task, TaskLinks>;
+
+}  // namespace vicinal::sched

@@ -1,0 +1,18 @@
+# Installs the build in BUILD_DIR into an empty prefix, then configures, builds and runs the project
+# beside this file against it. Fails when a public header or a dependency was forgotten.
+set(work "${BUILD_DIR}/tests/package")
+file(REMOVE_RECURSE "${work}")
+
+function(step)
+  execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "failed (${status}): ${ARGN}")
+  endif()
+endfunction()
+
+step("${CMAKE_COMMAND}" --install "${BUILD_DIR}" --config "${CONFIG}" --prefix "${work}/prefix")
+step("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}" -B "${work}/build" -G "${GENERATOR}"
+     "-DCMAKE_PREFIX_PATH=${work}/prefix" "-DCMAKE_CXX_COMPILER=${CXX}"
+     "-DCMAKE_BUILD_TYPE=${CONFIG}")
+step("${CMAKE_COMMAND}" --build "${work}/build" --config "${CONFIG}")
+step("${work}/build/uses_vicinal")

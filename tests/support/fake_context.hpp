@@ -1,0 +1,178 @@
+// A machine, data and tasks for tests of policies: the context an engine would give them, with
+// replicas that lie where the test puts them.
+//
+//   FakeContext context;
+//   const NodeId device = context.add_device(100_MiB);
+//   const WorkerId worker = context.add_worker(device);
+//   FakeGraph graph;
+//   graph::Task& task = graph.task("t", {reading(graph.data("a"))});
+#pragma once
+
+#include <deque>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.hpp"
+#include "graph/task.hpp"
+#include "sched/policy.hpp"
+#include "vicinal/codelet.hpp"
+#include "vicinal/machine.hpp"
+
+namespace vicinal::testing {
+
+class FakeContext final : public sched::PolicyContext {
+ public:
+  explicit FakeContext(std::uint64_t seed = 1) : random_(seed) {
+    machine_.nodes.push_back({.id = kRam, .name = "ram", .kind = NodeKind::ram, .limit = {}});
+  }
+
+  // --- the machine: RAM is there from the start, without workers
+  NodeId add_device(std::optional<Bytes> limit = {}) {
+    const NodeId id{static_cast<std::uint32_t>(machine_.nodes.size())};
+    machine_.nodes.push_back(
+        {.id = id, .name = "device", .kind = NodeKind::device, .limit = limit});
+    return id;
+  }
+  // A core on RAM, an emulated accelerator elsewhere.
+  WorkerId add_worker(NodeId node = kRam) {
+    const WorkerId id{static_cast<std::uint32_t>(machine_.workers.size())};
+    const auto kind = node == kRam ? ProcessorKind::cpu : ProcessorKind::emulated;
+    machine_.workers.push_back({.id = id, .kind = kind, .node = node});
+    return id;
+  }
+  NodeId node_of(WorkerId worker) const { return machine_.workers[worker.value].node; }
+
+  // --- where replicas lie. The policy is not told: that is for the test to do.
+  void put(const graph::Handle& handle, NodeId node) { replicas_.insert({&handle, node}); }
+  void take_away(const graph::Handle& handle, NodeId node) { replicas_.erase({&handle, node}); }
+  void put_operands(const graph::Task& task, NodeId node) {
+    for (const graph::Access& access : task.accesses()) put(*access.handle, node);
+  }
+  void set_transfer_time(const graph::Handle& handle, NodeId node, Time time) {
+    transfer_times_[{&handle, node}] = time;
+  }
+
+  // --- PolicyContext
+  const MachineDescription& machine() const override { return machine_; }
+  Time now() const override { return {}; }
+  bool can_run(const graph::Task& task, WorkerId worker) const override {
+    const auto only = task.only_worker();
+    if (only && *only != worker) return false;
+    const WorkerDescription& description = machine_.workers[worker.value];
+    if (task.codelet->implementation(description.kind) == nullptr) return false;
+    const auto limit = machine_.nodes[description.node.value].limit;
+    return !limit || working_set(task) <= *limit;
+  }
+  bool on_node(const graph::Handle& handle, NodeId node) const override {
+    return replicas_.contains({&handle, node});
+  }
+  bool valid_on(const graph::Handle& handle, NodeId node) const override {
+    return on_node(handle, node);
+  }
+  Bytes missing_bytes(const graph::Task& task, NodeId node) const override {
+    Bytes missing;
+    for (const graph::Access& access : task.accesses()) {
+      if (reads(access.mode) && !on_node(*access.handle, node)) missing += access.handle->bytes();
+    }
+    return missing;
+  }
+  Time transfer_time(const graph::Handle& handle, NodeId node) const override {
+    if (on_node(handle, node)) return {};
+    const auto set = transfer_times_.find({&handle, node});
+    if (set != transfer_times_.end()) return set->second;
+    return {static_cast<std::int64_t>(handle.bytes().value)};  // 1 byte = 1 ns
+  }
+  Time run_time(const graph::Task& task, WorkerId worker) const override {
+    return task.codelet->expected[static_cast<std::size_t>(machine_.workers[worker.value].kind)];
+  }
+  base::Random& random() override { return random_; }
+
+ private:
+  using Place = std::pair<const graph::Handle*, NodeId>;
+
+  static Bytes working_set(const graph::Task& task) {
+    Bytes bytes;
+    for (const graph::Access& access : task.accesses()) bytes += access.handle->bytes();
+    return bytes;
+  }
+
+  MachineDescription machine_;
+  std::set<Place> replicas_;
+  std::map<Place, Time> transfer_times_;
+  base::Random random_;
+};
+
+struct FakeOperand {
+  graph::Handle* handle;
+  AccessMode mode;
+};
+inline FakeOperand reading(graph::Handle& handle) { return {&handle, AccessMode::R}; }
+inline FakeOperand writing(graph::Handle& handle) { return {&handle, AccessMode::W}; }
+inline FakeOperand changing(graph::Handle& handle) { return {&handle, AccessMode::RW}; }
+
+// Owns tasks, data and codelets. A task has the name that the test gives it.
+class FakeGraph {
+ public:
+  struct Attributes {
+    int priority = 0;
+    Time time{10};
+    std::optional<WorkerId> worker = {};
+    bool accelerators_only = false;
+  };
+
+  graph::Handle& data(std::string name, Bytes bytes = {100}) {
+    graph::Handle& handle = handles_.emplace_back();
+    handle.name = std::move(name);
+    handle.id = {handles_.size()};
+    handle.layout.column_bytes = bytes.value;
+    return handle;
+  }
+  graph::Task& task(std::string name, const std::vector<FakeOperand>& operands,
+                    const Attributes& attributes) {
+    Codelet& codelet = codelets_.emplace_back();
+    codelet.name = std::move(name);
+    codelet.cpu = attributes.accelerators_only ? nullptr : &no_kernel;
+    codelet.emulated = &no_kernel;
+    codelet.expected = {attributes.time, attributes.time};
+    graph::Task& task = tasks_.emplace_back();
+    task.codelet = &codelet;
+    task.priority = attributes.priority;
+    if (attributes.worker || operands.size() > graph::kInlineAccesses) {
+      task.extension = std::make_unique<graph::TaskExtension>();
+      task.extension->worker = attributes.worker;
+    }
+    task.access_count = static_cast<std::uint16_t>(operands.size());
+    if (operands.size() > graph::kInlineAccesses) {
+      task.extension->accesses.resize(operands.size());
+    }
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      graph::Access& access = task.accesses()[i];
+      access.handle = operands[i].handle;
+      access.task = &task;
+      access.mode = operands[i].mode;
+    }
+    return task;
+  }
+  graph::Task& task(std::string name, const std::vector<FakeOperand>& operands = {}) {
+    return task(std::move(name), operands, Attributes{});
+  }
+
+ private:
+  static void no_kernel(KernelContext& /*context*/) {}
+
+  std::deque<Codelet> codelets_;
+  std::deque<graph::Handle> handles_;
+  std::deque<graph::Task> tasks_;
+};
+
+// "-" for no task.
+inline std::string name_of(const graph::Task* task) {
+  return task == nullptr ? "-" : std::string(task->name());
+}
+
+}  // namespace vicinal::testing

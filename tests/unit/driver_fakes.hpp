@@ -1,0 +1,109 @@
+// What stands in for the engine in the tests of drivers.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "engine/driver.hpp"
+#include "engine/operand_places.hpp"
+
+namespace vicinal::drivers {
+
+// Keeps how copies and tasks ended; the test waits for them.
+class FakeEngine : public engine::Completions {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  void copy_done(std::uint64_t copy_id, std::exception_ptr error) override {
+    if (on_copy_done) on_copy_done(copy_id);
+    const std::lock_guard lock(mutex_);
+    copies_.emplace(copy_id, error);
+    if (error && !first_error_) first_error_ = error;
+    changed_.notify_all();
+  }
+  bool advance(WorkerId worker) override {
+    ++calls;
+    return on_advance ? on_advance(worker) : false;
+  }
+  void task_done(graph::Task& task, WorkerId worker, std::exception_ptr error) override {
+    const std::lock_guard lock(mutex_);
+    tasks_.emplace(&task, std::pair(worker, error));
+    changed_.notify_all();
+  }
+
+  // Empty, or the message of the copy's error.
+  std::string copy_error(std::uint64_t copy_id) {
+    std::unique_lock lock(mutex_);
+    await(lock, [&] { return copies_.contains(copy_id); }, "copy");
+    return message(copies_.find(copy_id)->second);
+  }
+  std::string task_error(const graph::Task& task) {
+    std::unique_lock lock(mutex_);
+    await(lock, [&] { return tasks_.contains(&task); }, "task");
+    return message(tasks_.find(&task)->second.second);
+  }
+  std::size_t copies_ended() {
+    const std::lock_guard lock(mutex_);
+    return copies_.size();
+  }
+  std::string first_error() {
+    const std::lock_guard lock(mutex_);
+    return message(first_error_);
+  }
+
+  std::function<void(std::uint64_t)> on_copy_done;
+  std::function<bool(WorkerId)> on_advance;
+  std::atomic<std::uint64_t> calls{0};
+
+ private:
+  template <typename Condition>
+  void await(std::unique_lock<std::mutex>& lock, Condition condition, const char* what) {
+    if (!changed_.wait_for(lock, std::chrono::seconds(60), condition)) {
+      throw std::runtime_error(std::string("no end of the ") + what + " after 60 s");
+    }
+  }
+  static std::string message(const std::exception_ptr& error) {
+    if (!error) return {};
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& exception) {
+      return exception.what();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::uint64_t, std::exception_ptr> copies_;
+  std::map<const graph::Task*, std::pair<WorkerId, std::exception_ptr>> tasks_;
+  std::exception_ptr first_error_;
+};
+
+// Views by handle and node; what was not set is an empty view.
+class FakePlaces : public engine::OperandPlaces {
+ public:
+  void set(const graph::Handle& handle, NodeId node, OperandView view) {
+    views_[{&handle, node}] = view;
+  }
+  OperandView view(const graph::Access& access, NodeId node) const override {
+    const auto found = views_.find({access.handle, node});
+    return found == views_.end() ? OperandView{} : found->second;
+  }
+
+ private:
+  std::map<std::pair<const graph::Handle*, NodeId>, OperandView> views_;
+};
+
+inline Layout packed_layout(std::uint64_t bytes) {
+  return {.column_bytes = bytes, .columns = 1, .stride_bytes = bytes, .element_bytes = 1};
+}
+
+}  // namespace vicinal::drivers

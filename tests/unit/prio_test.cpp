@@ -1,0 +1,116 @@
+#include "sched/priority_list.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/fake_context.hpp"
+
+namespace vicinal {
+namespace {
+
+using testing::FakeContext;
+using testing::FakeGraph;
+using testing::name_of;
+
+TEST(Prio, TakesTheHighestPriorityAndAmongEqualsTheFirstPushed) {
+  FakeContext context;
+  const WorkerId worker = context.add_worker();
+  FakeGraph graph;
+  const auto policy = sched::make_policy("prio");
+  policy->start(context);
+  policy->push(graph.task("low", {}, {.priority = -1}), kNoWorker);
+  policy->push(graph.task("first", {}, {.priority = 2}), kNoWorker);
+  policy->push(graph.task("middle", {}, {.priority = 1}), kNoWorker);
+  policy->push(graph.task("second", {}, {.priority = 2}), kNoWorker);
+  for (const char* expected : {"first", "second", "middle", "low", "-"}) {
+    EXPECT_EQ(name_of(policy->pop(worker)), expected);
+  }
+}
+
+TEST(Prio, PassesOverWhatTheWorkerCannotRun) {
+  FakeContext context;
+  const WorkerId one = context.add_worker();
+  const WorkerId other = context.add_worker();
+  FakeGraph graph;
+  const auto policy = sched::make_policy("prio");
+  policy->start(context);
+  policy->push(graph.task("bound", {}, {.priority = 5, .worker = other}), kNoWorker);
+  policy->push(graph.task("any", {}), kNoWorker);
+  EXPECT_EQ(name_of(policy->pop(one)), "any");
+  EXPECT_EQ(name_of(policy->pop(one)), "-");
+  EXPECT_EQ(name_of(policy->pop(other)), "bound");
+}
+
+// Against a vector in which every insertion and every search is by walking.
+class PriorityListModel {
+ public:
+  void push_back(graph::Task& task) {
+    const auto lower = std::find_if(items_.begin(), items_.end(), [&](const graph::Task* item) {
+      return item->priority < task.priority;
+    });
+    items_.insert(lower, &task);
+  }
+  void remove(graph::Task& task) { std::erase(items_, &task); }
+  const std::vector<graph::Task*>& items() const { return items_; }
+  // The last of the items of the priority of the first item with a multiple of three.
+  graph::Task* last_of_highest() const {
+    graph::Task* found = nullptr;
+    for (graph::Task* item : items_) {
+      if (found != nullptr && item->priority != found->priority) break;
+      if (wanted(*item)) found = item;
+    }
+    return found;
+  }
+  static bool wanted(const graph::Task& task) { return task.access_count % 3 == 0; }
+
+ private:
+  std::vector<graph::Task*> items_;
+};
+
+TEST(PriorityList, DoesWhatASortedVectorDoesUnderRandomOperations) {
+  const std::uint64_t seed = 20240518;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  base::Random random(seed);
+  std::deque<graph::Task> tasks(200);
+  sched::TaskList list;
+  PriorityListModel model;
+  std::vector<graph::Task*> outside;
+  for (graph::Task& task : tasks) {
+    task.access_count = static_cast<std::uint16_t>(outside.size());
+    outside.push_back(&task);
+  }
+  for (int step = 0; step < 20000; ++step) {
+    const bool insert = !outside.empty() && (model.items().empty() || random.below(2) == 0);
+    if (insert) {
+      std::swap(outside[random.below(outside.size())], outside.back());
+      graph::Task& task = *outside.back();
+      outside.pop_back();
+      task.priority = static_cast<int>(random.below(7)) - 3;
+      list.push_back(task);
+      model.push_back(task);
+    } else {
+      graph::Task* removed = model.items()[random.below(model.items().size())];
+      if (random.below(2) == 0) {
+        removed = model.items().front();
+        ASSERT_EQ(list.pop_front(), removed);
+      } else {
+        list.remove(*removed);
+      }
+      model.remove(*removed);
+      outside.push_back(removed);
+    }
+    ASSERT_EQ(list.empty(), model.items().empty());
+    if (list.empty()) continue;
+    ASSERT_EQ(list.top_priority(), model.items().front()->priority);
+    ASSERT_EQ(list.find_last_of_highest(PriorityListModel::wanted), model.last_of_highest());
+    std::size_t visited = 0;
+    list.find_first([&](const graph::Task& task) { return &task != model.items()[visited++]; });
+    ASSERT_EQ(visited, model.items().size());
+  }
+}
+
+}  // namespace
+}  // namespace vicinal
