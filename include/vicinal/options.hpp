@@ -33,7 +33,6 @@ struct Options {
   Bytes window_bytes = Bytes{0};         // of their operands, at most; 0: no bound
   bool compute_priorities = false;       // bottom levels, for tasks submitted with priority 0
   double stall_seconds = 0;              // report when nothing ended for so long; 0: never
-  bool explain = false;                  // keep the reason of each placement and eviction
   std::uint64_t seed = 1;
 
   // Sets one option by its name ("memory" = "800MiB"). Throws UsageError: unknown name (the nearest

@@ -72,7 +72,6 @@ constexpr Entry kTable[] = {
      "Give tasks submitted with priority 0 their bottom level as priority."},
     {"stall_seconds", &Options::stall_seconds,
      "Report who waits for what when no task has ended for so long; 0: never.", 0, 1'000'000'000},
-    {"explain", &Options::explain, "Keep the reason of each placement and each eviction."},
     {"seed", &Options::seed, "Of the random numbers of the policy."},
 };
 constexpr std::size_t kCount = std::size(kTable);

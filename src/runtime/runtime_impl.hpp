@@ -24,9 +24,10 @@ namespace vicinal::runtime {
 // What an application's thread holds or waits to hold: a task without a kernel in the graph, and a
 // reservation in RAM.
 struct Acquisition {
+  enum class State : std::uint8_t { queued, granted, abandoned };  // in the graph
   graph::Task* task = nullptr;
   memory::Request request;
-  std::atomic<bool> granted{false};  // by the graph
+  std::atomic<State> state{State::queued};
   std::thread::id thread;
 };
 

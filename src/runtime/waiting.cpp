@@ -149,23 +149,35 @@ graph::Task& RuntimeImpl::plain_task(graph::Handle& handle, AccessMode mode,
 }
 
 std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, AccessMode mode) {
+  using State = Acquisition::State;
   auto access = std::make_unique<Acquisition>();
   access->thread = std::this_thread::get_id();
   flush_planned();
-  graph::Task& task = plain_task(handle, mode, [this, access = access.get()](graph::Task&) {
-    access->granted.store(true, std::memory_order_release);
-    notify_waiters();
+  graph::Task& task = plain_task(handle, mode, [this, access = access.get()](graph::Task& self) {
+    State expected = State::queued;
+    if (access->state.compare_exchange_strong(expected, State::granted, std::memory_order_acq_rel)) {
+      notify_waiters();
+    } else {  // whoever wanted it is gone
+      delete access;
+      engine_->end_acquisition(self, false);
+    }
   });
   access->task = &task;
   engine_->submit(task, {}, kNoWorker);
-  // `access` must live until the graph has given it: no exception may pass before.
-  const auto granted = [&] { return access->granted.load(std::memory_order_acquire); };
+  const auto granted = [&] {
+    return access->state.load(std::memory_order_acquire) == State::granted;
+  };
   try {
     wait_until(granted, "acquire");
   } catch (...) {
-    // It cannot be taken back from the queue; it ends by itself when it is granted, and until then
-    // it stays alive.
-    static_cast<void>(access.release());
+    // It cannot be taken back from the queue: it ends by itself when it is granted.
+    State expected = State::queued;
+    if (access->state.compare_exchange_strong(expected, State::abandoned,
+                                              std::memory_order_acq_rel)) {
+      static_cast<void>(access.release());
+    } else {
+      engine_->end_acquisition(task, false);
+    }
     throw;
   }
   return access;

@@ -10,15 +10,21 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "base/random.hpp"
 #include "drivers/disk/disk_bandwidth.hpp"
@@ -40,7 +46,10 @@ using Content = std::vector<std::byte>;
 
 Content random_bytes(std::size_t count, base::Random& random) {
   Content result(count);
-  for (std::byte& byte : result) byte = static_cast<std::byte>(random.next() & 0xff);
+  for (std::size_t i = 0; i < count; i += sizeof(std::uint64_t)) {
+    const std::uint64_t value = random.next();
+    std::memcpy(result.data() + i, &value, std::min(sizeof(value), count - i));
+  }
   return result;
 }
 
@@ -209,8 +218,7 @@ TEST_P(DiskDriverTest, ScratchGivesBackWhatWasWrittenWhateverTheSizeAndTheMemory
   std::vector<std::unique_ptr<Data>> targets;
   std::vector<std::uint64_t> reads;
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    targets.push_back(
-        std::make_unique<Data>(slots[i].content.size(), kKinds[random.below(3)], i));
+    targets.push_back(std::make_unique<Data>(slots[i].content.size(), kKinds[random.below(3)], i));
     reads.push_back(read(*targets.back(), kScratch, slots[i].offset));
   }
   for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -375,10 +383,10 @@ TEST_P(DiskDriverTest, AFailedCopySaysWhichDataWhereAndWhy) {
   Data data(3 * kPage, MemoryKind::replica, 7);
   faults_.fail(IoKind::write, 2, EIO);
   EXPECT_EQ(written(data, kScratch, 0), "");
-  EXPECT_THAT(written(data, kScratch, 8192),
-              AllOf(HasSubstr("writing data 'tile 7'"), HasSubstr(folder_.path()),
-                    HasSubstr("offset 8192"), HasSubstr("0 of 12288 bytes"),
-                    HasSubstr("Input/output error")));
+  EXPECT_THAT(
+      written(data, kScratch, 8192),
+      AllOf(HasSubstr("writing data 'tile 7'"), HasSubstr(folder_.path()), HasSubstr("offset 8192"),
+            HasSubstr("0 of 12288 bytes"), HasSubstr("Input/output error")));
   faults_.fail(IoKind::read, 1, EIO);
   EXPECT_THAT(was_read(data, kScratch, 0), HasSubstr("reading data 'tile 7'"));
   EXPECT_EQ(was_read(data, kScratch, 0), "");
@@ -416,10 +424,10 @@ TEST_P(DiskDriverTest, ShortAndInterruptedReadsAndWritesAreContinued) {
 TEST_P(DiskDriverTest, AFullDiskIsNamedWithTheOptionsThatHelp) {
   Data data(10 * kPage, MemoryKind::replica, 3);
   faults_.disk_full_after(Bytes{4 * kPage});
-  EXPECT_THAT(written(data, kScratch, 0),
-              AllOf(HasSubstr("disk full"), HasSubstr(folder_.path()), HasSubstr("'tile 3'"),
-                    HasSubstr("16384 of 40960 bytes"), HasSubstr("option disk "),
-                    HasSubstr("disk_space")));
+  EXPECT_THAT(
+      written(data, kScratch, 0),
+      AllOf(HasSubstr("disk full"), HasSubstr(folder_.path()), HasSubstr("'tile 3'"),
+            HasSubstr("16384 of 40960 bytes"), HasSubstr("option disk "), HasSubstr("disk_space")));
 }
 
 TEST_P(DiskDriverTest, AFileThatBecameShorterIsAnError) {
@@ -450,6 +458,37 @@ TEST_P(DiskDriverTest, WhereDirectIoIsRefusedOnUseThePageCacheServes) {
     EXPECT_TRUE(data.holds(content));
     EXPECT_TRUE(data.surroundings_intact());
   }
+}
+
+// Seccomp as containers use it, for one thread of the test.
+bool forbid_io_uring() {
+  std::array<sock_filter, 4> filter{{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  }};
+  const sock_fprog program{.len = filter.size(), .filter = filter.data()};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST_P(DiskDriverTest, WhereIoUringIsRefusedThreadsServe) {
+  bool forbidden = false;
+  std::thread([&] {
+    forbidden = forbid_io_uring();
+    if (forbidden) restart({});
+  }).join();
+  if (!forbidden) GTEST_SKIP() << "seccomp is not permitted here";
+  EXPECT_FALSE(driver_->uses_io_uring());
+  base::Random random(9);
+  Data data(50'000, MemoryKind::replica, 0);
+  const Content content = random_bytes(data.bytes, random);
+  data.fill(content);
+  ASSERT_EQ(written(data, kScratch, 0), "");
+  std::memset(data.begin, 0, data.bytes);
+  ASSERT_EQ(was_read(data, kScratch, 0), "");
+  EXPECT_TRUE(data.holds(content));
 }
 
 TEST_P(DiskDriverTest, CopiesStayOutOfThePageCache) {

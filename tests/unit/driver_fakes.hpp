@@ -43,12 +43,14 @@ class FakeEngine : public engine::Completions {
   // Empty, or the message of the copy's error.
   std::string copy_error(std::uint64_t copy_id) {
     std::unique_lock lock(mutex_);
-    await(lock, [&] { return copies_.contains(copy_id); }, "copy");
+    await(
+        lock, [&] { return copies_.contains(copy_id); }, "copy");
     return message(copies_.find(copy_id)->second);
   }
   std::string task_error(const graph::Task& task) {
     std::unique_lock lock(mutex_);
-    await(lock, [&] { return tasks_.contains(&task); }, "task");
+    await(
+        lock, [&] { return tasks_.contains(&task); }, "task");
     return message(tasks_.find(&task)->second.second);
   }
   std::size_t copies_ended() {

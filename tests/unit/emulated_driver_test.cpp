@@ -3,11 +3,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <numeric>
 #include <stdexcept>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "base/random.hpp"
 #include "drivers/strided_copy.hpp"
@@ -173,8 +174,8 @@ TEST_F(EmulatedDriverTest, TheTwoDirectionsCopyAtOnce) {
 }
 
 TEST_F(EmulatedDriverTest, StopWaitsForAllCopies) {
-  EmulatedDriver driver(
-      {.node = kDevice, .worker = WorkerId{1}, .bandwidth = BytesPerSecond{1e6}}, places_);
+  EmulatedDriver driver({.node = kDevice, .worker = WorkerId{1}, .bandwidth = BytesPerSecond{1e6}},
+                        places_);
   std::byte* const arena = start(driver, kDevice);
   std::vector<std::byte> memory(1000);
   const Layout layout = packed_layout(memory.size());
@@ -186,11 +187,11 @@ TEST_F(EmulatedDriverTest, StopWaitsForAllCopies) {
 }
 
 TEST_F(EmulatedDriverTest, ItsWorkerRunsTheEmulatedKernelOnTheDevicesReplica) {
-  const Codelet codelet{.name = "fill",
-                        .cpu = [](KernelContext& k) { *k.data<int>(0) = 1; },
-                        .emulated = [](KernelContext& k) {
-                          *k.data<int>(0) = 100 + static_cast<int>(k.worker().value);
-                        }};
+  const Codelet codelet{
+      .name = "fill",
+      .cpu = [](KernelContext& k) { *k.data<int>(0) = 1; },
+      .emulated =
+          [](KernelContext& k) { *k.data<int>(0) = 100 + static_cast<int>(k.worker().value); }};
   graph::Handle handle;
   graph::Task task;
   task.codelet = &codelet;

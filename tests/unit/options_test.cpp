@@ -95,8 +95,8 @@ TEST(Options, AValueThatIsNotOfTheTypeIsRefusedWithNameTextAndAcceptedForms) {
       AllOf(HasSubstr("option workers"), HasSubstr("\"many\""), HasSubstr("from 0 to 4096")));
   EXPECT_THAT(refusal_of("memory", "lots"), AllOf(HasSubstr("option memory"), HasSubstr("\"lots\""),
                                                   HasSubstr("800MiB"), HasSubstr("or none")));
-  EXPECT_THAT(refusal_of("explain", "perhaps"),
-              AllOf(HasSubstr("option explain"), HasSubstr("\"perhaps\""), HasSubstr("true, yes")));
+  EXPECT_THAT(refusal_of("bind", "perhaps"),
+              AllOf(HasSubstr("option bind"), HasSubstr("\"perhaps\""), HasSubstr("true, yes")));
   EXPECT_THAT(refusal_of("stall_seconds", "soon"),
               AllOf(HasSubstr("option stall_seconds"), HasSubstr("\"soon\""), HasSubstr("0.5")));
 }
@@ -145,7 +145,7 @@ TEST(Options, TheTableKnowsEveryMemberOfTheStructure) {
   [[maybe_unused]] const auto& [workers, submitter_works, bind, policy, memory, disk, disk_space,
                                 direct_io, disk_copies, accelerators, accelerator_memory,
                                 accelerator_bandwidth, look_ahead, window_tasks, window_bytes,
-                                compute_priorities, stall_seconds, explain, seed] = Options{};
+                                compute_priorities, stall_seconds, seed] = Options{};
   EXPECT_EQ(option_table().size(), 19U);
   std::vector<std::string_view> names;
   for (const OptionDescription& option : option_table()) names.push_back(option.name);

@@ -6,13 +6,14 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <memory>
 #include <sched.h>
 #include <stdexcept>
 #include <thread>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "drivers/cpu/binding.hpp"
 #include "drivers/cpu/cpu_driver.hpp"
@@ -24,9 +25,9 @@
 namespace vicinal::drivers {
 namespace {
 
+using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using std::chrono::milliseconds;
 
 const FakePlaces kNoPlaces;
 constexpr Time kMillisecond{1'000'000};
@@ -220,7 +221,9 @@ void remember_views(KernelContext& context) {
   auto* const result = context.parameter<std::vector<OperandView>*>();
   for (std::size_t i = 0; i < context.operands(); ++i) result->push_back(context.operand(i));
 }
-void fail(KernelContext&) { throw std::runtime_error("the kernel's own words"); }
+void fail(KernelContext&) {
+  throw std::runtime_error("the kernel's own words");
+}
 
 const Codelet kRemember{.name = "remember", .cpu = remember_views};
 const Codelet kFail{.name = "fail", .cpu = fail};
@@ -331,7 +334,9 @@ TEST(RunKernel, ACodeletWithoutAnImplementationIsAnErrorThatNamesTheTask) {
 
 // --- the CPU driver
 
-bool aligned(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 4096 == 0; }
+bool aligned(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % 4096 == 0;
+}
 
 TEST(CpuDriver, GivesAlignedMemoryThatIsWritableToTheEndOfItsLastPage) {
   CpuDriver driver({.workers = 0}, kNoPlaces);

@@ -1,0 +1,76 @@
+// vicinal generate cholesky
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "runtime_options.hpp"
+#include "session.hpp"
+#include "tools/catalogue.hpp"
+#include "vicinal/error.hpp"
+
+#if VICINAL_HAVE_BLAS
+
+#include "linalg/cholesky_run.hpp"
+#include "matrix_options.hpp"
+#include "progress.hpp"
+
+namespace vicinal::cli {
+
+namespace {
+
+struct GenerateArguments {
+  explicit GenerateArguments(CLI::App& command) : matrix(command), runtime(command) {}
+  MatrixOptions matrix;
+  RuntimeOptions runtime;
+  std::string output;
+};
+
+void generate(const GenerateArguments& arguments, StallSignal& signal) {
+  const linalg::TileGrid grid = arguments.matrix.parse();
+  const Options options = arguments.runtime.parse();
+  if (arguments.output.empty()) {
+    throw UsageError("say where to leave the matrix: --output FILE");
+  }
+  Runtime runtime(options);
+  const StallSignal::Watch watch(signal, runtime);
+  {
+    Progress progress(runtime, "generate");
+    linalg::generate_to_file(
+        runtime, grid, options.seed, arguments.output,
+        [&](std::string_view phase, std::uint64_t tasks) { progress.phase(phase, tasks); });
+  }
+  fmt::print("{}: {} x {} {}s in tiles of {}, {}\n", arguments.output, grid.size, grid.size,
+             to_string(grid.precision), grid.tile, tools::format_bytes(grid.bytes()));
+}
+
+}  // namespace
+
+void add_generate(CLI::App& app, Session& session) {
+  CLI::App* command = app.add_subcommand("generate", "Writes a matrix to a tile file.");
+  command->allow_extras();
+  auto arguments = std::make_shared<GenerateArguments>(*command);
+  command->add_option("--output", arguments->output, "Tile file to write.")->type_name("FILE");
+  command->callback([command, arguments, &session] {
+    refuse_extras(*command);
+    generate(*arguments, session.signal);
+  });
+}
+
+}  // namespace vicinal::cli
+
+#else
+
+namespace vicinal::cli {
+
+void add_generate(CLI::App& app, Session& /*session*/) {
+  CLI::App* command = app.add_subcommand("generate", "Writes a matrix (not in this build).");
+  command->allow_extras();
+  command->callback([] {
+    throw UsageError("this vicinal was built without OpenBLAS and has no matrix to write: install "
+                     "libopenblas-serial-dev and build it again");
+  });
+}
+
+}  // namespace vicinal::cli
+
+#endif

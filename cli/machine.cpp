@@ -1,0 +1,57 @@
+// vicinal machine: what a runtime with these options would run on.
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "runtime_options.hpp"
+#include "session.hpp"
+#include "tools/catalogue.hpp"
+#include "vicinal/runtime.hpp"
+
+namespace vicinal::cli {
+
+namespace {
+
+std::string rate_text(BytesPerSecond rate) {
+  if (rate.value <= 0) return "bandwidth not known";
+  return tools::format_bytes({static_cast<std::uint64_t>(rate.value)}) + "/s";
+}
+
+void print_machine(const MachineDescription& machine) {
+  fmt::print("memory nodes\n");
+  for (const NodeDescription& node : machine.nodes) {
+    std::size_t workers = 0;
+    for (const WorkerDescription& worker : machine.workers) {
+      workers += worker.node == node.id ? 1U : 0U;
+    }
+    fmt::print("  {:<10} {:<16} {} workers\n", node.name,
+               node.limit ? "limit " + tools::format_bytes(*node.limit) : "no limit", workers);
+  }
+  fmt::print("links\n");
+  for (const LinkDescription& link : machine.links) {
+    fmt::print("  {}->{}  {}, {} copies in flight\n", machine.nodes[link.from.value].name,
+               machine.nodes[link.to.value].name, rate_text(link.bandwidth), link.copies_in_flight);
+  }
+  fmt::print("workers\n");
+  for (const WorkerDescription& worker : machine.workers) {
+    fmt::print("  {:<3} {:<9} on {}\n", worker.id.value, to_string(worker.kind),
+               machine.nodes[worker.node.value].name);
+  }
+}
+
+}  // namespace
+
+void add_machine(CLI::App& app, Session& /*session*/) {
+  CLI::App* command =
+      app.add_subcommand("machine", "Shows the memory nodes, links and workers of a runtime.");
+  command->allow_extras();
+  auto options = std::make_shared<RuntimeOptions>(*command);
+  command->callback([command, options] {
+    refuse_extras(*command);
+    const Runtime runtime(options->parse());
+    print_machine(runtime.machine());
+  });
+}
+
+}  // namespace vicinal::cli

@@ -1,0 +1,116 @@
+// vicinal: runs the applications, and says what the library has. Exit status: 0; 1 if a check or a
+// run fails; 2 if the command line, a VICINAL_ variable or a file cannot be.
+#include <CLI/CLI.hpp>
+
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "session.hpp"
+#include "tools/catalogue.hpp"
+#include "vicinal/error.hpp"
+
+#if VICINAL_HAVE_BLAS
+#include "linalg/openblas.hpp"
+#endif
+
+namespace vicinal::cli {
+
+namespace {
+
+// Long names of the options, or names of the subcommands if `word` is not an option.
+std::vector<std::string> known_words(const CLI::App& command, bool options) {
+  std::vector<std::string> words;
+  if (options) {
+    for (const CLI::Option* option : command.get_options()) {
+      for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+    }
+  } else {
+    for (const CLI::App* sub : command.get_subcommands({})) words.push_back(sub->get_name());
+  }
+  return words;
+}
+
+std::string quoted_list(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+void parse(CLI::App& app, int argc, char** argv) {
+  app.parse(argc, argv);
+  refuse_extras(app);
+  if (app.get_subcommands().empty()) {
+    throw UsageError(fmt::format("say what to do: vicinal {}; --help tells more",
+                                 quoted_list(known_words(app, false))));
+  }
+}
+
+int complain(int status, std::string_view message) {
+  fmt::print(stderr, "vicinal: {}\n", message);
+  return status;
+}
+
+int run(int argc, char** argv) {
+  StallSignal signal;  // before any other thread
+#if VICINAL_HAVE_BLAS
+  linalg::prepare_openblas();
+#endif
+  Session session{signal};
+  CLI::App app("Vicinal: a task runtime that keeps work near its data.");
+  app.name("vicinal");
+  app.set_version_flag("--version", "vicinal " VICINAL_VERSION);
+  app.allow_extras();
+  add_run(app, session);
+  add_generate(app, session);
+  add_machine(app, session);
+  add_policies(app, session);
+  add_options(app, session);
+  try {
+    parse(app, argc, argv);
+  } catch (const CLI::Success& request) {  // --help, --version
+    return app.exit(request);
+  } catch (const CLI::ParseError& error) {
+    return complain(kUsage, error.what());
+  }
+  return session.status;
+}
+
+}  // namespace
+
+void refuse_extras(const CLI::App& command) {
+  if (command.get_parent() != nullptr) refuse_extras(*command.get_parent());
+  const std::vector<std::string> extras = command.remaining();
+  if (extras.empty()) return;
+  const std::string& word = extras.front();
+  const bool is_option = word.starts_with('-');
+  const std::string name = word.substr(0, word.find('='));
+  const std::vector<std::string> known = known_words(command, is_option);
+  std::string help = tools::suggestion(name, known);
+  if (help.empty()) {
+    help = is_option || known.empty()
+               ? fmt::format("; `vicinal {}--help` lists what there is",
+                             command.get_parent() == nullptr ? "" : command.get_name() + " ")
+               : fmt::format("; there are {}", quoted_list(known));
+  }
+  throw UsageError(fmt::format("{}: unknown {}{}", name,
+                               is_option       ? "option"
+                               : known.empty() ? "argument"
+                                               : "command",
+                               help));
+}
+
+}  // namespace vicinal::cli
+
+int main(int argc, char** argv) {
+  using namespace vicinal;
+  try {
+    return cli::run(argc, argv);
+  } catch (const UsageError& error) {
+    return cli::complain(cli::kUsage, error.what());
+  } catch (const CapacityError& error) {
+    return cli::complain(cli::kUsage, error.what());
+  } catch (const std::exception& error) {
+    return cli::complain(cli::kFailure, error.what());
+  }
+}

@@ -1,0 +1,78 @@
+#include "matrix_options.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "tools/catalogue.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::cli {
+
+namespace {
+
+// Indices of elements are below 2^32, and BLAS counts the rows of a tile in 31 bits.
+constexpr std::uint64_t kLargestSize = (1ULL << 32) - 1;
+constexpr std::uint64_t kLargestTile = 1ULL << 20;
+
+// Applications there are. One today; the argument is there so that `run` need not change.
+const std::array<std::string, 1> kApplications{"cholesky"};
+
+void require_application(const std::string& name, const std::string& command) {
+  if (name.empty()) {
+    throw UsageError(fmt::format("say which application: vicinal {} cholesky", command));
+  }
+  if (std::find(kApplications.begin(), kApplications.end(), name) != kApplications.end()) return;
+  const std::string near = tools::suggestion(name, kApplications);
+  throw UsageError(fmt::format("there is no application {}{}", name,
+                               near.empty() ? "; there is cholesky" : near));
+}
+
+linalg::Precision parse_precision(const std::string& text) {
+  if (text == "double") return linalg::Precision::f64;
+  if (text == "float") return linalg::Precision::f32;
+  throw UsageError(fmt::format("--precision: \"{}\" is neither double nor float", text));
+}
+
+void require_same(std::string_view option, const std::string& given, const std::string& in_file) {
+  if (given == in_file) return;
+  throw UsageError(fmt::format("{}: {} was given, but the file holds {}; leave the option away",
+                               option, given, in_file));
+}
+
+}  // namespace
+
+MatrixOptions::MatrixOptions(CLI::App& command) : command_(command.get_name()) {
+  command.add_option("application", application_, "cholesky")->type_name("APPLICATION");
+  size_option_ = command.add_option("--size", size_, "Order of the matrix, in elements.")
+                     ->type_name("INTEGER [8192]");
+  tile_option_ = command.add_option("--tile", tile_, "Order of a tile, in elements.")
+                     ->type_name("INTEGER [512]");
+  precision_option_ = command.add_option("--precision", precision_, "double or float.")
+                          ->type_name("TEXT [double]");
+}
+
+linalg::TileGrid MatrixOptions::parse(const std::optional<linalg::TileGrid>& file) const {
+  require_application(application_, command_);
+  linalg::TileGrid grid{.size = tools::parse_count("--size", size_, 1, kLargestSize),
+                        .tile = tools::parse_count("--tile", tile_, 1, kLargestTile),
+                        .precision = parse_precision(precision_)};
+  if (file) {
+    if (size_option_->count() > 0) require_same("--size", size_, fmt::to_string(file->size));
+    if (tile_option_->count() > 0) require_same("--tile", tile_, fmt::to_string(file->tile));
+    if (precision_option_->count() > 0) {
+      require_same("--precision", precision_, std::string(to_string(file->precision)));
+    }
+    return *file;
+  }
+  if (grid.tile > grid.size && tile_option_->count() > 0) {
+    throw UsageError(fmt::format("--tile: {0} is larger than the matrix (--size {1}): make it at "
+                                 "most {1}",
+                                 grid.tile, grid.size));
+  }
+  grid.tile = std::min(grid.tile, grid.size);
+  return grid;
+}
+
+}  // namespace vicinal::cli

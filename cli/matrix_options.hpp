@@ -1,0 +1,35 @@
+// --size, --tile and --precision: the shape of the matrix, of `run cholesky` and `generate cholesky`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+#include <string>
+
+#include "linalg/tile_grid.hpp"
+
+namespace vicinal::cli {
+
+class MatrixOptions {
+ public:
+  // This object must outlive the parse.
+  explicit MatrixOptions(CLI::App& command);
+  MatrixOptions(const MatrixOptions&) = delete;
+  MatrixOptions& operator=(const MatrixOptions&) = delete;
+
+  // Throws UsageError that names the option. What was not given is taken from `file`, the shape of
+  // a matrix in a file; what was given must not differ from it.
+  linalg::TileGrid parse(const std::optional<linalg::TileGrid>& file = {}) const;
+
+ private:
+  std::string command_;  // "run"
+  std::string application_;
+  std::string size_ = "8192";
+  std::string tile_ = "512";
+  std::string precision_ = "double";
+  CLI::Option* size_option_ = nullptr;
+  CLI::Option* tile_option_ = nullptr;
+  CLI::Option* precision_option_ = nullptr;
+};
+
+}  // namespace vicinal::cli

@@ -1,0 +1,29 @@
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "session.hpp"
+#include "tools/catalogue.hpp"
+#include "vicinal/options.hpp"
+
+namespace vicinal::cli {
+
+void add_options(CLI::App& app, Session& /*session*/) {
+  CLI::App* command = app.add_subcommand("options", "Lists the options of the runtime.");
+  command->allow_extras();
+  auto markdown = std::make_shared<bool>(false);
+  command->add_flag("--markdown", *markdown, "The page docs/options.md.");
+  command->callback([command, markdown] {
+    refuse_extras(*command);
+    if (*markdown) {
+      fmt::print("{}", tools::options_page());
+      return;
+    }
+    for (const OptionDescription& option : option_table()) {
+      fmt::print("{:<22} {:<8} {:<10} {}\n", option.name, option.type, option.default_value,
+                 option.sentence);
+    }
+  });
+}
+
+}  // namespace vicinal::cli

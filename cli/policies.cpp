@@ -1,0 +1,19 @@
+#include <fmt/format.h>
+
+#include "session.hpp"
+#include "tools/catalogue.hpp"
+
+namespace vicinal::cli {
+
+void add_policies(CLI::App& app, Session& /*session*/) {
+  CLI::App* command = app.add_subcommand("policies", "Lists the scheduling policies.");
+  command->allow_extras();
+  command->callback([command] {
+    refuse_extras(*command);
+    for (const auto& policy : tools::policies()) {
+      fmt::print("{:<8}  {}\n", policy.name, policy.sentence);
+    }
+  });
+}
+
+}  // namespace vicinal::cli

@@ -1,0 +1,73 @@
+#include "progress.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "tools/catalogue.hpp"
+
+namespace vicinal::cli {
+
+namespace {
+
+constexpr auto kInterval = std::chrono::milliseconds(100);
+constexpr std::string_view kClearLine = "\r\x1b[K";
+
+}  // namespace
+
+std::string progress_bar(std::uint64_t done, std::uint64_t all, std::size_t width) {
+  done = std::min(done, all);
+  const std::size_t marks = all == 0 ? 0 : done * width / all;
+  return fmt::format("[{:#<{}}{:.<{}}] {:3} %", "", marks, "", width - marks,
+                     all == 0 ? 0 : done * 100 / all);
+}
+
+Progress::Progress(const Runtime& runtime, std::string label)
+    : runtime_(runtime), label_(std::move(label)), shown_(::isatty(STDERR_FILENO) == 1) {
+  if (shown_) thread_ = std::thread([this] { watch(); });
+}
+
+Progress::~Progress() {
+  if (!shown_) return;
+  {
+    const std::lock_guard lock(mutex_);
+    end_ = true;
+  }
+  ended_.notify_one();
+  thread_.join();
+  fmt::print(stderr, "{}", kClearLine);
+}
+
+void Progress::phase(std::string_view name, std::uint64_t tasks) {
+  if (!shown_) return;
+  const Statistics statistics = runtime_.statistics();
+  const std::lock_guard lock(mutex_);
+  name_ = name;
+  tasks_ = tasks;
+  done_before_ = statistics.tasks_done;
+  began_ = statistics.now;
+}
+
+void Progress::watch() {
+  std::unique_lock lock(mutex_);
+  while (!ended_.wait_for(lock, kInterval, [&] { return end_; })) draw();
+}
+
+void Progress::draw() {
+  if (name_.empty()) return;
+  const Statistics statistics = runtime_.statistics();
+  const std::uint64_t done = statistics.tasks_done - done_before_;
+  const double seconds = (statistics.now - began_).seconds();
+  std::string line = fmt::format("{}{}: {} ", kClearLine, label_, name_);
+  if (tasks_ > 0) {
+    line += fmt::format("{}  {}/{} tasks  ", progress_bar(done, tasks_, 30), done, tasks_);
+  }
+  fmt::print(stderr, "{}{}", line, tools::format_duration(seconds));
+  std::fflush(stderr);
+}
+
+}  // namespace vicinal::cli

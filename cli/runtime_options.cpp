@@ -1,0 +1,55 @@
+#include "runtime_options.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "vicinal/error.hpp"
+
+namespace vicinal::cli {
+
+namespace {
+
+std::string flag_of(std::string_view name) {
+  std::string flag = "--" + std::string(name);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+}  // namespace
+
+RuntimeOptions::RuntimeOptions(CLI::App& command) {
+  for (const OptionDescription& description : option_table()) {
+    const std::string name(description.name);
+    CLI::Option* option = command.add_option(flag_of(name), texts_[name],
+                                             std::string(description.sentence));
+    if (description.type == "boolean") option->expected(0, 1);
+    std::string kind(description.type);
+    std::transform(kind.begin(), kind.end(), kind.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+    option->type_name(kind + (description.default_value.empty()
+                                  ? std::string()
+                                  : fmt::format(" [{}]", description.default_value)));
+    option->group("Runtime (VICINAL_* variables set the same)");
+    options_[name] = option;
+  }
+}
+
+std::string RuntimeOptions::text(const std::string& name) const { return texts_.at(name); }
+
+Options RuntimeOptions::parse() const {
+  Options options = Options::from_environment();
+  for (const auto& [name, option] : options_) {
+    if (option->count() == 0 || (name == "policy" && texts_.at(name) == "all")) continue;
+    const std::string& text = texts_.at(name);
+    try {
+      // --explain alone, which CLI11 leaves empty, means --explain true.
+      options.set(name, text.empty() && option->get_expected_min() == 0 ? "true" : text);
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("{}: {}", flag_of(name), error.what()));
+    }
+  }
+  return options;
+}
+
+}  // namespace vicinal::cli

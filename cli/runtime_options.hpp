@@ -1,0 +1,31 @@
+// The options of the runtime on a command line: every row of option_table() as --name-with-dashes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <map>
+#include <string>
+
+#include "vicinal/options.hpp"
+
+namespace vicinal::cli {
+
+class RuntimeOptions {
+ public:
+  // Adds the options to the command; this object must outlive the parse.
+  explicit RuntimeOptions(CLI::App& command);
+  RuntimeOptions(const RuntimeOptions&) = delete;
+  RuntimeOptions& operator=(const RuntimeOptions&) = delete;
+
+  // What was given on the command line, or empty.
+  std::string text(const std::string& name) const;
+  // The environment, changed by what was given. `policy` is left out if it is "all", which is no
+  // policy. Throws UsageError that begins with the option's name.
+  Options parse() const;
+
+ private:
+  std::map<std::string, std::string> texts_;  // stable addresses, for CLI11 to write to
+  std::map<std::string, CLI::Option*> options_;
+};
+
+}  // namespace vicinal::cli

@@ -1,0 +1,30 @@
+// What the subcommands share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "stall_signal.hpp"
+
+namespace vicinal::cli {
+
+inline constexpr int kSuccess = 0;
+inline constexpr int kFailure = 1;  // a check that fails, a run that fails
+inline constexpr int kUsage = 2;    // a command line, a variable or a file that cannot be
+
+struct Session {
+  StallSignal& signal;
+  int status = kSuccess;  // set by the subcommand that ran
+};
+
+// Each adds one subcommand, of the name of its file. The session outlives the parse.
+void add_run(CLI::App& app, Session& session);
+void add_generate(CLI::App& app, Session& session);
+void add_machine(CLI::App& app, Session& session);
+void add_policies(CLI::App& app, Session& session);
+void add_options(CLI::App& app, Session& session);
+
+// Throws UsageError for the first argument that the command, or the one above it, does not know, with
+// the nearest that it does. Subcommands allow extras and call this first: CLI11's own message offers nothing.
+void refuse_extras(const CLI::App& command);
+
+}  // namespace vicinal::cli

@@ -1,0 +1,46 @@
+#include "tools/catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include "base/options_page.hpp"
+#include "base/text.hpp"
+#include "sched/policy.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::tools {
+
+std::vector<PolicyDescription> policies() {
+  std::vector<PolicyDescription> descriptions;
+  for (const sched::PolicyEntry& entry : sched::policies()) {
+    descriptions.push_back({entry.name, entry.sentence});
+  }
+  return descriptions;
+}
+
+void require_policy(std::string_view name) { sched::make_policy(name); }
+
+std::string options_page() { return base::options_markdown(); }
+
+std::string suggestion(std::string_view word, std::span<const std::string> candidates) {
+  const std::vector<std::string_view> views(candidates.begin(), candidates.end());
+  const std::string_view nearest = base::nearest(word, views);
+  return nearest.empty() ? "" : fmt::format(": did you mean {}?", nearest);
+}
+
+std::uint64_t parse_count(std::string_view what, std::string_view text, std::uint64_t lowest,
+                          std::uint64_t highest) {
+  try {
+    return static_cast<std::uint64_t>(base::parse_integer(text, static_cast<std::int64_t>(lowest),
+                                                          static_cast<std::int64_t>(highest)));
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", what, error.what()));
+  }
+}
+
+std::string format_bytes(Bytes bytes) { return base::format_bytes(bytes); }
+
+std::string format_duration(double seconds) {
+  return base::format_duration(Time::from_seconds(seconds));
+}
+
+}  // namespace vicinal::tools

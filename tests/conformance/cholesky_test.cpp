@@ -1,0 +1,298 @@
+// Cholesky under every policy: in memory and in a quarter of it, float and double, checked.
+#if VICINAL_HAVE_BLAS
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <tuple>
+
+#include "linalg/cholesky.hpp"
+#include "linalg/cholesky_check.hpp"
+#include "linalg/cholesky_run.hpp"
+#include "tools/catalogue.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::linalg {
+namespace {
+
+// A folder of its own beside the test, on a real disk, removed at the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::current_path() / "cholesky.XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string path() const { return path_.string(); }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+Bytes padded(Bytes bytes) { return {(bytes.value + 4095) / 4096 * 4096}; }
+
+Bytes padded_matrix(const TileGrid& grid) {
+  Bytes sum;
+  for (std::uint64_t j = 0; j < grid.tiles(); ++j) {
+    for (std::uint64_t i = j; i < grid.tiles(); ++i) sum += padded(grid.shape(i, j).layout().bytes());
+  }
+  return sum;
+}
+
+Options with_policy(const std::string& policy) {
+  Options options;
+  options.workers = 2;
+  options.bind = false;
+  options.policy = policy;
+  return options;
+}
+
+// 7 x 7 tiles, the last row and column smaller: 28 tiles, of which 7 fit in a quarter.
+TileGrid ragged_grid(Precision precision) { return {600, 96, precision}; }
+
+// A limit of a quarter of the matrix, the rest in `folder`.
+Options quarter(const std::string& policy, const TileGrid& grid, const TemporaryFolder& folder) {
+  Options options = with_policy(policy);
+  options.memory = Bytes{padded_matrix(grid).value / 4};
+  options.disk = folder.path();
+  return options;
+}
+
+void expect_within_limit(const Runtime& runtime) {
+  const Statistics statistics = runtime.statistics();
+  for (std::size_t n = 0; n < statistics.nodes.size(); ++n) {
+    if (const auto limit = runtime.machine().nodes[n].limit) {
+      EXPECT_LE(statistics.nodes[n].peak, *limit) << runtime.machine().nodes[n].name;
+    }
+  }
+}
+
+using Case = std::tuple<std::string, Precision>;
+
+class CholeskyConformance : public testing::TestWithParam<Case> {
+ protected:
+  std::string policy() const { return std::get<0>(GetParam()); }
+  TileGrid grid() const { return ragged_grid(std::get<1>(GetParam())); }
+};
+
+TEST_P(CholeskyConformance, IsRightInMemory) {
+  Runtime runtime(with_policy(policy()));
+  const CholeskyOutcome outcome = run_cholesky(runtime, {.grid = grid(), .check = true});
+  EXPECT_TRUE(outcome.residual->passed())
+      << outcome.residual->value << " > " << outcome.residual->tolerance;
+  EXPECT_EQ(outcome.after.tasks_done - outcome.before.tasks_done, cholesky_tasks(7));
+}
+
+TEST_P(CholeskyConformance, IsRightInAQuarterOfTheMemory) {
+  const TemporaryFolder folder;
+  Runtime runtime(quarter(policy(), grid(), folder));
+  const CholeskyOutcome outcome =
+      run_cholesky(runtime, {.grid = grid(), .check = true, .names = true});
+  EXPECT_TRUE(outcome.residual->passed())
+      << outcome.residual->value << " > " << outcome.residual->tolerance;
+  expect_within_limit(runtime);
+  // Three quarters at least must come in, and go out.
+  const Bytes matrix = padded_matrix(grid());
+  EXPECT_GE(outcome.after.nodes[0].bytes_in - outcome.before.nodes[0].bytes_in,
+            Bytes{matrix.value / 4});
+  EXPECT_GE(outcome.last.nodes[0].bytes_out, Bytes{matrix.value / 2});
+}
+
+TEST_P(CholeskyConformance, IsRightWhereOnlyOneTaskFits) {
+  const TemporaryFolder folder;
+  Options options = quarter(policy(), grid(), folder);
+  options.memory = padded(grid().full_tile_bytes()) * 3;  // gemm's operands
+  Runtime runtime(options);
+  const CholeskyOutcome outcome = run_cholesky(runtime, {.grid = grid(), .check = true});
+  EXPECT_TRUE(outcome.residual->passed())
+      << outcome.residual->value << " > " << outcome.residual->tolerance;
+  expect_within_limit(runtime);
+}
+
+TEST_P(CholeskyConformance, IsRightWithoutPrioritiesAndWithASmallWindow) {
+  Options options = with_policy(policy());
+  options.window_tasks = 10;
+  Runtime runtime(options);
+  const CholeskyOutcome outcome =
+      run_cholesky(runtime, {.grid = grid(), .check = true, .priorities = false});
+  EXPECT_TRUE(outcome.residual->passed());
+}
+
+std::vector<std::string> policy_names() {
+  std::vector<std::string> names;
+  for (const auto& policy : tools::policies()) names.emplace_back(policy.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryPolicy, CholeskyConformance,
+                         testing::Combine(testing::ValuesIn(policy_names()),
+                                          testing::Values(Precision::f32, Precision::f64)),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + "_" +
+                                  std::string(to_string(std::get<1>(info.param)));
+                         });
+
+TEST(Cholesky, TheFactorIsTheSameToTheBitUnderEveryPolicy) {
+  // The order of updates of a tile is fixed by the dependencies, so nothing may differ.
+  const TileGrid grid = ragged_grid(Precision::f64);
+  std::vector<double> first;
+  for (const std::string& policy : policy_names()) {
+    Runtime runtime(with_policy(policy));
+    const CholeskyCodelets codelets = cholesky_codelets(grid);
+    const TiledMatrix matrix = TiledMatrix::empty(runtime, grid, "A");
+    fill(runtime, matrix, Generator(grid.size, 1));
+    submit_cholesky(runtime, matrix, codelets, {});
+    const Acquired last = runtime.acquire(matrix.tile(6, 6), AccessMode::R);
+    const std::vector<double> tile(last.data<double>(), last.data<double>() + 24 * 24);
+    if (first.empty()) first = tile;
+    EXPECT_EQ(tile, first) << policy;
+  }
+}
+
+// --- the check must see a wrong tile ----------------------------------------------------------------
+class CholeskyCheck : public testing::TestWithParam<Precision> {};
+
+void change_one_value(Runtime& runtime, const TiledMatrix& matrix, Handle tile, double by) {
+  const Acquired held = runtime.acquire(tile, AccessMode::RW);
+  const Layout& layout = held.view().layout;
+  for (std::uint64_t c = 0; c < layout.columns; ++c) {
+    for (std::uint64_t r = 0; r < layout.rows(); ++r) {
+      const std::uint64_t at = r + c * layout.leading_dimension();
+      if (matrix.grid().precision == Precision::f32) {
+        held.data<float>()[at] += static_cast<float>(by);
+      } else {
+        held.data<double>()[at] += by;
+      }
+    }
+  }
+}
+
+TEST_P(CholeskyCheck, FailsWhenOneTileIsChangedByAThousandth) {
+  for (const auto& [size, tile] :
+       std::vector<std::pair<std::uint64_t, std::uint64_t>>{{500, 125}, {1000, 128}, {2000, 500}}) {
+    SCOPED_TRACE(testing::Message() << size << " in tiles of " << tile);
+    const TileGrid grid{size, tile, GetParam()};
+    Runtime runtime(with_policy("lws"));
+    const Generator generator(size, 1);
+    const CholeskyCodelets codelets = cholesky_codelets(grid);
+    const TiledMatrix matrix = TiledMatrix::empty(runtime, grid, "A");
+    fill(runtime, matrix, generator);
+    submit_cholesky(runtime, matrix, codelets, {});
+    runtime.wait();
+    ASSERT_TRUE(check_cholesky(runtime, matrix, generator).passed());
+    for (const auto& [i, j] : {std::pair{1, 0}, {grid.tiles() - 1, 0}, {2, 2}, {3, 1}}) {
+      change_one_value(runtime, matrix, matrix.tile(i, j), 1e-3);
+      const Residual residual = check_cholesky(runtime, matrix, generator);
+      EXPECT_FALSE(residual.passed())
+          << "tile (" << i << "," << j << "): " << residual.value << " <= " << residual.tolerance;
+      change_one_value(runtime, matrix, matrix.tile(i, j), -1e-3);
+    }
+  }
+}
+
+TEST_P(CholeskyCheck, FailsOnNaN) {
+  const TileGrid grid{100, 50, GetParam()};
+  Runtime runtime(with_policy("lws"));
+  const CholeskyCodelets codelets = cholesky_codelets(grid);
+  const TiledMatrix matrix = TiledMatrix::empty(runtime, grid, "A");
+  const Generator generator(grid.size, 1);
+  fill(runtime, matrix, generator);
+  submit_cholesky(runtime, matrix, codelets, {});
+  change_one_value(runtime, matrix, matrix.tile(1, 0), std::nan(""));
+  EXPECT_FALSE(check_cholesky(runtime, matrix, generator).passed());
+}
+
+INSTANTIATE_TEST_SUITE_P(BothPrecisions, CholeskyCheck,
+                         testing::Values(Precision::f32, Precision::f64),
+                         [](const auto& info) { return std::string(to_string(info.param)); });
+
+// --- files ------------------------------------------------------------------------------------------
+class CholeskyFiles : public testing::TestWithParam<Precision> {};
+
+TEST_P(CholeskyFiles, AMatrixFromAFileGivesAFactorInAFile) {
+  const TemporaryFolder folder;
+  const TileGrid grid = ragged_grid(GetParam());
+  const std::string a = folder.file("a.tiles");
+  const std::string l = folder.file("l.tiles");
+  {
+    Runtime runtime(quarter("lws", grid, folder));
+    generate_to_file(runtime, grid, 5, a);
+  }
+  {
+    Runtime runtime(quarter("lws", grid, folder));
+    const CholeskyOutcome outcome =
+        run_cholesky(runtime, {.grid = grid, .matrix = a, .output = l, .check = true});
+    EXPECT_TRUE(outcome.residual->passed())
+        << outcome.residual->value << " > " << outcome.residual->tolerance;
+    expect_within_limit(runtime);
+  }
+  // What is in the files is a matrix and its factor.
+  const TileFile a_file = TileFile::open(a);
+  const TileFile l_file = TileFile::open(l);
+  EXPECT_EQ(a_file.grid(), grid);
+  EXPECT_EQ(a_file.content(), TileContent::symmetric);
+  EXPECT_EQ(l_file.content(), TileContent::lower);
+  Runtime runtime(quarter("lws", grid, folder));
+  const TiledMatrix factor = TiledMatrix::from_file(runtime, l_file, false, "L");
+  EXPECT_TRUE(check_cholesky(runtime, factor, Generator(grid.size, 5)).passed());
+  const TiledMatrix matrix = TiledMatrix::from_file(runtime, a_file, false, "A");
+  EXPECT_TRUE(check_cholesky(runtime, factor, &matrix).passed());
+}
+
+INSTANTIATE_TEST_SUITE_P(BothPrecisions, CholeskyFiles,
+                         testing::Values(Precision::f32, Precision::f64),
+                         [](const auto& info) { return std::string(to_string(info.param)); });
+
+TEST(TileFile, RefusesWhatIsNotACompleteTileFile) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("m.tiles");
+  const auto message = [&] {
+    try {
+      TileFile::open(path);
+      return std::string();
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_NE(message().find("cannot read"), std::string::npos) << message();
+  std::ofstream(path) << "short";
+  EXPECT_NE(message().find("shorter than its header"), std::string::npos) << message();
+  std::ofstream(path) << std::string(5000, 'x');
+  EXPECT_NE(message().find("not a tile file"), std::string::npos) << message();
+  TileFile file = TileFile::create(path, {100, 30, Precision::f32}, TileContent::symmetric);
+  EXPECT_NE(message().find("incomplete"), std::string::npos) << message();
+  file.mark_complete();
+  EXPECT_EQ(message(), "");
+  // 10 slots of 30 * 30 * 4 = 3600 bytes, padded to 4096, after the header.
+  EXPECT_EQ(std::filesystem::file_size(path), 4096U * 11);
+  std::filesystem::resize_file(path, 4096U * 11 - 1);
+  EXPECT_NE(message().find("too short"), std::string::npos) << message();
+}
+
+TEST(CholeskyRun, RefusesToOverwriteItsMatrix) {
+  const TemporaryFolder folder;
+  const TileGrid grid{50, 20, Precision::f64};
+  Options options = with_policy("lws");
+  options.disk = folder.path();
+  Runtime runtime(options);
+  const std::string path = folder.file("m.tiles");
+  generate_to_file(runtime, grid, 1, path);
+  EXPECT_THROW(run_cholesky(runtime, {.grid = grid, .matrix = path, .output = path}), UsageError);
+  EXPECT_THROW(run_cholesky(runtime, {.grid = {60, 20, Precision::f64}, .matrix = path}), UsageError);
+}
+
+}  // namespace
+}  // namespace vicinal::linalg
+
+#endif

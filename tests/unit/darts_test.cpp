@@ -1,0 +1,514 @@
+// DARTS on schedules worked out by hand. Unless a test says otherwise, a datum has 100 bytes and
+// takes 100 ns to load, and a task takes 10 ns.
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "sched/policy.hpp"
+#include "support/fake_context.hpp"
+
+namespace vicinal {
+namespace {
+
+using memory::Candidate;
+using memory::EvictionReason;
+using testing::changing;
+using testing::FakeContext;
+using testing::FakeGraph;
+using testing::FakeOperand;
+using testing::name_of;
+using testing::reading;
+using testing::writing;
+
+// Accelerators with one worker each, and RAM without: node i of `nodes` has worker i.
+class Darts : public ::testing::Test {
+ protected:
+  void start(std::size_t accelerators) {
+    for (std::size_t i = 0; i < accelerators; ++i) {
+      nodes.push_back(context.add_device(Bytes{1000}));
+      context.add_worker(nodes.back());
+    }
+    policy->start(context);
+  }
+  // With the first choice of every node, which is by priority alone, behind it.
+  void start_and_open(std::size_t accelerators = 1) {
+    start(accelerators);
+    for (std::uint32_t worker = 0; worker < accelerators; ++worker) {
+      graph::Task& opener = push("opener", {reading(graph.data("opener's"))});
+      EXPECT_EQ(policy->pop(WorkerId{worker}), &opener);
+      policy->task_done(opener, WorkerId{worker});
+    }
+  }
+  graph::Handle& data(Bytes bytes = {100}) { return graph.data("d", bytes); }
+  graph::Handle& data_on(std::size_t node) {
+    graph::Handle& handle = data();
+    context.put(handle, nodes[node]);
+    return handle;
+  }
+  graph::Task& push(const std::string& name, const std::vector<FakeOperand>& operands,
+                    const FakeGraph::Attributes& attributes = {}) {
+    graph::Task& task = graph.task(name, operands, attributes);
+    policy->push(task, kNoWorker);
+    return task;
+  }
+  std::string pop(std::uint32_t worker = 0) { return name_of(policy->pop(WorkerId{worker})); }
+  // What the worker is given until it gets nothing, with spaces.
+  std::string pop_all(std::uint32_t worker = 0) {
+    std::string names;
+    while (const graph::Task* task = policy->pop(WorkerId{worker})) {
+      names += (names.empty() ? "" : " ") + name_of(task);
+    }
+    return names;
+  }
+  // The victim on the first node, which then really leaves.
+  graph::Handle* evict(const std::vector<graph::Handle*>& candidates,
+                       EvictionReason reason = EvictionReason::firm) {
+    graph::Handle* const victim = choose(candidates, reason);
+    if (victim != nullptr) {
+      context.take_away(*victim, nodes[0]);
+      policy->data_evicted(*victim, nodes[0]);
+    }
+    return victim;
+  }
+  graph::Handle* choose(const std::vector<graph::Handle*>& candidates,
+                        EvictionReason reason = EvictionReason::firm) {
+    std::vector<Candidate> list;
+    for (graph::Handle* handle : candidates) list.push_back({.handle = handle});
+    return policy->victims()->choose(nodes[0], Bytes{100}, reason, list);
+  }
+
+  FakeContext context;
+  FakeGraph graph;
+  std::vector<NodeId> nodes;
+  std::unique_ptr<sched::Policy> policy = sched::make_policy("darts");
+};
+
+// --- which task is planned next --------------------------------------------------------------
+
+TEST_F(Darts, TheFirstChoiceOfANodeIsTheHighestPriority) {
+  start(1);
+  push("low", {reading(data())}, {.priority = 1, .time = Time{1000}});
+  push("first", {reading(data())}, {.priority = 5});
+  push("second", {reading(data())}, {.priority = 5});
+  EXPECT_EQ(pop(), "first");
+}
+
+TEST_F(Darts, LoadsTheDatumWithTheLeastTransferTimePerTimeOfTasksSetFree) {
+  start_and_open();
+  graph::Handle& here = data_on(0);
+  graph::Handle& cheap = data(Bytes{60});
+  graph::Handle& rich = data();
+  // Ratios: cheap 60/10 = 6, rich 100/20 = 5.
+  push("of cheap", {reading(here), reading(cheap)}, {.time = Time{10}});
+  push("of rich", {reading(rich), reading(here)}, {.time = Time{20}});
+  EXPECT_EQ(pop(), "of rich");
+  EXPECT_EQ(pop(), "of cheap");
+}
+
+TEST_F(Darts, PlansAllTasksThatADatumSetsFreeNewestFirst) {
+  start_and_open();
+  graph::Handle& here = data_on(0);
+  graph::Handle& loaded = data();
+  push("a", {reading(loaded)});
+  push("b", {reading(here), reading(loaded)});
+  push("c", {changing(loaded)});
+  push("needs more", {reading(loaded), reading(data()), reading(data())}, {.priority = 9});
+  EXPECT_EQ(pop(), "c");
+  EXPECT_EQ(pop(), "b");
+  EXPECT_EQ(pop(), "a");
+}
+
+TEST_F(Darts, AmongEqualRatiosTakesTheDatumThatSetsMoreTasksFree) {
+  start_and_open();
+  graph::Handle& one = data();
+  graph::Handle& two = data();
+  // Both 100/20 = 5.
+  push("alone", {reading(one)}, {.priority = 9, .time = Time{20}});
+  push("pair a", {reading(two)}, {.time = Time{10}});
+  push("pair b", {reading(two)}, {.time = Time{10}});
+  EXPECT_EQ(pop(), "pair b");
+  EXPECT_EQ(pop(), "pair a");
+  EXPECT_EQ(pop(), "alone");
+}
+
+TEST_F(Darts, AmongEqualRatiosAndNumbersTakesTheHighestPriorityOfFreeTasks) {
+  start_and_open();
+  graph::Handle& ordinary = data();
+  graph::Handle& urgent = data();
+  push("ordinary", {reading(ordinary)}, {.priority = 1});
+  push("urgent", {reading(urgent)}, {.priority = 2});
+  // Not free: its priority must not count for a datum that has free tasks.
+  push("far", {reading(ordinary), reading(data())}, {.priority = 7});
+  EXPECT_EQ(pop(), "urgent");
+}
+
+TEST_F(Darts, ThenTakesTheDatumWithMoreTasksThatMissOneOther) {
+  start_and_open();
+  graph::Handle& few = data();
+  graph::Handle& many = data();
+  push("few", {reading(few)});
+  push("many", {reading(many)});
+  push("near", {reading(many), reading(data())});
+  EXPECT_EQ(pop(), "many");
+}
+
+TEST_F(Darts, ThenTakesTheDatumWithMostWorkLeftThatUsesIt) {
+  start_and_open();
+  graph::Handle& less = data();
+  graph::Handle& more = data();
+  push("less", {reading(less)});
+  push("more", {reading(more)});
+  // Two operands missing besides: neither free nor near, but 30 and 40 ns of work left.
+  push("x", {reading(less), reading(data()), reading(data())}, {.time = Time{30}});
+  push("y", {reading(more), reading(data()), reading(data())}, {.time = Time{40}});
+  EXPECT_EQ(pop(), "more");
+}
+
+TEST_F(Darts, AtACompleteTieTakesTheDatumThatBecameAbsentFirst) {
+  start_and_open();
+  push("a", {reading(data())});
+  push("b", {reading(data())});
+  EXPECT_EQ(pop(), "a");
+}
+
+TEST_F(Darts, TasksOfUnknownTimeAreCounted) {
+  start_and_open();
+  graph::Handle& one = data(Bytes{100});
+  graph::Handle& three = data(Bytes{200});
+  // 100 per task against 200/3 per task.
+  push("a", {reading(one)}, {.time = Time{0}});
+  for (const char* name : {"b", "c", "d"}) push(name, {reading(three)}, {.time = Time{0}});
+  EXPECT_EQ(pop_all(), "d c b a");
+}
+
+TEST_F(Darts, WithNothingFreeTakesTheHighestPriorityOfTasksThatMissTwo) {
+  start_and_open();
+  graph::Handle& shared = data();
+  push("low", {reading(shared), reading(data())}, {.priority = 1});
+  push("high", {reading(data()), reading(data())}, {.priority = 4});
+  push("misses three", {reading(data()), reading(data()), reading(data())}, {.priority = 8});
+  EXPECT_EQ(pop(), "high");
+}
+
+// After t, p and q are on their way; the task of q and s misses s alone, so s sets it free.
+TEST_F(Darts, TheOperandsOfPulledTasksCountAsLoaded) {
+  start_and_open();
+  graph::Handle& p = data();
+  graph::Handle& q = data();
+  graph::Handle& s = data();
+  push("t", {reading(p), reading(q)}, {.priority = 3});
+  push("other", {reading(data()), reading(data())}, {.priority = 2});
+  push("of q and s", {reading(q), reading(s)}, {.priority = 1});
+  EXPECT_EQ(pop_all(), "t of q and s other");
+}
+
+TEST_F(Darts, WithNothingNearTakesTheHighestPriorityOfAllFirstOnTies) {
+  start_and_open();
+  const auto three = [&] { return std::vector{reading(data()), reading(data()), reading(data())}; };
+  push("low", three(), {.priority = 1});
+  push("first", three(), {.priority = 2});
+  push("second", three(), {.priority = 2});
+  EXPECT_EQ(pop_all(), "first second low");
+}
+
+// p comes for t, q for u: no absent datum leads to "both", which misses nothing any more.
+TEST_F(Darts, ATaskWhoseOperandsCameForOthersIsPlannedBeforeAnythingIsLoaded) {
+  start_and_open();
+  graph::Handle& p = data();
+  graph::Handle& q = data();
+  push("t", {reading(p)}, {.priority = 3});
+  push("u", {reading(q)}, {.priority = 2});
+  EXPECT_EQ(pop(), "t");
+  push("both", {reading(p), reading(q)});
+  push("loads", {reading(data())}, {.priority = 9, .time = Time{1000}});
+  // q sets "both" and u free (100/20); "loads" is better (100/1000), then comes q: both first, the
+  // newest.
+  EXPECT_EQ(pop_all(), "loads both u");
+
+  graph::Handle& r = data();
+  graph::Handle& s = data();
+  push("late", {reading(r), reading(s)});
+  context.put(r, nodes[0]);
+  policy->data_loaded(r, nodes[0]);
+  context.put(s, nodes[0]);
+  policy->data_loaded(s, nodes[0]);
+  push("loads again", {reading(data())}, {.priority = 9, .time = Time{1000}});
+  EXPECT_EQ(pop_all(), "late loads again");
+}
+
+TEST_F(Darts, OutputsAreIgnoredWhenTasksAreChosen) {
+  start_and_open();
+  graph::Handle& a = data();
+  graph::Handle& b = data();
+  // a: 100/10, b: 100/20. With outputs counted nothing would be free, and priority would decide.
+  push("a", {reading(a), writing(data())}, {.priority = 9});
+  push("b1", {reading(b), writing(data())});
+  push("b2", {reading(b), writing(data())});
+  EXPECT_EQ(pop_all(), "b2 b1 a");
+}
+
+// --- release -----------------------------------------------------------------------------------
+
+TEST_F(Darts, ATaskWhoseOperandsArePresentIsPlannedOnRelease) {
+  start_and_open();
+  graph::Handle& here = data_on(0);
+  push("loads", {reading(data())}, {.priority = 9});
+  push("free", {reading(here), writing(data())});
+  EXPECT_EQ(pop(), "free");
+}
+
+TEST_F(Darts, WithEverythingInPlaceItIsAFifo) {
+  context.add_worker();
+  policy->start(context);
+  nodes.push_back(kRam);
+  std::string expected;
+  for (int i = 0; i < 50; ++i) {
+    push(std::to_string(i), {reading(data_on(0)), changing(data_on(0))}, {.priority = i});
+    expected += (i == 0 ? "" : " ") + std::to_string(i);
+  }
+  EXPECT_EQ(pop_all(), expected);
+}
+
+// Two workers on one accelerator, so that a plan can hold tasks that wait for the second worker.
+class DartsOnTwoWorkers : public Darts {
+ protected:
+  void SetUp() override {
+    nodes.push_back(context.add_device(Bytes{1000}));
+    context.add_worker(nodes[0]);
+    context.add_worker(nodes[0]);
+    policy->start(context);
+    graph::Task& opener = push("opener", {reading(data())});
+    EXPECT_EQ(policy->pop(WorkerId{0}), &opener);
+    policy->task_done(opener, WorkerId{0});
+  }
+  static constexpr WorkerId kSecond{1};
+};
+
+// Worker 0 asks: `best` sets most work free, but its task is bound to worker 1, so that worker 0
+// has the next best planned, too. The plan keeps the bound task, which misses `best`.
+TEST_F(DartsOnTwoWorkers, AFreeTaskIsPlannedBeforeTheFirstThatMissesSomething) {
+  graph::Handle& here = data_on(0);
+  push("bound", {reading(data())}, {.time = Time{50}, .worker = kSecond});
+  push("other", {reading(data())});
+  EXPECT_EQ(pop(0), "other");
+  push("free a", {reading(here)});
+  push("free b", {reading(here)});
+  EXPECT_EQ(pop_all(1), "free a free b bound");
+}
+
+TEST_F(DartsOnTwoWorkers, ATaskIsFreeIfAPlannedTaskWillLoadWhatItMisses) {
+  graph::Handle& best = data();
+  push("bound", {reading(best)}, {.time = Time{50}, .worker = kSecond});
+  push("other", {reading(data())});
+  EXPECT_EQ(pop(0), "other");
+  // Planned at once, before "bound"; else "loads" would come first, with its better ratio.
+  push("reads it too", {reading(best)});
+  push("loads", {reading(data())}, {.time = Time{1000}});
+  EXPECT_EQ(pop_all(1), "reads it too bound loads");
+}
+
+TEST_F(DartsOnTwoWorkers, APlannedTaskIsPoppedByAWorkerThatCanRunIt) {
+  graph::Handle& here = data_on(0);
+  push("for 1", {reading(here)}, {.worker = kSecond});
+  push("for 0", {reading(here)}, {.worker = WorkerId{0}});
+  EXPECT_EQ(pop(0), "for 0");
+  EXPECT_EQ(pop(0), "-");
+  EXPECT_EQ(pop(1), "for 1");
+}
+
+// --- eviction ------------------------------------------------------------------------------------
+
+// `loaded` is absent; tasks of it and x, of it and y (two) are planned by the pull of "pulled".
+class DartsEviction : public Darts {
+ protected:
+  void SetUp() override {
+    start_and_open();
+    x = &data_on(0);
+    y = &data_on(0);
+    push("x1", {reading(loaded), reading(*x)});
+    push("y1", {reading(loaded), reading(*y)});
+    push("x2", {reading(loaded), reading(*x)});
+    push("pulled", {reading(loaded)});  // the newest, so the head of the plan
+    EXPECT_EQ(pop(), "pulled");         // planned: x2 y1 x1
+    context.put(loaded, nodes[0]);
+    policy->data_loaded(loaded, nodes[0]);
+  }
+  graph::Handle& loaded = data();
+  graph::Handle* x = nullptr;
+  graph::Handle* y = nullptr;
+};
+
+TEST_F(DartsEviction, ADatumThatNoPlanUsesGoesAtOnceEvenIfTasksOfMainUseIt) {
+  graph::Handle& in_main = data_on(0);
+  push("waits", {reading(in_main), reading(data()), reading(data())});
+  EXPECT_EQ(evict({x, &in_main, y}), &in_main);
+}
+
+TEST_F(DartsEviction, ADatumUnknownToThePolicyGoesAtOnce) {
+  graph::Handle& unknown = data_on(0);
+  EXPECT_EQ(evict({x, &unknown, y}), &unknown);
+}
+
+TEST_F(DartsEviction, ElseTheOneThatFewestPlannedTasksUse) {
+  EXPECT_EQ(evict({x, y, &loaded}), y);
+}
+
+TEST_F(DartsEviction, TheFirstOfEquals) {
+  graph::Handle& z = data_on(0);
+  push("z1", {reading(z)});
+  EXPECT_EQ(evict({x, &z, y}), &z);
+}
+
+TEST_F(DartsEviction, PlannedTasksThatUseTheVictimAreWithdrawnAllOfThem) {
+  // x goes, used by two planned tasks; y1 stays. Then main has x1 and x2, which miss x alone, and
+  // x sets both free, the newest relisted first: x1 was withdrawn after x2.
+  EXPECT_EQ(evict({x}), x);
+  EXPECT_EQ(pop_all(), "y1 x1 x2");
+}
+
+TEST_F(DartsEviction, AWithdrawnTaskGoesToTheBackOfMain) {
+  const auto missing = [&] { return reading(data()); };
+  graph::Handle& v = data_on(0);
+  graph::Handle& w = data_on(0);
+  push("withdrawn", {reading(*x), reading(v), reading(w)});  // free, planned last
+  push("in main", {missing(), missing(), missing()});
+  push("in main too", {missing(), missing(), missing()});
+  for (graph::Handle* victim : {&v, &w}) EXPECT_EQ(evict({victim}), victim);
+  EXPECT_EQ(evict({x}), x);  // with it go x1 and x2
+  // y1 is planned. x sets x2 and x1 free. Then "withdrawn" misses v and w, so it is near for both,
+  // and the tasks of main with three missing come last.
+  EXPECT_EQ(pop_all(), "y1 x1 x2 withdrawn in main in main too");
+}
+
+TEST_F(DartsEviction, AmongTasksThatMissThreeTheWithdrawnOneComesLast) {
+  const auto missing = [&] { return reading(data()); };
+  std::vector<graph::Handle*> operands{&data_on(0), &data_on(0), &data_on(0)};
+  push("withdrawn", {reading(*operands[0]), reading(*operands[1]), reading(*operands[2])});
+  push("in main", {missing(), missing(), missing()});
+  for (graph::Handle* victim : operands) EXPECT_EQ(evict({victim}), victim);
+  EXPECT_EQ(pop_all(), "x2 y1 x1 in main withdrawn");
+}
+
+TEST_F(DartsEviction, AnEarlyCopyDoesNotDriveOutWhatPulledTasksUse) {
+  EXPECT_EQ(evict({&loaded}, EvictionReason::prefetch), nullptr);
+  EXPECT_EQ(evict({&loaded, y}, EvictionReason::prefetch), y);
+}
+
+TEST_F(DartsEviction, AFirmCopyDrivesOutWhatPulledTasksUseLast) {
+  // Pulled in this order: pulled(loaded) x2(loaded, x) y1(loaded, y) x1(loaded, x). First uses:
+  // loaded 1, x 2, y 3.
+  EXPECT_EQ(pop_all(), "x2 y1 x1");
+  EXPECT_EQ(choose({&loaded, y, x}), y);
+  EXPECT_EQ(choose({x, &loaded}), x);
+}
+
+TEST_F(DartsEviction, AVictimThatDidNotGoIsTheNextOne) {
+  graph::Handle& unused = data_on(0);
+  EXPECT_EQ(choose({x, y}), y);  // the engine finds it pinned
+  EXPECT_EQ(choose({&unused, x, y}), y);
+}
+
+TEST_F(DartsEviction, AVictimThatWentIsForgotten) {
+  EXPECT_EQ(evict({x, y}), y);
+  context.put(*y, nodes[0]);
+  policy->data_loaded(*y, nodes[0]);
+  graph::Handle& unused = data_on(0);
+  EXPECT_EQ(choose({&unused, x, y}), &unused);
+}
+
+TEST_F(DartsEviction, AVictimThatDidNotGoStaysIfATaskThatUsesItWasPulled) {
+  EXPECT_EQ(choose({x, y}), y);
+  EXPECT_EQ(pop_all(), "x2 x1 y1");
+  EXPECT_EQ(choose({y}, EvictionReason::prefetch), nullptr);
+}
+
+TEST_F(DartsEviction, EvictionOutsideThePolicysChoiceWithdrawsToo) {
+  context.take_away(*x, nodes[0]);
+  policy->data_evicted(*x, nodes[0]);
+  EXPECT_EQ(pop_all(), "y1 x1 x2");
+}
+
+// --- several nodes -------------------------------------------------------------------------------
+
+TEST_F(Darts, AFreeTaskGoesToTheNodeWithFewestQueued) {
+  start_and_open(2);
+  graph::Handle& everywhere = data_on(0);
+  context.put(everywhere, nodes[1]);
+  for (const char* name : {"a", "b", "c", "d"}) push(name, {reading(everywhere)});
+  EXPECT_EQ(pop_all(0), "a c");
+  EXPECT_EQ(pop_all(1), "b d");
+}
+
+TEST_F(Darts, NodesLoadDifferentData) {
+  start_and_open(2);
+  graph::Handle& p = data();
+  graph::Handle& q = data();
+  for (const char* name : {"p1", "p2", "p3"}) push(name, {reading(p)});
+  for (const char* name : {"q1", "q2"}) push(name, {reading(q)});
+  EXPECT_EQ(pop(0), "p3");
+  EXPECT_EQ(pop(1), "q2");
+  EXPECT_EQ(pop(0), "p2");
+  EXPECT_EQ(pop(1), "q1");
+}
+
+TEST_F(Darts, ACopyFromAPeerThatIsFasterDecides) {
+  start_and_open(2);
+  graph::Handle& from_ram = data();
+  graph::Handle& from_peer = data_on(1);
+  context.set_transfer_time(from_peer, nodes[0], Time{20});
+  push("of ram", {reading(from_ram)}, {.time = Time{40}});
+  // Also present on node 1; kept out of its plan by a second operand.
+  push("of peer", {reading(from_peer), reading(data_on(0))});
+  // 100/40 against 20/10.
+  EXPECT_EQ(pop(0), "of peer");
+}
+
+TEST_F(Darts, AnEvictedDatumIsOfferedToOtherNodesThatLackIt) {
+  start_and_open(2);
+  graph::Handle& x = data_on(0);
+  push("x1", {reading(x)});  // free on node 0, so node 1 has never heard of x
+  EXPECT_EQ(evict({&x}), &x);
+  EXPECT_EQ(pop(1), "x1");
+}
+
+TEST_F(Darts, AnIdleNodeTakesTheLastTaskOfTheLongestPlan) {
+  start_and_open(2);
+  graph::Handle& x = data_on(0);
+  for (const char* name : {"a", "b", "c"}) push(name, {reading(x)});
+  EXPECT_EQ(pop(1), "c");
+  EXPECT_EQ(pop(1), "-");  // one is enough while it has something to do
+  EXPECT_EQ(pop_all(0), "a b");
+}
+
+TEST_F(Darts, ANodeDoesNotPlanWhatItCannotRun) {
+  nodes = {context.add_device(Bytes{150}), context.add_device(Bytes{1000})};
+  for (const NodeId node : nodes) context.add_worker(node);
+  policy->start(context);
+  graph::Handle& d = data();
+  push("big", {reading(d), reading(data())}, {.priority = 5});
+  push("small", {reading(d)});
+  EXPECT_EQ(pop_all(0), "small");
+  EXPECT_EQ(pop(1), "big");
+}
+
+// Cores next to an accelerator: what is in RAM is free for the cores, yet the accelerator gets its
+// part.
+TEST_F(Darts, CoresDoNotTakeAllTasksOnReleaseBecauseDataAreAtHomeInRam) {
+  const WorkerId core = context.add_worker();
+  const WorkerId accelerator = context.add_worker(context.add_device(Bytes{1000}));
+  policy->start(context);
+  for (const char* name : {"a", "b", "c", "d"}) {
+    graph::Handle& home = data();
+    context.put(home, kRam);
+    push(name, {reading(home)});
+  }
+  EXPECT_EQ(pop(core.value), "a");
+  EXPECT_EQ(pop(accelerator.value), "b");
+  EXPECT_EQ(pop(accelerator.value), "c");
+  EXPECT_EQ(pop(core.value), "d");
+}
+
+}  // namespace
+}  // namespace vicinal

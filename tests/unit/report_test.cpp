@@ -1,0 +1,275 @@
+#include "tools/report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/dense_bounds.hpp"
+
+namespace vicinal::tools {
+namespace {
+
+constexpr NodeId kDisk{1};
+constexpr NodeId kDevice{2};
+
+MachineDescription machine_with(std::optional<Bytes> ram, std::optional<Bytes> device) {
+  MachineDescription machine;
+  machine.nodes = {{kRam, "ram", NodeKind::ram, ram},
+                   {kDisk, "disk", NodeKind::disk, {}},
+                   {kDevice, "device0", NodeKind::device, device}};
+  machine.workers = {{{0}, ProcessorKind::cpu, kRam}, {{1}, ProcessorKind::emulated, kDevice}};
+  return machine;
+}
+
+Statistics empty_statistics() {
+  Statistics statistics;
+  statistics.nodes.resize(3);
+  statistics.workers.resize(2);
+  return statistics;
+}
+
+TEST(Report, CountsWhatHappenedBetweenTwoReadings) {
+  const MachineDescription machine = machine_with(Bytes{1000}, {});
+  Statistics before = empty_statistics();
+  before.now = {1'000'000'000};
+  before.tasks_done = 5;
+  before.nodes[0] = {.bytes_in = {100}, .bytes_out = {10}, .peak = {900}, .resident = {},
+                     .evictions = 2, .write_backs = 1};
+  before.links = {{kDisk, kRam, {100}, 1}};
+  Statistics after = before;
+  after.now = {3'500'000'000};
+  after.tasks_done = 12;
+  after.nodes[0] = {.bytes_in = {400}, .bytes_out = {60}, .peak = {950}, .resident = {},
+                    .evictions = 7, .write_backs = 4};
+  after.links = {{kRam, kDisk, {50}, 2}, {kDisk, kRam, {400}, 4}};
+
+  const RunRecord run = make_record("lws", machine, before, after);
+
+  EXPECT_DOUBLE_EQ(run.seconds, 2.5);
+  EXPECT_EQ(run.tasks, 7U);
+  EXPECT_EQ(run.nodes[0].bytes_in, Bytes{300});
+  EXPECT_EQ(run.nodes[0].bytes_out, Bytes{50});
+  EXPECT_EQ(run.nodes[0].peak, Bytes{950});  // not a difference
+  EXPECT_EQ(run.nodes[0].evictions, 5U);
+  EXPECT_EQ(run.nodes[0].write_backs, 3U);
+  ASSERT_EQ(run.links.size(), 2U);
+  EXPECT_EQ(run.links[0].name, "ram->disk");
+  EXPECT_EQ(run.links[0].bytes, Bytes{50});  // was not there before
+  EXPECT_EQ(run.links[1].bytes, Bytes{300});
+  EXPECT_EQ(run.links[1].copies, 3U);
+  EXPECT_EQ(run.bytes_in, Bytes{300});
+  EXPECT_EQ(run.bytes_out, Bytes{50});
+}
+
+TEST(Report, LoadsAndWriteBacksAreThoseOfLimitedMemoriesOnly) {
+  const Statistics before = empty_statistics();
+  Statistics after = before;
+  after.links = {{kDisk, kRam, {1}, 1},
+                 {kRam, kDisk, {10}, 1},
+                 {kRam, kDevice, {100}, 1},
+                 {kDevice, kRam, {1000}, 1}};
+  // Only RAM: what comes from the device is no load, what goes there no write-back.
+  const RunRecord ram = make_record("lws", machine_with(Bytes{1}, {}), before, after);
+  EXPECT_EQ(ram.bytes_in, Bytes{1});
+  EXPECT_EQ(ram.bytes_out, Bytes{10});
+  const RunRecord device = make_record("lws", machine_with({}, Bytes{1}), before, after);
+  EXPECT_EQ(device.bytes_in, Bytes{100});
+  EXPECT_EQ(device.bytes_out, Bytes{1000});
+  const RunRecord both = make_record("lws", machine_with(Bytes{1}, Bytes{1}), before, after);
+  EXPECT_EQ(both.bytes_in, Bytes{101});
+  EXPECT_EQ(both.bytes_out, Bytes{1010});
+}
+
+TEST(Report, IdleTimeIsUnknownWhereNoKernelWasTimed) {
+  const MachineDescription machine = machine_with({}, {});
+  const Statistics before = empty_statistics();
+  Statistics after = before;
+  after.now = {2'000'000'000};
+  EXPECT_FALSE(make_record("lws", machine, before, after).idle_seconds);
+  after.workers[0].busy = {1'500'000'000};
+  // Worker 0: 2 - 1.5 s; worker 1: 2 s.
+  EXPECT_DOUBLE_EQ(*make_record("lws", machine, before, after).idle_seconds, 2.5);
+}
+
+// The run of docs/report.md.
+Report documented_report() {
+  RunRecord run;
+  run.policy = "lws";
+  run.seconds = 2.5;
+  run.flops = 9e9;
+  run.verified = true;
+  run.residual = 4.1e-16;
+  run.tolerance = 1e-14;
+  run.tasks = 56;
+  run.workers = 2;
+  run.idle_seconds = 4.0;
+  run.bytes_in = {90'000'000};
+  run.bytes_out = {36'000'000};
+  run.nodes = {{"ram", Bytes{12'582'912}, {12'582'912}, {90'000'000}, {36'000'000}, 51, 18},
+               {"disk", {}, {42'000'000}, {36'000'000}, {90'000'000}, 0, 0}};
+  run.links = {{"disk->ram", {90'000'000}, 45}, {"ram->disk", {36'000'000}, 18}};
+  run.bounds = {.work_seconds = 0.5,
+                .path_seconds = 0.25,
+                .transfer_seconds = 0,
+                .compulsory_in = {30'000'000},
+                .proved_in = {20'000'000},
+                .formula_in = {36'000'000},
+                .compulsory_out = {29'417'088}};
+  return {.application = "cholesky",
+          .parameters = {{"size", std::uint64_t{3000}},
+                         {"tile", std::uint64_t{500}},
+                         {"tiles", std::uint64_t{6}},
+                         {"precision", std::string("double")},
+                         {"matrix_bytes", Bytes{42'000'000}},
+                         {"priorities", std::string("bottom-level")},
+                         {"seed", std::uint64_t{1}}},
+          .machine = {{"vicinal", std::string("0.1.0")},
+                      {"blas", std::string("OpenBLAS 0.3.21 SkylakeX")},
+                      {"memory", Bytes{12'582'912}},
+                      {"disk", std::string("/scratch")}},
+          .runs = {run}};
+}
+
+std::string documentation() {
+  std::ifstream file(VICINAL_SOURCE_DIR "/docs/report.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Equal, numbers within rounding of their text.
+void expect_same(const nlohmann::json& actual, const nlohmann::json& expected,
+                 const std::string& where) {
+  SCOPED_TRACE(where);
+  if (expected.is_object()) {
+    ASSERT_EQ(actual.size(), expected.size());
+    for (const auto& [name, value] : expected.items()) {
+      ASSERT_TRUE(actual.contains(name)) << name;
+      expect_same(actual[name], value, where + "/" + name);
+    }
+  } else if (expected.is_array()) {
+    ASSERT_EQ(actual.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) expect_same(actual[i], expected[i], where);
+  } else if (expected.is_number_float()) {
+    ASSERT_TRUE(actual.is_number());
+    EXPECT_NEAR(actual.get<double>(), expected.get<double>(), 1e-6 * expected.get<double>());
+  } else {
+    EXPECT_EQ(actual, expected);
+  }
+}
+
+TEST(Report, JsonIsTheOneInTheDocumentation) {
+  const std::string page = documentation();
+  const auto begin = page.find("```json\n") + 8;
+  const auto end = page.find("```", begin);
+  ASSERT_NE(end, std::string::npos);
+  const auto expected = nlohmann::json::parse(page.substr(begin, end - begin));
+  expect_same(nlohmann::json::parse(report_json(documented_report())), expected, "");
+}
+
+TEST(Report, EveryFieldOfTheJsonIsExplainedInTheDocumentation) {
+  const std::string page = documentation();
+  const auto json = nlohmann::json::parse(report_json(documented_report()));
+  const auto explained = [&](const std::string& name) {
+    return page.substr(page.find("| field of a run |")).find("`" + name + "`") != std::string::npos;
+  };
+  for (const auto& [name, value] : json["runs"][0].items()) {
+    EXPECT_TRUE(name == "bounds" || explained(name)) << name;
+  }
+  for (const auto& [name, value] : json["runs"][0]["bounds"].items()) {
+    EXPECT_TRUE(explained(name)) << name;
+  }
+  for (const auto& [name, value] : json["runs"][0]["nodes"]["ram"].items()) {
+    EXPECT_TRUE(explained(name)) << name;
+  }
+}
+
+TEST(Report, JsonSaysNullForWhatIsNotKnown) {
+  Report report{.application = "cholesky", .parameters = {}, .machine = {}, .runs = {RunRecord{}}};
+  const auto run = nlohmann::json::parse(report_json(report))["runs"][0];
+  for (const char* name :
+       {"verified", "residual", "idle_seconds", "seconds_ratio", "bytes_ratio", "bytes_out_ratio"}) {
+    EXPECT_TRUE(run[name].is_null()) << name;
+  }
+}
+
+TEST(Report, AFailedRunIsAnErrorAndNotVerified) {
+  Report report = documented_report();
+  RunRecord failed;
+  failed.policy = "prio";
+  failed.error = "disk full";
+  report.runs.push_back(failed);
+  const auto run = nlohmann::json::parse(report_json(report))["runs"][1];
+  EXPECT_EQ(run["error"], "disk full");
+  EXPECT_EQ(run["verified"], false);
+  EXPECT_FALSE(run.contains("seconds"));
+  const std::string text = report_text(report);
+  EXPECT_NE(text.find("prio failed: disk full"), std::string::npos) << text;
+}
+
+TEST(Report, TextHasARowPerMeasureAndAColumnPerRun) {
+  Report report = documented_report();
+  report.runs.push_back(report.runs[0]);
+  report.runs[1].policy = "darts";
+  report.runs[1].verified = false;
+  const std::string text = report_text(report);
+  std::istringstream lines(text);
+  std::string line;
+  bool check_row = false;
+  bool peak_row = false;
+  while (std::getline(lines, line)) {
+    if (line.starts_with("check")) {
+      check_row = true;
+      EXPECT_LT(line.find("passed"), line.find("FAILED")) << line;
+    }
+    if (line.starts_with("ram peak, of 12 MiB")) peak_row = true;
+    EXPECT_LE(line.size(), 160U) << line;
+  }
+  EXPECT_TRUE(check_row && peak_row) << text;
+  // 2.5 s against a bound of 0.5 s.
+  EXPECT_NE(text.find("500 ms (5.00x)"), std::string::npos) << text;
+}
+
+TEST(Report, ManyPoliciesAreShownInBlocks) {
+  Report report = documented_report();
+  for (int i = 0; i < 6; ++i) report.runs.push_back(report.runs[0]);
+  const std::string text = report_text(report);
+  // 7 runs: 5 and 2.
+  const auto first = text.find("\npolicy");
+  EXPECT_NE(text.find("\npolicy", first + 1), std::string::npos);
+}
+
+TEST(CholeskyBounds, OfAMatrixOfFourTilesInOneTileLess) {
+  // N = 40, b = 10, all kernels 1 s: 4 potrf, 6 trsm, 6 syrk, 4 gemm: 20 s of work for 2 workers.
+  // Along the diagonal 4 + 3 (1 + 1) = 10 s, along the last row 2 + 3 + 2 + 1 = 8 s.
+  MachineDescription machine = machine_with(Bytes{6000}, {});
+  machine.workers = {{{0}, ProcessorKind::cpu, kRam}, {{1}, ProcessorKind::cpu, kRam}};
+  Statistics before = empty_statistics();
+  before.nodes[0].resident = {5000};
+  const CholeskyWork work{.order = 40, .tile = 10, .element = {8}, .matrix = {8000},
+                          .flops = 40.0 * 40 * 40 / 3, .potrf = 1, .trsm = 1, .syrk = 1, .gemm = 1};
+  const RunBounds bounds = cholesky_bounds(work, machine, before);
+  EXPECT_NEAR(bounds.work_seconds, 10, 1e-6);
+  EXPECT_NEAR(bounds.path_seconds, 10, 1e-6);
+  EXPECT_EQ(bounds.compulsory_in, Bytes{3000});   // 8000 - 5000 that are there
+  EXPECT_EQ(bounds.compulsory_out, Bytes{2000});  // 8000 - 6000 that fit
+  // 40^3 / (3 sqrt(2) sqrt(750)) = 550.8 elements of 8 bytes.
+  EXPECT_EQ(bounds.formula_in, Bytes{4406});
+  EXPECT_EQ(bounds.transfer_seconds, 0);  // no bandwidth is known
+}
+
+TEST(CholeskyBounds, ThereAreNoneOnBytesIfSomeWorkerHasNoLimit) {
+  const MachineDescription machine = machine_with({}, Bytes{1000});
+  const CholeskyWork work{.order = 40, .tile = 10, .element = {8}, .matrix = {8000},
+                          .flops = 0, .potrf = 0, .trsm = 0, .syrk = 0, .gemm = 0};
+  const RunBounds bounds = cholesky_bounds(work, machine, empty_statistics());
+  EXPECT_EQ(bounds.bytes_in(), Bytes{0});
+  EXPECT_EQ(bounds.bytes_out(), Bytes{0});
+}
+
+}  // namespace
+}  // namespace vicinal::tools
