@@ -12,6 +12,7 @@
 
 #include "linalg/cholesky_run.hpp"
 #include "matrix_options.hpp"
+#include "output_file.hpp"
 #include "progress.hpp"
 
 namespace vicinal::cli {
@@ -27,10 +28,11 @@ struct GenerateArguments {
 
 void generate(const GenerateArguments& arguments, StallSignal& signal) {
   const linalg::TileGrid grid = arguments.matrix.parse();
-  const Options options = arguments.runtime.parse();
   if (arguments.output.empty()) {
     throw UsageError("say where to leave the matrix: --output FILE");
   }
+  require_writable("--output", arguments.output);
+  const Options options = arguments.runtime.parse({arguments.output});
   Runtime runtime(options);
   const StallSignal::Watch watch(signal, runtime);
   {
@@ -66,8 +68,9 @@ void add_generate(CLI::App& app, Session& /*session*/) {
   CLI::App* command = app.add_subcommand("generate", "Writes a matrix (not in this build).");
   command->allow_extras();
   command->callback([] {
-    throw UsageError("this vicinal was built without OpenBLAS and has no matrix to write: install "
-                     "libopenblas-serial-dev and build it again");
+    throw UsageError(
+        "this vicinal was built without OpenBLAS and has no matrix to write: install "
+        "libopenblas-serial-dev and build it again");
   });
 }
 

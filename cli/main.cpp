@@ -1,11 +1,10 @@
 // vicinal: runs the applications, and says what the library has. Exit status: 0; 1 if a check or a
 // run fails; 2 if the command line, a VICINAL_ variable or a file cannot be.
-#include <CLI/CLI.hpp>
-
 #include <exception>
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "session.hpp"

@@ -49,8 +49,8 @@ MatrixOptions::MatrixOptions(CLI::App& command) : command_(command.get_name()) {
                      ->type_name("INTEGER [8192]");
   tile_option_ = command.add_option("--tile", tile_, "Order of a tile, in elements.")
                      ->type_name("INTEGER [512]");
-  precision_option_ = command.add_option("--precision", precision_, "double or float.")
-                          ->type_name("TEXT [double]");
+  precision_option_ =
+      command.add_option("--precision", precision_, "double or float.")->type_name("TEXT [double]");
 }
 
 linalg::TileGrid MatrixOptions::parse(const std::optional<linalg::TileGrid>& file) const {
@@ -67,9 +67,10 @@ linalg::TileGrid MatrixOptions::parse(const std::optional<linalg::TileGrid>& fil
     return *file;
   }
   if (grid.tile > grid.size && tile_option_->count() > 0) {
-    throw UsageError(fmt::format("--tile: {0} is larger than the matrix (--size {1}): make it at "
-                                 "most {1}",
-                                 grid.tile, grid.size));
+    throw UsageError(
+        fmt::format("--tile: {0} is larger than the matrix (--size {1}): make it at "
+                    "most {1}",
+                    grid.tile, grid.size));
   }
   grid.tile = std::min(grid.tile, grid.size);
   return grid;

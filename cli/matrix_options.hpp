@@ -1,10 +1,11 @@
-// --size, --tile and --precision: the shape of the matrix, of `run cholesky` and `generate cholesky`.
+// --size, --tile and --precision: the shape of the matrix, of `run cholesky` and `generate
+// cholesky`.
 #pragma once
-
-#include <CLI/CLI.hpp>
 
 #include <optional>
 #include <string>
+
+#include <CLI/CLI.hpp>
 
 #include "linalg/tile_grid.hpp"
 

@@ -1,10 +1,11 @@
+#include "vicinal/options.hpp"
+
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "session.hpp"
 #include "tools/catalogue.hpp"
-#include "vicinal/options.hpp"
 
 namespace vicinal::cli {
 

@@ -1,10 +1,9 @@
 #include "progress.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <unistd.h>
 
 #include <fmt/format.h>
 

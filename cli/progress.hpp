@@ -33,7 +33,7 @@ class Progress {
 
   std::mutex mutex_;
   std::condition_variable ended_;
-  bool end_ = false;            // these under mutex_
+  bool end_ = false;  // these under mutex_
   std::string name_;
   std::uint64_t tasks_ = 0;
   std::uint64_t done_before_ = 0;

@@ -11,13 +11,13 @@
 #if VICINAL_HAVE_BLAS
 
 #include <cstdio>
-#include <fstream>
 
 #include "linalg/cholesky.hpp"
 #include "linalg/cholesky_run.hpp"
 #include "linalg/kernel_times.hpp"
 #include "linalg/openblas.hpp"
 #include "matrix_options.hpp"
+#include "output_file.hpp"
 #include "progress.hpp"
 #include "tools/dense_bounds.hpp"
 #include "tools/report.hpp"
@@ -27,7 +27,7 @@ namespace vicinal::cli {
 namespace {
 
 // Graphs of at most so many tasks get a name per task: messages say "gemm(3,1,0)" rather than
-// "gemm". Beyond, only a run that explains itself pays for names.
+// "gemm". Beyond, their memory and time are saved.
 constexpr std::uint64_t kNamedTasks = 5000;
 
 constexpr std::uint64_t kPage = 4096;  // replicas are padded to pages
@@ -68,15 +68,16 @@ void require_room(const linalg::CholeskyRequest& request, const Options& options
     throw UsageError(fmt::format(
         "--memory: {} is less than one task needs: {} tiles of {} x {} {}s are {}; use --memory {} "
         "or more, or a smaller --tile",
-        tools::format_bytes(*options.memory), most, grid.tile, grid.tile,
-        to_string(grid.precision), tools::format_bytes(needed), needed.value));
+        tools::format_bytes(*options.memory), most, grid.tile, grid.tile, to_string(grid.precision),
+        tools::format_bytes(needed), needed.value));
   }
   const bool fits = padded_tile(grid) * grid.lower_tiles() <= *options.memory;
   if (!fits && options.disk.empty() && request.output.empty()) {
-    throw UsageError(fmt::format("--memory: the matrix takes {} and memory is limited to {}: name a "
-                                 "folder for the rest, --disk DIR",
-                                 tools::format_bytes(padded_tile(grid) * grid.lower_tiles()),
-                                 tools::format_bytes(*options.memory)));
+    throw UsageError(
+        fmt::format("--memory: the matrix takes {} and memory is limited to {}: name a "
+                    "folder for the rest, --disk DIR",
+                    tools::format_bytes(padded_tile(grid) * grid.lower_tiles()),
+                    tools::format_bytes(*options.memory)));
   }
 }
 
@@ -97,19 +98,11 @@ bool parse_priorities(const std::string& text) {
   return text == "bottom-level";
 }
 
-// Found out before a long run, not after it.
-void require_writable(const std::string& path) {
-  if (path.empty() || path == "-") return;
-  if (!std::ofstream(path, std::ios::app)) {
-    throw UsageError(fmt::format("--json: cannot write {}; give a file in a folder that exists and "
-                                 "is writable, or - for the standard output",
-                                 path));
-  }
-}
-
 Plan make_plan(const RunArguments& arguments) {
+  require_writable("--output", arguments.output);
+  require_writable("--json", arguments.json);
   Plan plan;
-  plan.options = arguments.runtime.parse();
+  plan.options = arguments.runtime.parse({arguments.output, arguments.matrix_file});
   plan.policies = policies_of(arguments, plan.options);
   linalg::CholeskyRequest& request = plan.request;
   if (arguments.matrix_file.empty()) {
@@ -125,7 +118,6 @@ Plan make_plan(const RunArguments& arguments) {
   request.names = linalg::cholesky_tasks(request.grid.tiles()) <= kNamedTasks;
   plan.json = arguments.json;
   require_room(request, plan.options);
-  require_writable(plan.json);
   return plan;
 }
 
@@ -212,17 +204,6 @@ tools::Facts machine_of(const Plan& plan) {
   return facts;
 }
 
-void write_json(const std::string& path, const std::string& json) {
-  if (path == "-") {
-    fmt::print("{}", json);
-    return;
-  }
-  std::ofstream file(path);
-  file << json;
-  file.close();
-  if (!file) throw DeviceError(fmt::format("cannot write the report to {}", path));
-}
-
 int run_all(const Plan& plan, StallSignal& signal) {
   const tools::CholeskyWork work =
       work_of(plan.request.grid, linalg::measure_kernels(plan.request.grid));
@@ -238,7 +219,7 @@ int run_all(const Plan& plan, StallSignal& signal) {
   }
   // The standard output is the JSON's alone, if it goes there.
   fmt::print(plan.json == "-" ? stderr : stdout, "{}", tools::report_text(report));
-  if (!plan.json.empty()) write_json(plan.json, tools::report_json(report));
+  if (!plan.json.empty()) write_text(plan.json, tools::report_json(report));
   return status;
 }
 
@@ -274,8 +255,9 @@ void add_run(CLI::App& app, Session& /*session*/) {
   CLI::App* command = app.add_subcommand("run", "Runs an application (not in this build).");
   command->allow_extras();
   command->callback([] {
-    throw UsageError("this vicinal was built without OpenBLAS and has no application to run: "
-                     "install libopenblas-serial-dev and build it again");
+    throw UsageError(
+        "this vicinal was built without OpenBLAS and has no application to run: "
+        "install libopenblas-serial-dev and build it again");
   });
 }
 

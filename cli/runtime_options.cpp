@@ -1,6 +1,8 @@
 #include "runtime_options.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -21,8 +23,8 @@ std::string flag_of(std::string_view name) {
 RuntimeOptions::RuntimeOptions(CLI::App& command) {
   for (const OptionDescription& description : option_table()) {
     const std::string name(description.name);
-    CLI::Option* option = command.add_option(flag_of(name), texts_[name],
-                                             std::string(description.sentence));
+    CLI::Option* option =
+        command.add_option(flag_of(name), texts_[name], std::string(description.sentence));
     if (description.type == "boolean") option->expected(0, 1);
     std::string kind(description.type);
     std::transform(kind.begin(), kind.end(), kind.begin(),
@@ -35,7 +37,9 @@ RuntimeOptions::RuntimeOptions(CLI::App& command) {
   }
 }
 
-std::string RuntimeOptions::text(const std::string& name) const { return texts_.at(name); }
+std::string RuntimeOptions::text(const std::string& name) const {
+  return texts_.at(name);
+}
 
 Options RuntimeOptions::parse() const {
   Options options = Options::from_environment();
@@ -43,11 +47,25 @@ Options RuntimeOptions::parse() const {
     if (option->count() == 0 || (name == "policy" && texts_.at(name) == "all")) continue;
     const std::string& text = texts_.at(name);
     try {
-      // --explain alone, which CLI11 leaves empty, means --explain true.
+      // --bind alone, which CLI11 leaves empty, means --bind true.
       options.set(name, text.empty() && option->get_expected_min() == 0 ? "true" : text);
     } catch (const UsageError& error) {
-      throw UsageError(fmt::format("{}: {}", flag_of(name), error.what()));
+      // Options::set begins with the option's name; here it has dashes.
+      std::string_view message = error.what();
+      const std::string prefix = fmt::format("option {}: ", name);
+      if (message.starts_with(prefix)) message.remove_prefix(prefix.size());
+      throw UsageError(fmt::format("{}: {}", flag_of(name), message));
     }
+  }
+  return options;
+}
+
+Options RuntimeOptions::parse(std::initializer_list<std::string> files) const {
+  Options options = parse();
+  for (const std::string& file : files) {
+    if (!options.disk.empty() || file.empty()) continue;
+    const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+    options.disk = folder.empty() ? "." : folder.string();
   }
   return options;
 }

@@ -1,10 +1,11 @@
 // The options of the runtime on a command line: every row of option_table() as --name-with-dashes.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include <initializer_list>
 #include <map>
 #include <string>
+
+#include <CLI/CLI.hpp>
 
 #include "vicinal/options.hpp"
 
@@ -22,6 +23,9 @@ class RuntimeOptions {
   // The environment, changed by what was given. `policy` is left out if it is "all", which is no
   // policy. Throws UsageError that begins with the option's name.
   Options parse() const;
+  // The same for a command that works on files, which needs a folder for the disk node: if none was
+  // given, the folder of the first of the files that is not empty.
+  Options parse(std::initializer_list<std::string> files) const;
 
  private:
   std::map<std::string, std::string> texts_;  // stable addresses, for CLI11 to write to

@@ -23,8 +23,9 @@ void add_machine(CLI::App& app, Session& session);
 void add_policies(CLI::App& app, Session& session);
 void add_options(CLI::App& app, Session& session);
 
-// Throws UsageError for the first argument that the command, or the one above it, does not know, with
-// the nearest that it does. Subcommands allow extras and call this first: CLI11's own message offers nothing.
+// Throws UsageError for the first argument that the command, or the one above it, does not know,
+// with the nearest that it does. Subcommands allow extras and call this first: CLI11's own message
+// offers nothing.
 void refuse_extras(const CLI::App& command);
 
 }  // namespace vicinal::cli

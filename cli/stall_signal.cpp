@@ -1,16 +1,15 @@
 #include "stall_signal.hpp"
 
-#include <poll.h>
-#include <pthread.h>
-#include <sys/eventfd.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
-
 #include <array>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <poll.h>
+#include <pthread.h>
 #include <string>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 namespace vicinal::cli {
 

@@ -10,7 +10,8 @@ namespace vicinal::cli {
 
 class StallSignal {
  public:
-  // Blocks SIGUSR1 in the calling thread and in those it starts: to be made before any other thread.
+  // Blocks SIGUSR1 in the calling thread and in those it starts: to be made before any other
+  // thread.
   StallSignal();
   ~StallSignal();
   StallSignal(const StallSignal&) = delete;

@@ -1,10 +1,9 @@
 #include "linalg/cholesky.hpp"
 
-#include <cblas.h>
-
 #include <algorithm>
 #include <string>
 
+#include <cblas.h>
 #include <fmt/format.h>
 
 #include "linalg/openblas.hpp"
@@ -20,7 +19,7 @@ namespace vicinal::linalg {
 
 namespace {
 
-// --- one name for float and double; all matrices column-major ---------------------------------------
+// --- one name for float and double; all matrices column-major ------------------------------------
 int potrf_lower(int n, float* a, int lda) {
   int info = 0;
   spotrf_("L", &n, a, &lda, &info);
@@ -38,8 +37,8 @@ void trsm_right_lower_transposed(int m, int n, const float* l, int ldl, float* b
               b, ldb);
 }
 void trsm_right_lower_transposed(int m, int n, const double* l, int ldl, double* b, int ldb) {
-  cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, m, n, 1.0, l, ldl,
-              b, ldb);
+  cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, m, n, 1.0, l, ldl, b,
+              ldb);
 }
 
 // C (n x n, lower) <- C - A A^T, A (n x k)
@@ -76,7 +75,7 @@ void gemm_transposed(const Block<double>& a, const Block<double>& b, const Block
               a.ld, b.data, b.ld, 1.0, c.data, c.ld);
 }
 
-// --- the kernels ----------------------------------------------------------------------------------
+// --- the kernels ---------------------------------------------------------------------------------
 template <typename T>
 void potrf_kernel(KernelContext& context) {
   const Block<T> a = block<T>(context, 0);
@@ -114,12 +113,15 @@ void gemm_kernel(KernelContext& context) {
   gemm_transposed(block<T>(context, 0), block<T>(context, 1), block<T>(context, 2));
 }
 
-// --- submission -----------------------------------------------------------------------------------
+// --- submission ----------------------------------------------------------------------------------
 class Submitter {
  public:
   Submitter(Runtime& runtime, const TiledMatrix& matrix, const CholeskyCodelets& codelets,
             const CholeskyOptions& options)
-      : runtime_(runtime), a_(matrix), codelets_(codelets), options_(options),
+      : runtime_(runtime),
+        a_(matrix),
+        codelets_(codelets),
+        options_(options),
         levels_{static_cast<std::int64_t>(matrix.grid().tiles())} {}
 
   void potrf(std::uint32_t k) {
@@ -164,7 +166,8 @@ class Submitter {
 template <typename T>
 CholeskyCodelets cholesky_codelets(std::uint64_t tile) {
   prepare_openblas();
-  const double cube = static_cast<double>(tile) * static_cast<double>(tile) * static_cast<double>(tile);
+  const double cube =
+      static_cast<double>(tile) * static_cast<double>(tile) * static_cast<double>(tile);
   return {.potrf = {.name = "potrf", .cpu = potrf_kernel<T>, .flops = cube / 3},
           .trsm = {.name = "trsm", .cpu = trsm_kernel<T>, .flops = cube},
           .syrk = {.name = "syrk", .cpu = syrk_kernel<T>, .flops = cube},

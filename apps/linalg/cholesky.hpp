@@ -21,8 +21,8 @@ namespace vicinal::linalg {
 //   trsm   R L_kk, RW A_ik            A_ik L_kk^-T
 //   syrk   R L_ik, RW A_ii            A_ii - L_ik L_ik^T, lower triangle
 //   gemm   R L_ik, R L_jk, RW A_ij    A_ij - L_ik L_jk^T
-// Each takes TaskIndex for its parameter. potrf throws TaskError, naming tile and row, if a pivot is
-// not positive: then A was not positive definite.
+// Each takes TaskIndex for its parameter. potrf throws TaskError, naming tile and row, if a pivot
+// is not positive: then A was not positive definite.
 struct CholeskyCodelets {
   Codelet potrf;
   Codelet trsm;

@@ -73,7 +73,7 @@ void add_scaled(double* y, double alpha, const T* a, std::uint64_t n) {
   for (std::uint64_t i = 0; i < n; ++i) y[i] += alpha * static_cast<double>(a[i]);
 }
 
-// --- y = A x, A symmetric, tile by tile -------------------------------------------------------------
+// --- y = A x, A symmetric, tile by tile ----------------------------------------------------------
 struct TileRange {
   std::uint64_t first_row;
   std::uint64_t first_column;
@@ -91,7 +91,8 @@ struct SymmetricVectors {
 
 // One column of tile (i, j): y_i += a x_j and, for the mirror image, y_j += a^T x_i.
 template <typename T>
-void add_column(const TileRange& range, std::uint64_t column, const T* a, const SymmetricVectors& v) {
+void add_column(const TileRange& range, std::uint64_t column, const T* a,
+                const SymmetricVectors& v) {
   // On the diagonal only what lies below element (column, column) has a mirror image.
   const std::uint64_t from = range.diagonal() ? column + 1 : 0;
   const std::uint64_t n = range.rows - from;
@@ -129,7 +130,8 @@ void multiply_generated_kernel(KernelContext& context) {
   std::vector<T> column(range.rows);
   for (std::uint64_t j = 0; j < range.columns; ++j) {
     for (std::uint64_t i = 0; i < range.rows; ++i) {
-      column[i] = static_cast<T>(tile.generator.element(range.first_row + i, range.first_column + j));
+      column[i] =
+          static_cast<T>(tile.generator.element(range.first_row + i, range.first_column + j));
     }
     add_column(range, j, column.data(), vectors);
   }
@@ -145,7 +147,7 @@ void multiply_stored_kernel(KernelContext& context) {
   }
 }
 
-// --- w = L^T x and z = L w --------------------------------------------------------------------------
+// --- w = L^T x and z = L w -----------------------------------------------------------------------
 // Operands: R L_ij, R x_i, RW w_j. Parameter: whether i = j.
 template <typename T>
 void multiply_transposed_kernel(KernelContext& context) {
@@ -194,7 +196,7 @@ const CheckCodelets& check_codelets(Precision precision) {
   return precision == Precision::f32 ? check_codelets<float>() : check_codelets<double>();
 }
 
-// --- submission -----------------------------------------------------------------------------------
+// --- submission ----------------------------------------------------------------------------------
 void submit_symmetric_product(Runtime& runtime, const TileGrid& grid, const Content& source,
                               const Segments& x, const Segments& y) {
   const CheckCodelets& codelets = check_codelets(grid.precision);
@@ -209,7 +211,8 @@ void submit_symmetric_product(Runtime& runtime, const TileGrid& grid, const Cont
       }
       operands.insert(operands.end(), {R(x[j]), RW(y[i])});
       if (i != j) operands.insert(operands.end(), {R(x[i]), RW(y[j])});
-      TaskSpec spec{.codelet = &codelets.multiply_stored, .operands = operands, .parameters = range};
+      TaskSpec spec{
+          .codelet = &codelets.multiply_stored, .operands = operands, .parameters = range};
       if (generator != nullptr) {
         spec.codelet = &codelets.multiply_generated;
         spec.parameters = GeneratedTile{*generator, range};

@@ -1,8 +1,7 @@
 #include "linalg/cholesky_run.hpp"
 
-#include <sys/stat.h>
-
 #include <exception>
+#include <sys/stat.h>
 
 #include <fmt/format.h>
 
@@ -35,15 +34,13 @@ void open_input(Runtime& runtime, const CholeskyRequest& request, Matrices& matr
   matrices.input_file = TileFile::open(request.matrix);
   const TileGrid& grid = matrices.input_file->grid();
   if (grid != request.grid || matrices.input_file->content() != TileContent::symmetric) {
-    throw UsageError(fmt::format("{} holds a {} matrix of {} x {} {}s in tiles of {}, and a "
-                                 "symmetric one of {} x {} {}s in tiles of {} is needed",
-                                 request.matrix,
-                                 matrices.input_file->content() == TileContent::symmetric
-                                     ? "symmetric"
-                                     : "triangular",
-                                 grid.size, grid.size, to_string(grid.precision), grid.tile,
-                                 request.grid.size, request.grid.size,
-                                 to_string(request.grid.precision), request.grid.tile));
+    throw UsageError(fmt::format(
+        "{} holds a {} matrix of {} x {} {}s in tiles of {}, and a "
+        "symmetric one of {} x {} {}s in tiles of {} is needed",
+        request.matrix,
+        matrices.input_file->content() == TileContent::symmetric ? "symmetric" : "triangular",
+        grid.size, grid.size, to_string(grid.precision), grid.tile, request.grid.size,
+        request.grid.size, to_string(request.grid.precision), request.grid.tile));
   }
   matrices.input = TiledMatrix::from_file(runtime, *matrices.input_file, false, "A");
 }
@@ -52,9 +49,10 @@ Matrices open_matrices(Runtime& runtime, const CholeskyRequest& request) {
   Matrices matrices;
   if (!request.matrix.empty() && !request.output.empty() &&
       same_file(request.matrix, request.output)) {
-    throw UsageError(fmt::format("the factor would overwrite the matrix in {}: give another file "
-                                 "for the output",
-                                 request.matrix));
+    throw UsageError(
+        fmt::format("the factor would overwrite the matrix in {}: give another file "
+                    "for the output",
+                    request.matrix));
   }
   matrices.generator = Generator(request.grid.size, request.seed);
   if (!request.matrix.empty()) open_input(runtime, request, matrices);

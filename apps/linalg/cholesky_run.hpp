@@ -1,4 +1,5 @@
-// One factorisation from nothing to a checked result, as the command line and the benchmarks run it.
+// One factorisation from nothing to a checked result, as the command line and the benchmarks run
+// it.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@ namespace vicinal::linalg {
 
 struct CholeskyRequest {
   TileGrid grid;
-  std::uint64_t seed = 1;  // of the generated matrix
-  std::string matrix;      // file with A, left as it is; empty: A is generated
-  std::string output;      // file in which L is left; empty: L is forgotten
+  std::uint64_t seed = 1;   // of the generated matrix
+  std::string matrix = {};  // file with A, left as it is; empty: A is generated
+  std::string output = {};  // file in which L is left; empty: L is forgotten
   bool check = false;
   bool priorities = true;
   bool names = false;  // of tasks, see CholeskyOptions
@@ -25,8 +26,8 @@ struct CholeskyRequest {
 
 struct CholeskyOutcome {
   // Around the factorisation: from its first submission to the return of wait(). Filling the matrix
-  // and the check are outside. With a limited memory, some tiles lie on the disk when it begins, and
-  // some of L only in memory when it ends: there is no flush in the timed part.
+  // and the check are outside. With a limited memory, some tiles lie on the disk when it begins,
+  // and some of L only in memory when it ends: there is no flush in the timed part.
   Statistics before;
   Statistics after;
   Statistics last;  // when all is done: peaks include the check

@@ -1,7 +1,7 @@
 // A symmetric positive definite matrix known by a formula: any element at any time, the same for
 // every tile size and every order of generation.
 //
-// A = 3 I + R / sqrt(n), R symmetric, R_ij uniform in [-1, 1), a hash of (seed, max(i,j), min(i,j)).
+// A = 3 I + R / sqrt(n), R symmetric, R_ij uniform in [-1, 1), a hash of seed, i and j.
 //
 // The eigenvalues of R / sqrt(n) fill [-2 sigma, 2 sigma] as n grows (Wigner), sigma^2 = 1/3 being
 // the variance of R_ij: those of A fill [1.85, 4.15], so A is positive definite and its condition
@@ -16,7 +16,7 @@
 
 namespace vicinal::linalg {
 
-// A bijection of 64 bits that scatters: the output function of splitmix64 (Steele, Lea, Flood 2014).
+// A bijection of 64 bits that scatters: the output function of splitmix64 (Steele et al. 2014).
 constexpr std::uint64_t scatter(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;

@@ -22,8 +22,8 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Three tiles: a factor, a panel tile and one to be updated. Every run starts from the same content,
-// so that numbers neither grow nor vanish (denormals are slow).
+// Three tiles: a factor, a panel tile and one to be updated. Every run starts from the same
+// content, so that numbers neither grow nor vanish (denormals are slow).
 template <typename T>
 class Bench {
  public:
@@ -90,7 +90,8 @@ class Bench {
 }  // namespace
 
 KernelTimes measure_kernels(const TileGrid& grid) {
-  return grid.precision == Precision::f32 ? Bench<float>(grid).times() : Bench<double>(grid).times();
+  return grid.precision == Precision::f32 ? Bench<float>(grid).times()
+                                          : Bench<double>(grid).times();
 }
 
 }  // namespace vicinal::linalg

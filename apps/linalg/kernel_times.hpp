@@ -13,8 +13,8 @@ struct KernelTimes {
   double gemm = 0;
 };
 
-// Runs each kernel on the calling thread, operands in cache if they fit, and keeps the shortest of a
-// few runs. Takes some 20 task lengths.
+// Runs each kernel on the calling thread, operands in cache if they fit, and keeps the shortest of
+// a few runs. Takes some 20 task lengths.
 KernelTimes measure_kernels(const TileGrid& grid);
 
 }  // namespace vicinal::linalg

@@ -1,23 +1,23 @@
 #include "linalg/openblas.hpp"
 
-#include <cblas.h>
-#include <dlfcn.h>
-#include <sys/mman.h>
-
 #include <array>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <mutex>
 #include <new>
 #include <sstream>
 #include <string_view>
+#include <sys/mman.h>
+
+#include <cblas.h>
 
 #include "vicinal/error.hpp"
 
-// --- work buffers ---------------------------------------------------------------------------------
-// Every BLAS call of OpenBLAS takes a buffer from a table of the library. In the sequential build of
-// Debian (0.3.21, without USE_LOCKING) that table has no lock, so two workers now and then get one
-// buffer and compute nonsense: of 24,000 products of 96 x 96 matrices by 8 threads on 2 cores, 4 to
-// 50 were wrong. The two functions below take the place of the library's own (a symbol of the
+// --- work buffers --------------------------------------------------------------------------------
+// Every BLAS call of OpenBLAS takes a buffer from a table of the library. In the sequential build
+// of Debian (0.3.21, without USE_LOCKING) that table has no lock, so two workers now and then get
+// one buffer and compute nonsense: of 24,000 products of 96 x 96 matrices by 8 threads on 2 cores,
+// up to 50 were wrong. The two functions below take the place of the library's own (a symbol of the
 // executable goes before one of a shared library) and give each thread its buffers.
 // prepare_openblas() makes sure that they did take its place.
 namespace {
@@ -62,7 +62,9 @@ void* blas_memory_alloc(int /*position*/) {
 }
 
 // Calls nest, so the buffer given back is the last one taken.
-void blas_memory_free(void* /*buffer*/) { --thread_buffers.held; }
+void blas_memory_free(void* /*buffer*/) {
+  --thread_buffers.held;
+}
 
 }  // extern "C"
 
@@ -83,9 +85,9 @@ void require_own_buffers() {
       "link it as a shared library, or one built with USE_THREAD=0 USE_LOCKING=1");
 }
 
-// OpenBLAS 0.3.21 knows processors by number and gives those that are younger than it the kernels of
-// a Pentium 4 ("Prescott"): measured here (Emerald Rapids, dgemm of 512 x 512), 17 GFlop/s instead
-// of 66. If that happened, and the user chose nothing, choose by what the processor can do.
+// OpenBLAS 0.3.21 knows processors by number and gives those that are younger than it the kernels
+// of a Pentium 4 ("Prescott"): measured here (Emerald Rapids, dgemm of 512 x 512), 17 GFlop/s
+// instead of 66. If that happened, and the user chose nothing, choose by what the processor can do.
 void choose_kernels() {
 #if defined(__x86_64__)
   const std::string_view core = openblas_get_corename();

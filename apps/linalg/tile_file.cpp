@@ -1,11 +1,10 @@
 #include "linalg/tile_file.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -18,7 +17,8 @@ namespace {
 // A descriptor closed at the end of the scope.
 class Descriptor {
  public:
-  Descriptor(const std::string& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+  Descriptor(const std::string& path, int flags)
+      : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() {
@@ -31,7 +31,9 @@ class Descriptor {
   int fd_;
 };
 
-std::string cause() { return std::strerror(errno); }
+std::string cause() {
+  return std::strerror(errno);
+}
 
 TileFileHeader header_of(const TileGrid& grid, TileContent content) {
   TileFileHeader header;
@@ -52,24 +54,26 @@ bool write_header(int fd, const TileFileHeader& header) {
 void check_header(const std::string& path, const TileFileHeader& header) {
   const TileFileHeader model;
   if (std::memcmp(header.magic, model.magic, sizeof(model.magic)) != 0) {
-    throw UsageError(fmt::format("{} is not a tile file: it does not begin with VICTILE1; make one "
-                                 "with `vicinal generate cholesky`, or see docs/tile-file.md",
-                                 path));
+    throw UsageError(
+        fmt::format("{} is not a tile file: it does not begin with VICTILE1; make one "
+                    "with `vicinal generate cholesky`, or see docs/tile-file.md",
+                    path));
   }
   if (header.complete != 1) {
-    throw UsageError(fmt::format("{} is incomplete: the run that wrote it did not end well; write "
-                                 "it again",
-                                 path));
+    throw UsageError(
+        fmt::format("{} is incomplete: the run that wrote it did not end well; write "
+                    "it again",
+                    path));
   }
   const bool sane = header.size > 0 && header.tile > 0 && header.size < (1ULL << 32) &&
                     header.tile <= header.size &&
                     (header.element_bytes == 4 || header.element_bytes == 8) &&
                     (header.content == 1 || header.content == 2);
   if (!sane) {
-    throw UsageError(fmt::format("{}: damaged header (size {}, tile {}, element {} bytes, content "
-                                 "{}); write the file again",
-                                 path, header.size, header.tile, header.element_bytes,
-                                 header.content));
+    throw UsageError(
+        fmt::format("{}: damaged header (size {}, tile {}, element {} bytes, content "
+                    "{}); write the file again",
+                    path, header.size, header.tile, header.element_bytes, header.content));
   }
 }
 
@@ -79,14 +83,16 @@ TileFile TileFile::create(const std::string& path, const TileGrid& grid, TileCon
   TileFile file(path, grid, content);
   const Descriptor fd(path, O_RDWR | O_CREAT);
   if (!fd.is_open()) {
-    throw UsageError(fmt::format("cannot write {}: {}; give a file in a folder that exists and is "
-                                 "writable",
-                                 path, cause()));
+    throw UsageError(
+        fmt::format("cannot write {}: {}; give a file in a folder that exists and is "
+                    "writable",
+                    path, cause()));
   }
   // The header first: whatever an earlier run left there is not valid from now on.
   if (!write_header(fd.get(), header_of(grid, content)) ||
       ::ftruncate(fd.get(), static_cast<off_t>(file.bytes())) != 0) {
-    throw UsageError(fmt::format("cannot write the {} bytes of {}: {}", file.bytes(), path, cause()));
+    throw UsageError(
+        fmt::format("cannot write the {} bytes of {}: {}", file.bytes(), path, cause()));
   }
   return file;
 }
@@ -105,7 +111,8 @@ TileFile TileFile::open(const std::string& path) {
                  .precision = header.element_bytes == 4 ? Precision::f32 : Precision::f64},
                 static_cast<TileContent>(header.content));
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0 || static_cast<std::uint64_t>(status.st_size) < file.bytes()) {
+  if (::fstat(fd.get(), &status) != 0 ||
+      static_cast<std::uint64_t>(status.st_size) < file.bytes()) {
     throw UsageError(fmt::format("{} is too short: {} bytes, where its header asks for {}", path,
                                  status.st_size, file.bytes()));
   }

@@ -1,7 +1,7 @@
 // A file of the lower tiles of a symmetric matrix or of a lower triangular one (docs/tile-file.md).
 //
 //   offset 0        one block of 4096 bytes: TileFileHeader, then zeroes
-//   offset 4096     the slots of the lower tiles in the order of TileGrid::index (column by column);
+//   offset 4096     the slots of the lower tiles in the order of TileGrid::index (by columns);
 //                   every slot is tile * tile elements, padded to a multiple of 4096 bytes
 //
 // In its slot a tile is column-major and packed (the leading dimension is its number of rows); a

@@ -36,8 +36,8 @@ void generate_kernel(KernelContext& context) {
   for (std::uint64_t j = 0; j < layout.columns; ++j) {
     T* column = context.data<T>(0) + j * layout.leading_dimension();
     for (std::uint64_t i = 0; i < layout.rows(); ++i) {
-      column[i] = static_cast<T>(parameters.generator.element(parameters.first_row + i,
-                                                              parameters.first_column + j));
+      column[i] = static_cast<T>(
+          parameters.generator.element(parameters.first_row + i, parameters.first_column + j));
     }
   }
 }
@@ -100,13 +100,14 @@ std::uint64_t fill(Runtime& runtime, const TiledMatrix& matrix, const Content& c
   for (std::uint64_t j = 0; j < grid.tiles(); ++j) {
     for (std::uint64_t i = j; i < grid.tiles(); ++i) {
       if (const auto* generator = std::get_if<Generator>(&content)) {
-        runtime.submit({.codelet = &generate_codelet(grid.precision),
-                        .operands = {W(matrix.tile(i, j))},
-                        .parameters = GenerateParameters{*generator, grid.first(i), grid.first(j)}});
+        runtime.submit(
+            {.codelet = &generate_codelet(grid.precision),
+             .operands = {W(matrix.tile(i, j))},
+             .parameters = GenerateParameters{*generator, grid.first(i), grid.first(j)}});
       } else {
         const TiledMatrix& from = *std::get<const TiledMatrix*>(content);
-        runtime.submit({.codelet = &copy_codelet(),
-                        .operands = {R(from.tile(i, j)), W(matrix.tile(i, j))}});
+        runtime.submit(
+            {.codelet = &copy_codelet(), .operands = {R(from.tile(i, j)), W(matrix.tile(i, j))}});
       }
     }
   }

@@ -27,8 +27,12 @@ Engine::Engine(EngineConfig config)
   for (const WorkerDescription& worker : config_.machine.workers) {
     windows_[worker.node.value].workers.push_back(worker.id);
   }
-  for (Window& window : windows_) {
+  for (std::size_t n = 0; n < windows_.size(); ++n) {
+    Window& window = windows_[n];
     window.depth = window.workers.empty() ? 0 : config_.look_ahead + window.workers.size();
+    if (const auto limit = config_.machine.nodes[n].limit) {
+      window.most_claimed = Bytes{limit->value / 4};
+    }
   }
   timed_ = !trivial_;
   policy_->start(*this);

@@ -63,7 +63,7 @@ void Engine::wake_for(std::size_t tasks, const graph::Task* restricted, WorkerId
 void Engine::worker_leaves(WorkerId worker) {
   clear_idle(worker);
   away_[worker.value / 64].fetch_or(std::uint64_t{1} << (worker.value % 64));
-  wake_all();
+  if (!all_ended()) wake_all();
 }
 
 void Engine::worker_comes(WorkerId worker) {

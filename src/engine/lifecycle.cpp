@@ -103,13 +103,15 @@ Task* Engine::next(WorkerId worker) {
   if (trivial_) return pull(worker);
   const NodeId node = config_.machine.workers[worker.value].node;
   Window& window = windows_[node.value];
-  if (window.size.load(std::memory_order_relaxed) == 0 && !residency_.busy(node)) {
+  if (window.size.load(std::memory_order_relaxed) == 0 &&
+      window.calm.load(std::memory_order_relaxed) >= kCalm) {
     Task* task = pull(worker);
     if (task == nullptr) return nullptr;
     memory::Actions actions;
     const bool here = residency_.try_pin(*task, node, actions);
     if (!here) {
       const std::lock_guard lock(window.mutex);
+      window.calm.store(0, std::memory_order_relaxed);
       keep(window, *task);
     }
     perform(actions);
@@ -131,7 +133,11 @@ Task* Engine::take_from_window(WorkerId worker) {
       const std::lock_guard lock(window.mutex);
       refill(window, worker, cancelled);
       found = take_runnable(window, worker, actions, cancelled);
-      if (found == nullptr) at_once = ask_firmly(window, worker, actions);
+      if (found != nullptr) {
+        window.calm.fetch_add(1, std::memory_order_relaxed);
+      } else {
+        at_once = ask_firmly(window, worker, actions);
+      }
       copy_early(window, actions);
     }
     const bool released = cancelled.head != nullptr;
@@ -152,8 +158,18 @@ bool Engine::anything_ended(Window& window, WorkerId worker) {
   });
 }
 
+// As far as the look-ahead goes, but not so far that the operands of what waits would push out what
+// the tasks in course and their successors use: a quarter of the node. Measured on Cholesky at a
+// quarter of the matrix, 31 tiles of room: 8 tasks ahead without this bound load 1.2 times the bytes
+// of 2 ahead.
 void Engine::refill(Window& window, WorkerId worker, ReadyList& cancelled) {
-  while (window.pulled.size() < window.depth) {
+  const NodeId node = config_.machine.workers[worker.value].node;
+  if (residency_.take_traffic(node)) window.calm.store(0, std::memory_order_relaxed);
+  const bool calm = window.calm.load(std::memory_order_relaxed) >= kCalm;
+  const std::size_t depth = calm ? 1 : window.depth;
+  while (window.pulled.size() < depth) {
+    const bool enough = window.pulled.size() > window.workers.size();
+    if (enough && window.most_claimed && window.claimed > *window.most_claimed) return;
     Task* task = gate_.pop(worker);
     if (task == nullptr) return;
     move(*task, TaskState::scheduled);
@@ -177,7 +193,7 @@ void Engine::keep(Window& window, Task& task) {
   entry->request.operands = task.accesses();
   entry->request.error = nullptr;
   entry->request.state.store(memory::RequestState::idle, std::memory_order_relaxed);
-  residency_.claim(task, entry->request.node, +1);
+  window.claimed += residency_.claim(task, entry->request.node);
   window.pulled.push_back(std::move(entry));
   window.size.store(window.pulled.size(), std::memory_order_relaxed);
 }
@@ -187,7 +203,7 @@ Task* Engine::drop(Window& window, std::size_t at) {
   window.pulled.erase(window.pulled.begin() + static_cast<std::ptrdiff_t>(at));
   window.size.store(window.pulled.size(), std::memory_order_relaxed);
   Task* task = entry->task;
-  residency_.claim(*task, entry->request.node, -1);
+  window.claimed -= residency_.unclaim(*task, entry->request.node);
   window.unused.push_back(std::move(entry));
   return task;
 }

@@ -1,17 +1,21 @@
 // The look-ahead of one memory node: tasks pulled from the policy and not started. Their operands
-// are copied early while others run; the first that can start does.
+// are copied early while others run; the first that can start does. Not used while all operands are
+// on the node anyway.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "graph/task.hpp"
 #include "memory/request.hpp"
 #include "vicinal/ids.hpp"
+#include "vicinal/units.hpp"
 
 namespace vicinal::engine {
 
@@ -21,12 +25,19 @@ struct Pulled {
   WorkerId firm_for = kNoWorker;
 };
 
+inline constexpr std::uint32_t kCalm = 64;
+
 struct Window {
   std::mutex mutex;  // taken before the policy's lock and the residency's
   std::deque<std::unique_ptr<Pulled>> pulled;      // in the policy's order
   std::vector<std::unique_ptr<Pulled>> unused;     // entries to use again
   std::size_t depth = 0;                           // most entries
   std::atomic<std::size_t> size{0};                // of `pulled`, to be read without the lock
+  // Tasks started in a row for which nothing had to be copied or placed. From kCalm on the workers
+  // pull one task at a time, without this window and its lock, until one lacks an operand.
+  std::atomic<std::uint32_t> calm{kCalm};
+  Bytes claimed;                      // room of the operands of `pulled`
+  std::optional<Bytes> most_claimed;  // beyond which no more is pulled
   std::vector<WorkerId> workers;
 };
 

@@ -55,7 +55,7 @@ Fetch& Residency::start_fetch(Replica& to, bool urgent, Actions& actions) {
   to.word.fetch_add(1, std::memory_order_relaxed);
   to.incoming = &fetch;
   ++copies_in_course_;
-  nodes_[to.node.value].traffic.store(1, std::memory_order_relaxed);
+  nodes_[to.node.value].traffic.store(true, std::memory_order_relaxed);
   if (const auto from = best_source(*to.handle, to.node)) {
     queue_on_link(fetch, *from, actions);
   } else {
@@ -68,7 +68,9 @@ Fetch& Residency::start_fetch(Replica& to, bool urgent, Actions& actions) {
 }
 
 void Residency::queue_on_link(Fetch& fetch, NodeId from, Actions& actions) {
-  replica(*fetch.handle, from).word.fetch_add(1, std::memory_order_relaxed);
+  Replica& source = replica(*fetch.handle, from);
+  source.word.fetch_add(1, std::memory_order_relaxed);
+  ++source.outgoing;
   fetch.from = from;
   fetch.has_source = true;
   fetch.link = *link(from, fetch.to);
@@ -108,6 +110,7 @@ void Residency::cancel_fetch(Fetch& fetch, Actions& actions) {
   to.incoming = nullptr;
   --copies_in_course_;
   free_fetches_.push_back(&fetch);
+  --from.outgoing;
   unpin_one(from, actions);
   unpin_one(to, actions);
   actions.notices.push_back({to.handle, to.node, false});
@@ -138,7 +141,11 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
       actions.notices.push_back({fetch.handle, fetch.to, true});
     }
   }
-  if (fetch.has_source) unpin_one(replica(*fetch.handle, fetch.from), actions);
+  if (fetch.has_source) {
+    Replica& from = replica(*fetch.handle, fetch.from);
+    --from.outgoing;
+    unpin_one(from, actions);
+  }
   if (fetch.relay != nullptr) {
     if (fetch.relay->state.load(std::memory_order_relaxed) == RequestState::ready) {
       drop_pins(*fetch.relay, actions);
@@ -186,7 +193,10 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions) {
   const std::lock_guard lock(mutex_);
   Replica& to = replica(handle, node);
   const std::uint32_t valid = handle.residency->valid_on.load(std::memory_order_relaxed);
-  rescue(to);
+  if ((to.word.load(std::memory_order_relaxed) & kEvicting) != 0) {
+    if (nodes_[node.value].first != nullptr) return false;  // somebody waits for its room
+    rescue(to);
+  }
   if ((valid & bit(node)) != 0 || to.incoming != nullptr) return true;
   if (valid == 0) return true;  // nothing to bring
   const bool direct = best_source(handle, node).has_value();

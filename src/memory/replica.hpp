@@ -39,6 +39,7 @@ struct Replica {
   graph::Handle* handle = nullptr;
   Fetch* incoming = nullptr;      // the copy that brings the content here
   Request* eviction = nullptr;    // takes the content to safety; may outlive a rescue
+  std::uint32_t outgoing = 0;     // of the pins: copies that read from here
   std::uint32_t claims = 0;       // tasks in the node's window that use it
   std::uint64_t listed_use = 0;   // last_use when it was put in its place in the list
   Replica* older = nullptr;       // list of the node's replicas, least recently used first

@@ -39,6 +39,7 @@ struct Request {
   Request* next = nullptr;         // in the node's queue
   Fetch* relayed = nullptr;        // relay: the copy that waits for it
   Replica* victim = nullptr;       // eviction
+  bool empties = false;            // room is there in pieces: its operands leave, and are placed anew
 };
 
 // One copy of a handle's content to one node.

@@ -26,6 +26,7 @@ Request& Residency::own_request(RequestKind kind, graph::Handle& handle, NodeId 
   request.error = nullptr;
   request.relayed = nullptr;
   request.victim = nullptr;
+  request.empties = false;
   return request;
 }
 
@@ -35,10 +36,19 @@ void Residency::recycle(Request& request) {
   free_requests_.push_back(&request);
 }
 
+void Residency::take_from_queue(Request& request) {
+  Node& node = nodes_[request.node.value];
+  Request* before = nullptr;
+  for (Request* r = node.first; r != &request; r = r->next) before = r;
+  (before != nullptr ? before->next : node.first) = request.next;
+  if (node.last == &request) node.last = before;
+}
+
 void Residency::enqueue(Request& request, Actions& actions) {
   Node& node = nodes_[request.node.value];
   request.state.store(RequestState::queued, std::memory_order_relaxed);
   request.missing = 0;
+  request.empties = false;
   request.next = nullptr;
   (node.last != nullptr ? node.last->next : node.first) = &request;
   node.last = &request;
@@ -59,6 +69,12 @@ void Residency::pump(NodeId id, Actions& actions) {
     while (node.first != nullptr) {
       node.waiting.store(true, std::memory_order_seq_cst);
       Request& head = *node.first;
+      if (head.kind == RequestKind::eviction && moot(head, actions)) {
+        take_from_queue(head);
+        head.state.store(RequestState::idle, std::memory_order_relaxed);
+        saved(head, actions);
+        continue;
+      }
       const Placed placed = place(head, actions);
       if (placed == Placed::waits) break;
       node.first = head.next;
@@ -80,15 +96,18 @@ Residency::Placed Residency::prepare(Request& request, Bytes& needed, Actions& a
   needed = Bytes{0};
   for (const graph::Access& access : request.operands) {
     Replica& r = replica(*access.handle, request.node);
-    rescue(r);
+    if (!request.empties) rescue(r);
     if (writes(access.mode) && r.incoming != nullptr && !reads(access.mode)) {
       Fetch& early = *r.incoming;
-      if (early.started || !early.has_source) return Placed::waits;
+      if (early.started || early.urgent || !early.has_source) return Placed::waits;
       cancel_fetch(early, actions);
     }
     const std::uint32_t word = r.word.load(std::memory_order_seq_cst);
+    if ((word & kEvicting) != 0) return Placed::waits;  // until it has left, see last_resort
     if ((word & kAllocated) == 0) {
       needed += Arena::padded(access.handle->bytes());
+    } else if ((word & kValid) == 0 && r.incoming == nullptr && (word & kPinMask) != 0) {
+      return Placed::waits;  // a copy of content that is void by now still reads it
     } else if (writes(access.mode) && (word & kPinMask) > (r.incoming != nullptr ? 1U : 0U)) {
       return Placed::waits;
     }
@@ -186,8 +205,8 @@ void Residency::ended(Request& request, Actions& actions) {
       actions.arrivals.push_back(request.node);
       break;
     case RequestKind::relay:
-      if (request.error) {
-        finish_fetch(*request.relayed, request.error, actions);
+      if (const std::exception_ptr error = request.error) {  // finish_fetch recycles the request
+        finish_fetch(*request.relayed, error, actions);
       } else {
         queue_on_link(*request.relayed, request.node, actions);
       }
@@ -207,14 +226,9 @@ void Residency::request(Request& request, Actions& actions) {
 void Residency::withdraw(Request& request, Actions& actions) {
   const std::lock_guard lock(mutex_);
   switch (request.state.load(std::memory_order_relaxed)) {
-    case RequestState::queued: {
-      Node& node = nodes_[request.node.value];
-      Request* before = nullptr;
-      for (Request* r = node.first; r != &request; r = r->next) before = r;
-      (before != nullptr ? before->next : node.first) = request.next;
-      if (node.last == &request) node.last = before;
+    case RequestState::queued:
+      take_from_queue(request);
       break;
-    }
     case RequestState::granted:
     case RequestState::ready:
       drop_pins(request, actions);

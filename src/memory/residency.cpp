@@ -97,7 +97,14 @@ bool Residency::remove(graph::Handle& handle, Actions& actions) {
   DataState& data = *handle.residency;
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     Replica& r = data.replicas[n];
-    if (r.eviction != nullptr) return false;
+    if (r.eviction != nullptr) {
+      if (r.eviction->state.load(std::memory_order_relaxed) != RequestState::queued) return false;
+      take_from_queue(*r.eviction);
+      const NodeId parent = r.eviction->node;
+      recycle(*r.eviction);
+      r.eviction = nullptr;
+      pump(parent, actions);
+    }
     if (r.incoming != nullptr) {
       Fetch& fetch = *r.incoming;
       if (fetch.started || fetch.urgent || !fetch.has_source) return false;
@@ -198,11 +205,22 @@ void Residency::written(graph::Task& task, NodeId node, Actions& actions) {
   }
 }
 
-void Residency::claim(graph::Task& task, NodeId node, int change) {
+Bytes Residency::claim(graph::Task& task, NodeId node) {
   const std::lock_guard lock(mutex_);
+  Bytes first;
   for (const graph::Access& access : task.accesses()) {
-    replica(*access.handle, node).claims += static_cast<std::uint32_t>(change);
+    if (replica(*access.handle, node).claims++ == 0) first += footprint(*access.handle, node);
   }
+  return first;
+}
+
+Bytes Residency::unclaim(graph::Task& task, NodeId node) {
+  const std::lock_guard lock(mutex_);
+  Bytes last;
+  for (const graph::Access& access : task.accesses()) {
+    if (--replica(*access.handle, node).claims == 0) last += footprint(*access.handle, node);
+  }
+  return last;
 }
 
 bool Residency::valid_on(const graph::Handle& handle, NodeId node) const {

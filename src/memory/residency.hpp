@@ -110,8 +110,10 @@ class Residency {
   // Early copy, if there is room or a victim that the choice gives; never waits.
   // True if the content is there or on its way.
   bool prefetch(graph::Handle& handle, NodeId node, Actions& actions);
-  // Counts the tasks pulled for a node that use its operands there.
-  void claim(graph::Task& task, NodeId node, int change);
+  // A task has been pulled for the node and will use its operands there; unclaim when it starts.
+  // Returns the room of those operands that no other pulled task claims.
+  Bytes claim(graph::Task& task, NodeId node);
+  Bytes unclaim(graph::Task& task, NodeId node);
 
   void copy_done(std::uint64_t id, std::exception_ptr error, Actions& actions);
   // The choice for a query; nullptr refuses.
@@ -130,9 +132,10 @@ class Residency {
   Bytes working_set(const graph::Task& task, NodeId node) const;
   // All operands are at home on the node, for ever: nothing to fetch, nothing to pin.
   bool trivial() const { return nodes_.size() == 1 && !nodes_[0].limit; }
-  // Copies have been needed on the node: worth looking ahead.
-  bool busy(NodeId node) const {
-    return nodes_[node.value].traffic.load(std::memory_order_relaxed) != 0;
+  // Copies to the node or evictions from it have begun since this was asked last.
+  bool take_traffic(NodeId node) {
+    auto& traffic = nodes_[node.value].traffic;
+    return traffic.load(std::memory_order_relaxed) && traffic.exchange(false, std::memory_order_relaxed);
   }
 
   // --- for statistics and reports
@@ -162,7 +165,7 @@ class Residency {
     bool pump_again = false;
     Bytes peak_outside;
     std::atomic<bool> waiting{false};      // someone waits for pins to go
-    std::atomic<std::uint32_t> traffic{0};
+    std::atomic<bool> traffic{false};
     NodeStatistics statistics;
   };
   struct Link {
@@ -192,6 +195,7 @@ class Residency {
   void drop_pins(Request& request, Actions& actions);
   Request& own_request(RequestKind kind, graph::Handle& handle, NodeId node);
   void recycle(Request& request);
+  void take_from_queue(Request& request);
 
   // copies.cpp. All under the lock.
   Fetch& start_fetch(Replica& to, bool urgent, Actions& actions);
@@ -217,6 +221,7 @@ class Residency {
   bool evict(Replica& replica, Actions& actions);
   void save(Replica& replica, Actions& actions);
   void saved(Request& eviction, Actions& actions);
+  bool moot(const Request& eviction, Actions& actions);
   Room make_room(NodeId node, Bytes needed, EvictionReason reason, Request* asks, Actions& actions);
   Room last_resort(NodeId node, Request* asks, Actions& actions);
   Replica* lru_victim(Node& node, EvictionReason reason, const Request* asks);

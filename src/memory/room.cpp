@@ -157,7 +157,7 @@ bool Residency::evict(Replica& replica, Actions& actions) {
   Node& node = nodes_[replica.node.value];
   epoch_.fetch_add(1, std::memory_order_relaxed);
   ++node.statistics.evictions;
-  node.traffic.store(1, std::memory_order_relaxed);
+  node.traffic.store(true, std::memory_order_relaxed);
   const bool valid = (replica.word.load(std::memory_order_relaxed) & kValid) != 0;
   const bool dead = !valid || graph::will_be_overwritten(*replica.handle);
   if (dead || safe_elsewhere(replica)) {
@@ -178,7 +178,22 @@ void Residency::save(Replica& replica, Actions& actions) {
   enqueue(request, actions);
 }
 
-// The content of a victim has arrived where it is safe, or could not be saved.
+// An eviction that has waited in its queue holds nothing, and only the graph orders what runs
+// meanwhile: the victim may have been rescued (then a task may be writing it: nobody must copy it),
+// freed, or made void by a task that overwrites the content right where the eviction would bring it.
+bool Residency::moot(const Request& eviction, Actions& actions) {
+  Replica& victim = *eviction.victim;
+  const std::uint32_t word = victim.word.load(std::memory_order_relaxed);
+  if ((word & kEvicting) == 0 || (word & kValid) == 0) return true;
+  const Replica& there = replica(*victim.handle, eviction.node);
+  const std::uint32_t at = there.word.load(std::memory_order_relaxed);
+  if ((at & kValid) != 0 || there.incoming != nullptr) return false;
+  if ((at & kPinMask) <= there.outgoing) return false;  // copies of older content, which end
+  make_invalid(victim, actions);
+  return true;
+}
+
+// The content of a victim has arrived where it is safe, needs no saving, or could not be saved.
 void Residency::saved(Request& eviction, Actions& actions) {
   Replica& victim = *eviction.victim;
   victim.eviction = nullptr;
@@ -186,7 +201,9 @@ void Residency::saved(Request& eviction, Actions& actions) {
     if (!broken_) broken_ = eviction.error;
     rescue(victim);
   } else {
-    drop_pins(eviction, actions);
+    if (eviction.state.load(std::memory_order_relaxed) == RequestState::ready) {
+      drop_pins(eviction, actions);
+    }
     const std::uint32_t word = victim.word.load(std::memory_order_relaxed);
     if ((word & kEvicting) != 0 && (word & kValid) != 0 && !safe_elsewhere(victim)) {
       save(victim, actions);  // rescued, written and evicted again meanwhile
@@ -255,6 +272,7 @@ Residency::Room Residency::last_resort(NodeId id, Request* asks, Actions& action
   }
   if (held) return Room::waits;
   if (asks == nullptr || own.empty()) return Room::never;
+  asks->empties = true;  // none of them is rescued before all have left
   for (Replica* r : own) evict(*r, actions);
   return Room::again;
 }
@@ -264,6 +282,8 @@ void Residency::answer(const VictimQuery& query, graph::Handle* victim, Actions&
   Node& node = nodes_[query.node.value];
   node.query_open = false;
   Request* asks = query.reason == EvictionReason::firm ? node.first : nullptr;
+  // It may have been unregistered since it was chosen.
+  if (victim != nullptr && victim->residency == nullptr) victim = nullptr;
   Replica* chosen = victim != nullptr ? &replica(*victim, query.node) : nullptr;
   if (chosen == nullptr && query.reason == EvictionReason::firm) {
     chosen = lru_victim(node, EvictionReason::firm, asks);

@@ -184,6 +184,7 @@ std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, AccessMod
 }
 
 void RuntimeImpl::when_granted(graph::Handle& handle, AccessMode mode, std::function<void()> then) {
+  flush_planned();  // "after the tasks submitted so far"
   graph::Task& task = plain_task(handle, mode, [this, then = std::move(then)](graph::Task& self) {
     then();
     engine_->end_acquisition(self, false);

@@ -27,7 +27,9 @@ constexpr PolicyEntry kPolicies[] = {
 
 }  // namespace
 
-std::span<const PolicyEntry> policies() { return kPolicies; }
+std::span<const PolicyEntry> policies() {
+  return kPolicies;
+}
 
 std::unique_ptr<Policy> make_policy(std::string_view name) {
   std::vector<std::string_view> names;

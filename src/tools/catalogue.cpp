@@ -17,9 +17,13 @@ std::vector<PolicyDescription> policies() {
   return descriptions;
 }
 
-void require_policy(std::string_view name) { sched::make_policy(name); }
+void require_policy(std::string_view name) {
+  sched::make_policy(name);
+}
 
-std::string options_page() { return base::options_markdown(); }
+std::string options_page() {
+  return base::options_markdown();
+}
 
 std::string suggestion(std::string_view word, std::span<const std::string> candidates) {
   const std::vector<std::string_view> views(candidates.begin(), candidates.end());
@@ -37,7 +41,9 @@ std::uint64_t parse_count(std::string_view what, std::string_view text, std::uin
   }
 }
 
-std::string format_bytes(Bytes bytes) { return base::format_bytes(bytes); }
+std::string format_bytes(Bytes bytes) {
+  return base::format_bytes(bytes);
+}
 
 std::string format_duration(double seconds) {
   return base::format_duration(Time::from_seconds(seconds));

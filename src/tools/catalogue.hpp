@@ -31,7 +31,7 @@ std::string suggestion(std::string_view word, std::span<const std::string> candi
 std::uint64_t parse_count(std::string_view what, std::string_view text, std::uint64_t lowest,
                           std::uint64_t highest);
 
-std::string format_bytes(Bytes bytes);     // "61.04 MiB"
+std::string format_bytes(Bytes bytes);        // "61.04 MiB"
 std::string format_duration(double seconds);  // "12.35 s"
 
 }  // namespace vicinal::tools

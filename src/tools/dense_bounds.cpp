@@ -49,7 +49,8 @@ Limited limited_memories(const MachineDescription& machine, const Statistics& be
     limited.everywhere = limited.everywhere && machine.nodes[worker.node.value].limit.has_value();
   }
   for (std::size_t n = 0; n < machine.nodes.size(); ++n) {
-    if (!machine.nodes[n].limit) continue;
+    // The space for what does not fit may be limited too, but no task computes there.
+    if (!machine.nodes[n].limit || machine.nodes[n].kind == NodeKind::disk) continue;
     limited.largest = std::max(limited.largest, *machine.nodes[n].limit);
     limited.all += *machine.nodes[n].limit;
     limited.resident += before.nodes[n].resident;
@@ -62,14 +63,17 @@ Limited limited_memories(const MachineDescription& machine, const Statistics& be
 BytesPerSecond load_rate(const MachineDescription& machine) {
   BytesPerSecond rate;
   for (const LinkDescription& link : machine.links) {
-    if (!machine.nodes[link.to.value].limit) continue;
+    const NodeDescription& to = machine.nodes[link.to.value];
+    if (!to.limit || to.kind == NodeKind::disk) continue;
     if (link.bandwidth.value <= 0) return {0};
     rate.value += link.bandwidth.value;
   }
   return rate;
 }
 
-Bytes difference(Bytes a, Bytes b) { return a > b ? a - b : Bytes{0}; }
+Bytes difference(Bytes a, Bytes b) {
+  return a > b ? a - b : Bytes{0};
+}
 
 }  // namespace
 

@@ -24,10 +24,10 @@ struct CholeskyWork {
   double gemm = 0;
 };
 
-// `before`: the statistics when the factorisation begins. What then lies in the limited memories need
-// not be loaded and is subtracted. There are bounds on bytes only if every worker computes from a
-// limited memory: else all could be done in the other one. Of several limited memories the largest
-// is taken for the formula, which makes the bound the smaller one.
+// `before`: the statistics when the factorisation begins. What then lies in the limited memories
+// need not be loaded and is subtracted. There are bounds on bytes only if every worker computes
+// from a limited memory: else all could be done in the other one. Of several limited memories the
+// largest is taken for the formula, which makes the bound the smaller one.
 RunBounds cholesky_bounds(const CholeskyWork& work, const MachineDescription& machine,
                           const Statistics& before);
 

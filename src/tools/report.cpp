@@ -9,9 +9,12 @@ namespace {
 // Distance from the disk.
 int height(NodeKind kind) {
   switch (kind) {
-    case NodeKind::disk: return 0;
-    case NodeKind::ram: return 1;
-    case NodeKind::device: return 2;
+    case NodeKind::disk:
+      return 0;
+    case NodeKind::ram:
+      return 1;
+    case NodeKind::device:
+      return 2;
   }
   return 2;
 }
@@ -19,6 +22,7 @@ int height(NodeKind kind) {
 NodeRecord node_record(const NodeDescription& node, const NodeStatistics& before,
                        const NodeStatistics& after) {
   return {.name = node.name,
+          .kind = node.kind,
           .limit = node.limit,
           .peak = after.peak,
           .bytes_in = after.bytes_in - before.bytes_in,

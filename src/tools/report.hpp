@@ -1,5 +1,5 @@
-// What a run did, beside what it had to do: as a table for people and as JSON for programs. The JSON
-// is documented in docs/report.md.
+// What a run did, beside what it had to do: as a table for people and as JSON for programs. The
+// JSON is documented in docs/report.md.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,10 @@ namespace vicinal::tools {
 // One memory node during the run.
 struct NodeRecord {
   std::string name;
+  NodeKind kind = NodeKind::ram;
   std::optional<Bytes> limit;
-  Bytes peak;  // from the start of the runtime: what came before the run (filling the matrix) counts
+  Bytes
+      peak;  // from the start of the runtime: what came before the run (filling the matrix) counts
   Bytes bytes_in;
   Bytes bytes_out;
   std::uint64_t evictions = 0;
@@ -41,8 +43,8 @@ struct RunBounds {
   double transfer_seconds = 0;  // bytes_in() over the links, where their bandwidth is known
   Bytes compulsory_in;          // data that are not in limited memory at the beginning
   Bytes proved_in;              // for this algorithm and this memory, at this size
-  Bytes formula_in;             // the leading term that papers give: no bound, but what they compare with
-  Bytes compulsory_out;         // results that do not fit
+  Bytes formula_in;      // the leading term that papers give: no bound, but what they compare with
+  Bytes compulsory_out;  // results that do not fit
 
   double seconds() const { return std::max({work_seconds, path_seconds, transfer_seconds}); }
   Bytes bytes_in() const { return std::max(compulsory_in, proved_in); }

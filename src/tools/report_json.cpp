@@ -16,7 +16,9 @@ Json or_null(const std::optional<T>& value) {
 }
 
 // A ratio to a bound of 0 says nothing.
-Json ratio(double value, double bound) { return bound > 0 ? Json(value / bound) : Json(nullptr); }
+Json ratio(double value, double bound) {
+  return bound > 0 ? Json(value / bound) : Json(nullptr);
+}
 
 Json value_json(const Value& value) {
   if (const auto* bytes = std::get_if<Bytes>(&value)) return bytes->value;

@@ -39,8 +39,8 @@ std::string check_text(const RunRecord& run) {
 
 std::string residual_text(const RunRecord& run) {
   if (!run.verified) return "-";
-  return fmt::format("{:.1e} {} {:.1e}", run.residual, *run.verified ? "<=" : "not <=",
-                     run.tolerance);
+  return fmt::format("{:.1e} {} {:.1e}", run.residual,
+                     *run.verified ? "<=" : "not <=", run.tolerance);
 }
 
 std::string idle_text(const RunRecord& run) {
@@ -68,7 +68,7 @@ void add_node_rows(std::vector<Row>& rows, const RunRecord& model) {
         [](const NodeRecord& r) { return base::format_bytes(r.peak); });
     add("bytes in", [](const NodeRecord& r) { return base::format_bytes(r.bytes_in); });
     add("bytes out", [](const NodeRecord& r) { return base::format_bytes(r.bytes_out); });
-    if (!node.limit) continue;  // nothing has to leave
+    if (!node.limit || node.kind == NodeKind::disk) continue;  // nothing is evicted
     add("evictions", [](const NodeRecord& r) { return fmt::format("{}", r.evictions); });
     add("written back", [](const NodeRecord& r) { return fmt::format("{}", r.write_backs); });
   }
@@ -76,17 +76,16 @@ void add_node_rows(std::vector<Row>& rows, const RunRecord& model) {
 
 void add_link_rows(std::vector<Row>& rows, const RunRecord& model) {
   for (std::size_t l = 0; l < model.links.size(); ++l) {
-    rows.push_back({model.links[l].name, [l](const RunRecord& run) {
-                      return base::format_bytes(run.links[l].bytes);
-                    }});
-    rows.push_back({"  copies", [l](const RunRecord& run) {
-                      return fmt::format("{}", run.links[l].copies);
-                    }});
+    rows.push_back({model.links[l].name,
+                    [l](const RunRecord& run) { return base::format_bytes(run.links[l].bytes); }});
+    rows.push_back(
+        {"  copies", [l](const RunRecord& run) { return fmt::format("{}", run.links[l].copies); }});
   }
 }
 
 void add_bound_rows(std::vector<Row>& rows) {
-  rows.push_back({"loaded, in all", [](const RunRecord& r) { return base::format_bytes(r.bytes_in); }});
+  rows.push_back(
+      {"loaded, in all", [](const RunRecord& r) { return base::format_bytes(r.bytes_in); }});
   rows.push_back(
       {"written back, in all", [](const RunRecord& r) { return base::format_bytes(r.bytes_out); }});
   rows.push_back({"bound: time", [](const RunRecord& r) {
@@ -99,17 +98,14 @@ void add_bound_rows(std::vector<Row>& rows) {
       {"  longest path", [](const RunRecord& r) { return seconds_text(r.bounds.path_seconds); }});
   rows.push_back(
       {"  transfers", [](const RunRecord& r) { return seconds_text(r.bounds.transfer_seconds); }});
-  rows.push_back({"bound: loaded", [](const RunRecord& r) {
-                    return bytes_bound(r.bounds.bytes_in(), r.bytes_in);
-                  }});
-  rows.push_back({"  compulsory", [](const RunRecord& r) {
-                    return base::format_bytes(r.bounds.compulsory_in);
-                  }});
+  rows.push_back({"bound: loaded",
+                  [](const RunRecord& r) { return bytes_bound(r.bounds.bytes_in(), r.bytes_in); }});
+  rows.push_back({"  compulsory",
+                  [](const RunRecord& r) { return base::format_bytes(r.bounds.compulsory_in); }});
   rows.push_back({"  by this algorithm",
                   [](const RunRecord& r) { return base::format_bytes(r.bounds.proved_in); }});
-  rows.push_back({"  leading term", [](const RunRecord& r) {
-                    return bytes_bound(r.bounds.formula_in, r.bytes_in);
-                  }});
+  rows.push_back({"  leading term",
+                  [](const RunRecord& r) { return bytes_bound(r.bounds.formula_in, r.bytes_in); }});
   rows.push_back({"bound: written back", [](const RunRecord& r) {
                     return bytes_bound(r.bounds.bytes_out(), r.bytes_out);
                   }});

@@ -1,16 +1,17 @@
 // Cholesky under every policy: in memory and in a quarter of it, float and double, checked.
 #if VICINAL_HAVE_BLAS
 
-#include <gtest/gtest.h>
-#include <unistd.h>
+#include "linalg/cholesky.hpp"
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <tuple>
+#include <unistd.h>
 
-#include "linalg/cholesky.hpp"
+#include <gtest/gtest.h>
+
 #include "linalg/cholesky_check.hpp"
 #include "linalg/cholesky_run.hpp"
 #include "tools/catalogue.hpp"
@@ -40,12 +41,15 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-Bytes padded(Bytes bytes) { return {(bytes.value + 4095) / 4096 * 4096}; }
+Bytes padded(Bytes bytes) {
+  return {(bytes.value + 4095) / 4096 * 4096};
+}
 
 Bytes padded_matrix(const TileGrid& grid) {
   Bytes sum;
   for (std::uint64_t j = 0; j < grid.tiles(); ++j) {
-    for (std::uint64_t i = j; i < grid.tiles(); ++i) sum += padded(grid.shape(i, j).layout().bytes());
+    for (std::uint64_t i = j; i < grid.tiles(); ++i)
+      sum += padded(grid.shape(i, j).layout().bytes());
   }
   return sum;
 }
@@ -59,7 +63,9 @@ Options with_policy(const std::string& policy) {
 }
 
 // 7 x 7 tiles, the last row and column smaller: 28 tiles, of which 7 fit in a quarter.
-TileGrid ragged_grid(Precision precision) { return {600, 96, precision}; }
+TileGrid ragged_grid(Precision precision) {
+  return {600, 96, precision};
+}
 
 // A limit of a quarter of the matrix, the rest in `folder`.
 Options quarter(const std::string& policy, const TileGrid& grid, const TemporaryFolder& folder) {
@@ -76,6 +82,10 @@ void expect_within_limit(const Runtime& runtime) {
       EXPECT_LE(statistics.nodes[n].peak, *limit) << runtime.machine().nodes[n].name;
     }
   }
+}
+
+std::string precision_name(const testing::TestParamInfo<Precision>& test) {
+  return std::string(to_string(test.param));
 }
 
 using Case = std::tuple<std::string, Precision>;
@@ -120,6 +130,18 @@ TEST_P(CholeskyConformance, IsRightWhereOnlyOneTaskFits) {
   expect_within_limit(runtime);
 }
 
+TEST_P(CholeskyConformance, IsRightOnAnAcceleratorWithAQuarterOfTheMemory) {
+  Options options = with_policy(policy());
+  options.workers = 1;
+  options.accelerators = 1;
+  options.accelerator_memory = Bytes{padded_matrix(grid()).value / 4};
+  Runtime runtime(options);
+  const CholeskyOutcome outcome = run_cholesky(runtime, {.grid = grid(), .check = true});
+  EXPECT_TRUE(outcome.residual->passed())
+      << outcome.residual->value << " > " << outcome.residual->tolerance;
+  expect_within_limit(runtime);
+}
+
 TEST_P(CholeskyConformance, IsRightWithoutPrioritiesAndWithASmallWindow) {
   Options options = with_policy(policy());
   options.window_tasks = 10;
@@ -138,9 +160,9 @@ std::vector<std::string> policy_names() {
 INSTANTIATE_TEST_SUITE_P(EveryPolicy, CholeskyConformance,
                          testing::Combine(testing::ValuesIn(policy_names()),
                                           testing::Values(Precision::f32, Precision::f64)),
-                         [](const auto& info) {
-                           return std::get<0>(info.param) + "_" +
-                                  std::string(to_string(std::get<1>(info.param)));
+                         [](const testing::TestParamInfo<Case>& test) {
+                           return std::get<0>(test.param) + "_" +
+                                  std::string(to_string(std::get<1>(test.param)));
                          });
 
 TEST(Cholesky, TheFactorIsTheSameToTheBitUnderEveryPolicy) {
@@ -160,7 +182,7 @@ TEST(Cholesky, TheFactorIsTheSameToTheBitUnderEveryPolicy) {
   }
 }
 
-// --- the check must see a wrong tile ----------------------------------------------------------------
+// --- the check must see a wrong tile -------------------------------------------------------------
 class CholeskyCheck : public testing::TestWithParam<Precision> {};
 
 void change_one_value(Runtime& runtime, const TiledMatrix& matrix, Handle tile, double by) {
@@ -214,10 +236,9 @@ TEST_P(CholeskyCheck, FailsOnNaN) {
 }
 
 INSTANTIATE_TEST_SUITE_P(BothPrecisions, CholeskyCheck,
-                         testing::Values(Precision::f32, Precision::f64),
-                         [](const auto& info) { return std::string(to_string(info.param)); });
+                         testing::Values(Precision::f32, Precision::f64), precision_name);
 
-// --- files ------------------------------------------------------------------------------------------
+// --- files ---------------------------------------------------------------------------------------
 class CholeskyFiles : public testing::TestWithParam<Precision> {};
 
 TEST_P(CholeskyFiles, AMatrixFromAFileGivesAFactorInAFile) {
@@ -251,8 +272,7 @@ TEST_P(CholeskyFiles, AMatrixFromAFileGivesAFactorInAFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(BothPrecisions, CholeskyFiles,
-                         testing::Values(Precision::f32, Precision::f64),
-                         [](const auto& info) { return std::string(to_string(info.param)); });
+                         testing::Values(Precision::f32, Precision::f64), precision_name);
 
 TEST(TileFile, RefusesWhatIsNotACompleteTileFile) {
   const TemporaryFolder folder;
@@ -289,7 +309,8 @@ TEST(CholeskyRun, RefusesToOverwriteItsMatrix) {
   const std::string path = folder.file("m.tiles");
   generate_to_file(runtime, grid, 1, path);
   EXPECT_THROW(run_cholesky(runtime, {.grid = grid, .matrix = path, .output = path}), UsageError);
-  EXPECT_THROW(run_cholesky(runtime, {.grid = {60, 20, Precision::f64}, .matrix = path}), UsageError);
+  EXPECT_THROW(run_cholesky(runtime, {.grid = {60, 20, Precision::f64}, .matrix = path}),
+               UsageError);
 }
 
 }  // namespace

@@ -218,11 +218,15 @@ TEST_P(PolicyConformance, GivesEachTaskOnceToAWorkerThatCanRunItUnderRandomEvent
           engine.push(task, by_worker ? random_worker() : kNoWorker);
           break;
         }
-        case 2: engine.pop(random_worker()); break;
+        case 2:
+          engine.pop(random_worker());
+          break;
         case 3:
           if (engine.popped() > 0) engine.end(random.below(engine.popped()));
           break;
-        default: engine.evict_from(context.node_of(random_worker()), data); break;
+        default:
+          engine.evict_from(context.node_of(random_worker()), data);
+          break;
       }
       if (HasFatalFailure()) return;
     }
@@ -236,7 +240,8 @@ TEST_P(PolicyConformance, GivesATaskBoundToAWorkerToThatWorkerAlone) {
   graph::Handle& shared = graph.data("shared");
   for (const WorkerId worker : workers()) {
     for (int i = 0; i < 3; ++i) {
-      engine.push(graph.task("bound", {testing::reading(shared)}, {.worker = worker}), workers()[0]);
+      engine.push(graph.task("bound", {testing::reading(shared)}, {.worker = worker}),
+                  workers()[0]);
     }
   }
   for (const WorkerId worker : workers()) {

@@ -111,9 +111,15 @@ struct FakeOperand {
   graph::Handle* handle;
   AccessMode mode;
 };
-inline FakeOperand reading(graph::Handle& handle) { return {&handle, AccessMode::R}; }
-inline FakeOperand writing(graph::Handle& handle) { return {&handle, AccessMode::W}; }
-inline FakeOperand changing(graph::Handle& handle) { return {&handle, AccessMode::RW}; }
+inline FakeOperand reading(graph::Handle& handle) {
+  return {&handle, AccessMode::R};
+}
+inline FakeOperand writing(graph::Handle& handle) {
+  return {&handle, AccessMode::W};
+}
+inline FakeOperand changing(graph::Handle& handle) {
+  return {&handle, AccessMode::RW};
+}
 
 // Owns tasks, data and codelets. A task has the name that the test gives it.
 class FakeGraph {

@@ -1,12 +1,12 @@
 #if VICINAL_HAVE_BLAS
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "linalg/cholesky.hpp"
 #include "linalg/cholesky_check.hpp"
@@ -55,7 +55,8 @@ std::vector<T> assemble(const Generator& generator, std::uint64_t n) {
   return a;
 }
 
-// Largest difference between the lower tiles and a column-major matrix, above the diagonal included.
+// Largest difference between the lower tiles and a column-major matrix, above the diagonal
+// included.
 template <typename T>
 double largest_difference(Runtime& runtime, const TiledMatrix& tiles, const std::vector<T>& whole) {
   const TileGrid& grid = tiles.grid();
@@ -122,8 +123,8 @@ TYPED_TEST(CholeskyKernels, PotrfNamesTileAndRowOfANonPositivePivot) {
   }
 }
 
-// The sequential OpenBLAS of Debian is not safe by itself: see openblas.cpp. Without the work buffers
-// that prepare_openblas puts in, this fails in most runs.
+// The sequential OpenBLAS of Debian is not safe by itself: see openblas.cpp. Without the work
+// buffers that prepare_openblas puts in, this fails in most runs.
 TYPED_TEST(CholeskyKernels, AreRightWhenManyThreadsCallThem) {
   constexpr int kThreads = 8;
   constexpr std::uint64_t kSize = 96;
@@ -132,7 +133,9 @@ TYPED_TEST(CholeskyKernels, AreRightWhenManyThreadsCallThem) {
   const auto product = [&](std::vector<TypeParam>& c) {
     std::vector<TypeParam> a = start;
     const Layout layout = TileShape{kSize, kSize, 0, sizeof(TypeParam)}.layout();
-    const auto bytes = [](std::vector<TypeParam>& v) { return reinterpret_cast<std::byte*>(v.data()); };
+    const auto bytes = [](std::vector<TypeParam>& v) {
+      return reinterpret_cast<std::byte*>(v.data());
+    };
     const OperandView views[] = {{bytes(a), layout}, {bytes(a), layout}, {bytes(c), layout}};
     KernelContext gemm(views, 3, nullptr, 0, WorkerId{0});
     codelets.gemm.cpu(gemm);

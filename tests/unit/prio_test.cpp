@@ -1,11 +1,10 @@
-#include "sched/priority_list.hpp"
-
 #include <algorithm>
 #include <deque>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "sched/priority_list.hpp"
 #include "support/fake_context.hpp"
 
 namespace vicinal {

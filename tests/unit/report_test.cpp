@@ -1,11 +1,10 @@
 #include "tools/report.hpp"
 
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <sstream>
 #include <string>
 
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "tools/dense_bounds.hpp"
@@ -19,7 +18,7 @@ constexpr NodeId kDevice{2};
 MachineDescription machine_with(std::optional<Bytes> ram, std::optional<Bytes> device) {
   MachineDescription machine;
   machine.nodes = {{kRam, "ram", NodeKind::ram, ram},
-                   {kDisk, "disk", NodeKind::disk, {}},
+                   {kDisk, "disk", NodeKind::disk, Bytes{1}},  // limits nothing that is counted
                    {kDevice, "device0", NodeKind::device, device}};
   machine.workers = {{{0}, ProcessorKind::cpu, kRam}, {{1}, ProcessorKind::emulated, kDevice}};
   return machine;
@@ -37,14 +36,22 @@ TEST(Report, CountsWhatHappenedBetweenTwoReadings) {
   Statistics before = empty_statistics();
   before.now = {1'000'000'000};
   before.tasks_done = 5;
-  before.nodes[0] = {.bytes_in = {100}, .bytes_out = {10}, .peak = {900}, .resident = {},
-                     .evictions = 2, .write_backs = 1};
+  before.nodes[0] = {.bytes_in = {100},
+                     .bytes_out = {10},
+                     .peak = {900},
+                     .resident = {},
+                     .evictions = 2,
+                     .write_backs = 1};
   before.links = {{kDisk, kRam, {100}, 1}};
   Statistics after = before;
   after.now = {3'500'000'000};
   after.tasks_done = 12;
-  after.nodes[0] = {.bytes_in = {400}, .bytes_out = {60}, .peak = {950}, .resident = {},
-                    .evictions = 7, .write_backs = 4};
+  after.nodes[0] = {.bytes_in = {400},
+                    .bytes_out = {60},
+                    .peak = {950},
+                    .resident = {},
+                    .evictions = 7,
+                    .write_backs = 4};
   after.links = {{kRam, kDisk, {50}, 2}, {kDisk, kRam, {400}, 4}};
 
   const RunRecord run = make_record("lws", machine, before, after);
@@ -109,8 +116,9 @@ Report documented_report() {
   run.idle_seconds = 4.0;
   run.bytes_in = {90'000'000};
   run.bytes_out = {36'000'000};
-  run.nodes = {{"ram", Bytes{12'582'912}, {12'582'912}, {90'000'000}, {36'000'000}, 51, 18},
-               {"disk", {}, {42'000'000}, {36'000'000}, {90'000'000}, 0, 0}};
+  run.nodes = {
+      {"ram", NodeKind::ram, Bytes{12'582'912}, {12'582'912}, {90'000'000}, {36'000'000}, 51, 18},
+      {"disk", NodeKind::disk, {}, {42'000'000}, {36'000'000}, {90'000'000}, 0, 0}};
   run.links = {{"disk->ram", {90'000'000}, 45}, {"ram->disk", {36'000'000}, 18}};
   run.bounds = {.work_seconds = 0.5,
                 .path_seconds = 0.25,
@@ -191,8 +199,8 @@ TEST(Report, EveryFieldOfTheJsonIsExplainedInTheDocumentation) {
 TEST(Report, JsonSaysNullForWhatIsNotKnown) {
   Report report{.application = "cholesky", .parameters = {}, .machine = {}, .runs = {RunRecord{}}};
   const auto run = nlohmann::json::parse(report_json(report))["runs"][0];
-  for (const char* name :
-       {"verified", "residual", "idle_seconds", "seconds_ratio", "bytes_ratio", "bytes_out_ratio"}) {
+  for (const char* name : {"verified", "residual", "idle_seconds", "seconds_ratio", "bytes_ratio",
+                           "bytes_out_ratio"}) {
     EXPECT_TRUE(run[name].is_null()) << name;
   }
 }
@@ -250,8 +258,15 @@ TEST(CholeskyBounds, OfAMatrixOfFourTilesInOneTileLess) {
   machine.workers = {{{0}, ProcessorKind::cpu, kRam}, {{1}, ProcessorKind::cpu, kRam}};
   Statistics before = empty_statistics();
   before.nodes[0].resident = {5000};
-  const CholeskyWork work{.order = 40, .tile = 10, .element = {8}, .matrix = {8000},
-                          .flops = 40.0 * 40 * 40 / 3, .potrf = 1, .trsm = 1, .syrk = 1, .gemm = 1};
+  const CholeskyWork work{.order = 40,
+                          .tile = 10,
+                          .element = {8},
+                          .matrix = {8000},
+                          .flops = 40.0 * 40 * 40 / 3,
+                          .potrf = 1,
+                          .trsm = 1,
+                          .syrk = 1,
+                          .gemm = 1};
   const RunBounds bounds = cholesky_bounds(work, machine, before);
   EXPECT_NEAR(bounds.work_seconds, 10, 1e-6);
   EXPECT_NEAR(bounds.path_seconds, 10, 1e-6);
@@ -264,8 +279,15 @@ TEST(CholeskyBounds, OfAMatrixOfFourTilesInOneTileLess) {
 
 TEST(CholeskyBounds, ThereAreNoneOnBytesIfSomeWorkerHasNoLimit) {
   const MachineDescription machine = machine_with({}, Bytes{1000});
-  const CholeskyWork work{.order = 40, .tile = 10, .element = {8}, .matrix = {8000},
-                          .flops = 0, .potrf = 0, .trsm = 0, .syrk = 0, .gemm = 0};
+  const CholeskyWork work{.order = 40,
+                          .tile = 10,
+                          .element = {8},
+                          .matrix = {8000},
+                          .flops = 0,
+                          .potrf = 0,
+                          .trsm = 0,
+                          .syrk = 0,
+                          .gemm = 0};
   const RunBounds bounds = cholesky_bounds(work, machine, empty_statistics());
   EXPECT_EQ(bounds.bytes_in(), Bytes{0});
   EXPECT_EQ(bounds.bytes_out(), Bytes{0});

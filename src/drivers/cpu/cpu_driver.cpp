@@ -33,7 +33,9 @@ CpuDriver::CpuDriver(CpuConfig config, const engine::OperandPlaces& places)
   }
 }
 
-CpuDriver::~CpuDriver() { stop(); }
+CpuDriver::~CpuDriver() {
+  stop();
+}
 
 void CpuDriver::start(engine::Completions& completions) {
   completions_ = &completions;
@@ -47,16 +49,15 @@ std::byte* CpuDriver::reserve(NodeId /*node*/, Bytes bytes) {
 
 std::byte* CpuDriver::allocate(NodeId /*node*/, Bytes bytes) {
   if (bytes.value == 0) return nullptr;
-  std::byte* const address =
-      bytes.value >= kMapFrom
-          ? map_memory(bytes)
-          : static_cast<std::byte*>(
-                std::aligned_alloc(kPageBytes, round_up(bytes.value, kPageBytes)));
+  std::byte* const address = bytes.value >= kMapFrom
+                                 ? map_memory(bytes)
+                                 : static_cast<std::byte*>(std::aligned_alloc(
+                                       kPageBytes, round_up(bytes.value, kPageBytes)));
   if (address == nullptr) {
-    throw CapacityError(
-        fmt::format("no {} of RAM left for a replica: set the option memory to less than the RAM and "
-                    "the option disk to a folder for what does not fit",
-                    base::format_bytes(bytes)));
+    throw CapacityError(fmt::format(
+        "no {} of RAM left for a replica: set the option memory to less than the RAM and "
+        "the option disk to a folder for what does not fit",
+        base::format_bytes(bytes)));
   }
   return address;
 }

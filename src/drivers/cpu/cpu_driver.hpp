@@ -35,7 +35,8 @@ class CpuDriver final : public engine::Driver {
   std::byte* reserve(NodeId node, Bytes bytes) override;
   std::byte* allocate(NodeId node, Bytes bytes) override;
   void release(NodeId node, std::byte* address, Bytes bytes) override;
-  void start_copy(const memory::Copy& copy) override;  // never called: no link joins RAM with itself
+  // Throws logic_error: no link joins RAM with itself.
+  void start_copy(const memory::Copy& copy) override;
   void start_task(graph::Task& task, WorkerId worker) override;
   void wake(WorkerId worker) override;
   void stop() override;

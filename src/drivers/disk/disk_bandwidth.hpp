@@ -16,8 +16,8 @@ struct DiskBandwidth {
 };
 
 struct BandwidthTest {
-  Bytes bytes;            // written, then read; the cache of the device should be small beside it
-  Bytes tile = 4_MiB;     // per copy
+  Bytes bytes;         // written, then read; the cache of the device should be small beside it
+  Bytes tile = 4_MiB;  // per copy
   std::uint32_t copies = 4;  // in flight
 };
 

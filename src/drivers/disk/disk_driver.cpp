@@ -17,15 +17,18 @@ DiskDriver::DiskDriver(DiskConfig config) : config_(std::move(config)), files_(c
   scratch_ = create_scratch(config_.folder, config_.direct_io);
   const Bytes free = free_space(config_.folder);
   if (config_.space && *config_.space > free) {
-    throw UsageError(fmt::format(
-        "option disk_space: {} asked for, but the folder '{}' has {} free; set it to that at most, or "
-        "set the option disk to a folder with more room",
-        base::format_bytes(*config_.space), config_.folder, base::format_bytes(free)));
+    throw UsageError(
+        fmt::format("option disk_space: {} asked for, but the folder '{}' has {} free; set it to "
+                    "that at most, or "
+                    "set the option disk to a folder with more room",
+                    base::format_bytes(*config_.space), config_.folder, base::format_bytes(free)));
   }
   space_ = config_.space.value_or(free);
 }
 
-DiskDriver::~DiskDriver() { stop(); }
+DiskDriver::~DiskDriver() {
+  stop();
+}
 
 void DiskDriver::start(engine::Completions& completions) {
   completions_ = &completions;
@@ -35,7 +38,8 @@ void DiskDriver::start(engine::Completions& completions) {
     uses_io_uring_ = queue_ != nullptr;
     if (!uses_io_uring_) {
       base::process_log().announce_once(
-          "io_uring", fmt::format("no io_uring ({}): the disk is read and written by threads", why));
+          "io_uring",
+          fmt::format("no io_uring ({}): the disk is read and written by threads", why));
     }
   }
   if (queue_ == nullptr) queue_ = make_thread_queue(*this, std::max(config_.copies, 1U));
@@ -47,9 +51,13 @@ void DiskDriver::stop() {
   queue_.reset();
 }
 
-std::byte* DiskDriver::reserve(NodeId /*node*/, Bytes /*bytes*/) { return nullptr; }
+std::byte* DiskDriver::reserve(NodeId /*node*/, Bytes /*bytes*/) {
+  return nullptr;
+}
 
-std::byte* DiskDriver::allocate(NodeId /*node*/, Bytes /*bytes*/) { return nullptr; }
+std::byte* DiskDriver::allocate(NodeId /*node*/, Bytes /*bytes*/) {
+  return nullptr;
+}
 
 void DiskDriver::release(NodeId /*node*/, std::byte* /*address*/, Bytes /*bytes*/) {}
 
@@ -66,9 +74,10 @@ void DiskDriver::wake(WorkerId worker) {
 void DiskDriver::start_copy(const memory::Copy& copy) {
   const bool writing = copy.to.node == config_.node;
   if (writing == (copy.from.node == config_.node) || queue_ == nullptr) {
-    throw std::logic_error(fmt::format(
-        "the disk, node {}, was given copy {} from node {} to node {}{}", config_.node.value, copy.id,
-        copy.from.node.value, copy.to.node.value, queue_ == nullptr ? " while stopped" : ""));
+    throw std::logic_error(
+        fmt::format("the disk, node {}, was given copy {} from node {} to node {}{}",
+                    config_.node.value, copy.id, copy.from.node.value, copy.to.node.value,
+                    queue_ == nullptr ? " while stopped" : ""));
   }
   if (copy.bytes().value == 0) {
     completions_->copy_done(copy.id, nullptr);
@@ -96,8 +105,7 @@ void DiskDriver::inject_faults(Transfer& transfer) const {
   if (effect.at_most >= transfer.bytes) return;
   // What O_DIRECT moves is a multiple of its blocks, also when it is short.
   const std::uint64_t unit = transfer.through_page_cache() ? 1 : kPageBytes;
-  transfer.bytes =
-      static_cast<std::uint32_t>(std::max(round_down(effect.at_most, unit), unit));
+  transfer.bytes = static_cast<std::uint32_t>(std::max(round_down(effect.at_most, unit), unit));
 }
 
 void DiskDriver::io_done(IoRequest& request) {

@@ -26,7 +26,7 @@ struct DiskConfig {
   std::optional<Bytes> space = {};  // of the scratch file, at most; none: what is free
   bool direct_io = true;
   bool io_uring = true;
-  std::uint32_t copies = 4;    // in flight per direction, at which the engine keeps them
+  std::uint32_t copies = 4;  // in flight per direction, at which the engine keeps them
   NodeId node = {};
   FaultInjection* faults = nullptr;  // in tests
 };
@@ -41,7 +41,10 @@ class DiskDriver final : public engine::Driver, private IoListener {
   // For the scratch file.
   Bytes space() const { return space_; }
   bool uses_io_uring() const { return uses_io_uring_; }  // from start on
-  bool uses_direct_io() const { return scratch_->direct() >= 0; }
+  // For the scratch file, or for the user's file of that number.
+  bool uses_direct_io(int file = -1) const {
+    return (file < 0 ? *scratch_ : files_.file(file)).direct() >= 0;
+  }
 
   // The user's files. What open_file returns is Place::file; see FileTable.
   int open_file(const std::string& path, bool writable) { return files_.open(path, writable); }

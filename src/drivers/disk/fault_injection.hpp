@@ -17,7 +17,7 @@ namespace vicinal::drivers {
 class FaultInjection {
  public:
   struct Effect {
-    int error = 0;  // 0: none
+    int error = 0;                                                      // 0: none
     std::uint64_t at_most = std::numeric_limits<std::uint64_t>::max();  // bytes
   };
 

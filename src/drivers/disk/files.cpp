@@ -25,15 +25,17 @@ namespace {
 constexpr const char* kFolderRemedy =
     "set the option disk to a folder on a local disk in which this process may create files";
 
-int open_again(const char* path, int flags) {
+int open_again(const char* path, int flags, mode_t mode = 0) {
   int descriptor = -1;
   do {
-    descriptor = open(path, flags | O_CLOEXEC, 0666);
+    descriptor = open(path, flags | O_CLOEXEC, mode);
   } while (descriptor < 0 && errno == EINTR);
   return descriptor;
 }
 
-std::string own_path(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
+std::string own_path(int descriptor) {
+  return fmt::format("/proc/self/fd/{}", descriptor);
+}
 
 void check_folder(const std::string& folder) {
   struct stat status {};
@@ -64,7 +66,8 @@ std::string remedy_for(int error, bool writable) {
       return writable ? "register it with writable = false, or give this process write permission"
                       : "give this process read permission";
     case EMFILE:
-      return "each open file takes two descriptors: raise the limit (ulimit -n), unregister handles "
+      return "each open file takes two descriptors: raise the limit (ulimit -n), unregister "
+             "handles "
              "that are not needed, or put several into one file";
     default:
       return "register a region of a regular file";
@@ -85,7 +88,7 @@ struct OpenedFile {
 OpenedFile open_regular(const std::string& path, bool writable) {
   // NONBLOCK: a FIFO must be refused, not waited for. It does nothing to a regular file.
   const int flags = (writable ? O_RDWR | O_CREAT : O_RDONLY) | O_NONBLOCK | O_NOCTTY;
-  const int descriptor = open_again(path.c_str(), flags);
+  const int descriptor = open_again(path.c_str(), flags, 0666);
   if (descriptor < 0) cannot_open(path, writable, errno);
   struct stat status {};
   if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -159,7 +162,7 @@ void DiskFile::make_writable(int buffered) {
 
 std::unique_ptr<DiskFile> create_scratch(const std::string& folder, bool direct_io) {
   check_folder(folder);
-  int descriptor = open_again(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL);
+  int descriptor = open_again(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL, 0600);
   if (descriptor < 0) descriptor = create_and_unlink(folder);
   if (descriptor < 0) {
     throw UsageError(fmt::format("disk folder '{}': no file can be created in it: {}; {}", folder,
@@ -209,7 +212,8 @@ int FileTable::open(const std::string& path, bool writable) {
 const FileTable::Entry& FileTable::entry(int number) const {
   const auto index = static_cast<std::size_t>(number);
   if (number < 0 || index >= entries_.size() || entries_[index].file == nullptr) {
-    throw std::logic_error(fmt::format("file number {} of {} is not open", number, entries_.size()));
+    throw std::logic_error(
+        fmt::format("file number {} of {} is not open", number, entries_.size()));
   }
   return entries_[index];
 }
@@ -223,7 +227,9 @@ void FileTable::close(int number) {
   closed.file.reset();
 }
 
-Bytes FileTable::size(int number) const { return size_of(file(number)); }
+Bytes FileTable::size(int number) const {
+  return size_of(file(number));
+}
 
 void FileTable::extend(int number, Bytes size) {
   const std::lock_guard lock(mutex_);
@@ -231,15 +237,17 @@ void FileTable::extend(int number, Bytes size) {
   const Bytes present = size_of(extended);
   if (present >= size) return;
   if (!extended.writable()) {
-    throw UsageError(fmt::format(
-        "file '{}' has {} bytes, {} are needed, and it is not writable; register a region inside it, "
-        "or with writable = true to extend it",
-        extended.path(), present.value, size.value));
+    throw UsageError(
+        fmt::format("file '{}' has {} bytes, {} are needed, and it is not writable; register a "
+                    "region inside it, "
+                    "or with writable = true to extend it",
+                    extended.path(), present.value, size.value));
   }
   if (ftruncate(extended.buffered(), static_cast<off_t>(size.value)) != 0) {
-    throw UsageError(fmt::format("file '{}' cannot be extended from {} to {} bytes: {}; register a "
-                                 "smaller region, or make room for it",
-                                 extended.path(), present.value, size.value, strerror(errno)));
+    throw UsageError(
+        fmt::format("file '{}' cannot be extended from {} to {} bytes: {}; register a "
+                    "smaller region, or make room for it",
+                    extended.path(), present.value, size.value, strerror(errno)));
   }
 }
 

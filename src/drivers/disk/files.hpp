@@ -80,7 +80,7 @@ class FileTable {
 
   const bool direct_io_;
   mutable std::mutex mutex_;
-  std::vector<Entry> entries_;        // under mutex_; without a file: free
+  std::vector<Entry> entries_;           // under mutex_; without a file: free
   std::map<Identity, int> by_identity_;  // under mutex_
 };
 

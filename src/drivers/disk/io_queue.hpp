@@ -19,12 +19,12 @@ enum class IoKind : std::uint8_t {
 // Filled by whoever submits it, who keeps it until io_done.
 struct IoRequest {
   IoKind kind = IoKind::read;
-  int file = -1;                // descriptor
-  std::byte* address = nullptr; // read, write
+  int file = -1;                 // descriptor
+  std::byte* address = nullptr;  // read, write
   std::uint64_t offset = 0;
-  std::uint32_t bytes = 0;      // may read or write fewer
-  std::int64_t result = 0;      // at the end: bytes moved (0 for flush and drop), or -errno
-  IoRequest* next = nullptr;    // in the queue
+  std::uint32_t bytes = 0;    // may read or write fewer
+  std::int64_t result = 0;    // at the end: bytes moved (0 for flush and drop), or -errno
+  IoRequest* next = nullptr;  // in the queue
 };
 
 class IoListener {

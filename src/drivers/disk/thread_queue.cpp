@@ -64,7 +64,9 @@ class ThreadQueue final : public IoQueue {
   std::vector<std::thread> threads_;
 };
 
-std::int64_t or_errno(std::int64_t result) { return result < 0 ? -errno : result; }
+std::int64_t or_errno(std::int64_t result) {
+  return result < 0 ? -errno : result;
+}
 
 }  // namespace
 

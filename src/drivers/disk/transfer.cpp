@@ -157,16 +157,16 @@ int Transfer::take_moved() {
 
 std::string Transfer::describe_error(int error) const {
   const bool scratch = file_kind_ == FileKind::scratch;
-  const std::string where =
-      scratch ? fmt::format("the scratch file in '{}'", disk_file_.path())
-              : fmt::format("file '{}'", disk_file_.path());
+  const std::string where = scratch ? fmt::format("the scratch file in '{}'", disk_file_.path())
+                                    : fmt::format("file '{}'", disk_file_.path());
   std::string cause = error == kEndOfFile ? "the file ends here" : strerror(error);
   if (error == kEndOfFile && !scratch) cause += "; was it truncated during the run?";
   if (error == ENOSPC || error == EDQUOT) {
-    cause = fmt::format("disk full ({}); make room there{}", strerror(error),
-                        scratch ? ", give the option disk a folder with more room, or set the option "
-                                  "disk_space to what it can hold"
-                                : "");
+    cause =
+        fmt::format("disk full ({}); make room there{}", strerror(error),
+                    scratch ? ", give the option disk a folder with more room, or set the option "
+                              "disk_space to what it can hold"
+                            : "");
   }
   const std::uint64_t done = phase_ == Phase::moving ? position_ : length_;
   return fmt::format("{} {} {} {} at offset {} failed after {} of {} bytes: {}",

@@ -60,18 +60,18 @@ class Transfer : public IoRequest {
   const memory::Copy copy_;
   DiskFile& disk_file_;
   std::byte* const memory_;
-  const Layout layout_;          // of memory_
-  const std::uint64_t start_;    // in the file
+  const Layout layout_;        // of memory_
+  const std::uint64_t start_;  // in the file
   const std::uint64_t length_;
   const FileKind file_kind_;
   const bool writing_;
-  const bool owns_last_block_;   // of the file, behind the region's end
-  const bool padded_memory_;     // 4 KiB behind memory_'s last page may be read and written
+  const bool owns_last_block_;  // of the file, behind the region's end
+  const bool padded_memory_;    // 4 KiB behind memory_'s last page may be read and written
   Phase phase_ = Phase::moving;
-  bool direct_ = false;          // the present request
-  bool bounced_ = false;         // the present request
-  bool cached_ = false;          // something went through the page cache
-  std::uint64_t position_ = 0;   // bytes moved; when settling, bytes settled
+  bool direct_ = false;              // the present request
+  bool bounced_ = false;             // the present request
+  bool cached_ = false;              // something went through the page cache
+  std::uint64_t position_ = 0;       // bytes moved; when settling, bytes settled
   std::uint32_t interruptions_ = 0;  // without a byte moved between them
   MappedMemory bounce_;
 };

@@ -11,13 +11,14 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <liburing.h>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 #include <sys/eventfd.h>
 #include <thread>
 #include <unistd.h>
+
+#include <liburing.h>
 
 #include "drivers/cpu/binding.hpp"
 
@@ -120,9 +121,9 @@ class UringQueue final : public IoQueue {
         io_uring_prep_write(sqe, request.file, request.address, request.bytes, request.offset);
         break;
       case IoKind::flush:
-        io_uring_prep_sync_file_range(sqe, request.file, request.bytes, request.offset,
-                                      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-                                          SYNC_FILE_RANGE_WAIT_AFTER);
+        io_uring_prep_sync_file_range(
+            sqe, request.file, request.bytes, request.offset,
+            SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
         break;
       case IoKind::drop:
         io_uring_prep_fadvise(sqe, request.file, request.offset, request.bytes,

@@ -17,7 +17,9 @@ EmulatedDriver::EmulatedDriver(const EmulatedConfig& config, const engine::Opera
       out_(config.bandwidth, fmt::format("copy out {}", config.node.value)),
       thread_(config.worker, config.processor) {}
 
-EmulatedDriver::~EmulatedDriver() { stop(); }
+EmulatedDriver::~EmulatedDriver() {
+  stop();
+}
 
 void EmulatedDriver::start(engine::Completions& completions) {
   completions_ = &completions;
@@ -45,18 +47,20 @@ void EmulatedDriver::start_copy(const memory::Copy& copy) {
   } else if (copy.from.node == config_.node && copy.to.node == kRam) {
     out_.submit(copy);
   } else {
-    throw std::logic_error(fmt::format("accelerator node {} was given copy {} from node {} to node {}",
-                                       config_.node.value, copy.id, copy.from.node.value,
-                                       copy.to.node.value));
+    throw std::logic_error(
+        fmt::format("accelerator node {} was given copy {} from node {} to node {}",
+                    config_.node.value, copy.id, copy.from.node.value, copy.to.node.value));
   }
 }
 
 void EmulatedDriver::start_task(graph::Task& task, WorkerId worker) {
-  completions_->task_done(
-      task, worker, run_kernel(task, worker, config_.node, ProcessorKind::emulated, places_));
+  completions_->task_done(task, worker,
+                          run_kernel(task, worker, config_.node, ProcessorKind::emulated, places_));
 }
 
-void EmulatedDriver::wake(WorkerId /*worker*/) { thread_.wake(); }
+void EmulatedDriver::wake(WorkerId /*worker*/) {
+  thread_.wake();
+}
 
 void EmulatedDriver::stop() {
   thread_.stop();

@@ -19,7 +19,7 @@ namespace vicinal::drivers {
 struct EmulatedConfig {
   NodeId node;
   WorkerId worker;
-  BytesPerSecond bandwidth = {};  // of each direction; 0: as fast as memory
+  BytesPerSecond bandwidth = {};                // of each direction; 0: as fast as memory
   std::optional<std::uint32_t> processor = {};  // of the worker's thread, see cpu/binding.hpp
 };
 

@@ -162,6 +162,8 @@ void Darts::data_forgotten(graph::Handle& handle) {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_darts() { return std::make_unique<Darts>(); }
+std::unique_ptr<Policy> make_darts() {
+  return std::make_unique<Darts>();
+}
 
 }  // namespace vicinal::sched

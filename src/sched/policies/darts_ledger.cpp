@@ -110,9 +110,7 @@ void Ledger::enter_main(TaskRecord& record) {
       DataOnNode& at = use.data->nodes[node];
       count_in(at, record, node, at.missing_besides(here.missing));
       at.left_ns += here.duration_ns;
-      if (at.listed || at.present()) continue;
-      at.listed = true;
-      books_[node].absent.insert(at);
+      list_if_wanted(at, node);
     }
   }
 }
@@ -166,8 +164,10 @@ void Ledger::leave_plan(TaskRecord& record) {
   if (books.maybe_missing == &record) books.maybe_missing = record.next;
   books.planned.unlink(record);
   for (Use& use : record.uses) {
-    --use.data->nodes[record.node].planned;
     if (use.reads) use.data->in_plans.unlink(use);
+    DataOnNode& at = use.data->nodes[record.node];
+    // Unless the task is pulled here now, nobody has planned to load it any more.
+    if (--at.planned == 0) list_if_wanted(at, record.node);
   }
 }
 
@@ -197,10 +197,17 @@ void Ledger::leave_pulled(TaskRecord& record) {
 
 void Ledger::finish(TaskRecord& record) {
   switch (record.stage) {
-    case Stage::none: break;
-    case Stage::main: leave_main(record); break;
-    case Stage::planned: leave_plan(record); break;
-    case Stage::pulled: leave_pulled(record); break;
+    case Stage::none:
+      break;
+    case Stage::main:
+      leave_main(record);
+      break;
+    case Stage::planned:
+      leave_plan(record);
+      break;
+    case Stage::pulled:
+      leave_pulled(record);
+      break;
   }
   record.stage = Stage::none;
   record.task->policy_data = nullptr;
@@ -275,6 +282,12 @@ void Ledger::unlist(DataOnNode& at, NodeIndex node) {
   books_[node].absent.unlink(at);
 }
 
+void Ledger::list_if_wanted(DataOnNode& at, NodeIndex node) {
+  if (at.listed || at.present() || at.left_ns == 0) return;
+  at.listed = true;
+  books_[node].absent.insert(at);
+}
+
 void Ledger::list_at_random(DataOnNode& at, NodeIndex node) {
   if (at.listed) return;
   at.listed = true;
@@ -286,14 +299,6 @@ void Ledger::leave_node(DataRecord& data, NodeIndex node) {
   set_on_node(data, node, false);
   if (data.nodes[node].present()) return;  // a pulled task brings it back
   withdraw_readers(data, node);
-  for (NodeIndex other = 0; other < nodes_.count(); ++other) {
-    DataOnNode& at = data.nodes[other];
-    if (at.left_ns == 0) {
-      unlist(at, other);
-    } else if (!at.present()) {
-      list_at_random(at, other);
-    }
-  }
 }
 
 void Ledger::withdraw_readers(DataRecord& data, NodeIndex node) {

@@ -17,6 +17,8 @@
 namespace vicinal::sched::darts {
 
 // One node's part of the ledger.
+// Holds: a datum that is not present, and that tasks of main read which the node can run, is listed
+// as absent or used by a planned task of the node.
 struct NodeBooks {
   Chain<TaskRecord> planned;
   // No task planned before this one misses anything; null: none at all does.
@@ -57,8 +59,8 @@ class Ledger {
   std::int64_t transfer_ns(DataOnNode& at, NodeIndex node);
   // Will be loaded, or has no reader in main: the node need not look at it.
   void unlist(DataOnNode& at, NodeIndex node);
-  // The replica leaves: planned tasks that read it go back to main; where main has readers, it is
-  // absent here at a random position, and on other nodes that lack it.
+  // The replica leaves: planned tasks that read it go back to main, and if main has readers then, it
+  // is absent at a random position. (On other nodes it is absent already: see the invariant.)
   void leave_node(DataRecord& data, NodeIndex node);
   void forget(DataRecord& data);
 
@@ -72,6 +74,7 @@ class Ledger {
   void set_on_node(DataRecord& data, NodeIndex node, bool on_node);
   void presence_changed(DataRecord& data, NodeIndex node);
   void shift_in_main(TaskRecord& record, const DataRecord& changed, NodeIndex node, bool present);
+  void list_if_wanted(DataOnNode& at, NodeIndex node);
   void list_at_random(DataOnNode& at, NodeIndex node);
 
   PolicyContext* context_ = nullptr;

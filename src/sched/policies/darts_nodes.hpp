@@ -11,7 +11,7 @@ namespace vicinal::sched::darts {
 struct ComputeNode {
   NodeId id;
   std::vector<WorkerId> workers;
-  bool one_kind = true;     // all its workers are of one kind: what one can run, all can
+  bool one_kind = true;      // all its workers are of one kind: what one can run, all can
   NodeIndex like = kNoNode;  // the first node with the same kind of workers and limit, maybe itself
 };
 

@@ -64,12 +64,12 @@ struct DataOnNode {
   std::int64_t transfer_ns = -1;  // -1: to be asked again
   std::uint32_t free_tasks = 0;
   std::uint32_t near_tasks = 0;
-  int free_priority = 0;       // highest of the free tasks, or more if stale; if there are any
+  int free_priority = 0;  // highest of the free tasks, or more if stale; if there are any
   int near_priority = 0;
-  std::uint32_t planned = 0;   // tasks planned on the node that use it
-  std::uint32_t pulled = 0;    // tasks pulled there that use it
-  bool on_node = false;        // as the context said last
-  bool listed = false;         // in the absent list
+  std::uint32_t planned = 0;         // tasks planned on the node that use it
+  std::uint32_t pulled = 0;          // tasks pulled there that use it
+  bool on_node = false;              // as the context said last
+  bool listed = false;               // in the absent list
   bool free_priority_stale = false;  // a task that had the highest has left
   bool near_priority_stale = false;
 
@@ -101,9 +101,9 @@ struct TaskRecord {
   TaskRecord* previous = nullptr;  // in main, in the plan or among the pulled ones
   TaskRecord* next = nullptr;
   Stage stage = Stage::none;
-  bool bound = false;          // submitted for one worker
-  NodeIndex node = kNoNode;    // where it is planned or pulled
-  std::vector<Use> uses;       // all operands
+  bool bound = false;        // submitted for one worker
+  NodeIndex node = kNoNode;  // where it is planned or pulled
+  std::vector<Use> uses;     // all operands
   std::vector<TaskOnNode> nodes;
 };
 
@@ -113,9 +113,7 @@ struct RecordLinks {
   static TaskRecord* next(const TaskRecord& record) { return record.next; }
   static void set_next(TaskRecord& record, TaskRecord* next) { record.next = next; }
   static TaskRecord* previous(const TaskRecord& record) { return record.previous; }
-  static void set_previous(TaskRecord& record, TaskRecord* previous) {
-    record.previous = previous;
-  }
+  static void set_previous(TaskRecord& record, TaskRecord* previous) { record.previous = previous; }
 };
 
 // A doubly linked list through `previous` and `next`.

@@ -25,8 +25,7 @@ class LeastUsed final : public memory::VictimChoice {
   graph::Handle* take_unfinished(NodeIndex node, std::span<const memory::Candidate> candidates);
   const memory::Candidate* least_planned(NodeIndex node,
                                          std::span<const memory::Candidate> candidates) const;
-  const memory::Candidate* used_last(NodeIndex node,
-                                     std::span<const memory::Candidate> candidates);
+  const memory::Candidate* used_last(NodeIndex node, std::span<const memory::Candidate> candidates);
 
   Ledger& ledger_;
   std::vector<DataRecord*> unfinished_;  // by node: chosen, and not yet known to have gone

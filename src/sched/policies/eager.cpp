@@ -31,6 +31,8 @@ class Eager final : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_eager() { return std::make_unique<Eager>(); }
+std::unique_ptr<Policy> make_eager() {
+  return std::make_unique<Eager>();
+}
 
 }  // namespace vicinal::sched

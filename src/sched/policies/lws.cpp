@@ -88,9 +88,9 @@ class Lws final : public Policy {
 
   PolicyContext* context_ = nullptr;
   std::uint32_t count_ = 0;
-  std::vector<Deque> deques_;              // by worker
-  std::vector<std::uint32_t> alike_;       // by worker: equal where the same tasks can run
-  bool all_alike_ = true;                  // unless a task is bound, any worker can run it
+  std::vector<Deque> deques_;         // by worker
+  std::vector<std::uint32_t> alike_;  // by worker: equal where the same tasks can run
+  bool all_alike_ = true;             // unless a task is bound, any worker can run it
   alignas(64) std::atomic<std::uint32_t> turn_{0};
 };
 
@@ -190,9 +190,8 @@ graph::Task* Lws::steal(std::uint32_t thief, std::uint32_t victim, Patience pati
     return nullptr;
   }
   const bool alike = alike_[thief] == alike_[victim];
-  graph::Task* const task = deque.shared.find_last_of_highest([&](const graph::Task& ready) {
-    return alike || context_->can_run(ready, WorkerId{thief});
-  });
+  graph::Task* const task = deque.shared.find_last_of_highest(
+      [&](const graph::Task& ready) { return alike || context_->can_run(ready, WorkerId{thief}); });
   if (task == nullptr) return nullptr;
   deque.shared.remove(*task);
   deque.shared_length.subtract_one();
@@ -201,6 +200,8 @@ graph::Task* Lws::steal(std::uint32_t thief, std::uint32_t victim, Patience pati
 
 }  // namespace
 
-std::unique_ptr<Policy> make_lws() { return std::make_unique<Lws>(); }
+std::unique_ptr<Policy> make_lws() {
+  return std::make_unique<Lws>();
+}
 
 }  // namespace vicinal::sched

@@ -27,6 +27,8 @@ class Prio final : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_prio() { return std::make_unique<Prio>(); }
+std::unique_ptr<Policy> make_prio() {
+  return std::make_unique<Prio>();
+}
 
 }  // namespace vicinal::sched

@@ -1,0 +1,150 @@
+// Vicinal as a library to be measured; see overhead/samples.hpp for what is asked of one.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include "overhead/samples.hpp"
+#include "vicinal/runtime.hpp"
+
+namespace overhead {
+
+// No limit on memory; a limit far above the data; the same with a disk to evict to.
+enum class Memory { free, limit, disk };
+
+class VicinalLibrary {
+ public:
+  static constexpr bool kInferred = true;
+
+  VicinalLibrary(std::uint32_t workers, Memory memory)
+      : workers_(workers), memory_(memory), folder_(memory), runtime_(options()) {}
+
+  std::string name() const {
+    return memory_ == Memory::free    ? "vicinal"
+           : memory_ == Memory::limit ? "vicinal, memory limit"
+                                      : "vicinal, memory limit and disk";
+  }
+  bool runs(Shape) const { return true; }
+
+  void prepare(const Graph& graph) {
+    for (const vicinal::Handle handle : handles_) runtime_.unregister(handle);
+    handles_.clear();
+    for (std::uint32_t i = 0; i < graph.data(); ++i) {
+      handles_.push_back(runtime_.register_empty(vicinal::Bytes{64}));
+      runtime_.submit({.codelet = &empty_, .operands = {vicinal::W(handles_.back())}});
+    }
+    runtime_.wait();
+  }
+
+  // The waiting thread runs nothing before it waits. The others are held inside a task.
+  bool hold() {
+    const std::uint32_t threads = workers_ - 1;
+    held_.store(0);
+    open_.store(false);
+    for (std::uint32_t i = 0; i < threads; ++i) {
+      runtime_.submit({.codelet = &gate_, .parameters = this, .worker = vicinal::WorkerId{i}});
+    }
+    for (std::uint32_t now = held_.load(); now < threads; now = held_.load()) held_.wait(now);
+    return true;
+  }
+  void let_go() {
+    open_.store(true);
+    open_.notify_all();
+  }
+
+  void submit(const Graph& graph, EmptyBody) {
+    for_each_task(graph, [this](std::uint64_t, const auto& data) {
+      with_operands(data, [this](vicinal::Operands operands) {
+        runtime_.submit({.codelet = &empty_, .operands = operands});
+      });
+    });
+  }
+  void submit(const Graph& graph, LedgerBody body) {
+    for_each_task(graph, [&](std::uint64_t index, const auto& data) {
+      with_operands(data, [&](vicinal::Operands operands) {
+        runtime_.submit({.codelet = &checked_,
+                         .operands = operands,
+                         .parameters = CheckedParameters{body.ledger, index}});
+      });
+    });
+  }
+  void wait() { runtime_.wait(); }
+
+ private:
+  // A folder of its own, removed at the end.
+  class Folder {
+   public:
+    explicit Folder(Memory memory) {
+      if (memory != Memory::disk) return;
+      path_ = std::filesystem::temp_directory_path() /
+              ("vicinal-overhead-" + std::to_string(getpid()));
+      std::filesystem::create_directory(path_);
+    }
+    ~Folder() {
+      if (!path_.empty()) std::filesystem::remove_all(path_);
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    std::string path() const { return path_.string(); }
+
+   private:
+    std::filesystem::path path_;
+  };
+
+  vicinal::Options options() const {
+    vicinal::Options options;
+    options.workers = workers_;
+    if (memory_ != Memory::free) options.memory = vicinal::Bytes{1ULL << 30};
+    options.disk = folder_.path();
+    return options;
+  }
+
+  struct CheckedParameters {
+    Ledger* ledger;
+    std::uint64_t index;
+  };
+
+  template <std::size_t N, typename Submit>
+  void with_operands(const Data<N>& data, Submit&& submit) {
+    using vicinal::R;
+    using vicinal::RW;
+    if constexpr (N == 0) {
+      submit({});
+    } else if constexpr (N == 1) {
+      submit({RW(handles_[data[0]])});
+    } else if constexpr (N == 2) {
+      submit({R(handles_[data[0]]), RW(handles_[data[1]])});
+    } else {
+      submit({R(handles_[data[0]]), R(handles_[data[1]]), RW(handles_[data[2]])});
+    }
+  }
+
+  static void run_empty(vicinal::KernelContext&) {}
+  static void run_checked(vicinal::KernelContext& context) {
+    const auto [ledger, index] = context.parameter<CheckedParameters>();
+    ledger->run(index);
+  }
+  static void run_gate(vicinal::KernelContext& context) {
+    auto* self = context.parameter<VicinalLibrary*>();
+    self->held_.fetch_add(1);
+    self->held_.notify_all();
+    self->open_.wait(false);
+  }
+
+  const std::uint32_t workers_;
+  const Memory memory_;
+  const vicinal::Codelet empty_{.name = "empty", .cpu = run_empty};
+  const vicinal::Codelet checked_{.name = "checked", .cpu = run_checked};
+  const vicinal::Codelet gate_{.name = "gate", .cpu = run_gate};
+  std::atomic<std::uint32_t> held_{0};
+  std::atomic<bool> open_{false};
+  Folder folder_;
+  vicinal::Runtime runtime_;
+  std::vector<vicinal::Handle> handles_;
+};
+
+}  // namespace overhead

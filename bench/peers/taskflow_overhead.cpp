@@ -1,0 +1,105 @@
+// Overhead per task of Taskflow: a static graph and dependent asynchronous tasks, both with a tracker
+// of last writers and readers. Started by bench/overhead.cpp.
+//
+// Its workers are threads beside the one that submits.
+#include <atomic>
+#include <vector>
+
+#include <taskflow/taskflow.hpp>
+
+#include "overhead/samples.hpp"
+
+namespace {
+
+using overhead::Graph;
+using overhead::Shape;
+
+class StaticGraph {
+ public:
+  static constexpr bool kInferred = false;
+  explicit StaticGraph(std::uint32_t workers) : executor_(workers) {}
+  std::string name() const { return "Taskflow static graph"; }
+  bool runs(Shape) const { return true; }
+  void prepare(const Graph&) {}
+  bool hold() { return true; }
+  void let_go() {}
+
+  template <typename Body>
+  void submit(const Graph& graph, Body body) {
+    overhead::Tracker<tf::Task> tracker(graph.data());
+    overhead::for_each_task(graph, [&](std::uint64_t index, const auto& data) {
+      tf::Task task = taskflow_.emplace([body, index] { body(index); });
+      tracker.predecessors(data, [&](tf::Task before) { before.precede(task); });
+      tracker.note(data, task);
+    });
+  }
+  void wait() {
+    executor_.run(taskflow_).wait();
+    taskflow_.clear();
+  }
+
+ private:
+  tf::Executor executor_;
+  tf::Taskflow taskflow_;
+};
+
+class DependentAsync {
+ public:
+  static constexpr bool kInferred = false;
+  explicit DependentAsync(std::uint32_t workers) : executor_(workers) {}
+  std::string name() const { return "Taskflow dependent async"; }
+  bool runs(Shape) const { return true; }
+  void prepare(const Graph&) {}
+  bool hold() {
+    const auto threads = static_cast<std::uint32_t>(executor_.num_workers());
+    held_.store(0);
+    open_.store(false);
+    for (std::uint32_t i = 0; i < threads; ++i) {
+      executor_.silent_async([this] {
+        held_.fetch_add(1);
+        held_.notify_all();
+        open_.wait(false);
+      });
+    }
+    for (std::uint32_t now = held_.load(); now < threads; now = held_.load()) held_.wait(now);
+    return true;
+  }
+  void let_go() {
+    open_.store(true);
+    open_.notify_all();
+  }
+
+  template <typename Body>
+  void submit(const Graph& graph, Body body) {
+    overhead::Tracker<tf::AsyncTask> tracker(graph.data());
+    std::vector<tf::AsyncTask> before;
+    overhead::for_each_task(graph, [&](std::uint64_t index, const auto& data) {
+      before.clear();
+      tracker.predecessors(data, [&](const tf::AsyncTask& task) { before.push_back(task); });
+      const tf::AsyncTask task = executor_.silent_dependent_async([body, index] { body(index); },
+                                                                  before.begin(), before.end());
+      tracker.note(data, task);
+    });
+  }
+  void wait() { executor_.wait_for_all(); }
+
+ private:
+  std::atomic<std::uint32_t> held_{0};
+  std::atomic<bool> open_{false};
+  tf::Executor executor_;
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  return overhead::peer_main(count, arguments, [](const overhead::Request& request) {
+    if (request.wants(0)) {
+      StaticGraph library(request.workers);
+      overhead::print_samples(library, request);
+    }
+    if (request.wants(1)) {
+      DependentAsync library(request.workers);
+      overhead::print_samples(library, request);
+    }
+  });
+}

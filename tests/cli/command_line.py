@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""The command line of vicinal, from outside: what it prints and its exit status.
+
+    tests/cli/command_line.py PATH_OF_VICINAL
+
+Exit status 0 if all is well; every failure is printed.
+"""
+
+import json
+import os
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+VICINAL = os.path.abspath(sys.argv[1])
+SMALL = ["--size", "300", "--tile", "64"]
+failures = []
+
+
+def run(*arguments, environment=None, folder=None):
+    return subprocess.run(
+        [VICINAL, *arguments], capture_output=True, text=True, timeout=120, cwd=folder,
+        env={**os.environ, **(environment or {})})
+
+
+def check(condition, what):
+    if not condition:
+        failures.append(what)
+        print("FAILED:", what)
+
+
+# Command line, exit status, what stderr says (all of it one line).
+BAD_INPUT = [
+    ([], 2, ["say what to do"]),
+    (["rum", "cholesky"], 2, ["rum", "unknown command", "did you mean run"]),
+    (["run"], 2, ["say which application"]),
+    (["run", "choleski"], 2, ["choleski", "did you mean cholesky"]),
+    (["run", "cholesky", "--polcy", "darts"], 2, ["--polcy", "did you mean --policy"]),
+    (["run", "cholesky", "--policy", "drts"], 2, ["drts", "did you mean", "darts", "lws"]),
+    (["run", "cholesky", "--size", "20x"], 2, ["--size", "20x", "integer"]),
+    (["run", "cholesky", "--size", "0"], 2, ["--size", "0", "from 1"]),
+    (["run", "cholesky", "--size", "-5"], 2, ["--size", "-5"]),
+    (["run", "cholesky", "--size"], 2, ["--size"]),
+    (["run", "cholesky", "--tile", "1.5"], 2, ["--tile", "1.5", "integer"]),
+    (["run", "cholesky", "--size", "100", "--tile", "200"], 2, ["--tile", "200", "at most 100"]),
+    (["run", "cholesky", "--precision", "half"], 2, ["half", "double", "float"]),
+    (["run", "cholesky", "--priorities", "some"], 2, ["some", "bottom-level", "none"]),
+    (["run", "cholesky", "--workers", "many"], 2, ["--workers", "many", "integer"]),
+    (["run", "cholesky", "--memory", "800Mib/s"], 2, ["--memory", "800Mib/s"]),
+    (["run", "cholesky", "--bind=maybe"], 2, ["--bind", "maybe"]),
+    (["run", "cholesky", *SMALL, "extra"], 2, ["extra", "unknown"]),
+    # One tile of 64 x 64 doubles is 32 KiB; gemm needs three.
+    (["run", "cholesky", *SMALL, "--memory", "64KiB"], 2,
+     ["64 KiB", "96 KiB", "--memory 98304", "--tile"]),
+    (["run", "cholesky", *SMALL, "--memory", "200KiB"], 2, ["--memory", "--disk"]),
+    (["run", "cholesky", *SMALL, "--memory", "200KiB", "--disk", "/no/such/folder"], 2,
+     ["/no/such/folder", "No such file", "disk"]),
+    # Nobody, not even root, can create a file there.
+    (["run", "cholesky", *SMALL, "--memory", "200KiB", "--disk", "/proc"], 2, ["/proc", "disk"]),
+    (["run", "cholesky", *SMALL, "--json", "/no/such/folder/r"], 2, ["/no/such/folder/r"]),
+    (["run", "cholesky", *SMALL, "--matrix", "/no/such/file"], 2, ["/no/such/file"]),
+    (["run", "cholesky", "--matrix", VICINAL], 2, [VICINAL, "not a tile file"]),
+    (["run", "cholesky", *SMALL, "--output", "/no/such/folder/l"], 2, ["/no/such/folder/l"]),
+    (["generate", "cholesky", *SMALL], 2, ["--output"]),
+    (["policies", "darts"], 2, ["darts", "unknown"]),
+    (["options", "--markdwon"], 2, ["--markdwon", "did you mean --markdown"]),
+]
+
+BAD_VARIABLES = [
+    ({"VICINAL_MEMROY": "1GiB"}, ["VICINAL_MEMROY", "did you mean VICINAL_MEMORY"]),
+    ({"VICINAL_WORKERS": "two"}, ["VICINAL_WORKERS", "two", "integer"]),
+]
+
+
+def expect_refusal(result, status, parts, what):
+    check(result.returncode == status, f"{what}: exit status {result.returncode}, not {status}")
+    for part in parts:
+        check(part in result.stderr, f"{what}: no '{part}' in: {result.stderr}")
+    check(result.stderr.startswith("vicinal: ") and result.stderr.count("\n") == 1,
+          f"{what}: not one line: {result.stderr}")
+    check(result.stdout == "", f"{what}: wrote to the output: {result.stdout}")
+
+
+def test_bad_input():
+    for arguments, status, parts in BAD_INPUT:
+        expect_refusal(run(*arguments), status, parts, " ".join(arguments))
+    for variables, parts in BAD_VARIABLES:
+        expect_refusal(run("run", "cholesky", *SMALL, environment=variables), 2, parts,
+                       str(variables))
+
+
+def test_lists():
+    policies = [line.split()[0] for line in run("policies").stdout.splitlines()]
+    check({"lws", "darts"} <= set(policies), f"policies: {policies}")
+    check("# Options" in run("options", "--markdown").stdout, "options --markdown")
+    options = [line.split()[0] for line in run("options").stdout.splitlines()]
+    check("memory" in options, f"options: {options}")
+    # Every option is there as --name-with-dashes.
+    text = run("run", "--help").stdout
+    for option in options:
+        check("--" + option.replace("_", "-") + " " in text, f"run --help: no {option}")
+    check(run("--version").stdout.startswith("vicinal "), "--version")
+    check("ram" in run("machine", "--memory", "10MiB").stdout, "machine")
+
+
+def test_json(folder):
+    policies = [line.split()[0] for line in run("policies").stdout.splitlines()]
+    result = run("run", "cholesky", *SMALL, "--policy", "all", "--memory", "200KiB", "--disk", folder,
+                 "--check", "--json", "-")
+    check(result.returncode == 0, f"--policy all: {result.stderr}")
+    report = json.loads(result.stdout)  # nothing else is there
+    check("GFlop/s" in result.stderr, "the table goes to stderr when the JSON goes to stdout")
+    check([r["policy"] for r in report["runs"]] == policies, "a run per policy")
+    for entry in report["runs"]:
+        check(entry["verified"] is True, f"verified: {entry}")
+        check(entry["tasks"] == 35, "5 + 10 + 10 + 10 tasks")
+        check(entry["nodes"]["ram"]["peak"] <= 200 * 1024, f"peak: {entry['nodes']}")
+        check(entry["bytes_in"] >= entry["bound_bytes"] > 0, f"bytes_in: {entry}")
+        check(entry["bytes_out"] >= entry["bound_bytes_out"] > 0, f"bytes_out: {entry}")
+        # A bound from measured kernel times: another process may slow the measurement, not the run.
+        check(entry["bound_seconds"] > 0, f"bound_seconds: {entry}")
+    path = os.path.join(folder, "report.json")
+    result = run("run", "cholesky", *SMALL, "--json", path)
+    with open(path, encoding="utf-8") as file:
+        check(json.load(file)["runs"][0]["verified"] is None, "no check, no verdict")
+    check("GFlop/s" in result.stdout, "the table goes to stdout when the JSON goes to a file")
+    check("\r" not in result.stderr, "no progress bar where stderr is no terminal")
+
+
+def test_files(folder):
+    a, l = os.path.join(folder, "a.tiles"), os.path.join(folder, "l.tiles")
+    for precision, element in (("double", 8), ("float", 4)):
+        result = run("generate", "cholesky", *SMALL, "--precision", precision, "--output", a)
+        check(result.returncode == 0, f"generate: {result.stderr}")
+        with open(a, "rb") as file:
+            header = struct.unpack("<8sQQQQQ", file.read(48))
+        check(header == (b"VICTILE1", 1, 300, 64, element, 1), f"header: {header}")
+        result = run("run", "cholesky", "--matrix", a, "--output", l, "--check", "--json", "-")
+        check(result.returncode == 0, f"--matrix: {result.stderr}")
+        check(json.loads(result.stdout)["parameters"]["size"] == 300, "the size is the file's")
+        with open(l, "rb") as file:
+            header = struct.unpack("<8sQQQQQ", file.read(48))
+        check(header == (b"VICTILE1", 1, 300, 64, element, 2), f"header: {header}")
+    expect_refusal(run("run", "cholesky", "--matrix", a, "--size", "200"), 2, ["--size", "300"],
+                   "--size differs from the file's")
+    expect_refusal(run("run", "cholesky", "--matrix", a, "--output", a), 2, [a, "overwrite"],
+                   "--output is --matrix")
+
+
+def test_failure(folder):
+    # Not positive definite: element (0,0) of tile (1,1) of doubles is -5. Slots are 32 KiB; tile
+    # (1,1) is the sixth of 5 x 5 tiles.
+    a = os.path.join(folder, "bad.tiles")
+    run("generate", "cholesky", *SMALL, "--output", a)
+    with open(a, "r+b") as file:
+        file.seek(4096 + 5 * 32768)
+        file.write(struct.pack("<d", -5.0))
+    result = run("run", "cholesky", "--matrix", a, "--check", "--json", "-")
+    check(result.returncode == 1, f"not positive definite: exit status {result.returncode}")
+    entry = json.loads(result.stdout)["runs"][0]
+    check("potrf(1)" in entry["error"] and "row 64" in entry["error"], f"error: {entry}")
+    check(entry["verified"] is False, "a failed run is not verified")
+    # The disk is full: the run ends with an error that names the data and the remedy.
+    result = run("run", "cholesky", *SMALL, "--memory", "200KiB", "--disk", folder, "--disk-space",
+                 "100KiB")
+    check(result.returncode == 1 and "disk full" in result.stdout + result.stderr,
+          f"disk full: {result.returncode} {result.stdout} {result.stderr}")
+
+
+def read_terminal(descriptor):
+    text = b""
+    while True:
+        try:
+            part = os.read(descriptor, 4096)
+        except OSError:
+            part = b""
+        if not part:
+            return text.decode()
+        text += part
+
+
+def test_progress_bar():
+    ours, theirs = pty.openpty()
+    started = time.monotonic()
+    process = subprocess.Popen([VICINAL, "run", "cholesky", "--size", "3000", "--tile", "100"],
+                               stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    text = read_terminal(ours)
+    check(process.wait(timeout=120) == 0, "run on a terminal")
+    seconds = time.monotonic() - started
+    check("tasks" in text and "factorise" in text, f"a progress bar on a terminal: {text!r}")
+    check(text.count("tasks") <= 10 * seconds + 1, "at most 10 updates per second")
+
+
+def test_stall_report():
+    process = subprocess.Popen([VICINAL, "run", "cholesky", "--size", "4000", "--tile", "100"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGUSR1)
+    _, stderr = process.communicate(timeout=120)
+    check(process.returncode == 0, f"SIGUSR1: exit status {process.returncode}")
+    check(stderr.strip() != "", "SIGUSR1: no report")
+
+
+with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
+    test_bad_input()
+    test_lists()
+    test_json(temporary)
+    test_files(temporary)
+    test_failure(temporary)
+    test_progress_bar()
+    test_stall_report()
+print(f"{len(failures)} failures")
+sys.exit(1 if failures else 0)

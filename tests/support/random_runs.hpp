@@ -1,0 +1,29 @@
+// How many random cases a test runs: TEST_SEEDS_VICINAL for more than the default, TEST_SEED_VICINAL
+// for that one alone. (No names that begin with VICINAL_: the runtime refuses those it does not know.)
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace vicinal::testing {
+
+inline std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text != nullptr ? std::stoull(text) : otherwise;
+}
+
+// `share`: one in so many of the seeds asked for, for tests that take longer.
+inline std::vector<std::uint64_t> seeds(std::uint64_t by_default, std::uint64_t share = 1) {
+  if (std::getenv("TEST_SEED_VICINAL") != nullptr) return {from_environment("TEST_SEED_VICINAL", 1)};
+  std::uint64_t count = by_default;
+  if (std::getenv("TEST_SEEDS_VICINAL") != nullptr) {
+    count = from_environment("TEST_SEEDS_VICINAL", by_default) / share;
+  }
+  std::vector<std::uint64_t> list;
+  for (std::uint64_t seed = 1; seed <= count; ++seed) list.push_back(seed);
+  return list;
+}
+
+}  // namespace vicinal::testing
