@@ -79,6 +79,16 @@ if(header_sources)
   add_dependencies(vicinal_tests vicinal_headers)
 endif()
 
+# The command line as a user sees it: bad input, JSON, files, the progress bar, signals.
+if(TARGET vicinal_cli AND NOT VICINAL_SANITIZE)
+  find_package(Python3 COMPONENTS Interpreter QUIET)
+  if(Python3_FOUND)
+    add_test(NAME cli/command_line COMMAND "${Python3_EXECUTABLE}"
+             "${PROJECT_SOURCE_DIR}/tests/cli/command_line.py" $<TARGET_FILE:vicinal_cli>)
+    set_tests_properties(cli/command_line PROPERTIES LABELS cli TIMEOUT ${VICINAL_TEST_TIMEOUT})
+  endif()
+endif()
+
 # A stranger's project: installs what was built into an empty prefix and builds against it.
 if(NOT VICINAL_SANITIZE AND EXISTS "${PROJECT_SOURCE_DIR}/tests/package/CMakeLists.txt")
   add_test(

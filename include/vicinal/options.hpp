@@ -20,9 +20,9 @@ struct Options {
   bool submitter_works = true;           // the waiting thread is the last of them
   bool bind = true;                      // bind each worker's thread to its core
   std::string policy = "lws";
-  std::optional<Bytes> memory;           // limit on the replicas in RAM; none: no limit
-  std::string disk;                      // folder that holds what does not fit; empty: none
-  std::optional<Bytes> disk_space;       // at most so much of it; none: what is free
+  std::optional<Bytes> memory = {};         // limit on the replicas in RAM; none: no limit
+  std::string disk = {};                   // folder that holds what does not fit; empty: none
+  std::optional<Bytes> disk_space = {};     // at most so much of it; none: what is free
   bool direct_io = true;                 // O_DIRECT and io_uring where they are available
   std::uint32_t disk_copies = 4;         // copies in flight per direction
   std::uint32_t accelerators = 0;        // emulated ones

@@ -27,7 +27,7 @@ struct LinkStatistics {
 
 struct WorkerStatistics {
   std::uint64_t tasks = 0;
-  Time busy;  // in kernels; measured only where a task may wait for copies
+  Time busy;  // in kernels; not measured for tiny ones where nothing is ever copied
 };
 
 struct Statistics {

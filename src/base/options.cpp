@@ -56,7 +56,7 @@ constexpr Entry kTable[] = {
      "Copies in flight at once, to the disk and as many from it.", 1, 1024},
     {"accelerators", &Options::accelerators,
      "Emulated accelerators: a worker with a memory of its own, that runs the CPU kernels.", 0,
-     256},
+     8},
     {"accelerator_memory", &Options::accelerator_memory,
      "Limit on the replicas in the memory of each.", kPage},
     {"accelerator_bandwidth", &Options::accelerator_bandwidth,

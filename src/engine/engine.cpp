@@ -34,7 +34,6 @@ Engine::Engine(EngineConfig config)
       window.most_claimed = Bytes{limit->value / 4};
     }
   }
-  timed_ = !trivial_;
   policy_->start(*this);
 }
 
@@ -68,9 +67,9 @@ void Engine::release(NodeId node, std::byte* address, Bytes bytes) {
 bool Engine::can_run(const Task& task, WorkerId worker) const {
   const WorkerDescription& description = config_.machine.workers[worker.value];
   if (task.extension && task.extension->worker && *task.extension->worker != worker) return false;
-  if (task.codelet != nullptr && task.codelet->implementation(description.kind) == nullptr &&
-      task.codelet->expected[static_cast<std::size_t>(description.kind)].ns == 0) {
-    return false;
+  if (task.codelet != nullptr && task.codelet->implementation(description.kind) == nullptr) {
+    const Time expected = task.codelet->expected[static_cast<std::size_t>(description.kind)];
+    if (!config_.simulated || expected.ns == 0) return false;  // a time suffices to simulate it
   }
   return trivial_ || residency_.fits(task, description.node);
 }
@@ -111,13 +110,21 @@ Time Engine::run_time(const Task& task, WorkerId worker) const {
 }
 
 void Engine::check_can_run(const Task& task) const {
-  const std::string name(task.name());
   const WorkerDescription* nearest = nullptr;
+  const graph::Handle* large = too_large_for_ram(task);
   for (const WorkerDescription& worker : config_.machine.workers) {
-    if (can_run(task, worker.id) && fits_ram(task)) return;
+    if (can_run(task, worker.id)) {
+      if (large == nullptr) return;
+      throw CapacityError("task " + std::string(task.name()) + ": handle " + large->name + " of " +
+                          std::to_string(large->bytes().value) +
+                          " bytes passes through ram on its way, whose limit is " +
+                          std::to_string(residency_.limit(kRam)->value) +
+                          " bytes; raise the limit (option memory) or use smaller tiles");
+    }
     if (task.extension && task.extension->worker && *task.extension->worker != worker.id) continue;
     if (task.codelet->implementation(worker.kind) != nullptr) nearest = &worker;
   }
+  const std::string name(task.name());
   if (nearest == nullptr) {
     throw UsageError("task " + name + ": no worker can run it; codelet " + task.codelet->name +
                      " has no implementation for the workers of this machine, or the task asks for a "
@@ -133,11 +140,12 @@ void Engine::check_can_run(const Task& task) const {
 }
 
 // Content on its way to a device or from it passes through RAM, one handle at a time.
-bool Engine::fits_ram(const Task& task) const {
-  if (trivial_ || !residency_.limit(kRam)) return true;
-  return std::ranges::all_of(task.accesses(), [&](const graph::Access& access) {
-    return residency_.footprint(*access.handle, kRam) <= *residency_.limit(kRam);
-  });
+const graph::Handle* Engine::too_large_for_ram(const Task& task) const {
+  if (trivial_ || !residency_.limit(kRam)) return nullptr;
+  for (const graph::Access& access : task.accesses()) {
+    if (residency_.footprint(*access.handle, kRam) > *residency_.limit(kRam)) return access.handle;
+  }
+  return nullptr;
 }
 
 // --- acquisitions, handles
@@ -181,6 +189,7 @@ bool Engine::remove(graph::Handle& handle) {
   // A notice about the handle may still be on its way to the policy.
   while (performing_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   gate_.forget(handle);
+  residency_.forget(handle);
   return true;
 }
 
@@ -232,6 +241,11 @@ void Engine::cancel(std::exception_ptr cause) {
   if (cause) report_error(std::move(cause));
   cancelling_.store(true, std::memory_order_release);
   wake_all();
+}
+
+bool Engine::has_error() const {
+  const std::lock_guard lock(error_mutex_);
+  return error_ != nullptr;
 }
 
 std::exception_ptr Engine::take_error() {
@@ -292,18 +306,32 @@ Statistics Engine::statistics() const {
   return s;
 }
 
+namespace {
+std::string_view to_string(memory::RequestState state) {
+  constexpr std::string_view names[] = {"looked at early", "waits for room", "being copied in",
+                                        "can start", "could not be copied in"};
+  return names[static_cast<std::size_t>(state)];
+}
+}  // namespace
+
+// Only what can be read while others go on: a task in a window cannot end while its lock is held.
 std::string Engine::describe() const {
-  constexpr std::size_t kMost = 20;
   std::string text = std::to_string(submitted_tasks()) + " tasks submitted, " +
                      std::to_string(ended_tasks()) + " ended, policy " +
                      std::string(policy_->name()) + "\n";
-  std::size_t listed = 0;
-  pool_.for_each_slot([&](const Task& task) {
-    const TaskState state = task.state.load(std::memory_order_relaxed);
-    if (state == TaskState::free || state == TaskState::submitted || listed >= kMost) return;
-    ++listed;
-    text += "task " + std::string(task.name()) + ": " + std::string(to_string(state)) + "\n";
-  });
+  for (const WorkerDescription& worker : config_.machine.workers) {
+    const Codelet* running = lanes_[worker.id.value].running.load(std::memory_order_relaxed);
+    text += "worker " + std::to_string(worker.id.value) + " on " +
+            config_.machine.nodes[worker.node.value].name +
+            (running != nullptr ? ": runs " + running->name : ": runs nothing") + "\n";
+  }
+  for (std::size_t n = 0; n < windows_.size(); ++n) {
+    const std::lock_guard lock(windows_[n].mutex);
+    for (const auto& entry : windows_[n].pulled) {
+      text += "task " + std::string(entry->task->name()) + " on " + config_.machine.nodes[n].name +
+              ": " + std::string(to_string(entry->request.state.load(std::memory_order_acquire))) + "\n";
+    }
+  }
   return text + residency_.describe();
 }
 

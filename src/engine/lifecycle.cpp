@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "engine/task_state.hpp"
 #include "vicinal/error.hpp"
@@ -46,6 +47,7 @@ TaskId Engine::submit(Task& task, std::span<const TaskId> after, WorkerId worker
   task.blocked.store(after.empty() ? 1 : 2, std::memory_order_relaxed);
   bool is_ready = false;
   try {
+    for (const TaskId before : after) precedences_.check(before, task);
     is_ready = graph::insert(task);
   } catch (...) {
     task.state.store(TaskState::free, std::memory_order_relaxed);
@@ -286,9 +288,20 @@ bool Engine::advance(WorkerId worker) {
   return true;
 }
 
+namespace {
+// Below, the two looks at the clock would show.
+constexpr double kFlopsWorthTiming = 1e5;
+}  // namespace
+
+bool Engine::timed(const Task& task) const {
+  return !trivial_ || (task.codelet != nullptr && task.codelet->flops > kFlopsWorthTiming);
+}
+
 void Engine::start(Task& task, WorkerId worker) {
   move(task, TaskState::running);
-  if (timed_) lanes_[worker.value].started_ns = config_.now().ns;
+  Lane& own = lanes_[worker.value];
+  if (timed(task)) own.started_ns = config_.now().ns;
+  own.running.store(task.codelet, std::memory_order_relaxed);
   in_task = {this, worker};
   worker_drivers_[worker.value]->start_task(task, worker);
   in_task = {};
@@ -299,8 +312,9 @@ WorkerId Engine::inside_task() const { return in_task.engine == this ? in_task.w
 // --- done: memory takes note of what was written, graph releases the successors -------------
 
 void Engine::task_done(Task& task, WorkerId worker, std::exception_ptr error) {
-  if (timed_) {
-    Lane& own = lanes_[worker.value];
+  Lane& own = lanes_[worker.value];
+  own.running.store(nullptr, std::memory_order_relaxed);
+  if (timed(task)) {
     own.busy_ns.store(own.busy_ns.load(std::memory_order_relaxed) + config_.now().ns - own.started_ns,
                       std::memory_order_relaxed);
   }
@@ -319,8 +333,18 @@ void Engine::task_done(Task& task, WorkerId worker, std::exception_ptr error) {
 }
 
 // Every task ends here, also the cancelled ones: what it accessed passes to others.
+//
+// The policy hears of it before the graph does, so before any handle of the task can be forgotten. It
+// may be busy and hear it late: the slot is free when both have done with the task.
 void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready) {
+  const bool was_pushed =
+      task.codelet != nullptr && task.state.load(std::memory_order_relaxed) != TaskState::ready;
+  const bool shared = was_pushed && gate_.wants_ends();
   move(task, TaskState::done);
+  if (shared) {
+    task.blocked.store(2, std::memory_order_relaxed);
+    gate_.task_done(task, worker);
+  }
   for (const graph::Access& access : task.accesses()) {
     if (!writes(access.mode)) continue;
     // Only a store that changes something: the flag shares its line with the handle's queue.
@@ -332,20 +356,38 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   }
   graph::release(task, ready);
   precedences_.end_life(task, ready);
+  if (config_.count_bytes && task.codelet != nullptr) count_bytes(task, worker);
+  Group* group = nullptr;
+  if (task.extension) {
+    if (task.extension->on_end) call_on_end(task, worker, outcome);
+    group = task.extension->group;
+  }
+  // The group may be gone as soon as everything is counted as ended.
+  const bool group_ended = group != nullptr && GroupAccess::end_one(*group);
+  // Counted after on_end, which may submit more: whoever waits waits for that, too.
   auto& ended = lane(worker).ended[static_cast<std::size_t>(outcome)];
   if (worker == kNoWorker) {
     ended.fetch_add(1, std::memory_order_release);
   } else {
     ended.store(ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
-  if (config_.count_bytes) count_bytes(task, worker);
-  if (task.extension) {
-    if (task.extension->on_end) task.extension->on_end(outcome);
-    if (task.extension->group != nullptr && GroupAccess::end_one(*task.extension->group)) {
-      config_.notify_waiters();
-    }
+  if (group_ended) config_.notify_waiters();
+  if (!shared || task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) retire(task, worker);
+}
+
+// It counts as inside the task, wherever the task ends: it may submit, but not wait.
+void Engine::call_on_end(Task& task, WorkerId worker, Outcome outcome) {
+  const InTask outer = std::exchange(in_task, InTask{this, worker});
+  try {
+    task.extension->on_end(outcome);
+  } catch (const std::exception& error) {
+    report_error(std::make_exception_ptr(
+        TaskError("task " + std::string(task.name()) + ": its on_end threw: " + error.what())));
+  } catch (...) {
+    report_error(std::make_exception_ptr(TaskError(
+        "task " + std::string(task.name()) + ": its on_end threw something that is no std::exception")));
   }
-  gate_.task_done(task, worker);
+  in_task = outer;
 }
 
 void Engine::end_cancelled(ReadyList& list, WorkerId worker) {
@@ -370,9 +412,11 @@ void Engine::retire(Task& task, WorkerId worker) {
 void Engine::perform(memory::Actions& actions) {
   if (actions.empty()) return;
   performing_.fetch_add(1, std::memory_order_acq_rel);
+  bool arrived = false;
   while (!actions.empty()) {
     memory::Actions todo;
     std::swap(todo, actions);
+    arrived |= !todo.arrivals.empty();
     for (const memory::Notice& notice : todo.notices) gate_.notice(notice);
     for (const memory::Copy& copy : todo.copies) {
       const NodeId owner = copy.to.node == kRam ? copy.from.node : copy.to.node;
@@ -385,9 +429,9 @@ void Engine::perform(memory::Actions& actions) {
       look_again(node, actions);
       wake_node(node);
     }
-    if (!todo.arrivals.empty()) config_.notify_waiters();
   }
   performing_.fetch_sub(1, std::memory_order_acq_rel);
+  if (arrived) config_.notify_waiters();  // who may ask whether everything is stalled
 }
 
 // Something has changed on the node while its workers may be in long kernels: early copies go on.
@@ -400,10 +444,12 @@ void Engine::look_again(NodeId node, memory::Actions& actions) {
 
 void Engine::copy_done(std::uint64_t copy_id, std::exception_ptr error) {
   memory::Actions actions;
-  if (error) report_error(error);
+  performing_.fetch_add(1, std::memory_order_acq_rel);  // not stalled before what follows is done
   residency_.copy_done(copy_id, std::move(error), actions);
   if (const auto broken = residency_.broken()) cancel(broken);
   perform(actions);
+  performing_.fetch_sub(1, std::memory_order_acq_rel);
+  config_.notify_waiters();
 }
 
 }  // namespace vicinal::engine

@@ -38,6 +38,7 @@ struct EngineConfig {
   // happened. Any thread, under no lock of the engine.
   std::function<void()> notify_waiters;
   std::uint32_t look_ahead = 8;
+  bool simulated = false;    // kernels do not run
   bool count_bytes = false;  // Engine::ended_bytes is asked for
   std::uint64_t seed = 1;
 };
@@ -94,6 +95,7 @@ class Engine final : public Completions,
   // Tasks that have not started are cancelled until everything has ended and `take_error` is called.
   void cancel(std::exception_ptr cause);
   void report_error(std::exception_ptr error);  // keeps the first
+  bool has_error() const;
   std::exception_ptr take_error();
   // The worker on whose thread a task of this engine runs now; kNoWorker outside tasks.
   WorkerId inside_task() const;
@@ -119,6 +121,7 @@ class Engine final : public Completions,
     std::atomic<std::uint64_t> ended_bytes{0};
     std::atomic<std::int64_t> busy_ns{0};
     std::int64_t started_ns = 0;
+    std::atomic<const Codelet*> running{nullptr};  // for reports: codelets outlive their tasks
     std::atomic<std::uint32_t> order{0};  // see wake_for
   };
 
@@ -150,12 +153,14 @@ class Engine final : public Completions,
   void copy_early(Window& window, memory::Actions& actions);
   void keep(Window& window, graph::Task& task);
   graph::Task* drop(Window& window, std::size_t at);
+  bool timed(const graph::Task& task) const;
   void start(graph::Task& task, WorkerId worker);
   void end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
+  void call_on_end(graph::Task& task, WorkerId worker, Outcome outcome);
   void end_cancelled(graph::ReadyList& list, WorkerId worker);
   void perform(memory::Actions& actions);
   void look_again(NodeId node, memory::Actions& actions);
-  bool fits_ram(const graph::Task& task) const;
+  const graph::Handle* too_large_for_ram(const graph::Task& task) const;
   void retire(graph::Task& task, WorkerId worker);
   void count_bytes(const graph::Task& task, WorkerId worker);
 
@@ -190,7 +195,6 @@ class Engine final : public Completions,
   mutable std::mutex error_mutex_;
   std::exception_ptr error_;
   const bool trivial_;
-  bool timed_ = false;  // kernels are timed where tasks may wait for copies
 };
 
 }  // namespace vicinal::engine

@@ -15,7 +15,10 @@ void PolicyGate::apply(const Event& event, WorkerId current) {
       break;
     case Event::Kind::done:
       policy_.task_done(*event.task, event.worker);
-      retire_(*event.task, current);
+      // The acquire side of whoever ends the task, or the other way round.
+      if (event.task->blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        retire_(*event.task, current);
+      }
       break;
     case Event::Kind::loaded:
       policy_.data_loaded(*event.handle, event.node);
@@ -81,11 +84,7 @@ graph::Task* PolicyGate::pop(WorkerId worker) {
 }
 
 void PolicyGate::task_done(graph::Task& task, WorkerId worker) {
-  if (wants_ends_) {
-    post({Event::Kind::done, &task, nullptr, worker, {}}, worker);
-  } else {
-    retire_(task, worker);
-  }
+  post({Event::Kind::done, &task, nullptr, worker, {}}, worker);
 }
 
 void PolicyGate::notice(const memory::Notice& notice) {

@@ -15,12 +15,15 @@ namespace vicinal::engine {
 
 class PolicyGate {
  public:
-  // `retire` is called, under the policy's lock, when the policy is done with an ended task.
+  // `retire` is called, under the policy's lock, for an ended task that the policy is the last to have
+  // done with.
   PolicyGate(sched::Policy& policy, std::function<void(graph::Task&, WorkerId)> retire);
 
   void push(graph::Task& task, WorkerId releasing);
   graph::Task* pop(WorkerId worker);
-  // The policy learns of the end, then the task is retired.
+  bool wants_ends() const { return wants_ends_; }
+  // Only if wants_ends(). task.blocked counts who has yet to do with the task: it is lowered when the
+  // policy has heard.
   void task_done(graph::Task& task, WorkerId worker);
   void notice(const memory::Notice& notice);
   void submission_closed();

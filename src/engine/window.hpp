@@ -28,7 +28,7 @@ struct Pulled {
 inline constexpr std::uint32_t kCalm = 64;
 
 struct Window {
-  std::mutex mutex;  // taken before the policy's lock and the residency's
+  mutable std::mutex mutex;  // taken before the policy's lock and the residency's
   std::deque<std::unique_ptr<Pulled>> pulled;      // in the policy's order
   std::vector<std::unique_ptr<Pulled>> unused;     // entries to use again
   std::size_t depth = 0;                           // most entries

@@ -192,12 +192,36 @@ bool idle(const Handle& handle) {
   return (handle.word.load(std::memory_order_acquire) & (kWriter | kWaiters | kReadersMask)) == 0;
 }
 
+// Tasks that wait are alive while the lock bit is held: they cannot be granted access.
+std::string describe_queue(Handle& handle, std::size_t most) {
+  const std::uint64_t word = lock(handle);
+  std::string text;
+  if (handle.head != nullptr) {
+    text = "handle " + handle.name + ": " +
+           ((word & kWriter) != 0 ? "a writer has access"
+                                  : std::to_string((word & kReadersMask) / kReader) + " readers have access") +
+           "; waiting:";
+    std::size_t named = 0;
+    for (const Access* access = handle.head; access != nullptr; access = access->next) {
+      if (named++ == most) {
+        text += " ...";
+        break;
+      }
+      text += " " + std::string(access->task->name()) + "(" + std::string(to_string(access->mode)) + ")";
+    }
+  }
+  unlock(handle, word);
+  return text;
+}
+
+void Precedences::check(TaskId before, const Task& task) const {
+  if (pool_.find(before) != nullptr) return;
+  throw UsageError("task " + std::string(task.name()) +
+                   " is declared after a task id that no submission returned");
+}
+
 void Precedences::add(TaskId before, Task& task) {
   Task* first = pool_.find(before);
-  if (first == nullptr) {
-    throw UsageError("task " + std::string(task.name()) +
-                     " is declared after a task id that no submission returned");
-  }
   const std::lock_guard guard(mutex_);
   std::uint32_t life = static_cast<std::uint32_t>(before.value >> 32);
   // Either the bit is set before the life ends, and end_life sees it, or the life has ended.

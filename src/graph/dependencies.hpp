@@ -6,6 +6,7 @@
 #pragma once
 
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -48,6 +49,8 @@ void release(Task& task, ReadyList& ready);
 bool will_be_overwritten(Handle& handle);
 // What follows must write the handle before it reads it.
 void forget_content(Handle& handle);
+// Who has access and who waits, for reports; empty if nobody waits. At most `most` tasks are named.
+std::string describe_queue(Handle& handle, std::size_t most);
 // No task has or waits for access.
 bool idle(const Handle& handle);
 
@@ -55,6 +58,8 @@ bool idle(const Handle& handle);
 class Precedences {
  public:
   explicit Precedences(const TaskPool& pool) : pool_(pool) {}
+  // Throws UsageError if no submission ever returned the id.
+  void check(TaskId before, const Task& task) const;
   // Makes `task` wait for the task named `before`, if that has not ended. task.blocked is raised.
   void add(TaskId before, Task& task);
   // The life of the slot ends; appends to `ready` those that waited for nothing else. Lock-free

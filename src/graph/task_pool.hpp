@@ -31,14 +31,6 @@ class TaskPool {
   // The slot the id names, whatever life it is in now; nullptr if there is none.
   Task* find(TaskId id) const;
   static bool alive(const Task& task, TaskId id);
-  // Tasks in any state but free, for reports: calls `visit(task)` on each slot ever used.
-  template <typename Visit>
-  void for_each_slot(Visit visit) const {
-    const std::lock_guard lock(mutex_);
-    for (const auto& slab : slabs_) {
-      for (std::size_t i = 0; i < kTasksPerSlab; ++i) visit(slab->tasks[i]);
-    }
-  }
 
  private:
   static constexpr std::size_t kSlabBytes = std::size_t{1} << 18;

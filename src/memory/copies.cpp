@@ -132,6 +132,7 @@ bool Residency::cancel_early_copies(NodeId node, Actions& actions) {
 
 void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Actions& actions) {
   DataState& data = *fetch.handle->residency;
+  data.early_failed = error != nullptr;
   Replica& to = replica(*fetch.handle, fetch.to);
   to.incoming = nullptr;
   if (!error && fetch.version == data.version) {
@@ -198,7 +199,7 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions) {
     rescue(to);
   }
   if ((valid & bit(node)) != 0 || to.incoming != nullptr) return true;
-  if (valid == 0) return true;  // nothing to bring
+  if (valid == 0 || handle.residency->early_failed) return true;  // nothing to bring
   const bool direct = best_source(handle, node).has_value();
   Replica& next = direct ? to : replica(handle, kRam);  // first as far as RAM
   if (next.incoming != nullptr || nodes_[next.node.value].first != nullptr) return false;

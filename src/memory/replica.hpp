@@ -53,6 +53,7 @@ struct DataState {
   std::atomic<std::uint32_t> valid_on{0};
   std::uint64_t version = 0;  // of the content; a copy that ends on another version is void
   bool wanted_last = false;   // the user said it will not be used soon
+  bool early_failed = false;  // an early copy failed: left to whoever needs it, who is told
   std::unique_ptr<Replica[]> replicas;  // one per node
 };
 

@@ -97,7 +97,9 @@ Residency::Placed Residency::prepare(Request& request, Bytes& needed, Actions& a
   for (const graph::Access& access : request.operands) {
     Replica& r = replica(*access.handle, request.node);
     if (!request.empties) rescue(r);
-    if (writes(access.mode) && r.incoming != nullptr && !reads(access.mode)) {
+    // A copy that brings what is to be overwritten, or has been meanwhile, is nobody's to join.
+    if (r.incoming != nullptr && (!reads(access.mode) ||
+                                  r.incoming->version != access.handle->residency->version)) {
       Fetch& early = *r.incoming;
       if (early.started || early.urgent || !early.has_source) return Placed::waits;
       cancel_fetch(early, actions);

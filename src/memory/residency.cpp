@@ -123,9 +123,13 @@ bool Residency::remove(graph::Handle& handle, Actions& actions) {
   }
   std::erase_if(actions.notices, [&](const Notice& notice) { return notice.handle == &handle; });
   for (const Node& node : nodes_) pump(node.description.id, actions);
+  return true;
+}
+
+void Residency::forget(graph::Handle& handle) {
+  const std::lock_guard lock(mutex_);
   delete handle.residency;
   handle.residency = nullptr;
-  return true;
 }
 
 void Residency::invalidate(graph::Handle& handle, Actions& actions) {

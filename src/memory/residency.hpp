@@ -89,6 +89,8 @@ class Residency {
   // Nobody uses it. Its replicas are freed, content that is nowhere else is lost. False if a copy
   // is still in course: try again when one has ended.
   bool remove(graph::Handle& handle, Actions& actions);
+  // After remove, when nobody asks about the handle any more.
+  void forget(graph::Handle& handle);
   // The content is void. Whoever calls has write access.
   void invalidate(graph::Handle& handle, Actions& actions);
   void wont_use(graph::Handle& handle);

@@ -87,12 +87,12 @@ void RuntimeImpl::unregister(graph::Handle& handle, WriteBack write_back) {
   std::exception_ptr error;
   if (keep && !poisoned) {
     try {
-      flush_home(handle);
+      flush_home(handle, access->request);
     } catch (...) {
       error = std::current_exception();
     }
   }
-  engine_->end_acquisition(*access->task, false);
+  end(*access, false);
   const std::string name = handle.name;
   wait_until([&] { return engine_->remove(handle); }, "unregister");
   forget(handle);
@@ -104,14 +104,13 @@ void RuntimeImpl::unregister(graph::Handle& handle, WriteBack write_back) {
 }
 
 // Whoever calls has access to the handle.
-void RuntimeImpl::flush_home(graph::Handle& handle) {
+void RuntimeImpl::flush_home(graph::Handle& handle, memory::Request& request) {
   const NodeId home =
       handle.home.kind == graph::HomeKind::buffer ? kRam : *setup_.machine.disk();
   if (engine_->residency().valid_on(handle, home)) return;
   graph::Access operand;
   operand.handle = &handle;
   operand.mode = AccessMode::R;
-  memory::Request request;
   request.kind = memory::RequestKind::flush;
   request.node = home;
   request.operands = {&operand, 1};

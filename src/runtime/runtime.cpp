@@ -20,6 +20,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup)
   config.count_bytes = options.window_bytes.value > 0;
   config.seed = options.seed;
   config.notify_waiters = [this] { notify_waiters(); };
+  config.simulated = setup_.simulated != nullptr;
   if (setup_.simulated) {
     config.now = [clock = setup_.simulated.get()] { return clock->now(); };
   } else {

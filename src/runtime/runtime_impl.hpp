@@ -29,6 +29,7 @@ struct Acquisition {
   memory::Request request;
   std::atomic<State> state{State::queued};
   std::thread::id thread;
+  bool held = false;  // the application has it; under held_mutex_
 };
 
 class RuntimeImpl {
@@ -53,6 +54,8 @@ class RuntimeImpl {
   void notify_waiters();
   std::unique_ptr<Acquisition> acquire(graph::Handle& handle, AccessMode mode);
   void release(Acquisition& acquisition);
+  // `written`: the application may have changed the content in RAM.
+  void end(Acquisition& acquisition, bool written);
   // Has the graph's access to the handle, nothing in memory.
   std::unique_ptr<Acquisition> order(graph::Handle& handle, AccessMode mode);
   // Does `then` when the graph gives access; does not wait.
@@ -76,12 +79,14 @@ class RuntimeImpl {
   void fill_accesses(graph::Task& task, std::span<const Operand> operands);
   void check_task(const graph::Task& task);
   void check_sole_copies(const graph::Task& task);
-  void respect_window(const graph::Task& task);
+  void respect_window(Bytes bytes, WorkerId worker);
+  Bytes window_bytes(const graph::Task& task) const;
   graph::Task& plain_task(graph::Handle& handle, AccessMode mode, std::function<void(graph::Task&)> then);
   void forget(graph::Handle& handle);
-  void flush_home(graph::Handle& handle);
+  void flush_home(graph::Handle& handle, memory::Request& request);
   void wait_simulated(const std::function<bool()>& done, const char* what);
-  void throw_if_held(const char* what);
+  void throw_if_held(const char* what, const std::function<bool()>& done);
+  std::string held_by_this_thread_alone() const;
   void watch();
   // The worker that has no thread of its own: whoever waits drives it.
   std::optional<WorkerId> slot() const;
@@ -91,7 +96,7 @@ class RuntimeImpl {
   std::unique_ptr<engine::Engine> engine_;
 
   mutable std::mutex handles_mutex_;  // guards what follows
-  std::deque<graph::Handle> handles_;
+  mutable std::deque<graph::Handle> handles_;  // reports take their lock bits
   std::vector<graph::Handle*> free_handles_;
   std::uint64_t next_handle_ = 1;
   graph::RegionIndex buffers_;
@@ -100,6 +105,7 @@ class RuntimeImpl {
 
   std::mutex planned_mutex_;
   std::vector<PlannedTask> planned_;
+  std::atomic<std::uint64_t> planned_count_{0};
   std::atomic<std::uint64_t> submitted_bytes_{0};
 
   // Waiting threads. Whoever makes something happen reads `waiting_` after it; a waiter raises it
@@ -110,7 +116,7 @@ class RuntimeImpl {
   std::atomic<std::uint32_t> waiting_{0};
   std::atomic<bool> slot_taken_{false};  // the worker without a thread has one now
   mutable std::mutex held_mutex_;
-  std::vector<Acquisition*> held_;
+  std::vector<Acquisition*> acquisitions_;  // waited for or held
 
   std::thread watcher_;  // reports stalls, if asked to
   std::condition_variable watcher_wakes_;

@@ -79,7 +79,7 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, WorkerId worker) {
     const std::size_t bytes = spec.parameters.size();
     if (bytes > sizeof(task.parameters)) {
       extension(task).parameters.assign(spec.parameters.data(), spec.parameters.data() + bytes);
-    } else if (bytes > 0) {
+    } else {  // zeros where nothing was given, not what the slot's last task was
       std::memcpy(task.parameters, spec.parameters.data(), sizeof(task.parameters));
     }
     fill_accesses(task, spec.operands.span());
@@ -101,29 +101,43 @@ void RuntimeImpl::check_task(const graph::Task& task) {
 // it has nowhere else to go. Said at the first write that would break it, not when a run is stuck.
 void RuntimeImpl::check_sole_copies(const graph::Task& task) {
   const std::lock_guard lock(handles_mutex_);
+  Bytes added;
   for (const graph::Access& access : task.accesses()) {
-    graph::Handle& handle = *access.handle;
+    const graph::Handle& handle = *access.handle;
     if (!writes(access.mode) || handle.home.kind != graph::HomeKind::none || handle.counts_unhomed) {
       continue;
     }
     const Bytes bytes = memory::Arena::padded(handle.bytes());
-    if (unhomed_ + bytes > *options_.memory) {
+    added += bytes;
+    if (unhomed_ + added > *options_.memory) {
       throw CapacityError("task " + std::string(task.name()) + " writes " + handle.name +
                           ": the data written so far and this need " +
-                          std::to_string((unhomed_ + bytes).value) + " bytes, the memory limit is " +
+                          std::to_string((unhomed_ + added).value) + " bytes, the memory limit is " +
                           std::to_string(options_.memory->value) +
                           " bytes and there is no disk; give a folder with the option disk, or raise "
                           "the option memory");
     }
-    unhomed_ += bytes;
-    handle.counts_unhomed = true;
+  }
+  unhomed_ += added;
+  for (const graph::Access& access : task.accesses()) {
+    if (writes(access.mode) && access.handle->home.kind == graph::HomeKind::none) {
+      access.handle->counts_unhomed = true;
+    }
   }
 }
 
 TaskId RuntimeImpl::submit(const TaskSpec& spec) {
   const WorkerId worker = engine_->inside_task();
   graph::Task& task = make_task(spec, worker);
-  if (worker == kNoWorker) respect_window(task);
+  const Bytes bytes = window_bytes(task);
+  if (options_.window_tasks > 0 || options_.window_bytes.value > 0) {
+    try {
+      respect_window(bytes, worker);
+    } catch (...) {
+      engine_->discard(task, worker);
+      throw;
+    }
+  }
   if (spec.group != nullptr) GroupAccess::begin_one(*spec.group);
   if (options_.compute_priorities && worker == kNoWorker) {
     const TaskId id = graph::TaskPool::id(task);
@@ -131,7 +145,9 @@ TaskId RuntimeImpl::submit(const TaskSpec& spec) {
     {
       const std::lock_guard lock(planned_mutex_);
       planned_.push_back({&task, {spec.after.begin(), spec.after.end()}});
-      full = planned_.size() >= kPlanAtMost;
+      planned_count_.store(planned_.size(), std::memory_order_seq_cst);
+      // Somebody who waits has flushed already, and may wait for this one.
+      full = planned_.size() >= kPlanAtMost || waiting_.load(std::memory_order_seq_cst) > 0;
     }
     if (full) flush_planned();
     return id;
@@ -139,9 +155,18 @@ TaskId RuntimeImpl::submit(const TaskSpec& spec) {
   try {
     return engine_->submit(task, spec.after, worker);
   } catch (...) {
+    submitted_bytes_.fetch_sub(bytes.value, std::memory_order_relaxed);
     if (spec.group != nullptr) GroupAccess::take_back(*spec.group);
     throw;
   }
+}
+
+// Of the task's operands, if the window counts them.
+Bytes RuntimeImpl::window_bytes(const graph::Task& task) const {
+  Bytes sum;
+  if (options_.window_bytes.value == 0) return sum;
+  for (const graph::Access& access : task.accesses()) sum += access.handle->bytes();
+  return sum;
 }
 
 // Bottom levels of what has been submitted since the last time, as priorities in microseconds, for
@@ -152,6 +177,7 @@ void RuntimeImpl::flush_planned() {
   {
     const std::lock_guard lock(planned_mutex_);
     tasks.swap(planned_);
+    planned_count_.store(0, std::memory_order_seq_cst);
   }
   if (tasks.empty()) return;
   std::unordered_map<const graph::Handle*, std::size_t> number;
@@ -176,9 +202,11 @@ void RuntimeImpl::flush_planned() {
       task.priority = static_cast<int>(std::min<std::int64_t>(levels[i].ns / 1000, 1 << 30));
     }
     Group* group = task.extension ? task.extension->group : nullptr;
+    const Bytes bytes = window_bytes(task);
     try {
       engine_->submit(task, tasks[i].after, kNoWorker);
     } catch (...) {
+      submitted_bytes_.fetch_sub(bytes.value, std::memory_order_relaxed);
       if (group != nullptr) GroupAccess::take_back(*group);
       if (!error) error = std::current_exception();
     }
@@ -187,26 +215,27 @@ void RuntimeImpl::flush_planned() {
 }
 
 // A submitter that runs far ahead works, or sleeps, until the window has room.
-void RuntimeImpl::respect_window(const graph::Task& task) {
-  std::uint64_t bytes = 0;
-  if (options_.window_bytes.value > 0) {
-    for (const graph::Access& access : task.accesses()) bytes += access.handle->bytes().value;
-  }
+// What is submitted inside a task is counted, but does not wait.
+void RuntimeImpl::respect_window(Bytes bytes, WorkerId worker) {
   const auto room = [&] {
     // Ends first: they are never more than the submissions read afterwards.
     const std::uint64_t ended = engine_->ended_tasks();
     const std::uint64_t ended_bytes = engine_->ended_bytes().value;
-    const std::uint64_t pending = engine_->submitted_tasks() - ended;
+    const std::uint64_t pending = engine_->submitted_tasks() - ended +
+                                  planned_count_.load(std::memory_order_relaxed);
     const std::uint64_t pending_bytes = submitted_bytes_.load(std::memory_order_relaxed) - ended_bytes;
     return pending == 0 ||
            ((options_.window_tasks == 0 || pending < options_.window_tasks) &&
-            (options_.window_bytes.value == 0 || pending_bytes + bytes <= options_.window_bytes.value));
+            (options_.window_bytes.value == 0 || pending_bytes + bytes.value <= options_.window_bytes.value));
   };
-  if ((options_.window_tasks > 0 || options_.window_bytes.value > 0) && !room()) {
-    flush_planned();
-    wait_until(room, "submit (the submission window is full)");
+  if (worker == kNoWorker && !room()) {
+    const auto flushed_and_room = [&] {
+      if (planned_count_.load(std::memory_order_seq_cst) > 0) flush_planned();
+      return room();
+    };
+    wait_until(flushed_and_room, "submit (the submission window is full)");
   }
-  if (bytes > 0) submitted_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  submitted_bytes_.fetch_add(bytes.value, std::memory_order_relaxed);
 }
 
 }  // namespace vicinal::runtime

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "graph/dependencies.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "vicinal/error.hpp"
 
@@ -39,16 +40,33 @@ void RuntimeImpl::not_inside_task(const char* what) const {
                    "another task that does what is to follow");
 }
 
-void RuntimeImpl::throw_if_held(const char* what) {
+// Names, or nothing: then another thread has something that it may release any time, or this one
+// holds nothing.
+std::string RuntimeImpl::held_by_this_thread_alone() const {
   std::string own;
-  {
-    const std::lock_guard lock(held_mutex_);
-    for (const Acquisition* held : held_) {
-      if (held->thread != std::this_thread::get_id()) return;  // may be released any time
-      own += (own.empty() ? "" : ", ") + held->task->accesses()[0].handle->name;
+  const std::lock_guard lock(held_mutex_);
+  for (const Acquisition* acquisition : acquisitions_) {
+    if (acquisition->thread == std::this_thread::get_id()) {
+      if (!acquisition->held) continue;  // what it waits for now
+      own += (own.empty() ? "" : ", ") + acquisition->task->accesses()[0].handle->name;
+    } else if (acquisition->state.load(std::memory_order_acquire) == Acquisition::State::granted &&
+               acquisition->request.state.load(std::memory_order_acquire) !=
+                   memory::RequestState::queued) {
+      return {};
     }
   }
-  if (own.empty() || !engine_->stalled()) return;
+  return own;
+}
+
+// Looks twice: others may be about to push a task or to start a copy.
+void RuntimeImpl::throw_if_held(const char* what, const std::function<bool()>& done) {
+  const auto counts = [this] { return std::pair(engine_->ended_tasks(), engine_->submitted_tasks()); };
+  const auto before = counts();
+  const auto stuck = [&] { return engine_->stalled() && !done() && counts() == before; };
+  if (held_by_this_thread_alone().empty() || !stuck()) return;
+  if (!setup_.simulated) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const std::string own = held_by_this_thread_alone();
+  if (own.empty() || !stuck()) return;
   throw UsageError(std::string(what) + " waits for what this thread itself holds: it has acquired " +
                    own + "; release that first");
 }
@@ -57,7 +75,7 @@ void RuntimeImpl::wait_simulated(const std::function<bool()>& done, const char* 
   while (!done()) {
     if (setup_.simulated->step()) continue;
     if (done()) return;
-    throw_if_held(what);
+    throw_if_held(what, done);
     throw Error(std::string(what) + ": nothing is left to simulate, but it has not ended\n" +
                 stall_report());
   }
@@ -67,31 +85,35 @@ void RuntimeImpl::wait_until(const std::function<bool()>& done, const char* what
   if (done()) return;
   if (setup_.simulated) return wait_simulated(done, what);
   const std::optional<WorkerId> slot = this->slot();
-  const bool works = slot && !slot_taken_.exchange(true, std::memory_order_acq_rel);
+  bool works = false;  // this thread is the worker that has none of its own
   waiting_.fetch_add(1, std::memory_order_seq_cst);
-  if (works) engine_->worker_comes(*slot);
   struct Leave {
     RuntimeImpl& self;
-    std::optional<WorkerId> slot;
+    const bool& works;
     ~Leave() {
-      if (slot) {
-        self.engine_->worker_leaves(*slot);
+      if (works) {
+        self.engine_->worker_leaves(*self.slot());
         self.slot_taken_.store(false, std::memory_order_release);
       }
       self.waiting_.fetch_sub(1, std::memory_order_seq_cst);
+      if (works) self.notify_waiters();  // another one works from now on
     }
-  } leave{*this, works ? slot : std::nullopt};
+  } leave{*this, works};
   for (;;) {
-    const std::uint32_t slot_epoch = works ? setup_.cpu->wake_epoch() : 0;
     std::uint64_t epoch = 0;
     {
       const std::lock_guard lock(wait_mutex_);
       epoch = wait_epoch_;
     }
+    if (!works && slot && !slot_taken_.exchange(true, std::memory_order_acq_rel)) {
+      works = true;
+      engine_->worker_comes(*slot);
+    }
+    const std::uint32_t slot_epoch = works ? setup_.cpu->wake_epoch() : 0;
     if (done()) return;
     if (works && engine_->advance(*slot)) continue;
     if (done()) return;
-    throw_if_held(what);
+    throw_if_held(what, done);
     if (works) {
       setup_.cpu->wait_for_wake(slot_epoch);
     } else {
@@ -121,15 +143,18 @@ void RuntimeImpl::wait(Group& group) {
   flush_planned();
   engine_->submission_closed();
   wait_until([&] { return group.pending() == 0; }, "wait for a group");
-  if (engine_->cancelling()) wait();  // throws the error that ended the tasks
+  if (engine_->cancelling() || engine_->has_error()) wait();  // throws it
 }
 
 void RuntimeImpl::wait(graph::Handle& handle) {
   not_inside_task("wait");
   flush_planned();
-  const auto access = order(handle, handle.written ? AccessMode::R : AccessMode::W);
+  if (!handle.written) {  // nothing will be there to read
+    return wait_until([&] { return graph::idle(handle); }, "wait for a handle");
+  }
+  const auto access = order(handle, AccessMode::R);
   const bool poisoned = handle.poisoned.load(std::memory_order_relaxed);
-  engine_->end_acquisition(*access->task, false);
+  end(*access, false);
   if (engine_->cancelling()) wait();
   if (poisoned) {
     throw PoisonedError("handle " + handle.name + ": its writer failed or was cancelled");
@@ -163,13 +188,27 @@ std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, AccessMod
     }
   });
   access->task = &task;
-  engine_->submit(task, {}, kNoWorker);
+  const auto forget = [&] {
+    const std::lock_guard lock(held_mutex_);
+    std::erase(acquisitions_, access.get());
+  };
+  {
+    const std::lock_guard lock(held_mutex_);
+    acquisitions_.push_back(access.get());
+  }
+  try {
+    engine_->submit(task, {}, kNoWorker);
+  } catch (...) {
+    forget();
+    throw;
+  }
   const auto granted = [&] {
     return access->state.load(std::memory_order_acquire) == State::granted;
   };
   try {
     wait_until(granted, "acquire");
   } catch (...) {
+    forget();
     // It cannot be taken back from the queue: it ends by itself when it is granted.
     State expected = State::queued;
     if (access->state.compare_exchange_strong(expected, State::abandoned,
@@ -198,9 +237,16 @@ std::unique_ptr<Acquisition> RuntimeImpl::acquire(graph::Handle& handle, AccessM
     throw UsageError("acquire: handle " + handle.name +
                      " would be written, but its file was registered read-only");
   }
+  const memory::Residency& residency = engine_->residency();
+  if (const auto limit = residency.limit(kRam); limit && residency.footprint(handle, kRam) > *limit) {
+    throw CapacityError("acquire: handle " + handle.name + " of " +
+                        std::to_string(handle.bytes().value) +
+                        " bytes does not fit in RAM under the memory limit of " +
+                        std::to_string(limit->value) + " bytes; raise the option memory");
+  }
   auto access = order(handle, mode);
   const auto give_up = [&](std::exception_ptr error) {
-    engine_->end_acquisition(*access->task, false);
+    end(*access, false);
     std::rethrow_exception(error);
   };
   if (reads(mode) && handle.poisoned.load(std::memory_order_relaxed)) {
@@ -212,11 +258,6 @@ std::unique_ptr<Acquisition> RuntimeImpl::acquire(graph::Handle& handle, AccessM
     request.kind = memory::RequestKind::task;
     request.node = kRam;
     request.operands = access->task->accesses();
-    if (!engine_->residency().fits(*access->task, kRam)) {
-      give_up(std::make_exception_ptr(CapacityError(
-          "acquire: handle " + handle.name + " of " + std::to_string(handle.bytes().value) +
-          " bytes does not fit in RAM under the memory limit; raise the option memory")));
-    }
     engine_->request(request);
     try {
       wait_until(
@@ -232,28 +273,45 @@ std::unique_ptr<Acquisition> RuntimeImpl::acquire(graph::Handle& handle, AccessM
     if (request.state.load() == memory::RequestState::failed) give_up(request.error);
   }
   const std::lock_guard lock(held_mutex_);
-  held_.push_back(access.get());
+  access->held = true;
   return access;
 }
 
 void RuntimeImpl::release(Acquisition& acquisition) {
+  end(acquisition, true);
+}
+
+void RuntimeImpl::end(Acquisition& acquisition, bool written) {
   {
     const std::lock_guard lock(held_mutex_);
-    std::erase(held_, &acquisition);
+    std::erase(acquisitions_, &acquisition);
   }
-  engine_->end_acquisition(*acquisition.task, true);
+  engine_->end_acquisition(*acquisition.task, written);
 }
 
 std::string RuntimeImpl::stall_report() const {
+  constexpr std::size_t kMost = 20;
   std::string text = engine_->describe();
+  const std::lock_guard handles_lock(handles_mutex_);
+  std::size_t listed = 0;
+  for (graph::Handle& handle : handles_) {
+    if (handle.owner != this || listed == kMost) continue;
+    const std::string queue = graph::describe_queue(handle, 4);
+    if (queue.empty()) continue;
+    ++listed;
+    text += queue + "\n";
+  }
   const std::lock_guard lock(held_mutex_);
-  for (const Acquisition* held : held_) {
-    const graph::Handle& handle = *held->task->accesses()[0].handle;
+  for (const Acquisition* held : acquisitions_) {
+    graph::Handle& handle = *held->task->accesses()[0].handle;
+    if (!held->held) {
+      text += "a thread of the application waits for: " + handle.name + "\n";
+      continue;
+    }
     text += "acquired by the application: " + handle.name + "\n";
-    for (const graph::Access* waits = handle.head; waits != nullptr; waits = waits->next) {
-      text += "  cycle, if that thread waits: task " + std::string(waits->task->name()) +
-              " -> handle " + handle.name + " -> the thread that acquired it -> the task\n";
-      break;
+    if (!graph::describe_queue(handle, 1).empty()) {
+      text += "  cycle, if the thread that acquired it waits: that thread -> the tasks that wait for " +
+              handle.name + " -> that thread\n";
     }
   }
   return text;

@@ -28,7 +28,8 @@ double kernel_seconds(const CholeskyWork& work) {
 // and into the last row, potrf(0), then trsm and gemm from column to column, trsm, syrk, potrf:
 //   2 potrf + (n - 1) trsm + (n - 2) gemm + syrk.
 double path_seconds(const CholeskyWork& work) {
-  const auto n = static_cast<double>(work.order / work.tile);
+  const std::uint64_t whole = work.order / work.tile;
+  const auto n = static_cast<double>(whole);
   if (n < 2) return n * work.potrf;
   const double diagonal = n * work.potrf + (n - 1) * (work.trsm + work.syrk);
   const double last_row = 2 * work.potrf + (n - 1) * work.trsm + (n - 2) * work.gemm + work.syrk;

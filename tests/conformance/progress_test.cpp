@@ -3,6 +3,7 @@
 // the same tasks one after the other.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -428,7 +429,10 @@ class RealRun {
       const std::string all((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
       const std::string expected = std::string(offsets_[d], 'x') +
                                    std::string(content_[d].begin(), content_[d].end()) + "after";
-      ASSERT_TRUE(all == expected) << file_of(d);
+      const auto [here, there] = std::mismatch(all.begin(), all.end(), expected.begin(), expected.end());
+      ASSERT_TRUE(all == expected) << file_of(d) << " of " << all.size() << " bytes, expected "
+                                   << expected.size() << " with " << data.bytes << " at "
+                                   << offsets_[d] << ", differs at byte " << here - all.begin();
     } else if (data.home != Home::none) {
       ASSERT_EQ(gather(view_of_buffer(d)), content_[d]) << "h" << d;
       // The bytes between the columns of a tile are not the runtime's.

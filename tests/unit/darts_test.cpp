@@ -6,84 +6,16 @@
 
 #include <gtest/gtest.h>
 
-#include "sched/policy.hpp"
-#include "support/fake_context.hpp"
+#include "support/darts_fixture.hpp"
 
 namespace vicinal {
 namespace {
 
-using memory::Candidate;
-using memory::EvictionReason;
 using testing::changing;
-using testing::FakeContext;
-using testing::FakeGraph;
-using testing::FakeOperand;
-using testing::name_of;
 using testing::reading;
 using testing::writing;
 
-// Accelerators with one worker each, and RAM without: node i of `nodes` has worker i.
-class Darts : public ::testing::Test {
- protected:
-  void start(std::size_t accelerators) {
-    for (std::size_t i = 0; i < accelerators; ++i) {
-      nodes.push_back(context.add_device(Bytes{1000}));
-      context.add_worker(nodes.back());
-    }
-    policy->start(context);
-  }
-  // With the first choice of every node, which is by priority alone, behind it.
-  void start_and_open(std::size_t accelerators = 1) {
-    start(accelerators);
-    for (std::uint32_t worker = 0; worker < accelerators; ++worker) {
-      graph::Task& opener = push("opener", {reading(graph.data("opener's"))});
-      EXPECT_EQ(policy->pop(WorkerId{worker}), &opener);
-      policy->task_done(opener, WorkerId{worker});
-    }
-  }
-  graph::Handle& data(Bytes bytes = {100}) { return graph.data("d", bytes); }
-  graph::Handle& data_on(std::size_t node) {
-    graph::Handle& handle = data();
-    context.put(handle, nodes[node]);
-    return handle;
-  }
-  graph::Task& push(const std::string& name, const std::vector<FakeOperand>& operands,
-                    const FakeGraph::Attributes& attributes = {}) {
-    graph::Task& task = graph.task(name, operands, attributes);
-    policy->push(task, kNoWorker);
-    return task;
-  }
-  std::string pop(std::uint32_t worker = 0) { return name_of(policy->pop(WorkerId{worker})); }
-  // What the worker is given until it gets nothing, with spaces.
-  std::string pop_all(std::uint32_t worker = 0) {
-    std::string names;
-    while (const graph::Task* task = policy->pop(WorkerId{worker})) {
-      names += (names.empty() ? "" : " ") + name_of(task);
-    }
-    return names;
-  }
-  // The victim on the first node, which then really leaves.
-  graph::Handle* evict(const std::vector<graph::Handle*>& candidates,
-                       EvictionReason reason = EvictionReason::firm) {
-    graph::Handle* const victim = choose(candidates, reason);
-    if (victim != nullptr) {
-      context.take_away(*victim, nodes[0]);
-      policy->data_evicted(*victim, nodes[0]);
-    }
-    return victim;
-  }
-  graph::Handle* choose(const std::vector<graph::Handle*>& candidates,
-                        EvictionReason reason = EvictionReason::firm) {
-    std::vector<Candidate> list;
-    for (graph::Handle* handle : candidates) list.push_back({.handle = handle});
-    return policy->victims()->choose(nodes[0], Bytes{100}, reason, list);
-  }
-
-  FakeContext context;
-  FakeGraph graph;
-  std::vector<NodeId> nodes;
-  std::unique_ptr<sched::Policy> policy = sched::make_policy("darts");
-};
+using Darts = testing::DartsTest;
 
 // --- which task is planned next --------------------------------------------------------------
 
@@ -319,123 +251,6 @@ TEST_F(DartsOnTwoWorkers, APlannedTaskIsPoppedByAWorkerThatCanRunIt) {
   EXPECT_EQ(pop(0), "for 0");
   EXPECT_EQ(pop(0), "-");
   EXPECT_EQ(pop(1), "for 1");
-}
-
-// --- eviction ------------------------------------------------------------------------------------
-
-// `loaded` is absent; tasks of it and x, of it and y (two) are planned by the pull of "pulled".
-class DartsEviction : public Darts {
- protected:
-  void SetUp() override {
-    start_and_open();
-    x = &data_on(0);
-    y = &data_on(0);
-    push("x1", {reading(loaded), reading(*x)});
-    push("y1", {reading(loaded), reading(*y)});
-    push("x2", {reading(loaded), reading(*x)});
-    push("pulled", {reading(loaded)});  // the newest, so the head of the plan
-    EXPECT_EQ(pop(), "pulled");         // planned: x2 y1 x1
-    context.put(loaded, nodes[0]);
-    policy->data_loaded(loaded, nodes[0]);
-  }
-  graph::Handle& loaded = data();
-  graph::Handle* x = nullptr;
-  graph::Handle* y = nullptr;
-};
-
-TEST_F(DartsEviction, ADatumThatNoPlanUsesGoesAtOnceEvenIfTasksOfMainUseIt) {
-  graph::Handle& in_main = data_on(0);
-  push("waits", {reading(in_main), reading(data()), reading(data())});
-  EXPECT_EQ(evict({x, &in_main, y}), &in_main);
-}
-
-TEST_F(DartsEviction, ADatumUnknownToThePolicyGoesAtOnce) {
-  graph::Handle& unknown = data_on(0);
-  EXPECT_EQ(evict({x, &unknown, y}), &unknown);
-}
-
-TEST_F(DartsEviction, ElseTheOneThatFewestPlannedTasksUse) {
-  EXPECT_EQ(evict({x, y, &loaded}), y);
-}
-
-TEST_F(DartsEviction, WhatTheEngineSaysIsInUseIsLikeWhatPulledTasksUse) {
-  const std::vector<Candidate> candidates{{.handle = y, .claims = 1}, {.handle = x}};
-  auto& victims = *policy->victims();
-  EXPECT_EQ(victims.choose(nodes[0], Bytes{100}, EvictionReason::prefetch, candidates), x);
-}
-
-TEST_F(DartsEviction, TheFirstOfEquals) {
-  graph::Handle& z = data_on(0);
-  push("z1", {reading(z)});
-  EXPECT_EQ(evict({x, &z, y}), &z);
-}
-
-TEST_F(DartsEviction, PlannedTasksThatUseTheVictimAreWithdrawnAllOfThem) {
-  // x goes, used by two planned tasks; y1 stays. Then main has x1 and x2, which miss x alone, and
-  // x sets both free, the newest relisted first: x1 was withdrawn after x2.
-  EXPECT_EQ(evict({x}), x);
-  EXPECT_EQ(pop_all(), "y1 x1 x2");
-}
-
-// It may have to be written back first.
-TEST_F(DartsEviction, TheyAreWithdrawnWhenTheVictimIsChosenNotWhenItHasGone) {
-  EXPECT_EQ(choose({x}), x);
-  EXPECT_EQ(pop_all(), "y1 x1 x2");
-}
-
-// "withdrawn" was pushed first, but where priority decides, between tasks that miss three operands,
-// it now comes after the task that was in main all the time.
-TEST_F(DartsEviction, AWithdrawnTaskGoesToTheBackOfMain) {
-  const auto missing = [&] { return reading(data()); };
-  std::vector<graph::Handle*> operands{&data_on(0), &data_on(0), &data_on(0)};
-  push("withdrawn", {reading(*operands[0]), reading(*operands[1]), reading(*operands[2])});  // free
-  push("in main", {missing(), missing(), missing()});
-  for (graph::Handle* victim : operands) EXPECT_EQ(evict({victim}), victim);
-  EXPECT_EQ(pop_all(), "x2 y1 x1 in main withdrawn");
-}
-
-TEST_F(DartsEviction, AnEarlyCopyDoesNotDriveOutWhatPulledTasksUse) {
-  EXPECT_EQ(evict({&loaded}, EvictionReason::prefetch), nullptr);
-  EXPECT_EQ(evict({&loaded, y}, EvictionReason::prefetch), y);
-}
-
-TEST_F(DartsEviction, AFirmCopyDrivesOutWhatPulledTasksUseLast) {
-  // Pulled in this order: pulled(loaded) x2(loaded, x) y1(loaded, y) x1(loaded, x). First uses:
-  // loaded 1, x 2, y 3.
-  EXPECT_EQ(pop_all(), "x2 y1 x1");
-  EXPECT_EQ(choose({&loaded, y, x}), y);
-  EXPECT_EQ(choose({x, &loaded}), x);
-  EXPECT_EQ(choose({x, &loaded}, EvictionReason::prefetch), nullptr);
-}
-
-TEST_F(DartsEviction, AVictimThatDidNotGoIsTheNextOne) {
-  graph::Handle& unused = data_on(0);
-  EXPECT_EQ(choose({x, y}), y);  // the engine finds it pinned
-  EXPECT_EQ(choose({&unused, x, y}), y);
-}
-
-TEST_F(DartsEviction, AVictimThatWentIsForgotten) {
-  EXPECT_EQ(evict({x, y}), y);
-  context.put(*y, nodes[0]);
-  policy->data_loaded(*y, nodes[0]);
-  graph::Handle& unused = data_on(0);
-  EXPECT_EQ(choose({&unused, x, y}), &unused);
-}
-
-TEST_F(DartsEviction, AVictimThatDidNotGoIsLikeAnyOtherOnceATaskThatUsesItWasPulled) {
-  EXPECT_EQ(choose({x, y}), y);
-  std::vector<graph::Task*> tasks;
-  while (graph::Task* task = policy->pop(WorkerId{0})) tasks.push_back(task);
-  ASSERT_EQ(tasks.size(), 3U);  // x2 x1 y1
-  for (graph::Task* task : tasks) policy->task_done(*task, WorkerId{0});
-  graph::Handle& unused = data_on(0);
-  EXPECT_EQ(choose({&unused, y}), &unused);
-}
-
-TEST_F(DartsEviction, EvictionOutsideThePolicysChoiceWithdrawsToo) {
-  context.take_away(*x, nodes[0]);
-  policy->data_evicted(*x, nodes[0]);
-  EXPECT_EQ(pop_all(), "y1 x1 x2");
 }
 
 // --- several nodes -------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ class Selection {
 
   // Plans at least one task of main on the worker's node, or says that there is none to plan.
   // It may be one that only another worker of the node can run: then it is to be called again.
-  // O(absent data), plus the readers of those that tie where their highest priority has left.
+  // O(absent data looked at), plus the readers of those that tie where their highest priority has
+  // left.
   bool plan_some(WorkerId worker);
 
  private:
