@@ -86,6 +86,7 @@ std::uint64_t copies_under(std::unique_ptr<sched::Policy> policy) {
   config.policy = std::move(policy);
   config.now = [&driver] { return driver.now(); };
   config.notify_waiters = [] {};
+  config.simulated = true;
   config.look_ahead = 1;
   engine::Engine engine(std::move(config));
   engine.attach({&driver, &driver}, {&driver});  // by node; by worker

@@ -45,6 +45,8 @@ TaskId Engine::submit(Task& task, std::span<const TaskId> after, WorkerId worker
   const TaskId id = graph::TaskPool::id(task);  // the task may have ended before submit returns
   move(task, TaskState::submitted);
   task.blocked.store(after.empty() ? 1 : 2, std::memory_order_relaxed);
+  // Counted before anybody else can know the task: it may have ended when insert returns.
+  lane(worker).submitted.fetch_add(1, std::memory_order_release);
   bool is_ready = false;
   try {
     for (const TaskId before : after) precedences_.check(before, task);
@@ -52,9 +54,10 @@ TaskId Engine::submit(Task& task, std::span<const TaskId> after, WorkerId worker
   } catch (...) {
     task.state.store(TaskState::free, std::memory_order_relaxed);
     retire(task, worker);
+    lane(worker).submitted.fetch_sub(1, std::memory_order_release);
+    config_.notify_waiters();  // who may have seen it counted
     throw;
   }
-  lane(worker).submitted.fetch_add(1, std::memory_order_release);
   if (!after.empty()) {
     for (const TaskId before : after) precedences_.add(before, task);
     is_ready = task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1;
@@ -76,7 +79,9 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing) {
     move(*task, TaskState::ready);
     if (task->codelet == nullptr && task->extension && task->extension->on_runnable) {
       move(*task, TaskState::running);
-      task->extension->on_runnable(*task);
+      // Taken out: whoever was waiting may end the task, and with it what lies in the task.
+      const auto on_runnable = std::move(task->extension->on_runnable);
+      on_runnable(*task);
     } else if (must_cancel(*task)) {
       end(*task, releasing, Outcome::cancelled, list);
     } else {
@@ -169,9 +174,13 @@ void Engine::refill(Window& window, WorkerId worker, ReadyList& cancelled) {
   if (residency_.take_traffic(node)) window.calm.store(0, std::memory_order_relaxed);
   const bool calm = window.calm.load(std::memory_order_relaxed) >= kCalm;
   const std::size_t depth = calm ? 1 : window.depth;
-  while (window.pulled.size() < depth) {
-    const bool enough = window.pulled.size() > window.workers.size();
-    if (enough && window.most_claimed && window.claimed > *window.most_claimed) return;
+  for (;;) {
+    const bool full = window.pulled.size() >= depth;
+    const bool enough = window.pulled.size() > window.workers.size() && window.most_claimed &&
+                        window.claimed > *window.most_claimed;
+    // One that it can run, at least: the others' tasks may be bound to them, and when they have gone
+    // nobody would wake this worker.
+    if ((full || enough) && has_one_for(window, worker)) return;
     Task* task = gate_.pop(worker);
     if (task == nullptr) return;
     move(*task, TaskState::scheduled);
@@ -181,6 +190,11 @@ void Engine::refill(Window& window, WorkerId worker, ReadyList& cancelled) {
       keep(window, *task);
     }
   }
+}
+
+bool Engine::has_one_for(const Window& window, WorkerId worker) const {
+  return std::ranges::any_of(window.pulled,
+                             [&](const auto& entry) { return can_run(*entry->task, worker); });
 }
 
 void Engine::keep(Window& window, Task& task) {

@@ -151,6 +151,7 @@ class Engine final : public Completions,
   bool ask_firmly(Window& window, WorkerId worker, memory::Actions& actions);
   bool anything_ended(Window& window, WorkerId worker);
   void copy_early(Window& window, memory::Actions& actions);
+  bool has_one_for(const Window& window, WorkerId worker) const;
   void keep(Window& window, graph::Task& task);
   graph::Task* drop(Window& window, std::size_t at);
   bool timed(const graph::Task& task) const;

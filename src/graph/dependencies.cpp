@@ -182,6 +182,19 @@ bool will_be_overwritten(Handle& handle) {
   return overwritten;
 }
 
+bool has_content(Handle& handle) {
+  const std::uint64_t word = lock(handle);
+  const bool written = handle.written;
+  unlock(handle, word);
+  return written;
+}
+
+void refuse_tasks(Handle& handle) {
+  const std::uint64_t word = lock(handle);
+  handle.unregistering = true;
+  unlock(handle, word);
+}
+
 void forget_content(Handle& handle) {
   const std::uint64_t word = lock(handle);
   handle.written = false;

@@ -47,6 +47,10 @@ void release(Task& task, ReadyList& ready);
 
 // The content will be overwritten, before anyone reads it, by a task already submitted.
 bool will_be_overwritten(Handle& handle);
+// Some submitted task or the home gives it content.
+bool has_content(Handle& handle);
+// From now on tasks that name it are refused.
+void refuse_tasks(Handle& handle);
 // What follows must write the handle before it reads it.
 void forget_content(Handle& handle);
 // Who has access and who waits, for reports; empty if nobody waits. At most `most` tasks are named.

@@ -162,8 +162,7 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
     if (error) {
       fail(*request, error, actions);
     } else if (--request->missing == 0) {
-      request->state.store(RequestState::ready, std::memory_order_release);
-      ended(*request, actions);
+      ended(*request, RequestState::ready, actions);
     }
   }
 }

@@ -82,8 +82,7 @@ void Residency::pump(NodeId id, Actions& actions) {
       if (placed == Placed::yes) {
         grant(head, actions);
       } else {
-        head.state.store(RequestState::failed, std::memory_order_release);
-        ended(head, actions);
+        ended(head, RequestState::failed, actions);
       }
     }
   } while (node.pump_again);
@@ -178,10 +177,7 @@ void Residency::grant(Request& request, Actions& actions) {
     fetch.waiters.push_back(&request);
     ++request.missing;
   }
-  if (request.missing == 0) {
-    request.state.store(RequestState::ready, std::memory_order_release);
-    ended(request, actions);
-  }
+  if (request.missing == 0) ended(request, RequestState::ready, actions);
 }
 
 void Residency::drop_pins(Request& request, Actions& actions) {
@@ -193,20 +189,24 @@ void Residency::drop_pins(Request& request, Actions& actions) {
 }
 
 void Residency::fail(Request& request, std::exception_ptr error, Actions& actions) {
+  const NodeId node = request.node;
   drop_pins(request, actions);
   request.error = std::move(error);
-  request.state.store(RequestState::failed, std::memory_order_release);
-  ended(request, actions);
-  pump(request.node, actions);
+  ended(request, RequestState::failed, actions);
+  pump(node, actions);
 }
 
-void Residency::ended(Request& request, Actions& actions) {
+// Ready or failed. The owner of a task's or a flush's request may see that at once, without the lock,
+// and free it: nothing is read of it afterwards.
+void Residency::ended(Request& request, RequestState state, Actions& actions) {
   switch (request.kind) {
     case RequestKind::task:
     case RequestKind::flush:
       actions.arrivals.push_back(request.node);
+      request.state.store(state, std::memory_order_release);
       break;
     case RequestKind::relay:
+      request.state.store(state, std::memory_order_relaxed);
       if (const std::exception_ptr error = request.error) {  // finish_fetch recycles the request
         finish_fetch(*request.relayed, error, actions);
       } else {
@@ -214,6 +214,7 @@ void Residency::ended(Request& request, Actions& actions) {
       }
       break;
     case RequestKind::eviction:
+      request.state.store(state, std::memory_order_relaxed);
       saved(request, actions);
       break;
   }

@@ -193,7 +193,7 @@ class Residency {
   bool allocate_all(Request& request);
   void grant(Request& request, Actions& actions);
   void fail(Request& request, std::exception_ptr error, Actions& actions);
-  void ended(Request& request, Actions& actions);
+  void ended(Request& request, RequestState state, Actions& actions);
   void drop_pins(Request& request, Actions& actions);
   Request& own_request(RequestKind kind, graph::Handle& handle, NodeId node);
   void recycle(Request& request);

@@ -1,6 +1,7 @@
 // Data come and go.
 #include <utility>
 
+#include "graph/dependencies.hpp"
 #include "memory/arena.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "vicinal/error.hpp"
@@ -79,10 +80,10 @@ graph::Handle& RuntimeImpl::check(Handle handle, const char* what) const {
 void RuntimeImpl::unregister(graph::Handle& handle, WriteBack write_back) {
   not_inside_task("unregister");
   // To write it back its content must not be taken for dead: RW. Otherwise it is: W.
-  const bool keep = write_back == WriteBack::yes && handle.written &&
-                    handle.home.kind != graph::HomeKind::none && handle.home.writable;
+  const bool keep = write_back == WriteBack::yes && handle.home.kind != graph::HomeKind::none &&
+                    handle.home.writable && graph::has_content(handle);
   const auto access = order(handle, keep ? AccessMode::RW : AccessMode::W);
-  handle.unregistering = true;
+  graph::refuse_tasks(handle);
   const bool poisoned = keep && handle.poisoned.load(std::memory_order_relaxed);
   std::exception_ptr error;
   if (keep && !poisoned) {

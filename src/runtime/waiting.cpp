@@ -149,7 +149,7 @@ void RuntimeImpl::wait(Group& group) {
 void RuntimeImpl::wait(graph::Handle& handle) {
   not_inside_task("wait");
   flush_planned();
-  if (!handle.written) {  // nothing will be there to read
+  if (!graph::has_content(handle)) {  // nothing will be there to read
     return wait_until([&] { return graph::idle(handle); }, "wait for a handle");
   }
   const auto access = order(handle, AccessMode::R);

@@ -101,4 +101,16 @@ class Watchdog {
   std::thread counter_;
 };
 
+// The watchdog looks at this runtime until the end of the scope, which comes before the runtime's.
+class Watched {
+ public:
+  Watched(Watchdog& watchdog, const Runtime& runtime) : watchdog_(watchdog) { watchdog_.set(&runtime); }
+  ~Watched() { watchdog_.set(nullptr); }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+ private:
+  Watchdog& watchdog_;
+};
+
 }  // namespace vicinal::testing
