@@ -2,12 +2,11 @@
 //   in memory: how fast is the factorisation of a matrix that fits, against the threaded dpotrf of
 //              OpenBLAS with as many threads?
 //   on disk:   with a half and a quarter of the memory it takes, how far is the time from the
-// larger of
-//              the time in memory and the time the disk needs for the bytes moved?
+//              larger of the time in memory and the time the disk needs for the bytes moved?
 //
 //   cholesky                   both; N = 8192 in double, tiles of 512 and 256, 2 workers
 //   cholesky --json -          the rows on standard output (else a file), the table on standard
-// error
+//                              error
 //   cholesky --size N --tiles 512,256 --workers 2 --repetitions 5 --disk DIR --policies darts,lws
 //
 // Lower bounds: in memory, the kernels' times (each measured alone) shared by the workers; on disk,

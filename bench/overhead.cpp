@@ -81,7 +81,8 @@ void count(const std::string& shape_name, const Request& request) {
     std::printf("%llu\n", static_cast<unsigned long long>(graph.tasks));
     return;
   }
-  throw std::invalid_argument("--count: " + shape_name + " is none of independent, chain, cholesky");
+  throw std::invalid_argument("--count: " + shape_name +
+                              " is none of independent, chain, cholesky");
 }
 
 // --- the comparison

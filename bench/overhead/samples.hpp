@@ -10,8 +10,6 @@
 // its tasks back has `both` alone.
 #pragma once
 
-#include <time.h>
-
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -20,9 +18,9 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <vector>
-
+#include <time.h>
 #include <unistd.h>
+#include <vector>
 
 #include "overhead/graphs.hpp"
 

@@ -4,9 +4,8 @@
 #include <atomic>
 #include <filesystem>
 #include <string>
-#include <vector>
-
 #include <unistd.h>
+#include <vector>
 
 #include "overhead/samples.hpp"
 #include "vicinal/runtime.hpp"
@@ -80,8 +79,8 @@ class VicinalLibrary {
    public:
     explicit Folder(Memory memory) {
       if (memory != Memory::disk) return;
-      path_ = std::filesystem::temp_directory_path() /
-              ("vicinal-overhead-" + std::to_string(getpid()));
+      path_ =
+          std::filesystem::temp_directory_path() / ("vicinal-overhead-" + std::to_string(getpid()));
       std::filesystem::create_directory(path_);
     }
     ~Folder() {

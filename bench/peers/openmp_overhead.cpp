@@ -2,9 +2,8 @@
 //
 // One thread of a team submits, all of them run tasks. The run-time library of GCC runs a new task at
 // once, after its predecessors, when 64 tasks per thread are pending: nothing can be held back.
-#include <vector>
-
 #include <omp.h>
+#include <vector>
 
 #include "overhead/samples.hpp"
 
@@ -25,9 +24,8 @@ class OpenMp {
 
   template <typename Body>
   void submit(const Graph& graph, Body body) {
-    overhead::for_each_task(graph, [&](std::uint64_t index, const auto& data) {
-      submit_one(index, data, body);
-    });
+    overhead::for_each_task(
+        graph, [&](std::uint64_t index, const auto& data) { submit_one(index, data, body); });
   }
   void wait() {
 #pragma omp taskwait
@@ -63,7 +61,9 @@ class OpenMp {
 #pragma omp task depend(in : a[0], b[0]) depend(inout : c[0]) firstprivate(body, index)
     body(index);
   }
-  char* at(std::uint32_t datum) { return data_.data() + datum * kApart; }
+  char* at(std::uint32_t datum) {
+    return data_.data() + datum * kApart;
+  }
 
   std::vector<char> data_;
 };

@@ -3,10 +3,9 @@
 // Its workers are threads beside the one that submits. A fifth of the tasks: pending ones take some
 // 2 kB each.
 #include <algorithm>
+#include <starpu.h>
 #include <stdexcept>
 #include <vector>
-
-#include <starpu.h>
 
 #include "overhead/samples.hpp"
 

@@ -3,9 +3,8 @@
 //
 // Its workers are threads beside the one that submits.
 #include <atomic>
-#include <vector>
-
 #include <taskflow/taskflow.hpp>
+#include <vector>
 
 #include "overhead/samples.hpp"
 

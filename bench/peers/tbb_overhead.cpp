@@ -1,11 +1,10 @@
 // Overhead per task of oneTBB: a flow graph, whose edges are found by a tracker of last writers and
 // readers, and a task group. Started by bench/overhead.cpp.
 #include <deque>
-#include <vector>
-
 #include <tbb/flow_graph.h>
 #include <tbb/global_control.h>
 #include <tbb/task_group.h>
+#include <vector>
 
 #include "overhead/samples.hpp"
 

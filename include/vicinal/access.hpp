@@ -12,8 +12,12 @@ enum class AccessMode : std::uint8_t {
   RW = 3,  // reads, then changes
 };
 
-constexpr bool reads(AccessMode mode) { return (static_cast<unsigned>(mode) & 1U) != 0; }
-constexpr bool writes(AccessMode mode) { return (static_cast<unsigned>(mode) & 2U) != 0; }
+constexpr bool reads(AccessMode mode) {
+  return (static_cast<unsigned>(mode) & 1U) != 0;
+}
+constexpr bool writes(AccessMode mode) {
+  return (static_cast<unsigned>(mode) & 2U) != 0;
+}
 
 // A handle named twice in one task is accessed once, in the mode that covers both.
 constexpr AccessMode strongest(AccessMode a, AccessMode b) {

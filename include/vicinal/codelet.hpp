@@ -46,18 +46,27 @@ class KernelContext {
  public:
   KernelContext(const OperandView* views, std::size_t count, const std::byte* parameters,
                 std::size_t parameter_bytes, WorkerId worker)
-      : views_(views), count_(count), parameters_(parameters), parameter_bytes_(parameter_bytes),
+      : views_(views),
+        count_(count),
+        parameters_(parameters),
+        parameter_bytes_(parameter_bytes),
         worker_(worker) {}
 
   std::size_t operands() const { return count_; }
   const OperandView& operand(std::size_t i) const { return views_[i]; }
   template <typename T>
-  T* data(std::size_t i) const { return reinterpret_cast<T*>(views_[i].address); }
+  T* data(std::size_t i) const {
+    return reinterpret_cast<T*>(views_[i].address);
+  }
   // Number of elements of type T in operand i.
   template <typename T>
-  std::size_t count(std::size_t i) const { return views_[i].layout.bytes().value / sizeof(T); }
+  std::size_t count(std::size_t i) const {
+    return views_[i].layout.bytes().value / sizeof(T);
+  }
   // Distance between the columns of operand i, in elements.
-  std::uint64_t leading_dimension(std::size_t i) const { return views_[i].layout.leading_dimension(); }
+  std::uint64_t leading_dimension(std::size_t i) const {
+    return views_[i].layout.leading_dimension();
+  }
   // The value given to the task, copied at submission.
   template <typename T>
   T parameter() const {

@@ -73,8 +73,14 @@ struct Operand {
   Handle handle;
   AccessMode mode = AccessMode::R;
 };
-inline Operand R(Handle handle) { return {handle, AccessMode::R}; }
-inline Operand W(Handle handle) { return {handle, AccessMode::W}; }
-inline Operand RW(Handle handle) { return {handle, AccessMode::RW}; }
+inline Operand R(Handle handle) {
+  return {handle, AccessMode::R};
+}
+inline Operand W(Handle handle) {
+  return {handle, AccessMode::W};
+}
+inline Operand RW(Handle handle) {
+  return {handle, AccessMode::RW};
+}
 
 }  // namespace vicinal

@@ -25,7 +25,7 @@ struct NodeDescription {
 struct LinkDescription {
   NodeId from;
   NodeId to;
-  BytesPerSecond bandwidth;          // 0: not known
+  BytesPerSecond bandwidth;  // 0: not known
   Time latency;
   std::uint32_t copies_in_flight = 1;  // started and not ended, at most
 };

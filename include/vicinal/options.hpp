@@ -16,23 +16,23 @@
 namespace vicinal {
 
 struct Options {
-  std::uint32_t workers = 0;             // threads that run tasks; 0: one per core
-  bool submitter_works = true;           // the waiting thread is the last of them
-  bool bind = true;                      // bind each worker's thread to its core
+  std::uint32_t workers = 0;    // threads that run tasks; 0: one per core
+  bool submitter_works = true;  // the waiting thread is the last of them
+  bool bind = true;             // bind each worker's thread to its core
   std::string policy = "lws";
-  std::optional<Bytes> memory = {};         // limit on the replicas in RAM; none: no limit
-  std::string disk = {};                   // folder that holds what does not fit; empty: none
-  std::optional<Bytes> disk_space = {};     // at most so much of it; none: what is free
+  std::optional<Bytes> memory = {};      // limit on the replicas in RAM; none: no limit
+  std::string disk = {};                 // folder that holds what does not fit; empty: none
+  std::optional<Bytes> disk_space = {};  // at most so much of it; none: what is free
   bool direct_io = true;                 // O_DIRECT and io_uring where they are available
   std::uint32_t disk_copies = 4;         // copies in flight per direction
   std::uint32_t accelerators = 0;        // emulated ones
   Bytes accelerator_memory = Bytes{256ULL << 20};
   BytesPerSecond accelerator_bandwidth = BytesPerSecond{0};  // emulated link; 0: as fast as memory
-  std::uint32_t look_ahead = 8;          // tasks pulled from the policy and not started, per memory node
-  std::uint64_t window_tasks = 0;        // submitted and not executed, at most; 0: no bound
-  Bytes window_bytes = Bytes{0};         // of their operands, at most; 0: no bound
-  bool compute_priorities = false;       // bottom levels, for tasks submitted with priority 0
-  double stall_seconds = 0;              // report when nothing ended for so long; 0: never
+  std::uint32_t look_ahead = 8;     // tasks pulled from the policy and not started, per memory node
+  std::uint64_t window_tasks = 0;   // submitted and not executed, at most; 0: no bound
+  Bytes window_bytes = Bytes{0};    // of their operands, at most; 0: no bound
+  bool compute_priorities = false;  // bottom levels, for tasks submitted with priority 0
+  double stall_seconds = 0;         // report when nothing ended for so long; 0: never
   std::uint64_t seed = 1;
 
   // Sets one option by its name ("memory" = "800MiB"). Throws UsageError: unknown name (the nearest

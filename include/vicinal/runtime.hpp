@@ -9,8 +9,8 @@
 // ran in the order of their submission; two threads that submit at once get one order for all handles.
 #pragma once
 
-#include <cstddef>
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,7 +31,7 @@ namespace vicinal {
 namespace runtime {
 class RuntimeImpl;
 struct Acquisition;
-}
+}  // namespace runtime
 
 // Tasks that can be waited for together.
 class Group {
@@ -56,7 +56,9 @@ class Acquired {
   ~Acquired();
   const OperandView& view() const { return view_; }
   template <typename T>
-  T* data() const { return reinterpret_cast<T*>(view_.address); }
+  T* data() const {
+    return reinterpret_cast<T*>(view_.address);
+  }
 
  private:
   friend class Runtime;

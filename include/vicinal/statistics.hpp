@@ -10,12 +10,12 @@
 namespace vicinal {
 
 struct NodeStatistics {
-  Bytes bytes_in;        // copied into replicas of this node
-  Bytes bytes_out;       // copied out of them
-  Bytes peak;            // most bytes of replicas at once, padding included
-  Bytes resident;        // now
-  std::uint64_t evictions = 0;       // replicas that had to go for others
-  std::uint64_t write_backs = 0;     // of these, copied to safety first
+  Bytes bytes_in;                 // copied into replicas of this node
+  Bytes bytes_out;                // copied out of them
+  Bytes peak;                     // most bytes of replicas at once, padding included
+  Bytes resident;                 // now
+  std::uint64_t evictions = 0;    // replicas that had to go for others
+  std::uint64_t write_backs = 0;  // of these, copied to safety first
 };
 
 struct LinkStatistics {

@@ -28,8 +28,8 @@ class Parameters {
  public:
   Parameters() = default;
   template <typename T>
-    requires(std::is_trivially_copyable_v<T> && !std::is_same_v<T, Parameters>)
-  Parameters(const T& value)  // NOLINT(google-explicit-constructor): .parameters = value
+  requires(std::is_trivially_copyable_v<T> && !std::is_same_v<T, Parameters>)
+      Parameters(const T& value)  // NOLINT(google-explicit-constructor): .parameters = value
       : bytes_(sizeof(T)) {
     std::byte* to = inline_;
     if (sizeof(T) > sizeof(inline_)) {
@@ -52,8 +52,9 @@ class Operands {
  public:
   Operands() = default;
   Operands(std::initializer_list<Operand> list) : span_(list.begin(), list.size()) {}
-  Operands(std::span<const Operand> list) : span_(list) {}     // NOLINT(google-explicit-constructor)
-  Operands(const std::vector<Operand>& list) : span_(list) {}  // NOLINT(google-explicit-constructor)
+  Operands(std::span<const Operand> list) : span_(list) {}  // NOLINT(google-explicit-constructor)
+  Operands(const std::vector<Operand>& list)
+      : span_(list) {}  // NOLINT(google-explicit-constructor)
   std::span<const Operand> span() const { return span_; }
 
  private:
@@ -64,13 +65,14 @@ struct TaskSpec {
   const Codelet* codelet = nullptr;
   Operands operands = {};
   Parameters parameters = {};
-  int priority = 0;                        // larger first; 0 and computed if the runtime is asked to
-  std::optional<WorkerId> worker = {};     // only this worker may run it
-  Group* group = nullptr;                  // must outlive the task
-  std::span<const TaskId> after = {};      // dependencies without data
-  std::function<void(Outcome)> on_end = {};  // called by the worker that ends the task, under no lock
-  std::string name = {};                   // in messages and reports; the codelet's name otherwise
-  double flops = 0;                        // 0: the codelet's
+  int priority = 0;                     // larger first; 0 and computed if the runtime is asked to
+  std::optional<WorkerId> worker = {};  // only this worker may run it
+  Group* group = nullptr;               // must outlive the task
+  std::span<const TaskId> after = {};   // dependencies without data
+  std::function<void(Outcome)> on_end =
+      {};                 // called by the worker that ends the task, under no lock
+  std::string name = {};  // in messages and reports; the codelet's name otherwise
+  double flops = 0;       // 0: the codelet's
 };
 
 }  // namespace vicinal

@@ -9,22 +9,37 @@ namespace vicinal {
 struct Bytes {
   std::uint64_t value = 0;
   friend constexpr auto operator<=>(Bytes, Bytes) = default;
-  constexpr Bytes& operator+=(Bytes other) { value += other.value; return *this; }
-  constexpr Bytes& operator-=(Bytes other) { value -= other.value; return *this; }
+  constexpr Bytes& operator+=(Bytes other) {
+    value += other.value;
+    return *this;
+  }
+  constexpr Bytes& operator-=(Bytes other) {
+    value -= other.value;
+    return *this;
+  }
   friend constexpr Bytes operator+(Bytes a, Bytes b) { return {a.value + b.value}; }
   friend constexpr Bytes operator-(Bytes a, Bytes b) { return {a.value - b.value}; }
   friend constexpr Bytes operator*(Bytes a, std::uint64_t n) { return {a.value * n}; }
 };
 
-constexpr Bytes operator""_KiB(unsigned long long n) { return {n << 10}; }
-constexpr Bytes operator""_MiB(unsigned long long n) { return {n << 20}; }
-constexpr Bytes operator""_GiB(unsigned long long n) { return {n << 30}; }
+constexpr Bytes operator""_KiB(unsigned long long n) {
+  return {n << 10};
+}
+constexpr Bytes operator""_MiB(unsigned long long n) {
+  return {n << 20};
+}
+constexpr Bytes operator""_GiB(unsigned long long n) {
+  return {n << 30};
+}
 
 // A point in time or a duration, in nanoseconds.
 struct Time {
   std::int64_t ns = 0;
   friend constexpr auto operator<=>(Time, Time) = default;
-  constexpr Time& operator+=(Time other) { ns += other.ns; return *this; }
+  constexpr Time& operator+=(Time other) {
+    ns += other.ns;
+    return *this;
+  }
   friend constexpr Time operator+(Time a, Time b) { return {a.ns + b.ns}; }
   friend constexpr Time operator-(Time a, Time b) { return {a.ns - b.ns}; }
   constexpr double seconds() const { return static_cast<double>(ns) * 1e-9; }

@@ -48,7 +48,9 @@ void Engine::attach(std::vector<Driver*> node_drivers, std::vector<Driver*> work
 std::size_t Engine::lane_index(WorkerId worker) const {
   return worker == kNoWorker ? lanes_.size() - 1 : worker.value;
 }
-Engine::Lane& Engine::lane(WorkerId worker) { return lanes_[lane_index(worker)]; }
+Engine::Lane& Engine::lane(WorkerId worker) {
+  return lanes_[lane_index(worker)];
+}
 
 // --- memory::MemorySource
 
@@ -84,7 +86,8 @@ bool Engine::valid_on(const graph::Handle& handle, NodeId node) const {
 Bytes Engine::missing_bytes(const Task& task, NodeId node) const {
   Bytes sum;
   for (const graph::Access& access : task.accesses()) {
-    if (reads(access.mode) && !residency_.on_node(*access.handle, node)) sum += access.handle->bytes();
+    if (reads(access.mode) && !residency_.on_node(*access.handle, node))
+      sum += access.handle->bytes();
   }
   return sum;
 }
@@ -126,9 +129,10 @@ void Engine::check_can_run(const Task& task) const {
   }
   const std::string name(task.name());
   if (nearest == nullptr) {
-    throw UsageError("task " + name + ": no worker can run it; codelet " + task.codelet->name +
-                     " has no implementation for the workers of this machine, or the task asks for a "
-                     "worker that does not exist");
+    throw UsageError(
+        "task " + name + ": no worker can run it; codelet " + task.codelet->name +
+        " has no implementation for the workers of this machine, or the task asks for a "
+        "worker that does not exist");
   }
   const NodeDescription& node = config_.machine.nodes[nearest->node.value];
   throw CapacityError(
@@ -182,6 +186,7 @@ void Engine::end_acquisition(Task& task, bool held) {
 }
 
 bool Engine::remove(graph::Handle& handle) {
+  if (handle.residency == nullptr) return true;  // it was asked for again
   memory::Actions actions;
   const bool removed = residency_.remove(handle, actions);
   perform(actions);
@@ -216,7 +221,8 @@ void Engine::fail(const Task& task, const std::exception_ptr& error) {
   } catch (const std::exception& e) {
     cancel(std::make_exception_ptr(TaskError("task " + name + " failed: " + e.what())));
   } catch (...) {
-    cancel(std::make_exception_ptr(TaskError("task " + name + " threw something that is no std::exception")));
+    cancel(std::make_exception_ptr(
+        TaskError("task " + name + " threw something that is no std::exception")));
   }
 }
 
@@ -329,7 +335,8 @@ std::string Engine::describe() const {
     const std::lock_guard lock(windows_[n].mutex);
     for (const auto& entry : windows_[n].pulled) {
       text += "task " + std::string(entry->task->name()) + " on " + config_.machine.nodes[n].name +
-              ": " + std::string(to_string(entry->request.state.load(std::memory_order_acquire))) + "\n";
+              ": " + std::string(to_string(entry->request.state.load(std::memory_order_acquire))) +
+              "\n";
     }
   }
   return text + residency_.describe();

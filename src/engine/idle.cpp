@@ -52,8 +52,8 @@ void Engine::wake_for(std::size_t tasks, const graph::Task* restricted, WorkerId
   if (restricted != nullptr) return wake_all();
   for (std::size_t n = 0; n < windows_.size(); ++n) {
     const auto& workers = windows_[n].workers;
-    const bool own = releasing != kNoWorker &&
-                     config_.machine.workers[releasing.value].node.value == n;
+    const bool own =
+        releasing != kNoWorker && config_.machine.workers[releasing.value].node.value == n;
     for (std::size_t i = own ? 1 : 0; i < tasks && wake_one_of(workers); ++i) {
     }
   }

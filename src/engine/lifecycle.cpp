@@ -39,7 +39,9 @@ Task& Engine::new_task(WorkerId worker) {
   return pool_.take(lane_index(kNoWorker));
 }
 
-void Engine::discard(Task& task, WorkerId worker) { retire(task, worker); }
+void Engine::discard(Task& task, WorkerId worker) {
+  retire(task, worker);
+}
 
 TaskId Engine::submit(Task& task, std::span<const TaskId> after, WorkerId worker) {
   const TaskId id = graph::TaskPool::id(task);  // the task may have ended before submit returns
@@ -274,7 +276,8 @@ bool Engine::ask_firmly(Window& window, WorkerId worker, memory::Actions& action
 // Copies for the others, in their order, as far as room can be had without waiting.
 void Engine::copy_early(Window& window, memory::Actions& actions) {
   for (const auto& entry : window.pulled) {
-    if (entry->request.state.load(std::memory_order_acquire) != memory::RequestState::idle) continue;
+    if (entry->request.state.load(std::memory_order_acquire) != memory::RequestState::idle)
+      continue;
     for (const graph::Access& access : entry->task->accesses()) {
       if (!reads(access.mode)) continue;
       if (!residency_.prefetch(*access.handle, entry->request.node, actions)) return;
@@ -321,7 +324,9 @@ void Engine::start(Task& task, WorkerId worker) {
   in_task = {};
 }
 
-WorkerId Engine::inside_task() const { return in_task.engine == this ? in_task.worker : kNoWorker; }
+WorkerId Engine::inside_task() const {
+  return in_task.engine == this ? in_task.worker : kNoWorker;
+}
 
 // --- done: memory takes note of what was written, graph releases the successors -------------
 
@@ -329,8 +334,9 @@ void Engine::task_done(Task& task, WorkerId worker, std::exception_ptr error) {
   Lane& own = lanes_[worker.value];
   own.running.store(nullptr, std::memory_order_relaxed);
   if (timed(task)) {
-    own.busy_ns.store(own.busy_ns.load(std::memory_order_relaxed) + config_.now().ns - own.started_ns,
-                      std::memory_order_relaxed);
+    own.busy_ns.store(
+        own.busy_ns.load(std::memory_order_relaxed) + config_.now().ns - own.started_ns,
+        std::memory_order_relaxed);
   }
   if (!trivial_) {
     const NodeId node = config_.machine.workers[worker.value].node;
@@ -398,8 +404,9 @@ void Engine::call_on_end(Task& task, WorkerId worker, Outcome outcome) {
     report_error(std::make_exception_ptr(
         TaskError("task " + std::string(task.name()) + ": its on_end threw: " + error.what())));
   } catch (...) {
-    report_error(std::make_exception_ptr(TaskError(
-        "task " + std::string(task.name()) + ": its on_end threw something that is no std::exception")));
+    report_error(std::make_exception_ptr(
+        TaskError("task " + std::string(task.name()) +
+                  ": its on_end threw something that is no std::exception")));
   }
   in_task = outer;
 }

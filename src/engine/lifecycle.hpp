@@ -122,7 +122,7 @@ class Engine final : public Completions,
     std::atomic<std::int64_t> busy_ns{0};
     std::int64_t started_ns = 0;
     std::atomic<const Codelet*> running{nullptr};  // for reports: codelets outlive their tasks
-    std::atomic<std::uint32_t> order{0};  // see wake_for
+    std::atomic<std::uint32_t> order{0};           // see wake_for
   };
 
   // sched::PolicyContext
@@ -188,7 +188,7 @@ class Engine final : public Completions,
   PolicyGate gate_;
   std::deque<Window> windows_;  // by node
   std::vector<Lane> lanes_;
-  std::mutex external_mutex_;   // the lane of the application's threads
+  std::mutex external_mutex_;                     // the lane of the application's threads
   std::vector<std::atomic<std::uint64_t>> idle_;  // bit per worker
   std::vector<std::atomic<std::uint64_t>> away_;  // workers without a thread at present
   std::atomic<bool> cancelling_{false};

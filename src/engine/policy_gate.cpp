@@ -89,8 +89,8 @@ void PolicyGate::task_done(graph::Task& task, WorkerId worker) {
 
 void PolicyGate::notice(const memory::Notice& notice) {
   if (concurrent_) return;
-  post({notice.loaded ? Event::Kind::loaded : Event::Kind::evicted, nullptr, notice.handle, kNoWorker,
-        notice.node},
+  post({notice.loaded ? Event::Kind::loaded : Event::Kind::evicted, nullptr, notice.handle,
+        kNoWorker, notice.node},
        kNoWorker);
 }
 

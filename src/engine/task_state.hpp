@@ -15,14 +15,22 @@ namespace vicinal::engine {
 constexpr bool legal(graph::TaskState from, graph::TaskState to) {
   using enum graph::TaskState;
   switch (to) {
-    case submitted: return from == free;
-    case ready: return from == submitted;
-    case scheduled: return from == ready;
-    case fetching: return from == scheduled;
-    case runnable: return from == scheduled || from == fetching;
-    case running: return from == runnable || from == ready;
-    case done: return from == ready || from == scheduled || from == fetching || from == running;
-    case free: return from == done;
+    case submitted:
+      return from == free;
+    case ready:
+      return from == submitted;
+    case scheduled:
+      return from == ready;
+    case fetching:
+      return from == scheduled;
+    case runnable:
+      return from == scheduled || from == fetching;
+    case running:
+      return from == runnable || from == ready;
+    case done:
+      return from == ready || from == scheduled || from == fetching || from == running;
+    case free:
+      return from == done;
   }
   return false;
 }

@@ -21,18 +21,18 @@ namespace vicinal::engine {
 
 struct Pulled {
   graph::Task* task = nullptr;
-  memory::Request request;       // firm once a worker has nothing else to do
+  memory::Request request;  // firm once a worker has nothing else to do
   WorkerId firm_for = kNoWorker;
 };
 
 inline constexpr std::uint32_t kCalm = 64;
 
 struct Window {
-  mutable std::mutex mutex;  // taken before the policy's lock and the residency's
-  std::deque<std::unique_ptr<Pulled>> pulled;      // in the policy's order
-  std::vector<std::unique_ptr<Pulled>> unused;     // entries to use again
-  std::size_t depth = 0;                           // most entries
-  std::atomic<std::size_t> size{0};                // of `pulled`, to be read without the lock
+  mutable std::mutex mutex;                    // taken before the policy's lock and the residency's
+  std::deque<std::unique_ptr<Pulled>> pulled;  // in the policy's order
+  std::vector<std::unique_ptr<Pulled>> unused;  // entries to use again
+  std::size_t depth = 0;                        // most entries
+  std::atomic<std::size_t> size{0};             // of `pulled`, to be read without the lock
   // Tasks started in a row for which nothing had to be copied or placed. From kCalm on the workers
   // pull one task at a time, without this window and its lock, until one lacks an operand.
   std::atomic<std::uint32_t> calm{kCalm};

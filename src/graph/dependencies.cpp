@@ -43,7 +43,9 @@ void unlock(Handle& handle, std::uint64_t word) {
   handle.word.store(word, std::memory_order_release);
 }
 
-bool in_use(std::uint64_t word) { return (word & (kWriter | kReadersMask)) != 0; }
+bool in_use(std::uint64_t word) {
+  return (word & (kWriter | kReadersMask)) != 0;
+}
 
 bool grantable(std::uint64_t word, AccessMode mode) {
   if ((word & (kWaiters | kWriter)) != 0) return false;
@@ -78,7 +80,9 @@ Access* grant_waiting(Handle& handle, std::uint64_t& word) {
 void end_access(Access& access, ReadyList& ready) {
   Handle& handle = *access.handle;
   std::uint64_t word = handle.word.load(std::memory_order_relaxed);
-  const auto ended = [&](std::uint64_t w) { return writes(access.mode) ? w & ~kWriter : w - kReader; };
+  const auto ended = [&](std::uint64_t w) {
+    return writes(access.mode) ? w & ~kWriter : w - kReader;
+  };
   while ((word & (kLocked | kWaiters)) == 0) {  // nobody to wake: one exchange
     if (handle.word.compare_exchange_weak(word, ended(word), std::memory_order_release,
                                           std::memory_order_relaxed)) {
@@ -211,8 +215,9 @@ std::string describe_queue(Handle& handle, std::size_t most) {
   std::string text;
   if (handle.head != nullptr) {
     text = "handle " + handle.name + ": " +
-           ((word & kWriter) != 0 ? "a writer has access"
-                                  : std::to_string((word & kReadersMask) / kReader) + " readers have access") +
+           ((word & kWriter) != 0
+                ? "a writer has access"
+                : std::to_string((word & kReadersMask) / kReader) + " readers have access") +
            "; waiting:";
     std::size_t named = 0;
     for (const Access* access = handle.head; access != nullptr; access = access->next) {
@@ -220,7 +225,8 @@ std::string describe_queue(Handle& handle, std::size_t most) {
         text += " ...";
         break;
       }
-      text += " " + std::string(access->task->name()) + "(" + std::string(to_string(access->mode)) + ")";
+      text += " " + std::string(access->task->name()) + "(" + std::string(to_string(access->mode)) +
+              ")";
     }
   }
   unlock(handle, word);

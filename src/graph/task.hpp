@@ -21,7 +21,14 @@ namespace vicinal::graph {
 
 // The states of the way of a task; engine/task_state.hpp has the legal transitions.
 enum class TaskState : std::uint8_t {
-  free, submitted, ready, scheduled, fetching, runnable, running, done
+  free,
+  submitted,
+  ready,
+  scheduled,
+  fetching,
+  runnable,
+  running,
+  done
 };
 
 // What few tasks have; allocated only for them.
@@ -30,9 +37,9 @@ struct TaskExtension {
   std::optional<WorkerId> worker;
   Group* group = nullptr;
   std::function<void(Outcome)> on_end;
-  std::vector<std::byte> parameters;       // when larger than the task's own room
-  std::vector<Access> accesses;            // when more than kInlineAccesses
-  std::vector<std::uint8_t> view_of;       // operand -> access, when a handle is named twice
+  std::vector<std::byte> parameters;  // when larger than the task's own room
+  std::vector<Access> accesses;       // when more than kInlineAccesses
+  std::vector<std::uint8_t> view_of;  // operand -> access, when a handle is named twice
   std::size_t operand_count = 0;
   double flops = 0;
   std::function<void(Task&)> on_runnable;  // an acquisition: called in place of a kernel
@@ -47,8 +54,8 @@ struct alignas(64) Task {
   std::atomic<TaskState> state{TaskState::free};
   std::atomic<bool> cancelled{false};
   const Codelet* codelet = nullptr;  // nullptr: an acquisition or another task without a kernel
-  Task* next = nullptr;              // link of whichever list holds the task: a policy's, the pool's
-  void* policy_data = nullptr;       // the policy's own, null until it sets it
+  Task* next = nullptr;         // link of whichever list holds the task: a policy's, the pool's
+  void* policy_data = nullptr;  // the policy's own, null until it sets it
   std::unique_ptr<TaskExtension> extension;
   int priority = 0;
   // Counts the lives of the slot; bit 31: a later task was declared `after` this one.

@@ -10,7 +10,7 @@ constexpr std::uint32_t kLifeMask = 0x7fffffffU;
 
 void TaskPool::FreeSlab::operator()(Slab* slab) const {
   slab->~Slab();
-  ::operator delete(slab, std::align_val_t{kSlabBytes});
+  ::operator delete (slab, std::align_val_t{kSlabBytes});
 }
 
 TaskPool::TaskPool(std::size_t lanes) : lanes_(lanes) {}
@@ -52,7 +52,7 @@ void TaskPool::refill(Lane& lane) {
     batches_.pop_back();
     return;
   }
-  void* room = ::operator new(kSlabBytes, std::align_val_t{kSlabBytes});
+  void* room = ::operator new (kSlabBytes, std::align_val_t{kSlabBytes});
   Slab* slab = new (room) Slab;
   slab->index = slabs_.size();
   slabs_.emplace_back(slab);

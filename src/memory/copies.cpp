@@ -14,8 +14,9 @@ Place Residency::place_of(const Replica& replica) const {
   place.node = replica.node;
   place.address = replica.address;
   place.offset = replica.offset;
-  place.layout = replica.fixed && handle.home.kind == graph::HomeKind::buffer ? handle.layout
-                                                                              : handle.layout.packed();
+  place.layout = replica.fixed && handle.home.kind == graph::HomeKind::buffer
+                     ? handle.layout
+                     : handle.layout.packed();
   if (replica.fixed && handle.home.kind == graph::HomeKind::file) place.file = handle.home.file;
   return place;
 }

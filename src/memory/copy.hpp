@@ -1,11 +1,10 @@
 // A copy between two memory nodes, as a value: memory decides it, the engine hands it to a driver.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "graph/handle.hpp"
-#include <cstddef>
-
 #include "vicinal/data.hpp"
 #include "vicinal/ids.hpp"
 

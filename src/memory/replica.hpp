@@ -37,12 +37,12 @@ struct Replica {
   bool fixed = false;                      // the home: never freed, outside the limit
   // --- under the residency's lock
   graph::Handle* handle = nullptr;
-  Fetch* incoming = nullptr;      // the copy that brings the content here
-  Request* eviction = nullptr;    // takes the content to safety; may outlive a rescue
-  std::uint32_t outgoing = 0;     // of the pins: copies that read from here
-  std::uint32_t claims = 0;       // tasks in the node's window that use it
-  std::uint64_t listed_use = 0;   // last_use when it was put in its place in the list
-  Replica* older = nullptr;       // list of the node's replicas, least recently used first
+  Fetch* incoming = nullptr;     // the copy that brings the content here
+  Request* eviction = nullptr;   // takes the content to safety; may outlive a rescue
+  std::uint32_t outgoing = 0;    // of the pins: copies that read from here
+  std::uint32_t claims = 0;      // tasks in the node's window that use it
+  std::uint64_t listed_use = 0;  // last_use when it was put in its place in the list
+  Replica* older = nullptr;      // list of the node's replicas, least recently used first
   Replica* newer = nullptr;
 };
 
@@ -57,7 +57,9 @@ struct DataState {
   std::unique_ptr<Replica[]> replicas;  // one per node
 };
 
-inline constexpr std::uint32_t bit(NodeId node) { return 1U << node.value; }
+inline constexpr std::uint32_t bit(NodeId node) {
+  return 1U << node.value;
+}
 
 // True if it took a pin: the content is valid (or is to be overwritten), nobody evicts it and, to
 // write, nobody else uses it.

@@ -32,14 +32,14 @@ struct Request {
   RequestKind kind = RequestKind::task;
   NodeId node;
   std::span<graph::Access> operands;
-  graph::Access single;            // the operand of the kinds that have one
-  std::uint32_t missing = 0;       // copies not ended
+  graph::Access single;       // the operand of the kinds that have one
+  std::uint32_t missing = 0;  // copies not ended
   std::atomic<RequestState> state{RequestState::idle};
   std::exception_ptr error;
-  Request* next = nullptr;         // in the node's queue
-  Fetch* relayed = nullptr;        // relay: the copy that waits for it
-  Replica* victim = nullptr;       // eviction
-  bool empties = false;            // room is there in pieces: its operands leave, and are placed anew
+  Request* next = nullptr;    // in the node's queue
+  Fetch* relayed = nullptr;   // relay: the copy that waits for it
+  Replica* victim = nullptr;  // eviction
+  bool empties = false;       // room is there in pieces: its operands leave, and are placed anew
 };
 
 // One copy of a handle's content to one node.
@@ -49,11 +49,11 @@ struct Fetch {
   NodeId to;
   NodeId from;
   std::uint64_t version = 0;
-  bool urgent = false;        // a firm reservation waits for it
-  bool started = false;       // given to the driver
-  std::uint32_t link = 0;     // valid once it has a source
-  bool has_source = false;    // `from` is pinned for it
-  Request* relay = nullptr;   // it holds the source in RAM
+  bool urgent = false;       // a firm reservation waits for it
+  bool started = false;      // given to the driver
+  std::uint32_t link = 0;    // valid once it has a source
+  bool has_source = false;   // `from` is pinned for it
+  Request* relay = nullptr;  // it holds the source in RAM
   std::vector<Request*> waiters;
 };
 

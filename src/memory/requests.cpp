@@ -97,8 +97,8 @@ Residency::Placed Residency::prepare(Request& request, Bytes& needed, Actions& a
     Replica& r = replica(*access.handle, request.node);
     if (!request.empties) rescue(r);
     // A copy that brings what is to be overwritten, or has been meanwhile, is nobody's to join.
-    if (r.incoming != nullptr && (!reads(access.mode) ||
-                                  r.incoming->version != access.handle->residency->version)) {
+    if (r.incoming != nullptr &&
+        (!reads(access.mode) || r.incoming->version != access.handle->residency->version)) {
       Fetch& early = *r.incoming;
       if (early.started || early.urgent || !early.has_source) return Placed::waits;
       cancel_fetch(early, actions);
@@ -144,7 +144,8 @@ Residency::Placed Residency::place(Request& request, Actions& actions) {
                 ? "disk full: no room for " + std::to_string(needed.value) + " bytes of " +
                       request.operands[0].handle->name + " in the " +
                       std::to_string(node.limit ? node.limit->value : 0) +
-                      " bytes of the disk folder; give a folder with more room (option disk) or raise "
+                      " bytes of the disk folder; give a folder with more room (option disk) or "
+                      "raise "
                       "disk_space"
                 : "no room for " + std::to_string(needed.value) + " bytes on " +
                       node.description.name + ": what it holds has nowhere to go";
@@ -167,8 +168,9 @@ void Residency::grant(Request& request, Actions& actions) {
     Replica& r = replica(*access.handle, request.node);
     if (!reads(access.mode) || (r.word.load(std::memory_order_relaxed) & kValid) != 0) continue;
     if (access.handle->residency->valid_on.load(std::memory_order_relaxed) == 0) {
-      fail(request, std::make_exception_ptr(PoisonedError("the content of " + access.handle->name +
-                                                          " is lost: it was invalidated")),
+      fail(request,
+           std::make_exception_ptr(PoisonedError("the content of " + access.handle->name +
+                                                 " is lost: it was invalidated")),
            actions);
       return;
     }

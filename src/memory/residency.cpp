@@ -296,10 +296,14 @@ std::exception_ptr Residency::broken() const {
 namespace {
 std::string_view to_string(RequestKind kind) {
   switch (kind) {
-    case RequestKind::task: return "task";
-    case RequestKind::relay: return "copy through RAM";
-    case RequestKind::eviction: return "write-back";
-    case RequestKind::flush: return "flush";
+    case RequestKind::task:
+      return "task";
+    case RequestKind::relay:
+      return "copy through RAM";
+    case RequestKind::eviction:
+      return "write-back";
+    case RequestKind::flush:
+      return "flush";
   }
   return "?";
 }
@@ -317,7 +321,8 @@ std::string Residency::describe() const {
     for (const Request* r = node.first; r != nullptr; r = r->next) {
       text += "  waits for room: " + std::string(to_string(r->kind)) + " for";
       for (const graph::Access& access : r->operands) {
-        text += " " + access.handle->name + "(" + std::to_string(access.handle->bytes().value) + ")";
+        text +=
+            " " + access.handle->name + "(" + std::to_string(access.handle->bytes().value) + ")";
       }
       text += "\n";
     }

@@ -65,10 +65,10 @@ struct VictimQuery {
 };
 
 struct Actions {
-  std::vector<Copy> copies;           // to start
-  std::vector<Notice> notices;        // for the policy
-  std::vector<VictimQuery> queries;   // each to be answered
-  std::vector<NodeId> arrivals;       // something to look at: a copy arrived, a request ended, room
+  std::vector<Copy> copies;          // to start
+  std::vector<Notice> notices;       // for the policy
+  std::vector<VictimQuery> queries;  // each to be answered
+  std::vector<NodeId> arrivals;      // something to look at: a copy arrived, a request ended, room
   bool empty() const {
     return copies.empty() && notices.empty() && queries.empty() && arrivals.empty();
   }
@@ -137,7 +137,8 @@ class Residency {
   // Copies to the node or evictions from it have begun since this was asked last.
   bool take_traffic(NodeId node) {
     auto& traffic = nodes_[node.value].traffic;
-    return traffic.load(std::memory_order_relaxed) && traffic.exchange(false, std::memory_order_relaxed);
+    return traffic.load(std::memory_order_relaxed) &&
+           traffic.exchange(false, std::memory_order_relaxed);
   }
 
   // --- for statistics and reports
@@ -160,13 +161,13 @@ class Residency {
     Bytes outside;                 // allocated without an arena
     Replica* oldest = nullptr;
     Replica* newest = nullptr;
-    Request* first = nullptr;      // queue of firm requests
+    Request* first = nullptr;  // queue of firm requests
     Request* last = nullptr;
-    bool query_open = false;       // a victim query has not been answered
+    bool query_open = false;  // a victim query has not been answered
     bool pumping = false;
     bool pump_again = false;
     Bytes peak_outside;
-    std::atomic<bool> waiting{false};      // someone waits for pins to go
+    std::atomic<bool> waiting{false};  // someone waits for pins to go
     std::atomic<bool> traffic{false};
     NodeStatistics statistics;
   };

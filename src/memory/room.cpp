@@ -32,7 +32,8 @@ void Residency::refresh_order(Node& node) {
   }
   if (touched_.empty()) return;
   std::stable_sort(touched_.begin(), touched_.end(), [](const Replica* a, const Replica* b) {
-    return a->last_use.load(std::memory_order_relaxed) < b->last_use.load(std::memory_order_relaxed);
+    return a->last_use.load(std::memory_order_relaxed) <
+           b->last_use.load(std::memory_order_relaxed);
   });
   for (Replica* r : touched_) {
     list_remove(node, *r);
@@ -140,7 +141,8 @@ bool Residency::safe_elsewhere(const Replica& replica) const {
 
 bool Residency::evictable(const Replica& replica, const Request* asks) const {
   const std::uint32_t word = replica.word.load(std::memory_order_relaxed);
-  if (replica.fixed || (word & kAllocated) == 0 || (word & (kPinMask | kEvicting)) != 0) return false;
+  if (replica.fixed || (word & kAllocated) == 0 || (word & (kPinMask | kEvicting)) != 0)
+    return false;
   if (replica.incoming != nullptr || replica.handle->bytes().value == 0) return false;
   if (asks != nullptr) {
     for (const graph::Access& access : asks->operands) {

@@ -18,8 +18,8 @@ enum class EvictionReason : std::uint8_t {
 // A replica that may go: valid, on the node, not pinned, not wanted by who asks.
 struct Candidate {
   graph::Handle* handle = nullptr;
-  bool dirty = false;         // the only copy: it costs a write-back
-  std::uint32_t claims = 0;   // tasks pulled from the policy and not ended that use it here
+  bool dirty = false;        // the only copy: it costs a write-back
+  std::uint32_t claims = 0;  // tasks pulled from the policy and not ended that use it here
 };
 
 class VictimChoice {

@@ -26,12 +26,14 @@ std::uint32_t cpu_workers(const Options& options) {
 
 void check(const Options& options) {
   if (options.memory && options.memory->value < 4096) {
-    throw UsageError("option memory: a limit of " + std::to_string(options.memory->value) +
-                     " bytes holds nothing; give at least the operands of one task, in pages of 4 KiB");
+    throw UsageError(
+        "option memory: a limit of " + std::to_string(options.memory->value) +
+        " bytes holds nothing; give at least the operands of one task, in pages of 4 KiB");
   }
   if (options.accelerators > kMostAccelerators) {
     throw UsageError("option accelerators: " + std::to_string(options.accelerators) +
-                     " emulated accelerators; there are at most " + std::to_string(kMostAccelerators));
+                     " emulated accelerators; there are at most " +
+                     std::to_string(kMostAccelerators));
   }
   if (options.look_ahead == 0) {
     throw UsageError("option look_ahead: 0; a worker needs at least 1 task ahead");
@@ -43,17 +45,18 @@ void check(const Options& options) {
 MachineSetup::MachineSetup(const Options& options, drivers::FaultInjection* faults) {
   check(options);
   machine.nodes.push_back({kRam, "ram", NodeKind::ram, options.memory});
-  const auto next_node = [this] { return NodeId{static_cast<std::uint32_t>(machine.nodes.size())}; };
+  const auto next_node = [this] {
+    return NodeId{static_cast<std::uint32_t>(machine.nodes.size())};
+  };
   if (!options.disk.empty()) {
     const NodeId node = next_node();
-    disk = std::make_unique<drivers::DiskDriver>(
-        drivers::DiskConfig{.folder = options.disk,
-                            .space = options.disk_space,
-                            .direct_io = options.direct_io,
-                            .io_uring = options.direct_io,
-                            .copies = options.disk_copies,
-                            .node = node,
-                            .faults = faults});
+    disk = std::make_unique<drivers::DiskDriver>(drivers::DiskConfig{.folder = options.disk,
+                                                                     .space = options.disk_space,
+                                                                     .direct_io = options.direct_io,
+                                                                     .io_uring = options.direct_io,
+                                                                     .copies = options.disk_copies,
+                                                                     .node = node,
+                                                                     .faults = faults});
     machine.nodes.push_back({node, "disk", NodeKind::disk, disk->space()});
     join(machine, kRam, node, BytesPerSecond{0}, options.disk_copies);
   }
@@ -94,7 +97,8 @@ void MachineSetup::make_drivers(const Options& options, const engine::OperandPla
   for (const WorkerDescription& worker : machine.workers) {
     if (worker.kind != ProcessorKind::emulated) continue;
     accelerators.push_back(std::make_unique<drivers::EmulatedDriver>(
-        drivers::EmulatedConfig{worker.node, worker.id, options.accelerator_bandwidth, std::nullopt},
+        drivers::EmulatedConfig{worker.node, worker.id, options.accelerator_bandwidth,
+                                std::nullopt},
         places));
   }
 }
@@ -119,7 +123,8 @@ std::vector<engine::Driver*> MachineSetup::by_node() const {
 std::vector<engine::Driver*> MachineSetup::by_worker() const {
   const auto nodes = by_node();
   std::vector<engine::Driver*> drivers;
-  for (const WorkerDescription& worker : machine.workers) drivers.push_back(nodes[worker.node.value]);
+  for (const WorkerDescription& worker : machine.workers)
+    drivers.push_back(nodes[worker.node.value]);
   return drivers;
 }
 

@@ -39,7 +39,8 @@ Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std
                      ": data in files need the disk node; give a folder with the option disk");
   }
   if (!layout.contiguous()) {
-    throw UsageError("file " + region.path + ": a region of a file is contiguous; register tiles with "
+    throw UsageError("file " + region.path +
+                     ": a region of a file is contiguous; register tiles with "
                      "a leading dimension equal to their rows");
   }
   if (name.empty()) name = region.path + "+" + std::to_string(region.offset);
@@ -48,8 +49,8 @@ Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std
   const bool whole = end <= setup_.disk->file_size(file).value;
   if (!whole && !region.writable) {
     setup_.disk->close_file(file);
-    throw UsageError("file " + region.path + " ends before byte " + std::to_string(end) + " of " + name +
-                     "; register less, or make it writable to extend it");
+    throw UsageError("file " + region.path + " ends before byte " + std::to_string(end) + " of " +
+                     name + "; register less, or make it writable to extend it");
   }
   if (!whole) setup_.disk->extend_file(file, Bytes{end});
   try {
@@ -70,9 +71,10 @@ Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std
 
 graph::Handle& RuntimeImpl::check(Handle handle, const char* what) const {
   if (!handle || handle.impl()->owner != this) {
-    throw UsageError(std::string(what) +
-                     ": the handle is not registered with this runtime (or no longer); register the "
-                     "data first");
+    throw UsageError(
+        std::string(what) +
+        ": the handle is not registered with this runtime (or no longer); register the "
+        "data first");
   }
   return *handle.impl();
 }
@@ -106,8 +108,7 @@ void RuntimeImpl::unregister(graph::Handle& handle, WriteBack write_back) {
 
 // Whoever calls has access to the handle.
 void RuntimeImpl::flush_home(graph::Handle& handle, memory::Request& request) {
-  const NodeId home =
-      handle.home.kind == graph::HomeKind::buffer ? kRam : *setup_.machine.disk();
+  const NodeId home = handle.home.kind == graph::HomeKind::buffer ? kRam : *setup_.machine.disk();
   if (engine_->residency().valid_on(handle, home)) return;
   graph::Access operand;
   operand.handle = &handle;
@@ -132,9 +133,11 @@ void RuntimeImpl::flush_home(graph::Handle& handle, memory::Request& request) {
 
 void RuntimeImpl::forget(graph::Handle& handle) {
   const std::lock_guard lock(handles_mutex_);
-  if (handle.home.kind == graph::HomeKind::buffer) buffers_.remove(handle.home.address, handle.layout);
+  if (handle.home.kind == graph::HomeKind::buffer)
+    buffers_.remove(handle.home.address, handle.layout);
   if (handle.home.kind == graph::HomeKind::file) {
-    files_[handle.home.file].remove(reinterpret_cast<const void*>(handle.home.offset), handle.layout);
+    files_[handle.home.file].remove(reinterpret_cast<const void*>(handle.home.offset),
+                                    handle.layout);
     setup_.disk->close_file(handle.home.file);
   }
   if (handle.counts_unhomed) unhomed_ -= memory::Arena::padded(handle.bytes());

@@ -88,7 +88,8 @@ Handle Runtime::register_tile(void* data, TileShape shape, std::string name) {
 
 Handle Runtime::register_layout(void* data, const Layout& layout, std::string name) {
   if (data == nullptr && layout.bytes().value > 0) {
-    throw UsageError("register: the address of " + name + " is null; use register_empty for data that "
+    throw UsageError("register: the address of " + name +
+                     " is null; use register_empty for data that "
                      "the runtime allocates");
   }
   graph::Home home;
@@ -134,14 +135,25 @@ void Runtime::prefetch(Handle handle, NodeId node) {
                      "; the machine has " + std::to_string(machine().nodes.size()));
   }
   if (impl_->engine().residency().trivial()) return;
-  impl_->when_granted(data, AccessMode::R, [this, &data, node] { impl_->engine().prefetch(data, node); });
+  impl_->when_granted(data, AccessMode::R,
+                      [this, &data, node] { impl_->engine().prefetch(data, node); });
 }
 
-TaskId Runtime::submit(const TaskSpec& spec) { return impl_->submit(spec); }
-void Runtime::wait() { impl_->wait(); }
-void Runtime::wait(Group& group) { impl_->wait(group); }
-void Runtime::wait(Handle handle) { impl_->wait(impl_->check(handle, "wait")); }
-void Runtime::cancel() { impl_->engine().cancel(nullptr); }
+TaskId Runtime::submit(const TaskSpec& spec) {
+  return impl_->submit(spec);
+}
+void Runtime::wait() {
+  impl_->wait();
+}
+void Runtime::wait(Group& group) {
+  impl_->wait(group);
+}
+void Runtime::wait(Handle handle) {
+  impl_->wait(impl_->check(handle, "wait"));
+}
+void Runtime::cancel() {
+  impl_->engine().cancel(nullptr);
+}
 
 Acquired Runtime::acquire(Handle handle, AccessMode mode) {
   graph::Handle& data = impl_->check(handle, "acquire");
@@ -152,9 +164,15 @@ Acquired Runtime::acquire(Handle handle, AccessMode mode) {
   return acquired;
 }
 
-const MachineDescription& Runtime::machine() const { return impl_->engine().machine(); }
-Statistics Runtime::statistics() const { return impl_->engine().statistics(); }
-std::string Runtime::stall_report() const { return impl_->stall_report(); }
+const MachineDescription& Runtime::machine() const {
+  return impl_->engine().machine();
+}
+Statistics Runtime::statistics() const {
+  return impl_->engine().statistics();
+}
+std::string Runtime::stall_report() const {
+  return impl_->stall_report();
+}
 
 Acquired::Acquired(Acquired&& other) noexcept
     : runtime_(std::exchange(other.runtime_, nullptr)),

@@ -81,7 +81,8 @@ class RuntimeImpl {
   void check_sole_copies(const graph::Task& task);
   void respect_window(Bytes bytes, WorkerId worker);
   Bytes window_bytes(const graph::Task& task) const;
-  graph::Task& plain_task(graph::Handle& handle, AccessMode mode, std::function<void(graph::Task&)> then);
+  graph::Task& plain_task(graph::Handle& handle, AccessMode mode,
+                          std::function<void(graph::Task&)> then);
   void forget(graph::Handle& handle);
   void flush_home(graph::Handle& handle, memory::Request& request);
   void wait_simulated(const std::function<bool()>& done, const char* what);
@@ -95,7 +96,7 @@ class RuntimeImpl {
   MachineSetup setup_;
   std::unique_ptr<engine::Engine> engine_;
 
-  mutable std::mutex handles_mutex_;  // guards what follows
+  mutable std::mutex handles_mutex_;           // guards what follows
   mutable std::deque<graph::Handle> handles_;  // reports take their lock bits
   std::vector<graph::Handle*> free_handles_;
   std::uint64_t next_handle_ = 1;

@@ -65,7 +65,8 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, WorkerId worker) {
   if (spec.codelet == nullptr) throw UsageError("submit: the task has no codelet");
   if (spec.operands.span().size() > 255) {
     throw UsageError("task " + spec.codelet->name + " has " +
-                     std::to_string(spec.operands.span().size()) + " operands; there are at most 255");
+                     std::to_string(spec.operands.span().size()) +
+                     " operands; there are at most 255");
   }
   graph::Task& task = engine_->new_task(worker);
   try {
@@ -104,18 +105,19 @@ void RuntimeImpl::check_sole_copies(const graph::Task& task) {
   Bytes added;
   for (const graph::Access& access : task.accesses()) {
     const graph::Handle& handle = *access.handle;
-    if (!writes(access.mode) || handle.home.kind != graph::HomeKind::none || handle.counts_unhomed) {
+    if (!writes(access.mode) || handle.home.kind != graph::HomeKind::none ||
+        handle.counts_unhomed) {
       continue;
     }
     const Bytes bytes = memory::Arena::padded(handle.bytes());
     added += bytes;
     if (unhomed_ + added > *options_.memory) {
-      throw CapacityError("task " + std::string(task.name()) + " writes " + handle.name +
-                          ": the data written so far and this need " +
-                          std::to_string((unhomed_ + added).value) + " bytes, the memory limit is " +
-                          std::to_string(options_.memory->value) +
-                          " bytes and there is no disk; give a folder with the option disk, or raise "
-                          "the option memory");
+      throw CapacityError(
+          "task " + std::string(task.name()) + " writes " + handle.name +
+          ": the data written so far and this need " + std::to_string((unhomed_ + added).value) +
+          " bytes, the memory limit is " + std::to_string(options_.memory->value) +
+          " bytes and there is no disk; give a folder with the option disk, or raise "
+          "the option memory");
     }
   }
   unhomed_ += added;
@@ -185,7 +187,8 @@ void RuntimeImpl::flush_planned() {
   std::vector<graph::PlannedTask> plan(tasks.size());
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     for (const graph::Access& access : tasks[i].task->accesses()) {
-      accesses[i].push_back({number.try_emplace(access.handle, number.size()).first->second, access.mode});
+      accesses[i].push_back(
+          {number.try_emplace(access.handle, number.size()).first->second, access.mode});
     }
     Time time;
     for (const Time expected : tasks[i].task->codelet->expected) time = std::max(time, expected);
@@ -221,12 +224,13 @@ void RuntimeImpl::respect_window(Bytes bytes, WorkerId worker) {
     // Ends first: they are never more than the submissions read afterwards.
     const std::uint64_t ended = engine_->ended_tasks();
     const std::uint64_t ended_bytes = engine_->ended_bytes().value;
-    const std::uint64_t pending = engine_->submitted_tasks() - ended +
-                                  planned_count_.load(std::memory_order_relaxed);
-    const std::uint64_t pending_bytes = submitted_bytes_.load(std::memory_order_relaxed) - ended_bytes;
-    return pending == 0 ||
-           ((options_.window_tasks == 0 || pending < options_.window_tasks) &&
-            (options_.window_bytes.value == 0 || pending_bytes + bytes.value <= options_.window_bytes.value));
+    const std::uint64_t pending =
+        engine_->submitted_tasks() - ended + planned_count_.load(std::memory_order_relaxed);
+    const std::uint64_t pending_bytes =
+        submitted_bytes_.load(std::memory_order_relaxed) - ended_bytes;
+    return pending == 0 || ((options_.window_tasks == 0 || pending < options_.window_tasks) &&
+                            (options_.window_bytes.value == 0 ||
+                             pending_bytes + bytes.value <= options_.window_bytes.value));
   };
   if (worker == kNoWorker && !room()) {
     const auto flushed_and_room = [&] {

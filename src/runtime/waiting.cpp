@@ -35,9 +35,10 @@ void RuntimeImpl::notify_waiters() {
 
 void RuntimeImpl::not_inside_task(const char* what) const {
   if (engine_->inside_task() == kNoWorker) return;
-  throw UsageError(std::string(what) +
-                   " inside a task: a task must not wait; name the data among its operands, or submit "
-                   "another task that does what is to follow");
+  throw UsageError(
+      std::string(what) +
+      " inside a task: a task must not wait; name the data among its operands, or submit "
+      "another task that does what is to follow");
 }
 
 // Names, or nothing: then another thread has something that it may release any time, or this one
@@ -60,15 +61,18 @@ std::string RuntimeImpl::held_by_this_thread_alone() const {
 
 // Looks twice: others may be about to push a task or to start a copy.
 void RuntimeImpl::throw_if_held(const char* what, const std::function<bool()>& done) {
-  const auto counts = [this] { return std::pair(engine_->ended_tasks(), engine_->submitted_tasks()); };
+  const auto counts = [this] {
+    return std::pair(engine_->ended_tasks(), engine_->submitted_tasks());
+  };
   const auto before = counts();
   const auto stuck = [&] { return engine_->stalled() && !done() && counts() == before; };
   if (held_by_this_thread_alone().empty() || !stuck()) return;
   if (!setup_.simulated) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   const std::string own = held_by_this_thread_alone();
   if (own.empty() || !stuck()) return;
-  throw UsageError(std::string(what) + " waits for what this thread itself holds: it has acquired " +
-                   own + "; release that first");
+  throw UsageError(std::string(what) +
+                   " waits for what this thread itself holds: it has acquired " + own +
+                   "; release that first");
 }
 
 void RuntimeImpl::wait_simulated(const std::function<bool()>& done, const char* what) {
@@ -180,7 +184,8 @@ std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, AccessMod
   flush_planned();
   graph::Task& task = plain_task(handle, mode, [this, access = access.get()](graph::Task& self) {
     State expected = State::queued;
-    if (access->state.compare_exchange_strong(expected, State::granted, std::memory_order_acq_rel)) {
+    if (access->state.compare_exchange_strong(expected, State::granted,
+                                              std::memory_order_acq_rel)) {
       notify_waiters();
     } else {  // whoever wanted it is gone
       delete access;
@@ -238,7 +243,8 @@ std::unique_ptr<Acquisition> RuntimeImpl::acquire(graph::Handle& handle, AccessM
                      " would be written, but its file was registered read-only");
   }
   const memory::Residency& residency = engine_->residency();
-  if (const auto limit = residency.limit(kRam); limit && residency.footprint(handle, kRam) > *limit) {
+  if (const auto limit = residency.limit(kRam);
+      limit && residency.footprint(handle, kRam) > *limit) {
     throw CapacityError("acquire: handle " + handle.name + " of " +
                         std::to_string(handle.bytes().value) +
                         " bytes does not fit in RAM under the memory limit of " +
@@ -310,8 +316,9 @@ std::string RuntimeImpl::stall_report() const {
     }
     text += "acquired by the application: " + handle.name + "\n";
     if (!graph::describe_queue(handle, 1).empty()) {
-      text += "  cycle, if the thread that acquired it waits: that thread -> the tasks that wait for " +
-              handle.name + " -> that thread\n";
+      text +=
+          "  cycle, if the thread that acquired it waits: that thread -> the tasks that wait for " +
+          handle.name + " -> that thread\n";
     }
   }
   return text;

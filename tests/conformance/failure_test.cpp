@@ -1,19 +1,19 @@
 // What goes wrong is said clearly, names the thing and the remedy, hangs nothing and loses nothing.
-#include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "drivers/disk/fault_injection.hpp"
 #include "runtime/runtime_impl.hpp"
@@ -25,7 +25,8 @@
 namespace vicinal {
 namespace {
 
-using namespace vicinal::testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
+using namespace vicinal::
+    testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
@@ -167,10 +168,9 @@ TEST_F(Failure, ARefusedTaskDoesNotCountWhatItWouldHaveWritten) {
 
 TEST_F(Failure, AFileWithoutADiskNodeNamesTheOption) {
   Runtime runtime(small_options());
-  EXPECT_THAT(message_of<UsageError>([&] {
-                runtime.register_file({folder_.file("matrix")}, kPage, "a");
-              }),
-              AllOf(HasSubstr("matrix"), HasSubstr("disk")));
+  EXPECT_THAT(
+      message_of<UsageError>([&] { runtime.register_file({folder_.file("matrix")}, kPage, "a"); }),
+      AllOf(HasSubstr("matrix"), HasSubstr("disk")));
 }
 
 // --- the disk folder --------------------------------------------------------------------------
@@ -313,7 +313,8 @@ TEST_F(Failure, AReadThatFailsEndsTheRunNamesTheDataAndLeavesTheOthersReadable) 
     const std::int64_t value = run.value(run.tiles[i]);
     EXPECT_TRUE(value == 100 + i || value == -1) << i << ": " << value;
   }
-  for (int i = 0; i < 10; ++i) run.impl.submit(set(run.tiles[i], i));  // and all may be written anew
+  for (int i = 0; i < 10; ++i)
+    run.impl.submit(set(run.tiles[i], i));  // and all may be written anew
   run.impl.wait();
   for (int i = 0; i < 10; ++i) {
     for (int left = 8; left > 0 && run.value(run.tiles[i]) == -1; --left) {  // of the faults
@@ -477,7 +478,8 @@ TEST_P(ThrowingKernel, TheFirstOfManyErrorsIsThrownAndTheRuntimeGoesOn) {
   Runtime runtime(options());
   for (int round = 0; round < 20; ++round) {
     for (int i = 0; i < 30; ++i) {
-      runtime.submit({.codelet = i % 7 == 3 ? &kThrow : &kNothing, .name = "t" + std::to_string(i)});
+      runtime.submit(
+          {.codelet = i % 7 == 3 ? &kThrow : &kNothing, .name = "t" + std::to_string(i)});
     }
     EXPECT_THROW(runtime.wait(), TaskError);
     runtime.submit({.codelet = &kNothing});
@@ -590,11 +592,11 @@ TEST_F(Failure, ReadingWhatNobodyWroteNamesTaskAndHandle) {
   Runtime runtime(small_options());
   const Handle a = runtime.register_empty(kPage, "a");
   const Handle b = runtime.register_empty(kPage, "tile(3,0)");
-  EXPECT_THAT(message_of<UsageError>([&] {
-                runtime.submit(
-                    {.codelet = &kNothing, .operands = {W(a), R(b)}, .name = "gemm(3,1,0)"});
-              }),
-              AllOf(HasSubstr("gemm(3,1,0)"), HasSubstr("tile(3,0)"), HasSubstr("never written")));
+  EXPECT_THAT(
+      message_of<UsageError>([&] {
+        runtime.submit({.codelet = &kNothing, .operands = {W(a), R(b)}, .name = "gemm(3,1,0)"});
+      }),
+      AllOf(HasSubstr("gemm(3,1,0)"), HasSubstr("tile(3,0)"), HasSubstr("never written")));
   // The refused task did not write a, either.
   EXPECT_THROW(runtime.submit({.codelet = &kNothing, .operands = {R(a)}}), UsageError);
   EXPECT_THAT(message_of<UsageError>([&] { runtime.acquire(b, AccessMode::R); }),
@@ -643,7 +645,8 @@ TEST_F(Failure, AcquireWaitAndUnregisterInsideATaskAreErrors) {
     spec.worker = WorkerId{on_device ? 2U : 0U};
     runtime.submit(spec);
     runtime.wait();
-    for (const auto& message : {acquire_message, wait_message, unregister_message, handle_message}) {
+    for (const auto& message :
+         {acquire_message, wait_message, unregister_message, handle_message}) {
       EXPECT_THAT(message, HasSubstr("inside a task"));
     }
   }
@@ -724,7 +727,8 @@ TEST_P(WaitingForOneself, ThrowsAndNamesWhatIsHeld) {
     EXPECT_THAT(message_of<UsageError>([&] { runtime.wait(b); }), HasSubstr("a"));
     EXPECT_THAT(message_of<UsageError>([&] { runtime.acquire(b, AccessMode::R); }), HasSubstr("a"));
     EXPECT_THAT(message_of<UsageError>([&] { runtime.acquire(a, AccessMode::R); }), HasSubstr("a"));
-    EXPECT_THAT(runtime.stall_report(), AllOf(HasSubstr("next"), HasSubstr("acquired"), HasSubstr("a")));
+    EXPECT_THAT(runtime.stall_report(),
+                AllOf(HasSubstr("next"), HasSubstr("acquired"), HasSubstr("a")));
   }
   runtime.wait();
   EXPECT_EQ(value_of(runtime, b), 7);

@@ -1,14 +1,14 @@
 // Promise 1: any limit not below the largest single task's working set completes. Random graphs, data
 // and machines at exactly that limit, simulated and real; what the real ones compute is compared with
 // the same tasks one after the other.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "sched/policy.hpp"
 #include "support/random_case.hpp"
@@ -91,7 +91,8 @@ MachineDescription simulated_machine(const RandomCase& the_case, base::Random& r
   const bool peers = random.below(2) == 0;
   for (std::uint32_t i = 0; i < the_case.devices; ++i) {
     const NodeId node{2 + i};
-    machine.nodes.push_back({node, "device" + std::to_string(i), NodeKind::device, the_case.device});
+    machine.nodes.push_back(
+        {node, "device" + std::to_string(i), NodeKind::device, the_case.device});
     join(kRam, node, 10e9, 1 + static_cast<std::uint32_t>(random.below(2)));
     for (std::uint32_t j = 0; peers && j < i; ++j) join(NodeId{2 + j}, node, 20e9, 1);
     const std::uint64_t workers = 1 + random.below(2);
@@ -119,20 +120,31 @@ void simulate_step(Runtime& runtime, const RandomStep& step, const std::vector<H
   switch (step.kind) {
     case Step::task: {
       std::vector<Operand> operands;
-      for (const auto& access : step.accesses) operands.push_back({handles[access.data], access.mode});
+      for (const auto& access : step.accesses)
+        operands.push_back({handles[access.data], access.mode});
       const Codelet& codelet =
           simulated_codelet(step.runs_on, (step.accesses[0].data + operands.size()) % 3);
       runtime.submit({.codelet = &codelet, .operands = operands, .priority = step.priority});
       break;
     }
-    case Step::acquire: runtime.acquire(first, step.accesses[0].mode); break;
-    case Step::wait_handle: runtime.wait(first); break;
-    case Step::wait: runtime.wait(); break;
+    case Step::acquire:
+      runtime.acquire(first, step.accesses[0].mode);
+      break;
+    case Step::wait_handle:
+      runtime.wait(first);
+      break;
+    case Step::wait:
+      runtime.wait();
+      break;
     case Step::prefetch:
       if (step.node < runtime.machine().nodes.size()) runtime.prefetch(first, NodeId{step.node});
       break;
-    case Step::wont_use: runtime.wont_use(first); break;
-    case Step::invalidate: runtime.invalidate(first); break;
+    case Step::wont_use:
+      runtime.wont_use(first);
+      break;
+    case Step::invalidate:
+      runtime.invalidate(first);
+      break;
   }
 }
 
@@ -155,7 +167,9 @@ std::vector<Handle> register_simulated(Runtime& runtime, const RandomCase& the_c
 std::string simulate(std::uint64_t seed, Watchdog& watchdog) {
   const RandomShape shape{
       .sizes = {0, 1, 4096, 4097, 10'000, 65'536, 1 << 20, 3'000'001, 5ULL << 30},
-      .most_steps = 120, .most_devices = 3, .files = false};
+      .most_steps = 120,
+      .most_devices = 3,
+      .files = false};
   const RandomCase the_case = RandomCaseMaker(seed, shape).make();
   base::Random random(seed);
   const MachineDescription machine = simulated_machine(the_case, random);
@@ -174,8 +188,9 @@ std::string simulate(std::uint64_t seed, Watchdog& watchdog) {
     text = std::to_string(s.now.ns) + " ns";
     for (const auto& node : s.nodes) {
       text += "; " + std::to_string(node.bytes_in.value) + " in " +
-              std::to_string(node.bytes_out.value) + " out, peak " + std::to_string(node.peak.value) +
-              ", " + std::to_string(node.evictions) + " gone " + std::to_string(node.write_backs);
+              std::to_string(node.bytes_out.value) + " out, peak " +
+              std::to_string(node.peak.value) + ", " + std::to_string(node.evictions) + " gone " +
+              std::to_string(node.write_backs);
     }
     for (const auto& link : s.links) text += " " + std::to_string(link.copies);
     for (const auto& worker : s.workers) {
@@ -296,7 +311,8 @@ class RealRun {
     workers_ = options.workers;
     label = options.policy + ", " + std::to_string(options.workers) + " workers, " +
             std::to_string(the_case_.devices) + " devices, ram " +
-            std::to_string(the_case_.ram.value) + ", device " + std::to_string(the_case_.device.value);
+            std::to_string(the_case_.ram.value) + ", device " +
+            std::to_string(the_case_.device.value);
     runtime = std::make_unique<Runtime>(options);
   }
 
@@ -317,9 +333,10 @@ class RealRun {
  private:
   static constexpr std::uint64_t kGap = 24;
   static const RandomShape& shape() {
-    static const RandomShape the_shape{
-        .sizes = {0, 1, 7, 4096, 4097, 9'999, 16'384, 50'001},
-        .most_steps = 150, .most_devices = 3, .files = true};
+    static const RandomShape the_shape{.sizes = {0, 1, 7, 4096, 4097, 9'999, 16'384, 50'001},
+                                       .most_steps = 150,
+                                       .most_devices = 3,
+                                       .files = true};
     return the_shape;
   }
 
@@ -361,10 +378,12 @@ class RealRun {
           handles_.push_back(runtime->register_buffer(buffers_[d].data(), Bytes{data.bytes}, name));
           break;
         case Home::strided:
-          handles_.push_back(runtime->register_tile(buffers_[d].data(), bytes_shape(data, kGap), name));
+          handles_.push_back(
+              runtime->register_tile(buffers_[d].data(), bytes_shape(data, kGap), name));
           break;
         case Home::file:
-          handles_.push_back(runtime->register_file({file_of(d), offsets_[d]}, Bytes{data.bytes}, name));
+          handles_.push_back(
+              runtime->register_file({file_of(d), offsets_[d]}, Bytes{data.bytes}, name));
           break;
       }
     }
@@ -374,14 +393,25 @@ class RealRun {
     const std::size_t d = step.accesses[0].data;
     const Handle first = handles_[d];
     switch (step.kind) {
-      case Step::task: submit(step, index); break;
-      case Step::acquire: acquire(d, step.accesses[0].mode, index); break;
-      case Step::wait_handle: runtime->wait(first); break;
-      case Step::wait: runtime->wait(); break;
-      case Step::prefetch:
-        if (step.node < runtime->machine().nodes.size()) runtime->prefetch(first, NodeId{step.node});
+      case Step::task:
+        submit(step, index);
         break;
-      case Step::wont_use: runtime->wont_use(first); break;
+      case Step::acquire:
+        acquire(d, step.accesses[0].mode, index);
+        break;
+      case Step::wait_handle:
+        runtime->wait(first);
+        break;
+      case Step::wait:
+        runtime->wait();
+        break;
+      case Step::prefetch:
+        if (step.node < runtime->machine().nodes.size())
+          runtime->prefetch(first, NodeId{step.node});
+        break;
+      case Step::wont_use:
+        runtime->wont_use(first);
+        break;
       case Step::invalidate:
         runtime->invalidate(first);
         known_[d] = false;
@@ -426,10 +456,12 @@ class RealRun {
     if (!known_[d]) return;
     if (data.home == Home::file) {
       std::ifstream file(file_of(d), std::ios::binary);
-      const std::string all((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+      const std::string all((std::istreambuf_iterator<char>(file)),
+                            std::istreambuf_iterator<char>());
       const std::string expected = std::string(offsets_[d], 'x') +
                                    std::string(content_[d].begin(), content_[d].end()) + "after";
-      const auto [here, there] = std::mismatch(all.begin(), all.end(), expected.begin(), expected.end());
+      const auto [here, there] =
+          std::mismatch(all.begin(), all.end(), expected.begin(), expected.end());
       ASSERT_TRUE(all == expected) << file_of(d) << " of " << all.size() << " bytes, expected "
                                    << expected.size() << " with " << data.bytes << " at "
                                    << offsets_[d] << ", differs at byte " << here - all.begin();
@@ -437,8 +469,8 @@ class RealRun {
       ASSERT_EQ(gather(view_of_buffer(d)), content_[d]) << "h" << d;
       // The bytes between the columns of a tile are not the runtime's.
       Content whole = buffers_[d];
-      scatter(Content(data.bytes, 0xEE), {reinterpret_cast<std::byte*>(whole.data()),
-                                          view_of_buffer(d).layout});
+      scatter(Content(data.bytes, 0xEE),
+              {reinterpret_cast<std::byte*>(whole.data()), view_of_buffer(d).layout});
       ASSERT_EQ(whole, Content(whole.size(), 0xEE)) << "h" << d;
     }
   }
@@ -447,8 +479,8 @@ class RealRun {
   base::Random random_;
   const std::string folder_;
   std::uint64_t workers_ = 1;
-  std::vector<Content> content_;   // as it is after the steps so far, one after the other
-  std::vector<bool> known_;        // it has content at all
+  std::vector<Content> content_;  // as it is after the steps so far, one after the other
+  std::vector<bool> known_;       // it has content at all
   std::vector<Content> buffers_;
   std::vector<std::uint64_t> offsets_;
   std::vector<Handle> handles_;

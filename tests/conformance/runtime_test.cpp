@@ -1,6 +1,5 @@
 // The public interface, each promise once: what include/vicinal/runtime.hpp says is what happens.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "vicinal/runtime.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,15 +12,18 @@
 #include <thread>
 #include <vector>
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "support/small_runs.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/watchdog.hpp"
-#include "vicinal/runtime.hpp"
 
 namespace vicinal {
 namespace {
 
-using namespace vicinal::testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
+using namespace vicinal::
+    testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -34,11 +36,13 @@ struct Way {
   const char* name;
   std::uint32_t workers;
   bool submitter_works;
-  std::uint64_t pages;        // of RAM; 0: no limit and no disk
+  std::uint64_t pages;  // of RAM; 0: no limit and no disk
   std::uint32_t accelerators;
   const char* policy;
 };
-void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
+void PrintTo(const Way& way, std::ostream* out) {
+  *out << way.name;
+}
 
 class Every : public ::testing::TestWithParam<Way> {
  protected:
@@ -60,13 +64,11 @@ class Every : public ::testing::TestWithParam<Way> {
 
 INSTANTIATE_TEST_SUITE_P(
     Way, Every,
-    ::testing::Values(Way{"submitter alone", 1, true, 0, 0, "lws"},
-                      Way{"one thread", 1, false, 0, 0, "eager"},
-                      Way{"three", 3, true, 0, 0, "lws"},
-                      Way{"out of core", 2, true, 8, 0, "darts"},
-                      Way{"devices", 1, true, 0, 2, "prio"},
-                      Way{"devices out of core", 2, false, 8, 2, "lws"},
-                      Way{"devices out of core, darts", 2, true, 8, 2, "darts"}),
+    ::testing::Values(
+        Way{"submitter alone", 1, true, 0, 0, "lws"}, Way{"one thread", 1, false, 0, 0, "eager"},
+        Way{"three", 3, true, 0, 0, "lws"}, Way{"out of core", 2, true, 8, 0, "darts"},
+        Way{"devices", 1, true, 0, 2, "prio"}, Way{"devices out of core", 2, false, 8, 2, "lws"},
+        Way{"devices out of core, darts", 2, true, 8, 2, "darts"}),
     [](const ::testing::TestParamInfo<Way>& way) {
       std::string name = way.param.name;
       std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });
@@ -137,7 +139,7 @@ TEST(Runtime, AKernelSeesTheLeadingDimensionOfTheReplicaItIsGiven) {
   Runtime runtime(options);
   Values matrix(64 * 10);
   const Handle tile = runtime.register_tile(matrix.data(), {10, 10, 64});
-  runtime.submit({.codelet = &kLook, .operands = {R(tile)}});
+  runtime.submit({.codelet = &kLook, .operands = {R(tile)}, .worker = WorkerId{0}});
   runtime.wait();
   EXPECT_EQ(seen_ld, 64U);  // in the user's buffer
   EXPECT_EQ(seen_count, 100U);
@@ -188,7 +190,9 @@ TEST(Runtime, OverlappingBuffersAreRefusedAndNamed) {
   // Interleaved tiles do not overlap; the third would, by one element.
   const Handle c = runtime.register_tile(&x[200], {5, 4, 20}, "upper");
   const Handle d = runtime.register_tile(&x[205], {5, 4, 20}, "lower");
-  EXPECT_THAT(message_of<UsageError>([&] { runtime.register_tile(&x[209], {5, 4, 20}, "third"); }),
+  EXPECT_THAT(message_of<UsageError>([&] {
+                runtime.register_tile(&x[209], {5, 4, 20}, "third");
+              }),
               AllOf(HasSubstr("lower"), HasSubstr("third")));
   for (const Handle handle : {a, b, c, d}) runtime.unregister(handle);
   runtime.unregister(runtime.register_buffer(x.data(), Bytes{8000}, "whole"));
@@ -201,7 +205,9 @@ TEST(Runtime, RegionsOfOneFileThatOverlapAreRefused) {
   options.disk = folder.path();
   Runtime runtime(options);
   const Handle a = runtime.register_file({folder.file("m"), 0}, kPage, "a");
-  EXPECT_THAT(message_of<UsageError>([&] { runtime.register_file({folder.file("m"), 4095}, kPage, "b"); }),
+  EXPECT_THAT(message_of<UsageError>([&] {
+                runtime.register_file({folder.file("m"), 4095}, kPage, "b");
+              }),
               AllOf(HasSubstr("a"), HasSubstr("b")));
   const Handle b = runtime.register_file({folder.file("m"), 4096}, kPage, "b");
   runtime.submit(set(a, 1));
@@ -237,10 +243,10 @@ TEST_P(Every, EmptyDataOrderTasksAndCostNothing) {
 TEST(Runtime, DataAboveFourGibibytesAreRegisteredWithoutBeingTouched) {
   static std::atomic<std::uint64_t> count;
   const Codelet ends{.name = "ends", .cpu = [](KernelContext& k) {
-    count = k.count<std::int64_t>(0);
-    k.data<std::int64_t>(0)[0] = 1;
-    k.data<std::int64_t>(0)[k.count<std::int64_t>(0) - 1] = 2;
-  }};
+                       count = k.count<std::int64_t>(0);
+                       k.data<std::int64_t>(0)[0] = 1;
+                       k.data<std::int64_t>(0)[k.count<std::int64_t>(0) - 1] = 2;
+                     }};
   Runtime runtime(small_options(1));
   const Handle big = runtime.register_empty(5_GiB, "big");
   runtime.submit({.codelet = &ends, .operands = {W(big)}});
@@ -354,7 +360,8 @@ TEST(Runtime, WhatWillNotBeUsedIsEvictedFirst) {
   Runtime runtime(one_device(kPage * 3, 1_GiB, 1e9), options);
   std::vector<Handle> data;
   for (int i = 0; i < 4; ++i) data.push_back(runtime.register_empty(kPage));
-  for (int i = 0; i < 3; ++i) runtime.submit({.codelet = &kSimulatedOnCpu, .operands = {W(data[i])}});
+  for (int i = 0; i < 3; ++i)
+    runtime.submit({.codelet = &kSimulatedOnCpu, .operands = {W(data[i])}});
   runtime.wait();
   runtime.wont_use(data[2]);
   runtime.submit({.codelet = &kSimulatedOnCpu, .operands = {W(data[3])}});
@@ -372,7 +379,8 @@ struct Large {
 };
 void large_kernel(KernelContext& k) {
   const auto large = k.parameter<Large>();
-  k.data<std::int64_t>(0)[0] = std::accumulate(large.values.begin(), large.values.end(), std::int64_t{0});
+  k.data<std::int64_t>(0)[0] =
+      std::accumulate(large.values.begin(), large.values.end(), std::int64_t{0});
 }
 const Codelet kLarge{.name = "large", .cpu = large_kernel};
 
@@ -392,7 +400,8 @@ TEST_P(Every, LargeParametersTravelWithTheTask) {
 
 void sum_kernel(KernelContext& k) {
   std::int64_t sum = 0;
-  for (std::size_t i = 0; i + 1 < k.operands(); ++i) sum = 10 * sum % 1'000'003 + *k.data<std::int64_t>(i);
+  for (std::size_t i = 0; i + 1 < k.operands(); ++i)
+    sum = 10 * sum % 1'000'003 + *k.data<std::int64_t>(i);
   *k.data<std::int64_t>(k.operands() - 1) = sum;
 }
 const Codelet kSum{.name = "sum", .cpu = sum_kernel};
@@ -424,16 +433,17 @@ TEST(Runtime, TasksMayHaveManyOperandsAndNameAHandleTwice) {
   runtime.wait();
   EXPECT_EQ(x[5], 67);  // 6 and 7
   const std::vector<Operand> too_many(256, R(handles[0]));
-  EXPECT_THAT(message_of<UsageError>([&] { runtime.submit({.codelet = &kNothing, .operands = too_many}); }),
-              AllOf(HasSubstr("256"), HasSubstr("255")));
+  EXPECT_THAT(
+      message_of<UsageError>([&] { runtime.submit({.codelet = &kNothing, .operands = too_many}); }),
+      AllOf(HasSubstr("256"), HasSubstr("255")));
 }
 
 TEST_P(Every, OnlyTheNamedWorkerRunsARestrictedTask) {
   static std::atomic<int> wrong;
   wrong = 0;
   const Codelet check{.name = "check", .cpu = [](KernelContext& k) {
-    if (k.worker() != k.parameter<WorkerId>()) ++wrong;
-  }};
+                        if (k.worker() != k.parameter<WorkerId>()) ++wrong;
+                      }};
   Runtime runtime(options());
   const Watched watched(watchdog_, runtime);
   const auto workers = static_cast<std::uint32_t>(runtime.machine().workers.size());
@@ -456,9 +466,9 @@ TEST_P(Every, OnlyTheNamedWorkerRunsARestrictedTask) {
 TEST_P(Every, ExplicitDependenciesHoldWithoutData) {
   static std::atomic<int> counter;
   const Codelet count{.name = "count", .cpu = [](KernelContext&) {
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-    ++counter;
-  }};
+                        std::this_thread::sleep_for(std::chrono::microseconds(50));
+                        ++counter;
+                      }};
   static std::atomic<int> seen;
   const Codelet look{.name = "look", .cpu = [](KernelContext&) { seen = counter.load(); }};
   for (const bool planned : {false, true}) {
@@ -530,12 +540,13 @@ TEST_P(Every, SeveralThreadsMaySubmitAndGetOneOrderForAllHandles) {
   // Each task adds 1 to both of two numbers: whatever the order, they stay equal. Each thread's own
   // chain keeps its order: it multiplies by 3 and adds its step, modulo 2^64.
   static const Codelet both{.name = "both", .cpu = [](KernelContext& k) {
-    ++*k.data<std::int64_t>(0);
-    ++*k.data<std::int64_t>(1);
-    if (*k.data<std::int64_t>(0) != *k.data<std::int64_t>(1)) std::abort();
-    auto& own = *k.data<std::uint64_t>(2);
-    own = 3 * own + k.parameter<std::uint64_t>();
-  }};
+                              ++*k.data<std::int64_t>(0);
+                              ++*k.data<std::int64_t>(1);
+                              if (*k.data<std::int64_t>(0) != *k.data<std::int64_t>(1))
+                                std::abort();
+                              auto& own = *k.data<std::uint64_t>(2);
+                              own = 3 * own + k.parameter<std::uint64_t>();
+                            }};
   Runtime runtime(options());
   const Watched watched(watchdog_, runtime);
   Values shared(2, 0);
@@ -622,7 +633,8 @@ TEST_P(Every, TheSubmissionWindowBoundsTheBytesOfWhatIsPending) {
 TEST(Runtime, ComputedPrioritiesRunTheLongestPathFirst) {
   static std::vector<int> order;
   order.clear();
-  const Codelet note{.name = "note", .cpu = [](KernelContext& k) { order.push_back(k.parameter<int>()); },
+  const Codelet note{.name = "note",
+                     .cpu = [](KernelContext& k) { order.push_back(k.parameter<int>()); },
                      .expected = {Time{1'000'000}, Time{0}}};
   Options options = small_options(1);  // the waiting thread alone
   options.policy = "prio";
@@ -633,20 +645,22 @@ TEST(Runtime, ComputedPrioritiesRunTheLongestPathFirst) {
   // Chains of 1, 3 and 2 tasks of 1 ms, submitted in this order: bottom levels 1 | 3 2 1 | 2 1 ms.
   runtime.submit({.codelet = &note, .operands = {W(h[0])}, .parameters = 0});
   for (int i = 0; i < 3; ++i) {
-    runtime.submit({.codelet = &note, .operands = {i == 0 ? W(h[1]) : RW(h[1])}, .parameters = 10 + i});
+    runtime.submit(
+        {.codelet = &note, .operands = {i == 0 ? W(h[1]) : RW(h[1])}, .parameters = 10 + i});
   }
   for (int i = 0; i < 2; ++i) {
-    runtime.submit({.codelet = &note, .operands = {i == 0 ? W(h[2]) : RW(h[2])}, .parameters = 20 + i});
+    runtime.submit(
+        {.codelet = &note, .operands = {i == 0 ? W(h[2]) : RW(h[2])}, .parameters = 20 + i});
   }
   // And one with a priority of its own, in microseconds like the computed ones: before all.
   runtime.submit({.codelet = &note, .parameters = 30, .priority = 1'000'000});
   runtime.wait();
   ASSERT_EQ(order.size(), 7U);
   EXPECT_EQ(order[0], 30);
-  EXPECT_EQ(order[1], 10);                                     // level 3
+  EXPECT_EQ(order[1], 10);  // level 3
   EXPECT_THAT((std::vector{order[2], order[3]}), ::testing::UnorderedElementsAre(11, 20));  // 2
   EXPECT_THAT((std::vector(order.begin() + 4, order.end())),
-              ::testing::UnorderedElementsAre(0, 12, 21));     // 1
+              ::testing::UnorderedElementsAre(0, 12, 21));  // 1
 }
 
 TEST_P(Every, PrioritiesDoNotOverruleDependenciesWhenThereIsNoData) {
@@ -739,8 +753,8 @@ TEST_P(Every, CancelEndsWhatHasNotStartedAndWaitReturns) {
   runtime.submit(set(x, 0));
   runtime.wait();
   const Codelet slow{.name = "slow", .cpu = [](KernelContext&) {
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-  }};
+                       std::this_thread::sleep_for(std::chrono::microseconds(200));
+                     }};
   for (int i = 0; i < 100; ++i) {
     runtime.submit({.codelet = &slow, .operands = {RW(x)}, .on_end = count});
   }
@@ -764,8 +778,8 @@ TEST(Runtime, AnotherWaitingThreadTakesOverTheWorkerOfOneThatLeaves) {
     const Handle x = runtime.register_empty(kPage);
     const Handle y = runtime.register_empty(kPage);
     const Codelet slow{.name = "slow", .cpu = [](KernelContext&) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }};
+                         std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                       }};
     runtime.submit({.codelet = &slow, .operands = {W(x)}});
     for (int i = 0; i < 5; ++i) runtime.submit({.codelet = &slow, .operands = {W(y)}});
     std::thread other([&] { runtime.wait(y); });
@@ -786,10 +800,11 @@ TEST(Runtime, TwoRuntimesLiveInOneProcess) {
     two.submit(set(the_handle, 0));
     // A task of one may submit to the other, and even wait for it.
     const Codelet cross{.name = "cross", .cpu = [](KernelContext&) {
-      the_runtime->submit(add(the_handle, 1));
-      the_runtime->wait();
-    }};
-    for (int i = 0; i < 50; ++i) one.submit({.codelet = &cross, .operands = {i == 0 ? W(a) : RW(a)}});
+                          the_runtime->submit(add(the_handle, 1));
+                          the_runtime->wait();
+                        }};
+    for (int i = 0; i < 50; ++i)
+      one.submit({.codelet = &cross, .operands = {i == 0 ? W(a) : RW(a)}});
     one.wait();
     two.wait();
     EXPECT_EQ(value_of(two, the_handle), 50);
@@ -802,7 +817,8 @@ TEST_P(Every, TheStallReportNamesTheWaitingTaskAndWhoHoldsWhat) {
   const Handle x = runtime.register_empty(kPage, "tile(1,2)");
   {
     const Acquired held = runtime.acquire(x, AccessMode::W);
-    runtime.submit({.codelet = &kAdd, .operands = {RW(x)}, .parameters = std::int64_t{1}, .name = "gemm(7)"});
+    runtime.submit(
+        {.codelet = &kAdd, .operands = {RW(x)}, .parameters = std::int64_t{1}, .name = "gemm(7)"});
     EXPECT_THAT(runtime.stall_report(), AllOf(HasSubstr("gemm(7)"), HasSubstr("tile(1,2)"),
                                               HasSubstr("acquired"), HasSubstr(GetParam().policy)));
   }

@@ -2,7 +2,9 @@
 #include <vicinal/runtime.hpp>
 
 namespace {
-void set(vicinal::KernelContext& kernel) { *kernel.data<int>(0) = kernel.parameter<int>(); }
+void set(vicinal::KernelContext& kernel) {
+  *kernel.data<int>(0) = kernel.parameter<int>();
+}
 const vicinal::Codelet codelet{.name = "set", .cpu = set};
 }  // namespace
 

@@ -1,7 +1,5 @@
 // Much at once, for some seconds: TEST_SECONDS_VICINAL (3 by default) for each of these tests. Meant
 // to be run under the thread and address sanitizers as well.
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -9,6 +7,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/random.hpp"
 #include "sched/policy.hpp"
@@ -21,7 +21,8 @@
 namespace vicinal {
 namespace {
 
-using namespace vicinal::testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
+using namespace vicinal::
+    testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
 
 constexpr Bytes kPage{4096};
 
@@ -62,8 +63,8 @@ class Stress : public ::testing::Test {
 std::string with_seed(std::uint64_t seed, const Options& options) {
   return "TEST_SEED_VICINAL=" + std::to_string(seed - 1) + ", policy " + options.policy + ", " +
          std::to_string(options.workers) + " workers, " + std::to_string(options.accelerators) +
-         " devices, memory " + std::to_string(options.memory.value_or(Bytes{0}).value) + ", window " +
-         std::to_string(options.window_tasks) + " tasks " +
+         " devices, memory " + std::to_string(options.memory.value_or(Bytes{0}).value) +
+         ", window " + std::to_string(options.window_tasks) + " tasks " +
          std::to_string(options.window_bytes.value) + " bytes";
 }
 

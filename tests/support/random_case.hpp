@@ -39,7 +39,7 @@ struct RandomCase {
   std::uint32_t devices = 0;
   std::vector<RandomData> data;
   std::vector<RandomStep> steps;
-  Bytes ram;     // the tightest limits
+  Bytes ram;  // the tightest limits
   Bytes device;
 };
 
@@ -50,7 +50,9 @@ struct RandomShape {
   bool files = true;
 };
 
-inline Bytes padded(std::uint64_t bytes) { return {(bytes + 4095) / 4096 * 4096}; }
+inline Bytes padded(std::uint64_t bytes) {
+  return {(bytes + 4095) / 4096 * 4096};
+}
 
 class RandomCaseMaker {
  public:
@@ -78,8 +80,10 @@ class RandomCaseMaker {
       RandomData data;
       data.bytes = shape_.sizes[random_.below(shape_.sizes.size())];
       const std::uint64_t home = random_.below(8);
-      data.home = home < 4 ? Home::none : home < 5 ? Home::buffer : home < 6 ? Home::strided
-                                                                             : Home::file;
+      data.home = home < 4   ? Home::none
+                  : home < 5 ? Home::buffer
+                  : home < 6 ? Home::strided
+                             : Home::file;
       if (data.home == Home::file && !shape_.files) data.home = Home::none;
       if (data.home == Home::strided) {
         data.columns = 1 + random_.below(5);

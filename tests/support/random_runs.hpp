@@ -16,7 +16,8 @@ inline std::uint64_t from_environment(const char* name, std::uint64_t otherwise)
 
 // `share`: one in so many of the seeds asked for, for tests that take longer.
 inline std::vector<std::uint64_t> seeds(std::uint64_t by_default, std::uint64_t share = 1) {
-  if (std::getenv("TEST_SEED_VICINAL") != nullptr) return {from_environment("TEST_SEED_VICINAL", 1)};
+  if (std::getenv("TEST_SEED_VICINAL") != nullptr)
+    return {from_environment("TEST_SEED_VICINAL", 1)};
   std::uint64_t count = by_default;
   if (std::getenv("TEST_SEEDS_VICINAL") != nullptr) {
     count = from_environment("TEST_SEEDS_VICINAL", by_default) / share;

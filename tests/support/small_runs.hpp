@@ -1,12 +1,12 @@
 // What most tests of the runtime need: kernels on arrays of numbers, and the message of an error.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "vicinal/runtime.hpp"
 

@@ -30,8 +30,11 @@ inline constexpr int kSlowDown = 1;
 class Watchdog {
  public:
   Watchdog(const Runtime* runtime, std::string label, int seconds = 60)
-      : runtime_(runtime), label_(std::move(label)), seconds_(seconds * kSlowDown),
-        asker_([this] { ask(); }), counter_([this] { count(); }) {}
+      : runtime_(runtime),
+        label_(std::move(label)),
+        seconds_(seconds * kSlowDown),
+        asker_([this] { ask(); }),
+        counter_([this] { count(); }) {}
   explicit Watchdog(std::string label, int seconds = 60)
       : Watchdog(nullptr, std::move(label), seconds) {}
   ~Watchdog() {
@@ -82,7 +85,8 @@ class Watchdog {
         std::fflush(stderr);
         hung_.store(true);
       } else if (quiet >= seconds_ + 3) {
-        std::fprintf(stderr, "no stall report: somebody spins under a lock, or there is no runtime\n");
+        std::fprintf(stderr,
+                     "no stall report: somebody spins under a lock, or there is no runtime\n");
         std::abort();
       }
     }
@@ -104,7 +108,9 @@ class Watchdog {
 // The watchdog looks at this runtime until the end of the scope, which comes before the runtime's.
 class Watched {
  public:
-  Watched(Watchdog& watchdog, const Runtime& runtime) : watchdog_(watchdog) { watchdog_.set(&runtime); }
+  Watched(Watchdog& watchdog, const Runtime& runtime) : watchdog_(watchdog) {
+    watchdog_.set(&runtime);
+  }
   ~Watched() { watchdog_.set(nullptr); }
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;

@@ -8,12 +8,20 @@ constexpr Time kUnknownTask{1000};
 }  // namespace
 
 SimulatedDriver::SimulatedDriver(const MachineDescription& machine)
-    : machine_(machine), woken_(machine.workers.size(), true), busy_(machine.workers.size(), false) {}
+    : machine_(machine),
+      woken_(machine.workers.size(), true),
+      busy_(machine.workers.size(), false) {}
 
-void SimulatedDriver::start(engine::Completions& completions) { completions_ = &completions; }
+void SimulatedDriver::start(engine::Completions& completions) {
+  completions_ = &completions;
+}
 
-std::byte* SimulatedDriver::reserve(NodeId /*node*/, Bytes /*bytes*/) { return nullptr; }
-std::byte* SimulatedDriver::allocate(NodeId /*node*/, Bytes /*bytes*/) { return nullptr; }
+std::byte* SimulatedDriver::reserve(NodeId /*node*/, Bytes /*bytes*/) {
+  return nullptr;
+}
+std::byte* SimulatedDriver::allocate(NodeId /*node*/, Bytes /*bytes*/) {
+  return nullptr;
+}
 void SimulatedDriver::release(NodeId /*node*/, std::byte* /*address*/, Bytes /*bytes*/) {}
 
 bool SimulatedDriver::step() {
@@ -60,6 +68,8 @@ Time SimulatedDriver::copy_time(const memory::Copy& copy) const {
   return {0};
 }
 
-void SimulatedDriver::wake(WorkerId worker) { woken_[worker.value] = true; }
+void SimulatedDriver::wake(WorkerId worker) {
+  woken_[worker.value] = true;
+}
 
 }  // namespace vicinal::drivers
