@@ -49,9 +49,13 @@ void StallSignal::listen() {
 }
 
 void StallSignal::report() {
-  // Held while the runtime answers, so that it does not go meanwhile.
-  const std::lock_guard lock(mutex_);
-  const std::string text = runtime_ == nullptr ? "no run in progress" : runtime_->stall_report();
+  std::string text = "no run in progress";
+  {
+    // Held while the runtime answers, so that it does not go meanwhile, but not while the text is
+    // written: a reader that is slow must not hold the run up.
+    const std::lock_guard lock(mutex_);
+    if (runtime_ != nullptr) text = runtime_->stall_report();
+  }
   std::fprintf(stderr, "%s\n", text.c_str());
 }
 

@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 VICINAL = os.path.abspath(sys.argv[1])
@@ -202,10 +203,16 @@ def test_stall_report():
     process = subprocess.Popen([VICINAL, "run", "cholesky", "--size", "4000", "--tile", "100"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                preexec_fn=block)
-    while process.poll() is None:
-        process.send_signal(signal.SIGUSR1)
-        time.sleep(0.02)
+
+    def ask():  # while the reports are read: a full pipe would hold the run up
+        while process.poll() is None:
+            process.send_signal(signal.SIGUSR1)
+            time.sleep(0.02)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
     _, stderr = process.communicate(timeout=120)
+    asking.join()
     check(process.returncode == 0, f"SIGUSR1: exit status {process.returncode}")
     reports = set(stderr.splitlines()) - {"no run in progress", ""}
     check(reports, f"SIGUSR1: no report in {stderr!r}")
