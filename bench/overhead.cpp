@@ -10,6 +10,7 @@
 //   overhead --json -           the rows on standard output (else a file), the table on standard error
 //   overhead --samples ...      one round of this library; see overhead/samples.hpp
 //   overhead --count chain      a few tasks, once, for scripts/count-instructions
+//   --rounds N, --repetitions N (per round), --tasks N, --tiles N change the amount
 //
 // Lower bound: 0, all of it is overhead. With N workers, N threads run tasks; the one that submits and
 // waits is among them for Vicinal, OpenMP and oneTBB, and is one more for StarPU and Taskflow. Peers
@@ -20,6 +21,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>

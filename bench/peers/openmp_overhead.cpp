@@ -1,7 +1,8 @@
 // Overhead per task of OpenMP tasks, ordered by `depend`. Started by bench/overhead.cpp.
 //
 // One thread of a team submits, all of them run tasks. The run-time library of GCC runs a new task at
-// once, after its predecessors, when 64 tasks per thread are pending: nothing can be held back.
+// its creation when more than 64 ready ones per thread are pending: nothing can be held back.
+#include <exception>
 #include <omp.h>
 #include <vector>
 

@@ -10,7 +10,6 @@
 namespace vicinal::engine {
 
 using graph::Task;
-using graph::TaskState;
 
 Engine::Engine(EngineConfig config)
     : config_(std::move(config)),

@@ -107,11 +107,14 @@ Residency::Placed Residency::prepare(Request& request, Bytes& needed, Actions& a
     if ((word & kEvicting) != 0) return Placed::waits;  // until it has left, see last_resort
     if ((word & kAllocated) == 0) {
       needed += Arena::padded(access.handle->bytes());
-    } else if ((word & kValid) == 0 && r.incoming == nullptr && (word & kPinMask) != 0) {
-      return Placed::waits;  // a copy of content that is void by now still reads it
-    } else if (writes(access.mode) && (word & kPinMask) > (r.incoming != nullptr ? 1U : 0U)) {
-      return Placed::waits;
+      continue;
     }
+    // A copy of content that is void by now still reads it.
+    const bool read_while_void =
+        (word & kValid) == 0 && r.incoming == nullptr && (word & kPinMask) != 0;
+    const bool used_by_others =
+        writes(access.mode) && (word & kPinMask) > (r.incoming != nullptr ? 1U : 0U);
+    if (read_while_void || used_by_others) return Placed::waits;
   }
   return Placed::yes;
 }

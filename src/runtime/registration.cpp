@@ -34,6 +34,10 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
 }
 
 Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std::string name) {
+  if (setup_.simulated) {
+    throw UsageError("file " + region.path +
+                     ": a simulated machine reads no files; use register_empty or register_buffer");
+  }
   if (!setup_.disk) {
     throw UsageError("file " + region.path +
                      ": data in files need the disk node; give a folder with the option disk");

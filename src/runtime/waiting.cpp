@@ -251,7 +251,7 @@ std::unique_ptr<Acquisition> RuntimeImpl::acquire(graph::Handle& handle, AccessM
                         std::to_string(limit->value) + " bytes; raise the option memory");
   }
   auto access = order(handle, mode);
-  const auto give_up = [&](std::exception_ptr error) {
+  const auto give_up = [&](const std::exception_ptr& error) {
     end(*access, false);
     std::rethrow_exception(error);
   };

@@ -801,6 +801,15 @@ TEST_F(Failure, ASubmissionHeldBackByTheWindowForWhatThisThreadHoldsThrows) {
   watchdog_.set(nullptr);
 }
 
+TEST_F(Failure, ASimulatedMachineRefusesFiles) {
+  MachineDescription machine;
+  machine.nodes = {{kRam, "ram", NodeKind::ram, {}}, {NodeId{1}, "disk", NodeKind::disk, {}}};
+  machine.workers = {{WorkerId{0}, ProcessorKind::cpu, kRam}};
+  Runtime runtime(machine, Options{});
+  EXPECT_THAT(message_of<UsageError>([&] { runtime.register_file({"matrix"}, kPage); }),
+              AllOf(HasSubstr("matrix"), HasSubstr("register_empty")));
+}
+
 TEST_F(Failure, SimulatedWaitsForOneselfThrowToo) {
   MachineDescription machine;
   machine.nodes = {{kRam, "ram", NodeKind::ram, {}}};

@@ -1,0 +1,155 @@
+// Small parts of the way of a task: the table of its states, and the gate to a policy.
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/policy_gate.hpp"
+#include "engine/task_state.hpp"
+#include "sched/policy.hpp"
+
+namespace vicinal::engine {
+namespace {
+
+using graph::Task;
+using graph::TaskState;
+
+constexpr TaskState kStates[] = {TaskState::free,      TaskState::submitted, TaskState::ready,
+                                 TaskState::scheduled, TaskState::fetching,  TaskState::runnable,
+                                 TaskState::running,   TaskState::done};
+
+TEST(TaskStates, TheLegalTransitionsAreThoseOfTheWayItsShortCutsAndCancellation) {
+  using enum TaskState;
+  const std::set<std::pair<TaskState, TaskState>> expected{
+      {free, submitted},     {submitted, ready},   {ready, scheduled},
+      {scheduled, fetching}, {fetching, runnable}, {runnable, running},
+      {running, done},       {done, free},         {scheduled, runnable},  // operands all there
+      {ready, running},                                                    // an acquisition
+      {ready, done},         {scheduled, done},    {fetching, done}};      // cancelled
+  for (const TaskState from : kStates) {
+    for (const TaskState to : kStates) {
+      EXPECT_EQ(legal(from, to), expected.contains({from, to}))
+          << to_string(from) << " -> " << to_string(to);
+    }
+  }
+}
+
+TEST(TaskStates, HaveDifferentNames) {
+  std::set<std::string_view> names;
+  for (const TaskState state : kStates) names.insert(to_string(state));
+  EXPECT_EQ(names.size(), std::size(kStates));
+}
+
+// First in, first out; notices that two threads are in it at once.
+class SerialPolicy final : public sched::Policy {
+ public:
+  std::string_view name() const override { return "serial"; }
+  void start(sched::PolicyContext& /*context*/) override {}
+  bool wants_ends() const override { return true; }
+  void push(Task& task, WorkerId /*releasing*/) override {
+    const Inside inside(*this);
+    tasks_.push_back(&task);
+    if (on_push) on_push();
+  }
+  Task* pop(WorkerId /*worker*/) override {
+    const Inside inside(*this);
+    if (tasks_.empty()) return nullptr;
+    Task* task = tasks_.front();
+    tasks_.pop_front();
+    return task;
+  }
+  void task_done(Task& /*task*/, WorkerId /*worker*/) override {
+    const Inside inside(*this);
+    ++ends;
+  }
+  std::function<void()> on_push;
+  std::uint64_t ends = 0;
+  std::atomic<int> clashes{0};
+
+ private:
+  struct Inside {
+    explicit Inside(SerialPolicy& p) : policy(p) {
+      if (policy.inside_.fetch_add(1) != 0) ++policy.clashes;
+    }
+    ~Inside() { policy.inside_.fetch_sub(1); }
+    SerialPolicy& policy;
+  };
+  std::atomic<int> inside_{0};
+  std::deque<Task*> tasks_;
+};
+
+TEST(PolicyGate, WhatFindsThePolicyBusyIsHandedOnByWhoeverHoldsIt) {
+  SerialPolicy policy;
+  PolicyGate gate(policy, [](Task&, WorkerId) {});
+  Task first;
+  Task second;
+  // While the policy takes the first, another thread brings the second; it does not wait.
+  bool once = true;
+  policy.on_push = [&] {
+    if (!std::exchange(once, false)) return;
+    std::thread([&] { gate.push(second, kNoWorker); }).join();
+  };
+  gate.push(first, kNoWorker);
+  EXPECT_EQ(gate.pop(WorkerId{0}), &first);
+  EXPECT_EQ(gate.pop(WorkerId{0}), &second);
+  EXPECT_EQ(gate.pop(WorkerId{0}), nullptr);
+  EXPECT_EQ(policy.clashes, 0);
+}
+
+TEST(PolicyGate, ATaskIsRetiredOnceWhenThePolicyAndTheEngineHaveDoneWithIt) {
+  SerialPolicy policy;
+  int retired = 0;
+  PolicyGate gate(policy, [&](Task&, WorkerId) { ++retired; });
+  Task task;
+  task.blocked.store(2);  // the policy, and the engine
+  gate.task_done(task, WorkerId{0});
+  EXPECT_EQ(policy.ends, 1U);
+  EXPECT_EQ(retired, 0);  // the engine has not
+  task.blocked.store(1);
+  gate.task_done(task, WorkerId{0});
+  EXPECT_EQ(retired, 1);  // the engine had
+}
+
+TEST(PolicyGate, ManyThreadsMeetASerialPolicyOneAtATimeAndNoTaskIsLost) {
+  constexpr std::size_t kTasks = 20'000;
+  SerialPolicy policy;
+  std::atomic<std::size_t> retired{0};
+  PolicyGate gate(policy, [&](Task&, WorkerId) { ++retired; });
+  std::vector<Task> tasks(kTasks);
+  std::atomic<std::size_t> popped{0};
+  std::vector<std::thread> threads;
+  for (std::uint32_t t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::size_t i = t; i < kTasks; i += 2) gate.push(tasks[i], WorkerId{t});
+    });
+    threads.emplace_back([&, t] {
+      while (popped < kTasks) {
+        Task* task = gate.pop(WorkerId{t});
+        if (task == nullptr) {
+          std::this_thread::yield();
+          continue;
+        }
+        EXPECT_EQ(task->priority, 0);
+        task->priority = 1;  // popped once
+        task->blocked.store(1);
+        ++popped;
+        gate.task_done(*task, WorkerId{t});
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  gate.pop(WorkerId{0});  // what was left in the inbox
+  EXPECT_EQ(popped, kTasks);
+  EXPECT_EQ(retired, kTasks);
+  EXPECT_EQ(policy.ends, kTasks);
+  EXPECT_EQ(policy.clashes, 0);
+}
+
+}  // namespace
+}  // namespace vicinal::engine
