@@ -69,7 +69,7 @@ void count(const std::string& shape_name, const Request& request) {
   for (const auto shape :
        {overhead::Shape::independent, overhead::Shape::chain, overhead::Shape::cholesky}) {
     if (shape_name != to_string(shape)) continue;
-    VicinalLibrary library(1, kMemories[std::max(0, request.library)]);
+    VicinalLibrary library(1, kMemories[std::max(0, request.only_library)]);
     const overhead::Graph graph = overhead::make_graph(shape, request.tasks, request.tiles);
     library.prepare(graph);
     overhead::verify_graph(library, graph);

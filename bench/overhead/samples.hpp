@@ -31,11 +31,11 @@ struct Request {
   std::uint64_t tasks = 1'000'000;
   std::uint32_t tiles = 64;
   std::uint32_t repetitions = 3;
-  bool verify = false;  // first, the order of execution
-  bool bytes = false;   // bytes of pending tasks instead of times
-  int library = -1;     // number of the one to measure, of those in this executable; -1: all
+  bool verify = false;    // first, the order of execution
+  bool bytes = false;     // bytes of pending tasks instead of times
+  int only_library = -1;  // number of the one to measure, of those in this executable; -1: all
 
-  bool wants(int number) const { return library < 0 || library == number; }
+  bool wants(int number) const { return only_library < 0 || only_library == number; }
 };
 
 // Throws std::invalid_argument that names the wrong one.
@@ -61,7 +61,7 @@ inline Request parse_request(int count, char** arguments) {
     } else if (name == "--repetitions") {
       request.repetitions = static_cast<std::uint32_t>(std::stoul(value()));
     } else if (name == "--library") {
-      request.library = std::stoi(value());
+      request.only_library = std::stoi(value());
     } else {
       throw std::invalid_argument("unknown argument " + std::string(name));
     }

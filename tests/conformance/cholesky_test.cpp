@@ -14,32 +14,14 @@
 
 #include "linalg/cholesky_check.hpp"
 #include "linalg/cholesky_run.hpp"
+#include "support/temporary_folder.hpp"
 #include "tools/catalogue.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::linalg {
 namespace {
 
-// A folder of its own beside the test, on a real disk, removed at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::current_path() / "cholesky.XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string path() const { return path_.string(); }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
+using testing::TemporaryFolder;
 
 Bytes padded(Bytes bytes) {
   return {(bytes.value + 4095) / 4096 * 4096};
@@ -84,13 +66,13 @@ void expect_within_limit(const Runtime& runtime) {
   }
 }
 
-std::string precision_name(const testing::TestParamInfo<Precision>& test) {
+std::string precision_name(const ::testing::TestParamInfo<Precision>& test) {
   return std::string(to_string(test.param));
 }
 
 using Case = std::tuple<std::string, Precision>;
 
-class CholeskyConformance : public testing::TestWithParam<Case> {
+class CholeskyConformance : public ::testing::TestWithParam<Case> {
  protected:
   std::string policy() const { return std::get<0>(GetParam()); }
   TileGrid grid() const { return ragged_grid(std::get<1>(GetParam())); }
@@ -158,9 +140,9 @@ std::vector<std::string> policy_names() {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryPolicy, CholeskyConformance,
-                         testing::Combine(testing::ValuesIn(policy_names()),
-                                          testing::Values(Precision::f32, Precision::f64)),
-                         [](const testing::TestParamInfo<Case>& test) {
+                         ::testing::Combine(::testing::ValuesIn(policy_names()),
+                                            ::testing::Values(Precision::f32, Precision::f64)),
+                         [](const ::testing::TestParamInfo<Case>& test) {
                            return std::get<0>(test.param) + "_" +
                                   std::string(to_string(std::get<1>(test.param)));
                          });
@@ -183,7 +165,7 @@ TEST(Cholesky, TheFactorIsTheSameToTheBitUnderEveryPolicy) {
 }
 
 // --- the check must see a wrong tile -------------------------------------------------------------
-class CholeskyCheck : public testing::TestWithParam<Precision> {};
+class CholeskyCheck : public ::testing::TestWithParam<Precision> {};
 
 void change_one_value(Runtime& runtime, const TiledMatrix& matrix, Handle tile, double by) {
   const Acquired held = runtime.acquire(tile, AccessMode::RW);
@@ -203,7 +185,7 @@ void change_one_value(Runtime& runtime, const TiledMatrix& matrix, Handle tile, 
 TEST_P(CholeskyCheck, FailsWhenOneTileIsChangedByAThousandth) {
   for (const auto& [size, tile] :
        std::vector<std::pair<std::uint64_t, std::uint64_t>>{{500, 125}, {1000, 128}, {2000, 500}}) {
-    SCOPED_TRACE(testing::Message() << size << " in tiles of " << tile);
+    SCOPED_TRACE(::testing::Message() << size << " in tiles of " << tile);
     const TileGrid grid{size, tile, GetParam()};
     Runtime runtime(with_policy("lws"));
     const Generator generator(size, 1);
@@ -236,10 +218,10 @@ TEST_P(CholeskyCheck, FailsOnNaN) {
 }
 
 INSTANTIATE_TEST_SUITE_P(BothPrecisions, CholeskyCheck,
-                         testing::Values(Precision::f32, Precision::f64), precision_name);
+                         ::testing::Values(Precision::f32, Precision::f64), precision_name);
 
 // --- files ---------------------------------------------------------------------------------------
-class CholeskyFiles : public testing::TestWithParam<Precision> {};
+class CholeskyFiles : public ::testing::TestWithParam<Precision> {};
 
 TEST_P(CholeskyFiles, AMatrixFromAFileGivesAFactorInAFile) {
   const TemporaryFolder folder;
@@ -272,7 +254,7 @@ TEST_P(CholeskyFiles, AMatrixFromAFileGivesAFactorInAFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(BothPrecisions, CholeskyFiles,
-                         testing::Values(Precision::f32, Precision::f64), precision_name);
+                         ::testing::Values(Precision::f32, Precision::f64), precision_name);
 
 TEST(TileFile, RefusesWhatIsNotACompleteTileFile) {
   const TemporaryFolder folder;
