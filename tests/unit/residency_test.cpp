@@ -78,6 +78,14 @@ class Memory {
       : residency(m, source_, external) {
     residency.reserve();
   }
+  // Copies may be in course: nobody asks for anything any more.
+  ~Memory() {
+    for (graph::Handle& handle : handles_) {
+      if (handle.residency != nullptr) residency.forget(handle);
+    }
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
 
   graph::Handle& data(const std::string& name, std::uint64_t pages = 1) {
     graph::Handle& handle = handles_.emplace_back();
