@@ -32,11 +32,11 @@ int potrf_lower(int n, double* a, int lda) {
 }
 
 // B (m x n) <- B L^-T
-void trsm_right_lower_transposed(int m, int n, const float* l, int ldl, float* b, int ldb) {
+void solve_transposed(int m, int n, const float* l, int ldl, float* b, int ldb) {
   cblas_strsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, m, n, 1.0F, l, ldl,
               b, ldb);
 }
-void trsm_right_lower_transposed(int m, int n, const double* l, int ldl, double* b, int ldb) {
+void solve_transposed(int m, int n, const double* l, int ldl, double* b, int ldb) {
   cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, m, n, 1.0, l, ldl, b,
               ldb);
 }
@@ -56,6 +56,10 @@ struct Block {
   int rows;
   int columns;
   int ld;
+
+  Block part(int row, int column, int height, int width) const {
+    return {data + row + static_cast<std::ptrdiff_t>(column) * ld, height, width, ld};
+  }
 };
 
 template <typename T>
@@ -73,6 +77,23 @@ void gemm_transposed(const Block<float>& a, const Block<float>& b, const Block<f
 void gemm_transposed(const Block<double>& a, const Block<double>& b, const Block<double>& c) {
   cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, c.rows, c.columns, a.columns, -1.0, a.data,
               a.ld, b.data, b.ld, 1.0, c.data, c.ld);
+}
+
+// Recursive, so that all but the diagonal blocks of L is gemm: on the machine of the CHANGELOG
+// OpenBLAS 0.3.21 solves for 512 columns at 34 GFlop/s, this at 55, its dgemm runs at 74.
+template <typename T>
+void trsm_right_lower_transposed(const Block<T>& l, const Block<T>& b) {
+  constexpr int kDirect = 32;  // 8 to 64 differ by less than the noise
+  if (l.columns <= kDirect) {
+    solve_transposed(b.rows, b.columns, l.data, l.ld, b.data, b.ld);
+    return;
+  }
+  const int left = l.columns / 2;
+  const Block<T> first = b.part(0, 0, b.rows, left);
+  const Block<T> second = b.part(0, left, b.rows, b.columns - left);
+  trsm_right_lower_transposed(l.part(0, 0, left, left), first);
+  gemm_transposed(first, l.part(left, 0, l.rows - left, left), second);
+  trsm_right_lower_transposed(l.part(left, left, l.rows - left, l.columns - left), second);
 }
 
 // --- the kernels ---------------------------------------------------------------------------------
@@ -96,9 +117,7 @@ void potrf_kernel(KernelContext& context) {
 
 template <typename T>
 void trsm_kernel(KernelContext& context) {
-  const Block<T> l = block<T>(context, 0);
-  const Block<T> a = block<T>(context, 1);
-  trsm_right_lower_transposed(a.rows, a.columns, l.data, l.ld, a.data, a.ld);
+  trsm_right_lower_transposed(block<T>(context, 0), block<T>(context, 1));
 }
 
 template <typename T>

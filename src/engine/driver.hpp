@@ -4,6 +4,7 @@
 // have ended. A device is one class. The template for a new one is drivers/simulated.
 #pragma once
 
+#include <cstring>
 #include <exception>
 
 #include "graph/task.hpp"
@@ -41,6 +42,11 @@ class Driver {
   // One replica outside any limit (RAM without a limit). 4 KiB aligned. Throws CapacityError.
   virtual std::byte* allocate(NodeId node, Bytes bytes) = 0;
   virtual void release(NodeId node, std::byte* address, Bytes bytes) = 0;
+  // Moves content within the reserved range of a node, at once; the ranges may overlap and nobody
+  // uses either. To be overridden where addresses are not the host's.
+  virtual void relocate(NodeId /*node*/, std::byte* to, const std::byte* from, Bytes bytes) {
+    std::memmove(to, from, bytes.value);
+  }
   // Starts a copy of which one end is a node of this driver. Does not block for the copy's time. The
   // engine keeps at most LinkDescription::copies_in_flight started per link.
   virtual void start_copy(const memory::Copy& copy) = 0;

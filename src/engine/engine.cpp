@@ -62,6 +62,9 @@ std::byte* Engine::allocate(NodeId node, Bytes bytes) {
 void Engine::release(NodeId node, std::byte* address, Bytes bytes) {
   node_drivers_[node.value]->release(node, address, bytes);
 }
+void Engine::relocate(NodeId node, std::byte* to, const std::byte* from, Bytes bytes) {
+  node_drivers_[node.value]->relocate(node, to, from, bytes);
+}
 
 // --- sched::PolicyContext
 

@@ -138,6 +138,7 @@ class Engine final : public Completions,
   std::byte* reserve(NodeId node, Bytes bytes) override;
   std::byte* allocate(NodeId node, Bytes bytes) override;
   void release(NodeId node, std::byte* address, Bytes bytes) override;
+  void relocate(NodeId node, std::byte* to, const std::byte* from, Bytes bytes) override;
 
   // the steps
   void make_ready(graph::ReadyList& list, WorkerId releasing);

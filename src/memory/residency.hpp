@@ -48,6 +48,8 @@ class MemorySource {
   virtual std::byte* reserve(NodeId node, Bytes bytes) = 0;
   virtual std::byte* allocate(NodeId node, Bytes bytes) = 0;
   virtual void release(NodeId node, std::byte* address, Bytes bytes) = 0;
+  // Moves content that nobody uses within a reserved range; the ranges may overlap.
+  virtual void relocate(NodeId node, std::byte* to, const std::byte* from, Bytes bytes) = 0;
 };
 
 struct Notice {
@@ -226,7 +228,8 @@ class Residency {
   void saved(Request& eviction, Actions& actions);
   bool moot(const Request& eviction, Actions& actions);
   Room make_room(NodeId node, Bytes needed, EvictionReason reason, Request* asks, Actions& actions);
-  Room last_resort(NodeId node, Request* asks, Actions& actions);
+  Room last_resort(NodeId node, Bytes needed, Request* asks, Actions& actions);
+  Room compact(Node& node);
   Replica* lru_victim(Node& node, EvictionReason reason, const Request* asks);
   std::vector<Candidate> candidates(Node& node, const Request* asks);
   void refresh_order(Node& node);

@@ -130,7 +130,7 @@ void Residency::unpin_one(Replica& replica, Actions& actions) {
 // Whoever is about to use a victim keeps it; its way to safety goes on and leaves it clean.
 void Residency::rescue(Replica& replica) {
   if ((replica.word.load(std::memory_order_relaxed) & kEvicting) == 0) return;
-  replica.word.fetch_and(~kEvicting, std::memory_order_relaxed);
+  replica.word.fetch_and(~kEvicting, std::memory_order_release);  // it may have moved
   nodes_[replica.node.value].leaving -= Arena::padded(replica.handle->bytes());
 }
 
@@ -257,12 +257,13 @@ Residency::Room Residency::make_room(NodeId id, Bytes needed, EvictionReason rea
     return Room::again;
   }
   if (reason == EvictionReason::prefetch) return Room::never;
-  return last_resort(id, asks, actions);
+  return last_resort(id, needed, asks, actions);
 }
 
 // Nothing but operands of the request itself may go. If nobody uses them either, the room is there
-// but in pieces: they go too, and all are placed anew.
-Residency::Room Residency::last_resort(NodeId id, Request* asks, Actions& actions) {
+// but in pieces: they go too, and all are placed anew. Where content has nowhere to go (RAM without a
+// disk) what is there moves together.
+Residency::Room Residency::last_resort(NodeId id, Bytes needed, Request* asks, Actions& actions) {
   Node& node = nodes_[id.value];
   if (node.leaving.value > 0) return Room::waits;
   std::vector<Replica*> own;
@@ -273,10 +274,37 @@ Residency::Room Residency::last_resort(NodeId id, Request* asks, Actions& action
     if (evictable(*r, nullptr)) own.push_back(r);
   }
   if (held) return Room::waits;
-  if (asks == nullptr || own.empty()) return Room::never;
+  if (asks == nullptr) return Room::never;
+  if (own.empty()) {
+    const bool in_pieces = needed <= node.arena->capacity() - node.arena->used();
+    return in_pieces && node.description.kind == NodeKind::ram ? compact(node) : Room::never;
+  }
   asks->empties = true;  // none of them is rescued before all have left
   for (Replica* r : own) evict(*r, actions);
   return Room::again;
+}
+
+// Moves the replicas to the front of the arena, in their order, so that one hole remains. None is
+// used; whoever is about to pin one without the lock comes before or after.
+Residency::Room Residency::compact(Node& node) {
+  std::vector<Replica*> moving;
+  for (Replica* r = node.oldest; r != nullptr && claim_room(*r); r = r->newer) moving.push_back(r);
+  const bool all = moving.empty() ? node.oldest == nullptr : moving.back() == node.newest;
+  if (all) {
+    std::sort(moving.begin(), moving.end(),
+              [](const Replica* a, const Replica* b) { return a->offset < b->offset; });
+    const auto size = [](const Replica* r) { return Arena::padded(r->handle->bytes()); };
+    for (const Replica* r : moving) node.arena->free(r->offset, size(r));
+    for (Replica* r : moving) {
+      r->offset = node.arena->allocate(size(r)).value();  // not behind where it was
+      std::byte* const address = node.base != nullptr ? node.base + r->offset : nullptr;
+      if (address != r->address)
+        source_.relocate(node.description.id, address, r->address, size(r));
+      r->address = address;
+    }
+  }
+  for (Replica* r : moving) rescue(*r);
+  return all ? Room::again : Room::waits;
 }
 
 void Residency::answer(const VictimQuery& query, graph::Handle* victim, Actions& actions) {

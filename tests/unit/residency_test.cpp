@@ -45,7 +45,12 @@ class FakeSource final : public MemorySource {
   void release(NodeId /*node*/, std::byte* /*address*/, Bytes bytes) override {
     allocated -= bytes;
   }
+  void relocate(NodeId /*node*/, std::byte* to, const std::byte* from, Bytes bytes) override {
+    EXPECT_LT(to, from);
+    moved += bytes;
+  }
   Bytes allocated;
+  Bytes moved;
 };
 
 struct Pages {
@@ -445,6 +450,31 @@ TEST(Residency, RoomInPiecesIsEmptiedAndTheOperandsPlacedAnew) {
                                          "a disk->ram", "c disk->ram"}));
   memory.end(task);
   EXPECT_EQ(memory.resident(kRam), kPage * 4);
+}
+
+TEST(Residency, RoomInPiecesWithNothingBehindItIsPushedTogether) {
+  // RAM: a x c y, one page each, then a and c are void. Two pages for d are there, but in two pieces.
+  MachineDescription m;
+  m.nodes = {{kRam, "ram", NodeKind::ram, kPage * 4}};
+  Memory memory(m);
+  auto& a = memory.data("a");
+  auto& x = memory.data("x");
+  auto& c = memory.data("c");
+  auto& y = memory.data("y");
+  auto& d = memory.data("d", 2);
+  for (auto* handle : {&a, &x, &c, &y}) memory.run(kRam, {{handle, kW}});
+  for (auto* handle : {&a, &c}) memory.residency.invalidate(*handle, memory.actions);
+  memory.collect();
+  auto& reader = memory.ask(kRam, {{&y, kR}});
+  auto& task = memory.ask(kRam, {{&x, kR}, {&d, kW}});
+  EXPECT_EQ(task.state(), RequestState::queued);  // y is in use and stays where it is
+  memory.end(reader);
+  EXPECT_EQ(task.state(), RequestState::ready) << memory.residency.describe();
+  EXPECT_EQ(memory.source_.moved, kPage * 2);
+  memory.end(task);
+  for (auto* handle : {&x, &y, &d}) EXPECT_TRUE(memory.valid(*handle, kRam)) << handle->name;
+  auto& never = memory.ask(kRam, {{&a, kW}});
+  EXPECT_EQ(never.state(), RequestState::failed);  // nothing is lost for it
 }
 
 TEST(Residency, AFullDiskFailsTheReservationAndKeepsTheContent) {
