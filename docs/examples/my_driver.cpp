@@ -30,8 +30,7 @@ constexpr WorkerId kWorker{0};
 
 class SerialDevice final : public engine::Driver {
  public:
-  // `places` tells kernels where their operands lie: the engine.
-  explicit SerialDevice(const engine::OperandPlaces& places) : places_(places) {}
+  SerialDevice() = default;
   ~SerialDevice() override { stop(); }
   SerialDevice(const SerialDevice&) = delete;
   SerialDevice& operator=(const SerialDevice&) = delete;
@@ -67,8 +66,8 @@ class SerialDevice final : public engine::Driver {
 
   // Called by the engine inside advance(), so on the device's thread: the kernel may run here.
   void start_task(graph::Task& task, WorkerId worker) override {
-    completions_->task_done(
-        task, worker, drivers::run_kernel(task, worker, kDevice, ProcessorKind::emulated, places_));
+    completions_->task_done(task, worker,
+                            drivers::run_kernel(task, worker, kDevice, ProcessorKind::emulated));
   }
 
   void wake(WorkerId /*worker*/) override {
@@ -115,7 +114,6 @@ class SerialDevice final : public engine::Driver {
     }
   }
 
-  const engine::OperandPlaces& places_;
   engine::Completions* completions_ = nullptr;
   std::unique_ptr<std::byte, Free> device_memory_;
   std::mutex mutex_;  // guards what follows
@@ -190,7 +188,7 @@ bool doubles_all() {
   config.now = drivers::monotonic_now;
   config.notify_waiters = [&] { waiting.notify(); };
   engine::Engine engine(std::move(config));
-  SerialDevice device(engine);
+  SerialDevice device;
   engine.attach({&device, &device}, {&device});  // by node; by worker
   device.start(engine);
 

@@ -27,7 +27,7 @@ struct LinkStatistics {
 
 struct WorkerStatistics {
   std::uint64_t tasks = 0;
-  Time busy;  // in kernels; not measured for tiny ones where nothing is ever copied
+  Time busy;  // since the start of the runtime, not waiting for a task: kernels, and finding them
 };
 
 struct Statistics {

@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "memory/replica.hpp"
+
 namespace vicinal::drivers {
 
 namespace {
@@ -53,8 +55,7 @@ static_assert(std::is_trivially_destructible_v<OperandView>);
 
 }  // namespace
 
-std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, ProcessorKind kind,
-                              const engine::OperandPlaces& places) {
+std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, ProcessorKind kind) {
   if (task.codelet == nullptr) return nullptr;
   try {
     const Kernel kernel = task.codelet->implementation(kind);
@@ -72,7 +73,7 @@ std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, P
     OperandView* const view = views.data();
     for (std::size_t i = 0; i < count; ++i) {
       const graph::Access& access = accesses[named.empty() ? i : named[i]];
-      std::construct_at(view + i, places.view(access, node));
+      std::construct_at(view + i, memory::view(*access.handle, node));
     }
     const Parameter parameter = parameter_of(task);
     KernelContext context(view, count, parameter.data, parameter.bytes, worker);

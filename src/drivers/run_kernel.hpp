@@ -4,7 +4,6 @@
 
 #include <exception>
 
-#include "engine/operand_places.hpp"
 #include "graph/task.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/ids.hpp"
@@ -14,7 +13,6 @@ namespace vicinal::drivers {
 // Runs the task's kernel for `kind` on the calling thread, with the operands' replicas on `node`.
 // Null, or what the kernel threw. A task without a codelet runs nothing. Allocates only for more than
 // 16 operands.
-std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, ProcessorKind kind,
-                              const engine::OperandPlaces& places);
+std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, ProcessorKind kind);
 
 }  // namespace vicinal::drivers

@@ -31,7 +31,13 @@ Engine::Engine(EngineConfig config)
     window.depth = window.workers.empty() ? 0 : config_.look_ahead + window.workers.size();
     if (const auto limit = config_.machine.nodes[n].limit) {
       window.most_claimed = Bytes{limit->value / 4};
+      if (config_.machine.nodes[n].kind != NodeKind::disk) {
+        least_limit_ = std::min(least_limit_, limit->value);
+      }
     }
+  }
+  for (const WorkerDescription& worker : config_.machine.workers) {
+    has_cpu_ |= worker.kind == ProcessorKind::cpu;
   }
   policy_->start(*this);
 }
@@ -42,6 +48,10 @@ void Engine::attach(std::vector<Driver*> node_drivers, std::vector<Driver*> work
   node_drivers_ = std::move(node_drivers);
   worker_drivers_ = std::move(worker_drivers);
   residency_.reserve();
+  for (Lane& lane : lanes_) {  // idle from now on; what was before does not count as busy
+    lane.idle_since.store(now().ns, std::memory_order_relaxed);
+    lane.idle_ns.store(now().ns, std::memory_order_relaxed);
+  }
 }
 
 std::size_t Engine::lane_index(WorkerId worker) const {
@@ -115,6 +125,7 @@ Time Engine::run_time(const Task& task, WorkerId worker) const {
 }
 
 void Engine::check_can_run(const Task& task) const {
+  if (fits_anywhere(task)) return;
   const WorkerDescription* nearest = nullptr;
   const graph::Handle* large = too_large_for_ram(task);
   for (const WorkerDescription& worker : config_.machine.workers) {
@@ -187,6 +198,14 @@ void Engine::end_acquisition(Task& task, bool held) {
   config_.notify_waiters();
 }
 
+void Engine::add(graph::Handle& handle) {
+  const std::uint64_t bytes = memory::Arena::padded(handle.bytes()).value;
+  std::uint64_t largest = largest_.load(std::memory_order_relaxed);
+  while (bytes > largest && !largest_.compare_exchange_weak(largest, bytes)) {
+  }
+  residency_.add(handle);
+}
+
 bool Engine::remove(graph::Handle& handle) {
   if (handle.residency == nullptr) return true;  // it was asked for again
   memory::Actions actions;
@@ -228,16 +247,10 @@ void Engine::fail(const Task& task, const std::exception_ptr& error) {
   }
 }
 
-bool Engine::must_cancel(const Task& task) {
-  if (cancelling_.load(std::memory_order_relaxed)) return true;
-  for (const graph::Access& access : task.accesses()) {
-    if (!reads(access.mode) || !access.handle->poisoned.load(std::memory_order_relaxed)) continue;
-    report_error(std::make_exception_ptr(
-        PoisonedError("task " + std::string(task.name()) + " reads handle " + access.handle->name +
-                      ", whose writer failed or was cancelled; write it anew first")));
-    return true;
-  }
-  return false;
+void Engine::report_poisoned(const Task& task, const graph::Handle& handle) {
+  report_error(std::make_exception_ptr(
+      PoisonedError("task " + std::string(task.name()) + " reads handle " + handle.name +
+                    ", whose writer failed or was cancelled; write it anew first")));
 }
 
 void Engine::report_error(std::exception_ptr error) {
@@ -300,9 +313,10 @@ bool Engine::all_ended() const {
 Statistics Engine::statistics() const {
   Statistics s;
   residency_.statistics(s);
+  s.now = config_.now();
   for (const WorkerDescription& worker : config_.machine.workers) {
     const Lane& lane = lanes_[worker.id.value];
-    s.workers.push_back({lane.ended[0].load() + lane.ended[1].load(), Time{lane.busy_ns.load()}});
+    s.workers.push_back({lane.ended[0].load() + lane.ended[1].load(), busy_time(lane, s.now)});
   }
   for (const Lane& lane : lanes_) {
     s.tasks_submitted += lane.submitted.load(std::memory_order_relaxed);
@@ -310,7 +324,6 @@ Statistics Engine::statistics() const {
     s.tasks_failed += lane.ended[1].load(std::memory_order_relaxed);
     s.tasks_cancelled += lane.ended[2].load(std::memory_order_relaxed);
   }
-  s.now = config_.now();
   return s;
 }
 

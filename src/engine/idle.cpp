@@ -21,6 +21,20 @@ bool Engine::clear_idle(WorkerId worker) {
   return (word.fetch_and(~mask, std::memory_order_seq_cst) & mask) != 0;
 }
 
+// The clock is looked at only by those who have nothing to do: to time every kernel would take longer
+// than the rest of a small task.
+void Engine::begin_idle_time(WorkerId worker) {
+  Lane& own = lanes_[worker.value];
+  if (own.idle_since.load(std::memory_order_relaxed) != kNotIdle) return;
+  own.idle_since.store(now().ns, std::memory_order_relaxed);
+}
+
+Time Engine::busy_time(const Lane& lane, Time now) {
+  const std::int64_t since = lane.idle_since.load(std::memory_order_relaxed);
+  const std::int64_t idle = lane.idle_ns.load(std::memory_order_relaxed);
+  return {(since == kNotIdle ? now.ns : since) - idle};
+}
+
 bool Engine::wake_one_of(std::span<const WorkerId> workers) {
   for (const WorkerId worker : workers) {
     if (!clear_idle(worker)) continue;
@@ -61,6 +75,7 @@ void Engine::wake_for(std::size_t tasks, const graph::Task* restricted, WorkerId
 
 // Tasks that it was expected to take are somebody else's now.
 void Engine::worker_leaves(WorkerId worker) {
+  begin_idle_time(worker);
   clear_idle(worker);
   away_[worker.value / 64].fetch_or(std::uint64_t{1} << (worker.value % 64));
   if (!all_ended()) wake_all();

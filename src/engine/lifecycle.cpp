@@ -33,31 +33,45 @@ thread_local InTask in_task;
 
 // --- submit: graph says what it waits for ---------------------------------------------------
 
+// Counted before anybody else can know the task: it may have ended when insert returns.
 Task& Engine::new_task(WorkerId worker) {
-  if (worker != kNoWorker) return pool_.take(worker.value);
-  const std::lock_guard lock(external_mutex_);
-  return pool_.take(lane_index(kNoWorker));
+  Lane& own = lane(worker);
+  const auto take = [&]() -> Task& {
+    own.submitted.store(own.submitted.load(std::memory_order_relaxed) + 1,
+                        std::memory_order_release);
+    return pool_.take(lane_index(worker));
+  };
+  if (worker != kNoWorker) return take();
+  const std::lock_guard lock(external_lock_);
+  return take();
 }
 
 void Engine::discard(Task& task, WorkerId worker) {
+  Lane& own = lane(worker);
+  const auto take_back = [&] {
+    own.submitted.store(own.submitted.load(std::memory_order_relaxed) - 1,
+                        std::memory_order_release);
+  };
+  if (worker != kNoWorker) {
+    take_back();
+  } else {
+    const std::lock_guard lock(external_lock_);
+    take_back();
+  }
   retire(task, worker);
+  config_.notify_waiters();  // who may have seen it counted
 }
 
 TaskId Engine::submit(Task& task, std::span<const TaskId> after, WorkerId worker) {
   const TaskId id = graph::TaskPool::id(task);  // the task may have ended before submit returns
   move(task, TaskState::submitted);
   task.blocked.store(after.empty() ? 1 : 2, std::memory_order_relaxed);
-  // Counted before anybody else can know the task: it may have ended when insert returns.
-  lane(worker).submitted.fetch_add(1, std::memory_order_release);
   bool is_ready = false;
   try {
     for (const TaskId before : after) precedences_.check(before, task);
     is_ready = graph::insert(task);
   } catch (...) {
-    task.state.store(TaskState::free, std::memory_order_relaxed);
-    retire(task, worker);
-    lane(worker).submitted.fetch_sub(1, std::memory_order_release);
-    config_.notify_waiters();  // who may have seen it counted
+    discard(task, worker);
     throw;
   }
   if (!after.empty()) {
@@ -100,7 +114,7 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing) {
 Task* Engine::pull(WorkerId worker) {
   while (Task* task = gate_.pop(worker)) {
     move(*task, TaskState::scheduled);
-    if (!must_cancel(*task)) return task;
+    if (!cancelling()) return task;
     ReadyList cancelled;
     cancelled.append(*task);
     end_cancelled(cancelled, worker);
@@ -116,15 +130,16 @@ Task* Engine::next(WorkerId worker) {
       window.calm.load(std::memory_order_relaxed) >= kCalm) {
     Task* task = pull(worker);
     if (task == nullptr) return nullptr;
+    const std::size_t pinned = residency_.pin_first(*task, node);
+    if (pinned == task->accesses().size()) return task;
     memory::Actions actions;
-    const bool here = residency_.try_pin(*task, node, actions);
-    if (!here) {
+    residency_.unpin_first(*task, node, pinned, actions);
+    {
       const std::lock_guard lock(window.mutex);
       window.calm.store(0, std::memory_order_relaxed);
       keep(window, *task);
     }
     perform(actions);
-    if (here) return task;
   }
   return take_from_window(worker);
 }
@@ -186,7 +201,7 @@ void Engine::refill(Window& window, WorkerId worker, ReadyList& cancelled) {
     Task* task = gate_.pop(worker);
     if (task == nullptr) return;
     move(*task, TaskState::scheduled);
-    if (must_cancel(*task)) {
+    if (cancelling()) {
       cancelled.append(*task);
     } else {
       keep(window, *task);
@@ -238,7 +253,7 @@ Task* Engine::take_runnable(Window& window, WorkerId worker, memory::Actions& ac
       cancelled.append(*drop(window, i));
       continue;
     }
-    if (must_cancel(*entry.task)) {
+    if (cancelling()) {
       residency_.withdraw(entry.request, actions);
       cancelled.append(*drop(window, i));
       continue;
@@ -295,29 +310,21 @@ bool Engine::advance(WorkerId worker) {
     set_idle(worker);
     task = next(worker);
     if (task == nullptr) {
+      begin_idle_time(worker);
       config_.notify_waiters();
       return false;
     }
     clear_idle(worker);
   }
+  end_idle_time(worker);
   move(*task, TaskState::runnable);
   start(*task, worker);
   return true;
 }
 
-namespace {
-// Below, the two looks at the clock would show.
-constexpr double kFlopsWorthTiming = 1e5;
-}  // namespace
-
-bool Engine::timed(const Task& task) const {
-  return !trivial_ || (task.codelet != nullptr && task.codelet->flops > kFlopsWorthTiming);
-}
-
 void Engine::start(Task& task, WorkerId worker) {
   move(task, TaskState::running);
   Lane& own = lanes_[worker.value];
-  if (timed(task)) own.started_ns = config_.now().ns;
   own.running.store(task.codelet, std::memory_order_relaxed);
   in_task = {this, worker};
   worker_drivers_[worker.value]->start_task(task, worker);
@@ -333,17 +340,18 @@ WorkerId Engine::inside_task() const {
 void Engine::task_done(Task& task, WorkerId worker, std::exception_ptr error) {
   Lane& own = lanes_[worker.value];
   own.running.store(nullptr, std::memory_order_relaxed);
-  if (timed(task)) {
-    own.busy_ns.store(
-        own.busy_ns.load(std::memory_order_relaxed) + config_.now().ns - own.started_ns,
-        std::memory_order_relaxed);
-  }
   if (!trivial_) {
     const NodeId node = config_.machine.workers[worker.value].node;
-    memory::Actions actions;
-    residency_.written(task, node, actions);
-    residency_.unpin(task, node, actions);
-    perform(actions);
+    if (!residency_.only_valid_here(task, node)) {
+      memory::Actions actions;
+      residency_.written(task, node, actions);
+      perform(actions);
+    }
+    if (!residency_.unpin_at_once(task, node)) {
+      memory::Actions actions;
+      residency_.settle(task, node, actions);
+      perform(actions);
+    }
   }
   const Outcome outcome = error ? Outcome::failed : Outcome::done;
   if (error) fail(task, error);
@@ -423,15 +431,14 @@ void Engine::retire(Task& task, WorkerId worker) {
   if (worker != kNoWorker) {
     pool_.give_back(task, worker.value);
   } else {
-    const std::lock_guard lock(external_mutex_);
+    const std::lock_guard lock(external_lock_);
     pool_.give_back(task, lane_index(kNoWorker));
   }
 }
 
 // --- what the rooms asked for ---------------------------------------------------------------
 
-void Engine::perform(memory::Actions& actions) {
-  if (actions.empty()) return;
+void Engine::perform_all(memory::Actions& actions) {
   performing_.fetch_add(1, std::memory_order_acq_rel);
   bool arrived = false;
   while (!actions.empty()) {

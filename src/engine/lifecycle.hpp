@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "base/spin_lock.hpp"
 #include "engine/driver.hpp"
-#include "engine/operand_places.hpp"
 #include "engine/policy_gate.hpp"
 #include "engine/window.hpp"
 #include "graph/dependencies.hpp"
@@ -51,7 +51,6 @@ struct InTask {
 };
 
 class Engine final : public Completions,
-                     public OperandPlaces,
                      private sched::PolicyContext,
                      private memory::MemorySource {
  public:
@@ -76,7 +75,7 @@ class Engine final : public Completions,
   void end_acquisition(graph::Task& task, bool held);
 
   // --- handles
-  void add(graph::Handle& handle) { residency_.add(handle); }
+  void add(graph::Handle& handle);
   bool remove(graph::Handle& handle);  // false: a copy is in course
   void invalidate(graph::Handle& handle);
   void release(memory::Request& request);
@@ -103,9 +102,6 @@ class Engine final : public Completions,
 
   // Throws CapacityError or UsageError if no worker can ever run the task.
   void check_can_run(const graph::Task& task) const;
-  OperandView view(const graph::Access& access, NodeId node) const override {
-    return residency_.view(*access.handle, node);
-  }
   const MachineDescription& machine() const override { return config_.machine; }
   Statistics statistics() const;
   std::uint64_t ended_tasks() const;
@@ -114,13 +110,14 @@ class Engine final : public Completions,
   std::string describe() const;
 
  private:
+  static constexpr std::int64_t kNotIdle = -1;
   // One per worker, and one for the application's threads. Written by its owner alone.
   struct alignas(64) Lane {
     std::atomic<std::uint64_t> submitted{0};
     std::array<std::atomic<std::uint64_t>, 3> ended{};  // by Outcome
     std::atomic<std::uint64_t> ended_bytes{0};
-    std::atomic<std::int64_t> busy_ns{0};
-    std::int64_t started_ns = 0;
+    std::atomic<std::int64_t> idle_since{0};       // kNotIdle: it has a task
+    std::atomic<std::int64_t> idle_ns{0};          // until then, the time before the start included
     std::atomic<const Codelet*> running{nullptr};  // for reports: codelets outlive their tasks
     std::atomic<std::uint32_t> order{0};           // see wake_for
   };
@@ -140,6 +137,13 @@ class Engine final : public Completions,
   void release(NodeId node, std::byte* address, Bytes bytes) override;
   void relocate(NodeId node, std::byte* to, const std::byte* from, Bytes bytes) override;
 
+  // Nearly all tasks: not bound, with a CPU kernel, and small enough for every memory whatever their
+  // operands are.
+  bool fits_anywhere(const graph::Task& task) const {
+    return !task.extension && task.codelet->cpu != nullptr && has_cpu_ &&
+           task.access_count * largest_.load(std::memory_order_relaxed) <= least_limit_;
+  }
+
   // the steps
   void make_ready(graph::ReadyList& list, WorkerId releasing);
   void push(graph::Task& task, WorkerId releasing);
@@ -155,18 +159,31 @@ class Engine final : public Completions,
   bool has_one_for(const Window& window, WorkerId worker) const;
   void keep(Window& window, graph::Task& task);
   graph::Task* drop(Window& window, std::size_t at);
-  bool timed(const graph::Task& task) const;
   void start(graph::Task& task, WorkerId worker);
   void end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
   void call_on_end(graph::Task& task, WorkerId worker, Outcome outcome);
   void end_cancelled(graph::ReadyList& list, WorkerId worker);
-  void perform(memory::Actions& actions);
+  void perform(memory::Actions& actions) {
+    if (!actions.empty()) perform_all(actions);
+  }
+  void perform_all(memory::Actions& actions);
   void look_again(NodeId node, memory::Actions& actions);
   const graph::Handle* too_large_for_ram(const graph::Task& task) const;
   void retire(graph::Task& task, WorkerId worker);
   void count_bytes(const graph::Task& task, WorkerId worker);
 
-  bool must_cancel(const graph::Task& task);
+  // When a task becomes ready: what it reads does not change any more.
+  bool must_cancel(const graph::Task& task) {
+    if (cancelling()) return true;
+    for (const graph::Access& access : task.accesses()) {
+      if (reads(access.mode) && access.handle->poisoned.load(std::memory_order_relaxed)) {
+        report_poisoned(task, *access.handle);
+        return true;
+      }
+    }
+    return false;
+  }
+  void report_poisoned(const graph::Task& task, const graph::Handle& handle);
   void fail(const graph::Task& task, const std::exception_ptr& error);
   Lane& lane(WorkerId worker);
   std::size_t lane_index(WorkerId worker) const;
@@ -174,6 +191,16 @@ class Engine final : public Completions,
   // sleeping and waking (idle.cpp)
   void set_idle(WorkerId worker);
   bool clear_idle(WorkerId worker);
+  void begin_idle_time(WorkerId worker);
+  void end_idle_time(WorkerId worker) {
+    Lane& own = lanes_[worker.value];
+    const std::int64_t since = own.idle_since.load(std::memory_order_relaxed);
+    if (since == kNotIdle) return;
+    own.idle_ns.store(own.idle_ns.load(std::memory_order_relaxed) + now().ns - since,
+                      std::memory_order_relaxed);
+    own.idle_since.store(kNotIdle, std::memory_order_relaxed);
+  }
+  static Time busy_time(const Lane& lane, Time now);
   void wake_for(std::size_t tasks, const graph::Task* restricted, WorkerId releasing);
   void wake_node(NodeId node);
   bool wake_one_of(std::span<const WorkerId> workers);
@@ -189,7 +216,7 @@ class Engine final : public Completions,
   PolicyGate gate_;
   std::deque<Window> windows_;  // by node
   std::vector<Lane> lanes_;
-  std::mutex external_mutex_;                     // the lane of the application's threads
+  base::SpinLock external_lock_;                  // the lane of the application's threads
   std::vector<std::atomic<std::uint64_t>> idle_;  // bit per worker
   std::vector<std::atomic<std::uint64_t>> away_;  // workers without a thread at present
   std::atomic<bool> cancelling_{false};
@@ -197,6 +224,9 @@ class Engine final : public Completions,
   mutable std::mutex error_mutex_;
   std::exception_ptr error_;
   const bool trivial_;
+  bool has_cpu_ = false;
+  std::uint64_t least_limit_ = ~std::uint64_t{0};  // of the memories, in bytes
+  std::atomic<std::uint64_t> largest_{0};          // padded bytes of a handle, at most
 };
 
 }  // namespace vicinal::engine

@@ -96,7 +96,11 @@ void end_access(Access& access, ReadyList& ready) {
     // The task may run and end as soon as its count reaches zero: its link is read before.
     Access* following = next->next;
     Task& task = *next->task;
-    if (task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) ready.append(task);
+    // A count of 1 is the caller's own: nobody else lowers it.
+    if (task.blocked.load(std::memory_order_acquire) == 1 ||
+        task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      ready.append(task);
+    }
     next = following;
   }
 }
@@ -122,9 +126,17 @@ class LockedHandles {
       large_.resize(count);
       order_ = large_.data();
     }
-    for (std::size_t i = 0; i < count; ++i) order_[i] = &accesses[i];
-    std::sort(order_, order_ + count,
-              [](const Access* a, const Access* b) { return a->handle < b->handle; });
+    const auto before = [](const Access* a, const Access* b) { return a->handle < b->handle; };
+    if (count > kInline) {
+      for (std::size_t i = 0; i < count; ++i) order_[i] = &accesses[i];
+      std::sort(order_, order_ + count, before);
+    } else {
+      for (std::size_t i = 0; i < count; ++i) {
+        std::size_t at = i;
+        for (; at > 0 && before(&accesses[i], order_[at - 1]); --at) order_[at] = order_[at - 1];
+        order_[at] = &accesses[i];
+      }
+    }
     for (std::size_t i = 0; i < count; ++i) lock(*order_[i]->handle);
   }
   // Unchanged words.
@@ -146,6 +158,11 @@ class LockedHandles {
 
 bool insert(Task& task) {
   const std::span<Access> accesses = task.accesses();
+  std::int32_t blocked = task.blocked.load(std::memory_order_relaxed) - 1;
+  if (accesses.empty()) {
+    task.blocked.store(blocked, std::memory_order_relaxed);
+    return blocked == 0;
+  }
   LockedHandles locked(accesses);
   try {
     for (const Access& access : accesses) check_readable(task, access);
@@ -153,16 +170,17 @@ bool insert(Task& task) {
     locked.unlock_all();
     throw;
   }
-  const auto waiting_at_most = static_cast<std::int32_t>(accesses.size());
-  // Nobody else knows the task but its explicit predecessors, which count themselves down.
-  if (waiting_at_most > 0) task.blocked.fetch_add(waiting_at_most, std::memory_order_relaxed);
-  std::int32_t taken_back = 1;
+  // Nobody knows the task before the first unlock; its explicit predecessors are added afterwards.
+  for (const Access& access : accesses) {
+    const std::uint64_t word = access.handle->word.load(std::memory_order_relaxed);
+    if (!grantable(word, access.mode)) ++blocked;
+  }
+  task.blocked.store(blocked, std::memory_order_relaxed);
   for (Access& access : accesses) {
     Handle& handle = *access.handle;
     if (writes(access.mode)) handle.written = true;
     const std::uint64_t word = handle.word.load(std::memory_order_relaxed) & ~kLocked;
     if (grantable(word, access.mode)) {
-      ++taken_back;
       unlock(handle, granted(word, access.mode));
     } else {
       access.next = nullptr;
@@ -171,7 +189,7 @@ bool insert(Task& task) {
       unlock(handle, word | kWaiters);
     }
   }
-  return task.blocked.fetch_sub(taken_back, std::memory_order_acq_rel) == taken_back;
+  return blocked == 0;
 }
 
 void release(Task& task, ReadyList& ready) {

@@ -51,7 +51,8 @@ struct Handle {
   bool written = false;               // some submitted task or the home gives it content
   std::atomic<bool> poisoned{false};  // its last writer failed or was cancelled
   bool unregistering = false;
-  bool counts_unhomed = false;  // in the sum of what has no home; see runtime/submission.cpp
+  std::atomic<bool> counts_unhomed{
+      false};  // in the sum of what has no home; see runtime/submission.cpp
 
   // --- fixed at registration
   const void* owner = nullptr;  // the runtime; null once unregistered

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "graph/handle.hpp"
+#include "vicinal/codelet.hpp"
 #include "vicinal/ids.hpp"
 #include "vicinal/units.hpp"
 
@@ -59,6 +60,13 @@ struct DataState {
 
 inline constexpr std::uint32_t bit(NodeId node) {
   return 1U << node.value;
+}
+
+// Where the content lies on the node. The replica is pinned there.
+inline OperandView view(const graph::Handle& handle, NodeId node) {
+  const Replica& r = handle.residency->replicas[node.value];
+  const bool own_buffer = r.fixed && handle.home.kind == graph::HomeKind::buffer;
+  return {r.address, own_buffer ? handle.layout : handle.layout.packed()};
 }
 
 // True if it took a pin: the content is valid (or is to be overwritten), nobody evicts it and, to

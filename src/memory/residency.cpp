@@ -46,10 +46,6 @@ void Residency::reserve() {
   }
 }
 
-Replica& Residency::replica(const graph::Handle& handle, NodeId node) const {
-  return handle.residency->replicas[node.value];
-}
-
 std::optional<std::uint32_t> Residency::link(NodeId from, NodeId to) const {
   const std::int32_t index = link_of_[from.value * nodes_.size() + to.value];
   return index < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(index));
@@ -160,30 +156,23 @@ void Residency::wont_use(graph::Handle& handle) {
   }
 }
 
-bool Residency::try_pin(graph::Task& task, NodeId node, Actions& actions) {
-  const std::uint64_t epoch = epoch_.load(std::memory_order_relaxed);
-  const std::span<graph::Access> accesses = task.accesses();
-  for (std::size_t i = 0; i < accesses.size(); ++i) {
-    if (memory::try_pin(replica(*accesses[i].handle, node), accesses[i].mode, epoch)) continue;
-    if (i == 0) return false;
-    const std::lock_guard lock(mutex_);  // rare: part of the operands is here
-    while (i-- > 0) unpin_one(replica(*accesses[i].handle, node), actions);
-    pump(node, actions);  // somebody may have waited for these pins
-    return false;
+void Residency::unpin_first(graph::Task& task, NodeId node, std::size_t count, Actions& actions) {
+  if (count == 0) return;
+  const std::lock_guard lock(mutex_);
+  for (const graph::Access& access : task.accesses().first(count)) {
+    unpin_one(replica(*access.handle, node), actions);
   }
-  return true;
+  pump(node, actions);  // somebody may have waited for these pins
 }
 
-void Residency::unpin(graph::Task& task, NodeId id, Actions& actions) {
-  Node& node = nodes_[id.value];
-  bool slow = false;
-  for (const graph::Access& access : task.accesses()) {
-    // Release: what the task did here comes before whoever frees or overwrites the replica.
-    const std::uint32_t old =
-        replica(*access.handle, id).word.fetch_sub(1, std::memory_order_seq_cst);
-    slow |= (old & kPinMask) == 1 && (old & (kEvicting | kValid)) != kValid;
-  }
-  if (!slow && !node.waiting.load(std::memory_order_seq_cst)) return;
+bool Residency::try_pin(graph::Task& task, NodeId node, Actions& actions) {
+  const std::size_t pinned = pin_first(task, node);
+  if (pinned == task.accesses().size()) return true;
+  unpin_first(task, node, pinned, actions);
+  return false;
+}
+
+void Residency::settle(graph::Task& task, NodeId id, Actions& actions) {
   const std::lock_guard lock(mutex_);
   for (const graph::Access& access : task.accesses()) settle(replica(*access.handle, id), actions);
   pump(id, actions);
@@ -231,20 +220,10 @@ bool Residency::valid_on(const graph::Handle& handle, NodeId node) const {
   return (valid_mask(handle) & bit(node)) != 0;
 }
 
-std::uint32_t Residency::valid_mask(const graph::Handle& handle) const {
-  return handle.residency->valid_on.load(std::memory_order_acquire);
-}
-
 bool Residency::on_node(const graph::Handle& handle, NodeId node) const {
   const std::uint32_t word = replica(handle, node).word.load(std::memory_order_acquire);
   if ((word & kEvicting) != 0) return false;
   return (word & kValid) != 0 || ((word & kAllocated) != 0 && (word & kPinMask) != 0);
-}
-
-OperandView Residency::view(const graph::Handle& handle, NodeId node) const {
-  const Replica& r = replica(handle, node);
-  const bool own_buffer = r.fixed && handle.home.kind == graph::HomeKind::buffer;
-  return {r.address, own_buffer ? handle.layout : handle.layout.packed()};
 }
 
 Bytes Residency::footprint(const graph::Handle& handle, NodeId node) const {

@@ -98,9 +98,43 @@ class Residency {
   void wont_use(graph::Handle& handle);
 
   // --- the fast path: no lock
-  // Pins all operands on the node if they are there; else none.
+  // Pins the operands on the node, in their order, up to the first that is not there. How many?
+  std::size_t pin_first(graph::Task& task, NodeId node) {
+    const std::uint64_t epoch = epoch_.load(std::memory_order_relaxed);
+    std::size_t pinned = 0;
+    for (const graph::Access& access : task.accesses()) {
+      if (!memory::try_pin(replica(*access.handle, node), access.mode, epoch)) break;
+      ++pinned;
+    }
+    return pinned;
+  }
+  // Takes that back (rare, not without the lock).
+  void unpin_first(graph::Task& task, NodeId node, std::size_t count, Actions& actions);
+  // All or none.
   bool try_pin(graph::Task& task, NodeId node, Actions& actions);
-  void unpin(graph::Task& task, NodeId node, Actions& actions);
+  // False: somebody waits for the pins, or what they held has to go; settle() is to be called.
+  bool unpin_at_once(const graph::Task& task, NodeId node) {
+    bool done = true;
+    for (const graph::Access& access : task.accesses()) {
+      // Release: what the task did here comes before whoever frees or overwrites the replica.
+      const std::uint32_t old =
+          replica(*access.handle, node).word.fetch_sub(1, std::memory_order_seq_cst);
+      done &= (old & kPinMask) != 1 || (old & (kEvicting | kValid)) == kValid;
+    }
+    return done && !nodes_[node.value].waiting.load(std::memory_order_seq_cst);
+  }
+  void settle(graph::Task& task, NodeId node, Actions& actions);
+  void unpin(graph::Task& task, NodeId node, Actions& actions) {
+    if (!unpin_at_once(task, node)) settle(task, node, actions);
+  }
+  // What the task writes on the node is valid nowhere else: written() would change nothing.
+  bool only_valid_here(const graph::Task& task, NodeId node) const {
+    for (const graph::Access& access : task.accesses()) {
+      if (!writes(access.mode) || access.handle->bytes().value == 0) continue;
+      if (valid_mask(*access.handle) != bit(node)) return false;
+    }
+    return true;
+  }
   // What the task wrote on the node is the content now; other replicas are void.
   void written(graph::Task& task, NodeId node, Actions& actions);
 
@@ -127,8 +161,9 @@ class Residency {
   bool valid_on(const graph::Handle& handle, NodeId node) const;
   // Valid there or on its way.
   bool on_node(const graph::Handle& handle, NodeId node) const;
-  OperandView view(const graph::Handle& handle, NodeId node) const;
-  std::uint32_t valid_mask(const graph::Handle& handle) const;
+  std::uint32_t valid_mask(const graph::Handle& handle) const {
+    return handle.residency->valid_on.load(std::memory_order_acquire);
+  }
   // Bytes the handle takes of the node's limit.
   Bytes footprint(const graph::Handle& handle, NodeId node) const;
   std::optional<Bytes> limit(NodeId node) const { return nodes_[node.value].limit; }
@@ -185,7 +220,9 @@ class Residency {
   // or there will never be room.
   enum class Room : std::uint8_t { again, waits, never };
 
-  Replica& replica(const graph::Handle& handle, NodeId node) const;
+  Replica& replica(const graph::Handle& handle, NodeId node) const {
+    return handle.residency->replicas[node.value];
+  }
   std::optional<std::uint32_t> link(NodeId from, NodeId to) const;
 
   // requests.cpp: reservations and copies. All under the lock.

@@ -87,19 +87,17 @@ MachineSetup::MachineSetup(const MachineDescription& simulated_machine)
 MachineSetup::MachineSetup(MachineSetup&&) noexcept = default;
 MachineSetup::~MachineSetup() = default;
 
-void MachineSetup::make_drivers(const Options& options, const engine::OperandPlaces& places) {
+void MachineSetup::make_drivers(const Options& options) {
   if (simulated) return;
   const auto processors =
       options.bind ? drivers::allowed_processors() : std::vector<std::uint32_t>{};
   const std::uint32_t workers = cpu_workers(options);
   cpu = std::make_unique<drivers::CpuDriver>(
-      drivers::CpuConfig{WorkerId{0}, workers, options.submitter_works, processors}, places);
+      drivers::CpuConfig{WorkerId{0}, workers, options.submitter_works, processors});
   for (const WorkerDescription& worker : machine.workers) {
     if (worker.kind != ProcessorKind::emulated) continue;
-    accelerators.push_back(std::make_unique<drivers::EmulatedDriver>(
-        drivers::EmulatedConfig{worker.node, worker.id, options.accelerator_bandwidth,
-                                std::nullopt},
-        places));
+    accelerators.push_back(std::make_unique<drivers::EmulatedDriver>(drivers::EmulatedConfig{
+        worker.node, worker.id, options.accelerator_bandwidth, std::nullopt}));
   }
 }
 

@@ -10,7 +10,6 @@
 #include "drivers/emulated/emulated_driver.hpp"
 #include "drivers/simulated/simulated_driver.hpp"
 #include "engine/driver.hpp"
-#include "engine/operand_places.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/options.hpp"
 
@@ -24,8 +23,8 @@ struct MachineSetup {
   MachineSetup(MachineSetup&&) noexcept;
   ~MachineSetup();
 
-  // Makes the other drivers; kernels find their operands through `places`.
-  void make_drivers(const Options& options, const engine::OperandPlaces& places);
+  // Makes the other drivers.
+  void make_drivers(const Options& options);
   std::vector<engine::Driver*> by_node() const;
   std::vector<engine::Driver*> by_worker() const;
   void start(engine::Completions& completions);

@@ -27,7 +27,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup)
     config.now = drivers::monotonic_now;
   }
   engine_ = std::make_unique<engine::Engine>(std::move(config));
-  setup_.make_drivers(options_, *engine_);
+  setup_.make_drivers(options_);
   engine_->attach(setup_.by_node(), setup_.by_worker());
   if (slot()) engine_->worker_leaves(*slot());  // until somebody waits
   setup_.start(*engine_);
@@ -160,7 +160,7 @@ Acquired Runtime::acquire(Handle handle, AccessMode mode) {
   Acquired acquired;
   acquired.acquisition_ = impl_->acquire(data, mode).release();
   acquired.runtime_ = impl_.get();
-  acquired.view_ = impl_->engine().residency().view(data, kRam);
+  acquired.view_ = memory::view(data, kRam);
   return acquired;
 }
 

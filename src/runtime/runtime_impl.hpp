@@ -62,7 +62,9 @@ class RuntimeImpl {
   void when_granted(graph::Handle& handle, AccessMode mode, std::function<void()> then);
   // Runs tasks, if this thread may, until `done` says true. Throws UsageError if that cannot come
   // because of what this thread holds.
-  void wait_until(const std::function<bool()>& done, const char* what);
+  enum class Looks : bool { after_each_task, when_idle };
+  void wait_until(const std::function<bool()>& done, const char* what,
+                  Looks looks = Looks::after_each_task);
   void not_inside_task(const char* what) const;
   std::string stall_report() const;
 
@@ -73,6 +75,7 @@ class RuntimeImpl {
   struct PlannedTask {
     graph::Task* task = nullptr;
     std::vector<TaskId> after;
+    Bytes window_bytes;
   };
 
   graph::Task& make_task(const TaskSpec& spec, WorkerId worker);
@@ -80,7 +83,7 @@ class RuntimeImpl {
   void check_task(const graph::Task& task);
   void check_sole_copies(const graph::Task& task);
   void respect_window(Bytes bytes, WorkerId worker);
-  Bytes window_bytes(const graph::Task& task) const;
+  Bytes window_bytes(std::span<const Operand> operands) const;
   graph::Task& plain_task(graph::Handle& handle, AccessMode mode,
                           std::function<void(graph::Task&)> then);
   void forget(graph::Handle& handle);

@@ -101,14 +101,16 @@ void RuntimeImpl::check_task(const graph::Task& task) {
 // RAM is limited and there is no disk: what the runtime allocates must fit in RAM altogether, since
 // it has nowhere else to go. Said at the first write that would break it, not when a run is stuck.
 void RuntimeImpl::check_sole_copies(const graph::Task& task) {
+  const auto counts = [](const graph::Access& access) {
+    return writes(access.mode) && access.handle->home.kind == graph::HomeKind::none &&
+           !access.handle->counts_unhomed.load(std::memory_order_relaxed);
+  };
+  if (std::ranges::none_of(task.accesses(), counts)) return;
   const std::lock_guard lock(handles_mutex_);
   Bytes added;
   for (const graph::Access& access : task.accesses()) {
     const graph::Handle& handle = *access.handle;
-    if (!writes(access.mode) || handle.home.kind != graph::HomeKind::none ||
-        handle.counts_unhomed) {
-      continue;
-    }
+    if (!counts(access)) continue;
     const Bytes bytes = memory::Arena::padded(handle.bytes());
     added += bytes;
     if (unhomed_ + added > *options_.memory) {
@@ -123,30 +125,32 @@ void RuntimeImpl::check_sole_copies(const graph::Task& task) {
   unhomed_ += added;
   for (const graph::Access& access : task.accesses()) {
     if (writes(access.mode) && access.handle->home.kind == graph::HomeKind::none) {
-      access.handle->counts_unhomed = true;
+      access.handle->counts_unhomed.store(true, std::memory_order_relaxed);
     }
   }
 }
 
 TaskId RuntimeImpl::submit(const TaskSpec& spec) {
   const WorkerId worker = engine_->inside_task();
-  graph::Task& task = make_task(spec, worker);
-  const Bytes bytes = window_bytes(task);
-  if (options_.window_tasks > 0 || options_.window_bytes.value > 0) {
-    try {
-      respect_window(bytes, worker);
-    } catch (...) {
-      engine_->discard(task, worker);
-      throw;
-    }
+  // Before the task is made, for a task that is made counts as submitted.
+  const bool windowed = options_.window_tasks > 0 || options_.window_bytes.value > 0;
+  const Bytes bytes = windowed ? window_bytes(spec.operands.span()) : Bytes{0};
+  if (windowed) respect_window(bytes, worker);
+  graph::Task* made = nullptr;
+  try {
+    made = &make_task(spec, worker);
+  } catch (...) {
+    if (windowed) submitted_bytes_.fetch_sub(bytes.value, std::memory_order_relaxed);
+    throw;
   }
+  graph::Task& task = *made;
   if (spec.group != nullptr) GroupAccess::begin_one(*spec.group);
   if (options_.compute_priorities && worker == kNoWorker) {
     const TaskId id = graph::TaskPool::id(task);
     bool full = false;
     {
       const std::lock_guard lock(planned_mutex_);
-      planned_.push_back({&task, {spec.after.begin(), spec.after.end()}});
+      planned_.push_back({&task, {spec.after.begin(), spec.after.end()}, bytes});
       planned_count_.store(planned_.size(), std::memory_order_seq_cst);
       // Somebody who waits has flushed already, and may wait for this one.
       full = planned_.size() >= kPlanAtMost || waiting_.load(std::memory_order_seq_cst) > 0;
@@ -157,17 +161,22 @@ TaskId RuntimeImpl::submit(const TaskSpec& spec) {
   try {
     return engine_->submit(task, spec.after, worker);
   } catch (...) {
-    submitted_bytes_.fetch_sub(bytes.value, std::memory_order_relaxed);
+    if (windowed) submitted_bytes_.fetch_sub(bytes.value, std::memory_order_relaxed);
     if (spec.group != nullptr) GroupAccess::take_back(*spec.group);
     throw;
   }
 }
 
-// Of the task's operands, if the window counts them.
-Bytes RuntimeImpl::window_bytes(const graph::Task& task) const {
+// Of the different handles, if the window counts them.
+Bytes RuntimeImpl::window_bytes(std::span<const Operand> operands) const {
   Bytes sum;
   if (options_.window_bytes.value == 0) return sum;
-  for (const graph::Access& access : task.accesses()) sum += access.handle->bytes();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const auto earlier = operands.first(i);
+    const bool named_before = std::ranges::any_of(
+        earlier, [&](const Operand& other) { return other.handle == operands[i].handle; });
+    if (!named_before) sum += check(operands[i].handle, "submit").bytes();
+  }
   return sum;
 }
 
@@ -205,7 +214,7 @@ void RuntimeImpl::flush_planned() {
       task.priority = static_cast<int>(std::min<std::int64_t>(levels[i].ns / 1000, 1 << 30));
     }
     Group* group = task.extension ? task.extension->group : nullptr;
-    const Bytes bytes = window_bytes(task);
+    const Bytes bytes = tasks[i].window_bytes;
     try {
       engine_->submit(task, tasks[i].after, kNoWorker);
     } catch (...) {
@@ -224,8 +233,7 @@ void RuntimeImpl::respect_window(Bytes bytes, WorkerId worker) {
     // Ends first: they are never more than the submissions read afterwards.
     const std::uint64_t ended = engine_->ended_tasks();
     const std::uint64_t ended_bytes = engine_->ended_bytes().value;
-    const std::uint64_t pending =
-        engine_->submitted_tasks() - ended + planned_count_.load(std::memory_order_relaxed);
+    const std::uint64_t pending = engine_->submitted_tasks() - ended;
     const std::uint64_t pending_bytes =
         submitted_bytes_.load(std::memory_order_relaxed) - ended_bytes;
     return pending == 0 || ((options_.window_tasks == 0 || pending < options_.window_tasks) &&

@@ -85,7 +85,7 @@ void RuntimeImpl::wait_simulated(const std::function<bool()>& done, const char* 
   }
 }
 
-void RuntimeImpl::wait_until(const std::function<bool()>& done, const char* what) {
+void RuntimeImpl::wait_until(const std::function<bool()>& done, const char* what, Looks looks) {
   if (done()) return;
   if (setup_.simulated) return wait_simulated(done, what);
   const std::optional<WorkerId> slot = this->slot();
@@ -115,7 +115,9 @@ void RuntimeImpl::wait_until(const std::function<bool()>& done, const char* what
     }
     const std::uint32_t slot_epoch = works ? setup_.cpu->wake_epoch() : 0;
     if (done()) return;
-    if (works && engine_->advance(*slot)) continue;
+    while (works && engine_->advance(*slot)) {
+      if (looks == Looks::after_each_task && done()) return;
+    }
     if (done()) return;
     throw_if_held(what, done);
     if (works) {
@@ -136,7 +138,7 @@ void RuntimeImpl::wait() {
     refused = std::current_exception();
   }
   engine_->submission_closed();
-  wait_until([this] { return engine_->all_ended(); }, "wait");
+  wait_until([this] { return engine_->all_ended(); }, "wait", Looks::when_idle);
   const std::exception_ptr error = engine_->take_error();
   if (refused) std::rethrow_exception(refused);
   if (error) std::rethrow_exception(error);
@@ -332,7 +334,8 @@ void RuntimeImpl::watch() {
   while (!watcher_wakes_.wait_for(lock, interval, [this] { return stopping_; })) {
     lock.unlock();
     const std::uint64_t ended = engine_->ended_tasks();
-    if (ended == last && ended != engine_->submitted_tasks()) {
+    const std::uint64_t planned = planned_count_.load(std::memory_order_relaxed);
+    if (ended == last && ended + planned != engine_->submitted_tasks()) {
       base::process_log().warn("no task has ended for " + std::to_string(options_.stall_seconds) +
                                " s\n" + stall_report());
     }

@@ -51,17 +51,14 @@ void add_link(RunRecord& record, const MachineDescription& machine, const Statis
   if (!towards_disk && to.limit) record.bytes_in += bytes;
 }
 
-// Of all workers together. Where no task can wait for copies the time in kernels is not measured
-// (WorkerStatistics::busy): then nothing is known of the idle time.
-std::optional<double> idle_seconds(const Statistics& before, const Statistics& after) {
+// Of all workers together.
+double idle_seconds(const Statistics& before, const Statistics& after) {
   double idle = 0;
-  bool measured = false;
   for (std::size_t w = 0; w < after.workers.size(); ++w) {
     const Time busy = after.workers[w].busy - before.workers[w].busy;
-    measured = measured || busy.ns > 0;
     idle += std::max(0.0, (after.now - before.now - busy).seconds());
   }
-  return measured ? std::optional<double>(idle) : std::nullopt;
+  return idle;
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ struct RunRecord {
   double residual = 0;           // of the check
   double tolerance = 0;
   std::uint64_t tasks = 0;
-  std::optional<double> idle_seconds;  // of all workers together; none: not measured
+  double idle_seconds = 0;  // of all workers together
   std::uint32_t workers = 0;
   std::vector<NodeRecord> nodes;
   std::vector<LinkRecord> links;

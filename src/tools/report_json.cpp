@@ -88,7 +88,7 @@ Json run_json(const RunRecord& run) {
   json["tolerance"] = run.verified ? Json(run.tolerance) : Json(nullptr);
   json["tasks"] = run.tasks;
   json["workers"] = run.workers;
-  json["idle_seconds"] = or_null(run.idle_seconds);
+  json["idle_seconds"] = run.idle_seconds;
   json["bytes_in"] = run.bytes_in.value;
   json["bytes_out"] = run.bytes_out.value;
   json["nodes"] = nodes_json(run.nodes);

@@ -44,8 +44,8 @@ std::string residual_text(const RunRecord& run) {
 }
 
 std::string idle_text(const RunRecord& run) {
-  if (!run.idle_seconds || run.seconds <= 0 || run.workers == 0) return "not measured";
-  return fmt::format("{:.1f} %", 100 * *run.idle_seconds / (run.seconds * run.workers));
+  if (run.seconds <= 0 || run.workers == 0) return "not measured";
+  return fmt::format("{:.1f} %", 100 * run.idle_seconds / (run.seconds * run.workers));
 }
 
 // Runs of one report have the same machine; a failed one has no nodes at all.

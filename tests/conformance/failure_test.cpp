@@ -226,7 +226,7 @@ class FaultyRun {
   std::int64_t value(Handle handle) {
     try {
       const auto acquisition = impl.acquire(*handle.impl(), AccessMode::R);
-      const OperandView view = impl.engine().residency().view(*handle.impl(), kRam);
+      const OperandView view = memory::view(*handle.impl(), kRam);
       const std::int64_t value = *reinterpret_cast<std::int64_t*>(view.address);
       for_each_element(view, [&](std::int64_t& x) { EXPECT_EQ(x, value); });
       impl.release(*acquisition);

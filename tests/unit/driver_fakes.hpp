@@ -8,13 +8,14 @@
 #include <exception>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "engine/driver.hpp"
-#include "engine/operand_places.hpp"
+#include "memory/replica.hpp"
 
 namespace vicinal::drivers {
 
@@ -89,19 +90,20 @@ class FakeEngine : public engine::Completions {
   std::exception_ptr first_error_;
 };
 
-// Views by handle and node; what was not set is an empty view.
-class FakePlaces : public engine::OperandPlaces {
+// Replicas of handles, as memory would have placed them.
+class FakeReplicas {
  public:
-  void set(const graph::Handle& handle, NodeId node, OperandView view) {
-    views_[{&handle, node}] = view;
-  }
-  OperandView view(const graph::Access& access, NodeId node) const override {
-    const auto found = views_.find({access.handle, node});
-    return found == views_.end() ? OperandView{} : found->second;
+  void set(graph::Handle& handle, NodeId node, OperandView view) {
+    memory::DataState& data = states_[&handle];
+    if (data.replicas == nullptr) data.replicas = std::make_unique<memory::Replica[]>(kNodes);
+    data.replicas[node.value].address = view.address;
+    handle.layout = view.layout;
+    handle.residency = &data;
   }
 
  private:
-  std::map<std::pair<const graph::Handle*, NodeId>, OperandView> views_;
+  static constexpr std::size_t kNodes = 4;
+  std::map<const graph::Handle*, memory::DataState> states_;
 };
 
 inline Layout packed_layout(std::uint64_t bytes) {

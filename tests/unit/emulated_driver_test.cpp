@@ -100,12 +100,12 @@ class EmulatedDriverTest : public ::testing::Test {
     return arena;
   }
   FakeEngine engine_;
-  FakePlaces places_;
+  FakeReplicas replicas_;
 };
 
 TEST_F(EmulatedDriverTest, StridedDataArePackedOnTheDeviceAndUnpackedOnTheirWayBack) {
   base::Random random(3);
-  EmulatedDriver driver({.node = kDevice, .worker = WorkerId{1}}, places_);
+  EmulatedDriver driver({.node = kDevice, .worker = WorkerId{1}});
   std::byte* const arena = start(driver, kDevice);
   auto user = random_bytes(16, random);
   const auto original = user;
@@ -122,8 +122,8 @@ TEST_F(EmulatedDriverTest, StridedDataArePackedOnTheDeviceAndUnpackedOnTheirWayB
 
 TEST_F(EmulatedDriverTest, ACopyFromAPeerIsDoneByTheDestinationsDriver) {
   base::Random random(4);
-  EmulatedDriver driver({.node = kDevice, .worker = WorkerId{1}}, places_);
-  EmulatedDriver peer({.node = kPeer, .worker = WorkerId{2}}, places_);
+  EmulatedDriver driver({.node = kDevice, .worker = WorkerId{1}});
+  EmulatedDriver peer({.node = kPeer, .worker = WorkerId{2}});
   std::byte* const arena = start(driver, kDevice);
   std::byte* const peers_arena = start(peer, kPeer);
   const auto content = random_bytes(5000, random);
@@ -140,8 +140,7 @@ TEST_F(EmulatedDriverTest, ACopyFromAPeerIsDoneByTheDestinationsDriver) {
 // 1 MiB at 10 MiB/s takes 100 ms; five of 20 ms each in one direction take 100 ms too.
 TEST_F(EmulatedDriverTest, ACopyTakesAtLeastItsBytesOverTheBandwidth) {
   EmulatedDriver driver(
-      {.node = kDevice, .worker = WorkerId{1}, .bandwidth = BytesPerSecond{10.0 * (1 << 20)}},
-      places_);
+      {.node = kDevice, .worker = WorkerId{1}, .bandwidth = BytesPerSecond{10.0 * (1 << 20)}});
   std::byte* const arena = start(driver, kDevice);
   std::vector<std::byte> memory(1 << 20);
   const auto begin = FakeEngine::Clock::now();
@@ -157,8 +156,7 @@ TEST_F(EmulatedDriverTest, ACopyTakesAtLeastItsBytesOverTheBandwidth) {
 // Each direction needs 200 ms; one after the other 400 ms.
 TEST_F(EmulatedDriverTest, TheTwoDirectionsCopyAtOnce) {
   EmulatedDriver driver(
-      {.node = kDevice, .worker = WorkerId{1}, .bandwidth = BytesPerSecond{5.0 * (1 << 20)}},
-      places_);
+      {.node = kDevice, .worker = WorkerId{1}, .bandwidth = BytesPerSecond{5.0 * (1 << 20)}});
   std::byte* const arena = start(driver, kDevice, 2 << 20);
   std::vector<std::byte> memory(2 << 20);
   const Layout layout = packed_layout(1 << 20);
@@ -174,8 +172,7 @@ TEST_F(EmulatedDriverTest, TheTwoDirectionsCopyAtOnce) {
 }
 
 TEST_F(EmulatedDriverTest, StopWaitsForAllCopies) {
-  EmulatedDriver driver({.node = kDevice, .worker = WorkerId{1}, .bandwidth = BytesPerSecond{1e6}},
-                        places_);
+  EmulatedDriver driver({.node = kDevice, .worker = WorkerId{1}, .bandwidth = BytesPerSecond{1e6}});
   std::byte* const arena = start(driver, kDevice);
   std::vector<std::byte> memory(1000);
   const Layout layout = packed_layout(memory.size());
@@ -198,9 +195,9 @@ TEST_F(EmulatedDriverTest, ItsWorkerRunsTheEmulatedKernelOnTheDevicesReplica) {
   task.access_count = 1;
   task.inline_accesses[0].handle = &handle;
 
-  EmulatedDriver driver({.node = kDevice, .worker = WorkerId{5}}, places_);
+  EmulatedDriver driver({.node = kDevice, .worker = WorkerId{5}});
   std::byte* const arena = driver.reserve(kDevice, Bytes{4096});
-  places_.set(handle, kDevice, {arena, packed_layout(sizeof(int))});
+  replicas_.set(handle, kDevice, {arena, packed_layout(sizeof(int))});
   std::atomic<bool> runnable{false};
   engine_.on_advance = [&](WorkerId worker) {
     if (!runnable.exchange(false)) return false;
@@ -215,7 +212,7 @@ TEST_F(EmulatedDriverTest, ItsWorkerRunsTheEmulatedKernelOnTheDevicesReplica) {
 }
 
 TEST_F(EmulatedDriverTest, MemoryOutsideTheArenaIsRefused) {
-  EmulatedDriver driver({.node = kDevice, .worker = WorkerId{1}}, places_);
+  EmulatedDriver driver({.node = kDevice, .worker = WorkerId{1}});
   EXPECT_THROW(driver.allocate(kDevice, Bytes{1}), CapacityError);
 }
 

@@ -29,7 +29,6 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const FakePlaces kNoPlaces;
 constexpr Time kMillisecond{1'000'000};
 
 Time process_cpu_time() {
@@ -240,14 +239,14 @@ struct TaskOverHandles {
     }
     for (std::size_t i = 0; i < count; ++i) {
       accesses[i].handle = &handles[i];
-      places.set(handles[i], kDevice, {&data[i], packed_layout(1)});
+      replicas.set(handles[i], kDevice, {&data[i], packed_layout(1)});
     }
     std::vector<OperandView>* const into = &seen;
     std::memcpy(task.parameters, &into, sizeof(into));
     task.codelet = &kRemember;
   }
   std::exception_ptr run(ProcessorKind kind = ProcessorKind::emulated) {
-    return run_kernel(task, WorkerId{3}, kDevice, kind, places);
+    return run_kernel(task, WorkerId{3}, kDevice, kind);
   }
   std::vector<const std::byte*> addresses() const {
     std::vector<const std::byte*> result;
@@ -257,7 +256,7 @@ struct TaskOverHandles {
 
   std::vector<graph::Handle> handles;
   std::vector<std::byte> data;
-  FakePlaces places;
+  FakeReplicas replicas;
   graph::Task task;
   std::vector<OperandView> seen;
 };
@@ -302,7 +301,7 @@ TEST(RunKernel, LargeParametersComeFromTheExtension) {
   task.extension = std::make_unique<graph::TaskExtension>();
   task.extension->parameters.resize(sizeof(large));
   std::memcpy(task.extension->parameters.data(), &large, sizeof(large));
-  EXPECT_EQ(run_kernel(task, WorkerId{0}, kRam, ProcessorKind::cpu, kNoPlaces), nullptr);
+  EXPECT_EQ(run_kernel(task, WorkerId{0}, kRam, ProcessorKind::cpu), nullptr);
   EXPECT_EQ(sum, 15);
 }
 
@@ -339,7 +338,7 @@ bool aligned(const void* address) {
 }
 
 TEST(CpuDriver, GivesAlignedMemoryThatIsWritableToTheEndOfItsLastPage) {
-  CpuDriver driver({.workers = 0}, kNoPlaces);
+  CpuDriver driver({.workers = 0});
   for (const std::uint64_t bytes : {1, 4096, 5000, 65536, 65537, 1 << 20, (4 << 20) + 1, 9 << 20}) {
     std::byte* const address = driver.allocate(kRam, Bytes{bytes});
     ASSERT_NE(address, nullptr);
@@ -352,7 +351,7 @@ TEST(CpuDriver, GivesAlignedMemoryThatIsWritableToTheEndOfItsLastPage) {
 }
 
 TEST(CpuDriver, RefusesMemoryThatIsNotThereNamingTheOption) {
-  CpuDriver driver({.workers = 0}, kNoPlaces);
+  CpuDriver driver({.workers = 0});
   try {
     driver.allocate(kRam, Bytes{1ULL << 60});
     FAIL() << "accepted";
@@ -363,7 +362,7 @@ TEST(CpuDriver, RefusesMemoryThatIsNotThereNamingTheOption) {
 }
 
 TEST(CpuDriver, TheArenaIsResidentOnlyAsTouched) {
-  CpuDriver driver({.workers = 0}, kNoPlaces);
+  CpuDriver driver({.workers = 0});
   constexpr std::uint64_t kTebibyte = 1ULL << 40;
   std::byte* const arena = driver.reserve(kRam, Bytes{kTebibyte});
   ASSERT_NE(arena, nullptr);
@@ -374,9 +373,9 @@ TEST(CpuDriver, TheArenaIsResidentOnlyAsTouched) {
 
 TEST(CpuDriver, RunsATaskInsideStartTask) {
   TaskOverHandles one(1);
-  one.places.set(one.handles[0], kRam, {&one.data[0], packed_layout(1)});
+  one.replicas.set(one.handles[0], kRam, {&one.data[0], packed_layout(1)});
   FakeEngine engine;
-  CpuDriver driver({.workers = 1, .submitter_works = true}, one.places);
+  CpuDriver driver({.workers = 1, .submitter_works = true});
   driver.start(engine);
   driver.start_task(one.task, WorkerId{0});
   EXPECT_EQ(one.seen.size(), 1U);
@@ -390,8 +389,7 @@ TEST(CpuDriver, EachWorkerHasItsThreadButTheSubmitters) {
     ++calls[worker.value];
     return false;
   };
-  const FakePlaces places;
-  CpuDriver driver({.first_worker = WorkerId{1}, .workers = 3, .submitter_works = true}, places);
+  CpuDriver driver({.first_worker = WorkerId{1}, .workers = 3, .submitter_works = true});
   driver.start(engine);
   ASSERT_TRUE(eventually([&] { return calls[1] == 1 && calls[2] == 1; }));
 
@@ -408,7 +406,7 @@ TEST(CpuDriver, EachWorkerHasItsThreadButTheSubmitters) {
 }
 
 TEST(CpuDriver, ACopyWithinRamIsABrokenInvariant) {
-  CpuDriver driver({.workers = 0}, kNoPlaces);
+  CpuDriver driver({.workers = 0});
   EXPECT_THROW(driver.start_copy({}), std::logic_error);
 }
 

@@ -24,8 +24,7 @@ std::optional<std::uint32_t> processor_of(const CpuConfig& config, std::uint32_t
 
 }  // namespace
 
-CpuDriver::CpuDriver(CpuConfig config, const engine::OperandPlaces& places)
-    : config_(std::move(config)), places_(places) {
+CpuDriver::CpuDriver(CpuConfig config) : config_(std::move(config)) {
   const std::uint32_t threads = config_.workers - (config_.submitter_works ? 1 : 0);
   for (std::uint32_t i = 0; i < threads; ++i) {
     threads_.push_back(std::make_unique<WorkerThread>(WorkerId{config_.first_worker.value + i},
@@ -77,8 +76,7 @@ void CpuDriver::start_copy(const memory::Copy& copy) {
 }
 
 void CpuDriver::start_task(graph::Task& task, WorkerId worker) {
-  completions_->task_done(task, worker,
-                          run_kernel(task, worker, kRam, ProcessorKind::cpu, places_));
+  completions_->task_done(task, worker, run_kernel(task, worker, kRam, ProcessorKind::cpu));
 }
 
 void CpuDriver::wake(WorkerId worker) {

@@ -11,7 +11,6 @@
 #include "drivers/cpu/worker_thread.hpp"
 #include "drivers/mapped_memory.hpp"
 #include "engine/driver.hpp"
-#include "engine/operand_places.hpp"
 #include "vicinal/ids.hpp"
 #include "vicinal/units.hpp"
 
@@ -28,7 +27,7 @@ struct CpuConfig {
 
 class CpuDriver final : public engine::Driver {
  public:
-  CpuDriver(CpuConfig config, const engine::OperandPlaces& places);
+  explicit CpuDriver(CpuConfig config);
   ~CpuDriver() override;
 
   void start(engine::Completions& completions) override;
@@ -57,7 +56,6 @@ class CpuDriver final : public engine::Driver {
 
  private:
   const CpuConfig config_;
-  const engine::OperandPlaces& places_;
   engine::Completions* completions_ = nullptr;
   std::vector<std::unique_ptr<WorkerThread>> threads_;
   WakeGate submitter_gate_;

@@ -10,9 +10,8 @@
 
 namespace vicinal::drivers {
 
-EmulatedDriver::EmulatedDriver(const EmulatedConfig& config, const engine::OperandPlaces& places)
+EmulatedDriver::EmulatedDriver(const EmulatedConfig& config)
     : config_(config),
-      places_(places),
       in_(config.bandwidth, fmt::format("copy in {}", config.node.value)),
       out_(config.bandwidth, fmt::format("copy out {}", config.node.value)),
       thread_(config.worker, config.processor) {}
@@ -55,7 +54,7 @@ void EmulatedDriver::start_copy(const memory::Copy& copy) {
 
 void EmulatedDriver::start_task(graph::Task& task, WorkerId worker) {
   completions_->task_done(task, worker,
-                          run_kernel(task, worker, config_.node, ProcessorKind::emulated, places_));
+                          run_kernel(task, worker, config_.node, ProcessorKind::emulated));
 }
 
 void EmulatedDriver::wake(WorkerId /*worker*/) {

@@ -10,7 +10,6 @@
 #include "drivers/emulated/copy_engine.hpp"
 #include "drivers/mapped_memory.hpp"
 #include "engine/driver.hpp"
-#include "engine/operand_places.hpp"
 #include "vicinal/ids.hpp"
 #include "vicinal/units.hpp"
 
@@ -25,7 +24,7 @@ struct EmulatedConfig {
 
 class EmulatedDriver final : public engine::Driver {
  public:
-  EmulatedDriver(const EmulatedConfig& config, const engine::OperandPlaces& places);
+  explicit EmulatedDriver(const EmulatedConfig& config);
   ~EmulatedDriver() override;
 
   void start(engine::Completions& completions) override;
@@ -42,7 +41,6 @@ class EmulatedDriver final : public engine::Driver {
 
  private:
   const EmulatedConfig config_;
-  const engine::OperandPlaces& places_;
   engine::Completions* completions_ = nullptr;
   MappedMemory arena_;
   CopyEngine in_;

@@ -16,36 +16,14 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "base/spin_lock.hpp"
 #include "sched/policy.hpp"
 #include "sched/priority_list.hpp"
 
 namespace vicinal::sched {
 namespace {
-
-// Held for some nanoseconds. Yields where there are more threads than cores and its holder sleeps.
-class SpinLock {
- public:
-  bool try_lock() {
-    return !locked_.load(std::memory_order_relaxed) &&
-           !locked_.exchange(true, std::memory_order_acquire);  // pairs with unlock
-  }
-  void lock() {
-    if (locked_.exchange(true, std::memory_order_acquire)) wait();  // pairs with unlock
-  }
-  void unlock() { locked_.store(false, std::memory_order_release); }
-
- private:
-  static constexpr int kSpinsBeforeYield = 64;
-  void wait() {
-    for (int spins = 1; !try_lock(); ++spins) {
-      if (spins % kSpinsBeforeYield == 0) std::this_thread::yield();
-    }
-  }
-  std::atomic<bool> locked_{false};
-};
 
 // A length that is changed under a lock and read without.
 class Length {
@@ -61,7 +39,7 @@ class Length {
 };
 
 struct alignas(64) Deque {
-  SpinLock lock;
+  base::SpinLock lock;
   Length shared_length;
   Length bound_length;
   TaskList shared;  // its worker can run all of them, others may take those they can run
@@ -109,8 +87,10 @@ void Lws::start(PolicyContext& context) {
 }
 
 std::uint32_t Lws::next_turn() {
-  // Relaxed: only the number matters, nothing is published with it.
-  return turn_.fetch_add(1, std::memory_order_relaxed) % count_;
+  // Not one operation: two submitters that take the same turn do no harm.
+  const std::uint32_t turn = turn_.load(std::memory_order_relaxed);
+  turn_.store(turn + 1 < count_ ? turn + 1 : 0, std::memory_order_relaxed);
+  return turn;
 }
 
 // The worker whose deque takes the task, which is not bound.
