@@ -11,6 +11,11 @@ if(NOT CMAKE_BUILD_TYPE AND NOT vicinal_multi_config)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE) # -O2 -g -DNDEBUG
 endif()
 
+# Nobody replaces functions of the library at load time: with -fPIC GCC would inline none of them.
+if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+  add_compile_options(-fno-semantic-interposition)
+endif()
+
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(VICINAL_CCACHE ccache)
   mark_as_advanced(VICINAL_CCACHE)

@@ -54,13 +54,6 @@ void Engine::attach(std::vector<Driver*> node_drivers, std::vector<Driver*> work
   }
 }
 
-std::size_t Engine::lane_index(WorkerId worker) const {
-  return worker == kNoWorker ? lanes_.size() - 1 : worker.value;
-}
-Engine::Lane& Engine::lane(WorkerId worker) {
-  return lanes_[lane_index(worker)];
-}
-
 // --- memory::MemorySource
 
 std::byte* Engine::reserve(NodeId node, Bytes bytes) {

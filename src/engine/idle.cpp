@@ -13,14 +13,6 @@ void Engine::set_idle(WorkerId worker) {
                                     std::memory_order_seq_cst);
 }
 
-// True if it was set: whoever clears it has the duty to wake the worker.
-bool Engine::clear_idle(WorkerId worker) {
-  const std::uint64_t mask = std::uint64_t{1} << (worker.value % 64);
-  auto& word = idle_[worker.value / 64];
-  if ((word.load(std::memory_order_seq_cst) & mask) == 0) return false;
-  return (word.fetch_and(~mask, std::memory_order_seq_cst) & mask) != 0;
-}
-
 // The clock is looked at only by those who have nothing to do: to time every kernel would take longer
 // than the rest of a small task.
 void Engine::begin_idle_time(WorkerId worker) {

@@ -185,12 +185,20 @@ class Engine final : public Completions,
   }
   void report_poisoned(const graph::Task& task, const graph::Handle& handle);
   void fail(const graph::Task& task, const std::exception_ptr& error);
-  Lane& lane(WorkerId worker);
-  std::size_t lane_index(WorkerId worker) const;
+  std::size_t lane_index(WorkerId worker) const {
+    return worker == kNoWorker ? lanes_.size() - 1 : worker.value;
+  }
+  Lane& lane(WorkerId worker) { return lanes_[lane_index(worker)]; }
 
   // sleeping and waking (idle.cpp)
   void set_idle(WorkerId worker);
-  bool clear_idle(WorkerId worker);
+  // True if it was set: whoever clears it has the duty to wake the worker.
+  bool clear_idle(WorkerId worker) {
+    const std::uint64_t mask = std::uint64_t{1} << (worker.value % 64);
+    auto& word = idle_[worker.value / 64];
+    if ((word.load(std::memory_order_seq_cst) & mask) == 0) return false;
+    return (word.fetch_and(~mask, std::memory_order_seq_cst) & mask) != 0;
+  }
   void begin_idle_time(WorkerId worker);
   void end_idle_time(WorkerId worker) {
     Lane& own = lanes_[worker.value];

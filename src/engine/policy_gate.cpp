@@ -63,16 +63,7 @@ void PolicyGate::post(const Event& event, WorkerId current) {
   drain_leftovers(current);
 }
 
-void PolicyGate::push(graph::Task& task, WorkerId releasing) {
-  if (concurrent_) {
-    policy_.push(task, releasing);
-  } else {
-    post({Event::Kind::push, &task, nullptr, releasing, {}}, releasing);
-  }
-}
-
-graph::Task* PolicyGate::pop(WorkerId worker) {
-  if (concurrent_) return policy_.pop(worker);
+graph::Task* PolicyGate::pop_serial(WorkerId worker) {
   graph::Task* task = nullptr;
   {
     const std::lock_guard lock(mutex_);

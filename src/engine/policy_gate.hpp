@@ -19,8 +19,13 @@ class PolicyGate {
   // done with.
   PolicyGate(sched::Policy& policy, std::function<void(graph::Task&, WorkerId)> retire);
 
-  void push(graph::Task& task, WorkerId releasing);
-  graph::Task* pop(WorkerId worker);
+  void push(graph::Task& task, WorkerId releasing) {
+    if (concurrent_) return policy_.push(task, releasing);
+    post({Event::Kind::push, &task, nullptr, releasing, {}}, releasing);
+  }
+  graph::Task* pop(WorkerId worker) {
+    return concurrent_ ? policy_.pop(worker) : pop_serial(worker);
+  }
   bool wants_ends() const { return wants_ends_; }
   // Only if wants_ends(). task.blocked counts who has yet to do with the task: it is lowered when the
   // policy has heard.
@@ -39,6 +44,7 @@ class PolicyGate {
     NodeId node;
   };
 
+  graph::Task* pop_serial(WorkerId worker);
   void post(const Event& event, WorkerId current);
   void apply(const Event& event, WorkerId current);
   // `current`: the worker whose thread this is. drain() under the lock, drain_leftovers() not.

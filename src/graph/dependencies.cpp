@@ -56,28 +56,42 @@ std::uint64_t granted(std::uint64_t word, AccessMode mode) {
   return writes(mode) ? word | kWriter : word + kReader;
 }
 
-// Under the lock, nobody has access: grants the writer or the readers at the head of the queue.
-// They are returned as a list linked through Access::next.
+// Under the lock, nobody has access: grants the writer or the readers at the head of the queue, and
+// returns the first of them. Readers are linked through Access::next. A writer takes with it the
+// writers behind it: each hands its access to its `next`, and the handle is not touched meanwhile, so
+// that a chain of tasks that runs on one core while another one submits does not make them meet.
 Access* grant_waiting(Handle& handle, std::uint64_t& word) {
-  Access* first = handle.head;
-  Access* last = nullptr;
-  while (handle.head != nullptr) {
-    Access* next = handle.head;
-    if (writes(next->mode) && last != nullptr) break;
-    handle.head = next->next;
-    word = granted(word, next->mode);
-    last = next;
-    if (writes(next->mode)) break;
+  constexpr int kMostWriters = 64;  // a report cannot see them
+  Access* const first = handle.head;
+  if (first == nullptr) return nullptr;
+  const bool writer = writes(first->mode);
+  Access* last = first;
+  int count = 1;
+  word = granted(word, first->mode);
+  while (last->next != nullptr && writes(last->next->mode) == writer) {
+    if (writer && ++count > kMostWriters) break;
+    last = last->next;
+    if (!writer) word = granted(word, last->mode);
   }
-  if (last != nullptr) last->next = nullptr;
+  handle.head = last->next;
+  last->next = nullptr;
   if (handle.head == nullptr) {
     handle.tail = nullptr;
     word &= ~kWaiters;
   }
-  return last != nullptr ? first : nullptr;
+  return first;
+}
+
+void grant(Task& task, ReadyList& ready) {
+  // A count of 1 is the caller's own: nobody else lowers it.
+  if (task.blocked.load(std::memory_order_acquire) == 1 ||
+      task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    ready.append(task);
+  }
 }
 
 void end_access(Access& access, ReadyList& ready) {
+  if (writes(access.mode) && access.next != nullptr) return grant(*access.next->task, ready);
   Handle& handle = *access.handle;
   std::uint64_t word = handle.word.load(std::memory_order_relaxed);
   const auto ended = [&](std::uint64_t w) {
@@ -94,13 +108,8 @@ void end_access(Access& access, ReadyList& ready) {
   unlock(handle, word);
   while (next != nullptr) {
     // The task may run and end as soon as its count reaches zero: its link is read before.
-    Access* following = next->next;
-    Task& task = *next->task;
-    // A count of 1 is the caller's own: nobody else lowers it.
-    if (task.blocked.load(std::memory_order_acquire) == 1 ||
-        task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      ready.append(task);
-    }
+    Access* const following = writes(next->mode) ? nullptr : next->next;
+    grant(*next->task, ready);
     next = following;
   }
 }
@@ -180,10 +189,10 @@ bool insert(Task& task) {
     Handle& handle = *access.handle;
     if (writes(access.mode)) handle.written = true;
     const std::uint64_t word = handle.word.load(std::memory_order_relaxed) & ~kLocked;
+    access.next = nullptr;
     if (grantable(word, access.mode)) {
       unlock(handle, granted(word, access.mode));
     } else {
-      access.next = nullptr;
       (handle.tail != nullptr ? handle.tail->next : handle.head) = &access;
       handle.tail = &access;
       unlock(handle, word | kWaiters);
@@ -234,7 +243,7 @@ std::string describe_queue(Handle& handle, std::size_t most) {
   if (handle.head != nullptr) {
     text = "handle " + handle.name + ": " +
            ((word & kWriter) != 0
-                ? "a writer has access"
+                ? "a writer has access (others right behind it are not listed)"
                 : std::to_string((word & kReadersMask) / kReader) + " readers have access") +
            "; waiting:";
     std::size_t named = 0;

@@ -2,7 +2,8 @@
 //
 // Sequential consistency by a queue per handle: an access is granted at once if it is compatible
 // with those in course and nobody waits; otherwise it queues, first in, first out. The end of an
-// access grants those at the head. Nothing refers to a task that has ended, so no task is kept
+// access grants those at the head; a writer hands its access on to the writers that queued right
+// behind it. Nothing refers to a task that has ended, so no task is kept
 // alive for its readers, and the memory per pending access is one link.
 #pragma once
 
@@ -26,7 +27,7 @@ struct Handle;
 // One operand of one task. In the handle's queue while it waits.
 struct Access {
   Handle* handle = nullptr;
-  Access* next = nullptr;  // in the handle's queue
+  Access* next = nullptr;  // in the handle's queue; of a writer with access: who has it next
   Task* task = nullptr;
   AccessMode mode = AccessMode::R;
   std::uint8_t view_index = 0xff;  // first operand of the submission that this access serves

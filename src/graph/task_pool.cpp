@@ -16,24 +16,8 @@ void TaskPool::FreeSlab::operator()(Slab* slab) const {
 TaskPool::TaskPool(std::size_t lanes) : lanes_(lanes) {}
 TaskPool::~TaskPool() = default;
 
-Task& TaskPool::take(std::size_t lane_index) {
-  Lane& lane = lanes_[lane_index];
-  if (lane.free == nullptr) refill(lane);
-  Task& task = *lane.free;
-  lane.free = task.next;
-  --lane.count;
-  task.next = nullptr;
-  return task;
-}
-
-void TaskPool::give_back(Task& task, std::size_t lane_index) {
-  Lane& lane = lanes_[lane_index];
-  task.extension.reset();
-  task.policy_data = nullptr;
-  task.next = lane.free;
-  lane.free = &task;
-  if (++lane.count < 2 * kBatch) return;
-  // Two batches are there: one goes to whoever submits.
+// Two batches are there: one goes to whoever submits.
+void TaskPool::share(Lane& lane) {
   Task* batch = lane.free;
   Task* last = batch;
   for (std::size_t i = 1; i < kBatch; ++i) last = last->next;

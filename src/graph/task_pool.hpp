@@ -22,9 +22,26 @@ class TaskPool {
   TaskPool& operator=(const TaskPool&) = delete;
 
   // A free task. One thread at a time per lane.
-  Task& take(std::size_t lane);
+  Task& take(std::size_t lane_index) {
+    Lane& lane = lanes_[lane_index];
+    if (lane.free == nullptr) refill(lane);
+    Task& task = *lane.free;
+    lane.free = task.next;
+    --lane.count;
+    task.next = nullptr;
+    // The next one was last written by whoever ended its task, often on another core.
+    __builtin_prefetch(lane.free, 1);
+    return task;
+  }
   // The task has ended: begins a new life of its slot. Its extension is dropped.
-  void give_back(Task& task, std::size_t lane);
+  void give_back(Task& task, std::size_t lane_index) {
+    Lane& lane = lanes_[lane_index];
+    if (task.extension) task.extension.reset();
+    task.policy_data = nullptr;
+    task.next = lane.free;
+    lane.free = &task;
+    if (++lane.count >= 2 * kBatch) share(lane);
+  }
 
   // The id of this life of the slot.
   static TaskId id(const Task& task);
@@ -52,6 +69,7 @@ class TaskPool {
   };
 
   void refill(Lane& lane);
+  void share(Lane& lane);
 
   std::vector<Lane> lanes_;
   mutable std::mutex mutex_;  // guards what follows

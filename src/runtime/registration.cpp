@@ -73,14 +73,10 @@ Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std
   return add(layout, home, true, std::move(name));
 }
 
-graph::Handle& RuntimeImpl::check(Handle handle, const char* what) const {
-  if (!handle || handle.impl()->owner != this) {
-    throw UsageError(
-        std::string(what) +
-        ": the handle is not registered with this runtime (or no longer); register the "
-        "data first");
-  }
-  return *handle.impl();
+void RuntimeImpl::throw_unknown_handle(const char* what) {
+  throw UsageError(std::string(what) +
+                   ": the handle is not registered with this runtime (or no longer); register the "
+                   "data first");
 }
 
 void RuntimeImpl::unregister(graph::Handle& handle, WriteBack write_back) {

@@ -41,7 +41,11 @@ class RuntimeImpl {
   Handle add(const Layout& layout, graph::Home home, bool written, std::string name);
   Handle add_file(const FileRegion& region, const Layout& layout, std::string name);
   void unregister(graph::Handle& handle, WriteBack write_back);
-  graph::Handle& check(Handle handle, const char* what) const;
+  graph::Handle& check(Handle handle, const char* what) const {
+    if (!handle || handle.impl()->owner != this) throw_unknown_handle(what);
+    return *handle.impl();
+  }
+  [[noreturn]] static void throw_unknown_handle(const char* what);
 
   // submission.cpp
   TaskId submit(const TaskSpec& spec);
