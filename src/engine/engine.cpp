@@ -16,9 +16,9 @@ Engine::Engine(EngineConfig config)
       policy_(std::move(config_.policy)),
       random_(config_.seed),
       residency_(config_.machine, *this, policy_->victims() != nullptr),
-      pool_(config_.machine.workers.size() + 1),
+      pool_(config_.machine.workers.size() + 2),
       gate_(*policy_, [this](Task& task, WorkerId worker) { retire(task, worker); }),
-      lanes_(config_.machine.workers.size() + 1),
+      lanes_(config_.machine.workers.size() + 2),
       idle_(config_.machine.workers.size() / 64 + 1),
       away_(idle_.size()),
       trivial_(residency_.trivial()) {

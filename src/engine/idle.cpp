@@ -1,9 +1,10 @@
 // Who sleeps and who is woken.
 //
 // No wake-up is lost: a worker sets its idle bit, then looks for work once more; whoever makes work
-// available publishes it, then reads the idle bits. Both are sequentially consistent
-// read-modify-writes followed by loads, so at least one of the two sees the other. The publisher's is
-// on a line of its own lane: no line shared by all workers is written while they are busy.
+// available publishes it, then reads the idle bits. At least one of the two sees the other, by a fence
+// between the two steps of each; the one who goes to sleep pays for both (asymmetric_fence.hpp). No
+// line shared by all workers is written while they are busy.
+#include "base/asymmetric_fence.hpp"
 #include "engine/lifecycle.hpp"
 
 namespace vicinal::engine {
@@ -11,6 +12,7 @@ namespace vicinal::engine {
 void Engine::set_idle(WorkerId worker) {
   idle_[worker.value / 64].fetch_or(std::uint64_t{1} << (worker.value % 64),
                                     std::memory_order_seq_cst);
+  if (!config_.simulated) base::heavy_fence();
 }
 
 // The clock is looked at only by those who have nothing to do: to time every kernel would take longer
@@ -37,6 +39,7 @@ bool Engine::wake_one_of(std::span<const WorkerId> workers) {
 }
 
 void Engine::wake_node(NodeId node) {
+  base::light_fence();
   for (const WorkerId worker : windows_[node.value].workers) {
     if (clear_idle(worker)) worker_drivers_[worker.value]->wake(worker);
   }
@@ -51,7 +54,7 @@ void Engine::wake_all() {
 // `tasks` have been pushed. The releasing worker will ask for one itself; others are woken for the
 // rest, and on other memory nodes, where it may be that only their workers can run them.
 void Engine::wake_for(std::size_t tasks, const graph::Task* restricted, WorkerId releasing) {
-  lane(releasing).order.fetch_add(1, std::memory_order_seq_cst);
+  base::light_fence();
   bool anyone = false;
   for (const auto& word : idle_) anyone |= word.load(std::memory_order_seq_cst) != 0;
   if (!anyone) return;

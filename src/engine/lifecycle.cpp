@@ -35,28 +35,23 @@ thread_local InTask in_task;
 
 // Counted before anybody else can know the task: it may have ended when insert returns.
 Task& Engine::new_task(WorkerId worker) {
-  Lane& own = lane(worker);
+  const std::size_t index = lane_index(worker);
   const auto take = [&]() -> Task& {
-    own.submitted.store(own.submitted.load(std::memory_order_relaxed) + 1,
-                        std::memory_order_release);
-    return pool_.take(lane_index(worker));
+    count_submitted(lanes_[index], 1);
+    return pool_.take(index);
   };
-  if (worker != kNoWorker) return take();
+  if (!shared(index)) return take();
   const std::lock_guard lock(external_lock_);
   return take();
 }
 
 void Engine::discard(Task& task, WorkerId worker) {
-  Lane& own = lane(worker);
-  const auto take_back = [&] {
-    own.submitted.store(own.submitted.load(std::memory_order_relaxed) - 1,
-                        std::memory_order_release);
-  };
-  if (worker != kNoWorker) {
-    take_back();
-  } else {
+  const std::size_t index = lane_index(worker);
+  if (shared(index)) {
     const std::lock_guard lock(external_lock_);
-    take_back();
+    count_submitted(lanes_[index], -1);
+  } else {
+    count_submitted(lanes_[index], -1);
   }
   retire(task, worker);
   config_.notify_waiters();  // who may have seen it counted
@@ -302,9 +297,22 @@ void Engine::copy_early(Window& window, memory::Actions& actions) {
 
 // --- runnable, running: the driver of the worker --------------------------------------------
 
+// To sleep and to be woken takes longer than a small task, so some microseconds are worth waiting for
+// the next. Looking ever less often leaves the lines that are looked at to those who write them.
+Task* Engine::look_for_a_while(WorkerId worker) {
+  if (config_.simulated || all_ended()) return nullptr;
+  constexpr int kLooks = 8;  // 255 pauses
+  for (int look = 0; look < kLooks; ++look) {
+    for (int pauses = 1 << look; pauses > 0; --pauses) __builtin_ia32_pause();
+    if (Task* task = next(worker)) return task;
+  }
+  return nullptr;
+}
+
 bool Engine::advance(WorkerId worker) {
   clear_idle(worker);
   Task* task = next(worker);
+  if (task == nullptr) task = look_for_a_while(worker);
   if (task == nullptr) {
     // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see wake_for).
     set_idle(worker);
@@ -428,12 +436,10 @@ void Engine::end_cancelled(ReadyList& list, WorkerId worker) {
 // The slot is free for another task.
 void Engine::retire(Task& task, WorkerId worker) {
   task.state.store(TaskState::free, std::memory_order_relaxed);
-  if (worker != kNoWorker) {
-    pool_.give_back(task, worker.value);
-  } else {
-    const std::lock_guard lock(external_lock_);
-    pool_.give_back(task, lane_index(kNoWorker));
-  }
+  const std::size_t index = lane_index(worker);
+  if (!shared(index)) return pool_.give_back(task, index);
+  const std::lock_guard lock(external_lock_);
+  pool_.give_back(task, index);
 }
 
 // --- what the rooms asked for ---------------------------------------------------------------

@@ -111,7 +111,7 @@ class Engine final : public Completions,
 
  private:
   static constexpr std::int64_t kNotIdle = -1;
-  // One per worker, and one for the application's threads. Written by its owner alone.
+  // One per worker, and two for the application's threads. Written by its owner alone.
   struct alignas(64) Lane {
     std::atomic<std::uint64_t> submitted{0};
     std::array<std::atomic<std::uint64_t>, 3> ended{};  // by Outcome
@@ -119,7 +119,6 @@ class Engine final : public Completions,
     std::atomic<std::int64_t> idle_since{0};       // kNotIdle: it has a task
     std::atomic<std::int64_t> idle_ns{0};          // until then, the time before the start included
     std::atomic<const Codelet*> running{nullptr};  // for reports: codelets outlive their tasks
-    std::atomic<std::uint32_t> order{0};           // see wake_for
   };
 
   // sched::PolicyContext
@@ -148,6 +147,7 @@ class Engine final : public Completions,
   void make_ready(graph::ReadyList& list, WorkerId releasing);
   void push(graph::Task& task, WorkerId releasing);
   graph::Task* next(WorkerId worker);
+  graph::Task* look_for_a_while(WorkerId worker);
   graph::Task* pull(WorkerId worker);
   graph::Task* take_from_window(WorkerId worker);
   void refill(Window& window, WorkerId worker, graph::ReadyList& cancelled);
@@ -170,6 +170,11 @@ class Engine final : public Completions,
   void look_again(NodeId node, memory::Actions& actions);
   const graph::Handle* too_large_for_ram(const graph::Task& task) const;
   void retire(graph::Task& task, WorkerId worker);
+  static void count_submitted(Lane& lane, std::int64_t change) {  // by its owner
+    lane.submitted.store(
+        lane.submitted.load(std::memory_order_relaxed) + static_cast<std::uint64_t>(change),
+        std::memory_order_release);
+  }
   void count_bytes(const graph::Task& task, WorkerId worker);
 
   // When a task becomes ready: what it reads does not change any more.
@@ -185,8 +190,16 @@ class Engine final : public Completions,
   }
   void report_poisoned(const graph::Task& task, const graph::Handle& handle);
   void fail(const graph::Task& task, const std::exception_ptr& error);
+  // Outside workers: the thread that made the engine has a lane of its own, the others share the last.
   std::size_t lane_index(WorkerId worker) const {
-    return worker == kNoWorker ? lanes_.size() - 1 : worker.value;
+    if (worker != kNoWorker) return worker.value;
+    return lanes_.size() - (this_thread() == owner_ ? 2 : 1);
+  }
+  bool shared(std::size_t lane) const { return lane == lanes_.size() - 1; }
+  // A number of the thread; that of one that has ended may be another's.
+  static const void* this_thread() {
+    static thread_local const char mark = 0;
+    return &mark;
   }
   Lane& lane(WorkerId worker) { return lanes_[lane_index(worker)]; }
 
@@ -224,7 +237,8 @@ class Engine final : public Completions,
   PolicyGate gate_;
   std::deque<Window> windows_;  // by node
   std::vector<Lane> lanes_;
-  base::SpinLock external_lock_;                  // the lane of the application's threads
+  const void* const owner_ = this_thread();       // the thread that made the engine
+  base::SpinLock external_lock_;                  // the lane of the application's other threads
   std::vector<std::atomic<std::uint64_t>> idle_;  // bit per worker
   std::vector<std::atomic<std::uint64_t>> away_;  // workers without a thread at present
   std::atomic<bool> cancelling_{false};

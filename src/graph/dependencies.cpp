@@ -4,6 +4,7 @@
 #include <string>
 #include <thread>
 
+#include "base/asymmetric_fence.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::graph {
@@ -269,6 +270,10 @@ void Precedences::check(TaskId before, const Task& task) const {
 void Precedences::add(TaskId before, Task& task) {
   Task* first = pool_.find(before);
   const std::lock_guard guard(mutex_);
+  if (!used_.load(std::memory_order_relaxed)) {
+    used_.store(true, std::memory_order_relaxed);
+    base::heavy_fence();  // with the light one of end_life
+  }
   std::uint32_t life = static_cast<std::uint32_t>(before.value >> 32);
   // Either the bit is set before the life ends, and end_life sees it, or the life has ended.
   std::uint32_t expected = life;
@@ -281,19 +286,30 @@ void Precedences::add(TaskId before, Task& task) {
   successors_[first].push_back(&task);
 }
 
+// As long as no task was ever declared after another one, a store is enough, and a second look: who
+// declares the first has either seen the life ended, or is seen here, perhaps with a successor that
+// the store has hidden.
 void Precedences::end_life(Task& task, ReadyList& ready) {
-  const std::uint32_t life = task.life.load(std::memory_order_relaxed) & ~kHasSuccessors;
-  const std::uint32_t old =
-      task.life.exchange((life + 1) & ~kHasSuccessors, std::memory_order_acq_rel);
-  if ((old & kHasSuccessors) == 0) return;
+  const std::uint32_t old = task.life.load(std::memory_order_relaxed);
+  const std::uint32_t next = ((old & ~kHasSuccessors) + 1) & ~kHasSuccessors;
+  if (!used_.load(std::memory_order_relaxed)) {
+    task.life.store(next, std::memory_order_release);
+    base::light_fence();
+    if (!used_.load(std::memory_order_relaxed)) return;
+  } else if ((task.life.exchange(next, std::memory_order_acq_rel) & kHasSuccessors) == 0) {
+    return;
+  }
+  release_successors(task, ready);
+}
+
+void Precedences::release_successors(Task& task, ReadyList& ready) {
   std::vector<Task*> after;
   {
     const std::lock_guard guard(mutex_);
     const auto found = successors_.find(&task);
-    if (found != successors_.end()) {
-      after = std::move(found->second);
-      successors_.erase(found);
-    }
+    if (found == successors_.end()) return;
+    after = std::move(found->second);
+    successors_.erase(found);
   }
   for (Task* next : after) {
     if (next->blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) ready.append(*next);

@@ -5,6 +5,7 @@
 // The end of a task takes one lock bit at a time, and none when nobody waits for the handle.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -71,7 +72,10 @@ class Precedences {
   void end_life(Task& task, ReadyList& ready);
 
  private:
+  void release_successors(Task& task, ReadyList& ready);
+
   const TaskPool& pool_;
+  std::atomic<bool> used_{false};
   std::mutex mutex_;
   std::unordered_map<Task*, std::vector<Task*>> successors_;
 };
