@@ -204,7 +204,7 @@ bool doubles_all() {
     graph::Task& task = engine.new_task(kNoWorker);
     task.codelet = &codelet;
     task.access_count = 1;
-    task.inline_accesses[0] = {&handles[i], nullptr, &task, AccessMode::RW};
+    task.inline_accesses[0] = graph::Access(handles[i], AccessMode::RW);
     engine.submit(task, {}, kNoWorker);
   }
   engine.submission_closed();

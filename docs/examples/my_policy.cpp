@@ -104,7 +104,7 @@ std::uint64_t copies_under(std::unique_ptr<sched::Policy> policy) {
     graph::Task& task = engine.new_task(kNoWorker);
     task.codelet = &read;
     task.access_count = 1;
-    task.inline_accesses[0] = {&blocks[i % kBlocks], nullptr, &task, AccessMode::R};
+    task.inline_accesses[0] = graph::Access(blocks[i % kBlocks], AccessMode::R);
     engine.submit(task, {}, kNoWorker);
   }
   engine.submission_closed();

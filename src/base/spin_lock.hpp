@@ -19,10 +19,15 @@ class SpinLock {
   void unlock() { locked_.store(false, std::memory_order_release); }
 
  private:
-  static constexpr int kSpinsBeforeYield = 64;
+  // Looks ever less often, so that the holder keeps the line it has to write.
   void wait() {
-    for (int spins = 1; !try_lock(); ++spins) {
-      if (spins % kSpinsBeforeYield == 0) std::this_thread::yield();
+    constexpr int kMostPauses = 64;
+    for (int pauses = 1; !try_lock(); pauses *= 2) {
+      if (pauses > kMostPauses) {
+        std::this_thread::yield();
+        pauses = kMostPauses;
+      }
+      for (int i = 0; i < pauses; ++i) __builtin_ia32_pause();
     }
   }
   std::atomic<bool> locked_{false};

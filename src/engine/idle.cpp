@@ -54,6 +54,8 @@ void Engine::wake_all() {
 // `tasks` have been pushed. The releasing worker will ask for one itself; others are woken for the
 // rest, and on other memory nodes, where it may be that only their workers can run them.
 void Engine::wake_for(std::size_t tasks, const graph::Task* restricted, WorkerId releasing) {
+  const bool takes_it = tasks == 1 && restricted == nullptr && releasing != kNoWorker;
+  if (takes_it && config_.machine.nodes.size() == 1) return;
   base::light_fence();
   bool anyone = false;
   for (const auto& word : idle_) anyone |= word.load(std::memory_order_seq_cst) != 0;

@@ -335,6 +335,7 @@ void Engine::start(Task& task, WorkerId worker) {
   Lane& own = lanes_[worker.value];
   own.running.store(task.codelet, std::memory_order_relaxed);
   in_task = {this, worker};
+  graph::prefetch_successors(task);
   worker_drivers_[worker.value]->start_task(task, worker);
   in_task = {};
 }

@@ -69,13 +69,13 @@ Access* grant_waiting(Handle& handle, std::uint64_t& word) {
   Access* last = first;
   int count = 1;
   word = granted(word, first->mode);
-  while (last->next != nullptr && writes(last->next->mode) == writer) {
-    if (writer && ++count > kMostWriters) break;
-    last = last->next;
+  for (Access* behind = last->next(); behind != nullptr; behind = last->next()) {
+    if (writes(behind->mode) != writer || (writer && ++count > kMostWriters)) break;
+    last = behind;
     if (!writer) word = granted(word, last->mode);
   }
-  handle.head = last->next;
-  last->next = nullptr;
+  handle.head = last->next();
+  last->set_next(nullptr);
   if (handle.head == nullptr) {
     handle.tail = nullptr;
     word &= ~kWaiters;
@@ -91,8 +91,9 @@ void grant(Task& task, ReadyList& ready) {
   }
 }
 
-void end_access(Access& access, ReadyList& ready) {
-  if (writes(access.mode) && access.next != nullptr) return grant(*access.next->task, ready);
+// Returns the first of those who have access now.
+Access* end_access(Access& access) {
+  if (writes(access.mode) && access.next() != nullptr) return access.next();
   Handle& handle = *access.handle;
   std::uint64_t word = handle.word.load(std::memory_order_relaxed);
   const auto ended = [&](std::uint64_t w) {
@@ -101,17 +102,21 @@ void end_access(Access& access, ReadyList& ready) {
   while ((word & (kLocked | kWaiters)) == 0) {  // nobody to wake: one exchange
     if (handle.word.compare_exchange_weak(word, ended(word), std::memory_order_release,
                                           std::memory_order_relaxed)) {
-      return;
+      return nullptr;
     }
   }
   word = ended(lock(handle));
-  Access* next = in_use(word) ? nullptr : grant_waiting(handle, word);
+  Access* const granted = in_use(word) ? nullptr : grant_waiting(handle, word);
   unlock(handle, word);
-  while (next != nullptr) {
+  return granted;
+}
+
+void grant_all(Access* access, ReadyList& ready) {
+  while (access != nullptr) {
     // The task may run and end as soon as its count reaches zero: its link is read before.
-    Access* const following = writes(next->mode) ? nullptr : next->next;
-    grant(*next->task, ready);
-    next = following;
+    Access* const behind = writes(access->mode) ? nullptr : access->next();
+    grant(access->task(), ready);
+    access = behind;
   }
 }
 
@@ -190,11 +195,15 @@ bool insert(Task& task) {
     Handle& handle = *access.handle;
     if (writes(access.mode)) handle.written = true;
     const std::uint64_t word = handle.word.load(std::memory_order_relaxed) & ~kLocked;
-    access.next = nullptr;
+    access.set_next(nullptr);
     if (grantable(word, access.mode)) {
       unlock(handle, granted(word, access.mode));
     } else {
-      (handle.tail != nullptr ? handle.tail->next : handle.head) = &access;
+      if (handle.tail != nullptr) {
+        handle.tail->set_next(&access);
+      } else {
+        handle.head = &access;
+      }
       handle.tail = &access;
       unlock(handle, word | kWaiters);
     }
@@ -202,8 +211,23 @@ bool insert(Task& task) {
   return blocked == 0;
 }
 
+// The tasks that are granted access were submitted long ago and have left the cache: they are asked
+// for together, before the first is needed.
 void release(Task& task, ReadyList& ready) {
-  for (Access& access : task.accesses()) end_access(access, ready);
+  const std::span<Access> accesses = task.accesses();
+  Access* granted[kInlineAccesses];
+  if (accesses.size() > kInlineAccesses) {
+    for (Access& access : accesses) grant_all(end_access(access), ready);
+    return;
+  }
+  std::size_t count = 0;
+  for (Access& access : accesses) {
+    Access* const first = end_access(access);
+    if (first == nullptr) continue;
+    __builtin_prefetch(&first->task(), 1);
+    granted[count++] = first;
+  }
+  for (std::size_t i = 0; i < count; ++i) grant_all(granted[i], ready);
 }
 
 bool will_be_overwritten(Handle& handle) {
@@ -248,13 +272,13 @@ std::string describe_queue(Handle& handle, std::size_t most) {
                 : std::to_string((word & kReadersMask) / kReader) + " readers have access") +
            "; waiting:";
     std::size_t named = 0;
-    for (const Access* access = handle.head; access != nullptr; access = access->next) {
+    for (Access* access = handle.head; access != nullptr; access = access->next()) {
       if (named++ == most) {
         text += " ...";
         break;
       }
-      text += " " + std::string(access->task->name()) + "(" + std::string(to_string(access->mode)) +
-              ")";
+      text += " " + std::string(access->task().name()) + "(" +
+              std::string(to_string(access->mode)) + ")";
     }
   }
   unlock(handle, word);

@@ -43,6 +43,16 @@ struct ReadyList {
 // takes it back when it returns.
 bool insert(Task& task);
 
+// The task is about to run: asks the memory for those that its end will make ready.
+inline void prefetch_successors(Task& task) {
+  for (const Access& access : task.accesses()) {
+    if (Access* const next = access.next(); next != nullptr) {
+      __builtin_prefetch(next, 1);
+      __builtin_prefetch(&next->task(), 1);
+    }
+  }
+}
+
 // Ends the accesses of the task and appends the tasks that become ready.
 void release(Task& task, ReadyList& ready);
 

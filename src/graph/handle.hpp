@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -24,14 +25,33 @@ namespace vicinal::graph {
 struct Task;
 struct Handle;
 
-// One operand of one task. In the handle's queue while it waits.
+// One operand of one task, 16 bytes: a task with up to four takes two cache lines.
 struct Access {
+  Access() = default;
+  // `number`: among the accesses of its task; `outside`: they are not in the task itself.
+  Access(Handle& of, AccessMode how, std::size_t number = 0, bool outside = false)
+      : handle(&of), mode(how), outside_(outside), number_(static_cast<std::uint8_t>(number)) {}
+
   Handle* handle = nullptr;
-  Access* next = nullptr;  // in the handle's queue; of a writer with access: who has it next
-  Task* task = nullptr;
-  AccessMode mode = AccessMode::R;
-  std::uint8_t view_index = 0xff;  // first operand of the submission that this access serves
+
+ private:
+  std::uint64_t next_ : 48 = 0;  // user space has 47 bits of address
+
+ public:
+  AccessMode mode : 2 = AccessMode::R;
+
+  // In the handle's queue: who is behind it. Of a writer with access: who has it next.
+  Access* next() const { return reinterpret_cast<Access*>(std::uintptr_t{next_}); }
+  void set_next(Access* next) {
+    next_ = reinterpret_cast<std::uintptr_t>(next) & ((std::uint64_t{1} << 48) - 1);
+  }
+  Task& task();  // task.hpp
+
+ private:
+  bool outside_ : 1 = false;
+  std::uint8_t number_ = 0;
 };
+static_assert(sizeof(Access) == 16);
 
 enum class HomeKind : std::uint8_t { none, buffer, file };
 

@@ -38,7 +38,8 @@ struct TaskExtension {
   Group* group = nullptr;
   std::function<void(Outcome)> on_end;
   std::vector<std::byte> parameters;  // when larger than the task's own room
-  std::vector<Access> accesses;       // when more than kInlineAccesses
+  // When more than kInlineAccesses; the first is none, but holds the task's address for Access::task.
+  std::vector<Access> accesses;
   std::vector<std::uint8_t> view_of;  // operand -> access, when a handle is named twice
   std::size_t operand_count = 0;
   double flops = 0;
@@ -47,7 +48,7 @@ struct TaskExtension {
 
 inline constexpr std::size_t kInlineAccesses = 4;
 
-struct alignas(64) Task {
+struct alignas(128) Task {
   // Accesses not yet granted, explicit dependencies not yet ended, and 1 while being submitted.
   std::atomic<std::int32_t> blocked{0};
   std::uint16_t access_count = 0;
@@ -65,7 +66,7 @@ struct alignas(64) Task {
 
   std::span<Access> accesses() {
     return extension && !extension->accesses.empty()
-               ? std::span<Access>(extension->accesses)
+               ? std::span<Access>(extension->accesses).subspan(1)
                : std::span<Access>(inline_accesses, access_count);
   }
   std::span<const Access> accesses() const { return const_cast<Task*>(this)->accesses(); }
@@ -77,5 +78,24 @@ struct alignas(64) Task {
     return codelet != nullptr ? std::string_view(codelet->name) : "acquire";
   }
 };
+
+static_assert(sizeof(Task) == 128);
+
+// The address of an access inside a task leads to the task; the others lie behind its address.
+inline Task& Access::task() {
+  if (!outside_) {
+    return *reinterpret_cast<Task*>(reinterpret_cast<std::uintptr_t>(this) & ~(alignof(Task) - 1));
+  }
+  return *reinterpret_cast<Task*>((this - number_ - 1)->handle);
+}
+
+// Room for `count` accesses outside of the task.
+inline Access* outside_accesses(Task& task, std::size_t count) {
+  if (!task.extension) task.extension = std::make_unique<TaskExtension>();
+  std::vector<Access>& accesses = task.extension->accesses;
+  accesses.resize(count + 1);
+  accesses[0].handle = reinterpret_cast<Handle*>(&task);
+  return accesses.data() + 1;
+}
 
 }  // namespace vicinal::graph

@@ -1,5 +1,6 @@
 #include "graph/task_pool.hpp"
 
+#include <algorithm>
 #include <new>
 
 namespace vicinal::graph {
@@ -16,13 +17,11 @@ void TaskPool::FreeSlab::operator()(Slab* slab) const {
 TaskPool::TaskPool(std::size_t lanes) : lanes_(lanes) {}
 TaskPool::~TaskPool() = default;
 
-// Two batches are there: one goes to whoever submits.
+// Full: those that have been there longest go to whoever submits.
 void TaskPool::share(Lane& lane) {
-  Task* batch = lane.free;
-  Task* last = batch;
-  for (std::size_t i = 1; i < kBatch; ++i) last = last->next;
-  lane.free = last->next;
-  last->next = nullptr;
+  Batch batch;
+  std::copy_n(lane.free.begin(), kBatch, batch.begin());
+  std::copy(lane.free.begin() + kBatch, lane.free.end(), lane.free.begin());
   lane.count -= kBatch;
   const std::lock_guard lock(mutex_);
   batches_.push_back(batch);
@@ -30,21 +29,23 @@ void TaskPool::share(Lane& lane) {
 
 void TaskPool::refill(Lane& lane) {
   const std::lock_guard lock(mutex_);
-  if (!batches_.empty()) {
-    lane.free = batches_.back();
-    lane.count = kBatch;
-    batches_.pop_back();
-    return;
-  }
+  if (batches_.empty()) add_slab();
+  std::copy(batches_.back().begin(), batches_.back().end(), lane.free.begin());
+  lane.count = kBatch;
+  batches_.pop_back();
+}
+
+// Its slots are taken in the order of their addresses.
+void TaskPool::add_slab() {
   void* room = ::operator new (kSlabBytes, std::align_val_t{kSlabBytes});
   Slab* slab = new (room) Slab;
   slab->index = slabs_.size();
   slabs_.emplace_back(slab);
-  for (std::size_t i = kTasksPerSlab; i-- > 0;) {
-    slab->tasks[i].next = lane.free;
-    lane.free = &slab->tasks[i];
+  static_assert(kTasksPerSlab % kBatch == 0);
+  for (std::size_t at = kTasksPerSlab; at > 0; at -= kBatch) {
+    Batch& batch = batches_.emplace_back();
+    for (std::size_t i = 0; i < kBatch; ++i) batch[i] = &slab->tasks[at - 1 - i];
   }
-  lane.count += kTasksPerSlab;
 }
 
 TaskId TaskPool::id(const Task& task) {

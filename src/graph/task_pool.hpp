@@ -2,6 +2,7 @@
 // gather in that worker's own list and go back in batches.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,13 +25,15 @@ class TaskPool {
   // A free task. One thread at a time per lane.
   Task& take(std::size_t lane_index) {
     Lane& lane = lanes_[lane_index];
-    if (lane.free == nullptr) refill(lane);
-    Task& task = *lane.free;
-    lane.free = task.next;
-    --lane.count;
+    if (lane.count == 0) refill(lane);
+    Task& task = *lane.free[--lane.count];
+    // Slots were last written by whoever ended their tasks, often on another core.
+    if (lane.count >= kAhead) {
+      const auto* const coming = reinterpret_cast<const char*>(lane.free[lane.count - kAhead]);
+      __builtin_prefetch(coming, 1);
+      __builtin_prefetch(coming + 64, 1);
+    }
     task.next = nullptr;
-    // The next one was last written by whoever ended its task, often on another core.
-    __builtin_prefetch(lane.free, 1);
     return task;
   }
   // The task has ended: begins a new life of its slot. Its extension is dropped.
@@ -38,9 +41,8 @@ class TaskPool {
     Lane& lane = lanes_[lane_index];
     if (task.extension) task.extension.reset();
     task.policy_data = nullptr;
-    task.next = lane.free;
-    lane.free = &task;
-    if (++lane.count >= 2 * kBatch) share(lane);
+    if (lane.count == lane.free.size()) share(lane);
+    lane.free[lane.count++] = &task;
   }
 
   // The id of this life of the slot.
@@ -51,11 +53,13 @@ class TaskPool {
 
  private:
   static constexpr std::size_t kSlabBytes = std::size_t{1} << 18;
-  static constexpr std::size_t kTasksPerSlab = (kSlabBytes - 64) / sizeof(Task);
   static constexpr std::size_t kBatch = 64;
+  static constexpr std::size_t kAhead = 4;
+  using Batch = std::array<Task*, kBatch>;
+  static constexpr std::size_t kTasksPerSlab = (kSlabBytes / sizeof(Task) - 1) / kBatch * kBatch;
 
   // Aligned to its size, so that a task finds its slab by masking its address.
-  struct alignas(64) Slab {
+  struct alignas(sizeof(Task)) Slab {
     std::uint64_t index = 0;
     Task tasks[kTasksPerSlab];
   };
@@ -64,17 +68,18 @@ class TaskPool {
     void operator()(Slab* slab) const;
   };
   struct alignas(64) Lane {
-    Task* free = nullptr;
     std::size_t count = 0;
+    std::array<Task*, 2 * kBatch> free;  // a stack
   };
 
   void refill(Lane& lane);
   void share(Lane& lane);
+  void add_slab();
 
   std::vector<Lane> lanes_;
   mutable std::mutex mutex_;  // guards what follows
   std::vector<std::unique_ptr<Slab, FreeSlab>> slabs_;
-  std::vector<Task*> batches_;  // lists of kBatch free tasks each
+  std::vector<Batch> batches_;
 };
 
 }  // namespace vicinal::graph

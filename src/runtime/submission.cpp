@@ -32,10 +32,9 @@ constexpr std::size_t kPlanAtMost = 1 << 16;
 
 // One access per handle, in the strongest mode; operands keep their numbers through view_of.
 void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> operands) {
-  if (operands.size() > graph::kInlineAccesses) extension(task).accesses.resize(operands.size());
-  graph::Access* accesses = operands.size() > graph::kInlineAccesses
-                                ? task.extension->accesses.data()
-                                : task.inline_accesses;
+  const bool outside = operands.size() > graph::kInlineAccesses;
+  graph::Access* const accesses =
+      outside ? graph::outside_accesses(task, operands.size()) : task.inline_accesses;
   std::size_t count = 0;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     graph::Handle& handle = check(operands[i].handle, "submit");
@@ -50,7 +49,7 @@ void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> oper
       auto& views = extension(task).view_of;
       while (views.size() < i) views.push_back(static_cast<std::uint8_t>(views.size()));
     } else {
-      accesses[at] = {&handle, nullptr, &task, operands[i].mode};
+      accesses[at] = graph::Access(handle, operands[i].mode, at, outside);
       ++count;
     }
     if (task.extension && !task.extension->view_of.empty()) {
@@ -58,7 +57,7 @@ void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> oper
     }
   }
   task.access_count = static_cast<std::uint16_t>(count);
-  if (operands.size() > graph::kInlineAccesses) task.extension->accesses.resize(count);
+  if (outside) graph::outside_accesses(task, count);  // as many as there are
 }
 
 graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, WorkerId worker) {

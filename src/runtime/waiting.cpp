@@ -173,7 +173,7 @@ graph::Task& RuntimeImpl::plain_task(graph::Handle& handle, AccessMode mode,
   task.codelet = nullptr;
   task.priority = 0;
   task.access_count = 1;
-  task.inline_accesses[0] = {&handle, nullptr, &task, mode};
+  task.inline_accesses[0] = graph::Access(handle, mode);
   task.extension = std::make_unique<graph::TaskExtension>();
   task.extension->on_runnable = std::move(then);
   return task;

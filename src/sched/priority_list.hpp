@@ -30,7 +30,18 @@ class PriorityList {
     if (priority == top_priority_) {
       top_.push_back(item);
     } else {
-      push_other(item, priority);
+      push_other(item, priority, &Bucket::push_back);
+    }
+  }
+
+  // Before its equals.
+  void push_front(Item& item) {
+    const int priority = Links::priority(item);
+    if (!empty() && priority != top_priority_) {
+      push_other(item, priority, &Bucket::push_front);
+    } else {
+      top_priority_ = priority;
+      top_.push_front(item);
     }
   }
 
@@ -90,6 +101,16 @@ class PriorityList {
       }
       tail = &item;
     }
+    void push_front(Item& item) {
+      Links::set_next(item, head);
+      Links::set_previous(item, nullptr);
+      if (head != nullptr) {
+        Links::set_previous(*head, &item);
+      } else {
+        tail = &item;
+      }
+      head = &item;
+    }
     void unlink(Item& item) {
       Item* const next = Links::next(item);
       Item* const previous = Links::previous(item);
@@ -122,13 +143,13 @@ class PriorityList {
   using Buckets = std::map<int, Bucket, std::greater<>>;
 
   // Not empty, and the priority is not that of the top.
-  void push_other(Item& item, int priority) {
+  void push_other(Item& item, int priority, void (Bucket::*push)(Item&)) {
     if (priority > top_priority_) {
       bucket_of(top_priority_) = std::exchange(top_, Bucket{});
       top_priority_ = priority;
       top_.push_back(item);
     } else {
-      bucket_of(priority).push_back(item);
+      (bucket_of(priority).*push)(item);
     }
   }
 

@@ -153,14 +153,10 @@ class FakeGraph {
       task.extension->worker = attributes.worker;
     }
     task.access_count = static_cast<std::uint16_t>(operands.size());
-    if (operands.size() > graph::kInlineAccesses) {
-      task.extension->accesses.resize(operands.size());
-    }
+    const bool outside = operands.size() > graph::kInlineAccesses;
+    if (outside) graph::outside_accesses(task, operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      graph::Access& access = task.accesses()[i];
-      access.handle = operands[i].handle;
-      access.task = &task;
-      access.mode = operands[i].mode;
+      task.accesses()[i] = graph::Access(*operands[i].handle, operands[i].mode, i, outside);
     }
     return task;
   }

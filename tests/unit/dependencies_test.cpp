@@ -37,12 +37,10 @@ class Graph {
     Task& task = tasks_.emplace_back();
     task.codelet = &codelet_;
     task.access_count = static_cast<std::uint16_t>(accesses.size());
-    if (accesses.size() > kInlineAccesses) {
-      task.extension = std::make_unique<TaskExtension>();
-      task.extension->accesses.resize(accesses.size());
-    }
+    const bool outside = accesses.size() > kInlineAccesses;
+    if (outside) graph::outside_accesses(task, accesses.size());
     for (std::size_t i = 0; i < accesses.size(); ++i) {
-      task.accesses()[i] = {accesses[i].handle, nullptr, &task, accesses[i].mode};
+      task.accesses()[i] = Access(*accesses[i].handle, accesses[i].mode, i, outside);
     }
     return task;
   }

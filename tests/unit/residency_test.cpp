@@ -121,7 +121,7 @@ class Memory {
     use.task.codelet = &codelet_;
     use.task.access_count = static_cast<std::uint16_t>(operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      use.task.inline_accesses[i] = {operands[i].first, nullptr, &use.task, operands[i].second};
+      use.task.inline_accesses[i] = graph::Access(*operands[i].first, operands[i].second, i);
     }
     use.request.node = node;
     use.request.operands = use.task.accesses();
@@ -413,13 +413,13 @@ TEST(Residency, ContentThatWillBeOverwrittenIsDroppedUnwritten) {
   graph::Task before;
   before.codelet = nullptr;
   before.access_count = 1;
-  before.inline_accesses[0] = {&a, nullptr, &before, kR};
+  before.inline_accesses[0] = graph::Access(a, kR);
   before.blocked.store(1);
   a.written = true;
   graph::insert(before);
   graph::Task writer;
   writer.access_count = 1;
-  writer.inline_accesses[0] = {&a, nullptr, &writer, kW};
+  writer.inline_accesses[0] = graph::Access(a, kW);
   writer.blocked.store(1);
   graph::insert(writer);
   // (While `before` has access the content is alive.)

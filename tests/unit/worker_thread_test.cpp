@@ -233,9 +233,7 @@ struct TaskOverHandles {
     task.access_count = static_cast<std::uint16_t>(std::min(count, graph::kInlineAccesses));
     std::span<graph::Access> accesses(task.inline_accesses);
     if (count > graph::kInlineAccesses) {
-      task.extension = std::make_unique<graph::TaskExtension>();
-      task.extension->accesses.resize(count);
-      accesses = task.extension->accesses;
+      accesses = {graph::outside_accesses(task, count), count};
     }
     for (std::size_t i = 0; i < count; ++i) {
       accesses[i].handle = &handles[i];

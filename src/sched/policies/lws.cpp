@@ -42,8 +42,17 @@ struct alignas(64) Deque {
   base::SpinLock lock;
   Length shared_length;
   Length bound_length;
+  // The task that its worker has just released, if there was no other: for that worker, which asks
+  // next, without the lock. Put there by its worker alone; taken by whoever exchanges it.
+  std::atomic<graph::Task*> next{nullptr};
   TaskList shared;  // its worker can run all of them, others may take those they can run
   TaskList bound;   // submitted for its worker alone
+
+  bool only_next() const { return shared_length.zero() && bound_length.zero(); }
+  graph::Task* take_next() {
+    if (next.load(std::memory_order_relaxed) == nullptr) return nullptr;
+    return next.exchange(nullptr, std::memory_order_acquire);  // pairs with the store
+  }
 };
 
 class Lws final : public Policy {
@@ -113,6 +122,11 @@ void Lws::push(graph::Task& task, WorkerId releasing) {
     return;
   }
   Deque& deque = deques_[home_of(task, releasing)];
+  if (releasing != kNoWorker && all_alike_ && deque.only_next() &&
+      deque.next.load(std::memory_order_relaxed) == nullptr) {
+    deque.next.store(&task, std::memory_order_release);  // pairs with the exchange
+    return;
+  }
   const std::lock_guard held(deque.lock);
   deque.shared.push_back(task);
   deque.shared_length.add(1);
@@ -130,8 +144,15 @@ graph::Task* Lws::pop(WorkerId worker) {
   return task;
 }
 
-// A bound task goes first among equals: others can help with the shared ones only.
+// A bound task goes first among equals: others can help with the shared ones only. `next` came before
+// those in the list.
 graph::Task* Lws::take_own(Deque& deque) {
+  if (graph::Task* const next = deque.take_next()) {
+    if (deque.only_next()) return next;
+    const std::lock_guard held(deque.lock);
+    deque.shared.push_front(*next);
+    deque.shared_length.add(1);
+  }
   const bool bound_empty = deque.bound_length.zero();
   if (bound_empty && deque.shared_length.zero()) return nullptr;
   const std::lock_guard held(deque.lock);
@@ -161,13 +182,17 @@ graph::Task* Lws::steal_from_all(std::uint32_t thief, Patience patience, bool& p
 graph::Task* Lws::steal(std::uint32_t thief, std::uint32_t victim, Patience patience,
                         bool& passed_over) {
   Deque& deque = deques_[victim];
-  if (deque.shared_length.zero()) return nullptr;
+  if (deque.shared_length.zero()) return deque.take_next();
   std::unique_lock held(deque.lock, std::defer_lock);
   if (patience == Patience::waits) {
     held.lock();
   } else if (!held.try_lock()) {
     passed_over = true;
     return nullptr;
+  }
+  if (graph::Task* const next = deque.take_next()) {  // the first of its priority
+    deque.shared.push_front(*next);
+    deque.shared_length.add(1);
   }
   const bool alike = alike_[thief] == alike_[victim];
   graph::Task* const task = deque.shared.find_last_of_highest(
