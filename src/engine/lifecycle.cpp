@@ -300,10 +300,10 @@ void Engine::copy_early(Window& window, memory::Actions& actions) {
 // To sleep and to be woken takes longer than a small task, so some microseconds are worth waiting for
 // the next. Looking ever less often leaves the lines that are looked at to those who write them.
 Task* Engine::look_for_a_while(WorkerId worker) {
-  if (config_.simulated || all_ended()) return nullptr;
-  constexpr int kLooks = 8;  // 255 pauses
+  if (config_.simulated) return nullptr;
+  constexpr int kLooks = 5;
   for (int look = 0; look < kLooks; ++look) {
-    for (int pauses = 1 << look; pauses > 0; --pauses) __builtin_ia32_pause();
+    for (int pauses = 16 << look; pauses > 0; --pauses) __builtin_ia32_pause();
     if (Task* task = next(worker)) return task;
   }
   return nullptr;

@@ -54,13 +54,42 @@ TEST_F(Lws, AThiefTakesFromTheNearestNeighbourThatHasTasks) {
   EXPECT_EQ(pop(4), "far");
 }
 
-TEST_F(Lws, TasksReleasedByNoWorkerAreDealtInTurn) {
+TEST_F(Lws, OfTasksReleasedByNoWorkerEachTakesItsShareInOrder) {
   start(3);
-  for (const char* name : {"a", "b", "c", "d"}) push(name, kNoWorker);
-  EXPECT_EQ(pop(2), "c");
-  EXPECT_EQ(pop(1), "b");
-  EXPECT_EQ(pop(0), "a");
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) push(name, kNoWorker);
+  EXPECT_EQ(pop(2), "a");  // and b, a third of seven
+  EXPECT_EQ(pop(1), "c");
+  EXPECT_EQ(pop(2), "b");
   EXPECT_EQ(pop(0), "d");
+  EXPECT_EQ(pop(0), "e");
+  EXPECT_EQ(pop(0), "f");
+  EXPECT_EQ(pop(0), "g");
+  EXPECT_EQ(pop(0), "-");
+}
+
+TEST_F(Lws, ATaskReleasedByNoWorkerGoesBeforeOwnOnesOfLowerPriority) {
+  start(2);
+  push("own", WorkerId{0}, {.priority = 1});
+  push("another", WorkerId{0}, {.priority = 1});
+  push("low", kNoWorker);
+  EXPECT_EQ(pop(0), "own");
+  push("high", kNoWorker, {.priority = 2});
+  push("equal", kNoWorker, {.priority = 1});
+  for (const char* expected : {"high", "another", "equal", "low", "-"}) {
+    EXPECT_EQ(pop(0), expected);
+  }
+}
+
+TEST_F(Lws, ManyTasksReleasedByNoWorkerKeepTheirOrder) {
+  start(1);
+  int pushed = 0;
+  int popped = 0;
+  for (int round = 0; round < 50; ++round) {
+    for (int i = 0; i < 7 * round; ++i) push(std::to_string(pushed++), kNoWorker);
+    for (int i = 0; i < 5 * round; ++i) ASSERT_EQ(pop(0), std::to_string(popped++));
+  }
+  while (popped < pushed) ASSERT_EQ(pop(0), std::to_string(popped++));
+  EXPECT_EQ(pop(0), "-");
 }
 
 TEST_F(Lws, HigherPriorityFirstAndInOrderAmongEquals) {

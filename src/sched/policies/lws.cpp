@@ -5,11 +5,17 @@
 // in first out among equals. A worker that finds its own empty looks at the others by increasing
 // distance of their numbers, and takes one task: the last of the highest priority.
 //
+// Tasks that no worker released are not dealt to the deques in turn, as StarPU does, but wait in one
+// queue, of which a worker that has nothing else takes up to 32 at a time into its deque: the
+// submitting thread and the workers would meet at every task. (Where workers differ in what they can
+// run they are dealt.)
+//
 // A deque has a lock of its own, on its own cache lines; there is nothing that all workers write,
-// but the turn of the tasks released by no worker. An empty deque is passed over by reading its size
+// but that queue. An empty deque is passed over by reading its size
 // without the lock. The sizes are relaxed: whoever learns of a push by any synchronisation (the
 // engine's wake of a sleeping worker) sees the size it left, and a stale size costs only a look.
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -19,6 +25,7 @@
 #include <vector>
 
 #include "base/spin_lock.hpp"
+#include "sched/entry_queue.hpp"
 #include "sched/policy.hpp"
 #include "sched/priority_list.hpp"
 
@@ -67,6 +74,7 @@ class Lws final : public Policy {
   enum class Patience : bool { none, waits };
 
   std::uint32_t home_of(const graph::Task& task, WorkerId releasing);
+  graph::Task* take_entries(Deque& deque);
   std::uint32_t next_turn();
   graph::Task* take_own(Deque& deque);
   graph::Task* steal_from_all(std::uint32_t thief, Patience patience, bool& passed_over);
@@ -78,6 +86,7 @@ class Lws final : public Policy {
   std::vector<Deque> deques_;         // by worker
   std::vector<std::uint32_t> alike_;  // by worker: equal where the same tasks can run
   bool all_alike_ = true;             // unless a task is bound, any worker can run it
+  EntryQueue entries_;                // only if all are alike
   alignas(64) std::atomic<std::uint32_t> turn_{0};
 };
 
@@ -104,7 +113,7 @@ std::uint32_t Lws::next_turn() {
 
 // The worker whose deque takes the task, which is not bound.
 std::uint32_t Lws::home_of(const graph::Task& task, WorkerId releasing) {
-  if (all_alike_) return releasing != kNoWorker ? releasing.value : next_turn();
+  if (all_alike_) return releasing.value;
   if (releasing != kNoWorker && context_->can_run(task, releasing)) return releasing.value;
   for (std::uint32_t tried = 0, worker = next_turn(); tried < count_; ++tried) {
     if (context_->can_run(task, WorkerId{worker})) return worker;
@@ -121,6 +130,7 @@ void Lws::push(graph::Task& task, WorkerId releasing) {
     deque.bound_length.add(1);
     return;
   }
+  if (releasing == kNoWorker && all_alike_) return entries_.push(task);
   Deque& deque = deques_[home_of(task, releasing)];
   if (releasing != kNoWorker && all_alike_ && deque.only_next() &&
       deque.next.load(std::memory_order_relaxed) == nullptr) {
@@ -133,7 +143,11 @@ void Lws::push(graph::Task& task, WorkerId releasing) {
 }
 
 graph::Task* Lws::pop(WorkerId worker) {
-  if (graph::Task* task = take_own(deques_[worker.value])) return task;
+  Deque& own = deques_[worker.value];
+  do {
+    if (graph::Task* task = take_own(own)) return task;
+    if (graph::Task* task = take_entries(own)) return task;
+  } while (!own.only_next());  // an entry that went before its own was taken by another worker
   if (count_ == 1) return nullptr;
   // A victim whose lock is held is left for later, that is until all others turned out to be empty.
   bool passed_over = false;
@@ -148,7 +162,7 @@ graph::Task* Lws::pop(WorkerId worker) {
 // those in the list.
 graph::Task* Lws::take_own(Deque& deque) {
   if (graph::Task* const next = deque.take_next()) {
-    if (deque.only_next()) return next;
+    if (deque.only_next() && !entries_.above(next->priority)) return next;
     const std::lock_guard held(deque.lock);
     deque.shared.push_front(*next);
     deque.shared_length.add(1);
@@ -156,6 +170,10 @@ graph::Task* Lws::take_own(Deque& deque) {
   const bool bound_empty = deque.bound_length.zero();
   if (bound_empty && deque.shared_length.zero()) return nullptr;
   const std::lock_guard held(deque.lock);
+  if (!deque.shared.empty() && entries_.above(deque.shared.top_priority()) &&
+      (deque.bound.empty() || entries_.above(deque.bound.top_priority()))) {
+    return nullptr;  // take_entries comes next
+  }
   if (!bound_empty && !deque.bound.empty() &&
       (deque.shared.empty() || deque.bound.top_priority() >= deque.shared.top_priority())) {
     deque.bound_length.subtract_one();
@@ -164,6 +182,20 @@ graph::Task* Lws::take_own(Deque& deque) {
   graph::Task* const task = deque.shared.pop_front();
   if (task != nullptr) deque.shared_length.subtract_one();
   return task;
+}
+
+// The first of them; the others go to the deque.
+graph::Task* Lws::take_entries(Deque& deque) {
+  constexpr std::size_t kMost = 32;
+  if (entries_.empty()) return nullptr;
+  std::array<graph::Task*, kMost> tasks;
+  const std::size_t count = entries_.take(tasks, count_);
+  if (count <= 1) return count == 0 ? nullptr : tasks[0];
+  for (std::size_t i = 1; i < count; ++i) __builtin_prefetch(tasks[i], 1);
+  const std::lock_guard held(deque.lock);
+  for (std::size_t i = 1; i < count; ++i) deque.shared.push_back(*tasks[i]);
+  deque.shared_length.add(static_cast<std::uint32_t>(count - 1));
+  return tasks[0];
 }
 
 graph::Task* Lws::steal_from_all(std::uint32_t thief, Patience patience, bool& passed_over) {
