@@ -185,8 +185,10 @@ bool insert(Task& task) {
     locked.unlock_all();
     throw;
   }
-  // Nobody knows the task before the first unlock; its explicit predecessors are added afterwards.
-  for (const Access& access : accesses) {
+  // Nobody knows the task before the first unlock; its explicit predecessors are added afterwards. From
+  // then on it may run, but not end: that needs the lock of every handle.
+  for (Access& access : accesses) {
+    access.set_next(nullptr);
     const std::uint64_t word = access.handle->word.load(std::memory_order_relaxed);
     if (!grantable(word, access.mode)) ++blocked;
   }
@@ -195,7 +197,6 @@ bool insert(Task& task) {
     Handle& handle = *access.handle;
     if (writes(access.mode)) handle.written = true;
     const std::uint64_t word = handle.word.load(std::memory_order_relaxed) & ~kLocked;
-    access.set_next(nullptr);
     if (grantable(word, access.mode)) {
       unlock(handle, granted(word, access.mode));
     } else {

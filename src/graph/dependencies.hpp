@@ -43,13 +43,14 @@ struct ReadyList {
 // takes it back when it returns.
 bool insert(Task& task);
 
-// The task is about to run: asks the memory for those that its end will make ready.
-inline void prefetch_successors(Task& task) {
+// The task is about to run: asks the memory for those that get its accesses next. Only their address
+// is looked at: another thread may be writing them.
+inline void prefetch_successors(const Task& task) {
   for (const Access& access : task.accesses()) {
-    if (Access* const next = access.next(); next != nullptr) {
-      __builtin_prefetch(next, 1);
-      __builtin_prefetch(&next->task(), 1);
-    }
+    if (!writes(access.mode) || access.next() == nullptr) continue;
+    const auto address = reinterpret_cast<std::uintptr_t>(access.next());
+    __builtin_prefetch(access.next(), 1);
+    __builtin_prefetch(reinterpret_cast<const void*>(address & ~(alignof(Task) - 1)), 1);
   }
 }
 
