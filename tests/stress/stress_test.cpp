@@ -306,9 +306,18 @@ TEST_F(Stress, CancellingInMidRun) {
     std::vector<Handle> handles;
     for (int i = 0; i < 8; ++i) handles.push_back(runtime.register_empty(kPage));
     std::atomic<std::int64_t> ends{0};
+    const auto wait = [&](const char* which, int round) {
+      try {
+        runtime.wait();
+      } catch (const std::exception& error) {
+        FAIL() << which << " wait of round " << round << ": " << error.what() << "\n"
+               << with_seed(seed, options) << "\n"
+               << runtime.stall_report();
+      }
+    };
     for (int round = 0; round < 10; ++round) {
       for (const Handle handle : handles) runtime.submit(set(handle, round));
-      if (random.below(2) == 0) runtime.wait();
+      if (random.below(2) == 0) wait("first", round);
       std::thread canceller;
       if (random.below(2) == 0) {
         canceller = std::thread([&] { runtime.cancel(); });
@@ -325,8 +334,9 @@ TEST_F(Stress, CancellingInMidRun) {
       } else {
         runtime.cancel();
       }
-      runtime.wait();
+      wait("last", round);
       ASSERT_EQ(ends, tasks);
+      if (HasFailure()) return;
     }
     for (const Handle handle : handles) runtime.submit(set(handle, 7));
     runtime.wait();
