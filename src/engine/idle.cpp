@@ -51,11 +51,12 @@ void Engine::wake_all() {
   }
 }
 
-// `tasks` have been pushed. The releasing worker will ask for one itself; others are woken for the
-// rest, and on other memory nodes, where it may be that only their workers can run them.
-void Engine::wake_for(std::size_t tasks, const graph::Task* restricted, WorkerId releasing) {
-  const bool takes_it = tasks == 1 && restricted == nullptr && releasing != kNoWorker;
-  if (takes_it && config_.machine.nodes.size() == 1) return;
+// `tasks` have been pushed. If the releasing worker asks next it will take one; others are woken for
+// the rest, and on other memory nodes, where it may be that only their workers can run them.
+void Engine::wake_for(std::size_t tasks, const graph::Task* restricted, WorkerId releasing,
+                      Releaser then) {
+  const bool takes_one = releasing != kNoWorker && then == Releaser::asks;
+  if (takes_one && tasks == 1 && restricted == nullptr && config_.machine.nodes.size() == 1) return;
   base::light_fence();
   bool anyone = false;
   for (const auto& word : idle_) anyone |= word.load(std::memory_order_seq_cst) != 0;
@@ -63,8 +64,7 @@ void Engine::wake_for(std::size_t tasks, const graph::Task* restricted, WorkerId
   if (restricted != nullptr) return wake_all();
   for (std::size_t n = 0; n < windows_.size(); ++n) {
     const auto& workers = windows_[n].workers;
-    const bool own =
-        releasing != kNoWorker && config_.machine.workers[releasing.value].node.value == n;
+    const bool own = takes_one && config_.machine.workers[releasing.value].node.value == n;
     for (std::size_t i = own ? 1 : 0; i < tasks && wake_one_of(workers); ++i) {
     }
   }

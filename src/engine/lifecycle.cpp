@@ -76,14 +76,14 @@ TaskId Engine::submit(Task& task, std::span<const TaskId> after, WorkerId worker
   if (is_ready) {
     ReadyList ready;
     ready.append(task);
-    make_ready(ready, worker);
+    make_ready(ready, worker, Releaser::goes_on);
   }
   return id;
 }
 
 // --- ready: the policy takes it -------------------------------------------------------------
 
-void Engine::make_ready(ReadyList& list, WorkerId releasing) {
+void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
   std::size_t pushed = 0;
   const Task* restricted = nullptr;
   while (Task* task = list.take()) {
@@ -101,7 +101,7 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing) {
       ++pushed;
     }
   }
-  if (pushed > 0) wake_for(pushed, restricted, releasing);
+  if (pushed > 0) wake_for(pushed, restricted, releasing, then);
 }
 
 // --- scheduled: the policy gives it to a worker ---------------------------------------------

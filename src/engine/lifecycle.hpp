@@ -144,7 +144,9 @@ class Engine final : public Completions,
   }
 
   // the steps
-  void make_ready(graph::ReadyList& list, WorkerId releasing);
+  // What the releasing worker does next: asks for a task, or goes on with the one that submitted.
+  enum class Releaser : bool { asks, goes_on };
+  void make_ready(graph::ReadyList& list, WorkerId releasing, Releaser then = Releaser::asks);
   void push(graph::Task& task, WorkerId releasing);
   graph::Task* next(WorkerId worker);
   graph::Task* look_for_a_while(WorkerId worker);
@@ -222,7 +224,8 @@ class Engine final : public Completions,
     own.idle_since.store(kNotIdle, std::memory_order_relaxed);
   }
   static Time busy_time(const Lane& lane, Time now);
-  void wake_for(std::size_t tasks, const graph::Task* restricted, WorkerId releasing);
+  void wake_for(std::size_t tasks, const graph::Task* restricted, WorkerId releasing,
+                Releaser then);
   void wake_node(NodeId node);
   bool wake_one_of(std::span<const WorkerId> workers);
 

@@ -842,5 +842,34 @@ TEST_P(Every, StatisticsCountWhatHappened) {
   EXPECT_EQ(s.links.size(), runtime.machine().links.size());
 }
 
+TEST(Runtime, ATaskSubmittedInsideALongOneIsRunByAnotherWorker) {
+  struct Shared {
+    Runtime* runtime = nullptr;
+    const Codelet* inner = nullptr;
+    std::atomic<bool> ran{false};
+    bool in_time = false;
+  };
+  const Codelet inner{.name = "inner",
+                      .cpu = [](KernelContext& k) { k.parameter<Shared*>()->ran.store(true); }};
+  const Codelet outer{.name = "outer", .cpu = [](KernelContext& k) {
+                        auto* const shared = k.parameter<Shared*>();
+                        // Time for the other worker to fall asleep.
+                        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                        shared->runtime->submit({.codelet = shared->inner, .parameters = shared});
+                        for (int i = 0; i < 1000 && !shared->ran.load(); ++i) {
+                          std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                        }
+                        shared->in_time = shared->ran.load();
+                      }};
+  Options options;
+  options.workers = 2;
+  options.submitter_works = false;
+  Runtime runtime(options);
+  Shared shared{.runtime = &runtime, .inner = &inner};
+  runtime.submit({.codelet = &outer, .parameters = &shared});
+  runtime.wait();
+  EXPECT_TRUE(shared.in_time);
+}
+
 }  // namespace
 }  // namespace vicinal
