@@ -14,14 +14,14 @@ void full_fence() {
   own.fetch_add(1, std::memory_order_seq_cst);
 }
 
-const bool has_membarrier =
+const bool kHasMembarrier =
     syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 
 }  // namespace detail
 
 void heavy_fence() {
   detail::full_fence();
-  if (detail::has_membarrier) syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  if (detail::kHasMembarrier) syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
 }  // namespace vicinal::base

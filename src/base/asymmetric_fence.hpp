@@ -13,11 +13,11 @@ namespace vicinal::base {
 
 namespace detail {
 void full_fence();
-extern const bool has_membarrier;
+extern const bool kHasMembarrier;
 }  // namespace detail
 
 inline void light_fence() {
-  if (detail::has_membarrier) {
+  if (detail::kHasMembarrier) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
   } else {
     detail::full_fence();
