@@ -257,6 +257,18 @@ void Engine::cancel(std::exception_ptr cause) {
   wake_all();
 }
 
+// A write-back has failed. Told once, and at once with the note that it was told: copies end when they
+// will, also after the wait that threw the error. Whoever needs room later has a request that fails.
+void Engine::tell_broken(const std::exception_ptr& error) {
+  {
+    const std::lock_guard lock(error_mutex_);
+    if (std::exchange(told_broken_, true)) return;
+    if (!error_) error_ = error;
+    cancelling_.store(true, std::memory_order_release);
+  }
+  wake_all();
+}
+
 bool Engine::has_error() const {
   const std::lock_guard lock(error_mutex_);
   return error_ != nullptr;

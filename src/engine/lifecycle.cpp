@@ -244,6 +244,7 @@ Task* Engine::take_runnable(Window& window, WorkerId worker, memory::Actions& ac
     Pulled& entry = *window.pulled[i];
     const auto state = entry.request.state.load(std::memory_order_acquire);
     if (state == memory::RequestState::failed) {
+      if (entry.request.error == residency_.broken()) tell_broken(entry.request.error);
       cancel(entry.request.error);
       cancelled.append(*drop(window, i));
       continue;
@@ -481,7 +482,7 @@ void Engine::copy_done(std::uint64_t copy_id, std::exception_ptr error) {
   memory::Actions actions;
   performing_.fetch_add(1, std::memory_order_acq_rel);  // not stalled before what follows is done
   residency_.copy_done(copy_id, std::move(error), actions);
-  if (const auto broken = residency_.broken()) cancel(broken);
+  if (const auto broken = residency_.broken()) tell_broken(broken);
   perform(actions);
   performing_.fetch_sub(1, std::memory_order_acq_rel);
   config_.notify_waiters();

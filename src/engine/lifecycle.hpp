@@ -192,6 +192,7 @@ class Engine final : public Completions,
   }
   void report_poisoned(const graph::Task& task, const graph::Handle& handle);
   void fail(const graph::Task& task, const std::exception_ptr& error);
+  void tell_broken(const std::exception_ptr& error);
   // Outside workers: the thread that made the engine has a lane of its own, the others share the last.
   std::size_t lane_index(WorkerId worker) const {
     if (worker != kNoWorker) return worker.value;
@@ -248,6 +249,7 @@ class Engine final : public Completions,
   std::atomic<std::uint32_t> performing_{0};  // threads inside perform()
   mutable std::mutex error_mutex_;
   std::exception_ptr error_;
+  bool told_broken_ = false;  // tell_broken was called
   const bool trivial_;
   bool has_cpu_ = false;
   std::uint64_t least_limit_ = ~std::uint64_t{0};  // of the memories, in bytes
