@@ -71,7 +71,7 @@ Fetch& Residency::start_fetch(Replica& to, bool urgent, Actions& actions) {
 void Residency::queue_on_link(Fetch& fetch, NodeId from, Actions& actions) {
   Replica& source = replica(*fetch.handle, from);
   source.word.fetch_add(1, std::memory_order_relaxed);
-  ++source.outgoing;
+  ++source.own_pins;
   fetch.from = from;
   fetch.has_source = true;
   fetch.link = *link(from, fetch.to);
@@ -111,7 +111,7 @@ void Residency::cancel_fetch(Fetch& fetch, Actions& actions) {
   to.incoming = nullptr;
   --copies_in_course_;
   free_fetches_.push_back(&fetch);
-  --from.outgoing;
+  --from.own_pins;
   unpin_one(from, actions);
   unpin_one(to, actions);
   actions.notices.push_back({to.handle, to.node, false});
@@ -145,7 +145,7 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
   }
   if (fetch.has_source) {
     Replica& from = replica(*fetch.handle, fetch.from);
-    --from.outgoing;
+    --from.own_pins;
     unpin_one(from, actions);
   }
   if (fetch.relay != nullptr) {

@@ -38,9 +38,11 @@ struct Replica {
   bool fixed = false;                      // the home: never freed, outside the limit
   // --- under the residency's lock
   graph::Handle* handle = nullptr;
-  Fetch* incoming = nullptr;     // the copy that brings the content here
-  Request* eviction = nullptr;   // takes the content to safety; may outlive a rescue
-  std::uint32_t outgoing = 0;    // of the pins: copies that read from here
+  Fetch* incoming = nullptr;    // the copy that brings the content here
+  Request* eviction = nullptr;  // takes the content to safety; may outlive a rescue
+  // Of the pins: those of copies that read from here, of relays and of write-backs. They may outlive
+  // the task they were made for, and say nothing about who has access to the data.
+  std::uint32_t own_pins = 0;
   std::uint32_t claims = 0;      // tasks in the node's window that use it
   std::uint64_t listed_use = 0;  // last_use when it was put in its place in the list
   Replica* older = nullptr;      // list of the node's replicas, least recently used first
@@ -69,10 +71,11 @@ inline OperandView view(const graph::Handle& handle, NodeId node) {
   return {r.address, own_buffer ? handle.layout : handle.layout.packed()};
 }
 
-// True if it took a pin: the content is valid (or is to be overwritten), nobody evicts it and, to
-// write, nobody else uses it.
+// True if it took a pin: the content is valid, nobody evicts it and, to write, nobody else uses it.
+// A replica that is not valid is no task's to take without the lock, even to overwrite it: it was placed
+// for somebody who is about to pin it, and to copy into it.
 inline bool try_pin(Replica& replica, AccessMode mode, std::uint64_t epoch) {
-  const std::uint32_t needed = reads(mode) ? kAllocated | kValid : kAllocated;
+  constexpr std::uint32_t needed = kAllocated | kValid;
   std::uint32_t word = replica.word.load(std::memory_order_relaxed);
   do {
     if ((word & (needed | kEvicting)) != needed) return false;

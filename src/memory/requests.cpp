@@ -8,6 +8,13 @@
 
 namespace vicinal::memory {
 
+namespace {
+// Nobody's who has access to the data: the graph does not order it.
+bool of_memory(const Request& request) {
+  return request.kind == RequestKind::relay || request.kind == RequestKind::eviction;
+}
+}  // namespace
+
 Request& Residency::own_request(RequestKind kind, graph::Handle& handle, NodeId node) {
   if (free_requests_.empty()) {
     own_requests_.push_back(std::make_unique<Request>());
@@ -165,6 +172,7 @@ void Residency::grant(Request& request, Actions& actions) {
   for (graph::Access& access : request.operands) {
     Replica& r = replica(*access.handle, request.node);
     r.word.fetch_add(1, std::memory_order_relaxed);
+    if (of_memory(request)) ++r.own_pins;
     r.last_use.store(epoch, std::memory_order_relaxed);
   }
   for (graph::Access& access : request.operands) {
@@ -189,6 +197,7 @@ void Residency::drop_pins(Request& request, Actions& actions) {
   for (const graph::Access& access : request.operands) {
     Replica& r = replica(*access.handle, request.node);
     if (r.incoming != nullptr) std::erase(r.incoming->waiters, &request);
+    if (of_memory(request)) --r.own_pins;
     unpin_one(r, actions);
   }
 }

@@ -190,7 +190,7 @@ bool Residency::moot(const Request& eviction, Actions& actions) {
   const Replica& there = replica(*victim.handle, eviction.node);
   const std::uint32_t at = there.word.load(std::memory_order_relaxed);
   if ((at & kValid) != 0 || there.incoming != nullptr) return false;
-  if ((at & kPinMask) <= there.outgoing) return false;  // copies of older content, which end
+  if ((at & kPinMask) <= there.own_pins) return false;  // of older content, and they end
   make_invalid(victim, actions);
   return true;
 }

@@ -545,6 +545,29 @@ TEST(Residency, ACopyThatEndsAfterAWriteIsVoid) {
   EXPECT_EQ(memory.resident(kOther).value, 0U);
 }
 
+// What was started for a task that was cancelled goes on, and knows nothing of the graph.
+TEST(Residency, ACopyThroughRamThatNobodyWaitsForDoesNotPassForATaskThatOverwritesTheData) {
+  Memory memory(machine({.ram = 4, .device = 1}, 2, false));
+  auto& a = memory.data("a");
+  auto& b = memory.data("b");
+  memory.run(kOther, {{&a, kW}});
+  auto& cancelled = memory.ask(kDevice, {{&a, kRW}});
+  memory.finish();  // other->ram
+  ASSERT_EQ(memory.copying(), Names{"a ram->device"});
+  memory.residency.withdraw(cancelled.request, memory.actions);
+  memory.collect();
+  auto& writer = memory.ask(kOther, {{&a, kW}});
+  ASSERT_EQ(writer.state(), RequestState::ready);
+  memory.end(writer);
+  // Its only replica leaves, while RAM still holds what was there before.
+  auto& next = memory.ask(kOther, {{&b, kW}});
+  memory.finish_all();
+  ASSERT_EQ(next.state(), RequestState::ready) << memory.residency.describe();
+  memory.end(next);
+  EXPECT_TRUE(memory.valid(a, kRam));
+  memory.run(kRam, {{&a, kR}});
+}
+
 TEST(Residency, NobodyJoinsACopyOfOlderContent) {
   Memory memory(machine({}, 2, true));
   auto& a = memory.data("a");
