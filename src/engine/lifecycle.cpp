@@ -481,7 +481,7 @@ void Engine::look_again(NodeId node, memory::Actions& actions) {
 void Engine::copy_done(std::uint64_t copy_id, std::exception_ptr error) {
   memory::Actions actions;
   performing_.fetch_add(1, std::memory_order_acq_rel);  // not stalled before what follows is done
-  residency_.copy_done(copy_id, error, actions);
+  residency_.copy_done(copy_id, std::move(error), actions);
   if (const auto broken = residency_.broken()) tell_broken(broken);
   perform(actions);
   performing_.fetch_sub(1, std::memory_order_acq_rel);

@@ -168,7 +168,7 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
   }
 }
 
-void Residency::copy_done(std::uint64_t id, const std::exception_ptr& error, Actions& actions) {
+void Residency::copy_done(std::uint64_t id, std::exception_ptr error, Actions& actions) {
   const std::lock_guard lock(mutex_);
   Fetch& fetch = *fetches_[id];
   const std::uint32_t index = fetch.link;

@@ -153,7 +153,7 @@ class Residency {
   Bytes claim(graph::Task& task, NodeId node);
   Bytes unclaim(graph::Task& task, NodeId node);
 
-  void copy_done(std::uint64_t id, const std::exception_ptr& error, Actions& actions);
+  void copy_done(std::uint64_t id, std::exception_ptr error, Actions& actions);
   // The choice for a query; nullptr refuses.
   void answer(const VictimQuery& query, graph::Handle* victim, Actions& actions);
 

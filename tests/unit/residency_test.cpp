@@ -166,7 +166,7 @@ class Memory {
   void finish(std::size_t index = 0, std::exception_ptr error = nullptr) {
     const Copy copy = copies.at(index);
     copies.erase(copies.begin() + static_cast<std::ptrdiff_t>(index));
-    residency.copy_done(copy.id, error, actions);
+    residency.copy_done(copy.id, std::move(error), actions);
     collect();
   }
   void finish_all() {
