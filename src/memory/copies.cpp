@@ -168,6 +168,8 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
   }
 }
 
+// By value: the caller must not hold the last reference while whoever waits reads the error.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 void Residency::copy_done(std::uint64_t id, std::exception_ptr error, Actions& actions) {
   const std::lock_guard lock(mutex_);
   Fetch& fetch = *fetches_[id];
