@@ -231,14 +231,6 @@ void release(Task& task, ReadyList& ready) {
   for (std::size_t i = 0; i < count; ++i) grant_all(granted[i], ready);
 }
 
-bool will_be_overwritten(Handle& handle) {
-  const std::uint64_t word = lock(handle);
-  const bool overwritten =
-      !in_use(word) && handle.head != nullptr && handle.head->mode == AccessMode::W;
-  unlock(handle, word);
-  return overwritten;
-}
-
 bool has_content(Handle& handle) {
   const std::uint64_t word = lock(handle);
   const bool written = handle.written;

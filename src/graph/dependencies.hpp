@@ -57,8 +57,6 @@ inline void prefetch_successors(const Task& task) {
 // Ends the accesses of the task and appends the tasks that become ready.
 void release(Task& task, ReadyList& ready);
 
-// The content will be overwritten, before anyone reads it, by a task already submitted.
-bool will_be_overwritten(Handle& handle);
 // Some submitted task or the home gives it content.
 bool has_content(Handle& handle);
 // From now on tasks that name it are refused.

@@ -37,7 +37,7 @@ std::optional<NodeId> Residency::best_source(const graph::Handle& handle, NodeId
   return best;
 }
 
-Fetch& Residency::start_fetch(Replica& to, bool urgent, Actions& actions) {
+bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
   if (free_fetches_.empty()) {
     fetches_.push_back(std::make_unique<Fetch>());
     fetches_.back()->id = fetches_.size() - 1;
@@ -48,11 +48,12 @@ Fetch& Residency::start_fetch(Replica& to, bool urgent, Actions& actions) {
   fetch.handle = to.handle;
   fetch.to = to.node;
   fetch.version = to.handle->residency->version;
-  fetch.urgent = urgent;
+  fetch.urgent = waiter != nullptr;
   fetch.started = false;
   fetch.has_source = false;
   fetch.relay = nullptr;
   fetch.waiters.clear();
+  if (waiter != nullptr) fetch.waiters.push_back(waiter);
   to.word.fetch_add(1, std::memory_order_relaxed);
   to.incoming = &fetch;
   ++copies_in_course_;
@@ -65,13 +66,12 @@ Fetch& Residency::start_fetch(Replica& to, bool urgent, Actions& actions) {
     fetch.relay = &relay;
     enqueue(relay, actions);
   }
-  return fetch;
+  return to.incoming == &fetch;
 }
 
 void Residency::queue_on_link(Fetch& fetch, NodeId from, Actions& actions) {
   Replica& source = replica(*fetch.handle, from);
   source.word.fetch_add(1, std::memory_order_relaxed);
-  ++source.own_pins;
   fetch.from = from;
   fetch.has_source = true;
   fetch.link = *link(from, fetch.to);
@@ -103,18 +103,23 @@ void Residency::pump_link(std::uint32_t index, Actions& actions) {
   }
 }
 
-// An early copy that was not started and nobody waits for.
+// One that was not started and nobody waits for: an early copy, or one whose way through RAM waits for
+// room there.
 void Residency::cancel_fetch(Fetch& fetch, Actions& actions) {
-  std::erase(links_[fetch.link].early, &fetch);
   Replica& to = replica(*fetch.handle, fetch.to);
-  Replica& from = replica(*fetch.handle, fetch.from);
   to.incoming = nullptr;
   --copies_in_course_;
   free_fetches_.push_back(&fetch);
-  --from.own_pins;
-  unpin_one(from, actions);
+  if (fetch.has_source) {
+    std::erase(links_[fetch.link].early, &fetch);
+    unpin_one(replica(*fetch.handle, fetch.from), actions);
+    actions.notices.push_back({to.handle, to.node, false});
+  } else {
+    take_from_queue(*fetch.relay);
+    recycle(*fetch.relay);
+    pump(kRam, actions);
+  }
   unpin_one(to, actions);
-  actions.notices.push_back({to.handle, to.node, false});
 }
 
 bool Residency::cancel_early_copies(NodeId node, Actions& actions) {
@@ -145,7 +150,6 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
   }
   if (fetch.has_source) {
     Replica& from = replica(*fetch.handle, fetch.from);
-    --from.own_pins;
     unpin_one(from, actions);
   }
   if (fetch.relay != nullptr) {
@@ -215,7 +219,7 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions) {
   } else if ((next.word.load(std::memory_order_relaxed) & kPinMask) != 0) {
     return false;  // a void replica that a copy still reads
   }
-  start_fetch(next, false, actions);
+  start_fetch(next, nullptr, actions);
   return direct;
 }
 

@@ -8,13 +8,6 @@
 
 namespace vicinal::memory {
 
-namespace {
-// Nobody's who has access to the data: the graph does not order it.
-bool of_memory(const Request& request) {
-  return request.kind == RequestKind::relay || request.kind == RequestKind::eviction;
-}
-}  // namespace
-
 Request& Residency::own_request(RequestKind kind, graph::Handle& handle, NodeId node) {
   if (free_requests_.empty()) {
     own_requests_.push_back(std::make_unique<Request>());
@@ -172,12 +165,15 @@ void Residency::grant(Request& request, Actions& actions) {
   for (graph::Access& access : request.operands) {
     Replica& r = replica(*access.handle, request.node);
     r.word.fetch_add(1, std::memory_order_relaxed);
-    if (of_memory(request)) ++r.own_pins;
     r.last_use.store(epoch, std::memory_order_relaxed);
   }
   for (graph::Access& access : request.operands) {
     Replica& r = replica(*access.handle, request.node);
-    if (!reads(access.mode) || (r.word.load(std::memory_order_relaxed) & kValid) != 0) continue;
+    if ((r.word.load(std::memory_order_relaxed) & kValid) != 0) continue;
+    if (!reads(access.mode)) {
+      r.overwritten = true;
+      continue;
+    }
     if (access.handle->residency->valid_on.load(std::memory_order_relaxed) == 0) {
       fail(request,
            std::make_exception_ptr(PoisonedError("the content of " + access.handle->name +
@@ -185,10 +181,13 @@ void Residency::grant(Request& request, Actions& actions) {
            actions);
       return;
     }
-    Fetch& fetch = r.incoming != nullptr ? *r.incoming : start_fetch(r, true, actions);
-    make_urgent(fetch);
-    fetch.waiters.push_back(&request);
     ++request.missing;
+    if (r.incoming == nullptr) {
+      if (!start_fetch(r, &request, actions)) return;
+    } else {
+      make_urgent(*r.incoming);
+      r.incoming->waiters.push_back(&request);
+    }
   }
   if (request.missing == 0) ended(request, RequestState::ready, actions);
 }
@@ -196,8 +195,15 @@ void Residency::grant(Request& request, Actions& actions) {
 void Residency::drop_pins(Request& request, Actions& actions) {
   for (const graph::Access& access : request.operands) {
     Replica& r = replica(*access.handle, request.node);
-    if (r.incoming != nullptr) std::erase(r.incoming->waiters, &request);
-    if (of_memory(request)) --r.own_pins;
+    if (Fetch* const fetch = r.incoming; fetch != nullptr) {
+      std::erase(fetch->waiters, &request);
+      // It would read, unordered by the graph, whatever is there when its turn comes.
+      const bool holds_nothing =
+          fetch->relay != nullptr &&
+          fetch->relay->state.load(std::memory_order_relaxed) == RequestState::queued;
+      if (fetch->waiters.empty() && holds_nothing) cancel_fetch(*fetch, actions);
+    }
+    if (!reads(access.mode)) r.overwritten = false;
     unpin_one(r, actions);
   }
 }

@@ -187,6 +187,7 @@ void Residency::written(graph::Task& task, NodeId node, Actions& actions) {
     const std::lock_guard lock(mutex_);
     ++data.version;
     Replica& here = replica(*access.handle, node);
+    here.overwritten = false;
     here.word.fetch_or(kValid, std::memory_order_release);
     data.valid_on.fetch_or(bit(node), std::memory_order_release);
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
@@ -335,7 +336,8 @@ void Residency::check() const {
       const std::uint32_t word = r->word.load(std::memory_order_relaxed);
       used += Arena::padded(r->handle->bytes());
       const bool valid = (r->handle->residency->valid_on.load() & bit(r->node)) != 0;
-      if ((word & kAllocated) == 0 || valid != ((word & kValid) != 0)) {
+      const bool odd = r->overwritten && ((word & kValid) != 0 || (word & kPinMask) == 0);
+      if ((word & kAllocated) == 0 || valid != ((word & kValid) != 0) || odd) {
         throw std::logic_error("replica of " + r->handle->name + " on " + node.description.name +
                                ": word " + std::to_string(word) + ", valid_on says " +
                                std::to_string(static_cast<int>(valid)));

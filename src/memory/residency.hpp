@@ -240,7 +240,8 @@ class Residency {
   void take_from_queue(Request& request);
 
   // copies.cpp. All under the lock.
-  Fetch& start_fetch(Replica& to, bool urgent, Actions& actions);
+  // Urgent if somebody waits for it. False: it failed at once, and `waiter` with it.
+  bool start_fetch(Replica& to, Request* waiter, Actions& actions);
   void queue_on_link(Fetch& fetch, NodeId from, Actions& actions);
   void make_urgent(Fetch& fetch);
   void pump_link(std::uint32_t link, Actions& actions);

@@ -3,7 +3,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "graph/dependencies.hpp"
 #include "memory/residency.hpp"
 #include "vicinal/error.hpp"
 
@@ -161,8 +160,7 @@ bool Residency::evict(Replica& replica, Actions& actions) {
   ++node.statistics.evictions;
   node.traffic.store(true, std::memory_order_relaxed);
   const bool valid = (replica.word.load(std::memory_order_relaxed) & kValid) != 0;
-  const bool dead = !valid || graph::will_be_overwritten(*replica.handle);
-  if (dead || safe_elsewhere(replica)) {
+  if (!valid || safe_elsewhere(replica)) {
     free_replica(replica, actions);
   } else {
     ++node.statistics.write_backs;
@@ -188,9 +186,7 @@ bool Residency::moot(const Request& eviction, Actions& actions) {
   const std::uint32_t word = victim.word.load(std::memory_order_relaxed);
   if ((word & kEvicting) == 0 || (word & kValid) == 0) return true;
   const Replica& there = replica(*victim.handle, eviction.node);
-  const std::uint32_t at = there.word.load(std::memory_order_relaxed);
-  if ((at & kValid) != 0 || there.incoming != nullptr) return false;
-  if ((at & kPinMask) <= there.own_pins) return false;  // of older content, and they end
+  if (!there.overwritten) return false;
   make_invalid(victim, actions);
   return true;
 }

@@ -24,8 +24,6 @@ namespace {
 using namespace vicinal::
     testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
 
-constexpr Bytes kPage{4096};
-
 class Stress : public ::testing::Test {
  protected:
   using Clock = std::chrono::steady_clock;

@@ -12,6 +12,9 @@
 
 namespace vicinal::testing {
 
+// What tests count tiles and limits in.
+inline constexpr Bytes kPage{4096};
+
 // --- kernels. Operands are arrays of 64-bit integers, packed or with a leading dimension.
 
 // Calls f(element) on each, column by column.

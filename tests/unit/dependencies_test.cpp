@@ -154,26 +154,6 @@ TEST(Dependencies, AHandleThatIsGoingRefusesTasks) {
   EXPECT_THROW(graph.submit({{&a, kW}}), UsageError);
 }
 
-TEST(Dependencies, ContentIsDeadIfNobodyHasItAndTheNextOverwritesIt) {
-  Graph graph;
-  Handle& a = graph.data();
-  Handle& other = graph.data();
-  EXPECT_FALSE(will_be_overwritten(a));
-  Task *reader, *writer, *holder;
-  EXPECT_TRUE(graph.submit({{&a, kR}}, &reader));
-  EXPECT_FALSE(graph.submit({{&a, kW}}, &writer));
-  EXPECT_FALSE(will_be_overwritten(a));  // somebody reads it
-  EXPECT_EQ(end(*reader), Tasks{writer});
-  EXPECT_FALSE(will_be_overwritten(a));  // the writer has it
-  end(*writer);
-  // Waiting in the queue of a handle that nobody has: only between the end of one and the grant of
-  // the next, so a task in the queue is granted at once.
-  EXPECT_TRUE(graph.submit({{&other, kRW}}, &holder));
-  EXPECT_FALSE(graph.submit({{&a, kW}, {&other, kR}}, &writer));
-  EXPECT_FALSE(will_be_overwritten(a));  // granted already, although the task waits for the other
-  EXPECT_EQ(end(*holder), Tasks{writer});
-}
-
 TEST(Dependencies, SeveralSubmittingThreadsAgreeOnOneOrderForAllHandles) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -404,31 +404,6 @@ TEST(Residency, AnEvictionNeverWritesWhereATaskOverwritesTheSameData) {
   EXPECT_TRUE(memory.valid(a, kRam));
 }
 
-TEST(Residency, ContentThatWillBeOverwrittenIsDroppedUnwritten) {
-  Memory memory(machine({.ram = 1}, 0, false));
-  auto& a = memory.data("a");
-  auto& b = memory.data("b");
-  memory.run(kRam, {{&a, kW}});
-  // In the graph: a reader of something else holds back a writer of a, which waits in a's queue.
-  graph::Task before;
-  before.codelet = nullptr;
-  before.access_count = 1;
-  before.inline_accesses[0] = graph::Access(a, kR);
-  before.blocked.store(1);
-  a.written = true;
-  graph::insert(before);
-  graph::Task writer;
-  writer.access_count = 1;
-  writer.inline_accesses[0] = graph::Access(a, kW);
-  writer.blocked.store(1);
-  graph::insert(writer);
-  // (While `before` has access the content is alive.)
-  auto& next = memory.ask(kRam, {{&b, kW}});
-  EXPECT_EQ(memory.copying(), Names{"a ram->disk"});
-  memory.finish();
-  EXPECT_EQ(next.state(), RequestState::ready);
-}
-
 TEST(Residency, RoomInPiecesIsEmptiedAndTheOperandsPlacedAnew) {
   // RAM: a x c y, one page each. A task wants a, c and two pages for d: x and y go, but what is free
   // is in two pieces. Its own operands leave, too, and all are placed anew.
@@ -530,6 +505,22 @@ TEST(Residency, AFailedReadOnTheWayThroughRamFailsTheReservation) {
   memory.run(kDevice, {{&a, kR}, {&b, kR}});  // the next one tries again
 }
 
+TEST(Residency, AWayThroughRamThatIsFullForGoodFailsTheReservation) {
+  Memory memory(machine({.ram = 1, .device = 1}, 1, false, 4, kPage));
+  auto& a = memory.on_disk("a");
+  auto& b = memory.data("b");
+  auto& c = memory.data("c");
+  memory.run(kRam, {{&b, kW}});
+  memory.run(kRam, {{&c, kW}});  // b has the only page of the disk
+  auto& task = memory.ask(kDevice, {{&a, kR}});
+  EXPECT_EQ(task.state(), RequestState::failed);
+  EXPECT_EQ(memory.copying(), Names{});
+  EXPECT_EQ(memory.resident(kDevice).value, 0U);
+  EXPECT_TRUE(memory.valid(a, kDisk));
+  EXPECT_TRUE(memory.valid(b, kDisk));
+  EXPECT_TRUE(memory.valid(c, kRam));
+}
+
 TEST(Residency, ACopyThatEndsAfterAWriteIsVoid) {
   Memory memory(machine({}, 2, true));
   auto& a = memory.data("a");
@@ -566,6 +557,23 @@ TEST(Residency, ACopyThroughRamThatNobodyWaitsForDoesNotPassForATaskThatOverwrit
   memory.end(next);
   EXPECT_TRUE(memory.valid(a, kRam));
   memory.run(kRam, {{&a, kR}});
+}
+
+TEST(Residency, AWayThroughRamThatStillWaitsIsGivenUpWithTheTaskItWasFor) {
+  Memory memory(machine({.ram = 1, .device = 1}, 2, false));
+  auto& a = memory.data("a");
+  auto& r = memory.data("r");
+  memory.run(kOther, {{&a, kW}});
+  auto& holder = memory.ask(kRam, {{&r, kW}});
+  auto& cancelled = memory.ask(kDevice, {{&a, kR}});  // through RAM, which is full
+  memory.residency.withdraw(cancelled.request, memory.actions);
+  memory.collect();
+  EXPECT_EQ(memory.resident(kDevice).value, 0U);
+  auto& writer = memory.ask(kOther, {{&a, kRW}});
+  ASSERT_EQ(writer.state(), RequestState::ready);
+  memory.end(holder);  // room in RAM; but what lies on `other` is being written
+  EXPECT_EQ(memory.copying(), Names{});
+  memory.end(writer);
 }
 
 TEST(Residency, NobodyJoinsACopyOfOlderContent) {
@@ -746,6 +754,7 @@ class RandomRun {
     for (std::size_t i = 0, n = 2 + random_.below(8); i < n; ++i)
       pages_.push_back(1 + random_.below(4));
     make_plan();
+    faulty_ = random_.below(4) == 0;
     const bool external = random_.below(2) == 0;
     memory_ = std::make_unique<Memory>(machine(limits_, devices_, random_.below(2) == 0,
                                                1 + static_cast<std::uint32_t>(random_.below(3))),
@@ -778,8 +787,11 @@ class RandomRun {
       possible[random_.below(possible.size())]();
       notice_copies();
       if (::testing::Test::HasFailure()) return;
+      if (memory_->residency.broken()) break;
     }
+    faulty_ = false;
     while (!memory_->copies.empty()) finish_copy(0);
+    expect_last_contents();
     Statistics s;
     memory_->residency.statistics(s);
     EXPECT_LE(s.nodes[0].peak, kPage * limits_.ram);
@@ -853,7 +865,14 @@ class RandomRun {
           if (live->use->state() == RequestState::ready) {
             possible.push_back([this, live] { start(*live); });
           }
-          EXPECT_NE(live->use->state(), RequestState::failed);
+          if (live->use->state() == RequestState::failed) {
+            EXPECT_TRUE(failed_) << "without a reason";
+            live->use->request.state.store(RequestState::idle);
+            live->state = State::ready;
+            possible.push_back([] {});
+          } else if (random_.below(8) == 0) {
+            possible.push_back([this, live] { withdraw(*live); });
+          }
           break;
         case State::running:
           possible.push_back([this, live] { end(*live); });
@@ -878,6 +897,12 @@ class RandomRun {
       memory_->residency.request(live.use->request, memory_->actions);
     }
     live.state = State::asked;
+    memory_->collect();
+  }
+  void withdraw(Live& live) {
+    if (live.use->state() == RequestState::failed) return;  // since it was listed
+    memory_->residency.withdraw(live.use->request, memory_->actions);
+    live.state = State::ready;
     memory_->collect();
   }
   // Of a task that has access in the graph, as the engine's early copies.
@@ -935,9 +960,29 @@ class RandomRun {
   void finish_copy(std::size_t at) {
     notice_copies();
     const Copy copy = memory_->copies[at];
-    content_[index(*copy.handle)][copy.to.node.value] = brought_[copy.id];
+    const bool fails = faulty_ && random_.below(16) == 0;
+    content_[index(*copy.handle)][copy.to.node.value] = fails ? -2 : brought_[copy.id];
     brought_.erase(copy.id);
-    memory_->finish(at);
+    failed_ |= fails;
+    memory_->finish(at, fails ? std::make_exception_ptr(DeviceError("injected")) : nullptr);
+  }
+  // Of all that no task is about to change.
+  void expect_last_contents() {
+    for (std::size_t d = 0; d < data_.size(); ++d) {
+      bool written = false;
+      for (const auto& live : live_) {
+        if (live->state == State::waiting) continue;
+        for (const auto& [used, mode] : live->plan.accesses) written |= used == d && mode == kW;
+      }
+      if (written || latest_[d] < 0) continue;
+      bool found = false;
+      for (std::uint32_t n = 0; n < content_[d].size(); ++n) {
+        if (!memory_->valid(*data_[d], NodeId{n})) continue;
+        EXPECT_EQ(content_[d][n], latest_[d]) << "h" << d << " on node " << n;
+        found = true;
+      }
+      EXPECT_TRUE(found) << "h" << d << " is lost";
+    }
   }
   void answer() {
     const VictimQuery query = memory_->queries.front();
@@ -965,6 +1010,8 @@ class RandomRun {
   std::vector<std::unique_ptr<Live>> live_;
   std::int64_t counter_ = 0;
   std::size_t ended_ = 0;
+  bool faulty_ = false;  // copies may fail
+  bool failed_ = false;  // one has
 };
 
 TEST(Residency, RandomRunsAtTheTightestLimitsFindTheLastContentAndNeverGetStuck) {

@@ -1,0 +1,51 @@
+// What the tests of the public interface share, each promise of include/vicinal/runtime.hpp once: the
+// ways to run that the results must not depend on.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/small_runs.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/watchdog.hpp"
+#include "vicinal/runtime.hpp"
+
+namespace vicinal::testing {
+
+using Values = std::vector<std::int64_t>;
+
+struct Way {
+  const char* name;
+  std::uint32_t workers;
+  bool submitter_works;
+  std::uint64_t pages;  // of RAM; 0: no limit and no disk
+  std::uint32_t accelerators;
+  const char* policy;
+};
+inline void PrintTo(const Way& way, std::ostream* out) {
+  *out << way.name;
+}
+
+// One suite for all files: conformance/every_way.cpp instantiates it, once.
+class Every : public ::testing::TestWithParam<Way> {
+ protected:
+  Options options() const {
+    Options options = small_options(GetParam().workers);
+    options.submitter_works = GetParam().submitter_works;
+    options.accelerators = GetParam().accelerators;
+    options.accelerator_memory = kPage * 8;
+    options.policy = GetParam().policy;
+    if (GetParam().pages > 0) {
+      options.memory = kPage * GetParam().pages;
+      options.disk = folder_.path();
+    }
+    return options;
+  }
+  TemporaryFolder folder_{"runtime"};
+  Watchdog watchdog_{::testing::UnitTest::GetInstance()->current_test_info()->name(), 20};
+};
+
+}  // namespace vicinal::testing

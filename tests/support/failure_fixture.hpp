@@ -1,0 +1,28 @@
+// What the tests of failures share: a folder for the disk, and a watchdog, for no failure may hang.
+#pragma once
+
+#include <cstdint>
+
+#include <gtest/gtest.h>
+
+#include "support/small_runs.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/watchdog.hpp"
+#include "vicinal/runtime.hpp"
+
+namespace vicinal::testing {
+
+class Failure : public ::testing::Test {
+ protected:
+  TemporaryFolder folder_{"failure"};
+  Watchdog watchdog_{::testing::UnitTest::GetInstance()->current_test_info()->name(), 60};
+
+  Options out_of_core(std::uint64_t pages) const {
+    Options options = small_options();
+    options.memory = kPage * pages;
+    options.disk = folder_.path();
+    return options;
+  }
+};
+
+}  // namespace vicinal::testing
