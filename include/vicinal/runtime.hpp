@@ -128,6 +128,7 @@ class Runtime {
 
   // --- what is going on -------------------------------------------------------------------
   const MachineDescription& machine() const;
+  // Any thread, any time, also while a simulation runs.
   Statistics statistics() const;
   // Who waits for what, who holds which bytes, and the cycle if there is one. Any thread, any time.
   std::string stall_report() const;

@@ -33,7 +33,7 @@ bool SimulatedDriver::step() {
   }
   if (events_.empty()) return false;
   const auto [at, event] = events_.take();
-  now_ = at;
+  now_.store(at, std::memory_order_relaxed);
   if (event.task != nullptr) {
     busy_[event.worker.value] = false;
     woken_[event.worker.value] = true;
@@ -52,11 +52,11 @@ void SimulatedDriver::start_task(graph::Task& task, WorkerId worker) {
     if (time.ns == 0) time = kUnknownTask;
   }
   busy_[worker.value] = true;
-  events_.schedule(now_ + time, {&task, worker, 0});
+  events_.schedule(now() + time, {&task, worker, 0});
 }
 
 void SimulatedDriver::start_copy(const memory::Copy& copy) {
-  events_.schedule(now_ + copy_time(copy), {nullptr, {}, copy.id});
+  events_.schedule(now() + copy_time(copy), {nullptr, {}, copy.id});
 }
 
 Time SimulatedDriver::copy_time(const memory::Copy& copy) const {

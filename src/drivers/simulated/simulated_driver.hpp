@@ -3,6 +3,7 @@
 // template for a new one (docs/write-a-driver.md).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -16,7 +17,7 @@ class SimulatedDriver final : public engine::Driver {
  public:
   explicit SimulatedDriver(const MachineDescription& machine);
 
-  Time now() const { return now_; }
+  Time now() const { return now_.load(std::memory_order_relaxed); }  // any thread
   // Lets idle workers look for work, or else advances to the next event. False: nothing is left to
   // do. The caller's thread is the only one there is.
   bool step();
@@ -41,7 +42,7 @@ class SimulatedDriver final : public engine::Driver {
 
   const MachineDescription machine_;
   engine::Completions* completions_ = nullptr;
-  Time now_;
+  std::atomic<Time> now_{};
   sim::EventQueue<Event> events_;
   std::vector<bool> woken_;  // by worker: is to look for work
   std::vector<bool> busy_;
