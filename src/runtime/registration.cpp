@@ -29,6 +29,7 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
   handle->policy_data = nullptr;
   handle->name = std::move(name);
   engine_->add(*handle);
+  const std::lock_guard lock(handles_mutex_);  // a report may look from any thread
   handle->owner = this;
   return Handle(handle);
 }
