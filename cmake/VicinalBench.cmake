@@ -26,6 +26,13 @@ foreach(source IN LISTS bench_sources)
   vicinal_add_bench("${source}" vicinal_apps)
 endforeach()
 
+# PaRSEC is looked for where its folder is given: -DPaRSEC_ROOT=<where it is installed>, or
+# -DPaRSEC_DIR=<the folder of its PaRSECConfig.cmake>. That file compiles C, and a function cannot enable
+# a language.
+if(PaRSEC_ROOT OR PaRSEC_DIR)
+  enable_language(C)
+endif()
+
 # Sets <result> to the libraries of the peer that the file's name begins with, or to NOTFOUND.
 function(vicinal_find_peer name result)
   set(found NOTFOUND)
@@ -50,6 +57,13 @@ function(vicinal_find_peer name result)
     endif()
     if(TARGET Taskflow::Taskflow)
       set(found vicinal_apps Taskflow::Taskflow)
+    endif()
+  elseif(name MATCHES "^parsec")
+    if(PaRSEC_ROOT OR PaRSEC_DIR)
+      find_package(PaRSEC CONFIG QUIET)
+    endif()
+    if(TARGET PaRSEC::parsec)
+      set(found vicinal_apps PaRSEC::parsec)
     endif()
   elseif(name MATCHES "^starpu")
     find_package(PkgConfig QUIET)

@@ -34,11 +34,11 @@ thread_local InTask in_task;
 // --- submit: graph says what it waits for ---------------------------------------------------
 
 // Counted before anybody else can know the task: it may have ended when insert returns.
-Task& Engine::new_task(WorkerId worker) {
+Task& Engine::new_task(WorkerId worker, std::size_t accesses) {
   const std::size_t index = lane_index(worker);
   const auto take = [&]() -> Task& {
     count_submitted(lanes_[index], 1);
-    return pool_.take(index);
+    return pool_.take(index, accesses);
   };
   if (!shared(index)) return take();
   const std::lock_guard lock(external_lock_);

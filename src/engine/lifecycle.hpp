@@ -60,8 +60,9 @@ class Engine final : public Completions,
   void attach(std::vector<Driver*> node_drivers, std::vector<Driver*> worker_drivers);
 
   // --- the way of a task, in this order
-  // A slot for a submission by `worker` (kNoWorker: an application's thread).
-  graph::Task& new_task(WorkerId worker);
+  // A slot for a submission by `worker` (kNoWorker: an application's thread), with room for so many
+  // accesses.
+  graph::Task& new_task(WorkerId worker, std::size_t accesses = 1);
   void discard(graph::Task& task, WorkerId worker);  // never submitted
   TaskId submit(graph::Task& task, std::span<const TaskId> after, WorkerId worker);
   bool advance(WorkerId worker) override;

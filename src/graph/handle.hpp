@@ -48,6 +48,8 @@ struct Access {
   Task& task();  // task.hpp
 
  private:
+  friend struct Task;
+  friend void put_outside(Task& task, Access* room);
   bool outside_ : 1 = false;
   std::uint8_t number_ = 0;
 };

@@ -38,8 +38,7 @@ struct TaskExtension {
   Group* group = nullptr;
   std::function<void(Outcome)> on_end;
   std::vector<std::byte> parameters;  // when larger than the task's own room
-  // When more than kInlineAccesses; the first is none, but holds the task's address for Access::task.
-  std::vector<Access> accesses;
+  std::vector<Access> accesses;       // when they are many, see put_outside
   std::vector<std::uint8_t> view_of;  // operand -> access, when a handle is named twice
   std::size_t operand_count = 0;
   double flops = 0;
@@ -64,10 +63,12 @@ struct alignas(128) Task {
   std::byte parameters[16] = {};
   Access inline_accesses[kInlineAccesses];
 
+  // The accesses do not lie in the task, but where the first of those in the task leads.
+  bool outside() const { return inline_accesses[0].outside_; }
   std::span<Access> accesses() {
-    return extension && !extension->accesses.empty()
-               ? std::span<Access>(extension->accesses).subspan(1)
-               : std::span<Access>(inline_accesses, access_count);
+    Access* const first =
+        outside() ? reinterpret_cast<Access*>(inline_accesses[0].handle) : inline_accesses;
+    return {first, access_count};
   }
   std::span<const Access> accesses() const { return const_cast<Task*>(this)->accesses(); }
   std::optional<WorkerId> only_worker() const {
@@ -89,13 +90,18 @@ inline Task& Access::task() {
   return *reinterpret_cast<Task*>((this - number_ - 1)->handle);
 }
 
-// Room for `count` accesses outside of the task.
-inline Access* outside_accesses(Task& task, std::size_t count) {
+// The accesses of the task lie behind the first of `room`, which leads back to the task.
+inline void put_outside(Task& task, Access* room) {
+  room[0].handle = reinterpret_cast<Handle*>(&task);
+  task.inline_accesses[0].handle = reinterpret_cast<Handle*>(room + 1);
+  task.inline_accesses[0].outside_ = true;
+}
+
+// Room for `count` accesses that ends with the task.
+inline void allocate_outside(Task& task, std::size_t count) {
   if (!task.extension) task.extension = std::make_unique<TaskExtension>();
-  std::vector<Access>& accesses = task.extension->accesses;
-  accesses.resize(count + 1);
-  accesses[0].handle = reinterpret_cast<Handle*>(&task);
-  return accesses.data() + 1;
+  task.extension->accesses.resize(count + 1);
+  put_outside(task, task.extension->accesses.data());
 }
 
 }  // namespace vicinal::graph

@@ -32,9 +32,8 @@ constexpr std::size_t kPlanAtMost = 1 << 16;
 
 // One access per handle, in the strongest mode; operands keep their numbers through view_of.
 void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> operands) {
-  const bool outside = operands.size() > graph::kInlineAccesses;
-  graph::Access* const accesses =
-      outside ? graph::outside_accesses(task, operands.size()) : task.inline_accesses;
+  graph::Access* const accesses = task.accesses().data();
+  const bool outside = task.outside();
   std::size_t count = 0;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     graph::Handle& handle = check(operands[i].handle, "submit");
@@ -57,7 +56,6 @@ void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> oper
     }
   }
   task.access_count = static_cast<std::uint16_t>(count);
-  if (outside) graph::outside_accesses(task, count);  // as many as there are
 }
 
 graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, WorkerId worker) {
@@ -67,7 +65,7 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, WorkerId worker) {
                      std::to_string(spec.operands.span().size()) +
                      " operands; there are at most 255");
   }
-  graph::Task& task = engine_->new_task(worker);
+  graph::Task& task = engine_->new_task(worker, spec.operands.span().size());
   try {
     task.codelet = spec.codelet;
     task.priority = spec.priority;

@@ -154,7 +154,7 @@ class FakeGraph {
     }
     task.access_count = static_cast<std::uint16_t>(operands.size());
     const bool outside = operands.size() > graph::kInlineAccesses;
-    if (outside) graph::outside_accesses(task, operands.size());
+    if (outside) graph::allocate_outside(task, operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i) {
       task.accesses()[i] = graph::Access(*operands[i].handle, operands[i].mode, i, outside);
     }

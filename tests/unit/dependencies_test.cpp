@@ -38,7 +38,7 @@ class Graph {
     task.codelet = &codelet_;
     task.access_count = static_cast<std::uint16_t>(accesses.size());
     const bool outside = accesses.size() > kInlineAccesses;
-    if (outside) graph::outside_accesses(task, accesses.size());
+    if (outside) allocate_outside(task, accesses.size());
     for (std::size_t i = 0; i < accesses.size(); ++i) {
       task.accesses()[i] = Access(*accesses[i].handle, accesses[i].mode, i, outside);
     }

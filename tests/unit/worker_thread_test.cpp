@@ -230,11 +230,9 @@ const Codelet kFail{.name = "fail", .cpu = fail};
 // A task over handles whose replicas on kDevice lie at data[0], data[1], ...
 struct TaskOverHandles {
   explicit TaskOverHandles(std::size_t count) : handles(count), data(count) {
-    task.access_count = static_cast<std::uint16_t>(std::min(count, graph::kInlineAccesses));
-    std::span<graph::Access> accesses(task.inline_accesses);
-    if (count > graph::kInlineAccesses) {
-      accesses = {graph::outside_accesses(task, count), count};
-    }
+    task.access_count = static_cast<std::uint16_t>(count);
+    if (count > graph::kInlineAccesses) graph::allocate_outside(task, count);
+    const std::span<graph::Access> accesses = task.accesses();
     for (std::size_t i = 0; i < count; ++i) {
       accesses[i].handle = &handles[i];
       replicas.set(handles[i], kDevice, {&data[i], packed_layout(1)});
