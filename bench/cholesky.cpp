@@ -37,6 +37,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "comparison.hpp"
 #include "drivers/disk/disk_bandwidth.hpp"
 #include "linalg/cholesky_run.hpp"
 #include "linalg/kernel_times.hpp"
@@ -96,10 +97,8 @@ Settings parse(int count, char** arguments) {
 
 // --- samples -------------------------------------------------------------------------------------
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+double median(const std::vector<double>& values) {
+  return bench::median(values).value();
 }
 double least(const std::vector<double>& values) {
   return *std::min_element(values.begin(), values.end());
@@ -144,18 +143,11 @@ tools::RunRecord run(const Options& options, const linalg::TileGrid& grid) {
 // Seconds, or nothing if the peer was not built.
 std::optional<double> run_peer(const Settings& settings) {
   const std::filesystem::path peer =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "openblas_threaded_potrf";
+      bench::this_executable().parent_path() / "openblas_threaded_potrf";
   if (!std::filesystem::exists(peer)) return std::nullopt;
   // prepare_openblas may have set OPENBLAS_CORETYPE, which the peer inherits: the same kernels.
-  const std::string command = fmt::format("OPENBLAS_NUM_THREADS={} '{}' {} 1", settings.workers,
-                                          peer.string(), settings.size);
-  std::FILE* const output = popen(command.c_str(), "r");
-  double seconds = 0;
-  const bool read = output != nullptr && std::fscanf(output, "%lf", &seconds) == 1;
-  if (output == nullptr || pclose(output) != 0 || !read) {
-    throw std::runtime_error(command + " failed");
-  }
-  return seconds;
+  return std::stod(bench::output_of(fmt::format("OPENBLAS_NUM_THREADS={} '{}' {} 1",
+                                                settings.workers, peer.string(), settings.size)));
 }
 
 double bound_seconds(const Settings& settings, const linalg::TileGrid& grid) {
@@ -275,11 +267,9 @@ nlohmann::json machine_json() {
   for (std::string line; model.empty() && std::getline(info, line);) {
     if (line.starts_with("model name")) model = line.substr(line.find(':') + 2);
   }
-  double load = 0;
-  std::ifstream("/proc/loadavg") >> load;
   return {{"processor", model},
           {"processors", sysconf(_SC_NPROCESSORS_ONLN)},
-          {"load_at_the_start", load},
+          {"load_at_the_start", bench::load_of_machine()},
           {"blas", linalg::openblas_description()}};
 }
 
@@ -311,20 +301,16 @@ void run_benchmark(Settings settings) {
   // Beside the executable, hence on a disk: a temporary folder is often in memory.
   std::filesystem::path own;
   if (settings.disk.empty()) {
-    own = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "cholesky.disk";
+    own = bench::this_executable().parent_path() / "cholesky.disk";
     std::filesystem::create_directory(own);
     settings.disk = own.string();
   }
   if (settings.policies.empty()) {
     for (const auto& policy : tools::policies()) settings.policies.emplace_back(policy.name);
   }
-  const std::string text = measure(settings).dump(1) + "\n";
+  const nlohmann::json result = measure(settings);
   if (!own.empty()) std::filesystem::remove_all(own);
-  if (settings.json == "-") {
-    std::fputs(text.c_str(), stdout);
-  } else if (!settings.json.empty() && !(std::ofstream(settings.json) << text)) {
-    throw std::runtime_error("cannot write " + settings.json);
-  }
+  bench::write_json(result, settings.json);
 }
 
 }  // namespace

@@ -13,14 +13,14 @@
 //   --rounds N, --repetitions N (per round), --tasks N, --tiles N change the amount
 //
 // Lower bound: 0, all of it is overhead. With N workers, N threads run tasks; the one that submits and
-// waits is among them for Vicinal, OpenMP and oneTBB, and is one more for StarPU and Taskflow. Peers
-// are the executables *_overhead beside this one, built where their libraries were found.
+// waits is among them for Vicinal, OpenMP, oneTBB and PaRSEC, and is one more for StarPU and Taskflow.
+// Peers are the executables *_overhead beside this one, built where their libraries were found (PaRSEC:
+// where its folder is given to CMake, see cmake/VicinalBench.cmake).
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -29,6 +29,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "comparison.hpp"
 #include "overhead/rows.hpp"
 #include "overhead/samples.hpp"
 #include "overhead/vicinal_library.hpp"
@@ -41,13 +42,11 @@ using overhead::VicinalLibrary;
 
 constexpr Memory kMemories[] = {Memory::free, Memory::limit, Memory::disk};
 constexpr const char* kPeers[] = {"openmp_overhead", "tbb_overhead", "taskflow_overhead",
-                                  "starpu_overhead"};
+                                  "starpu_overhead", "parsec_overhead"};
 
 void measure(const Request& request) {
   for (int i = 0; i < 3; ++i) {
-    if (!request.wants(i)) continue;
-    VicinalLibrary library(request.workers, kMemories[i]);
-    overhead::print_samples(library, request);
+    overhead::print_samples_of<VicinalLibrary>(request, i, request.workers, kMemories[i]);
   }
 }
 
@@ -94,22 +93,12 @@ struct Comparison {
   std::vector<std::uint32_t> workers = {1, 2};
   std::uint32_t rounds = 5;
   std::string json;  // file, or "-"
-  std::filesystem::path folder;
 };
 
 // Runs the executable and adds what it prints.
-void run(const Comparison& comparison, const std::string& executable, const std::string& arguments,
+void run(const std::filesystem::path& executable, const std::string& arguments,
          overhead::Rows& rows) {
-  const std::string path = (comparison.folder / executable).string();
-  const std::string command = "'" + path + "' --samples " + arguments;
-  std::FILE* const output = popen(command.c_str(), "r");
-  if (output == nullptr) throw std::runtime_error("cannot start " + path);
-  std::string text;
-  char piece[4096];
-  while (const std::size_t bytes = std::fread(piece, 1, sizeof(piece), output)) {
-    text.append(piece, bytes);
-  }
-  if (pclose(output) != 0) throw std::runtime_error(command + " failed");
+  const std::string text = bench::output_of("'" + executable.string() + "' --samples " + arguments);
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     if (text[at] == '{') rows.add(nlohmann::json::parse(text.substr(at, end - at)));
@@ -123,24 +112,25 @@ std::string arguments_of(const Request& request) {
 }
 
 // Each round measures every library once, so that a disturbance of the machine meets all of them.
-overhead::Rows compare(const Comparison& comparison, const std::vector<std::string>& executables) {
+overhead::Rows compare(const Comparison& comparison,
+                       const std::vector<std::filesystem::path>& executables) {
   overhead::Rows rows;
   const std::string common = arguments_of(comparison.request);
   for (std::uint32_t round = 0; round < comparison.rounds; ++round) {
     for (const std::uint32_t workers : comparison.workers) {
-      for (const std::string& executable : executables) {
+      for (const std::filesystem::path& executable : executables) {
         std::fprintf(stderr, "\rround %u of %u, %u workers: %-20s", round + 1, comparison.rounds,
-                     workers, executable.c_str());
-        run(comparison, executable,
+                     workers, executable.filename().c_str());
+        run(executable,
             common + " --workers " + std::to_string(workers) + (round == 0 ? " --verify" : ""),
             rows);
       }
     }
   }
   // In a process of its own for each library: memory that another one has freed would serve it.
-  for (const std::string& executable : executables) {
+  for (const std::filesystem::path& executable : executables) {
     for (int library = 0; library < 3; ++library) {
-      run(comparison, executable, common + " --bytes --library " + std::to_string(library), rows);
+      run(executable, common + " --bytes --library " + std::to_string(library), rows);
     }
   }
   std::fprintf(stderr, "\r%60s\r", "");
@@ -148,38 +138,17 @@ overhead::Rows compare(const Comparison& comparison, const std::vector<std::stri
 }
 
 void print_machine(const Comparison& comparison) {
-  double load = 0;
-  std::ifstream("/proc/loadavg") >> load;
   std::fprintf(stderr,
                "%ld processors, load %.2f at the end; %u rounds of %u repetitions; nanoseconds per "
                "task\n",
-               sysconf(_SC_NPROCESSORS_ONLN), load, comparison.rounds,
+               sysconf(_SC_NPROCESSORS_ONLN), bench::load_of_machine(), comparison.rounds,
                comparison.request.repetitions);
 }
 
-void compare(Comparison comparison) {
-  std::vector<std::string> executables = {
-      std::filesystem::read_symlink("/proc/self/exe").filename().string()};
-  comparison.folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  for (const char* peer : kPeers) {
-    if (std::filesystem::exists(comparison.folder / peer)) {
-      executables.emplace_back(peer);
-    } else {
-      std::fprintf(stderr, "Skipped: %s (not built, its library was not found)\n", peer);
-    }
-  }
-  const overhead::Rows rows = compare(comparison, executables);
-  if (comparison.json.empty()) {
-    rows.print(stdout);
-  } else {
-    rows.print(stderr);
-    const std::string text = rows.json().dump(1) + "\n";
-    if (comparison.json == "-") {
-      std::fputs(text.c_str(), stdout);
-    } else if (!(std::ofstream(comparison.json) << text)) {
-      throw std::runtime_error("cannot write " + comparison.json);
-    }
-  }
+void compare(const Comparison& comparison) {
+  const overhead::Rows rows = compare(comparison, bench::executables_with(kPeers));
+  rows.print(comparison.json.empty() ? stdout : stderr);
+  bench::write_json(rows.json(), comparison.json);
   print_machine(comparison);
 }
 

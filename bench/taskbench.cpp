@@ -31,7 +31,6 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -40,6 +39,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "comparison.hpp"
 #include "taskbench/metg.hpp"
 #include "taskbench/samples.hpp"
 #include "taskbench/vicinal_library.hpp"
@@ -87,15 +87,7 @@ void run(const std::filesystem::path& executable, const Arguments& arguments,
          taskbench::Rows& rows) {
   std::string command = "'" + executable.string() + "' --samples";
   for (const std::string& argument : arguments) command += " " + argument;
-  std::FILE* const output = popen(command.c_str(), "r");
-  if (output == nullptr) throw std::runtime_error("cannot start " + executable.string());
-  std::string text;
-  char piece[4096];
-  while (const std::size_t bytes = std::fread(piece, 1, sizeof(piece), output)) {
-    text.append(piece, bytes);
-  }
-  if (pclose(output) != 0) throw std::runtime_error(command + " failed");
-  rows.add(nlohmann::json::parse(text));
+  rows.add(nlohmann::json::parse(bench::output_of(command)));
 }
 
 // Also keeps what is no option from the shell.
@@ -134,27 +126,11 @@ taskbench::Rows measure(const Comparison& comparison,
 }
 
 void compare(const Comparison& comparison) {
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
-  std::vector<std::filesystem::path> executables = {self};
-  for (const char* peer : kPeers) {
-    if (std::filesystem::exists(self.parent_path() / peer)) {
-      executables.push_back(self.parent_path() / peer);
-    } else {
-      std::fprintf(stderr, "Skipped: %s (not built, its library was not found)\n", peer);
-    }
-  }
-  const taskbench::Rows rows = measure(comparison, executables);
+  const taskbench::Rows rows = measure(comparison, bench::executables_with(kPeers));
   rows.print(comparison.json.empty() ? stdout : stderr);
-  const std::string text = rows.json().dump(1) + "\n";
-  if (comparison.json == "-") {
-    std::fputs(text.c_str(), stdout);
-  } else if (!comparison.json.empty() && !(std::ofstream(comparison.json) << text)) {
-    throw std::runtime_error("cannot write " + comparison.json);
-  }
-  double load = 0;
-  std::ifstream("/proc/loadavg") >> load;
+  bench::write_json(rows.json(), comparison.json);
   std::fprintf(stderr, "%ld processors, load %.2f at the end; medians of %llu rounds\n",
-               sysconf(_SC_NPROCESSORS_ONLN), load,
+               sysconf(_SC_NPROCESSORS_ONLN), bench::load_of_machine(),
                static_cast<unsigned long long>(comparison.rounds));
 }
 

@@ -13,6 +13,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "comparison.hpp"
+
 namespace overhead {
 
 class Rows {
@@ -90,16 +92,10 @@ class Rows {
     std::optional<bool> runs_at_creation;
     std::map<std::string, std::vector<double>> values;
 
-    // Of the sorted values, between the two nearest; none if there are no values.
+    // None if there are no values.
     std::optional<double> quantile(const char* what, double part) const {
       const auto found = values.find(what);
-      if (found == values.end() || found->second.empty()) return std::nullopt;
-      std::vector<double> sorted = found->second;
-      std::ranges::sort(sorted);
-      const double at = part * static_cast<double>(sorted.size() - 1);
-      const auto low = static_cast<std::size_t>(at);
-      const std::size_t high = std::min(low + 1, sorted.size() - 1);
-      return sorted[low] + (at - static_cast<double>(low)) * (sorted[high] - sorted[low]);
+      return found == values.end() ? std::nullopt : bench::quantile(found->second, part);
     }
     std::optional<double> median(const char* what) const { return quantile(what, 0.5); }
   };

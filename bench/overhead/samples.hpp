@@ -203,6 +203,14 @@ void print_samples(Library& library, const Request& request) {
   }
 }
 
+// Of the library of this number, made from the arguments, if it is wanted.
+template <typename Library, typename... Arguments>
+void print_samples_of(const Request& request, int number, const Arguments&... arguments) {
+  if (!request.wants(number)) return;
+  Library library(arguments...);
+  print_samples(library, request);
+}
+
 // main() of a peer: `measure(request)` prints its samples.
 template <typename Measure>
 int peer_main(int count, char** arguments, Measure&& measure) {

@@ -1,12 +1,12 @@
 // Vicinal as a library to be measured; see overhead/samples.hpp for what is asked of one.
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <string>
 #include <unistd.h>
 #include <vector>
 
+#include "overhead/gate.hpp"
 #include "overhead/samples.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -42,18 +42,14 @@ class VicinalLibrary {
   // The waiting thread runs nothing before it waits. The others are held inside a task.
   bool hold() {
     const std::uint32_t threads = workers_ - 1;
-    held_.store(0);
-    open_.store(false);
+    gate_.close();
     for (std::uint32_t i = 0; i < threads; ++i) {
-      runtime_.submit({.codelet = &gate_, .parameters = this, .worker = vicinal::WorkerId{i}});
+      runtime_.submit({.codelet = &gated_, .parameters = &gate_, .worker = vicinal::WorkerId{i}});
     }
-    for (std::uint32_t now = held_.load(); now < threads; now = held_.load()) held_.wait(now);
+    gate_.wait_for_held(threads);
     return true;
   }
-  void let_go() {
-    open_.store(true);
-    open_.notify_all();
-  }
+  void let_go() { gate_.open(); }
 
   void submit(const Graph& graph, EmptyBody) {
     for_each_task(graph, [this](std::uint64_t, const auto& data) {
@@ -130,20 +126,14 @@ class VicinalLibrary {
     const auto [ledger, index] = context.parameter<CheckedParameters>();
     ledger->run(index);
   }
-  static void run_gate(vicinal::KernelContext& context) {
-    auto* self = context.parameter<VicinalLibrary*>();
-    self->held_.fetch_add(1);
-    self->held_.notify_all();
-    self->open_.wait(false);
-  }
+  static void run_gated(vicinal::KernelContext& context) { context.parameter<Gate*>()->pass(); }
 
   const std::uint32_t workers_;
   const Memory memory_;
   const vicinal::Codelet empty_{.name = "empty", .cpu = run_empty};
   const vicinal::Codelet checked_{.name = "checked", .cpu = run_checked};
-  const vicinal::Codelet gate_{.name = "gate", .cpu = run_gate};
-  std::atomic<std::uint32_t> held_{0};
-  std::atomic<bool> open_{false};
+  const vicinal::Codelet gated_{.name = "gated", .cpu = run_gated};
+  Gate gate_;
   Folder folder_;
   vicinal::Runtime runtime_;
   std::vector<vicinal::Handle> handles_;

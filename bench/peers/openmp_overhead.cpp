@@ -2,11 +2,10 @@
 //
 // One thread of a team submits, all of them run tasks. The run-time library of GCC runs a new task at
 // its creation when more than 64 ready ones per thread are pending: nothing can be held back.
-#include <exception>
-#include <omp.h>
 #include <vector>
 
 #include "overhead/samples.hpp"
+#include "peers/openmp_team.hpp"
 
 namespace {
 
@@ -75,14 +74,6 @@ int main(int count, char** arguments) {
   return overhead::peer_main(count, arguments, [](const overhead::Request& request) {
     if (!request.wants(0)) return;
     OpenMp library;
-    std::exception_ptr error;  // none may leave the parallel region
-#pragma omp parallel num_threads(request.workers)
-#pragma omp single
-    try {
-      overhead::print_samples(library, request);
-    } catch (...) {
-      error = std::current_exception();
-    }
-    if (error) std::rethrow_exception(error);
+    on_one_of_a_team(request.workers, [&] { overhead::print_samples(library, request); });
   });
 }

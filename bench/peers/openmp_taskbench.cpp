@@ -6,9 +6,8 @@
 // pending reader of its datum, also those of earlier steps: with one thread, where nothing runs during
 // submission, a task costs more the more steps there are.
 #include <array>
-#include <exception>
-#include <omp.h>
 
+#include "peers/openmp_team.hpp"
 #include "taskbench/buffers.hpp"
 #include "taskbench/samples.hpp"
 
@@ -54,14 +53,6 @@ class OpenMp {
 int main(int count, char** arguments) {
   return taskbench::peer_main(count, arguments, [](const taskbench::Request& request) {
     OpenMp library;
-    std::exception_ptr error;  // none may leave the parallel region
-#pragma omp parallel num_threads(request.workers)
-#pragma omp single
-    try {
-      taskbench::run_request(library, request);
-    } catch (...) {
-      error = std::current_exception();
-    }
-    if (error) std::rethrow_exception(error);
+    on_one_of_a_team(request.workers, [&] { taskbench::run_request(library, request); });
   });
 }

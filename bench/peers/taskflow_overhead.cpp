@@ -2,10 +2,10 @@
 // of last writers and readers. Started by bench/overhead.cpp.
 //
 // Its workers are threads beside the one that submits.
-#include <atomic>
 #include <taskflow/taskflow.hpp>
 #include <vector>
 
+#include "overhead/gate.hpp"
 #include "overhead/samples.hpp"
 
 namespace {
@@ -51,22 +51,12 @@ class DependentAsync {
   void prepare(const Graph&) {}
   bool hold() {
     const auto threads = static_cast<std::uint32_t>(executor_.num_workers());
-    held_.store(0);
-    open_.store(false);
-    for (std::uint32_t i = 0; i < threads; ++i) {
-      executor_.silent_async([this] {
-        held_.fetch_add(1);
-        held_.notify_all();
-        open_.wait(false);
-      });
-    }
-    for (std::uint32_t now = held_.load(); now < threads; now = held_.load()) held_.wait(now);
+    gate_.close();
+    for (std::uint32_t i = 0; i < threads; ++i) executor_.silent_async([this] { gate_.pass(); });
+    gate_.wait_for_held(threads);
     return true;
   }
-  void let_go() {
-    open_.store(true);
-    open_.notify_all();
-  }
+  void let_go() { gate_.open(); }
 
   template <typename Body>
   void submit(const Graph& graph, Body body) {
@@ -83,8 +73,7 @@ class DependentAsync {
   void wait() { executor_.wait_for_all(); }
 
  private:
-  std::atomic<std::uint32_t> held_{0};
-  std::atomic<bool> open_{false};
+  overhead::Gate gate_;
   tf::Executor executor_;
 };
 
@@ -92,13 +81,7 @@ class DependentAsync {
 
 int main(int count, char** arguments) {
   return overhead::peer_main(count, arguments, [](const overhead::Request& request) {
-    if (request.wants(0)) {
-      StaticGraph library(request.workers);
-      overhead::print_samples(library, request);
-    }
-    if (request.wants(1)) {
-      DependentAsync library(request.workers);
-      overhead::print_samples(library, request);
-    }
+    overhead::print_samples_of<StaticGraph>(request, 0, request.workers);
+    overhead::print_samples_of<DependentAsync>(request, 1, request.workers);
   });
 }

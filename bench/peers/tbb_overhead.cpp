@@ -79,13 +79,7 @@ class TaskGroup {
 int main(int count, char** arguments) {
   return overhead::peer_main(count, arguments, [](const overhead::Request& request) {
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, request.workers);
-    if (request.wants(0)) {
-      FlowGraph library;
-      overhead::print_samples(library, request);
-    }
-    if (request.wants(1)) {
-      TaskGroup library(request.workers);
-      overhead::print_samples(library, request);
-    }
+    overhead::print_samples_of<FlowGraph>(request, 0);
+    overhead::print_samples_of<TaskGroup>(request, 1, request.workers);
   });
 }

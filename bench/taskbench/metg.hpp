@@ -16,6 +16,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "comparison.hpp"
+
 namespace taskbench {
 
 // One length of tasks.
@@ -25,13 +27,6 @@ struct Point {
   double efficiency = 0;
 };
 using Curve = std::vector<Point>;  // the longest tasks first
-
-inline std::optional<double> median(std::vector<double> values) {
-  if (values.empty()) return std::nullopt;
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 != 0 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 // Between the shortest tasks that are efficient and the next shorter ones, straight in the logarithm
 // of the granularity. None if all are, or none is.
@@ -60,7 +55,7 @@ class Rows {
     best = std::max<double>(best, process.at("best_rate"));
     std::vector<Sample> round;
     for (const auto& point : process.at("curve")) {
-      round.push_back({point.at("iterations"), point.at("work"), *median(point.at("ns"))});
+      round.push_back({point.at("iterations"), point.at("work"), *bench::median(point.at("ns"))});
     }
     row.rounds.push_back(std::move(round));
   }
@@ -71,9 +66,9 @@ class Rows {
       const Row& row = rows_.at(key);
       const std::vector<double> metgs = metg_of_rounds(key);
       nlohmann::json to = row.about;
-      to["metg_us"] = number(median(metgs));
-      to["metg_least"] = metgs.empty() ? nlohmann::json() : number(std::ranges::min(metgs));
-      to["metg_most"] = metgs.empty() ? nlohmann::json() : number(std::ranges::max(metgs));
+      to["metg_us"] = number(bench::median(metgs));
+      to["metg_least"] = number(bench::quantile(metgs, 0));
+      to["metg_most"] = number(bench::quantile(metgs, 1));
       to["rounds"] = row.rounds.size();
       for (const Point& point : median_curve(key)) {
         to["curve"].push_back({{"iterations", point.iterations},
@@ -96,7 +91,7 @@ class Rows {
       if (metgs.empty()) {
         std::fprintf(to, "%9s\n", "-");
       } else {
-        std::fprintf(to, "%9.2f %8.2f..%-7.2f\n", *median(metgs), std::ranges::min(metgs),
+        std::fprintf(to, "%9.2f %8.2f..%-7.2f\n", *bench::median(metgs), std::ranges::min(metgs),
                      std::ranges::max(metgs));
       }
     }
@@ -144,7 +139,7 @@ class Rows {
     }
     Curve curve;
     for (const auto& [iterations, values] : ns) {
-      curve.push_back(point(key, {iterations, work[iterations], *median(values)}));
+      curve.push_back(point(key, {iterations, work[iterations], *bench::median(values)}));
     }
     return curve;
   }

@@ -28,18 +28,16 @@ class Stress : public ::testing::Test {
  protected:
   using Clock = std::chrono::steady_clock;
 
-  bool time_is_left() const { return Clock::now() < end_ && !HasFailure(); }
-  std::uint64_t next_seed() { return ++seed_; }
-  std::string random_policy(base::Random& random) const {
-    const auto table = sched::policies();
-    return std::string(table[random.below(table.size())].name);
-  }
-  Options random_options(base::Random& random) const {
-    Options options = small_options(2 + static_cast<std::uint32_t>(random.below(3)));
-    options.policy = random_policy(random);
-    options.submitter_works = random.below(2) == 0;
-    options.look_ahead = 1 + static_cast<std::uint32_t>(random.below(8));
-    return options;
+  // Calls round(seed, random, options) with a seed after the other until the time is over or one has
+  // failed. The round may change its options, and says with_seed() what they are.
+  template <typename Round>
+  void for_each_seed(Round round) {
+    while (Clock::now() < end_ && !HasFailure()) {
+      const std::uint64_t seed = ++seed_;
+      base::Random random(seed);
+      Options options = random_options(random);
+      round(seed, random, options);
+    }
   }
   // With a few pages of RAM, a disk and devices.
   void limit(Options& options, std::uint64_t pages, base::Random& random) const {
@@ -53,6 +51,15 @@ class Stress : public ::testing::Test {
   Watchdog watchdog_{::testing::UnitTest::GetInstance()->current_test_info()->name(), 60};
 
  private:
+  static Options random_options(base::Random& random) {
+    Options options = small_options(2 + static_cast<std::uint32_t>(random.below(3)));
+    const auto table = sched::policies();
+    options.policy = table[random.below(table.size())].name;
+    options.submitter_works = random.below(2) == 0;
+    options.look_ahead = 1 + static_cast<std::uint32_t>(random.below(8));
+    return options;
+  }
+
   const Clock::time_point end_ =
       Clock::now() + std::chrono::seconds(testing::from_environment("TEST_SECONDS_VICINAL", 3));
   std::uint64_t seed_ = testing::from_environment("TEST_SEED_VICINAL", 0);
@@ -66,6 +73,15 @@ std::string with_seed(std::uint64_t seed, const Options& options) {
          std::to_string(options.window_bytes.value) + " bytes";
 }
 
+std::vector<Handle> pages_of_zeros(Runtime& runtime, int count) {
+  std::vector<Handle> pages;
+  for (int i = 0; i < count; ++i) {
+    pages.push_back(runtime.register_empty(kPage));
+    runtime.submit(set(pages.back(), 0));
+  }
+  return pages;
+}
+
 void increment_kernel(KernelContext& k) {
   for (std::size_t i = 0; i < k.operands(); ++i) ++*k.data<std::int64_t>(i);
 }
@@ -73,10 +89,7 @@ const Codelet kIncrement{.name = "increment", .cpu = increment_kernel};
 const Codelet kIncrementOnDevice{.name = "increment", .emulated = increment_kernel};
 
 TEST_F(Stress, ManyTinyTasksOverFewHandles) {
-  while (time_is_left()) {
-    const std::uint64_t seed = next_seed();
-    base::Random random(seed);
-    const Options options = random_options(random);
+  for_each_seed([&](std::uint64_t seed, base::Random& random, Options& options) {
     SCOPED_TRACE(with_seed(seed, options));
     Runtime runtime(options);
     const Watched watched(watchdog_, runtime);
@@ -99,7 +112,7 @@ TEST_F(Stress, ManyTinyTasksOverFewHandles) {
     }
     runtime.wait();
     ASSERT_EQ(numbers, expected);
-  }
+  });
 }
 
 // A tree of tasks: each submits two more, down to a depth, on its own part of the data.
@@ -126,10 +139,7 @@ void branch_kernel(KernelContext& k) {
 
 TEST_F(Stress, TasksThatSubmitTasks) {
   const Codelet branch{.name = "branch", .cpu = branch_kernel};
-  while (time_is_left()) {
-    const std::uint64_t seed = next_seed();
-    base::Random random(seed);
-    Options options = random_options(random);
+  for_each_seed([&](std::uint64_t seed, base::Random& random, Options& options) {
     if (random.below(2) == 0) limit(options, 6, random);
     if (random.below(2) == 0) options.window_tasks = 1 + random.below(20);
     if (random.below(4) == 0) options.window_bytes = Bytes{8 + random.below(100)};
@@ -150,24 +160,17 @@ TEST_F(Stress, TasksThatSubmitTasks) {
     for (const std::int64_t number : numbers) sum += number;
     const Statistics s = runtime.statistics();
     ASSERT_EQ(sum, 4 * 255) << s.tasks_submitted << " submitted, " << s.tasks_done << " done";
-  }
+  });
 }
 
 TEST_F(Stress, LimitedMemoryWithDiskAndDevicesAndSeveralThreads) {
-  while (time_is_left()) {
-    const std::uint64_t seed = next_seed();
-    base::Random random(seed);
-    Options options = random_options(random);
+  for_each_seed([&](std::uint64_t seed, base::Random& random, Options& options) {
     limit(options, 4 + random.below(3), random);
     SCOPED_TRACE(with_seed(seed, options));
     Runtime runtime(options);
     const Watched watched(watchdog_, runtime);
     // Each thread has pages of its own, and all share some; a page counts its increments.
-    std::vector<Handle> shared;
-    for (int i = 0; i < 4; ++i) {
-      shared.push_back(runtime.register_empty(kPage));
-      runtime.submit(set(shared.back(), 0));
-    }
+    const std::vector<Handle> shared = pages_of_zeros(runtime, 4);
     std::atomic<std::int64_t> shared_increments{0};
     std::vector<std::thread> threads;
     for (std::uint64_t t = 0; t < 3; ++t) {
@@ -222,14 +225,11 @@ TEST_F(Stress, LimitedMemoryWithDiskAndDevicesAndSeveralThreads) {
       const auto most = runtime.machine().nodes[n].limit;
       EXPECT_TRUE(!most || s.nodes[n].peak <= *most) << n;
     }
-  }
+  });
 }
 
 TEST_F(Stress, RuntimesComeAndGo) {
-  while (time_is_left()) {
-    const std::uint64_t seed = next_seed();
-    base::Random random(seed);
-    Options options = random_options(random);
+  for_each_seed([&](std::uint64_t seed, base::Random& random, Options& options) {
     if (random.below(2) == 0) limit(options, 3, random);
     if (random.below(4) == 0) options.stall_seconds = 100;
     SCOPED_TRACE(with_seed(seed, options));
@@ -246,23 +246,16 @@ TEST_F(Stress, RuntimesComeAndGo) {
       if (random.below(2) == 0) runtime.unregister(h);
     }
     ASSERT_EQ(x, std::vector<std::int64_t>(512, tasks));
-  }
+  });
 }
 
 TEST_F(Stress, ConcurrentAcquisitionsOfTheSameData) {
-  while (time_is_left()) {
-    const std::uint64_t seed = next_seed();
-    base::Random random(seed);
-    Options options = random_options(random);
+  for_each_seed([&](std::uint64_t seed, base::Random& random, Options& options) {
     if (random.below(2) == 0) limit(options, 4, random);
     SCOPED_TRACE(with_seed(seed, options));
     Runtime runtime(options);
     const Watched watched(watchdog_, runtime);
-    std::vector<Handle> handles;
-    for (int i = 0; i < 3; ++i) {
-      handles.push_back(runtime.register_empty(kPage));
-      runtime.submit(set(handles.back(), 0));
-    }
+    const std::vector<Handle> handles = pages_of_zeros(runtime, 3);
     std::atomic<std::int64_t> increments{0};
     std::vector<std::thread> threads;
     for (std::uint64_t t = 0; t < 4; ++t) {
@@ -288,14 +281,11 @@ TEST_F(Stress, ConcurrentAcquisitionsOfTheSameData) {
     std::int64_t sum = 0;
     for (const Handle handle : handles) sum += value_of(runtime, handle);
     ASSERT_EQ(sum, increments);
-  }
+  });
 }
 
 TEST_F(Stress, CancellingInMidRun) {
-  while (time_is_left()) {
-    const std::uint64_t seed = next_seed();
-    base::Random random(seed);
-    Options options = random_options(random);
+  for_each_seed([&](std::uint64_t seed, base::Random& random, Options& options) {
     if (random.below(2) == 0) limit(options, 4, random);
     options.compute_priorities = random.below(4) == 0;
     SCOPED_TRACE(with_seed(seed, options));
@@ -339,7 +329,7 @@ TEST_F(Stress, CancellingInMidRun) {
     for (const Handle handle : handles) runtime.submit(set(handle, 7));
     runtime.wait();
     for (const Handle handle : handles) ASSERT_EQ(value_of(runtime, handle), 7);
-  }
+  });
 }
 
 }  // namespace

@@ -1,20 +1,20 @@
 // What the tests of DARTS share: a policy on accelerators whose replicas lie where the test says.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "sched/policy.hpp"
-#include "support/fake_context.hpp"
+#include "support/policy_fixture.hpp"
 
 namespace vicinal::testing {
 
 // Accelerators with one worker each, and RAM without: node i of `nodes` has worker i.
-class DartsTest : public ::testing::Test {
+class DartsTest : public PolicyTest {
  protected:
+  DartsTest() : PolicyTest("darts") {}
+
   void start(std::size_t accelerators) {
     for (std::size_t i = 0; i < accelerators; ++i) {
       nodes.push_back(context.add_device(Bytes{1000}));
@@ -43,15 +43,6 @@ class DartsTest : public ::testing::Test {
     policy->push(task, kNoWorker);
     return task;
   }
-  std::string pop(std::uint32_t worker = 0) { return name_of(policy->pop(WorkerId{worker})); }
-  // What the worker is given until it gets nothing, with spaces.
-  std::string pop_all(std::uint32_t worker = 0) {
-    std::string names;
-    while (const graph::Task* task = policy->pop(WorkerId{worker})) {
-      names += (names.empty() ? "" : " ") + name_of(task);
-    }
-    return names;
-  }
   // The victim on the first node, which then really leaves.
   graph::Handle* evict(const std::vector<graph::Handle*>& candidates,
                        memory::EvictionReason reason = memory::EvictionReason::firm) {
@@ -69,10 +60,7 @@ class DartsTest : public ::testing::Test {
     return policy->victims()->choose(nodes[0], Bytes{100}, reason, list);
   }
 
-  FakeContext context;
-  FakeGraph graph;
   std::vector<NodeId> nodes;
-  std::unique_ptr<sched::Policy> policy = sched::make_policy("darts");
 };
 
 }  // namespace vicinal::testing

@@ -5,42 +5,34 @@
 #include <gtest/gtest.h>
 
 #include "sched/priority_list.hpp"
-#include "support/fake_context.hpp"
+#include "support/policy_fixture.hpp"
 
 namespace vicinal {
 namespace {
 
-using testing::FakeContext;
-using testing::FakeGraph;
-using testing::name_of;
+class Prio : public testing::PolicyTest {
+ protected:
+  Prio() : PolicyTest("prio") {}
+};
 
-TEST(Prio, TakesTheHighestPriorityAndAmongEqualsTheFirstPushed) {
-  FakeContext context;
-  const WorkerId worker = context.add_worker();
-  FakeGraph graph;
-  const auto policy = sched::make_policy("prio");
+TEST_F(Prio, TakesTheHighestPriorityAndAmongEqualsTheFirstPushed) {
+  context.add_worker();
   policy->start(context);
   policy->push(graph.task("low", {}, {.priority = -1}), kNoWorker);
   policy->push(graph.task("first", {}, {.priority = 2}), kNoWorker);
   policy->push(graph.task("middle", {}, {.priority = 1}), kNoWorker);
   policy->push(graph.task("second", {}, {.priority = 2}), kNoWorker);
-  for (const char* expected : {"first", "second", "middle", "low", "-"}) {
-    EXPECT_EQ(name_of(policy->pop(worker)), expected);
-  }
+  EXPECT_EQ(pop_all(), "first second middle low");
 }
 
-TEST(Prio, PassesOverWhatTheWorkerCannotRun) {
-  FakeContext context;
-  const WorkerId one = context.add_worker();
+TEST_F(Prio, PassesOverWhatTheWorkerCannotRun) {
+  context.add_worker();
   const WorkerId other = context.add_worker();
-  FakeGraph graph;
-  const auto policy = sched::make_policy("prio");
   policy->start(context);
   policy->push(graph.task("bound", {}, {.priority = 5, .worker = other}), kNoWorker);
   policy->push(graph.task("any", {}), kNoWorker);
-  EXPECT_EQ(name_of(policy->pop(one)), "any");
-  EXPECT_EQ(name_of(policy->pop(one)), "-");
-  EXPECT_EQ(name_of(policy->pop(other)), "bound");
+  EXPECT_EQ(pop_all(0), "any");
+  EXPECT_EQ(pop(1), "bound");
 }
 
 // Against a vector in which every insertion and every search is by walking.

@@ -1,0 +1,76 @@
+// Reservations: all or nothing, first in first out, and the pins that need none.
+#include <gtest/gtest.h>
+
+#include "support/fake_memory.hpp"
+
+namespace vicinal::memory {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
+
+TEST(Residency, AReservationHoldsNothingUntilItHasEverything) {
+  FakeMemory memory({.ram = 3});
+  auto& a = memory.data("a", 2);
+  auto [b, c] = memory.data("b", "c");
+  auto& first = memory.ask(kRam, {{&a, kW}});
+  EXPECT_EQ(first.state(), RequestState::ready);
+  auto& second = memory.ask(kRam, {{&b, kW}, {&c, kW}});  // 2 pages, 1 is free
+  EXPECT_EQ(second.state(), RequestState::queued);
+  EXPECT_EQ(memory.resident(kRam), kPage * 2);  // not b alone
+  memory.end(first);
+  EXPECT_EQ(memory.copying(), Names{"a ram->disk"});
+  EXPECT_EQ(second.state(), RequestState::queued);
+  memory.finish();
+  EXPECT_EQ(second.state(), RequestState::ready);
+}
+
+TEST(Residency, NothingOvertakesTheFirstInTheQueue) {
+  FakeMemory memory({.ram = 3});
+  auto& a = memory.data("a", 2);
+  auto& b = memory.data("b", 2);
+  auto& c = memory.data("c");
+  auto& first = memory.ask(kRam, {{&a, kW}});
+  auto& second = memory.ask(kRam, {{&b, kW}});
+  auto& third = memory.ask(kRam, {{&c, kW}});  // there would be room
+  EXPECT_EQ(second.state(), RequestState::queued);
+  EXPECT_EQ(third.state(), RequestState::queued);
+  memory.end(first);
+  memory.finish_all();
+  EXPECT_EQ(second.state(), RequestState::ready);
+  EXPECT_EQ(third.state(), RequestState::ready);
+}
+
+TEST(Residency, AWithdrawnReservationLetsTheNextOneThrough) {
+  FakeMemory memory({.ram = 3});
+  auto& a = memory.data("a", 2);
+  auto& b = memory.data("b", 2);
+  auto& c = memory.data("c");
+  memory.ask(kRam, {{&a, kW}});
+  auto& second = memory.ask(kRam, {{&b, kW}});
+  auto& third = memory.ask(kRam, {{&c, kW}});
+  memory.withdraw(second);
+  EXPECT_EQ(second.state(), RequestState::idle);
+  EXPECT_EQ(third.state(), RequestState::ready);
+  memory.withdraw(third);  // held: given back
+  EXPECT_EQ(memory.resident(kRam), kPage * 2);
+}
+
+TEST(Residency, TasksPinWhatIsThereWithoutAReservation) {
+  FakeMemory memory;
+  auto [a, b] = memory.data("a", "b");
+  memory.run(kRam, {{&a, kW}});
+  auto& one = memory.make(kRam, {{&a, kR}});
+  auto& two = memory.make(kRam, {{&a, kR}});
+  auto& writer = memory.make(kRam, {{&a, kRW}});
+  auto& both = memory.make(kRam, {{&a, kR}, {&b, kR}});
+  EXPECT_TRUE(memory.try_pin(one));
+  EXPECT_TRUE(memory.try_pin(two));
+  EXPECT_FALSE(memory.try_pin(writer));
+  EXPECT_FALSE(memory.try_pin(both));  // b is not here
+  memory.end(one);
+  memory.end(two);
+  EXPECT_TRUE(memory.try_pin(writer));
+}
+
+}  // namespace
+}  // namespace vicinal::memory
