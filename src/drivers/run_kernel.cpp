@@ -1,5 +1,6 @@
 #include "drivers/run_kernel.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -36,22 +37,28 @@ std::span<const std::uint8_t> view_of(const graph::Task& task) {
                         : std::span<const std::uint8_t>();
 }
 
-// Room for the views of most tasks on the stack, constructed one by one: to set all 16 first would
-// cost as much as the rest of an empty task's call.
-class Views {
- public:
-  explicit Views(std::size_t count) {
-    if (count > kInlineOperands) many_.resize(count);
+// `views` is room for as many as the task has operands; they are constructed one by one: to set all of
+// it first would cost as much as the rest of an empty task's call.
+void call(Kernel kernel, const graph::Task& task, WorkerId worker, NodeId node,
+          OperandView* views) {
+  const std::span<const graph::Access> accesses = task.accesses();
+  const std::span<const std::uint8_t> named = view_of(task);
+  const std::size_t count = named.empty() ? accesses.size() : named.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const graph::Access& access = accesses[named.empty() ? i : named[i]];
+    std::construct_at(views + i, memory::view(*access.handle, node));
   }
-  OperandView* data() {
-    return many_.empty() ? reinterpret_cast<OperandView*>(few_) : many_.data();
-  }
-
- private:
-  alignas(OperandView) std::byte few_[kInlineOperands * sizeof(OperandView)];
-  std::vector<OperandView> many_;
-};
+  const Parameter parameter = parameter_of(task);
+  KernelContext context(views, count, parameter.data, parameter.bytes, worker);
+  kernel(context);
+}
 static_assert(std::is_trivially_destructible_v<OperandView>);
+
+[[gnu::noinline]] void call_with_many(Kernel kernel, const graph::Task& task, WorkerId worker,
+                                      NodeId node) {
+  std::vector<OperandView> views(std::max(task.accesses().size(), view_of(task).size()));
+  call(kernel, task, worker, node, views.data());
+}
 
 }  // namespace
 
@@ -65,19 +72,12 @@ std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, P
                              std::string(to_string(kind)) +
                              ", for which its codelet has no implementation");
     }
-    const std::span<const graph::Access> accesses =
-        static_cast<const graph::Task&>(task).accesses();
-    const std::span<const std::uint8_t> named = view_of(task);
-    const std::size_t count = named.empty() ? accesses.size() : named.size();
-    Views views(count);
-    OperandView* const view = views.data();
-    for (std::size_t i = 0; i < count; ++i) {
-      const graph::Access& access = accesses[named.empty() ? i : named[i]];
-      std::construct_at(view + i, memory::view(*access.handle, node));
+    if (std::max(task.accesses().size(), view_of(task).size()) <= kInlineOperands) {
+      alignas(OperandView) std::byte room[kInlineOperands * sizeof(OperandView)];
+      call(kernel, task, worker, node, reinterpret_cast<OperandView*>(room));
+    } else {
+      call_with_many(kernel, task, worker, node);
     }
-    const Parameter parameter = parameter_of(task);
-    KernelContext context(view, count, parameter.data, parameter.bytes, worker);
-    kernel(context);
     return nullptr;
   } catch (...) {
     return std::current_exception();

@@ -29,6 +29,34 @@ Time Engine::busy_time(const Lane& lane, Time now) {
   return {(since == kNotIdle ? now.ns : since) - idle};
 }
 
+// A thread that submits and a worker that runs what was submitted a moment ago meet at every task: at
+// the policy's queue, at the handles, at the task. When the worker has waited for some hundreds of
+// tasks it goes through them as fast as if nobody submitted. docs/architecture.md has numbers.
+constexpr std::uint64_t kAhead = 256;
+
+void Engine::let_submitter_run_ahead() const {
+  if (config_.simulated || config_.machine.workers.size() == 1) return;
+  constexpr int kLooks = 5;
+  const std::uint64_t first = submissions();
+  std::uint64_t before = first;
+  for (int look = 0; look < kLooks; ++look) {
+    for (int pauses = 16 << look; pauses > 0; --pauses) __builtin_ia32_pause();
+    const std::uint64_t now = submissions();
+    if (now == before || now - first >= kAhead) return;
+    before = now;
+  }
+}
+
+// Once per so many tasks: a worker that has caught up with the submitting thread would never run dry,
+// but stay right behind it.
+void Engine::keep_distance(Lane& own) {
+  own.burst = 0;
+  const std::uint64_t now = submissions();
+  const bool goes_on = now != own.submissions;
+  own.submissions = now;
+  if (goes_on && submitted_tasks() - ended_tasks() < kAhead) let_submitter_run_ahead();
+}
+
 bool Engine::wake_one_of(std::span<const WorkerId> workers) {
   for (const WorkerId worker : workers) {
     if (!clear_idle(worker)) continue;
@@ -51,16 +79,8 @@ void Engine::wake_all() {
   }
 }
 
-// `tasks` have been pushed. If the releasing worker asks next it will take one; others are woken for
-// the rest, and on other memory nodes, where it may be that only their workers can run them.
-void Engine::wake_for(std::size_t tasks, const graph::Task* restricted, WorkerId releasing,
-                      Releaser then) {
-  const bool takes_one = releasing != kNoWorker && then == Releaser::asks;
-  if (takes_one && tasks == 1 && restricted == nullptr && config_.machine.nodes.size() == 1) return;
-  base::light_fence();
-  bool anyone = false;
-  for (const auto& word : idle_) anyone |= word.load(std::memory_order_seq_cst) != 0;
-  if (!anyone) return;
+void Engine::wake_the_idle(std::size_t tasks, const graph::Task* restricted, WorkerId releasing,
+                           bool takes_one) {
   if (restricted != nullptr) return wake_all();
   for (std::size_t n = 0; n < windows_.size(); ++n) {
     const auto& workers = windows_[n].workers;

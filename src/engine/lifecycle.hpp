@@ -4,6 +4,7 @@
 // loop of a simulation.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/asymmetric_fence.hpp"
 #include "base/spin_lock.hpp"
 #include "engine/driver.hpp"
 #include "engine/policy_gate.hpp"
@@ -120,7 +122,14 @@ class Engine final : public Completions,
     std::atomic<std::int64_t> idle_since{0};       // kNotIdle: it has a task
     std::atomic<std::int64_t> idle_ns{0};          // until then, the time before the start included
     std::atomic<const Codelet*> running{nullptr};  // for reports: codelets outlive their tasks
+    std::uint32_t burst = 0;                       // tasks run since the last keep_distance
+    std::uint64_t submissions = 0;                 // when that was
   };
+  // By threads of the application.
+  std::uint64_t submissions() const {
+    return lanes_[lanes_.size() - 2].submitted.load(std::memory_order_relaxed) +
+           lanes_.back().submitted.load(std::memory_order_relaxed);
+  }
 
   // sched::PolicyContext
   Time now() const override { return config_.now(); }
@@ -226,8 +235,23 @@ class Engine final : public Completions,
     own.idle_since.store(kNotIdle, std::memory_order_relaxed);
   }
   static Time busy_time(const Lane& lane, Time now);
+  void keep_distance(Lane& own);
+  void let_submitter_run_ahead() const;
+  // `tasks` have been pushed. If the releasing worker asks next it will take one; others are woken for
+  // the rest, and on other memory nodes, where it may be that only their workers can run them.
   void wake_for(std::size_t tasks, const graph::Task* restricted, WorkerId releasing,
-                Releaser then);
+                Releaser then) {
+    const bool takes_one = releasing != kNoWorker && then == Releaser::asks;
+    if (takes_one && tasks == 1 && restricted == nullptr && windows_.size() == 1) return;
+    base::light_fence();
+    if (anyone_idle()) wake_the_idle(tasks, restricted, releasing, takes_one);
+  }
+  bool anyone_idle() const {
+    return std::ranges::any_of(
+        idle_, [](const auto& word) { return word.load(std::memory_order_seq_cst) != 0; });
+  }
+  void wake_the_idle(std::size_t tasks, const graph::Task* restricted, WorkerId releasing,
+                     bool takes_one);
   void wake_node(NodeId node);
   bool wake_one_of(std::span<const WorkerId> workers);
 

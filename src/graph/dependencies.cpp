@@ -12,7 +12,6 @@ namespace vicinal::graph {
 namespace {
 
 constexpr std::uint64_t kReadersMask = ~std::uint64_t{0xff};
-constexpr std::uint32_t kHasSuccessors = 0x80000000U;
 
 void pause(int& spins) {
   if (++spins % 64 == 0) {
@@ -57,23 +56,43 @@ std::uint64_t granted(std::uint64_t word, AccessMode mode) {
   return writes(mode) ? word | kWriter : word + kReader;
 }
 
+// Of those at the head of the queue. A look at each may be a cache miss, under the lock.
+Access* last_of_writers(const Handle& handle) {
+  constexpr int kMost = 8;
+  if (handle.waiting_readers == 0) return handle.tail;
+  Access* last = handle.head;
+  for (int count = 1; count < kMost; ++count) {
+    Access* const behind = last->next();
+    if (behind == nullptr || !writes(behind->mode)) break;
+    last = behind;
+  }
+  return last;
+}
+
+// Grants those behind the first.
+Access* last_of_readers(Handle& handle, std::uint64_t& word) {
+  Access* last = handle.head;
+  --handle.waiting_readers;
+  for (Access* behind = last->next(); behind != nullptr && !writes(behind->mode);
+       behind = last->next()) {
+    word = granted(word, behind->mode);
+    --handle.waiting_readers;
+    last = behind;
+  }
+  return last;
+}
+
 // Under the lock, nobody has access: grants the writer or the readers at the head of the queue, and
 // returns the first of them. Readers are linked through Access::next. A writer takes with it the
 // writers behind it: each hands its access to its `next`, and the handle is not touched meanwhile, so
-// that a chain of tasks that runs on one core while another one submits does not make them meet.
+// that a chain of tasks that runs on one core while another one submits does not make them meet. If
+// only writers wait the writer takes them all, and none of them is looked at.
 Access* grant_waiting(Handle& handle, std::uint64_t& word) {
-  constexpr int kMostWriters = 64;  // a report cannot see them
   Access* const first = handle.head;
   if (first == nullptr) return nullptr;
   const bool writer = writes(first->mode);
-  Access* last = first;
-  int count = 1;
   word = granted(word, first->mode);
-  for (Access* behind = last->next(); behind != nullptr; behind = last->next()) {
-    if (writes(behind->mode) != writer || (writer && ++count > kMostWriters)) break;
-    last = behind;
-    if (!writer) word = granted(word, last->mode);
-  }
+  Access* const last = writer ? last_of_writers(handle) : last_of_readers(handle, word);
   handle.head = last->next();
   last->set_next(nullptr);
   if (handle.head == nullptr) {
@@ -206,6 +225,7 @@ bool insert(Task& task) {
         handle.head = &access;
       }
       handle.tail = &access;
+      if (!writes(access.mode)) ++handle.waiting_readers;
       unlock(handle, word | kWaiters);
     }
   }
@@ -301,22 +321,6 @@ void Precedences::add(TaskId before, Task& task) {
   }
   task.blocked.fetch_add(1, std::memory_order_relaxed);
   successors_[first].push_back(&task);
-}
-
-// As long as no task was ever declared after another one, a store is enough, and a second look: who
-// declares the first has either seen the life ended, or is seen here, perhaps with a successor that
-// the store has hidden.
-void Precedences::end_life(Task& task, ReadyList& ready) {
-  const std::uint32_t old = task.life.load(std::memory_order_relaxed);
-  const std::uint32_t next = ((old & ~kHasSuccessors) + 1) & ~kHasSuccessors;
-  if (!used_.load(std::memory_order_relaxed)) {
-    task.life.store(next, std::memory_order_release);
-    base::light_fence();
-    if (!used_.load(std::memory_order_relaxed)) return;
-  } else if ((task.life.exchange(next, std::memory_order_acq_rel) & kHasSuccessors) == 0) {
-    return;
-  }
-  release_successors(task, ready);
 }
 
 void Precedences::release_successors(Task& task, ReadyList& ready) {

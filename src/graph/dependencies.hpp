@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/asymmetric_fence.hpp"
 #include "graph/handle.hpp"
 #include "graph/task.hpp"
 #include "graph/task_pool.hpp"
@@ -43,11 +44,14 @@ struct ReadyList {
 // takes it back when it returns.
 bool insert(Task& task);
 
-// The task is about to run: asks the memory for those that get its accesses next. Only their address
-// is looked at: another thread may be writing them.
+// The task is about to run: asks the memory for those that get its accesses next, or else for the
+// handles. Only the address of the former is looked at: another thread may be writing them.
 inline void prefetch_successors(const Task& task) {
   for (const Access& access : task.accesses()) {
-    if (!writes(access.mode) || access.next() == nullptr) continue;
+    if (!writes(access.mode) || access.next() == nullptr) {
+      __builtin_prefetch(access.handle, 1);
+      continue;
+    }
     const auto address = reinterpret_cast<std::uintptr_t>(access.next());
     __builtin_prefetch(access.next(), 1);
     __builtin_prefetch(reinterpret_cast<const void*>(address & ~(alignof(Task) - 1)), 1);
@@ -78,9 +82,26 @@ class Precedences {
   void add(TaskId before, Task& task);
   // The life of the slot ends; appends to `ready` those that waited for nothing else. Lock-free
   // unless some task was declared after this one.
-  void end_life(Task& task, ReadyList& ready);
+  //
+  // As long as no task was ever declared after another one, a store is enough, and a second look: who
+  // declares the first has either seen the life ended, or is seen here, perhaps with a successor that
+  // the store has hidden.
+  void end_life(Task& task, ReadyList& ready) {
+    const std::uint32_t old = task.life.load(std::memory_order_relaxed);
+    const std::uint32_t next = ((old & ~kHasSuccessors) + 1) & ~kHasSuccessors;
+    if (!used_.load(std::memory_order_relaxed)) {
+      task.life.store(next, std::memory_order_release);
+      base::light_fence();
+      if (!used_.load(std::memory_order_relaxed)) return;
+    } else if ((task.life.exchange(next, std::memory_order_acq_rel) & kHasSuccessors) == 0) {
+      return;
+    }
+    release_successors(task, ready);
+  }
 
  private:
+  static constexpr std::uint32_t kHasSuccessors = 0x80000000U;
+
   void release_successors(Task& task, ReadyList& ready);
 
   const TaskPool& pool_;

@@ -48,8 +48,6 @@ struct Access {
   Task& task();  // task.hpp
 
  private:
-  friend struct Task;
-  friend void put_outside(Task& task, Access* room);
   bool outside_ : 1 = false;
   std::uint8_t number_ = 0;
 };
@@ -66,16 +64,20 @@ struct Home {
 };
 
 struct Handle {
-  // --- the queue. Written under the lock bit of `word`.
+  // --- the queue, on a line of its own: otherwise who runs a task and looks where its data are takes
+  // it away from who submits another. Written under the lock bit of `word`.
   // bit 0: locked; bit 1: a writer has access; bit 2: someone waits; bits 8..: readers with access.
-  std::atomic<std::uint64_t> word{0};
+  alignas(64) std::atomic<std::uint64_t> word{0};
   Access* head = nullptr;
   Access* tail = nullptr;
+  std::uint32_t waiting_readers = 0;  // in the queue
   bool written = false;               // some submitted task or the home gives it content
-  std::atomic<bool> poisoned{false};  // its last writer failed or was cancelled
   bool unregistering = false;
-  std::atomic<bool> counts_unhomed{
-      false};  // in the sum of what has no home; see runtime/submission.cpp
+  // In the sum of what has no home; see runtime/submission.cpp.
+  std::atomic<bool> counts_unhomed{false};
+
+  // --- written seldom
+  alignas(64) std::atomic<bool> poisoned{false};  // its last writer failed or was cancelled
 
   // --- fixed at registration
   const void* owner = nullptr;  // the runtime; null once unregistered

@@ -19,16 +19,15 @@ class SlotPool {
   // `lanes`: one per thread that may call at once.
   explicit SlotPool(std::size_t lanes) : lanes_(lanes) {}
 
-  // As it was given back, or new. One thread at a time per lane.
-  T& take(std::size_t lane_index) {
+  // As it was given back, or new. `bytes` of it will be used. One thread at a time per lane.
+  T& take(std::size_t lane_index, std::size_t bytes = sizeof(T)) {
     Lane& lane = lanes_[lane_index];
     if (lane.count == 0) refill(lane);
     T& slot = *lane.free[--lane.count];
     // Slots were last written by whoever gave them back, often on another core.
     if (lane.count >= kAhead) {
       const auto* const coming = reinterpret_cast<const char*>(lane.free[lane.count - kAhead]);
-      __builtin_prefetch(coming, 1);
-      __builtin_prefetch(coming + 64, 1);
+      for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(coming + at, 1);
     }
     return slot;
   }

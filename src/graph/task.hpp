@@ -50,7 +50,8 @@ inline constexpr std::size_t kInlineAccesses = 4;
 struct alignas(128) Task {
   // Accesses not yet granted, explicit dependencies not yet ended, and 1 while being submitted.
   std::atomic<std::int32_t> blocked{0};
-  std::uint16_t access_count = 0;
+  std::uint8_t access_count = 0;
+  bool outside = false;  // the accesses lie where the first of those in the task leads
   std::atomic<TaskState> state{TaskState::free};
   std::atomic<bool> cancelled{false};
   const Codelet* codelet = nullptr;  // nullptr: an acquisition or another task without a kernel
@@ -63,11 +64,9 @@ struct alignas(128) Task {
   std::byte parameters[16] = {};
   Access inline_accesses[kInlineAccesses];
 
-  // The accesses do not lie in the task, but where the first of those in the task leads.
-  bool outside() const { return inline_accesses[0].outside_; }
   std::span<Access> accesses() {
     Access* const first =
-        outside() ? reinterpret_cast<Access*>(inline_accesses[0].handle) : inline_accesses;
+        outside ? reinterpret_cast<Access*>(inline_accesses[0].handle) : inline_accesses;
     return {first, access_count};
   }
   std::span<const Access> accesses() const { return const_cast<Task*>(this)->accesses(); }
@@ -94,7 +93,7 @@ inline Task& Access::task() {
 inline void put_outside(Task& task, Access* room) {
   room[0].handle = reinterpret_cast<Handle*>(&task);
   task.inline_accesses[0].handle = reinterpret_cast<Handle*>(room + 1);
-  task.inline_accesses[0].outside_ = true;
+  task.outside = true;
 }
 
 // Room for `count` accesses that ends with the task.

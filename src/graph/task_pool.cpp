@@ -4,7 +4,7 @@ namespace vicinal::graph {
 
 void TaskPool::make_room(Task& task, std::size_t accesses, std::size_t lane) {
   if (accesses < std::size(AccessBlock{}.accesses)) {
-    put_outside(task, blocks_.take(lane).accesses);
+    put_outside(task, blocks_.take(lane, (accesses + 1) * sizeof(Access)).accesses);
   } else {
     allocate_outside(task, accesses);
   }
@@ -14,7 +14,7 @@ void TaskPool::drop_room(Task& task, std::size_t lane) {
   const bool allocated = task.extension && !task.extension->accesses.empty();
   if (!allocated)
     blocks_.give_back(*reinterpret_cast<AccessBlock*>(task.accesses().data() - 1), lane);
-  task.inline_accesses[0] = Access{};
+  task.outside = false;
 }
 
 }  // namespace vicinal::graph

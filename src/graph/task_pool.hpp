@@ -17,14 +17,14 @@ class TaskPool {
 
   // A free task with room for so many accesses. One thread at a time per lane.
   Task& take(std::size_t lane, std::size_t accesses = 1) {
-    Task& task = tasks_.take(lane);
+    Task& task = tasks_.take(lane, accesses > 0 ? sizeof(Task) : 64);
     task.next = nullptr;
     if (accesses > kInlineAccesses) make_room(task, accesses, lane);
     return task;
   }
   // The task has ended: begins a new life of its slot. Its extension is dropped.
   void give_back(Task& task, std::size_t lane) {
-    if (task.outside()) drop_room(task, lane);
+    if (task.outside) drop_room(task, lane);
     if (task.extension) task.extension.reset();
     task.policy_data = nullptr;
     tasks_.give_back(task, lane);

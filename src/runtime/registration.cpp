@@ -21,6 +21,7 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
   }
   handle->word.store(0, std::memory_order_relaxed);
   handle->head = handle->tail = nullptr;
+  handle->waiting_readers = 0;
   handle->written = written;
   handle->poisoned.store(false, std::memory_order_relaxed);
   handle->unregistering = false;

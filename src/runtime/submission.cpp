@@ -33,7 +33,7 @@ constexpr std::size_t kPlanAtMost = 1 << 16;
 // One access per handle, in the strongest mode; operands keep their numbers through view_of.
 void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> operands) {
   graph::Access* const accesses = task.accesses().data();
-  const bool outside = task.outside();
+  const bool outside = task.outside;
   std::size_t count = 0;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     graph::Handle& handle = check(operands[i].handle, "submit");
@@ -55,7 +55,7 @@ void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> oper
       task.extension->view_of.push_back(static_cast<std::uint8_t>(at));
     }
   }
-  task.access_count = static_cast<std::uint16_t>(count);
+  task.access_count = static_cast<std::uint8_t>(count);
 }
 
 graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, WorkerId worker) {
@@ -97,7 +97,7 @@ void RuntimeImpl::check_task(const graph::Task& task) {
 
 // RAM is limited and there is no disk: what the runtime allocates must fit in RAM altogether, since
 // it has nowhere else to go. Said at the first write that would break it, not when a run is stuck.
-void RuntimeImpl::check_sole_copies(const graph::Task& task) {
+[[gnu::noinline]] void RuntimeImpl::check_sole_copies(const graph::Task& task) {
   const auto counts = [](const graph::Access& access) {
     return writes(access.mode) && access.handle->home.kind == graph::HomeKind::none &&
            !access.handle->counts_unhomed.load(std::memory_order_relaxed);
@@ -127,8 +127,10 @@ void RuntimeImpl::check_sole_copies(const graph::Task& task) {
   }
 }
 
-TaskId RuntimeImpl::submit(const TaskSpec& spec) {
+[[gnu::flatten]] TaskId RuntimeImpl::submit(const TaskSpec& spec) {
   const WorkerId worker = engine_->inside_task();
+  // Often last written by the worker that ended the last task that used them.
+  for (const Operand& operand : spec.operands.span()) __builtin_prefetch(operand.handle.impl(), 1);
   // Before the task is made, for a task that is made counts as submitted.
   const bool windowed = options_.window_tasks > 0 || options_.window_bytes.value > 0;
   const Bytes bytes = windowed ? window_bytes(spec.operands.span()) : Bytes{0};
@@ -180,7 +182,7 @@ Bytes RuntimeImpl::window_bytes(std::span<const Operand> operands) const {
 // Bottom levels of what has been submitted since the last time, as priorities in microseconds, for
 // the tasks that have none. Then the tasks go into the graph. Throws the first refusal after all are
 // in.
-void RuntimeImpl::flush_planned() {
+[[gnu::noinline]] void RuntimeImpl::flush_planned() {
   std::vector<PlannedTask> tasks;
   {
     const std::lock_guard lock(planned_mutex_);
@@ -225,7 +227,7 @@ void RuntimeImpl::flush_planned() {
 
 // A submitter that runs far ahead works, or sleeps, until the window has room.
 // What is submitted inside a task is counted, but does not wait.
-void RuntimeImpl::respect_window(Bytes bytes, WorkerId worker) {
+[[gnu::noinline]] void RuntimeImpl::respect_window(Bytes bytes, WorkerId worker) {
   const auto room = [&] {
     // Ends first: they are never more than the submissions read afterwards.
     const std::uint64_t ended = engine_->ended_tasks();

@@ -1,18 +1,20 @@
 // Ready tasks that no worker has released, on their way from the application's threads to the workers:
 // highest priority first, first in first out among equals.
 //
-// Workers take several at a time, into lists of their own, so that they and the submitting thread
-// seldom meet; taking them touches no task, which the submitting thread has written last.
+// Those without a priority, nearly all, pass through arrays that the two sides use each under a lock of
+// its own. Workers take several at a time, which touches no task (the submitting thread has written
+// them last) and no line that the submitting thread writes but the count and what is taken.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <mutex>
 #include <span>
-#include <vector>
+#include <utility>
 
 #include "base/spin_lock.hpp"
 #include "sched/priority_list.hpp"
@@ -21,80 +23,106 @@ namespace vicinal::sched {
 
 class EntryQueue {
  public:
+  EntryQueue() { last_ = first_ = new Chunk; }
+  ~EntryQueue() {
+    while (first_ != nullptr) delete std::exchange(first_, first_->next);
+    delete spare_.load(std::memory_order_relaxed);
+  }
+  EntryQueue(const EntryQueue&) = delete;
+  EntryQueue& operator=(const EntryQueue&) = delete;
+
   void push(graph::Task& task) {
-    const std::lock_guard held(lock_);
-    if (equals_.empty() && others_.empty()) priority_ = task.priority;
-    if (others_.empty() && task.priority == priority_) {
-      equals_.push(task);
-    } else {
-      others_.push_back(task);
-    }
-    publish();
+    if (task.priority != 0) return push_other(task);
+    const std::lock_guard held(push_lock_);
+    if (end_ == kPerChunk) add_chunk();
+    last_->tasks[end_++] = &task;
+    pushed_.store(pushed_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 
   // Fills `into` with the first tasks, but takes no more than one in `share` of those that are there
   // (and one at least). How many?
   std::size_t take(std::span<graph::Task*> into, std::size_t share) {
-    const std::lock_guard held(lock_);
-    std::size_t count = 0;
-    if (!equals_.empty() && (others_.empty() || priority_ >= others_.top_priority())) {
-      const std::size_t most = std::max<std::size_t>(1, equals_.size() / share);
-      while (count < std::min(most, into.size())) into[count++] = equals_.pop();
-    } else if (graph::Task* const task = others_.pop_front()) {
-      into[count++] = task;
-    }
-    publish();
+    const std::lock_guard held(take_lock_);
+    const std::int64_t top = others_top_.load(std::memory_order_relaxed);
+    const std::uint64_t taken = taken_.load(std::memory_order_relaxed);
+    const std::uint64_t there = pushed_.load(std::memory_order_acquire) - taken;
+    if (top != kNone && (top > 0 || there == 0)) return take_other(into);
+    if (there == 0) return 0;
+    const std::size_t count =
+        std::min<std::size_t>(into.size(), std::max<std::size_t>(1, there / share));
+    for (std::size_t i = 0; i < count; ++i) into[i] = next();
+    taken_.store(taken + count, std::memory_order_relaxed);
     return count;
   }
 
-  // Without the lock; whoever learns of a push by any synchronisation sees it.
-  bool empty() const { return top_.load(std::memory_order_relaxed) == kNone; }
+  // Without a lock; whoever learns of a push by any synchronisation sees it.
+  bool empty() const { return no_equals() && others_top_.load(std::memory_order_relaxed) == kNone; }
   // It has a task of higher priority.
-  bool above(int priority) const { return top_.load(std::memory_order_relaxed) > priority; }
+  bool above(int priority) const {
+    return others_top_.load(std::memory_order_relaxed) > priority || (priority < 0 && !no_equals());
+  }
 
  private:
   static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
-
-  // A queue in one array, which is used again and again.
-  class Ring {
-   public:
-    bool empty() const { return size_ == 0; }
-    std::size_t size() const { return size_; }
-    void push(graph::Task& task) {
-      if (size_ == tasks_.size()) grow();
-      tasks_[(first_ + size_++) & (tasks_.size() - 1)] = &task;
-    }
-    graph::Task* pop() {
-      graph::Task* const task = tasks_[first_];
-      first_ = (first_ + 1) & (tasks_.size() - 1);
-      --size_;
-      return task;
-    }
-
-   private:
-    void grow() {
-      std::rotate(tasks_.begin(), tasks_.begin() + static_cast<std::ptrdiff_t>(first_),
-                  tasks_.end());
-      first_ = 0;
-      tasks_.resize(std::max<std::size_t>(64, 2 * tasks_.size()));  // a power of two
-    }
-    std::vector<graph::Task*> tasks_;
-    std::size_t first_ = 0;
-    std::size_t size_ = 0;
+  static constexpr std::size_t kPerChunk = 511;
+  struct Chunk {
+    std::array<graph::Task*, kPerChunk> tasks;
+    Chunk* next = nullptr;
   };
 
-  // Written only when it changes: the workers look at it all the time.
-  void publish() {
-    std::int64_t top = equals_.empty() ? kNone : priority_;
-    if (!others_.empty()) top = std::max<std::int64_t>(top, others_.top_priority());
-    if (top_.load(std::memory_order_relaxed) != top) top_.store(top, std::memory_order_relaxed);
+  bool no_equals() const {
+    return pushed_.load(std::memory_order_relaxed) == taken_.load(std::memory_order_relaxed);
   }
 
-  alignas(64) base::SpinLock lock_;
-  int priority_ = 0;  // of `equals_`
-  Ring equals_;       // before those in `others_` of the same priority
-  TaskList others_;
-  alignas(64) std::atomic<std::int64_t> top_{kNone};  // the highest priority
+  // Under push_lock_. The chunk that was emptied last is used again.
+  void add_chunk() {
+    Chunk* chunk = spare_.exchange(nullptr, std::memory_order_acquire);
+    if (chunk == nullptr) chunk = new Chunk;
+    last_->next = chunk;
+    last_ = chunk;
+    end_ = 0;
+  }
+  // Under take_lock_; there is one.
+  graph::Task* next() {
+    if (begin_ == kPerChunk) {
+      Chunk* const emptied = std::exchange(first_, first_->next);
+      begin_ = 0;
+      emptied->next = nullptr;
+      delete spare_.exchange(emptied, std::memory_order_acq_rel);
+    }
+    return first_->tasks[begin_++];
+  }
+
+  void push_other(graph::Task& task) {
+    const std::lock_guard held(others_lock_);
+    others_.push_back(task);
+    publish_others();
+  }
+  std::size_t take_other(std::span<graph::Task*> into) {
+    const std::lock_guard held(others_lock_);
+    into[0] = others_.pop_front();
+    publish_others();
+    return into[0] != nullptr ? 1 : 0;
+  }
+  // Written only when it changes: the workers look at it all the time.
+  void publish_others() {
+    const std::int64_t top = others_.empty() ? kNone : others_.top_priority();
+    if (others_top_.load(std::memory_order_relaxed) == top) return;
+    others_top_.store(top, std::memory_order_relaxed);
+  }
+
+  alignas(64) base::SpinLock push_lock_;
+  std::size_t end_ = 0;  // of what lies in last_
+  Chunk* last_;
+  alignas(64) std::atomic<std::uint64_t> pushed_{0};
+  alignas(64) base::SpinLock take_lock_;
+  std::size_t begin_ = 0;  // of what lies in first_
+  Chunk* first_;
+  std::atomic<std::uint64_t> taken_{0};
+  alignas(64) std::atomic<Chunk*> spare_{nullptr};
+  alignas(64) base::SpinLock others_lock_;
+  TaskList others_;  // with a priority
+  alignas(64) std::atomic<std::int64_t> others_top_{kNone};
 };
 
 }  // namespace vicinal::sched

@@ -36,7 +36,7 @@ class Graph {
   Task& task(const std::vector<Named>& accesses) {
     Task& task = tasks_.emplace_back();
     task.codelet = &codelet_;
-    task.access_count = static_cast<std::uint16_t>(accesses.size());
+    task.access_count = static_cast<std::uint8_t>(accesses.size());
     const bool outside = accesses.size() > kInlineAccesses;
     if (outside) allocate_outside(task, accesses.size());
     for (std::size_t i = 0; i < accesses.size(); ++i) {

@@ -12,9 +12,9 @@ namespace vicinal::graph {
 namespace {
 
 void fill(Task& task, Handle& handle, std::size_t count) {
-  task.access_count = static_cast<std::uint16_t>(count);
+  task.access_count = static_cast<std::uint8_t>(count);
   for (std::size_t i = 0; i < count; ++i) {
-    task.accesses()[i] = Access(handle, AccessMode::R, i, task.outside());
+    task.accesses()[i] = Access(handle, AccessMode::R, i, task.outside);
   }
 }
 
@@ -27,7 +27,7 @@ TEST(TaskPool, EveryAccessLeadsToItsTaskWhereverItLies) {
       Task& task = pool.take(0, count);
       fill(task, handle, count);
       tasks.push_back(&task);
-      EXPECT_EQ(task.outside(), count > kInlineAccesses);
+      EXPECT_EQ(task.outside, count > kInlineAccesses);
     }
     for (Task* task : tasks) {
       for (Access& access : task->accesses()) {
@@ -49,7 +49,7 @@ TEST(TaskPool, RoomForAccessesIsUsedAgain) {
     rooms.insert(task.accesses().data());
     EXPECT_EQ(task.extension, nullptr);
     pool.give_back(task, 0);
-    EXPECT_FALSE(task.outside());
+    EXPECT_FALSE(task.outside);
   }
   EXPECT_EQ(rooms.size(), 1U);
 }

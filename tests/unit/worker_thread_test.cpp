@@ -230,7 +230,7 @@ const Codelet kFail{.name = "fail", .cpu = fail};
 // A task over handles whose replicas on kDevice lie at data[0], data[1], ...
 struct TaskOverHandles {
   explicit TaskOverHandles(std::size_t count) : handles(count), data(count) {
-    task.access_count = static_cast<std::uint16_t>(count);
+    task.access_count = static_cast<std::uint8_t>(count);
     if (count > graph::kInlineAccesses) graph::allocate_outside(task, count);
     const std::span<graph::Access> accesses = task.accesses();
     for (std::size_t i = 0; i < count; ++i) {

@@ -6,7 +6,7 @@
 // distance of their numbers, and takes one task: the last of the highest priority.
 //
 // Tasks that no worker released are not dealt to the deques in turn, as StarPU does, but wait in one
-// queue, of which a worker that has nothing else takes up to 32 at a time into its deque: the
+// queue, of which a worker that has nothing else takes up to 64 at a time into its deque: the
 // submitting thread and the workers would meet at every task. (Where workers differ in what they can
 // run they are dealt.)
 //
@@ -15,11 +15,13 @@
 // without the lock. The sizes are relaxed: whoever learns of a push by any synchronisation (the
 // engine's wake of a sleeping worker) sees the size it left, and a stale size costs only a look.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -45,6 +47,32 @@ class Length {
   std::atomic<std::uint32_t> value_{0};
 };
 
+constexpr std::size_t kMostTaken = 64;
+
+// Tasks without a priority that a worker has taken from those of the application, in their order. An
+// array, so that they are asked for some steps ahead and are not touched before they run.
+class Taken {
+ public:
+  bool empty() const { return first_ == last_; }
+  graph::Task& pop_front() {
+    constexpr std::size_t kAhead = 4;
+    if (first_ + kAhead < last_) __builtin_prefetch(tasks_[first_ + kAhead], 1);
+    return *tasks_[first_++];
+  }
+  graph::Task& pop_back() { return *tasks_[--last_]; }
+  // Only if it is empty.
+  void fill(std::span<graph::Task* const> tasks) {
+    std::ranges::copy(tasks, tasks_.begin());
+    first_ = 0;
+    last_ = tasks.size();
+  }
+
+ private:
+  std::array<graph::Task*, kMostTaken> tasks_;
+  std::size_t first_ = 0;
+  std::size_t last_ = 0;
+};
+
 struct alignas(64) Deque {
   base::SpinLock lock;
   Length shared_length;
@@ -52,13 +80,31 @@ struct alignas(64) Deque {
   // The task that its worker has just released, if there was no other: for that worker, which asks
   // next, without the lock. Put there by its worker alone; taken by whoever exchanges it.
   std::atomic<graph::Task*> next{nullptr};
-  TaskList shared;  // its worker can run all of them, others may take those they can run
-  TaskList bound;   // submitted for its worker alone
+  // Its worker can run all of them, others may take those they can run; `taken` are before their
+  // equals in `shared`, and `shared_length` counts both.
+  Taken taken;
+  TaskList shared;
+  TaskList bound;  // submitted for its worker alone
 
   bool only_next() const { return shared_length.zero() && bound_length.zero(); }
   graph::Task* take_next() {
     if (next.load(std::memory_order_relaxed) == nullptr) return nullptr;
     return next.exchange(nullptr, std::memory_order_acquire);  // pairs with the store
+  }
+
+  // --- of `taken` and `shared`, under the lock
+  bool taken_first() const {
+    return !taken.empty() && (shared.empty() || shared.top_priority() <= 0);
+  }
+  bool taken_last() const {
+    return !taken.empty() && (shared.empty() || shared.top_priority() < 0);
+  }
+  bool nothing_shared() const { return taken.empty() && shared.empty(); }
+  int top_priority() const { return taken_first() ? 0 : shared.top_priority(); }
+  graph::Task* pop_front() {
+    if (nothing_shared()) return nullptr;
+    shared_length.subtract_one();
+    return taken_first() ? &taken.pop_front() : shared.pop_front();
   }
 };
 
@@ -170,31 +216,35 @@ graph::Task* Lws::take_own(Deque& deque) {
   const bool bound_empty = deque.bound_length.zero();
   if (bound_empty && deque.shared_length.zero()) return nullptr;
   const std::lock_guard held(deque.lock);
-  if (!deque.shared.empty() && entries_.above(deque.shared.top_priority()) &&
+  const bool none = deque.nothing_shared();
+  if (!none && entries_.above(deque.top_priority()) &&
       (deque.bound.empty() || entries_.above(deque.bound.top_priority()))) {
     return nullptr;  // take_entries comes next
   }
   if (!bound_empty && !deque.bound.empty() &&
-      (deque.shared.empty() || deque.bound.top_priority() >= deque.shared.top_priority())) {
+      (none || deque.bound.top_priority() >= deque.top_priority())) {
     deque.bound_length.subtract_one();
     return deque.bound.pop_front();
   }
-  graph::Task* const task = deque.shared.pop_front();
-  if (task != nullptr) deque.shared_length.subtract_one();
-  return task;
+  return deque.pop_front();
 }
 
 // The first of them; the others go to the deque.
 graph::Task* Lws::take_entries(Deque& deque) {
-  constexpr std::size_t kMost = 32;
   if (entries_.empty()) return nullptr;
-  std::array<graph::Task*, kMost> tasks;
+  std::array<graph::Task*, kMostTaken> tasks;
   const std::size_t count = entries_.take(tasks, count_);
-  if (count <= 1) return count == 0 ? nullptr : tasks[0];
-  for (std::size_t i = 1; i < count; ++i) __builtin_prefetch(tasks[i], 1);
+  if (count == 0) return nullptr;
+  __builtin_prefetch(tasks[0], 1);
+  const std::span others(tasks.data() + 1, count - 1);
+  if (others.empty()) return tasks[0];
   const std::lock_guard held(deque.lock);
-  for (std::size_t i = 1; i < count; ++i) deque.shared.push_back(*tasks[i]);
-  deque.shared_length.add(static_cast<std::uint32_t>(count - 1));
+  if (deque.taken.empty()) {
+    deque.taken.fill(others);
+  } else {
+    for (graph::Task* const task : others) deque.shared.push_back(*task);
+  }
+  deque.shared_length.add(static_cast<std::uint32_t>(others.size()));
   return tasks[0];
 }
 
@@ -225,6 +275,10 @@ graph::Task* Lws::steal(std::uint32_t thief, std::uint32_t victim, Patience pati
   if (graph::Task* const next = deque.take_next()) {  // the first of its priority
     deque.shared.push_front(*next);
     deque.shared_length.add(1);
+  }
+  if (deque.taken_last()) {  // any worker can run them
+    deque.shared_length.subtract_one();
+    return &deque.taken.pop_back();
   }
   const bool alike = alike_[thief] == alike_[victim];
   graph::Task* const task = deque.shared.find_last_of_highest(
