@@ -3,64 +3,15 @@
 #include <algorithm>
 #include <string>
 
-#include <cblas.h>
 #include <fmt/format.h>
 
 #include "linalg/openblas.hpp"
+#include "linalg/tile_kernels.hpp"
 #include "vicinal/error.hpp"
-
-// The serial OpenBLAS holds LAPACK's Fortran routines but not LAPACKE.
-extern "C" {
-void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info);
-void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
-}
 
 namespace vicinal::linalg {
 
 namespace {
-
-// --- one name for float and double; all matrices column-major ------------------------------------
-int potrf_lower(int n, float* a, int lda) {
-  int info = 0;
-  spotrf_("L", &n, a, &lda, &info);
-  return info;
-}
-int potrf_lower(int n, double* a, int lda) {
-  int info = 0;
-  dpotrf_("L", &n, a, &lda, &info);
-  return info;
-}
-
-// B (m x n) <- B L^-T
-void solve_transposed(int m, int n, const float* l, int ldl, float* b, int ldb) {
-  cblas_strsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, m, n, 1.0F, l, ldl,
-              b, ldb);
-}
-void solve_transposed(int m, int n, const double* l, int ldl, double* b, int ldb) {
-  cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, m, n, 1.0, l, ldl, b,
-              ldb);
-}
-
-// C (n x n, lower) <- C - A A^T, A (n x k)
-void syrk_lower(int n, int k, const float* a, int lda, float* c, int ldc) {
-  cblas_ssyrk(CblasColMajor, CblasLower, CblasNoTrans, n, k, -1.0F, a, lda, 1.0F, c, ldc);
-}
-void syrk_lower(int n, int k, const double* a, int lda, double* c, int ldc) {
-  cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, n, k, -1.0, a, lda, 1.0, c, ldc);
-}
-
-// One operand as a matrix.
-template <typename T>
-struct Block {
-  T* data;
-  int rows;
-  int columns;
-  int ld;
-
-  Block part(int row, int column, int height, int width) const {
-    return {data + row + static_cast<std::ptrdiff_t>(column) * ld, height, width, ld};
-  }
-};
 
 template <typename T>
 Block<T> block(const KernelContext& context, std::size_t operand) {
@@ -69,38 +20,11 @@ Block<T> block(const KernelContext& context, std::size_t operand) {
           static_cast<int>(layout.columns), static_cast<int>(layout.leading_dimension())};
 }
 
-// C <- C - A B^T
-void gemm_transposed(const Block<float>& a, const Block<float>& b, const Block<float>& c) {
-  cblas_sgemm(CblasColMajor, CblasNoTrans, CblasTrans, c.rows, c.columns, a.columns, -1.0F, a.data,
-              a.ld, b.data, b.ld, 1.0F, c.data, c.ld);
-}
-void gemm_transposed(const Block<double>& a, const Block<double>& b, const Block<double>& c) {
-  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, c.rows, c.columns, a.columns, -1.0, a.data,
-              a.ld, b.data, b.ld, 1.0, c.data, c.ld);
-}
-
-// Recursive, so that all but the diagonal blocks of L is gemm: on the machine of the CHANGELOG
-// OpenBLAS 0.3.21 solves for 512 columns at 34 GFlop/s, this at 55, its dgemm runs at 74.
-template <typename T>
-void trsm_right_lower_transposed(const Block<T>& l, const Block<T>& b) {
-  constexpr int kDirect = 32;  // 8 to 64 differ by less than the noise
-  if (l.columns <= kDirect) {
-    solve_transposed(b.rows, b.columns, l.data, l.ld, b.data, b.ld);
-    return;
-  }
-  const int left = l.columns / 2;
-  const Block<T> first = b.part(0, 0, b.rows, left);
-  const Block<T> second = b.part(0, left, b.rows, b.columns - left);
-  trsm_right_lower_transposed(l.part(0, 0, left, left), first);
-  gemm_transposed(first, l.part(left, 0, l.rows - left, left), second);
-  trsm_right_lower_transposed(l.part(left, left, l.rows - left, l.columns - left), second);
-}
-
 // --- the kernels ---------------------------------------------------------------------------------
 template <typename T>
 void potrf_kernel(KernelContext& context) {
   const Block<T> a = block<T>(context, 0);
-  const int info = potrf_lower(a.rows, a.data, a.ld);
+  const int info = potrf_lower(a);
   if (info != 0) {
     // info > 0: the leading minor of that order is not positive (LAPACK).
     const auto index = context.parameter<TaskIndex>();
@@ -111,7 +35,7 @@ void potrf_kernel(KernelContext& context) {
                     index.k, info - 1, row));
   }
   for (int column = 1; column < a.columns; ++column) {
-    std::fill_n(a.data + static_cast<std::ptrdiff_t>(column) * a.ld, column, T{0});
+    std::fill_n(a.at(0, column), column, T{0});
   }
 }
 
@@ -122,9 +46,7 @@ void trsm_kernel(KernelContext& context) {
 
 template <typename T>
 void syrk_kernel(KernelContext& context) {
-  const Block<T> l = block<T>(context, 0);
-  const Block<T> a = block<T>(context, 1);
-  syrk_lower(a.rows, l.columns, l.data, l.ld, a.data, a.ld);
+  syrk_lower(block<T>(context, 0), block<T>(context, 1));
 }
 
 template <typename T>

@@ -16,7 +16,7 @@
 
 namespace vicinal::linalg {
 
-// The four tile kernels: sequential OpenBLAS. Must outlive the tasks.
+// The four tile kernels: sequential, see tile_kernels.hpp. Must outlive the tasks.
 //   potrf  RW A_kk                    L_kk with L_kk L_kk^T = A_kk; zeroes above the diagonal
 //   trsm   R L_kk, RW A_ik            A_ik L_kk^-T
 //   syrk   R L_ik, RW A_ii            A_ii - L_ik L_ik^T, lower triangle

@@ -1,6 +1,7 @@
 #include "graph/dependencies.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -139,96 +140,112 @@ void grant_all(Access* access, ReadyList& ready) {
   }
 }
 
-void check_readable(const Task& task, const Access& access) {
+[[noreturn, gnu::cold]] void refuse(const Task& task, const Access& access) {
   const Handle& handle = *access.handle;
   if (handle.unregistering) {
     throw UsageError("task " + std::string(task.name()) + " uses handle " + handle.name +
                      ", which is being unregistered; submit it before unregister");
   }
-  if (reads(access.mode) && !handle.written) {
-    throw UsageError("task " + std::string(task.name()) + " reads handle " + handle.name +
-                     ", never written; submit a task that writes it first, or register it from a "
-                     "buffer or a file");
-  }
+  throw UsageError("task " + std::string(task.name()) + " reads handle " + handle.name +
+                   ", never written; submit a task that writes it first, or register it from a "
+                   "buffer or a file");
 }
 
+bool refused(const Access& access) {
+  const Handle& handle = *access.handle;
+  return handle.unregistering || (reads(access.mode) && !handle.written);
+}
+
+// The locks of all handles of a task, taken in the order of their addresses.
 class LockedHandles {
  public:
   explicit LockedHandles(std::span<Access> accesses) : accesses_(accesses) {
     const std::size_t count = accesses.size();
-    if (count > kInline) {
-      large_.resize(count);
-      order_ = large_.data();
-    }
-    const auto before = [](const Access* a, const Access* b) { return a->handle < b->handle; };
-    if (count > kInline) {
-      for (std::size_t i = 0; i < count; ++i) order_[i] = &accesses[i];
-      std::sort(order_, order_ + count, before);
+    Handle* few[kFew];
+    std::unique_ptr<Handle*[]> many;
+    Handle** order = few;
+    if (count > kFew) {
+      many = std::make_unique<Handle*[]>(count);
+      order = many.get();
+      for (std::size_t i = 0; i < count; ++i) order[i] = accesses[i].handle;
+      std::sort(order, order + count);
     } else {
       for (std::size_t i = 0; i < count; ++i) {
+        Handle* const handle = accesses[i].handle;
         std::size_t at = i;
-        for (; at > 0 && before(&accesses[i], order_[at - 1]); --at) order_[at] = order_[at - 1];
-        order_[at] = &accesses[i];
+        for (; at > 0 && handle < order[at - 1]; --at) order[at] = order[at - 1];
+        order[at] = handle;
       }
     }
-    for (std::size_t i = 0; i < count; ++i) lock(*order_[i]->handle);
+    for (std::size_t i = 0; i < count; ++i) lock(*order[i]);
   }
   // Unchanged words.
   void unlock_all() {
-    for (Access& access : accesses_) {
-      unlock(*access.handle, access.handle->word.load(std::memory_order_relaxed) & ~kLocked);
-    }
+    for (Access& access : accesses_) unlock(*access.handle, word_of(access));
+  }
+  // Without the lock bit.
+  static std::uint64_t word_of(const Access& access) {
+    return access.handle->word.load(std::memory_order_relaxed) & ~kLocked;
   }
 
  private:
-  static constexpr std::size_t kInline = 8;
+  static constexpr std::size_t kFew = 16;
   std::span<Access> accesses_;
-  Access* inline_[kInline];
-  Access** order_ = inline_;
-  std::vector<Access*> large_;
 };
+
+// Under the lock, which it gives back. `word` is without the lock bit.
+void enter(Access& access, std::uint64_t word) {
+  Handle& handle = *access.handle;
+  if (writes(access.mode)) handle.written = true;
+  if (grantable(word, access.mode)) return unlock(handle, granted(word, access.mode));
+  if (handle.tail != nullptr) {
+    handle.tail->set_next(&access);
+  } else {
+    handle.head = &access;
+  }
+  handle.tail = &access;
+  if (!writes(access.mode)) ++handle.waiting_readers;
+  unlock(handle, word | kWaiters);
+}
+
+bool insert_one(Task& task, Access& access, std::int32_t blocked) {
+  const std::uint64_t word = lock(*access.handle);
+  if (refused(access)) {
+    unlock(*access.handle, word);
+    refuse(task, access);
+  }
+  access.set_next(nullptr);
+  if (!grantable(word, access.mode)) ++blocked;
+  task.blocked.store(blocked, std::memory_order_relaxed);
+  enter(access, word);
+  return blocked == 0;
+}
+
+bool insert_several(Task& task, std::span<Access> accesses, std::int32_t blocked) {
+  LockedHandles locked(accesses);
+  for (Access& access : accesses) {
+    if (refused(access)) {
+      locked.unlock_all();
+      refuse(task, access);
+    }
+    access.set_next(nullptr);
+    if (!grantable(LockedHandles::word_of(access), access.mode)) ++blocked;
+  }
+  task.blocked.store(blocked, std::memory_order_relaxed);
+  for (Access& access : accesses) enter(access, LockedHandles::word_of(access));
+  return blocked == 0;
+}
 
 }  // namespace
 
+// Nobody knows the task before the first unlock; its explicit predecessors are added afterwards. From
+// then on it may run, but not end: that needs the lock of every handle.
 bool insert(Task& task) {
   const std::span<Access> accesses = task.accesses();
-  std::int32_t blocked = task.blocked.load(std::memory_order_relaxed) - 1;
-  if (accesses.empty()) {
-    task.blocked.store(blocked, std::memory_order_relaxed);
-    return blocked == 0;
-  }
-  LockedHandles locked(accesses);
-  try {
-    for (const Access& access : accesses) check_readable(task, access);
-  } catch (...) {
-    locked.unlock_all();
-    throw;
-  }
-  // Nobody knows the task before the first unlock; its explicit predecessors are added afterwards. From
-  // then on it may run, but not end: that needs the lock of every handle.
-  for (Access& access : accesses) {
-    access.set_next(nullptr);
-    const std::uint64_t word = access.handle->word.load(std::memory_order_relaxed);
-    if (!grantable(word, access.mode)) ++blocked;
-  }
+  const std::int32_t blocked = task.blocked.load(std::memory_order_relaxed) - 1;
+  if (accesses.size() > 1) return insert_several(task, accesses, blocked);
+  if (accesses.size() == 1) return insert_one(task, accesses[0], blocked);
   task.blocked.store(blocked, std::memory_order_relaxed);
-  for (Access& access : accesses) {
-    Handle& handle = *access.handle;
-    if (writes(access.mode)) handle.written = true;
-    const std::uint64_t word = handle.word.load(std::memory_order_relaxed) & ~kLocked;
-    if (grantable(word, access.mode)) {
-      unlock(handle, granted(word, access.mode));
-    } else {
-      if (handle.tail != nullptr) {
-        handle.tail->set_next(&access);
-      } else {
-        handle.head = &access;
-      }
-      handle.tail = &access;
-      if (!writes(access.mode)) ++handle.waiting_readers;
-      unlock(handle, word | kWaiters);
-    }
-  }
   return blocked == 0;
 }
 
