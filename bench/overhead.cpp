@@ -10,6 +10,8 @@
 //   overhead --json -           the rows on standard output (else a file), the table on standard error
 //   overhead --samples ...      one round of this library; see overhead/samples.hpp
 //   overhead --count chain      a few tasks, once, for scripts/count-instructions
+//   overhead --kernels 256 --tiles 32   GFlop/s instead, of a factorisation of n = 256 x 32 in double
+//                               with the kernels of the main job in the tasks, for every library
 //   --rounds N, --repetitions N (per round), --tasks N, --tiles N change the amount
 //
 // Lower bound: 0, all of it is overhead. With N workers, N threads run tasks; the one that submits and
@@ -45,7 +47,8 @@ constexpr const char* kPeers[] = {"openmp_overhead", "tbb_overhead", "taskflow_o
                                   "starpu_overhead", "parsec_overhead"};
 
 void measure(const Request& request) {
-  for (int i = 0; i < 3; ++i) {
+  const int memories = request.kernels > 0 ? 1 : 3;  // the first has no limit
+  for (int i = 0; i < memories; ++i) {
     overhead::print_samples_of<VicinalLibrary>(request, i, request.workers, kMemories[i]);
   }
 }
@@ -108,7 +111,8 @@ void run(const std::filesystem::path& executable, const std::string& arguments,
 
 std::string arguments_of(const Request& request) {
   return "--tasks " + std::to_string(request.tasks) + " --tiles " + std::to_string(request.tiles) +
-         " --repetitions " + std::to_string(request.repetitions);
+         " --repetitions " + std::to_string(request.repetitions) + " --kernels " +
+         std::to_string(request.kernels);
 }
 
 // Each round measures every library once, so that a disturbance of the machine meets all of them.
@@ -127,6 +131,7 @@ overhead::Rows compare(const Comparison& comparison,
       }
     }
   }
+  if (comparison.request.kernels > 0) return rows;
   // In a process of its own for each library: memory that another one has freed would serve it.
   for (const std::filesystem::path& executable : executables) {
     for (int library = 0; library < 3; ++library) {

@@ -95,9 +95,16 @@ void for_each_task(const Graph& graph, Visit&& visit) {
   }
 }
 
+// What tasks do that are not empty.
+class Work {
+ public:
+  virtual ~Work() = default;
+  virtual void run(std::uint64_t index) = 0;  // the kernel of that task
+};
+
 // What every task must find: each datum in the version that its predecessors in the order of
 // submission have made. Kept outside of what is timed.
-class Ledger {
+class Ledger final : public Work {
  public:
   explicit Ledger(const Graph& graph) : versions_(graph.data()), ran_(graph.tasks) {
     std::vector<std::uint32_t> version(graph.data());
@@ -113,8 +120,8 @@ class Ledger {
     });
   }
 
-  // The kernel of task `index`. Relaxed: whether the accesses are ordered is what is found out.
-  void run(std::uint64_t index) {
+  // Relaxed: whether the accesses are ordered is what is found out.
+  void run(std::uint64_t index) override {
     const Expected& expected = expected_[index];
     bool right = true;
     for (std::size_t i = 0; i < expected.count; ++i) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -27,9 +28,13 @@ class Rows {
     row.tasks = line.at("tasks");
     row.inferred = line.at("inferred");
     if (line.contains("runs_at_creation")) row.runs_at_creation = line["runs_at_creation"];
-    for (const char* what : {"both", "cpu", "submit", "execute", "bytes_per_task"}) {
+    for (const char* what : {"both", "cpu", "submit", "execute", "bytes_per_task", "gflops"}) {
       if (!line.contains(what)) continue;
       std::vector<double>& values = row.values[what];
+      if (std::string_view(what) == "gflops") {
+        for (const double gflops : line[what]) values.push_back(gflops);
+        continue;
+      }
       if (line[what].is_array()) {
         // Of times, per task.
         for (const double ns : line[what]) values.push_back(ns / static_cast<double>(row.tasks));
@@ -52,6 +57,11 @@ class Rows {
       if (row.runs_at_creation) to["runs_at_creation"] = *row.runs_at_creation;
       if (row.values.contains("bytes_per_task")) {
         to["bytes_per_task"] = number(row.median("bytes_per_task"));
+      } else if (row.values.contains("gflops")) {
+        to["gflops"] = number(row.median("gflops"));
+        to["gflops_least"] = number(row.quantile("gflops", 0));
+        to["gflops_most"] = number(row.quantile("gflops", 1));
+        to["repetitions"] = row.values.at("gflops").size();
       } else {
         to["ns_per_task"] = number(row.median("both"));
         to["ns_least"] = number(row.quantile("both", 0));
@@ -75,6 +85,11 @@ class Rows {
       std::fprintf(to, "%-12s %2u  %-31s ", shape.c_str(), workers, runtime.c_str());
       if (row.values.contains("bytes_per_task")) {
         std::fprintf(to, "%.0f bytes per pending task\n", *row.median("bytes_per_task"));
+        continue;
+      }
+      if (row.values.contains("gflops")) {
+        std::fprintf(to, "%8.1f %8.1f..%-7.1f GFlop/s\n", *row.median("gflops"),
+                     *row.quantile("gflops", 0), *row.quantile("gflops", 1));
         continue;
       }
       std::fprintf(to, "%8.1f %8.1f..%-7.1f %8s %8s %8.1f%s\n", *row.median("both"),

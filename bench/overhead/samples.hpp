@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "overhead/graphs.hpp"
+#include "overhead/tile_work.hpp"
 
 namespace overhead {
 
@@ -31,9 +32,10 @@ struct Request {
   std::uint64_t tasks = 1'000'000;
   std::uint32_t tiles = 64;
   std::uint32_t repetitions = 3;
-  bool verify = false;    // first, the order of execution
-  bool bytes = false;     // bytes of pending tasks instead of times
-  int only_library = -1;  // number of the one to measure, of those in this executable; -1: all
+  std::uint32_t kernels = 0;  // the order of tiles that are factorised; 0: the tasks are empty
+  bool verify = false;        // first, the order of execution
+  bool bytes = false;         // bytes of pending tasks instead of times
+  int only_library = -1;      // number of the one to measure, of those in this executable; -1: all
 
   bool wants(int number) const { return only_library < 0 || only_library == number; }
 };
@@ -60,6 +62,8 @@ inline Request parse_request(int count, char** arguments) {
       request.tiles = static_cast<std::uint32_t>(std::stoul(value()));
     } else if (name == "--repetitions") {
       request.repetitions = static_cast<std::uint32_t>(std::stoul(value()));
+    } else if (name == "--kernels") {
+      request.kernels = static_cast<std::uint32_t>(std::stoul(value()));
     } else if (name == "--library") {
       request.only_library = std::stoi(value());
     } else {
@@ -86,9 +90,9 @@ inline std::int64_t resident_bytes() {
 struct EmptyBody {
   void operator()(std::uint64_t) const {}
 };
-struct LedgerBody {
-  Ledger* ledger;
-  void operator()(std::uint64_t index) const { ledger->run(index); }
+struct WorkBody {
+  Work* work;
+  void operator()(std::uint64_t index) const { work->run(index); }
 };
 
 struct Samples {
@@ -147,7 +151,7 @@ template <typename Library>
 bool verify_graph(Library& library, const Graph& graph) {
   Ledger ledger(graph);
   ledger.begin_submission();
-  library.submit(graph, LedgerBody{&ledger});
+  library.submit(graph, WorkBody{&ledger});
   ledger.end_submission();
   library.wait();
   ledger.check(library.name(), graph.shape);
@@ -161,6 +165,39 @@ void print_head(const Library& library, const Request& request, const Graph& gra
               library.name().c_str(), std::string(to_string(graph.shape)).c_str(), request.workers,
               graph.tasks, Library::kInferred ? "true" : "false");
 }
+
+#if VICINAL_HAVE_BLAS
+// Of a real factorisation, in flops per ns. Its result is checked once.
+template <typename Library>
+void print_kernels(Library& library, const Request& request) {
+  if (!library.runs(Shape::cholesky)) return;
+  const Graph graph = make_graph(Shape::cholesky, request.tasks, request.tiles);
+  TileWork work(graph, request.kernels);
+  library.prepare(graph);
+  std::printf("{\"runtime\":\"%s\",\"shape\":\"tiles of %u\",\"workers\":%u,\"tasks\":%" PRIu64
+              ",\"inferred\":%s,\"gflops\":[",
+              library.name().c_str(), request.kernels, request.workers, graph.tasks,
+              Library::kInferred ? "true" : "false");
+  for (std::uint32_t i = 0; i <= request.repetitions; ++i) {
+    work.fill();
+    const std::int64_t start = clock_ns(CLOCK_MONOTONIC);
+    library.submit(graph, WorkBody{&work});
+    library.wait();
+    const auto ns = static_cast<double>(clock_ns(CLOCK_MONOTONIC) - start);
+    if (i == 0) {
+      work.check(library.name());
+    } else {
+      std::printf("%s%.3f", i == 1 ? "" : ",", work.flops() / ns);
+    }
+  }
+  std::printf("]}\n");
+}
+#else
+template <typename Library>
+void print_kernels(Library&, const Request&) {
+  throw std::invalid_argument("--kernels needs a build with a serial OpenBLAS");
+}
+#endif
 
 // The resident set before and after a submission that fills a process that has run no task.
 template <typename Library>
@@ -182,6 +219,7 @@ void print_bytes(Library& library, const Request& request) {
 template <typename Library>
 void print_samples(Library& library, const Request& request) {
   if (request.bytes) return print_bytes(library, request);
+  if (request.kernels > 0) return print_kernels(library, request);
   for (const Shape shape : {Shape::independent, Shape::chain, Shape::cholesky}) {
     if (!library.runs(shape)) continue;
     const Graph graph = make_graph(shape, request.tasks, request.tiles);

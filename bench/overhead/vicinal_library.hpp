@@ -58,12 +58,12 @@ class VicinalLibrary {
       });
     });
   }
-  void submit(const Graph& graph, LedgerBody body) {
+  void submit(const Graph& graph, WorkBody body) {
     for_each_task(graph, [&](std::uint64_t index, const auto& data) {
       with_operands(data, [&](vicinal::Operands operands) {
         runtime_.submit({.codelet = &checked_,
                          .operands = operands,
-                         .parameters = CheckedParameters{body.ledger, index}});
+                         .parameters = CheckedParameters{body.work, index}});
       });
     });
   }
@@ -102,7 +102,7 @@ class VicinalLibrary {
   }
 
   struct CheckedParameters {
-    Ledger* ledger;
+    Work* work;
     std::uint64_t index;
   };
 
@@ -123,8 +123,8 @@ class VicinalLibrary {
 
   static void run_empty(vicinal::KernelContext&) {}
   static void run_checked(vicinal::KernelContext& context) {
-    const auto [ledger, index] = context.parameter<CheckedParameters>();
-    ledger->run(index);
+    const auto [work, index] = context.parameter<CheckedParameters>();
+    work->run(index);
   }
   static void run_gated(vicinal::KernelContext& context) { context.parameter<Gate*>()->pass(); }
 

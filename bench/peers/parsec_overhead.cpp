@@ -38,20 +38,20 @@ namespace {
 using overhead::Data;
 using overhead::EmptyBody;
 using overhead::Graph;
-using overhead::LedgerBody;
 using overhead::Shape;
+using overhead::WorkBody;
 
 parsec_hook_return_t run_empty(parsec_execution_stream_t*, parsec_task_t*) {
   return PARSEC_HOOK_RETURN_DONE;
 }
 
-overhead::Ledger* ledger = nullptr;  // of the kernels of LedgerBody
+overhead::Work* work = nullptr;  // of the kernels of WorkBody
 parsec_hook_return_t run_checked(parsec_execution_stream_t*, parsec_task_t* task) {
   std::uint64_t index = 0;
   std::array<void*, 3> data{};
   // All parameters of a task, in their order; what it does not have is left alone.
   parsec_dtd_unpack_args(task, &index, &data[0], &data[1], &data[2]);
-  ledger->run(index);
+  work->run(index);
   return PARSEC_HOOK_RETURN_DONE;
 }
 
@@ -145,8 +145,8 @@ class ParsecDtd {
     overhead::for_each_task(
         graph, [this](std::uint64_t, const auto& data) { submit_one(data, empty_[data.size()]); });
   }
-  void submit(const Graph& graph, LedgerBody body) {
-    ledger = body.ledger;
+  void submit(const Graph& graph, WorkBody body) {
+    work = body.work;
     find_tiles();
     overhead::for_each_task(graph, [this](std::uint64_t index, const auto& data) {
       submit_one(data, checked_[data.size()], kAsDeclared, &index);  // copied

@@ -14,14 +14,14 @@ namespace {
 using overhead::Data;
 using overhead::EmptyBody;
 using overhead::Graph;
-using overhead::LedgerBody;
 using overhead::Shape;
+using overhead::WorkBody;
 
 void run_empty(void**, void*) {}
 
-overhead::Ledger* ledger = nullptr;  // of the kernels of LedgerBody
+overhead::Work* work = nullptr;  // of the kernels of WorkBody
 void run_checked(void**, void* index) {
-  ledger->run(reinterpret_cast<std::uintptr_t>(index));
+  work->run(reinterpret_cast<std::uintptr_t>(index));
 }
 
 class StarPu {
@@ -73,8 +73,8 @@ class StarPu {
       submit_one(data, empty_[data.size()], nullptr);
     });
   }
-  void submit(const Graph& graph, LedgerBody body) {
-    ledger = body.ledger;
+  void submit(const Graph& graph, WorkBody body) {
+    work = body.work;
     overhead::for_each_task(graph, [this](std::uint64_t index, const auto& data) {
       submit_one(data, checked_[data.size()], reinterpret_cast<void*>(index));
     });
