@@ -42,6 +42,7 @@
 #include "linalg/cholesky_run.hpp"
 #include "linalg/kernel_times.hpp"
 #include "linalg/openblas.hpp"
+#include "linalg/tile_kernels.hpp"
 #include "tools/catalogue.hpp"
 #include "tools/dense_bounds.hpp"
 #include "tools/report.hpp"
@@ -270,7 +271,7 @@ nlohmann::json machine_json() {
   return {{"processor", model},
           {"processors", sysconf(_SC_NPROCESSORS_ONLN)},
           {"load_at_the_start", bench::load_of_machine()},
-          {"blas", linalg::openblas_description()}};
+          {"blas", linalg::kernels_description()}};
 }
 
 nlohmann::json measure(const Settings& settings) {

@@ -15,7 +15,7 @@
 #include "linalg/cholesky.hpp"
 #include "linalg/cholesky_run.hpp"
 #include "linalg/kernel_times.hpp"
-#include "linalg/openblas.hpp"
+#include "linalg/tile_kernels.hpp"
 #include "matrix_options.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
@@ -195,7 +195,7 @@ tools::Facts parameters_of(const Plan& plan) {
 
 tools::Facts machine_of(const Plan& plan) {
   tools::Facts facts{{"vicinal", std::string(VICINAL_VERSION)},
-                     {"blas", linalg::openblas_description()}};
+                     {"blas", linalg::kernels_description()}};
   if (plan.options.memory) facts.emplace_back("memory", *plan.options.memory);
   if (!plan.options.disk.empty()) facts.emplace_back("disk", plan.options.disk);
   if (plan.options.accelerators > 0) {

@@ -2,6 +2,7 @@
 
 #include <cblas.h>
 
+#include "linalg/openblas.hpp"
 #include "linalg/tile_gemm.hpp"
 
 // The serial OpenBLAS holds LAPACK's Fortran routines but not LAPACKE.
@@ -58,6 +59,10 @@ int blas_potrf(const Block<double>& a) {
 Products fastest_products() {
   static const Products products = has_tile_gemm() ? Products::own : Products::openblas;
   return products;
+}
+
+std::string kernels_description() {
+  return (fastest_products() == Products::own ? "own AVX-512, " : "") + openblas_description();
 }
 
 template <typename T>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "linalg/block.hpp"
 
@@ -16,6 +17,9 @@ enum class Products : std::uint8_t {
 
 // `own` where the processor has what they take: they are faster for tiles of all sizes there.
 Products fastest_products();
+
+// For reports: "own AVX-512, OpenBLAS 0.3.21 SkylakeX", or OpenBLAS alone.
+std::string kernels_description();
 
 // C (m x n) <- C - A B^T, A (m x k), B (n x k)
 template <typename T>

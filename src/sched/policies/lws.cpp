@@ -10,10 +10,10 @@
 // submitting thread and the workers would meet at every task. (Where workers differ in what they can
 // run they are dealt.)
 //
-// A deque has a lock of its own, on its own cache lines; there is nothing that all workers write,
-// but that queue. An empty deque is passed over by reading its size
-// without the lock. The sizes are relaxed: whoever learns of a push by any synchronisation (the
-// engine's wake of a sleeping worker) sees the size it left, and a stale size costs only a look.
+// A deque has a lock of its own, on its own cache lines; there is nothing that all workers write but
+// that queue. An empty deque is passed over by reading its size without the lock. The sizes are
+// relaxed: whoever learns of a push by any synchronisation (the engine's wake of a sleeping worker)
+// sees the size it left, and a stale size costs only a look.
 
 #include <algorithm>
 #include <array>
