@@ -32,8 +32,6 @@ Time Engine::busy_time(const Lane& lane, Time now) {
 // A thread that submits and a worker that runs what was submitted a moment ago meet at every task: at
 // the policy's queue, at the handles, at the task. When the worker has waited for some hundreds of
 // tasks it goes through them as fast as if nobody submitted. docs/architecture.md has numbers.
-constexpr std::uint64_t kAhead = 256;
-
 void Engine::let_submitter_run_ahead() const {
   if (config_.simulated || config_.machine.workers.size() == 1) return;
   constexpr int kLooks = 5;
@@ -42,7 +40,7 @@ void Engine::let_submitter_run_ahead() const {
   for (int look = 0; look < kLooks; ++look) {
     for (int pauses = 16 << look; pauses > 0; --pauses) __builtin_ia32_pause();
     const std::uint64_t now = submissions();
-    if (now == before || now - first >= kAhead) return;
+    if (now == before || now - first >= kDistance) return;
     before = now;
   }
 }
@@ -52,9 +50,9 @@ void Engine::let_submitter_run_ahead() const {
 void Engine::keep_distance(Lane& own) {
   own.burst = 0;
   const std::uint64_t now = submissions();
-  const bool goes_on = now != own.submissions;
-  own.submissions = now;
-  if (goes_on && submitted_tasks() - ended_tasks() < kAhead) let_submitter_run_ahead();
+  const bool goes_on = now != own.submissions_then;
+  own.submissions_then = now;
+  if (goes_on && submitted_tasks() - ended_tasks() < kDistance) let_submitter_run_ahead();
 }
 
 bool Engine::wake_one_of(std::span<const WorkerId> workers) {

@@ -328,8 +328,7 @@ void Engine::copy_early(Window& window, memory::Actions& actions) {
     clear_idle(worker);
   }
   end_idle_time(worker);
-  constexpr std::uint32_t kBurst = 256;
-  if (Lane& own = lanes_[worker.value]; ++own.burst == kBurst) keep_distance(own);
+  if (Lane& own = lanes_[worker.value]; ++own.burst == kDistance) keep_distance(own);
   move(*task, TaskState::runnable);
   start(*task, worker);
   return true;

@@ -114,6 +114,7 @@ class Engine final : public Completions,
 
  private:
   static constexpr std::int64_t kNotIdle = -1;
+  static constexpr std::uint32_t kDistance = 256;  // tasks, see keep_distance
   // One per worker, and two for the application's threads. Written by its owner alone.
   struct alignas(64) Lane {
     std::atomic<std::uint64_t> submitted{0};
@@ -123,7 +124,7 @@ class Engine final : public Completions,
     std::atomic<std::int64_t> idle_ns{0};          // until then, the time before the start included
     std::atomic<const Codelet*> running{nullptr};  // for reports: codelets outlive their tasks
     std::uint32_t burst = 0;                       // tasks run since the last keep_distance
-    std::uint64_t submissions = 0;                 // when that was
+    std::uint64_t submissions_then = 0;
   };
   // By threads of the application.
   std::uint64_t submissions() const {

@@ -70,7 +70,7 @@ struct Handle {
   alignas(64) std::atomic<std::uint64_t> word{0};
   Access* head = nullptr;
   Access* tail = nullptr;
-  std::uint32_t waiting_readers = 0;  // in the queue
+  std::uint32_t waiting_readers = 0;  // in the queue: whether only writers wait, without a walk
   bool written = false;               // some submitted task or the home gives it content
   bool unregistering = false;
   // In the sum of what has no home; see runtime/submission.cpp.
