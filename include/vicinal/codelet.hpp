@@ -29,10 +29,12 @@ struct Task;
 enum class ProcessorKind : std::uint8_t {
   cpu,       // a core, on RAM
   emulated,  // an emulated accelerator: own memory, a host thread that runs the CPU kernels
+  gpu,       // an accelerator of a simulated machine
 };
-inline constexpr std::size_t kProcessorKinds = 2;
+inline constexpr std::size_t kProcessorKinds = 3;
 constexpr std::string_view to_string(ProcessorKind kind) {
-  return kind == ProcessorKind::cpu ? "cpu" : "emulated";
+  constexpr std::array<std::string_view, kProcessorKinds> names{"cpu", "emulated", "gpu"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 // Where one operand lies while the kernel runs.
@@ -95,8 +97,11 @@ struct Codelet {
   double flops = 0;           // of one task, 0 when unknown; a task may give its own
   // Time of one task per kind of processor, for simulation and for policies; 0 when unknown.
   std::array<Time, kProcessorKinds> expected{};
+  // Simulation: the thread that drives an accelerator launches nothing else while the task runs.
+  bool synchronous = false;
 
   Kernel implementation(ProcessorKind kind) const {
+    if (kind == ProcessorKind::gpu) return nullptr;
     return kind == ProcessorKind::emulated && emulated != nullptr ? emulated : cpu;
   }
 };

@@ -28,18 +28,38 @@ struct LinkDescription {
   BytesPerSecond bandwidth;  // 0: not known
   Time latency;
   std::uint32_t copies_in_flight = 1;  // started and not ended, at most
+  // --- simulation
+  // What its copies share with those of other links, besides its own bandwidth: numbers of segments.
+  std::vector<std::uint32_t> segments = {};
+  // Links, by number, whose copies never run while one of this link does; itself among them if its
+  // copies run one at a time. In the order of their start. Holds both ways.
+  std::vector<std::uint32_t> serialised = {};
+};
+
+// Simulation: a part of the machine that copies of several links pass, a switch or a host bridge. They
+// share its bandwidth max-min fairly, with those of the links.
+struct SegmentDescription {
+  std::string name;
+  BytesPerSecond bandwidth;
 };
 
 struct WorkerDescription {
   WorkerId id;
   ProcessorKind kind = ProcessorKind::cpu;
   NodeId node;  // where its operands must be
+  // --- simulation: what a thread spends before each task, and before each copy to the worker's node or
+  // from it. An accelerator's kernels run meanwhile, up to `pipeline` of them launched.
+  Time task_overhead = {};
+  Time copy_overhead = {};
+  std::uint32_t pipeline = 1;
 };
 
 struct MachineDescription {
   std::vector<NodeDescription> nodes;  // nodes[i].id == i; nodes[0] is RAM
   std::vector<LinkDescription> links;
   std::vector<WorkerDescription> workers;
+  std::vector<SegmentDescription> segments = {};  // simulation
+  Time submit_overhead = {};                      // simulation: of the application, per task
 
   std::optional<NodeId> disk() const {
     for (const auto& node : nodes) {

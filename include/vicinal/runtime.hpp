@@ -95,6 +95,10 @@ class Runtime {
   Handle register_file(const FileRegion& region, Bytes size, std::string name = {});
   Handle register_file(const FileRegion& region, TileShape shape, std::string name = {});
 
+  // On a simulated machine only: data whose content lies on `home` at the start, RAM (outside its
+  // limit, like a buffer of the application) or the disk.
+  Handle register_simulated(Bytes size, NodeId home = kRam, std::string name = {});
+
   // Waits until no task uses the handle, writes the content back to the home (buffer or file) if
   // asked, and forgets it. Throws PoisonedError, after forgetting it, if its writer failed.
   void unregister(Handle handle, WriteBack write_back = WriteBack::yes);

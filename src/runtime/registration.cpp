@@ -75,6 +75,29 @@ Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std
   return add(layout, home, true, std::move(name));
 }
 
+// Places that nothing else has: no address is dereferenced and no file read.
+Handle RuntimeImpl::add_simulated(Bytes size, NodeId node, std::string name) {
+  if (!setup_.simulated) {
+    throw UsageError(
+        "register_simulated: data " + name +
+        " would have no place on a machine that is not simulated; use register_buffer");
+  }
+  const bool on_disk = node == setup_.machine.disk();
+  if (node != kRam && !on_disk) {
+    throw UsageError("register_simulated: data " + name + " on memory node " +
+                     std::to_string(node.value) + "; its home is RAM (node 0) or the disk");
+  }
+  graph::Home home;
+  home.kind = on_disk ? graph::HomeKind::file : graph::HomeKind::buffer;
+  {
+    const std::lock_guard lock(handles_mutex_);
+    home.offset = simulated_address_;
+    simulated_address_ += memory::Arena::padded(size).value;
+  }
+  if (!on_disk) home.address = reinterpret_cast<std::byte*>(home.offset);
+  return add({size.value, 1, size.value, 1}, home, true, std::move(name));
+}
+
 void RuntimeImpl::throw_unknown_handle(const char* what) {
   throw UsageError(std::string(what) +
                    ": the handle is not registered with this runtime (or no longer); register the "
@@ -137,7 +160,7 @@ void RuntimeImpl::forget(graph::Handle& handle) {
   const std::lock_guard lock(handles_mutex_);
   if (handle.home.kind == graph::HomeKind::buffer)
     buffers_.remove(handle.home.address, handle.layout);
-  if (handle.home.kind == graph::HomeKind::file) {
+  if (handle.home.kind == graph::HomeKind::file && !setup_.simulated) {
     files_[handle.home.file].remove(reinterpret_cast<const void*>(handle.home.offset),
                                     handle.layout);
     setup_.disk->close_file(handle.home.file);

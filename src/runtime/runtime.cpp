@@ -114,6 +114,10 @@ Handle Runtime::register_file(const FileRegion& region, TileShape shape, std::st
   return impl_->add_file(region, shape.layout(), std::move(name));
 }
 
+Handle Runtime::register_simulated(Bytes size, NodeId home, std::string name) {
+  return impl_->add_simulated(size, home, std::move(name));
+}
+
 void Runtime::unregister(Handle handle, WriteBack write_back) {
   impl_->unregister(impl_->check(handle, "unregister"), write_back);
 }

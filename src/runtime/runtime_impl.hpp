@@ -40,6 +40,7 @@ class RuntimeImpl {
   // registration.cpp
   Handle add(const Layout& layout, graph::Home home, bool written, std::string name);
   Handle add_file(const FileRegion& region, const Layout& layout, std::string name);
+  Handle add_simulated(Bytes size, NodeId home, std::string name);
   void unregister(graph::Handle& handle, WriteBack write_back);
   graph::Handle& check(Handle handle, const char* what) const {
     if (!handle || handle.impl()->owner != this) throw_unknown_handle(what);
@@ -107,6 +108,7 @@ class RuntimeImpl {
   mutable std::deque<graph::Handle> handles_;  // reports take their lock bits
   std::vector<graph::Handle*> free_handles_;
   std::uint64_t next_handle_ = 1;
+  std::uint64_t simulated_address_ = 4096;  // of the next add_simulated
   graph::RegionIndex buffers_;
   std::map<int, graph::RegionIndex> files_;
   Bytes unhomed_;  // written data whose only place is what the runtime allocates

@@ -1,0 +1,62 @@
+// A machine that one does not have, as a machine file describes it: its shape, and how fast its
+// processors run which kernels.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vicinal/codelet.hpp"
+#include "vicinal/machine.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::machine {
+
+// How fast one kind of processor runs a kernel. A rate or a time; of several entries that match the
+// first counts.
+struct KernelSpeed {
+  std::string kernel;     // "gemm"; "*": any
+  std::string precision;  // "float", "double"; empty: any
+  ProcessorKind kind = ProcessorKind::cpu;
+  double flops_per_second = 0;
+  double seconds = 0;
+};
+
+struct MachineModel {
+  std::string name;
+  std::string sentence;  // what it is and where its figures come from
+  MachineDescription description;
+  std::vector<KernelSpeed> speeds;
+  std::vector<std::string> synchronous;  // kernels that nothing overlaps, see Codelet::synchronous
+
+  // Of one task of so many operations; none if the file says nothing of it.
+  std::optional<double> seconds(std::string_view kernel, std::string_view precision, double flops,
+                                ProcessorKind kind) const;
+  bool is_synchronous(std::string_view kernel) const;
+};
+
+// What the command line may change of a machine file.
+struct MachineChoice {
+  std::optional<std::uint32_t> gpus;         // none: as many as the file says
+  std::optional<std::uint32_t> cpu_workers;  // none: as many as the file says
+  std::optional<Bytes> gpu_memory;           // of each GPU
+  std::optional<Bytes> ram;                  // limit of RAM
+};
+
+// `name`: a file (it contains a '/' or ends in ".toml"), or the stem of one of those that are shipped
+// ("v100p"). Throws UsageError that names the file and the line, or the nearest name.
+MachineModel load_machine(const std::string& name, const MachineChoice& choice);
+// For tests: the text of a file; `origin` is named in errors.
+MachineModel parse_machine(std::string_view text, const std::string& origin,
+                           const MachineChoice& choice);
+
+struct ShippedMachine {
+  std::string name;
+  std::string sentence;
+};
+// Those shipped, in the order of their names.
+std::vector<ShippedMachine> shipped_machines();
+
+}  // namespace vicinal::machine

@@ -1,0 +1,87 @@
+// A graph of tasks as data: what an application would register and submit, without its content. Read
+// from a file or generated; played on a simulated machine, run for real where its kernels have code,
+// and given to the bounds.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vicinal/access.hpp"
+#include "vicinal/codelet.hpp"
+#include "vicinal/machine.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::tools {
+
+struct GraphDatum {
+  std::string name;
+  Bytes bytes;
+  // Where its content lies at the start, and at the end if tasks change it. Of a datum without a home
+  // the first access writes.
+  bool has_home = false;
+  NodeKind home = NodeKind::ram;  // or disk
+};
+
+struct GraphKernel {
+  std::string name;
+  // Of one task per kind of processor; 0: not known. What a machine file says of the kernel, by its
+  // name and operations, fills in what is 0.
+  std::array<double, kProcessorKinds> seconds{};
+  double flops = 0;  // of one task
+  bool synchronous = false;
+};
+
+struct GraphAccess {
+  std::uint32_t datum = 0;
+  AccessMode mode = AccessMode::R;
+};
+
+struct GraphTask {
+  std::uint32_t kernel = 0;
+  int priority = 0;
+  std::uint64_t first_access = 0;
+  std::uint32_t access_count = 0;
+  std::string name;  // the kernel's if empty
+};
+
+// Tasks in submission order: they depend on each other through the data, as if run in that order.
+struct TaskGraph {
+  std::string name;       // "cholesky"
+  std::string precision;  // "float", "double" or empty
+  std::vector<GraphDatum> data;
+  std::vector<GraphKernel> kernels;
+  std::vector<GraphTask> tasks;
+  std::vector<GraphAccess> accesses;
+
+  std::span<const GraphAccess> accesses_of(const GraphTask& task) const {
+    return std::span(accesses).subspan(task.first_access, task.access_count);
+  }
+  double flops() const {
+    double sum = 0;
+    for (const GraphTask& task : tasks) sum += kernels[task.kernel].flops;
+    return sum;
+  }
+  std::uint32_t add_datum(GraphDatum datum) {
+    data.push_back(std::move(datum));
+    return static_cast<std::uint32_t>(data.size() - 1);
+  }
+  std::uint32_t add_kernel(GraphKernel kernel) {
+    kernels.push_back(std::move(kernel));
+    return static_cast<std::uint32_t>(kernels.size() - 1);
+  }
+  void add_task(std::uint32_t kernel, std::span<const GraphAccess> of, int priority = 0,
+                std::string task_name = {}) {
+    tasks.push_back({kernel, priority, accesses.size(), static_cast<std::uint32_t>(of.size()),
+                     std::move(task_name)});
+    accesses.insert(accesses.end(), of.begin(), of.end());
+  }
+};
+
+// Bottom levels as priorities, from the shortest time of each kernel.
+void set_bottom_level_priorities(TaskGraph& graph);
+
+}  // namespace vicinal::tools
