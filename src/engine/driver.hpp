@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <exception>
+#include <optional>
 
 #include "graph/task.hpp"
 #include "memory/copy.hpp"
@@ -55,6 +56,9 @@ class Driver {
   virtual void start_task(graph::Task& task, WorkerId worker) = 0;
   // The worker may have something to run: advance() is to be called soon. Any thread, any locks.
   virtual void wake(WorkerId worker) = 0;
+  // How long tasks have kept the worker busy so far, where the driver knows better than the engine,
+  // which counts from advance() to advance(): where a worker is given a task while it runs another.
+  virtual std::optional<Time> busy(WorkerId /*worker*/) const { return std::nullopt; }
   // Ends copies in course, joins threads. Nothing is called afterwards.
   virtual void stop() = 0;
 };

@@ -321,7 +321,9 @@ Statistics Engine::statistics() const {
   s.now = config_.now();
   for (const WorkerDescription& worker : config_.machine.workers) {
     const Lane& lane = lanes_[worker.id.value];
-    s.workers.push_back({lane.ended[0].load() + lane.ended[1].load(), busy_time(lane, s.now)});
+    const auto busy = worker_drivers_[worker.id.value]->busy(worker.id);
+    s.workers.push_back(
+        {lane.ended[0].load() + lane.ended[1].load(), busy ? *busy : busy_time(lane, s.now)});
   }
   for (const Lane& lane : lanes_) {
     s.tasks_submitted += lane.submitted.load(std::memory_order_relaxed);

@@ -144,7 +144,9 @@ void Runtime::prefetch(Handle handle, NodeId node) {
 }
 
 TaskId Runtime::submit(const TaskSpec& spec) {
-  return impl_->submit(spec);
+  const TaskId id = impl_->submit(spec);
+  impl_->pass_submission_time();
+  return id;
 }
 void Runtime::wait() {
   impl_->wait();

@@ -51,6 +51,10 @@ class RuntimeImpl {
   // submission.cpp
   TaskId submit(const TaskSpec& spec);
   void flush_planned();
+  // Simulation: what the application has spent on a submission.
+  void pass_submission_time() {
+    if (setup_.simulated && setup_.machine.submit_overhead.ns > 0) pass_time();
+  }
 
   // waiting.cpp
   void wait();
@@ -91,6 +95,7 @@ class RuntimeImpl {
   Bytes window_bytes(std::span<const Operand> operands) const;
   graph::Task& plain_task(graph::Handle& handle, AccessMode mode,
                           std::function<void(graph::Task&)> then);
+  void pass_time();
   void forget(graph::Handle& handle);
   void flush_home(graph::Handle& handle, memory::Request& request);
   void wait_simulated(const std::function<bool()>& done, const char* what);

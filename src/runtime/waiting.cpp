@@ -85,6 +85,10 @@ void RuntimeImpl::wait_simulated(const std::function<bool()>& done, const char* 
   }
 }
 
+void RuntimeImpl::pass_time() {
+  if (engine_->inside_task() == kNoWorker) setup_.simulated->pass(setup_.machine.submit_overhead);
+}
+
 void RuntimeImpl::wait_until(const std::function<bool()>& done, const char* what, Looks looks) {
   if (done()) return;
   if (setup_.simulated) return wait_simulated(done, what);

@@ -19,6 +19,8 @@ class EventQueue {
     std::push_heap(heap_.begin(), heap_.end(), later);
   }
   bool empty() const { return heap_.empty(); }
+  // Of the earliest event; the queue must not be empty.
+  Time next() const { return heap_.front().at; }
   // The earliest event and its time; the queue must not be empty.
   std::pair<Time, Event> take() {
     std::pop_heap(heap_.begin(), heap_.end(), later);

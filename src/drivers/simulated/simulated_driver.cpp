@@ -1,5 +1,7 @@
 #include "drivers/simulated/simulated_driver.hpp"
 
+#include <algorithm>
+
 namespace vicinal::drivers {
 
 namespace {
@@ -8,9 +10,12 @@ constexpr Time kUnknownTask{1000};
 }  // namespace
 
 SimulatedDriver::SimulatedDriver(const MachineDescription& machine)
-    : machine_(machine),
-      woken_(machine.workers.size(), true),
-      busy_(machine.workers.size(), false) {}
+    : machine_(machine), workers_(machine.workers.size()), first_worker_(machine.nodes.size()) {
+  for (const WorkerDescription& worker : machine.workers) {
+    auto& first = first_worker_[worker.node.value];
+    if (worker.node != kRam && !first) first = worker.id;
+  }
+}
 
 void SimulatedDriver::start(engine::Completions& completions) {
   completions_ = &completions;
@@ -25,51 +30,110 @@ std::byte* SimulatedDriver::allocate(NodeId /*node*/, Bytes /*bytes*/) {
 void SimulatedDriver::release(NodeId /*node*/, std::byte* /*address*/, Bytes /*bytes*/) {}
 
 bool SimulatedDriver::step() {
-  for (std::uint32_t w = 0; w < woken_.size(); ++w) {
-    if (!woken_[w] || busy_[w]) continue;
-    woken_[w] = false;
-    completions_->advance(WorkerId{w});
+  return look_for_work() || next_event(SimulatedLinks::kNoTime);
+}
+
+void SimulatedDriver::pass(Time duration) {
+  const Time until = now() + duration;
+  while (look_for_work() || next_event(until)) {
+  }
+  now_.store(until, std::memory_order_relaxed);
+}
+
+bool SimulatedDriver::look_for_work() {
+  for (std::uint32_t w = 0; w < workers_.size(); ++w) {
+    Worker& worker = workers_[w];
+    if (!worker.woken || worker.launched >= machine_.workers[w].pipeline) continue;
+    worker.woken = false;
+    if (worker.thread_free <= now()) {
+      if (completions_->advance(WorkerId{w})) worker.woken = true;  // for one more
+    } else if (!worker.will_look) {
+      worker.will_look = true;
+      events_.schedule(worker.thread_free, {Event::Kind::look, WorkerId{w}});
+    }
     return true;
   }
-  if (events_.empty()) return false;
-  const auto [at, event] = events_.take();
-  now_.store(at, std::memory_order_relaxed);
-  if (event.task != nullptr) {
-    busy_[event.worker.value] = false;
-    woken_[event.worker.value] = true;
-    completions_->task_done(*event.task, event.worker, nullptr);
+  return false;
+}
+
+// Copies first: what they bring is there for tasks that end at the same time.
+bool SimulatedDriver::next_event(Time until) {
+  const Time copies = links_.next();
+  const Time others = events_.empty() ? SimulatedLinks::kNoTime : events_.next();
+  const Time next = std::min(copies, others);
+  if (next == SimulatedLinks::kNoTime || next > until) return false;
+  now_.store(next, std::memory_order_relaxed);
+  if (copies <= others) {
+    std::uint64_t ended = 0;
+    if (links_.advance(next, ended)) completions_->copy_done(ended, nullptr);
   } else {
-    completions_->copy_done(event.copy_id, nullptr);
+    handle(events_.take().second);
   }
   return true;
 }
 
-void SimulatedDriver::start_task(graph::Task& task, WorkerId worker) {
-  Time time{0};
-  if (task.codelet != nullptr) {
-    const ProcessorKind kind = machine_.workers[worker.value].kind;
-    time = task.codelet->expected[static_cast<std::size_t>(kind)];
-    if (time.ns == 0) time = kUnknownTask;
+void SimulatedDriver::handle(const Event& event) {
+  if (event.kind == Event::Kind::copy_start) return links_.start(event.copy, now());
+  Worker& worker = workers_[event.worker.value];
+  worker.woken = true;
+  if (event.kind == Event::Kind::look) {
+    worker.will_look = false;
+    return;
   }
-  busy_[worker.value] = true;
-  events_.schedule(now() + time, {&task, worker, 0});
+  --worker.launched;
+  completions_->task_done(*event.task, event.worker, nullptr);
+}
+
+void SimulatedDriver::start_task(graph::Task& task, WorkerId id) {
+  const WorkerDescription& description = machine_.workers[id.value];
+  Worker& worker = workers_[id.value];
+  const Time time = task_time(task, id);
+  const Time launched = std::max(now(), worker.thread_free) + description.task_overhead;
+  const Time free{worker.free_ns.load(std::memory_order_relaxed)};
+  const Time end = std::max(launched, free) + time;
+  const bool synchronous = task.codelet != nullptr && task.codelet->synchronous;
+  worker.thread_free = synchronous ? end : launched;
+  worker.free_ns.store(end.ns, std::memory_order_relaxed);
+  worker.busy_ns.store(worker.busy_ns.load(std::memory_order_relaxed) + time.ns,
+                       std::memory_order_relaxed);
+  ++worker.launched;
+  events_.schedule(end, {Event::Kind::task_end, id, &task});
+}
+
+Time SimulatedDriver::task_time(const graph::Task& task, WorkerId worker) const {
+  if (task.codelet == nullptr) return {0};
+  const auto kind = static_cast<std::size_t>(machine_.workers[worker.value].kind);
+  const Time expected = task.codelet->expected[kind];
+  return expected.ns == 0 ? kUnknownTask : expected;
 }
 
 void SimulatedDriver::start_copy(const memory::Copy& copy) {
-  events_.schedule(now() + copy_time(copy), {nullptr, {}, copy.id});
+  const std::optional<WorkerId> driver = driven_by(copy);
+  if (!driver) return links_.start(copy, now());
+  Worker& worker = workers_[driver->value];
+  worker.thread_free =
+      std::max(now(), worker.thread_free) + machine_.workers[driver->value].copy_overhead;
+  events_.schedule(worker.thread_free, {Event::Kind::copy_start, *driver, nullptr, copy});
 }
 
-Time SimulatedDriver::copy_time(const memory::Copy& copy) const {
-  for (const LinkDescription& link : machine_.links) {
-    if (link.from == copy.from.node && link.to == copy.to.node) {
-      return link.latency + duration(copy.bytes(), link.bandwidth);
-    }
+// The thread that has to start the copy: the destination's, or the source's.
+std::optional<WorkerId> SimulatedDriver::driven_by(const memory::Copy& copy) const {
+  for (const NodeId node : {copy.to.node, copy.from.node}) {
+    const std::optional<WorkerId> worker = first_worker_[node.value];
+    if (worker && machine_.workers[worker->value].copy_overhead.ns > 0) return worker;
   }
-  return {0};
+  return std::nullopt;
 }
 
 void SimulatedDriver::wake(WorkerId worker) {
-  woken_[worker.value] = true;
+  workers_[worker.value].woken = true;
+}
+
+// Kernels run while the thread looks for the next, which the engine takes for idle.
+std::optional<Time> SimulatedDriver::busy(WorkerId worker) const {
+  const Worker& own = workers_[worker.value];
+  const std::int64_t left = own.free_ns.load(std::memory_order_relaxed) - now().ns;
+  return Time{own.busy_ns.load(std::memory_order_relaxed) - std::max<std::int64_t>(0, left)};
 }
 
 }  // namespace vicinal::drivers

@@ -1,12 +1,18 @@
 // A machine that one does not have: all of its nodes and workers, in simulated time. Tasks take the
-// time their codelet expects, copies that of their link alone. The smallest complete driver: the
-// template for a new one (docs/write-a-driver.md).
+// time their codelet expects, copies share the links (simulated_links.hpp).
+//
+// Of an accelerator a thread of the host is simulated too: it spends some microseconds before each
+// kernel and each copy, one after the other, while the kernels it has launched run in their order.
+//
+// The template for a new driver (docs/write-a-driver.md).
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "drivers/simulated/simulated_links.hpp"
 #include "engine/driver.hpp"
 #include "sim/event_queue.hpp"
 #include "vicinal/machine.hpp"
@@ -21,6 +27,8 @@ class SimulatedDriver final : public engine::Driver {
   // Lets idle workers look for work, or else advances to the next event. False: nothing is left to
   // do. The caller's thread is the only one there is.
   bool step();
+  // The application does something else for so long: all that happens meanwhile.
+  void pass(Time duration);
 
   void start(engine::Completions& completions) override;
   std::byte* reserve(NodeId node, Bytes bytes) override;
@@ -30,22 +38,40 @@ class SimulatedDriver final : public engine::Driver {
   void start_copy(const memory::Copy& copy) override;
   void start_task(graph::Task& task, WorkerId worker) override;
   void wake(WorkerId worker) override;
+  std::optional<Time> busy(WorkerId worker) const override;
   void stop() override {}
 
  private:
-  struct Event {
-    graph::Task* task = nullptr;  // else a copy
-    WorkerId worker;
-    std::uint64_t copy_id = 0;
+  struct Worker {
+    bool woken = true;           // is to look for work
+    bool will_look = false;      // there is an event for it
+    std::uint32_t launched = 0;  // tasks started and not ended
+    Time thread_free;            // the thread that drives it
+    // The processor. Both are read by whoever asks for statistics.
+    std::atomic<std::int64_t> free_ns{0};
+    std::atomic<std::int64_t> busy_ns{0};  // by tasks, until free_ns
   };
-  Time copy_time(const memory::Copy& copy) const;
+  struct Event {
+    enum class Kind : std::uint8_t { task_end, copy_start, look } kind;
+    WorkerId worker;
+    graph::Task* task = nullptr;
+    memory::Copy copy = {};
+  };
+
+  bool look_for_work();
+  // Up to the next event, if that is not after `until`.
+  bool next_event(Time until);
+  void handle(const Event& event);
+  Time task_time(const graph::Task& task, WorkerId worker) const;
+  std::optional<WorkerId> driven_by(const memory::Copy& copy) const;
 
   const MachineDescription machine_;
   engine::Completions* completions_ = nullptr;
   std::atomic<Time> now_{};
   sim::EventQueue<Event> events_;
-  std::vector<bool> woken_;  // by worker: is to look for work
-  std::vector<bool> busy_;
+  SimulatedLinks links_{machine_};
+  std::vector<Worker> workers_;
+  std::vector<std::optional<WorkerId>> first_worker_;  // by node: of an accelerator
 };
 
 }  // namespace vicinal::drivers

@@ -1,0 +1,49 @@
+// The copies of a simulated machine: those of links that exclude each other run in the order of their
+// start, those that run at once share bandwidth (sim/fluid_network.hpp).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "memory/copy.hpp"
+#include "sim/event_queue.hpp"
+#include "sim/fluid_network.hpp"
+#include "vicinal/machine.hpp"
+
+namespace vicinal::drivers {
+
+class SimulatedLinks {
+ public:
+  explicit SimulatedLinks(const MachineDescription& machine);
+
+  void start(const memory::Copy& copy, Time now);
+  // When something happens next; sim::kNoTime if nothing is in course.
+  Time next() const;
+  static constexpr Time kNoTime{INT64_MAX};
+  // Goes on to `now`, which is next(). True if a copy has ended: its id.
+  bool advance(Time now, std::uint64_t& copy_id);
+
+ private:
+  struct Transfer {
+    std::uint64_t copy_id = 0;
+    std::uint32_t link = 0;
+    Bytes bytes;
+    std::uint32_t waits_for = 0;            // transfers that exclude it and began before
+    std::vector<std::uint32_t> holds_back;  // those that wait for this one
+  };
+  bool exclude(std::uint32_t a, std::uint32_t b) const { return excludes_[a * paths_.size() + b]; }
+  void begin(std::uint32_t transfer, Time now);
+  void end(std::uint32_t transfer, Time now);
+
+  const MachineDescription& machine_;
+  std::vector<std::uint32_t> link_of_;                           // [from * nodes + to]
+  std::vector<std::vector<sim::FluidNetwork::Resource>> paths_;  // by link
+  std::vector<bool> excludes_;                                   // [link * links + link]
+  sim::FluidNetwork network_;
+  sim::EventQueue<std::uint32_t> latencies_;  // transfers whose content begins to flow then
+  std::vector<Transfer> transfers_;
+  std::vector<std::uint32_t> unused_;
+  std::vector<std::uint32_t> unended_;  // in the order of their start
+};
+
+}  // namespace vicinal::drivers

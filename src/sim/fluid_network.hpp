@@ -1,0 +1,68 @@
+// Transfers that share links, as fluids: at every moment the rates are max-min fair. Each flow passes
+// some resources; the rates of the flows on a resource sum up to its bandwidth at most, and no flow
+// could be faster but at the expense of one that is not faster than it.
+//
+// This is what SimGrid computes without cross-traffic, latency weights and bandwidth factors (Velho,
+// Schnorr, Casanova, Legrand 2013, section 3), which a test compares it with.
+//
+// Pure and re-entrant. Times are nanoseconds in double precision; ends are exact in it, whatever the
+// times at which one asks. A change of the flows costs O(flows x resources of each), plus, for each
+// bottleneck, a pass over the resources in use.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "vicinal/units.hpp"
+
+namespace vicinal::sim {
+
+class FluidNetwork {
+ public:
+  using Resource = std::uint32_t;
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+
+  // Throws std::invalid_argument unless the bandwidth is more than 0 and finite.
+  Resource add_resource(BytesPerSecond bandwidth);
+  std::size_t resources() const { return capacities_.size(); }
+
+  // `id` is given back at the end. A flow without bytes or without resources ends at once. `at` is not
+  // before any earlier `at` or `to`, and not after next_end().
+  void start(std::uint64_t id, Bytes bytes, std::span<const Resource> path, double at);
+  // When the next flow ends, if none starts before; kNever without flows.
+  double next_end() const { return next_end_; }
+  // Lets the first flow end that ends not later than `to`. False: there is none; time is `to` then.
+  struct End {
+    std::uint64_t id = 0;
+    double at = 0;
+  };
+  bool take_end(double to, End& end);
+  std::size_t flows() const { return flows_.size(); }
+  // In bytes per second, of a flow in course; 0 if there is no such flow.
+  double rate(std::uint64_t id) const;
+
+ private:
+  struct Flow {
+    std::uint64_t id = 0;
+    double left = 0;  // bytes, at now_
+    double rate = 0;  // bytes per nanosecond
+    std::vector<Resource> path;
+  };
+  void advance(double to);
+  void share();
+
+  std::vector<double> capacities_;  // bytes per nanosecond
+  std::vector<Flow> flows_;         // in the order of their start
+  std::vector<Flow> spare_;         // to use the room of their paths again
+  double now_ = 0;
+  double next_end_ = kNever;
+  // Of share(), members to keep their room.
+  std::vector<double> left_;
+  std::vector<std::uint32_t> users_;
+  std::vector<Resource> used_;
+  std::vector<std::uint32_t> unfixed_;
+};
+
+}  // namespace vicinal::sim

@@ -1,0 +1,33 @@
+// Plays a graph on a simulated machine: registers its data, submits its tasks, waits, brings the
+// results home.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "machine/machine_model.hpp"
+#include "tools/task_graph.hpp"
+#include "vicinal/codelet.hpp"
+#include "vicinal/options.hpp"
+#include "vicinal/statistics.hpp"
+
+namespace vicinal::tools {
+
+// Time of one task of each kernel on each kind of processor that the machine has, in seconds; 0: that
+// kind cannot run it. From the graph, else from the machine. Throws UsageError for a kernel that
+// nothing on the machine can run, with the remedy.
+using KernelSeconds = std::vector<std::array<double, kProcessorKinds>>;
+KernelSeconds kernel_seconds(const TaskGraph& graph, const machine::MachineModel& machine);
+
+struct Played {
+  Statistics before;
+  Statistics after;         // when the last task has ended
+  Statistics last;          // when the results are at home: the bytes of the run
+  double wall_seconds = 0;  // that the simulation took
+};
+
+// `scale`: of all kernel times, to see how much a result depends on them.
+Played play(const TaskGraph& graph, const machine::MachineModel& machine, const Options& options,
+            double scale = 1);
+
+}  // namespace vicinal::tools
