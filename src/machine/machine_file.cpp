@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "machine/machine_model.hpp"
+#include "machine/machine_text.hpp"
+#include "machine/shipped.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::machine {
+namespace {
+
+// Larger than any description, and small enough that a wrong file name does no harm.
+constexpr std::size_t kMostBytes = 1 << 20;
+
+bool is_path(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(".toml");
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::string text(kMostBytes + 1, '\0');
+  if (stream) stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!stream && !stream.eof()) {
+    throw UsageError(fmt::format("the machine file {} cannot be read: {}", path,
+                                 errno != 0 ? std::strerror(errno) : "unknown reason"));
+  }
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.size() > kMostBytes) {
+    throw UsageError(fmt::format("{} is larger than 1 MiB: it is no machine file", path));
+  }
+  return text;
+}
+
+[[noreturn]] void refuse_name(const std::string& name) {
+  std::vector<std::string_view> known;
+  for (const auto& shipped : shipped_texts()) known.push_back(shipped.name);
+  const auto near = base::nearest(name, known);
+  throw UsageError(
+      fmt::format("there is no machine \"{}\"{} Write a file (\"./{}.toml\") or one of {}", name,
+                  near.empty() ? "." : fmt::format(": did you mean \"{}\"?", near), name,
+                  fmt::join(known, ", ")));
+}
+
+}  // namespace
+
+MachineModel parse_machine(std::string_view text, const std::string& origin,
+                           const MachineChoice& choice) {
+  MachineText read = read_machine_text(text, origin);
+  MachineModel model;
+  model.description = build_machine(read, choice);
+  model.name = std::move(read.name);
+  model.sentence = std::move(read.sentence);
+  model.speeds = std::move(read.speeds);
+  model.synchronous = std::move(read.synchronous);
+  return model;
+}
+
+MachineModel load_machine(const std::string& name, const MachineChoice& choice) {
+  if (is_path(name)) return parse_machine(read_file(name), name, choice);
+  for (const auto& shipped : shipped_texts()) {
+    if (shipped.name == name) {
+      return parse_machine(shipped.text, fmt::format("machines/{}.toml", name), choice);
+    }
+  }
+  refuse_name(name);
+}
+
+std::vector<ShippedMachine> shipped_machines() {
+  std::vector<ShippedMachine> result;
+  for (const auto& shipped : shipped_texts()) {
+    auto read = read_machine_text(shipped.text, fmt::format("machines/{}.toml", shipped.name));
+    result.push_back({std::string(shipped.name), std::move(read.sentence)});
+  }
+  return result;
+}
+
+// --- What the model is asked ----------------------------------------------------------------------
+
+std::optional<double> MachineModel::seconds(std::string_view kernel, std::string_view precision,
+                                            double flops, ProcessorKind kind) const {
+  for (const auto& speed : speeds) {
+    if (speed.kind != kind) continue;
+    if (speed.kernel != "*" && speed.kernel != kernel) continue;
+    // A task that does not say its precision takes the first entry of its kernel.
+    if (!speed.precision.empty() && !precision.empty() && speed.precision != precision) continue;
+    return speed.flops_per_second > 0 ? flops / speed.flops_per_second : speed.seconds;
+  }
+  return std::nullopt;
+}
+
+bool MachineModel::is_synchronous(std::string_view kernel) const {
+  return std::find(synchronous.begin(), synchronous.end(), kernel) != synchronous.end();
+}
+
+}  // namespace vicinal::machine

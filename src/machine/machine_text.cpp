@@ -1,0 +1,257 @@
+// Reads the keys of a machine file. What each means is in docs/machine-file.md.
+#include "machine/machine_text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "machine/toml_reader.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::machine {
+namespace {
+
+constexpr std::uint32_t kMostInFlight = 1024;
+constexpr std::uint32_t kMostPipeline = 1024;
+constexpr std::size_t kMostSegments = 64;
+
+Time time_or_zero(const TomlTable& table, std::string_view key) {
+  const auto found = table.find(key);
+  return found ? found->time() : Time{};
+}
+
+bool read_half_duplex(const TomlTable& table) {
+  const auto found = table.find("duplex");
+  return found && found->word({"full", "half"}) == 1;
+}
+
+std::uint32_t read_segment(const TomlValue& value, const MachineText& machine) {
+  const std::string name = value.text();
+  std::vector<std::string_view> known;
+  for (const auto& segment : machine.segments) known.push_back(segment.name);
+  const auto found = std::find(known.begin(), known.end(), name);
+  if (found != known.end()) return static_cast<std::uint32_t>(found - known.begin());
+  const auto near = base::nearest(name, known);
+  value.refuse(fmt::format("there is no [segment.{}]{}", name,
+                           near.empty() ? "" : fmt::format(": did you mean \"{}\"?", near)));
+}
+
+RouteText read_route(const TomlTable& table, const MachineText& machine) {
+  RouteText route;
+  route.latency = time_or_zero(table, "latency");
+  if (const auto copies = table.find("copies_in_flight")) {
+    route.copies_in_flight = copies->count(1, kMostInFlight);
+  }
+  route.half_duplex = read_half_duplex(table);
+  if (const auto segments = table.find("segments")) {
+    for (const auto& item : segments->items()) {
+      const std::uint32_t segment = read_segment(item, machine);
+      if (std::count(route.segments.begin(), route.segments.end(), segment) > 0) {
+        item.refuse("a segment is named twice");
+      }
+      route.segments.push_back(segment);
+    }
+  }
+  if (const auto rules = table.find("serialise")) {
+    for (const auto& item : rules->items()) {
+      const std::size_t rule = item.word({"same", "reverse", "arrivals"});
+      if (rule == 0) route.serialise_same = true;
+      if (rule == 1) route.serialise_reverse = true;
+      if (rule == 2) route.serialise_arrivals = true;
+    }
+  }
+  return route;
+}
+
+void read_workers_by_default(const TomlTable& table, std::uint32_t most,
+                             std::optional<std::uint32_t>& by_default) {
+  if (const auto value = table.find("by_default")) by_default = value->count(0, most);
+}
+
+CpuText read_cpu(const TomlTable& table) {
+  table.allow({"most", "by_default", "drive_gpus", "task_overhead"});
+  CpuText cpu;
+  cpu.most = table.value("most").count(0, kMostCpuWorkers);
+  read_workers_by_default(table, cpu.most, cpu.by_default);
+  if (const auto drive = table.find("drive_gpus")) cpu.drive_gpus = drive->flag();
+  cpu.task_overhead = time_or_zero(table, "task_overhead");
+  return cpu;
+}
+
+GpuText read_gpu(const TomlTable& table) {
+  table.allow({"most", "by_default", "memory", "pipeline", "task_overhead", "copy_overhead"});
+  GpuText gpu;
+  gpu.line = table.line();
+  gpu.most = table.value("most").count(1, kMostGpus);
+  read_workers_by_default(table, gpu.most, gpu.by_default);
+  gpu.memory = table.value("memory").bytes();
+  if (const auto pipeline = table.find("pipeline"))
+    gpu.pipeline = pipeline->count(1, kMostPipeline);
+  gpu.task_overhead = time_or_zero(table, "task_overhead");
+  gpu.copy_overhead = time_or_zero(table, "copy_overhead");
+  return gpu;
+}
+
+SegmentText read_segment(const TomlTable::Named& named, const MachineText& machine) {
+  const TomlTable& table = named.table;
+  table.allow({"bandwidth", "duplex", "part_of_gpu"});
+  SegmentText segment;
+  segment.name = named.name;
+  segment.bandwidth = table.value("bandwidth").bandwidth();
+  segment.half_duplex = read_half_duplex(table);
+  const auto parts = table.find("part_of_gpu");
+  if (!parts) return segment;
+  for (const auto& item : parts->items()) {
+    segment.part_of_gpu.push_back(item.count(0, kMostGpus - 1));
+  }
+  const std::size_t gpus = machine.gpu ? machine.gpu->most : 0;
+  if (segment.part_of_gpu.size() != gpus) {
+    parts->refuse(fmt::format("expected one number for each of the {} GPUs", gpus));
+  }
+  return segment;
+}
+
+DiskText read_disk(const TomlTable& table, const MachineText& machine) {
+  table.allow(
+      {"limit", "read", "write", "latency", "copies_in_flight", "duplex", "segments", "serialise"});
+  DiskText disk;
+  if (const auto limit = table.find("limit")) disk.limit = limit->bytes();
+  disk.read = table.value("read").bandwidth();
+  const auto write = table.find("write");
+  disk.write = write ? write->bandwidth() : disk.read;
+  disk.route = read_route(table, machine);
+  for (const std::uint32_t segment : disk.route.segments) {
+    if (machine.segments[segment].part_of_gpu.empty()) continue;
+    table.value("segments")
+        .refuse(fmt::format("\"{}\" has a part for each GPU, and none for the disk",
+                            machine.segments[segment].name));
+  }
+  if (disk.route.serialise_arrivals) {
+    table.value("serialise").refuse("\"arrivals\" is for a link between GPUs");
+  }
+  return disk;
+}
+
+End read_end(const TomlValue& value) {
+  return value.word({"ram", "gpu"}) == 0 ? End::ram : End::gpu;
+}
+
+void read_ends(const TomlTable& table, LinkText& link) {
+  link.both_directions = table.has("between");
+  if (link.both_directions) {
+    if (table.has("from") || table.has("to"))
+      table.refuse("has \"between\" and \"from\" or \"to\"");
+    const auto ends = table.value("between").items();
+    if (ends.size() != 2)
+      table.value("between").refuse("expected two ends, as in [\"ram\", \"gpu\"]");
+    link.from = read_end(ends[0]);
+    link.to = read_end(ends[1]);
+  } else {
+    if (!table.has("from") && !table.has("to")) {
+      table.refuse("lacks the key \"between\", or \"from\" and \"to\"");
+    }
+    link.from = read_end(table.value("from"));
+    link.to = read_end(table.value("to"));
+  }
+  if (link.from == End::ram && link.to == End::ram) table.refuse("joins RAM to itself");
+}
+
+void read_pairs(const TomlTable& table, std::uint32_t gpus, LinkText& link) {
+  const auto value = table.find("pairs");
+  if (!value) return;
+  if (link.from != End::gpu || link.to != End::gpu) value->refuse("is for a link between GPUs");
+  link.pairs.emplace();
+  for (const auto& item : value->items()) {
+    const auto ends = item.items();
+    if (ends.size() != 2) item.refuse("expected two indices of GPUs, as in [0, 1]");
+    const std::pair pair{ends[0].count(0, gpus - 1), ends[1].count(0, gpus - 1)};
+    if (pair.first == pair.second) item.refuse("joins a GPU to itself");
+    link.pairs->push_back(pair);
+  }
+}
+
+LinkText read_link(const TomlTable& table, const MachineText& machine) {
+  table.allow({"between", "from", "to", "pairs", "bandwidth", "latency", "copies_in_flight",
+               "duplex", "segments", "serialise"});
+  if (!machine.gpu) table.refuse("leads to a GPU, and there is no [gpu]");
+  LinkText link;
+  link.line = table.line();
+  read_ends(table, link);
+  read_pairs(table, machine.gpu->most, link);
+  link.bandwidth = table.value("bandwidth").bandwidth();
+  link.route = read_route(table, machine);
+  if (link.route.half_duplex && !link.both_directions) {
+    table.value("duplex").refuse("\"half\" needs both directions: write \"between\"");
+  }
+  if (link.route.serialise_arrivals && (link.from != End::gpu || link.to != End::gpu)) {
+    table.value("serialise").refuse("\"arrivals\" is for a link between GPUs");
+  }
+  return link;
+}
+
+void read_speed(const TomlTable& table, std::vector<KernelSpeed>& speeds) {
+  table.allow({"kernel", "precision", "kind", "rate", "time"});
+  KernelSpeed speed;
+  speed.kind =
+      table.value("kind").word({"cpu", "gpu"}) == 0 ? ProcessorKind::cpu : ProcessorKind::gpu;
+  if (const auto precision = table.find("precision")) {
+    speed.precision = precision->word({"float", "double"}) == 0 ? "float" : "double";
+  }
+  if (table.has("rate") == table.has("time")) table.refuse("needs either \"rate\" or \"time\"");
+  if (const auto rate = table.find("rate")) speed.flops_per_second = rate->flop_rate();
+  if (const auto time = table.find("time")) speed.seconds = time->seconds();
+  const TomlValue kernel = table.value("kernel");
+  const auto kernels = kernel.is_list() ? kernel.items() : std::vector{kernel};
+  if (kernels.empty()) kernel.refuse("it is empty");
+  for (const auto& item : kernels) {
+    speed.kernel = item.text();
+    speeds.push_back(speed);
+  }
+}
+
+MachineText read(const TomlTable& root, const std::string& origin) {
+  root.allow({"name", "sentence", "submit_overhead", "synchronous", "ram", "disk", "cpu", "gpu",
+              "segment", "link", "speed"});
+  MachineText machine;
+  machine.origin = origin;
+  machine.name = root.value("name").text();
+  machine.sentence = root.value("sentence").text();
+  machine.submit_overhead = time_or_zero(root, "submit_overhead");
+  if (const auto names = root.find("synchronous")) {
+    for (const auto& item : names->items()) machine.synchronous.push_back(item.text());
+  }
+  if (const auto ram = root.table("ram")) {
+    ram->allow({"limit"});
+    if (const auto limit = ram->find("limit")) machine.ram_limit = limit->bytes();
+  }
+  if (const auto cpu = root.table("cpu")) machine.cpu = read_cpu(*cpu);
+  if (const auto gpu = root.table("gpu")) machine.gpu = read_gpu(*gpu);
+  for (const auto& named : root.named_tables("segment")) {
+    machine.segments.push_back(read_segment(named, machine));
+    if (machine.segments.size() > kMostSegments)
+      named.table.refuse("there are more than 64 segments");
+  }
+  if (const auto disk = root.table("disk")) machine.disk = read_disk(*disk, machine);
+  for (const auto& link : root.tables("link")) machine.links.push_back(read_link(link, machine));
+  for (const auto& speed : root.tables("speed")) read_speed(speed, machine.speeds);
+  return machine;
+}
+
+toml::table parse_toml(std::string_view text, const std::string& origin) {
+  try {
+    return toml::parse(text, origin);
+  } catch (const toml::parse_error& error) {
+    throw UsageError(
+        fmt::format("{}:{}: {}", origin, error.source().begin.line, error.description()));
+  }
+}
+
+}  // namespace
+
+MachineText read_machine_text(std::string_view text, const std::string& origin) {
+  const toml::table table = parse_toml(text, origin);
+  return read(TomlTable(origin, table, "a machine file", 1), origin);
+}
+
+}  // namespace vicinal::machine

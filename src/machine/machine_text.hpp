@@ -1,0 +1,95 @@
+// What a machine file says, checked but not yet put together: between the reader of the text and the
+// machine for a number of GPUs. docs/machine-file.md describes the keys.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "machine/machine_model.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::machine {
+
+inline constexpr std::uint32_t kMostGpus = 64;
+inline constexpr std::uint32_t kMostCpuWorkers = 1024;
+
+// What a link and both directions of a disk have in common.
+struct RouteText {
+  Time latency;
+  std::uint32_t copies_in_flight = 2;
+  bool half_duplex = false;             // both directions share the bandwidth
+  std::vector<std::uint32_t> segments;  // indices of MachineText::segments
+  bool serialise_same = false;          // copies of one direction run one at a time
+  bool serialise_reverse = false;       // and none while one of the other direction runs
+  bool serialise_arrivals = false;      // between GPUs: nor while one from RAM arrives at an end
+};
+
+enum class End : std::uint8_t { ram, gpu };
+
+struct LinkText {
+  std::uint32_t line = 0;
+  End from = End::ram;
+  End to = End::gpu;
+  bool both_directions = false;
+  // Between GPUs, by index; none: all. One that names pairs replaces one for all of them.
+  std::optional<std::vector<std::pair<std::uint32_t, std::uint32_t>>> pairs;
+  BytesPerSecond bandwidth;
+  RouteText route;
+};
+
+struct SegmentText {
+  std::string name;
+  BytesPerSecond bandwidth;
+  bool half_duplex = false;
+  // Several equal parts, and which one each GPU hangs on; empty: one that all share.
+  std::vector<std::uint32_t> part_of_gpu;
+};
+
+struct DiskText {
+  std::optional<Bytes> limit;
+  BytesPerSecond read;
+  BytesPerSecond write;
+  RouteText route;
+};
+
+struct CpuText {
+  std::uint32_t most = 0;
+  std::optional<std::uint32_t> by_default;
+  bool drive_gpus = false;  // each GPU takes one of the workers away
+  Time task_overhead;
+};
+
+struct GpuText {
+  std::uint32_t line = 0;
+  std::uint32_t most = 0;
+  std::optional<std::uint32_t> by_default;
+  Bytes memory;
+  std::uint32_t pipeline = 1;
+  Time task_overhead;
+  Time copy_overhead;
+};
+
+struct MachineText {
+  std::string origin;  // of the text, for errors
+  std::string name;
+  std::string sentence;
+  Time submit_overhead;
+  std::vector<std::string> synchronous;
+  std::optional<Bytes> ram_limit;
+  std::optional<DiskText> disk;
+  CpuText cpu;
+  std::optional<GpuText> gpu;
+  std::vector<SegmentText> segments;
+  std::vector<LinkText> links;
+  std::vector<KernelSpeed> speeds;
+};
+
+// Both throw UsageError that begins with "origin:line: " where a line is to blame.
+MachineText read_machine_text(std::string_view text, const std::string& origin);
+MachineDescription build_machine(const MachineText& text, const MachineChoice& choice);
+
+}  // namespace vicinal::machine
