@@ -28,7 +28,8 @@ struct Options {
   std::uint32_t accelerators = 0;        // emulated ones
   Bytes accelerator_memory = Bytes{256ULL << 20};
   BytesPerSecond accelerator_bandwidth = BytesPerSecond{0};  // emulated link; 0: as fast as memory
-  std::uint32_t look_ahead = 8;     // tasks pulled from the policy and not started, per memory node
+  // Tasks pulled from the policy and not started, per memory node; 0: 8 in RAM, 32 on accelerators.
+  std::uint32_t look_ahead = 0;
   std::uint64_t window_tasks = 0;   // submitted and not executed, at most; 0: no bound
   Bytes window_bytes = Bytes{0};    // of their operands, at most; 0: no bound
   bool compute_priorities = false;  // bottom levels, for tasks submitted with priority 0

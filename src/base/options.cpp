@@ -62,8 +62,8 @@ constexpr Entry kTable[] = {
      "Bytes per second of the emulated link, in each direction; 0: as fast as memory."},
     {"look_ahead", &Options::look_ahead,
      "Tasks pulled from the policy and not started, at most, per memory node, to fetch their data "
-     "early.",
-     1, 1'000'000},
+     "early; 0: 8 in RAM, 32 on an accelerator.",
+     0, 1'000'000},
     {"window_tasks", &Options::window_tasks,
      "Tasks submitted and not executed, at most: then submit waits; 0: no bound."},
     {"window_bytes", &Options::window_bytes, "Bytes of their operands, at most; 0: no bound."},

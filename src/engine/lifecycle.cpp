@@ -154,9 +154,8 @@ Task* Engine::next(WorkerId worker) {
       const std::lock_guard lock(window.mutex);
       refill(window, worker, cancelled);
       found = take_runnable(window, worker, actions, cancelled);
-      if (found != nullptr) {
-        window.calm.fetch_add(1, std::memory_order_relaxed);
-      } else {
+      if (found != nullptr) window.calm.fetch_add(1, std::memory_order_relaxed);
+      if (found == nullptr || window.firm_each > 1) {
         at_once = ask_firmly(window, worker, actions);
       }
       copy_early(window, actions);
@@ -267,16 +266,25 @@ Task* Engine::take_runnable(Window& window, WorkerId worker, memory::Actions& ac
   return nullptr;
 }
 
-// The worker has nothing else to do: the first task it could start gets a firm reservation. True if
-// that has ended at once.
+// The first tasks that the worker could start next get firm reservations. True if one has ended at
+// once.
 bool Engine::ask_firmly(Window& window, WorkerId worker, memory::Actions& actions) {
+  const auto firm = static_cast<std::size_t>(
+      std::ranges::count_if(window.pulled, [&](const auto& entry) {
+        return entry->firm_for == worker;
+      }));
+  bool ended = false;
+  for (std::size_t i = firm; i < window.firm_each; ++i) {
+    ended |= ask_for_one(window, worker, actions);
+  }
+  return ended;
+}
+
+bool Engine::ask_for_one(Window& window, WorkerId worker, memory::Actions& actions) {
   Pulled* first = nullptr;
   for (const auto& entry : window.pulled) {
     const auto state = entry->request.state.load(std::memory_order_acquire);
-    if (state != memory::RequestState::idle) {
-      if (entry->firm_for == worker) return false;
-      continue;
-    }
+    if (state != memory::RequestState::idle) continue;
     if (first == nullptr && can_run(*entry->task, worker)) first = entry.get();
   }
   if (first == nullptr) return false;
@@ -286,15 +294,23 @@ bool Engine::ask_firmly(Window& window, WorkerId worker, memory::Actions& action
   return state == memory::RequestState::ready || state == memory::RequestState::failed;
 }
 
-// Copies for the others, in their order, as far as room can be had without waiting.
+// Copies for the others, in their order, as far as room can be had without waiting; then some room is
+// made for those that come next.
 void Engine::copy_early(Window& window, memory::Actions& actions) {
+  Bytes largest;
   for (const auto& entry : window.pulled) {
     if (entry->request.state.load(std::memory_order_acquire) != memory::RequestState::idle)
       continue;
+    largest = std::max(largest, residency_.working_set(*entry->task, entry->request.node));
     for (const graph::Access& access : entry->task->accesses()) {
       if (!reads(access.mode)) continue;
       if (!residency_.prefetch(*access.handle, entry->request.node, actions)) return;
     }
+  }
+  if (window.most_claimed) {
+    const NodeId node = config_.machine.workers[window.workers.front().value].node;
+    residency_.keep_free(node, std::min(largest * 2, Bytes{window.most_claimed->value / 2}),
+                         actions);
   }
 }
 

@@ -39,7 +39,7 @@ struct EngineConfig {
   // Called when a worker has run out of work or something that a waiting thread may look for has
   // happened. Any thread, under no lock of the engine.
   std::function<void()> notify_waiters;
-  std::uint32_t look_ahead = 8;
+  std::uint32_t look_ahead = 0;  // 0: by the kind of node
   bool simulated = false;    // kernels do not run
   bool count_bytes = false;  // Engine::ended_bytes is asked for
   std::uint64_t seed = 1;
@@ -167,6 +167,7 @@ class Engine final : public Completions,
   graph::Task* take_runnable(Window& window, WorkerId worker, memory::Actions& actions,
                              graph::ReadyList& cancelled);
   bool ask_firmly(Window& window, WorkerId worker, memory::Actions& actions);
+  bool ask_for_one(Window& window, WorkerId worker, memory::Actions& actions);
   bool anything_ended(Window& window, WorkerId worker);
   void copy_early(Window& window, memory::Actions& actions);
   bool has_one_for(const Window& window, WorkerId worker) const;

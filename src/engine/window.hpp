@@ -32,6 +32,7 @@ struct Window {
   std::deque<std::unique_ptr<Pulled>> pulled;  // in the policy's order
   std::vector<std::unique_ptr<Pulled>> unused;  // entries to use again
   std::size_t depth = 0;                        // most entries
+  std::size_t firm_each = 1;                    // firm requests of one worker, at most
   std::atomic<std::size_t> size{0};             // of `pulled`, to be read without the lock
   // Tasks started in a row for which nothing had to be copied or placed. From kCalm on the workers
   // pull one task at a time, without this window and its lock, until one lacks an operand.

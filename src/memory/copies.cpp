@@ -223,4 +223,13 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions) {
   return direct;
 }
 
+void Residency::keep_free(NodeId id, Bytes reserve, Actions& actions) {
+  const std::lock_guard lock(mutex_);
+  Node& node = nodes_[id.value];
+  if (!node.arena || node.first != nullptr) return;
+  while (node.arena->capacity() - node.arena->used() + node.leaving < reserve) {
+    if (make_room(id, reserve, EvictionReason::prefetch, nullptr, actions) != Room::again) return;
+  }
+}
+
 }  // namespace vicinal::memory

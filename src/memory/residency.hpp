@@ -148,6 +148,8 @@ class Residency {
   // Early copy, if there is room or a victim that the choice gives; never waits.
   // True if the content is there or on its way.
   bool prefetch(graph::Handle& handle, NodeId node, Actions& actions);
+  // Evicts what the choice gives, as for an early copy, until so much is free or becoming free.
+  void keep_free(NodeId node, Bytes reserve, Actions& actions);
   // A task has been pulled for the node and will use its operands there; unclaim when it starts.
   // Returns the room of those operands that no other pulled task claims.
   Bytes claim(graph::Task& task, NodeId node);

@@ -35,9 +35,6 @@ void check(const Options& options) {
                      " emulated accelerators; there are at most " +
                      std::to_string(kMostAccelerators));
   }
-  if (options.look_ahead == 0) {
-    throw UsageError("option look_ahead: 0; a worker needs at least 1 task ahead");
-  }
 }
 
 }  // namespace

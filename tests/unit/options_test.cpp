@@ -103,7 +103,7 @@ TEST(Options, AValueThatIsNotOfTheTypeIsRefusedWithNameTextAndAcceptedForms) {
 
 TEST(Options, AValueOutOfRangeIsRefusedWithTheRange) {
   EXPECT_THAT(refusal_of("workers", "-1"), HasSubstr("from 0 to 4096"));
-  EXPECT_THAT(refusal_of("look_ahead", "0"), HasSubstr("from 1 to 1000000"));
+  EXPECT_THAT(refusal_of("look_ahead", "-1"), HasSubstr("from 0 to 1000000"));
   EXPECT_THAT(refusal_of("disk_copies", "5000000000"), HasSubstr("from 1 to 1024"));
   EXPECT_THAT(refusal_of("memory", "0"),
               AllOf(HasSubstr("bytes from 4096 to"), HasSubstr("or none")));
