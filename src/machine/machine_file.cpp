@@ -25,6 +25,7 @@ bool is_path(const std::string& name) {
 }
 
 std::string read_file(const std::string& path) {
+  errno = 0;
   std::ifstream stream(path, std::ios::binary);
   std::string text(kMostBytes + 1, '\0');
   if (stream) stream.read(text.data(), static_cast<std::streamsize>(text.size()));

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "machine/toml_guard.hpp"
 #include "machine/toml_reader.hpp"
 #include "vicinal/error.hpp"
 
@@ -239,6 +240,9 @@ MachineText read(const TomlTable& root, const std::string& origin) {
 }
 
 toml::table parse_toml(std::string_view text, const std::string& origin) {
+  if (const auto line = line_of_nameless_header(text)) {
+    throw UsageError(fmt::format("{}:{}: a name must follow \"[\", as in [gpu]", origin, *line));
+  }
   try {
     return toml::parse(text, origin);
   } catch (const toml::parse_error& error) {

@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -15,6 +18,7 @@
 #include "machine/machine_model.hpp"
 #include "machine/quantity.hpp"
 #include "machine/shipped.hpp"
+#include "machine/toml_guard.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::machine {
@@ -133,6 +137,415 @@ TEST(MachineV100p, KernelsTakeTheTimesOfTheReferenceInstances) {
   EXPECT_TRUE(model.is_synchronous("potrf"));
   EXPECT_FALSE(model.is_synchronous("gemm"));
   EXPECT_EQ(model.seconds("gemm", "float", 1, kCpu), std::nullopt);
+}
+
+// --- Choices --------------------------------------------------------------------------------------
+
+TEST(MachineChoice, KeepsTheFirstGpusAndSetsTheLimitsOfMemory) {
+  const MachineDescription machine =
+      load_machine("v100p", {.gpus = 2, .gpu_memory = 250_MiB, .ram = 8_GiB}).description;
+  ASSERT_EQ(machine.nodes.size(), 3U);
+  EXPECT_EQ(machine.nodes[0].limit, 8_GiB);
+  EXPECT_EQ(machine.nodes[1].limit, 250_MiB);
+  EXPECT_EQ(machine.nodes[2].limit, 250_MiB);
+  EXPECT_EQ(machine.links.size(), 6U);
+}
+
+TEST(MachineChoice, CpuWorkersComeFirstAndEachGpuMayTakeACoreAway) {
+  // 12 cores; 8 GPUs leave 4, 2 GPUs leave 10.
+  EXPECT_EQ(load_machine("idgraf", {}).description.workers.size(), 4U + 8U);
+  const auto workers = load_machine("idgraf", {.gpus = 2}).description.workers;
+  ASSERT_EQ(workers.size(), 10U + 2U);
+  for (std::uint32_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(workers[i].id, (WorkerId{i}));
+    EXPECT_EQ(workers[i].kind, i < 10 ? kCpu : kGpu);
+    EXPECT_EQ(workers[i].node, (NodeId{i < 10 ? 0 : i - 9}));
+  }
+  EXPECT_EQ(load_machine("idgraf", {.gpus = 0, .cpu_workers = 3}).description.workers.size(), 3U);
+  // Cores that work only when asked for.
+  EXPECT_EQ(load_machine("summit", {}).description.workers.size(), 6U);
+  EXPECT_EQ(load_machine("summit", {.cpu_workers = 5}).description.workers.size(), 11U);
+}
+
+std::string refusal(const std::string& name, const MachineChoice& choice) {
+  try {
+    load_machine(name, choice);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(MachineChoice, ARefusalNamesTheMachineAndWhatItHas) {
+  EXPECT_THAT(refusal("v100p", {.gpus = 5}), HasSubstr("v100p has at most 4 GPUs"));
+  EXPECT_THAT(refusal("v100p", {.gpus = 0}), HasSubstr("no workers"));
+  EXPECT_THAT(refusal("v100p", {.cpu_workers = 1}), HasSubstr("at most 0 CPU workers"));
+  EXPECT_THAT(refusal("cpu-disk", {.gpus = 1}), HasSubstr("at most 0 GPUs"));
+  EXPECT_THAT(refusal("v10p", {}), AllOf(HasSubstr("\"v10p\""), HasSubstr("did you mean")));
+  EXPECT_THAT(refusal("xyzzyx", {}), AllOf(HasSubstr("frontier"), HasSubstr("v100p")));
+  EXPECT_THAT(refusal("./nowhere.toml", {}),
+              AllOf(HasSubstr("./nowhere.toml"), HasSubstr("No such file")));
+  EXPECT_THAT(refusal("/", {}), HasSubstr("cannot be read"));
+}
+
+// --- Shipped machines -----------------------------------------------------------------------------
+
+void expect_sound(const MachineDescription& machine) {
+  for (std::uint32_t i = 0; i < machine.nodes.size(); ++i) EXPECT_EQ(machine.nodes[i].id.value, i);
+  EXPECT_FALSE(machine.workers.empty());
+  std::set<std::pair<std::uint32_t, std::uint32_t>> ends;
+  for (std::uint32_t i = 0; i < machine.links.size(); ++i) {
+    const auto& each = machine.links[i];
+    EXPECT_LT(each.from.value, machine.nodes.size());
+    EXPECT_LT(each.to.value, machine.nodes.size());
+    EXPECT_NE(each.from, each.to);
+    EXPECT_TRUE(ends.emplace(each.from.value, each.to.value).second) << "twice: link " << i;
+    EXPECT_GT(each.bandwidth.value, 0);
+    for (const auto segment : each.segments) EXPECT_LT(segment, machine.segments.size());
+    for (const auto other : each.serialised) {
+      ASSERT_LT(other, machine.links.size());
+      const auto& back = machine.links[other].serialised;
+      EXPECT_EQ(std::count(back.begin(), back.end(), i), 1) << "not both ways: link " << i;
+    }
+  }
+  for (const auto& node : machine.nodes) {
+    if (node.kind == NodeKind::ram) continue;
+    EXPECT_TRUE(ends.contains({0, node.id.value})) << node.name;
+    EXPECT_TRUE(ends.contains({node.id.value, 0})) << node.name;
+  }
+}
+
+std::uint32_t gpus(const MachineDescription& machine) {
+  return static_cast<std::uint32_t>(
+      std::count_if(machine.workers.begin(), machine.workers.end(),
+                    [](const WorkerDescription& worker) { return worker.kind == kGpu; }));
+}
+
+TEST(ShippedMachines, AreThoseOfThePapersInTheOrderOfTheirNames) {
+  std::vector<std::string> names;
+  for (const auto& machine : shipped_machines()) {
+    names.push_back(machine.name);
+    EXPECT_FALSE(machine.sentence.empty());
+    EXPECT_EQ(load_machine(machine.name, {}).name, machine.name);
+  }
+  EXPECT_THAT(names, ElementsAre("a100", "cpu-disk", "frontier", "guyot", "idgraf", "p100",
+                                 "summit", "v100", "v100p"));
+}
+
+TEST(ShippedMachines, AreSoundWithAnyNumberOfGpus) {
+  for (const auto& machine : shipped_machines()) {
+    SCOPED_TRACE(machine.name);
+    const std::uint32_t most = gpus(load_machine(machine.name, {}).description);
+    for (std::uint32_t count = 1; count <= most; ++count) {
+      const MachineDescription chosen = load_machine(machine.name, {.gpus = count}).description;
+      EXPECT_EQ(gpus(chosen), count);
+      expect_sound(chosen);
+    }
+    expect_sound(load_machine(machine.name, {}).description);
+  }
+}
+
+TEST(ShippedMachines, KnowTheSpeedOfEveryKernelOnEveryKindOfWorker) {
+  for (const auto& machine : shipped_machines()) {
+    const MachineModel model = load_machine(machine.name, {});
+    for (const auto& worker : model.description.workers) {
+      for (const auto* kernel : {"gemm", "gemm2d", "gemm3d", "syrk", "trsm", "potrf", "getrf",
+                                 "stencil", "random", "what nobody knows"}) {
+        for (const auto* precision : {"float", "double"}) {
+          EXPECT_GT(model.seconds(kernel, precision, 1e9, worker.kind).value_or(0), 0)
+              << machine.name << ' ' << kernel << ' ' << precision;
+        }
+      }
+    }
+  }
+}
+
+TEST(ShippedMachines, V100SharesTwoBusesAndHasSingleAndDualNvlinks) {
+  const MachineDescription machine = load_machine("v100", {}).description;
+  EXPECT_THAT(segments(machine, "ram", "gpu0"), ElementsAre("bus 0 from RAM"));
+  EXPECT_THAT(segments(machine, "ram", "gpu1"), ElementsAre("bus 0 from RAM"));
+  EXPECT_THAT(segments(machine, "gpu3", "ram"), ElementsAre("bus 1 to RAM"));
+  EXPECT_EQ(machine.segments.size(), 4U);
+  EXPECT_EQ(link(machine, "gpu0", "gpu1").bandwidth.value, 24e9);
+  EXPECT_EQ(link(machine, "gpu2", "gpu1").bandwidth.value, 48e9);
+  EXPECT_THAT(segments(machine, "gpu0", "gpu1"), IsEmpty());
+}
+
+TEST(ShippedMachines, IdgrafPutsFourGpusOnFourSwitchesAndTheNextFourBesideThem) {
+  const MachineDescription machine = load_machine("idgraf", {}).description;
+  EXPECT_THAT(segments(machine, "ram", "gpu1"), ElementsAre("switch 1 from RAM"));
+  EXPECT_THAT(segments(machine, "ram", "gpu5"), ElementsAre("switch 1 from RAM"));
+  // Within a switch a copy does not come to what leads out of it.
+  EXPECT_THAT(segments(machine, "gpu1", "gpu5"), IsEmpty());
+  EXPECT_THAT(segments(machine, "gpu1", "gpu2"),
+              ElementsAre("switch 1 to RAM", "switch 2 from RAM"));
+}
+
+TEST(ShippedMachines, TheDiskOfCpuDiskSharesItsBandwidthBetweenReadsAndWrites) {
+  const MachineDescription machine = load_machine("cpu-disk", {}).description;
+  EXPECT_EQ(machine.disk(), (NodeId{1}));
+  EXPECT_THAT(segments(machine, "ram", "disk"), ElementsAre("ram - disk"));
+  EXPECT_THAT(segments(machine, "disk", "ram"), ElementsAre("ram - disk"));
+  EXPECT_EQ(machine.segments[0].bandwidth.value, 94e6);
+  EXPECT_EQ(link(machine, "disk", "ram").latency, (Time{8'000'000}));
+}
+
+// --- The text -------------------------------------------------------------------------------------
+
+constexpr std::string_view kSmall = R"(name = "small"
+sentence = "a machine of a test"
+[cpu]
+most = 2
+[gpu]
+most = 2
+memory = "1 GB"
+[segment.bridge]
+bandwidth = "1 GB/s"
+[[link]]
+between = ["ram", "gpu"]
+bandwidth = 2e9
+)";
+
+// What is said of kSmall with a part of it replaced, or with lines behind it.
+std::string said(std::string_view part, std::string_view replacement) {
+  std::string text(kSmall);
+  text.replace(text.find(part), part.size(), replacement);
+  try {
+    parse_machine(text, "m.toml", {});
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+std::string said_with(std::string_view more) {
+  return said("bandwidth = 2e9\n", "bandwidth = 2e9\n" + std::string(more));
+}
+
+TEST(MachineText, RefusesWhatItDoesNotKnowWithLineAndNearestName) {
+  EXPECT_EQ(said_with(""), "accepted");
+  EXPECT_THAT(said("memory =", "memmory ="),
+              AllOf(StartsWith("m.toml:7: "), HasSubstr("\"memmory\""), HasSubstr("\"memory\"")));
+  EXPECT_THAT(said("sentence =", "xq =\"\"\nsentence ="),
+              AllOf(StartsWith("m.toml:2: "), HasSubstr("write one of name, sentence")));
+  EXPECT_THAT(said("\"gpu\"]", "\"gpus\"]"),
+              AllOf(StartsWith("m.toml:11: "), HasSubstr("\"gpu\"")));
+  EXPECT_THAT(said_with("segments = [\"brige\"]"),
+              AllOf(StartsWith("m.toml:13: "), HasSubstr("did you mean \"bridge\"")));
+  EXPECT_THAT(said_with("serialise = [\"arivals\"]"),
+              AllOf(StartsWith("m.toml:13: "), HasSubstr("did you mean \"arrivals\"")));
+  EXPECT_THAT(said_with("= 3"), StartsWith("m.toml:13: "));  // not TOML
+}
+
+TEST(MachineText, RefusesValuesThatCannotBe) {
+  const auto at = [](int line, const char* what) {
+    return AllOf(StartsWith("m.toml:" + std::to_string(line) + ": "), HasSubstr(what));
+  };
+  EXPECT_THAT(said("most = 2", "most = -1"), at(4, "from 0 to 1024"));
+  EXPECT_THAT(said("most = 2", "most = 4000000000000"), at(4, "from 0 to 1024"));
+  EXPECT_THAT(said("most = 2", "most = 2.5"), at(4, "whole number"));
+  EXPECT_THAT(said("most = 2\nmemory", "most = 31\nmemory"), at(6, "from 1 to 30"));
+  EXPECT_THAT(said("\"1 GB\"", "\"1 parsec\""), at(7, "parsec"));
+  EXPECT_THAT(said("\"1 GB\"", "0"), at(7, "1 byte"));
+  EXPECT_THAT(said("\"1 GB\"", "true"), at(7, "expected bytes"));
+  EXPECT_THAT(said("\"1 GB/s\"", "\"1 GB\""), at(9, "GB/s"));
+  EXPECT_THAT(said("2e9", "0"), at(12, "1 kB/s"));
+  EXPECT_THAT(said("2e9", "nan"), at(12, "1 kB/s"));
+  EXPECT_THAT(said("2e9", "-inf"), at(12, "1 kB/s"));
+  EXPECT_THAT(said("2e9", "\"nan GB/s\""), at(12, "nan"));
+  EXPECT_THAT(said_with("latency = -1"), at(13, "0 to 86400"));
+  EXPECT_THAT(said_with("latency = \"10 weeks\""), at(13, "weeks"));
+  EXPECT_THAT(said_with("duplex = \"none\""), at(13, "none"));
+  EXPECT_THAT(said_with("copies_in_flight = 0"), at(13, "from 1"));
+}
+
+TEST(MachineText, RefusesAMachineThatDoesNotHoldTogether) {
+  EXPECT_THAT(said("name = \"small\"", ""), AllOf(StartsWith("m.toml:1: "), HasSubstr("name")));
+  EXPECT_THAT(said("between = [\"ram\", \"gpu\"]", "from = \"ram\"\nto = \"gpu\""),
+              AllOf(StartsWith("m.toml:5: "), HasSubstr("missing in a direction")));
+  EXPECT_THAT(said("[\"ram\", \"gpu\"]", "[\"ram\", \"ram\"]"), HasSubstr("RAM to itself"));
+  EXPECT_THAT(said("[\"ram\", \"gpu\"]", "[\"ram\"]"), HasSubstr("two ends"));
+  EXPECT_THAT(said_with("pairs = [[0, 1]]"), HasSubstr("between GPUs"));
+  EXPECT_THAT(said_with("serialise = [\"arrivals\"]"), HasSubstr("between GPUs"));
+  EXPECT_THAT(said_with("[[link]]\nbetween = [\"ram\", \"gpu\"]\nbandwidth = 1e9"),
+              AllOf(StartsWith("m.toml:13: "), HasSubstr("already described in line 10")));
+  const std::string peers = "[[link]]\nbetween = [\"gpu\", \"gpu\"]\nbandwidth = 1e9\npairs = ";
+  EXPECT_EQ(said_with(peers + "[[0, 1]]"), "accepted");
+  EXPECT_THAT(said_with(peers + "[[0, 2]]"), AllOf(StartsWith("m.toml:16: "), HasSubstr("0 to 1")));
+  EXPECT_THAT(said_with(peers + "[[1, 1]]"), HasSubstr("itself"));
+  EXPECT_THAT(said_with(peers + "[[0, 1], [1, 0]]"), HasSubstr("already described"));
+  EXPECT_THAT(said("\"1 GB/s\"", "1e9\npart_of_gpu = [0]"), HasSubstr("each of the 2 GPUs"));
+  EXPECT_THAT(said_with("[[speed]]\nkernel = \"gemm\"\nkind = \"gpu\""),
+              AllOf(StartsWith("m.toml:13: "), HasSubstr("either \"rate\" or \"time\"")));
+  EXPECT_THAT(said_with("[disk]\nread = 1e9\nserialise = [\"arrivals\"]"), HasSubstr("arrivals"));
+}
+
+TEST(MachineText, RefusesAHeaderWithoutANameThatTheTomlLibraryWouldNotSurvive) {
+  for (const std::string header : {"[[=", "[[[gpu]]]", "[", "[.a]", "[[", "  [[ ,"}) {
+    EXPECT_EQ(line_of_nameless_header("a = 1\n" + header + "\n"), 2U) << header;
+  }
+  EXPECT_EQ(line_of_nameless_header("x = [[0]] # [\n[="), 2U);
+  EXPECT_EQ(line_of_nameless_header("\xef\xbb\xbf[="), 1U);
+  // A string of several lines may end with two quotes of its own.
+  EXPECT_EQ(line_of_nameless_header("a = \"\"\"\n[=\n\"\"\"\"\"\nb = ['''x''''']\n[="), 5U);
+  EXPECT_THAT(said_with("[[="), StartsWith("m.toml:13: "));
+}
+
+TEST(MachineText, LeavesListsStringsAndGoodHeadersToTheTomlLibrary) {
+  for (const auto* text :
+       {"[gpu]\n[ \"a b\" ]\n[[link]]\n['c']", "a = [\n[\n0, 1\n],\n[\n]\n]", "a = '''\n[='''",
+        "a = \"\\\"\" # [\n", "", "[", "[]", "[ [a] ]", "a = { b = [\n[\n] ] }"}) {
+    EXPECT_EQ(line_of_nameless_header(text), std::nullopt) << text;
+  }
+}
+
+TEST(MachineText, OfSeveralSpeedsTheFirstThatMatchesCounts) {
+  const MachineModel model = parse_machine(std::string(kSmall) + R"(
+[[speed]]
+kernel = "gemm"
+kind = "gpu"
+precision = "double"
+rate = 1e9
+[[speed]]
+kernel = ["gemm", "syrk"]
+kind = "gpu"
+rate = "2 GFlop/s"
+[[speed]]
+kernel = "*"
+kind = "gpu"
+time = "5 ms"
+)",
+                                           "m.toml", {});
+  EXPECT_EQ(model.seconds("gemm", "double", 4e9, kGpu), 4.0);
+  EXPECT_EQ(model.seconds("gemm", "float", 4e9, kGpu), 2.0);
+  EXPECT_EQ(model.seconds("gemm", "", 4e9, kGpu), 4.0);  // precision not said: the first
+  EXPECT_DOUBLE_EQ(model.seconds("trsm", "float", 4e9, kGpu).value_or(0), 0.005);
+  EXPECT_EQ(model.seconds("gemm", "float", 4e9, kCpu), std::nullopt);
+}
+
+TEST(MachineText, ASegmentOfTwoDirectionsIsTwoAndOfHalfDuplexOne) {
+  const std::string text(kSmall);
+  const std::string route = "segments = [\"bridge\"]\n";
+  const auto full = parse_machine(text + route, "m.toml", {}).description;
+  EXPECT_THAT(segments(full, "ram", "gpu1"), ElementsAre("bridge from RAM"));
+  EXPECT_THAT(segments(full, "gpu1", "ram"), ElementsAre("bridge to RAM"));
+  const auto half = parse_machine(text + "duplex = \"half\"\n", "m.toml", {}).description;
+  EXPECT_THAT(segments(half, "ram", "gpu1"), ElementsAre("ram - gpu1"));
+  EXPECT_THAT(segments(half, "gpu1", "ram"), ElementsAre("ram - gpu1"));
+  EXPECT_EQ(half.segments.size(), 2U);  // of each GPU its own
+  EXPECT_EQ(half.segments[0].bandwidth.value, 2e9);
+}
+
+TEST(Quantity, ReadsUnitsWithoutCaseAndWithOrWithoutASpace) {
+  EXPECT_EQ(parse_bandwidth("12 GB/s").value, 12e9);
+  EXPECT_EQ(parse_bandwidth(" 94mb/s ").value, 94e6);
+  EXPECT_EQ(parse_bandwidth("1 KiB/s").value, 1024);
+  EXPECT_EQ(parse_flop_rate("1.5 TFlop/s"), 1.5e12);
+  EXPECT_DOUBLE_EQ(parse_seconds("10us"), 1e-5);
+  EXPECT_THROW(parse_seconds("10"), UsageError);  // a bare number is no text
+  EXPECT_THROW(parse_seconds("1e999 s"), UsageError);
+}
+
+// --- The documentation ----------------------------------------------------------------------------
+
+std::string file_text(const std::string& path) {
+  std::ifstream stream(std::string(VICINAL_SOURCE_DIR) + path);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+TEST(MachineFilePage, QuotesItsExampleWholeAndTheExampleIsAMachine) {
+  const std::string example = file_text("/docs/examples/machine.toml");
+  EXPECT_THAT(file_text("/docs/machine-file.md"), HasSubstr("```toml\n" + example + "```"));
+  const MachineModel model =
+      load_machine(std::string(VICINAL_SOURCE_DIR) + "/docs/examples/machine.toml", {});
+  expect_sound(model.description);
+  EXPECT_EQ(model.description.workers.size(), 6U + 2U);
+}
+
+TEST(MachineFilePage, NamesEveryShippedMachine) {
+  const std::string page = file_text("/docs/machine-file.md");
+  for (const auto& machine : shipped_machines()) {
+    EXPECT_THAT(page, HasSubstr("`" + machine.name + "`"));
+  }
+}
+
+// --- Damaged text ---------------------------------------------------------------------------------
+
+constexpr std::string_view kPieces[] = {"-1",
+                                        "0",
+                                        "1e400",
+                                        "nan",
+                                        "9223372036854775807",
+                                        "\"\"",
+                                        "[",
+                                        "]",
+                                        "[[",
+                                        "=",
+                                        "\n",
+                                        "\"",
+                                        "{",
+                                        "'''",
+                                        "\xff",
+                                        "[gpu]\n",
+                                        "3",
+                                        "\"ram",
+                                        ",",
+                                        "inf",
+                                        "[\"gpu\", \"gpu\"]",
+                                        "gpu\"",
+                                        "\\u0000",
+                                        "a.b = 1",
+                                        "#",
+                                        "64",
+                                        "2.5",
+                                        "true",
+                                        "1979-05-27",
+                                        "[[0]]",
+                                        ".",
+                                        "\"half\""};
+
+void edit(std::string& text, base::Random& random) {
+  const std::string_view piece = kPieces[random.below(std::size(kPieces))];
+  const std::size_t at = random.below(text.size() + 1);
+  const std::size_t length = std::min<std::size_t>(random.below(12), text.size() - at);
+  const std::size_t equals = text.find("= ", at);
+  switch (random.below(5)) {
+    case 0:
+      text.erase(at, length);
+      break;
+    case 1:
+      text.insert(at, text.substr(random.below(text.size() + 1), 30));
+      break;
+    case 2:
+      text.replace(at, length, piece);
+      break;
+    default:  // the value of a line
+      if (equals == std::string::npos) break;
+      text.replace(equals + 2, std::min(text.find('\n', equals), text.size()) - equals - 2, piece);
+  }
+}
+
+TEST(MachineText, DamagedTextIsAMachineOrAnErrorThatNamesTheFile) {
+  constexpr std::uint64_t kMutants = 2000;
+  const auto texts = shipped_texts();
+  std::uint64_t accepted = 0;
+  for (std::uint64_t seed = 0; seed < kMutants; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    base::Random random(seed);
+    std::string text(texts[seed % texts.size()].text);
+    for (auto edits = 1 + random.below(3); edits > 0; --edits) edit(text, random);
+    try {
+      expect_sound(parse_machine(text, "m.toml", {}).description);
+      ++accepted;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), StartsWith("m.toml:"));
+    }
+    if (HasFailure()) break;
+  }
+  // The mutants come to both ends.
+  EXPECT_GT(accepted, kMutants / 20);
+  EXPECT_LT(accepted, kMutants * 19 / 20);
 }
 
 }  // namespace
