@@ -51,6 +51,11 @@ if(NOT OpenBLASSerial_FOUND)
 endif()
 
 if(VICINAL_BUILD_TESTS)
+  find_package(Clp QUIET)
+  if(NOT Clp_FOUND)
+    vicinal_missing("CLP (Debian: coinor-libclp-dev)"
+                    "The test of the area bound against a solver is left out")
+  endif()
   find_package(GTest CONFIG QUIET)
   if(NOT GTest_FOUND)
     vicinal_missing("GoogleTest (Debian: libgtest-dev)" "Only the examples are built as tests")

@@ -43,6 +43,21 @@ if(GTest_FOUND)
   endforeach()
 endif()
 
+# The area bound against a solver: a program of its own, since CLP and the serial OpenBLAS cannot live
+# in one (cmake/FindClp.cmake says why).
+if(GTest_FOUND AND Clp_FOUND AND NOT VICINAL_SANITIZE)
+  add_executable(vicinal_tests_clp "${PROJECT_SOURCE_DIR}/tests/clp/area_oracle_test.cpp")
+  set_target_properties(vicinal_tests_clp PROPERTIES OUTPUT_NAME clp RUNTIME_OUTPUT_DIRECTORY
+                                                     "${PROJECT_BINARY_DIR}/tests")
+  target_include_directories(vicinal_tests_clp PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(vicinal_tests_clp PRIVATE vicinal_internal vicinal::clp GTest::gtest
+                                                  GTest::gtest_main)
+  vicinal_warnings(vicinal_tests_clp RELAXED)
+  gtest_discover_tests(vicinal_tests_clp TEST_PREFIX "clp/" DISCOVERY_TIMEOUT 60
+                       PROPERTIES LABELS unit TIMEOUT ${VICINAL_TEST_TIMEOUT})
+  add_dependencies(vicinal_tests vicinal_tests_clp)
+endif()
+
 # Examples see what a user sees: the public headers and the library; those of a policy or a driver
 # (my_policy*, my_driver*) also see the rooms, as their authors do. They must exit with 0.
 file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/examples/*.cpp")

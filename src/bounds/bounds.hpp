@@ -30,6 +30,10 @@ struct BytesBound {
   std::string_view source;  // of the term that `value` is
 };
 
+// A bound that was computed in floating point: less a part in 10^9, which is more than the rounding
+// of any sum here, and down to a nanosecond.
+Time rounded_down(double seconds);
+
 // --- Time ----------------------------------------------------------------------------------------
 
 // The work shared evenly by all workers. They must be alike: of unlike ones, give each task its
@@ -41,30 +45,5 @@ TimeBound work_bound(double flops, std::uint32_t workers, FlopsPerSecond rate);
 TimeBound critical_path_bound(std::span<const graph::PlannedTask> tasks, std::size_t data_count);
 // `bytes` over a link, or over several of `rate` together. 0 if the rate is 0 (not known).
 TimeBound transfer_bound(const BytesBound& bytes, BytesPerSecond rate);
-
-// --- Bytes ---------------------------------------------------------------------------------------
-
-// Where the content of a datum must be when the run has ended.
-enum class FinalPlace : std::uint8_t {
-  nowhere,   // it is not wanted any more
-  anywhere,  // it may stay in the limited memory
-  outside,   // in RAM for an accelerator, in the file for RAM
-};
-
-// `outside` is every place but the limited memory.
-struct DatumUse {
-  Bytes size;
-  bool initially_outside = false;  // it has content at the start, and not in the limited memory
-  FinalPlace finally = FinalPlace::anywhere;
-};
-
-// `tasks` in submission order, all of them run from the limited memory; access.data counts in `data`.
-// Loads: the data that lie outside and are read before they are overwritten, once each.
-BytesBound compulsory_loads(std::span<const graph::PlannedTask> tasks,
-                            std::span<const DatumUse> data);
-// Write-backs: of the data written, all that must end outside, and of those that may end anywhere
-// what does not fit.
-BytesBound compulsory_write_backs(std::span<const graph::PlannedTask> tasks,
-                                  std::span<const DatumUse> data, Bytes memory);
 
 }  // namespace vicinal::bounds

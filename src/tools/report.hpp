@@ -39,6 +39,7 @@ struct LinkRecord {
 // Lower bounds; zero where nothing is known, so that a bound is never too high.
 struct RunBounds {
   double work_seconds = 0;      // the work, shared evenly among the workers
+  double area_seconds = 0;      // the same of unlike workers, see bounds/area.hpp
   double path_seconds = 0;      // a long chain of tasks
   double transfer_seconds = 0;  // bytes_in() over the links, where their bandwidth is known
   Bytes compulsory_in;          // data that are not in limited memory at the beginning
@@ -46,7 +47,9 @@ struct RunBounds {
   Bytes formula_in;      // the leading term that papers give: no bound, but what they compare with
   Bytes compulsory_out;  // results that do not fit
 
-  double seconds() const { return std::max({work_seconds, path_seconds, transfer_seconds}); }
+  double seconds() const {
+    return std::max({work_seconds, area_seconds, path_seconds, transfer_seconds});
+  }
   Bytes bytes_in() const { return std::max(compulsory_in, proved_in); }
   Bytes bytes_out() const { return compulsory_out; }
 };

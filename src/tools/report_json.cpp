@@ -65,6 +65,7 @@ void add_bounds(Json& json, const RunRecord& run) {
   json["formula_ratio"] = ratio(bytes(run.bytes_in), bytes(bounds.formula_in));
   json["bytes_out_ratio"] = ratio(bytes(run.bytes_out), bytes(bounds.bytes_out()));
   json["bounds"] = {{"work_seconds", bounds.work_seconds},
+                    {"area_seconds", bounds.area_seconds},
                     {"path_seconds", bounds.path_seconds},
                     {"transfer_seconds", bounds.transfer_seconds},
                     {"compulsory_bytes", bounds.compulsory_in.value},

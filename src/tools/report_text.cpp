@@ -95,6 +95,8 @@ void add_bound_rows(std::vector<Row>& rows) {
   rows.push_back(
       {"  work", [](const RunRecord& r) { return seconds_text(r.bounds.work_seconds); }});
   rows.push_back(
+      {"  work by kind", [](const RunRecord& r) { return seconds_text(r.bounds.area_seconds); }});
+  rows.push_back(
       {"  longest path", [](const RunRecord& r) { return seconds_text(r.bounds.path_seconds); }});
   rows.push_back(
       {"  transfers", [](const RunRecord& r) { return seconds_text(r.bounds.transfer_seconds); }});

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,10 +49,20 @@ struct GraphTask {
   std::string name;  // the kernel's if empty
 };
 
+// Of a dense kernel on square tiles: with the graph's name it says which formulas bound its loads.
+// C (cholesky, lu, gemm2d, gemm3d, syrk) is (tiles * tile) x (tiles * tile) elements.
+struct DenseShape {
+  std::uint64_t tiles = 0;  // per side
+  std::uint64_t tile = 0;   // elements per side
+  std::uint64_t k = 0;      // gemm, syrk: elements between A and B; 0: as many as C has per side
+  Bytes element;
+};
+
 // Tasks in submission order: they depend on each other through the data, as if run in that order.
 struct TaskGraph {
   std::string name;       // "cholesky"
   std::string precision;  // "float", "double" or empty
+  std::optional<DenseShape> dense;
   std::vector<GraphDatum> data;
   std::vector<GraphKernel> kernels;
   std::vector<GraphTask> tasks;

@@ -7,7 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "bounds/crossing.hpp"
 #include "bounds/dense.hpp"
+#include "bounds/transfer.hpp"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -63,35 +65,40 @@ TEST(TimeBounds, ATransferTakesItsBytesOverTheRate) {
   EXPECT_EQ(transfer_bound(bytes, BytesPerSecond{6e9}).name, "loads");
 }
 
-// --- Compulsory bytes ----------------------------------------------------------------------------
+TEST(TimeBounds, ARoundedSumLosesAPartInABillion) {
+  EXPECT_EQ(rounded_down(2), Time{1'999'999'998});
+  EXPECT_EQ(rounded_down(0), Time{0});
+  EXPECT_EQ(rounded_down(-1), Time{0});
+}
 
-TEST(CompulsoryBytes, LoadsAreTheDataReadBeforeTheyAreOverwrittenOnceEach) {
+// --- Bytes that must cross -----------------------------------------------------------------------
+
+TEST(Crossings, InComeTheDataReadBeforeTheyAreOverwrittenOnceEach) {
   const std::vector<PlannedAccess> a{{0, kR}, {1, kR}, {2, kW}};
-  const std::vector<PlannedAccess> b{{0, kR}, {2, kR}, {3, kRW}, {4, kR}};
-  const std::vector<PlannedTask> tasks{{.duration = {}, .accesses = a},
-                                       {.duration = {}, .accesses = b},
-                                       {.duration = {}, .accesses = b}};
+  const std::vector<PlannedAccess> b{{0, kR}, {2, kR}, {3, kRW}, {4, kR}, {5, kR}};
+  const std::vector<PlacedTask> tasks{{Side::inside, a}, {Side::inside, b}, {Side::inside, b}};
   const std::vector<DatumUse> data{
-      {.size = Bytes{1}, .initially_outside = true},       // read twice: once
-      {.size = Bytes{10}, .initially_outside = true},      // read
-      {.size = Bytes{100}, .initially_outside = true},     // overwritten, then read: not loaded
-      {.size = Bytes{1000}, .initially_outside = true},    // changed: loaded
-      {.size = Bytes{10000}},                              // lies in the limited memory already
-      {.size = Bytes{100000}, .initially_outside = true},  // nobody asks
+      {.size = Bytes{1}, .initially = Side::outside},        // read twice: once
+      {.size = Bytes{10}, .initially = Side::outside},       // read
+      {.size = Bytes{100}, .initially = Side::outside},      // overwritten, then read: not loaded
+      {.size = Bytes{1000}, .initially = Side::outside},     // changed: loaded
+      {.size = Bytes{10000}, .initially = Side::inside},     // is there already
+      {.size = Bytes{100000}, .initially = Side::either},    // is there perhaps
+      {.size = Bytes{1000000}, .initially = Side::outside},  // nobody asks
   };
-  EXPECT_EQ(compulsory_loads(tasks, data).value, Bytes{1011});
+  EXPECT_EQ(compulsory_crossings(tasks, data, {}).in.value, Bytes{1011});
 }
 
-TEST(CompulsoryBytes, ATaskThatReadsAndOverwritesADatumReadsItFirst) {
+TEST(Crossings, ATaskThatReadsAndOverwritesADatumReadsItFirst) {
   const std::vector<PlannedAccess> write_named_first{{0, kW}, {0, kR}};
-  const std::vector<PlannedTask> tasks{{.duration = {}, .accesses = write_named_first}};
-  const std::vector<DatumUse> data{{.size = Bytes{7}, .initially_outside = true}};
-  EXPECT_EQ(compulsory_loads(tasks, data).value, Bytes{7});
+  const std::vector<PlacedTask> tasks{{Side::inside, write_named_first}};
+  const std::vector<DatumUse> data{{.size = Bytes{7}, .initially = Side::outside}};
+  EXPECT_EQ(compulsory_crossings(tasks, data, {}).in.value, Bytes{7});
 }
 
-TEST(CompulsoryBytes, WriteBacksAreWhatMustEndOutsideAndWhatDoesNotFit) {
+TEST(Crossings, OutGoesWhatMustEndOutsideAndWhatDoesNotFit) {
   const std::vector<PlannedAccess> a{{0, kW}, {1, kRW}, {2, kW}, {3, kW}, {4, kR}};
-  const std::vector<PlannedTask> tasks{{.duration = {}, .accesses = a}};
+  const std::vector<PlacedTask> tasks{{Side::inside, a}};
   const std::vector<DatumUse> data{
       {.size = Bytes{1000}, .finally = FinalPlace::outside},
       {.size = Bytes{30}, .finally = FinalPlace::anywhere},
@@ -99,8 +106,80 @@ TEST(CompulsoryBytes, WriteBacksAreWhatMustEndOutsideAndWhatDoesNotFit) {
       {.size = Bytes{500}, .finally = FinalPlace::nowhere},
       {.size = Bytes{700}, .finally = FinalPlace::outside},  // never written: it is outside already
   };
-  EXPECT_EQ(compulsory_write_backs(tasks, data, Bytes{70}).value, Bytes{1000});
-  EXPECT_EQ(compulsory_write_backs(tasks, data, Bytes{50}).value, Bytes{1020});
+  EXPECT_EQ(compulsory_crossings(tasks, data, Bytes{70}).out.value, Bytes{1000});
+  EXPECT_EQ(compulsory_crossings(tasks, data, Bytes{50}).out.value, Bytes{1020});
+  EXPECT_EQ(compulsory_crossings(tasks, data, {}).out.value, Bytes{1000});
+}
+
+TEST(Crossings, EachVersionThatIsMadeOnOneSideAndReadOnTheOtherCrossesOnce) {
+  const std::vector<PlannedAccess> change{{0, kRW}};
+  const std::vector<PlannedAccess> look{{0, kR}};
+  const std::vector<DatumUse> data{{.size = Bytes{1}, .initially = Side::outside}};
+  // In for the first task, out for the second, which changes it; in for the third, and out, once, for
+  // the two readers: so it need not go out at the end.
+  const std::vector<PlacedTask> tasks{{Side::inside, change},
+                                      {Side::outside, change},
+                                      {Side::inside, change},
+                                      {Side::outside, look},
+                                      {Side::outside, look}};
+  const Crossings crossings = compulsory_crossings(tasks, data, Bytes{0});
+  EXPECT_EQ(crossings.in.value, Bytes{2});
+  EXPECT_EQ(crossings.out.value, Bytes{2});
+  // A task that may run on either side leaves nothing certain.
+  const std::vector<PlacedTask> free{{Side::either, change}, {Side::inside, look}};
+  EXPECT_EQ(compulsory_crossings(free, data, Bytes{0}).in.value, Bytes{0});
+}
+
+// --- Bandwidth of several links ------------------------------------------------------------------
+
+// RAM and two accelerators: 0, 1 into them, 2, 3 out, 4 between them.
+MachineDescription with_bridge(double link, double bridge) {
+  MachineDescription machine;
+  const auto add = [&](std::uint32_t from, std::uint32_t to) {
+    machine.links.push_back(
+        {.from = {from}, .to = {to}, .bandwidth = {link}, .latency = {}, .segments = {0}});
+  };
+  machine.segments = {{.name = "bridge", .bandwidth = {bridge}}};
+  add(0, 1);
+  add(0, 2);
+  add(1, 0);
+  add(2, 0);
+  add(1, 2);
+  return machine;
+}
+
+double joint(const MachineDescription& machine, const std::vector<std::size_t>& links) {
+  return joint_bandwidth(machine, links).value;
+}
+
+TEST(JointBandwidth, IsTheSumOfTheLinksUpToTheSegmentThatTheyShare) {
+  const MachineDescription machine = with_bridge(6e9, 10e9);
+  EXPECT_EQ(joint(machine, {0}), 6e9);
+  EXPECT_EQ(joint(machine, {0, 1}), 10e9);
+  EXPECT_EQ(joint(machine, {0, 2}), 10e9);  // both directions share it
+  EXPECT_EQ(joint(machine, {}), 0);
+}
+
+TEST(JointBandwidth, OfALinkOutsideTheSegmentIsAdded) {
+  MachineDescription machine = with_bridge(6e9, 10e9);
+  machine.links[4].segments.clear();
+  EXPECT_EQ(joint(machine, {0, 1, 4}), 16e9);
+}
+
+TEST(JointBandwidth, OfTwoSerialisedLinksIsThatOfTheFasterOne) {
+  MachineDescription machine = with_bridge(6e9, 100e9);
+  machine.links[0].serialised = {0, 2};
+  machine.links[2].bandwidth = {4e9};
+  EXPECT_EQ(joint(machine, {0, 2}), 6e9);
+  EXPECT_EQ(joint(machine, {0, 1, 2}), 12e9);
+  EXPECT_EQ(joint(machine, {0, 1}), 12e9);
+}
+
+TEST(JointBandwidth, OfALinkWithoutAKnownOneIsThatOfItsSegmentOrNone) {
+  MachineDescription machine = with_bridge(0, 10e9);
+  EXPECT_EQ(joint(machine, {0}), 10e9);
+  machine.segments[0].bandwidth = {0};
+  EXPECT_EQ(joint(machine, {0}), 0);
 }
 
 // --- Dense kernels: worked numbers ---------------------------------------------------------------

@@ -1,0 +1,51 @@
+// What must cross the border of a part of a machine, whatever the schedule: the limited memories as
+// "inside", say, and all other memories as "outside". One pass over the tasks, by counting: a version
+// of a datum that is made on one side and read on the other crosses once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "bounds/bounds.hpp"
+#include "graph/bottom_level.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::bounds {
+
+enum class Side : std::uint8_t {
+  inside,
+  outside,
+  either,  // not known, or both: counts nothing
+};
+
+// Where the content of a datum must be when the run has ended, if tasks changed it.
+enum class FinalPlace : std::uint8_t {
+  nowhere,   // it is not wanted any more
+  anywhere,  // it may stay inside
+  outside,   // at home: in RAM for an accelerator, in the file for RAM
+};
+
+struct DatumUse {
+  Bytes size;
+  Side initially = Side::either;  // its content at the start; either: it has none
+  FinalPlace finally = FinalPlace::anywhere;
+};
+
+struct PlacedTask {
+  Side side = Side::either;  // of the memories that it can compute from
+  std::span<const graph::PlannedAccess> accesses;
+};
+
+struct Crossings {
+  BytesBound in;
+  BytesBound out;
+};
+
+// `tasks` in submission order; access.data counts in `data`. `room`: what fits inside, none if there
+// is no limit. Out go versions read outside, results wanted outside and, of those that may end
+// anywhere, what does not fit.
+Crossings compulsory_crossings(std::span<const PlacedTask> tasks, std::span<const DatumUse> data,
+                               std::optional<Bytes> room);
+
+}  // namespace vicinal::bounds

@@ -1,0 +1,241 @@
+#include "tools/graph_borders.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "bounds/transfer.hpp"
+
+namespace vicinal::tools {
+
+namespace {
+
+using bounds::BytesBound;
+using bounds::Side;
+
+constexpr BorderNames kAccelerators{.in = "links into accelerators",
+                                    .out = "links out of accelerators",
+                                    .both = "links in and out of accelerators",
+                                    .from_anywhere = "links into accelerators, also from peers",
+                                    .all = "all links of accelerators"};
+constexpr BorderNames kDisk{.in = "reading the disk",
+                            .out = "writing the disk",
+                            .both = "reading and writing the disk",
+                            .from_anywhere = "reading the disk",
+                            .all = "reading and writing the disk"};
+
+void sort_link(Border& border, const MachineDescription& machine, std::size_t number) {
+  const LinkDescription& link = machine.links[number];
+  const bool from = border.inside[link.from.value];
+  const bool to = border.inside[link.to.value];
+  if (from && to && border.apart) border.peers.push_back(number);
+  if (from == to) return;
+  (to ? border.in : border.out).push_back(number);
+  const NodeDescription& end = machine.nodes[(to ? link.to : link.from).value];
+  border.limited = border.limited && end.limit.has_value();
+}
+
+Border border_around(const MachineDescription& machine, BorderNames names, bool apart,
+                     bool (*inside)(NodeKind)) {
+  Border border{.names = names, .inside = {}, .in = {}, .out = {}, .peers = {}, .apart = apart};
+  for (const NodeDescription& node : machine.nodes) border.inside.push_back(inside(node.kind));
+  border.limited = true;
+  for (std::size_t l = 0; l < machine.links.size(); ++l) sort_link(border, machine, l);
+  return border;
+}
+
+// --- The graph as the border sees it -------------------------------------------------------------
+
+// A kernel without any time may run everywhere.
+bool runs(const bounds::TaskType& type, ProcessorKind kind) {
+  const bool known = std::any_of(type.seconds.begin(), type.seconds.end(),
+                                 [](double seconds) { return seconds > 0; });
+  return !known || type.seconds[static_cast<std::size_t>(kind)] > 0;
+}
+
+Side side_of(const bounds::TaskType& type, const Border& border,
+             const MachineDescription& machine) {
+  bool inside = false;
+  bool outside = false;
+  for (const WorkerDescription& worker : machine.workers) {
+    if (!runs(type, worker.kind)) continue;
+    (border.inside[worker.node.value] ? inside : outside) = true;
+  }
+  if (inside == outside) return Side::either;
+  return inside ? Side::inside : Side::outside;
+}
+
+// Every kernel that has tasks.
+bool all_inside(std::span<const Side> sides, const BorderQuestion& question) {
+  for (std::size_t k = 0; k < sides.size(); ++k) {
+    if (question.types[k].count > 0 && sides[k] != Side::inside) return false;
+  }
+  return true;
+}
+
+// `home` in RAM is inside the border of the disk and outside that of the accelerators.
+Side home_side(const GraphDatum& datum, const Border& border) {
+  if (!datum.has_home) return Side::either;
+  if (datum.home == NodeKind::disk) return Side::outside;
+  return border.inside[kRam.value] ? Side::inside : Side::outside;
+}
+
+// Without a home it is not wanted. One at home in RAM has not to cross to the disk, unless it does
+// not fit.
+bounds::FinalPlace final_place(const GraphDatum& datum, Side home, bounds::FinalPlace results) {
+  if (!datum.has_home) return bounds::FinalPlace::nowhere;
+  if (home == Side::inside && results == bounds::FinalPlace::outside) {
+    return bounds::FinalPlace::anywhere;
+  }
+  return results;
+}
+
+std::vector<bounds::DatumUse> uses_of(const Border& border, const BorderQuestion& question) {
+  std::vector<bounds::DatumUse> uses;
+  uses.reserve(question.graph.data.size());
+  for (const GraphDatum& datum : question.graph.data) {
+    const Side home = home_side(datum, border);
+    uses.push_back({.size = datum.bytes,
+                    .initially = home,
+                    .finally = final_place(datum, home, question.results)});
+  }
+  return uses;
+}
+
+std::vector<bounds::PlacedTask> placed_tasks(std::span<const Side> sides,
+                                             const BorderQuestion& question) {
+  std::vector<bounds::PlacedTask> tasks;
+  tasks.reserve(question.graph.tasks.size());
+  for (const GraphTask& task : question.graph.tasks) {
+    tasks.push_back(
+        {sides[task.kernel], question.accesses.subspan(task.first_access, task.access_count)});
+  }
+  return tasks;
+}
+
+// --- Memories ------------------------------------------------------------------------------------
+
+Bytes whole_data(Bytes limit, const TaskGraph& graph) {
+  std::uint64_t unit = 0;
+  for (const GraphDatum& datum : graph.data) unit = std::gcd(unit, datum.bytes.value);
+  return unit == 0 ? limit : Bytes{limit.value / unit * unit};
+}
+
+// What fits inside; none if one memory has no limit.
+std::optional<Bytes> room_inside(const Border& border, const BorderQuestion& question) {
+  Bytes room;
+  for (const NodeDescription& node : question.machine.nodes) {
+    if (!border.inside[node.id.value]) continue;
+    if (!node.limit) return std::nullopt;
+    room += whole_data(*node.limit, question.graph);
+  }
+  return room;
+}
+
+// Those inside from which tasks compute, with the size of the largest; one with the size of all where
+// they are not told apart. None if one has no limit.
+std::optional<bounds::LimitedMemory> memory_inside(const Border& border,
+                                                   const BorderQuestion& question) {
+  if (!border.apart) {
+    const auto room = room_inside(border, question);
+    if (!room) return std::nullopt;
+    return bounds::LimitedMemory{.each = *room, .count = 1};
+  }
+  std::vector<bool> computes(border.inside.size(), false);
+  for (const WorkerDescription& worker : question.machine.workers) {
+    computes[worker.node.value] = true;
+  }
+  bounds::LimitedMemory memory{.each = {}, .count = 0};
+  for (const NodeDescription& node : question.machine.nodes) {
+    if (!border.inside[node.id.value] || !computes[node.id.value]) continue;
+    if (!node.limit) return std::nullopt;
+    memory.each = std::max(memory.each, whole_data(*node.limit, question.graph));
+    ++memory.count;
+  }
+  return memory;
+}
+
+// The formulas take all data to lie outside: what does not is subtracted.
+BytesBound proved_loads(const Border& border, const BorderQuestion& question,
+                        std::span<const bounds::DatumUse> uses) {
+  const auto memory = memory_inside(border, question);
+  if (!memory || memory->count == 0) return {};
+  BytesBound loads = formula_loads(question.graph, *memory);
+  Bytes there;
+  for (const bounds::DatumUse& use : uses) {
+    if (use.initially == Side::inside) there += use.size;
+  }
+  loads.value = loads.value > there ? loads.value - there : Bytes{0};
+  return loads;
+}
+
+// --- Time ----------------------------------------------------------------------------------------
+
+struct Carried {
+  BytesBound bytes;
+  std::vector<std::size_t> links;
+};
+
+// The source is that of the larger part.
+Carried together(const Carried& a, const Carried& b) {
+  Carried sum = a.bytes.value < b.bytes.value ? b : a;
+  sum.bytes.value = a.bytes.value + b.bytes.value;
+  sum.links = a.links;
+  sum.links.insert(sum.links.end(), b.links.begin(), b.links.end());
+  return sum;
+}
+
+void add_time(std::vector<bounds::TimeBound>& times, std::string_view name,
+              const MachineDescription& machine, const Carried& carried) {
+  const double rate = bounds::joint_bandwidth(machine, carried.links).value;
+  const auto bytes = static_cast<double>(carried.bytes.value.value);
+  if (rate <= 0 || bytes == 0) return;
+  times.push_back(
+      {.value = bounds::rounded_down(bytes / rate), .name = name, .source = carried.bytes.source});
+}
+
+}  // namespace
+
+std::vector<Border> borders_of(const MachineDescription& machine) {
+  std::vector<Border> borders{
+      border_around(machine, kAccelerators, true,
+                    [](NodeKind kind) { return kind == NodeKind::device; }),
+      border_around(machine, kDisk, false, [](NodeKind kind) { return kind != NodeKind::disk; })};
+  std::erase_if(borders, [](const Border& border) { return border.in.empty(); });
+  return borders;
+}
+
+BorderTraffic traffic_across(const Border& border, const BorderQuestion& question) {
+  std::vector<Side> sides;
+  for (const bounds::TaskType& type : question.types) {
+    sides.push_back(side_of(type, border, question.machine));
+  }
+  const auto uses = uses_of(border, question);
+  const auto crossings = bounds::compulsory_crossings(placed_tasks(sides, question), uses,
+                                                      room_inside(border, question));
+  BorderTraffic traffic{.in = crossings.in, .proved_in = {}, .out = crossings.out};
+  if (!all_inside(sides, question)) return traffic;
+  traffic.proved_in = proved_loads(border, question, uses);
+  return traffic;
+}
+
+std::vector<bounds::TimeBound> crossing_times(const Border& border,
+                                              const MachineDescription& machine,
+                                              const BorderTraffic& traffic) {
+  std::vector<bounds::TimeBound> times;
+  // Without peers all loads come across the border.
+  const bool formula = traffic.proved_in.value > traffic.in.value;
+  const Carried in{formula && border.peers.empty() ? traffic.proved_in : traffic.in, border.in};
+  const Carried out{traffic.out, border.out};
+  add_time(times, border.names.in, machine, in);
+  add_time(times, border.names.out, machine, out);
+  if (in.bytes.value.value > 0 && out.bytes.value.value > 0) {
+    add_time(times, border.names.both, machine, together(in, out));
+  }
+  if (!formula || border.peers.empty()) return times;
+  const Carried loads = together({traffic.proved_in, border.in}, {{}, border.peers});
+  add_time(times, border.names.from_anywhere, machine, loads);
+  add_time(times, border.names.all, machine, together(loads, out));
+  return times;
+}
+
+}  // namespace vicinal::tools

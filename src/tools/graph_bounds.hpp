@@ -1,0 +1,76 @@
+// The lower bounds of a graph of tasks on a machine: what no schedule can beat.
+//
+//   const GraphBounds bounds = graph_bounds(graph, machine.description, seconds);
+//   std::cout << bounds_text(bounds);
+//   record.bounds = run_bounds(bounds);  // beside what a run took
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bounds/bounds.hpp"
+#include "bounds/crossing.hpp"
+#include "tools/report.hpp"
+#include "tools/task_graph.hpp"
+#include "vicinal/codelet.hpp"
+#include "vicinal/machine.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::tools {
+
+// Each holds; `source` of each says why. 0: nothing is known.
+struct GraphBounds {
+  // What they are bounds of.
+  std::string graph;
+  std::uint64_t tasks = 0;
+  std::uint64_t data = 0;
+  Bytes bytes;  // of all data
+  double flops = 0;
+  std::uint64_t tasks_without_time = 0;  // they count nothing in the times
+
+  bounds::TimeBound work;
+  bounds::TimeBound area;
+  bounds::TimeBound path;
+  std::vector<bounds::TimeBound> links;  // those that are known
+  // Into the memories that are limited, and out of them, as a report counts them.
+  bounds::BytesBound compulsory_in;
+  bounds::BytesBound proved_in;  // by the formula of a dense kernel; 0 of other graphs
+  bounds::BytesBound out;
+
+  std::vector<bounds::TimeBound> times() const;  // all of them
+  bounds::TimeBound time() const;                // the largest
+  bounds::BytesBound in() const;                 // the larger one
+};
+
+// `seconds`: per kernel of the graph, of one task per kind of processor; 0: does not run there. A
+// kernel without any time is taken to run everywhere, in no time.
+//
+// `results`: where the run must leave what tasks change. `anywhere`: it ends with the last task, and
+// what fits may stay in the accelerators. `outside`: it ends when all is at home.
+//
+// Data start at their homes, in RAM or on the disk. Two borders count: that of all accelerators, and
+// that of the disk. A version of a datum crosses if all who can make it are on one side and someone
+// who reads it must be on the other: where a CPU may run everything, no byte need cross to a GPU.
+//  - Loads of a dense kernel are a bound for each memory, with its own size (the largest, if they
+//    differ), and added up: data in one memory do not help a task in another. They may come from a
+//    peer. So RAM's links must carry them only if there are no links between accelerators; else they
+//    carry each datum once, and all links together carry the loads.
+//  - A border carries no more than bounds::joint_bandwidth says of its links: into it, out of it, and
+//    both together, which matters where one bridge serves both directions.
+// Memories hold whole data: of a limit counts what is a multiple of the greatest common divisor of
+// their sizes.
+GraphBounds graph_bounds(const TaskGraph& graph, const MachineDescription& machine,
+                         const std::vector<std::array<double, kProcessorKinds>>& seconds,
+                         bounds::FinalPlace results = bounds::FinalPlace::anywhere);
+
+// For the report of a run.
+RunBounds run_bounds(const GraphBounds& bounds);
+
+// A line per bound, the largest of its group marked; ends with a line feed.
+std::string bounds_text(const GraphBounds& bounds);
+// Documented in docs/report.md. Indented; ends with a line feed.
+std::string bounds_json(const GraphBounds& bounds);
+
+}  // namespace vicinal::tools
