@@ -45,6 +45,9 @@ Engine::Engine(EngineConfig config)
     window.firm_each = device ? kDeviceFirmRequests : 1;
     if (const auto limit = config_.machine.nodes[n].limit) {
       window.most_claimed = Bytes{limit->value / 4};
+      // Not in RAM: there a core waits less for a copy than it would for what an eviction too many
+      // costs. (Cholesky at a quarter of the matrix, 31 tiles of room, would load a tenth more.)
+      if (device) window.most_kept_free = Bytes{limit->value / 8};
       if (config_.machine.nodes[n].kind != NodeKind::disk) {
         least_limit_ = std::min(least_limit_, limit->value);
       }

@@ -269,10 +269,8 @@ Task* Engine::take_runnable(Window& window, WorkerId worker, memory::Actions& ac
 // The first tasks that the worker could start next get firm reservations. True if one has ended at
 // once.
 bool Engine::ask_firmly(Window& window, WorkerId worker, memory::Actions& actions) {
-  const auto firm = static_cast<std::size_t>(
-      std::ranges::count_if(window.pulled, [&](const auto& entry) {
-        return entry->firm_for == worker;
-      }));
+  const auto firm = static_cast<std::size_t>(std::ranges::count_if(
+      window.pulled, [&](const auto& entry) { return entry->firm_for == worker; }));
   bool ended = false;
   for (std::size_t i = firm; i < window.firm_each; ++i) {
     ended |= ask_for_one(window, worker, actions);
@@ -307,10 +305,9 @@ void Engine::copy_early(Window& window, memory::Actions& actions) {
       if (!residency_.prefetch(*access.handle, entry->request.node, actions)) return;
     }
   }
-  if (window.most_claimed) {
+  if (window.most_kept_free.value > 0) {
     const NodeId node = config_.machine.workers[window.workers.front().value].node;
-    residency_.keep_free(node, std::min(largest * 2, Bytes{window.most_claimed->value / 2}),
-                         actions);
+    residency_.keep_free(node, std::min(largest * 2, window.most_kept_free), actions);
   }
 }
 

@@ -40,8 +40,8 @@ struct EngineConfig {
   // happened. Any thread, under no lock of the engine.
   std::function<void()> notify_waiters;
   std::uint32_t look_ahead = 0;  // 0: by the kind of node
-  bool simulated = false;    // kernels do not run
-  bool count_bytes = false;  // Engine::ended_bytes is asked for
+  bool simulated = false;        // kernels do not run
+  bool count_bytes = false;      // Engine::ended_bytes is asked for
   std::uint64_t seed = 1;
 };
 

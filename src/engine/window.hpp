@@ -39,6 +39,7 @@ struct Window {
   std::atomic<std::uint32_t> calm{kCalm};
   Bytes claimed;                      // room of the operands of `pulled`
   std::optional<Bytes> most_claimed;  // beyond which no more is pulled
+  Bytes most_kept_free;               // for what comes next, see copy_early
   std::vector<WorkerId> workers;
 };
 

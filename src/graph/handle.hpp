@@ -96,4 +96,9 @@ inline constexpr std::uint64_t kWriter = 2;
 inline constexpr std::uint64_t kWaiters = 4;
 inline constexpr std::uint64_t kReader = 256;
 
+// No task submitted so far will use it, as far as one who asks while others submit can know.
+inline bool is_unused(const Handle& handle) {
+  return (handle.word.load(std::memory_order_relaxed) & ~kLocked) == 0;
+}
+
 }  // namespace vicinal::graph

@@ -1,5 +1,7 @@
 #include "sched/policies/darts_victims.hpp"
 
+#include "graph/handle.hpp"
+
 namespace vicinal::sched::darts {
 namespace {
 
@@ -51,26 +53,23 @@ graph::Handle* LeastUsed::take_unfinished(NodeIndex node, std::span<const Candid
   return nullptr;
 }
 
-// Of those that no pulled task uses: the one that fewest planned tasks use; among those that none
-// uses, one that no task of main reads, if there is one; first on ties. (The paper takes any that
-// nothing planned uses. With this, Cholesky of 20 to 30 tiles on one GPU loads a tenth less.)
-// Tasks of main that use the victim are told by Ledger::leave_node.
+// Of those that no pulled task uses: the one that fewest planned tasks use, first on ties. One that
+// none uses goes even if tasks of main do: they are told by Ledger::leave_node. Of several such, one
+// that nothing submitted will ever use goes first: the paper's DARTS knows ready tasks only, but the
+// queue of a handle tells of all.
 const Candidate* LeastUsed::least_planned(NodeIndex node,
                                           std::span<const Candidate> candidates) const {
   const Candidate* best = nullptr;
-  std::uint64_t fewest = 0;  // planned tasks, and half a one for any in main
+  std::uint32_t fewest = 0;
   for (const Candidate& candidate : candidates) {
     if (candidate.claims > 0) continue;
+    if (graph::is_unused(*candidate.handle)) return &candidate;
     const DataRecord* const data = record_of(candidate);
-    if (data == nullptr) return &candidate;
-    const DataOnNode& at = data->nodes[node];
-    if (at.pulled > 0) continue;
-    const bool wanted = at.planned == 0 && data->in_main.head != nullptr;
-    const std::uint64_t uses = 2 * std::uint64_t{at.planned} + (wanted ? 1 : 0);
-    if (uses == 0) return &candidate;
-    if (best != nullptr && uses >= fewest) continue;
+    const std::uint32_t planned = data != nullptr ? data->nodes[node].planned : 0;
+    if (data != nullptr && data->nodes[node].pulled > 0) continue;
+    if (best != nullptr && planned >= fewest) continue;
     best = &candidate;
-    fewest = uses;
+    fewest = planned;
   }
   return best;
 }
