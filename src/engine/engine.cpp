@@ -32,7 +32,10 @@ Engine::Engine(EngineConfig config)
       idle_(config_.machine.workers.size() / 64 + 1),
       away_(idle_.size()),
       trivial_(residency_.trivial()) {
-  for (std::size_t n = 0; n < config_.machine.nodes.size(); ++n) windows_.emplace_back();
+  for (std::size_t n = 0; n < config_.machine.nodes.size(); ++n) {
+    windows_.emplace_back();
+    wishes_.emplace_back();
+  }
   for (const WorkerDescription& worker : config_.machine.workers) {
     windows_[worker.node.value].workers.push_back(worker.id);
   }
@@ -134,6 +137,22 @@ Time Engine::run_time(const Task& task, WorkerId worker) const {
   return task.codelet->expected[static_cast<std::size_t>(kind)];
 }
 
+void Engine::prefetch(const Task& task, NodeId node) {
+  if (trivial_) return;
+  Wishes& wishes = wishes_[node.value];
+  const std::lock_guard lock(wishes.mutex);
+  for (const graph::Access& access : task.accesses()) {
+    if (!reads(access.mode)) continue;
+    if (residency_.on_node(*access.handle, node)) {
+      residency_.touch(*access.handle, node);
+      continue;
+    }
+    wishes.add(graph::TaskPool::id(task), *access.handle);
+    ever_wished_.store(true, std::memory_order_relaxed);
+    fresh_wishes_.store(true, std::memory_order_relaxed);
+  }
+}
+
 void Engine::check_can_run(const Task& task) const {
   if (fits_anywhere(task)) return;
   const WorkerDescription* nearest = nullptr;
@@ -218,6 +237,10 @@ void Engine::add(graph::Handle& handle) {
 
 bool Engine::remove(graph::Handle& handle) {
   if (handle.residency == nullptr) return true;  // it was asked for again
+  if (ever_wished_.load(std::memory_order_relaxed)) {
+    // All tasks that use it have ended: who looks at their wishes after this sees that.
+    for (const Wishes& wishes : wishes_) const std::lock_guard passed(wishes.mutex);
+  }
   memory::Actions actions;
   const bool removed = residency_.remove(handle, actions);
   perform(actions);
@@ -226,6 +249,7 @@ bool Engine::remove(graph::Handle& handle) {
   while (performing_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   gate_.forget(handle);
   residency_.forget(handle);
+  grant_fresh_wishes();
   return true;
 }
 

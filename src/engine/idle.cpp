@@ -64,6 +64,16 @@ bool Engine::wake_one_of(std::span<const WorkerId> workers) {
   return false;
 }
 
+// By the policy, under its lock: the worker finds what it is woken for when it gets that.
+void Engine::wake(WorkerId worker) {
+  base::light_fence();
+  if (away(worker)) {
+    if (anyone_idle()) wake_all();
+  } else if (clear_idle(worker)) {
+    worker_drivers_[worker.value]->wake(worker);
+  }
+}
+
 void Engine::wake_node(NodeId node) {
   base::light_fence();
   for (const WorkerId worker : windows_[node.value].workers) {

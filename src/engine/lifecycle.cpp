@@ -104,6 +104,7 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
     }
   }
   if (pushed > 0) wake_for(pushed, restricted, releasing, then);
+  grant_fresh_wishes();
 }
 
 // --- scheduled: the policy gives it to a worker ---------------------------------------------
@@ -126,6 +127,7 @@ Task* Engine::next(WorkerId worker) {
   if (window.size.load(std::memory_order_relaxed) == 0 &&
       window.calm.load(std::memory_order_relaxed) >= kCalm) {
     Task* task = pull(worker);
+    grant_fresh_wishes();
     if (task == nullptr) return nullptr;
     const std::size_t pinned = residency_.pin_first(*task, node);
     if (pinned == task->accesses().size()) return task;
@@ -150,6 +152,7 @@ Task* Engine::next(WorkerId worker) {
     ReadyList cancelled;
     Task* found = nullptr;
     bool at_once = false;
+    bool all_asked = false;
     {
       const std::lock_guard lock(window.mutex);
       refill(window, worker, cancelled);
@@ -158,11 +161,13 @@ Task* Engine::next(WorkerId worker) {
       if (found == nullptr || window.firm_each > 1) {
         at_once = ask_firmly(window, worker, actions);
       }
-      copy_early(window, actions);
+      all_asked = copy_early(window, actions);
     }
+    if (all_asked) grant_wishes(config_.machine.workers[worker.value].node, actions);
     const bool released = cancelled.head != nullptr;
     perform(actions);
     end_cancelled(cancelled, worker);
+    grant_fresh_wishes();
     if (found != nullptr) return found;
     if (!at_once && !released && !anything_ended(window, worker)) return nullptr;
   }
@@ -293,8 +298,8 @@ bool Engine::ask_for_one(Window& window, WorkerId worker, memory::Actions& actio
 }
 
 // Copies for the others, in their order, as far as room can be had without waiting; then some room is
-// made for those that come next.
-void Engine::copy_early(Window& window, memory::Actions& actions) {
+// made for those that come next. False: one got no room.
+bool Engine::copy_early(Window& window, memory::Actions& actions) {
   Bytes largest;
   for (const auto& entry : window.pulled) {
     if (entry->request.state.load(std::memory_order_acquire) != memory::RequestState::idle)
@@ -302,12 +307,38 @@ void Engine::copy_early(Window& window, memory::Actions& actions) {
     largest = std::max(largest, residency_.working_set(*entry->task, entry->request.node));
     for (const graph::Access& access : entry->task->accesses()) {
       if (!reads(access.mode)) continue;
-      if (!residency_.prefetch(*access.handle, entry->request.node, actions)) return;
+      if (!residency_.prefetch(*access.handle, entry->request.node, actions)) return false;
     }
   }
   if (window.most_kept_free.value > 0) {
     const NodeId node = config_.machine.workers[window.workers.front().value].node;
     residency_.keep_free(node, std::min(largest * 2, window.most_kept_free), actions);
+  }
+  return true;
+}
+
+// And then for tasks that are still with the policy, in the order of its wishes, up to the first that
+// gets no room. They drive nothing out: StarPU's do, the least recently used, and by far more bytes than
+// they save: 5002 tiles instead of 3380 under dmdar (Cholesky of 30 x 30 tiles, 142 tiles of room), 432
+// instead of 65 for a product of 32 x 32 with 35.
+void Engine::grant_wishes(NodeId node, memory::Actions& actions) {
+  Wishes& wishes = wishes_[node.value];
+  if (!wishes.any()) return;
+  const std::lock_guard lock(wishes.mutex);
+  wishes.fresh.store(false, std::memory_order_relaxed);
+  for (; !wishes.empty(); wishes.pop_front()) {
+    const Wish& wish = wishes.front();
+    const Task& task = *pool_.find(wish.task);
+    const bool ready = task.state.load(std::memory_order_relaxed) == TaskState::ready;
+    if (!ready || !graph::TaskPool::alive(task, wish.task)) continue;  // pulled meanwhile
+    if (!residency_.prefetch(*wish.handle, node, actions, memory::EarlyRoom::free_alone)) return;
+  }
+}
+
+[[gnu::noinline]] void Engine::grant_fresh_wishes(memory::Actions& actions) {
+  fresh_wishes_.store(false, std::memory_order_relaxed);
+  for (std::uint32_t n = 0; n < wishes_.size(); ++n) {
+    if (wishes_[n].fresh.load(std::memory_order_relaxed)) grant_wishes(NodeId{n}, actions);
   }
 }
 
@@ -383,7 +414,8 @@ WorkerId Engine::inside_task() const {
   if (error) fail(task, error);
   ReadyList ready;
   end(task, worker, outcome, ready);
-  if (ready.head != nullptr) make_ready(ready, worker);
+  if (ready.head != nullptr) return make_ready(ready, worker);
+  grant_fresh_wishes();  // of a push that found the policy busy
 }
 
 // Every task ends here, also the cancelled ones: what it accessed passes to others.
@@ -481,6 +513,7 @@ void Engine::retire(Task& task, WorkerId worker) {
       look_again(node, actions);
       wake_node(node);
     }
+    if (fresh_wishes_.load(std::memory_order_relaxed)) grant_fresh_wishes(actions);
   }
   performing_.fetch_sub(1, std::memory_order_acq_rel);
   if (arrived) config_.notify_waiters();  // who may ask whether everything is stalled
@@ -489,9 +522,15 @@ void Engine::retire(Task& task, WorkerId worker) {
 // Something has changed on the node while its workers may be in long kernels: early copies go on.
 void Engine::look_again(NodeId node, memory::Actions& actions) {
   Window& window = windows_[node.value];
-  if (window.size.load(std::memory_order_relaxed) == 0 || !window.mutex.try_lock()) return;
-  const std::lock_guard lock(window.mutex, std::adopt_lock);
-  copy_early(window, actions);
+  if (window.size.load(std::memory_order_relaxed) != 0) {
+    if (!window.mutex.try_lock()) return;  // whoever has it does the same
+    const std::lock_guard lock(window.mutex, std::adopt_lock);
+    if (!copy_early(window, actions)) return;
+  }
+  grant_wishes(node, actions);
+  if (node != kRam) return;
+  for (std::uint32_t n = 1; n < wishes_.size(); ++n)
+    grant_wishes(NodeId{n}, actions);  // through RAM
 }
 
 void Engine::copy_done(std::uint64_t copy_id, std::exception_ptr error) {

@@ -23,6 +23,7 @@
 #include "engine/driver.hpp"
 #include "engine/policy_gate.hpp"
 #include "engine/window.hpp"
+#include "engine/wishes.hpp"
 #include "graph/dependencies.hpp"
 #include "graph/task_pool.hpp"
 #include "memory/residency.hpp"
@@ -82,7 +83,7 @@ class Engine final : public Completions,
   bool remove(graph::Handle& handle);  // false: a copy is in course
   void invalidate(graph::Handle& handle);
   void release(memory::Request& request);
-  bool prefetch(graph::Handle& handle, NodeId node);
+  bool prefetch(graph::Handle& handle, NodeId node);  // by the application
   memory::Residency& residency() { return residency_; }
 
   // --- waiting
@@ -93,7 +94,10 @@ class Engine final : public Completions,
   void wake_all();
   void worker_leaves(WorkerId worker);  // its thread goes to do something else
   void worker_comes(WorkerId worker);
-  void submission_closed() { gate_.submission_closed(); }
+  void submission_closed() {
+    gate_.submission_closed();
+    grant_fresh_wishes();
+  }
   // Tasks that have not started are cancelled until everything has ended and `take_error` is called.
   void cancel(std::exception_ptr cause);
   void report_error(std::exception_ptr error);  // keeps the first
@@ -141,6 +145,12 @@ class Engine final : public Completions,
   Time transfer_time(const graph::Handle& handle, NodeId node) const override;
   Time run_time(const graph::Task& task, WorkerId worker) const override;
   base::Random& random() override { return random_; }
+  bool away(WorkerId worker) const override {
+    return (away_[worker.value / 64].load(std::memory_order_seq_cst) >> (worker.value % 64) & 1) !=
+           0;
+  }
+  void prefetch(const graph::Task& task, NodeId node) override;
+  void wake(WorkerId worker) override;
   // memory::MemorySource
   std::byte* reserve(NodeId node, Bytes bytes) override;
   std::byte* allocate(NodeId node, Bytes bytes) override;
@@ -169,7 +179,15 @@ class Engine final : public Completions,
   bool ask_firmly(Window& window, WorkerId worker, memory::Actions& actions);
   bool ask_for_one(Window& window, WorkerId worker, memory::Actions& actions);
   bool anything_ended(Window& window, WorkerId worker);
-  void copy_early(Window& window, memory::Actions& actions);
+  bool copy_early(Window& window, memory::Actions& actions);
+  void grant_wishes(NodeId node, memory::Actions& actions);
+  void grant_fresh_wishes(memory::Actions& actions);
+  void grant_fresh_wishes() {
+    if (!fresh_wishes_.load(std::memory_order_relaxed)) return;
+    memory::Actions actions;
+    grant_fresh_wishes(actions);
+    perform(actions);
+  }
   bool has_one_for(const Window& window, WorkerId worker) const;
   void keep(Window& window, graph::Task& task);
   graph::Task* drop(Window& window, std::size_t at);
@@ -267,6 +285,9 @@ class Engine final : public Completions,
   graph::Precedences precedences_{pool_};
   PolicyGate gate_;
   std::deque<Window> windows_;  // by node
+  std::deque<Wishes> wishes_;   // by node
+  std::atomic<bool> fresh_wishes_{false};
+  std::atomic<bool> ever_wished_{false};
   std::vector<Lane> lanes_;
   const void* const owner_ = this_thread();       // the thread that made the engine
   base::SpinLock external_lock_;                  // the lane of the application's other threads

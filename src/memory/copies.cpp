@@ -196,7 +196,7 @@ void Residency::copy_done(std::uint64_t id, std::exception_ptr error, Actions& a
   actions.arrivals.push_back(to);
 }
 
-bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions) {
+bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, EarlyRoom room) {
   const std::lock_guard lock(mutex_);
   Replica& to = replica(handle, node);
   const std::uint32_t valid = handle.residency->valid_on.load(std::memory_order_relaxed);
@@ -209,10 +209,14 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions) {
   const bool direct = best_source(handle, node).has_value();
   Replica& next = direct ? to : replica(handle, kRam);  // first as far as RAM
   if (next.incoming != nullptr || nodes_[next.node.value].first != nullptr) return false;
+  const bool free_alone = room == EarlyRoom::free_alone;
+  if (free_alone && early_copy_waits(handle, next.node)) return false;
   if ((next.word.load(std::memory_order_relaxed) & kAllocated) == 0) {
+    const Bytes needed = Arena::padded(handle.bytes());
+    if (free_alone && !has_free(nodes_[next.node.value], needed)) return false;
     while (!allocate(next)) {
-      const Bytes needed = Arena::padded(handle.bytes());
-      if (make_room(next.node, needed, EvictionReason::prefetch, nullptr, actions) != Room::again) {
+      if (free_alone ||
+          make_room(next.node, needed, EvictionReason::prefetch, nullptr, actions) != Room::again) {
         return false;
       }
     }
@@ -223,13 +227,25 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions) {
   return direct;
 }
 
+// Besides what keep_free keeps for others.
+bool Residency::has_free(const Node& node, Bytes needed) const {
+  return !node.arena || node.arena->used() + node.kept_free + needed <= node.arena->capacity();
+}
+
 void Residency::keep_free(NodeId id, Bytes reserve, Actions& actions) {
   const std::lock_guard lock(mutex_);
   Node& node = nodes_[id.value];
+  node.kept_free = reserve;
   if (!node.arena || node.first != nullptr) return;
   while (node.arena->capacity() - node.arena->used() + node.leaving < reserve) {
     if (make_room(id, reserve, EvictionReason::prefetch, nullptr, actions) != Room::again) return;
   }
+}
+
+// On the link that would bring the content to the node.
+bool Residency::early_copy_waits(const graph::Handle& handle, NodeId node) const {
+  const std::optional<NodeId> source = best_source(handle, node);
+  return source && !links_[*link(*source, node)].early.empty();
 }
 
 }  // namespace vicinal::memory

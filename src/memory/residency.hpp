@@ -76,6 +76,9 @@ struct Actions {
   }
 };
 
+// Where the room of an early copy comes from.
+enum class EarlyRoom : std::uint8_t { victims, free_alone };
+
 class Residency {
  public:
   // `external_victims`: victims are chosen by answering queries; else by LRU here.
@@ -147,7 +150,15 @@ class Residency {
   void release(Request& request, Actions& actions);
   // Early copy, if there is room or a victim that the choice gives; never waits.
   // True if the content is there or on its way.
-  bool prefetch(graph::Handle& handle, NodeId node, Actions& actions);
+  // From free room alone it starts none behind an early one that waits for the link, so that little
+  // room has to be taken back from copies that are not in course when a reservation needs it.
+  bool prefetch(graph::Handle& handle, NodeId node, Actions& actions,
+                EarlyRoom room = EarlyRoom::victims);
+  // A task is about to ask for it there: it counts as used now.
+  void touch(const graph::Handle& handle, NodeId node) {
+    replica(handle, node)
+        .last_use.store(epoch_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
   // Evicts what the choice gives, as for an early copy, until so much is free or becoming free.
   void keep_free(NodeId node, Bytes reserve, Actions& actions);
   // A task has been pulled for the node and will use its operands there; unclaim when it starts.
@@ -198,6 +209,7 @@ class Residency {
     std::unique_ptr<Arena> arena;  // under a limit, and on disk
     Bytes leaving;                 // of victims whose content is on its way to safety
     Bytes outside;                 // allocated without an arena
+    Bytes kept_free;               // as keep_free was told last
     Replica* oldest = nullptr;
     Replica* newest = nullptr;
     Request* first = nullptr;  // queue of firm requests
@@ -222,6 +234,7 @@ class Residency {
   // or there will never be room.
   enum class Room : std::uint8_t { again, waits, never };
 
+  bool has_free(const Node& node, Bytes needed) const;
   Replica& replica(const graph::Handle& handle, NodeId node) const {
     return handle.residency->replicas[node.value];
   }
@@ -251,6 +264,7 @@ class Residency {
   bool cancel_early_copies(NodeId node, Actions& actions);
   void finish_fetch(Fetch& fetch, const std::exception_ptr& error, Actions& actions);
   std::optional<NodeId> best_source(const graph::Handle& handle, NodeId to) const;
+  bool early_copy_waits(const graph::Handle& handle, NodeId node) const;
   Place place_of(const Replica& replica) const;
 
   // room.cpp: room and eviction. All under the lock.

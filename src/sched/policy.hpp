@@ -7,7 +7,9 @@
 //                 worker or on another one of the same node that can run it;
 //   task_done     it has ended (also when it failed or was cancelled).
 // Every task that is pushed must be popped once, by some worker that can run it: a policy never
-// drops a task, and never withholds one for ever from a worker that asks again.
+// drops a task, and never withholds one for ever from a worker that asks again. It may keep a task for
+// one worker, which it then wakes (PolicyContext::wake), as long as that worker is there: what waits
+// for one that is away goes to whoever asks and can run it.
 //
 // Threads: if concurrent() is false, the engine calls one method at a time (under the policy's
 // lock). If it is true, push and pop come from several threads at once; the others do not.
@@ -30,8 +32,8 @@
 
 namespace vicinal::sched {
 
-// What a policy may ask. Implemented by the engine. All of it may be called from any method of the
-// policy; none of it takes a lock.
+// What a policy may ask, and wish. Implemented by the engine. All of it may be called from any method
+// of the policy; none of it calls the policy, or waits for a thread that does.
 class PolicyContext {
  public:
   virtual ~PolicyContext() = default;
@@ -53,6 +55,16 @@ class PolicyContext {
   virtual Time run_time(const graph::Task& task, WorkerId worker) const = 0;
   // Of the policy alone, seeded by the option `seed`.
   virtual base::Random& random() = 0;
+  // No thread works for the worker at present: it is the application's, which does something else.
+  virtual bool away(WorkerId worker) const = 0;
+
+  // --- wishes: the engine does it once the policy's method has returned
+  // The task, pushed and not yet popped, will probably run there: what it reads is to be copied into
+  // free room, nothing is evicted for it. Wishes of a node wait first in, first out, until there is
+  // room; those of a task that has been popped are dropped, the look-ahead copies for it.
+  virtual void prefetch(const graph::Task& task, NodeId node) = 0;
+  // A task that was pushed is kept for this worker: it must not sleep on.
+  virtual void wake(WorkerId worker) = 0;
 };
 
 class Policy {

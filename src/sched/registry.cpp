@@ -9,11 +9,17 @@
 
 namespace vicinal::sched {
 
-// Each is defined in policies/<name>.cpp.
+// Each is defined in policies/<name>.cpp, those of the list schedulers in policies/dm.cpp.
 std::unique_ptr<Policy> make_lws();
 std::unique_ptr<Policy> make_eager();
 std::unique_ptr<Policy> make_prio();
 std::unique_ptr<Policy> make_darts();
+std::unique_ptr<Policy> make_dmda();
+std::unique_ptr<Policy> make_dmdar();
+std::unique_ptr<Policy> make_dmdas();
+std::unique_ptr<Policy> make_heft();
+std::unique_ptr<Policy> make_random();
+std::unique_ptr<Policy> make_belady();
 
 namespace {
 
@@ -23,6 +29,13 @@ constexpr PolicyEntry kPolicies[] = {
     {"prio", "one queue for all workers, highest priority first", make_prio},
     {"darts", "loads the data that set most work free, evicts what is used least and latest",
      make_darts},
+    {"dmda", "gives each ready task to the worker where it and its data are predicted done first",
+     make_dmda},
+    {"dmdar", "as dmda, and of a worker's tasks first the one whose data lack least", make_dmdar},
+    {"dmdas", "as dmdar, among the worker's tasks of highest priority", make_dmdas},
+    {"heft", "highest priority first to the worker where it is predicted to end first", make_heft},
+    {"random", "draws the worker, faster ones more often", make_random},
+    {"belady", "one queue, first in, first out; evicts what its tasks use last", make_belady},
 };
 
 }  // namespace

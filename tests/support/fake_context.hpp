@@ -56,10 +56,22 @@ class FakeContext final : public sched::PolicyContext {
   void set_transfer_time(const graph::Handle& handle, NodeId node, Time time) {
     transfer_times_[{&handle, node}] = time;
   }
+  void add_link(LinkDescription link) { machine_.links.push_back(std::move(link)); }
+  void set_now(Time now) { now_ = now; }
+  void set_away(WorkerId worker) { away_.insert(worker.value); }
+
+  // --- what the policy wished for
+  struct Wish {
+    const graph::Task* task;
+    NodeId node;
+    friend bool operator==(const Wish&, const Wish&) = default;
+  };
+  std::vector<Wish> wishes;
+  std::vector<WorkerId> woken;
 
   // --- PolicyContext
   const MachineDescription& machine() const override { return machine_; }
-  Time now() const override { return {}; }
+  Time now() const override { return now_; }
   bool can_run(const graph::Task& task, WorkerId worker) const override {
     const auto only = task.only_worker();
     if (only && *only != worker) return false;
@@ -91,6 +103,9 @@ class FakeContext final : public sched::PolicyContext {
     return task.codelet->expected[static_cast<std::size_t>(machine_.workers[worker.value].kind)];
   }
   base::Random& random() override { return random_; }
+  bool away(WorkerId worker) const override { return away_.contains(worker.value); }
+  void prefetch(const graph::Task& task, NodeId node) override { wishes.push_back({&task, node}); }
+  void wake(WorkerId worker) override { woken.push_back(worker); }
 
  private:
   using Place = std::pair<const graph::Handle*, NodeId>;
@@ -104,6 +119,8 @@ class FakeContext final : public sched::PolicyContext {
   MachineDescription machine_;
   std::set<Place> replicas_;
   std::map<Place, Time> transfer_times_;
+  std::set<std::uint32_t> away_;
+  Time now_;
   base::Random random_;
 };
 
@@ -127,6 +144,7 @@ class FakeGraph {
   struct Attributes {
     int priority = 0;
     Time time{10};
+    std::optional<Time> accelerator_time = {};  // else the same
     std::optional<WorkerId> worker = {};
     bool accelerators_only = false;
   };
@@ -144,7 +162,7 @@ class FakeGraph {
     codelet.name = std::move(name);
     codelet.cpu = attributes.accelerators_only ? nullptr : &no_kernel;
     codelet.emulated = &no_kernel;
-    codelet.expected = {attributes.time, attributes.time};
+    codelet.expected = {attributes.time, attributes.accelerator_time.value_or(attributes.time)};
     graph::Task& task = tasks_.emplace_back();
     task.codelet = &codelet;
     task.priority = attributes.priority;

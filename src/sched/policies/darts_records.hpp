@@ -13,11 +13,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "graph/handle.hpp"
 #include "graph/task.hpp"
+#include "sched/records.hpp"
 
 namespace vicinal::sched::darts {
 
@@ -114,59 +114,6 @@ struct RecordLinks {
   static void set_next(TaskRecord& record, TaskRecord* next) { record.next = next; }
   static TaskRecord* previous(const TaskRecord& record) { return record.previous; }
   static void set_previous(TaskRecord& record, TaskRecord* previous) { record.previous = previous; }
-};
-
-// A doubly linked list through `previous` and `next`.
-template <typename Item>
-struct Chain {
-  Item* head = nullptr;
-  Item* tail = nullptr;
-  std::size_t size = 0;
-
-  // Before `successor`, which is in the list, or at the back if it is null.
-  void insert(Item& item, Item* successor = nullptr) {
-    item.next = successor;
-    item.previous = successor != nullptr ? successor->previous : tail;
-    (item.previous != nullptr ? item.previous->next : head) = &item;
-    (successor != nullptr ? successor->previous : tail) = &item;
-    ++size;
-  }
-  void unlink(Item& item) {
-    (item.previous != nullptr ? item.previous->next : head) = item.next;
-    (item.next != nullptr ? item.next->previous : tail) = item.previous;
-    item.previous = item.next = nullptr;
-    --size;
-  }
-  // From the nearer end, so size / 4 steps on average.
-  void insert_at(std::size_t position, Item& item) {
-    Item* successor = nullptr;
-    if (position <= size / 2) {
-      successor = head;
-      while (position-- > 0) successor = successor->next;
-    } else {
-      for (std::size_t from_back = size - position; from_back > 0; --from_back) {
-        successor = successor == nullptr ? tail : successor->previous;
-      }
-    }
-    insert(item, successor);
-  }
-};
-
-// Records are used again, with the room of their vectors: in the long run nothing is allocated.
-template <typename Record>
-class RecordPool {
- public:
-  Record& take() {
-    if (spare_.empty()) return all_.emplace_back();
-    Record* const record = spare_.back();
-    spare_.pop_back();
-    return *record;
-  }
-  void give_back(Record& record) { spare_.push_back(&record); }
-
- private:
-  std::deque<Record> all_;
-  std::vector<Record*> spare_;
 };
 
 }  // namespace vicinal::sched::darts

@@ -1,0 +1,54 @@
+// Early copies to one memory node that the policy wished for when tasks became ready: first in, first
+// out. Those that get no room wait here and hold nothing.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+#include "graph/handle.hpp"
+#include "vicinal/ids.hpp"
+
+namespace vicinal::engine {
+
+struct Wish {
+  TaskId task;  // while it is ready and not pulled it keeps the handle alive
+  graph::Handle* handle = nullptr;
+};
+
+class Wishes {
+ public:
+  // Taken under the policy's lock, before the residency's. Whoever carries a wish out holds it from
+  // the look at the task on, so a handle cannot be forgotten meanwhile: see Engine::remove.
+  mutable std::mutex mutex;
+  std::atomic<bool> fresh{false};  // some have come since they were looked at
+
+  // --- under the mutex
+  void add(TaskId task, graph::Handle& handle) {
+    waiting_.push_back({task, &handle});
+    fresh.store(true, std::memory_order_relaxed);
+    any_.store(true, std::memory_order_relaxed);
+  }
+  bool empty() const { return first_ == waiting_.size(); }
+  const Wish& front() const { return waiting_[first_]; }
+  void pop_front() {
+    ++first_;
+    if (first_ < kSlack && !empty()) return;
+    if (2 * first_ < waiting_.size()) return;
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+    any_.store(!waiting_.empty(), std::memory_order_relaxed);
+  }
+
+  // Without the mutex: a hint.
+  bool any() const { return any_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::size_t kSlack = 1024;
+  std::vector<Wish> waiting_;
+  std::size_t first_ = 0;  // those before it are done with
+  std::atomic<bool> any_{false};
+};
+
+}  // namespace vicinal::engine

@@ -1,0 +1,156 @@
+// belady: the tasks of eager, first in, first out, and victims by Belady's rule on what is known of the
+// future: of the replicas that may go, the one whose next use by a ready task comes last.
+//
+// The rule is that of the dynamic Belady eviction of Gonthier, Marchal and Thibault (2022): a queue of
+// uses per datum, victims without a use first. There each accelerator has an order of its own. Here the
+// order is that of the one queue, whichever node its tasks will run on, behind what the node has been
+// given and has not ended.
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "sched/policy.hpp"
+#include "sched/records.hpp"
+
+namespace vicinal::sched {
+namespace {
+
+struct DataRecord;
+struct TaskRecord;
+
+struct Use {
+  DataRecord* data = nullptr;
+  TaskRecord* task = nullptr;
+  Use* previous = nullptr;
+  Use* next = nullptr;
+};
+
+struct DataRecord {
+  Chain<Use> queued;              // by tasks of the queue, in its order
+  std::vector<Chain<Use>> given;  // by node: by tasks it was given, in that order
+};
+
+struct TaskRecord {
+  graph::Task* task = nullptr;
+  TaskRecord* previous = nullptr;  // in the queue
+  TaskRecord* next = nullptr;
+  std::uint64_t number = 0;  // of its push, and from then on of its pop
+  NodeId node;               // that it was given to
+  std::vector<Use> uses;
+};
+
+class Belady final : public Policy, private memory::VictimChoice {
+ public:
+  std::string_view name() const override { return "belady"; }
+  bool wants_ends() const override { return true; }
+  memory::VictimChoice* victims() override { return this; }
+  void start(PolicyContext& context) override { context_ = &context; }
+
+  void push(graph::Task& task, WorkerId releasing) override;
+  graph::Task* pop(WorkerId worker) override;
+  void task_done(graph::Task& task, WorkerId worker) override;
+  void data_forgotten(graph::Handle& handle) override;
+
+ private:
+  // Later ones are greater: what was given comes before what is queued.
+  struct NextUse {
+    bool queued = false;
+    std::uint64_t number = 0;
+    friend auto operator<=>(const NextUse&, const NextUse&) = default;
+  };
+
+  graph::Handle* choose(NodeId node, Bytes needed, memory::EvictionReason reason,
+                        std::span<const memory::Candidate> candidates) override;
+  static bool next_use(const DataRecord& data, NodeId node, NextUse& use);
+  DataRecord& record_of(graph::Handle& handle);
+
+  PolicyContext* context_ = nullptr;
+  Chain<TaskRecord> ready_;
+  std::uint64_t next_number_ = 0;
+  RecordPool<TaskRecord> tasks_;
+  RecordPool<DataRecord> data_;
+};
+
+DataRecord& Belady::record_of(graph::Handle& handle) {
+  if (handle.policy_data == nullptr) {
+    DataRecord& data = data_.take();
+    data.given.resize(context_->machine().nodes.size());
+    handle.policy_data = &data;
+  }
+  return *static_cast<DataRecord*>(handle.policy_data);
+}
+
+void Belady::push(graph::Task& task, WorkerId /*releasing*/) {
+  TaskRecord& record = tasks_.take();
+  record.task = &task;
+  record.number = next_number_++;
+  record.uses.resize(task.accesses().size());
+  for (std::size_t i = 0; i < record.uses.size(); ++i) {
+    DataRecord& data = record_of(*task.accesses()[i].handle);
+    record.uses[i] = {.data = &data, .task = &record};
+    data.queued.insert(record.uses[i]);
+  }
+  task.policy_data = &record;
+  ready_.insert(record);
+}
+
+graph::Task* Belady::pop(WorkerId worker) {
+  TaskRecord* record = ready_.head;
+  while (record != nullptr && !context_->can_run(*record->task, worker)) record = record->next;
+  if (record == nullptr) return nullptr;
+  ready_.unlink(*record);
+  record->number = next_number_++;
+  record->node = context_->machine().workers[worker.value].node;
+  for (Use& use : record->uses) {
+    use.data->queued.unlink(use);
+    use.data->given[record->node.value].insert(use);
+  }
+  return record->task;
+}
+
+void Belady::task_done(graph::Task& task, WorkerId /*worker*/) {
+  auto& record = *static_cast<TaskRecord*>(std::exchange(task.policy_data, nullptr));
+  for (Use& use : record.uses) use.data->given[record.node.value].unlink(use);
+  tasks_.give_back(record);
+}
+
+void Belady::data_forgotten(graph::Handle& handle) {
+  if (handle.policy_data == nullptr) return;
+  data_.give_back(*static_cast<DataRecord*>(std::exchange(handle.policy_data, nullptr)));
+}
+
+// False: none is known.
+bool Belady::next_use(const DataRecord& data, NodeId node, NextUse& use) {
+  const Use* const given = data.given[node.value].head;
+  const Use* const first = given != nullptr ? given : data.queued.head;
+  if (first == nullptr) return false;
+  use = {.queued = given == nullptr, .number = first->task->number};
+  return true;
+}
+
+// O(candidates).
+graph::Handle* Belady::choose(NodeId node, Bytes /*needed*/, memory::EvictionReason reason,
+                              std::span<const memory::Candidate> candidates) {
+  graph::Handle* victim = nullptr;
+  NextUse latest;
+  for (const memory::Candidate& candidate : candidates) {
+    const auto* const data = static_cast<const DataRecord*>(candidate.handle->policy_data);
+    NextUse use;
+    if (data == nullptr || !next_use(*data, node, use)) return candidate.handle;
+    if (victim != nullptr && use <= latest) continue;
+    victim = candidate.handle;
+    latest = use;
+  }
+  // A copy that only comes early must not drive out what is used before it.
+  const bool refuses = reason != memory::EvictionReason::firm && !latest.queued;
+  return refuses ? nullptr : victim;
+}
+
+}  // namespace
+
+std::unique_ptr<Policy> make_belady() {
+  return std::make_unique<Belady>();
+}
+
+}  // namespace vicinal::sched

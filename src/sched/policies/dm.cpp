@@ -1,0 +1,300 @@
+// dmda, dmdar, dmdas, heft and random: a task is given to a worker when it becomes ready, by predicted
+// times, and waits in the queue of that worker.
+//
+// dmda, dmdar, dmdas are StarPU's "deque model" policies, compared with in Gonthier et al. 2024. For
+// each worker w that can run the task,
+//   S    when w has done what it was given,
+//   L    predicted time of what is queued for w,
+//   P    predicted time to bring what the task reads and what has not been requested on w's node,
+//   C_w  = max(S + L, now + P) + the task's time on w;
+// the task goes to the worker of the least alpha (C_w - min C) + beta P, alpha = beta = 1, the first on
+// ties. P may count twice: that keeps tasks near their data when P hides behind other work. Its data
+// are asked for at once. The three differ in the order of the queue, see Order in dm_queue.hpp.
+//
+// heft is the dynamic form of Topcuoglu et al. 2002: tasks that became ready since a worker asked last
+// are placed by decreasing priority (upward ranks, where priorities are bottom levels), each on the
+// worker where it ends first, C_w alone; queues are in the order of priorities.
+//
+// random draws the worker, with a probability that is proportional to its speed on the task (StarPU's
+// policy of that name), and predicts nothing else.
+//
+// Departures from the reference: S is set right whenever a task ends, so an error of the model does not
+// add up. What waits for a worker that is away is given to whoever else asks and has nothing queued.
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "sched/policies/dm_ledger.hpp"
+#include "sched/policies/dm_queue.hpp"
+#include "sched/policy.hpp"
+#include "sched/priority_list.hpp"
+
+namespace vicinal::sched {
+namespace {
+
+using dm::NodeIndex;
+using dm::TaskRecord;
+
+enum class Placement : std::uint8_t {
+  near,    // least alpha (C_w - min C) + beta P
+  finish,  // least C_w, tasks placed by decreasing priority
+  random,
+};
+
+struct Strategy {
+  std::string_view name;
+  Placement placement = Placement::near;
+  dm::Order order;
+};
+
+struct Books {
+  explicit Books(dm::Order order) : queue(order) {}
+  dm::Queue queue;
+  std::int64_t queued_ns = 0;   // L: of those in the queue, with the delays their data cause
+  std::int64_t given_ns = 0;    // of the tasks it was given and that have not ended
+  std::int64_t free_at_ns = 0;  // when they will have ended
+  std::size_t tasks = 0;        // queued or given
+};
+
+// What is predicted of a task on one of the workers that can run it.
+struct Prediction {
+  std::uint32_t worker;
+  std::int64_t duration_ns;
+  std::int64_t transfer_ns = 0;
+  std::int64_t free_ns = 0;    // S + L
+  std::int64_t finish_ns = 0;  // C
+};
+
+class DequeModel final : public Policy {
+ public:
+  explicit DequeModel(const Strategy& strategy) : strategy_(strategy) {}
+  std::string_view name() const override { return strategy_.name; }
+  bool wants_ends() const override { return true; }
+
+  void start(PolicyContext& context) override;
+  void push(graph::Task& task, WorkerId releasing) override;
+  graph::Task* pop(WorkerId worker) override;
+  void task_done(graph::Task& task, WorkerId worker) override;
+  void data_loaded(graph::Handle& handle, NodeId node) override { ledger_.refresh(handle, node); }
+  void data_evicted(graph::Handle& handle, NodeId node) override { ledger_.refresh(handle, node); }
+  void data_forgotten(graph::Handle& handle) override { ledger_.forget(handle); }
+
+ private:
+  bool predicts() const { return strategy_.placement != Placement::random; }
+  NodeIndex node_of(const TaskRecord& record) const { return ledger_.of(record.worker); }
+  void place(graph::Task& task);
+  void enqueue(TaskRecord& record, const Prediction& chosen);
+  void ask_for_data(TaskRecord& record);
+  bool find_workers(const graph::Task& task);
+  void predict(const TaskRecord& record);
+  const Prediction& choose(const TaskRecord& record);
+  const Prediction& fewest_tasks() const;
+  const Prediction& least_cost() const;
+  const Prediction& draw();
+  TaskRecord* left_behind(WorkerId worker);
+  void give(TaskRecord& record, WorkerId worker);
+
+  const Strategy strategy_;
+  PolicyContext* context_ = nullptr;
+  dm::Ledger ledger_;
+  std::deque<Books> books_;  // by worker
+  TaskList unplaced_;        // with Placement::finish: until a worker asks
+  RecordPool<TaskRecord> records_;
+  std::uint64_t next_number_ = 0;
+  // Of the task that is being placed.
+  std::vector<Prediction> predictions_;
+  std::vector<std::int64_t> transfer_ns_;  // by NodeIndex, -1: not asked
+};
+
+void DequeModel::start(PolicyContext& context) {
+  context_ = &context;
+  ledger_.start(context);
+  for (std::size_t i = 0; i < context.machine().workers.size(); ++i) {
+    books_.emplace_back(strategy_.order);
+  }
+}
+
+void DequeModel::push(graph::Task& task, WorkerId /*releasing*/) {
+  if (strategy_.placement == Placement::finish) {
+    unplaced_.push_back(task);
+  } else {
+    place(task);
+  }
+}
+
+void DequeModel::place(graph::Task& task) {
+  TaskRecord& record = records_.take();
+  record.task = &task;
+  record.number = next_number_++;
+  task.policy_data = &record;
+  if (predicts()) ledger_.open(record);
+  enqueue(record, choose(record));
+  context_->wake(record.worker);
+}
+
+void DequeModel::enqueue(TaskRecord& record, const Prediction& chosen) {
+  Books& books = books_[chosen.worker];
+  record.worker = WorkerId{chosen.worker};
+  record.duration_ns = chosen.duration_ns;
+  record.delay_ns =
+      std::max<std::int64_t>(0, chosen.finish_ns - chosen.duration_ns - chosen.free_ns);
+  books.queued_ns += record.duration_ns + record.delay_ns;
+  ++books.tasks;
+  if (predicts()) ask_for_data(record);
+  books.queue.insert(record);
+}
+
+void DequeModel::ask_for_data(TaskRecord& record) {
+  const NodeIndex node = node_of(record);
+  context_->prefetch(*record.task, ledger_.id(node));
+  ledger_.request(record, node);
+  if (strategy_.order.ready_first) ledger_.follow(record, node);
+}
+
+// --- the choice of a worker
+
+const Prediction& DequeModel::choose(const TaskRecord& record) {
+  const bool times_known = find_workers(*record.task);
+  if (strategy_.placement == Placement::random) return draw();
+  predict(record);
+  return times_known ? least_cost() : fewest_tasks();
+}
+
+// Is the task's time known on all of them?
+bool DequeModel::find_workers(const graph::Task& task) {
+  bool known = true;
+  predictions_.clear();
+  for (std::uint32_t w = 0; w < books_.size(); ++w) {
+    if (!context_->can_run(task, WorkerId{w})) continue;
+    const std::int64_t ns = context_->run_time(task, WorkerId{w}).ns;
+    known = known && ns > 0;
+    predictions_.push_back({.worker = w, .duration_ns = ns});
+  }
+  if (predictions_.empty()) {
+    throw std::logic_error(std::string(name()) + ": no worker can run the ready task " +
+                           std::string(task.name()));
+  }
+  return known;
+}
+
+void DequeModel::predict(const TaskRecord& record) {
+  const std::int64_t now = context_->now().ns;
+  transfer_ns_.assign(ledger_.count(), -1);
+  for (Prediction& on : predictions_) {
+    const NodeIndex node = ledger_.of(WorkerId{on.worker});
+    if (transfer_ns_[node] < 0) transfer_ns_[node] = ledger_.transfer_ns(record, node);
+    const Books& books = books_[on.worker];
+    on.transfer_ns = transfer_ns_[node];
+    on.free_ns = std::max(books.free_at_ns, now) + books.queued_ns;
+    on.finish_ns = std::max(on.free_ns, now + on.transfer_ns) + on.duration_ns;
+  }
+}
+
+const Prediction& DequeModel::least_cost() const {
+  const std::int64_t beta = strategy_.placement == Placement::near ? 1 : 0;
+  // alpha min C is the same for all of them.
+  return *std::ranges::min_element(
+      predictions_, {}, [&](const Prediction& on) { return on.finish_ns + beta * on.transfer_ns; });
+}
+
+const Prediction& DequeModel::fewest_tasks() const {
+  return *std::ranges::min_element(predictions_, {},
+                                   [&](const Prediction& on) { return books_[on.worker].tasks; });
+}
+
+// Workers count alike if the task's time is not known on all of them.
+const Prediction& DequeModel::draw() {
+  const bool known =
+      std::ranges::all_of(predictions_, [](const Prediction& on) { return on.duration_ns > 0; });
+  const auto speed = [&](const Prediction& on) {
+    return known ? 1.0 / static_cast<double>(on.duration_ns) : 1.0;
+  };
+  double sum = 0;
+  for (const Prediction& on : predictions_) sum += speed(on);
+  double left = context_->random().uniform() * sum;
+  for (const Prediction& on : predictions_) {
+    left -= speed(on);
+    if (left < 0) return on;
+  }
+  return predictions_.back();  // rounding
+}
+
+// --- what a worker is given
+
+graph::Task* DequeModel::pop(WorkerId worker) {
+  while (graph::Task* const task = unplaced_.pop_front()) place(*task);
+  TaskRecord* record = books_[worker.value].queue.first();
+  if (record == nullptr) record = left_behind(worker);
+  if (record == nullptr) return nullptr;
+  give(*record, worker);
+  return record->task;
+}
+
+// Queued for a worker that is away: of the longest queue that has one this worker can run.
+TaskRecord* DequeModel::left_behind(WorkerId worker) {
+  TaskRecord* best = nullptr;
+  std::size_t longest = 0;
+  for (std::uint32_t w = 0; w < books_.size(); ++w) {
+    const dm::Queue& queue = books_[w].queue;
+    if (queue.size() <= longest || !context_->away(WorkerId{w})) continue;
+    TaskRecord* const record = queue.find(
+        [&](const TaskRecord& queued) { return context_->can_run(*queued.task, worker); });
+    if (record == nullptr) continue;
+    best = record;
+    longest = queue.size();
+  }
+  return best;
+}
+
+void DequeModel::give(TaskRecord& record, WorkerId worker) {
+  Books& from = books_[record.worker.value];
+  from.queue.remove(record);
+  from.queued_ns -= record.duration_ns + record.delay_ns;
+  --from.tasks;
+  if (strategy_.order.ready_first) ledger_.unfollow(record, node_of(record));
+  if (record.worker != worker) {
+    if (predicts()) ledger_.take_back(record, node_of(record));
+    record.worker = worker;
+    record.duration_ns = context_->run_time(*record.task, worker).ns;
+    if (predicts()) ledger_.request(record, node_of(record));  // the look-ahead copies for it
+  }
+  Books& to = books_[worker.value];
+  to.free_at_ns = std::max(to.free_at_ns, context_->now().ns) + record.duration_ns;
+  to.given_ns += record.duration_ns;
+  ++to.tasks;
+}
+
+// Ended on whatever worker of the node it was given to.
+void DequeModel::task_done(graph::Task& task, WorkerId /*worker*/) {
+  auto& record = *static_cast<TaskRecord*>(task.policy_data);
+  Books& books = books_[record.worker.value];
+  books.given_ns -= record.duration_ns;
+  books.free_at_ns = context_->now().ns + books.given_ns;
+  --books.tasks;
+  if (predicts()) ledger_.close(record);
+  task.policy_data = nullptr;
+  records_.give_back(record);
+}
+
+}  // namespace
+
+std::unique_ptr<Policy> make_dmda() {
+  return std::make_unique<DequeModel>(Strategy{"dmda", Placement::near, {}});
+}
+std::unique_ptr<Policy> make_dmdar() {
+  return std::make_unique<DequeModel>(Strategy{"dmdar", Placement::near, {.ready_first = true}});
+}
+std::unique_ptr<Policy> make_dmdas() {
+  return std::make_unique<DequeModel>(
+      Strategy{"dmdas", Placement::near, {.by_priority = true, .ready_first = true}});
+}
+std::unique_ptr<Policy> make_heft() {
+  return std::make_unique<DequeModel>(Strategy{"heft", Placement::finish, {.by_priority = true}});
+}
+std::unique_ptr<Policy> make_random() {
+  return std::make_unique<DequeModel>(Strategy{"random", Placement::random, {}});
+}
+
+}  // namespace vicinal::sched

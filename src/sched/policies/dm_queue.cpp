@@ -1,0 +1,121 @@
+#include "sched/policies/dm_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace vicinal::sched::dm {
+namespace {
+
+constexpr std::size_t kFewStale = 64;
+
+bool later(const QueueEntry& a, const QueueEntry& b) {
+  return a.number > b.number;
+}
+
+}  // namespace
+
+void Queue::insert(TaskRecord& record) {
+  record.queue = this;
+  join(record);
+  ++size_;
+  if (needs_oldest()) arrivals_.push_back({record.number, &record});
+}
+
+void Queue::remove(TaskRecord& record) {
+  leave(record);
+  record.queue = nullptr;
+  --size_;
+}
+
+void Queue::missing_changed(TaskRecord& record) {
+  if (!order_.ready_first || key_of(record) == record.bucket->key) return;
+  leave(record);
+  join(record);
+}
+
+TaskRecord* Queue::first() {
+  if (size_ == 0) return nullptr;
+  if (!needs_oldest()) return &top(buckets_.begin()->second);
+  const std::int64_t most = -std::int64_t{oldest().task->priority};
+  const Missing* least = nullptr;
+  TaskRecord* best = nullptr;
+  for (auto& [key, bucket] : buckets_) {
+    if (key.negative_priority > most) continue;
+    if (least != nullptr && key.missing != *least) break;
+    TaskRecord& candidate = top(bucket);
+    if (best == nullptr || candidate.number < best->number) best = &candidate;
+    least = &key.missing;
+  }
+  return best;
+}
+
+QueueKey Queue::key_of(const TaskRecord& record) const {
+  const std::int64_t negative = -std::int64_t{record.task->priority};
+  QueueKey key;
+  if (order_.by_priority) key.rank = negative;
+  if (!order_.ready_first) return key;
+  key.missing = record.missing;
+  key.negative_priority = negative;
+  return key;
+}
+
+Bucket& Queue::bucket_of(const QueueKey& key) {
+  const auto at = buckets_.lower_bound(key);
+  if (at != buckets_.end() && at->first == key) return at->second;
+  auto made = buckets_.end();
+  if (spare_.empty()) {
+    made = buckets_.emplace_hint(at, key, Bucket{});
+  } else {
+    spare_.back().key() = key;
+    made = buckets_.insert(at, std::move(spare_.back()));
+    spare_.pop_back();
+  }
+  made->second.key = key;
+  return made->second;
+}
+
+void Queue::join(TaskRecord& record) {
+  Bucket& bucket = bucket_of(key_of(record));
+  bucket.heap.push_back({record.number, &record});
+  std::push_heap(bucket.heap.begin(), bucket.heap.end(), later);
+  ++bucket.live;
+  record.bucket = &bucket;
+}
+
+void Queue::leave(TaskRecord& record) {
+  Bucket& bucket = *std::exchange(record.bucket, nullptr);
+  if (--bucket.live == 0) {
+    bucket.heap.clear();
+    spare_.push_back(buckets_.extract(bucket.key));
+  } else if (bucket.heap.size() > 2 * bucket.live + kFewStale) {
+    drop_stale(bucket);
+  }
+}
+
+TaskRecord& Queue::top(Bucket& bucket) {
+  while (!is_live(bucket.heap.front(), bucket)) {
+    std::pop_heap(bucket.heap.begin(), bucket.heap.end(), later);
+    bucket.heap.pop_back();
+  }
+  return *bucket.heap.front().record;
+}
+
+// Who has left and come back is in the heap twice.
+void Queue::drop_stale(Bucket& bucket) {
+  auto& heap = bucket.heap;
+  std::erase_if(heap, [&](const QueueEntry& entry) { return !is_live(entry, bucket); });
+  std::ranges::sort(heap, {}, &QueueEntry::number);  // a heap, too
+  const auto twice = std::ranges::unique(heap, {}, &QueueEntry::number);
+  heap.erase(twice.begin(), twice.end());
+}
+
+const TaskRecord& Queue::oldest() {
+  const auto stale = [](const QueueEntry& entry) {
+    return entry.record->bucket == nullptr || entry.record->number != entry.number;
+  };
+  while (stale(arrivals_.front())) arrivals_.pop_front();
+  if (arrivals_.size() > 2 * size_ + kFewStale) std::erase_if(arrivals_, stale);
+  return *arrivals_.front().record;
+}
+
+}  // namespace vicinal::sched::dm
