@@ -20,7 +20,7 @@ namespace vicinal::tools {
 
 struct GraphDatum {
   std::string name;
-  Bytes bytes;
+  Bytes bytes = {};
   // Where its content lies at the start, and at the end if tasks change it. Of a datum without a home
   // the first access writes.
   bool has_home = false;
@@ -46,7 +46,7 @@ struct GraphTask {
   int priority = 0;
   std::uint64_t first_access = 0;
   std::uint32_t access_count = 0;
-  std::string name;  // the kernel's if empty
+  std::string name = {};  // the kernel's if empty
 };
 
 // Of a dense kernel on square tiles: with the graph's name it says which formulas bound its loads.
@@ -92,7 +92,22 @@ struct TaskGraph {
   }
 };
 
-// Bottom levels as priorities, from the shortest time of each kernel.
+// What a task can take, what all can take one after the other, and what all data can have: far beyond
+// any machine, and such that sums in nanoseconds and bytes fit 64 bits.
+inline constexpr double kMostTaskSeconds = 1e9;
+inline constexpr double kMostGraphSeconds = 4e9;
+inline constexpr double kMostTaskFlops = 1e24;
+inline constexpr Bytes kMostGraphBytes{1ULL << 60};
+inline constexpr std::size_t kMostAccesses = 255;  // of one task, as in Runtime::submit
+
+// Throws UsageError, which begins with `origin` (a file's name), if there is no task, if a task reads a
+// datum without a home that no task before it writes, or if a sum exceeds what is said above. Numbers of
+// data, kernels and accesses must be valid.
+void require_sound(const TaskGraph& graph, const std::string& origin);
+
+// Bottom levels (graph/bottom_level.hpp) as priorities: 0 for the smallest, one more for each larger one;
+// equal levels have equal priorities. A task takes the shortest known time of its kernel; if no kernel's
+// is known, its operations stand for it; if these are not known either, all tasks count the same.
 void set_bottom_level_priorities(TaskGraph& graph);
 
 }  // namespace vicinal::tools

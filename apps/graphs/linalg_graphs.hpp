@@ -1,0 +1,51 @@
+// The graphs of dense linear algebra by tiles, as data: the same tasks in the same order as an application
+// would submit them. They need no BLAS: nothing is computed.
+//
+// The kernels carry operations and no times: a machine file says what they take. All data lie in RAM at
+// the start, but those that a task overwrites first. Tiles are square, tile x tile elements. What is out of
+// range is refused with UsageError, see limits.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "linalg/tile_grid.hpp"
+#include "tools/task_graph.hpp"
+
+namespace vicinal::graphs {
+
+struct Tiles {
+  std::uint64_t tiles = 0;  // in a row of the matrix
+  std::uint64_t tile = 0;   // elements
+  linalg::Precision precision = linalg::Precision::f32;
+};
+
+// Right-looking Cholesky factorisation of the lower tiles A{m}_{n}, n <= m, operations b^3 times 1/3, 1, 1,
+// 2; for each k, for m > n > k:
+//   potrf(k)      RW A_kk                     priority 2N - 2k
+//   trsm(m,k)     R A_kk, RW A_mk             2N - 2k - m
+//   syrk(n,k)     R A_nk, RW A_nn             2N - 2k - n
+//   gemm(m,n,k)   R A_mk, R A_nk, RW A_mn     2N - 2k - m - n
+// After the trsms the order is by columns: syrk(n,k), then gemm(.,n,k). Order and priorities are those of
+// StarPU's example, with which simulated runs are compared: the priorities are not bottom levels, which
+// tools::set_bottom_level_priorities or linalg::BottomLevels give.
+tools::TaskGraph cholesky(const Tiles& tiles);
+
+// Right-looking LU factorisation without pivoting of all tiles A{i}_{j}; operations b^3 times 2/3, 1, 2;
+// for each k, for i, j > k: getrf(k), trsm(k,j) of the row, trsm(i,k) of the column, gemm(i,j,k) by rows.
+// Priorities are the bottom levels, in units of b^3/3 operations (getrf 2, trsm 3, gemm 6). With
+// m = N - 1 the last step, l = min(i,j) and h = max(i,j):
+//   getrf(k)      11 (m - k) + 2              getrf, trsm and gemm of each step follow each other
+//   trsm(h,k)     11 (m - k) - 2 (h - k - 1)  for row and column alike
+//   gemm(i,j,k)   6 (l - k) + (i = j ? getrf(l) : trsm(h,l))
+tools::TaskGraph lu(const Tiles& tiles);
+
+// C = A B where A is one column of N tiles A{i} of (tile x inner) elements, B one row of N of (inner x
+// tile): N^2 independent tasks "gemm2d", for each x for each y: R A{y}, R B{x}, W C{x}_{y}, of
+// 2 tile^2 inner operations. `inner` 0: 4 tiles.
+tools::TaskGraph gemm2d(const Tiles& tiles, std::uint64_t inner = 0);
+
+// C += A B by tiles, N x N of C, K of the inner dimension: for each i, j, k: R A{i}_{k}, R B{k}_{j},
+// RW C{i}_{j}, "gemm" of 2 tile^3 operations. `inner` is in elements, a multiple of the tile; 0: N tiles.
+tools::TaskGraph gemm3d(const Tiles& tiles, std::uint64_t inner = 0);
+
+}  // namespace vicinal::graphs

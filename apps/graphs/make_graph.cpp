@@ -1,0 +1,78 @@
+#include "graphs/make_graph.hpp"
+
+#include <array>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "graphs/linalg_graphs.hpp"
+#include "graphs/synthetic_graphs.hpp"
+#include "tools/catalogue.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::graphs {
+
+namespace {
+
+using Request = GraphRequest;
+
+Tiles tiles_of(const Request& r) {
+  return {.tiles = r.tiles, .tile = r.tile, .precision = r.precision};
+}
+
+constexpr std::array kApplications{
+    GraphApplication{"cholesky", "tile Cholesky factorisation, right-looking",
+                     [](const Request& r) { return cholesky(tiles_of(r)); }},
+    GraphApplication{"lu", "tile LU factorisation without pivoting, right-looking",
+                     [](const Request& r) { return lu(tiles_of(r)); }},
+    GraphApplication{"gemm2d", "matrix product of a column and a row of tiles: independent tasks",
+                     [](const Request& r) { return gemm2d(tiles_of(r), r.inner); }},
+    GraphApplication{"gemm3d", "matrix product by tiles: a chain of tasks per tile of the result",
+                     [](const Request& r) { return gemm3d(tiles_of(r), r.inner); }},
+    GraphApplication{"bipartite", "independent tasks that read data chosen at random",
+                     [](const Request& r) {
+                       return random_bipartite({.tasks = r.tasks,
+                                                .data = r.data,
+                                                .degree = r.degree,
+                                                .bytes = r.bytes,
+                                                .seconds = r.seconds,
+                                                .seed = r.seed});
+                     }},
+    GraphApplication{
+        "stencil", "Jacobi's iteration in one dimension, three points, two buffers",
+        [](const Request& r) {
+          return stencil(
+              {.width = r.width, .steps = r.steps, .bytes = r.bytes, .seconds = r.seconds});
+        }},
+    GraphApplication{
+        "random", "layers of tasks with random dependencies, sizes and times",
+        [](const Request& r) {
+          return random_dag(
+              {.tasks = r.tasks, .bytes = r.bytes, .seconds = r.seconds, .seed = r.seed});
+        }},
+};
+
+}  // namespace
+
+std::span<const GraphApplication> graph_applications() {
+  return kApplications;
+}
+
+tools::TaskGraph make_graph(const GraphRequest& request) {
+  std::vector<std::string> names;
+  for (const GraphApplication& application : kApplications) {
+    if (application.name == request.application) {
+      tools::TaskGraph graph = application.make(request);
+      tools::require_sound(graph, request.application);
+      return graph;
+    }
+    names.emplace_back(application.name);
+  }
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  const std::string suggestion = tools::suggestion(request.application, names);
+  throw UsageError(fmt::format("there is no graph \"{}\"{} There are {}", request.application,
+                               suggestion.empty() ? "." : suggestion, list));
+}
+
+}  // namespace vicinal::graphs

@@ -1,0 +1,48 @@
+// Every generator of graphs by name, for command lines.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "linalg/tile_grid.hpp"
+#include "tools/task_graph.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::graphs {
+
+// What a generator does not know it does not look at; `inner` 0 is the generator's own choice.
+struct GraphRequest {
+  std::string application;
+  // cholesky, lu, gemm2d, gemm3d
+  std::uint64_t tiles = 16;
+  std::uint64_t tile = 960;
+  std::uint64_t inner = 0;  // gemm2d, gemm3d: elements
+  linalg::Precision precision = linalg::Precision::f32;
+  // bipartite, random
+  std::uint64_t tasks = 1000;
+  std::uint64_t data = 100;  // bipartite
+  std::uint64_t degree = 2;  // bipartite
+  std::uint64_t seed = 1;
+  // stencil
+  std::uint64_t width = 32;
+  std::uint64_t steps = 10;
+  // bipartite, stencil, random
+  Bytes bytes = 4_MiB;
+  double seconds = 1e-3;
+};
+
+struct GraphApplication {
+  std::string_view name;
+  std::string_view sentence;
+  tools::TaskGraph (*make)(const GraphRequest& request);
+};
+
+std::span<const GraphApplication> graph_applications();
+
+// Throws UsageError: of an unknown application, which names the nearest one and all there are, or of a
+// parameter out of range. What it returns has passed tools::require_sound.
+tools::TaskGraph make_graph(const GraphRequest& request);
+
+}  // namespace vicinal::graphs
