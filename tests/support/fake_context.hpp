@@ -154,6 +154,7 @@ class FakeGraph {
     handle.name = std::move(name);
     handle.id = {handles_.size()};
     handle.layout.column_bytes = bytes.value;
+    handle.word = graph::kReader;  // a task that was submitted uses it
     return handle;
   }
   graph::Task& task(std::string name, const std::vector<FakeOperand>& operands,

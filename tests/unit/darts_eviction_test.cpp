@@ -39,6 +39,12 @@ TEST_F(DartsEviction, ADatumThatNoPlanUsesGoesAtOnceEvenIfTasksOfMainUseIt) {
   EXPECT_EQ(evict({x, &in_main, y}), &in_main);
 }
 
+TEST_F(DartsEviction, OfSeveralThatNoPlanUsesOneThatNothingSubmittedUses) {
+  graph::Handle& unused = data_on(0);
+  unused.word = 0;
+  EXPECT_EQ(evict({x, &data_on(0), &unused, y}), &unused);
+}
+
 TEST_F(DartsEviction, ADatumUnknownToThePolicyGoesAtOnce) {
   graph::Handle& unknown = data_on(0);
   EXPECT_EQ(evict({x, &unknown, y}), &unknown);
