@@ -62,6 +62,8 @@ int run(int argc, char** argv) {
   app.allow_extras();
   add_run(app, session);
   add_generate(app, session);
+  add_simulate(app, session);
+  add_bounds(app, session);
   add_machine(app, session);
   add_policies(app, session);
   add_options(app, session);

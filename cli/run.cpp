@@ -81,16 +81,6 @@ void require_room(const linalg::CholeskyRequest& request, const Options& options
   }
 }
 
-std::vector<std::string> policies_of(const RunArguments& arguments, const Options& options) {
-  if (arguments.runtime.text("policy") != "all") {
-    tools::require_policy(options.policy);
-    return {options.policy};
-  }
-  std::vector<std::string> names;
-  for (const auto& policy : tools::policies()) names.emplace_back(policy.name);
-  return names;
-}
-
 bool parse_priorities(const std::string& text) {
   if (text != "bottom-level" && text != "none") {
     throw UsageError(fmt::format("--priorities: \"{}\" is neither bottom-level nor none", text));
@@ -103,7 +93,7 @@ Plan make_plan(const RunArguments& arguments) {
   require_writable("--json", arguments.json);
   Plan plan;
   plan.options = arguments.runtime.parse({arguments.output, arguments.matrix_file});
-  plan.policies = policies_of(arguments, plan.options);
+  plan.policies = arguments.runtime.policies(plan.options);
   linalg::CholeskyRequest& request = plan.request;
   if (arguments.matrix_file.empty()) {
     request.grid = arguments.matrix.parse();

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/catalogue.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::cli {
@@ -20,8 +21,9 @@ std::string flag_of(std::string_view name) {
 
 }  // namespace
 
-RuntimeOptions::RuntimeOptions(CLI::App& command) {
+RuntimeOptions::RuntimeOptions(CLI::App& command, std::span<const std::string_view> only) {
   for (const OptionDescription& description : option_table()) {
+    if (!only.empty() && std::ranges::find(only, description.name) == only.end()) continue;
     const std::string name(description.name);
     CLI::Option* option =
         command.add_option(flag_of(name), texts_[name], std::string(description.sentence));
@@ -39,6 +41,16 @@ RuntimeOptions::RuntimeOptions(CLI::App& command) {
 
 std::string RuntimeOptions::text(const std::string& name) const {
   return texts_.at(name);
+}
+
+std::vector<std::string> RuntimeOptions::policies(const Options& options) const {
+  if (text("policy") != "all") {
+    tools::require_policy(options.policy);
+    return {options.policy};
+  }
+  std::vector<std::string> names;
+  for (const auto& policy : tools::policies()) names.emplace_back(policy.name);
+  return names;
 }
 
 Options RuntimeOptions::parse() const {

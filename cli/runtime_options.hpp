@@ -3,7 +3,10 @@
 
 #include <initializer_list>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -13,13 +16,15 @@ namespace vicinal::cli {
 
 class RuntimeOptions {
  public:
-  // Adds the options to the command; this object must outlive the parse.
-  explicit RuntimeOptions(CLI::App& command);
+  // Adds the options to the command, or those of these names; this object must outlive the parse.
+  explicit RuntimeOptions(CLI::App& command, std::span<const std::string_view> only = {});
   RuntimeOptions(const RuntimeOptions&) = delete;
   RuntimeOptions& operator=(const RuntimeOptions&) = delete;
 
   // What was given on the command line, or empty.
   std::string text(const std::string& name) const;
+  // The policy that was asked for, or all there are.
+  std::vector<std::string> policies(const Options& options) const;
   // The environment, changed by what was given. `policy` is left out if it is "all", which is no
   // policy. Throws UsageError that begins with the option's name.
   Options parse() const;

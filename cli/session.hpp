@@ -22,6 +22,8 @@ void add_generate(CLI::App& app, Session& session);
 void add_machine(CLI::App& app, Session& session);
 void add_policies(CLI::App& app, Session& session);
 void add_options(CLI::App& app, Session& session);
+void add_simulate(CLI::App& app, Session& session);
+void add_bounds(CLI::App& app, Session& session);
 
 // Throws UsageError for the first argument that the command, or the one above it, does not know,
 // with the nearest that it does. Subcommands allow extras and call this first: CLI11's own message

@@ -33,6 +33,7 @@ struct Options {
   std::uint64_t window_tasks = 0;   // submitted and not executed, at most; 0: no bound
   Bytes window_bytes = Bytes{0};    // of their operands, at most; 0: no bound
   bool compute_priorities = false;  // bottom levels, for tasks submitted with priority 0
+  bool measure_scheduling = false;  // time the calls of the policy: Statistics::scheduling
   double stall_seconds = 0;         // report when nothing ended for so long; 0: never
   std::uint64_t seed = 1;
 

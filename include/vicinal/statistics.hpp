@@ -38,7 +38,8 @@ struct Statistics {
   std::uint64_t tasks_done = 0;
   std::uint64_t tasks_failed = 0;
   std::uint64_t tasks_cancelled = 0;
-  Time now;  // of the runtime's clock: monotonic, or simulated
+  Time scheduling;  // wall time inside the policy, of all threads, if the option measure_scheduling
+  Time now;         // of the runtime's clock: monotonic, or simulated
 };
 
 }  // namespace vicinal

@@ -6,6 +6,7 @@
 #include "drivers/clock.hpp"
 #include "graph/dependencies.hpp"
 #include "runtime/runtime_impl.hpp"
+#include "runtime/timed_policy.hpp"
 #include "sched/policy.hpp"
 #include "vicinal/error.hpp"
 
@@ -16,6 +17,11 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup)
   engine::EngineConfig config;
   config.machine = setup_.machine;
   config.policy = sched::make_policy(options.policy);
+  if (options.measure_scheduling) {
+    auto timed = std::make_unique<TimedPolicy>(std::move(config.policy));
+    timed_policy_ = timed.get();
+    config.policy = std::move(timed);
+  }
   config.look_ahead = options.look_ahead;
   config.count_bytes = options.window_bytes.value > 0;
   config.seed = options.seed;
@@ -62,6 +68,12 @@ RuntimeImpl::~RuntimeImpl() {
     watcher_.join();
   }
   setup_.stop();
+}
+
+Statistics RuntimeImpl::statistics() const {
+  Statistics statistics = engine_->statistics();
+  if (timed_policy_ != nullptr) statistics.scheduling = timed_policy_->time();
+  return statistics;
 }
 
 }  // namespace vicinal::runtime
@@ -174,7 +186,7 @@ const MachineDescription& Runtime::machine() const {
   return impl_->engine().machine();
 }
 Statistics Runtime::statistics() const {
-  return impl_->engine().statistics();
+  return impl_->statistics();
 }
 std::string Runtime::stall_report() const {
   return impl_->stall_report();

@@ -21,6 +21,8 @@
 
 namespace vicinal::runtime {
 
+class TimedPolicy;
+
 // What an application's thread holds or waits to hold: a task without a kernel in the graph, and a
 // reservation in RAM.
 struct Acquisition {
@@ -76,6 +78,7 @@ class RuntimeImpl {
                   Looks looks = Looks::after_each_task);
   void not_inside_task(const char* what) const;
   std::string stall_report() const;
+  Statistics statistics() const;
 
   engine::Engine& engine() { return *engine_; }
   const engine::Engine& engine() const { return *engine_; }
@@ -107,6 +110,7 @@ class RuntimeImpl {
 
   const Options options_;
   MachineSetup setup_;
+  const TimedPolicy* timed_policy_ = nullptr;  // owned by the engine; none: not asked for
   std::unique_ptr<engine::Engine> engine_;
 
   mutable std::mutex handles_mutex_;           // guards what follows

@@ -41,6 +41,24 @@ std::uint64_t parse_count(std::string_view what, std::string_view text, std::uin
   }
 }
 
+Bytes parse_bytes(std::string_view what, std::string_view text) {
+  try {
+    return base::parse_bytes(text);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", what, error.what()));
+  }
+}
+
+double parse_real(std::string_view what, std::string_view text, double lowest) {
+  try {
+    const double value = base::parse_real(text);
+    if (value >= lowest) return value;
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", what, error.what()));
+  }
+  throw UsageError(fmt::format("{}: \"{}\" is less than {}", what, text, lowest));
+}
+
 std::string format_bytes(Bytes bytes) {
   return base::format_bytes(bytes);
 }

@@ -31,6 +31,9 @@ std::string suggestion(std::string_view word, std::span<const std::string> candi
 std::uint64_t parse_count(std::string_view what, std::string_view text, std::uint64_t lowest,
                           std::uint64_t highest);
 
+Bytes parse_bytes(std::string_view what, std::string_view text);  // "800MiB"
+double parse_real(std::string_view what, std::string_view text, double lowest);
+
 std::string format_bytes(Bytes bytes);        // "61.04 MiB"
 std::string format_duration(double seconds);  // "12.35 s"
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/graph_bounds.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -121,6 +122,29 @@ Played play(const TaskGraph& graph, const machine::MachineModel& machine, const 
   played.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   return played;
+}
+
+RunBounds play_bounds(const TaskGraph& graph, const machine::MachineModel& machine) {
+  const KernelSeconds seconds = kernel_seconds(graph, machine);
+  RunBounds bounds = run_bounds(graph_bounds(graph, machine.description, seconds));
+  bounds.compulsory_out =
+      graph_bounds(graph, machine.description, seconds, bounds::FinalPlace::outside).out.value;
+  return bounds;
+}
+
+RunRecord play_record(const TaskGraph& graph, const machine::MachineModel& machine,
+                      const Options& options, const RunBounds& bounds) {
+  const Played played = play(graph, machine, options);
+  Statistics whole = played.last;
+  whole.now = played.after.now;
+  whole.workers = played.after.workers;
+  whole.tasks_done = played.after.tasks_done;
+  RunRecord record = make_record(options.policy, machine.description, played.before, whole);
+  record.flops = graph.flops();
+  record.bounds = bounds;
+  record.simulation =
+      SimulationCost{played.wall_seconds, (whole.scheduling - played.before.scheduling).seconds()};
+  return record;
 }
 
 }  // namespace vicinal::tools

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "machine/machine_model.hpp"
+#include "tools/report.hpp"
 #include "tools/task_graph.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/options.hpp"
@@ -29,5 +30,14 @@ struct Played {
 // `scale`: of all kernel times, to see how much a result depends on them.
 Played play(const TaskGraph& graph, const machine::MachineModel& machine, const Options& options,
             double scale = 1);
+
+// What a report shows beside a run: no schedule is faster up to the last task, and none writes back
+// less until all results are at home.
+RunBounds play_bounds(const TaskGraph& graph, const machine::MachineModel& machine);
+
+// One run of a report, by options.policy. Its time is that up to the end of the last task, its bytes
+// include the way home of the results.
+RunRecord play_record(const TaskGraph& graph, const machine::MachineModel& machine,
+                      const Options& options, const RunBounds& bounds);
 
 }  // namespace vicinal::tools

@@ -54,6 +54,12 @@ struct RunBounds {
   Bytes bytes_out() const { return compulsory_out; }
 };
 
+// What a simulation took of this computer's time: not repeatable.
+struct SimulationCost {
+  double wall_seconds = 0;
+  double wall_scheduling_seconds = 0;  // of it, inside the policy
+};
+
 struct RunRecord {
   std::string policy;
   std::string error;  // not empty: the run failed, and what follows is what is known of it
@@ -70,6 +76,7 @@ struct RunRecord {
   Bytes bytes_in;   // loaded into memories that are limited
   Bytes bytes_out;  // written back from them
   RunBounds bounds;
+  std::optional<SimulationCost> simulation;  // none: a real run
 
   double gflops() const { return seconds > 0 ? flops / seconds * 1e-9 : 0; }
 };

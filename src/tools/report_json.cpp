@@ -95,6 +95,12 @@ Json run_json(const RunRecord& run) {
   json["nodes"] = nodes_json(run.nodes);
   json["links"] = links_json(run.links);
   add_bounds(json, run);
+  if (run.simulation) {
+    json["wall_seconds"] = run.simulation->wall_seconds;
+    json["wall_scheduling_seconds"] = run.simulation->wall_scheduling_seconds;
+    json["wall_tasks_per_second"] =
+        ratio(static_cast<double>(run.tasks), run.simulation->wall_seconds);
+  }
   return json;
 }
 

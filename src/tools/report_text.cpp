@@ -113,6 +113,20 @@ void add_bound_rows(std::vector<Row>& rows) {
                   }});
 }
 
+void add_simulation_rows(std::vector<Row>& rows) {
+  rows.push_back({"simulated in", [](const RunRecord& r) {
+                    return r.simulation ? seconds_text(r.simulation->wall_seconds) : "-";
+                  }});
+  rows.push_back({"  of it scheduling", [](const RunRecord& r) {
+                    return r.simulation ? seconds_text(r.simulation->wall_scheduling_seconds) : "-";
+                  }});
+  rows.push_back({"  tasks per second", [](const RunRecord& r) {
+                    const double seconds = r.simulation ? r.simulation->wall_seconds : 0;
+                    if (seconds <= 0) return std::string("-");
+                    return fmt::format("{:.0f}", static_cast<double>(r.tasks) / seconds);
+                  }});
+}
+
 std::vector<Row> table_rows(const RunRecord& model) {
   std::vector<Row> rows{
       {"time", [](const RunRecord& r) { return seconds_text(r.seconds); }},
@@ -125,6 +139,7 @@ std::vector<Row> table_rows(const RunRecord& model) {
   add_node_rows(rows, model);
   add_link_rows(rows, model);
   add_bound_rows(rows);
+  if (model.simulation) add_simulation_rows(rows);
   return rows;
 }
 

@@ -1,0 +1,56 @@
+// vicinal bounds: what no schedule of a graph on a machine can beat.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "graph_options.hpp"
+#include "output_file.hpp"
+#include "session.hpp"
+#include "tools/catalogue.hpp"
+#include "tools/graph_bounds.hpp"
+#include "tools/play.hpp"
+
+namespace vicinal::cli {
+
+namespace {
+
+struct BoundsArguments {
+  explicit BoundsArguments(CLI::App& command) : graph(command), machine(command) {}
+  GraphOptions graph;
+  MachineOptions machine;
+  std::string seed = "1";
+  std::string json;
+};
+
+void print_bounds(const BoundsArguments& arguments) {
+  require_writable("--json", arguments.json);
+  const tools::TaskGraph graph =
+      arguments.graph.graph(tools::parse_count("--seed", arguments.seed, 0, UINT64_MAX));
+  const machine::MachineModel machine = arguments.machine.machine();
+  const tools::GraphBounds bounds =
+      tools::graph_bounds(graph, machine.description, tools::kernel_seconds(graph, machine));
+  fmt::print(arguments.json == "-" ? stderr : stdout, "{}", tools::bounds_text(bounds));
+  if (!arguments.json.empty()) write_text(arguments.json, tools::bounds_json(bounds));
+}
+
+}  // namespace
+
+void add_bounds(CLI::App& app, Session& /*session*/) {
+  CLI::App* command = app.add_subcommand(
+      "bounds", "Lower bounds on the time of a graph on a machine, and on the bytes it moves.");
+  command->allow_extras();
+  auto arguments = std::make_shared<BoundsArguments>(*command);
+  command->add_option("--seed", arguments->seed, "Of graphs made at random.")
+      ->type_name("INTEGER [1]")
+      ->group("Graph");
+  command->add_option("--json", arguments->json, "Also write them as JSON; -: to the output.")
+      ->type_name("FILE");
+  command->callback([command, arguments] {
+    refuse_extras(*command);
+    print_bounds(*arguments);
+  });
+}
+
+}  // namespace vicinal::cli

@@ -1,0 +1,166 @@
+#include "graph_options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "graphs/make_graph.hpp"
+#include "tools/catalogue.hpp"
+#include "tools/graph_file.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::cli {
+
+namespace {
+
+constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+
+std::string applications() {
+  std::string names;
+  for (const auto& application : graphs::graph_applications()) {
+    names += (names.empty() ? "" : ", ") + std::string(application.name);
+  }
+  return names;
+}
+
+linalg::Precision precision_of(const std::string& text) {
+  if (text == "double") return linalg::Precision::f64;
+  if (text == "float") return linalg::Precision::f32;
+  throw UsageError(fmt::format("--precision: \"{}\" is neither double nor float", text));
+}
+
+void set_priorities(tools::TaskGraph& graph, const std::string& how) {
+  if (how == "bottom-level") {
+    tools::set_bottom_level_priorities(graph);
+  } else if (how == "none") {
+    for (tools::GraphTask& task : graph.tasks) task.priority = 0;
+  } else if (how != "given") {
+    throw UsageError(fmt::format("--priorities: \"{}\" is none of given, bottom-level, none", how));
+  }
+}
+
+}  // namespace
+
+GraphOptions::GraphOptions(CLI::App& command) : command_(command.get_name()) {
+  command.add_option("application", application_, applications())->type_name("APPLICATION");
+  const auto add = [&](const char* name, std::string& to, const std::string& type,
+                       const char* sentence) {
+    command.add_option(name, to, sentence)
+        ->type_name(to.empty() ? type : fmt::format("{} [{}]", type, to))
+        ->group("Graph");
+  };
+  add("--graph", file_, "FILE",
+      "Read the graph from a file instead: docs/graph-file.md, or a WfCommons workflow.");
+  add("--tiles", tiles_, "INTEGER", "Matrices: rows of tiles.");
+  add("--tile", tile_, "INTEGER", "Matrices: order of a tile, in elements.");
+  add("--inner", inner_, "INTEGER", "gemm2d, gemm3d: inner size in elements; 0: chosen.");
+  add("--precision", precision_, "TEXT", "Matrices: double or float.");
+  add("--tasks", tasks_, "INTEGER", "bipartite, random: how many.");
+  add("--data", data_, "INTEGER", "bipartite: how many.");
+  add("--degree", degree_, "INTEGER", "bipartite: data that each task reads.");
+  add("--width", width_, "INTEGER", "stencil: blocks of the line.");
+  add("--steps", steps_, "INTEGER", "stencil: iterations.");
+  add("--bytes", bytes_, "BYTES", "bipartite, stencil, random: of a datum.");
+  add("--task-seconds", task_seconds_, "REAL", "bipartite, stencil, random: of a task.");
+  add("--priorities", priorities_, "TEXT", "given, bottom-level or none.");
+}
+
+tools::TaskGraph GraphOptions::graph(std::uint64_t seed) const {
+  if (file_.empty() == application_.empty()) {
+    throw UsageError(
+        fmt::format("say what, once: vicinal {} APPLICATION (one of {}) or vicinal {} --graph FILE",
+                    command_, applications(), command_));
+  }
+  tools::TaskGraph graph;
+  if (!file_.empty()) {
+    graph = tools::read_graph(file_);
+  } else {
+    graph = graphs::make_graph({.application = application_,
+                                .tiles = tools::parse_count("--tiles", tiles_, 1, kMost),
+                                .tile = tools::parse_count("--tile", tile_, 1, kMost),
+                                .inner = tools::parse_count("--inner", inner_, 0, kMost),
+                                .precision = precision_of(precision_),
+                                .tasks = tools::parse_count("--tasks", tasks_, 1, kMost),
+                                .data = tools::parse_count("--data", data_, 1, kMost),
+                                .degree = tools::parse_count("--degree", degree_, 1, kMost),
+                                .seed = seed,
+                                .width = tools::parse_count("--width", width_, 1, kMost),
+                                .steps = tools::parse_count("--steps", steps_, 1, kMost),
+                                .bytes = tools::parse_bytes("--bytes", bytes_),
+                                .seconds = tools::parse_real("--task-seconds", task_seconds_, 0)});
+  }
+  set_priorities(graph, priorities_);
+  return graph;
+}
+
+tools::Facts GraphOptions::facts(const tools::TaskGraph& graph) const {
+  Bytes bytes;
+  for (const tools::GraphDatum& datum : graph.data) bytes += datum.bytes;
+  tools::Facts facts;
+  if (!file_.empty()) facts.emplace_back("graph", file_);
+  if (graph.dense) {
+    facts.emplace_back("tiles", graph.dense->tiles);
+    facts.emplace_back("tile", graph.dense->tile);
+  }
+  if (!graph.precision.empty()) facts.emplace_back("precision", graph.precision);
+  facts.emplace_back("tasks", std::uint64_t{graph.tasks.size()});
+  facts.emplace_back("data", std::uint64_t{graph.data.size()});
+  facts.emplace_back("data_bytes", bytes);
+  facts.emplace_back("priorities", priorities_);
+  return facts;
+}
+
+MachineOptions::MachineOptions(CLI::App& command) {
+  const auto add = [&](const char* name, std::string& to, const std::string& type,
+                       const char* sentence) {
+    command.add_option(name, to, sentence)
+        ->type_name(to.empty() ? type : fmt::format("{} [{}]", type, to))
+        ->group("Machine");
+  };
+  add("--machine", name_, "NAME", "One that is shipped (vicinal machine --list), or a TOML file.");
+  add("--gpus", gpus_, "INTEGER", "How many of its GPUs; else all that it has by default.");
+  add("--cpus", cpus_, "INTEGER", "How many CPU workers; else as many as it has by default.");
+  add("--memory", memory_, "BYTES",
+      "Limit on the replicas on each GPU; in RAM if there are no GPUs.");
+  add("--ram", ram_, "BYTES", "Limit on the replicas in RAM.");
+}
+
+machine::MachineModel MachineOptions::machine() const {
+  machine::MachineChoice choice;
+  const auto count = [](const char* name, const std::string& text) {
+    return static_cast<std::uint32_t>(tools::parse_count(name, text, 0, kMost));
+  };
+  if (!gpus_.empty()) choice.gpus = count("--gpus", gpus_);
+  if (!cpus_.empty()) choice.cpu_workers = count("--cpus", cpus_);
+  if (!ram_.empty()) choice.ram = tools::parse_bytes("--ram", ram_);
+  if (!memory_.empty()) {
+    const Bytes memory = tools::parse_bytes("--memory", memory_);
+    const machine::MachineModel plain = machine::load_machine(name_, choice);
+    const bool gpus = std::ranges::any_of(plain.description.nodes, [](const NodeDescription& node) {
+      return node.kind == NodeKind::device;
+    });
+    if (!gpus && choice.ram) {
+      throw UsageError("--memory and --ram: a machine without GPUs has one memory; give one limit");
+    }
+    (gpus ? choice.gpu_memory : choice.ram) = memory;
+  }
+  return machine::load_machine(name_, choice);
+}
+
+tools::Facts MachineOptions::facts(const machine::MachineModel& machine) const {
+  tools::Facts facts{{"vicinal", std::string(VICINAL_VERSION)}, {"name", machine.name}};
+  std::array<std::uint64_t, kProcessorKinds> workers{};
+  for (const WorkerDescription& worker : machine.description.workers) {
+    ++workers[static_cast<std::size_t>(worker.kind)];
+  }
+  for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
+    if (workers[kind] == 0) continue;
+    facts.emplace_back(std::string(to_string(static_cast<ProcessorKind>(kind))) + "_workers",
+                       workers[kind]);
+  }
+  return facts;
+}
+
+}  // namespace vicinal::cli

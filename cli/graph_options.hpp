@@ -1,0 +1,62 @@
+// What is simulated, and on what: a graph, from a file or generated, and a machine. Of `simulate` and
+// `bounds`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "tools/play.hpp"
+#include "tools/report.hpp"
+#include "tools/task_graph.hpp"
+
+namespace vicinal::cli {
+
+class GraphOptions {
+ public:
+  // This object must outlive the parse.
+  explicit GraphOptions(CLI::App& command);
+  GraphOptions(const GraphOptions&) = delete;
+  GraphOptions& operator=(const GraphOptions&) = delete;
+
+  // Throws UsageError that names the option or the place in the file.
+  tools::TaskGraph graph(std::uint64_t seed) const;
+  tools::Facts facts(const tools::TaskGraph& graph) const;
+
+ private:
+  std::string command_;
+  std::string application_;
+  std::string file_;
+  std::string tiles_ = "16";
+  std::string tile_ = "960";
+  std::string inner_ = "0";
+  std::string precision_ = "float";
+  std::string tasks_ = "1000";
+  std::string data_ = "100";
+  std::string degree_ = "2";
+  std::string width_ = "32";
+  std::string steps_ = "10";
+  std::string bytes_ = "4MiB";
+  std::string task_seconds_ = "0.001";
+  std::string priorities_ = "given";
+};
+
+class MachineOptions {
+ public:
+  explicit MachineOptions(CLI::App& command);
+  MachineOptions(const MachineOptions&) = delete;
+  MachineOptions& operator=(const MachineOptions&) = delete;
+
+  machine::MachineModel machine() const;
+  tools::Facts facts(const machine::MachineModel& machine) const;
+
+ private:
+  std::string name_ = "v100";
+  std::string gpus_;
+  std::string cpus_;
+  std::string memory_;
+  std::string ram_;
+};
+
+}  // namespace vicinal::cli

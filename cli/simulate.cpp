@@ -1,0 +1,92 @@
+// vicinal simulate: a graph on a machine that one does not have, by the same runtime.
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "graph_options.hpp"
+#include "output_file.hpp"
+#include "runtime_options.hpp"
+#include "session.hpp"
+#include "tools/play.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::cli {
+
+namespace {
+
+// Those that mean something where the machine is described by a file.
+constexpr std::array<std::string_view, 6> kOptions{
+    "policy", "look_ahead", "window_tasks", "window_bytes", "compute_priorities", "seed"};
+
+struct SimulateArguments {
+  explicit SimulateArguments(CLI::App& command)
+      : graph(command), machine(command), runtime(command, kOptions) {}
+  GraphOptions graph;
+  MachineOptions machine;
+  RuntimeOptions runtime;
+  std::string json;
+};
+
+tools::RunRecord simulate_or_error(const tools::TaskGraph& graph,
+                                   const machine::MachineModel& machine, Options options,
+                                   const std::string& policy, const tools::RunBounds& bounds) {
+  options.policy = policy;
+  options.measure_scheduling = true;
+  try {
+    return tools::play_record(graph, machine, options, bounds);
+  } catch (const UsageError&) {
+    throw;  // the same for every policy
+  } catch (const CapacityError&) {
+    throw;
+  } catch (const std::exception& error) {
+    tools::RunRecord record;
+    record.policy = policy;
+    record.error = error.what();
+    return record;
+  }
+}
+
+int simulate(const SimulateArguments& arguments) {
+  require_writable("--json", arguments.json);
+  const Options options = arguments.runtime.parse();
+  const std::vector<std::string> policies = arguments.runtime.policies(options);
+  const tools::TaskGraph graph = arguments.graph.graph(options.seed);
+  const machine::MachineModel machine = arguments.machine.machine();
+  tools::Report report{
+      .application = graph.name.empty() ? "graph" : graph.name,
+      .parameters = arguments.graph.facts(graph),
+      .machine = arguments.machine.facts(machine),
+      .runs = {},
+  };
+  const tools::RunBounds bounds = tools::play_bounds(graph, machine);
+  int status = kSuccess;
+  for (const std::string& policy : policies) {
+    report.runs.push_back(simulate_or_error(graph, machine, options, policy, bounds));
+    if (!report.runs.back().error.empty()) status = kFailure;
+  }
+  fmt::print(arguments.json == "-" ? stderr : stdout, "{}", tools::report_text(report));
+  if (!arguments.json.empty()) write_text(arguments.json, tools::report_json(report));
+  return status;
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app, Session& session) {
+  CLI::App* command =
+      app.add_subcommand("simulate", "Plays a graph of tasks on a machine that one does not have.");
+  command->allow_extras();
+  auto arguments = std::make_shared<SimulateArguments>(*command);
+  command->add_option("--json", arguments->json, "Also write the report as JSON; -: to the output.")
+      ->type_name("FILE");
+  command->footer("--policy all plays every policy in turn.");
+  command->callback([command, arguments, &session] {
+    refuse_extras(*command);
+    session.status = simulate(*arguments);
+  });
+}
+
+}  // namespace vicinal::cli

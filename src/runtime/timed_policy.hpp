@@ -1,0 +1,44 @@
+// A policy around another: times its calls, by the wall clock also in a simulation.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "sched/policy.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::runtime {
+
+class TimedPolicy final : public sched::Policy, private memory::VictimChoice {
+ public:
+  explicit TimedPolicy(std::unique_ptr<sched::Policy> policy);
+
+  Time time() const { return {ns_.load(std::memory_order_relaxed)}; }
+
+  std::string_view name() const override { return policy_->name(); }
+  bool concurrent() const override { return policy_->concurrent(); }
+  void start(sched::PolicyContext& context) override { policy_->start(context); }
+  void push(graph::Task& task, WorkerId releasing) override;
+  graph::Task* pop(WorkerId worker) override;
+  void task_done(graph::Task& task, WorkerId worker) override;
+  bool wants_ends() const override { return policy_->wants_ends(); }
+  void data_loaded(graph::Handle& handle, NodeId node) override;
+  void data_evicted(graph::Handle& handle, NodeId node) override;
+  void data_forgotten(graph::Handle& handle) override { policy_->data_forgotten(handle); }
+  void submission_closed() override;
+  memory::VictimChoice* victims() override {
+    return policy_->victims() != nullptr ? this : nullptr;
+  }
+
+ private:
+  graph::Handle* choose(NodeId node, Bytes needed, memory::EvictionReason reason,
+                        std::span<const memory::Candidate> candidates) override;
+
+  std::unique_ptr<sched::Policy> policy_;
+  std::atomic<std::int64_t> ns_{0};
+};
+
+}  // namespace vicinal::runtime
