@@ -37,7 +37,10 @@ Engine::Engine(EngineConfig config)
     wishes_.emplace_back();
   }
   for (const WorkerDescription& worker : config_.machine.workers) {
-    windows_[worker.node.value].workers.push_back(worker.id);
+    Window& window = windows_[worker.node.value];
+    window.workers.push_back(worker.id);
+    const WorkerId first = window.workers.front();
+    window.alike &= worker.kind == config_.machine.workers[first.value].kind;
   }
   for (std::size_t n = 0; n < windows_.size(); ++n) {
     Window& window = windows_[n];

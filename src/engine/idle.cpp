@@ -74,11 +74,15 @@ void Engine::wake(WorkerId worker) {
   }
 }
 
-void Engine::wake_node(NodeId node) {
+bool Engine::wake_node(NodeId node) {
   base::light_fence();
+  bool woken = false;
   for (const WorkerId worker : windows_[node.value].workers) {
-    if (clear_idle(worker)) worker_drivers_[worker.value]->wake(worker);
+    if (!clear_idle(worker)) continue;
+    worker_drivers_[worker.value]->wake(worker);
+    woken = true;
   }
+  return woken;
 }
 
 void Engine::wake_all() {

@@ -179,7 +179,7 @@ bool Engine::anything_ended(Window& window, WorkerId worker) {
   return std::ranges::any_of(window.pulled, [&](const auto& entry) {
     const auto state = entry->request.state.load(std::memory_order_acquire);
     return (state == memory::RequestState::ready || state == memory::RequestState::failed) &&
-           can_run(*entry->task, worker);
+           can_start(*entry, worker);
   });
 }
 
@@ -210,9 +210,13 @@ void Engine::refill(Window& window, WorkerId worker, ReadyList& cancelled) {
   }
 }
 
+bool Engine::can_start(const Pulled& entry, WorkerId worker) const {
+  return entry.for_all || can_run(*entry.task, worker);
+}
+
 bool Engine::has_one_for(const Window& window, WorkerId worker) const {
   return std::ranges::any_of(window.pulled,
-                             [&](const auto& entry) { return can_run(*entry->task, worker); });
+                             [&](const auto& entry) { return can_start(*entry, worker); });
 }
 
 void Engine::keep(Window& window, Task& task) {
@@ -228,6 +232,7 @@ void Engine::keep(Window& window, Task& task) {
   entry->request.error = nullptr;
   entry->request.state.store(memory::RequestState::idle, std::memory_order_relaxed);
   entry->working_set = residency_.working_set(task, entry->request.node);
+  entry->for_all = window.alike && !task.only_worker();
   window.claimed += residency_.claim(task, entry->request.node);
   window.pulled.push_back(std::move(entry));
   window.size.store(window.pulled.size(), std::memory_order_relaxed);
@@ -261,7 +266,7 @@ Task* Engine::take_runnable(Window& window, WorkerId worker, memory::Actions& ac
       cancelled.append(*drop(window, i));
       continue;
     }
-    if (can_run(*entry.task, worker)) {
+    if (can_start(entry, worker)) {
       const bool here = state == memory::RequestState::ready ||
                         (state == memory::RequestState::idle &&
                          residency_.try_pin(*entry.task, entry.request.node, actions));
@@ -289,7 +294,7 @@ bool Engine::ask_for_one(Window& window, WorkerId worker, memory::Actions& actio
   for (const auto& entry : window.pulled) {
     const auto state = entry->request.state.load(std::memory_order_acquire);
     if (state != memory::RequestState::idle) continue;
-    if (first == nullptr && can_run(*entry->task, worker)) first = entry.get();
+    if (first == nullptr && can_start(*entry, worker)) first = entry.get();
   }
   if (first == nullptr) return false;
   first->firm_for = worker;
@@ -307,7 +312,9 @@ bool Engine::copy_early(Window& window, memory::Actions& actions) {
       continue;
     largest = std::max(largest, entry->working_set);
     for (const graph::Access& access : entry->task->accesses()) {
-      if (!reads(access.mode) || residency_.stays(*access.handle, entry->request.node)) continue;
+      if (!reads(access.mode) || residency_.comes_or_stays(*access.handle, entry->request.node)) {
+        continue;
+      }
       if (!residency_.prefetch(*access.handle, entry->request.node, actions)) return false;
     }
   }
@@ -511,8 +518,8 @@ void Engine::retire(Task& task, WorkerId worker) {
       residency_.answer(query, gate_.choose_victim(query), actions);
     }
     for (const NodeId node : todo.arrivals) {
-      look_again(node, actions);
-      wake_node(node);
+      // A worker that wakes looks for itself.
+      if (!wake_node(node)) look_again(node, actions);
     }
     if (fresh_wishes_.load(std::memory_order_relaxed)) grant_fresh_wishes(actions);
   }

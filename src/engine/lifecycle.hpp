@@ -188,6 +188,7 @@ class Engine final : public Completions,
     grant_fresh_wishes(actions);
     perform(actions);
   }
+  bool can_start(const Pulled& entry, WorkerId worker) const;
   bool has_one_for(const Window& window, WorkerId worker) const;
   void keep(Window& window, graph::Task& task);
   graph::Task* drop(Window& window, std::size_t at);
@@ -272,7 +273,7 @@ class Engine final : public Completions,
   }
   void wake_the_idle(std::size_t tasks, const graph::Task* restricted, WorkerId releasing,
                      bool takes_one);
-  void wake_node(NodeId node);
+  bool wake_node(NodeId node);  // true: somebody was asleep
   bool wake_one_of(std::span<const WorkerId> workers);
 
   EngineConfig config_;

@@ -24,6 +24,7 @@ struct Pulled {
   memory::Request request;  // firm once a worker has nothing else to do
   WorkerId firm_for = kNoWorker;
   Bytes working_set;
+  bool for_all = false;  // all workers of the node can run it
 };
 
 inline constexpr std::uint32_t kCalm = 64;
@@ -42,6 +43,7 @@ struct Window {
   std::optional<Bytes> most_claimed;  // beyond which no more is pulled
   Bytes most_kept_free;               // for what comes next, see copy_early
   std::vector<WorkerId> workers;
+  bool alike = true;  // they are of one kind: what one can run, all can, if it is not bound
 };
 
 }  // namespace vicinal::engine

@@ -56,6 +56,7 @@ bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
   if (waiter != nullptr) fetch.waiters.push_back(waiter);
   to.word.fetch_add(1, std::memory_order_relaxed);
   to.incoming = &fetch;
+  to.word.fetch_or(kComing, std::memory_order_relaxed);
   ++copies_in_course_;
   nodes_[to.node.value].traffic.store(true, std::memory_order_relaxed);
   if (const auto from = best_source(*to.handle, to.node)) {
@@ -108,6 +109,7 @@ void Residency::pump_link(std::uint32_t index, Actions& actions) {
 void Residency::cancel_fetch(Fetch& fetch, Actions& actions) {
   Replica& to = replica(*fetch.handle, fetch.to);
   to.incoming = nullptr;
+  to.word.fetch_and(~kComing, std::memory_order_relaxed);
   --copies_in_course_;
   free_fetches_.push_back(&fetch);
   if (fetch.has_source) {
@@ -141,6 +143,7 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
   data.early_failed = error != nullptr;
   Replica& to = replica(*fetch.handle, fetch.to);
   to.incoming = nullptr;
+  to.word.fetch_and(~kComing, std::memory_order_relaxed);
   if (!error && fetch.version == data.version) {
     to.word.fetch_or(kValid, std::memory_order_release);
     data.valid_on.fetch_or(bit(fetch.to), std::memory_order_release);

@@ -21,13 +21,15 @@ struct Request;
 //   kAllocated  it has room on the node
 //   kValid      its content is the handle's present content
 //   kEvicting   chosen as a victim: no new pin without the residency's lock
+//   kComing     a copy brings its content: there is `incoming`
 // Holds: kValid implies kAllocated; pins > 0 implies kAllocated.
-// kAllocated, kValid and kEvicting change only under the residency's lock; pins change by
+// kAllocated, kValid, kEvicting and kComing change only under the residency's lock; pins change by
 // compare-and-swap without it.
 inline constexpr std::uint32_t kPinMask = 0xffff;
 inline constexpr std::uint32_t kAllocated = 1U << 16;
 inline constexpr std::uint32_t kValid = 1U << 17;
 inline constexpr std::uint32_t kEvicting = 1U << 18;
+inline constexpr std::uint32_t kComing = 1U << 19;
 
 struct Replica {
   std::atomic<std::uint32_t> word{0};
@@ -38,12 +40,13 @@ struct Replica {
   bool fixed = false;                      // the home: never freed, outside the limit
   // --- under the residency's lock
   graph::Handle* handle = nullptr;
-  Fetch* incoming = nullptr;     // the copy that brings the content here
-  Request* eviction = nullptr;   // takes the content to safety; may outlive a rescue
-  bool overwritten = false;      // void, and granted to a task that writes all of it
-  std::uint32_t claims = 0;      // tasks in the node's window that use it
-  std::uint64_t listed_use = 0;  // last_use when it was put in its place in the list
-  Replica* older = nullptr;      // list of the node's replicas, least recently used first
+  Fetch* incoming = nullptr;        // the copy that brings the content here
+  Request* eviction = nullptr;      // takes the content to safety; may outlive a rescue
+  bool overwritten = false;         // void, and granted to a task that writes all of it
+  std::uint32_t claims = 0;         // tasks in the node's window that use it
+  std::uint64_t recency_entry = 0;  // number of its entry in Recency; 0: none
+  std::uint64_t listed_use = 0;     // last_use when it was put in its place in the list
+  Replica* older = nullptr;         // list of the node's replicas, least recently used first
   Replica* newer = nullptr;
 };
 

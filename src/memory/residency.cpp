@@ -146,13 +146,9 @@ void Residency::wont_use(graph::Handle& handle) {
     Replica& r = handle.residency->replicas[n];
     if (r.fixed || (r.word.load(std::memory_order_relaxed) & kAllocated) == 0) continue;
     Node& node = nodes_[n];
-    if (node.oldest == &r) continue;
     r.last_use.store(0, std::memory_order_relaxed);
-    list_remove(node, r);  // to the front
-    r.listed_use = 0;
-    r.newer = node.oldest;
-    node.oldest->older = &r;
-    node.oldest = &r;
+    list_remove(node, r);
+    list_prepend(node, r);
   }
 }
 
@@ -166,6 +162,9 @@ void Residency::unpin_first(graph::Task& task, NodeId node, std::size_t count, A
 }
 
 bool Residency::try_pin(graph::Task& task, NodeId node, Actions& actions) {
+  for (const graph::Access& access : task.accesses()) {
+    if (!stays(*access.handle, node)) return false;
+  }
   const std::size_t pinned = pin_first(task, node);
   if (pinned == task.accesses().size()) return true;
   unpin_first(task, node, pinned, actions);
@@ -212,7 +211,13 @@ Bytes Residency::unclaim(graph::Task& task, NodeId node) {
   const std::lock_guard lock(mutex_);
   Bytes last;
   for (const graph::Access& access : task.accesses()) {
-    if (--replica(*access.handle, node).claims == 0) last += footprint(*access.handle, node);
+    Replica& r = replica(*access.handle, node);
+    if (--r.claims > 0) continue;
+    last += footprint(*access.handle, node);
+    const bool listed = r.newer != nullptr || nodes_[node.value].newest == &r;
+    if (listed && r.recency_entry == 0 && by_recency(nodes_[node.value])) {
+      nodes_[node.value].recency.add(r);
+    }
   }
   return last;
 }

@@ -33,6 +33,7 @@
 #include "graph/task.hpp"
 #include "memory/arena.hpp"
 #include "memory/copy.hpp"
+#include "memory/recency.hpp"
 #include "memory/replica.hpp"
 #include "memory/request.hpp"
 #include "memory/victim.hpp"
@@ -172,10 +173,15 @@ class Residency {
 
   // --- questions, without the lock
   bool valid_on(const graph::Handle& handle, NodeId node) const;
-  // Valid there, and nothing is about to evict it: an early copy would have nothing to do.
+  // Valid there, and nothing is about to evict it.
   bool stays(const graph::Handle& handle, NodeId node) const {
     const std::uint32_t word = replica(handle, node).word.load(std::memory_order_relaxed);
     return (word & (kValid | kEvicting)) == kValid;
+  }
+  // Or on its way: an early copy would have nothing to do.
+  bool comes_or_stays(const graph::Handle& handle, NodeId node) const {
+    const std::uint32_t word = replica(handle, node).word.load(std::memory_order_relaxed);
+    return (word & kEvicting) == 0 && (word & (kValid | kComing)) != 0;
   }
   // Valid there or on its way.
   bool on_node(const graph::Handle& handle, NodeId node) const;
@@ -215,8 +221,10 @@ class Residency {
     Bytes leaving;                 // of victims whose content is on its way to safety
     Bytes outside;                 // allocated without an arena
     Bytes kept_free;               // as keep_free was told last
+    // All that are allocated, in the order of refresh_order after it, else in no order that counts.
     Replica* oldest = nullptr;
     Replica* newest = nullptr;
+    Recency recency;           // of the same, but those that are claimed may be left out
     Request* first = nullptr;  // queue of firm requests
     Request* last = nullptr;
     bool query_open = false;  // a victim query has not been answered
@@ -240,6 +248,10 @@ class Residency {
   enum class Room : std::uint8_t { again, waits, never };
 
   bool has_free(const Node& node, Bytes needed) const;
+  // Victims are chosen here, and not by the policy.
+  bool by_recency(const Node& node) const {
+    return !external_victims_ || node.description.kind == NodeKind::disk;
+  }
   Replica& replica(const graph::Handle& handle, NodeId node) const {
     return handle.residency->replicas[node.value];
   }
@@ -293,6 +305,7 @@ class Residency {
   std::vector<Candidate> candidates(Node& node, const Request* asks);
   void refresh_order(Node& node);
   void list_append(Node& node, Replica& replica);
+  void list_prepend(Node& node, Replica& replica);
   void list_remove(Node& node, Replica& replica);
 
   std::deque<Node> nodes_;  // not movable: atomics

@@ -14,12 +14,23 @@ void Residency::list_append(Node& node, Replica& replica) {
   replica.newer = nullptr;
   (node.newest != nullptr ? node.newest->newer : node.oldest) = &replica;
   node.newest = &replica;
+  if (by_recency(node) && replica.claims == 0) node.recency.add(replica);
+}
+
+void Residency::list_prepend(Node& node, Replica& replica) {
+  replica.listed_use = replica.last_use.load(std::memory_order_relaxed);
+  replica.older = nullptr;
+  replica.newer = node.oldest;
+  (node.oldest != nullptr ? node.oldest->older : node.newest) = &replica;
+  node.oldest = &replica;
+  if (by_recency(node) && replica.claims == 0) node.recency.add(replica);
 }
 
 void Residency::list_remove(Node& node, Replica& replica) {
   (replica.older != nullptr ? replica.older->newer : node.oldest) = replica.newer;
   (replica.newer != nullptr ? replica.newer->older : node.newest) = replica.older;
   replica.older = replica.newer = nullptr;
+  node.recency.remove(replica);
 }
 
 // Uses are stamped without the lock; here those stamped since they were listed move behind, in the
@@ -215,14 +226,17 @@ void Residency::saved(Request& eviction, Actions& actions) {
 }
 
 Replica* Residency::lru_victim(Node& node, EvictionReason reason, const Request* asks) {
-  refresh_order(node);
-  Replica* claimed = nullptr;
-  for (Replica* r = node.oldest; r != nullptr; r = r->newer) {
-    if (!evictable(*r, asks)) continue;
-    if (r->claims == 0) return r;
-    if (claimed == nullptr) claimed = r;
+  const auto goes = [&](const Replica& r) { return evictable(r, asks); };
+  const auto is_claimed = [](const Replica& r) { return r.claims > 0; };
+  if (by_recency(node)) {
+    Replica* const victim = node.recency.least(goes, is_claimed);
+    if (victim != nullptr || reason != EvictionReason::firm) return victim;
   }
-  return reason == EvictionReason::firm ? claimed : nullptr;
+  refresh_order(node);  // rare: all are claimed, or the policy gave none
+  for (Replica* r = node.oldest; r != nullptr; r = r->newer) {
+    if (goes(*r)) return r;
+  }
+  return nullptr;
 }
 
 std::vector<Candidate> Residency::candidates(Node& node, const Request* asks) {
@@ -240,7 +254,7 @@ Residency::Room Residency::make_room(NodeId id, Bytes needed, EvictionReason rea
   if (reason == EvictionReason::firm && cancel_early_copies(id, actions)) return Room::again;
   const Bytes unused = node.arena->capacity() - node.arena->used();
   if (node.leaving.value > 0 && unused + node.leaving >= needed) return Room::waits;
-  if (external_victims_ && node.description.kind != NodeKind::disk) {
+  if (!by_recency(node)) {
     if (node.query_open) return Room::waits;
     std::vector<Candidate> found = candidates(node, asks);
     if (!found.empty()) {
