@@ -227,6 +227,7 @@ void Engine::keep(Window& window, Task& task) {
   entry->request.operands = task.accesses();
   entry->request.error = nullptr;
   entry->request.state.store(memory::RequestState::idle, std::memory_order_relaxed);
+  entry->working_set = residency_.working_set(task, entry->request.node);
   window.claimed += residency_.claim(task, entry->request.node);
   window.pulled.push_back(std::move(entry));
   window.size.store(window.pulled.size(), std::memory_order_relaxed);
@@ -304,9 +305,9 @@ bool Engine::copy_early(Window& window, memory::Actions& actions) {
   for (const auto& entry : window.pulled) {
     if (entry->request.state.load(std::memory_order_acquire) != memory::RequestState::idle)
       continue;
-    largest = std::max(largest, residency_.working_set(*entry->task, entry->request.node));
+    largest = std::max(largest, entry->working_set);
     for (const graph::Access& access : entry->task->accesses()) {
-      if (!reads(access.mode)) continue;
+      if (!reads(access.mode) || residency_.stays(*access.handle, entry->request.node)) continue;
       if (!residency_.prefetch(*access.handle, entry->request.node, actions)) return false;
     }
   }

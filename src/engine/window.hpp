@@ -23,6 +23,7 @@ struct Pulled {
   graph::Task* task = nullptr;
   memory::Request request;  // firm once a worker has nothing else to do
   WorkerId firm_for = kNoWorker;
+  Bytes working_set;
 };
 
 inline constexpr std::uint32_t kCalm = 64;

@@ -172,6 +172,11 @@ class Residency {
 
   // --- questions, without the lock
   bool valid_on(const graph::Handle& handle, NodeId node) const;
+  // Valid there, and nothing is about to evict it: an early copy would have nothing to do.
+  bool stays(const graph::Handle& handle, NodeId node) const {
+    const std::uint32_t word = replica(handle, node).word.load(std::memory_order_relaxed);
+    return (word & (kValid | kEvicting)) == kValid;
+  }
   // Valid there or on its way.
   bool on_node(const graph::Handle& handle, NodeId node) const;
   std::uint32_t valid_mask(const graph::Handle& handle) const {
