@@ -27,7 +27,7 @@ struct BoundsArguments {
 void print_bounds(const BoundsArguments& arguments) {
   require_writable("--json", arguments.json);
   const tools::TaskGraph graph =
-      arguments.graph.graph(tools::parse_count("--seed", arguments.seed, 0, UINT64_MAX));
+      arguments.graph.graph(tools::parse_count("--seed", arguments.seed, 0, INT64_MAX));
   const machine::MachineModel machine = arguments.machine.machine();
   const tools::GraphBounds bounds =
       tools::graph_bounds(graph, machine.description, tools::kernel_seconds(graph, machine));

@@ -56,6 +56,13 @@ if(VICINAL_BUILD_TESTS)
     vicinal_missing("CLP (Debian: coinor-libclp-dev)"
                     "The test of the area bound against a solver is left out")
   endif()
+  # Run, never linked: Debian's SimGrid (LGPL) brings ns-3, which is under the GPL.
+  find_program(VICINAL_SMPIRUN smpirun)
+  mark_as_advanced(VICINAL_SMPIRUN)
+  if(NOT VICINAL_SMPIRUN)
+    vicinal_missing("SimGrid's smpirun (Debian: libsimgrid-dev)"
+                    "The test of simulated copies against SimGrid is left out")
+  endif()
   find_package(GTest CONFIG QUIET)
   if(NOT GTest_FOUND)
     vicinal_missing("GoogleTest (Debian: libgtest-dev)" "Only the examples are built as tests")

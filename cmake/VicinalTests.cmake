@@ -58,6 +58,22 @@ if(GTest_FOUND AND Clp_FOUND AND NOT VICINAL_SANITIZE)
   add_dependencies(vicinal_tests vicinal_tests_clp)
 endif()
 
+# Simulated copies against SimGrid, a program that the test starts.
+if(GTest_FOUND AND VICINAL_SMPIRUN AND NOT VICINAL_SANITIZE)
+  add_executable(vicinal_tests_simgrid "${PROJECT_SOURCE_DIR}/tests/simgrid/fluid_oracle_test.cpp")
+  set_target_properties(vicinal_tests_simgrid PROPERTIES OUTPUT_NAME simgrid RUNTIME_OUTPUT_DIRECTORY
+                                                         "${PROJECT_BINARY_DIR}/tests")
+  target_include_directories(vicinal_tests_simgrid PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_definitions(vicinal_tests_simgrid PRIVATE VICINAL_SMPIRUN="${VICINAL_SMPIRUN}")
+  target_link_libraries(vicinal_tests_simgrid PRIVATE vicinal_internal GTest::gtest
+                                                      GTest::gtest_main)
+  vicinal_warnings(vicinal_tests_simgrid RELAXED)
+  gtest_discover_tests(vicinal_tests_simgrid TEST_PREFIX "simgrid/"
+                       WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/tests" DISCOVERY_TIMEOUT 60
+                       PROPERTIES LABELS unit TIMEOUT ${VICINAL_TEST_TIMEOUT})
+  add_dependencies(vicinal_tests vicinal_tests_simgrid)
+endif()
+
 # Examples see what a user sees: the public headers and the library; those of a policy or a driver
 # (my_policy*, my_driver*) also see the rooms, as their authors do. They must exit with 0.
 file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/examples/*.cpp")

@@ -29,13 +29,10 @@ void FluidNetwork::start(std::uint64_t id, Bytes bytes, std::span<const Resource
 }
 
 bool FluidNetwork::take_end(double to, End& end) {
-  if (next_end_ > to) {
-    advance(to);
-    return false;
-  }
+  if (next_end_ > to) return false;
   // Which one: by the same arithmetic as next_end_, so that it is found again.
   const auto first = std::ranges::find_if(flows_, [this](const Flow& flow) {
-    return flow.left <= 0 || now_ + flow.left / flow.rate <= next_end_;
+    return flow.left <= 0 || changed_ + flow.left / flow.rate <= next_end_;
   });
   end = {first->id, next_end_};
   advance(next_end_);
@@ -53,10 +50,10 @@ double FluidNetwork::rate(std::uint64_t id) const {
 }
 
 void FluidNetwork::advance(double to) {
-  const double passed = to - now_;
+  const double passed = to - changed_;
   if (passed > 0) {
     for (Flow& flow : flows_) flow.left = std::max(0.0, flow.left - flow.rate * passed);
-    now_ = to;
+    changed_ = to;
   }
 }
 
@@ -104,7 +101,7 @@ void FluidNetwork::share() {
   for (const Resource r : used_) users_[r] = 0;
   next_end_ = kNever;
   for (const Flow& flow : flows_) {
-    next_end_ = std::min(next_end_, flow.left <= 0 ? now_ : now_ + flow.left / flow.rate);
+    next_end_ = std::min(next_end_, flow.left <= 0 ? changed_ : changed_ + flow.left / flow.rate);
   }
 }
 

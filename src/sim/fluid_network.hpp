@@ -5,9 +5,9 @@
 // This is what SimGrid computes without cross-traffic, latency weights and bandwidth factors (Velho,
 // Schnorr, Casanova, Legrand 2013, section 3), which a test compares it with.
 //
-// Pure and re-entrant. Times are nanoseconds in double precision; ends are exact in it, whatever the
-// times at which one asks. A change of the flows costs O(flows x resources of each), plus, for each
-// bottleneck, a pass over the resources in use.
+// Pure and re-entrant. Times are nanoseconds in double precision; only starts and ends are rounded in
+// it, so that ends are the same, bit for bit, whatever the times at which one asks. A change of the
+// flows costs O(flows x resources of each), plus, for each bottleneck, a pass over the resources in use.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ class FluidNetwork {
   std::size_t resources() const { return capacities_.size(); }
 
   // `id` is given back at the end. A flow without bytes or without resources ends at once. `at` is not
-  // before any earlier `at` or `to`, and not after next_end().
+  // before any earlier start or end, and not after next_end().
   void start(std::uint64_t id, Bytes bytes, std::span<const Resource> path, double at);
   // When the next flow ends, if none starts before; kNever without flows.
   double next_end() const { return next_end_; }
-  // Lets the first flow end that ends not later than `to`. False: there is none; time is `to` then.
+  // Lets the first flow end that ends not later than `to`. False: there is none, and nothing changes.
   struct End {
     std::uint64_t id = 0;
     double at = 0;
@@ -46,7 +46,7 @@ class FluidNetwork {
  private:
   struct Flow {
     std::uint64_t id = 0;
-    double left = 0;  // bytes, at now_
+    double left = 0;  // bytes, at changed_
     double rate = 0;  // bytes per nanosecond
     std::vector<Resource> path;
   };
@@ -56,7 +56,7 @@ class FluidNetwork {
   std::vector<double> capacities_;  // bytes per nanosecond
   std::vector<Flow> flows_;         // in the order of their start
   std::vector<Flow> spare_;         // to use the room of their paths again
-  double now_ = 0;
+  double changed_ = 0;              // when the flows last did
   double next_end_ = kNever;
   // Of share(), members to keep their room.
   std::vector<double> left_;

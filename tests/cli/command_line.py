@@ -132,6 +132,12 @@ def test_json(folder):
     check("\r" not in result.stderr, "no progress bar where stderr is no terminal")
 
 
+def test_bounds():
+    result = run("bounds", "random", "--machine", "v100", "--seed", "3", "--json", "-")
+    check(result.returncode == 0, f"bounds: {result.stderr}")
+    check(isinstance(json.loads(result.stdout or "null"), dict), f"bounds --json -: {result.stdout!r}")
+
+
 def test_files(folder):
     a, l = os.path.join(folder, "a.tiles"), os.path.join(folder, "l.tiles")
     for precision, element in (("double", 8), ("float", 4)):
@@ -226,6 +232,7 @@ with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
     test_bad_input()
     test_lists()
     test_json(temporary)
+    test_bounds()
     test_files(temporary)
     test_failure(temporary)
     test_progress_bar()

@@ -2,10 +2,16 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/random.hpp"
+#include "sched/policy.hpp"
+#include "support/random_runs.hpp"
 #include "support/small_runs.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -111,6 +117,154 @@ TEST(Runtime, StatisticsAndReportsMayBeReadWhileASimulationRuns) {
   stop.store(true);
   reader.join();
   EXPECT_EQ(runtime.statistics().tasks_done, 301U);
+}
+
+// --- the application's own time
+
+TEST(Runtime, SimulatedTasksStartWhileTheApplicationSubmits) {
+  // 10 us for each submission, 25 us for each task on one worker: the first starts at once and has ended
+  // when the third has been submitted, at 30 us; all end at 3 x 25 us.
+  MachineDescription machine = one_device(std::nullopt, 1_GiB, 1e9);
+  machine.submit_overhead = Time{10'000};
+  const Codelet kernel{.name = "cpu", .expected = {Time{25'000}, Time{0}}};
+  Runtime runtime(machine, Options{});
+  for (int i = 1; i <= 3; ++i) {
+    runtime.submit({.codelet = &kernel});
+    EXPECT_EQ(runtime.statistics().now.ns, i * 10'000);
+  }
+  EXPECT_EQ(runtime.statistics().tasks_done, 1U);
+  runtime.wait();
+  EXPECT_EQ(runtime.statistics().now.ns, 75'000);
+}
+
+// --- data that lie somewhere at the start
+
+TEST(Runtime, SimulatedDataOfRamLieOutsideItsLimit) {
+  // 1 GB/s: 1 ms to the device, 1 ms there, 1 ms back at the end. RAM has room for one page.
+  Runtime runtime(one_device(kPage, 1_GiB, 1e9), Options{});
+  const Handle x = runtime.register_simulated(Bytes{1'000'000});
+  runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {RW(x)}});
+  runtime.wait();
+  EXPECT_EQ(runtime.statistics().now.ns, 2'000'000);
+  runtime.unregister(x);
+  const Statistics s = runtime.statistics();
+  EXPECT_EQ(s.now.ns, 3'000'000);
+  EXPECT_EQ(s.nodes[0].peak, Bytes{0});
+  EXPECT_EQ(s.nodes[0].bytes_in, Bytes{1'000'000});
+}
+
+TEST(Runtime, SimulatedDataOfTheDiskPassRam) {
+  // 1 ms per hop: disk to RAM, RAM to the device, 1 ms there, and the same way back.
+  Runtime runtime(one_device(1_GiB, 1_GiB, 1e9), Options{});
+  const Handle x = runtime.register_simulated(Bytes{1'000'000}, NodeId{1});
+  runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {RW(x)}});
+  runtime.wait();
+  EXPECT_EQ(runtime.statistics().now.ns, 3'000'000);
+  runtime.unregister(x);
+  const Statistics s = runtime.statistics();
+  EXPECT_EQ(s.now.ns, 5'000'000);
+  EXPECT_EQ(s.nodes[1].bytes_out, Bytes{1'000'000});
+  EXPECT_EQ(s.nodes[1].bytes_in, Bytes{1'000'000});
+}
+
+TEST(Runtime, SimulatedDataThatOnlyAreReadAreNotWrittenBack) {
+  Runtime runtime(one_device(1_GiB, 1_GiB, 1e9), Options{});
+  const Handle x = runtime.register_simulated(Bytes{1'000'000}, NodeId{1});
+  runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {R(x)}});
+  runtime.wait();
+  runtime.unregister(x);
+  EXPECT_EQ(runtime.statistics().now.ns, 3'000'000);
+}
+
+template <typename F>
+std::string usage_error_of(F f) {
+  try {
+    f();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Runtime, SimulatedDataAreRefusedWhereTheyCannotLie) {
+  using ::testing::AllOf;
+  using ::testing::HasSubstr;
+  Runtime real(small_options());
+  EXPECT_THAT(usage_error_of([&] { real.register_simulated(kPage, kRam, "x"); }),
+              AllOf(HasSubstr("register_simulated"), HasSubstr("x"), HasSubstr("register_buffer")));
+  Runtime simulated(one_device(std::nullopt, 1_GiB, 1e9), Options{});
+  for (const std::uint32_t node : {2U, 7U}) {  // a device; none at all
+    EXPECT_THAT(usage_error_of([&] { simulated.register_simulated(kPage, NodeId{node}, "x"); }),
+                AllOf(HasSubstr("x"), HasSubstr("memory node " + std::to_string(node))));
+  }
+  MachineDescription diskless;
+  diskless.nodes = {{kRam, "ram", NodeKind::ram, {}}};
+  diskless.workers = {{WorkerId{0}, ProcessorKind::cpu, kRam}};
+  Runtime without_disk(diskless, Options{});
+  EXPECT_THAT(usage_error_of([&] { without_disk.register_simulated(kPage, NodeId{1}, "x"); }),
+              HasSubstr("memory node 1"));
+}
+
+// --- how long workers were busy
+
+// Two GPUs that launch kernels ahead, and a CPU worker.
+MachineDescription two_gpus() {
+  MachineDescription machine = one_device(std::nullopt, 1_MiB, 1e9);
+  machine.nodes.push_back({NodeId{3}, "device1", NodeKind::device, 1_MiB});
+  for (const std::uint32_t from : {0U, 2U}) {
+    machine.links.push_back({NodeId{from}, NodeId{3}, BytesPerSecond{1e9}, Time{0}, 2});
+    machine.links.push_back({NodeId{3}, NodeId{from}, BytesPerSecond{1e9}, Time{0}, 2});
+  }
+  machine.workers.push_back({WorkerId{2}, ProcessorKind::emulated, NodeId{3}});
+  for (WorkerDescription& worker : machine.workers) {
+    worker.task_overhead = Time{3000};
+    if (worker.kind == ProcessorKind::cpu) continue;
+    worker.copy_overhead = Time{2000};
+    worker.pipeline = 2;
+  }
+  return machine;
+}
+
+// Random chains of tasks; what they take is the same on all workers.
+std::int64_t submit_random_tasks(Runtime& runtime, const std::vector<Codelet>& codelets,
+                                 base::Random& random) {
+  std::vector<Handle> data;
+  for (int i = 0; i < 20; ++i) data.push_back(runtime.register_simulated(kPage * 10));
+  std::int64_t sum = 0;
+  for (int i = 0; i < 100; ++i) {
+    const Codelet& codelet = codelets[random.below(codelets.size())];
+    const Handle read = data[random.below(10)];
+    const Handle written = data[10 + random.below(10)];
+    runtime.submit({.codelet = &codelet, .operands = {R(read), RW(written)}});
+    sum += codelet.expected[0].ns;
+  }
+  return sum;
+}
+
+TEST(Runtime, SimulatedWorkersAreBusyForTheTimeOfTheirKernelsAndNoLongerThanTheRun) {
+  std::vector<Codelet> codelets;
+  for (const std::int64_t us : {5, 40, 300}) {
+    codelets.push_back({.name = "kernel", .expected = {Time{us * 1000}, Time{us * 1000}}});
+  }
+  codelets.back().synchronous = true;
+  for (const sched::PolicyEntry& policy : sched::policies()) {
+    for (const std::uint64_t seed : seeds(10)) {
+      SCOPED_TRACE(std::string(policy.name) + ", TEST_SEED_VICINAL=" + std::to_string(seed));
+      base::Random random(seed);
+      Options options;
+      options.policy = policy.name;
+      Runtime runtime(two_gpus(), options);
+      const std::int64_t kernels = submit_random_tasks(runtime, codelets, random);
+      runtime.wait();
+      const Statistics s = runtime.statistics();
+      std::int64_t busy = 0;
+      for (const WorkerStatistics& worker : s.workers) {
+        EXPECT_LE(worker.busy, s.now);
+        busy += worker.busy.ns;
+      }
+      EXPECT_EQ(busy, kernels);
+    }
+  }
 }
 
 }  // namespace

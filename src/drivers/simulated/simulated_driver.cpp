@@ -43,7 +43,7 @@ void SimulatedDriver::pass(Time duration) {
 bool SimulatedDriver::look_for_work() {
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
     Worker& worker = workers_[w];
-    if (!worker.woken || worker.launched >= machine_.workers[w].pipeline) continue;
+    if (!worker.woken || worker.kernels.size() >= machine_.workers[w].pipeline) continue;
     worker.woken = false;
     if (worker.thread_free <= now()) {
       if (completions_->advance(WorkerId{w})) worker.woken = true;  // for one more
@@ -80,23 +80,31 @@ void SimulatedDriver::handle(const Event& event) {
     worker.will_look = false;
     return;
   }
-  --worker.launched;
+  end_kernel(worker);
   completions_->task_done(*event.task, event.worker, nullptr);
 }
 
+void SimulatedDriver::end_kernel(Worker& worker) {
+  std::vector<Kernel>& kernels = worker.kernels;
+  worker.ended_ns.store(worker.ended_ns.load(std::memory_order_relaxed) + kernels.front().time.ns,
+                        std::memory_order_relaxed);
+  kernels.erase(kernels.begin());
+  worker.start_ns.store(kernels.empty() ? kNoKernel : kernels.front().start.ns,
+                        std::memory_order_relaxed);
+}
+
 void SimulatedDriver::start_task(graph::Task& task, WorkerId id) {
-  const WorkerDescription& description = machine_.workers[id.value];
   Worker& worker = workers_[id.value];
   const Time time = task_time(task, id);
-  const Time launched = std::max(now(), worker.thread_free) + description.task_overhead;
-  const Time free{worker.free_ns.load(std::memory_order_relaxed)};
-  const Time end = std::max(launched, free) + time;
+  const Time launched =
+      std::max(now(), worker.thread_free) + machine_.workers[id.value].task_overhead;
+  const Time start = std::max(launched, worker.processor_free);
+  const Time end = start + time;
   const bool synchronous = task.codelet != nullptr && task.codelet->synchronous;
   worker.thread_free = synchronous ? end : launched;
-  worker.free_ns.store(end.ns, std::memory_order_relaxed);
-  worker.busy_ns.store(worker.busy_ns.load(std::memory_order_relaxed) + time.ns,
-                       std::memory_order_relaxed);
-  ++worker.launched;
+  worker.processor_free = end;
+  worker.kernels.push_back({start, time});
+  worker.start_ns.store(worker.kernels.front().start.ns, std::memory_order_relaxed);
   events_.schedule(end, {Event::Kind::task_end, id, &task});
 }
 
@@ -113,16 +121,14 @@ void SimulatedDriver::start_copy(const memory::Copy& copy) {
   Worker& worker = workers_[driver->value];
   worker.thread_free =
       std::max(now(), worker.thread_free) + machine_.workers[driver->value].copy_overhead;
+  if (worker.thread_free == now()) return links_.start(copy, now());
   events_.schedule(worker.thread_free, {Event::Kind::copy_start, *driver, nullptr, copy});
 }
 
 // The thread that has to start the copy: the destination's, or the source's.
 std::optional<WorkerId> SimulatedDriver::driven_by(const memory::Copy& copy) const {
-  for (const NodeId node : {copy.to.node, copy.from.node}) {
-    const std::optional<WorkerId> worker = first_worker_[node.value];
-    if (worker && machine_.workers[worker->value].copy_overhead.ns > 0) return worker;
-  }
-  return std::nullopt;
+  const std::optional<WorkerId> worker = first_worker_[copy.to.node.value];
+  return worker ? worker : first_worker_[copy.from.node.value];
 }
 
 void SimulatedDriver::wake(WorkerId worker) {
@@ -132,8 +138,8 @@ void SimulatedDriver::wake(WorkerId worker) {
 // Kernels run while the thread looks for the next, which the engine takes for idle.
 std::optional<Time> SimulatedDriver::busy(WorkerId worker) const {
   const Worker& own = workers_[worker.value];
-  const std::int64_t left = own.free_ns.load(std::memory_order_relaxed) - now().ns;
-  return Time{own.busy_ns.load(std::memory_order_relaxed) - std::max<std::int64_t>(0, left)};
+  const std::int64_t running = now().ns - own.start_ns.load(std::memory_order_relaxed);
+  return Time{own.ended_ns.load(std::memory_order_relaxed) + std::max<std::int64_t>(0, running)};
 }
 
 }  // namespace vicinal::drivers

@@ -42,15 +42,21 @@ class SimulatedDriver final : public engine::Driver {
   void stop() override {}
 
  private:
-  struct Worker {
-    bool woken = true;           // is to look for work
-    bool will_look = false;      // there is an event for it
-    std::uint32_t launched = 0;  // tasks started and not ended
-    Time thread_free;            // the thread that drives it
-    // The processor. Both are read by whoever asks for statistics.
-    std::atomic<std::int64_t> free_ns{0};
-    std::atomic<std::int64_t> busy_ns{0};  // by tasks, until free_ns
+  struct Kernel {
+    Time start;
+    Time time;
   };
+  struct Worker {
+    bool woken = true;            // is to look for work
+    bool will_look = false;       // there is an event for it
+    std::vector<Kernel> kernels;  // launched and not ended, in their order
+    Time thread_free;             // the thread that drives it
+    Time processor_free;
+    // Both are read by whoever asks for statistics.
+    std::atomic<std::int64_t> ended_ns{0};          // time of the kernels that have ended
+    std::atomic<std::int64_t> start_ns{kNoKernel};  // of the first of those that have not
+  };
+  static constexpr std::int64_t kNoKernel = INT64_MAX;
   struct Event {
     enum class Kind : std::uint8_t { task_end, copy_start, look } kind;
     WorkerId worker;
@@ -62,6 +68,7 @@ class SimulatedDriver final : public engine::Driver {
   // Up to the next event, if that is not after `until`.
   bool next_event(Time until);
   void handle(const Event& event);
+  static void end_kernel(Worker& worker);
   Time task_time(const graph::Task& task, WorkerId worker) const;
   std::optional<WorkerId> driven_by(const memory::Copy& copy) const;
 

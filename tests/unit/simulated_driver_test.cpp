@@ -1,0 +1,366 @@
+// What the simulated driver says of the time of tasks and copies, worked out by hand. Bandwidths are 1
+// byte per nanosecond, so that a copy takes as many nanoseconds as it has bytes.
+#include "drivers/simulated/simulated_driver.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "graph/task.hpp"
+
+namespace vicinal::drivers {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+constexpr BytesPerSecond kBytePerNs{1e9};
+constexpr NodeId kFirst{1};
+constexpr NodeId kSecond{2};
+
+// RAM and two accelerators with a worker each; links: 0 RAM to first, 1 back, 2 RAM to second, 3 back,
+// 4 first to second, 5 back.
+MachineDescription two_accelerators() {
+  MachineDescription machine;
+  machine.nodes = {{kRam, "ram", NodeKind::ram, {}},
+                   {kFirst, "gpu0", NodeKind::device, {}},
+                   {kSecond, "gpu1", NodeKind::device, {}}};
+  for (const auto& [a, b] :
+       {std::pair(kRam, kFirst), std::pair(kRam, kSecond), std::pair(kFirst, kSecond)}) {
+    machine.links.push_back({a, b, kBytePerNs, Time{0}});
+    machine.links.push_back({b, a, kBytePerNs, Time{0}});
+  }
+  machine.workers = {{WorkerId{0}, ProcessorKind::gpu, kFirst},
+                     {WorkerId{1}, ProcessorKind::gpu, kSecond}};
+  return machine;
+}
+
+Codelet kernel_of(std::int64_t ns, bool synchronous = false) {
+  Codelet codelet{.name = "kernel"};
+  codelet.expected[static_cast<std::size_t>(ProcessorKind::gpu)] = Time{ns};
+  codelet.synchronous = synchronous;
+  return codelet;
+}
+
+// Gives each worker its tasks in their order, and notes when tasks and copies end.
+class Player final : public engine::Completions {
+ public:
+  explicit Player(const MachineDescription& machine)
+      : driver(machine), waiting_(machine.workers.size()) {
+    driver.start(*this);
+  }
+
+  void task(const Codelet& codelet, std::uint32_t worker = 0) {
+    graph::Task& task = tasks_.emplace_back();
+    task.codelet = &codelet;
+    waiting_[worker].push_back(&task);
+    driver.wake(WorkerId{worker});
+  }
+  void copy(std::uint64_t id, NodeId from, NodeId to, std::uint64_t bytes) {
+    memory::Copy copy;
+    copy.id = id;
+    copy.from.node = from;
+    copy.from.layout = {bytes, 1, bytes, 1};
+    copy.to.node = to;
+    driver.start_copy(copy);
+  }
+  void run() {
+    while (driver.step()) after_step();
+  }
+
+  void copy_done(std::uint64_t id, std::exception_ptr) override {
+    copies[id] = driver.now().ns;
+    ends.push_back("copy");
+  }
+  bool advance(WorkerId worker) override {
+    auto& own = waiting_[worker.value];
+    if (own.empty()) return false;
+    graph::Task* const task = own.front();
+    own.pop_front();
+    driver.start_task(*task, worker);
+    return true;
+  }
+  void task_done(graph::Task&, WorkerId worker, std::exception_ptr) override {
+    task_ends[worker.value].push_back(driver.now().ns);
+    ends.push_back("task");
+  }
+
+  SimulatedDriver driver;
+  std::map<std::uint32_t, std::vector<std::int64_t>> task_ends;  // by worker
+  std::map<std::uint64_t, std::int64_t> copies;
+  std::vector<std::string> ends;
+  std::function<void()> after_step = [] {};
+
+ private:
+  std::list<graph::Task> tasks_;
+  std::vector<std::deque<graph::Task*>> waiting_;
+};
+
+std::vector<std::int64_t> ends_of_three_tasks(std::uint32_t pipeline, bool synchronous = false) {
+  MachineDescription machine = two_accelerators();
+  machine.workers[0].task_overhead = Time{10};
+  machine.workers[0].pipeline = pipeline;
+  const Codelet kernel = kernel_of(100, synchronous);
+  Player player(machine);
+  for (int i = 0; i < 3; ++i) player.task(kernel);
+  player.run();
+  return player.task_ends[0];
+}
+
+// --- tasks
+
+TEST(SimulatedDriver, TheOverheadOfATaskIsSeenWhereTheThreadWaitsForTheTaskBefore) {
+  EXPECT_THAT(ends_of_three_tasks(1), ElementsAre(110, 220, 330));
+}
+
+TEST(SimulatedDriver, APipelineOfTwoHidesTheOverheadBehindTheTaskBefore) {
+  // Launched at 10, 20 and, as soon as one of two has ended, 120: only the first launch is seen.
+  EXPECT_THAT(ends_of_three_tasks(2), ElementsAre(110, 210, 310));
+}
+
+TEST(SimulatedDriver, NothingIsLaunchedDuringASynchronousKernel) {
+  EXPECT_THAT(ends_of_three_tasks(2, true), ElementsAre(110, 220, 330));
+}
+
+TEST(SimulatedDriver, WorkersRunAtTheSameTime) {
+  const Codelet kernel = kernel_of(100);
+  Player player(two_accelerators());
+  player.task(kernel, 0);
+  player.task(kernel, 1);
+  player.run();
+  EXPECT_THAT(player.task_ends, ElementsAre(Pair(0, ElementsAre(100)), Pair(1, ElementsAre(100))));
+}
+
+TEST(SimulatedDriver, ATaskWithoutAKernelTakesNoTimeAndOneOfUnknownTimeAMicrosecond) {
+  const Codelet unknown{.name = "unknown"};
+  Player player(two_accelerators());
+  player.task(unknown);
+  player.run();
+  EXPECT_THAT(player.task_ends[0], ElementsAre(1000));
+
+  graph::Task acquisition;
+  player.driver.start_task(acquisition, WorkerId{0});
+  player.run();
+  EXPECT_THAT(player.task_ends[0], ElementsAre(1000, 1000));
+}
+
+// --- copies and the thread that starts them
+
+TEST(SimulatedDriver, ACopyOfAnAcceleratorStartsAfterItsOverhead) {
+  MachineDescription machine = two_accelerators();
+  machine.workers[0].copy_overhead = Time{10};
+  Player player(machine);
+  player.copy(1, kRam, kFirst, 1000);
+  player.copy(2, kRam, kSecond, 1000);  // whose worker spends nothing
+  player.run();
+  EXPECT_THAT(player.copies, ElementsAre(Pair(1, 1010), Pair(2, 1000)));
+}
+
+TEST(SimulatedDriver, CopiesOfOneAcceleratorAreStartedOneAfterTheOther) {
+  // By its thread, whichever link they take: at 10, 20 and 30. Between two, by the one they go to.
+  MachineDescription machine = two_accelerators();
+  for (WorkerDescription& worker : machine.workers) worker.copy_overhead = Time{10};
+  Player player(machine);
+  player.copy(1, kRam, kFirst, 1000);
+  player.copy(2, kFirst, kRam, 1000);
+  player.copy(3, kSecond, kFirst, 1000);
+  player.copy(4, kFirst, kSecond, 1000);
+  player.run();
+  EXPECT_THAT(player.copies,
+              ElementsAre(Pair(1, 1010), Pair(2, 1020), Pair(3, 1030), Pair(4, 1010)));
+}
+
+// A copy of 1000 bytes that the thread is asked for just after it has launched a kernel of 500 ns.
+std::int64_t end_of_copy_behind_kernel(bool synchronous, Time task_overhead, Time copy_overhead) {
+  MachineDescription machine = two_accelerators();
+  machine.workers[0].task_overhead = task_overhead;
+  machine.workers[0].copy_overhead = copy_overhead;
+  machine.workers[0].pipeline = 2;
+  const Codelet kernel = kernel_of(500, synchronous);
+  Player player(machine);
+  player.task(kernel);
+  player.driver.step();
+  player.copy(1, kRam, kFirst, 1000);
+  player.run();
+  return player.copies[1];
+}
+
+TEST(SimulatedDriver, ACopyStartsWhileAKernelRuns) {
+  EXPECT_EQ(end_of_copy_behind_kernel(false, Time{10}, Time{20}), 10 + 20 + 1000);
+}
+
+TEST(SimulatedDriver, NoCopyStartsDuringASynchronousKernel) {
+  EXPECT_EQ(end_of_copy_behind_kernel(true, Time{10}, Time{20}), 10 + 500 + 20 + 1000);
+}
+
+TEST(SimulatedDriver, NoCopyStartsDuringASynchronousKernelEvenIfItsStartTakesNoTime) {
+  EXPECT_EQ(end_of_copy_behind_kernel(true, Time{0}, Time{0}), 500 + 1000);
+}
+
+TEST(SimulatedDriver, ACopyEndsBeforeATaskThatEndsAtTheSameTime) {
+  const Codelet kernel = kernel_of(1000);
+  Player player(two_accelerators());
+  player.task(kernel);
+  player.copy(1, kRam, kFirst, 1000);
+  player.run();
+  EXPECT_THAT(player.ends, ElementsAre("copy", "task"));
+}
+
+// --- time that the application spends
+
+TEST(SimulatedDriver, WhatHappensMeanwhileHappensAndNothingLater) {
+  const Codelet kernel = kernel_of(100);
+  Player player(two_accelerators());
+  for (int i = 0; i < 3; ++i) player.task(kernel);
+  player.driver.pass(Time{200});
+  EXPECT_EQ(player.driver.now(), Time{200});
+  EXPECT_THAT(player.task_ends[0], ElementsAre(100, 200));
+  player.driver.pass(Time{50});
+  EXPECT_EQ(player.driver.now(), Time{250});
+  player.run();
+  EXPECT_THAT(player.task_ends[0], ElementsAre(100, 200, 300));
+}
+
+// --- how long workers were busy
+
+TEST(SimulatedDriver, AWorkerIsBusyWhileItsKernelsRun) {
+  MachineDescription machine = two_accelerators();
+  machine.workers[0].task_overhead = Time{10};
+  const Codelet kernel = kernel_of(100);
+  Player player(machine);
+  const auto busy = [&] { return player.driver.busy(WorkerId{0})->ns; };
+  player.task(kernel);
+  player.driver.pass(Time{4});
+  EXPECT_EQ(busy(), 0);  // the thread launches it
+  player.driver.pass(Time{26});
+  EXPECT_EQ(busy(), 20);
+  player.driver.pass(Time{170});
+  EXPECT_EQ(busy(), 100);
+  player.task(kernel);  // at 200, runs from 210 on
+  player.driver.pass(Time{5});
+  EXPECT_EQ(busy(), 100);
+  player.driver.pass(Time{15});
+  EXPECT_EQ(busy(), 110);
+}
+
+TEST(SimulatedDriver, BusyTimeOnlyGrowsAndIsAtLastThatOfTheKernels) {
+  MachineDescription machine = two_accelerators();
+  machine.workers[0].task_overhead = Time{30};
+  machine.workers[0].copy_overhead = Time{70};
+  machine.workers[0].pipeline = 3;
+  const Codelet shorter = kernel_of(20);
+  const Codelet longer = kernel_of(110);
+  Player player(machine);
+  for (int i = 0; i < 5; ++i) {
+    player.task(shorter);
+    player.task(longer);
+    player.copy(static_cast<std::uint64_t>(i), kRam, kFirst, 50);
+  }
+  std::int64_t last = 0;
+  player.after_step = [&] {
+    const std::int64_t busy = player.driver.busy(WorkerId{0})->ns;
+    EXPECT_GE(busy, last);
+    EXPECT_LE(busy, player.driver.now().ns);
+    last = busy;
+  };
+  player.run();
+  EXPECT_EQ(last, 5 * (20 + 110));
+  EXPECT_EQ(player.driver.busy(WorkerId{1}), Time{0});
+}
+
+// --- links
+
+using Ends = std::map<std::uint64_t, std::int64_t>;
+
+Ends ends_of_copies(const MachineDescription& machine,
+                    const std::vector<std::pair<NodeId, NodeId>>& copies) {
+  Player player(machine);
+  for (std::size_t c = 0; c < copies.size(); ++c) {
+    player.copy(c, copies[c].first, copies[c].second, 1000);
+  }
+  player.run();
+  return player.copies;
+}
+
+TEST(SimulatedLinks, CopiesOfALinkShareItsBandwidth) {
+  EXPECT_THAT(ends_of_copies(two_accelerators(), {{kRam, kFirst}, {kRam, kFirst}}),
+              ElementsAre(Pair(0, 2000), Pair(1, 2000)));
+}
+
+TEST(SimulatedLinks, CopiesOfASerialisedLinkRunOneAfterTheOther) {
+  MachineDescription machine = two_accelerators();
+  machine.links[0].serialised = {0};
+  machine.links[0].latency = Time{5};  // of each, before it
+  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirst}, {kRam, kFirst}, {kFirst, kRam}}),
+              ElementsAre(Pair(0, 1005), Pair(1, 2010), Pair(2, 1000)));
+}
+
+TEST(SimulatedLinks, ALinkThatIsSerialisedWithItsReverseWaitsForItsCopies) {
+  // Said of one of the two it holds of both; copies of the same direction still share.
+  MachineDescription machine = two_accelerators();
+  machine.links[0].serialised = {1};
+  EXPECT_THAT(ends_of_copies(machine, {{kFirst, kRam}, {kRam, kFirst}, {kRam, kFirst}}),
+              ElementsAre(Pair(0, 1000), Pair(1, 3000), Pair(2, 3000)));
+}
+
+TEST(SimulatedLinks, ArrivalsThatExcludeEachOtherRunInTheOrderOfTheirStart) {
+  // Into the first from RAM (0) and from the second (5), each one at a time. The last goes elsewhere.
+  MachineDescription machine = two_accelerators();
+  machine.links[0].serialised = {0};
+  machine.links[5].serialised = {5, 0};
+  EXPECT_THAT(ends_of_copies(
+                  machine, {{kSecond, kFirst}, {kRam, kFirst}, {kSecond, kFirst}, {kRam, kSecond}}),
+              ElementsAre(Pair(0, 1000), Pair(1, 2000), Pair(2, 3000), Pair(3, 1000)));
+}
+
+TEST(SimulatedLinks, TwoLinksShareASegment) {
+  // 1.5 bytes/ns for both, of 1 byte/ns each: 1000 bytes at 0.75 take 1333.33 ns, rounded up.
+  MachineDescription machine = two_accelerators();
+  machine.segments = {{"bridge", BytesPerSecond{1.5e9}}};
+  machine.links[0].segments = machine.links[2].segments = {0};
+  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirst}, {kRam, kSecond}, {kFirst, kSecond}}),
+              ElementsAre(Pair(0, 1334), Pair(1, 1334), Pair(2, 1000)));
+  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirst}}), ElementsAre(Pair(0, 1000)));
+}
+
+TEST(SimulatedLinks, WhatWaitsForItsLatencyTakesNoBandwidth) {
+  // The second copy begins to flow as the first ends.
+  MachineDescription machine = two_accelerators();
+  machine.segments = {{"bridge", kBytePerNs}};
+  machine.links[0].segments = machine.links[2].segments = {0};
+  machine.links[2].latency = Time{1000};
+  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirst}, {kRam, kSecond}}),
+              ElementsAre(Pair(0, 1000), Pair(1, 2000)));
+}
+
+TEST(SimulatedLinks, ALinkOfUnknownBandwidthWithoutSegmentsTakesItsLatency) {
+  MachineDescription machine = two_accelerators();
+  machine.links[0].bandwidth = BytesPerSecond{0};
+  machine.links[0].latency = Time{7};
+  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirst}}), ElementsAre(Pair(0, 7)));
+}
+
+TEST(SimulatedLinks, ACopyThatNoLinkCarriesIsRefusedNamingItsEnds) {
+  MachineDescription machine = two_accelerators();
+  machine.links.pop_back();
+  Player player(machine);
+  try {
+    player.copy(1, kSecond, kFirst, 1);
+    FAIL() << "not refused";
+  } catch (const std::logic_error& error) {
+    EXPECT_THAT(error.what(),
+                ::testing::AllOf(::testing::HasSubstr("gpu1"), ::testing::HasSubstr("gpu0")));
+  }
+}
+
+}  // namespace
+}  // namespace vicinal::drivers
