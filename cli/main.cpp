@@ -63,6 +63,7 @@ int run(int argc, char** argv) {
   add_run(app, session);
   add_generate(app, session);
   add_machine(app, session);
+  add_calibrate(app, session);
   add_policies(app, session);
   add_options(app, session);
   try {
