@@ -65,6 +65,7 @@ int run(int argc, char** argv) {
   add_simulate(app, session);
   add_bounds(app, session);
   add_machine(app, session);
+  add_calibrate(app, session);
   add_policies(app, session);
   add_options(app, session);
   try {

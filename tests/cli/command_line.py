@@ -67,6 +67,9 @@ BAD_INPUT = [
     (["run", "cholesky", "--matrix", VICINAL], 2, [VICINAL, "not a tile file"]),
     (["run", "cholesky", *SMALL, "--output", "/no/such/folder/l"], 2, ["/no/such/folder/l"]),
     (["generate", "cholesky", *SMALL], 2, ["--output"]),
+    (["calibrate", "--tile", "5"], 2, ["--tile", "5", "from 16"]),
+    (["calibrate", "--output", "/no/such/folder/m.toml"], 2, ["/no/such/folder/m.toml"]),
+    (["calibrate", "--policy", "drts"], 2, ["drts", "darts"]),
     (["policies", "darts"], 2, ["darts", "unknown"]),
     (["options", "--markdwon"], 2, ["--markdwon", "did you mean --markdown"]),
 ]
@@ -106,6 +109,20 @@ def test_lists():
         check("--" + option.replace("_", "-") + " " in text, f"run --help: no {option}")
     check(run("--version").stdout.startswith("vicinal "), "--version")
     check("ram" in run("machine", "--memory", "10MiB").stdout, "machine")
+
+
+def test_calibrate(folder):
+    path = os.path.join(folder, "this.toml")
+    result = run("calibrate", "--tile", "32", "--workers", "1", "--disk", folder, "--disk-space",
+                 "4MiB", "--output", path)
+    check(result.returncode == 0, f"calibrate: {result.stderr}")
+    check("per task" in result.stdout, f"calibrate says what it measured: {result.stdout}")
+    with open(path, encoding="utf-8") as stream:
+        text = stream.read()
+    for part in ("[cpu]\nmost = 1\n", "[disk]", "read = ", '"gemm"', 'precision = "float"'):
+        check(part in text, f"calibrate: no {part} in {text}")
+    result = run("calibrate", "--tile", "16", "--workers", "1", "--output", "-")
+    check(result.stdout.startswith("# Measured"), f"calibrate to the output: {result.stdout}")
 
 
 def test_json(folder):
@@ -231,6 +248,7 @@ def test_stall_report():
 with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
     test_bad_input()
     test_lists()
+    test_calibrate(temporary)
     test_json(temporary)
     test_bounds()
     test_files(temporary)

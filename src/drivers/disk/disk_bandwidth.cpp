@@ -31,9 +31,10 @@ class Slots final : public engine::Completions {
     count_ = count;
   }
 
-  std::uint64_t take() {
+  // Waits until fewer than `in_flight` are taken.
+  std::uint64_t take(std::size_t in_flight) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !free_.empty(); });
+    changed_.wait(lock, [&] { return count_ - free_.size() < in_flight; });
     const std::uint64_t slot = free_.back();
     free_.pop_back();
     return slot;
@@ -66,35 +67,70 @@ class Slots final : public engine::Completions {
   std::size_t count_ = 0;
 };
 
-BytesPerSecond measure_direction(DiskDriver& driver, Slots& slots, const BandwidthTest& test,
-                                 bool writing) {
-  const std::uint64_t tiles = std::max<std::uint64_t>(test.bytes.value / test.tile.value, 1);
-  const Layout layout{.column_bytes = test.tile.value, .stride_bytes = test.tile.value};
-  const Time begin = monotonic_now();
-  for (std::uint64_t i = 0; i < tiles; ++i) {
+class Meter {
+ public:
+  explicit Meter(const BandwidthTest& test)
+      : test_(test),
+        slots_(test.both ? 2 * test.copies : test.copies, test.tile),
+        tiles_(std::max<std::uint64_t>(test.bytes.value / test.tile.value, 1)) {}
+  engine::Completions& completions() { return slots_; }
+
+  BytesPerSecond direction(DiskDriver& driver, bool writing) {
+    return timed([&] {
+      for (std::uint64_t tile = 0; tile < tiles_; ++tile) copy(driver, tile, writing, test_.copies);
+    });
+  }
+  // Each direction has half of the tiles: no tile is read while it is written.
+  BytesPerSecond both(DiskDriver& driver) {
+    return timed([&] {
+      for (std::uint64_t i = 0; i < tiles_; ++i) {
+        const bool writing = i % 2 == 0;
+        copy(driver, writing ? i / 2 : tiles_ - 1 - i / 2, writing, 2 * test_.copies);
+      }
+    });
+  }
+
+ private:
+  template <typename Copies>
+  BytesPerSecond timed(Copies start_copies) {
+    const Time begin = monotonic_now();
+    start_copies();
+    slots_.wait_for_all();
+    const double seconds = (monotonic_now() - begin).seconds();
+    return {static_cast<double>(tiles_ * test_.tile.value) / seconds};
+  }
+  void copy(DiskDriver& driver, std::uint64_t tile, bool writing, std::size_t in_flight) {
+    const Layout layout{.column_bytes = test_.tile.value, .stride_bytes = test_.tile.value};
     memory::Copy copy;
-    copy.id = slots.take();
+    copy.id = slots_.take(in_flight);
     const memory::Place ram{
-        .node = kRam, .address = slots.memory(copy.id, test.tile), .layout = layout};
-    const memory::Place disk{.node = kDisk, .offset = i * test.tile.value, .layout = layout};
+        .node = kRam, .address = slots_.memory(copy.id, test_.tile), .layout = layout};
+    const memory::Place disk{.node = kDisk, .offset = tile * test_.tile.value, .layout = layout};
     copy.from = writing ? ram : disk;
     copy.to = writing ? disk : ram;
     driver.start_copy(copy);
   }
-  slots.wait_for_all();
-  const double seconds = (monotonic_now() - begin).seconds();
-  return {static_cast<double>(tiles * test.tile.value) / seconds};
-}
+
+  const BandwidthTest test_;
+  Slots slots_;
+  const std::uint64_t tiles_;
+};
 
 }  // namespace
 
 DiskBandwidth measure_bandwidth(const std::string& folder, const BandwidthTest& test) {
-  Slots slots(test.copies, test.tile);
-  DiskDriver driver({.folder = folder, .space = test.bytes, .copies = test.copies, .node = kDisk});
-  driver.start(slots);
+  Meter meter(test);
+  DiskDriver driver({.folder = folder,
+                     .space = std::max(test.bytes, test.tile),
+                     .direct_io = test.direct_io,
+                     .io_uring = test.direct_io,
+                     .copies = test.copies,
+                     .node = kDisk});
+  driver.start(meter.completions());
   DiskBandwidth result;
-  result.write = measure_direction(driver, slots, test, true);
-  result.read = measure_direction(driver, slots, test, false);
+  result.write = meter.direction(driver, true);
+  result.read = meter.direction(driver, false);
+  if (test.both) result.both = meter.both(driver);
   result.io_uring = driver.uses_io_uring();
   result.direct_io = driver.uses_direct_io();
   driver.stop();

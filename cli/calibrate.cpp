@@ -1,0 +1,90 @@
+// vicinal calibrate: measures this machine for a machine file.
+#include "tools/calibrate.hpp"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "output_file.hpp"
+#include "runtime_options.hpp"
+#include "session.hpp"
+#include "tools/catalogue.hpp"
+
+#if VICINAL_HAVE_BLAS
+#include "linalg/kernel_times.hpp"
+#include "linalg/tile_kernels.hpp"
+#endif
+
+namespace vicinal::cli {
+
+namespace {
+
+// Beyond, a single product of tiles takes many seconds.
+constexpr std::uint64_t kLeastTile = 16;
+constexpr std::uint64_t kMostTile = 4096;
+
+struct CalibrateArguments {
+  explicit CalibrateArguments(CLI::App& command) : runtime(command) {}
+  RuntimeOptions runtime;
+  std::string output;
+  std::string tile = "512";
+};
+
+std::vector<tools::KernelSet> kernels_of(std::uint64_t tile) {
+#if VICINAL_HAVE_BLAS
+  return linalg::kernel_sets(tile);
+#else
+  (void)tile;
+  return {};
+#endif
+}
+
+std::string sentence_of(const tools::Calibration& calibration, std::uint64_t tile) {
+  std::string sentence =
+      fmt::format("{} workers of {}", calibration.workers, calibration.processor);
+#if VICINAL_HAVE_BLAS
+  sentence += fmt::format(", tiles of {} by {}", tile, linalg::kernels_description());
+#else
+  (void)tile;
+#endif
+  return sentence;
+}
+
+void calibrate(const CalibrateArguments& arguments) {
+  const std::uint64_t tile = tools::parse_count("--tile", arguments.tile, kLeastTile, kMostTile);
+  const Options options = arguments.runtime.parse();
+  tools::require_policy(options.policy);
+  require_writable("--output", arguments.output);
+  const auto kernels = kernels_of(tile);
+  const tools::Calibration calibration = tools::calibrate(
+      options, kernels, [](std::string_view what) { fmt::print(stderr, "measuring: {}\n", what); });
+  // The standard output is the file's alone, if it goes there.
+  fmt::print(arguments.output == "-" ? stderr : stdout, "{}", tools::calibration_text(calibration));
+  if (arguments.output.empty()) return;
+  write_text(arguments.output, tools::machine_file(calibration, sentence_of(calibration, tile)));
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, Session& /*session*/) {
+  CLI::App* command =
+      app.add_subcommand("calibrate", "Measures this machine and writes a machine file.");
+  command->allow_extras();
+  auto arguments = std::make_shared<CalibrateArguments>(*command);
+  command->add_option("--output", arguments->output, "Machine file to write; -: to the output.")
+      ->type_name("FILE");
+  command->add_option("--tile", arguments->tile, "Order of the tiles of the timed kernels.")
+      ->type_name("INTEGER [512]");
+  command->footer(
+      "The options of the runtime say what is measured: --disk DIR, --accelerators N, --workers "
+      "N.");
+  command->callback([command, arguments] {
+    refuse_extras(*command);
+    calibrate(*arguments);
+  });
+}
+
+}  // namespace vicinal::cli

@@ -1,0 +1,194 @@
+#include "tools/calibrate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <unistd.h>
+
+#include "drivers/clock.hpp"
+#include "drivers/cpu/binding.hpp"
+#include "drivers/disk/disk_bandwidth.hpp"
+#include "drivers/emulated/link_bandwidth.hpp"
+#include "tools/busy_kernels.hpp"
+#include "vicinal/runtime.hpp"
+
+namespace vicinal::tools {
+
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "this machine";
+  return name.data();
+}
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (!line.starts_with("model name")) continue;
+    const auto value = line.find_first_not_of(" \t", line.find(':') + 1);
+    if (value != std::string::npos) return line.substr(value);
+  }
+  return "a processor without a name";
+}
+
+Time median(std::vector<Time> times) {
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+// --- What the runtime costs per task --------------------------------------------------------------
+
+struct Overheads {
+  Time submission;
+  Time execution;
+};
+
+// Empty tasks with the operands of a matrix product, one thread: it submits all of them and then runs
+// all of them, so that both can be told apart.
+class OverheadTest {
+ public:
+  explicit OverheadTest(const Options& options) : runtime_(alone(options)) {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      handles_[i] = runtime_.register_buffer(&values_[i], {sizeof(double)});
+    }
+  }
+
+  Overheads run() {
+    const Time begin = drivers::monotonic_now();
+    for (std::size_t i = 0; i < kTasks; ++i) {
+      const std::size_t at = i % kData;
+      runtime_.submit(
+          {.codelet = &empty_,
+           .operands = {R(handles_[at]), R(handles_[at + kData]), RW(handles_[at + 2 * kData])}});
+    }
+    const Time submitted = drivers::monotonic_now();
+    runtime_.wait();
+    const Time ended = drivers::monotonic_now();
+    const auto each = [](Time all) { return Time{all.ns / static_cast<std::int64_t>(kTasks)}; };
+    return {each(submitted - begin), each(ended - submitted)};
+  }
+
+ private:
+  static constexpr std::size_t kTasks = 20'000;
+  static constexpr std::size_t kData = 64;
+
+  static Options alone(Options options) {
+    options.workers = 1;
+    options.submitter_works = true;
+    options.accelerators = 0;
+    options.window_tasks = 0;
+    options.window_bytes = {};
+    options.compute_priorities = false;
+    options.stall_seconds = 0;
+    return options;
+  }
+
+  const Codelet empty_{.name = "empty", .cpu = [](KernelContext&) {}};
+  std::array<double, 3 * kData> values_{};
+  std::array<Handle, 3 * kData> handles_{};
+  Runtime runtime_;
+};
+
+void measure_overheads(const Options& options, Calibration& result) {
+  constexpr int kRuns = 5;
+  OverheadTest test(options);
+  test.run();  // fills the pools
+  std::vector<Time> submissions;
+  std::vector<Time> executions;
+  for (int i = 0; i < kRuns; ++i) {
+    const Overheads overheads = test.run();
+    submissions.push_back(overheads.submission);
+    executions.push_back(overheads.execution);
+  }
+  result.submit_overhead = median(submissions);
+  result.task_overhead = median(executions);
+}
+
+// --- Disk -----------------------------------------------------------------------------------------
+
+// Of what is free there, a quarter at most.
+Bytes room_of(const Options& options) {
+  std::error_code error;
+  const auto space = std::filesystem::space(options.disk, error);
+  Bytes room = error ? Bytes{64_MiB} : Bytes{space.available / 4};
+  if (options.disk_space) room = std::min(room, *options.disk_space);
+  return room;
+}
+
+// A first look at the bandwidth, then as much as is copied in some seconds, and more than a disk's own
+// cache if that can be had.
+MeasuredDisk measure_disk(const Options& options) {
+  constexpr double kSeconds = 2;
+  const Bytes room = room_of(options);
+  drivers::BandwidthTest test{.bytes = std::min(room, 32_MiB),
+                              .copies = options.disk_copies,
+                              .direct_io = options.direct_io};
+  test.tile = std::min(test.tile, std::max(test.bytes, 4_KiB));
+  const auto first = drivers::measure_bandwidth(options.disk, test);
+  const double slower = std::min(first.read.value, first.write.value);
+  const auto wanted = static_cast<std::uint64_t>(slower * kSeconds);
+  test.bytes = std::min(room, std::clamp(Bytes{wanted}, 32_MiB, 1_GiB));
+  test.both = true;
+  const auto all = drivers::measure_bandwidth(options.disk, test);
+  const drivers::BandwidthTest pages{
+      .bytes = 256_KiB, .tile = 4_KiB, .copies = 1, .direct_io = options.direct_io};
+  const auto page = drivers::measure_bandwidth(options.disk, pages);
+  const Time taken = duration(pages.tile, page.read);
+  return {.read = all.read,
+          .write = all.write,
+          .both = all.both,
+          .latency = std::max(Time{0}, taken - duration(pages.tile, all.read)),
+          .direct_io = all.direct_io,
+          .copies = options.disk_copies};
+}
+
+MeasuredLinks measure_links(const Options& options) {
+  const auto links = drivers::measure_links(options.accelerators, options.accelerator_bandwidth);
+  return {.accelerators = options.accelerators,
+          .memory = options.accelerator_memory,
+          .alone = links.alone,
+          .together = links.together,
+          .latency = links.latency};
+}
+
+std::uint32_t cpu_workers(const MachineDescription& machine) {
+  return static_cast<std::uint32_t>(
+      std::count_if(machine.workers.begin(), machine.workers.end(),
+                    [](const auto& worker) { return worker.kind == ProcessorKind::cpu; }));
+}
+
+}  // namespace
+
+Calibration calibrate(const Options& options, std::span<const KernelSet> kernels,
+                      const std::function<void(std::string_view)>& progress) {
+  const auto processors =
+      options.bind ? drivers::allowed_processors() : std::vector<std::uint32_t>{};
+  Calibration result;
+  result.name = host_name();
+  result.processor = processor_name();
+  result.memory = options.memory;
+  result.workers = cpu_workers(Runtime(options).machine());  // refuses options that cannot be
+  progress("what the runtime costs per task");
+  measure_overheads(options, result);
+  if (!options.disk.empty()) {
+    progress("disk");
+    result.disk = measure_disk(options);
+  }
+  if (options.accelerators > 0) {
+    progress("links of emulated accelerators");
+    result.links = measure_links(options);
+  }
+  for (const KernelSet& set : kernels) {
+    progress("kernels, " + set.precision);
+    // The threads of emulated accelerators are bound to no core and run beside the workers.
+    const auto measured = measure_busy(set, result.workers + options.accelerators, processors);
+    result.kernels.insert(result.kernels.end(), measured.begin(), measured.end());
+  }
+  return result;
+}
+
+}  // namespace vicinal::tools

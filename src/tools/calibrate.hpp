@@ -1,0 +1,81 @@
+// Measures the machine that it runs on, for a machine file (docs/machine-file.md): a simulation of the
+// file takes about as long as the run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vicinal/options.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::tools {
+
+// Kernels of one precision, to be timed in several threads at once.
+struct KernelSet {
+  struct Kernel {
+    std::vector<std::string> names;  // of kernels that run at its rate, its own first
+    double flops = 0;                // of one run
+  };
+  std::string precision;  // "float", "double"
+  std::vector<Kernel> kernels;
+  // Called once in each thread: operands of its own, and a function that runs the kernel of that number
+  // and says how many seconds it took.
+  std::function<std::function<double(std::size_t)>()> prepare;
+};
+
+struct MeasuredKernel {
+  std::vector<std::string> names;
+  std::string precision;
+  double flops_per_second = 0;  // median, of one worker while all of them run
+  double spread = 0;            // half the distance of the quartiles over the median
+};
+
+struct MeasuredDisk {
+  BytesPerSecond read;
+  BytesPerSecond write;
+  BytesPerSecond both;  // the sum while both go on
+  Time latency;         // of reading a page, alone
+  bool direct_io = false;
+  std::uint32_t copies = 0;  // in flight per direction
+};
+
+// Emulated accelerators: their links are threads that copy.
+struct MeasuredLinks {
+  std::uint32_t accelerators = 0;
+  Bytes memory;             // of each
+  BytesPerSecond alone;     // one direction of one link, nothing else being copied
+  BytesPerSecond together;  // all directions of all links at once, their sum
+  Time latency;
+};
+
+struct Calibration {
+  std::string name;       // of the machine
+  std::string processor;  // as the system calls it
+  std::uint32_t workers = 0;
+  Time submit_overhead;  // of the application, per task
+  Time task_overhead;    // of a worker, per task
+  std::optional<Bytes> memory;
+  std::optional<MeasuredDisk> disk;
+  std::optional<MeasuredLinks> links;
+  std::vector<MeasuredKernel> kernels;
+};
+
+// The machine that a Runtime with these options has. Takes about half a minute at most, but for kernels
+// of which a single run takes seconds. `progress` is told what is measured next. Throws what Runtime
+// throws for these options.
+Calibration calibrate(const Options& options, std::span<const KernelSet> kernels,
+                      const std::function<void(std::string_view)>& progress);
+
+// The text of a machine file, which machine::parse_machine accepts. `sentence`: what the machine is;
+// empty: its workers and its processor.
+std::string machine_file(const Calibration& calibration, const std::string& sentence = {});
+// For people.
+std::string calibration_text(const Calibration& calibration);
+
+}  // namespace vicinal::tools

@@ -1,0 +1,162 @@
+// vicinal calibrate: the file it writes is read back as the machine that was measured.
+#include "tools/calibrate.hpp"
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "drivers/emulated/link_bandwidth.hpp"
+#include "machine/machine_model.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace vicinal::tools {
+namespace {
+
+// Figures whose text is exact.
+Calibration made_up() {
+  return {.name = "a \"quoted\" \\ name\n",
+          .processor = "some\tprocessor",
+          .workers = 3,
+          .submit_overhead = Time{150},
+          .task_overhead = Time{250},
+          .memory = Bytes{800 << 20},
+          .disk = MeasuredDisk{.read = {2e9},
+                               .write = {1e9},
+                               .both = {2.1e9},
+                               .latency = Time{70'000},
+                               .direct_io = true,
+                               .copies = 6},
+          .links = MeasuredLinks{.accelerators = 2,
+                                 .memory = 64_MiB,
+                                 .alone = {4e9},
+                                 .together = {6e9},
+                                 .latency = Time{40'000}},
+          .kernels = {{{"potrf", "getrf"}, "double", 20e9, 0.01},
+                      {{"gemm"}, "double", 60e9, 0.01},
+                      {{"gemm"}, "float", 120e9, 0.9}}};
+}
+
+machine::MachineModel read_back(const Calibration& calibration) {
+  return machine::parse_machine(machine_file(calibration), "this.toml", {});
+}
+
+TEST(Calibrate, TheFileDescribesTheMachineThatWasMeasured) {
+  const machine::MachineModel model = read_back(made_up());
+  EXPECT_EQ(model.name, "a \"quoted\" \\ name ");
+  EXPECT_EQ(model.sentence, "3 workers of some processor");
+  const MachineDescription& machine = model.description;
+  EXPECT_EQ(machine.submit_overhead, Time{150});
+  ASSERT_EQ(machine.nodes.size(), 4U);  // RAM, disk, two accelerators
+  EXPECT_EQ(machine.nodes[0].limit, Bytes{800 << 20});
+  EXPECT_EQ(machine.nodes[2].limit, 64_MiB);
+  ASSERT_EQ(machine.workers.size(), 5U);
+  EXPECT_EQ(machine.workers[0].task_overhead, Time{250});
+  EXPECT_EQ(machine.workers[4].kind, ProcessorKind::gpu);
+  // To the disk and from it, RAM and each accelerator in both directions, and between these.
+  ASSERT_EQ(machine.links.size(), 8U);
+  EXPECT_EQ(machine.links[0].bandwidth.value, 1e9);  // writing
+  EXPECT_EQ(machine.links[1].bandwidth.value, 2e9);
+  EXPECT_EQ(machine.links[1].latency, Time{70'000});
+  EXPECT_EQ(machine.links[1].copies_in_flight, 6U);
+  EXPECT_EQ(machine.links[2].bandwidth.value, 4e9);
+}
+
+// 2.1 of the 3 GB/s that both directions would have apart: they share. 2.9: they do not.
+TEST(Calibrate, DirectionsOfADiskShareItsBandwidthIfBothAtOnceGetLittleMore) {
+  Calibration calibration = made_up();
+  calibration.links.reset();
+  EXPECT_EQ(read_back(calibration).description.segments.size(), 1U);
+  calibration.disk->both = {2.9e9};
+  EXPECT_EQ(read_back(calibration).description.segments.size(), 0U);
+}
+
+TEST(Calibrate, KernelsHaveTheirRateAndUnknownOnesThatOfTheFastest) {
+  const machine::MachineModel model = read_back(made_up());
+  for (const ProcessorKind kind : {ProcessorKind::cpu, ProcessorKind::gpu}) {
+    EXPECT_DOUBLE_EQ(*model.seconds("getrf", "double", 40e9, kind), 2);  // 40 at 20 Gflop/s
+    EXPECT_DOUBLE_EQ(*model.seconds("gemm", "float", 60e9, kind), 0.5);
+    EXPECT_DOUBLE_EQ(*model.seconds("stencil", "double", 60e9, kind), 1);
+  }
+}
+
+TEST(Calibrate, AMachineWithoutKernelsDiskAndAcceleratorsIsOne) {
+  Calibration calibration = made_up();
+  calibration.memory.reset();
+  calibration.disk.reset();
+  calibration.links.reset();
+  calibration.kernels.clear();
+  const machine::MachineModel model = read_back(calibration);
+  EXPECT_EQ(model.description.nodes.size(), 1U);
+  EXPECT_EQ(model.description.workers.size(), 3U);
+}
+
+TEST(Calibrate, AnUnsteadyKernelIsPointedOut) {
+  const std::string text = calibration_text(made_up());
+  EXPECT_THAT(text, ::testing::HasSubstr("spread 90.0 %: is the machine busy"));
+  EXPECT_THAT(text, ::testing::HasSubstr("spread 1.0 %\n"));
+}
+
+// Says that it took a millisecond for a million operations: 1 GFlop/s, and does nothing.
+KernelSet fake_set(std::atomic<int>& prepared) {
+  return {.precision = "double",
+          .kernels = {{{"first"}, 1e6}, {{"second"}, 2e6}},
+          .prepare = [&prepared] {
+            ++prepared;
+            return [](std::size_t) { return 1e-3; };
+          }};
+}
+
+TEST(Calibrate, MeasuresWhatTheOptionsDescribe) {
+  const vicinal::testing::TemporaryFolder folder("calibrate");
+  Options options;
+  options.workers = 2;
+  options.bind = false;
+  options.disk = folder.path();
+  options.disk_space = 8_MiB;
+  options.accelerators = 1;
+  options.accelerator_bandwidth = {200e6};
+  std::atomic<int> prepared = 0;
+  std::vector<std::string> told;
+  const KernelSet sets[] = {fake_set(prepared)};
+  const Calibration result =
+      calibrate(options, sets, [&](std::string_view what) { told.emplace_back(what); });
+  EXPECT_EQ(prepared, 3);  // two workers and an accelerator
+  EXPECT_EQ(told.size(), 4U);
+  EXPECT_EQ(result.workers, 2U);
+  EXPECT_GT(result.submit_overhead.ns, 0);
+  EXPECT_GT(result.task_overhead.ns, 0);
+  ASSERT_TRUE(result.disk.has_value());
+  EXPECT_GT(result.disk->read.value, 0);
+  EXPECT_GT(result.disk->both.value, 0);
+  ASSERT_TRUE(result.links.has_value());
+  EXPECT_LE(result.links->alone.value, 201e6);  // what the link is limited to
+  EXPECT_GT(result.links->alone.value, 0);
+  EXPECT_LE(result.links->together.value, 402e6);
+  ASSERT_EQ(result.kernels.size(), 2U);
+  EXPECT_DOUBLE_EQ(result.kernels[0].flops_per_second, 1e9);
+  EXPECT_DOUBLE_EQ(result.kernels[1].flops_per_second, 2e9);
+  EXPECT_DOUBLE_EQ(result.kernels[1].spread, 0);
+  EXPECT_EQ(read_back(result).description.workers.size(), 3U);
+}
+
+TEST(Calibrate, AKernelThatFailsInOneThreadEndsTheMeasurement) {
+  Options options;
+  options.workers = 2;
+  options.bind = false;
+  std::atomic<int> threads = 0;
+  const KernelSet sets[] = {
+      {.precision = "double", .kernels = {{{"fails"}, 1}, {{"next"}, 1}}, .prepare = [&threads] {
+         const bool fails = threads++ == 1;
+         return [fails](std::size_t) -> double {
+           if (fails) throw std::runtime_error("no kernel");
+           return 1e-6;
+         };
+       }}};
+  EXPECT_THROW(calibrate(options, sets, [](std::string_view) {}), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace vicinal::tools
