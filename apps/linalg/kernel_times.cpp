@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstddef>
-#include <initializer_list>
 #include <limits>
 #include <vector>
 
@@ -22,76 +20,84 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Three tiles: a factor, a panel tile and one to be updated. Every run starts from the same
-// content, so that numbers neither grow nor vanish (denormals are slow).
+// One kernel and its operands. Every run starts from the same content, so that numbers neither grow
+// nor vanish (denormals are slow).
 template <typename T>
 class Bench {
  public:
-  explicit Bench(const TileGrid& grid)
-      : n_(std::min(grid.tile, grid.size)), codelets_(cholesky_codelets<T>(n_)) {
-    const Generator generator(n_, 1);
-    for (auto& tile : tiles_) {
-      for (std::uint64_t j = 0; j < n_; ++j) {
-        for (std::uint64_t i = 0; i < n_; ++i) {
-          tile.push_back(static_cast<T>(generator.element(i, j)));
-        }
-      }
+  Bench(const Codelet& codelet, std::span<const TileShape> operands, const TaskIndex& index)
+      : codelet_(codelet), index_(index) {
+    for (const TileShape& shape : operands) {
+      tiles_.push_back(content(shape));
+      views_.push_back({reinterpret_cast<std::byte*>(tiles_.back().data()), shape.layout()});
     }
-    saved_ = tiles_[0];
-    run(codelets_.potrf, {0});  // tile 0 is a factor from here on
-    times_.trsm = best(codelets_.trsm, {0, 1}, 1);
-    times_.syrk = best(codelets_.syrk, {1, 2}, 2);
-    times_.gemm = best(codelets_.gemm, {1, 0, 2}, 2);
-    times_.potrf = best(codelets_.potrf, {0}, 0);
-  }
-  const KernelTimes& times() const { return times_; }
-
- private:
-  void run(const Codelet& codelet, std::initializer_list<std::size_t> operands) {
-    std::array<OperandView, 3> views;
-    std::size_t count = 0;
-    for (const std::size_t tile : operands) {
-      views[count++] = {reinterpret_cast<std::byte*>(tiles_[tile].data()),
-                        TileShape{n_, n_, 0, sizeof(T)}.layout()};
-    }
-    const TaskIndex index;
-    KernelContext context(views.data(), count, reinterpret_cast<const std::byte*>(&index),
-                          sizeof(index), WorkerId{0});
-    codelet.cpu(context);
+    saved_ = tiles_.back();
   }
 
-  // Of one call; `written` is restored before each run.
-  double best(const Codelet& codelet, std::initializer_list<std::size_t> operands,
-              std::size_t written) {
-    double shortest = std::numeric_limits<double>::max();
-    const auto total = [&](int calls) {
-      double sum = 0;
-      for (int call = 0; call < calls; ++call) {
-        tiles_[written] = saved_;
-        const double start = seconds_now();
-        run(codelet, operands);
-        sum += seconds_now() - start;
-      }
-      return sum / calls;
-    };
-    const double first = total(1);
+  // Of one call.
+  double best() {
+    const double first = mean(1);
     const int calls = first > 0 ? std::clamp(static_cast<int>(kShortest / first), 1, 100) : 100;
-    for (int i = 0; i < kRuns; ++i) shortest = std::min(shortest, total(calls));
+    double shortest = std::numeric_limits<double>::max();
+    for (int i = 0; i < kRuns; ++i) shortest = std::min(shortest, mean(calls));
     return shortest;
   }
 
-  std::uint64_t n_;
-  CholeskyCodelets codelets_;
-  std::array<std::vector<T>, 3> tiles_;
+ private:
+  // Symmetric where it is square, for potrf.
+  static std::vector<T> content(const TileShape& shape) {
+    const Generator generator(std::max(shape.rows, shape.columns), 1);
+    std::vector<T> values;
+    values.reserve(shape.rows * shape.columns);
+    for (std::uint64_t j = 0; j < shape.columns; ++j) {
+      for (std::uint64_t i = 0; i < shape.rows; ++i) {
+        values.push_back(static_cast<T>(generator.element(i, j)));
+      }
+    }
+    return values;
+  }
+
+  double mean(int calls) {
+    double sum = 0;
+    for (int call = 0; call < calls; ++call) {
+      std::copy(saved_.begin(), saved_.end(), tiles_.back().begin());  // views point there
+      const double start = seconds_now();
+      KernelContext context(views_.data(), views_.size(),
+                            reinterpret_cast<const std::byte*>(&index_), sizeof(index_),
+                            WorkerId{0});
+      codelet_.cpu(context);
+      sum += seconds_now() - start;
+    }
+    return sum / calls;
+  }
+
+  const Codelet& codelet_;
+  TaskIndex index_;
+  std::vector<std::vector<T>> tiles_;
+  std::vector<OperandView> views_;
   std::vector<T> saved_;
-  KernelTimes times_;
 };
 
 }  // namespace
 
+double measure_codelet(const Codelet& codelet, std::span<const TileShape> operands,
+                       const TaskIndex& index) {
+  return operands.front().element_bytes == sizeof(float)
+             ? Bench<float>(codelet, operands, index).best()
+             : Bench<double>(codelet, operands, index).best();
+}
+
 KernelTimes measure_kernels(const TileGrid& grid) {
-  return grid.precision == Precision::f32 ? Bench<float>(grid).times()
-                                          : Bench<double>(grid).times();
+  const TileShape tile = grid.shape(0, 0);
+  const CholeskyCodelets codelets = cholesky_codelets(grid);
+  const std::array<TileShape, 3> tiles{tile, tile, tile};
+  const auto time = [&](const Codelet& codelet, std::size_t operands) {
+    return measure_codelet(codelet, std::span(tiles).first(operands), {});
+  };
+  return {.potrf = time(codelets.potrf, 1),
+          .trsm = time(codelets.trsm, 2),
+          .syrk = time(codelets.syrk, 2),
+          .gemm = time(codelets.gemm, 3)};
 }
 
 }  // namespace vicinal::linalg
