@@ -14,7 +14,7 @@
 #include "tools/catalogue.hpp"
 
 #if VICINAL_HAVE_BLAS
-#include "linalg/kernel_times.hpp"
+#include "linalg/kernel_probes.hpp"
 #include "linalg/tile_kernels.hpp"
 #endif
 

@@ -20,7 +20,7 @@ namespace vicinal::cli {
 namespace {
 
 struct GenerateArguments {
-  explicit GenerateArguments(CLI::App& command) : matrix(command), runtime(command) {}
+  explicit GenerateArguments(CLI::App& command) : matrix(command, {"cholesky"}), runtime(command) {}
   MatrixOptions matrix;
   RuntimeOptions runtime;
   std::string output;

@@ -1,7 +1,6 @@
 #include "matrix_options.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
@@ -15,19 +14,6 @@ namespace {
 // Indices of elements are below 2^32, and BLAS counts the rows of a tile in 31 bits.
 constexpr std::uint64_t kLargestSize = (1ULL << 32) - 1;
 constexpr std::uint64_t kLargestTile = 1ULL << 20;
-
-// Applications there are. One today; the argument is there so that `run` need not change.
-const std::array<std::string, 1> kApplications{"cholesky"};
-
-void require_application(const std::string& name, const std::string& command) {
-  if (name.empty()) {
-    throw UsageError(fmt::format("say which application: vicinal {} cholesky", command));
-  }
-  if (std::find(kApplications.begin(), kApplications.end(), name) != kApplications.end()) return;
-  const std::string near = tools::suggestion(name, kApplications);
-  throw UsageError(fmt::format("there is no application {}{}", name,
-                               near.empty() ? "; there is cholesky" : near));
-}
 
 linalg::Precision parse_precision(const std::string& text) {
   if (text == "double") return linalg::Precision::f64;
@@ -43,8 +29,11 @@ void require_same(std::string_view option, const std::string& given, const std::
 
 }  // namespace
 
-MatrixOptions::MatrixOptions(CLI::App& command) : command_(command.get_name()) {
-  command.add_option("application", application_, "cholesky")->type_name("APPLICATION");
+MatrixOptions::MatrixOptions(CLI::App& command, std::vector<std::string> applications)
+    : command_(command.get_name()), applications_(std::move(applications)) {
+  command
+      .add_option("application", application_, fmt::format("{}", fmt::join(applications_, ", ")))
+      ->type_name("APPLICATION");
   size_option_ = command.add_option("--size", size_, "Order of the matrix, in elements.")
                      ->type_name("INTEGER [8192]");
   tile_option_ = command.add_option("--tile", tile_, "Order of a tile, in elements.")
@@ -53,8 +42,22 @@ MatrixOptions::MatrixOptions(CLI::App& command) : command_(command.get_name()) {
       command.add_option("--precision", precision_, "double or float.")->type_name("TEXT [double]");
 }
 
+const std::string& MatrixOptions::application() const {
+  const auto known = [&] { return fmt::format("{}", fmt::join(applications_, ", ")); };
+  if (application_.empty()) {
+    throw UsageError(fmt::format("say which application: vicinal {} {}; there are {}", command_,
+                                 applications_.front(), known()));
+  }
+  if (std::find(applications_.begin(), applications_.end(), application_) != applications_.end()) {
+    return application_;
+  }
+  const std::string near = tools::suggestion(application_, applications_);
+  throw UsageError(fmt::format("there is no application {}{}", application_,
+                               near.empty() ? "; there are " + known() : near));
+}
+
 linalg::TileGrid MatrixOptions::parse(const std::optional<linalg::TileGrid>& file) const {
-  require_application(application_, command_);
+  application();
   linalg::TileGrid grid{.size = tools::parse_count("--size", size_, 1, kLargestSize),
                         .tile = tools::parse_count("--tile", tile_, 1, kLargestTile),
                         .precision = parse_precision(precision_)};

@@ -1,9 +1,10 @@
-// --size, --tile and --precision: the shape of the matrix, of `run cholesky` and `generate
-// cholesky`.
+// The application's name, --size, --tile and --precision: the shape of the matrix, of `run` and
+// `generate`.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -13,17 +14,20 @@ namespace vicinal::cli {
 
 class MatrixOptions {
  public:
-  // This object must outlive the parse.
-  explicit MatrixOptions(CLI::App& command);
+  // This object must outlive the parse. `applications`: those that the command knows.
+  MatrixOptions(CLI::App& command, std::vector<std::string> applications);
   MatrixOptions(const MatrixOptions&) = delete;
   MatrixOptions& operator=(const MatrixOptions&) = delete;
 
+  // Throws UsageError that names the nearest one.
+  const std::string& application() const;
   // Throws UsageError that names the option. What was not given is taken from `file`, the shape of
   // a matrix in a file; what was given must not differ from it.
   linalg::TileGrid parse(const std::optional<linalg::TileGrid>& file = {}) const;
 
  private:
   std::string command_;  // "run"
+  std::vector<std::string> applications_;
   std::string application_;
   std::string size_ = "8192";
   std::string tile_ = "512";

@@ -1,4 +1,4 @@
-// vicinal run cholesky
+// vicinal run cholesky, and other applications
 #include <memory>
 
 #include <fmt/format.h>
@@ -12,136 +12,83 @@
 
 #include <cstdio>
 
-#include "linalg/cholesky.hpp"
-#include "linalg/cholesky_run.hpp"
-#include "linalg/kernel_times.hpp"
+#include "applications.hpp"
 #include "linalg/tile_kernels.hpp"
-#include "matrix_options.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
-#include "tools/dense_bounds.hpp"
 #include "tools/report.hpp"
 
 namespace vicinal::cli {
 
 namespace {
 
-// Graphs of at most so many tasks get a name per task: messages say "gemm(3,1,0)" rather than
-// "gemm". Beyond, their memory and time are saved.
-constexpr std::uint64_t kNamedTasks = 5000;
-
-constexpr std::uint64_t kPage = 4096;  // replicas are padded to pages
-
 // What was asked for, as text and flags.
 struct RunArguments {
-  explicit RunArguments(CLI::App& command) : matrix(command), runtime(command) {}
-  MatrixOptions matrix;
+  explicit RunArguments(CLI::App& command) : application(command), runtime(command) {}
+  ApplicationOptions application;
   RuntimeOptions runtime;
-  std::string matrix_file;
-  std::string output;
-  std::string priorities = "bottom-level";
   std::string json;
-  bool check = false;
 };
 
 // What is to be done.
 struct Plan {
-  linalg::CholeskyRequest request;
+  std::string name;  // of the application
+  std::unique_ptr<Application> application;
   Options options;
   std::vector<std::string> policies;
   std::string json;
 };
 
-Bytes padded_tile(const linalg::TileGrid& grid) {
-  return {(grid.full_tile_bytes().value + kPage - 1) / kPage * kPage};
-}
-
 // The runtime refuses too what can never fit, task by task; here the remedy can be named in the
 // words of the command line.
-void require_room(const linalg::CholeskyRequest& request, const Options& options) {
+void require_room(const MemoryNeed& need, const Options& options) {
   if (!options.memory) return;
-  const linalg::TileGrid& grid = request.grid;
-  // gemm needs three tiles at once; a matrix of one or two tile rows has no gemm.
-  const std::uint64_t most = std::min<std::uint64_t>(grid.tiles(), 3);
-  const Bytes needed = padded_tile(grid) * most;
-  if (*options.memory < needed) {
+  if (*options.memory < need.task) {
     throw UsageError(fmt::format(
-        "--memory: {} is less than one task needs: {} tiles of {} x {} {}s are {}; use --memory {} "
-        "or more, or a smaller --tile",
-        tools::format_bytes(*options.memory), most, grid.tile, grid.tile, to_string(grid.precision),
-        tools::format_bytes(needed), needed.value));
+        "--memory: {} is less than one task needs: {} are {}; use --memory {} or more, or a "
+        "smaller --tile",
+        tools::format_bytes(*options.memory), need.operands, tools::format_bytes(need.task),
+        need.task.value));
   }
-  const bool fits = padded_tile(grid) * grid.lower_tiles() <= *options.memory;
-  if (!fits && options.disk.empty() && request.output.empty()) {
+  if (need.all > *options.memory && options.disk.empty() && !need.has_home) {
     throw UsageError(
-        fmt::format("--memory: the matrix takes {} and memory is limited to {}: name a "
+        fmt::format("--memory: the data take {} and memory is limited to {}: name a "
                     "folder for the rest, --disk DIR",
-                    tools::format_bytes(padded_tile(grid) * grid.lower_tiles()),
-                    tools::format_bytes(*options.memory)));
+                    tools::format_bytes(need.all), tools::format_bytes(*options.memory)));
   }
-}
-
-bool parse_priorities(const std::string& text) {
-  if (text != "bottom-level" && text != "none") {
-    throw UsageError(fmt::format("--priorities: \"{}\" is neither bottom-level nor none", text));
-  }
-  return text == "bottom-level";
 }
 
 Plan make_plan(const RunArguments& arguments) {
-  require_writable("--output", arguments.output);
+  const ApplicationOptions& application = arguments.application;
+  require_writable("--output", application.output());
   require_writable("--json", arguments.json);
   Plan plan;
-  plan.options = arguments.runtime.parse({arguments.output, arguments.matrix_file});
+  plan.options = arguments.runtime.parse({application.output(), application.matrix()});
   plan.policies = arguments.runtime.policies(plan.options);
-  linalg::CholeskyRequest& request = plan.request;
-  if (arguments.matrix_file.empty()) {
-    request.grid = arguments.matrix.parse();
-  } else {
-    request.grid = arguments.matrix.parse(linalg::TileFile::open(arguments.matrix_file).grid());
-  }
-  request.seed = plan.options.seed;
-  request.matrix = arguments.matrix_file;
-  request.output = arguments.output;
-  request.check = arguments.check;
-  request.priorities = parse_priorities(arguments.priorities);
-  request.names = linalg::cholesky_tasks(request.grid.tiles()) <= kNamedTasks;
+  plan.name = application.name();
+  plan.application = application.make(plan.options.seed);
   plan.json = arguments.json;
-  require_room(request, plan.options);
+  require_room(plan.application->memory(), plan.options);
   return plan;
 }
 
-tools::CholeskyWork work_of(const linalg::TileGrid& grid, const linalg::KernelTimes& times) {
-  return {.order = grid.size,
-          .tile = grid.tile,
-          .element = {element_bytes(grid.precision)},
-          .matrix = grid.bytes(),
-          .flops = linalg::cholesky_flops(grid.size),
-          .potrf = times.potrf,
-          .trsm = times.trsm,
-          .syrk = times.syrk,
-          .gemm = times.gemm};
-}
-
 // One policy, in a runtime of its own.
-tools::RunRecord run_policy(const Plan& plan, const std::string& policy,
-                            const tools::CholeskyWork& work, StallSignal& signal) {
+tools::RunRecord run_policy(const Plan& plan, const std::string& policy, StallSignal& signal) {
   Options options = plan.options;
   options.policy = policy;
   Runtime runtime(options);
   const StallSignal::Watch watch(signal, runtime);
   Progress progress(runtime, policy);
-  const linalg::CholeskyOutcome outcome = linalg::run_cholesky(
-      runtime, plan.request,
-      [&](std::string_view phase, std::uint64_t tasks) { progress.phase(phase, tasks); });
+  const linalg::RunOutcome outcome = plan.application->run(
+      runtime, [&](std::string_view phase, std::uint64_t tasks) { progress.phase(phase, tasks); });
   tools::RunRecord record =
       tools::make_record(policy, runtime.machine(), outcome.before, outcome.after);
   // The limit holds in all of the run, so the peak of all of it is shown, the check included.
   for (std::size_t n = 0; n < record.nodes.size(); ++n) {
     record.nodes[n].peak = outcome.last.nodes[n].peak;
   }
-  record.flops = work.flops;
-  record.bounds = tools::cholesky_bounds(work, runtime.machine(), outcome.before);
+  record.flops = plan.application->flops();
+  record.bounds = plan.application->bounds(runtime.machine(), outcome.before);
   if (outcome.residual) {
     record.verified = outcome.residual->passed();
     record.residual = outcome.residual->value;
@@ -150,10 +97,9 @@ tools::RunRecord run_policy(const Plan& plan, const std::string& policy,
   return record;
 }
 
-tools::RunRecord run_or_error(const Plan& plan, const std::string& policy,
-                              const tools::CholeskyWork& work, StallSignal& signal) {
+tools::RunRecord run_or_error(const Plan& plan, const std::string& policy, StallSignal& signal) {
   try {
-    return run_policy(plan, policy, work, signal);
+    return run_policy(plan, policy, signal);
   } catch (const UsageError&) {
     throw;  // the same for every policy
   } catch (const CapacityError&) {
@@ -164,23 +110,6 @@ tools::RunRecord run_or_error(const Plan& plan, const std::string& policy,
     record.error = error.what();
     return record;
   }
-}
-
-tools::Facts parameters_of(const Plan& plan) {
-  const linalg::CholeskyRequest& request = plan.request;
-  tools::Facts facts{{"size", request.grid.size},
-                     {"tile", request.grid.tile},
-                     {"tiles", request.grid.tiles()},
-                     {"precision", std::string(to_string(request.grid.precision))},
-                     {"matrix_bytes", request.grid.bytes()},
-                     {"priorities", std::string(request.priorities ? "bottom-level" : "none")}};
-  if (request.matrix.empty()) {
-    facts.emplace_back("seed", request.seed);
-  } else {
-    facts.emplace_back("matrix", request.matrix);
-  }
-  if (!request.output.empty()) facts.emplace_back("output", request.output);
-  return facts;
 }
 
 tools::Facts machine_of(const Plan& plan) {
@@ -195,15 +124,14 @@ tools::Facts machine_of(const Plan& plan) {
 }
 
 int run_all(const Plan& plan, StallSignal& signal) {
-  const tools::CholeskyWork work =
-      work_of(plan.request.grid, linalg::measure_kernels(plan.request.grid));
-  tools::Report report{.application = "cholesky",
-                       .parameters = parameters_of(plan),
+  plan.application->measure();
+  tools::Report report{.application = plan.name,
+                       .parameters = plan.application->parameters(),
                        .machine = machine_of(plan),
                        .runs = {}};
   int status = kSuccess;
   for (const std::string& policy : plan.policies) {
-    report.runs.push_back(run_or_error(plan, policy, work, signal));
+    report.runs.push_back(run_or_error(plan, policy, signal));
     const tools::RunRecord& run = report.runs.back();
     if (!run.error.empty() || run.verified == false) status = kFailure;
   }
@@ -219,13 +147,6 @@ void add_run(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("run", "Runs an application and reports what it did.");
   command->allow_extras();
   auto arguments = std::make_shared<RunArguments>(*command);
-  command->add_option("--matrix", arguments->matrix_file, "Tile file to read the matrix from.")
-      ->type_name("FILE");
-  command->add_option("--output", arguments->output, "Tile file to leave the factor in.")
-      ->type_name("FILE");
-  command->add_flag("--check", arguments->check, "Check the result: exit status 1 if it is wrong.");
-  command->add_option("--priorities", arguments->priorities, "bottom-level or none.")
-      ->type_name("TEXT [bottom-level]");
   command->add_option("--json", arguments->json, "Also write the report as JSON; -: to the output.")
       ->type_name("FILE");
   command->footer("--policy all runs every policy in turn.");

@@ -26,10 +26,14 @@ void require(std::string_view graph, const Tiles& t, double tasks) {
   require_tasks(graph, tasks, "fewer tiles");
 }
 
-TaskGraph begin(std::string_view name, const Tiles& t) {
-  TaskGraph graph;
-  graph.name = name;
-  graph.precision = linalg::to_string(t.precision);
+// `k`: elements between A and B, where there are both.
+DenseGraph begin(std::string_view name, const Tiles& t, std::uint64_t k = 0) {
+  DenseGraph graph;
+  graph.tiles = t;
+  graph.tasks.name = name;
+  graph.tasks.precision = linalg::to_string(t.precision);
+  graph.tasks.dense = tools::DenseShape{
+      .tiles = t.tiles, .tile = t.tile, .k = k, .element = {linalg::element_bytes(t.precision)}};
   return graph;
 }
 
@@ -40,16 +44,20 @@ Index add_kernel(TaskGraph& graph, const char* name, double flops) {
   return graph.add_kernel(std::move(kernel));
 }
 
-Index add_datum(TaskGraph& graph, std::string name, Bytes bytes, bool has_home = true) {
+Index add_block(DenseGraph& graph, std::string name, const MatrixBlock& block,
+                bool has_home = true) {
   tools::GraphDatum datum;
   datum.name = std::move(name);
-  datum.bytes = bytes;
+  datum.bytes = {block.rows * block.columns * linalg::element_bytes(graph.tiles.precision)};
   datum.has_home = has_home;
-  return graph.add_datum(std::move(datum));
+  graph.blocks.push_back(block);
+  return graph.tasks.add_datum(std::move(datum));
 }
 
-Bytes block_bytes(const Tiles& t, std::uint64_t rows, std::uint64_t columns) {
-  return {rows * columns * linalg::element_bytes(t.precision)};
+// Tile (i, j), "A2_1".
+Index add_tile(DenseGraph& graph, char matrix, Index i, Index j) {
+  const std::uint64_t b = graph.tiles.tile;
+  return add_block(graph, fmt::format("{}{}_{}", matrix, i, j), {matrix, i * b, j * b, b, b});
 }
 
 double cube(std::uint64_t tile) {
@@ -64,12 +72,10 @@ void add_task(TaskGraph& graph, Index kernel, const std::array<GraphAccess, N>& 
 }
 
 // (rows x columns) tiles, registered row by row.
-Index add_matrix(TaskGraph& graph, char name, const Tiles& t, Index rows, Index columns) {
-  const auto first = static_cast<Index>(graph.data.size());
+Index add_matrix(DenseGraph& graph, char name, Index rows, Index columns) {
+  const auto first = static_cast<Index>(graph.blocks.size());
   for (Index i = 0; i < rows; ++i) {
-    for (Index j = 0; j < columns; ++j) {
-      add_datum(graph, fmt::format("{}{}_{}", name, i, j), block_bytes(t, t.tile, t.tile));
-    }
+    for (Index j = 0; j < columns; ++j) add_tile(graph, name, i, j);
   }
   return first;
 }
@@ -91,14 +97,13 @@ struct LuLevels {
 TaskGraph cholesky(const Tiles& t) {
   const auto count = static_cast<double>(t.tiles);
   require("cholesky", t, count + count * (count - 1) + count * (count - 1) * (count - 2) / 6);
-  TaskGraph graph = begin("cholesky", t);
+  DenseGraph dense = begin("cholesky", t);
   const auto n = static_cast<Index>(t.tiles);
   const auto a = [](Index i, Index j) { return i * (i + 1) / 2 + j; };
   for (Index i = 0; i < n; ++i) {
-    for (Index j = 0; j <= i; ++j) {
-      add_datum(graph, fmt::format("A{}_{}", i, j), block_bytes(t, t.tile, t.tile));
-    }
+    for (Index j = 0; j <= i; ++j) add_tile(dense, 'A', i, j);
   }
+  TaskGraph& graph = dense.tasks;
   const Index potrf = add_kernel(graph, "potrf", cube(t.tile) / 3);
   const Index trsm = add_kernel(graph, "trsm", cube(t.tile));
   const Index syrk = add_kernel(graph, "syrk", cube(t.tile));
@@ -116,16 +121,17 @@ TaskGraph cholesky(const Tiles& t) {
       }
     }
   }
-  return graph;
+  return std::move(dense.tasks);
 }
 
-TaskGraph lu(const Tiles& t) {
+DenseGraph dense_lu(const Tiles& t) {
   const auto count = static_cast<double>(t.tiles);
   require("lu", t, count * (count + 1) * (2 * count + 1) / 6);  // a square for each k
-  TaskGraph graph = begin("lu", t);
+  DenseGraph dense = begin("lu", t);
   const auto n = static_cast<Index>(t.tiles);
-  add_matrix(graph, 'A', t, n, n);
+  add_matrix(dense, 'A', n, n);
   const auto a = [n](Index i, Index j) { return i * n + j; };
+  TaskGraph& graph = dense.tasks;
   const Index getrf = add_kernel(graph, "getrf", cube(t.tile) * 2 / 3);
   const Index trsm = add_kernel(graph, "trsm", cube(t.tile));
   const Index gemm = add_kernel(graph, "gemm", 2 * cube(t.tile));
@@ -145,33 +151,34 @@ TaskGraph lu(const Tiles& t) {
       }
     }
   }
-  return graph;
+  return dense;
 }
 
-TaskGraph gemm2d(const Tiles& t, std::uint64_t inner) {
+DenseGraph dense_gemm2d(const Tiles& t, std::uint64_t inner) {
   const auto count = static_cast<double>(t.tiles);
   require("gemm2d", t, count * count);
   const std::uint64_t k = inner == 0 ? 4 * t.tile : inner;
   require_within("gemm2d", "inner", k, 1, kMostInner);
-  TaskGraph graph = begin("gemm2d", t);
+  DenseGraph dense = begin("gemm2d", t, k);
   const auto n = static_cast<Index>(t.tiles);
   for (Index i = 0; i < n; ++i) {
-    add_datum(graph, fmt::format("A{}", i), block_bytes(t, t.tile, k));
-    add_datum(graph, fmt::format("B{}", i), block_bytes(t, k, t.tile));
+    add_block(dense, fmt::format("A{}", i), {'A', i * t.tile, 0, t.tile, k});
+    add_block(dense, fmt::format("B{}", i), {'B', 0, i * t.tile, k, t.tile});
   }
   const auto b = static_cast<double>(t.tile);
-  const Index gemm = add_kernel(graph, "gemm2d", 2 * b * b * static_cast<double>(k));
+  const Index gemm = add_kernel(dense.tasks, "gemm2d", 2 * b * b * static_cast<double>(k));
   for (Index x = 0; x < n; ++x) {
     for (Index y = 0; y < n; ++y) {
-      const Index c =
-          add_datum(graph, fmt::format("C{}_{}", x, y), block_bytes(t, t.tile, t.tile), false);
-      add_task<3>(graph, gemm, {{{2 * y, R}, {2 * x + 1, R}, {c, W}}});
+      // Column x of C and row y, though its name has them the other way round.
+      const Index c = add_block(dense, fmt::format("C{}_{}", x, y),
+                                {'C', y * t.tile, x * t.tile, t.tile, t.tile}, false);
+      add_task<3>(dense.tasks, gemm, {{{2 * y, R}, {2 * x + 1, R}, {c, W}}});
     }
   }
-  return graph;
+  return dense;
 }
 
-TaskGraph gemm3d(const Tiles& t, std::uint64_t inner) {
+DenseGraph dense_gemm3d(const Tiles& t, std::uint64_t inner) {
   require_within("gemm3d", "tile", t.tile, 1, kMostTile);
   if (inner % t.tile != 0) {
     throw UsageError(
@@ -181,22 +188,30 @@ TaskGraph gemm3d(const Tiles& t, std::uint64_t inner) {
   require_within("gemm3d", "the number of inner tiles", steps, 1, kMostTiles);
   const auto count = static_cast<double>(t.tiles);
   require("gemm3d", t, count * count * static_cast<double>(steps));
-  TaskGraph graph = begin("gemm3d", t);
+  DenseGraph dense = begin("gemm3d", t, steps * t.tile);
   const auto n = static_cast<Index>(t.tiles);
   const auto depth = static_cast<Index>(steps);
-  const Index a = add_matrix(graph, 'A', t, n, depth);
-  const Index b = add_matrix(graph, 'B', t, depth, n);
-  const Index c = add_matrix(graph, 'C', t, n, n);
-  const Index gemm = add_kernel(graph, "gemm", 2 * cube(t.tile));
+  const Index a = add_matrix(dense, 'A', n, depth);
+  const Index b = add_matrix(dense, 'B', depth, n);
+  const Index c = add_matrix(dense, 'C', n, n);
+  const Index gemm = add_kernel(dense.tasks, "gemm", 2 * cube(t.tile));
   for (Index i = 0; i < n; ++i) {
     for (Index j = 0; j < n; ++j) {
       for (Index k = 0; k < depth; ++k) {
-        add_task<3>(graph, gemm,
+        add_task<3>(dense.tasks, gemm,
                     {{{a + i * depth + k, R}, {b + k * n + j, R}, {c + i * n + j, RW}}});
       }
     }
   }
-  return graph;
+  return dense;
+}
+
+DenseGraph dense_graph(std::string_view name, const Tiles& tiles, std::uint64_t inner) {
+  if (name == "lu") return dense_lu(tiles);
+  if (name == "gemm2d") return dense_gemm2d(tiles, inner);
+  if (name == "gemm3d") return dense_gemm3d(tiles, inner);
+  throw UsageError(
+      fmt::format("there is no dense graph \"{}\"; there are lu, gemm2d, gemm3d", name));
 }
 
 }  // namespace vicinal::graphs

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "linalg/tile_grid.hpp"
 #include "tools/task_graph.hpp"
@@ -30,6 +32,24 @@ struct Tiles {
 // tools::set_bottom_level_priorities or linalg::BottomLevels give.
 tools::TaskGraph cholesky(const Tiles& tiles);
 
+// Which part of which matrix a datum is, in elements.
+struct MatrixBlock {
+  char matrix = 'A';
+  std::uint64_t first_row = 0;
+  std::uint64_t first_column = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+};
+
+// A graph whose kernels can be given code: apps/linalg/dense_run.hpp.
+struct DenseGraph {
+  tools::TaskGraph tasks;
+  std::vector<MatrixBlock> blocks;  // one per datum of `tasks`
+  Tiles tiles;
+
+  std::uint64_t order() const { return tiles.tiles * tiles.tile; }  // of the result
+};
+
 // Right-looking LU factorisation without pivoting of all tiles A{i}_{j}; operations b^3 times 2/3, 1, 2;
 // for each k, for i, j > k: getrf(k), trsm(k,j) of the row, trsm(i,k) of the column, gemm(i,j,k) by rows.
 // Priorities are the bottom levels, in units of b^3/3 operations (getrf 2, trsm 3, gemm 6). With
@@ -37,15 +57,27 @@ tools::TaskGraph cholesky(const Tiles& tiles);
 //   getrf(k)      11 (m - k) + 2              getrf, trsm and gemm of each step follow each other
 //   trsm(h,k)     11 (m - k) - 2 (h - k - 1)  for row and column alike
 //   gemm(i,j,k)   6 (l - k) + (i = j ? getrf(l) : trsm(h,l))
-tools::TaskGraph lu(const Tiles& tiles);
+DenseGraph dense_lu(const Tiles& tiles);
+inline tools::TaskGraph lu(const Tiles& tiles) {
+  return dense_lu(tiles).tasks;
+}
 
 // C = A B where A is one column of N tiles A{i} of (tile x inner) elements, B one row of N of (inner x
 // tile): N^2 independent tasks "gemm2d", for each x for each y: R A{y}, R B{x}, W C{x}_{y}, of
 // 2 tile^2 inner operations. `inner` 0: 4 tiles.
-tools::TaskGraph gemm2d(const Tiles& tiles, std::uint64_t inner = 0);
+DenseGraph dense_gemm2d(const Tiles& tiles, std::uint64_t inner = 0);
+inline tools::TaskGraph gemm2d(const Tiles& tiles, std::uint64_t inner = 0) {
+  return dense_gemm2d(tiles, inner).tasks;
+}
 
 // C += A B by tiles, N x N of C, K of the inner dimension: for each i, j, k: R A{i}_{k}, R B{k}_{j},
 // RW C{i}_{j}, "gemm" of 2 tile^3 operations. `inner` is in elements, a multiple of the tile; 0: N tiles.
-tools::TaskGraph gemm3d(const Tiles& tiles, std::uint64_t inner = 0);
+DenseGraph dense_gemm3d(const Tiles& tiles, std::uint64_t inner = 0);
+inline tools::TaskGraph gemm3d(const Tiles& tiles, std::uint64_t inner = 0) {
+  return dense_gemm3d(tiles, inner).tasks;
+}
+
+// "lu", "gemm2d" or "gemm3d".
+DenseGraph dense_graph(std::string_view name, const Tiles& tiles, std::uint64_t inner = 0);
 
 }  // namespace vicinal::graphs

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "linalg/kernel_operands.hpp"
 #include "linalg/openblas.hpp"
 #include "linalg/tile_kernels.hpp"
 #include "vicinal/error.hpp"
@@ -13,17 +14,10 @@ namespace vicinal::linalg {
 
 namespace {
 
-template <typename T>
-Block<T> block(const KernelContext& context, std::size_t operand) {
-  const Layout& layout = context.operand(operand).layout;
-  return {context.data<T>(operand), static_cast<int>(layout.rows()),
-          static_cast<int>(layout.columns), static_cast<int>(layout.leading_dimension())};
-}
-
 // --- the kernels ---------------------------------------------------------------------------------
 template <typename T>
 void potrf_kernel(KernelContext& context) {
-  const Block<T> a = block<T>(context, 0);
+  const Block<T> a = operand_block<T>(context, 0);
   const int info = potrf_lower(a);
   if (info != 0) {
     // info > 0: the leading minor of that order is not positive (LAPACK).
@@ -41,17 +35,18 @@ void potrf_kernel(KernelContext& context) {
 
 template <typename T>
 void trsm_kernel(KernelContext& context) {
-  trsm_right_lower_transposed(block<T>(context, 0), block<T>(context, 1));
+  trsm_right_lower_transposed(operand_block<T>(context, 0), operand_block<T>(context, 1));
 }
 
 template <typename T>
 void syrk_kernel(KernelContext& context) {
-  syrk_lower(block<T>(context, 0), block<T>(context, 1));
+  syrk_lower(operand_block<T>(context, 0), operand_block<T>(context, 1));
 }
 
 template <typename T>
 void gemm_kernel(KernelContext& context) {
-  gemm_transposed(block<T>(context, 0), block<T>(context, 1), block<T>(context, 2));
+  gemm_transposed(operand_block<T>(context, 0), operand_block<T>(context, 1),
+                  operand_block<T>(context, 2));
 }
 
 // --- submission ----------------------------------------------------------------------------------

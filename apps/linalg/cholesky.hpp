@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "linalg/kernel_operands.hpp"
 #include "linalg/tiled_matrix.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/runtime.hpp"
@@ -21,7 +22,7 @@ namespace vicinal::linalg {
 //   trsm   R L_kk, RW A_ik            A_ik L_kk^-T
 //   syrk   R L_ik, RW A_ii            A_ii - L_ik L_ik^T, lower triangle
 //   gemm   R L_ik, R L_jk, RW A_ij    A_ij - L_ik L_jk^T
-// Each takes TaskIndex for its parameter. potrf throws TaskError, naming tile and row, if a pivot
+// Each takes TaskIndex for its parameter: potrf(k), trsm(i,k), syrk(i,k), gemm(i,j,k). potrf throws TaskError, naming tile and row, if a pivot
 // is not positive: then A was not positive definite.
 struct CholeskyCodelets {
   Codelet potrf;
@@ -35,14 +36,6 @@ struct CholeskyCodelets {
 template <typename T>
 CholeskyCodelets cholesky_codelets(std::uint64_t tile);
 CholeskyCodelets cholesky_codelets(const TileGrid& grid);
-
-// Which task a task is: potrf(k), trsm(i,k), syrk(i,k), gemm(i,j,k). 16 bytes: carried in the task.
-struct TaskIndex {
-  std::uint32_t i = 0;
-  std::uint32_t j = 0;
-  std::uint32_t k = 0;
-  std::uint32_t tile = 0;  // elements
-};
 
 struct CholeskyOptions {
   bool priorities = true;  // bottom levels; false: 0 for all

@@ -1,77 +1,16 @@
 #include "linalg/cholesky_check.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <vector>
 
+#include "linalg/product_check.hpp"
 #include "vicinal/codelet.hpp"
 
 namespace vicinal::linalg {
 
 namespace {
-
-// A vector in one registered segment per tile row. Segment i has extent(i) elements and one more,
-// for a sum that goes with it.
-class Segments {
- public:
-  Segments(Runtime& runtime, const TileGrid& grid) : runtime_(runtime), grid_(grid) {
-    values_.resize(grid.size + grid.tiles());
-    handles_.reserve(grid.tiles());
-    for (std::uint64_t i = 0; i < grid.tiles(); ++i) {
-      handles_.push_back(runtime.register_buffer(
-          segment(i), Bytes{(grid.extent(i) + 1) * sizeof(double)}, "check vector"));
-    }
-  }
-  Segments(const Segments&) = delete;
-  Segments& operator=(const Segments&) = delete;
-  // Before the values go: also when a task has failed.
-  ~Segments() {
-    try {
-      release();
-    } catch (...) {  // NOLINT(bugprone-empty-catch): the error has been, or will be, thrown by wait
-    }
-  }
-  // Waits for the tasks that use the vector, after which segment() may be read.
-  void release() {
-    while (!handles_.empty()) {
-      const Handle handle = handles_.back();
-      handles_.pop_back();
-      runtime_.unregister(handle, WriteBack::yes);
-    }
-  }
-  Handle operator[](std::uint64_t i) const { return handles_[i]; }
-  double* segment(std::uint64_t i) { return values_.data() + grid_.first(i) + i; }
-  std::uint64_t extent(std::uint64_t i) const { return grid_.extent(i); }
-  std::uint64_t count() const { return grid_.tiles(); }
-
- private:
-  Runtime& runtime_;
-  TileGrid grid_;
-  std::vector<double> values_;
-  std::vector<Handle> handles_;
-};
-
-// Eight partial sums: the additions of one need not wait for those of another.
-template <typename T>
-double dot(const T* a, const double* x, std::uint64_t n) {
-  std::array<double, 8> sums{};
-  std::uint64_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    for (std::uint64_t lane = 0; lane < 8; ++lane) {
-      sums[lane] += static_cast<double>(a[i + lane]) * x[i + lane];
-    }
-  }
-  for (; i < n; ++i) sums[0] += static_cast<double>(a[i]) * x[i];
-  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-}
-
-// y += alpha a
-template <typename T>
-void add_scaled(double* y, double alpha, const T* a, std::uint64_t n) {
-  for (std::uint64_t i = 0; i < n; ++i) y[i] += alpha * static_cast<double>(a[i]);
-}
 
 // --- y = A x, A symmetric, tile by tile ----------------------------------------------------------
 struct TileRange {
@@ -147,7 +86,7 @@ void multiply_stored_kernel(KernelContext& context) {
   }
 }
 
-// --- w = L^T x and z = L w -----------------------------------------------------------------------
+// --- w = L^T x -------------------------------------------------------------------------------
 // Operands: R L_ij, R x_i, RW w_j. Parameter: whether i = j.
 template <typename T>
 void multiply_transposed_kernel(KernelContext& context) {
@@ -161,24 +100,10 @@ void multiply_transposed_kernel(KernelContext& context) {
   }
 }
 
-// Operands: R L_ij, R w_j, RW z_i.
-template <typename T>
-void multiply_lower_kernel(KernelContext& context) {
-  const bool diagonal = context.parameter<bool>();
-  const Layout& layout = context.operand(0).layout;
-  for (std::uint64_t j = 0; j < layout.columns; ++j) {
-    const T* column = context.data<T>(0) + j * layout.leading_dimension();
-    const std::uint64_t from = diagonal ? j : 0;
-    add_scaled(context.data<double>(2) + from, context.data<double>(1)[j], column + from,
-               layout.rows() - from);
-  }
-}
-
 struct CheckCodelets {
   Codelet multiply_generated;
   Codelet multiply_stored;
   Codelet multiply_transposed;
-  Codelet multiply_lower;
 };
 
 template <typename T>
@@ -187,7 +112,6 @@ const CheckCodelets& check_codelets() {
       {.name = "check A x", .cpu = multiply_generated_kernel<T>},
       {.name = "check A x", .cpu = multiply_stored_kernel<T>},
       {.name = "check L^T x", .cpu = multiply_transposed_kernel<T>},
-      {.name = "check L w", .cpu = multiply_lower_kernel<T>},
   };
   return codelets;
 }
@@ -235,36 +159,10 @@ void submit_factor_product(Runtime& runtime, const TiledMatrix& factor, const Se
                       .parameters = i == j});
     }
     for (std::uint64_t i = n; i-- > j;) {
-      runtime.submit({.codelet = &codelets.multiply_lower,
-                      .operands = {R(factor.tile(i, j)), R(w[j]), RW(z[i])},
-                      .parameters = i == j});
+      submit_multiply(runtime, factor.grid().precision, factor.tile(i, j),
+                      i == j ? Part::lower : Part::whole, w[j], z[i]);
     }
   }
-}
-
-void set_random_signs(Segments& x) {
-  std::uint64_t element = 0;
-  for (std::uint64_t i = 0; i < x.count(); ++i) {
-    for (std::uint64_t r = 0; r < x.extent(i); ++r, ++element) {
-      constexpr std::uint64_t kKey = 0x5851f42d4c957f2dULL;  // any: not that of the matrix
-      const std::uint64_t h = scatter(kKey + (element + 1) * 0x9e3779b97f4a7c15ULL);
-      x.segment(i)[r] = (h >> 63) != 0 ? 1 : -1;
-    }
-  }
-}
-
-// ||x||_2 = sqrt(N), so the residual is ||y - z||_2 / ||A||_F.
-double relative_difference(Segments& y, Segments& z) {
-  double difference = 0;
-  double norm = 0;
-  for (std::uint64_t i = 0; i < y.count(); ++i) {
-    for (std::uint64_t r = 0; r < y.extent(i); ++r) {
-      const double d = y.segment(i)[r] - z.segment(i)[r];
-      difference += d * d;
-    }
-    norm += y.segment(i)[y.extent(i)];
-  }
-  return std::sqrt(difference / norm);
 }
 
 }  // namespace

@@ -5,19 +5,13 @@
 
 #include <cstdint>
 
+#include "linalg/product_check.hpp"
 #include "linalg/tiled_matrix.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal::linalg {
 
-struct Residual {
-  double value = 0;      // ||A x - L (L^T x)||_2 / (||A||_F ||x||_2 / sqrt(N))
-  double tolerance = 0;  // see cholesky_tolerance
-  // Also false for NaN.
-  bool passed() const { return value <= tolerance; }
-};
-
-// How large the residual of a right factorisation may be: 4 sqrt(b + n) u, for n x n tiles of b x b
+// The residual is ||A x - L (L^T x)||_2 / (||A||_F ||x||_2 / sqrt(N)). How large that of a right factorisation may be: 4 sqrt(b + n) u, for n x n tiles of b x b
 // elements and a unit roundoff u = 2^-24 (float) or 2^-53 (double).
 //
 // Derivation. The computed L satisfies L L^T = A + D, where D_ij gathers the rounding errors made

@@ -1,11 +1,12 @@
 #include "linalg/cholesky_run.hpp"
 
-#include <exception>
+#include <optional>
 #include <sys/stat.h>
 
 #include <fmt/format.h>
 
 #include "linalg/cholesky.hpp"
+#include "linalg/cholesky_check.hpp"
 #include "linalg/tile_file.hpp"
 #include "vicinal/error.hpp"
 
@@ -65,59 +66,30 @@ Matrices open_matrices(Runtime& runtime, const CholeskyRequest& request) {
   return matrices;
 }
 
-// Before the codelets go: when a submission throws, earlier tasks may still be running.
-class Drain {
- public:
-  explicit Drain(Runtime& runtime) : runtime_(runtime) {}
-  Drain(const Drain&) = delete;
-  Drain& operator=(const Drain&) = delete;
-  ~Drain() {
-    if (std::uncaught_exceptions() == 0) return;
-    try {
-      runtime_.cancel();
-      runtime_.wait();
-    } catch (...) {  // NOLINT(bugprone-empty-catch): the first error is already on its way
-    }
-  }
-
- private:
-  Runtime& runtime_;
-};
-
 }  // namespace
 
-CholeskyOutcome run_cholesky(Runtime& runtime, const CholeskyRequest& request,
-                             const PhaseObserver& observer) {
-  const auto enter = [&](std::string_view phase, std::uint64_t tasks) {
-    if (observer) observer(phase, tasks);
-  };
+RunOutcome run_cholesky(Runtime& runtime, const CholeskyRequest& request,
+                        const PhaseObserver& observer) {
   const TileGrid& grid = request.grid;
   const CholeskyCodelets codelets = cholesky_codelets(grid);
-  const Drain drain(runtime);
-  CholeskyOutcome outcome;
   Matrices matrices = open_matrices(runtime, request);
-
-  enter("fill", grid.lower_tiles());
-  fill(runtime, *matrices.factor, matrices.source());
-  runtime.wait();
-
-  enter("factorise", cholesky_tasks(grid.tiles()));
-  outcome.before = runtime.statistics();
-  submit_cholesky(runtime, *matrices.factor, codelets,
-                  {.priorities = request.priorities, .names = request.names});
-  runtime.wait();
-  outcome.after = runtime.statistics();
-
+  RunParts parts;
+  parts.fill = {"fill", grid.lower_tiles(),
+                [&] { fill(runtime, *matrices.factor, matrices.source()); }};
+  parts.timed = {"factorise", cholesky_tasks(grid.tiles()), [&] {
+                   submit_cholesky(runtime, *matrices.factor, codelets,
+                                   {.priorities = request.priorities, .names = request.names});
+                 }};
   if (request.check) {
-    enter("check", check_tasks(grid));
-    outcome.residual = check_cholesky(runtime, *matrices.factor, matrices.source());
+    parts.check_tasks = check_tasks(grid);
+    parts.check = [&] { return check_cholesky(runtime, *matrices.factor, matrices.source()); };
   }
-  enter("write", 0);
-  outcome.last = runtime.statistics();
-  matrices.factor->unregister(runtime, request.output.empty() ? WriteBack::no : WriteBack::yes);
-  if (matrices.input) matrices.input->unregister(runtime, WriteBack::no);
-  if (matrices.output_file) matrices.output_file->mark_complete();
-  return outcome;
+  parts.unregister = [&] {
+    matrices.factor->unregister(runtime, request.output.empty() ? WriteBack::no : WriteBack::yes);
+    if (matrices.input) matrices.input->unregister(runtime, WriteBack::no);
+    if (matrices.output_file) matrices.output_file->mark_complete();
+  };
+  return run_parts(runtime, parts, observer);
 }
 
 void generate_to_file(Runtime& runtime, const TileGrid& grid, std::uint64_t seed,

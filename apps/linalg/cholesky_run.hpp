@@ -3,13 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
-#include <string_view>
 
-#include "linalg/cholesky_check.hpp"
 #include "linalg/tile_grid.hpp"
+#include "linalg/timed_run.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal::linalg {
@@ -24,23 +21,11 @@ struct CholeskyRequest {
   bool names = false;  // of tasks, see CholeskyOptions
 };
 
-struct CholeskyOutcome {
-  // Around the factorisation: from its first submission to the return of wait(). Filling the matrix
-  // and the check are outside. With a limited memory, some tiles lie on the disk when it begins,
-  // and some of L only in memory when it ends: there is no flush in the timed part.
-  Statistics before;
-  Statistics after;
-  Statistics last;  // when all is done: peaks include the check
-  std::optional<Residual> residual;
-};
-
-// Told when a part of the run begins ("fill", "factorise", "check", "write") and how many tasks it
-// has.
-using PhaseObserver = std::function<void(std::string_view phase, std::uint64_t tasks)>;
+using CholeskyOutcome = RunOutcome;
 
 // Throws what tasks throw, and UsageError for files that do not fit the request.
-CholeskyOutcome run_cholesky(Runtime& runtime, const CholeskyRequest& request,
-                             const PhaseObserver& observer = {});
+RunOutcome run_cholesky(Runtime& runtime, const CholeskyRequest& request,
+                        const PhaseObserver& observer = {});
 
 // Generates the matrix into a file.
 void generate_to_file(Runtime& runtime, const TileGrid& grid, std::uint64_t seed,

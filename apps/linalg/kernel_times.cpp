@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstddef>
 #include <limits>
-#include <memory>
 #include <vector>
 
 #include "linalg/cholesky.hpp"
@@ -22,120 +20,84 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-enum class TileKernel : std::uint8_t { potrf, trsm, syrk, gemm };
-
-// Sets of three tiles: a factor, a panel tile and one to be updated. Every run starts from the same
-// content, so that numbers neither grow nor vanish (denormals are slow). Each run takes the next set:
-// of several sets the operands that are read are not in cache.
+// One kernel and its operands. Every run starts from the same content, so that numbers neither grow
+// nor vanish (denormals are slow).
 template <typename T>
 class Bench {
  public:
-  Bench(std::uint64_t n, std::size_t sets) : n_(n), codelets_(cholesky_codelets<T>(n)) {
-    const Generator generator(n_, 1);
-    for (std::uint64_t j = 0; j < n_; ++j) {
-      for (std::uint64_t i = 0; i < n_; ++i) {
-        saved_.push_back(static_cast<T>(generator.element(i, j)));
-      }
+  Bench(const Codelet& codelet, std::span<const TileShape> operands, const TaskIndex& index)
+      : codelet_(codelet), index_(index) {
+    for (const TileShape& shape : operands) {
+      tiles_.push_back(content(shape));
+      views_.push_back({reinterpret_cast<std::byte*>(tiles_.back().data()), shape.layout()});
     }
-    sets_.resize(sets, {saved_, saved_, saved_});
-    // Tile 0 is a factor from here on.
-    for (std::size_t set = 0; set < sets; ++set) run(TileKernel::potrf);
+    saved_ = tiles_.back();
   }
 
-  const Codelet& codelet(TileKernel kernel) const {
-    const Codelet* const codelets[] = {&codelets_.potrf, &codelets_.trsm, &codelets_.syrk,
-                                       &codelets_.gemm};
-    return *codelets[static_cast<std::size_t>(kernel)];
-  }
-
-  // Seconds of one run.
-  double run(TileKernel kernel) {
-    constexpr std::array<std::array<std::size_t, 3>, 4> kOperands{{{0}, {0, 1}, {1, 2}, {1, 0, 2}}};
-    constexpr std::array<std::size_t, 4> kCounts{1, 2, 2, 3};  // the last operand is written
-    Tiles& tiles = sets_[next_++ % sets_.size()];
-    const auto& operands = kOperands[static_cast<std::size_t>(kernel)];
-    const std::size_t count = kCounts[static_cast<std::size_t>(kernel)];
-    tiles[operands[count - 1]] = saved_;
-    std::array<OperandView, 3> views;
-    for (std::size_t i = 0; i < count; ++i) {
-      views[i] = {reinterpret_cast<std::byte*>(tiles[operands[i]].data()),
-                  TileShape{n_, n_, 0, sizeof(T)}.layout()};
-    }
-    const TaskIndex index;
-    KernelContext context(views.data(), count, reinterpret_cast<const std::byte*>(&index),
-                          sizeof(index), WorkerId{0});
-    const double start = seconds_now();
-    codelet(kernel).cpu(context);
-    return seconds_now() - start;
+  // Of one call.
+  double best() {
+    const double first = mean(1);
+    const int calls = first > 0 ? std::clamp(static_cast<int>(kShortest / first), 1, 100) : 100;
+    double shortest = std::numeric_limits<double>::max();
+    for (int i = 0; i < kRuns; ++i) shortest = std::min(shortest, mean(calls));
+    return shortest;
   }
 
  private:
-  using Tiles = std::array<std::vector<T>, 3>;
-  std::uint64_t n_;
-  CholeskyCodelets codelets_;
-  std::vector<T> saved_;
-  std::vector<Tiles> sets_;
-  std::size_t next_ = 0;
-};
+  // Symmetric where it is square, for potrf.
+  static std::vector<T> content(const TileShape& shape) {
+    const Generator generator(std::max(shape.rows, shape.columns), 1);
+    std::vector<T> values;
+    values.reserve(shape.rows * shape.columns);
+    for (std::uint64_t j = 0; j < shape.columns; ++j) {
+      for (std::uint64_t i = 0; i < shape.rows; ++i) {
+        values.push_back(static_cast<T>(generator.element(i, j)));
+      }
+    }
+    return values;
+  }
 
-// Of one call, the shortest of a few runs.
-template <typename T>
-double best(Bench<T>& bench, TileKernel kernel) {
-  const auto mean = [&](int calls) {
+  double mean(int calls) {
     double sum = 0;
-    for (int call = 0; call < calls; ++call) sum += bench.run(kernel);
+    for (int call = 0; call < calls; ++call) {
+      std::copy(saved_.begin(), saved_.end(), tiles_.back().begin());  // views point there
+      const double start = seconds_now();
+      KernelContext context(views_.data(), views_.size(),
+                            reinterpret_cast<const std::byte*>(&index_), sizeof(index_),
+                            WorkerId{0});
+      codelet_.cpu(context);
+      sum += seconds_now() - start;
+    }
     return sum / calls;
-  };
-  const double first = mean(1);
-  const int calls = first > 0 ? std::clamp(static_cast<int>(kShortest / first), 1, 100) : 100;
-  double shortest = std::numeric_limits<double>::max();
-  for (int i = 0; i < kRuns; ++i) shortest = std::min(shortest, mean(calls));
-  return shortest;
-}
+  }
 
-template <typename T>
-KernelTimes times_of(const TileGrid& grid) {
-  Bench<T> bench(std::min(grid.tile, grid.size), 1);
-  KernelTimes times;
-  times.trsm = best(bench, TileKernel::trsm);
-  times.syrk = best(bench, TileKernel::syrk);
-  times.gemm = best(bench, TileKernel::gemm);
-  times.potrf = best(bench, TileKernel::potrf);
-  return times;
-}
-
-// So many that none is left in the caches of a core when its turn comes.
-std::size_t sets_beyond_cache(std::uint64_t tile, std::size_t element) {
-  constexpr std::uint64_t kBytes = std::uint64_t{32} << 20;
-  constexpr std::uint64_t kMost = 256;
-  return std::clamp<std::uint64_t>(kBytes / (3 * tile * tile * element), 1, kMost);
-}
-
-template <typename T>
-tools::KernelSet kernel_set(std::uint64_t tile) {
-  const CholeskyCodelets codelets = cholesky_codelets<T>(tile);
-  tools::KernelSet set;
-  set.precision = to_string(kPrecisionOf<T>);
-  // In the order of TileKernel. getrf and the products of other graphs run at the rate of their kin.
-  set.kernels = {{{"potrf", "getrf"}, codelets.potrf.flops},
-                 {{"trsm"}, codelets.trsm.flops},
-                 {{"syrk"}, codelets.syrk.flops},
-                 {{"gemm", "gemm2d", "gemm3d"}, codelets.gemm.flops}};
-  set.prepare = [tile] {
-    auto bench = std::make_shared<Bench<T>>(tile, sets_beyond_cache(tile, sizeof(T)));
-    return [bench](std::size_t kernel) { return bench->run(static_cast<TileKernel>(kernel)); };
-  };
-  return set;
-}
+  const Codelet& codelet_;
+  TaskIndex index_;
+  std::vector<std::vector<T>> tiles_;
+  std::vector<OperandView> views_;
+  std::vector<T> saved_;
+};
 
 }  // namespace
 
-KernelTimes measure_kernels(const TileGrid& grid) {
-  return grid.precision == Precision::f32 ? times_of<float>(grid) : times_of<double>(grid);
+double measure_codelet(const Codelet& codelet, std::span<const TileShape> operands,
+                       const TaskIndex& index) {
+  return operands.front().element_bytes == sizeof(float)
+             ? Bench<float>(codelet, operands, index).best()
+             : Bench<double>(codelet, operands, index).best();
 }
 
-std::vector<tools::KernelSet> kernel_sets(std::uint64_t tile) {
-  return {kernel_set<double>(tile), kernel_set<float>(tile)};
+KernelTimes measure_kernels(const TileGrid& grid) {
+  const TileShape tile = grid.shape(0, 0);
+  const CholeskyCodelets codelets = cholesky_codelets(grid);
+  const std::array<TileShape, 3> tiles{tile, tile, tile};
+  const auto time = [&](const Codelet& codelet, std::size_t operands) {
+    return measure_codelet(codelet, std::span(tiles).first(operands), {});
+  };
+  return {.potrf = time(codelets.potrf, 1),
+          .trsm = time(codelets.trsm, 2),
+          .syrk = time(codelets.syrk, 2),
+          .gemm = time(codelets.gemm, 3)};
 }
 
 }  // namespace vicinal::linalg

@@ -1,12 +1,12 @@
-// How long the tile kernels take: alone, for lower bounds and for benchmarks; and as probes for machine
-// files.
+// How long the tile kernels take alone: for lower bounds and for benchmarks.
 #pragma once
 
-#include <cstdint>
-#include <vector>
+#include <cstddef>
+#include <span>
 
+#include "linalg/kernel_operands.hpp"
 #include "linalg/tile_grid.hpp"
-#include "tools/calibrate.hpp"
+#include "vicinal/codelet.hpp"
 
 namespace vicinal::linalg {
 
@@ -22,8 +22,9 @@ struct KernelTimes {
 // a few runs. Takes some 20 task lengths.
 KernelTimes measure_kernels(const TileGrid& grid);
 
-// The tile kernels in double and in float, for tools::calibrate. What they read is not in cache, as in
-// a factorisation that is larger than it.
-std::vector<tools::KernelSet> kernel_sets(std::uint64_t tile);
+// The same of one kernel, in seconds: operands of these shapes, whose diagonals dominate (so that one stands
+// for a matrix and for a factor), of which the last is written.
+double measure_codelet(const Codelet& codelet, std::span<const TileShape> operands,
+                       const TaskIndex& index);
 
 }  // namespace vicinal::linalg

@@ -23,15 +23,9 @@ std::vector<Handle> register_tiles(const TileGrid& grid, const std::string& name
   return tiles;
 }
 
-struct GenerateParameters {
-  Generator generator;
-  std::uint64_t first_row;
-  std::uint64_t first_column;
-};
-
 template <typename T>
 void generate_kernel(KernelContext& context) {
-  const auto parameters = context.parameter<GenerateParameters>();
+  const auto parameters = context.parameter<GeneratedPart>();
   const Layout& layout = context.operand(0).layout;
   for (std::uint64_t j = 0; j < layout.columns; ++j) {
     T* column = context.data<T>(0) + j * layout.leading_dimension();
@@ -95,15 +89,19 @@ void TiledMatrix::unregister(Runtime& runtime, WriteBack write_back) {
   if (first) std::rethrow_exception(first);
 }
 
+void submit_generate(Runtime& runtime, Handle tile, Precision precision,
+                     const GeneratedPart& part) {
+  runtime.submit(
+      {.codelet = &generate_codelet(precision), .operands = {W(tile)}, .parameters = part});
+}
+
 std::uint64_t fill(Runtime& runtime, const TiledMatrix& matrix, const Content& content) {
   const TileGrid& grid = matrix.grid();
   for (std::uint64_t j = 0; j < grid.tiles(); ++j) {
     for (std::uint64_t i = j; i < grid.tiles(); ++i) {
       if (const auto* generator = std::get_if<Generator>(&content)) {
-        runtime.submit(
-            {.codelet = &generate_codelet(grid.precision),
-             .operands = {W(matrix.tile(i, j))},
-             .parameters = GenerateParameters{*generator, grid.first(i), grid.first(j)}});
+        submit_generate(runtime, matrix.tile(i, j), grid.precision,
+                        {*generator, grid.first(i), grid.first(j)});
       } else {
         const TiledMatrix& from = *std::get<const TiledMatrix*>(content);
         runtime.submit(

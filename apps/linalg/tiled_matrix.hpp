@@ -39,6 +39,16 @@ class TiledMatrix {
 // Where the content of a matrix comes from: a formula, or the tiles of another one.
 using Content = std::variant<Generator, const TiledMatrix*>;
 
+// A part of a generated matrix, from this element on.
+struct GeneratedPart {
+  Generator generator;
+  std::uint64_t first_row = 0;
+  std::uint64_t first_column = 0;
+};
+
+// Submits the task that gives a tile of any shape its content.
+void submit_generate(Runtime& runtime, Handle tile, Precision precision, const GeneratedPart& part);
+
 // Submits one task per tile that gives it its content; returns their number. Does not wait.
 std::uint64_t fill(Runtime& runtime, const TiledMatrix& matrix, const Content& content);
 

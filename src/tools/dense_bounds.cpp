@@ -4,6 +4,7 @@
 
 #include "bounds/bounds.hpp"
 #include "bounds/dense.hpp"
+#include "tools/graph_bounds.hpp"
 
 namespace vicinal::tools {
 
@@ -76,6 +77,16 @@ Bytes difference(Bytes a, Bytes b) {
   return a > b ? a - b : Bytes{0};
 }
 
+// What is there at the beginning need not be loaded; the links carry the rest.
+void subtract_resident(RunBounds& bounds, const Limited& limited,
+                       const MachineDescription& machine) {
+  bounds.compulsory_in = difference(bounds.compulsory_in, limited.resident);
+  bounds.proved_in = difference(bounds.proved_in, limited.resident);
+  bounds::BytesBound loads;
+  loads.value = bounds.bytes_in();
+  bounds.transfer_seconds = bounds::transfer_bound(loads, load_rate(machine)).value.seconds();
+}
+
 }  // namespace
 
 RunBounds cholesky_bounds(const CholeskyWork& work, const MachineDescription& machine,
@@ -91,14 +102,34 @@ RunBounds cholesky_bounds(const CholeskyWork& work, const MachineDescription& ma
 
   const Limited limited = limited_memories(machine, before);
   if (!limited.everywhere || limited.count == 0) return bounds;
-  bounds::BytesBound loads =
+  const bounds::BytesBound loads =
       bounds::cholesky_loads(work.order, work.element, {limited.largest, limited.count});
-  bounds.compulsory_in = difference(work.matrix, limited.resident);
-  bounds.proved_in = difference(loads.value, limited.resident);
+  bounds.compulsory_in = work.matrix;
+  bounds.proved_in = loads.value;
   bounds.formula_in = loads.leading;
   bounds.compulsory_out = difference(work.matrix, limited.all);
-  loads.value = bounds.bytes_in();
-  bounds.transfer_seconds = bounds::transfer_bound(loads, load_rate(machine)).value.seconds();
+  subtract_resident(bounds, limited, machine);
+  return bounds;
+}
+
+RunBounds bounds_of_filled(TaskGraph graph, const MachineDescription& machine,
+                           const std::vector<std::array<double, kProcessorKinds>>& seconds,
+                           const Statistics& before) {
+  const Limited limited = limited_memories(machine, before);
+  const bool all_limited = limited.everywhere && limited.count > 0;
+  for (GraphDatum& datum : graph.data) {
+    datum.has_home = true;
+    if (all_limited && machine.disk()) datum.home = NodeKind::disk;
+  }
+  const RunBounds all = run_bounds(graph_bounds(graph, machine, seconds));
+  RunBounds bounds;
+  if (all_limited) {
+    bounds = all;
+    subtract_resident(bounds, limited, machine);
+  }
+  bounds.work_seconds = all.work_seconds;
+  bounds.area_seconds = all.area_seconds;
+  bounds.path_seconds = all.path_seconds;
   return bounds;
 }
 

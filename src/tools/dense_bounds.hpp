@@ -1,9 +1,13 @@
-// The lower bounds of a dense factorisation, for its report.
+// The lower bounds of an application that ran for real, for its report.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <vector>
 
 #include "tools/report.hpp"
+#include "tools/task_graph.hpp"
+#include "vicinal/codelet.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/statistics.hpp"
 #include "vicinal/units.hpp"
@@ -30,5 +34,13 @@ struct CholeskyWork {
 // largest is taken for the formula, which makes the bound the smaller one.
 RunBounds cholesky_bounds(const CholeskyWork& work, const MachineDescription& machine,
                           const Statistics& before);
+
+// Of any graph whose data have been filled by tasks before its first task: where they lie is known only
+// from `before`. So they are taken to lie on the disk, if there is one and all memories are limited, and
+// what then lies in these memories is subtracted. The runtime keeps all of them until the run has ended,
+// also results without a home. Bounds on bytes as above. `seconds` as for graph_bounds.
+RunBounds bounds_of_filled(TaskGraph graph, const MachineDescription& machine,
+                           const std::vector<std::array<double, kProcessorKinds>>& seconds,
+                           const Statistics& before);
 
 }  // namespace vicinal::tools

@@ -1,0 +1,149 @@
+#include "linalg/dense_tasks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "linalg/kernel_times.hpp"
+#include "linalg/lu_kernels.hpp"
+#include "linalg/openblas.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::linalg {
+
+namespace {
+
+using graphs::DenseGraph;
+using tools::GraphTask;
+
+template <typename T>
+void getrf_kernel(KernelContext& context) {
+  const int info = getrf_without_pivoting(operand_block<T>(context, 0));
+  if (info == 0) return;
+  const auto index = context.parameter<TaskIndex>();
+  const std::uint64_t row = std::uint64_t{index.k} * index.tile + static_cast<unsigned>(info) - 1;
+  throw TaskError(
+      fmt::format("getrf({0}): the matrix needs pivoting: pivot {1} of tile ({0},{0}), row {2} of "
+                  "the matrix, is 0",
+                  index.k, info - 1, row));
+}
+
+template <typename T>
+void trsm_kernel(KernelContext& context) {
+  const auto index = context.parameter<TaskIndex>();
+  const Block<T> factor = operand_block<T>(context, 0);
+  const Block<T> tile = operand_block<T>(context, 1);
+  index.i == index.k ? trsm_left_lower_unit(factor, tile) : trsm_right_upper(factor, tile);
+}
+
+// C <- kBeta C + kAlpha A B
+template <typename T, int kAlpha, int kBeta>
+void gemm_kernel(KernelContext& context) {
+  gemm(T{kAlpha}, operand_block<T>(context, 0), operand_block<T>(context, 1), T{kBeta},
+       operand_block<T>(context, 2));
+}
+
+struct KernelCode {
+  std::string_view graph;
+  std::string_view kernel;
+  Codelet single;
+  Codelet twice;
+};
+
+// Constants, so that they outlive every runtime. The operations of a task are the graph's to say.
+const std::array<KernelCode, 5>& all_code() {
+  static const std::array<KernelCode, 5> code{{
+      {"lu",
+       "getrf",
+       {.name = "getrf", .cpu = getrf_kernel<float>},
+       {.name = "getrf", .cpu = getrf_kernel<double>}},
+      {"lu",
+       "trsm",
+       {.name = "trsm", .cpu = trsm_kernel<float>},
+       {.name = "trsm", .cpu = trsm_kernel<double>}},
+      {"lu",
+       "gemm",
+       {.name = "gemm", .cpu = gemm_kernel<float, -1, 1>},
+       {.name = "gemm", .cpu = gemm_kernel<double, -1, 1>}},
+      {"gemm2d",
+       "gemm2d",
+       {.name = "gemm2d", .cpu = gemm_kernel<float, 1, 0>},
+       {.name = "gemm2d", .cpu = gemm_kernel<double, 1, 0>}},
+      {"gemm3d",
+       "gemm",
+       {.name = "gemm", .cpu = gemm_kernel<float, 1, 1>},
+       {.name = "gemm", .cpu = gemm_kernel<double, 1, 1>}},
+  }};
+  return code;
+}
+
+std::vector<TileShape> operand_shapes(const DenseGraph& graph, const GraphTask& task) {
+  std::vector<TileShape> shapes;
+  for (const tools::GraphAccess& access : graph.tasks.accesses_of(task)) {
+    const graphs::MatrixBlock& block = graph.blocks[access.datum];
+    shapes.push_back({block.rows, block.columns, 0, element_bytes(graph.tiles.precision)});
+  }
+  return shapes;
+}
+
+}  // namespace
+
+const Codelet& dense_codelet(std::string_view graph, std::string_view kernel, Precision precision) {
+  prepare_openblas();
+  for (const KernelCode& code : all_code()) {
+    if (code.graph != graph || code.kernel != kernel) continue;
+    return precision == Precision::f32 ? code.single : code.twice;
+  }
+  throw std::invalid_argument(fmt::format("kernel {} of {} has no code", kernel, graph));
+}
+
+std::vector<const Codelet*> dense_codelets(const DenseGraph& graph) {
+  std::vector<const Codelet*> codelets;
+  for (const tools::GraphKernel& kernel : graph.tasks.kernels) {
+    codelets.push_back(&dense_codelet(graph.tasks.name, kernel.name, graph.tiles.precision));
+  }
+  return codelets;
+}
+
+TaskIndex task_index(const DenseGraph& graph, const GraphTask& task) {
+  const auto accesses = graph.tasks.accesses_of(task);
+  const graphs::MatrixBlock& read = graph.blocks[accesses.front().datum];
+  const graphs::MatrixBlock& written = graph.blocks[accesses.back().datum];
+  const auto tile_of = [&](std::uint64_t element) {
+    return static_cast<std::uint32_t>(element / graph.tiles.tile);
+  };
+  return {.i = tile_of(written.first_row),
+          .j = tile_of(written.first_column),
+          .k = tile_of(read.first_column),
+          .tile = static_cast<std::uint32_t>(graph.tiles.tile)};
+}
+
+std::string task_name(const DenseGraph& graph, const GraphTask& task) {
+  const std::string& kernel = graph.tasks.kernels[task.kernel].name;
+  const TaskIndex index = task_index(graph, task);
+  if (task.access_count == 1) return fmt::format("{}({})", kernel, index.k);
+  if (task.access_count == 2) return fmt::format("{}({},{})", kernel, index.i, index.j);
+  return fmt::format("{}({},{},{})", kernel, index.i, index.j, index.k);
+}
+
+std::vector<double> measure_kernels(const DenseGraph& graph) {
+  const auto codelets = dense_codelets(graph);
+  const auto& tasks = graph.tasks.tasks;
+  std::vector<double> seconds(codelets.size(), 0);
+  for (std::size_t k = 0; k < codelets.size(); ++k) {
+    const auto is_of_kernel = [&](const GraphTask& task) { return task.kernel == k; };
+    const auto measure = [&](const GraphTask& task) {
+      return measure_codelet(*codelets[k], operand_shapes(graph, task), task_index(graph, task));
+    };
+    const auto first = std::find_if(tasks.begin(), tasks.end(), is_of_kernel);
+    if (first == tasks.end()) continue;
+    // The first trsm of LU solves from the left, the last from the right; a bound takes the faster.
+    const auto last = std::find_if(tasks.rbegin(), tasks.rend(), is_of_kernel);
+    seconds[k] = std::min(measure(*first), measure(*last));
+  }
+  return seconds;
+}
+
+}  // namespace vicinal::linalg
