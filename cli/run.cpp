@@ -70,7 +70,6 @@ std::vector<std::string> policies_of(const RunArguments& arguments, const Option
 
 Plan make_plan(const RunArguments& arguments) {
   const ApplicationOptions& application = arguments.application;
-  require_writable("--output", application.output());
   require_writable("--json", arguments.json);
   Plan plan;
   plan.options = arguments.runtime.parse({application.output(), application.matrix()});
