@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "drivers/cpu/binding.hpp"
+#include "runtime/simulated_machine.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::runtime {
@@ -74,12 +75,8 @@ MachineSetup::MachineSetup(const Options& options, drivers::FaultInjection* faul
 }
 
 MachineSetup::MachineSetup(const MachineDescription& simulated_machine)
-    : machine(simulated_machine),
-      simulated(std::make_unique<drivers::SimulatedDriver>(simulated_machine)) {
-  if (machine.nodes.empty() || machine.nodes[0].kind != NodeKind::ram || machine.workers.empty()) {
-    throw UsageError("a simulated machine needs RAM as its node 0, and a worker");
-  }
-}
+    : machine(require_sound(simulated_machine)),
+      simulated(std::make_unique<drivers::SimulatedDriver>(simulated_machine)) {}
 
 MachineSetup::MachineSetup(MachineSetup&&) noexcept = default;
 MachineSetup::~MachineSetup() = default;

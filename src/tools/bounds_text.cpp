@@ -113,9 +113,9 @@ std::string bounds_json(const GraphBounds& bounds) {
     json["time"].push_back(
         {{"name", bound.name}, {"seconds", seconds_of(bound.value)}, {"source", bound.source}});
   }
-  json["bytes_in"] = {bytes_json(bounds.compulsory_in)};
+  json["bytes_in"] = Json::array({bytes_json(bounds.compulsory_in)});
   if (bounds.proved_in.leading.value > 0) json["bytes_in"].push_back(bytes_json(bounds.proved_in));
-  json["bytes_out"] = {bytes_json(bounds.out)};
+  json["bytes_out"] = Json::array({bytes_json(bounds.out)});
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

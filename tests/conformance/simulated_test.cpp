@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -176,33 +177,55 @@ TEST(Runtime, SimulatedDataThatOnlyAreReadAreNotWrittenBack) {
   EXPECT_EQ(runtime.statistics().now.ns, 3'000'000);
 }
 
-template <typename F>
-std::string usage_error_of(F f) {
-  try {
-    f();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(Runtime, SimulatedDataAreRefusedWhereTheyCannotLie) {
   using ::testing::AllOf;
   using ::testing::HasSubstr;
   Runtime real(small_options());
-  EXPECT_THAT(usage_error_of([&] { real.register_simulated(kPage, kRam, "x"); }),
+  EXPECT_THAT(message_of<UsageError>([&] { real.register_simulated(kPage, kRam, "x"); }),
               AllOf(HasSubstr("register_simulated"), HasSubstr("x"), HasSubstr("register_buffer")));
   Runtime simulated(one_device(std::nullopt, 1_GiB, 1e9), Options{});
   for (const std::uint32_t node : {2U, 7U}) {  // a device; none at all
-    EXPECT_THAT(usage_error_of([&] { simulated.register_simulated(kPage, NodeId{node}, "x"); }),
-                AllOf(HasSubstr("x"), HasSubstr("memory node " + std::to_string(node))));
+    EXPECT_THAT(
+        message_of<UsageError>([&] { simulated.register_simulated(kPage, NodeId{node}, "x"); }),
+        AllOf(HasSubstr("x"), HasSubstr("memory node " + std::to_string(node))));
   }
   MachineDescription diskless;
   diskless.nodes = {{kRam, "ram", NodeKind::ram, {}}};
   diskless.workers = {{WorkerId{0}, ProcessorKind::cpu, kRam}};
   Runtime without_disk(diskless, Options{});
-  EXPECT_THAT(usage_error_of([&] { without_disk.register_simulated(kPage, NodeId{1}, "x"); }),
-              HasSubstr("memory node 1"));
+  EXPECT_THAT(
+      message_of<UsageError>([&] { without_disk.register_simulated(kPage, NodeId{1}, "x"); }),
+      HasSubstr("memory node 1"));
+}
+
+// --- machines that cannot be
+
+TEST(Runtime, ASimulatedMachineThatCannotBeIsRefusedNamingThePart) {
+  using Change = void (*)(MachineDescription&);
+  const std::pair<Change, const char*> changes[] = {
+      {[](MachineDescription& m) { m.nodes.clear(); }, "RAM as its node 0"},
+      {[](MachineDescription& m) { m.workers.clear(); }, "and a worker"},
+      {[](MachineDescription& m) { m.nodes[1].id = NodeId{2}; }, "node 1"},
+      {[](MachineDescription& m) { m.workers[1].node = NodeId{3}; }, "worker 1: there is no node"},
+      {[](MachineDescription& m) { m.workers[1].pipeline = 0; }, "worker 1"},
+      {[](MachineDescription& m) { m.workers[0].task_overhead = Time{-1}; }, "worker 0"},
+      {[](MachineDescription& m) { m.links[2].to = NodeId{3}; }, "link 2: there is no node"},
+      {[](MachineDescription& m) { m.links[2].latency = Time{-1}; }, "link 2"},
+      {[](MachineDescription& m) { m.links[2].bandwidth = BytesPerSecond{-1}; }, "link 2"},
+      {[](MachineDescription& m) { m.links[2].segments = {0}; }, "link 2: there is no segment"},
+      {[](MachineDescription& m) { m.links[2].serialised = {4}; }, "link 2: there is no link"},
+      {[](MachineDescription& m) {
+         m.segments = {{"bus", BytesPerSecond{0}}};
+       },
+       "segment bus"},
+      {[](MachineDescription& m) { m.submit_overhead = Time{-1}; }, "submit_overhead"},
+  };
+  for (const auto& [change, part] : changes) {
+    MachineDescription machine = one_device(std::nullopt, 1_GiB, 1e9);
+    change(machine);
+    EXPECT_THAT(message_of<UsageError>([&] { Runtime runtime(machine, Options{}); }),
+                ::testing::HasSubstr(part));
+  }
 }
 
 // --- how long workers were busy

@@ -2,12 +2,13 @@
 // byte per nanosecond, so that a copy takes as many nanoseconds as it has bytes.
 #include "drivers/simulated/simulated_driver.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <list>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>

@@ -105,8 +105,8 @@ void Queue::drop_stale(Bucket& bucket) {
   auto& heap = bucket.heap;
   std::erase_if(heap, [&](const QueueEntry& entry) { return !is_live(entry, bucket); });
   std::ranges::sort(heap, {}, &QueueEntry::number);  // a heap, too
-  const auto twice = std::ranges::unique(heap, {}, &QueueEntry::number);
-  heap.erase(twice.begin(), twice.end());
+  const auto same = [](const QueueEntry& a, const QueueEntry& b) { return a.number == b.number; };
+  heap.erase(std::unique(heap.begin(), heap.end(), same), heap.end());
 }
 
 const TaskRecord& Queue::oldest() {
