@@ -38,6 +38,7 @@ Bytes padded_matrix(const TileGrid& grid) {
 
 Options with_policy(const std::string& policy) {
   Options options;
+  options.models = "none";
   options.workers = 2;
   options.bind = false;
   options.policy = policy;
