@@ -15,6 +15,7 @@
 #include "linalg/dense_run.hpp"
 #include "linalg/dense_tasks.hpp"
 #include "linalg/kernel_times.hpp"
+#include "output_file.hpp"
 #include "tools/catalogue.hpp"
 #include "tools/dense_bounds.hpp"
 #include "vicinal/error.hpp"
@@ -190,6 +191,7 @@ std::unique_ptr<Application> ApplicationOptions::make(std::uint64_t seed) const 
 }
 
 std::unique_ptr<Application> ApplicationOptions::make_cholesky(std::uint64_t seed) const {
+  require_writable("--output", output_);
   refuse("--inner", inner_, "cholesky has no inner dimension, only gemm2d and gemm3d have one");
   linalg::CholeskyRequest request;
   request.grid =

@@ -7,6 +7,7 @@
 #include "runtime_options.hpp"
 #include "session.hpp"
 #include "tools/catalogue.hpp"
+#include "tools/play.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal::cli {
@@ -47,8 +48,16 @@ void add_machine(CLI::App& app, Session& /*session*/) {
       app.add_subcommand("machine", "Shows the memory nodes, links and workers of a runtime.");
   command->allow_extras();
   auto options = std::make_shared<RuntimeOptions>(*command);
-  command->callback([command, options] {
+  auto list = std::make_shared<bool>(false);
+  command->add_flag("--list", *list, "List the machines that can be simulated.");
+  command->callback([command, options, list] {
     refuse_extras(*command);
+    if (*list) {
+      for (const auto& machine : machine::shipped_machines()) {
+        fmt::print("{:<9}  {}\n", machine.name, machine.sentence);
+      }
+      return;
+    }
     const Runtime runtime(options->parse());
     print_machine(runtime.machine());
   });

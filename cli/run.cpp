@@ -60,7 +60,6 @@ void require_room(const MemoryNeed& need, const Options& options) {
 
 Plan make_plan(const RunArguments& arguments) {
   const ApplicationOptions& application = arguments.application;
-  require_writable("--output", application.output());
   require_writable("--json", arguments.json);
   Plan plan;
   plan.options = arguments.runtime.parse({application.output(), application.matrix()});

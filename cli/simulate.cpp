@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "against_real.hpp"
 #include "graph_options.hpp"
 #include "output_file.hpp"
 #include "runtime_options.hpp"
@@ -29,6 +30,8 @@ struct SimulateArguments {
   MachineOptions machine;
   RuntimeOptions runtime;
   std::string json;
+  std::string against;
+  std::string disk;
 };
 
 tools::RunRecord simulate_or_error(const tools::TaskGraph& graph,
@@ -56,6 +59,14 @@ int simulate(const SimulateArguments& arguments) {
   const std::vector<std::string> policies = arguments.runtime.policies(options);
   const tools::TaskGraph graph = arguments.graph.graph(options.seed);
   const machine::MachineModel machine = arguments.machine.machine();
+  if (!arguments.against.empty()) {
+    if (arguments.against != "real") {
+      throw UsageError(
+          fmt::format("--against: \"{}\" is not known; there is real", arguments.against));
+    }
+    compare_with_real({graph, machine, arguments.disk, policies, options});
+    return kSuccess;
+  }
   tools::Report report{
       .application = graph.name.empty() ? "graph" : graph.name,
       .parameters = arguments.graph.facts(graph),
@@ -82,6 +93,12 @@ void add_simulate(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<SimulateArguments>(*command);
   command->add_option("--json", arguments->json, "Also write the report as JSON; -: to the output.")
       ->type_name("FILE");
+  command
+      ->add_option("--against", arguments->against,
+                   "real: run the job here as well, and say how far the simulation is off.")
+      ->type_name("TEXT");
+  command->add_option("--disk", arguments->disk, "With --against real: folder of the disk.")
+      ->type_name("DIR");
   command->footer("--policy all plays every policy in turn.");
   command->callback([command, arguments, &session] {
     refuse_extras(*command);

@@ -28,12 +28,13 @@ namespace vicinal::linalg {
 // for A w. K is the larger of b + n and p + q. Of its three products each adds at most as much as a result in
 // double has, in all sqrt(4) = 2; another 2 is for roundings that are not quite independent.
 //
-// Measured, in units of sqrt(K) u: see tests/conformance/dense_test.cpp.
+// Measured, in units of g sqrt(K) u, N from 8 to 4096, tiles from 1 to 1000: LU 0.03 to 0.19 (float) and 0.24 to
+// 0.26 (double); products 0.1 to 0.35 and 0.29 to 0.74.
 //
 // A wrong tile. If every element of one tile changes by e, b rows of the product change by e times a sum of
 // b random signs (times the size of w, 3, for L): in the norm e b. ||A||_F = 3.05 sqrt(N) for LU, ||C||_F =
 // N / 3 for products: the residual becomes some e b / (3 sqrt(N)) or 3 e b / N. For e = 1e-3, N = 2000,
-// b = 250 that is 1.9e-3 and 3.8e-4, where the tolerance is 6.2e-6 and 3.8e-6 in float.
+// b = 250 that is 1.9e-3 and 3.8e-4, where the tolerance is 6.2e-6 and at most 7.5e-6 in float.
 double dense_tolerance(const graphs::DenseGraph& graph);
 
 // Of the result that the tasks of the graph have left in the data. Submits tasks and waits for them; may throw

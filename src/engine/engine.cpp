@@ -53,7 +53,10 @@ Engine::Engine(EngineConfig config)
       window.most_claimed = Bytes{limit->value / 4};
       // Not in RAM: there a core waits less for a copy than it would for what an eviction too many
       // costs. (Cholesky at a quarter of the matrix, 31 tiles of room, would load a tenth more.)
-      if (device) window.most_kept_free = Bytes{limit->value / 8};
+      // Nor with LRU, which would push out what comes next (a product whose block columns just fit).
+      if (device && policy_->victims() != nullptr) {
+        window.most_kept_free = Bytes{limit->value / 8};
+      }
       if (config_.machine.nodes[n].kind != NodeKind::disk) {
         least_limit_ = std::min(least_limit_, limit->value);
       }

@@ -40,6 +40,19 @@ std::vector<Codelet> codelets_of(const TaskGraph& graph, const machine::MachineM
   return codelets;
 }
 
+std::vector<Handle> fill_data(Runtime& runtime, const TaskGraph& graph) {
+  Codelet fill{.name = "fill"};
+  fill.expected.fill(Time{1000});
+  std::vector<Handle> handles;
+  handles.reserve(graph.data.size());
+  for (const GraphDatum& datum : graph.data) {
+    handles.push_back(runtime.register_empty(datum.bytes, datum.name));
+    if (datum.has_home) runtime.submit({.codelet = &fill, .operands = {W(handles.back())}});
+  }
+  runtime.wait();
+  return handles;
+}
+
 std::vector<Handle> register_data(Runtime& runtime, const TaskGraph& graph) {
   const std::optional<NodeId> disk = runtime.machine().disk();
   std::vector<Handle> handles;
@@ -105,13 +118,14 @@ KernelSeconds kernel_seconds(const TaskGraph& graph, const machine::MachineModel
 }
 
 Played play(const TaskGraph& graph, const machine::MachineModel& machine, const Options& options,
-            double scale) {
+            double scale, StartingPlace place) {
   const auto started = std::chrono::steady_clock::now();
   const std::vector<Codelet> codelets = codelets_of(graph, machine, scale);
   Played played;
   {
     Runtime runtime(machine.description, options);
-    const std::vector<Handle> handles = register_data(runtime, graph);
+    const std::vector<Handle> handles =
+        place == StartingPlace::filled ? fill_data(runtime, graph) : register_data(runtime, graph);
     played.before = runtime.statistics();
     submit_tasks(runtime, graph, codelets, handles);
     runtime.wait();

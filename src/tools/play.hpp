@@ -27,9 +27,14 @@ struct Played {
   double wall_seconds = 0;  // that the simulation took
 };
 
+enum class StartingPlace {
+  homes,  // data lie at their homes; the results are brought there at the end
+  filled,  // data have no home: tasks fill them before, as in `vicinal run`, and they stay where they are
+};
+
 // `scale`: of all kernel times, to see how much a result depends on them.
 Played play(const TaskGraph& graph, const machine::MachineModel& machine, const Options& options,
-            double scale = 1);
+            double scale = 1, StartingPlace place = StartingPlace::homes);
 
 // What a report shows beside a run: no schedule is faster up to the last task, and none writes back
 // less until all results are at home.

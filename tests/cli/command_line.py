@@ -19,6 +19,7 @@ import time
 
 VICINAL = os.path.abspath(sys.argv[1])
 SMALL = ["--size", "300", "--tile", "64"]
+WHOLE = ["--size", "256", "--tile", "64"]  # whole tiles, 4 x 4
 failures = []
 
 
@@ -38,7 +39,7 @@ def check(condition, what):
 BAD_INPUT = [
     ([], 2, ["say what to do"]),
     (["rum", "cholesky"], 2, ["rum", "unknown command", "did you mean run"]),
-    (["run"], 2, ["say which application"]),
+    (["run"], 2, ["say which application", "cholesky", "lu", "gemm2d", "gemm3d"]),
     (["run", "choleski"], 2, ["choleski", "did you mean cholesky"]),
     (["run", "cholesky", "--polcy", "darts"], 2, ["--polcy", "did you mean --policy"]),
     (["run", "cholesky", "--policy", "drts"], 2, ["drts", "did you mean", "darts", "lws"]),
@@ -66,6 +67,18 @@ BAD_INPUT = [
     (["run", "cholesky", *SMALL, "--matrix", "/no/such/file"], 2, ["/no/such/file"]),
     (["run", "cholesky", "--matrix", VICINAL], 2, [VICINAL, "not a tile file"]),
     (["run", "cholesky", *SMALL, "--output", "/no/such/folder/l"], 2, ["/no/such/folder/l"]),
+    (["run", "lu", *SMALL], 2, ["--size", "300", "64", "256 or 320", "--tile"]),
+    (["run", "lu", *WHOLE, "--matrix", "a"], 2, ["--matrix", "lu", "only cholesky"]),
+    (["run", "gemm2d", *WHOLE, "--output", "c"], 2, ["--output", "gemm2d", "only cholesky"]),
+    (["run", "lu", *WHOLE, "--inner", "64"], 2, ["--inner", "lu", "gemm2d and gemm3d"]),
+    (["run", "cholesky", *WHOLE, "--inner", "64"], 2, ["--inner", "cholesky", "gemm2d"]),
+    (["run", "gemm3d", *WHOLE, "--inner", "100"], 2, ["inner", "100", "64"]),
+    (["run", "gemm2d", *WHOLE, "--inner", "0"], 2, ["--inner", "0", "from 1"]),
+    # A block row and a block column of 64 x 256 doubles are 128 KiB each, a tile is 32 KiB.
+    (["run", "gemm2d", *WHOLE, "--memory", "200KiB"], 2,
+     ["200 KiB", "288 KiB", "--memory 294912", "--tile"]),
+    (["run", "lu", *WHOLE, "--memory", "200KiB"], 2, ["--memory", "--disk"]),
+    (["generate", "lu", *WHOLE, "--output", "a"], 2, ["lu", "there are cholesky"]),
     (["generate", "cholesky", *SMALL], 2, ["--output"]),
     (["calibrate", "--tile", "5"], 2, ["--tile", "5", "from 16"]),
     (["calibrate", "--output", "/no/such/folder/m.toml"], 2, ["/no/such/folder/m.toml"]),
@@ -153,6 +166,26 @@ def test_bounds():
     result = run("bounds", "random", "--machine", "v100", "--seed", "3", "--json", "-")
     check(result.returncode == 0, f"bounds: {result.stderr}")
     check(isinstance(json.loads(result.stdout or "null"), dict), f"bounds --json -: {result.stdout!r}")
+
+
+def test_applications(folder):
+    # Tasks: 16 + 9 + 4 + 1; 4 x 4; 4 x 4 x 2.
+    for name, options, tasks in (("lu", [], 30), ("gemm2d", [], 16),
+                                 ("gemm3d", ["--inner", "128"], 32)):
+        result = run("run", name, *WHOLE, *options, "--policy", "all", "--memory", "300KiB", "--disk",
+                     folder, "--precision", "double", "--check", "--json", "-")
+        check(result.returncode == 0, f"{name}: {result.stderr}")
+        report = json.loads(result.stdout)
+        check(report["application"] == name, f"application: {report}")
+        check(report["parameters"]["size"] == 256, f"parameters: {report['parameters']}")
+        for entry in report["runs"]:
+            check(entry["verified"] is True, f"verified: {entry}")
+            check(entry["tasks"] == tasks, f"tasks: {entry}")
+            check(entry["nodes"]["ram"]["peak"] <= 300 * 1024, f"peak: {entry['nodes']}")
+            check(entry["bytes_in"] >= entry["bound_bytes"] > 0, f"bytes_in: {entry}")
+            check(entry["bounds"]["formula_bytes"] > 0, f"formula_bytes: {entry}")
+            check(entry["bytes_out"] >= entry["bound_bytes_out"] > 0, f"bytes_out: {entry}")
+            check(entry["bound_seconds"] > 0, f"bound_seconds: {entry}")
 
 
 def test_files(folder):
@@ -251,6 +284,7 @@ with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
     test_calibrate(temporary)
     test_json(temporary)
     test_bounds()
+    test_applications(temporary)
     test_files(temporary)
     test_failure(temporary)
     test_progress_bar()

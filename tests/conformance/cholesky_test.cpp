@@ -14,18 +14,20 @@
 
 #include "linalg/cholesky_check.hpp"
 #include "linalg/cholesky_run.hpp"
+#include "support/linalg_runs.hpp"
 #include "support/temporary_folder.hpp"
-#include "tools/catalogue.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::linalg {
 namespace {
 
+using testing::change_elements;
+using testing::expect_within_limit;
+using testing::padded;
+using testing::policy_names;
+using testing::precision_name;
 using testing::TemporaryFolder;
-
-Bytes padded(Bytes bytes) {
-  return {(bytes.value + 4095) / 4096 * 4096};
-}
+using testing::with_policy;
 
 Bytes padded_matrix(const TileGrid& grid) {
   Bytes sum;
@@ -34,14 +36,6 @@ Bytes padded_matrix(const TileGrid& grid) {
       sum += padded(grid.shape(i, j).layout().bytes());
   }
   return sum;
-}
-
-Options with_policy(const std::string& policy) {
-  Options options;
-  options.workers = 2;
-  options.bind = false;
-  options.policy = policy;
-  return options;
 }
 
 // 7 x 7 tiles, the last row and column smaller: 28 tiles, of which 7 fit in a quarter.
@@ -55,19 +49,6 @@ Options quarter(const std::string& policy, const TileGrid& grid, const Temporary
   options.memory = Bytes{padded_matrix(grid).value / 4};
   options.disk = folder.path();
   return options;
-}
-
-void expect_within_limit(const Runtime& runtime) {
-  const Statistics statistics = runtime.statistics();
-  for (std::size_t n = 0; n < statistics.nodes.size(); ++n) {
-    if (const auto limit = runtime.machine().nodes[n].limit) {
-      EXPECT_LE(statistics.nodes[n].peak, *limit) << runtime.machine().nodes[n].name;
-    }
-  }
-}
-
-std::string precision_name(const ::testing::TestParamInfo<Precision>& test) {
-  return std::string(to_string(test.param));
 }
 
 using Case = std::tuple<std::string, Precision>;
@@ -133,12 +114,6 @@ TEST_P(CholeskyConformance, IsRightWithoutPrioritiesAndWithASmallWindow) {
   EXPECT_TRUE(outcome.residual->passed());
 }
 
-std::vector<std::string> policy_names() {
-  std::vector<std::string> names;
-  for (const auto& policy : tools::policies()) names.emplace_back(policy.name);
-  return names;
-}
-
 INSTANTIATE_TEST_SUITE_P(EveryPolicy, CholeskyConformance,
                          ::testing::Combine(::testing::ValuesIn(policy_names()),
                                             ::testing::Values(Precision::f32, Precision::f64)),
@@ -167,21 +142,6 @@ TEST(Cholesky, TheFactorIsTheSameToTheBitUnderEveryPolicy) {
 // --- the check must see a wrong tile -------------------------------------------------------------
 class CholeskyCheck : public ::testing::TestWithParam<Precision> {};
 
-void change_one_value(Runtime& runtime, const TiledMatrix& matrix, Handle tile, double by) {
-  const Acquired held = runtime.acquire(tile, AccessMode::RW);
-  const Layout& layout = held.view().layout;
-  for (std::uint64_t c = 0; c < layout.columns; ++c) {
-    for (std::uint64_t r = 0; r < layout.rows(); ++r) {
-      const std::uint64_t at = r + c * layout.leading_dimension();
-      if (matrix.grid().precision == Precision::f32) {
-        held.data<float>()[at] += static_cast<float>(by);
-      } else {
-        held.data<double>()[at] += by;
-      }
-    }
-  }
-}
-
 TEST_P(CholeskyCheck, FailsWhenOneTileIsChangedByAThousandth) {
   for (const auto& [size, tile] :
        std::vector<std::pair<std::uint64_t, std::uint64_t>>{{500, 125}, {1000, 128}, {2000, 500}}) {
@@ -196,11 +156,11 @@ TEST_P(CholeskyCheck, FailsWhenOneTileIsChangedByAThousandth) {
     runtime.wait();
     ASSERT_TRUE(check_cholesky(runtime, matrix, generator).passed());
     for (const auto& [i, j] : {std::pair{1, 0}, {grid.tiles() - 1, 0}, {2, 2}, {3, 1}}) {
-      change_one_value(runtime, matrix, matrix.tile(i, j), 1e-3);
+      change_elements(runtime, matrix.tile(i, j), GetParam(), 1e-3);
       const Residual residual = check_cholesky(runtime, matrix, generator);
       EXPECT_FALSE(residual.passed())
           << "tile (" << i << "," << j << "): " << residual.value << " <= " << residual.tolerance;
-      change_one_value(runtime, matrix, matrix.tile(i, j), -1e-3);
+      change_elements(runtime, matrix.tile(i, j), GetParam(), -1e-3);
     }
   }
 }
@@ -213,7 +173,7 @@ TEST_P(CholeskyCheck, FailsOnNaN) {
   const Generator generator(grid.size, 1);
   fill(runtime, matrix, generator);
   submit_cholesky(runtime, matrix, codelets, {});
-  change_one_value(runtime, matrix, matrix.tile(1, 0), std::nan(""));
+  change_elements(runtime, matrix.tile(1, 0), GetParam(), std::nan(""));
   EXPECT_FALSE(check_cholesky(runtime, matrix, generator).passed());
 }
 

@@ -145,6 +145,34 @@ TEST(Gemm3dGraph, IsAChainPerTileOfTheResult) {
   EXPECT_EQ(gemm3d({.tiles = 4, .tile = 10}).tasks.size(), 64U);
 }
 
+TEST(DenseGraphs, SayWhereEachDatumLiesAndWhichFormulaBoundsThem) {
+  const DenseGraph product = dense_gemm2d({.tiles = 3, .tile = 10}, 70);
+  const MatrixBlock& b = product.blocks[5];  // A0, B0, A1, B1, A2, B2, then C by columns
+  EXPECT_THAT(std::vector({b.first_row, b.first_column, b.rows, b.columns}),
+              ElementsAre(0, 20, 70, 10));
+  const MatrixBlock& c = product.blocks[7];
+  EXPECT_EQ(product.tasks.data[7].name, "C0_1");
+  EXPECT_THAT(std::vector({c.first_row, c.first_column, c.rows, c.columns}),
+              ElementsAre(10, 0, 10, 10));
+  for (const DenseGraph& graph :
+       {product, dense_lu({.tiles = 4, .tile = 10}), dense_gemm3d({.tiles = 4, .tile = 10}, 30)}) {
+    ASSERT_EQ(graph.blocks.size(), graph.tasks.data.size());
+    for (std::size_t d = 0; d < graph.blocks.size(); ++d) {
+      EXPECT_EQ(graph.tasks.data[d].bytes,
+                Bytes{graph.blocks[d].rows * graph.blocks[d].columns * 4});
+      EXPECT_EQ(graph.tasks.data[d].name[0], graph.blocks[d].matrix);
+    }
+    ASSERT_TRUE(graph.tasks.dense);
+    EXPECT_EQ(graph.tasks.dense->tile, 10U);
+    EXPECT_EQ(graph.tasks.dense->element, Bytes{4});
+  }
+  EXPECT_EQ(product.tasks.dense->k, 70U);
+  EXPECT_EQ(gemm3d({.tiles = 4, .tile = 10}).dense->k, 40U);
+  EXPECT_EQ(cholesky({.tiles = 4, .tile = 10}).dense->k, 0U);
+  EXPECT_THAT(refusal_of([] { dense_graph("cholesky", {.tiles = 1, .tile = 1}); }),
+              HasSubstr("there are lu"));
+}
+
 TEST(BipartiteGraph, TasksReadDifferentDataAndDependOnNothing) {
   const TaskGraph graph = random_bipartite({.tasks = 500, .data = 20, .degree = 7, .seed = 3});
   ASSERT_EQ(graph.tasks.size(), 500U);

@@ -1,5 +1,6 @@
 #include "tools/report.hpp"
 
+#include <array>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -290,6 +291,48 @@ TEST(CholeskyBounds, ThereAreNoneOnBytesIfSomeWorkerHasNoLimit) {
   const RunBounds bounds = cholesky_bounds(work, machine, empty_statistics());
   EXPECT_EQ(bounds.bytes_in(), Bytes{0});
   EXPECT_EQ(bounds.bytes_out(), Bytes{0});
+}
+
+// Four tasks of 1 s read A and write a result each.
+TaskGraph four_results() {
+  TaskGraph graph;
+  const auto kernel = graph.add_kernel({.name = "copy"});
+  const auto a = graph.add_datum({.name = "A", .bytes = {5000}, .has_home = true});
+  for (const char* name : {"C0", "C1", "C2", "C3"}) {
+    const auto c = graph.add_datum({.name = name, .bytes = {4000}});
+    graph.add_task(kernel, std::array<GraphAccess, 2>{{{a, AccessMode::R}, {c, AccessMode::W}}});
+  }
+  return graph;
+}
+
+TEST(BoundsOfFilledData, SubtractWhatIsThereAndKeepResultsWithoutAHome) {
+  MachineDescription machine = machine_with(Bytes{10'000}, {});
+  machine.nodes.pop_back();  // the device
+  machine.workers = {{{0}, ProcessorKind::cpu, kRam}, {{1}, ProcessorKind::cpu, kRam}};
+  machine.links = {{.from = kDisk, .to = kRam, .bandwidth = {1000}, .latency = {}},
+                   {.from = kRam, .to = kDisk, .bandwidth = {1000}, .latency = {}}};
+  Statistics before = empty_statistics();
+  before.nodes[0].resident = {2000};
+  const RunBounds bounds = bounds_of_filled(four_results(), machine, {{1, 1, 0}}, before);
+  EXPECT_NEAR(bounds.work_seconds, 2, 1e-6);  // 4 s for 2 workers
+  EXPECT_NEAR(bounds.path_seconds, 1, 1e-6);
+  EXPECT_EQ(bounds.compulsory_in, Bytes{3000});   // A, less the 2000 that are there
+  EXPECT_NEAR(bounds.transfer_seconds, 3, 1e-6);  // at 1000 bytes per second
+  EXPECT_EQ(bounds.compulsory_out, Bytes{6000});  // 16000 bytes of results, 10000 fit
+}
+
+TEST(BoundsOfFilledData, AreNoneOnBytesIfSomeWorkerHasNoLimit) {
+  MachineDescription machine = machine_with({}, Bytes{10'000});
+  machine.links = {{.from = kDisk, .to = kRam, .bandwidth = {1000}, .latency = {}},
+                   {.from = kRam, .to = kDisk, .bandwidth = {1000}, .latency = {}},
+                   {.from = kRam, .to = kDevice, .bandwidth = {1000}, .latency = {}},
+                   {.from = kDevice, .to = kRam, .bandwidth = {1000}, .latency = {}}};
+  const RunBounds bounds =
+      bounds_of_filled(four_results(), machine, {{1, 1, 0}}, empty_statistics());
+  EXPECT_NEAR(bounds.work_seconds, 2, 1e-6);
+  EXPECT_EQ(bounds.bytes_in(), Bytes{0});
+  EXPECT_EQ(bounds.bytes_out(), Bytes{0});
+  EXPECT_EQ(bounds.transfer_seconds, 0);
 }
 
 }  // namespace

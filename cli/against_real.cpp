@@ -1,0 +1,125 @@
+#include "against_real.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tools/catalogue.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::cli {
+
+namespace {
+
+struct Outcome {
+  double seconds = 0;
+  double bytes = 0;  // loaded
+};
+
+// For the shell that popen runs.
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? "'\\''" : std::string(1, c);
+  return result + "'";
+}
+
+std::uint32_t cpu_workers(const MachineDescription& machine) {
+  std::uint32_t workers = 0;
+  for (const WorkerDescription& worker : machine.workers) {
+    if (worker.kind != ProcessorKind::cpu) {
+      throw UsageError(
+          "--against real: machine has workers that are not CPUs; give the file that "
+          "`vicinal calibrate` wrote here");
+    }
+    ++workers;
+  }
+  return workers;
+}
+
+std::string command_of(const RealJob& job, const std::string& policy) {
+  if (!job.graph.dense) {
+    throw UsageError("--against real: only cholesky, lu, gemm2d and gemm3d can be run for real");
+  }
+  const tools::DenseShape& shape = *job.graph.dense;
+  std::string command = quoted(std::filesystem::read_symlink("/proc/self/exe"));
+  const auto add = [&](const std::string& option, const std::string& value) {
+    command += " " + option + " " + quoted(value);
+  };
+  command += " run " + quoted(job.graph.name);
+  add("--size", fmt::to_string(shape.tiles * shape.tile));
+  add("--tile", fmt::to_string(shape.tile));
+  if (shape.k > 0) add("--inner", fmt::to_string(shape.k));
+  add("--precision", job.graph.precision);
+  add("--policy", policy);
+  add("--workers", fmt::to_string(cpu_workers(job.machine.description)));
+  if (const auto limit = job.machine.description.nodes[0].limit) {
+    add("--memory", fmt::to_string(limit->value));
+  }
+  if (!job.disk.empty()) add("--disk", job.disk);
+  add("--seed", fmt::to_string(job.options.seed));
+  return command + " --json - 2>/dev/null";
+}
+
+Outcome run_for_real(const RealJob& job, const std::string& policy) {
+  std::FILE* const output = popen(command_of(job, policy).c_str(), "r");
+  if (output == nullptr) throw DeviceError("--against real: the run cannot be started");
+  std::string text;
+  std::array<char, 4096> buffer{};
+  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), output)) {
+    text.append(buffer.data(), n);
+  }
+  if (pclose(output) != 0) {
+    throw UsageError(fmt::format("--against real: the run failed: {}", command_of(job, policy)));
+  }
+  const auto run = nlohmann::json::parse(text).at("runs").at(0);
+  return {run.at("seconds"), run.at("bytes_in")};
+}
+
+Outcome simulated(const RealJob& job, const std::string& policy) {
+  Options options = job.options;
+  options.policy = policy;
+  const tools::Played played =
+      tools::play(job.graph, job.machine, options, 1, tools::StartingPlace::filled);
+  const tools::RunRecord record =
+      tools::make_record(policy, job.machine.description, played.before, played.after);
+  return {record.seconds, static_cast<double>(record.bytes_in.value)};
+}
+
+// Of the simulation, as a part of the real value; 0 where both are 0.
+double error(double simulated, double real) {
+  return real > 0 ? (simulated - real) / real : simulated > 0 ? 1 : 0;
+}
+
+double median_size(std::vector<double> errors) {
+  for (double& e : errors) e = std::abs(e);
+  std::sort(errors.begin(), errors.end());
+  return errors.empty() ? 0 : errors[errors.size() / 2];
+}
+
+}  // namespace
+
+void compare_with_real(const RealJob& job) {
+  constexpr double kMebibyte = 1 << 20;
+  fmt::print("{:<8}  {:>9}  {:>9}  {:>7}  {:>11}  {:>11}  {:>7}\n", "policy", "real, s", "sim., s",
+             "error", "real, MiB", "sim., MiB", "error");
+  std::vector<double> times;
+  std::vector<double> bytes;
+  for (const std::string& policy : job.policies) {
+    const Outcome real = run_for_real(job, policy);
+    const Outcome sim = simulated(job, policy);
+    times.push_back(error(sim.seconds, real.seconds));
+    bytes.push_back(error(sim.bytes, real.bytes));
+    fmt::print("{:<8}  {:>9.3f}  {:>9.3f}  {:>6.1f}%  {:>11.1f}  {:>11.1f}  {:>6.1f}%\n", policy,
+               real.seconds, sim.seconds, 100 * times.back(), real.bytes / kMebibyte,
+               sim.bytes / kMebibyte, 100 * bytes.back());
+  }
+  fmt::print("median error: time {:.1f} %, bytes {:.1f} %\n", 100 * median_size(times),
+             100 * median_size(bytes));
+}
+
+}  // namespace vicinal::cli
