@@ -28,6 +28,7 @@ inline Options with_policy(const std::string& policy) {
   Options options;
   options.workers = 2;
   options.bind = false;
+  options.models = "none";  // of the user who runs the tests
   options.policy = policy;
   return options;
 }
