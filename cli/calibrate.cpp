@@ -8,10 +8,12 @@
 
 #include <fmt/format.h>
 
+#include "graphs/make_graph.hpp"
 #include "output_file.hpp"
 #include "runtime_options.hpp"
 #include "session.hpp"
 #include "tools/catalogue.hpp"
+#include "tools/play.hpp"
 
 #if VICINAL_HAVE_BLAS
 #include "linalg/kernel_probes.hpp"
@@ -25,6 +27,9 @@ namespace {
 // Beyond, a single product of tiles takes many seconds.
 constexpr std::uint64_t kLeastTile = 16;
 constexpr std::uint64_t kMostTile = 4096;
+
+// Of the graph on which policies are timed: 4960 tasks, three times the memory of its machine.
+constexpr std::uint64_t kScheduledTiles = 30;
 
 struct CalibrateArguments {
   explicit CalibrateArguments(CLI::App& command) : runtime(command) {}
@@ -59,8 +64,12 @@ void calibrate(const CalibrateArguments& arguments) {
   tools::require_policy(options.policy);
   require_writable("--output", arguments.output);
   const auto kernels = kernels_of(tile);
-  const tools::Calibration calibration = tools::calibrate(
-      options, kernels, [](std::string_view what) { fmt::print(stderr, "measuring: {}\n", what); });
+  const auto progress = [](std::string_view what) { fmt::print(stderr, "measuring: {}\n", what); };
+  tools::Calibration calibration = tools::calibrate(options, kernels, progress);
+  progress("policies");
+  calibration.scheduling = tools::measure_scheduling(
+      graphs::make_graph({.application = "cholesky", .tiles = kScheduledTiles}),
+      machine::load_machine("v100p", {}));
   // The standard output is the file's alone, if it goes there.
   fmt::print(arguments.output == "-" ? stderr : stdout, "{}", tools::calibration_text(calibration));
   if (arguments.output.empty()) return;

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,8 +32,25 @@ struct SimulateArguments {
   RuntimeOptions runtime;
   std::string json;
   std::string against;
+  std::string scheduling;
   std::string disk;
 };
+
+// Every task waits for the policy, as long as the file says.
+machine::MachineModel with_scheduling(machine::MachineModel machine, const std::string& file,
+                                      const std::string& policy) {
+  const std::optional<double> seconds = machine::load_machine(file, {}).scheduling_seconds(policy);
+  if (!seconds) {
+    throw UsageError(fmt::format(
+        "--count-scheduling: {} does not say what policy {} costs; `vicinal calibrate --output {}` "
+        "measures it",
+        file, policy, file));
+  }
+  for (WorkerDescription& worker : machine.description.workers) {
+    worker.task_overhead += Time::from_seconds(*seconds);
+  }
+  return machine;
+}
 
 tools::RunRecord simulate_or_error(const tools::TaskGraph& graph,
                                    const machine::MachineModel& machine, Options options,
@@ -76,7 +94,10 @@ int simulate(const SimulateArguments& arguments) {
   const tools::RunBounds bounds = tools::play_bounds(graph, machine);
   int status = kSuccess;
   for (const std::string& policy : policies) {
-    report.runs.push_back(simulate_or_error(graph, machine, options, policy, bounds));
+    const machine::MachineModel& on = arguments.scheduling.empty()
+                                          ? machine
+                                          : with_scheduling(machine, arguments.scheduling, policy);
+    report.runs.push_back(simulate_or_error(graph, on, options, policy, bounds));
     if (!report.runs.back().error.empty()) status = kFailure;
   }
   fmt::print(arguments.json == "-" ? stderr : stdout, "{}", tools::report_text(report));
@@ -92,6 +113,12 @@ void add_simulate(CLI::App& app, Session& session) {
   command->allow_extras();
   auto arguments = std::make_shared<SimulateArguments>(*command);
   command->add_option("--json", arguments->json, "Also write the report as JSON; -: to the output.")
+      ->type_name("FILE");
+  command
+      ->add_option(
+          "--count-scheduling", arguments->scheduling,
+          "Machine file written by vicinal calibrate: count what it says a policy costs per "
+          "task.")
       ->type_name("FILE");
   command
       ->add_option("--against", arguments->against,

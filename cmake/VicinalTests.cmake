@@ -29,7 +29,9 @@ function(vicinal_add_test_folder folder)
     TEST_PREFIX "${folder}/"
     WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/tests"
     DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS ${folder} TIMEOUT ${VICINAL_TEST_TIMEOUT})
+    # Run times that a policy learns are not to land in the cache of whoever runs the tests.
+    PROPERTIES LABELS ${folder} TIMEOUT ${VICINAL_TEST_TIMEOUT}
+               ENVIRONMENT "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/tests/cache")
   add_dependencies(vicinal_tests ${target})
   if(NOT folder STREQUAL "golden")
     add_dependencies(vicinal_sanitizer_tests ${target})

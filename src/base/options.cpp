@@ -73,6 +73,9 @@ constexpr Entry kTable[] = {
      "Time the calls of the policy (a tenth of a microsecond more per task)."},
     {"stall_seconds", &Options::stall_seconds,
      "Report who waits for what when no task has ended for so long; 0: never.", 0, 1'000'000'000},
+    {"models", &Options::models,
+     "Folder of the run times that policies which predict learn from and add to; empty: the user's "
+     "cache; none: nothing is timed or kept."},
     {"seed", &Options::seed, "Of the random numbers of the policy."},
 };
 constexpr std::size_t kCount = std::size(kTable);

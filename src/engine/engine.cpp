@@ -31,7 +31,8 @@ Engine::Engine(EngineConfig config)
       lanes_(config_.machine.workers.size() + 2),
       idle_(config_.machine.workers.size() / 64 + 1),
       away_(idle_.size()),
-      trivial_(residency_.trivial()) {
+      trivial_(residency_.trivial()),
+      timed_(config_.models != nullptr && !config_.simulated && policy_->wants_run_times()) {
   for (std::size_t n = 0; n < config_.machine.nodes.size(); ++n) {
     windows_.emplace_back();
     wishes_.emplace_back();
@@ -64,6 +65,7 @@ Engine::Engine(EngineConfig config)
   }
   for (const WorkerDescription& worker : config_.machine.workers) {
     has_cpu_ |= worker.kind == ProcessorKind::cpu;
+    if (timed_) timers_.emplace_back(*config_.models, worker.kind);
   }
   policy_->start(*this);
 }
@@ -140,7 +142,13 @@ Time Engine::transfer_time(const graph::Handle& handle, NodeId node) const {
 Time Engine::run_time(const Task& task, WorkerId worker) const {
   if (task.codelet == nullptr) return {0};
   const ProcessorKind kind = config_.machine.workers[worker.value].kind;
-  return task.codelet->expected[static_cast<std::size_t>(kind)];
+  const Time expected = task.codelet->expected[static_cast<std::size_t>(kind)];
+  if (expected.ns != 0 || !timed_) return expected;
+  return config_.models->predict(task.codelet->name, kind, footprint_of(task));
+}
+
+void Engine::hand_on_run_times() {
+  for (RunTimer& timer : timers_) timer.flush();
 }
 
 void Engine::prefetch(const Task& task, NodeId node) {

@@ -392,8 +392,19 @@ void Engine::start(Task& task, WorkerId worker) {
   own.running.store(task.codelet, std::memory_order_relaxed);
   in_task = {this, worker};
   graph::prefetch_successors(task);
+  if (timed_) begin_run_time(task, worker);
   worker_drivers_[worker.value]->start_task(task, worker);
   in_task = {};
+}
+
+// The drivers of a machine that is there run a task inside start_task: what lies between this and
+// task_done is its kernel and the call of it.
+[[gnu::noinline]] void Engine::begin_run_time(const Task& task, WorkerId worker) {
+  timers_[worker.value].begin(task, config_.now);
+}
+
+[[gnu::noinline]] void Engine::end_run_time(WorkerId worker, bool failed) {
+  timers_[worker.value].end(failed, config_.now);
 }
 
 WorkerId Engine::inside_task() const {
@@ -403,6 +414,7 @@ WorkerId Engine::inside_task() const {
 // --- done: memory takes note of what was written, graph releases the successors -------------
 
 [[gnu::flatten]] void Engine::task_done(Task& task, WorkerId worker, std::exception_ptr error) {
+  if (timed_) end_run_time(worker, error != nullptr);
   Lane& own = lanes_[worker.value];
   own.running.store(nullptr, std::memory_order_relaxed);
   if (!trivial_) {

@@ -22,6 +22,7 @@
 #include "base/spin_lock.hpp"
 #include "engine/driver.hpp"
 #include "engine/policy_gate.hpp"
+#include "engine/run_times.hpp"
 #include "engine/window.hpp"
 #include "engine/wishes.hpp"
 #include "graph/dependencies.hpp"
@@ -43,6 +44,9 @@ struct EngineConfig {
   std::uint32_t look_ahead = 0;  // 0: by the kind of node
   bool simulated = false;        // kernels do not run
   bool count_bytes = false;      // Engine::ended_bytes is asked for
+  // Where the times of tasks are kept if the policy asks for them; it outlives the engine. Null: nothing
+  // is timed. Not in simulation.
+  machine::PerformanceModel* models = nullptr;
   std::uint64_t seed = 1;
 };
 
@@ -106,6 +110,9 @@ class Engine final : public Completions,
   // The worker on whose thread a task of this engine runs now; kNoWorker outside tasks.
   WorkerId inside_task() const;
   bool cancelling() const { return cancelling_.load(std::memory_order_relaxed); }
+
+  // To the performance model, what workers still keep. No worker may run a task.
+  void hand_on_run_times();
 
   // Throws CapacityError or UsageError if no worker can ever run the task.
   void check_can_run(const graph::Task& task) const;
@@ -193,6 +200,8 @@ class Engine final : public Completions,
   void keep(Window& window, graph::Task& task);
   graph::Task* drop(Window& window, std::size_t at);
   void start(graph::Task& task, WorkerId worker);
+  void begin_run_time(const graph::Task& task, WorkerId worker);
+  void end_run_time(WorkerId worker, bool failed);
   void end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
   void call_on_end(graph::Task& task, WorkerId worker, Outcome outcome);
   void end_cancelled(graph::ReadyList& list, WorkerId worker);
@@ -290,6 +299,7 @@ class Engine final : public Completions,
   std::atomic<bool> fresh_wishes_{false};
   std::atomic<bool> ever_wished_{false};
   std::vector<Lane> lanes_;
+  std::vector<RunTimer> timers_;                  // by worker; none if times are not asked for
   const void* const owner_ = this_thread();       // the thread that made the engine
   base::SpinLock external_lock_;                  // the lane of the application's other threads
   std::vector<std::atomic<std::uint64_t>> idle_;  // bit per worker
@@ -300,6 +310,7 @@ class Engine final : public Completions,
   std::exception_ptr error_;
   bool told_broken_ = false;  // tell_broken was called
   const bool trivial_;
+  const bool timed_;  // the time of each run is asked for
   bool has_cpu_ = false;
   std::uint64_t least_limit_ = ~std::uint64_t{0};  // of the memories, in bytes
   std::atomic<std::uint64_t> largest_{0};          // padded bytes of a handle, at most

@@ -61,6 +61,7 @@ MachineModel parse_machine(std::string_view text, const std::string& origin,
   model.sentence = std::move(read.sentence);
   model.speeds = std::move(read.speeds);
   model.synchronous = std::move(read.synchronous);
+  model.scheduling = std::move(read.scheduling);
   return model;
 }
 
@@ -93,6 +94,13 @@ std::optional<double> MachineModel::seconds(std::string_view kernel, std::string
     // A task that does not say its precision takes the first entry of its kernel.
     if (!speed.precision.empty() && !precision.empty() && speed.precision != precision) continue;
     return speed.flops_per_second > 0 ? flops / speed.flops_per_second : speed.seconds;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> MachineModel::scheduling_seconds(std::string_view policy) const {
+  for (const SchedulingCost& cost : scheduling) {
+    if (cost.policy == policy) return cost.seconds;
   }
   return std::nullopt;
 }

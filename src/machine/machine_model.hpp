@@ -24,6 +24,12 @@ struct KernelSpeed {
   double seconds = 0;
 };
 
+// What a policy takes to schedule one task.
+struct SchedulingCost {
+  std::string policy;
+  double seconds = 0;
+};
+
 struct MachineModel {
   std::string name;
   std::string sentence;  // what it is and where its figures come from
@@ -31,10 +37,13 @@ struct MachineModel {
   std::vector<KernelSpeed> speeds;
   std::vector<std::string> synchronous;  // kernels that nothing overlaps, see Codelet::synchronous
 
+  std::vector<SchedulingCost> scheduling;  // counted only where asked for
+
   // Of one task of so many operations; none if the file says nothing of it.
   std::optional<double> seconds(std::string_view kernel, std::string_view precision, double flops,
                                 ProcessorKind kind) const;
   bool is_synchronous(std::string_view kernel) const;
+  std::optional<double> scheduling_seconds(std::string_view policy) const;
 };
 
 // What the command line may change of a machine file.

@@ -213,7 +213,7 @@ void read_speed(const TomlTable& table, std::vector<KernelSpeed>& speeds) {
 
 MachineText read(const TomlTable& root, const std::string& origin) {
   root.allow({"name", "sentence", "submit_overhead", "synchronous", "ram", "disk", "cpu", "gpu",
-              "segment", "link", "speed"});
+              "segment", "link", "speed", "scheduling"});
   MachineText machine;
   machine.origin = origin;
   machine.name = root.value("name").text();
@@ -236,6 +236,10 @@ MachineText read(const TomlTable& root, const std::string& origin) {
   if (const auto disk = root.table("disk")) machine.disk = read_disk(*disk, machine);
   for (const auto& link : root.tables("link")) machine.links.push_back(read_link(link, machine));
   for (const auto& speed : root.tables("speed")) read_speed(speed, machine.speeds);
+  for (const auto& cost : root.tables("scheduling")) {
+    cost.allow({"policy", "time"});
+    machine.scheduling.push_back({cost.value("policy").text(), cost.value("time").seconds()});
+  }
   return machine;
 }
 

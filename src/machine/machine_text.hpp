@@ -80,6 +80,7 @@ struct MachineText {
   std::string sentence;
   Time submit_overhead;
   std::vector<std::string> synchronous;
+  std::vector<SchedulingCost> scheduling;
   std::optional<Bytes> ram_limit;
   std::optional<DiskText> disk;
   CpuText cpu;

@@ -12,6 +12,31 @@
 
 namespace vicinal::runtime {
 
+// A file that cannot be used costs the predictions, not the run: it is told once per process.
+void RuntimeImpl::read_models(engine::EngineConfig& config) {
+  const bool wanted = config.policy->wants_run_times() && !config.simulated;
+  if (!wanted || options_.models == "none") return;
+  config.models = &models_;
+  models_file_ = machine::performance_model_file(options_.models);
+  if (!models_file_) return;
+  std::string why;
+  if (models_.read(*models_file_, why) != machine::PerformanceModel::Reading::refused) return;
+  base::process_log().warn_once("models " + *models_file_,
+                                "the measured run times in " + *models_file_ +
+                                    " are ignored: " + why +
+                                    "; remove the file, or name another folder (option models)");
+  models_file_.reset();
+}
+
+void RuntimeImpl::write_models() {
+  engine_->hand_on_run_times();
+  std::string why;
+  if (!models_file_ || models_.write(*models_file_, why)) return;
+  base::process_log().warn_once("models " + *models_file_,
+                                "run times cannot be kept in " + *models_file_ + ": " + why +
+                                    "; name another folder (option models), or none");
+}
+
 RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup)
     : options_(options), setup_(std::move(setup)) {
   engine::EngineConfig config;
@@ -27,6 +52,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup)
   config.seed = options.seed;
   config.notify_waiters = [this] { notify_waiters(); };
   config.simulated = setup_.simulated != nullptr;
+  read_models(config);
   if (setup_.simulated) {
     config.now = [clock = setup_.simulated.get()] { return clock->now(); };
   } else {
@@ -68,6 +94,7 @@ RuntimeImpl::~RuntimeImpl() {
     watcher_.join();
   }
   setup_.stop();
+  guarded([this] { write_models(); });
 }
 
 Statistics RuntimeImpl::statistics() const {

@@ -16,6 +16,7 @@
 
 #include "engine/lifecycle.hpp"
 #include "graph/overlap.hpp"
+#include "machine/performance_model.hpp"
 #include "runtime/machine_setup.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -105,11 +106,15 @@ class RuntimeImpl {
   void throw_if_held(const char* what, const std::function<bool()>& done);
   std::string held_by_this_thread_alone() const;
   void watch();
+  void read_models(engine::EngineConfig& config);
+  void write_models();
   // The worker that has no thread of its own: whoever waits drives it.
   std::optional<WorkerId> slot() const;
 
   const Options options_;
   MachineSetup setup_;
+  machine::PerformanceModel models_;
+  std::optional<std::string> models_file_;  // none: nothing is kept
   const TimedPolicy* timed_policy_ = nullptr;  // owned by the engine; none: not asked for
   std::unique_ptr<engine::Engine> engine_;
 

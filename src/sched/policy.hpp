@@ -51,7 +51,8 @@ class PolicyContext {
   // Predicted time to copy the handle to the node from its cheapest valid source, alone on the
   // links; 0 if it is there. Relative where no bandwidth is known (1 byte = 1 ns).
   virtual Time transfer_time(const graph::Handle& handle, NodeId node) const = 0;
-  // Predicted time of the task on the worker; 0 when unknown.
+  // Predicted time of the task on the worker: Codelet::expected, else what was learned from runs if the
+  // policy wants_run_times(); 0 when unknown. The same for all workers of one kind.
   virtual Time run_time(const graph::Task& task, WorkerId worker) const = 0;
   // Of the policy alone, seeded by the option `seed`.
   virtual base::Random& random() = 0;
@@ -80,6 +81,8 @@ class Policy {
   // Before the task's slot is reused. Only called if wants_ends().
   virtual void task_done(graph::Task& task, WorkerId worker) { (void)task, (void)worker; }
   virtual bool wants_ends() const { return false; }
+  // It asks for run_time(): tasks are timed, so that it is known also where the application does not say.
+  virtual bool wants_run_times() const { return false; }
   // A replica has become valid on the node by a copy, or has left it. Serial policies only.
   virtual void data_loaded(graph::Handle& handle, NodeId node) { (void)handle, (void)node; }
   virtual void data_evicted(graph::Handle& handle, NodeId node) { (void)handle, (void)node; }

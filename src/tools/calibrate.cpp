@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <system_error>
 #include <unistd.h>
 
@@ -12,6 +13,8 @@
 #include "drivers/disk/disk_bandwidth.hpp"
 #include "drivers/emulated/link_bandwidth.hpp"
 #include "tools/busy_kernels.hpp"
+#include "tools/catalogue.hpp"
+#include "tools/play.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal::tools {
@@ -189,6 +192,21 @@ Calibration calibrate(const Options& options, std::span<const KernelSet> kernels
     result.kernels.insert(result.kernels.end(), measured.begin(), measured.end());
   }
   return result;
+}
+
+std::vector<machine::SchedulingCost> measure_scheduling(const TaskGraph& graph,
+                                                        const machine::MachineModel& machine) {
+  constexpr int kRuns = 3;
+  std::vector<machine::SchedulingCost> costs;
+  for (const PolicyDescription& policy : policies()) {
+    Options options{.policy = std::string(policy.name), .measure_scheduling = true};
+    double least = std::numeric_limits<double>::max();
+    for (int run = 0; run < kRuns; ++run) {
+      least = std::min(least, play(graph, machine, options).last.scheduling.seconds());
+    }
+    costs.push_back({options.policy, least / static_cast<double>(graph.tasks.size())});
+  }
+  return costs;
 }
 
 }  // namespace vicinal::tools

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "machine/machine_model.hpp"
+#include "tools/task_graph.hpp"
 #include "vicinal/options.hpp"
 #include "vicinal/units.hpp"
 
@@ -64,6 +66,7 @@ struct Calibration {
   std::optional<MeasuredDisk> disk;
   std::optional<MeasuredLinks> links;
   std::vector<MeasuredKernel> kernels;
+  std::vector<machine::SchedulingCost> scheduling = {};
 };
 
 // The machine that a Runtime with these options has. Takes about half a minute at most, but for kernels
@@ -71,6 +74,10 @@ struct Calibration {
 // throws for these options.
 Calibration calibrate(const Options& options, std::span<const KernelSet> kernels,
                       const std::function<void(std::string_view)>& progress);
+
+// What each policy takes per task of the graph, in a simulation on the machine: the least of a few.
+std::vector<machine::SchedulingCost> measure_scheduling(const TaskGraph& graph,
+                                                        const machine::MachineModel& machine);
 
 // The text of a machine file, which machine::parse_machine accepts. `sentence`: what the machine is;
 // empty: its workers and its processor.

@@ -127,6 +127,13 @@ std::string machine_file(const Calibration& calibration, const std::string& sent
   }
   write_speeds(out, calibration, "cpu");
   if (calibration.links) write_speeds(out, calibration, "gpu");
+  if (!calibration.scheduling.empty()) {
+    fmt::format_to(out, "\n# Policies, per task: for --count-scheduling.\n");
+  }
+  for (const machine::SchedulingCost& cost : calibration.scheduling) {
+    fmt::format_to(out, "\n[[scheduling]]\npolicy = {}\ntime = {}\n", quoted(cost.policy),
+                   time(Time::from_seconds(cost.seconds)));
+  }
   return text;
 }
 
@@ -157,6 +164,10 @@ std::string calibration_text(const Calibration& calibration) {
                    kernel.names.front(), kernel.precision, kernel.flops_per_second / 1e9,
                    100 * kernel.spread,
                    kernel.spread > kUnsteady ? ": is the machine busy with something else?" : "");
+  }
+  for (const machine::SchedulingCost& cost : calibration.scheduling) {
+    fmt::format_to(out, "{:<8} {} per task\n", cost.policy,
+                   base::format_duration(Time::from_seconds(cost.seconds)));
   }
   return text;
 }

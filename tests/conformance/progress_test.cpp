@@ -298,6 +298,7 @@ class RealRun {
     if (folder.empty()) the_case_.ram = unhomed();
     prepare_data();
     Options options;
+    options.models = "none";
     options.workers = 1 + static_cast<std::uint32_t>(random_.below(3));
     options.submitter_works = random_.below(3) != 0;
     options.bind = false;

@@ -36,6 +36,7 @@ class Stress : public ::testing::Test {
       const std::uint64_t seed = ++seed_;
       base::Random random(seed);
       Options options = random_options(random);
+      if (random.below(2) == 0) options.models = folder_.path();
       round(seed, random, options);
     }
   }

@@ -100,6 +100,7 @@ inline Options small_options(std::uint32_t workers = 2) {
   Options options;
   options.workers = workers;
   options.bind = false;
+  options.models = "none";  // of the user who runs the tests
   return options;
 }
 

@@ -549,4 +549,13 @@ TEST(MachineText, DamagedTextIsAMachineOrAnErrorThatNamesTheFile) {
 }
 
 }  // namespace
+TEST(MachineFile, WhatAPolicyCostsIsKnownByItsName) {
+  const MachineModel model = parse_machine(
+      "name = \"m\"\nsentence = \"s\"\n[cpu]\nmost = 1\n"
+      "[[scheduling]]\npolicy = \"darts\"\ntime = \"3 us\"\n",
+      "m.toml", {});
+  EXPECT_DOUBLE_EQ(model.scheduling_seconds("darts").value(), 3e-6);
+  EXPECT_EQ(model.scheduling_seconds("eager"), std::nullopt);
+}
+
 }  // namespace vicinal::machine

@@ -145,9 +145,9 @@ TEST(Options, TheTableKnowsEveryMemberOfTheStructure) {
   [[maybe_unused]] const auto& [workers, submitter_works, bind, policy, memory, disk, disk_space,
                                 direct_io, disk_copies, accelerators, accelerator_memory,
                                 accelerator_bandwidth, look_ahead, window_tasks, window_bytes,
-                                compute_priorities, measure_scheduling, stall_seconds, seed] =
-      Options{};
-  EXPECT_EQ(option_table().size(), 19U);
+                                compute_priorities, measure_scheduling, stall_seconds, models,
+                                seed] = Options{};
+  EXPECT_EQ(option_table().size(), 20U);
   std::vector<std::string_view> names;
   for (const OptionDescription& option : option_table()) names.push_back(option.name);
   std::sort(names.begin(), names.end());

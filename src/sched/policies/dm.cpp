@@ -22,6 +22,7 @@
 // add up. What waits for a worker that is away is given to whoever else asks and has nothing queued.
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -72,6 +73,7 @@ class DequeModel final : public Policy {
   explicit DequeModel(const Strategy& strategy) : strategy_(strategy) {}
   std::string_view name() const override { return strategy_.name; }
   bool wants_ends() const override { return true; }
+  bool wants_run_times() const override { return true; }
 
   void start(PolicyContext& context) override;
   void push(graph::Task& task, WorkerId releasing) override;
@@ -166,9 +168,12 @@ const Prediction& DequeModel::choose(const TaskRecord& record) {
 bool DequeModel::find_workers(const graph::Task& task) {
   bool known = true;
   predictions_.clear();
+  std::array<std::int64_t, kProcessorKinds> time_on;  // by kind; -1: not asked
+  time_on.fill(-1);
   for (std::uint32_t w = 0; w < books_.size(); ++w) {
     if (!context_->can_run(task, WorkerId{w})) continue;
-    const std::int64_t ns = context_->run_time(task, WorkerId{w}).ns;
+    std::int64_t& ns = time_on[static_cast<std::size_t>(context_->machine().workers[w].kind)];
+    if (ns < 0) ns = context_->run_time(task, WorkerId{w}).ns;
     known = known && ns > 0;
     predictions_.push_back({.worker = w, .duration_ns = ns});
   }

@@ -1,0 +1,64 @@
+#include "engine/run_times.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace vicinal::engine {
+
+machine::Footprint footprint_of(const graph::Task& task) {
+  machine::Footprint footprint;
+  for (const graph::Access& access : task.accesses()) {
+    footprint.add(access.handle->bytes(), access.mode);
+  }
+  return footprint;
+}
+
+// What takes the place of another hands its runs on first.
+RunTimer::Slot& RunTimer::slot_of(const graph::Task& task) {
+  const machine::Footprint footprint = footprint_of(task);
+  const std::string& codelet = task.codelet->name;
+  const auto address = reinterpret_cast<std::uintptr_t>(task.codelet);
+  const std::uint64_t mixed = (footprint.hash() ^ address) * 0x9e3779b97f4a7c15ULL;
+  Slot& slot = slots_[(mixed >> 32) % kSlots];
+  if (slot.footprint == footprint && slot.codelet == codelet) return slot;
+  hand_on(slot);
+  slot = Slot{};
+  slot.codelet = codelet;
+  slot.footprint = footprint;
+  return slot;
+}
+
+void RunTimer::begin(const graph::Task& task, const std::function<Time()>& now) {
+  timed_ = nullptr;
+  if (task.codelet == nullptr) return;
+  Slot& slot = slot_of(task);
+  if (slot.skip > 0) {
+    --slot.skip;
+    return;
+  }
+  timed_ = &slot;
+  began_ = now();
+}
+
+void RunTimer::end(bool failed, const std::function<Time()>& now) {
+  if (timed_ == nullptr || failed) return;
+  Slot& slot = *timed_;
+  timed_ = nullptr;
+  slot.runs[slot.kept++] = now() - began_;
+  if (slot.kept >= slot.hand_on_at) hand_on(slot);
+  if (slot.even) slot.skip = kSparsely - 1;
+}
+
+void RunTimer::hand_on(Slot& slot) {
+  if (slot.kept == 0) return;
+  const std::span<const Time> runs(slot.runs.data(), slot.kept);
+  slot.even = model_->add(slot.codelet, kind_, slot.footprint, runs);
+  slot.kept = 0;
+  slot.hand_on_at = std::min<std::uint32_t>(2 * slot.hand_on_at, kMostKept);
+}
+
+void RunTimer::flush() {
+  for (Slot& slot : slots_) hand_on(slot);
+}
+
+}  // namespace vicinal::engine
