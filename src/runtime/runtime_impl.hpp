@@ -114,7 +114,7 @@ class RuntimeImpl {
   const Options options_;
   MachineSetup setup_;
   machine::PerformanceModel models_;
-  std::optional<std::string> models_file_;  // none: nothing is kept
+  std::optional<std::string> models_file_;     // none: nothing is kept
   const TimedPolicy* timed_policy_ = nullptr;  // owned by the engine; none: not asked for
   std::unique_ptr<engine::Engine> engine_;
 
