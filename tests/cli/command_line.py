@@ -248,7 +248,7 @@ def test_progress_bar():
         print(f"skipped: the progress bar on a terminal ({error})")
         return
     started = time.monotonic()
-    process = subprocess.Popen([VICINAL, "run", "cholesky", "--size", "3000", "--tile", "100"],
+    process = subprocess.Popen([VICINAL, "run", "cholesky", "--size", "6000", "--tile", "100"],
                                stdout=subprocess.DEVNULL, stderr=theirs)
     os.close(theirs)
     text = read_terminal(ours)
