@@ -99,13 +99,16 @@ void Engine::relocate(NodeId node, std::byte* to, const std::byte* from, Bytes b
 
 // --- sched::PolicyContext
 
+// A time suffices to simulate it.
+bool Engine::is_implemented(const Codelet& codelet, ProcessorKind kind) const {
+  return codelet.implementation(kind) != nullptr ||
+         (config_.simulated && codelet.expected[static_cast<std::size_t>(kind)].ns > 0);
+}
+
 bool Engine::can_run(const Task& task, WorkerId worker) const {
   const WorkerDescription& description = config_.machine.workers[worker.value];
   if (task.extension && task.extension->worker && *task.extension->worker != worker) return false;
-  if (task.codelet != nullptr && task.codelet->implementation(description.kind) == nullptr) {
-    const Time expected = task.codelet->expected[static_cast<std::size_t>(description.kind)];
-    if (!config_.simulated || expected.ns == 0) return false;  // a time suffices to simulate it
-  }
+  if (task.codelet != nullptr && !is_implemented(*task.codelet, description.kind)) return false;
   return trivial_ || residency_.fits(task, description.node);
 }
 
@@ -181,7 +184,7 @@ void Engine::check_can_run(const Task& task) const {
                           " bytes; raise the limit (option memory) or use smaller tiles");
     }
     if (task.extension && task.extension->worker && *task.extension->worker != worker.id) continue;
-    if (task.codelet->implementation(worker.kind) != nullptr) nearest = &worker;
+    if (is_implemented(*task.codelet, worker.kind)) nearest = &worker;
   }
   const std::string name(task.name());
   if (nearest == nullptr) {
@@ -191,12 +194,15 @@ void Engine::check_can_run(const Task& task) const {
         "worker that does not exist");
   }
   const NodeDescription& node = config_.machine.nodes[nearest->node.value];
-  throw CapacityError(
-      "task " + name + " needs " + std::to_string(residency_.working_set(task, node.id).value) +
-      " bytes at once on " + node.name + ", whose limit is " +
-      std::to_string(residency_.limit(node.id).value_or(Bytes{0}).value) +
-      " bytes; raise the limit (option " +
-      (node.kind == NodeKind::device ? "accelerator_memory" : "memory") + ") or use smaller tiles");
+  throw CapacityError("task " + name + " needs " +
+                      std::to_string(residency_.working_set(task, node.id).value) +
+                      " bytes at once on " + node.name + ", whose limit is " +
+                      std::to_string(residency_.limit(node.id).value_or(Bytes{0}).value) +
+                      " bytes; raise the limit (" +
+                      (config_.simulated               ? "of the simulated machine"
+                       : node.kind == NodeKind::device ? "option accelerator_memory"
+                                                       : "option memory") +
+                      ") or use smaller tiles");
 }
 
 // Content on its way to a device or from it passes through RAM, one handle at a time.

@@ -146,6 +146,7 @@ class Engine final : public Completions,
   // sched::PolicyContext
   Time now() const override { return config_.now(); }
   bool can_run(const graph::Task& task, WorkerId worker) const override;
+  bool is_implemented(const Codelet& codelet, ProcessorKind kind) const;
   bool on_node(const graph::Handle& handle, NodeId node) const override;
   bool valid_on(const graph::Handle& handle, NodeId node) const override;
   Bytes missing_bytes(const graph::Task& task, NodeId node) const override;

@@ -84,6 +84,15 @@ BAD_INPUT = [
     (["calibrate", "--tile", "5"], 2, ["--tile", "5", "from 16"]),
     (["calibrate", "--output", "/no/such/folder/m.toml"], 2, ["/no/such/folder/m.toml"]),
     (["calibrate", "--policy", "drts"], 2, ["drts", "darts"]),
+    (["simulate"], 2, ["cholesky", "--graph"]),
+    (["simulate", "choleski"], 2, ["choleski", "cholesky"]),
+    (["simulate", "cholesky", "--machine", "v10p"], 2, ["v10p", "v100p"]),
+    (["simulate", "cholesky", "--gpus", "9", "--machine", "v100p"], 2, ["9", "v100p"]),
+    (["simulate", "cholesky", "--memory", "4MiB", "--machine", "v100p"], 2, ["gpu3", "bytes"]),
+    (["simulate", "--graph", "/no/such/graph.json"], 2, ["/no/such/graph.json"]),
+    (["simulate", "cholesky", "--against", "unreal"], 2, ["unreal", "real"]),
+    (["simulate", "cholesky", "--machine", "v100", "--against", "real"], 2, ["calibrate"]),
+    (["simulate", "cholesky", "--count-scheduling", "v100"], 2, ["v100", "calibrate"]),
     (["policies", "darts"], 2, ["darts", "unknown"]),
     (["options", "--markdwon"], 2, ["--markdwon", "did you mean --markdown"]),
 ]
@@ -167,6 +176,45 @@ def test_bounds():
     result = run("bounds", "random", "--machine", "v100", "--seed", "3", "--json", "-")
     check(result.returncode == 0, f"bounds: {result.stderr}")
     check(isinstance(json.loads(result.stdout or "null"), dict), f"bounds --json -: {result.stdout!r}")
+
+
+def test_simulate(folder):
+    command = ["simulate", "cholesky", "--tiles", "8", "--machine", "v100p", "--gpus", "2", "--memory",
+               "100MiB", "--policy", "all", "--json", "-"]
+    first, second = run(*command), run(*command)
+    check(first.returncode == 0, f"simulate: {first.stderr}")
+    without_wall = lambda text: [line for line in text.splitlines() if "wall" not in line]
+    check(without_wall(first.stdout) == without_wall(second.stdout), "simulate twice, same output")
+    report = json.loads(first.stdout)
+    check([r["policy"] for r in report["runs"]][:1] == ["lws"], "every policy")
+    for entry in report["runs"]:
+        check(entry["tasks"] == 120, f"tasks: {entry}")
+        check(entry["seconds"] >= entry["bound_seconds"] > 0, f"seconds: {entry}")
+        check(entry["bytes_in"] >= entry["bound_bytes"] > 0, f"bytes_in: {entry}")
+        check(entry["bytes_out"] >= entry["bound_bytes_out"] > 0, f"bytes_out: {entry}")
+        for gpu in ("gpu0", "gpu1"):
+            check(entry["nodes"][gpu]["peak"] <= 100 << 20, f"peak: {entry['nodes']}")
+        check(entry["wall_seconds"] > 0, f"wall: {entry}")
+    path = os.path.join(folder, "graph.json")
+    with open(path, "w") as file:
+        json.dump({"data": {"a": {"bytes": 1000000, "home": "ram"}, "b": {"bytes": 8}},
+                   "kernels": {"k": {"seconds": {"gpu": 0.5}}},
+                   "tasks": [{"kernel": "k", "accesses": [["a", "R"], ["b", "W"]]},
+                             {"kernel": "k", "accesses": [["b", "RW"]]}]}, file)
+    result = run("simulate", "--graph", path, "--machine", "v100p", "--gpus", "1", "--json", "-")
+    check(result.returncode == 0, f"--graph: {result.stderr}")
+    seconds = json.loads(result.stdout)["runs"][0]["seconds"]
+    check(1.0 < seconds < 1.01, f"two tasks of half a second, one after the other: {seconds}")
+    # The cost of a policy counts once per task.
+    costs = os.path.join(folder, "costs.toml")
+    with open(costs, "w") as file:
+        file.write('name = "c"\nsentence = "c"\n[cpu]\nmost = 1\n'
+                   '[[scheduling]]\npolicy = "lws"\ntime = "0.1 s"\n')
+    counted = run("simulate", "--graph", path, "--machine", "v100p", "--gpus", "1", "--policy", "lws",
+                  "--count-scheduling", costs, "--json", "-")
+    check(counted.returncode == 0, f"--count-scheduling: {counted.stderr}")
+    more = json.loads(counted.stdout)["runs"][0]["seconds"] - seconds
+    check(abs(more - 0.2) < 0.01, f"--count-scheduling: {more}")
 
 
 def test_applications(folder):
@@ -285,6 +333,7 @@ with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
     test_calibrate(temporary)
     test_json(temporary)
     test_bounds()
+    test_simulate(temporary)
     test_applications(temporary)
     test_files(temporary)
     test_failure(temporary)
