@@ -233,6 +233,8 @@ void Engine::keep(Window& window, Task& task) {
   entry->request.state.store(memory::RequestState::idle, std::memory_order_relaxed);
   entry->working_set = residency_.working_set(task, entry->request.node);
   entry->for_all = window.alike && !task.only_worker();
+  entry->complete_at = Pulled::kNever;
+  entry->lacks = 0;
   window.claimed += residency_.claim(task, entry->request.node);
   window.pulled.push_back(std::move(entry));
   window.size.store(window.pulled.size(), std::memory_order_relaxed);
@@ -246,6 +248,21 @@ Task* Engine::drop(Window& window, std::size_t at) {
   window.claimed -= residency_.unclaim(*task, entry->request.node);
   window.unused.push_back(std::move(entry));
   return task;
+}
+
+// Looks first at the operand that was missing the last time: most often it still is.
+bool Engine::still_lacks(Pulled& entry) const {
+  const auto accesses = entry.task->accesses();
+  const auto missing = [&](std::uint32_t i) {
+    return i < accesses.size() && !residency_.stays(*accesses[i].handle, entry.request.node);
+  };
+  if (missing(entry.lacks)) return true;
+  for (std::uint32_t i = 0; i < accesses.size(); ++i) {
+    if (!missing(i)) continue;
+    entry.lacks = i;
+    return true;
+  }
+  return false;
 }
 
 // The first task, in the policy's order, whose operands are all here: pinned for it by its request,
@@ -268,7 +285,7 @@ Task* Engine::take_runnable(Window& window, WorkerId worker, memory::Actions& ac
     }
     if (can_start(entry, worker)) {
       const bool here = state == memory::RequestState::ready ||
-                        (state == memory::RequestState::idle &&
+                        (state == memory::RequestState::idle && !still_lacks(entry) &&
                          residency_.try_pin(*entry.task, entry.request.node, actions));
       if (here) return drop(window, i);
     }
@@ -307,19 +324,20 @@ bool Engine::ask_for_one(Window& window, WorkerId worker, memory::Actions& actio
 // made for those that come next. False: one got no room.
 bool Engine::copy_early(Window& window, memory::Actions& actions) {
   Bytes largest;
+  const NodeId node = config_.machine.workers[window.workers.front().value].node;
+  const std::uint64_t losses = residency_.losses(node);
   for (const auto& entry : window.pulled) {
     if (entry->request.state.load(std::memory_order_acquire) != memory::RequestState::idle)
       continue;
     largest = std::max(largest, entry->working_set);
+    if (entry->complete_at == losses) continue;
     for (const graph::Access& access : entry->task->accesses()) {
-      if (!reads(access.mode) || residency_.comes_or_stays(*access.handle, entry->request.node)) {
-        continue;
-      }
-      if (!residency_.prefetch(*access.handle, entry->request.node, actions)) return false;
+      if (!reads(access.mode) || residency_.comes_or_stays(*access.handle, node)) continue;
+      if (!residency_.prefetch(*access.handle, node, actions)) return false;
     }
+    entry->complete_at = losses;
   }
   if (window.most_kept_free.value > 0) {
-    const NodeId node = config_.machine.workers[window.workers.front().value].node;
     residency_.keep_free(node, std::min(largest * 2, window.most_kept_free), actions);
   }
   return true;

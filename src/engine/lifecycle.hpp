@@ -197,6 +197,7 @@ class Engine final : public Completions,
     perform(actions);
   }
   bool can_start(const Pulled& entry, WorkerId worker) const;
+  bool still_lacks(Pulled& entry) const;
   bool has_one_for(const Window& window, WorkerId worker) const;
   void keep(Window& window, graph::Task& task);
   graph::Task* drop(Window& window, std::size_t at);

@@ -25,6 +25,10 @@ struct Pulled {
   WorkerId firm_for = kNoWorker;
   Bytes working_set;
   bool for_all = false;  // all workers of the node can run it
+  // What it reads was there or on its way when Residency::losses was this.
+  std::uint64_t complete_at = kNever;
+  std::uint32_t lacks = 0;  // the operand that was missing when it was looked at last
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
 };
 
 inline constexpr std::uint32_t kCalm = 64;

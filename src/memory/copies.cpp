@@ -110,6 +110,7 @@ void Residency::cancel_fetch(Fetch& fetch, Actions& actions) {
   Replica& to = replica(*fetch.handle, fetch.to);
   to.incoming = nullptr;
   to.word.fetch_and(~kComing, std::memory_order_relaxed);
+  lost(to);
   --copies_in_course_;
   free_fetches_.push_back(&fetch);
   if (fetch.has_source) {
@@ -144,6 +145,7 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
   Replica& to = replica(*fetch.handle, fetch.to);
   to.incoming = nullptr;
   to.word.fetch_and(~kComing, std::memory_order_relaxed);
+  if (error || fetch.version != data.version) lost(to);
   if (!error && fetch.version == data.version) {
     to.word.fetch_or(kValid, std::memory_order_release);
     data.valid_on.fetch_or(bit(fetch.to), std::memory_order_release);

@@ -162,9 +162,6 @@ void Residency::unpin_first(graph::Task& task, NodeId node, std::size_t count, A
 }
 
 bool Residency::try_pin(graph::Task& task, NodeId node, Actions& actions) {
-  for (const graph::Access& access : task.accesses()) {
-    if (!stays(*access.handle, node)) return false;
-  }
   const std::size_t pinned = pin_first(task, node);
   if (pinned == task.accesses().size()) return true;
   unpin_first(task, node, pinned, actions);

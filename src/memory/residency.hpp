@@ -195,6 +195,11 @@ class Residency {
   Bytes working_set(const graph::Task& task, NodeId node) const;
   // All operands are at home on the node, for ever: nothing to fetch, nothing to pin.
   bool trivial() const { return nodes_.size() == 1 && !nodes_[0].limit; }
+  // Grows when content that a claimed operand had on the node, or on its way there, is lost: while it
+  // stays the same, what comes_or_stays said of claimed operands still holds.
+  std::uint64_t losses(NodeId node) const {
+    return nodes_[node.value].losses.load(std::memory_order_acquire);
+  }
   // Copies to the node or evictions from it have begun since this was asked last.
   bool take_traffic(NodeId node) {
     auto& traffic = nodes_[node.value].traffic;
@@ -233,6 +238,7 @@ class Residency {
     Bytes peak_outside;
     std::atomic<bool> waiting{false};  // someone waits for pins to go
     std::atomic<bool> traffic{false};
+    std::atomic<std::uint64_t> losses{0};
     NodeStatistics statistics;
   };
   struct Link {
@@ -247,6 +253,11 @@ class Residency {
   // or there will never be room.
   enum class Room : std::uint8_t { again, waits, never };
 
+  void lost(const Replica& replica) {
+    if (replica.claims > 0) {
+      nodes_[replica.node.value].losses.fetch_add(1, std::memory_order_release);
+    }
+  }
   bool has_free(const Node& node, Bytes needed) const;
   // Victims are chosen here, and not by the policy.
   bool by_recency(const Node& node) const {

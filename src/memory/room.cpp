@@ -105,10 +105,12 @@ bool Residency::claim_room(Replica& replica) {
   } while (!replica.word.compare_exchange_weak(word, word | kEvicting, std::memory_order_acquire,
                                                std::memory_order_relaxed));
   nodes_[replica.node.value].leaving += Arena::padded(replica.handle->bytes());
+  lost(replica);
   return true;
 }
 
 void Residency::make_invalid(Replica& replica, Actions& actions) {
+  lost(replica);
   replica.word.fetch_and(~kValid, std::memory_order_relaxed);
   replica.handle->residency->valid_on.fetch_and(~bit(replica.node), std::memory_order_relaxed);
   if (nodes_[replica.node.value].description.kind != NodeKind::disk) {
