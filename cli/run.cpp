@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "run_or_error.hpp"
 #include "runtime_options.hpp"
 #include "session.hpp"
 #include "tools/catalogue.hpp"
@@ -96,21 +97,6 @@ tools::RunRecord run_policy(const Plan& plan, const std::string& policy, StallSi
   return record;
 }
 
-tools::RunRecord run_or_error(const Plan& plan, const std::string& policy, StallSignal& signal) {
-  try {
-    return run_policy(plan, policy, signal);
-  } catch (const UsageError&) {
-    throw;  // the same for every policy
-  } catch (const CapacityError&) {
-    throw;
-  } catch (const std::exception& error) {
-    tools::RunRecord record;
-    record.policy = policy;
-    record.error = error.what();
-    return record;
-  }
-}
-
 tools::Facts machine_of(const Plan& plan) {
   tools::Facts facts{{"vicinal", std::string(VICINAL_VERSION)},
                      {"blas", linalg::kernels_description()}};
@@ -130,7 +116,7 @@ int run_all(const Plan& plan, StallSignal& signal) {
                        .runs = {}};
   int status = kSuccess;
   for (const std::string& policy : plan.policies) {
-    report.runs.push_back(run_or_error(plan, policy, signal));
+    report.runs.push_back(run_or_error(policy, [&] { return run_policy(plan, policy, signal); }));
     const tools::RunRecord& run = report.runs.back();
     if (!run.error.empty() || run.verified == false) status = kFailure;
   }

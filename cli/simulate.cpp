@@ -11,6 +11,7 @@
 #include "against_real.hpp"
 #include "graph_options.hpp"
 #include "output_file.hpp"
+#include "run_or_error.hpp"
 #include "runtime_options.hpp"
 #include "session.hpp"
 #include "tools/play.hpp"
@@ -52,25 +53,6 @@ machine::MachineModel with_scheduling(machine::MachineModel machine, const std::
   return machine;
 }
 
-tools::RunRecord simulate_or_error(const tools::TaskGraph& graph,
-                                   const machine::MachineModel& machine, Options options,
-                                   const std::string& policy, const tools::RunBounds& bounds) {
-  options.policy = policy;
-  options.measure_scheduling = true;
-  try {
-    return tools::play_record(graph, machine, options, bounds);
-  } catch (const UsageError&) {
-    throw;  // the same for every policy
-  } catch (const CapacityError&) {
-    throw;
-  } catch (const std::exception& error) {
-    tools::RunRecord record;
-    record.policy = policy;
-    record.error = error.what();
-    return record;
-  }
-}
-
 int simulate(const SimulateArguments& arguments) {
   require_writable("--json", arguments.json);
   const Options options = arguments.runtime.parse();
@@ -97,7 +79,11 @@ int simulate(const SimulateArguments& arguments) {
     const machine::MachineModel& on = arguments.scheduling.empty()
                                           ? machine
                                           : with_scheduling(machine, arguments.scheduling, policy);
-    report.runs.push_back(simulate_or_error(graph, on, options, policy, bounds));
+    Options with_policy = options;
+    with_policy.policy = policy;
+    with_policy.measure_scheduling = true;
+    report.runs.push_back(
+        run_or_error(policy, [&] { return tools::play_record(graph, on, with_policy, bounds); }));
     if (!report.runs.back().error.empty()) status = kFailure;
   }
   fmt::print(arguments.json == "-" ? stderr : stdout, "{}", tools::report_text(report));
