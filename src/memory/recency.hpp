@@ -18,12 +18,23 @@ class Recency {
  public:
   // Has no entry.
   void add(Replica& replica) {
-    push(replica, replica.last_use.load(std::memory_order_relaxed));
+    if (free_slots_.empty()) {
+      slots_.emplace_back();
+      free_slots_.push_back(static_cast<std::uint32_t>(slots_.size()));  // 0: none
+    }
+    replica.recency_slot = free_slots_.back();
+    free_slots_.pop_back();
+    slot(replica.recency_slot).replica = &replica;
+    push(replica.recency_slot);
     ++live_;
   }
+  // Or it has none. Whoever forgets the replica does this before: an entry that is dead is told by its
+  // slot alone.
   void remove(Replica& replica) {
-    if (replica.recency_entry == 0) return;
-    replica.recency_entry = 0;  // the entry is dropped when it is met
+    if (replica.recency_slot == 0) return;
+    slot(replica.recency_slot) = Slot{};
+    free_slots_.push_back(replica.recency_slot);
+    replica.recency_slot = 0;
     --live_;
     if (entries_.size() > 2 * live_ + 64) drop_dead();
   }
@@ -36,14 +47,12 @@ class Recency {
       std::pop_heap(entries_.begin(), entries_.end(), later);
       const Entry entry = entries_.back();
       entries_.pop_back();
-      Replica& replica = *entry.replica;
-      if (replica.recency_entry != entry.number) continue;
-      const std::uint64_t use = replica.last_use.load(std::memory_order_relaxed);
-      if (use != entry.use) {
-        push(replica, use);
+      if (is_dead(entry)) continue;
+      Replica& replica = *slot(entry.slot).replica;
+      if (replica.last_use.load(std::memory_order_relaxed) != entry.use) {
+        push(entry.slot);
       } else if (leave_out(replica)) {
-        replica.recency_entry = 0;
-        --live_;
+        remove(replica);
       } else {
         aside_.push_back(entry);
         if (accept(replica)) found = &replica;
@@ -58,26 +67,35 @@ class Recency {
   struct Entry {
     std::uint64_t use;
     std::uint64_t number;
-    Replica* replica;
+    std::uint32_t slot;
+  };
+  struct Slot {
+    std::uint64_t number = 0;  // of the entry that counts
+    Replica* replica = nullptr;
   };
   static bool later(const Entry& a, const Entry& b) {
     return a.use != b.use ? a.use > b.use : a.number > b.number;
   }
+  Slot& slot(std::uint32_t number) { return slots_[number - 1]; }
+  bool is_dead(const Entry& entry) { return slot(entry.slot).number != entry.number; }
   void push(const Entry& entry) {
     entries_.push_back(entry);
     std::push_heap(entries_.begin(), entries_.end(), later);
   }
-  void push(Replica& replica, std::uint64_t use) {
-    replica.recency_entry = ++last_number_;
-    push(Entry{use, last_number_, &replica});
+  void push(std::uint32_t of) {
+    Slot& taken = slot(of);
+    taken.number = ++last_number_;
+    push(Entry{taken.replica->last_use.load(std::memory_order_relaxed), last_number_, of});
   }
   void drop_dead() {
-    std::erase_if(entries_, [](const Entry& e) { return e.replica->recency_entry != e.number; });
+    std::erase_if(entries_, [this](const Entry& entry) { return is_dead(entry); });
     std::make_heap(entries_.begin(), entries_.end(), later);
   }
 
-  std::vector<Entry> entries_;  // a heap, least first
+  std::vector<Entry> entries_;  // a heap, least first; some are dead
   std::vector<Entry> aside_;    // of least(), a member to keep its room
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_slots_;
   std::size_t live_ = 0;
   std::uint64_t last_number_ = 0;
 };

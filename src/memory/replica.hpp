@@ -40,13 +40,13 @@ struct Replica {
   bool fixed = false;                      // the home: never freed, outside the limit
   // --- under the residency's lock
   graph::Handle* handle = nullptr;
-  Fetch* incoming = nullptr;        // the copy that brings the content here
-  Request* eviction = nullptr;      // takes the content to safety; may outlive a rescue
-  bool overwritten = false;         // void, and granted to a task that writes all of it
-  std::uint32_t claims = 0;         // tasks in the node's window that use it
-  std::uint64_t recency_entry = 0;  // number of its entry in Recency; 0: none
-  std::uint64_t listed_use = 0;     // last_use when it was put in its place in the list
-  Replica* older = nullptr;         // list of the node's replicas, least recently used first
+  Fetch* incoming = nullptr;       // the copy that brings the content here
+  Request* eviction = nullptr;     // takes the content to safety; may outlive a rescue
+  bool overwritten = false;        // void, and granted to a task that writes all of it
+  std::uint32_t claims = 0;        // tasks in the node's window that use it
+  std::uint32_t recency_slot = 0;  // of its entry in Recency; 0: none
+  std::uint64_t listed_use = 0;    // last_use when it was put in its place in the list
+  Replica* older = nullptr;        // list of the node's replicas, least recently used first
   Replica* newer = nullptr;
 };
 

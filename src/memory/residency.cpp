@@ -212,7 +212,7 @@ Bytes Residency::unclaim(graph::Task& task, NodeId node) {
     if (--r.claims > 0) continue;
     last += footprint(*access.handle, node);
     const bool listed = r.newer != nullptr || nodes_[node.value].newest == &r;
-    if (listed && r.recency_entry == 0 && by_recency(nodes_[node.value])) {
+    if (listed && r.recency_slot == 0 && by_recency(nodes_[node.value])) {
       nodes_[node.value].recency.add(r);
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -57,6 +58,18 @@ TEST_F(RecencyTest, WhatIsNotAcceptedStaysAndWhatIsLeftOutDoesNot) {
   EXPECT_EQ(recency.least(kAnyone, kNobody), &first);
 }
 
+// Under the address sanitizer: what is left in the heap of a replica does not lead to it.
+TEST_F(RecencyTest, NothingIsReadOfAReplicaThatIsGone) {
+  Replica& stays = make(500);
+  for (std::uint64_t use = 1; use <= 400; ++use) {
+    auto gone = std::make_unique<Replica>();
+    gone->last_use = use;
+    recency.add(*gone);
+    recency.remove(*gone);
+  }
+  EXPECT_EQ(recency.least(kAnyone, kNobody), &stays);
+}
+
 // Against a look at all of them.
 TEST_F(RecencyTest, AgreesWithAWalkOverRandomUses) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
@@ -69,7 +82,7 @@ TEST_F(RecencyTest, AgreesWithAWalkOverRandomUses) {
       Replica& one = all[random.below(all.size())];
       switch (random.below(4)) {
         case 0:
-          if (one.recency_entry == 0) order.add(one);
+          if (one.recency_slot == 0) order.add(one);
           break;
         case 1:
           order.remove(one);
@@ -82,7 +95,7 @@ TEST_F(RecencyTest, AgreesWithAWalkOverRandomUses) {
       }
       std::optional<std::uint64_t> least;
       for (const Replica& r : all) {
-        if (r.recency_entry != 0) least = std::min(least.value_or(r.last_use), r.last_use.load());
+        if (r.recency_slot != 0) least = std::min(least.value_or(r.last_use), r.last_use.load());
       }
       const Replica* const found = order.least(kAnyone, kNobody);
       ASSERT_EQ(found != nullptr, least.has_value());
