@@ -43,6 +43,18 @@ Engine::Engine(EngineConfig config)
     const WorkerId first = window.workers.front();
     window.alike &= worker.kind == config_.machine.workers[first.value].kind;
   }
+  const auto kind_of = [&](const Window& window) {
+    return config_.machine.workers[window.workers.front().value].kind;
+  };
+  for (const NodeDescription& node : config_.machine.nodes) {
+    Window& window = windows_[node.id.value];
+    if (window.workers.empty() || !window.alike) continue;
+    for (const NodeDescription& other : config_.machine.nodes) {
+      const Window& peer = windows_[other.id.value];
+      if (other.id == node.id || peer.workers.empty() || !peer.alike) continue;
+      if (kind_of(peer) == kind_of(window)) window.peers.push_back(other.id);
+    }
+  }
   for (std::size_t n = 0; n < windows_.size(); ++n) {
     Window& window = windows_[n];
     const bool device = config_.machine.nodes[n].kind == NodeKind::device;

@@ -85,6 +85,22 @@ bool Engine::wake_node(NodeId node) {
   return woken;
 }
 
+void Engine::wake_a_peer(const Window& window) {
+  if (window.peers.empty()) return;
+  base::light_fence();
+  if (!anyone_idle()) return;
+  for (const NodeId peer : window.peers) {
+    if (wake_one_of(windows_[peer.value].workers)) return;
+  }
+}
+
+// Of the window's workers, how many wait for a task of it.
+std::size_t Engine::without_task(const Window& window) const {
+  return static_cast<std::size_t>(std::ranges::count_if(window.workers, [&](const WorkerId worker) {
+    return lanes_[worker.value].idle_since.load(std::memory_order_relaxed) != kNotIdle;
+  }));
+}
+
 void Engine::wake_all() {
   for (std::size_t n = 0; n < windows_.size(); ++n) {
     wake_node(NodeId{static_cast<std::uint32_t>(n)});

@@ -128,7 +128,7 @@ Task* Engine::next(WorkerId worker) {
       window.calm.load(std::memory_order_relaxed) >= kCalm) {
     Task* task = pull(worker);
     grant_fresh_wishes();
-    if (task == nullptr) return nullptr;
+    if (task == nullptr) return move_from_peer(worker) ? take_from_window(worker) : nullptr;
     const std::size_t pinned = residency_.pin_first(*task, node);
     if (pinned == task->accesses().size()) return task;
     memory::Actions actions;
@@ -153,9 +153,10 @@ Task* Engine::next(WorkerId worker) {
     Task* found = nullptr;
     bool at_once = false;
     bool all_asked = false;
+    bool offers = false;
     {
       const std::lock_guard lock(window.mutex);
-      refill(window, worker, cancelled);
+      offers = refill(window, worker, cancelled);
       found = take_runnable(window, worker, actions, cancelled);
       if (found != nullptr) window.calm.fetch_add(1, std::memory_order_relaxed);
       if (found == nullptr || window.firm_each > 1) {
@@ -164,12 +165,14 @@ Task* Engine::next(WorkerId worker) {
       all_asked = copy_early(window, actions);
     }
     if (all_asked) grant_wishes(config_.machine.workers[worker.value].node, actions);
+    if (offers) wake_a_peer(window);
     const bool released = cancelled.head != nullptr;
     perform(actions);
     end_cancelled(cancelled, worker);
     grant_fresh_wishes();
     if (found != nullptr) return found;
-    if (!at_once && !released && !anything_ended(window, worker)) return nullptr;
+    if (at_once || released || anything_ended(window, worker)) continue;
+    if (!move_from_peer(worker)) return nullptr;
   }
 }
 
@@ -186,28 +189,101 @@ bool Engine::anything_ended(Window& window, WorkerId worker) {
 // As far as the look-ahead goes, but not so far that the operands of what waits would push out what
 // the tasks in course and their successors use: a quarter of the node. Measured on Cholesky at a
 // quarter of the matrix, 31 tiles of room: 8 tasks ahead without this bound load 1.2 times the bytes
-// of 2 ahead.
-void Engine::refill(Window& window, WorkerId worker, ReadyList& cancelled) {
+// of 2 ahead. True: it has pulled more than its own workers need at once.
+bool Engine::refill(Window& window, WorkerId worker, ReadyList& cancelled) {
   const NodeId node = config_.machine.workers[worker.value].node;
   if (residency_.take_traffic(node)) window.calm.store(0, std::memory_order_relaxed);
   const bool calm = window.calm.load(std::memory_order_relaxed) >= kCalm;
   const std::size_t depth = calm ? 1 : window.depth;
+  bool pulled_more = false;
   for (;;) {
     const bool full = window.pulled.size() >= depth;
     const bool enough = window.pulled.size() > window.workers.size() && window.most_claimed &&
                         window.claimed > *window.most_claimed;
     // One that it can run, at least: the others' tasks may be bound to them, and when they have gone
     // nobody would wake this worker.
-    if ((full || enough) && has_one_for(window, worker)) return;
+    if ((full || enough) && has_one_for(window, worker)) return pulled_more;
     Task* task = gate_.pop(worker);
-    if (task == nullptr) return;
+    if (task == nullptr) return pulled_more;
     move(*task, TaskState::scheduled);
     if (cancelling()) {
       cancelled.append(*task);
     } else {
       keep(window, *task);
+      pulled_more = window.pulled.size() > window.workers.size();
     }
   }
+}
+
+// Where few tasks are ready one node's look-ahead may hold them all. A worker that has none gets one
+// from the longest look-ahead of the nodes like its own, if the policy agrees.
+bool Engine::move_from_peer(WorkerId worker) {
+  Window& own = windows_[config_.machine.workers[worker.value].node.value];
+  if (own.peers.empty() || cancelling()) return false;
+  const auto held = [&](NodeId node) {
+    return windows_[node.value].size.load(std::memory_order_relaxed);
+  };
+  Window& peer = windows_[std::ranges::max(own.peers, {}, held).value];
+  if (peer.size.load(std::memory_order_relaxed) == 0) return false;
+  {
+    const std::lock_guard lock(own.mutex);
+    if (has_one_for(own, worker)) return false;
+  }
+  memory::Actions actions;
+  Task* const task = give_away(peer, worker, actions);
+  if (task != nullptr) {
+    const std::lock_guard lock(own.mutex);
+    keep(own, *task);
+  }
+  perform(actions);
+  return task != nullptr;
+}
+
+// As many as its own workers wait for stay. Of the others the one whose copies take least, the last of
+// such, if they take less than half of the time that it would wait here: others use the links, too.
+Task* Engine::give_away(Window& window, WorkerId to, memory::Actions& actions) {
+  const std::lock_guard lock(window.mutex);
+  const NodeId other = config_.machine.workers[to.value].node;
+  const auto workers = static_cast<std::int64_t>(window.workers.size());
+  const std::size_t stay = without_task(window);
+  std::size_t best = window.pulled.size();
+  Time least;
+  Time runs;   // of those before it
+  Time loads;  // and of itself
+  for (std::size_t i = 0; i < window.pulled.size(); ++i) {
+    const Pulled& entry = *window.pulled[i];
+    const Time run = run_time(*entry.task, window.workers.front());
+    // What its workers run now takes as long as it does, for all that is known.
+    const Time until_free{(runs.ns + (stay == 0 ? run.ns : 0)) / workers};
+    runs += run;
+    loads += copy_time(*entry.task, entry.request.node);
+    const bool failed =
+        entry.request.state.load(std::memory_order_acquire) == memory::RequestState::failed;
+    if (i < stay || failed || !can_run(*entry.task, to)) continue;
+    const Time copies = copy_time(*entry.task, other);
+    if (run.ns > 0 && 2 * copies.ns >= std::max(until_free, loads).ns) continue;
+    if (best != window.pulled.size() && copies > least) continue;
+    best = i;
+    least = copies;
+  }
+  if (best == window.pulled.size() || !gate_.may_move(*window.pulled[best]->task, to)) {
+    return nullptr;
+  }
+  residency_.withdraw(window.pulled[best]->request, actions);
+  Task* const task = drop(window, best);
+  move(*task, TaskState::scheduled);
+  return task;
+}
+
+// Alone on the links, for what is not there.
+Time Engine::copy_time(const Task& task, NodeId node) const {
+  Time sum;
+  for (const graph::Access& access : task.accesses()) {
+    if (reads(access.mode) && !residency_.on_node(*access.handle, node)) {
+      sum += transfer_time(*access.handle, node);
+    }
+  }
+  return sum;
 }
 
 bool Engine::can_start(const Pulled& entry, WorkerId worker) const {

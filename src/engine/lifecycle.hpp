@@ -181,7 +181,11 @@ class Engine final : public Completions,
   graph::Task* look_for_a_while(WorkerId worker);
   graph::Task* pull(WorkerId worker);
   graph::Task* take_from_window(WorkerId worker);
-  void refill(Window& window, WorkerId worker, graph::ReadyList& cancelled);
+  bool refill(Window& window, WorkerId worker, graph::ReadyList& cancelled);
+  bool move_from_peer(WorkerId worker);
+  graph::Task* give_away(Window& window, WorkerId to, memory::Actions& actions);
+  Time copy_time(const graph::Task& task, NodeId node) const;
+  std::size_t without_task(const Window& window) const;
   graph::Task* take_runnable(Window& window, WorkerId worker, memory::Actions& actions,
                              graph::ReadyList& cancelled);
   bool ask_firmly(Window& window, WorkerId worker, memory::Actions& actions);
@@ -285,6 +289,7 @@ class Engine final : public Completions,
   void wake_the_idle(std::size_t tasks, const graph::Task* restricted, WorkerId releasing,
                      bool takes_one);
   bool wake_node(NodeId node);  // true: somebody was asleep
+  void wake_a_peer(const Window& window);
   bool wake_one_of(std::span<const WorkerId> workers);
 
   EngineConfig config_;

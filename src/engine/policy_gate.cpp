@@ -74,6 +74,17 @@ graph::Task* PolicyGate::pop_serial(WorkerId worker) {
   return task;
 }
 
+bool PolicyGate::may_move_serial(graph::Task& task, WorkerId to) {
+  bool may = false;
+  {
+    const std::lock_guard lock(mutex_);
+    drain(to);
+    may = policy_.may_move(task, to);
+  }
+  drain_leftovers(to);
+  return may;
+}
+
 void PolicyGate::task_done(graph::Task& task, WorkerId worker) {
   post({Event::Kind::done, &task, nullptr, worker, {}}, worker);
 }

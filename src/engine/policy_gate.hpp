@@ -26,6 +26,9 @@ class PolicyGate {
   graph::Task* pop(WorkerId worker) {
     return concurrent_ ? policy_.pop(worker) : pop_serial(worker);
   }
+  bool may_move(graph::Task& task, WorkerId to) {
+    return concurrent_ ? policy_.may_move(task, to) : may_move_serial(task, to);
+  }
   bool wants_ends() const { return wants_ends_; }
   // Only if wants_ends(). task.blocked counts who has yet to do with the task: it is lowered when the
   // policy has heard.
@@ -45,6 +48,7 @@ class PolicyGate {
   };
 
   graph::Task* pop_serial(WorkerId worker);
+  bool may_move_serial(graph::Task& task, WorkerId to);
   void post(const Event& event, WorkerId current);
   void apply(const Event& event, WorkerId current);
   // `current`: the worker whose thread this is. drain() under the lock, drain_leftovers() not.

@@ -10,8 +10,9 @@
 namespace vicinal::engine {
 
 // free -> submitted -> ready -> scheduled -> fetching -> runnable -> running -> done -> free.
-// Short cuts: operands all there (scheduled -> runnable), an acquisition (ready -> running), a
-// cancelled task (to done from any state before running).
+// Back from fetching to scheduled: it moves to another node. Short cuts: operands all there (scheduled
+// -> runnable), an acquisition (ready -> running), a cancelled task (to done from any state before
+// running).
 constexpr bool legal(graph::TaskState from, graph::TaskState to) {
   using enum graph::TaskState;
   switch (to) {
@@ -20,7 +21,7 @@ constexpr bool legal(graph::TaskState from, graph::TaskState to) {
     case ready:
       return from == submitted;
     case scheduled:
-      return from == ready;
+      return from == ready || from == fetching;
     case fetching:
       return from == scheduled;
     case runnable:

@@ -47,7 +47,8 @@ struct Window {
   std::optional<Bytes> most_claimed;  // beyond which no more is pulled
   Bytes most_kept_free;               // for what comes next, see copy_early
   std::vector<WorkerId> workers;
-  bool alike = true;  // they are of one kind: what one can run, all can, if it is not bound
+  bool alike = true;          // they are of one kind: what one can run, all can, if it is not bound
+  std::vector<NodeId> peers;  // other nodes whose workers are all of the kind of these
 };
 
 }  // namespace vicinal::engine

@@ -37,6 +37,11 @@ graph::Task* TimedPolicy::pop(WorkerId worker) {
   return policy_->pop(worker);
 }
 
+bool TimedPolicy::may_move(graph::Task& task, WorkerId to) {
+  const Stopwatch stopwatch(ns_);
+  return policy_->may_move(task, to);
+}
+
 void TimedPolicy::task_done(graph::Task& task, WorkerId worker) {
   const Stopwatch stopwatch(ns_);
   policy_->task_done(task, worker);

@@ -23,8 +23,10 @@ class TimedPolicy final : public sched::Policy, private memory::VictimChoice {
   void start(sched::PolicyContext& context) override { policy_->start(context); }
   void push(graph::Task& task, WorkerId releasing) override;
   graph::Task* pop(WorkerId worker) override;
+  bool may_move(graph::Task& task, WorkerId to) override;
   void task_done(graph::Task& task, WorkerId worker) override;
   bool wants_ends() const override { return policy_->wants_ends(); }
+  bool wants_run_times() const override { return policy_->wants_run_times(); }
   void data_loaded(graph::Handle& handle, NodeId node) override;
   void data_evicted(graph::Handle& handle, NodeId node) override;
   void data_forgotten(graph::Handle& handle) override { policy_->data_forgotten(handle); }

@@ -5,6 +5,7 @@
 //   pop(worker)   the worker's memory node has room in its look-ahead: give it a task, or nullptr.
 //                 The engine then copies its operands to worker.node and starts it there, on that
 //                 worker or on another one of the same node that can run it;
+//   may_move      a worker of another node has found nothing: it may get a popped task that waits;
 //   task_done     it has ended (also when it failed or was cancelled).
 // Every task that is pushed must be popped once, by some worker that can run it: a policy never
 // drops a task, and never withholds one for ever from a worker that asks again. It may keep a task for
@@ -12,7 +13,7 @@
 // for one that is away goes to whoever asks and can run it.
 //
 // Threads: if concurrent() is false, the engine calls one method at a time (under the policy's
-// lock). If it is true, push and pop come from several threads at once; the others do not.
+// lock). If it is true, push, pop and may_move come from several threads at once; the others do not.
 // A policy keeps no statics: two runtimes may live in one process.
 //
 // A small example is policies/eager.cpp. A new policy is one class in one file there and one line in
@@ -78,6 +79,10 @@ class Policy {
   // `releasing` is the worker whose task released this one, or kNoWorker at submission.
   virtual void push(graph::Task& task, WorkerId releasing) = 0;
   virtual graph::Task* pop(WorkerId worker) = 0;
+  // The task was popped by a worker of another node with workers of the same kind and has not started;
+  // `to` has nothing to do. True: from now on it is as if `to` had popped it. A policy that has chosen
+  // the worker says no.
+  virtual bool may_move(graph::Task& task, WorkerId to) { return (void)task, (void)to, false; }
   // Before the task's slot is reused. Only called if wants_ends().
   virtual void task_done(graph::Task& task, WorkerId worker) { (void)task, (void)worker; }
   virtual bool wants_ends() const { return false; }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -72,6 +73,49 @@ TEST(Runtime, SimulatedPrefetchHidesTheCopyBehindAnotherTask) {
     runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {R(y)}});
     runtime.wait();
     EXPECT_EQ(runtime.statistics().now.ns, early ? 4'000'000 : 5'000'000);
+  }
+}
+
+// 1 GB/s, 1 ms per task and per MB.
+MachineDescription two_devices() {
+  MachineDescription machine = one_device(std::nullopt, 1_GiB, 1e9);
+  machine.nodes.push_back({NodeId{3}, "device1", NodeKind::device, 1_GiB});
+  machine.links.push_back({kRam, NodeId{3}, BytesPerSecond{1e9}, Time{0}, 1});
+  machine.links.push_back({NodeId{3}, kRam, BytesPerSecond{1e9}, Time{0}, 1});
+  machine.workers.push_back({WorkerId{2}, ProcessorKind::emulated, NodeId{3}});
+  return machine;
+}
+
+// One task releases so many others that read what it wrote. When the last has ended:
+Time end_of_fork(std::string_view policy, int tasks, Bytes bytes, std::uint32_t look_ahead = 0) {
+  Options options;
+  options.policy = policy;
+  options.look_ahead = look_ahead;
+  Runtime runtime(two_devices(), options);
+  const Handle x = runtime.register_empty(bytes);
+  runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {W(x)}});
+  for (int i = 0; i < tasks; ++i) {
+    runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {R(x)}});
+  }
+  runtime.wait();
+  return runtime.statistics().now;
+}
+
+TEST(Runtime, AnIdleAcceleratorGetsWhatWaitsOnAnother) {
+  // x goes through RAM to the other accelerator for two times 0.1 ms, and no further task has to wait.
+  for (const std::string_view policy : {"eager", "prio", "lws", "darts"}) {
+    for (const std::uint32_t look_ahead : {1U, 32U}) {
+      SCOPED_TRACE(std::string(policy) + ", look_ahead " + std::to_string(look_ahead));
+      EXPECT_EQ(end_of_fork(policy, 2, Bytes{100'000}, look_ahead).ns, 2'200'000);
+      EXPECT_EQ(end_of_fork(policy, 4, Bytes{100'000}, look_ahead).ns, 3'200'000);
+    }
+  }
+}
+
+TEST(Runtime, ATaskStaysWhereItsCopiesWouldTakeLongerThanItWaits) {
+  // Two times 2 ms for x, and at most 1 ms to wait.
+  for (const std::string_view policy : {"eager", "prio", "lws", "darts"}) {
+    EXPECT_EQ(end_of_fork(policy, 2, Bytes{2'000'000}).ns, 3'000'000) << policy;
   }
 }
 

@@ -32,7 +32,7 @@ class LedgerUnderRandomEvents {
   void step() {
     const NodeIndex node = static_cast<NodeIndex>(random_.below(ledger_.nodes().count()));
     graph::Handle& handle = *data_[random_.below(data_.size())];
-    switch (random_.below(7)) {
+    switch (random_.below(8)) {
       case 0:
       case 1:
         add();
@@ -52,6 +52,9 @@ class LedgerUnderRandomEvents {
         if (auto* data = record_of(handle)) ledger_.refresh(*data, node);
         break;
       }
+      case 6:
+        move(node);
+        break;
       default:
         context_.take_away(handle, id_of(node));
         if (auto* data = record_of(handle)) ledger_.leave_node(*data, node);
@@ -126,6 +129,10 @@ class LedgerUnderRandomEvents {
     if (task == nullptr) return;
     const bool steal = random_.below(4) == 0 && task->nodes[other].can_run;
     ledger_.pull(*task, steal ? other : task->node);
+  }
+  void move(NodeIndex node) {
+    TaskRecord* const task = random_task(Stage::pulled);
+    if (task != nullptr && task->nodes[node].can_run) ledger_.move_pulled(*task, node);
   }
   void finish() {
     const Stage stages[] = {Stage::main, Stage::planned, Stage::pulled, Stage::pulled};

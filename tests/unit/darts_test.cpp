@@ -305,6 +305,17 @@ TEST_F(Darts, AnIdleNodeTakesTheLastTaskOfTheLongestPlan) {
   EXPECT_EQ(pop_all(0), "a b");
 }
 
+TEST_F(Darts, AMovedTaskCountsWhereItGoes) {
+  start_and_open(2);
+  graph::Handle& x = data();
+  graph::Task& moved = push("x1", {reading(x)});
+  EXPECT_EQ(pop(0), "x1");
+  EXPECT_TRUE(policy->may_move(moved, WorkerId{1}));
+  push("x2", {reading(x)});  // free where x is to be loaded for x1
+  EXPECT_EQ(pop(1), "x2");
+  EXPECT_EQ(pop(0), "-");
+}
+
 TEST_F(Darts, ANodeDoesNotPlanWhatItCannotRun) {
   nodes = {context.add_device(Bytes{150}), context.add_device(Bytes{1000})};
   for (const NodeId node : nodes) context.add_worker(node);

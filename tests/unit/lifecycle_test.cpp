@@ -31,6 +31,7 @@ TEST(TaskStates, TheLegalTransitionsAreThoseOfTheWayItsShortCutsAndCancellation)
       {scheduled, fetching}, {fetching, runnable}, {runnable, running},
       {running, done},       {done, free},         {scheduled, runnable},  // operands all there
       {ready, running},                                                    // an acquisition
+      {fetching, scheduled},                                               // moved to another node
       {ready, done},         {scheduled, done},    {fetching, done}};      // cancelled
   for (const TaskState from : kStates) {
     for (const TaskState to : kStates) {

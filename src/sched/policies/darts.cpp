@@ -42,6 +42,7 @@ class Darts final : public Policy {
   void start(PolicyContext& context) override;
   void push(graph::Task& task, WorkerId releasing) override;
   graph::Task* pop(WorkerId worker) override;
+  bool may_move(graph::Task& task, WorkerId to) override;
   void task_done(graph::Task& task, WorkerId worker) override;
   void data_loaded(graph::Handle& handle, NodeId node) override;
   void data_evicted(graph::Handle& handle, NodeId node) override;
@@ -98,6 +99,11 @@ graph::Task* Darts::pop(WorkerId worker) {
   ledger_.pull(*record, ledger_.nodes().of(worker));
   settle(*record);
   return record->task;
+}
+
+bool Darts::may_move(graph::Task& task, WorkerId to) {
+  ledger_.move_pulled(*static_cast<TaskRecord*>(task.policy_data), ledger_.nodes().of(to));
+  return true;
 }
 
 TaskRecord* Darts::first_planned_for(WorkerId worker) const {

@@ -174,6 +174,15 @@ void Ledger::leave_plan(TaskRecord& record) {
 void Ledger::pull(TaskRecord& record, NodeIndex node) {
   leave_plan(record);
   record.stage = Stage::pulled;
+  enter_pulled(record, node);
+}
+
+void Ledger::move_pulled(TaskRecord& record, NodeIndex to) {
+  leave_pulled(record);
+  enter_pulled(record, to);
+}
+
+void Ledger::enter_pulled(TaskRecord& record, NodeIndex node) {
   record.node = node;
   books_[node].pulled.insert(record);
   for (const Use& use : record.uses) {

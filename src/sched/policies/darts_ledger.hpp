@@ -48,6 +48,8 @@ class Ledger {
   void plan_before_missing(TaskRecord& record, NodeIndex node);
   // A planned task, pulled by the node: the one it is planned on, or another.
   void pull(TaskRecord& record, NodeIndex node);
+  // A pulled task that has not started: to another node.
+  void move_pulled(TaskRecord& record, NodeIndex to);
   // It has ended. From whichever stage: a cancelled task may end before it was pulled.
   void finish(TaskRecord& record);
 
@@ -69,6 +71,7 @@ class Ledger {
   void leave_main(TaskRecord& record);
   void enter_plan(TaskRecord& record, NodeIndex node, TaskRecord* successor);
   void leave_plan(TaskRecord& record);
+  void enter_pulled(TaskRecord& record, NodeIndex node);
   void leave_pulled(TaskRecord& record);
   void withdraw_readers(DataRecord& data, NodeIndex node);
   void set_on_node(DataRecord& data, NodeIndex node, bool on_node);
