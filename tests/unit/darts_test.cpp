@@ -329,6 +329,31 @@ TEST_F(Darts, ANodeDoesNotPlanWhatItCannotRun) {
 
 // Cores next to an accelerator: what is in RAM is free for the cores, yet the accelerator gets its
 // part.
+TEST_F(Darts, ACoreLeavesTasksToAFasterAcceleratorUnlessAllTheOthersWouldTakeItLonger) {
+  const WorkerId core = context.add_worker();
+  const WorkerId accelerator = context.add_worker(context.add_device(Bytes{1000}));
+  policy->start(context);
+  const testing::FakeGraph::Attributes ten_times{.time = Time{100}, .accelerator_time = Time{10}};
+  for (int i = 0; i < 9; ++i) push("t" + std::to_string(i), {reading(data())}, ten_times);
+  // 9 x 10, and 10 for the task itself: the accelerator is as fast as the core.
+  EXPECT_EQ(pop(core.value), "t0");
+  EXPECT_EQ(pop(core.value), "-");  // a second one behind the first would end after 200
+  EXPECT_EQ(pop(accelerator.value), "t1");
+  graph::Task& t2 = *policy->pop(accelerator);
+  policy->task_done(t2, accelerator);
+  EXPECT_EQ(pop_all(accelerator.value), "t3 t4 t5 t6 t7 t8");
+}
+
+TEST_F(Darts, WhatWouldBeLeftToWorkersThatAreAwayIsNot) {
+  const WorkerId core = context.add_worker();
+  const WorkerId accelerator = context.add_worker(context.add_device(Bytes{1000}));
+  policy->start(context);
+  push("t", {reading(data())}, {.time = Time{100}, .accelerator_time = Time{10}});
+  EXPECT_EQ(pop(core.value), "-");
+  context.set_away(accelerator);
+  EXPECT_EQ(pop(core.value), "t");
+}
+
 TEST_F(Darts, CoresDoNotTakeAllTasksOnReleaseBecauseDataAreAtHomeInRam) {
   const WorkerId core = context.add_worker();
   const WorkerId accelerator = context.add_worker(context.add_device(Bytes{1000}));

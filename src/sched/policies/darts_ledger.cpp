@@ -75,6 +75,7 @@ TaskRecord& Ledger::add(graph::Task& task) {
   record.task = &task;
   task.policy_data = &record;
   nodes_.assess(record);
+  work_ns_ += record.least_ns;
   record.uses.clear();
   for (graph::Access& access : task.accesses()) {
     DataRecord& data = record_of(*access.handle);
@@ -92,6 +93,21 @@ bool Ledger::is_free_on(const TaskRecord& record, NodeIndex node) const {
            const DataOnNode& at = use.data->nodes[node];
            return !use.reads || at.present() || at.planned > 0;
          });
+}
+
+// Workers that are away at present do not count.
+bool Ledger::others_end_it_before(const TaskRecord& record, NodeIndex node) const {
+  std::int64_t fastest = 0;
+  for (NodeIndex i = 0; i < nodes_.count(); ++i) {
+    if (!record.nodes[i].can_run || record.nodes[i].duration_ns > record.least_ns) continue;
+    fastest += std::ranges::count_if(nodes_[i].workers,
+                                     [&](WorkerId worker) { return !context_->away(worker); });
+  }
+  if (fastest == 0) return false;
+  const std::int64_t alone = record.nodes[node].duration_ns;
+  const auto workers = static_cast<std::int64_t>(nodes_[node].workers.size());
+  const std::int64_t behind_others = (books_[node].work_ns + alone) / workers;
+  return std::max(alone, behind_others) > record.least_ns + work_ns_ / fastest;
 }
 
 void Ledger::enter_main(TaskRecord& record) {
@@ -150,6 +166,7 @@ void Ledger::enter_plan(TaskRecord& record, NodeIndex node, TaskRecord* successo
   record.node = node;
   record.nodes[node].missing = count_missing(record, node);
   books.planned.insert(record, successor);
+  books.work_ns += record.nodes[node].duration_ns;
   if (books.maybe_missing == successor && record.nodes[node].missing > 0) {
     books.maybe_missing = &record;
   }
@@ -163,6 +180,7 @@ void Ledger::leave_plan(TaskRecord& record) {
   NodeBooks& books = books_[record.node];
   if (books.maybe_missing == &record) books.maybe_missing = record.next;
   books.planned.unlink(record);
+  books.work_ns -= record.nodes[record.node].duration_ns;
   for (Use& use : record.uses) {
     if (use.reads) use.data->in_plans.unlink(use);
     DataOnNode& at = use.data->nodes[record.node];
@@ -185,6 +203,7 @@ void Ledger::move_pulled(TaskRecord& record, NodeIndex to) {
 void Ledger::enter_pulled(TaskRecord& record, NodeIndex node) {
   record.node = node;
   books_[node].pulled.insert(record);
+  books_[node].work_ns += record.nodes[node].duration_ns;
   for (const Use& use : record.uses) {
     DataOnNode& at = use.data->nodes[node];
     const bool was_present = at.present();
@@ -195,6 +214,7 @@ void Ledger::enter_pulled(TaskRecord& record, NodeIndex node) {
 
 void Ledger::leave_pulled(TaskRecord& record) {
   books_[record.node].pulled.unlink(record);
+  books_[record.node].work_ns -= record.nodes[record.node].duration_ns;
   for (const Use& use : record.uses) {
     DataOnNode& at = use.data->nodes[record.node];
     if (at.pulled == 1) refresh(*use.data, record.node);
@@ -219,6 +239,7 @@ void Ledger::finish(TaskRecord& record) {
       break;
   }
   record.stage = Stage::none;
+  work_ns_ -= record.least_ns;
   record.task->policy_data = nullptr;
   tasks_.give_back(record);
 }

@@ -7,6 +7,7 @@
 // node, or ceases to be, O(u D).
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "sched/policies/darts_nodes.hpp"
@@ -25,6 +26,7 @@ struct NodeBooks {
   TaskRecord* maybe_missing = nullptr;
   Chain<TaskRecord> pulled;  // in the order they were pulled
   Chain<DataOnNode> absent;
+  std::int64_t work_ns = 0;       // planned and pulled
   std::size_t ready_in_main = 0;  // tasks of main that the node can run and that miss nothing
 };
 
@@ -39,6 +41,11 @@ class Ledger {
   TaskRecord& add(graph::Task& task);
   // Every operand it reads is present on the node, or will be: a task planned there uses it.
   bool is_free_on(const TaskRecord& record, NodeIndex node) const;
+  // The node is so much slower for it than others that they would have ended it, and all other ready
+  // tasks before it, when the node has: it is left to them. Never true where it is fastest.
+  bool is_left_to_faster(const TaskRecord& record, NodeIndex node) const {
+    return record.nodes[node].duration_ns > record.least_ns && others_end_it_before(record, node);
+  }
   // To the back of main; the data it reads become absent where they are neither present nor listed.
   void enter_main(TaskRecord& record);
   // A task of main, to the back of the node's plan.
@@ -68,6 +75,7 @@ class Ledger {
 
  private:
   DataRecord& record_of(graph::Handle& handle);
+  bool others_end_it_before(const TaskRecord& record, NodeIndex node) const;
   void leave_main(TaskRecord& record);
   void enter_plan(TaskRecord& record, NodeIndex node, TaskRecord* successor);
   void leave_plan(TaskRecord& record);
@@ -84,6 +92,7 @@ class Ledger {
   Nodes nodes_;
   std::vector<NodeBooks> books_;
   PriorityList<TaskRecord, RecordLinks> main_;
+  std::int64_t work_ns_ = 0;  // of the ready tasks that have not ended, each where it is fastest
   RecordPool<TaskRecord> tasks_;
   RecordPool<DataRecord> data_;
 };

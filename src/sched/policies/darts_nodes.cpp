@@ -1,6 +1,7 @@
 #include "sched/policies/darts_nodes.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace vicinal::sched::darts {
 
@@ -45,6 +46,10 @@ void Nodes::assess(TaskRecord& record) const {
     } else if (!record.bound) {
       record.nodes[i] = record.nodes[nodes_[i].like];
     }
+  }
+  record.least_ns = std::numeric_limits<std::int64_t>::max();
+  for (const TaskOnNode& here : record.nodes) {
+    if (here.can_run) record.least_ns = std::min(record.least_ns, here.duration_ns);
   }
 }
 

@@ -24,7 +24,7 @@ class Nodes {
   NodeIndex find(NodeId node) const { return by_id_[node.value]; }
   NodeIndex of(WorkerId worker) const { return by_worker_[worker.value]; }
 
-  // Sets can_run and duration_ns of the record for each node, and `bound`. A task whose time is not
+  // Sets can_run and duration_ns of the record for each node, `bound` and `least_ns`. A task whose time is not
   // known counts as 1 ns: then ratios compare numbers of tasks.
   void assess(TaskRecord& record) const;
   bool can_run(const TaskRecord& record, WorkerId worker) const;

@@ -101,9 +101,10 @@ struct TaskRecord {
   TaskRecord* previous = nullptr;  // in main, in the plan or among the pulled ones
   TaskRecord* next = nullptr;
   Stage stage = Stage::none;
-  bool bound = false;        // submitted for one worker
-  NodeIndex node = kNoNode;  // where it is planned or pulled
-  std::vector<Use> uses;     // all operands
+  bool bound = false;         // submitted for one worker
+  NodeIndex node = kNoNode;   // where it is planned or pulled
+  std::int64_t least_ns = 1;  // where it is fastest
+  std::vector<Use> uses;      // all operands
   std::vector<TaskOnNode> nodes;
 };
 

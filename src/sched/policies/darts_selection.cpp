@@ -60,7 +60,7 @@ bool Selection::plan_some(WorkerId worker) {
     TaskRecord* const ready = ledger_.main().find_first([&](const TaskRecord& record) {
       return record.nodes[node].missing == 0 && ledger_.nodes().can_run(record, worker);
     });
-    if (ready != nullptr) {
+    if (ready != nullptr && !ledger_.is_left_to_faster(*ready, node)) {
       ledger_.plan(*ready, node);
       return true;
     }
@@ -72,12 +72,7 @@ bool Selection::plan_some(WorkerId worker) {
   if (best == nullptr || best->free_tasks + best->near_tasks == 0) {
     return plan_by_priority(worker, node);
   }
-  if (best->free_tasks > 0) {
-    plan_free_tasks(*best, node);
-  } else {
-    plan_near_task(*best, node);
-  }
-  return true;
+  return best->free_tasks > 0 ? plan_free_tasks(*best, node) : plan_near_task(*best, node);
 }
 
 // nullptr if no task of main that the node can run reads an absent datum.
@@ -115,16 +110,20 @@ bool Selection::is_better(DataOnNode& a, DataOnNode& b, NodeIndex node) {
 }
 
 // In the order of the datum's list, newest first.
-void Selection::plan_free_tasks(DataOnNode& best, NodeIndex node) {
+bool Selection::plan_free_tasks(DataOnNode& best, NodeIndex node) {
   chosen_.clear();
   for (Use* use = best.data->in_main.head; use != nullptr; use = use->next) {
     if (misses_besides(*use->task, best, node, 0)) chosen_.push_back(use->task);
   }
+  if (ledger_.is_left_to_faster(*chosen_.front(), node)) return false;
   ledger_.unlist(best, node);
-  for (TaskRecord* record : chosen_) ledger_.plan(*record, node);
+  for (TaskRecord* record : chosen_) {
+    if (!ledger_.is_left_to_faster(*record, node)) ledger_.plan(*record, node);
+  }
+  return true;
 }
 
-void Selection::plan_near_task(DataOnNode& best, NodeIndex node) {
+bool Selection::plan_near_task(DataOnNode& best, NodeIndex node) {
   TaskRecord* highest = nullptr;
   for (Use* use = best.data->in_main.head; use != nullptr; use = use->next) {
     if (!misses_besides(*use->task, best, node, 1)) continue;
@@ -132,7 +131,7 @@ void Selection::plan_near_task(DataOnNode& best, NodeIndex node) {
       highest = use->task;
     }
   }
-  plan_with_operands(*highest, node);
+  return plan_with_operands(*highest, node);
 }
 
 // The reference returns nothing if the node cannot run the very first task of main; here it looks
@@ -141,15 +140,16 @@ bool Selection::plan_by_priority(WorkerId worker, NodeIndex node) {
   TaskRecord* const first = ledger_.main().find_first(
       [&](const TaskRecord& record) { return ledger_.nodes().can_run(record, worker); });
   if (first == nullptr) return false;
-  plan_with_operands(*first, node);
-  return true;
+  return plan_with_operands(*first, node);
 }
 
 // All its operands will be loaded, as in the paper (the reference takes only the first one off the
 // list).
-void Selection::plan_with_operands(TaskRecord& record, NodeIndex node) {
+bool Selection::plan_with_operands(TaskRecord& record, NodeIndex node) {
+  if (ledger_.is_left_to_faster(record, node)) return false;
   for (const Use& use : record.uses) ledger_.unlist(use.data->nodes[node], node);
   ledger_.plan(record, node);
+  return true;
 }
 
 }  // namespace vicinal::sched::darts

@@ -12,7 +12,8 @@ class Selection {
   explicit Selection(Ledger& ledger) : ledger_(ledger) {}
   void start() { asked_before_.assign(ledger_.nodes().count(), false); }
 
-  // Plans at least one task of main on the worker's node, or says that there is none to plan.
+  // Plans at least one task of main on the worker's node, or says that there is none to plan: what it
+  // would choose may be left to a faster node.
   // It may be one that only another worker of the node can run: then it is to be called again.
   // O(absent data looked at), plus the readers of those that tie where their highest priority has
   // left.
@@ -21,10 +22,10 @@ class Selection {
  private:
   DataOnNode* best_absent(NodeIndex node);
   bool is_better(DataOnNode& a, DataOnNode& b, NodeIndex node);
-  void plan_free_tasks(DataOnNode& best, NodeIndex node);
-  void plan_near_task(DataOnNode& best, NodeIndex node);
+  bool plan_free_tasks(DataOnNode& best, NodeIndex node);
+  bool plan_near_task(DataOnNode& best, NodeIndex node);
   bool plan_by_priority(WorkerId worker, NodeIndex node);
-  void plan_with_operands(TaskRecord& record, NodeIndex node);
+  bool plan_with_operands(TaskRecord& record, NodeIndex node);
 
   Ledger& ledger_;
   std::vector<bool> asked_before_;   // by node
