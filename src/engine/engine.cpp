@@ -62,8 +62,14 @@ Engine::Engine(EngineConfig config)
     const std::size_t look_ahead = config_.look_ahead == 0 ? automatic : config_.look_ahead;
     window.depth = window.workers.empty() ? 0 : look_ahead + window.workers.size();
     window.firm_each = device ? kDeviceFirmRequests : 1;
+    for (const LinkDescription& link : config_.machine.links) {
+      if (link.from != kRam || link.to.value != n || link.bandwidth.value <= 0) continue;
+      window.bandwidth = link.bandwidth;
+      if (device) window.least = std::min(window.depth, kLookAhead + window.workers.size());
+    }
     if (const auto limit = config_.machine.nodes[n].limit) {
       window.most_claimed = Bytes{limit->value / 4};
+      window.most_to_hide = Bytes{limit->value / 8 * 3};
       // Not in RAM: there a core waits less for a copy than it would for what an eviction too many
       // costs. (Cholesky at a quarter of the matrix, 31 tiles of room, would load a tenth more.)
       // Nor with LRU, which would push out what comes next (a product whose block columns just fit).

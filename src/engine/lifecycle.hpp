@@ -182,6 +182,7 @@ class Engine final : public Completions,
   graph::Task* pull(WorkerId worker);
   graph::Task* take_from_window(WorkerId worker);
   bool refill(Window& window, WorkerId worker, graph::ReadyList& cancelled);
+  bool hides_copies(const Window& window) const;
   bool move_from_peer(WorkerId worker);
   graph::Task* give_away(Window& window, WorkerId to, memory::Actions& actions);
   Time copy_time(const graph::Task& task, NodeId node) const;

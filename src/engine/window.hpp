@@ -44,8 +44,12 @@ struct Window {
   // pull one task at a time, without this window and its lock, until one lacks an operand.
   std::atomic<std::uint32_t> calm{kCalm};
   Bytes claimed;                      // room of the operands of `pulled`
-  std::optional<Bytes> most_claimed;  // beyond which no more is pulled
-  Bytes most_kept_free;               // for what comes next, see copy_early
+  std::optional<Bytes> most_claimed;  // beyond which no more is pulled, see Engine::refill
+  // Up to so many entries and bytes it is, if what was pulled does not run as long as copies take.
+  std::size_t least = 0;
+  Bytes most_to_hide;
+  BytesPerSecond bandwidth{0};  // from RAM
+  Bytes most_kept_free;         // for what comes next, see copy_early
   std::vector<WorkerId> workers;
   bool alike = true;          // they are of one kind: what one can run, all can, if it is not bound
   std::vector<NodeId> peers;  // other nodes whose workers are all of the kind of these
