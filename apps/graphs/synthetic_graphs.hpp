@@ -15,7 +15,7 @@ namespace vicinal::graphs {
 struct BipartiteShape {
   std::uint64_t tasks = 1000;
   std::uint64_t data = 100;
-  std::uint64_t degree = 2;  // at most 255, and `data`
+  std::uint64_t degree = 2;  // at most 8192, and `data`
   Bytes bytes = 4_MiB;       // of each datum
   double seconds = 1e-3;     // of each task
   std::uint64_t seed = 1;

@@ -1,10 +1,14 @@
 // How a task uses a handle.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 namespace vicinal {
+
+// Of one task, at most.
+inline constexpr std::size_t kMostOperands = 8192;
 
 enum class AccessMode : std::uint8_t {
   R = 1,   // reads the content; many readers at once

@@ -32,9 +32,9 @@ Parameter parameter_of(const graph::Task& task) {
 }
 
 // Operand -> access; empty: operand i is access i.
-std::span<const std::uint8_t> view_of(const graph::Task& task) {
-  return task.extension ? std::span<const std::uint8_t>(task.extension->view_of)
-                        : std::span<const std::uint8_t>();
+std::span<const std::uint16_t> view_of(const graph::Task& task) {
+  return task.extension ? std::span<const std::uint16_t>(task.extension->view_of)
+                        : std::span<const std::uint16_t>();
 }
 
 // `views` is room for as many as the task has operands; they are constructed one by one: to set all of
@@ -42,7 +42,7 @@ std::span<const std::uint8_t> view_of(const graph::Task& task) {
 void call(Kernel kernel, const graph::Task& task, WorkerId worker, NodeId node,
           OperandView* views) {
   const std::span<const graph::Access> accesses = task.accesses();
-  const std::span<const std::uint8_t> named = view_of(task);
+  const std::span<const std::uint16_t> named = view_of(task);
   const std::size_t count = named.empty() ? accesses.size() : named.size();
   for (std::size_t i = 0; i < count; ++i) {
     const graph::Access& access = accesses[named.empty() ? i : named[i]];

@@ -30,7 +30,7 @@ struct Access {
   Access() = default;
   // `number`: among the accesses of its task; `outside`: they are not in the task itself.
   Access(Handle& of, AccessMode how, std::size_t number = 0, bool outside = false)
-      : handle(&of), mode(how), outside_(outside), number_(static_cast<std::uint8_t>(number)) {}
+      : handle(&of), mode(how), outside_(outside), number_(number & (kMostOperands - 1)) {}
 
   Handle* handle = nullptr;
 
@@ -49,8 +49,9 @@ struct Access {
 
  private:
   bool outside_ : 1 = false;
-  std::uint8_t number_ = 0;
+  std::uint64_t number_ : 13 = 0;
 };
+static_assert(kMostOperands == 1 << 13);
 static_assert(sizeof(Access) == 16);
 
 enum class HomeKind : std::uint8_t { none, buffer, file };

@@ -37,9 +37,9 @@ struct TaskExtension {
   std::optional<WorkerId> worker;
   Group* group = nullptr;
   std::function<void(Outcome)> on_end;
-  std::vector<std::byte> parameters;  // when larger than the task's own room
-  std::vector<Access> accesses;       // when they are many, see put_outside
-  std::vector<std::uint8_t> view_of;  // operand -> access, when a handle is named twice
+  std::vector<std::byte> parameters;   // when larger than the task's own room
+  std::vector<Access> accesses;        // when they are many, see put_outside
+  std::vector<std::uint16_t> view_of;  // operand -> access, when a handle is named twice
   std::size_t operand_count = 0;
   double flops = 0;
   std::function<void(Task&)> on_runnable;  // an acquisition: called in place of a kernel
@@ -50,10 +50,9 @@ inline constexpr std::size_t kInlineAccesses = 4;
 struct alignas(128) Task {
   // Accesses not yet granted, explicit dependencies not yet ended, and 1 while being submitted.
   std::atomic<std::int32_t> blocked{0};
-  std::uint8_t access_count = 0;
+  std::uint16_t access_count = 0;
   bool outside = false;  // the accesses lie where the first of those in the task leads
   std::atomic<TaskState> state{TaskState::free};
-  std::atomic<bool> cancelled{false};
   const Codelet* codelet = nullptr;  // nullptr: an acquisition or another task without a kernel
   Task* next = nullptr;         // link of whichever list holds the task: a policy's, the pool's
   void* policy_data = nullptr;  // the policy's own, null until it sets it

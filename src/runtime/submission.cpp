@@ -46,24 +46,24 @@ void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> oper
     if (at < count) {  // named before
       accesses[at].mode = strongest(accesses[at].mode, operands[i].mode);
       auto& views = extension(task).view_of;
-      while (views.size() < i) views.push_back(static_cast<std::uint8_t>(views.size()));
+      while (views.size() < i) views.push_back(static_cast<std::uint16_t>(views.size()));
     } else {
       accesses[at] = graph::Access(handle, operands[i].mode, at, outside);
       ++count;
     }
     if (task.extension && !task.extension->view_of.empty()) {
-      task.extension->view_of.push_back(static_cast<std::uint8_t>(at));
+      task.extension->view_of.push_back(static_cast<std::uint16_t>(at));
     }
   }
-  task.access_count = static_cast<std::uint8_t>(count);
+  task.access_count = static_cast<std::uint16_t>(count);
 }
 
 graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, WorkerId worker) {
   if (spec.codelet == nullptr) throw UsageError("submit: the task has no codelet");
-  if (spec.operands.span().size() > 255) {
+  if (spec.operands.span().size() > kMostOperands) {
     throw UsageError("task " + spec.codelet->name + " has " +
-                     std::to_string(spec.operands.span().size()) +
-                     " operands; there are at most 255");
+                     std::to_string(spec.operands.span().size()) + " operands; there are at most " +
+                     std::to_string(kMostOperands));
   }
   graph::Task& task = engine_->new_task(worker, spec.operands.span().size());
   try {

@@ -98,7 +98,7 @@ inline constexpr double kMostTaskSeconds = 1e9;
 inline constexpr double kMostGraphSeconds = 4e9;
 inline constexpr double kMostTaskFlops = 1e24;
 inline constexpr Bytes kMostGraphBytes{1ULL << 60};
-inline constexpr std::size_t kMostAccesses = 255;  // of one task, as in Runtime::submit
+inline constexpr std::size_t kMostAccesses = kMostOperands;  // of one task
 
 // Throws UsageError, which begins with `origin` (a file's name), if there is no task, if a task reads a
 // datum without a home that no task before it writes, or if a sum exceeds what is said above. Numbers of

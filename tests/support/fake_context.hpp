@@ -171,7 +171,7 @@ class FakeGraph {
       task.extension = std::make_unique<graph::TaskExtension>();
       task.extension->worker = attributes.worker;
     }
-    task.access_count = static_cast<std::uint8_t>(operands.size());
+    task.access_count = static_cast<std::uint16_t>(operands.size());
     const bool outside = operands.size() > graph::kInlineAccesses;
     if (outside) graph::allocate_outside(task, operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i) {

@@ -145,7 +145,7 @@ class FakeMemory {
   Use& make(NodeId node, const Operands& operands) {
     Use& use = *uses_.emplace_back(std::make_unique<Use>());
     use.task.codelet = &codelet_;
-    use.task.access_count = static_cast<std::uint8_t>(operands.size());
+    use.task.access_count = static_cast<std::uint16_t>(operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i) {
       use.task.inline_accesses[i] = graph::Access(*operands[i].first, operands[i].second, i);
     }

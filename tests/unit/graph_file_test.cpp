@@ -216,7 +216,7 @@ TEST(GraphJson, SumsThatNoClockAndNoMemoryHoldAreRefused) {
   EXPECT_THAT(refusal(parse_graph_json, large), HasSubstr("the data up to \"b\""));
 }
 
-TEST(GraphJson, ATaskHas255AccessesAtMostEachDatumCountedOnce) {
+TEST(GraphJson, ATaskHas8192AccessesAtMostEachDatumCountedOnce) {
   const auto graph = [](int data) {
     std::string described;
     std::string list;
@@ -229,9 +229,9 @@ TEST(GraphJson, ATaskHas255AccessesAtMostEachDatumCountedOnce) {
         R"({{"data": {{{}}}, "kernels": {{"k": {{}}}}, "tasks": [{{"kernel": "k", "accesses": [{}]}}]}})",
         described, list);
   };
-  EXPECT_EQ(parse_graph_json(graph(255), "g").tasks[0].access_count, 255U);
-  EXPECT_THAT(refusal(parse_graph_json, graph(256)),
-              HasSubstr("tasks[0].accesses[510]: a task has 255 accesses at most"));
+  EXPECT_EQ(parse_graph_json(graph(8192), "g").tasks[0].access_count, 8192U);
+  EXPECT_THAT(refusal(parse_graph_json, graph(8193)),
+              HasSubstr("tasks[0].accesses[16384]: a task has 8192 accesses at most"));
 }
 
 TEST(GraphJson, DeepNestingIsRefusedNotFollowed) {

@@ -70,7 +70,7 @@ TEST(PriorityList, DoesWhatASortedVectorDoesUnderRandomOperations) {
   PriorityListModel model;
   std::vector<graph::Task*> outside;
   for (graph::Task& task : tasks) {
-    task.access_count = static_cast<std::uint8_t>(outside.size());
+    task.access_count = static_cast<std::uint16_t>(outside.size());
     outside.push_back(&task);
   }
   for (int step = 0; step < 20000; ++step) {

@@ -12,7 +12,7 @@ namespace vicinal::graph {
 namespace {
 
 void fill(Task& task, Handle& handle, std::size_t count) {
-  task.access_count = static_cast<std::uint8_t>(count);
+  task.access_count = static_cast<std::uint16_t>(count);
   for (std::size_t i = 0; i < count; ++i) {
     task.accesses()[i] = Access(handle, AccessMode::R, i, task.outside);
   }
@@ -23,7 +23,7 @@ TEST(TaskPool, EveryAccessLeadsToItsTaskWhereverItLies) {
   Handle handle;
   for (int life = 0; life < 3; ++life) {
     std::vector<Task*> tasks;
-    for (const std::size_t count : {0U, 1U, 4U, 5U, 7U, 15U, 16U, 40U, 255U}) {
+    for (const std::size_t count : {0U, 1U, 4U, 5U, 7U, 15U, 16U, 40U, 255U, 256U, 8192U}) {
       Task& task = pool.take(0, count);
       fill(task, handle, count);
       tasks.push_back(&task);
