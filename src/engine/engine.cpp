@@ -25,7 +25,7 @@ Engine::Engine(EngineConfig config)
     : config_(std::move(config)),
       policy_(std::move(config_.policy)),
       random_(config_.seed),
-      residency_(config_.machine, *this, policy_->victims() != nullptr),
+      residency_(config_.machine, *this, policy_->victims() != nullptr, policy_->keeps_order()),
       pool_(config_.machine.workers.size() + 2),
       gate_(*policy_, [this](Task& task, WorkerId worker) { retire(task, worker); }),
       lanes_(config_.machine.workers.size() + 2),
@@ -176,6 +176,8 @@ void Engine::prefetch(const Task& task, NodeId node) {
   if (trivial_) return;
   Wishes& wishes = wishes_[node.value];
   const std::lock_guard lock(wishes.mutex);
+  ever_wished_.store(true, std::memory_order_relaxed);
+  residency_.await_uses(task, graph::TaskPool::slot(task), node);
   for (const graph::Access& access : task.accesses()) {
     if (!reads(access.mode)) continue;
     if (residency_.on_node(*access.handle, node)) {
@@ -183,7 +185,6 @@ void Engine::prefetch(const Task& task, NodeId node) {
       continue;
     }
     wishes.add(graph::TaskPool::id(task), *access.handle);
-    ever_wished_.store(true, std::memory_order_relaxed);
     fresh_wishes_.store(true, std::memory_order_relaxed);
   }
 }

@@ -201,6 +201,8 @@ class Engine final : public Completions,
     grant_fresh_wishes(actions);
     perform(actions);
   }
+  graph::Task* pop(WorkerId worker);
+  void forget_wishes(const graph::Task& task);
   bool can_start(const Pulled& entry, WorkerId worker) const;
   bool still_lacks(Pulled& entry) const;
   bool has_one_for(const Window& window, WorkerId worker) const;

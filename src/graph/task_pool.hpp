@@ -35,6 +35,7 @@ class TaskPool {
     return {(std::uint64_t{task.life.load(std::memory_order_relaxed) & kLifeMask} << 32) |
             SlotPool<Task>::number(task)};
   }
+  static std::uint64_t slot(const Task& task) { return SlotPool<Task>::number(task); }
   // The slot the id names, whatever life it is in now; nullptr if there is none.
   Task* find(TaskId id) const { return tasks_.find(id.value & 0xffffffffU); }
   static bool alive(const Task& task, TaskId id) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,6 +32,13 @@ inline constexpr std::uint32_t kValid = 1U << 17;
 inline constexpr std::uint32_t kEvicting = 1U << 18;
 inline constexpr std::uint32_t kComing = 1U << 19;
 
+// Of replicas that tasks wait with the policy to read: the least goes first.
+struct Awaited {
+  std::uint32_t uses = 0;
+  std::uint64_t turn = 0;  // the sooner it is read the greater; 0: is not awaited
+  auto operator<=>(const Awaited&) const = default;
+};
+
 struct Replica {
   std::atomic<std::uint32_t> word{0};
   NodeId node;
@@ -38,6 +46,12 @@ struct Replica {
   std::byte* address = nullptr;            // on a memory node
   std::uint64_t offset = 0;                // in the node's arena or file
   bool fixed = false;                      // the home: never freed, outside the limit
+  // Of tasks that are still with the policy: number of the first use, 0: none; how many there are. See
+  // NextUses, which alone changes these four.
+  std::atomic<std::uint64_t> next_use{0};
+  std::atomic<std::uint32_t> uses{0};
+  std::uint32_t first_named = 0;
+  std::uint32_t last_named = 0;
   // --- under the residency's lock
   graph::Handle* handle = nullptr;
   Fetch* incoming = nullptr;       // the copy that brings the content here
@@ -45,6 +59,7 @@ struct Replica {
   bool overwritten = false;        // void, and granted to a task that writes all of it
   std::uint32_t claims = 0;        // tasks in the node's window that use it
   std::uint32_t recency_slot = 0;  // of its entry in Recency; 0: none
+  Awaited awaited_as;              // its place among those that are awaited; it may not be there
   std::uint64_t listed_use = 0;    // last_use when it was put in its place in the list
   Replica* older = nullptr;        // list of the node's replicas, least recently used first
   Replica* newer = nullptr;

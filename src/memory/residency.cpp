@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "vicinal/error.hpp"
 
 namespace vicinal::memory {
 
-Residency::Residency(const MachineDescription& machine, MemorySource& source, bool external_victims)
-    : source_(source), external_victims_(external_victims) {
+Residency::Residency(const MachineDescription& machine, MemorySource& source, bool external_victims,
+                     bool in_order)
+    : source_(source), external_victims_(external_victims), in_order_(in_order) {
   if (machine.nodes.size() > 32) throw UsageError("a machine has at most 32 memory nodes");
   const std::optional<NodeId> disk = machine.disk();
   link_of_.assign(machine.nodes.size() * machine.nodes.size(), -1);
@@ -211,12 +213,27 @@ Bytes Residency::unclaim(graph::Task& task, NodeId node) {
     Replica& r = replica(*access.handle, node);
     if (--r.claims > 0) continue;
     last += footprint(*access.handle, node);
-    const bool listed = r.newer != nullptr || nodes_[node.value].newest == &r;
-    if (listed && r.recency_slot == 0 && by_recency(nodes_[node.value])) {
-      nodes_[node.value].recency.add(r);
-    }
+    put_in_order(nodes_[node.value], r);
   }
   return last;
+}
+
+void Residency::await_uses(const graph::Task& task, std::uint64_t slot, NodeId node) {
+  NextUses& uses = nodes_[node.value].next_uses;
+  if (!nodes_[node.value].limit || uses.names(slot)) return;
+  for (const graph::Access& access : task.accesses()) {
+    if (reads(access.mode)) uses.add(slot, replica(*access.handle, node));
+  }
+}
+
+void Residency::forget_uses(std::uint64_t slot, NodeId id) {
+  Node& node = nodes_[id.value];
+  if (!node.next_uses.names(slot)) return;
+  const std::lock_guard lock(mutex_);
+  node.next_uses.remove(slot, [&](Replica& r) {
+    leave_awaited(node, r);
+    put_in_order(node, r);
+  });
 }
 
 bool Residency::valid_on(const graph::Handle& handle, NodeId node) const {

@@ -23,6 +23,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -33,6 +34,7 @@
 #include "graph/task.hpp"
 #include "memory/arena.hpp"
 #include "memory/copy.hpp"
+#include "memory/next_uses.hpp"
 #include "memory/recency.hpp"
 #include "memory/replica.hpp"
 #include "memory/request.hpp"
@@ -82,8 +84,10 @@ enum class EarlyRoom : std::uint8_t { victims, free_alone };
 
 class Residency {
  public:
-  // `external_victims`: victims are chosen by answering queries; else by LRU here.
-  Residency(const MachineDescription& machine, MemorySource& source, bool external_victims);
+  // `external_victims`: victims are chosen by answering queries; else here, see Residency::lru_victim.
+  // `in_order`: uses come about in the order of await_uses.
+  Residency(const MachineDescription& machine, MemorySource& source, bool external_victims,
+            bool in_order = true);
   ~Residency();
   // Takes each limited memory's range from the source; before any handle.
   void reserve();
@@ -160,6 +164,11 @@ class Residency {
     replica(handle, node)
         .last_use.store(epoch_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
+  // The task waits with the policy and will probably run there: what it reads is driven out after what
+  // nobody is known to read; forget_uses when it has left the policy. `slot` is the task's. One caller
+  // at a time per node; await_uses takes no lock.
+  void await_uses(const graph::Task& task, std::uint64_t slot, NodeId node);
+  void forget_uses(std::uint64_t slot, NodeId node);
   // Evicts what the choice gives, as for an early copy, until so much is free or becoming free.
   void keep_free(NodeId node, Bytes reserve, Actions& actions);
   // A task has been pulled for the node and will use its operands there; unclaim when it starts.
@@ -229,8 +238,10 @@ class Residency {
     // All that are allocated, in the order of refresh_order after it, else in no order that counts.
     Replica* oldest = nullptr;
     Replica* newest = nullptr;
-    Recency recency;           // of the same, but those that are claimed may be left out
-    Request* first = nullptr;  // queue of firm requests
+    Recency recency;  // of the same, but those that are claimed or awaited may be left out
+    std::map<Awaited, Replica*> awaited;  // left out of `recency`; some have been named again since
+    NextUses next_uses;                   // not under the lock, see await_uses
+    Request* first = nullptr;             // queue of firm requests
     Request* last = nullptr;
     bool query_open = false;  // a victim query has not been answered
     bool pumping = false;
@@ -313,6 +324,11 @@ class Residency {
   Room last_resort(NodeId node, Bytes needed, Request* asks, Actions& actions);
   Room compact(Node& node);
   Replica* lru_victim(Node& node, EvictionReason reason, const Request* asks);
+  Awaited awaited_place(const Replica& replica) const;
+  Replica* awaited_victim(Node& node, const Request* asks);
+  void leave_awaited(Node& node, Replica& replica);
+  void put_in_order(Node& node, Replica& replica);
+  bool goes_last(Node& node, Replica& replica);
   std::vector<Candidate> candidates(Node& node, const Request* asks);
   void refresh_order(Node& node);
   void list_append(Node& node, Replica& replica);
@@ -324,6 +340,7 @@ class Residency {
   std::vector<std::int32_t> link_of_;  // [from * nodes + to], -1: none
   MemorySource& source_;
   const bool external_victims_;
+  const bool in_order_;
   std::atomic<std::uint64_t> epoch_{1};  // recency: raised by each request and eviction
 
   mutable std::mutex mutex_;

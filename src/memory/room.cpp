@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "memory/residency.hpp"
 #include "vicinal/error.hpp"
@@ -14,7 +15,7 @@ void Residency::list_append(Node& node, Replica& replica) {
   replica.newer = nullptr;
   (node.newest != nullptr ? node.newest->newer : node.oldest) = &replica;
   node.newest = &replica;
-  if (by_recency(node) && replica.claims == 0) node.recency.add(replica);
+  put_in_order(node, replica);
 }
 
 void Residency::list_prepend(Node& node, Replica& replica) {
@@ -23,7 +24,7 @@ void Residency::list_prepend(Node& node, Replica& replica) {
   replica.newer = node.oldest;
   (node.oldest != nullptr ? node.oldest->older : node.newest) = &replica;
   node.oldest = &replica;
-  if (by_recency(node) && replica.claims == 0) node.recency.add(replica);
+  put_in_order(node, replica);
 }
 
 void Residency::list_remove(Node& node, Replica& replica) {
@@ -31,6 +32,45 @@ void Residency::list_remove(Node& node, Replica& replica) {
   (replica.newer != nullptr ? replica.newer->older : node.newest) = replica.older;
   replica.older = replica.newer = nullptr;
   node.recency.remove(replica);
+  leave_awaited(node, replica);
+}
+
+void Residency::leave_awaited(Node& node, Replica& replica) {
+  if (replica.awaited_as.turn != 0)
+    node.awaited.erase(std::exchange(replica.awaited_as, Awaited{}));
+}
+
+// Where the order of the uses is known, the one whose turn comes last goes first: Belady's choice. Where
+// a policy takes tasks out of their order, the one with the fewest uses (LUF, Gonthier et al. 2024,
+// section 5.4): with the order alone dmdar loads 2.7 times the bytes for a product of 50 x 50 blocks
+// with room for 35. Where the order is kept, the number alone loads up to 1.3 times (random tasks under
+// dmda).
+Awaited Residency::awaited_place(const Replica& replica) const {
+  const std::uint64_t next = replica.next_use.load(std::memory_order_relaxed);
+  if (next == 0) return {};
+  return {in_order_ ? 0 : replica.uses.load(std::memory_order_relaxed), ~next};
+}
+
+// Of those from which the victim is chosen, unless it is among them.
+void Residency::put_in_order(Node& node, Replica& replica) {
+  const bool listed = replica.newer != nullptr || node.newest == &replica;
+  if (!by_recency(node) || !listed || replica.claims > 0 || replica.recency_slot != 0) return;
+  const Awaited place = awaited_place(replica);
+  if (place.turn == 0) {
+    node.recency.add(replica);
+  } else if (replica.awaited_as.turn == 0) {
+    node.awaited.emplace(place, &replica);
+    replica.awaited_as = place;
+  }
+}
+
+// Somebody is known to use it: it leaves the order of recency.
+bool Residency::goes_last(Node& node, Replica& replica) {
+  if (replica.claims > 0) return true;
+  if (replica.next_use.load(std::memory_order_relaxed) == 0) return false;
+  node.recency.remove(replica);
+  put_in_order(node, replica);
+  return true;
 }
 
 // Uses are stamped without the lock; here those stamped since they were listed move behind, in the
@@ -227,12 +267,30 @@ void Residency::saved(Request& eviction, Actions& actions) {
   pump(victim.node, actions);
 }
 
+// A task that named it after it was put in its place moved it back: found out here. One that has left
+// the policy did so at once.
+Replica* Residency::awaited_victim(Node& node, const Request* asks) {
+  for (auto at = node.awaited.begin(); at != node.awaited.end();) {
+    Replica& replica = *at++->second;
+    if (awaited_place(replica) != replica.awaited_as) {
+      leave_awaited(node, replica);
+      put_in_order(node, replica);
+    } else if (replica.claims == 0 && evictable(replica, asks)) {
+      return &replica;
+    }
+  }
+  return nullptr;
+}
+
+// The least recently used one that nobody is known to use; else one of those that tasks wait with the
+// policy to read; else, for who cannot do without, the least recently used of those in the look-ahead.
 Replica* Residency::lru_victim(Node& node, EvictionReason reason, const Request* asks) {
   const auto goes = [&](const Replica& r) { return evictable(r, asks); };
-  const auto is_claimed = [](const Replica& r) { return r.claims > 0; };
   if (by_recency(node)) {
-    Replica* const victim = node.recency.least(goes, is_claimed);
-    if (victim != nullptr || reason != EvictionReason::firm) return victim;
+    const auto later = [&](Replica& r) { return goes_last(node, r); };
+    if (Replica* const victim = node.recency.least(goes, later)) return victim;
+    if (Replica* const victim = awaited_victim(node, asks)) return victim;
+    if (reason != EvictionReason::firm) return nullptr;
   }
   refresh_order(node);  // rare: all are claimed, or the policy gave none
   for (Replica* r = node.oldest; r != nullptr; r = r->newer) {

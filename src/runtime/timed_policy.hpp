@@ -27,6 +27,7 @@ class TimedPolicy final : public sched::Policy, private memory::VictimChoice {
   void task_done(graph::Task& task, WorkerId worker) override;
   bool wants_ends() const override { return policy_->wants_ends(); }
   bool wants_run_times() const override { return policy_->wants_run_times(); }
+  bool keeps_order() const override { return policy_->keeps_order(); }
   void data_loaded(graph::Handle& handle, NodeId node) override;
   void data_evicted(graph::Handle& handle, NodeId node) override;
   void data_forgotten(graph::Handle& handle) override { policy_->data_forgotten(handle); }

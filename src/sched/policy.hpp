@@ -62,7 +62,8 @@ class PolicyContext {
 
   // --- wishes: the engine does it once the policy's method has returned
   // The task, pushed and not yet popped, will probably run there: what it reads is to be copied into
-  // free room, nothing is evicted for it. Wishes of a node wait first in, first out, until there is
+  // free room, nothing is evicted for it; and until it is popped, LRU evicts what it reads after what no
+  // such task reads. Wishes of a node wait first in, first out, until there is
   // room; those of a task that has been popped are dropped, the look-ahead copies for it.
   virtual void prefetch(const graph::Task& task, NodeId node) = 0;
   // A task that was pushed is kept for this worker: it must not sleep on.
@@ -88,6 +89,8 @@ class Policy {
   virtual bool wants_ends() const { return false; }
   // It asks for run_time(): tasks are timed, so that it is known also where the application does not say.
   virtual bool wants_run_times() const { return false; }
+  // Tasks of a node are popped about in the order of PolicyContext::prefetch.
+  virtual bool keeps_order() const { return true; }
   // A replica has become valid on the node by a copy, or has left it. Serial policies only.
   virtual void data_loaded(graph::Handle& handle, NodeId node) { (void)handle, (void)node; }
   virtual void data_evicted(graph::Handle& handle, NodeId node) { (void)handle, (void)node; }

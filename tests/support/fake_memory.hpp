@@ -51,6 +51,7 @@ struct FakeMachine {
   std::uint32_t copies = 4;                // on a link at once
   std::optional<std::uint64_t> disk = {};  // 0: there is RAM only
   bool external_victims = false;           // the test answers for the policy
+  bool in_order = true;                    // uses come in the order in which they are named
 
   MachineDescription description() const {
     MachineDescription m;
@@ -106,7 +107,7 @@ class FakeMemory {
   };
 
   explicit FakeMemory(const FakeMachine& machine = {})
-      : residency(machine.description(), source, machine.external_victims) {
+      : residency(machine.description(), source, machine.external_victims, machine.in_order) {
     residency.reserve();
   }
   // Copies may be in course: nobody asks for anything any more.

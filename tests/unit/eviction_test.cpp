@@ -49,6 +49,80 @@ TEST(Residency, WhatWaitingTasksWillUseIsEvictedLast) {
   EXPECT_EQ(memory.residency.unclaim(waiting.task, kRam), kPage);
 }
 
+TEST(Residency, WhatTasksOfThePolicyWillReadGoesAfterWhatNobodyIsKnownToRead) {
+  FakeMemory memory({.ram = 2});
+  auto [a, b, c, d] = memory.on_disk("a", "b", "c", "d");
+  memory.run(kRam, {{&a, kR}});
+  memory.run(kRam, {{&b, kR}});
+  auto& queued = memory.make(kRam, {{&a, kR}});
+  memory.residency.await_uses(queued.task, 1, kRam);
+  memory.run(kRam, {{&c, kR}});  // b goes, although a is older
+  EXPECT_TRUE(memory.valid(a, kRam));
+  EXPECT_FALSE(memory.valid(b, kRam));
+  memory.residency.forget_uses(1, kRam);
+  memory.run(kRam, {{&d, kR}});  // a is as old as it was
+  EXPECT_FALSE(memory.valid(a, kRam));
+  EXPECT_TRUE(memory.valid(c, kRam));
+}
+
+TEST(Residency, OfWhatTasksOfThePolicyWillReadTheOneReadLastGoesFirst) {
+  FakeMemory memory({.ram = 3});
+  auto [a, b, c, d] = memory.on_disk("a", "b", "c", "d");
+  for (auto* handle : {&a, &b, &c}) memory.run(kRam, {{handle, kR}});
+  std::uint64_t slot = 0;
+  for (auto* handle : {&b, &c, &a, &b}) {
+    memory.residency.await_uses(memory.make(kRam, {{handle, kR}}).task, ++slot, kRam);
+  }
+  memory.run(kRam, {{&d, kR}});  // a is read third, b and c before
+  EXPECT_FALSE(memory.valid(a, kRam));
+  memory.residency.forget_uses(1, kRam);  // c is read next, then b
+  EXPECT_TRUE(memory.prefetch(a, kRam));  // d goes: nobody will read it
+  memory.finish_all();
+  EXPECT_FALSE(memory.valid(d, kRam));
+  EXPECT_TRUE(memory.prefetch(d, kRam));  // named second, third and last: c, a, b
+  EXPECT_FALSE(memory.valid(b, kRam));
+  memory.finish_all();
+  for (slot = 2; slot <= 4; ++slot) memory.residency.forget_uses(slot, kRam);
+  memory.residency.check();
+}
+
+TEST(Residency, WhereThePolicyChangesTheOrderTheOneWithFewestReadersGoesFirst) {
+  FakeMemory memory({.ram = 2, .in_order = false});
+  auto [a, b, c] = memory.on_disk("a", "b", "c");
+  memory.run(kRam, {{&a, kR}});
+  memory.run(kRam, {{&b, kR}});
+  std::uint64_t slot = 0;
+  for (auto* handle : {&b, &a, &a}) {
+    memory.residency.await_uses(memory.make(kRam, {{handle, kR}}).task, ++slot, kRam);
+  }
+  memory.run(kRam, {{&c, kR}});  // b is read first, but once
+  EXPECT_FALSE(memory.valid(b, kRam));
+  EXPECT_TRUE(memory.valid(a, kRam));
+  for (slot = 1; slot <= 3; ++slot) memory.residency.forget_uses(slot, kRam);
+}
+
+TEST(Residency, ATaskThatNamesDataLaterCountsAmongTheirReaders) {
+  FakeMemory memory({.ram = 3, .in_order = false});
+  auto [a, b, c, d, e] = memory.on_disk("a", "b", "c", "d", "e");
+  for (auto* handle : {&a, &b, &c}) memory.run(kRam, {{handle, kR}});
+  std::uint64_t slot = 0;
+  const auto wait = [&](graph::Handle& handle) {
+    memory.residency.await_uses(memory.make(kRam, {{&handle, kR}}).task, ++slot, kRam);
+  };
+  for (auto* handle : {&a, &b, &c, &a}) wait(*handle);
+  memory.run(kRam, {{&d, kR}});  // b and c have one reader each, c's comes later
+  EXPECT_FALSE(memory.valid(c, kRam));
+  wait(b);
+  memory.residency.forget_uses(4, kRam);
+  memory.run(kRam, {{&c, kR}});  // nobody will read d
+  EXPECT_FALSE(memory.valid(d, kRam));
+  wait(c);
+  memory.run(kRam, {{&e, kR}});  // b and c have two, a has one
+  EXPECT_FALSE(memory.valid(a, kRam));
+  for (const std::uint64_t left : {1, 2, 3, 5, 6}) memory.residency.forget_uses(left, kRam);
+  memory.residency.check();
+}
+
 TEST(Residency, DirtyDataOfADeviceGoToRamAndFromThereToDisk) {
   FakeMemory memory({.ram = 1, .device = 1, .devices = 1});
   auto [a, b, c] = memory.data("a", "b", "c");

@@ -74,6 +74,7 @@ class DequeModel final : public Policy {
   std::string_view name() const override { return strategy_.name; }
   bool wants_ends() const override { return true; }
   bool wants_run_times() const override { return true; }
+  bool keeps_order() const override { return !strategy_.order.ready_first; }
 
   void start(PolicyContext& context) override;
   void push(graph::Task& task, WorkerId releasing) override;
