@@ -230,7 +230,7 @@ void Residency::ended(Request& request, RequestState state, Actions& actions) {
       if (const std::exception_ptr error = request.error) {  // finish_fetch recycles the request
         finish_fetch(*request.relayed, error, actions);
       } else {
-        queue_on_link(*request.relayed, request.node, actions);
+        queue_on_link(*request.relayed, ram_as_source(request.relayed->to), actions);
       }
       break;
     case RequestKind::eviction:

@@ -173,12 +173,11 @@ class Residency {
 
   // --- questions, without the lock
   bool valid_on(const graph::Handle& handle, NodeId node) const;
-  // Valid there, and nothing is about to evict it.
-  bool stays(const graph::Handle& handle, NodeId node) const {
-    const std::uint32_t word = replica(handle, node).word.load(std::memory_order_relaxed);
-    return (word & (kValid | kEvicting)) == kValid;
+  // To look at its state, as long as some task in the graph uses the handle.
+  const Replica& look_at(const graph::Handle& handle, NodeId node) const {
+    return replica(handle, node);
   }
-  // Or on its way: an early copy would have nothing to do.
+  // Valid there with nothing about to evict it, or on its way: an early copy would have nothing to do.
   bool comes_or_stays(const graph::Handle& handle, NodeId node) const {
     const std::uint32_t word = replica(handle, node).word.load(std::memory_order_relaxed);
     return (word & kEvicting) == 0 && (word & (kValid | kComing)) != 0;
@@ -266,7 +265,11 @@ class Residency {
   Replica& replica(const graph::Handle& handle, NodeId node) const {
     return handle.residency->replicas[node.value];
   }
-  std::optional<std::uint32_t> link(NodeId from, NodeId to) const;
+  struct Source {
+    NodeId node;
+    std::uint32_t link;  // from there
+  };
+  void find_sources();
 
   // requests.cpp: reservations and copies. All under the lock.
   void enqueue(Request& request, Actions& actions);
@@ -285,14 +288,15 @@ class Residency {
   // copies.cpp. All under the lock.
   // Urgent if somebody waits for it. False: it failed at once, and `waiter` with it.
   bool start_fetch(Replica& to, Request* waiter, Actions& actions);
-  void queue_on_link(Fetch& fetch, NodeId from, Actions& actions);
+  void queue_on_link(Fetch& fetch, const Source& from, Actions& actions);
   void make_urgent(Fetch& fetch);
+  void take_off_link(Fetch& fetch);
   void pump_link(std::uint32_t link, Actions& actions);
   void cancel_fetch(Fetch& fetch, Actions& actions);
   bool cancel_early_copies(NodeId node, Actions& actions);
   void finish_fetch(Fetch& fetch, const std::exception_ptr& error, Actions& actions);
-  std::optional<NodeId> best_source(const graph::Handle& handle, NodeId to) const;
-  bool early_copy_waits(const graph::Handle& handle, NodeId node) const;
+  const Source* best_source(const graph::Handle& handle, NodeId to) const;
+  const Source& ram_as_source(NodeId to) const;
   Place place_of(const Replica& replica) const;
 
   // room.cpp: room and eviction. All under the lock.
@@ -321,7 +325,8 @@ class Residency {
 
   std::deque<Node> nodes_;  // not movable: atomics
   std::vector<Link> links_;
-  std::vector<std::int32_t> link_of_;  // [from * nodes + to], -1: none
+  std::vector<std::vector<std::uint32_t>> links_into_;  // by destination
+  std::vector<std::vector<Source>> sources_;            // by destination: the best first
   MemorySource& source_;
   const bool external_victims_;
   std::atomic<std::uint64_t> epoch_{1};  // recency: raised by each request and eviction
