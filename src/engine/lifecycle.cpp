@@ -241,6 +241,7 @@ void Engine::keep(Window& window, Task& task) {
   entry->lacks = nullptr;
   window.claimed += residency_.claim(task, entry->request.node);
   window.pulled.push_back(std::move(entry));
+  window.none_for = kNoWorker;
   window.size.store(window.pulled.size(), std::memory_order_relaxed);
 }
 
@@ -270,6 +271,10 @@ bool Engine::still_lacks(Pulled& entry) const {
 // or pinned now.
 Task* Engine::take_runnable(Window& window, WorkerId worker, memory::Actions& actions,
                             ReadyList& cancelled) {
+  const std::uint64_t gains =
+      residency_.gains(config_.machine.workers[window.workers.front().value].node);
+  if (window.none_for == worker && window.none_at == gains && !cancelling()) return nullptr;
+  bool all_lack = true;  // or wait for their request
   for (std::size_t i = 0; i < window.pulled.size();) {
     Pulled& entry = *window.pulled[i];
     const auto state = entry.request.state.load(std::memory_order_acquire);
@@ -286,12 +291,17 @@ Task* Engine::take_runnable(Window& window, WorkerId worker, memory::Actions& ac
     }
     const bool maybe = state == memory::RequestState::ready ||
                        (state == memory::RequestState::idle && !still_lacks(entry));
-    if (maybe && can_start(entry, worker) &&
-        (state == memory::RequestState::ready ||
-         residency_.try_pin(*entry.task, entry.request.node, actions))) {
-      return drop(window, i);
+    if (maybe && can_start(entry, worker)) {
+      const bool here = state == memory::RequestState::ready ||
+                        residency_.try_pin(*entry.task, entry.request.node, actions);
+      if (here) return drop(window, i);
+      all_lack = false;  // until others use it no longer
     }
     ++i;
+  }
+  if (all_lack) {
+    window.none_for = worker;
+    window.none_at = gains;
   }
   return nullptr;
 }

@@ -39,9 +39,12 @@ struct Window {
   // What the last looks have shown, so that what has not changed is not looked at again: entries with a
   // firm request, which are the first or nearly so; how many at the front copy_early has no more to do
   // for, as long as Residency::losses is this.
+  // And that no entry can start on this worker, as long as Residency::gains is this.
   std::size_t firm = 0;
   std::size_t complete = 0;
   std::uint64_t complete_at = 0;
+  WorkerId none_for = kNoWorker;
+  std::uint64_t none_at = 0;
   // Tasks started in a row for which nothing had to be copied or placed. From kCalm on the workers
   // pull one task at a time, without this window and its lock, until one lacks an operand.
   std::atomic<std::uint32_t> calm{kCalm};

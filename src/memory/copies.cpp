@@ -161,6 +161,7 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
   if (!error && fetch.version == data.version) {
     to.word.fetch_or(kValid, std::memory_order_release);
     data.valid_on.fetch_or(bit(fetch.to), std::memory_order_release);
+    gained(fetch.to);
     if (nodes_[fetch.to.value].description.kind != NodeKind::disk) {
       actions.notices.push_back({fetch.handle, fetch.to, true});
     }

@@ -222,9 +222,13 @@ void Residency::ended(Request& request, RequestState state, Actions& actions) {
   switch (request.kind) {
     case RequestKind::task:
     case RequestKind::flush:
-      actions.arrivals.push_back(request.node);
+    {
+      const NodeId node = request.node;
+      actions.arrivals.push_back(node);
       request.state.store(state, std::memory_order_release);
+      gained(node);
       break;
+    }
     case RequestKind::relay:
       request.state.store(state, std::memory_order_relaxed);
       if (const std::exception_ptr error = request.error) {  // finish_fetch recycles the request

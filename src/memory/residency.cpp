@@ -202,6 +202,7 @@ void Residency::written(graph::Task& task, NodeId node, Actions& actions) {
     here.overwritten = false;
     here.word.fetch_or(kValid, std::memory_order_release);
     data.valid_on.fetch_or(bit(node), std::memory_order_release);
+    gained(node);
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       Replica& other = data.replicas[n];
       if (&other == &here || (other.word.load(std::memory_order_relaxed) & kValid) == 0) continue;
@@ -257,7 +258,10 @@ Bytes Residency::working_set(const graph::Task& task, NodeId node) const {
 
 bool Residency::fits(const graph::Task& task, NodeId node) const {
   const auto& limit = nodes_[node.value].limit;
-  return !limit || working_set(task, node) <= *limit;
+  if (!limit) return true;
+  Bytes most;  // without a look at the replicas, of which those that are at home take nothing
+  for (const graph::Access& access : task.accesses()) most += Arena::padded(access.handle->bytes());
+  return most <= *limit || working_set(task, node) <= *limit;
 }
 
 void Residency::statistics(Statistics& into) const {
@@ -286,7 +290,7 @@ bool Residency::quiet() const {
   return copies_in_course_ == 0;
 }
 
-std::exception_ptr Residency::broken() const {
+std::exception_ptr Residency::first_broken() const {
   const std::lock_guard lock(mutex_);
   return broken_;
 }

@@ -199,6 +199,11 @@ class Residency {
   std::uint64_t losses(NodeId node) const {
     return nodes_[node.value].losses.load(std::memory_order_acquire);
   }
+  // Grows when something is more on the node than before: content is valid, a victim stays after all, a
+  // task's request has ended. While it stays the same, who lacked content there still does.
+  std::uint64_t gains(NodeId node) const {
+    return nodes_[node.value].gains.load(std::memory_order_acquire);
+  }
   // Copies to the node or evictions from it have begun since this was asked last.
   bool take_traffic(NodeId node) {
     auto& traffic = nodes_[node.value].traffic;
@@ -210,7 +215,9 @@ class Residency {
   void statistics(Statistics& into) const;
   void reset_peaks();
   bool quiet() const;  // no copy in course
-  std::exception_ptr broken() const;
+  std::exception_ptr broken() const {
+    return is_broken_.load(std::memory_order_acquire) ? first_broken() : nullptr;
+  }
   std::string describe() const;
   // Throws std::logic_error with the values if an invariant is broken; for tests, when quiet.
   void check() const;
@@ -238,6 +245,7 @@ class Residency {
     std::atomic<bool> waiting{false};  // someone waits for pins to go
     std::atomic<bool> traffic{false};
     std::atomic<std::uint64_t> losses{0};
+    std::atomic<std::uint64_t> gains{0};
     NodeStatistics statistics;
   };
   struct Link {
@@ -257,6 +265,10 @@ class Residency {
       nodes_[replica.node.value].losses.fetch_add(1, std::memory_order_release);
     }
   }
+  void gained(NodeId node) {
+    nodes_[node.value].gains.fetch_add(1, std::memory_order_release);
+  }
+  std::exception_ptr first_broken() const;
   bool has_free(const Node& node, Bytes needed) const;
   // Victims are chosen here, and not by the policy.
   bool by_recency(const Node& node) const {
@@ -338,6 +350,7 @@ class Residency {
   std::vector<Request*> free_requests_;
   std::vector<Replica*> touched_;  // refresh_order's
   std::exception_ptr broken_;      // the first write-back that failed: content stays where it is
+  std::atomic<bool> is_broken_{false};  // to ask without the lock
   std::uint64_t copies_in_course_ = 0;
 };
 
