@@ -23,14 +23,14 @@ struct Pulled {
   memory::Request request;  // firm once a worker has nothing else to do
   WorkerId firm_for = kNoWorker;
   Bytes working_set;
-  bool for_all = false;  // all workers of the node can run it
+  bool for_all = false;                    // all workers of the node can run it
   const memory::Replica* lacks = nullptr;  // what was missing when it was looked at last
 };
 
 inline constexpr std::uint32_t kCalm = 64;
 
 struct Window {
-  mutable std::mutex mutex;                    // taken before the policy's lock and the residency's
+  mutable std::mutex mutex;  // taken before the policy's lock and the residency's
   std::vector<std::unique_ptr<Pulled>> pulled;  // in the policy's order
   std::vector<std::unique_ptr<Pulled>> unused;  // entries to use again
   std::size_t depth = 0;                        // most entries

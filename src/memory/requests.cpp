@@ -221,8 +221,7 @@ void Residency::fail(Request& request, std::exception_ptr error, Actions& action
 void Residency::ended(Request& request, RequestState state, Actions& actions) {
   switch (request.kind) {
     case RequestKind::task:
-    case RequestKind::flush:
-    {
+    case RequestKind::flush: {
       const NodeId node = request.node;
       actions.arrivals.push_back(node);
       request.state.store(state, std::memory_order_release);

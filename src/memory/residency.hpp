@@ -265,9 +265,7 @@ class Residency {
       nodes_[replica.node.value].losses.fetch_add(1, std::memory_order_release);
     }
   }
-  void gained(NodeId node) {
-    nodes_[node.value].gains.fetch_add(1, std::memory_order_release);
-  }
+  void gained(NodeId node) { nodes_[node.value].gains.fetch_add(1, std::memory_order_release); }
   std::exception_ptr first_broken() const;
   bool has_free(const Node& node, Bytes needed) const;
   // Victims are chosen here, and not by the policy.

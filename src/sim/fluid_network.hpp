@@ -61,11 +61,11 @@ class FluidNetwork {
   void share(std::uint32_t group);
   void find_next_end();
 
-  std::vector<double> capacities_;  // bytes per nanosecond
+  std::vector<double> capacities_;     // bytes per nanosecond
   std::vector<std::uint32_t> groups_;  // by resource: the number of one of its group
-  std::vector<Flow> flows_;         // in the order of their start
-  std::vector<Flow> spare_;         // to use the room of their paths again
-  double changed_ = 0;              // when the flows last did
+  std::vector<Flow> flows_;            // in the order of their start
+  std::vector<Flow> spare_;            // to use the room of their paths again
+  double changed_ = 0;                 // when the flows last did
   double next_end_ = kNever;
   // Of share(), members to keep their room.
   std::vector<double> left_;
