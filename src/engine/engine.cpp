@@ -127,7 +127,7 @@ bool Engine::can_run(const Task& task, WorkerId worker) const {
   const WorkerDescription& description = config_.machine.workers[worker.value];
   if (task.extension && task.extension->worker && *task.extension->worker != worker) return false;
   if (task.codelet != nullptr && !is_implemented(*task.codelet, description.kind)) return false;
-  return trivial_ || residency_.fits(task, description.node);
+  return trivial_ || fits_any_node(task) || residency_.fits(task, description.node);
 }
 
 bool Engine::on_node(const graph::Handle& handle, NodeId node) const {

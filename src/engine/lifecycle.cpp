@@ -186,11 +186,16 @@ Task* Engine::next(WorkerId worker) {
 // A request of a task that the worker can run has ended, perhaps by what was just performed.
 bool Engine::anything_ended(Window& window, WorkerId worker) {
   const std::lock_guard lock(window.mutex);
-  return std::ranges::any_of(window.pulled, [&](const auto& entry) {
-    const auto state = entry->request.state.load(std::memory_order_acquire);
-    return (state == memory::RequestState::ready || state == memory::RequestState::failed) &&
-           can_start(*entry, worker);
-  });
+  std::size_t firm = window.firm;
+  for (auto entry = window.pulled.begin(); firm > 0; ++entry) {
+    if ((*entry)->firm_for == kNoWorker) continue;
+    --firm;
+    const auto state = (*entry)->request.state.load(std::memory_order_acquire);
+    const bool ended =
+        state == memory::RequestState::ready || state == memory::RequestState::failed;
+    if (ended && can_start(**entry, worker)) return true;
+  }
+  return false;
 }
 
 // While they run, the operands of the largest can come, and as many bytes leave to make room for them;
@@ -331,10 +336,10 @@ void Engine::keep(Window& window, Task& task) {
   entry->request.state.store(memory::RequestState::idle, std::memory_order_relaxed);
   entry->working_set = residency_.working_set(task, entry->request.node);
   entry->for_all = window.alike && !task.only_worker();
-  entry->complete_at = Pulled::kNever;
-  entry->lacks = 0;
+  entry->lacks = nullptr;
   window.claimed += residency_.claim(task, entry->request.node);
   window.pulled.push_back(std::move(entry));
+  window.none_for = kNoWorker;
   window.size.store(window.pulled.size(), std::memory_order_relaxed);
 }
 
@@ -342,23 +347,20 @@ Task* Engine::drop(Window& window, std::size_t at) {
   std::unique_ptr<Pulled> entry = std::move(window.pulled[at]);
   window.pulled.erase(window.pulled.begin() + static_cast<std::ptrdiff_t>(at));
   window.size.store(window.pulled.size(), std::memory_order_relaxed);
+  if (entry->firm_for != kNoWorker) --window.firm;
+  if (at < window.complete) --window.complete;
   Task* task = entry->task;
   window.claimed -= residency_.unclaim(*task, entry->request.node);
   window.unused.push_back(std::move(entry));
   return task;
 }
 
-// Looks first at the operand that was missing the last time: most often it still is.
+// Looks first at what was missing the last time: most often it still is.
 bool Engine::still_lacks(Pulled& entry) const {
-  const auto accesses = entry.task->accesses();
-  const auto missing = [&](std::uint32_t i) {
-    return i < accesses.size() && !residency_.stays(*accesses[i].handle, entry.request.node);
-  };
-  if (missing(entry.lacks)) return true;
-  for (std::uint32_t i = 0; i < accesses.size(); ++i) {
-    if (!missing(i)) continue;
-    entry.lacks = i;
-    return true;
+  if (entry.lacks != nullptr && !stays(*entry.lacks)) return true;
+  for (const graph::Access& access : entry.task->accesses()) {
+    entry.lacks = &residency_.look_at(*access.handle, entry.request.node);
+    if (!stays(*entry.lacks)) return true;
   }
   return false;
 }
@@ -367,6 +369,10 @@ bool Engine::still_lacks(Pulled& entry) const {
 // or pinned now.
 Task* Engine::take_runnable(Window& window, WorkerId worker, memory::Actions& actions,
                             ReadyList& cancelled) {
+  const std::uint64_t gains =
+      residency_.gains(config_.machine.workers[window.workers.front().value].node);
+  if (window.none_for == worker && window.none_at == gains && !cancelling()) return nullptr;
+  bool all_lack = true;  // or wait for their request
   for (std::size_t i = 0; i < window.pulled.size();) {
     Pulled& entry = *window.pulled[i];
     const auto state = entry.request.state.load(std::memory_order_acquire);
@@ -381,13 +387,19 @@ Task* Engine::take_runnable(Window& window, WorkerId worker, memory::Actions& ac
       cancelled.append(*drop(window, i));
       continue;
     }
-    if (can_start(entry, worker)) {
+    const bool maybe = state == memory::RequestState::ready ||
+                       (state == memory::RequestState::idle && !still_lacks(entry));
+    if (maybe && can_start(entry, worker)) {
       const bool here = state == memory::RequestState::ready ||
-                        (state == memory::RequestState::idle && !still_lacks(entry) &&
-                         residency_.try_pin(*entry.task, entry.request.node, actions));
+                        residency_.try_pin(*entry.task, entry.request.node, actions);
       if (here) return drop(window, i);
+      all_lack = false;  // until others use it no longer
     }
     ++i;
+  }
+  if (all_lack) {
+    window.none_for = worker;
+    window.none_at = gains;
   }
   return nullptr;
 }
@@ -395,24 +407,29 @@ Task* Engine::take_runnable(Window& window, WorkerId worker, memory::Actions& ac
 // The first tasks that the worker could start next get firm reservations. True if one has ended at
 // once.
 bool Engine::ask_firmly(Window& window, WorkerId worker, memory::Actions& actions) {
-  const auto firm = static_cast<std::size_t>(std::ranges::count_if(
-      window.pulled, [&](const auto& entry) { return entry->firm_for == worker; }));
+  std::size_t own = 0;
+  std::size_t firm = window.firm;
+  for (auto entry = window.pulled.begin(); firm > 0; ++entry) {
+    if ((*entry)->firm_for == kNoWorker) continue;
+    --firm;
+    if ((*entry)->firm_for == worker) ++own;
+  }
   bool ended = false;
-  for (std::size_t i = firm; i < window.firm_each; ++i) {
+  for (std::size_t i = own; i < window.firm_each; ++i) {
     ended |= ask_for_one(window, worker, actions);
   }
   return ended;
 }
 
 bool Engine::ask_for_one(Window& window, WorkerId worker, memory::Actions& actions) {
-  Pulled* first = nullptr;
-  for (const auto& entry : window.pulled) {
-    const auto state = entry->request.state.load(std::memory_order_acquire);
-    if (state != memory::RequestState::idle) continue;
-    if (first == nullptr && can_start(*entry, worker)) first = entry.get();
-  }
-  if (first == nullptr) return false;
+  const auto entry = std::ranges::find_if(window.pulled, [&](const auto& waits) {
+    return waits->request.state.load(std::memory_order_acquire) == memory::RequestState::idle &&
+           can_start(*waits, worker);
+  });
+  if (entry == window.pulled.end()) return false;
+  Pulled* const first = entry->get();
   first->firm_for = worker;
+  ++window.firm;
   residency_.request(first->request, actions);
   const auto state = first->request.state.load(std::memory_order_acquire);
   return state == memory::RequestState::ready || state == memory::RequestState::failed;
@@ -421,21 +438,28 @@ bool Engine::ask_for_one(Window& window, WorkerId worker, memory::Actions& actio
 // Copies for the others, in their order, as far as room can be had without waiting; then some room is
 // made for those that come next. False: one got no room.
 bool Engine::copy_early(Window& window, memory::Actions& actions) {
-  Bytes largest;
   const NodeId node = config_.machine.workers[window.workers.front().value].node;
   const std::uint64_t losses = residency_.losses(node);
-  for (const auto& entry : window.pulled) {
-    if (entry->request.state.load(std::memory_order_acquire) != memory::RequestState::idle)
-      continue;
-    largest = std::max(largest, entry->working_set);
-    if (entry->complete_at == losses) continue;
+  if (window.complete_at != losses) {
+    window.complete = 0;
+    window.complete_at = losses;
+  }
+  const auto waits = [](const auto& entry) {
+    return entry->request.state.load(std::memory_order_acquire) == memory::RequestState::idle;
+  };
+  for (; window.complete < window.pulled.size(); ++window.complete) {
+    const auto& entry = window.pulled[window.complete];
+    if (!waits(entry)) continue;
     for (const graph::Access& access : entry->task->accesses()) {
       if (!reads(access.mode) || residency_.comes_or_stays(*access.handle, node)) continue;
       if (!residency_.prefetch(*access.handle, node, actions)) return false;
     }
-    entry->complete_at = losses;
   }
   if (window.most_kept_free.value > 0) {
+    Bytes largest;
+    for (const auto& entry : window.pulled) {
+      if (waits(entry)) largest = std::max(largest, entry->working_set);
+    }
     residency_.keep_free(node, std::min(largest * 2, window.most_kept_free), actions);
   }
   return true;

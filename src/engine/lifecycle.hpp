@@ -168,8 +168,10 @@ class Engine final : public Completions,
   // Nearly all tasks: not bound, with a CPU kernel, and small enough for every memory whatever their
   // operands are.
   bool fits_anywhere(const graph::Task& task) const {
-    return !task.extension && task.codelet->cpu != nullptr && has_cpu_ &&
-           task.access_count * largest_.load(std::memory_order_relaxed) <= least_limit_;
+    return !task.extension && task.codelet->cpu != nullptr && has_cpu_ && fits_any_node(task);
+  }
+  bool fits_any_node(const graph::Task& task) const {
+    return task.access_count * largest_.load(std::memory_order_relaxed) <= least_limit_;
   }
 
   // the steps

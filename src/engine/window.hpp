@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,22 +23,28 @@ struct Pulled {
   memory::Request request;  // firm once a worker has nothing else to do
   WorkerId firm_for = kNoWorker;
   Bytes working_set;
-  bool for_all = false;  // all workers of the node can run it
-  // What it reads was there or on its way when Residency::losses was this.
-  std::uint64_t complete_at = kNever;
-  std::uint32_t lacks = 0;  // the operand that was missing when it was looked at last
-  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  bool for_all = false;                    // all workers of the node can run it
+  const memory::Replica* lacks = nullptr;  // what was missing when it was looked at last
 };
 
 inline constexpr std::uint32_t kCalm = 64;
 
 struct Window {
-  mutable std::mutex mutex;                    // taken before the policy's lock and the residency's
-  std::deque<std::unique_ptr<Pulled>> pulled;  // in the policy's order
+  mutable std::mutex mutex;  // taken before the policy's lock and the residency's
+  std::vector<std::unique_ptr<Pulled>> pulled;  // in the policy's order
   std::vector<std::unique_ptr<Pulled>> unused;  // entries to use again
   std::size_t depth = 0;                        // most entries
   std::size_t firm_each = 1;                    // firm requests of one worker, at most
   std::atomic<std::size_t> size{0};             // of `pulled`, to be read without the lock
+  // What the last looks have shown, so that what has not changed is not looked at again: entries with a
+  // firm request, which are the first or nearly so; how many at the front copy_early has no more to do
+  // for, as long as Residency::losses is this.
+  // And that no entry can start on this worker, as long as Residency::gains is this.
+  std::size_t firm = 0;
+  std::size_t complete = 0;
+  std::uint64_t complete_at = 0;
+  WorkerId none_for = kNoWorker;
+  std::uint64_t none_at = 0;
   // Tasks started in a row for which nothing had to be copied or placed. From kCalm on the workers
   // pull one task at a time, without this window and its lock, until one lacks an operand.
   std::atomic<std::uint32_t> calm{kCalm};

@@ -21,20 +21,22 @@ Place Residency::place_of(const Replica& replica) const {
   return place;
 }
 
-// Memory before disk: RAM, then a peer, then the disk. nullopt: no link from any valid replica.
-std::optional<NodeId> Residency::best_source(const graph::Handle& handle, NodeId to) const {
+// nullptr: no link from any valid replica.
+const Residency::Source* Residency::best_source(const graph::Handle& handle, NodeId to) const {
   const std::uint32_t valid = handle.residency->valid_on.load(std::memory_order_relaxed);
-  std::optional<NodeId> best;
-  const auto rank = [&](NodeId id) {
-    const NodeKind kind = nodes_[id.value].description.kind;
-    return kind == NodeKind::ram ? 0 : kind == NodeKind::device ? 1 : 2;
-  };
-  for (const Node& node : nodes_) {
-    const NodeId id = node.description.id;
-    if ((valid & bit(id)) == 0 || id == to || !link(id, to)) continue;
-    if (!best || rank(id) < rank(*best)) best = id;
+  for (const Source& source : sources_[to.value]) {
+    if ((valid & bit(source.node)) != 0) return &source;
   }
-  return best;
+  return nullptr;
+}
+
+const Residency::Source& Residency::ram_as_source(NodeId to) const {
+  const auto& sources = sources_[to.value];
+  const auto ram = std::ranges::find(sources, kRam, &Source::node);
+  if (ram == sources.end()) {
+    throw std::logic_error("no link from ram to " + nodes_[to.value].description.name);
+  }
+  return *ram;
 }
 
 bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
@@ -59,7 +61,7 @@ bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
   to.word.fetch_or(kComing, std::memory_order_relaxed);
   ++copies_in_course_;
   nodes_[to.node.value].traffic.store(true, std::memory_order_relaxed);
-  if (const auto from = best_source(*to.handle, to.node)) {
+  if (const Source* const from = best_source(*to.handle, to.node)) {
     queue_on_link(fetch, *from, actions);
   } else {
     Request& relay = own_request(RequestKind::relay, *to.handle, kRam);
@@ -70,12 +72,12 @@ bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
   return to.incoming == &fetch;
 }
 
-void Residency::queue_on_link(Fetch& fetch, NodeId from, Actions& actions) {
-  Replica& source = replica(*fetch.handle, from);
+void Residency::queue_on_link(Fetch& fetch, const Source& from, Actions& actions) {
+  Replica& source = replica(*fetch.handle, from.node);
   source.word.fetch_add(1, std::memory_order_relaxed);
-  fetch.from = from;
+  fetch.from = from.node;
   fetch.has_source = true;
-  fetch.link = *link(from, fetch.to);
+  fetch.link = from.link;
   Link& link = links_[fetch.link];
   (fetch.urgent ? link.urgent : link.early).push_back(&fetch);
   pump_link(fetch.link, actions);
@@ -86,8 +88,18 @@ void Residency::make_urgent(Fetch& fetch) {
   fetch.urgent = true;
   if (fetch.started || !fetch.has_source) return;
   Link& link = links_[fetch.link];
-  std::erase(link.early, &fetch);
+  take_off_link(fetch);
   link.urgent.push_back(&fetch);
+}
+
+// It waits there as an early copy.
+void Residency::take_off_link(Fetch& fetch) {
+  std::deque<Fetch*>& early = links_[fetch.link].early;
+  const auto at = std::ranges::find(early, &fetch);
+  if (at == early.end()) {
+    throw std::logic_error("early copy of " + fetch.handle->name + " does not wait for its link");
+  }
+  early.erase(at);
 }
 
 void Residency::pump_link(std::uint32_t index, Actions& actions) {
@@ -114,7 +126,7 @@ void Residency::cancel_fetch(Fetch& fetch, Actions& actions) {
   --copies_in_course_;
   free_fetches_.push_back(&fetch);
   if (fetch.has_source) {
-    std::erase(links_[fetch.link].early, &fetch);
+    take_off_link(fetch);
     unpin_one(replica(*fetch.handle, fetch.from), actions);
     actions.notices.push_back({to.handle, to.node, false});
   } else {
@@ -127,9 +139,9 @@ void Residency::cancel_fetch(Fetch& fetch, Actions& actions) {
 
 bool Residency::cancel_early_copies(NodeId node, Actions& actions) {
   bool any = false;
-  for (Link& link : links_) {
-    if (link.description.to != node) continue;
-    const std::deque<Fetch*> early = link.early;
+  for (const std::uint32_t link : links_into_[node.value]) {
+    if (links_[link].early.empty()) continue;
+    const std::deque<Fetch*> early = links_[link].early;
     for (Fetch* fetch : early) {
       if (!fetch->waiters.empty()) continue;
       cancel_fetch(*fetch, actions);
@@ -149,6 +161,7 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
   if (!error && fetch.version == data.version) {
     to.word.fetch_or(kValid, std::memory_order_release);
     data.valid_on.fetch_or(bit(fetch.to), std::memory_order_release);
+    gained(fetch.to);
     if (nodes_[fetch.to.value].description.kind != NodeKind::disk) {
       actions.notices.push_back({fetch.handle, fetch.to, true});
     }
@@ -211,11 +224,14 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, E
   }
   if ((valid & bit(node)) != 0 || to.incoming != nullptr) return true;
   if (valid == 0 || handle.residency->early_failed) return true;  // nothing to bring
-  const bool direct = best_source(handle, node).has_value();
+  const bool direct = best_source(handle, node) != nullptr;
   Replica& next = direct ? to : replica(handle, kRam);  // first as far as RAM
   if (next.incoming != nullptr || nodes_[next.node.value].first != nullptr) return false;
   const bool free_alone = room == EarlyRoom::free_alone;
-  if (free_alone && early_copy_waits(handle, next.node)) return false;
+  if (free_alone) {
+    const Source* const source = best_source(handle, next.node);
+    if (source != nullptr && !links_[source->link].early.empty()) return false;
+  }
   if ((next.word.load(std::memory_order_relaxed) & kAllocated) == 0) {
     const Bytes needed = Arena::padded(handle.bytes());
     if (free_alone && !has_free(nodes_[next.node.value], needed)) return false;
@@ -245,12 +261,6 @@ void Residency::keep_free(NodeId id, Bytes reserve, Actions& actions) {
   while (node.arena->capacity() - node.arena->used() + node.leaving < reserve) {
     if (make_room(id, reserve, EvictionReason::prefetch, nullptr, actions) != Room::again) return;
   }
-}
-
-// On the link that would bring the content to the node.
-bool Residency::early_copy_waits(const graph::Handle& handle, NodeId node) const {
-  const std::optional<NodeId> source = best_source(handle, node);
-  return source && !links_[*link(*source, node)].early.empty();
 }
 
 }  // namespace vicinal::memory

@@ -43,19 +43,25 @@ class Recency {
   template <typename Accept, typename LeaveOut>
   Replica* least(const Accept& accept, const LeaveOut& leave_out) {
     Replica* found = nullptr;
-    while (!entries_.empty() && found == nullptr) {
-      std::pop_heap(entries_.begin(), entries_.end(), later);
-      const Entry entry = entries_.back();
-      entries_.pop_back();
-      if (is_dead(entry)) continue;
+    while (!entries_.empty()) {
+      const Entry entry = entries_.front();
+      if (is_dead(entry)) {
+        pop();
+        continue;
+      }
       Replica& replica = *slot(entry.slot).replica;
       if (replica.last_use.load(std::memory_order_relaxed) != entry.use) {
+        pop();
         push(entry.slot);
       } else if (leave_out(replica)) {
+        pop();
         remove(replica);
+      } else if (accept(replica)) {
+        found = &replica;
+        break;
       } else {
+        pop();
         aside_.push_back(entry);
-        if (accept(replica)) found = &replica;
       }
     }
     for (const Entry& entry : aside_) push(entry);
@@ -81,6 +87,10 @@ class Recency {
   void push(const Entry& entry) {
     entries_.push_back(entry);
     std::push_heap(entries_.begin(), entries_.end(), later);
+  }
+  void pop() {
+    std::pop_heap(entries_.begin(), entries_.end(), later);
+    entries_.pop_back();
   }
   void push(std::uint32_t of) {
     Slot& taken = slot(of);

@@ -65,6 +65,11 @@ struct Replica {
   Replica* newer = nullptr;
 };
 
+// Valid, and nothing is about to evict it.
+inline bool stays(const Replica& replica) {
+  return (replica.word.load(std::memory_order_relaxed) & (kValid | kEvicting)) == kValid;
+}
+
 struct DataState {
   // Bit n: the replica on node n is valid. Written under the residency's lock; whoever has write
   // access to the handle may read it without: nobody else changes it meanwhile but by a copy from a

@@ -221,16 +221,19 @@ void Residency::fail(Request& request, std::exception_ptr error, Actions& action
 void Residency::ended(Request& request, RequestState state, Actions& actions) {
   switch (request.kind) {
     case RequestKind::task:
-    case RequestKind::flush:
-      actions.arrivals.push_back(request.node);
+    case RequestKind::flush: {
+      const NodeId node = request.node;
+      actions.arrivals.push_back(node);
       request.state.store(state, std::memory_order_release);
+      gained(node);
       break;
+    }
     case RequestKind::relay:
       request.state.store(state, std::memory_order_relaxed);
       if (const std::exception_ptr error = request.error) {  // finish_fetch recycles the request
         finish_fetch(*request.relayed, error, actions);
       } else {
-        queue_on_link(*request.relayed, request.node, actions);
+        queue_on_link(*request.relayed, ram_as_source(request.relayed->to), actions);
       }
       break;
     case RequestKind::eviction:

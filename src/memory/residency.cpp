@@ -15,7 +15,6 @@ Residency::Residency(const MachineDescription& machine, MemorySource& source, bo
     : source_(source), external_victims_(external_victims), in_order_(in_order) {
   if (machine.nodes.size() > 32) throw UsageError("a machine has at most 32 memory nodes");
   const std::optional<NodeId> disk = machine.disk();
-  link_of_.assign(machine.nodes.size() * machine.nodes.size(), -1);
   for (const NodeDescription& description : machine.nodes) {
     Node& node = nodes_.emplace_back();
     node.description = description;
@@ -28,13 +27,35 @@ Residency::Residency(const MachineDescription& machine, MemorySource& source, bo
       node.arena = std::make_unique<Arena>(whole);
     }
   }
+  links_into_.resize(nodes_.size());
   for (const LinkDescription& description : machine.links) {
-    link_of_[description.from.value * nodes_.size() + description.to.value] =
-        static_cast<std::int32_t>(links_.size());
+    links_into_[description.to.value].push_back(static_cast<std::uint32_t>(links_.size()));
     Link& link = links_.emplace_back();
     link.description = description;
     link.statistics.from = description.from;
     link.statistics.to = description.to;
+  }
+  find_sources();
+}
+
+// Memory before disk: RAM, then a peer, then the disk; the first among equals.
+void Residency::find_sources() {
+  const auto rank = [&](const Source& source) {
+    const NodeKind kind = nodes_[source.node.value].description.kind;
+    return kind == NodeKind::ram ? 0 : kind == NodeKind::device ? 1 : 2;
+  };
+  for (const Node& to : nodes_) {
+    std::vector<Source>& sources = sources_.emplace_back();
+    for (const Node& from : nodes_) {
+      for (std::uint32_t l = 0; l < links_.size(); ++l) {
+        const LinkDescription& link = links_[l].description;
+        if (link.from != from.description.id || link.to != to.description.id) continue;
+        if (link.from == link.to) continue;
+        if (!sources.empty() && sources.back().node == link.from) sources.pop_back();
+        sources.push_back({link.from, l});
+      }
+    }
+    std::ranges::stable_sort(sources, {}, rank);
   }
 }
 
@@ -46,11 +67,6 @@ void Residency::reserve() {
       node.base = source_.reserve(node.description.id, *node.limit);
     }
   }
-}
-
-std::optional<std::uint32_t> Residency::link(NodeId from, NodeId to) const {
-  const std::int32_t index = link_of_[from.value * nodes_.size() + to.value];
-  return index < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(index));
 }
 
 void Residency::add(graph::Handle& handle) {
@@ -188,6 +204,7 @@ void Residency::written(graph::Task& task, NodeId node, Actions& actions) {
     here.overwritten = false;
     here.word.fetch_or(kValid, std::memory_order_release);
     data.valid_on.fetch_or(bit(node), std::memory_order_release);
+    gained(node);
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       Replica& other = data.replicas[n];
       if (&other == &here || (other.word.load(std::memory_order_relaxed) & kValid) == 0) continue;
@@ -258,7 +275,10 @@ Bytes Residency::working_set(const graph::Task& task, NodeId node) const {
 
 bool Residency::fits(const graph::Task& task, NodeId node) const {
   const auto& limit = nodes_[node.value].limit;
-  return !limit || working_set(task, node) <= *limit;
+  if (!limit) return true;
+  Bytes most;  // without a look at the replicas, of which those that are at home take nothing
+  for (const graph::Access& access : task.accesses()) most += Arena::padded(access.handle->bytes());
+  return most <= *limit || working_set(task, node) <= *limit;
 }
 
 void Residency::statistics(Statistics& into) const {
@@ -287,7 +307,7 @@ bool Residency::quiet() const {
   return copies_in_course_ == 0;
 }
 
-std::exception_ptr Residency::broken() const {
+std::exception_ptr Residency::first_broken() const {
   const std::lock_guard lock(mutex_);
   return broken_;
 }

@@ -182,12 +182,11 @@ class Residency {
 
   // --- questions, without the lock
   bool valid_on(const graph::Handle& handle, NodeId node) const;
-  // Valid there, and nothing is about to evict it.
-  bool stays(const graph::Handle& handle, NodeId node) const {
-    const std::uint32_t word = replica(handle, node).word.load(std::memory_order_relaxed);
-    return (word & (kValid | kEvicting)) == kValid;
+  // To look at its state, as long as some task in the graph uses the handle.
+  const Replica& look_at(const graph::Handle& handle, NodeId node) const {
+    return replica(handle, node);
   }
-  // Or on its way: an early copy would have nothing to do.
+  // Valid there with nothing about to evict it, or on its way: an early copy would have nothing to do.
   bool comes_or_stays(const graph::Handle& handle, NodeId node) const {
     const std::uint32_t word = replica(handle, node).word.load(std::memory_order_relaxed);
     return (word & kEvicting) == 0 && (word & (kValid | kComing)) != 0;
@@ -209,6 +208,11 @@ class Residency {
   std::uint64_t losses(NodeId node) const {
     return nodes_[node.value].losses.load(std::memory_order_acquire);
   }
+  // Grows when something is more on the node than before: content is valid, a victim stays after all, a
+  // task's request has ended. While it stays the same, who lacked content there still does.
+  std::uint64_t gains(NodeId node) const {
+    return nodes_[node.value].gains.load(std::memory_order_acquire);
+  }
   // Copies to the node or evictions from it have begun since this was asked last.
   bool take_traffic(NodeId node) {
     auto& traffic = nodes_[node.value].traffic;
@@ -220,7 +224,9 @@ class Residency {
   void statistics(Statistics& into) const;
   void reset_peaks();
   bool quiet() const;  // no copy in course
-  std::exception_ptr broken() const;
+  std::exception_ptr broken() const {
+    return is_broken_.load(std::memory_order_acquire) ? first_broken() : nullptr;
+  }
   std::string describe() const;
   // Throws std::logic_error with the values if an invariant is broken; for tests, when quiet.
   void check() const;
@@ -250,6 +256,7 @@ class Residency {
     std::atomic<bool> waiting{false};  // someone waits for pins to go
     std::atomic<bool> traffic{false};
     std::atomic<std::uint64_t> losses{0};
+    std::atomic<std::uint64_t> gains{0};
     NodeStatistics statistics;
   };
   struct Link {
@@ -269,6 +276,8 @@ class Residency {
       nodes_[replica.node.value].losses.fetch_add(1, std::memory_order_release);
     }
   }
+  void gained(NodeId node) { nodes_[node.value].gains.fetch_add(1, std::memory_order_release); }
+  std::exception_ptr first_broken() const;
   bool has_free(const Node& node, Bytes needed) const;
   // Victims are chosen here, and not by the policy.
   bool by_recency(const Node& node) const {
@@ -277,7 +286,11 @@ class Residency {
   Replica& replica(const graph::Handle& handle, NodeId node) const {
     return handle.residency->replicas[node.value];
   }
-  std::optional<std::uint32_t> link(NodeId from, NodeId to) const;
+  struct Source {
+    NodeId node;
+    std::uint32_t link;  // from there
+  };
+  void find_sources();
 
   // requests.cpp: reservations and copies. All under the lock.
   void enqueue(Request& request, Actions& actions);
@@ -296,14 +309,15 @@ class Residency {
   // copies.cpp. All under the lock.
   // Urgent if somebody waits for it. False: it failed at once, and `waiter` with it.
   bool start_fetch(Replica& to, Request* waiter, Actions& actions);
-  void queue_on_link(Fetch& fetch, NodeId from, Actions& actions);
+  void queue_on_link(Fetch& fetch, const Source& from, Actions& actions);
   void make_urgent(Fetch& fetch);
+  void take_off_link(Fetch& fetch);
   void pump_link(std::uint32_t link, Actions& actions);
   void cancel_fetch(Fetch& fetch, Actions& actions);
   bool cancel_early_copies(NodeId node, Actions& actions);
   void finish_fetch(Fetch& fetch, const std::exception_ptr& error, Actions& actions);
-  std::optional<NodeId> best_source(const graph::Handle& handle, NodeId to) const;
-  bool early_copy_waits(const graph::Handle& handle, NodeId node) const;
+  const Source* best_source(const graph::Handle& handle, NodeId to) const;
+  const Source& ram_as_source(NodeId to) const;
   Place place_of(const Replica& replica) const;
 
   // room.cpp: room and eviction. All under the lock.
@@ -337,7 +351,8 @@ class Residency {
 
   std::deque<Node> nodes_;  // not movable: atomics
   std::vector<Link> links_;
-  std::vector<std::int32_t> link_of_;  // [from * nodes + to], -1: none
+  std::vector<std::vector<std::uint32_t>> links_into_;  // by destination
+  std::vector<std::vector<Source>> sources_;            // by destination: the best first
   MemorySource& source_;
   const bool external_victims_;
   const bool in_order_;
@@ -350,6 +365,7 @@ class Residency {
   std::vector<Request*> free_requests_;
   std::vector<Replica*> touched_;  // refresh_order's
   std::exception_ptr broken_;      // the first write-back that failed: content stays where it is
+  std::atomic<bool> is_broken_{false};  // to ask without the lock
   std::uint64_t copies_in_course_ = 0;
 };
 

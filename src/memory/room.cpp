@@ -184,6 +184,7 @@ void Residency::rescue(Replica& replica) {
   if ((replica.word.load(std::memory_order_relaxed) & kEvicting) == 0) return;
   replica.word.fetch_and(~kEvicting, std::memory_order_release);  // it may have moved
   nodes_[replica.node.value].leaving -= Arena::padded(replica.handle->bytes());
+  gained(replica.node);
 }
 
 bool Residency::safe_elsewhere(const Replica& replica) const {
@@ -250,6 +251,7 @@ void Residency::saved(Request& eviction, Actions& actions) {
   victim.eviction = nullptr;
   if (eviction.error) {
     if (!broken_) broken_ = eviction.error;
+    is_broken_.store(true, std::memory_order_release);
     rescue(victim);
   } else {
     if (eviction.state.load(std::memory_order_relaxed) == RequestState::ready) {

@@ -142,7 +142,10 @@ void RuntimeImpl::wait() {
     refused = std::current_exception();
   }
   engine_->submission_closed();
-  wait_until([this] { return engine_->all_ended(); }, "wait", Looks::when_idle);
+  const auto all_ended = [this] {
+    return !(setup_.simulated && setup_.simulated->any_running()) && engine_->all_ended();
+  };
+  wait_until(all_ended, "wait", Looks::when_idle);
   const std::exception_ptr error = engine_->take_error();
   if (refused) std::rethrow_exception(refused);
   if (error) std::rethrow_exception(error);

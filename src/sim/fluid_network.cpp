@@ -14,7 +14,9 @@ FluidNetwork::Resource FluidNetwork::add_resource(BytesPerSecond bandwidth) {
   capacities_.push_back(bandwidth.value * 1e-9);
   left_.push_back(0);
   users_.push_back(0);
-  return static_cast<Resource>(capacities_.size() - 1);
+  const auto resource = static_cast<Resource>(capacities_.size() - 1);
+  groups_.push_back(resource);
+  return resource;
 }
 
 void FluidNetwork::start(std::uint64_t id, Bytes bytes, std::span<const Resource> path, double at) {
@@ -25,7 +27,24 @@ void FluidNetwork::start(std::uint64_t id, Bytes bytes, std::span<const Resource
   flow.id = id;
   flow.left = path.empty() ? 0 : static_cast<double>(bytes.value);
   flow.path.assign(path.begin(), path.end());
-  share();
+  flow.group = join(path);
+  share(flow.group);
+  find_next_end();
+}
+
+// They are one group from now on.
+std::uint32_t FluidNetwork::join(std::span<const Resource> path) {
+  if (path.empty()) return kNoGroup;
+  const std::uint32_t group = groups_[path.front()];
+  for (const Resource r : path) {
+    const std::uint32_t other = groups_[r];
+    if (other == group) continue;
+    std::ranges::replace(groups_, other, group);
+    for (Flow& flow : flows_) {
+      if (flow.group == other) flow.group = group;
+    }
+  }
+  return group;
 }
 
 bool FluidNetwork::take_end(double to, End& end) {
@@ -36,9 +55,11 @@ bool FluidNetwork::take_end(double to, End& end) {
   });
   end = {first->id, next_end_};
   advance(next_end_);
+  const std::uint32_t group = first->group;
   spare_.push_back(std::move(*first));
   flows_.erase(first);
-  share();
+  share(group);
+  find_next_end();
   return true;
 }
 
@@ -59,10 +80,11 @@ void FluidNetwork::advance(double to) {
 
 // Progressive filling: the resource that gives its flows least fixes their rates; what it leaves to
 // the others is shared in the same way.
-void FluidNetwork::share() {
+void FluidNetwork::share(std::uint32_t group) {
   used_.clear();
   unfixed_.clear();
   for (std::uint32_t f = 0; f < flows_.size(); ++f) {
+    if (flows_[f].group != group) continue;
     unfixed_.push_back(f);
     for (const Resource r : flows_[f].path) {
       if (users_[r]++ == 0) {
@@ -99,6 +121,9 @@ void FluidNetwork::share() {
     });
   }
   for (const Resource r : used_) users_[r] = 0;
+}
+
+void FluidNetwork::find_next_end() {
   next_end_ = kNever;
   for (const Flow& flow : flows_) {
     next_end_ = std::min(next_end_, flow.left <= 0 ? changed_ : changed_ + flow.left / flow.rate);

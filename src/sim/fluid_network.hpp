@@ -6,8 +6,12 @@
 // Schnorr, Casanova, Legrand 2013, section 3), which a test compares it with.
 //
 // Pure and re-entrant. Times are nanoseconds in double precision; only starts and ends are rounded in
-// it, so that ends are the same, bit for bit, whatever the times at which one asks. A change of the
-// flows costs O(flows x resources of each), plus, for each bottleneck, a pass over the resources in use.
+// it, so that ends are the same, bit for bit, whatever the times at which one asks.
+//
+// Resources that no path has ever joined, not even through others, are of different groups, and rates in
+// one do not depend on another. A change of the flows costs a pass over all of them and, in the group of
+// the one that came or went, O(flows x resources of each), plus, for each bottleneck, a pass over the
+// resources in use.
 #pragma once
 
 #include <cstdint>
@@ -48,15 +52,20 @@ class FluidNetwork {
     std::uint64_t id = 0;
     double left = 0;  // bytes, at changed_
     double rate = 0;  // bytes per nanosecond
+    std::uint32_t group = kNoGroup;
     std::vector<Resource> path;
   };
+  static constexpr std::uint32_t kNoGroup = 0xffffffffU;  // of a flow without resources
   void advance(double to);
-  void share();
+  std::uint32_t join(std::span<const Resource> path);
+  void share(std::uint32_t group);
+  void find_next_end();
 
-  std::vector<double> capacities_;  // bytes per nanosecond
-  std::vector<Flow> flows_;         // in the order of their start
-  std::vector<Flow> spare_;         // to use the room of their paths again
-  double changed_ = 0;              // when the flows last did
+  std::vector<double> capacities_;     // bytes per nanosecond
+  std::vector<std::uint32_t> groups_;  // by resource: the number of one of its group
+  std::vector<Flow> flows_;            // in the order of their start
+  std::vector<Flow> spare_;            // to use the room of their paths again
+  double changed_ = 0;                 // when the flows last did
   double next_end_ = kNever;
   // Of share(), members to keep their room.
   std::vector<double> left_;

@@ -150,7 +150,7 @@ std::vector<Time> ends_of(const CopyCase& copies) {
       copy.from.node = link.from;
       copy.from.layout = {start.bytes, 1, start.bytes, 1};
       copy.to.node = link.to;
-      links.start(copy, start.at);
+      links.start(links.describe(copy), start.at);
     }
   }
   return ends;

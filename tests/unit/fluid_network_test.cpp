@@ -84,6 +84,15 @@ TEST(FluidNetwork, ALateFlowTakesItsShareFromThenOn) {
               ElementsAre(FluidNetwork::End{1, 200}, FluidNetwork::End{0, 250}));
 }
 
+TEST(FluidNetwork, LinksThatALaterFlowJoinsBoundEachOtherOnlyThen) {
+  // Links of 4 and 2 bytes/ns with flows 0 and 1 alone on them until 50 ns: 300 and 100 bytes are left.
+  // Flow 2 passes both: 1 byte/ns for it and for flow 1, 3 for flow 0, until its 50 bytes are there at
+  // 100 ns; then 150 bytes at 4 and 50 at 2.
+  EXPECT_THAT(played(on_links({4, 2}, {{500, {0}, 0}, {200, {1}, 0}, {50, {0, 1}, 50}})),
+              ElementsAre(FluidNetwork::End{2, 100}, FluidNetwork::End{1, 125},
+                          FluidNetwork::End{0, 137.5}));
+}
+
 TEST(FluidNetwork, AFlowThatStartsAsAnotherEndsFindsTheLinkFree) {
   EXPECT_THAT(played(on_links({4}, {{400, {0}, 0}, {400, {0}, 100}})),
               ElementsAre(FluidNetwork::End{0, 100}, FluidNetwork::End{1, 200}));

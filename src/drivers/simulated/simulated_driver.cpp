@@ -1,6 +1,7 @@
 #include "drivers/simulated/simulated_driver.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace vicinal::drivers {
 
@@ -10,10 +11,14 @@ constexpr Time kUnknownTask{1000};
 }  // namespace
 
 SimulatedDriver::SimulatedDriver(const MachineDescription& machine)
-    : machine_(machine), workers_(machine.workers.size()), first_worker_(machine.nodes.size()) {
+    : machine_(machine),
+      workers_(machine.workers.size()),
+      look_(machine.workers.size() / 64 + 1),
+      first_worker_(machine.nodes.size()) {
   for (const WorkerDescription& worker : machine.workers) {
     auto& first = first_worker_[worker.node.value];
     if (worker.node != kRam && !first) first = worker.id;
+    note_whether_it_looks(worker.id);
   }
 }
 
@@ -41,19 +46,34 @@ void SimulatedDriver::pass(Time duration) {
 }
 
 bool SimulatedDriver::look_for_work() {
-  for (std::uint32_t w = 0; w < workers_.size(); ++w) {
-    Worker& worker = workers_[w];
-    if (!worker.woken || worker.kernels.size() >= machine_.workers[w].pipeline) continue;
-    worker.woken = false;
+  for (std::size_t word = 0; word < look_.size(); ++word) {
+    if (look_[word] == 0) continue;
+    const auto bit = static_cast<std::size_t>(std::countr_zero(look_[word]));
+    const WorkerId id{static_cast<std::uint32_t>(64 * word + bit)};
+    Worker& worker = workers_[id.value];
+    set_woken(id, false);
     if (worker.thread_free <= now()) {
-      if (completions_->advance(WorkerId{w})) worker.woken = true;  // for one more
+      if (completions_->advance(id)) set_woken(id, true);  // for one more
     } else if (!worker.will_look) {
       worker.will_look = true;
-      events_.schedule(worker.thread_free, {Event::Kind::look, WorkerId{w}});
+      events_.schedule(worker.thread_free, {Event::Kind::look, id});
     }
     return true;
   }
   return false;
+}
+
+void SimulatedDriver::set_woken(WorkerId worker, bool woken) {
+  workers_[worker.value].woken = woken;
+  note_whether_it_looks(worker);
+}
+
+void SimulatedDriver::note_whether_it_looks(WorkerId id) {
+  const Worker& worker = workers_[id.value];
+  const std::uint64_t mask = std::uint64_t{1} << (id.value % 64);
+  std::uint64_t& word = look_[id.value / 64];
+  const bool looks = worker.woken && worker.kernels.size() < machine_.workers[id.value].pipeline;
+  word = looks ? word | mask : word & ~mask;
 }
 
 // Copies first: what they bring is there for tasks that end at the same time.
@@ -74,23 +94,25 @@ bool SimulatedDriver::next_event(Time until) {
 
 void SimulatedDriver::handle(const Event& event) {
   if (event.kind == Event::Kind::copy_start) return links_.start(event.copy, now());
-  Worker& worker = workers_[event.worker.value];
-  worker.woken = true;
+  set_woken(event.worker, true);
   if (event.kind == Event::Kind::look) {
-    worker.will_look = false;
+    workers_[event.worker.value].will_look = false;
     return;
   }
-  end_kernel(worker);
+  end_kernel(event.worker);
   completions_->task_done(*event.task, event.worker, nullptr);
 }
 
-void SimulatedDriver::end_kernel(Worker& worker) {
+void SimulatedDriver::end_kernel(WorkerId id) {
+  Worker& worker = workers_[id.value];
   std::vector<Kernel>& kernels = worker.kernels;
   worker.ended_ns.store(worker.ended_ns.load(std::memory_order_relaxed) + kernels.front().time.ns,
                         std::memory_order_relaxed);
   kernels.erase(kernels.begin());
   worker.start_ns.store(kernels.empty() ? kNoKernel : kernels.front().start.ns,
                         std::memory_order_relaxed);
+  --running_;
+  note_whether_it_looks(id);
 }
 
 void SimulatedDriver::start_task(graph::Task& task, WorkerId id) {
@@ -104,6 +126,8 @@ void SimulatedDriver::start_task(graph::Task& task, WorkerId id) {
   worker.thread_free = synchronous ? end : launched;
   worker.processor_free = end;
   worker.kernels.push_back({start, time});
+  ++running_;
+  note_whether_it_looks(id);
   worker.start_ns.store(worker.kernels.front().start.ns, std::memory_order_relaxed);
   events_.schedule(end, {Event::Kind::task_end, id, &task});
 }
@@ -116,13 +140,14 @@ Time SimulatedDriver::task_time(const graph::Task& task, WorkerId worker) const 
 }
 
 void SimulatedDriver::start_copy(const memory::Copy& copy) {
+  const SimulatedLinks::Copy on_links = links_.describe(copy);
   const std::optional<WorkerId> driver = driven_by(copy);
-  if (!driver) return links_.start(copy, now());
+  if (!driver) return links_.start(on_links, now());
   Worker& worker = workers_[driver->value];
   worker.thread_free =
       std::max(now(), worker.thread_free) + machine_.workers[driver->value].copy_overhead;
-  if (worker.thread_free == now()) return links_.start(copy, now());
-  events_.schedule(worker.thread_free, {Event::Kind::copy_start, *driver, nullptr, copy});
+  if (worker.thread_free == now()) return links_.start(on_links, now());
+  events_.schedule(worker.thread_free, {Event::Kind::copy_start, *driver, nullptr, on_links});
 }
 
 // The thread that has to start the copy: the destination's, or the source's.
@@ -132,7 +157,7 @@ std::optional<WorkerId> SimulatedDriver::driven_by(const memory::Copy& copy) con
 }
 
 void SimulatedDriver::wake(WorkerId worker) {
-  workers_[worker.value].woken = true;
+  set_woken(worker, true);
 }
 
 // Kernels run while the thread looks for the next, which the engine takes for idle.

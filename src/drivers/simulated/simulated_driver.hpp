@@ -27,6 +27,8 @@ class SimulatedDriver final : public engine::Driver {
   // Lets idle workers look for work, or else advances to the next event. False: nothing is left to
   // do. The caller's thread is the only one there is.
   bool step();
+  // A task has been started that has not ended.
+  bool any_running() const { return running_ > 0; }
   // The application does something else for so long: all that happens meanwhile.
   void pass(Time duration);
 
@@ -61,14 +63,16 @@ class SimulatedDriver final : public engine::Driver {
     enum class Kind : std::uint8_t { task_end, copy_start, look } kind;
     WorkerId worker;
     graph::Task* task = nullptr;
-    memory::Copy copy = {};
+    SimulatedLinks::Copy copy = {};
   };
 
   bool look_for_work();
   // Up to the next event, if that is not after `until`.
   bool next_event(Time until);
   void handle(const Event& event);
-  static void end_kernel(Worker& worker);
+  void end_kernel(WorkerId worker);
+  void set_woken(WorkerId worker, bool woken);
+  void note_whether_it_looks(WorkerId worker);
   Time task_time(const graph::Task& task, WorkerId worker) const;
   std::optional<WorkerId> driven_by(const memory::Copy& copy) const;
 
@@ -78,6 +82,8 @@ class SimulatedDriver final : public engine::Driver {
   sim::EventQueue<Event> events_;
   SimulatedLinks links_{machine_};
   std::vector<Worker> workers_;
+  std::vector<std::uint64_t> look_;  // bit per worker: it is woken and may launch a kernel
+  std::uint64_t running_ = 0;        // kernels launched and not ended
   std::vector<std::optional<WorkerId>> first_worker_;  // by node: of an accelerator
 };
 

@@ -31,7 +31,17 @@ SimulatedLinks::SimulatedLinks(const MachineDescription& machine)
   }
 }
 
-void SimulatedLinks::start(const memory::Copy& copy, Time now) {
+SimulatedLinks::Copy SimulatedLinks::describe(const memory::Copy& copy) const {
+  const std::uint32_t link =
+      link_of_[copy.from.node.value * machine_.nodes.size() + copy.to.node.value];
+  if (link == kNoLink) {
+    throw std::logic_error("simulated copy from " + machine_.nodes[copy.from.node.value].name +
+                           " to " + machine_.nodes[copy.to.node.value].name + ": no such link");
+  }
+  return {copy.id, link, copy.bytes()};
+}
+
+void SimulatedLinks::start(const Copy& copy, Time now) {
   if (unused_.empty()) {
     unused_.push_back(static_cast<std::uint32_t>(transfers_.size()));
     transfers_.emplace_back();
@@ -39,17 +49,11 @@ void SimulatedLinks::start(const memory::Copy& copy, Time now) {
   const std::uint32_t slot = unused_.back();
   unused_.pop_back();
   Transfer& transfer = transfers_[slot];
-  transfer.copy_id = copy.id;
-  transfer.link = link_of_[copy.from.node.value * machine_.nodes.size() + copy.to.node.value];
-  if (transfer.link == kNoLink) {
-    throw std::logic_error("simulated copy from " + machine_.nodes[copy.from.node.value].name +
-                           " to " + machine_.nodes[copy.to.node.value].name + ": no such link");
-  }
-  transfer.bytes = copy.bytes();
+  transfer.copy = copy;
   transfer.waits_for = 0;
   transfer.holds_back.clear();
   for (const std::uint32_t earlier : unended_) {
-    if (!exclude(transfers_[earlier].link, transfer.link)) continue;
+    if (!exclude(transfers_[earlier].copy.link, copy.link)) continue;
     transfers_[earlier].holds_back.push_back(slot);
     ++transfer.waits_for;
   }
@@ -58,7 +62,7 @@ void SimulatedLinks::start(const memory::Copy& copy, Time now) {
 }
 
 void SimulatedLinks::begin(std::uint32_t transfer, Time now) {
-  latencies_.schedule(now + machine_.links[transfers_[transfer].link].latency, transfer);
+  latencies_.schedule(now + machine_.links[transfers_[transfer].copy.link].latency, transfer);
 }
 
 Time SimulatedLinks::next() const {
@@ -76,14 +80,14 @@ bool SimulatedLinks::advance(Time now, std::uint64_t& copy_id) {
   sim::FluidNetwork::End ended;
   if (network_.take_end(static_cast<double>(now.ns), ended)) {
     const auto slot = static_cast<std::uint32_t>(ended.id);
-    copy_id = transfers_[slot].copy_id;
+    copy_id = transfers_[slot].copy.id;
     end(slot, now);
     return true;
   }
   if (!latencies_.empty() && latencies_.next() <= now) {
     const std::uint32_t slot = latencies_.take().second;
-    const Transfer& transfer = transfers_[slot];
-    network_.start(slot, transfer.bytes, paths_[transfer.link], static_cast<double>(now.ns));
+    const Copy& copy = transfers_[slot].copy;
+    network_.start(slot, copy.bytes, paths_[copy.link], static_cast<double>(now.ns));
   }
   return false;
 }

@@ -16,7 +16,14 @@ class SimulatedLinks {
  public:
   explicit SimulatedLinks(const MachineDescription& machine);
 
-  void start(const memory::Copy& copy, Time now);
+  // What the links need to know of a copy. Throws std::logic_error if no link leads there.
+  struct Copy {
+    std::uint64_t id = 0;
+    std::uint32_t link = 0;
+    Bytes bytes;
+  };
+  Copy describe(const memory::Copy& copy) const;
+  void start(const Copy& copy, Time now);
   // When something happens next; sim::kNoTime if nothing is in course.
   Time next() const;
   static constexpr Time kNoTime{INT64_MAX};
@@ -25,9 +32,7 @@ class SimulatedLinks {
 
  private:
   struct Transfer {
-    std::uint64_t copy_id = 0;
-    std::uint32_t link = 0;
-    Bytes bytes;
+    Copy copy;
     std::uint32_t waits_for = 0;            // transfers that exclude it and began before
     std::vector<std::uint32_t> holds_back;  // those that wait for this one
   };
