@@ -20,8 +20,8 @@ struct Wish {
 class Wishes {
  public:
   // Taken under the policy's lock, before the residency's; also held where Residency is told what tasks
-  // that wait will use. Whoever carries a wish out holds it from
-  // the look at the task on, so a handle cannot be forgotten meanwhile: see Engine::remove.
+  // that wait will use. Whoever carries a wish out holds it from the look at the task on, so a handle
+  // cannot be forgotten meanwhile: see Engine::remove.
   mutable std::mutex mutex;
   std::atomic<bool> fresh{false};  // some have come since they were looked at
 
