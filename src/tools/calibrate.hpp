@@ -70,9 +70,9 @@ struct Calibration {
 };
 
 // The machine that a Runtime with these options has. Takes about half a minute at most, but for kernels
-// of which a single run takes seconds. `progress` is told what is measured next. Throws what Runtime
+// of which a single run takes seconds. `copy`: bytes of what goes to the disk at once. `progress` is told what is measured next. Throws what Runtime
 // throws for these options.
-Calibration calibrate(const Options& options, std::span<const KernelSet> kernels,
+Calibration calibrate(const Options& options, std::span<const KernelSet> kernels, Bytes copy,
                       const std::function<void(std::string_view)>& progress);
 
 // What each policy takes per task of the graph, in a simulation on the machine: the least of a few.

@@ -122,7 +122,7 @@ TEST(Calibrate, MeasuresWhatTheOptionsDescribe) {
   std::vector<std::string> told;
   const KernelSet sets[] = {fake_set(prepared)};
   const Calibration result =
-      calibrate(options, sets, [&](std::string_view what) { told.emplace_back(what); });
+      calibrate(options, sets, 4_MiB, [&](std::string_view what) { told.emplace_back(what); });
   EXPECT_EQ(prepared, 3);  // two workers and an accelerator
   EXPECT_EQ(told.size(), 4U);
   EXPECT_EQ(result.workers, 2U);
@@ -155,7 +155,7 @@ TEST(Calibrate, AKernelThatFailsInOneThreadEndsTheMeasurement) {
            return 1e-6;
          };
        }}};
-  EXPECT_THROW(calibrate(options, sets, [](std::string_view) {}), std::runtime_error);
+  EXPECT_THROW(calibrate(options, sets, 4_MiB, [](std::string_view) {}), std::runtime_error);
 }
 
 }  // namespace
