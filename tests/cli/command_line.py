@@ -152,12 +152,12 @@ def test_calibrate(folder):
 
 
 def test_against_real(machine, folder):
-    # Tiles of 8 KiB; the operands of a task of gemm2d are 72 KiB, all data are 80 KiB and more.
+    # Tiles of 128 KiB; the operands of a task of gemm2d are 1152 KiB, all data 2688 KiB and more.
     policies = [line.split()[0] for line in run("policies").stdout.splitlines()]
-    job = ["--tiles", "4", "--tile", "32", "--precision", "double", "--memory", "76KiB", "--machine",
-           machine, "--against", "real", "--disk", folder]
+    job = ["--tiles", "6", "--tile", "128", "--precision", "double", "--memory", "1200KiB",
+           "--against", "real", "--disk", folder]
     for name, policy in (("cholesky", "all"), ("lu", "darts"), ("gemm2d", "eager"), ("gemm3d", "lws")):
-        result = run("simulate", name, *job, "--policy", policy)
+        result = run("simulate", name, *job, "--machine", machine, "--policy", policy)
         check(result.returncode == 0, f"{name} --against real: {result.stderr}")
         heading, *rows, last = result.stdout.splitlines()
         check(heading.startswith("policy"), f"{name} --against real: {heading}")
@@ -170,8 +170,11 @@ def test_against_real(machine, folder):
             check(all(math.isfinite(float(value))
                       for value in (seconds, simulated, error, bytes_error)), f"{name}: {row}")
         check(last.startswith("median error: time ") and ", bytes " in last, f"{name}: {last}")
-    result = run("simulate", "lu", *job[:-2], "--policy", "lws")
-    expect_refusal(result, 2, ["--against real", "--disk"], "--against real without a disk")
+    without_disk = os.path.join(folder, "without_disk.toml")
+    with open(without_disk, "w", encoding="utf-8") as file:
+        file.write('name = "w"\nsentence = "w"\n[cpu]\nmost = 1\n')
+    expect_refusal(run("simulate", "lu", *job, "--machine", without_disk), 2,
+                   ["--against real", "--disk", "calibrate"], "--against real on a machine without a disk")
 
 
 def test_json(folder):
