@@ -63,6 +63,11 @@ void add_cholesky(Probes& probes, const TileShape& tile) {
   add(probes.cholesky.gemm, 3);
 }
 
+bool is_of(const CholeskyCodelets& codelets, const std::string& kernel) {
+  const auto all = {&codelets.potrf, &codelets.trsm, &codelets.syrk, &codelets.gemm};
+  return std::ranges::any_of(all, [&](const Codelet* codelet) { return codelet->name == kernel; });
+}
+
 // "lu.gemm"; what has a name of its own goes by it in other graphs, too.
 void add_graph(Probes& probes, const graphs::DenseGraph& graph) {
   const auto calls = kernel_calls(graph);
@@ -71,9 +76,7 @@ void add_graph(Probes& probes, const graphs::DenseGraph& graph) {
     Probe probe{.names = {graph.tasks.name + "." + kernel.name},
                 .flops = kernel.flops * static_cast<double>(calls[k].size()),
                 .calls = calls[k]};
-    const bool is_cholesky = std::ranges::any_of(
-        probes.all, [&](const Probe& other) { return other.names.front() == kernel.name; });
-    if (!is_cholesky) probe.names.push_back(kernel.name);
+    if (!is_of(probes.cholesky, kernel.name)) probe.names.push_back(kernel.name);
     probes.all.push_back(std::move(probe));
   }
 }
@@ -81,7 +84,6 @@ void add_graph(Probes& probes, const graphs::DenseGraph& graph) {
 template <typename T>
 std::shared_ptr<const Probes> probes_of(std::uint64_t tile) {
   auto probes = std::make_shared<Probes>(cholesky_codelets<T>(tile));
-  add_cholesky(*probes, {tile, tile, 0, sizeof(T)});
   const auto tiles = [&](std::uint64_t count) {
     return graphs::Tiles{.tiles = count, .tile = tile, .precision = kPrecisionOf<T>};
   };
@@ -91,6 +93,8 @@ std::shared_ptr<const Probes> probes_of(std::uint64_t tile) {
   const std::uint64_t inner = 9 * tile * tile * sizeof(T) <= kPoolBytes ? 0 : tile;
   add_graph(*probes, graphs::dense_gemm2d(tiles(1), inner));
   add_graph(*probes, graphs::dense_gemm3d(tiles(1)));
+  // Last, since its names are those of other graphs as well and the first that matches counts.
+  add_cholesky(*probes, {tile, tile, 0, sizeof(T)});
   return probes;
 }
 

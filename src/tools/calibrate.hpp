@@ -34,8 +34,9 @@ struct KernelSet {
 struct MeasuredKernel {
   std::vector<std::string> names;
   std::string precision;
-  double flops_per_second = 0;  // median, of one worker while all of them run
-  double spread = 0;            // half the distance of the quartiles over the median
+  double flops_per_second =
+      0;              // of one worker while all of them run; the median of several rounds' means
+  double spread = 0;  // half the distance of their quartiles over the median
 };
 
 struct MeasuredDisk {
