@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -41,6 +42,17 @@ std::uint32_t cpu_workers(const MachineDescription& machine) {
   return workers;
 }
 
+// In flight per direction.
+std::uint32_t disk_copies(const MachineDescription& machine) {
+  const std::optional<NodeId> disk = machine.disk();
+  for (const LinkDescription& link : machine.links) {
+    if (disk && link.to == *disk) return link.copies_in_flight;
+  }
+  throw UsageError(
+      "--against real: --disk is given and the machine has no disk; let `vicinal calibrate --disk "
+      "DIR` measure it");
+}
+
 std::string command_of(const RealJob& job, const std::string& policy) {
   if (!job.graph.dense) {
     throw UsageError("--against real: only cholesky, lu, gemm2d and gemm3d can be run for real");
@@ -60,8 +72,18 @@ std::string command_of(const RealJob& job, const std::string& policy) {
   if (const auto limit = job.machine.description.nodes[0].limit) {
     add("--memory", fmt::to_string(limit->value));
   }
-  if (!job.disk.empty()) add("--disk", job.disk);
+  if (!job.disk.empty()) {
+    add("--disk", job.disk);
+    add("--disk-copies", fmt::to_string(disk_copies(job.machine.description)));
+  }
   add("--seed", fmt::to_string(job.options.seed));
+  add("--look-ahead", fmt::to_string(job.options.look_ahead));
+  add("--window-tasks", fmt::to_string(job.options.window_tasks));
+  add("--window-bytes", fmt::to_string(job.options.window_bytes.value));
+  add("--compute-priorities", job.options.compute_priorities ? "true" : "false");
+  const bool no_priorities = std::ranges::all_of(
+      job.graph.tasks, [](const tools::GraphTask& task) { return task.priority == 0; });
+  add("--priorities", no_priorities ? "none" : "bottom-level");
   return command + " --json - 2>/dev/null";
 }
 

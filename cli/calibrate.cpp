@@ -58,6 +58,12 @@ std::string sentence_of(const tools::Calibration& calibration, std::uint64_t til
   return sentence;
 }
 
+// A tile of doubles as a replica, in whole pages.
+Bytes kept_on_disk(std::uint64_t tile) {
+  constexpr std::uint64_t kPage = 4096;
+  return {(tile * tile * sizeof(double) + kPage - 1) / kPage * kPage};
+}
+
 void calibrate(const CalibrateArguments& arguments) {
   const std::uint64_t tile = tools::parse_count("--tile", arguments.tile, kLeastTile, kMostTile);
   const Options options = arguments.runtime.parse();
@@ -65,7 +71,7 @@ void calibrate(const CalibrateArguments& arguments) {
   require_writable("--output", arguments.output);
   const auto kernels = kernels_of(tile);
   const auto progress = [](std::string_view what) { fmt::print(stderr, "measuring: {}\n", what); };
-  tools::Calibration calibration = tools::calibrate(options, kernels, progress);
+  tools::Calibration calibration = tools::calibrate(options, kernels, kept_on_disk(tile), progress);
   progress("policies");
   calibration.scheduling = tools::measure_scheduling(
       graphs::make_graph({.application = "cholesky", .tiles = kScheduledTiles}),

@@ -67,7 +67,7 @@ GraphOptions::GraphOptions(CLI::App& command) : command_(command.get_name()) {
   add("--priorities", priorities_, "TEXT", "given, bottom-level or none.");
 }
 
-tools::TaskGraph GraphOptions::graph(std::uint64_t seed) const {
+tools::TaskGraph GraphOptions::graph(std::uint64_t seed, bool as_run) const {
   if (file_.empty() == application_.empty()) {
     throw UsageError(
         fmt::format("say what, once: vicinal {} APPLICATION (one of {}) or vicinal {} --graph FILE",
@@ -82,6 +82,7 @@ tools::TaskGraph GraphOptions::graph(std::uint64_t seed) const {
                                 .tile = tools::parse_count("--tile", tile_, 1, kMost),
                                 .inner = tools::parse_count("--inner", inner_, 0, kMost),
                                 .precision = precision_of(precision_),
+                                .as_run = as_run,
                                 .tasks = tools::parse_count("--tasks", tasks_, 1, kMost),
                                 .data = tools::parse_count("--data", data_, 1, kMost),
                                 .degree = tools::parse_count("--degree", degree_, 1, kMost),

@@ -21,7 +21,8 @@ class GraphOptions {
   GraphOptions& operator=(const GraphOptions&) = delete;
 
   // Throws UsageError that names the option or the place in the file.
-  tools::TaskGraph graph(std::uint64_t seed) const;
+  // `as_run`: see graphs::GraphRequest.
+  tools::TaskGraph graph(std::uint64_t seed, bool as_run = false) const;
   tools::Facts facts(const tools::TaskGraph& graph) const;
 
  private:

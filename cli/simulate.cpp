@@ -57,7 +57,7 @@ int simulate(const SimulateArguments& arguments) {
   require_writable("--json", arguments.json);
   const Options options = arguments.runtime.parse();
   const std::vector<std::string> policies = arguments.runtime.policies(options);
-  const tools::TaskGraph graph = arguments.graph.graph(options.seed);
+  const tools::TaskGraph graph = arguments.graph.graph(options.seed, !arguments.against.empty());
   const machine::MachineModel machine = arguments.machine.machine();
   if (!arguments.against.empty()) {
     if (arguments.against != "real") {

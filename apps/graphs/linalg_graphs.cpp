@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "graphs/cholesky_order.hpp"
 #include "graphs/limits.hpp"
 #include "vicinal/error.hpp"
 
@@ -80,6 +83,53 @@ Index add_matrix(DenseGraph& graph, char name, Index rows, Index columns) {
   return first;
 }
 
+class CholeskyGraph {
+ public:
+  // Tiles are registered row by row, or column by column.
+  CholeskyGraph(const Tiles& t, bool by_columns) : n_(static_cast<Index>(t.tiles)) {
+    const auto count = static_cast<double>(t.tiles);
+    require("cholesky", t, count + count * (count - 1) + count * (count - 1) * (count - 2) / 6);
+    dense_ = begin("cholesky", t);
+    tile_.resize(std::size_t{n_} * n_);
+    for (Index outer = 0; outer < n_; ++outer) {
+      for (Index inner = by_columns ? outer : 0; inner < (by_columns ? n_ : outer + 1); ++inner) {
+        const Index i = by_columns ? inner : outer;
+        const Index j = by_columns ? outer : inner;
+        tile_[std::size_t{i} * n_ + j] = add_tile(dense_, 'A', i, j);
+      }
+    }
+    potrf_ = add_kernel(dense_.tasks, "potrf", cube(t.tile) / 3);
+    trsm_ = add_kernel(dense_.tasks, "trsm", cube(t.tile));
+    syrk_ = add_kernel(dense_.tasks, "syrk", cube(t.tile));
+    gemm_ = add_kernel(dense_.tasks, "gemm", 2 * cube(t.tile));
+  }
+
+  void potrf(Index k, std::int64_t priority = 0) {
+    add_task<1>(dense_.tasks, potrf_, {{{a(k, k), RW}}}, priority);
+  }
+  void trsm(Index i, Index k, std::int64_t priority = 0) {
+    add_task<2>(dense_.tasks, trsm_, {{{a(k, k), R}, {a(i, k), RW}}}, priority);
+  }
+  void syrk(Index i, Index k, std::int64_t priority = 0) {
+    add_task<2>(dense_.tasks, syrk_, {{{a(i, k), R}, {a(i, i), RW}}}, priority);
+  }
+  void gemm(Index i, Index j, Index k, std::int64_t priority = 0) {
+    add_task<3>(dense_.tasks, gemm_, {{{a(i, k), R}, {a(j, k), R}, {a(i, j), RW}}}, priority);
+  }
+  TaskGraph take() { return std::move(dense_.tasks); }
+
+ private:
+  Index a(Index i, Index j) const { return tile_[std::size_t{i} * n_ + j]; }
+
+  const Index n_;
+  DenseGraph dense_;
+  std::vector<Index> tile_;  // datum of tile (i, j)
+  Index potrf_ = 0;
+  Index trsm_ = 0;
+  Index syrk_ = 0;
+  Index gemm_ = 0;
+};
+
 struct LuLevels {
   std::int64_t last;  // step
   std::int64_t getrf(std::int64_t k) const { return 11 * (last - k) + 2; }
@@ -95,33 +145,26 @@ struct LuLevels {
 }  // namespace
 
 TaskGraph cholesky(const Tiles& t) {
-  const auto count = static_cast<double>(t.tiles);
-  require("cholesky", t, count + count * (count - 1) + count * (count - 1) * (count - 2) / 6);
-  DenseGraph dense = begin("cholesky", t);
+  CholeskyGraph cholesky(t, false);
   const auto n = static_cast<Index>(t.tiles);
-  const auto a = [](Index i, Index j) { return i * (i + 1) / 2 + j; };
-  for (Index i = 0; i < n; ++i) {
-    for (Index j = 0; j <= i; ++j) add_tile(dense, 'A', i, j);
-  }
-  TaskGraph& graph = dense.tasks;
-  const Index potrf = add_kernel(graph, "potrf", cube(t.tile) / 3);
-  const Index trsm = add_kernel(graph, "trsm", cube(t.tile));
-  const Index syrk = add_kernel(graph, "syrk", cube(t.tile));
-  const Index gemm = add_kernel(graph, "gemm", 2 * cube(t.tile));
   for (Index k = 0; k < n; ++k) {
     const std::int64_t level = 2 * (std::int64_t{n} - k);
-    add_task<1>(graph, potrf, {{{a(k, k), RW}}}, level);
-    for (Index i = k + 1; i < n; ++i) {
-      add_task<2>(graph, trsm, {{{a(k, k), R}, {a(i, k), RW}}}, level - i);
-    }
+    cholesky.potrf(k, level);
+    for (Index i = k + 1; i < n; ++i) cholesky.trsm(i, k, level - i);
     for (Index j = k + 1; j < n; ++j) {
-      add_task<2>(graph, syrk, {{{a(j, k), R}, {a(j, j), RW}}}, level - j);
-      for (Index i = j + 1; i < n; ++i) {
-        add_task<3>(graph, gemm, {{{a(i, k), R}, {a(j, k), R}, {a(i, j), RW}}}, level - i - j);
-      }
+      cholesky.syrk(j, k, level - j);
+      for (Index i = j + 1; i < n; ++i) cholesky.gemm(i, j, k, level - i - j);
     }
   }
-  return std::move(dense.tasks);
+  return cholesky.take();
+}
+
+TaskGraph cholesky_as_run(const Tiles& t) {
+  CholeskyGraph cholesky(t, true);
+  visit_cholesky_by_rows(static_cast<Index>(t.tiles), cholesky);
+  TaskGraph graph = cholesky.take();
+  tools::set_bottom_level_priorities(graph);
+  return graph;
 }
 
 DenseGraph dense_lu(const Tiles& t) {

@@ -32,6 +32,10 @@ struct Tiles {
 // tools::set_bottom_level_priorities or linalg::BottomLevels give.
 tools::TaskGraph cholesky(const Tiles& tiles);
 
+// The same tasks as linalg::submit_cholesky submits them: in the order of cholesky_order.hpp, with bottom
+// levels as priorities, on tiles that are registered, and filled, column by column.
+tools::TaskGraph cholesky_as_run(const Tiles& tiles);
+
 // Which part of which matrix a datum is, in elements.
 struct MatrixBlock {
   char matrix = 'A';

@@ -22,7 +22,9 @@ Tiles tiles_of(const Request& r) {
 
 constexpr std::array kApplications{
     GraphApplication{"cholesky", "tile Cholesky factorisation, right-looking",
-                     [](const Request& r) { return cholesky(tiles_of(r)); }},
+                     [](const Request& r) {
+                       return r.as_run ? cholesky_as_run(tiles_of(r)) : cholesky(tiles_of(r));
+                     }},
     GraphApplication{"lu", "tile LU factorisation without pivoting, right-looking",
                      [](const Request& r) { return lu(tiles_of(r)); }},
     GraphApplication{"gemm2d", "matrix product of a column and a row of tiles: independent tasks",

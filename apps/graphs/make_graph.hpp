@@ -20,6 +20,7 @@ struct GraphRequest {
   std::uint64_t tile = 960;
   std::uint64_t inner = 0;  // gemm2d, gemm3d: elements
   linalg::Precision precision = linalg::Precision::f32;
+  bool as_run = false;  // as the application of that name submits it here, where that differs
   // bipartite, random
   std::uint64_t tasks = 1000;
   std::uint64_t data = 100;  // bipartite

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "graphs/cholesky_order.hpp"
 #include "linalg/kernel_operands.hpp"
 #include "linalg/openblas.hpp"
 #include "linalg/tile_kernels.hpp"
@@ -121,15 +122,7 @@ CholeskyCodelets cholesky_codelets(const TileGrid& grid) {
 std::uint64_t submit_cholesky(Runtime& runtime, const TiledMatrix& matrix,
                               const CholeskyCodelets& codelets, const CholeskyOptions& options) {
   Submitter submitter(runtime, matrix, codelets, options);
-  const auto n = static_cast<std::uint32_t>(matrix.grid().tiles());
-  for (std::uint32_t k = 0; k < n; ++k) {
-    submitter.potrf(k);
-    for (std::uint32_t i = k + 1; i < n; ++i) submitter.trsm(i, k);
-    for (std::uint32_t i = k + 1; i < n; ++i) {
-      submitter.syrk(i, k);
-      for (std::uint32_t j = k + 1; j < i; ++j) submitter.gemm(i, j, k);
-    }
-  }
+  graphs::visit_cholesky_by_rows(static_cast<std::uint32_t>(matrix.grid().tiles()), submitter);
   return submitter.count();
 }
 

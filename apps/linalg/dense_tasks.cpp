@@ -52,7 +52,9 @@ struct KernelCode {
   Codelet twice;
 };
 
-// Constants, so that they outlive every runtime. The operations of a task are the graph's to say.
+// Constants, so that they outlive every runtime. The operations of a task are the graph's to say. Named
+// as in machine files: learned run times are kept by the codelet's name, and Cholesky's gemm and trsm are
+// other code.
 const std::array<KernelCode, 5>& all_code() {
   static const std::array<KernelCode, 5> code{{
       {"lu",
@@ -61,20 +63,20 @@ const std::array<KernelCode, 5>& all_code() {
        {.name = "getrf", .cpu = getrf_kernel<double>}},
       {"lu",
        "trsm",
-       {.name = "trsm", .cpu = trsm_kernel<float>},
-       {.name = "trsm", .cpu = trsm_kernel<double>}},
+       {.name = "lu.trsm", .cpu = trsm_kernel<float>},
+       {.name = "lu.trsm", .cpu = trsm_kernel<double>}},
       {"lu",
        "gemm",
-       {.name = "gemm", .cpu = gemm_kernel<float, -1, 1>},
-       {.name = "gemm", .cpu = gemm_kernel<double, -1, 1>}},
+       {.name = "lu.gemm", .cpu = gemm_kernel<float, -1, 1>},
+       {.name = "lu.gemm", .cpu = gemm_kernel<double, -1, 1>}},
       {"gemm2d",
        "gemm2d",
        {.name = "gemm2d", .cpu = gemm_kernel<float, 1, 0>},
        {.name = "gemm2d", .cpu = gemm_kernel<double, 1, 0>}},
       {"gemm3d",
        "gemm",
-       {.name = "gemm", .cpu = gemm_kernel<float, 1, 1>},
-       {.name = "gemm", .cpu = gemm_kernel<double, 1, 1>}},
+       {.name = "gemm3d.gemm", .cpu = gemm_kernel<float, 1, 1>},
+       {.name = "gemm3d.gemm", .cpu = gemm_kernel<double, 1, 1>}},
   }};
   return code;
 }
@@ -128,20 +130,32 @@ std::string task_name(const DenseGraph& graph, const GraphTask& task) {
   return fmt::format("{}({},{},{})", kernel, index.i, index.j, index.k);
 }
 
-std::vector<double> measure_kernels(const DenseGraph& graph) {
+std::vector<std::vector<KernelCall>> kernel_calls(const DenseGraph& graph) {
   const auto codelets = dense_codelets(graph);
   const auto& tasks = graph.tasks.tasks;
-  std::vector<double> seconds(codelets.size(), 0);
+  std::vector<std::vector<KernelCall>> calls(codelets.size());
   for (std::size_t k = 0; k < codelets.size(); ++k) {
     const auto is_of_kernel = [&](const GraphTask& task) { return task.kernel == k; };
-    const auto measure = [&](const GraphTask& task) {
-      return measure_codelet(*codelets[k], operand_shapes(graph, task), task_index(graph, task));
+    const auto call = [&](const GraphTask& task) {
+      return KernelCall{codelets[k], operand_shapes(graph, task), task_index(graph, task)};
     };
     const auto first = std::find_if(tasks.begin(), tasks.end(), is_of_kernel);
     if (first == tasks.end()) continue;
-    // The first trsm of LU solves from the left, the last from the right; a bound takes the faster.
     const auto last = std::find_if(tasks.rbegin(), tasks.rend(), is_of_kernel);
-    seconds[k] = std::min(measure(*first), measure(*last));
+    calls[k] = {call(*first), call(*last)};
+  }
+  return calls;
+}
+
+std::vector<double> measure_kernels(const DenseGraph& graph) {
+  std::vector<double> seconds;
+  for (const auto& calls : kernel_calls(graph)) {
+    std::vector<double> each;
+    for (const KernelCall& call : calls) {
+      each.push_back(measure_codelet(*call.codelet, call.operands, call.index));
+    }
+    // A bound takes the faster.
+    seconds.push_back(each.empty() ? 0 : *std::min_element(each.begin(), each.end()));
   }
   return seconds;
 }

@@ -32,6 +32,16 @@ TaskIndex task_index(const graphs::DenseGraph& graph, const tools::GraphTask& ta
 // "getrf(2)", "trsm(3,2)", "gemm(3,4,2)"
 std::string task_name(const graphs::DenseGraph& graph, const tools::GraphTask& task);
 
+// What is needed to run a task's kernel outside a runtime.
+struct KernelCall {
+  const Codelet* codelet = nullptr;
+  std::vector<TileShape> operands;
+  TaskIndex index;
+};
+// Per kernel of the graph its first task and its last, none if it has none: the first trsm of LU solves
+// from the left, the last from the right, and there are as many of one as of the other.
+std::vector<std::vector<KernelCall>> kernel_calls(const graphs::DenseGraph& graph);
+
 // Seconds of one task per kernel of the graph, alone; see kernel_times.hpp.
 std::vector<double> measure_kernels(const graphs::DenseGraph& graph);
 

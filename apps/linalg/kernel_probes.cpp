@@ -4,96 +4,212 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <new>
+#include <string>
+#include <sys/mman.h>
+#include <utility>
 #include <vector>
 
+#include "graphs/linalg_graphs.hpp"
 #include "linalg/cholesky.hpp"
+#include "linalg/dense_tasks.hpp"
 #include "linalg/generator.hpp"
 
 namespace vicinal::linalg {
 
 namespace {
 
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kHugePage = 2 << 20;
+// Per thread: so much that an operand has left the caches of the core when its turn comes.
+constexpr std::uint64_t kPoolBytes = 32 << 20;
+
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-enum class TileKernel : std::uint8_t { potrf, trsm, syrk, gemm };
+constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
 
-// Sets of three tiles: a factor, a panel tile and one to be updated. Every run starts from the same
-// content, so that numbers neither grow nor vanish (denormals are slow). Each run takes the next set:
-// of several sets the operands that are read are not in cache.
-template <typename T>
-class Bench {
- public:
-  Bench(std::uint64_t n, std::size_t sets) : n_(n), codelets_(cholesky_codelets<T>(n)) {
-    const Generator generator(n_, 1);
-    for (std::uint64_t j = 0; j < n_; ++j) {
-      for (std::uint64_t i = 0; i < n_; ++i) {
-        saved_.push_back(static_cast<T>(generator.element(i, j)));
-      }
-    }
-    sets_.resize(sets, {saved_, saved_, saved_});
-    // Tile 0 is a factor from here on.
-    for (std::size_t set = 0; set < sets; ++set) run(TileKernel::potrf);
-  }
-
-  const Codelet& codelet(TileKernel kernel) const {
-    const Codelet* const codelets[] = {&codelets_.potrf, &codelets_.trsm, &codelets_.syrk,
-                                       &codelets_.gemm};
-    return *codelets[static_cast<std::size_t>(kernel)];
-  }
-
-  // Seconds of one run.
-  double run(TileKernel kernel) {
-    constexpr std::array<std::array<std::size_t, 3>, 4> kOperands{{{0}, {0, 1}, {1, 2}, {1, 0, 2}}};
-    constexpr std::array<std::size_t, 4> kCounts{1, 2, 2, 3};  // the last operand is written
-    Tiles& tiles = sets_[next_++ % sets_.size()];
-    const auto& operands = kOperands[static_cast<std::size_t>(kernel)];
-    const std::size_t count = kCounts[static_cast<std::size_t>(kernel)];
-    tiles[operands[count - 1]] = saved_;
-    std::array<OperandView, 3> views;
-    for (std::size_t i = 0; i < count; ++i) {
-      views[i] = {reinterpret_cast<std::byte*>(tiles[operands[i]].data()),
-                  TileShape{n_, n_, 0, sizeof(T)}.layout()};
-    }
-    const TaskIndex index;
-    KernelContext context(views.data(), count, reinterpret_cast<const std::byte*>(&index),
-                          sizeof(index), WorkerId{0});
-    const double start = seconds_now();
-    codelet(kernel).cpu(context);
-    return seconds_now() - start;
-  }
-
- private:
-  using Tiles = std::array<std::vector<T>, 3>;
-  std::uint64_t n_;
-  CholeskyCodelets codelets_;
-  std::vector<T> saved_;
-  std::vector<Tiles> sets_;
-  std::size_t next_ = 0;
+// One kernel of an application. Several calls: its tasks run different code, as many of each.
+struct Probe {
+  std::vector<std::string> names;  // see tools::KernelSet
+  double flops = 0;                // of all calls
+  std::vector<KernelCall> calls;
 };
 
-// So many that none is left in the caches of a core when its turn comes.
-std::size_t sets_beyond_cache(std::uint64_t tile, std::size_t element) {
-  constexpr std::uint64_t kBytes = std::uint64_t{32} << 20;
-  constexpr std::uint64_t kMost = 256;
-  return std::clamp<std::uint64_t>(kBytes / (3 * tile * tile * element), 1, kMost);
+struct Probes {
+  explicit Probes(CholeskyCodelets of_cholesky) : cholesky(std::move(of_cholesky)) {}
+  Probes(const Probes&) = delete;  // calls point to the codelets
+  Probes& operator=(const Probes&) = delete;
+  CholeskyCodelets cholesky;
+  std::vector<Probe> all;
+};
+
+void add_cholesky(Probes& probes, const TileShape& tile) {
+  const auto add = [&](const Codelet& codelet, std::size_t operands) {
+    probes.all.push_back(
+        {{codelet.name},
+         codelet.flops,
+         {{.codelet = &codelet, .operands = std::vector(operands, tile), .index = {}}}});
+  };
+  add(probes.cholesky.potrf, 1);
+  add(probes.cholesky.trsm, 2);
+  add(probes.cholesky.syrk, 2);
+  add(probes.cholesky.gemm, 3);
+}
+
+bool is_of(const CholeskyCodelets& codelets, const std::string& kernel) {
+  const auto all = {&codelets.potrf, &codelets.trsm, &codelets.syrk, &codelets.gemm};
+  return std::ranges::any_of(all, [&](const Codelet* codelet) { return codelet->name == kernel; });
+}
+
+// "lu.gemm"; what has a name of its own goes by it in other graphs, too.
+void add_graph(Probes& probes, const graphs::DenseGraph& graph) {
+  const auto calls = kernel_calls(graph);
+  for (std::size_t k = 0; k < calls.size(); ++k) {
+    const tools::GraphKernel& kernel = graph.tasks.kernels[k];
+    Probe probe{.names = {graph.tasks.name + "." + kernel.name},
+                .flops = kernel.flops * static_cast<double>(calls[k].size()),
+                .calls = calls[k]};
+    if (!is_of(probes.cholesky, kernel.name)) probe.names.push_back(kernel.name);
+    probes.all.push_back(std::move(probe));
+  }
 }
 
 template <typename T>
+std::shared_ptr<const Probes> probes_of(std::uint64_t tile) {
+  auto probes = std::make_shared<Probes>(cholesky_codelets<T>(tile));
+  const auto tiles = [&](std::uint64_t count) {
+    return graphs::Tiles{.tiles = count, .tile = tile, .precision = kPrecisionOf<T>};
+  };
+  // A step and the beginning of the next have all of LU's kernels.
+  add_graph(*probes, graphs::dense_lu(tiles(2)));
+  // Block rows of four tiles, as if nothing else were asked for, while two of them fit in the pool.
+  const std::uint64_t inner = 9 * tile * tile * sizeof(T) <= kPoolBytes ? 0 : tile;
+  add_graph(*probes, graphs::dense_gemm2d(tiles(1), inner));
+  add_graph(*probes, graphs::dense_gemm3d(tiles(1)));
+  // Last, since its names are those of other graphs as well and the first that matches counts.
+  add_cholesky(*probes, {tile, tile, 0, sizeof(T)});
+  return probes;
+}
+
+// Slots of one tile in memory like the runtime's: in huge pages, replicas at multiples of 4 KiB. All have
+// the same content, whose diagonal dominates, so that a tile stands for a matrix and for a factor.
+template <typename T>
+class Pool {
+ public:
+  explicit Pool(std::uint64_t tile, std::uint64_t largest_task)
+      : slot_(round_up(tile * tile * sizeof(T), kPage)),
+        bytes_(round_up(std::max(kPoolBytes, largest_task), slot_)),
+        memory_(
+            static_cast<std::byte*>(std::aligned_alloc(kHugePage, round_up(bytes_, kHugePage)))) {
+    if (memory_ == nullptr) throw std::bad_alloc();
+    madvise(memory_.get(), bytes_, MADV_HUGEPAGE);  // refused: small pages serve as well
+    const Generator generator(tile, 1);
+    for (std::uint64_t j = 0; j < tile; ++j) {
+      for (std::uint64_t i = 0; i < tile; ++i) {
+        saved_.push_back(static_cast<T>(generator.element(i, j)));
+      }
+    }
+    saved_.resize(slot_ / sizeof(T));
+    restore(memory_.get(), bytes_);
+  }
+
+  std::uint64_t slots(std::uint64_t bytes) const { return round_up(bytes, slot_); }
+
+  // The next slots that hold so many bytes.
+  std::byte* take(std::uint64_t bytes) {
+    if (next_ + slots(bytes) > bytes_) next_ = 0;
+    std::byte* const taken = memory_.get() + next_;
+    next_ += slots(bytes);
+    return taken;
+  }
+
+  void restore(std::byte* taken, std::uint64_t bytes) const {
+    for (std::uint64_t at = 0; at < slots(bytes); at += slot_) {
+      std::memcpy(taken + at, saved_.data(), slot_);
+    }
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  std::uint64_t slot_;
+  std::uint64_t bytes_;
+  std::unique_ptr<std::byte, Free> memory_;
+  std::vector<T> saved_;
+  std::uint64_t next_ = 0;
+};
+
+// In each thread. Every call takes the next slots and leaves what it wrote as it was, so that numbers
+// neither grow nor vanish (denormals are slow), and nothing that it takes is in the cache for that.
+template <typename T>
+class Bench {
+ public:
+  Bench(std::uint64_t tile, std::shared_ptr<const Probes> probes)
+      : probes_(std::move(probes)), pool_(tile, largest_task(*probes_, tile)) {}
+
+  // Seconds of one run.
+  double run(std::size_t kernel) {
+    double seconds = 0;
+    for (const KernelCall& call : probes_->all[kernel].calls) seconds += time(call);
+    return seconds;
+  }
+
+ private:
+  static constexpr std::size_t kMostOperands = 3;
+
+  // With a slot of padding per operand.
+  static std::uint64_t largest_task(const Probes& probes, std::uint64_t tile) {
+    std::uint64_t most = 0;
+    for (const Probe& probe : probes.all) {
+      for (const KernelCall& call : probe.calls) {
+        std::uint64_t bytes = 0;
+        for (const TileShape& shape : call.operands) {
+          bytes += shape.layout().bytes().value + tile * tile * sizeof(T) + kPage;
+        }
+        most = std::max(most, bytes);
+      }
+    }
+    return most;
+  }
+
+  double time(const KernelCall& call) {
+    std::array<OperandView, kMostOperands> views;
+    const std::size_t count = call.operands.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const Layout layout = call.operands[i].layout();
+      views[i] = {pool_.take(layout.bytes().value), layout};
+    }
+    KernelContext context(views.data(), count, reinterpret_cast<const std::byte*>(&call.index),
+                          sizeof(call.index), WorkerId{0});
+    const double start = seconds_now();
+    call.codelet->cpu(context);
+    const double seconds = seconds_now() - start;
+    const OperandView& written = views[count - 1];
+    pool_.restore(written.address, written.layout.bytes().value);
+    return seconds;
+  }
+
+  std::shared_ptr<const Probes> probes_;
+  Pool<T> pool_;
+};
+
+template <typename T>
 tools::KernelSet kernel_set(std::uint64_t tile) {
-  const CholeskyCodelets codelets = cholesky_codelets<T>(tile);
+  const auto probes = probes_of<T>(tile);
   tools::KernelSet set;
   set.precision = to_string(kPrecisionOf<T>);
-  // In the order of TileKernel. getrf and the products of other graphs run at the rate of their kin.
-  set.kernels = {{{"potrf", "getrf"}, codelets.potrf.flops},
-                 {{"trsm"}, codelets.trsm.flops},
-                 {{"syrk"}, codelets.syrk.flops},
-                 {{"gemm", "gemm2d", "gemm3d"}, codelets.gemm.flops}};
-  set.prepare = [tile] {
-    auto bench = std::make_shared<Bench<T>>(tile, sets_beyond_cache(tile, sizeof(T)));
-    return [bench](std::size_t kernel) { return bench->run(static_cast<TileKernel>(kernel)); };
+  for (const Probe& probe : probes->all) set.kernels.push_back({probe.names, probe.flops});
+  set.prepare = [tile, probes] {
+    auto bench = std::make_shared<Bench<T>>(tile, probes);
+    return [bench](std::size_t kernel) { return bench->run(kernel); };
   };
   return set;
 }

@@ -8,8 +8,9 @@
 
 namespace vicinal::linalg {
 
-// The tile kernels in double and in float, for tools::calibrate. What they read is not in cache, as in
-// a factorisation that is larger than it.
+// The kernels of all applications on whole tiles, in double and in float, for tools::calibrate: as the
+// tasks call them, on operands that lie as in the runtime's memory and are not in cache, as in a run on
+// data that are larger than it.
 std::vector<tools::KernelSet> kernel_sets(std::uint64_t tile);
 
 }  // namespace vicinal::linalg

@@ -86,11 +86,23 @@ std::vector<ShippedMachine> shipped_machines() {
 
 // --- What the model is asked ----------------------------------------------------------------------
 
+namespace {
+
+// Graphs may use one name for different code: "lu.gemm" is the gemm of the graph lu alone.
+bool speaks_of(std::string_view entry, std::string_view kernel, std::string_view graph) {
+  if (entry == "*" || entry == kernel) return true;
+  return !graph.empty() && entry.size() == graph.size() + 1 + kernel.size() &&
+         entry.starts_with(graph) && entry[graph.size()] == '.' && entry.ends_with(kernel);
+}
+
+}  // namespace
+
 std::optional<double> MachineModel::seconds(std::string_view kernel, std::string_view precision,
-                                            double flops, ProcessorKind kind) const {
+                                            double flops, ProcessorKind kind,
+                                            std::string_view graph) const {
   for (const auto& speed : speeds) {
     if (speed.kind != kind) continue;
-    if (speed.kernel != "*" && speed.kernel != kernel) continue;
+    if (!speaks_of(speed.kernel, kernel, graph)) continue;
     // A task that does not say its precision takes the first entry of its kernel.
     if (!speed.precision.empty() && !precision.empty() && speed.precision != precision) continue;
     return speed.flops_per_second > 0 ? flops / speed.flops_per_second : speed.seconds;

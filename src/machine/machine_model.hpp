@@ -17,7 +17,7 @@ namespace vicinal::machine {
 // How fast one kind of processor runs a kernel. A rate or a time; of several entries that match the
 // first counts.
 struct KernelSpeed {
-  std::string kernel;     // "gemm"; "*": any
+  std::string kernel;     // "lu.gemm": of the graph lu; "gemm": of any graph; "*": any kernel
   std::string precision;  // "float", "double"; empty: any
   ProcessorKind kind = ProcessorKind::cpu;
   double flops_per_second = 0;
@@ -39,9 +39,9 @@ struct MachineModel {
 
   std::vector<SchedulingCost> scheduling;  // counted only where asked for
 
-  // Of one task of so many operations; none if the file says nothing of it.
+  // Of one task of so many operations; none if the file says nothing of it. `graph`: whose kernel it is.
   std::optional<double> seconds(std::string_view kernel, std::string_view precision, double flops,
-                                ProcessorKind kind) const;
+                                ProcessorKind kind, std::string_view graph = {}) const;
   bool is_synchronous(std::string_view kernel) const;
   std::optional<double> scheduling_seconds(std::string_view policy) const;
 };

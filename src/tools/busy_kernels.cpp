@@ -5,6 +5,7 @@
 #include <barrier>
 #include <exception>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "drivers/clock.hpp"
@@ -14,9 +15,12 @@ namespace vicinal::tools {
 
 namespace {
 
-// A thread has measured a kernel when it has run it so often and so long, or longer than the patience.
-constexpr std::size_t kRuns = 5;
-constexpr double kSeconds = 0.3;
+// All kernels in turn, several times: the speed of a machine may change within seconds, and no kernel is
+// to meet it at one moment only. In a round a thread has measured a kernel when it has run it so often and
+// so long, or longer than the patience; one that takes longer in all needs no further round.
+constexpr int kRounds = 5;
+constexpr std::size_t kRuns = 3;
+constexpr double kSeconds = 0.06;
 constexpr double kPatience = 1.0;
 
 struct Shared {
@@ -27,8 +31,12 @@ struct Shared {
   std::atomic<std::uint32_t> unsatisfied{0};
   const std::uint32_t satisfied;
   std::mutex mutex;
-  std::exception_ptr error;                  // under mutex
-  std::vector<std::vector<double>> seconds;  // by kernel, under mutex
+  std::exception_ptr error;  // under mutex
+  struct Sum {
+    double seconds = 0;
+    std::size_t runs = 0;
+  };
+  std::vector<std::vector<Sum>> sums;  // by kernel and round, of all threads, under mutex
 };
 
 // Goes on while anyone measures, so that all are busy; the first run, which finds other operands in the
@@ -53,17 +61,31 @@ std::vector<double> time_one(const std::function<double()>& run,
   return seconds;
 }
 
+// The same in all threads: between the barriers no sum changes.
+bool is_slow(Shared& shared, std::size_t kernel) {
+  const std::lock_guard lock(shared.mutex);
+  double seconds = 0;
+  for (const Shared::Sum& sum : shared.sums[kernel]) seconds += sum.seconds;
+  return seconds > kPatience * static_cast<double>(shared.satisfied);
+}
+
 void measure_in_thread(const KernelSet& set, Shared& shared) {
   const auto run = set.prepare();
-  for (std::size_t kernel = 0; kernel < set.kernels.size(); ++kernel) {
-    // All have left the last kernel before the count is set, and see it set before they begin.
-    shared.together.arrive_and_wait();
-    shared.unsatisfied.store(shared.satisfied, std::memory_order_relaxed);
-    shared.together.arrive_and_wait();
-    const auto seconds = time_one([&] { return run(kernel); }, shared.unsatisfied, shared.failed);
-    const std::lock_guard lock(shared.mutex);
-    auto& all = shared.seconds[kernel];
-    all.insert(all.end(), seconds.begin(), seconds.end());
+  for (int round = 0; round < kRounds; ++round) {
+    for (std::size_t kernel = 0; kernel < set.kernels.size(); ++kernel) {
+      // All have left the last kernel before the count is set, and see it set before they begin.
+      shared.together.arrive_and_wait();
+      shared.unsatisfied.store(shared.satisfied, std::memory_order_relaxed);
+      const bool enough = is_slow(shared, kernel);
+      shared.together.arrive_and_wait();
+      if (enough) continue;
+      const auto seconds = time_one([&] { return run(kernel); }, shared.unsatisfied, shared.failed);
+      const std::lock_guard lock(shared.mutex);
+      auto& rounds = shared.sums[kernel];
+      rounds.resize(static_cast<std::size_t>(round) + 1);
+      rounds.back().seconds += std::accumulate(seconds.begin(), seconds.end(), 0.0);
+      rounds.back().runs += seconds.size();
+    }
   }
 }
 
@@ -80,9 +102,16 @@ void guarded(const KernelSet& set, Shared& shared) {
   }
 }
 
-MeasuredKernel summary(const KernelSet& set, std::size_t kernel, std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  const auto at = [&](std::size_t quarter) { return seconds[(seconds.size() - 1) * quarter / 4]; };
+// A run takes the sum of its kernels' times, interruptions and all: so the mean counts, of which the median
+// over the rounds is taken.
+MeasuredKernel summary(const KernelSet& set, std::size_t kernel,
+                       const std::vector<Shared::Sum>& rounds) {
+  std::vector<double> means;
+  for (const Shared::Sum& sum : rounds) {
+    if (sum.runs > 0) means.push_back(sum.seconds / static_cast<double>(sum.runs));
+  }
+  std::sort(means.begin(), means.end());
+  const auto at = [&](std::size_t quarter) { return means[(means.size() - 1) * quarter / 4]; };
   const double median = std::max(at(2), 1e-9);  // of a kernel of no work
   return {.names = set.kernels[kernel].names,
           .precision = set.precision,
@@ -95,7 +124,7 @@ MeasuredKernel summary(const KernelSet& set, std::size_t kernel, std::vector<dou
 std::vector<MeasuredKernel> measure_busy(const KernelSet& set, std::uint32_t threads,
                                          std::span<const std::uint32_t> processors) {
   Shared shared(threads);
-  shared.seconds.resize(set.kernels.size());
+  shared.sums.resize(set.kernels.size());
   std::vector<std::thread> running;
   for (std::uint32_t i = 0; i < threads; ++i) {
     running.emplace_back([&, i] {
@@ -107,8 +136,8 @@ std::vector<MeasuredKernel> measure_busy(const KernelSet& set, std::uint32_t thr
   if (shared.error) std::rethrow_exception(shared.error);
   std::vector<MeasuredKernel> measured;
   for (std::size_t kernel = 0; kernel < set.kernels.size(); ++kernel) {
-    if (!shared.seconds[kernel].empty()) {
-      measured.push_back(summary(set, kernel, std::move(shared.seconds[kernel])));
+    if (!shared.sums[kernel].empty()) {
+      measured.push_back(summary(set, kernel, shared.sums[kernel]));
     }
   }
   return measured;

@@ -124,10 +124,11 @@ Bytes room_of(const Options& options) {
 
 // A first look at the bandwidth, then as much as is copied in some seconds, and more than a disk's own
 // cache if that can be had.
-MeasuredDisk measure_disk(const Options& options) {
+MeasuredDisk measure_disk(const Options& options, Bytes copy) {
   constexpr double kSeconds = 2;
   const Bytes room = room_of(options);
   drivers::BandwidthTest test{.bytes = std::min(room, 32_MiB),
+                              .tile = std::clamp(copy, 4_KiB, 16_MiB),
                               .copies = options.disk_copies,
                               .direct_io = options.direct_io};
   test.tile = std::min(test.tile, std::max(test.bytes, 4_KiB));
@@ -166,7 +167,7 @@ std::uint32_t cpu_workers(const MachineDescription& machine) {
 
 }  // namespace
 
-Calibration calibrate(const Options& options, std::span<const KernelSet> kernels,
+Calibration calibrate(const Options& options, std::span<const KernelSet> kernels, Bytes copy,
                       const std::function<void(std::string_view)>& progress) {
   const auto processors =
       options.bind ? drivers::allowed_processors() : std::vector<std::uint32_t>{};
@@ -179,7 +180,7 @@ Calibration calibrate(const Options& options, std::span<const KernelSet> kernels
   measure_overheads(options, result);
   if (!options.disk.empty()) {
     progress("disk");
-    result.disk = measure_disk(options);
+    result.disk = measure_disk(options, copy);
   }
   if (options.accelerators > 0) {
     progress("links of emulated accelerators");

@@ -34,8 +34,9 @@ struct KernelSet {
 struct MeasuredKernel {
   std::vector<std::string> names;
   std::string precision;
-  double flops_per_second = 0;  // median, of one worker while all of them run
-  double spread = 0;            // half the distance of the quartiles over the median
+  double flops_per_second =
+      0;              // of one worker while all of them run; the median of several rounds' means
+  double spread = 0;  // half the distance of their quartiles over the median
 };
 
 struct MeasuredDisk {
@@ -70,9 +71,9 @@ struct Calibration {
 };
 
 // The machine that a Runtime with these options has. Takes about half a minute at most, but for kernels
-// of which a single run takes seconds. `progress` is told what is measured next. Throws what Runtime
+// of which a single run takes seconds. `copy`: bytes of what goes to the disk at once. `progress` is told what is measured next. Throws what Runtime
 // throws for these options.
-Calibration calibrate(const Options& options, std::span<const KernelSet> kernels,
+Calibration calibrate(const Options& options, std::span<const KernelSet> kernels, Bytes copy,
                       const std::function<void(std::string_view)>& progress);
 
 // What each policy takes per task of the graph, in a simulation on the machine: the least of a few.

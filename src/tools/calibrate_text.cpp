@@ -160,7 +160,7 @@ std::string calibration_text(const Calibration& calibration) {
                    base::format_duration(links->latency));
   }
   for (const MeasuredKernel& kernel : calibration.kernels) {
-    fmt::format_to(out, "{:<8} {:<7} {:8.2f} GFlop/s per worker, spread {:.1f} %{}\n",
+    fmt::format_to(out, "{:<13} {:<7} {:8.2f} GFlop/s per worker, spread {:.1f} %{}\n",
                    kernel.names.front(), kernel.precision, kernel.flops_per_second / 1e9,
                    100 * kernel.spread,
                    kernel.spread > kUnsteady ? ": is the machine busy with something else?" : "");

@@ -100,8 +100,8 @@ KernelSeconds kernel_seconds(const TaskGraph& graph, const machine::MachineModel
       if (!has(machine.description, processor)) continue;
       double seconds = kernel.seconds[kind];
       if (seconds <= 0) {
-        seconds =
-            machine.seconds(kernel.name, graph.precision, kernel.flops, processor).value_or(0);
+        seconds = machine.seconds(kernel.name, graph.precision, kernel.flops, processor, graph.name)
+                      .value_or(0);
       }
       all[k][kind] = seconds;
       runs |= seconds > 0;

@@ -7,6 +7,7 @@ Exit status 0 if all is well; every failure is printed.
 """
 
 import json
+import math
 import os
 import pty
 import signal
@@ -142,10 +143,38 @@ def test_calibrate(folder):
     check("per task" in result.stdout, f"calibrate says what it measured: {result.stdout}")
     with open(path, encoding="utf-8") as stream:
         text = stream.read()
-    for part in ("[cpu]\nmost = 1\n", "[disk]", "read = ", '"gemm"', 'precision = "float"'):
+    for part in ("[cpu]\nmost = 1\n", "[disk]", "read = ", '"gemm"', '"lu.gemm"', '"gemm3d.gemm"',
+                 'precision = "float"'):
         check(part in text, f"calibrate: no {part} in {text}")
     result = run("calibrate", "--tile", "16", "--workers", "1", "--output", "-")
     check(result.stdout.startswith("# Measured"), f"calibrate to the output: {result.stdout}")
+    test_against_real(path, folder)
+
+
+def test_against_real(machine, folder):
+    # Tiles of 128 KiB; the operands of a task of gemm2d are 1152 KiB, all data 2688 KiB and more.
+    policies = [line.split()[0] for line in run("policies").stdout.splitlines()]
+    job = ["--tiles", "6", "--tile", "128", "--precision", "double", "--memory", "1200KiB",
+           "--against", "real", "--disk", folder]
+    for name, policy in (("cholesky", "all"), ("lu", "darts"), ("gemm2d", "eager"), ("gemm3d", "lws")):
+        result = run("simulate", name, *job, "--machine", machine, "--policy", policy)
+        check(result.returncode == 0, f"{name} --against real: {result.stderr}")
+        heading, *rows, last = result.stdout.splitlines()
+        check(heading.startswith("policy"), f"{name} --against real: {heading}")
+        check([row.split()[0] for row in rows] == (policies if policy == "all" else [policy]),
+              f"{name} --against real, a row per policy: {rows}")
+        for row in rows:
+            _, seconds, simulated, error, mebibytes, simulated_mebibytes, bytes_error = (
+                value.rstrip("%") for value in row.split())
+            check(float(mebibytes) > 0 and float(simulated_mebibytes) > 0, f"bytes of {name}: {row}")
+            check(all(math.isfinite(float(value))
+                      for value in (seconds, simulated, error, bytes_error)), f"{name}: {row}")
+        check(last.startswith("median error: time ") and ", bytes " in last, f"{name}: {last}")
+    without_disk = os.path.join(folder, "without_disk.toml")
+    with open(without_disk, "w", encoding="utf-8") as file:
+        file.write('name = "w"\nsentence = "w"\n[cpu]\nmost = 1\n')
+    expect_refusal(run("simulate", "lu", *job, "--machine", without_disk), 2,
+                   ["--against real", "--disk", "calibrate"], "--against real on a machine without a disk")
 
 
 def test_json(folder):

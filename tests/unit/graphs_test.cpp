@@ -81,6 +81,19 @@ TEST(CholeskyGraph, IsTheReferenceStreamTaskByTask) {
                           "syrk A2_1 R, A2_2 RW @2", "potrf A2_2 RW @2"));
 }
 
+// By the formulas of linalg::BottomLevels, in b^3/3 operations: potrf 17, 8, 1; trsm 16, 7; syrk(1,0) 11,
+// syrk(2,0) 7, syrk(2,1) 4; gemm 13. Their ranks are the priorities.
+TEST(CholeskyGraph, AsRunIsWhatTheApplicationSubmits) {
+  const TaskGraph graph = cholesky_as_run({.tiles = 3, .tile = 960});
+  EXPECT_THAT(data_names(graph), ElementsAre("A0_0", "A1_0", "A2_0", "A1_1", "A2_1", "A2_2"));
+  EXPECT_THAT(
+      stream(graph),
+      ElementsAre("potrf A0_0 RW @7", "trsm A0_0 R, A1_0 RW @6", "trsm A0_0 R, A2_0 RW @6",
+                  "syrk A1_0 R, A1_1 RW @4", "syrk A2_0 R, A2_2 RW @2",
+                  "gemm A2_0 R, A1_0 R, A2_1 RW @5", "potrf A1_1 RW @3", "trsm A1_1 R, A2_1 RW @2",
+                  "syrk A2_1 R, A2_2 RW @1", "potrf A2_2 RW @0"));
+}
+
 TEST(CholeskyGraph, HasTheTasksTheOperationsAndTheDepthOfTheAlgorithm) {
   const TaskGraph graph = cholesky({.tiles = 12, .tile = 100, .precision = linalg::Precision::f64});
   // n + n(n-1)/2 + n(n-1)/2 + n(n-1)(n-2)/6

@@ -422,6 +422,25 @@ time = "5 ms"
   EXPECT_EQ(model.seconds("gemm", "float", 4e9, kCpu), std::nullopt);
 }
 
+TEST(MachineText, AKernelMayBeThatOfOneGraph) {
+  const MachineModel model = parse_machine(std::string(kSmall) + R"(
+[[speed]]
+kernel = "lu.gemm"
+kind = "gpu"
+rate = "1 GFlop/s"
+[[speed]]
+kernel = "gemm"
+kind = "gpu"
+rate = "2 GFlop/s"
+)",
+                                           "m.toml", {});
+  EXPECT_EQ(model.seconds("gemm", "float", 4e9, kGpu, "lu"), 4.0);
+  EXPECT_EQ(model.seconds("gemm", "float", 4e9, kGpu, "cholesky"), 2.0);
+  EXPECT_EQ(model.seconds("gemm", "float", 4e9, kGpu), 2.0);     // of a graph without a name
+  EXPECT_EQ(model.seconds("lu.gemm", "float", 4e9, kGpu), 4.0);  // a kernel may be called so itself
+  EXPECT_EQ(model.seconds("emm", "float", 4e9, kGpu, "lu.g"), std::nullopt);
+}
+
 TEST(MachineText, ASegmentOfTwoDirectionsIsTwoAndOfHalfDuplexOne) {
   const std::string text(kSmall);
   const std::string route = "segments = [\"bridge\"]\n";
