@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -102,6 +103,29 @@ Outcome run_for_real(const RealJob& job, const std::string& policy) {
   return {run.at("seconds"), run.at("bytes_in")};
 }
 
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// By policy, the medians of the runs. All policies in turn, as the speed of a machine drifts.
+std::vector<Outcome> run_all_for_real(const RealJob& job) {
+  std::vector<std::vector<double>> seconds(job.policies.size());
+  std::vector<std::vector<double>> bytes(job.policies.size());
+  for (std::uint64_t run = 0; run < job.real_runs; ++run) {
+    for (std::size_t p = 0; p < job.policies.size(); ++p) {
+      const Outcome real = run_for_real(job, job.policies[p]);
+      seconds[p].push_back(real.seconds);
+      bytes[p].push_back(real.bytes);
+    }
+  }
+  std::vector<Outcome> medians;
+  for (std::size_t p = 0; p < job.policies.size(); ++p) {
+    medians.push_back({median(seconds[p]), median(bytes[p])});
+  }
+  return medians;
+}
+
 Outcome simulated(const RealJob& job, const std::string& policy) {
   Options options = job.options;
   options.policy = policy;
@@ -119,30 +143,30 @@ double error(double simulated, double real) {
 
 double median_size(std::vector<double> errors) {
   for (double& e : errors) e = std::abs(e);
-  std::sort(errors.begin(), errors.end());
-  return errors.empty() ? 0 : errors[errors.size() / 2];
+  return errors.empty() ? 0 : median(std::move(errors));
 }
 
 }  // namespace
 
 void compare_with_real(const RealJob& job) {
   static_cast<void>(command_of(job, job.policies.front()));  // refused before anything is printed
+  const std::vector<Outcome> real = run_all_for_real(job);
   constexpr double kMebibyte = 1 << 20;
   fmt::print("{:<8}  {:>9}  {:>9}  {:>7}  {:>11}  {:>11}  {:>7}\n", "policy", "real, s", "sim., s",
              "error", "real, MiB", "sim., MiB", "error");
   std::vector<double> times;
   std::vector<double> bytes;
-  for (const std::string& policy : job.policies) {
-    const Outcome real = run_for_real(job, policy);
-    const Outcome sim = simulated(job, policy);
-    times.push_back(error(sim.seconds, real.seconds));
-    bytes.push_back(error(sim.bytes, real.bytes));
-    fmt::print("{:<8}  {:>9.3f}  {:>9.3f}  {:>6.1f}%  {:>11.1f}  {:>11.1f}  {:>6.1f}%\n", policy,
-               real.seconds, sim.seconds, 100 * times.back(), real.bytes / kMebibyte,
-               sim.bytes / kMebibyte, 100 * bytes.back());
+  for (std::size_t p = 0; p < job.policies.size(); ++p) {
+    const Outcome sim = simulated(job, job.policies[p]);
+    times.push_back(error(sim.seconds, real[p].seconds));
+    bytes.push_back(error(sim.bytes, real[p].bytes));
+    fmt::print("{:<8}  {:>9.3f}  {:>9.3f}  {:>6.1f}%  {:>11.1f}  {:>11.1f}  {:>6.1f}%\n",
+               job.policies[p], real[p].seconds, sim.seconds, 100 * times.back(),
+               real[p].bytes / kMebibyte, sim.bytes / kMebibyte, 100 * bytes.back());
   }
-  fmt::print("median error: time {:.1f} %, bytes {:.1f} %\n", 100 * median_size(times),
-             100 * median_size(bytes));
+  fmt::print("median error: time {:.1f} %, bytes {:.1f} % ({} real {} of each policy)\n",
+             100 * median_size(times), 100 * median_size(bytes), job.real_runs,
+             job.real_runs == 1 ? "run" : "runs");
 }
 
 }  // namespace vicinal::cli

@@ -1,6 +1,7 @@
 // A job for real and in simulation, side by side: how far the simulation can be trusted here.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct RealJob {
   std::string disk;                      // folder; empty: none
   std::vector<std::string> policies;
   Options options;
+  std::uint64_t real_runs = 3;  // of each policy: the medians count
 };
 
 // Prints a row per policy and the medians of the errors. Throws UsageError for a graph or a machine that

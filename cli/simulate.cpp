@@ -14,6 +14,7 @@
 #include "run_or_error.hpp"
 #include "runtime_options.hpp"
 #include "session.hpp"
+#include "tools/catalogue.hpp"
 #include "tools/play.hpp"
 #include "vicinal/error.hpp"
 
@@ -33,6 +34,7 @@ struct SimulateArguments {
   RuntimeOptions runtime;
   std::string json;
   std::string against;
+  std::string real_runs = "3";
   std::string scheduling;
   std::string disk;
 };
@@ -64,7 +66,8 @@ int simulate(const SimulateArguments& arguments) {
       throw UsageError(
           fmt::format("--against: \"{}\" is not known; there is real", arguments.against));
     }
-    compare_with_real({graph, machine, arguments.disk, policies, options});
+    compare_with_real({graph, machine, arguments.disk, policies, options,
+                       tools::parse_count("--real-runs", arguments.real_runs, 1, 1000)});
     return kSuccess;
   }
   tools::Report report{
@@ -112,6 +115,11 @@ void add_simulate(CLI::App& app, Session& session) {
       ->type_name("TEXT");
   command->add_option("--disk", arguments->disk, "With --against real: folder of the disk.")
       ->type_name("DIR");
+  command
+      ->add_option("--real-runs", arguments->real_runs,
+                   "With --against real: of each policy; the medians count.")
+      ->type_name("INTEGER")
+      ->capture_default_str();
   command->footer("--policy all plays every policy in turn.");
   command->callback([command, arguments, &session] {
     refuse_extras(*command);
