@@ -151,6 +151,7 @@ std::vector<double> measure_kernels(const DenseGraph& graph) {
   std::vector<double> seconds;
   for (const auto& calls : kernel_calls(graph)) {
     std::vector<double> each;
+    each.reserve(calls.size());
     for (const KernelCall& call : calls) {
       each.push_back(measure_codelet(*call.codelet, call.operands, call.index));
     }
