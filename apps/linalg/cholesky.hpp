@@ -42,7 +42,8 @@ struct CholeskyOptions {
   bool names = false;      // "gemm(3,1,0)": some 100 bytes more per task
 };
 
-// Submits the tasks in the order of graphs/cholesky_order.hpp; returns their number. Waits for nothing but a full submission window.
+// Submits the tasks in the order of graphs/cholesky_order.hpp; returns their number. Waits for nothing
+// but a full submission window.
 std::uint64_t submit_cholesky(Runtime& runtime, const TiledMatrix& matrix,
                               const CholeskyCodelets& codelets, const CholeskyOptions& options);
 

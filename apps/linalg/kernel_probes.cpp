@@ -163,7 +163,7 @@ class Bench {
   }
 
  private:
-  static constexpr std::size_t kMostOperands = 3;
+  static constexpr std::size_t kMostViews = 3;
 
   // With a slot of padding per operand.
   static std::uint64_t largest_task(const Probes& probes, std::uint64_t tile) {
@@ -181,7 +181,7 @@ class Bench {
   }
 
   double time(const KernelCall& call) {
-    std::array<OperandView, kMostOperands> views;
+    std::array<OperandView, kMostViews> views;
     const std::size_t count = call.operands.size();
     for (std::size_t i = 0; i < count; ++i) {
       const Layout layout = call.operands[i].layout();

@@ -12,7 +12,8 @@
 
 namespace vicinal::memory {
 
-// Tasks by the number of their slot. One caller at a time; Replica::next_use and ::uses are read by anybody.
+// Tasks by the number of their slot. One caller at a time; Replica::next_use and ::uses are read by
+// anybody.
 class NextUses {
  public:
   bool names(std::uint64_t task) const { return task < first_of_.size() && first_of_[task] != 0; }

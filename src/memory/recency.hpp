@@ -39,9 +39,10 @@ class Recency {
     if (entries_.size() > 2 * live_ + 64) drop_dead();
   }
   // The least recently used one that `accept` says yes to, which keeps its entry; nullptr: none. What
-  // `leave_out` says yes to loses its entry: it is to be added again when that has changed.
-  template <typename Accept, typename LeaveOut>
-  Replica* least(const Accept& accept, const LeaveOut& leave_out) {
+  // `leave_out` says yes to loses its entry and is told to `left`: it is to be added again when that has
+  // changed. Neither of the two predicates changes anything here.
+  template <typename Accept, typename LeaveOut, typename Left>
+  Replica* least(const Accept& accept, const LeaveOut& leave_out, const Left& left) {
     Replica* found = nullptr;
     while (!entries_.empty()) {
       const Entry entry = entries_.front();
@@ -56,6 +57,7 @@ class Recency {
       } else if (leave_out(replica)) {
         pop();
         remove(replica);
+        left(replica);
       } else if (accept(replica)) {
         found = &replica;
         break;

@@ -342,7 +342,6 @@ class Residency {
   Replica* awaited_victim(Node& node, const Request* asks);
   void leave_awaited(Node& node, Replica& replica);
   void put_in_order(Node& node, Replica& replica);
-  bool goes_last(Node& node, Replica& replica);
   std::vector<Candidate> candidates(Node& node, const Request* asks);
   void refresh_order(Node& node);
   void list_append(Node& node, Replica& replica);

@@ -64,15 +64,6 @@ void Residency::put_in_order(Node& node, Replica& replica) {
   }
 }
 
-// Somebody is known to use it: it leaves the order of recency.
-bool Residency::goes_last(Node& node, Replica& replica) {
-  if (replica.claims > 0) return true;
-  if (replica.next_use.load(std::memory_order_relaxed) == 0) return false;
-  node.recency.remove(replica);
-  put_in_order(node, replica);
-  return true;
-}
-
 // Uses are stamped without the lock; here those stamped since they were listed move behind, in the
 // order of their stamps.
 void Residency::refresh_order(Node& node) {
@@ -289,8 +280,11 @@ Replica* Residency::awaited_victim(Node& node, const Request* asks) {
 Replica* Residency::lru_victim(Node& node, EvictionReason reason, const Request* asks) {
   const auto goes = [&](const Replica& r) { return evictable(r, asks); };
   if (by_recency(node)) {
-    const auto later = [&](Replica& r) { return goes_last(node, r); };
-    if (Replica* const victim = node.recency.least(goes, later)) return victim;
+    const auto is_known_to_be_used = [](const Replica& r) {
+      return r.claims > 0 || r.next_use.load(std::memory_order_relaxed) != 0;
+    };
+    const auto wait = [&](Replica& r) { put_in_order(node, r); };
+    if (Replica* const victim = node.recency.least(goes, is_known_to_be_used, wait)) return victim;
     if (Replica* const victim = awaited_victim(node, asks)) return victim;
     if (reason != EvictionReason::firm) return nullptr;
   }

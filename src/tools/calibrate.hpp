@@ -34,9 +34,10 @@ struct KernelSet {
 struct MeasuredKernel {
   std::vector<std::string> names;
   std::string precision;
-  double flops_per_second =
-      0;              // of one worker while all of them run; the median of several rounds' means
-  double spread = 0;  // half the distance of their quartiles over the median
+  // Of one worker while all of them run: the median of several rounds' means; and half the distance of
+  // their quartiles over it.
+  double flops_per_second = 0;
+  double spread = 0;
 };
 
 struct MeasuredDisk {
@@ -71,8 +72,8 @@ struct Calibration {
 };
 
 // The machine that a Runtime with these options has. Takes about half a minute at most, but for kernels
-// of which a single run takes seconds. `copy`: bytes of what goes to the disk at once. `progress` is told what is measured next. Throws what Runtime
-// throws for these options.
+// of which a single run takes seconds. `copy`: bytes of what goes to the disk at once. `progress` is told
+// what is measured next. Throws what Runtime throws for these options.
 Calibration calibrate(const Options& options, std::span<const KernelSet> kernels, Bytes copy,
                       const std::function<void(std::string_view)>& progress);
 

@@ -1,7 +1,6 @@
 #include "sched/policies/darts_nodes.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace vicinal::sched::darts {
 
@@ -47,9 +46,12 @@ void Nodes::assess(TaskRecord& record) const {
       record.nodes[i] = record.nodes[nodes_[i].like];
     }
   }
-  record.least_ns = std::numeric_limits<std::int64_t>::max();
+  record.least_ns = 0;  // no node can run it
   for (const TaskOnNode& here : record.nodes) {
-    if (here.can_run) record.least_ns = std::min(record.least_ns, here.duration_ns);
+    if (!here.can_run) continue;
+    if (record.least_ns == 0 || here.duration_ns < record.least_ns) {
+      record.least_ns = here.duration_ns;
+    }
   }
 }
 
