@@ -104,8 +104,10 @@ Outcome run_for_real(const RealJob& job, const std::string& policy) {
 }
 
 double median(std::vector<double> values) {
+  if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 // By policy, the medians of the runs. All policies in turn, as the speed of a machine drifts.
@@ -130,7 +132,7 @@ Outcome simulated(const RealJob& job, const std::string& policy) {
   Options options = job.options;
   options.policy = policy;
   const tools::Played played =
-      tools::play(job.graph, job.machine, options, 1, tools::StartingPlace::filled);
+      tools::play(job.graph, job.counted(policy), options, 1, tools::StartingPlace::filled);
   const tools::RunRecord record =
       tools::make_record(policy, job.machine.description, played.before, played.after);
   return {record.seconds, static_cast<double>(record.bytes_in.value)};
@@ -143,30 +145,81 @@ double error(double simulated, double real) {
 
 double median_size(std::vector<double> errors) {
   for (double& e : errors) e = std::abs(e);
-  return errors.empty() ? 0 : median(std::move(errors));
+  return median(std::move(errors));
 }
 
 }  // namespace
 
-void compare_with_real(const RealJob& job) {
-  static_cast<void>(command_of(job, job.policies.front()));  // refused before anything is printed
+double Compared::seconds_error() const {
+  return error(seconds, real_seconds);
+}
+
+double Compared::bytes_error() const {
+  return error(bytes_in, real_bytes_in);
+}
+
+double Comparison::seconds_error() const {
+  std::vector<double> errors;
+  for (const Compared& row : rows) errors.push_back(row.seconds_error());
+  return median_size(std::move(errors));
+}
+
+double Comparison::bytes_error() const {
+  std::vector<double> errors;
+  for (const Compared& row : rows) errors.push_back(row.bytes_error());
+  return median_size(std::move(errors));
+}
+
+Comparison compare_with_real(const RealJob& job) {
+  static_cast<void>(command_of(job, job.policies.front()));  // refused before anything runs
   const std::vector<Outcome> real = run_all_for_real(job);
-  constexpr double kMebibyte = 1 << 20;
-  fmt::print("{:<8}  {:>9}  {:>9}  {:>7}  {:>11}  {:>11}  {:>7}\n", "policy", "real, s", "sim., s",
-             "error", "real, MiB", "sim., MiB", "error");
-  std::vector<double> times;
-  std::vector<double> bytes;
+  Comparison comparison{.application = job.graph.name, .real_runs = job.real_runs, .rows = {}};
   for (std::size_t p = 0; p < job.policies.size(); ++p) {
-    const Outcome sim = simulated(job, job.policies[p]);
-    times.push_back(error(sim.seconds, real[p].seconds));
-    bytes.push_back(error(sim.bytes, real[p].bytes));
-    fmt::print("{:<8}  {:>9.3f}  {:>9.3f}  {:>6.1f}%  {:>11.1f}  {:>11.1f}  {:>6.1f}%\n",
-               job.policies[p], real[p].seconds, sim.seconds, 100 * times.back(),
-               real[p].bytes / kMebibyte, sim.bytes / kMebibyte, 100 * bytes.back());
+    const Outcome here = simulated(job, job.policies[p]);
+    comparison.rows.push_back({.policy = job.policies[p],
+                               .real_seconds = real[p].seconds,
+                               .seconds = here.seconds,
+                               .real_bytes_in = real[p].bytes,
+                               .bytes_in = here.bytes});
   }
-  fmt::print("median error: time {:.1f} %, bytes {:.1f} % ({} real {} of each policy)\n",
-             100 * median_size(times), 100 * median_size(bytes), job.real_runs,
-             job.real_runs == 1 ? "run" : "runs");
+  return comparison;
+}
+
+std::string comparison_text(const Comparison& comparison) {
+  constexpr double kMebibyte = 1 << 20;
+  std::string text = fmt::format("{:<8}  {:>9}  {:>9}  {:>7}  {:>11}  {:>11}  {:>7}\n", "policy",
+                                 "real, s", "sim., s", "error", "real, MiB", "sim., MiB", "error");
+  for (const Compared& row : comparison.rows) {
+    text += fmt::format("{:<8}  {:>9.3f}  {:>9.3f}  {:>6.1f}%  {:>11.1f}  {:>11.1f}  {:>6.1f}%\n",
+                        row.policy, row.real_seconds, row.seconds, 100 * row.seconds_error(),
+                        row.real_bytes_in / kMebibyte, row.bytes_in / kMebibyte,
+                        100 * row.bytes_error());
+  }
+  return text +
+         fmt::format("median error: time {:.1f} %, bytes {:.1f} % ({} real {} of each policy)\n",
+                     100 * comparison.seconds_error(), 100 * comparison.bytes_error(),
+                     comparison.real_runs, comparison.real_runs == 1 ? "run" : "runs");
+}
+
+std::string comparison_json(const Comparison& comparison) {
+  using Json = nlohmann::ordered_json;
+  Json policies = Json::array();
+  for (const Compared& row : comparison.rows) {
+    policies.push_back({{"policy", row.policy},
+                        {"seconds", row.seconds},
+                        {"real_wall_seconds", row.real_seconds},
+                        {"wall_seconds_error", row.seconds_error()},
+                        {"bytes_in", std::llround(row.bytes_in)},
+                        {"real_bytes_in", std::llround(row.real_bytes_in)},
+                        {"bytes_in_error", row.bytes_error()}});
+  }
+  const Json json = {{"format", "vicinal-comparison-1"},
+                     {"application", comparison.application},
+                     {"real_runs", comparison.real_runs},
+                     {"policies", std::move(policies)},
+                     {"wall_seconds_error", comparison.seconds_error()},
+                     {"bytes_in_error", comparison.bytes_error()}};
+  return json.dump(2) + "\n";
 }
 
 }  // namespace vicinal::cli

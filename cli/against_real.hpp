@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,14 +14,41 @@ namespace vicinal::cli {
 struct RealJob {
   const tools::TaskGraph& graph;         // of an application that `vicinal run` has
   const machine::MachineModel& machine;  // this one, as `vicinal calibrate` describes it
-  std::string disk;                      // folder; empty: none
+  // What is simulated: the machine, on which a policy may be made to take its time.
+  std::function<machine::MachineModel(const std::string& policy)> counted;
+  std::string disk;  // folder; empty: none
   std::vector<std::string> policies;
   Options options;
   std::uint64_t real_runs = 3;  // of each policy: the medians count
 };
 
-// Prints a row per policy and the medians of the errors. Throws UsageError for a graph or a machine that
-// cannot be run here.
-void compare_with_real(const RealJob& job);
+// Of one policy. Errors are those of the simulation, as parts of the real values.
+struct Compared {
+  std::string policy;
+  double real_seconds = 0;
+  double seconds = 0;
+  double real_bytes_in = 0;
+  double bytes_in = 0;
+  double seconds_error() const;
+  double bytes_error() const;
+};
+
+struct Comparison {
+  std::string application;
+  std::uint64_t real_runs = 0;
+  std::vector<Compared> rows;
+  // The medians of the sizes of the errors.
+  double seconds_error() const;
+  double bytes_error() const;
+};
+
+// Throws UsageError for a graph or a machine that cannot be run here.
+Comparison compare_with_real(const RealJob& job);
+
+// A row per policy and the medians.
+std::string comparison_text(const Comparison& comparison);
+
+// docs/report.md says what the fields mean.
+std::string comparison_json(const Comparison& comparison);
 
 }  // namespace vicinal::cli

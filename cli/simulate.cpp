@@ -61,14 +61,24 @@ int simulate(const SimulateArguments& arguments) {
   const std::vector<std::string> policies = arguments.runtime.policies(options);
   const tools::TaskGraph graph = arguments.graph.graph(options.seed, !arguments.against.empty());
   const machine::MachineModel machine = arguments.machine.machine();
+  const auto counted = [&](const std::string& policy) {
+    return arguments.scheduling.empty() ? machine
+                                        : with_scheduling(machine, arguments.scheduling, policy);
+  };
   if (!arguments.against.empty()) {
     if (arguments.against != "real") {
       throw UsageError(
           fmt::format("--against: \"{}\" is not known; there is real", arguments.against));
     }
-    compare_with_real({graph, machine, arguments.disk, policies, options,
-                       tools::parse_count("--real-runs", arguments.real_runs, 1, 1000)});
+    const Comparison comparison =
+        compare_with_real({graph, machine, counted, arguments.disk, policies, options,
+                           tools::parse_count("--real-runs", arguments.real_runs, 1, 1000)});
+    fmt::print(arguments.json == "-" ? stderr : stdout, "{}", comparison_text(comparison));
+    if (!arguments.json.empty()) write_text(arguments.json, comparison_json(comparison));
     return kSuccess;
+  }
+  if (!arguments.disk.empty()) {
+    throw UsageError("--disk: only with --against real; here the machine file describes the disk");
   }
   tools::Report report{
       .application = graph.name.empty() ? "graph" : graph.name,
@@ -79,12 +89,10 @@ int simulate(const SimulateArguments& arguments) {
   const tools::RunBounds bounds = tools::play_bounds(graph, machine);
   int status = kSuccess;
   for (const std::string& policy : policies) {
-    const machine::MachineModel& on = arguments.scheduling.empty()
-                                          ? machine
-                                          : with_scheduling(machine, arguments.scheduling, policy);
     Options with_policy = options;
     with_policy.policy = policy;
     with_policy.measure_scheduling = true;
+    const machine::MachineModel on = counted(policy);
     report.runs.push_back(
         run_or_error(policy, [&] { return tools::play_record(graph, on, with_policy, bounds); }));
     if (!report.runs.back().error.empty()) status = kFailure;

@@ -92,6 +92,7 @@ BAD_INPUT = [
     (["simulate", "cholesky", "--memory", "4MiB", "--machine", "v100p"], 2, ["gpu3", "bytes"]),
     (["simulate", "--graph", "/no/such/graph.json"], 2, ["/no/such/graph.json"]),
     (["simulate", "cholesky", "--against", "unreal"], 2, ["unreal", "real"]),
+    (["simulate", "cholesky", "--disk", "."], 2, ["--disk", "--against real"]),
     (["simulate", "cholesky", "--machine", "v100", "--against", "real"], 2, ["calibrate"]),
     (["simulate", "cholesky", "--count-scheduling", "v100"], 2, ["v100", "calibrate"]),
     (["policies", "darts"], 2, ["darts", "unknown"]),
@@ -157,18 +158,30 @@ def test_against_real(machine, folder):
     job = ["--tiles", "6", "--tile", "128", "--precision", "double", "--memory", "1200KiB",
            "--against", "real", "--disk", folder, "--real-runs", "1"]
     for name, policy in (("cholesky", "all"), ("lu", "darts"), ("gemm2d", "eager"), ("gemm3d", "lws")):
-        result = run("simulate", name, *job, "--machine", machine, "--policy", policy)
+        path = os.path.join(folder, "comparison.json")
+        result = run("simulate", name, *job, "--machine", machine, "--policy", policy,
+                     "--json", path, "--count-scheduling", machine)
         check(result.returncode == 0, f"{name} --against real: {result.stderr}")
+        with open(path, encoding="utf-8") as stream:
+            comparison = json.load(stream)
+        check(comparison["format"] == "vicinal-comparison-1", f"{name}: {comparison}")
+        check(comparison["application"] == name, f"{name}: {comparison}")
         heading, *rows, last = result.stdout.splitlines()
         check(heading.startswith("policy"), f"{name} --against real: {heading}")
         check([row.split()[0] for row in rows] == (policies if policy == "all" else [policy]),
               f"{name} --against real, a row per policy: {rows}")
-        for row in rows:
-            _, seconds, simulated, error, mebibytes, simulated_mebibytes, bytes_error = (
+        for row, entry in zip(rows, comparison["policies"], strict=True):
+            policy_name, seconds, simulated, error, mebibytes, simulated_mebibytes, bytes_error = (
                 value.rstrip("%") for value in row.split())
             check(float(mebibytes) > 0 and float(simulated_mebibytes) > 0, f"bytes of {name}: {row}")
             check(all(math.isfinite(float(value))
                       for value in (seconds, simulated, error, bytes_error)), f"{name}: {row}")
+            check((policy_name, seconds, simulated, error) ==
+                  (entry["policy"], f"{entry['real_wall_seconds']:.3f}", f"{entry['seconds']:.3f}",
+                   f"{100 * entry['wall_seconds_error']:.1f}"), f"{name}: {row}, {entry}")
+            check((mebibytes, simulated_mebibytes, bytes_error) ==
+                  (f"{entry['real_bytes_in'] / 2**20:.1f}", f"{entry['bytes_in'] / 2**20:.1f}",
+                   f"{100 * entry['bytes_in_error']:.1f}"), f"{name}: {row}, {entry}")
         check(last.startswith("median error: time ") and "(1 real run of" in last, f"{name}: {last}")
     without_disk = os.path.join(folder, "without_disk.toml")
     with open(without_disk, "w", encoding="utf-8") as file:
