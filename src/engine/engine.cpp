@@ -48,7 +48,7 @@ Engine::Engine(EngineConfig config)
   };
   for (const NodeDescription& node : config_.machine.nodes) {
     Window& window = windows_[node.id.value];
-    if (window.workers.empty() || !window.alike) continue;
+    if (!policy_->moves_tasks() || window.workers.empty() || !window.alike) continue;
     for (const NodeDescription& other : config_.machine.nodes) {
       const Window& peer = windows_[other.id.value];
       if (other.id == node.id || peer.workers.empty() || !peer.alike) continue;

@@ -56,8 +56,9 @@ struct Window {
   BytesPerSecond bandwidth{0};  // from RAM
   Bytes most_kept_free;         // for what comes next, see copy_early
   std::vector<WorkerId> workers;
-  bool alike = true;          // they are of one kind: what one can run, all can, if it is not bound
-  std::vector<NodeId> peers;  // other nodes whose workers are all of the kind of these
+  bool alike = true;  // they are of one kind: what one can run, all can, if it is not bound
+  std::vector<NodeId>
+      peers;  // other nodes whose workers are all of this kind, if tasks may move there
 };
 
 }  // namespace vicinal::engine

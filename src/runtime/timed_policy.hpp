@@ -24,6 +24,7 @@ class TimedPolicy final : public sched::Policy, private memory::VictimChoice {
   void push(graph::Task& task, WorkerId releasing) override;
   graph::Task* pop(WorkerId worker) override;
   bool may_move(graph::Task& task, WorkerId to) override;
+  bool moves_tasks() const override { return policy_->moves_tasks(); }
   void task_done(graph::Task& task, WorkerId worker) override;
   bool wants_ends() const override { return policy_->wants_ends(); }
   bool wants_run_times() const override { return policy_->wants_run_times(); }

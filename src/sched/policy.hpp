@@ -63,8 +63,8 @@ class PolicyContext {
   // --- wishes: the engine does it once the policy's method has returned
   // The task, pushed and not yet popped, will probably run there: what it reads is to be copied into
   // free room, nothing is evicted for it; and until it is popped, LRU evicts what it reads after what no
-  // such task reads. Wishes of a node wait first in, first out, until there is
-  // room; those of a task that has been popped are dropped, the look-ahead copies for it.
+  // such task reads. Wishes of a node wait first in, first out, until there is room; those of a task that
+  // has been popped are dropped, the look-ahead copies for it.
   virtual void prefetch(const graph::Task& task, NodeId node) = 0;
   // A task that was pushed is kept for this worker: it must not sleep on.
   virtual void wake(WorkerId worker) = 0;
@@ -81,9 +81,10 @@ class Policy {
   virtual void push(graph::Task& task, WorkerId releasing) = 0;
   virtual graph::Task* pop(WorkerId worker) = 0;
   // The task was popped by a worker of another node with workers of the same kind and has not started;
-  // `to` has nothing to do. True: from now on it is as if `to` had popped it. A policy that has chosen
-  // the worker says no.
-  virtual bool may_move(graph::Task& task, WorkerId to) { return (void)task, (void)to, false; }
+  // `to` has nothing to do. True: from now on it is as if `to` had popped it. Only called if
+  // moves_tasks(), which a policy that chooses the worker itself does not.
+  virtual bool may_move(graph::Task& task, WorkerId to) { return (void)task, (void)to, true; }
+  virtual bool moves_tasks() const { return false; }
   // Before the task's slot is reused. Only called if wants_ends().
   virtual void task_done(graph::Task& task, WorkerId worker) { (void)task, (void)worker; }
   virtual bool wants_ends() const { return false; }

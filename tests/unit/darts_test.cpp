@@ -327,8 +327,6 @@ TEST_F(Darts, ANodeDoesNotPlanWhatItCannotRun) {
   EXPECT_EQ(pop(1), "big");
 }
 
-// Cores next to an accelerator: what is in RAM is free for the cores, yet the accelerator gets its
-// part.
 TEST_F(Darts, ACoreLeavesTasksToAFasterAcceleratorUnlessAllTheOthersWouldTakeItLonger) {
   const WorkerId core = context.add_worker();
   const WorkerId accelerator = context.add_worker(context.add_device(Bytes{1000}));
@@ -354,6 +352,8 @@ TEST_F(Darts, WhatWouldBeLeftToWorkersThatAreAwayIsNot) {
   EXPECT_EQ(pop(core.value), "t");
 }
 
+// Cores next to an accelerator: what is in RAM is free for the cores, yet the accelerator gets its
+// part.
 TEST_F(Darts, CoresDoNotTakeAllTasksOnReleaseBecauseDataAreAtHomeInRam) {
   const WorkerId core = context.add_worker();
   const WorkerId accelerator = context.add_worker(context.add_device(Bytes{1000}));

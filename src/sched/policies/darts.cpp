@@ -46,6 +46,7 @@ class Darts final : public Policy {
   void push(graph::Task& task, WorkerId releasing) override;
   graph::Task* pop(WorkerId worker) override;
   bool may_move(graph::Task& task, WorkerId to) override;
+  bool moves_tasks() const override { return true; }
   void task_done(graph::Task& task, WorkerId worker) override;
   void data_loaded(graph::Handle& handle, NodeId node) override;
   void data_evicted(graph::Handle& handle, NodeId node) override;

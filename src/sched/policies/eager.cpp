@@ -15,7 +15,7 @@ class Eager final : public Policy {
 
   void push(graph::Task& task, WorkerId /*releasing*/) override { ready_.push_back(&task); }
 
-  bool may_move(graph::Task& /*task*/, WorkerId /*to*/) override { return true; }
+  bool moves_tasks() const override { return true; }
   graph::Task* pop(WorkerId worker) override {
     const auto can_run = [&](graph::Task* task) { return context_->can_run(*task, worker); };
     const auto first = std::find_if(ready_.begin(), ready_.end(), can_run);

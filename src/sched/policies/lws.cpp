@@ -114,7 +114,7 @@ class Lws final : public Policy {
   bool concurrent() const override { return true; }
   void start(PolicyContext& context) override;
   void push(graph::Task& task, WorkerId releasing) override;
-  bool may_move(graph::Task& /*task*/, WorkerId /*to*/) override { return true; }
+  bool moves_tasks() const override { return true; }
   graph::Task* pop(WorkerId worker) override;
 
  private:

@@ -13,7 +13,7 @@ class Prio final : public Policy {
 
   void push(graph::Task& task, WorkerId /*releasing*/) override { ready_.push_back(task); }
 
-  bool may_move(graph::Task& /*task*/, WorkerId /*to*/) override { return true; }
+  bool moves_tasks() const override { return true; }
   graph::Task* pop(WorkerId worker) override {
     graph::Task* const task = ready_.find_first(
         [&](const graph::Task& ready) { return context_->can_run(ready, worker); });
