@@ -4,6 +4,7 @@
 #include <atomic>
 #include <barrier>
 #include <exception>
+#include <latch>
 #include <mutex>
 #include <numeric>
 #include <thread>
@@ -141,6 +142,41 @@ std::vector<MeasuredKernel> measure_busy(const KernelSet& set, std::uint32_t thr
     }
   }
   return measured;
+}
+
+void run_beside(const KernelSet& set, std::uint32_t threads,
+                std::span<const std::uint32_t> processors, const std::function<void()>& what) {
+  std::atomic<bool> over{false};
+  std::latch begun(static_cast<std::ptrdiff_t>(threads));
+  std::vector<std::exception_ptr> errors(threads + 1);
+  const auto keep_running = [&](std::uint32_t i) {
+    std::function<double(std::size_t)> run;
+    try {
+      if (i < processors.size()) drivers::bind_this_thread(processors[i]);
+      run = set.prepare();
+    } catch (...) {
+      errors[i] = std::current_exception();
+    }
+    begun.count_down();
+    try {
+      while (run && !over.load(std::memory_order_relaxed)) run(set.kernels.size() - 1);
+    } catch (...) {
+      errors[i] = std::current_exception();
+    }
+  };
+  std::vector<std::thread> running;
+  for (std::uint32_t i = 0; i < threads; ++i) running.emplace_back(keep_running, i);
+  begun.wait();
+  try {
+    what();
+  } catch (...) {
+    errors.back() = std::current_exception();
+  }
+  over.store(true, std::memory_order_relaxed);
+  for (std::thread& thread : running) thread.join();
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
 }
 
 }  // namespace vicinal::tools

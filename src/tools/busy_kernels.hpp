@@ -1,8 +1,9 @@
-// Times kernels while all workers are busy with them: shared caches, memory and clocks are what a run
-// of the runtime finds.
+// Times kernels, or something beside them, while all workers are busy with kernels: shared caches,
+// memory and clocks are what a run of the runtime finds.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -14,5 +15,10 @@ namespace vicinal::tools {
 // what a kernel throws.
 std::vector<MeasuredKernel> measure_busy(const KernelSet& set, std::uint32_t threads,
                                          std::span<const std::uint32_t> processors);
+
+// Calls `what` while the threads run the last kernel of the set, and returns when it has. Throws what one
+// of them throws; then `what` had less company.
+void run_beside(const KernelSet& set, std::uint32_t threads,
+                std::span<const std::uint32_t> processors, const std::function<void()>& what);
 
 }  // namespace vicinal::tools

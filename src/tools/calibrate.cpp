@@ -123,7 +123,8 @@ Bytes room_of(const Options& options) {
 }
 
 // A first look at the bandwidth, then as much as is copied in some seconds, and more than a disk's own
-// cache if that can be had.
+// cache if that can be had. Then copies one at a time, most of those of a run: what they take longer is
+// latency.
 MeasuredDisk measure_disk(const Options& options, Bytes copy) {
   constexpr double kSeconds = 2;
   const Bytes room = room_of(options);
@@ -138,14 +139,17 @@ MeasuredDisk measure_disk(const Options& options, Bytes copy) {
   test.bytes = std::min(room, std::clamp(Bytes{wanted}, 32_MiB, 1_GiB));
   test.both = true;
   const auto all = drivers::measure_bandwidth(options.disk, test);
-  const drivers::BandwidthTest pages{
-      .bytes = 256_KiB, .tile = 4_KiB, .copies = 1, .direct_io = options.direct_io};
-  const auto page = drivers::measure_bandwidth(options.disk, pages);
-  const Time taken = duration(pages.tile, page.read);
+  test.copies = 1;
+  test.both = false;
+  test.bytes = std::min(test.bytes, 256_MiB);
+  const auto alone = drivers::measure_bandwidth(options.disk, test);
+  const auto longer = [&](BytesPerSecond one, BytesPerSecond several) {
+    return std::max(Time{0}, duration(test.tile, one) - duration(test.tile, several));
+  };
   return {.read = all.read,
           .write = all.write,
           .both = all.both,
-          .latency = std::max(Time{0}, taken - duration(pages.tile, all.read)),
+          .latency = {(longer(alone.read, all.read) + longer(alone.write, all.write)).ns / 2},
           .direct_io = all.direct_io,
           .copies = options.disk_copies};
 }
@@ -180,7 +184,12 @@ Calibration calibrate(const Options& options, std::span<const KernelSet> kernels
   measure_overheads(options, result);
   if (!options.disk.empty()) {
     progress("disk");
-    result.disk = measure_disk(options, copy);
+    const auto measure = [&] { result.disk = measure_disk(options, copy); };
+    if (kernels.empty()) {
+      measure();
+    } else {
+      run_beside(kernels.front(), result.workers, processors, measure);
+    }
   }
   if (options.accelerators > 0) {
     progress("links of emulated accelerators");

@@ -44,7 +44,7 @@ struct MeasuredDisk {
   BytesPerSecond read;
   BytesPerSecond write;
   BytesPerSecond both;  // the sum while both go on
-  Time latency;         // of reading a page, alone
+  Time latency;         // of a copy that is alone, beside what its bytes take
   bool direct_io = false;
   std::uint32_t copies = 0;  // in flight per direction
 };

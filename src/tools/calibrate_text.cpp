@@ -43,20 +43,18 @@ std::string time(Time time) {
   return fmt::format("\"{} ns\"", time.ns);
 }
 
-// While both directions go on they have less than the sum of what each has alone: they share it.
-bool is_half_duplex(const MeasuredDisk& disk) {
-  return disk.both.value < 0.75 * (disk.read.value + disk.write.value);
-}
-
 using Out = std::back_insert_iterator<std::string>;
 
+// Both directions have what each has alone as far as they do not exceed what they have together.
 void write_disk(Out out, const MeasuredDisk& disk) {
-  fmt::format_to(out, "\n# {}Both directions at once: {} in all.\n[disk]\n",
-                 disk.direct_io ? "" : "Through the page cache: the folder has no O_DIRECT. ",
-                 bandwidth(disk.both));
-  fmt::format_to(out, "read = {}\nwrite = {}\nlatency = {}\ncopies_in_flight = {}\nduplex = {}\n",
-                 bandwidth(disk.read), bandwidth(disk.write), time(disk.latency), disk.copies,
-                 is_half_duplex(disk) ? "\"half\"" : "\"full\"");
+  const BytesPerSecond most{std::max({disk.both.value, disk.read.value, disk.write.value})};
+  if (!disk.direct_io) {
+    fmt::format_to(out, "\n# Through the page cache: the folder has no O_DIRECT.");
+  }
+  fmt::format_to(out, "\n[disk]\nread = {}\nwrite = {}\nlatency = {}\ncopies_in_flight = {}\n",
+                 bandwidth(disk.read), bandwidth(disk.write), time(disk.latency), disk.copies);
+  fmt::format_to(out, "segments = [\"disk\"]\n\n# Both directions at once.\n");
+  fmt::format_to(out, "[segment.disk]\nbandwidth = {}\nduplex = \"half\"\n", bandwidth(most));
 }
 
 void write_links(Out out, const Calibration& calibration) {

@@ -64,13 +64,19 @@ TEST(Calibrate, TheFileDescribesTheMachineThatWasMeasured) {
   EXPECT_EQ(machine.links[2].bandwidth.value, 4e9);
 }
 
-// 2.1 of the 3 GB/s that both directions would have apart: they share. 2.9: they do not.
-TEST(Calibrate, DirectionsOfADiskShareItsBandwidthIfBothAtOnceGetLittleMore) {
+TEST(Calibrate, DirectionsOfADiskShareWhatBothHaveAtOnce) {
   Calibration calibration = made_up();
   calibration.links.reset();
-  EXPECT_EQ(read_back(calibration).description.segments.size(), 1U);
-  calibration.disk->both = {2.9e9};
-  EXPECT_EQ(read_back(calibration).description.segments.size(), 0U);
+  const auto shared = [&] {
+    const MachineDescription machine = read_back(calibration).description;
+    EXPECT_EQ(machine.segments.size(), 1U);
+    EXPECT_EQ(machine.links[0].segments, machine.links[1].segments);
+    EXPECT_EQ(machine.links[0].segments.size(), 1U);
+    return machine.segments.at(0).bandwidth.value;
+  };
+  EXPECT_EQ(shared(), 2.1e9);
+  calibration.disk->both = {1.5e9};
+  EXPECT_EQ(shared(), 2e9);  // one direction alone has as much
 }
 
 TEST(Calibrate, KernelsHaveTheirRateAndUnknownOnesThatOfTheFastest) {
@@ -123,7 +129,7 @@ TEST(Calibrate, MeasuresWhatTheOptionsDescribe) {
   const KernelSet sets[] = {fake_set(prepared)};
   const Calibration result =
       calibrate(options, sets, 4_MiB, [&](std::string_view what) { told.emplace_back(what); });
-  EXPECT_EQ(prepared, 3);  // two workers and an accelerator
+  EXPECT_EQ(prepared, 5);  // two workers beside the disk, then two workers and an accelerator
   EXPECT_EQ(told.size(), 4U);
   EXPECT_EQ(result.workers, 2U);
   EXPECT_GT(result.submit_overhead.ns, 0);
@@ -143,9 +149,11 @@ TEST(Calibrate, MeasuresWhatTheOptionsDescribe) {
 }
 
 TEST(Calibrate, AKernelThatFailsInOneThreadEndsTheMeasurement) {
+  const vicinal::testing::TemporaryFolder folder("calibrate");
   Options options;
   options.workers = 2;
   options.bind = false;
+  options.disk_space = 8_MiB;
   std::atomic<int> threads = 0;
   const KernelSet sets[] = {
       {.precision = "double", .kernels = {{{"fails"}, 1}, {{"next"}, 1}}, .prepare = [&threads] {
@@ -155,6 +163,9 @@ TEST(Calibrate, AKernelThatFailsInOneThreadEndsTheMeasurement) {
            return 1e-6;
          };
        }}};
+  EXPECT_THROW(calibrate(options, sets, 4_MiB, [](std::string_view) {}), std::runtime_error);
+  threads = 0;
+  options.disk = folder.path();  // beside which kernels run, too
   EXPECT_THROW(calibrate(options, sets, 4_MiB, [](std::string_view) {}), std::runtime_error);
 }
 
