@@ -177,6 +177,7 @@ void Engine::prefetch(const Task& task, NodeId node) {
   Wishes& wishes = wishes_[node.value];
   const std::lock_guard lock(wishes.mutex);
   ever_wished_.store(true, std::memory_order_relaxed);
+  wished_nodes_.add(graph::TaskPool::slot(task), node);
   residency_.await_uses(task, graph::TaskPool::slot(task), node);
   for (const graph::Access& access : task.accesses()) {
     if (!reads(access.mode)) continue;

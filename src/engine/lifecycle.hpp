@@ -308,6 +308,7 @@ class Engine final : public Completions,
   PolicyGate gate_;
   std::deque<Window> windows_;  // by node
   std::deque<Wishes> wishes_;   // by node
+  WishedNodes wished_nodes_;
   std::atomic<bool> fresh_wishes_{false};
   std::atomic<bool> ever_wished_{false};
   std::vector<Lane> lanes_;

@@ -1,6 +1,7 @@
 // The tasks that a memory node has pulled from the policy and not started, see window.hpp: how many there
 // are, which of them starts next, what is copied for them early, and when one moves to another node.
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <utility>
 
@@ -314,9 +315,11 @@ void Engine::grant_wishes(NodeId node, memory::Actions& actions) {
 
 // On whatever node it was to run: it may have been popped for another one.
 [[gnu::noinline]] void Engine::forget_wishes(const Task& task) {
-  for (std::uint32_t n = 0; n < wishes_.size(); ++n) {
-    const std::lock_guard lock(wishes_[n].mutex);
-    residency_.forget_uses(graph::TaskPool::slot(task), NodeId{n});
+  const std::uint64_t slot = graph::TaskPool::slot(task);
+  for (std::uint32_t nodes = wished_nodes_.take(slot); nodes != 0; nodes &= nodes - 1) {
+    const NodeId node{static_cast<std::uint32_t>(std::countr_zero(nodes))};
+    const std::lock_guard lock(wishes_[node.value].mutex);
+    residency_.forget_uses(slot, node);
   }
 }
 

@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "graph/handle.hpp"
@@ -50,6 +52,27 @@ class Wishes {
   std::vector<Wish> waiting_;
   std::size_t first_ = 0;  // those before it are done with
   std::atomic<bool> any_{false};
+};
+
+// For which nodes something was wished for a task that is with the policy: most tasks for one at most. One
+// look finds it, where to ask every node would mean a line from memory for each. Any thread.
+class WishedNodes {
+ public:
+  // `slot`: of the task in its pool.
+  void add(std::uint64_t slot, NodeId node) {
+    const std::lock_guard lock(mutex_);
+    if (slot >= of_.size()) of_.resize(slot + slot / 2 + 64);
+    of_[slot] |= std::uint32_t{1} << node.value;
+  }
+  // A bit per node; and nothing is wished any more.
+  std::uint32_t take(std::uint64_t slot) {
+    const std::lock_guard lock(mutex_);
+    return slot < of_.size() ? std::exchange(of_[slot], 0) : 0;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::uint32_t> of_;  // a machine has at most 32 nodes
 };
 
 }  // namespace vicinal::engine

@@ -1,7 +1,6 @@
 #include "memory/arena.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <stdexcept>
 #include <string>
 
@@ -23,8 +22,23 @@ Bytes Arena::padded(Bytes size) {
 
 Arena::Arena(Bytes capacity) : capacity_{capacity.value & ~(kGranularity.value - 1)} {
   if (capacity_ == Bytes{0}) return;
-  blocks_.emplace(0, Block{capacity_, false});
-  holes_.emplace(capacity_, 0);
+  add_hole(0, capacity_, nullptr, nullptr);
+}
+
+void Arena::add_hole(std::uint64_t offset, Bytes size, Block* before, Block* after) {
+  Block& hole = blocks_[offset];
+  hole = {.offset = offset, .size = size, .before = before, .after = after};
+  if (before != nullptr) before->after = &hole;
+  if (after != nullptr) after->before = &hole;
+  holes_.emplace(size, offset);
+}
+
+// `after` becomes a part of the block before it.
+void Arena::join(Block& block, Block& after) {
+  block.size += after.size;
+  block.after = after.after;
+  if (block.after != nullptr) block.after->before = &block;
+  blocks_.erase(after.offset);
 }
 
 void Arena::check_padded(Bytes size) const {
@@ -41,12 +55,10 @@ std::optional<std::uint64_t> Arena::allocate(Bytes padded) {
   if (best == holes_.end()) return std::nullopt;
   const auto [size, offset] = *best;
   holes_.erase(best);
-  blocks_.find(offset)->second = Block{padded, true};
-  if (size > padded) {
-    const std::uint64_t rest = offset + padded.value;
-    blocks_.emplace(rest, Block{size - padded, false});
-    holes_.emplace(size - padded, rest);
-  }
+  Block& block = blocks_.find(offset)->second;
+  block.size = padded;
+  block.used = true;
+  if (size > padded) add_hole(offset + padded.value, size - padded, &block, block.after);
   used_ += padded;
   peak_ = std::max(peak_, used_);
   return offset;
@@ -55,31 +67,29 @@ std::optional<std::uint64_t> Arena::allocate(Bytes padded) {
 void Arena::free(std::uint64_t offset, Bytes padded) {
   check_padded(padded);
   if (padded == Bytes{0}) return;
-  auto block = blocks_.find(offset);
-  if (block == blocks_.end() || !block->second.used || block->second.size != padded) {
+  const auto at = blocks_.find(offset);
+  if (at == blocks_.end() || !at->second.used || at->second.size != padded) {
     std::string found = "no block starts there";
-    if (block != blocks_.end()) {
-      found = std::string(block->second.used ? "a block" : "a hole") + " of " +
-              std::to_string(block->second.size.value) + " bytes starts there";
+    if (at != blocks_.end()) {
+      found = std::string(at->second.used ? "a block" : "a hole") + " of " +
+              std::to_string(at->second.size.value) + " bytes starts there";
     }
     throw broken("free(offset " + std::to_string(offset) + ", " + std::to_string(padded.value) +
                  " bytes): " + found);
   }
   used_ -= padded;
-  block->second.used = false;
-  if (const auto after = std::next(block); is_hole(after)) {
-    holes_.erase(Hole{after->second.size, after->first});
-    block->second.size += after->second.size;
-    blocks_.erase(after);
+  Block* hole = &at->second;
+  hole->used = false;
+  if (Block* const after = hole->after; after != nullptr && !after->used) {
+    holes_.erase(Hole{after->size, after->offset});
+    join(*hole, *after);
   }
-  if (block != blocks_.begin() && is_hole(std::prev(block))) {
-    const auto before = std::prev(block);
-    holes_.erase(Hole{before->second.size, before->first});
-    before->second.size += block->second.size;
-    blocks_.erase(block);
-    block = before;
+  if (Block* const before = hole->before; before != nullptr && !before->used) {
+    holes_.erase(Hole{before->size, before->offset});
+    join(*before, *hole);
+    hole = before;
   }
-  holes_.emplace(block->second.size, block->first);
+  holes_.emplace(hole->size, hole->offset);
 }
 
 Bytes Arena::largest_hole() const {

@@ -1,18 +1,19 @@
 // Places the replicas of one memory node in a contiguous range of addresses.
 //
 // Best fit, lowest offset on ties, neighbours coalesced: the same calls give the same offsets.
-// To allocate and to free cost O(log n) for n blocks and holes. Nodes of the tables come from a pool, so
-// that a run which frees and takes blocks again stops asking the system for memory.
+// To allocate and to free cost O(log n) for n holes; a block is found by its offset at once, its
+// neighbours by links. Nodes of the tables come from a pool, so that a run which frees and takes blocks
+// again stops asking the system for memory.
 //
 // Not thread safe: the memory node's lock is held around every call, the const ones included.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory_resource>
 #include <optional>
 #include <set>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -50,22 +51,24 @@ class Arena {
 
  private:
   struct Block {
+    std::uint64_t offset = 0;
     Bytes size;
     bool used = false;
+    Block* before = nullptr;  // its neighbours
+    Block* after = nullptr;
   };
-  using Blocks = std::pmr::map<std::uint64_t, Block>;
   using Hole = std::pair<Bytes, std::uint64_t>;  // size, offset: the order of best fit
 
-  bool is_hole(Blocks::iterator block) const {
-    return block != blocks_.end() && !block->second.used;
-  }
+  void add_hole(std::uint64_t offset, Bytes size, Block* before, Block* after);
+  void join(Block& block, Block& after);
   void check_padded(Bytes size) const;
 
   Bytes capacity_;
   Bytes used_;
   Bytes peak_;
   std::pmr::unsynchronized_pool_resource pool_;
-  Blocks blocks_{&pool_};              // by offset; they cover 0..capacity without gap
+  // By offset; they cover 0..capacity without gap.
+  std::pmr::unordered_map<std::uint64_t, Block> blocks_{&pool_};
   std::pmr::set<Hole> holes_{&pool_};  // those of blocks_ that are not used; no two are adjacent
   // Scratch of fits: holes it has taken, and what remains of them.
   mutable std::vector<Hole> taken_;
