@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """How fast the simulation is, how that grows with the graph, and how far it is from real runs.
 
-    bench/simulation.py [--vicinal FILE] [--rounds 5] speed
+    bench/simulation.py [--vicinal FILE] [--rounds 3] speed
     bench/simulation.py [--vicinal FILE] [--rounds 3] growth [--instructions]
     bench/simulation.py [--vicinal FILE] [--rounds 3] real --disk DIR
 
 speed   simulated tasks per second of wall time: Cholesky of 60 x 60 tiles of 2880 on 4 GPUs (`v100`).
-growth  time per task with the number of tasks n, over that at 60 x 60 tiles, beside the growth of log n:
-        the same matrix in 180 x 180 tiles of 960 (988,260 tasks), and 182 x 182 tiles of 2880
-        (1,021,384 tasks), a matrix that outgrows the memories: more copies per task.
+growth  time per task with the number of tasks n, over that of 37,820 tasks, beside the growth of log n:
+        60 x 60 tiles of 2880 and the same matrix in 180 x 180 tiles of 960 (988,260 tasks); 182 x 182
+        tiles of 2880 (1,021,384), a matrix that outgrows the memories, so more copies per task; and 60 x 60
+        and 182 x 182 tiles of 960, which fit.
         --instructions counts instructions (valgrind) and no time: the same on every run.
 real    each round measures this machine (`vicinal calibrate`) and compares real and simulated runs of
         Cholesky, LU and a product of n = 6144, 4096 and 3072 in 64 MiB with the disk of DIR, under every
@@ -28,7 +29,8 @@ import subprocess
 import sys
 import tempfile
 
-SMALL, SAME_MATRIX, SAME_TILE = (60, 2880), (180, 960), (182, 2880)
+SMALL, FITS = (60, 2880), (60, 960)
+COMPARED = [(SMALL, SMALL), ((180, 960), SMALL), ((182, 2880), SMALL), (FITS, FITS), ((182, 960), FITS)]
 GROWING = ["eager", "lws", "dmdas"]
 JOBS = [("cholesky", 12), ("lu", 8), ("gemm3d", 6)]
 
@@ -75,7 +77,7 @@ def growth(arguments):
           f"{'of log n':>8}")
     rounds = 1 if arguments.instructions else arguments.rounds
     for policy in GROWING:
-        costs = {graph: [] for graph in (SMALL, SAME_MATRIX, SAME_TILE)}
+        costs = {graph: [] for graph, _ in COMPARED}
         facts = {}
         for _ in range(rounds):
             for graph, of_graph in costs.items():
@@ -85,11 +87,10 @@ def growth(arguments):
                     facts[graph] = simulated(arguments.vicinal, graph, policy)
                     cost = 1e9 * facts[graph]["wall_seconds"]
                 of_graph.append(cost / facts[graph]["tasks"])
-        base = statistics.median(costs[SMALL])
-        for graph, of_graph in costs.items():
+        for graph, base_graph in COMPARED:
             tasks = facts[graph]["tasks"]
             copies = sum(link["copies"] for link in facts[graph]["links"].values())
-            cost = statistics.median(of_graph)
+            cost, base = statistics.median(costs[graph]), statistics.median(costs[base_graph])
             print(f"{policy:8} {graph[0]:3} x {graph[1]:<4} {tasks:9} {copies / tasks:11.2f} "
                   f"{cost:8.0f} {'in' if arguments.instructions else 'ns'} {cost / base:7.2f} "
                   f"{math.log(tasks) / math.log(facts[SMALL]['tasks']):8.2f}")
