@@ -57,8 +57,8 @@ struct Window {
   Bytes most_kept_free;         // for what comes next, see copy_early
   std::vector<WorkerId> workers;
   bool alike = true;  // they are of one kind: what one can run, all can, if it is not bound
-  std::vector<NodeId>
-      peers;  // other nodes whose workers are all of this kind, if tasks may move there
+  // Other nodes whose workers are all of this kind, if the policy moves tasks.
+  std::vector<NodeId> peers;
 };
 
 }  // namespace vicinal::engine

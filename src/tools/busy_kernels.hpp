@@ -16,8 +16,8 @@ namespace vicinal::tools {
 std::vector<MeasuredKernel> measure_busy(const KernelSet& set, std::uint32_t threads,
                                          std::span<const std::uint32_t> processors);
 
-// Calls `what` while the threads run the last kernel of the set, and returns when it has. Throws what one
-// of them throws; then `what` had less company.
+// Calls `what` while the threads run the last kernel of the set, and returns when it has returned. Throws
+// what a thread threw, once `what` has ended, or what `what` threw.
 void run_beside(const KernelSet& set, std::uint32_t threads,
                 std::span<const std::uint32_t> processors, const std::function<void()>& what);
 

@@ -123,7 +123,7 @@ Bytes room_of(const Options& options) {
 }
 
 // A first look at the bandwidth, then as much as is copied in some seconds, and more than a disk's own
-// cache if that can be had. Then copies one at a time, most of those of a run: what they take longer is
+// cache if that can be had. Then one copy at a time, as it mostly is in a run: what it takes longer is
 // latency.
 MeasuredDisk measure_disk(const Options& options, Bytes copy) {
   constexpr double kSeconds = 2;
