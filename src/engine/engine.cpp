@@ -133,8 +133,8 @@ bool Engine::can_run(const Task& task, WorkerId worker) const {
 bool Engine::on_node(const graph::Handle& handle, NodeId node) const {
   return residency_.on_node(handle, node);
 }
-bool Engine::valid_on(const graph::Handle& handle, NodeId node) const {
-  return residency_.valid_on(handle, node);
+sched::Presence Engine::presence(const graph::Handle& handle) const {
+  return {.valid = residency_.valid_mask(handle), .on_node = residency_.on_nodes(handle)};
 }
 
 Bytes Engine::missing_bytes(const Task& task, NodeId node) const {

@@ -148,7 +148,7 @@ class Engine final : public Completions,
   bool can_run(const graph::Task& task, WorkerId worker) const override;
   bool is_implemented(const Codelet& codelet, ProcessorKind kind) const;
   bool on_node(const graph::Handle& handle, NodeId node) const override;
-  bool valid_on(const graph::Handle& handle, NodeId node) const override;
+  sched::Presence presence(const graph::Handle& handle) const override;
   Bytes missing_bytes(const graph::Task& task, NodeId node) const override;
   Time transfer_time(const graph::Handle& handle, NodeId node) const override;
   Time run_time(const graph::Task& task, WorkerId worker) const override;

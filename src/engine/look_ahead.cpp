@@ -319,7 +319,7 @@ void Engine::grant_wishes(NodeId node, memory::Actions& actions) {
   for (std::uint32_t nodes = wished_nodes_.take(slot); nodes != 0; nodes &= nodes - 1) {
     const NodeId node{static_cast<std::uint32_t>(std::countr_zero(nodes))};
     const std::lock_guard lock(wishes_[node.value].mutex);
-    residency_.forget_uses(slot, node);
+    residency_.forget_uses(task, slot, node);
   }
 }
 

@@ -18,7 +18,8 @@
 
 namespace vicinal::memory {
 struct DataState;
-}
+struct Replica;
+}  // namespace vicinal::memory
 
 namespace vicinal::graph {
 
@@ -77,16 +78,16 @@ struct Handle {
   // In the sum of what has no home; see runtime/submission.cpp.
   std::atomic<bool> counts_unhomed{false};
 
-  // --- written seldom
+  // --- written seldom, and what every task asks for: one line
   alignas(64) std::atomic<bool> poisoned{false};  // its last writer failed or was cancelled
+  memory::DataState* residency = nullptr;         // owned by memory::Residency
+  memory::Replica* replicas = nullptr;            // the same; by node
+  void* policy_data = nullptr;                    // the policy's own, null until it sets it
+  Layout layout;                                  // fixed, as all below
 
-  // --- fixed at registration
   const void* owner = nullptr;  // the runtime; null once unregistered
-  Layout layout;
   Home home;
   HandleId id;
-  memory::DataState* residency = nullptr;  // owned by memory::Residency
-  void* policy_data = nullptr;             // the policy's own, null until it sets it
   std::string name;
 
   Bytes bytes() const { return layout.bytes(); }

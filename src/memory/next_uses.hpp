@@ -3,74 +3,112 @@
 //
 // StarPU counts such tasks per replica (nb_tasks_prefetch) and lets no prefetch drive out what one of
 // them will use. The order is kept besides, for when all that could go is awaited.
+//
+// Who leaves is not taken out of a queue: that would mean lines from memory for each of its uses. It is
+// marked, and dropped when it would come first.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <utility>
 #include <vector>
 
 #include "memory/replica.hpp"
 
 namespace vicinal::memory {
 
-// Tasks by the number of their slot. One caller at a time; Replica::next_use and ::uses are read by
+// Uses have numbers, in their order. One caller at a time; Replica::next_use and ::uses are read by
 // anybody.
 class NextUses {
  public:
-  bool names(std::uint64_t task) const { return task < first_of_.size() && first_of_[task] != 0; }
+  bool names(std::uint64_t task) const { return task < last_of_.size() && last_of_[task] != 0; }
 
+  // `task` by its slot: once for each replica that it will read, one task after the other.
   void add(std::uint64_t task, Replica& replica) {
-    if (free_.empty()) {
-      free_.push_back(static_cast<std::uint32_t>(uses_.size()));
-      uses_.emplace_back();
+    const std::uint64_t number = ++last_number_;
+    if (task >= last_of_.size()) last_of_.resize(task + task / 2 + 64);
+    last_of_[task] = number;
+    if (number / kBits - first_word_ == has_left_.size()) has_left_.push_back(0);
+    if (replica.uses.fetch_add(1, std::memory_order_relaxed) == 0) {
+      replica.next_use.store(number, std::memory_order_relaxed);
+      return;
     }
-    const std::uint32_t at = free_.back();
-    free_.pop_back();
-    if (task >= first_of_.size()) first_of_.resize(task + task / 2 + 64);
-    uses_[at] = {.replica = &replica,
-                 .number = ++last_number_,
-                 .earlier = replica.last_named,
-                 .of_task = first_of_[task]};
-    first_of_[task] = at;
-    (replica.last_named != 0 ? uses_[replica.last_named].later : replica.first_named) = at;
-    replica.last_named = at;
-    replica.uses.fetch_add(1, std::memory_order_relaxed);
-    if (replica.first_named == at) say_next(replica);
+    if (replica.queue == 0) replica.queue = empty_queue();
+    Queue& queue = queues_[replica.queue];
+    if (queue.uses.size() == queue.most) drop_left(queue);
+    queue.uses.push_back(number);
   }
 
-  // It is not with the policy any more. Calls `changed` for each replica that it was to read.
-  template <typename Changed>
-  void remove(std::uint64_t task, const Changed& changed) {
-    std::uint32_t at = first_of_[task];
-    first_of_[task] = 0;
-    while (at != 0) {
-      const Use use = uses_[at];
-      Replica& replica = *use.replica;
-      (use.earlier != 0 ? uses_[use.earlier].later : replica.first_named) = use.later;
-      (use.later != 0 ? uses_[use.later].earlier : replica.last_named) = use.earlier;
-      replica.uses.fetch_sub(1, std::memory_order_relaxed);
-      if (use.earlier == 0) say_next(replica);
-      changed(replica);
-      free_.push_back(at);
-      at = use.of_task;
-    }
+  // The task is not with the policy any more. Returns the number of its last use; then each of them is
+  // to leave.
+  std::uint64_t remove(std::uint64_t task) { return std::exchange(last_of_[task], 0); }
+  void leave(Replica& replica, std::uint64_t number) {
+    mark(number);
+    const bool others = replica.uses.fetch_sub(1, std::memory_order_relaxed) > 1;
+    if (replica.next_use.load(std::memory_order_relaxed) != number) return;
+    replica.next_use.store(others ? take_next(queues_[replica.queue]) : 0,
+                           std::memory_order_relaxed);
+    if (!others && replica.queue != 0) give_back(std::exchange(replica.queue, 0));
   }
 
  private:
-  struct Use {
-    Replica* replica = nullptr;
-    std::uint64_t number = 0;
-    std::uint32_t earlier = 0;  // of the same replica; 0: none
-    std::uint32_t later = 0;
-    std::uint32_t of_task = 0;  // another of the same task
+  // Of one replica, those behind the first; some have left.
+  struct Queue {
+    std::vector<std::uint64_t> uses;
+    std::size_t first = 0;    // those before it are done with
+    std::size_t most = kFew;  // then those that have left are dropped
   };
-  void say_next(Replica& replica) {
-    replica.next_use.store(uses_[replica.first_named].number, std::memory_order_relaxed);
+  static constexpr std::size_t kFew = 16;
+  static constexpr std::uint64_t kBits = 64;
+
+  bool has_left(std::uint64_t number) const {
+    const std::uint64_t word = number / kBits;
+    return word < first_word_ || (has_left_[word - first_word_] >> (number % kBits) & 1) != 0;
+  }
+  void mark(std::uint64_t number) {
+    has_left_[number / kBits - first_word_] |= std::uint64_t{1} << (number % kBits);
+    while (!has_left_.empty() && has_left_.front() == ~std::uint64_t{0}) {
+      has_left_.pop_front();
+      ++first_word_;
+    }
+  }
+  // There is one.
+  std::uint64_t take_next(Queue& queue) {
+    while (has_left(queue.uses[queue.first])) ++queue.first;
+    return queue.uses[queue.first++];
+  }
+  // Half of its room is free then: a use is looked at a few times in its life.
+  void drop_left(Queue& queue) {
+    queue.uses.erase(queue.uses.begin(),
+                     queue.uses.begin() + static_cast<std::ptrdiff_t>(queue.first));
+    queue.first = 0;
+    std::erase_if(queue.uses, [this](std::uint64_t number) { return has_left(number); });
+    queue.most = std::max(kFew, 2 * queue.uses.size());
+  }
+  std::uint32_t empty_queue() {
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::uint32_t>(queues_.size()));
+      queues_.emplace_back();
+    }
+    const std::uint32_t queue = free_.back();
+    free_.pop_back();
+    return queue;
+  }
+  void give_back(std::uint32_t number) {
+    queues_[number].uses.clear();
+    queues_[number].first = 0;
+    free_.push_back(number);
   }
 
-  std::vector<Use> uses_{1};  // the one at 0 says: no use
+  std::vector<Queue> queues_{1};  // the one at 0 says: none
   std::vector<std::uint32_t> free_;
-  std::vector<std::uint32_t> first_of_;  // by task
-  std::uint64_t last_number_ = 0;
+  std::vector<std::uint64_t> last_of_;  // by task, 0: none
+  // A bit for each use from the first that has not left on.
+  std::deque<std::uint64_t> has_left_{1};
+  std::uint64_t first_word_ = 0;
+  std::uint64_t last_number_ = 0;  // from 1
 };
 
 }  // namespace vicinal::memory

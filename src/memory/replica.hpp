@@ -35,33 +35,37 @@ inline constexpr std::uint32_t kComing = 1U << 19;
 // Of replicas that tasks wait with the policy to read: the least goes first.
 struct Awaited {
   std::uint32_t uses = 0;
-  std::uint64_t turn = 0;  // the sooner it is read the greater; 0: is not awaited
+  std::uint64_t turn = 0;  // the sooner it is read the greater
   auto operator<=>(const Awaited&) const = default;
 };
 
-struct Replica {
+// What every task that uses it looks at lies on one line.
+struct alignas(64) Replica {
   std::atomic<std::uint32_t> word{0};
   NodeId node;
   std::atomic<std::uint64_t> last_use{0};  // Residency's epoch when it was last pinned
   std::byte* address = nullptr;            // on a memory node
-  std::uint64_t offset = 0;                // in the node's arena or file
   bool fixed = false;                      // the home: never freed, outside the limit
-  // Of tasks that are still with the policy: number of the first use, 0: none; how many there are. See
-  // NextUses, which alone changes these four.
+  // Under the residency's lock: it is in the node's list, in its order of those that are awaited.
+  bool listed = false;
+  bool in_awaited = false;
+  // Of tasks that are still with the policy: number of the first use, 0: none; how many there are; where
+  // those behind the first queue, 0: nowhere. See NextUses, which alone changes these three.
   std::atomic<std::uint64_t> next_use{0};
   std::atomic<std::uint32_t> uses{0};
-  std::uint32_t first_named = 0;
-  std::uint32_t last_named = 0;
+  std::uint32_t queue = 0;
   // --- under the residency's lock
-  graph::Handle* handle = nullptr;
-  Fetch* incoming = nullptr;       // the copy that brings the content here
-  Request* eviction = nullptr;     // takes the content to safety; may outlive a rescue
-  bool overwritten = false;        // void, and granted to a task that writes all of it
   std::uint32_t claims = 0;        // tasks in the node's window that use it
   std::uint32_t recency_slot = 0;  // of its entry in Recency; 0: none
-  Awaited awaited_as;              // its place among those that are awaited; it may not be there
-  std::uint64_t listed_use = 0;    // last_use when it was put in its place in the list
-  Replica* older = nullptr;        // list of the node's replicas, least recently used first
+  graph::Handle* handle = nullptr;
+
+  std::uint64_t offset = 0;      // in the node's arena or file
+  Fetch* incoming = nullptr;     // the copy that brings the content here
+  Request* eviction = nullptr;   // takes the content to safety; may outlive a rescue
+  bool overwritten = false;      // void, and granted to a task that writes all of it
+  Awaited awaited_as;            // its place among those that are awaited
+  std::uint64_t listed_use = 0;  // last_use when it was put in its place in the list
+  Replica* older = nullptr;      // list of the node's replicas, least recently used first
   Replica* newer = nullptr;
 };
 
@@ -75,6 +79,8 @@ struct DataState {
   // access to the handle may read it without: nobody else changes it meanwhile but by a copy from a
   // pinned replica.
   std::atomic<std::uint32_t> valid_on{0};
+  std::atomic<std::uint32_t> placed_on{0};   // the same for kAllocated
+  std::atomic<std::uint32_t> leaving_on{0};  // the same for kEvicting
   std::uint64_t version = 0;  // of the content; a copy that ends on another version is void
   bool wanted_last = false;   // the user said it will not be used soon
   bool early_failed = false;  // an early copy failed: left to whoever needs it, who is told
@@ -87,7 +93,7 @@ inline constexpr std::uint32_t bit(NodeId node) {
 
 // Where the content lies on the node. The replica is pinned there.
 inline OperandView view(const graph::Handle& handle, NodeId node) {
-  const Replica& r = handle.residency->replicas[node.value];
+  const Replica& r = handle.replicas[node.value];
   const bool own_buffer = r.fixed && handle.home.kind == graph::HomeKind::buffer;
   return {r.address, own_buffer ? handle.layout : handle.layout.packed()};
 }

@@ -2,6 +2,8 @@
 #include "memory/residency.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -74,6 +76,7 @@ void Residency::add(graph::Handle& handle) {
   auto data = std::make_unique<DataState>();
   data->replicas = std::make_unique<Replica[]>(nodes_.size());
   handle.residency = data.get();
+  handle.replicas = data->replicas.get();
   const bool empty = handle.bytes().value == 0;
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     Replica& r = data->replicas[n];
@@ -84,11 +87,13 @@ void Residency::add(graph::Handle& handle) {
   }
   Replica& in_ram = data->replicas[kRam.value];
   std::uint32_t valid = empty ? (1U << nodes_.size()) - 1 : 0;
+  std::uint32_t placed = valid;
   if (handle.home.kind == graph::HomeKind::buffer) {
     in_ram.fixed = true;
     in_ram.address = handle.home.address;
     in_ram.word.store(kAllocated | kValid, std::memory_order_relaxed);
     valid |= bit(kRam);
+    placed |= bit(kRam);
   } else if (handle.home.kind == graph::HomeKind::file && !empty) {
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       if (nodes_[n].description.kind != NodeKind::disk) continue;
@@ -97,12 +102,13 @@ void Residency::add(graph::Handle& handle) {
       on_disk.offset = handle.home.offset;
       on_disk.word.store(kAllocated | (handle.written ? kValid : 0), std::memory_order_relaxed);
       if (handle.written) valid |= bit(on_disk.node);
+      placed |= bit(on_disk.node);
     }
-  } else if (trivial() && !empty) {
-    // Nothing will ever reserve it: room from the start, touched when it is written.
-    allocate(in_ram);
   }
   data->valid_on.store(valid, std::memory_order_relaxed);
+  data->placed_on.store(placed, std::memory_order_relaxed);
+  // Nothing will ever reserve it: room from the start, touched when it is written.
+  if (trivial() && !empty && handle.home.kind == graph::HomeKind::none) allocate(in_ram);
   data.release();  // NOLINT(bugprone-unused-return-value): owned through handle.residency
 }
 
@@ -144,6 +150,7 @@ void Residency::forget(graph::Handle& handle) {
   const std::lock_guard lock(mutex_);
   delete handle.residency;
   handle.residency = nullptr;
+  handle.replicas = nullptr;
 }
 
 void Residency::invalidate(graph::Handle& handle, Actions& actions) {
@@ -161,7 +168,7 @@ void Residency::invalidate(graph::Handle& handle, Actions& actions) {
 void Residency::wont_use(graph::Handle& handle) {
   const std::lock_guard lock(mutex_);
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    Replica& r = handle.residency->replicas[n];
+    Replica& r = handle.replicas[n];
     if (r.fixed || (r.word.load(std::memory_order_relaxed) & kAllocated) == 0) continue;
     Node& node = nodes_[n];
     r.last_use.store(0, std::memory_order_relaxed);
@@ -243,14 +250,19 @@ void Residency::await_uses(const graph::Task& task, std::uint64_t slot, NodeId n
   }
 }
 
-void Residency::forget_uses(std::uint64_t slot, NodeId id) {
+void Residency::forget_uses(const graph::Task& task, std::uint64_t slot, NodeId id) {
   Node& node = nodes_[id.value];
   if (!node.next_uses.names(slot)) return;
   const std::lock_guard lock(mutex_);
-  node.next_uses.remove(slot, [&](Replica& r) {
+  std::uint64_t number = node.next_uses.remove(slot);
+  // Among equals what it names last goes first.
+  for (const graph::Access& access : std::views::reverse(task.accesses())) {
+    if (!reads(access.mode)) continue;
+    Replica& r = replica(*access.handle, id);
+    node.next_uses.leave(r, number--);
     leave_awaited(node, r);
     put_in_order(node, r);
-  });
+  }
 }
 
 bool Residency::valid_on(const graph::Handle& handle, NodeId node) const {
@@ -261,6 +273,19 @@ bool Residency::on_node(const graph::Handle& handle, NodeId node) const {
   const std::uint32_t word = replica(handle, node).word.load(std::memory_order_acquire);
   if ((word & kEvicting) != 0) return false;
   return (word & kValid) != 0 || ((word & kAllocated) != 0 && (word & kPinMask) != 0);
+}
+
+// Looks only at the few replicas that have room and are not valid: each is a line from memory.
+std::uint32_t Residency::on_nodes(const graph::Handle& handle) const {
+  const DataState& data = *handle.residency;
+  const std::uint32_t stay = ~data.leaving_on.load(std::memory_order_relaxed);
+  std::uint32_t on = data.valid_on.load(std::memory_order_acquire) & stay;
+  std::uint32_t others = data.placed_on.load(std::memory_order_relaxed) & stay & ~on;
+  for (; others != 0; others &= others - 1) {
+    const NodeId node{static_cast<std::uint32_t>(std::countr_zero(others))};
+    if (on_node(handle, node)) on |= bit(node);
+  }
+  return on;
 }
 
 Bytes Residency::footprint(const graph::Handle& handle, NodeId node) const {
@@ -376,7 +401,10 @@ void Residency::check() const {
       used += Arena::padded(r->handle->bytes());
       const bool valid = (r->handle->residency->valid_on.load() & bit(r->node)) != 0;
       const bool odd = r->overwritten && ((word & kValid) != 0 || (word & kPinMask) == 0);
-      if ((word & kAllocated) == 0 || valid != ((word & kValid) != 0) || odd) {
+      const bool placed = (r->handle->residency->placed_on.load() & bit(r->node)) != 0;
+      const bool leaving = (r->handle->residency->leaving_on.load() & bit(r->node)) != 0;
+      if ((word & kAllocated) == 0 || !placed || leaving != ((word & kEvicting) != 0) ||
+          valid != ((word & kValid) != 0) || odd) {
         throw std::logic_error("replica of " + r->handle->name + " on " + node.description.name +
                                ": word " + std::to_string(word) + ", valid_on says " +
                                std::to_string(static_cast<int>(valid)));

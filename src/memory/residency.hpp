@@ -168,7 +168,7 @@ class Residency {
   // nobody is known to read; forget_uses when it has left the policy. `slot` is the task's. One caller
   // at a time per node; await_uses takes no lock.
   void await_uses(const graph::Task& task, std::uint64_t slot, NodeId node);
-  void forget_uses(std::uint64_t slot, NodeId node);
+  void forget_uses(const graph::Task& task, std::uint64_t slot, NodeId node);
   // Evicts what the choice gives, as for an early copy, until so much is free or becoming free.
   void keep_free(NodeId node, Bytes reserve, Actions& actions);
   // A task has been pulled for the node and will use its operands there; unclaim when it starts.
@@ -193,6 +193,7 @@ class Residency {
   }
   // Valid there or on its way.
   bool on_node(const graph::Handle& handle, NodeId node) const;
+  std::uint32_t on_nodes(const graph::Handle& handle) const;  // a bit per node
   std::uint32_t valid_mask(const graph::Handle& handle) const {
     return handle.residency->valid_on.load(std::memory_order_acquire);
   }
@@ -284,7 +285,7 @@ class Residency {
     return !external_victims_ || node.description.kind == NodeKind::disk;
   }
   Replica& replica(const graph::Handle& handle, NodeId node) const {
-    return handle.residency->replicas[node.value];
+    return handle.replicas[node.value];
   }
   struct Source {
     NodeId node;

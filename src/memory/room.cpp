@@ -15,6 +15,7 @@ void Residency::list_append(Node& node, Replica& replica) {
   replica.newer = nullptr;
   (node.newest != nullptr ? node.newest->newer : node.oldest) = &replica;
   node.newest = &replica;
+  replica.listed = true;
   put_in_order(node, replica);
 }
 
@@ -24,6 +25,7 @@ void Residency::list_prepend(Node& node, Replica& replica) {
   replica.newer = node.oldest;
   (node.oldest != nullptr ? node.oldest->older : node.newest) = &replica;
   node.oldest = &replica;
+  replica.listed = true;
   put_in_order(node, replica);
 }
 
@@ -31,13 +33,13 @@ void Residency::list_remove(Node& node, Replica& replica) {
   (replica.older != nullptr ? replica.older->newer : node.oldest) = replica.newer;
   (replica.newer != nullptr ? replica.newer->older : node.newest) = replica.older;
   replica.older = replica.newer = nullptr;
+  replica.listed = false;
   node.recency.remove(replica);
   leave_awaited(node, replica);
 }
 
 void Residency::leave_awaited(Node& node, Replica& replica) {
-  if (replica.awaited_as.turn != 0)
-    node.awaited.erase(std::exchange(replica.awaited_as, Awaited{}));
+  if (std::exchange(replica.in_awaited, false)) node.awaited.erase(replica.awaited_as);
 }
 
 // Where the order of the uses is known, the one whose turn comes last goes first: Belady's choice. Where
@@ -53,14 +55,14 @@ Awaited Residency::awaited_place(const Replica& replica) const {
 
 // Of those from which the victim is chosen, unless it is among them.
 void Residency::put_in_order(Node& node, Replica& replica) {
-  const bool listed = replica.newer != nullptr || node.newest == &replica;
-  if (!by_recency(node) || !listed || replica.claims > 0 || replica.recency_slot != 0) return;
-  const Awaited place = awaited_place(replica);
-  if (place.turn == 0) {
+  if (!by_recency(node) || !replica.listed || replica.claims > 0 || replica.recency_slot != 0)
+    return;
+  if (replica.next_use.load(std::memory_order_relaxed) == 0) {
     node.recency.add(replica);
-  } else if (replica.awaited_as.turn == 0) {
-    node.awaited.emplace(place, &replica);
-    replica.awaited_as = place;
+  } else if (!replica.in_awaited) {
+    replica.awaited_as = awaited_place(replica);
+    replica.in_awaited = true;
+    node.awaited.emplace(replica.awaited_as, &replica);
   }
 }
 
@@ -96,6 +98,7 @@ bool Residency::allocate(Replica& replica) {
     node.peak_outside = std::max(node.peak_outside, node.outside);
   }
   replica.word.fetch_or(kAllocated, std::memory_order_relaxed);
+  replica.handle->residency->placed_on.fetch_or(bit(replica.node), std::memory_order_relaxed);
   replica.last_use.store(epoch_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   list_append(node, replica);
   return true;
@@ -113,6 +116,8 @@ void Residency::free_replica(Replica& replica, Actions& actions) {
   }
   node.leaving -= bytes;
   replica.handle->residency->valid_on.fetch_and(~bit(replica.node), std::memory_order_relaxed);
+  replica.handle->residency->placed_on.fetch_and(~bit(replica.node), std::memory_order_relaxed);
+  replica.handle->residency->leaving_on.fetch_and(~bit(replica.node), std::memory_order_relaxed);
   list_remove(node, replica);
   if (node.arena) {
     node.arena->free(replica.offset, bytes);
@@ -135,6 +140,7 @@ bool Residency::claim_room(Replica& replica) {
     // Acquire pairs with the release of the last pin.
   } while (!replica.word.compare_exchange_weak(word, word | kEvicting, std::memory_order_acquire,
                                                std::memory_order_relaxed));
+  replica.handle->residency->leaving_on.fetch_or(bit(replica.node), std::memory_order_relaxed);
   nodes_[replica.node.value].leaving += Arena::padded(replica.handle->bytes());
   lost(replica);
   return true;
@@ -174,6 +180,7 @@ void Residency::unpin_one(Replica& replica, Actions& actions) {
 void Residency::rescue(Replica& replica) {
   if ((replica.word.load(std::memory_order_relaxed) & kEvicting) == 0) return;
   replica.word.fetch_and(~kEvicting, std::memory_order_release);  // it may have moved
+  replica.handle->residency->leaving_on.fetch_and(~bit(replica.node), std::memory_order_relaxed);
   nodes_[replica.node.value].leaving -= Arena::padded(replica.handle->bytes());
   gained(replica.node);
 }

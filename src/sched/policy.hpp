@@ -33,6 +33,12 @@
 
 namespace vicinal::sched {
 
+// Where a handle is: bit n says it of memory node n.
+struct Presence {
+  std::uint32_t valid = 0;    // the replica is valid
+  std::uint32_t on_node = 0;  // or a copy of it to the node has been requested, see on_node
+};
+
 // What a policy may ask, and wish. Implemented by the engine. All of it may be called from any method
 // of the policy; none of it calls the policy, or waits for a thread that does.
 class PolicyContext {
@@ -45,8 +51,8 @@ class PolicyContext {
   virtual bool can_run(const graph::Task& task, WorkerId worker) const = 0;
   // The replica is valid on the node, or a copy of it to the node has been requested.
   virtual bool on_node(const graph::Handle& handle, NodeId node) const = 0;
-  // The replica is valid on the node.
-  virtual bool valid_on(const graph::Handle& handle, NodeId node) const = 0;
+  // For all nodes at once.
+  virtual Presence presence(const graph::Handle& handle) const = 0;
   // Bytes of the operands the task reads that are not on the node.
   virtual Bytes missing_bytes(const graph::Task& task, NodeId node) const = 0;
   // Predicted time to copy the handle to the node from its cheapest valid source, alone on the

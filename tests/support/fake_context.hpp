@@ -83,8 +83,12 @@ class FakeContext final : public sched::PolicyContext {
   bool on_node(const graph::Handle& handle, NodeId node) const override {
     return replicas_.contains({&handle, node});
   }
-  bool valid_on(const graph::Handle& handle, NodeId node) const override {
-    return on_node(handle, node);
+  sched::Presence presence(const graph::Handle& handle) const override {
+    std::uint32_t on = 0;
+    for (const NodeDescription& node : machine_.nodes) {
+      if (on_node(handle, node.id)) on |= 1U << node.id.value;
+    }
+    return {.valid = on, .on_node = on};
   }
   Bytes missing_bytes(const graph::Task& task, NodeId node) const override {
     Bytes missing;

@@ -99,6 +99,7 @@ class FakeReplicas {
     data.replicas[node.value].address = view.address;
     handle.layout = view.layout;
     handle.residency = &data;
+    handle.replicas = data.replicas.get();
   }
 
  private:

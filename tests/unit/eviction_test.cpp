@@ -1,6 +1,8 @@
 // Eviction: who leaves a full memory and where to, what room in pieces is good for, what happens when
 // somebody wants a victim, and victims that are chosen from outside.
+#include <cstddef>
 #include <exception>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +16,23 @@ namespace {
 using namespace testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
+
+// Tasks that wait with the policy to read one handle each in RAM: 1, 2, ...
+class Readers {
+ public:
+  explicit Readers(FakeMemory& memory) : memory_(memory) {}
+  void wait(graph::Handle& handle) {
+    tasks_.push_back(&memory_.make(kRam, {{&handle, kR}}).task);
+    memory_.residency.await_uses(*tasks_.back(), tasks_.size(), kRam);
+  }
+  void leave(std::size_t reader) {
+    memory_.residency.forget_uses(*tasks_[reader - 1], reader, kRam);
+  }
+
+ private:
+  FakeMemory& memory_;
+  std::vector<const graph::Task*> tasks_;
+};
 
 TEST(Residency, TheLeastRecentlyUsedLeavesFirstAndWhatTheUserGaveUpBeforeIt) {
   FakeMemory memory({.ram = 3});
@@ -54,12 +73,12 @@ TEST(Residency, WhatTasksOfThePolicyWillReadGoesAfterWhatNobodyIsKnownToRead) {
   auto [a, b, c, d] = memory.on_disk("a", "b", "c", "d");
   memory.run(kRam, {{&a, kR}});
   memory.run(kRam, {{&b, kR}});
-  auto& queued = memory.make(kRam, {{&a, kR}});
-  memory.residency.await_uses(queued.task, 1, kRam);
+  Readers readers(memory);
+  readers.wait(a);
   memory.run(kRam, {{&c, kR}});  // b goes, although a is older
   EXPECT_TRUE(memory.valid(a, kRam));
   EXPECT_FALSE(memory.valid(b, kRam));
-  memory.residency.forget_uses(1, kRam);
+  readers.leave(1);
   memory.run(kRam, {{&d, kR}});  // a is as old as it was
   EXPECT_FALSE(memory.valid(a, kRam));
   EXPECT_TRUE(memory.valid(c, kRam));
@@ -69,20 +88,18 @@ TEST(Residency, OfWhatTasksOfThePolicyWillReadTheOneReadLastGoesFirst) {
   FakeMemory memory({.ram = 3});
   auto [a, b, c, d] = memory.on_disk("a", "b", "c", "d");
   for (auto* handle : {&a, &b, &c}) memory.run(kRam, {{handle, kR}});
-  std::uint64_t slot = 0;
-  for (auto* handle : {&b, &c, &a, &b}) {
-    memory.residency.await_uses(memory.make(kRam, {{handle, kR}}).task, ++slot, kRam);
-  }
+  Readers readers(memory);
+  for (auto* handle : {&b, &c, &a, &b}) readers.wait(*handle);
   memory.run(kRam, {{&d, kR}});  // a is read third, b and c before
   EXPECT_FALSE(memory.valid(a, kRam));
-  memory.residency.forget_uses(1, kRam);  // c is read next, then b
+  readers.leave(1);                       // c is read next, then b
   EXPECT_TRUE(memory.prefetch(a, kRam));  // d goes: nobody will read it
   memory.finish_all();
   EXPECT_FALSE(memory.valid(d, kRam));
   EXPECT_TRUE(memory.prefetch(d, kRam));  // named second, third and last: c, a, b
   EXPECT_FALSE(memory.valid(b, kRam));
   memory.finish_all();
-  for (slot = 2; slot <= 4; ++slot) memory.residency.forget_uses(slot, kRam);
+  for (const std::size_t left : {2, 3, 4}) readers.leave(left);
   memory.residency.check();
 }
 
@@ -91,35 +108,30 @@ TEST(Residency, WhereThePolicyChangesTheOrderTheOneWithFewestReadersGoesFirst) {
   auto [a, b, c] = memory.on_disk("a", "b", "c");
   memory.run(kRam, {{&a, kR}});
   memory.run(kRam, {{&b, kR}});
-  std::uint64_t slot = 0;
-  for (auto* handle : {&b, &a, &a}) {
-    memory.residency.await_uses(memory.make(kRam, {{handle, kR}}).task, ++slot, kRam);
-  }
+  Readers readers(memory);
+  for (auto* handle : {&b, &a, &a}) readers.wait(*handle);
   memory.run(kRam, {{&c, kR}});  // b is read first, but once
   EXPECT_FALSE(memory.valid(b, kRam));
   EXPECT_TRUE(memory.valid(a, kRam));
-  for (slot = 1; slot <= 3; ++slot) memory.residency.forget_uses(slot, kRam);
+  for (const std::size_t left : {1, 2, 3}) readers.leave(left);
 }
 
 TEST(Residency, ATaskThatNamesDataLaterCountsAmongTheirReaders) {
   FakeMemory memory({.ram = 3, .in_order = false});
   auto [a, b, c, d, e] = memory.on_disk("a", "b", "c", "d", "e");
   for (auto* handle : {&a, &b, &c}) memory.run(kRam, {{handle, kR}});
-  std::uint64_t slot = 0;
-  const auto wait = [&](graph::Handle& handle) {
-    memory.residency.await_uses(memory.make(kRam, {{&handle, kR}}).task, ++slot, kRam);
-  };
-  for (auto* handle : {&a, &b, &c, &a}) wait(*handle);
+  Readers readers(memory);
+  for (auto* handle : {&a, &b, &c, &a}) readers.wait(*handle);
   memory.run(kRam, {{&d, kR}});  // b and c have one reader each, c's comes later
   EXPECT_FALSE(memory.valid(c, kRam));
-  wait(b);
-  memory.residency.forget_uses(4, kRam);
+  readers.wait(b);
+  readers.leave(4);
   memory.run(kRam, {{&c, kR}});  // nobody will read d
   EXPECT_FALSE(memory.valid(d, kRam));
-  wait(c);
+  readers.wait(c);
   memory.run(kRam, {{&e, kR}});  // b and c have two, a has one
   EXPECT_FALSE(memory.valid(a, kRam));
-  for (const std::uint64_t left : {1, 2, 3, 5, 6}) memory.residency.forget_uses(left, kRam);
+  for (const std::size_t left : {1, 2, 3, 5, 6}) readers.leave(left);
   memory.residency.check();
 }
 

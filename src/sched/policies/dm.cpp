@@ -35,7 +35,6 @@
 namespace vicinal::sched {
 namespace {
 
-using dm::NodeIndex;
 using dm::TaskRecord;
 
 enum class Placement : std::uint8_t {
@@ -86,7 +85,7 @@ class DequeModel final : public Policy {
 
  private:
   bool predicts() const { return strategy_.placement != Placement::random; }
-  NodeIndex node_of(const TaskRecord& record) const { return ledger_.of(record.worker); }
+  NodeId node_of(WorkerId worker) const { return context_->machine().workers[worker.value].node; }
   void place(graph::Task& task);
   void enqueue(TaskRecord& record, const Prediction& chosen);
   void ask_for_data(TaskRecord& record);
@@ -105,10 +104,10 @@ class DequeModel final : public Policy {
   std::deque<Books> books_;  // by worker
   TaskList unplaced_;        // with Placement::finish: until a worker asks
   RecordPool<TaskRecord> records_;
-  std::uint64_t next_number_ = 0;
+  std::uint64_t last_number_ = 0;
   // Of the task that is being placed.
   std::vector<Prediction> predictions_;
-  std::vector<std::int64_t> transfer_ns_;  // by NodeIndex, -1: not asked
+  std::vector<std::int64_t> transfer_ns_;  // by node, -1: not asked
 };
 
 void DequeModel::start(PolicyContext& context) {
@@ -130,7 +129,7 @@ void DequeModel::push(graph::Task& task, WorkerId /*releasing*/) {
 void DequeModel::place(graph::Task& task) {
   TaskRecord& record = records_.take();
   record.task = &task;
-  record.number = next_number_++;
+  record.number = ++last_number_;
   task.policy_data = &record;
   if (predicts()) ledger_.open(record);
   enqueue(record, choose(record));
@@ -150,8 +149,8 @@ void DequeModel::enqueue(TaskRecord& record, const Prediction& chosen) {
 }
 
 void DequeModel::ask_for_data(TaskRecord& record) {
-  const NodeIndex node = node_of(record);
-  context_->prefetch(*record.task, ledger_.id(node));
+  const NodeId node = node_of(record.worker);
+  context_->prefetch(*record.task, node);
   ledger_.request(record, node);
   if (strategy_.order.ready_first) ledger_.follow(record, node);
 }
@@ -187,12 +186,13 @@ bool DequeModel::find_workers(const graph::Task& task) {
 
 void DequeModel::predict(const TaskRecord& record) {
   const std::int64_t now = context_->now().ns;
-  transfer_ns_.assign(ledger_.count(), -1);
+  transfer_ns_.assign(context_->machine().nodes.size(), -1);
   for (Prediction& on : predictions_) {
-    const NodeIndex node = ledger_.of(WorkerId{on.worker});
-    if (transfer_ns_[node] < 0) transfer_ns_[node] = ledger_.transfer_ns(record, node);
+    const NodeId node = node_of(WorkerId{on.worker});
+    std::int64_t& transfer_ns = transfer_ns_[node.value];
+    if (transfer_ns < 0) transfer_ns = ledger_.transfer_ns(record, node);
     const Books& books = books_[on.worker];
-    on.transfer_ns = transfer_ns_[node];
+    on.transfer_ns = transfer_ns;
     on.free_ns = std::max(books.free_at_ns, now) + books.queued_ns;
     on.finish_ns = std::max(on.free_ns, now + on.transfer_ns) + on.duration_ns;
   }
@@ -259,12 +259,13 @@ void DequeModel::give(TaskRecord& record, WorkerId worker) {
   from.queue.remove(record);
   from.queued_ns -= record.duration_ns + record.delay_ns;
   --from.tasks;
-  if (strategy_.order.ready_first) ledger_.unfollow(record, node_of(record));
+  if (strategy_.order.ready_first) ledger_.unfollow(record);
   if (record.worker != worker) {
-    if (predicts()) ledger_.take_back(record, node_of(record));
+    if (predicts()) ledger_.take_back(record, node_of(record.worker));
     record.worker = worker;
     record.duration_ns = context_->run_time(*record.task, worker).ns;
-    if (predicts()) ledger_.request(record, node_of(record));  // the look-ahead copies for it
+    if (predicts())
+      ledger_.request(record, node_of(record.worker));  // the look-ahead copies for it
   }
   Books& to = books_[worker.value];
   to.free_at_ns = std::max(to.free_at_ns, context_->now().ns) + record.duration_ns;

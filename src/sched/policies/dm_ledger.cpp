@@ -1,18 +1,28 @@
 #include "sched/policies/dm_ledger.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <utility>
 
 namespace vicinal::sched::dm {
 namespace {
 
-Missing lacks(const Use& use, bool valid, bool requested) {
-  const std::uint64_t bytes = use.data->handle->bytes().value;
+constexpr std::size_t kFewUses = 16;
+
+constexpr std::uint32_t bit(std::uint32_t node) {
+  return 1U << node;
+}
+
+bool has(std::uint32_t nodes, std::uint32_t node) {
+  return (nodes & bit(node)) != 0;
+}
+
+Missing lacks(Bytes size, bool reads, bool valid, bool requested) {
   Missing missing;
-  if (use.reads && !valid) missing.invalid = bytes;
-  if (use.reads && !requested) missing.unrequested = bytes;
-  if (!requested) missing.unplaced = bytes;
+  if (reads && !valid) missing.invalid = size.value;
+  if (reads && !requested) missing.unrequested = size.value;
+  if (!requested) missing.unplaced = size.value;
   return missing;
 }
 
@@ -28,21 +38,16 @@ void subtract(Missing& sum, const Missing& part) {
   sum.unplaced -= part.unplaced;
 }
 
+DataRecord& of(const graph::Access& access) {
+  return *static_cast<DataRecord*>(access.handle->policy_data);
+}
+
 }  // namespace
 
 void Ledger::start(PolicyContext& context) {
   context_ = &context;
-  const MachineDescription& machine = context.machine();
-  by_id_.assign(machine.nodes.size(), kNoNode);
-  for (const WorkerDescription& worker : machine.workers) {
-    NodeIndex& index = by_id_[worker.node.value];
-    if (index == kNoNode) {
-      index = count();
-      nodes_.push_back({.id = worker.node, .wires = {}});
-    }
-    by_worker_.push_back(index);
-  }
-  add_wires(machine);
+  wires_.resize(context.machine().nodes.size());
+  add_wires(context.machine());
 }
 
 // A link that shares a segment with others is taken to be as slow as if all accelerators used it both
@@ -54,12 +59,11 @@ void Ledger::add_wires(const MachineDescription& machine) {
   }
   const auto devices = std::ranges::count(machine.nodes, NodeKind::device, &NodeDescription::kind);
   for (const LinkDescription& link : machine.links) {
-    const NodeIndex to = find(link.to);
-    if (to == kNoNode || link.bandwidth.value <= 0) continue;
+    if (link.bandwidth.value <= 0) continue;
     const bool shared = std::ranges::any_of(
         link.segments, [&](std::uint32_t segment) { return users[segment] > 1; });
     const double factor = shared ? 2.0 * static_cast<double>(std::max<long>(devices, 1)) : 1.0;
-    nodes_[to].wires.push_back({link.from, link.latency, factor * 1e9 / link.bandwidth.value});
+    wires_[link.to.value].push_back({link.from, link.latency, factor * 1e9 / link.bandwidth.value});
   }
 }
 
@@ -67,95 +71,111 @@ DataRecord& Ledger::record_of(graph::Handle& handle) {
   if (handle.policy_data != nullptr) return *static_cast<DataRecord*>(handle.policy_data);
   DataRecord& data = pool_.take();
   data.handle = &handle;
-  data.nodes.assign(count(), {});
+  data.valid = data.requested = 0;
+  data.queued.clear();
   handle.policy_data = &data;
   return data;
 }
 
 void Ledger::open(TaskRecord& record) {
-  record.uses.clear();
+  if (!record.index) {
+    record.index = static_cast<std::uint32_t>(queued_.size());
+    queued_.push_back({.number = 0, .record = &record});
+  }
   for (const graph::Access& access : record.task->accesses()) {
-    DataRecord& data = record_of(*access.handle);
-    for (NodeIndex node = 0; node < count(); ++node) look(data, node, true);
-    record.uses.push_back({.data = &data, .task = &record, .reads = reads(access.mode)});
+    look(record_of(*access.handle), ~0U, true);
   }
 }
 
-void Ledger::close(TaskRecord& record) {
+void Ledger::close(const TaskRecord& record) {
   for (const graph::Access& access : record.task->accesses()) {
-    if (!writes(access.mode)) continue;
-    DataRecord& data = record_of(*access.handle);
-    for (NodeIndex node = 0; node < count(); ++node) look(data, node, false);
+    if (writes(access.mode)) look(of(access), ~0U, false);
   }
 }
 
-void Ledger::look(DataRecord& data, NodeIndex node, bool keep_request) {
-  DataOnNode& at = data.nodes[node];
-  const bool valid = context_->valid_on(*data.handle, nodes_[node].id);
-  const bool requested =
-      valid || (keep_request && at.requested) || context_->on_node(*data.handle, nodes_[node].id);
-  set(at, valid, requested);
+void Ledger::look(DataRecord& data, std::uint32_t nodes, bool keep_requests) {
+  const Presence now = context_->presence(*data.handle);
+  const std::uint32_t kept = keep_requests ? data.requested : 0;
+  const std::uint32_t valid = (now.valid & nodes) | (data.valid & ~nodes);
+  const std::uint32_t requested =
+      ((now.valid | now.on_node | kept) & nodes) | (data.requested & ~nodes);
+  set(data, valid, requested);
 }
 
-void Ledger::set(DataOnNode& at, bool valid, bool requested) {
-  if (at.valid == valid && at.requested == requested) return;
-  for (Use* use = at.queued.head; use != nullptr; use = use->next) {
-    subtract(use->task->missing, lacks(*use, at.valid, at.requested));
-    add(use->task->missing, lacks(*use, valid, requested));
-    use->task->queue->missing_changed(*use->task);
+void Ledger::set(DataRecord& data, std::uint32_t valid, std::uint32_t requested) {
+  const std::uint32_t changed = (data.valid ^ valid) | (data.requested ^ requested);
+  const Bytes size = data.handle->bytes();
+  if (changed != 0) {
+    std::erase_if(data.queued, [&](const Use& use) {
+      if (!has(changed, use.node)) return false;
+      if (!is_queued(use)) return true;
+      TaskRecord& task = *queued_[use.task].record;
+      subtract(task.missing,
+               lacks(size, use.reads, has(data.valid, use.node), has(data.requested, use.node)));
+      add(task.missing, lacks(size, use.reads, has(valid, use.node), has(requested, use.node)));
+      task.queue->missing_changed(task);
+      return false;
+    });
   }
-  at.valid = valid;
-  at.requested = requested;
+  data.valid = valid;
+  data.requested = requested;
 }
 
-std::int64_t Ledger::transfer_ns(const TaskRecord& record, NodeIndex node) const {
+std::int64_t Ledger::transfer_ns(const TaskRecord& record, NodeId node) const {
   std::int64_t sum = 0;
-  for (const Use& use : record.uses) {
-    if (!use.reads || use.data->nodes[node].requested) continue;
-    sum += transfer_ns(*use.data->handle, nodes_[node]);
+  for (const graph::Access& access : record.task->accesses()) {
+    const DataRecord& data = of(access);
+    if (reads(access.mode) && !has(data.requested, node.value)) sum += transfer_ns(data, node);
   }
   return sum;
 }
 
-std::int64_t Ledger::transfer_ns(const graph::Handle& handle, const Node& node) const {
+std::int64_t Ledger::transfer_ns(const DataRecord& data, NodeId node) const {
   std::int64_t best = -1;
-  const auto bytes = static_cast<double>(handle.bytes().value);
-  for (const Wire& wire : node.wires) {
-    if (!context_->valid_on(handle, wire.from)) continue;
+  const auto bytes = static_cast<double>(data.handle->bytes().value);
+  for (const Wire& wire : wires_[node.value]) {
+    if (!has(data.valid, wire.from.value)) continue;
     const std::int64_t ns = wire.latency.ns + static_cast<std::int64_t>(bytes * wire.ns_per_byte);
     if (best < 0 || ns < best) best = ns;
   }
-  return best >= 0 ? best : context_->transfer_time(handle, node.id).ns;
+  return best >= 0 ? best : context_->transfer_time(*data.handle, node).ns;
 }
 
-void Ledger::request(const TaskRecord& record, NodeIndex node) {
-  for (const Use& use : record.uses) {
-    DataOnNode& at = use.data->nodes[node];
-    if (use.reads) set(at, at.valid, true);
+void Ledger::request(const TaskRecord& record, NodeId node) {
+  for (const graph::Access& access : record.task->accesses()) {
+    DataRecord& data = of(access);
+    if (reads(access.mode)) set(data, data.valid, data.requested | bit(node.value));
   }
 }
 
-void Ledger::take_back(const TaskRecord& record, NodeIndex node) {
-  for (const Use& use : record.uses) look(*use.data, node, false);
+void Ledger::take_back(const TaskRecord& record, NodeId node) {
+  for (const graph::Access& access : record.task->accesses()) {
+    look(of(access), bit(node.value), false);
+  }
 }
 
-void Ledger::follow(TaskRecord& record, NodeIndex node) {
+void Ledger::follow(TaskRecord& record, NodeId node) {
   record.missing = {};
-  for (Use& use : record.uses) {
-    DataOnNode& at = use.data->nodes[node];
-    add(record.missing, lacks(use, at.valid, at.requested));
-    at.queued.insert(use);
+  queued_[*record.index].number = record.number;
+  for (const graph::Access& access : record.task->accesses()) {
+    DataRecord& data = of(access);
+    const bool reading = reads(access.mode);
+    add(record.missing, lacks(data.handle->bytes(), reading, has(data.valid, node.value),
+                              has(data.requested, node.value)));
+    if (data.queued.size() >= data.most) {
+      std::erase_if(data.queued, [&](const Use& use) { return !is_queued(use); });
+      data.most = std::max(kFewUses, 2 * data.queued.size());
+    }
+    data.queued.push_back({.number = record.number,
+                           .task = *record.index,
+                           .node = static_cast<std::uint8_t>(node.value),
+                           .reads = reading});
   }
 }
 
-void Ledger::unfollow(TaskRecord& record, NodeIndex node) {
-  for (Use& use : record.uses) use.data->nodes[node].queued.unlink(use);
-}
-
-void Ledger::refresh(graph::Handle& handle, NodeId id) {
-  const NodeIndex node = find(id);
-  if (node == kNoNode || handle.policy_data == nullptr) return;
-  look(*static_cast<DataRecord*>(handle.policy_data), node, false);
+void Ledger::refresh(graph::Handle& handle, NodeId node) {
+  if (handle.policy_data == nullptr) return;
+  look(*static_cast<DataRecord*>(handle.policy_data), bit(node.value), false);
 }
 
 void Ledger::forget(graph::Handle& handle) {

@@ -7,34 +7,28 @@
 #include "sched/policies/dm_queue.hpp"
 #include "sched/policies/dm_records.hpp"
 #include "sched/policy.hpp"
+#include "sched/records.hpp"
 
 namespace vicinal::sched::dm {
-
-using NodeIndex = std::uint32_t;
-inline constexpr NodeIndex kNoNode = 0xffffffffU;
 
 class Ledger {
  public:
   void start(PolicyContext& context);
-  NodeIndex of(WorkerId worker) const { return by_worker_[worker.value]; }
-  NodeIndex find(NodeId node) const { return by_id_[node.value]; }  // kNoNode: it has no worker
-  NodeId id(NodeIndex node) const { return nodes_[node].id; }
-  NodeIndex count() const { return static_cast<NodeIndex>(nodes_.size()); }
 
   // Notes the operands of record.task, and looks where they are.
   void open(TaskRecord& record);
   // The task has ended: what it wrote is elsewhere now.
-  void close(TaskRecord& record);
+  void close(const TaskRecord& record);
   // P of the spec: predicted copies of what the task reads and what has not been requested there.
-  std::int64_t transfer_ns(const TaskRecord& record, NodeIndex node) const;
+  std::int64_t transfer_ns(const TaskRecord& record, NodeId node) const;
   // What the task reads is wanted on the node from now on.
-  void request(const TaskRecord& record, NodeIndex node);
+  void request(const TaskRecord& record, NodeId node);
   // Nobody copies it there for this task any more.
-  void take_back(const TaskRecord& record, NodeIndex node);
+  void take_back(const TaskRecord& record, NodeId node);
   // While the task is queued for the node its `missing` is kept up to date. `follow` before the task is
   // in its queue, `unfollow` when it has left.
-  void follow(TaskRecord& record, NodeIndex node);
-  void unfollow(TaskRecord& record, NodeIndex node);
+  void follow(TaskRecord& record, NodeId node);
+  void unfollow(const TaskRecord& record) { queued_[*record.index].number = 0; }
 
   void refresh(graph::Handle& handle, NodeId node);  // a copy has arrived or left
   void forget(graph::Handle& handle);
@@ -45,21 +39,23 @@ class Ledger {
     Time latency;
     double ns_per_byte = 0;
   };
-  struct Node {
-    NodeId id;
-    std::vector<Wire> wires;  // into it, of known bandwidth
+  // A task that is queued, by the index of its record. Apart from the records, whose lines would come
+  // from memory: a task leaves the lists of its operands by what is said here alone.
+  struct Queued {
+    std::uint64_t number = 0;  // 0: none
+    TaskRecord* record = nullptr;
   };
 
   void add_wires(const MachineDescription& machine);
   DataRecord& record_of(graph::Handle& handle);
-  void look(DataRecord& data, NodeIndex node, bool keep_request);
-  static void set(DataOnNode& at, bool valid, bool requested);
-  std::int64_t transfer_ns(const graph::Handle& handle, const Node& node) const;
+  bool is_queued(const Use& use) const { return queued_[use.task].number == use.number; }
+  void look(DataRecord& data, std::uint32_t nodes, bool keep_requests);
+  void set(DataRecord& data, std::uint32_t valid, std::uint32_t requested);
+  std::int64_t transfer_ns(const DataRecord& data, NodeId node) const;
 
   PolicyContext* context_ = nullptr;
-  std::vector<Node> nodes_;
-  std::vector<NodeIndex> by_id_;
-  std::vector<NodeIndex> by_worker_;
+  std::vector<std::vector<Wire>> wires_;  // into each node, of known bandwidth
+  std::vector<Queued> queued_;
   RecordPool<DataRecord> pool_;
 };
 

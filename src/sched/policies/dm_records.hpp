@@ -2,19 +2,18 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "graph/handle.hpp"
 #include "graph/task.hpp"
-#include "sched/records.hpp"
 #include "vicinal/ids.hpp"
 
 namespace vicinal::sched::dm {
 
 struct Bucket;
-struct DataRecord;
-struct TaskRecord;
 class Queue;
 
 // Bytes that a task lacks on a node, compared in this order by the ready rule.
@@ -25,37 +24,37 @@ struct Missing {
   friend auto operator<=>(const Missing&, const Missing&) = default;
 };
 
-// One operand of one task; in the list of its datum and node while the task is queued there.
+// A datum is an operand of a task that is queued, or was: then it is dropped when it is met.
 struct Use {
-  DataRecord* data = nullptr;
-  TaskRecord* task = nullptr;
-  Use* previous = nullptr;
-  Use* next = nullptr;
-  bool reads = false;
-};
-
-struct DataOnNode {
-  bool valid = false;      // as the context said last
-  bool requested = false;  // valid, on its way, or wished for by a task that waits to run there
-  Chain<Use> queued;
+  std::uint64_t number;  // of the task's push
+  std::uint32_t task;    // index of its record
+  std::uint8_t node;     // of its queue
+  bool reads;
 };
 
 struct DataRecord {
   graph::Handle* handle = nullptr;
-  std::vector<DataOnNode> nodes;  // by NodeIndex
+  // Bit n: on memory node n.
+  std::uint32_t valid = 0;  // as the context said last
+  std::uint32_t requested =
+      0;  // valid, on its way, or wished for by a task that waits to run there
+  // For whichever node: most data are operands of few queued tasks, and to look for a list by node is a
+  // line from memory.
+  std::vector<Use> queued;
+  std::size_t most = 16;  // then those of tasks that have left the queue are dropped
 };
 
 struct TaskRecord {
   graph::Task* task = nullptr;
-  std::uint64_t number = 0;  // of its push
-  WorkerId worker;           // whose queue holds it, or who was given it
+  std::uint64_t number = 0;            // of its push, from 1
+  std::optional<std::uint32_t> index;  // of the record, never changes; see Ledger
+  WorkerId worker;                     // whose queue holds it, or who was given it
   // Predicted on that worker: its own time, and how long the worker will have to wait for its data.
   std::int64_t duration_ns = 0;
   std::int64_t delay_ns = 0;
   Missing missing;  // on the worker's node, while queued
   Queue* queue = nullptr;
   Bucket* bucket = nullptr;  // nullptr: not queued
-  std::vector<Use> uses;     // all operands
 };
 
 }  // namespace vicinal::sched::dm
