@@ -77,9 +77,6 @@ int simulate(const SimulateArguments& arguments) {
     if (!arguments.json.empty()) write_text(arguments.json, comparison_json(comparison));
     return kSuccess;
   }
-  if (!arguments.disk.empty()) {
-    throw UsageError("--disk: only with --against real; here the machine file describes the disk");
-  }
   tools::Report report{
       .application = graph.name.empty() ? "graph" : graph.name,
       .parameters = arguments.graph.facts(graph),
@@ -117,17 +114,20 @@ void add_simulate(CLI::App& app, Session& session) {
           "Machine file written by vicinal calibrate: count what it says a policy costs per "
           "task.")
       ->type_name("FILE");
-  command
-      ->add_option("--against", arguments->against,
-                   "real: run the job here as well, and say how far the simulation is off.")
-      ->type_name("TEXT");
+  CLI::Option* against =
+      command
+          ->add_option("--against", arguments->against,
+                       "real: run the job here as well, and say how far the simulation is off.")
+          ->type_name("TEXT");
   command->add_option("--disk", arguments->disk, "With --against real: folder of the disk.")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->needs(against);
   command
       ->add_option("--real-runs", arguments->real_runs,
                    "With --against real: of each policy; the medians count.")
       ->type_name("INTEGER")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(against);
   command->footer("--policy all plays every policy in turn.");
   command->callback([command, arguments, &session] {
     refuse_extras(*command);
