@@ -1,11 +1,12 @@
 // The reference instances: the same tasks, durations, links and memory as another runtime was simulated
 // with, and what it gave. Prints a row per instance and policy and the geometric means of the ratios.
 //
-//   reference [--folder DIR] [--runs 9] [--csv FILE]
+//   reference [--folder DIR] [--runs 9] [--csv FILE] [--rules starpu]
 //
 // DIR holds `medians.csv` and `results.csv` (default ../shared/reference, beside the checkout). Simulated
 // times are exact: each row is the median over kernel times scaled by 0.996 to 1.004, as on the other
-// side.
+// side. With --rules ours keeps that runtime's rules for a full memory (option memory_rules); darts, which
+// has rules of its own, is left out then.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "graphs/make_graph.hpp"
+#include "memory/rules.hpp"
 #include "tools/play.hpp"
 
 namespace {
@@ -97,18 +99,26 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-Result simulate(const Key& key, unsigned runs) {
-  const auto machine =
-      machine::load_machine("v100p", {.gpus = 1, .gpu_memory = Bytes{500ULL << 20}});
-  const tools::TaskGraph graph =
+// With its rules: four tasks launched or fetched at once, as it was configured, and no priorities under the
+// policies that know none there.
+Result simulate(const Key& key, unsigned runs, const std::string& rules) {
+  auto machine = machine::load_machine("v100p", {.gpus = 1, .gpu_memory = Bytes{500ULL << 20}});
+  tools::TaskGraph graph =
       graphs::make_graph({.application = key.application == "chol" ? "cholesky" : "gemm2d",
                           .tiles = key.tiles,
                           .tile = 960});
+  if (memory::parse_rules(rules).one_ahead) {
+    for (WorkerDescription& worker : machine.description.workers) worker.pipeline = 4;
+  }
+  if (!rules.empty() && (key.policy == "dmda" || key.policy == "dmdar")) {
+    for (tools::GraphTask& task : graph.tasks) task.priority = 0;
+  }
   std::vector<double> gflops;
   std::vector<double> loaded;
   for (unsigned run = 0; run < runs; ++run) {
     const double scale = runs == 1 ? 1 : 0.996 + 0.008 * run / (runs - 1);
-    const tools::Played played = tools::play(graph, machine, {.policy = key.policy}, scale);
+    const tools::Played played =
+        tools::play(graph, machine, {.policy = key.policy, .memory_rules = rules}, scale);
     gflops.push_back(graph.flops() / (played.after.now - played.before.now).seconds() * 1e-9);
     double bytes = 0;
     for (const LinkStatistics& link : played.last.links) {
@@ -141,7 +151,7 @@ struct Mean {
   unsigned count = 0;
 };
 
-void compare(const Reference& reference, unsigned runs, std::FILE* csv) {
+void compare(const Reference& reference, unsigned runs, const std::string& rules, std::FILE* csv) {
   std::map<std::string, Mean> means;
   const std::string heading =
       "application,tiles,working_set,policy,loaded_mib,reference_mib,bytes_ratio,gflops,"
@@ -152,9 +162,10 @@ void compare(const Reference& reference, unsigned runs, std::FILE* csv) {
                                                     "dmda",  "dmdar", "dmdas"};
     const double working_set = reference.working_set.at(key);
     if (std::find(kPolicies.begin(), kPolicies.end(), key.policy) == kPolicies.end()) continue;
+    if (!rules.empty() && key.policy == "darts") continue;
     if (working_set < 1.2 || working_set > 3.3) continue;
     const Result theirs = key.policy == "darts" ? best_darts(reference, key) : given;
-    const Result ours = simulate(key, runs);
+    const Result ours = simulate(key, runs, rules);
     const double bytes = ours.loaded_mib / theirs.loaded_mib;
     const double speed = ours.gflops / theirs.gflops;
     std::fprintf(csv, "%s,%u,%.2f,%s,%.1f,%.1f,%.3f,%.1f,%.1f,%.3f\n", key.application.c_str(),
@@ -180,6 +191,7 @@ void compare(const Reference& reference, unsigned runs, std::FILE* csv) {
 int main(int argc, char** argv) {
   std::string folder = "../shared/reference";
   std::string csv;
+  std::string rules;
   unsigned runs = 9;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string name = argv[i];
@@ -187,10 +199,13 @@ int main(int argc, char** argv) {
       folder = argv[i + 1];
     } else if (name == "--runs") {
       runs = static_cast<unsigned>(std::max(1, std::atoi(argv[i + 1])));
+    } else if (name == "--rules") {
+      rules = argv[i + 1];
     } else if (name == "--csv") {
       csv = argv[i + 1];
     } else {
-      std::fprintf(stderr, "reference: %s is no option; there are --folder, --runs, --csv\n",
+      std::fprintf(stderr,
+                   "reference: %s is no option; there are --folder, --runs, --csv, --rules\n",
                    name.c_str());
       return 2;
     }
@@ -200,7 +215,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "reference: %s cannot be written\n", csv.c_str());
     return 2;
   }
-  compare(read_reference(folder), runs, out);
+  compare(read_reference(folder), runs, rules, out);
   if (!csv.empty()) std::fclose(out);
   return 0;
 }

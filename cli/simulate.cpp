@@ -23,8 +23,9 @@ namespace vicinal::cli {
 namespace {
 
 // Those that mean something where the machine is described by a file.
-constexpr std::array<std::string_view, 6> kOptions{
-    "policy", "look_ahead", "window_tasks", "window_bytes", "compute_priorities", "seed"};
+constexpr std::array<std::string_view, 7> kOptions{
+    "policy",       "look_ahead", "window_tasks", "window_bytes", "compute_priorities",
+    "memory_rules", "seed"};
 
 struct SimulateArguments {
   explicit SimulateArguments(CLI::App& command)

@@ -36,6 +36,7 @@ struct Options {
   bool measure_scheduling = false;  // time the calls of the policy: Statistics::scheduling
   double stall_seconds = 0;         // report when nothing ended for so long; 0: never
   std::string models = {};  // folder of measured run times; empty: the user's cache; "none": off
+  std::string memory_rules = {};  // another runtime's, to compare with; see docs/options.md
   std::uint64_t seed = 1;
 
   // Sets one option by its name ("memory" = "800MiB"). Throws UsageError: unknown name (the nearest

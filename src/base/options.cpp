@@ -76,6 +76,9 @@ constexpr Entry kTable[] = {
     {"models", &Options::models,
      "Folder of the run times that policies which predict learn from and add to; empty: the user's "
      "cache; none: nothing is timed or kept."},
+    {"memory_rules", &Options::memory_rules,
+     "Rules of another runtime for a full memory, to compare with: starpu, or some of lru, clean, "
+     "prefetch, owner, hint, pipeline, with commas; in simulation only; empty: none."},
     {"seed", &Options::seed, "Of the random numbers of the policy."},
 };
 constexpr std::size_t kCount = std::size(kTable);

@@ -25,7 +25,8 @@ Engine::Engine(EngineConfig config)
     : config_(std::move(config)),
       policy_(std::move(config_.policy)),
       random_(config_.seed),
-      residency_(config_.machine, *this, policy_->victims() != nullptr, policy_->keeps_order()),
+      residency_(config_.machine, *this, policy_->victims() != nullptr, policy_->keeps_order(),
+                 config_.rules),
       pool_(config_.machine.workers.size() + 2),
       gate_(*policy_, [this](Task& task, WorkerId worker) { retire(task, worker); }),
       lanes_(config_.machine.workers.size() + 2),
@@ -36,6 +37,7 @@ Engine::Engine(EngineConfig config)
   for (std::size_t n = 0; n < config_.machine.nodes.size(); ++n) {
     windows_.emplace_back();
     wishes_.emplace_back();
+    places_.emplace_back();
   }
   for (const WorkerDescription& worker : config_.machine.workers) {
     Window& window = windows_[worker.node.value];
@@ -62,6 +64,7 @@ Engine::Engine(EngineConfig config)
     const std::size_t look_ahead = config_.look_ahead == 0 ? automatic : config_.look_ahead;
     window.depth = window.workers.empty() ? 0 : look_ahead + window.workers.size();
     window.firm_each = device ? kDeviceFirmRequests : 1;
+    if (device && config_.rules.one_ahead) window.depth = window.firm_each = 1;
     for (const LinkDescription& link : config_.machine.links) {
       if (link.from != kRam || link.to.value != n || link.bandwidth.value <= 0) continue;
       window.bandwidth = link.bandwidth;
@@ -180,12 +183,14 @@ void Engine::prefetch(const Task& task, NodeId node) {
   wished_nodes_.add(graph::TaskPool::slot(task), node);
   residency_.await_uses(task, graph::TaskPool::slot(task), node);
   for (const graph::Access& access : task.accesses()) {
-    if (!reads(access.mode)) continue;
-    if (residency_.on_node(*access.handle, node)) {
-      residency_.touch(*access.handle, node);
-      continue;
-    }
-    wishes.add(graph::TaskPool::id(task), *access.handle);
+    const bool owns = config_.rules.early_owner && writes(access.mode);
+    if (!reads(access.mode) && !owns) continue;
+    const bool there = residency_.on_node(*access.handle, node);
+    if (there) residency_.touch(*access.handle, node);
+    if (there && !owns) continue;
+    Wishes& takes = there || !reads(access.mode) ? places_[node.value] : wishes;
+    takes.add(graph::TaskPool::id(task), *access.handle,
+              config_.rules.early_evicts ? task.priority : 0, access.mode);
     fresh_wishes_.store(true, std::memory_order_relaxed);
   }
 }
@@ -304,6 +309,14 @@ bool Engine::prefetch(graph::Handle& handle, NodeId node) {
   const bool coming = residency_.prefetch(handle, node, actions);
   perform(actions);
   return coming;
+}
+
+void Engine::wont_use(graph::Handle& handle) {
+  residency_.wont_use(handle);
+  if (!config_.rules.hint || handle.residency == nullptr) return;
+  memory::Actions actions;
+  residency_.prefetch(handle, kRam, actions);
+  perform(actions);
 }
 
 // --- errors

@@ -48,6 +48,7 @@ struct EngineConfig {
   // is timed. Not in simulation.
   machine::PerformanceModel* models = nullptr;
   std::uint64_t seed = 1;
+  memory::Rules rules = {};
 };
 
 // What the thread that asks is doing. Kernels, and what is called at the end of tasks, may submit,
@@ -88,6 +89,8 @@ class Engine final : public Completions,
   void invalidate(graph::Handle& handle);
   void release(memory::Request& request);
   bool prefetch(graph::Handle& handle, NodeId node);  // by the application
+  void wont_use(graph::Handle& handle);
+  const memory::Rules& rules() const { return config_.rules; }
   memory::Residency& residency() { return residency_; }
 
   // --- waiting
@@ -308,6 +311,7 @@ class Engine final : public Completions,
   PolicyGate gate_;
   std::deque<Window> windows_;  // by node
   std::deque<Wishes> wishes_;   // by node
+  std::deque<Wishes> places_;   // those without a copy; under the mutex of the same of wishes_
   WishedNodes wished_nodes_;
   std::atomic<bool> fresh_wishes_{false};
   std::atomic<bool> ever_wished_{false};

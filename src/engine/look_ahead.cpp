@@ -301,15 +301,29 @@ bool Engine::copy_early(Window& window, memory::Actions& actions) {
 // 2.8 times the bytes (dmdar, products) and saves none.
 void Engine::grant_wishes(NodeId node, memory::Actions& actions) {
   Wishes& wishes = wishes_[node.value];
-  if (!wishes.any()) return;
+  Wishes& places = places_[node.value];
+  if (!wishes.any() && !places.any()) return;
   const std::lock_guard lock(wishes.mutex);
   wishes.fresh.store(false, std::memory_order_relaxed);
+  places.fresh.store(false, std::memory_order_relaxed);
+  const auto waits = [&](const Wish& wish) {
+    const Task& task = *pool_.find(wish.task);
+    return task.state.load(std::memory_order_relaxed) == TaskState::ready &&
+           graph::TaskPool::alive(task, wish.task);
+  };
+  for (; !places.empty(); places.pop_front()) {
+    const Wish& wish = places.front();
+    if (waits(wish) && !residency_.place_early(*wish.handle, node, wish.mode, actions)) break;
+  }
+  const auto room =
+      config_.rules.early_evicts ? memory::EarlyRoom::unpromised : memory::EarlyRoom::free_alone;
   for (; !wishes.empty(); wishes.pop_front()) {
     const Wish& wish = wishes.front();
-    const Task& task = *pool_.find(wish.task);
-    const bool ready = task.state.load(std::memory_order_relaxed) == TaskState::ready;
-    if (!ready || !graph::TaskPool::alive(task, wish.task)) continue;  // pulled meanwhile
-    if (!residency_.prefetch(*wish.handle, node, actions, memory::EarlyRoom::free_alone)) return;
+    if (!waits(wish)) continue;  // pulled meanwhile
+    if (!residency_.prefetch(*wish.handle, node, actions, room,
+                             config_.rules.early_owner && writes(wish.mode))) {
+      return;
+    }
   }
 }
 
@@ -326,7 +340,10 @@ void Engine::grant_wishes(NodeId node, memory::Actions& actions) {
 [[gnu::noinline]] void Engine::grant_fresh_wishes(memory::Actions& actions) {
   fresh_wishes_.store(false, std::memory_order_relaxed);
   for (std::uint32_t n = 0; n < wishes_.size(); ++n) {
-    if (wishes_[n].fresh.load(std::memory_order_relaxed)) grant_wishes(NodeId{n}, actions);
+    if (wishes_[n].fresh.load(std::memory_order_relaxed) ||
+        places_[n].fresh.load(std::memory_order_relaxed)) {
+      grant_wishes(NodeId{n}, actions);
+    }
   }
 }
 

@@ -1,5 +1,5 @@
-// Early copies to one memory node that the policy wished for when tasks became ready: first in, first
-// out. Those that get no room wait here and hold nothing.
+// Early copies to one memory node that the policy wished for when tasks became ready: by priority, first
+// in, first out. Those that get no room wait here and hold nothing.
 #pragma once
 
 #include <atomic>
@@ -17,6 +17,8 @@ namespace vicinal::engine {
 struct Wish {
   TaskId task;  // while it is ready and not pulled it keeps the handle alive
   graph::Handle* handle = nullptr;
+  int priority = 0;
+  AccessMode mode = AccessMode::R;
 };
 
 class Wishes {
@@ -28,8 +30,12 @@ class Wishes {
   std::atomic<bool> fresh{false};  // some have come since they were looked at
 
   // --- under the mutex
-  void add(TaskId task, graph::Handle& handle) {
-    waiting_.push_back({task, &handle});
+  void add(TaskId task, graph::Handle& handle, int priority, AccessMode mode) {
+    waiting_.push_back({task, &handle, priority, mode});
+    for (std::size_t at = waiting_.size() - 1; at > first_ && waiting_[at - 1].priority < priority;
+         --at) {
+      std::swap(waiting_[at - 1], waiting_[at]);
+    }
     fresh.store(true, std::memory_order_relaxed);
     any_.store(true, std::memory_order_relaxed);
   }

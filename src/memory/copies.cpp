@@ -51,6 +51,7 @@ bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
   fetch.to = to.node;
   fetch.version = to.handle->residency->version;
   fetch.urgent = waiter != nullptr;
+  fetch.owns = false;
   fetch.started = false;
   fetch.has_source = false;
   fetch.relay = nullptr;
@@ -165,6 +166,7 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
     if (nodes_[fetch.to.value].description.kind != NodeKind::disk) {
       actions.notices.push_back({fetch.handle, fetch.to, true});
     }
+    if (fetch.owns) take_over(to, actions);
   }
   if (fetch.has_source) {
     Replica& from = replica(*fetch.handle, fetch.from);
@@ -214,7 +216,8 @@ void Residency::copy_done(std::uint64_t id, std::exception_ptr error, Actions& a
   actions.arrivals.push_back(to);
 }
 
-bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, EarlyRoom room) {
+bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, EarlyRoom room,
+                         bool owns) {
   const std::lock_guard lock(mutex_);
   Replica& to = replica(handle, node);
   const std::uint32_t valid = handle.residency->valid_on.load(std::memory_order_relaxed);
@@ -222,12 +225,21 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, E
     if (nodes_[node.value].first != nullptr) return false;  // somebody waits for its room
     rescue(to);
   }
+  if (to.incoming != nullptr && owns) to.incoming->owns = true;
+  if ((valid & bit(node)) != 0 && owns) take_over(to, actions);
   if ((valid & bit(node)) != 0 || to.incoming != nullptr) return true;
   if (valid == 0 || handle.residency->early_failed) return true;  // nothing to bring
   const bool direct = best_source(handle, node) != nullptr;
   Replica& next = direct ? to : replica(handle, kRam);  // first as far as RAM
   if (next.incoming != nullptr || nodes_[next.node.value].first != nullptr) return false;
   const bool free_alone = room == EarlyRoom::free_alone;
+  if (room == EarlyRoom::unpromised) {
+    const Source* const source = best_source(handle, next.node);
+    if (source != nullptr) {
+      const Link& link = links_[source->link];
+      if (link.in_flight + link.urgent.size() + link.early.size() >= 2) return false;
+    }
+  }
   if (free_alone) {
     const Source* const source = best_source(handle, next.node);
     if (source != nullptr && !links_[source->link].early.empty()) return false;
@@ -236,8 +248,8 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, E
     const Bytes needed = Arena::padded(handle.bytes());
     if (free_alone && !has_free(nodes_[next.node.value], needed)) return false;
     while (!allocate(next)) {
-      if (free_alone ||
-          make_room(next.node, needed, EvictionReason::prefetch, nullptr, actions) != Room::again) {
+      if (free_alone || make_room(next.node, needed, EvictionReason::prefetch, nullptr, actions,
+                                  needed) != Room::again) {
         return false;
       }
     }
@@ -245,7 +257,42 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, E
     return false;  // a void replica that a copy still reads
   }
   start_fetch(next, nullptr, actions);
+  if (direct && owns && to.incoming != nullptr) to.incoming->owns = true;
   return direct;
+}
+
+// A task that is ready will write it there: no other replica counts any more.
+void Residency::take_over(Replica& replica, Actions& actions) {
+  DataState& data = *replica.handle->residency;
+  replica.word.fetch_or(kValid, std::memory_order_release);
+  data.valid_on.fetch_or(bit(replica.node), std::memory_order_release);
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    Replica& other = data.replicas[n];
+    if (&other == &replica || (other.word.load(std::memory_order_relaxed) & kValid) == 0) continue;
+    make_invalid(other, actions);
+  }
+}
+
+bool Residency::place_early(graph::Handle& handle, NodeId node, AccessMode mode, Actions& actions) {
+  const std::lock_guard lock(mutex_);
+  Replica& to = replica(handle, node);
+  const std::uint32_t word = to.word.load(std::memory_order_relaxed);
+  if ((word & (kEvicting | kPinMask)) != 0 || to.incoming != nullptr) return true;
+  if ((word & kAllocated) == 0) {
+    if (reads(mode)) return true;  // it has left
+    if (nodes_[node.value].first != nullptr) return false;
+    const Bytes needed = Arena::padded(handle.bytes());
+    while (!allocate(to)) {
+      if (make_room(node, needed, EvictionReason::prefetch, nullptr, actions, needed) !=
+          Room::again) {
+        return false;
+      }
+    }
+    actions.notices.push_back({&handle, node, true});
+    to.placed_early = true;
+  }
+  take_over(to, actions);
+  return true;
 }
 
 // Besides what keep_free keeps for others.

@@ -63,6 +63,7 @@ struct alignas(64) Replica {
   Fetch* incoming = nullptr;     // the copy that brings the content here
   Request* eviction = nullptr;   // takes the content to safety; may outlive a rescue
   bool overwritten = false;      // void, and granted to a task that writes all of it
+  bool placed_early = false;     // see Rules::early_owner
   Awaited awaited_as;            // its place among those that are awaited
   std::uint64_t listed_use = 0;  // last_use when it was put in its place in the list
   Replica* older = nullptr;      // list of the node's replicas, least recently used first

@@ -119,23 +119,30 @@ Residency::Placed Residency::prepare(Request& request, Bytes& needed, Actions& a
   return Placed::yes;
 }
 
-bool Residency::allocate_all(Request& request) {
+const graph::Handle* Residency::allocate_all(Request& request, Bytes& up_to_it) {
+  up_to_it = Bytes{0};
   for (std::size_t i = 0; i < request.operands.size(); ++i) {
     Replica& r = replica(*request.operands[i].handle, request.node);
-    if ((r.word.load(std::memory_order_relaxed) & kAllocated) != 0 || allocate(r)) continue;
+    if ((r.word.load(std::memory_order_relaxed) & kAllocated) != 0) continue;
+    up_to_it += Arena::padded(r.handle->bytes());
+    if (allocate(r)) continue;
     Actions none;  // room just taken and given back concerns nobody
     while (i-- > 0) settle(replica(*request.operands[i].handle, request.node), none);
-    return false;
+    return r.handle;
   }
-  return true;
+  return nullptr;
 }
 
 Residency::Placed Residency::place(Request& request, Actions& actions) {
   for (;;) {
     Bytes needed;
     if (prepare(request, needed, actions) == Placed::waits) return Placed::waits;
-    if (allocate_all(request)) return Placed::yes;
-    switch (make_room(request.node, needed, EvictionReason::firm, &request, actions)) {
+    Bytes up_to_it;
+    const graph::Handle* const lacks = allocate_all(request, up_to_it);
+    if (lacks == nullptr) return Placed::yes;
+    if (rules_.lru) needed = up_to_it;
+    switch (make_room(request.node, needed, EvictionReason::firm, &request, actions,
+                      Arena::padded(lacks->bytes()))) {
       case Room::again:
         continue;
       case Room::waits:
@@ -165,7 +172,7 @@ void Residency::grant(Request& request, Actions& actions) {
   for (graph::Access& access : request.operands) {
     Replica& r = replica(*access.handle, request.node);
     r.word.fetch_add(1, std::memory_order_relaxed);
-    r.last_use.store(epoch, std::memory_order_relaxed);
+    r.last_use.store(rules_.lru ? ++epoch_ : epoch, std::memory_order_relaxed);
   }
   for (graph::Access& access : request.operands) {
     Replica& r = replica(*access.handle, request.node);

@@ -13,8 +13,8 @@
 namespace vicinal::memory {
 
 Residency::Residency(const MachineDescription& machine, MemorySource& source, bool external_victims,
-                     bool in_order)
-    : source_(source), external_victims_(external_victims), in_order_(in_order) {
+                     bool in_order, Rules rules)
+    : source_(source), external_victims_(external_victims), in_order_(in_order), rules_(rules) {
   if (machine.nodes.size() > 32) throw UsageError("a machine has at most 32 memory nodes");
   const std::optional<NodeId> disk = machine.disk();
   for (const NodeDescription& description : machine.nodes) {
@@ -246,7 +246,7 @@ void Residency::await_uses(const graph::Task& task, std::uint64_t slot, NodeId n
   NextUses& uses = nodes_[node.value].next_uses;
   if (!nodes_[node.value].limit || uses.names(slot)) return;
   for (const graph::Access& access : task.accesses()) {
-    if (reads(access.mode)) uses.add(slot, replica(*access.handle, node));
+    if (is_awaited(access.mode)) uses.add(slot, replica(*access.handle, node));
   }
 }
 
@@ -257,7 +257,7 @@ void Residency::forget_uses(const graph::Task& task, std::uint64_t slot, NodeId 
   std::uint64_t number = node.next_uses.remove(slot);
   // Among equals what it names last goes first.
   for (const graph::Access& access : std::views::reverse(task.accesses())) {
-    if (!reads(access.mode)) continue;
+    if (!is_awaited(access.mode)) continue;
     Replica& r = replica(*access.handle, id);
     node.next_uses.leave(r, number--);
     leave_awaited(node, r);

@@ -38,6 +38,7 @@
 #include "memory/recency.hpp"
 #include "memory/replica.hpp"
 #include "memory/request.hpp"
+#include "memory/rules.hpp"
 #include "memory/victim.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/statistics.hpp"
@@ -80,14 +81,15 @@ struct Actions {
 };
 
 // Where the room of an early copy comes from.
-enum class EarlyRoom : std::uint8_t { victims, free_alone };
+// `unpromised`: of victims that no task with the policy was promised, at most two copies at once.
+enum class EarlyRoom : std::uint8_t { victims, free_alone, unpromised };
 
 class Residency {
  public:
   // `external_victims`: victims are chosen by answering queries; else here, see Residency::lru_victim.
   // `in_order`: uses come about in the order of await_uses.
   Residency(const MachineDescription& machine, MemorySource& source, bool external_victims,
-            bool in_order = true);
+            bool in_order = true, Rules rules = {});
   ~Residency();
   // Takes each limited memory's range from the source; before any handle.
   void reserve();
@@ -158,11 +160,13 @@ class Residency {
   // From free room alone it starts none behind an early one that waits for the link, so that little
   // room has to be taken back from copies that are not in course when a reservation needs it.
   bool prefetch(graph::Handle& handle, NodeId node, Actions& actions,
-                EarlyRoom room = EarlyRoom::victims);
+                EarlyRoom room = EarlyRoom::victims, bool owns = false);
+  // Room for what a task will write, as its content from now on.
+  bool place_early(graph::Handle& handle, NodeId node, AccessMode mode, Actions& actions);
   // A task is about to ask for it there: it counts as used now.
   void touch(const graph::Handle& handle, NodeId node) {
-    replica(handle, node)
-        .last_use.store(epoch_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    const std::uint64_t epoch = rules_.lru ? ++epoch_ : epoch_.load(std::memory_order_relaxed);
+    replica(handle, node).last_use.store(epoch, std::memory_order_relaxed);
   }
   // The task waits with the policy and will probably run there: what it reads is driven out after what
   // nobody is known to read; forget_uses when it has left the policy. `slot` is the task's. One caller
@@ -298,7 +302,8 @@ class Residency {
   void pump(NodeId node, Actions& actions);
   Placed place(Request& request, Actions& actions);
   Placed prepare(Request& request, Bytes& needed, Actions& actions);
-  bool allocate_all(Request& request);
+  // The first operand that got no room; nullptr: all have some.
+  const graph::Handle* allocate_all(Request& request, Bytes& up_to_it);
   void grant(Request& request, Actions& actions);
   void fail(Request& request, std::exception_ptr error, Actions& actions);
   void ended(Request& request, RequestState state, Actions& actions);
@@ -329,13 +334,20 @@ class Residency {
   void unpin_one(Replica& replica, Actions& actions);
   void rescue(Replica& replica);
   bool claim_room(Replica& replica);
+  // By a task that waits with the policy.
+  bool is_awaited(AccessMode mode) const { return reads(mode) || rules_.early_owner; }
   bool evictable(const Replica& replica, const Request* asks) const;
   bool safe_elsewhere(const Replica& replica) const;
   bool evict(Replica& replica, Actions& actions);
+  void take_over(Replica& replica, Actions& actions);
   void save(Replica& replica, Actions& actions);
   void saved(Request& eviction, Actions& actions);
   bool moot(const Request& eviction, Actions& actions);
-  Room make_room(NodeId node, Bytes needed, EvictionReason reason, Request* asks, Actions& actions);
+  // `last`: of what `needed` is the sum of, for the rules.
+  Room make_room(NodeId node, Bytes needed, EvictionReason reason, Request* asks, Actions& actions,
+                 Bytes last = {});
+  Room make_room_by_rules(Node& node, Bytes size, EvictionReason reason, Request* asks,
+                          Actions& actions);
   Room last_resort(NodeId node, Bytes needed, Request* asks, Actions& actions);
   Room compact(Node& node);
   Replica* lru_victim(Node& node, EvictionReason reason, const Request* asks);
@@ -356,6 +368,7 @@ class Residency {
   MemorySource& source_;
   const bool external_victims_;
   const bool in_order_;
+  const Rules rules_;
   std::atomic<std::uint64_t> epoch_{1};  // recency: raised by each request and eviction
 
   mutable std::mutex mutex_;

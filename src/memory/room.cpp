@@ -311,12 +311,48 @@ std::vector<Candidate> Residency::candidates(Node& node, const Request* asks) {
   return found;
 }
 
+// The rules of StarPU (memalloc.c).
+Residency::Room Residency::make_room_by_rules(Node& node, Bytes size, EvictionReason reason,
+                                              Request* asks, Actions& actions) {
+  refresh_order(node);
+  const auto goes = [&](const Replica& r) {
+    const bool promised = r.placed_early || r.next_use.load(std::memory_order_relaxed) != 0;
+    return evictable(r, asks) && (reason == EvictionReason::firm || !promised);
+  };
+  const auto bytes = [](const Replica& r) { return Arena::padded(r.handle->bytes()); };
+  if (rules_.clean_first) {
+    for (Replica* r = node.oldest; r != nullptr; r = r->newer) {
+      const bool void_here = (r->word.load(std::memory_order_relaxed) & kValid) == 0;
+      if (bytes(*r) != size || !(void_here || safe_elsewhere(*r)) || !goes(*r)) continue;
+      evict(*r, actions);
+      return Room::again;
+    }
+  }
+  const Bytes wanted = rules_.clean_first ? size * 2 : Bytes{1};
+  Bytes gone;
+  for (Replica* r = node.oldest; r != nullptr && gone < wanted;) {
+    Replica& replica = *std::exchange(r, r->newer);
+    if (!goes(replica)) continue;
+    gone += bytes(replica);
+    evict(replica, actions);
+  }
+  return gone.value > 0 ? Room::again : Room::never;
+}
+
 Residency::Room Residency::make_room(NodeId id, Bytes needed, EvictionReason reason, Request* asks,
-                                     Actions& actions) {
+                                     Actions& actions, Bytes last) {
   Node& node = nodes_[id.value];
-  if (reason == EvictionReason::firm && cancel_early_copies(id, actions)) return Room::again;
+  const bool by_rules = rules_.lru && node.description.kind == NodeKind::device;
+  if (!by_rules && reason == EvictionReason::firm && cancel_early_copies(id, actions)) {
+    return Room::again;
+  }
   const Bytes unused = node.arena->capacity() - node.arena->used();
   if (node.leaving.value > 0 && unused + node.leaving >= needed) return Room::waits;
+  if (by_rules && by_recency(node)) {
+    if (make_room_by_rules(node, last, reason, asks, actions) == Room::again) return Room::again;
+    if (reason == EvictionReason::prefetch) return Room::never;
+    return last_resort(id, needed, asks, actions);
+  }
   if (!by_recency(node)) {
     if (node.query_open) return Room::waits;
     std::vector<Candidate> found = candidates(node, asks);

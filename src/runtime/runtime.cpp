@@ -37,6 +37,17 @@ void RuntimeImpl::write_models() {
                                     "; name another folder (option models), or none");
 }
 
+void RuntimeImpl::require_rules_apply(const engine::EngineConfig& config) const {
+  if (!setup_.simulated) {
+    throw UsageError("memory_rules: only a simulated machine has them; leave the option out");
+  }
+  if (config.policy->victims() != nullptr) {
+    throw UsageError(
+        "memory_rules: policy " + std::string(config.policy->name()) +
+        " chooses what is driven out itself; leave the option out, or use another policy");
+  }
+}
+
 RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup)
     : options_(options), setup_(std::move(setup)) {
   engine::EngineConfig config;
@@ -50,6 +61,8 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup)
   config.look_ahead = options.look_ahead;
   config.count_bytes = options.window_bytes.value > 0;
   config.seed = options.seed;
+  config.rules = memory::parse_rules(options.memory_rules);
+  if (config.rules.any()) require_rules_apply(config);
   config.notify_waiters = [this] { notify_waiters(); };
   config.simulated = setup_.simulated != nullptr;
   read_models(config);
@@ -168,7 +181,9 @@ void Runtime::invalidate(Handle handle) {
 }
 
 void Runtime::wont_use(Handle handle) {
-  impl_->engine().residency().wont_use(impl_->check(handle, "wont_use"));
+  graph::Handle& data = impl_->check(handle, "wont_use");
+  if (!impl_->engine().rules().hint) return impl_->engine().wont_use(data);
+  impl_->when_granted(data, AccessMode::R, [this, &data] { impl_->engine().wont_use(data); });
 }
 
 void Runtime::prefetch(Handle handle, NodeId node) {

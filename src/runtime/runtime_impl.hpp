@@ -106,6 +106,7 @@ class RuntimeImpl {
   void throw_if_held(const char* what, const std::function<bool()>& done);
   std::string held_by_this_thread_alone() const;
   void watch();
+  void require_rules_apply(const engine::EngineConfig& config) const;
   void read_models(engine::EngineConfig& config);
   void write_models();
   // The worker that has no thread of its own: whoever waits drives it.

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "memory/rules.hpp"
 #include "tools/graph_bounds.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
@@ -74,9 +75,14 @@ std::vector<Handle> register_data(Runtime& runtime, const TaskGraph& graph) {
 }
 
 void submit_tasks(Runtime& runtime, const TaskGraph& graph, const std::vector<Codelet>& codelets,
-                  const std::vector<Handle>& handles) {
+                  const std::vector<Handle>& handles, bool hints) {
+  std::vector<std::size_t> last_use(graph.data.size());
+  for (std::size_t t = 0; hints && t < graph.tasks.size(); ++t) {
+    for (const GraphAccess& access : graph.accesses_of(graph.tasks[t])) last_use[access.datum] = t;
+  }
   std::vector<Operand> operands;
-  for (const GraphTask& task : graph.tasks) {
+  for (std::size_t t = 0; t < graph.tasks.size(); ++t) {
+    const GraphTask& task = graph.tasks[t];
     operands.clear();
     for (const GraphAccess& access : graph.accesses_of(task)) {
       operands.push_back({handles[access.datum], access.mode});
@@ -85,6 +91,10 @@ void submit_tasks(Runtime& runtime, const TaskGraph& graph, const std::vector<Co
                     .operands = operands,
                     .priority = task.priority,
                     .name = task.name});
+    if (!hints) continue;
+    for (const GraphAccess& access : graph.accesses_of(task)) {
+      if (last_use[access.datum] == t) runtime.wont_use(handles[access.datum]);
+    }
   }
 }
 
@@ -127,7 +137,8 @@ Played play(const TaskGraph& graph, const machine::MachineModel& machine, const 
     const std::vector<Handle> handles =
         place == StartingPlace::filled ? fill_data(runtime, graph) : register_data(runtime, graph);
     played.before = runtime.statistics();
-    submit_tasks(runtime, graph, codelets, handles);
+    submit_tasks(runtime, graph, codelets, handles,
+                 graph.gives_up_data && memory::parse_rules(options.memory_rules).hint);
     runtime.wait();
     played.after = runtime.statistics();
     for (const Handle handle : handles) runtime.unregister(handle);

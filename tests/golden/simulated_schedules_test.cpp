@@ -45,10 +45,23 @@ random 207900393 1345536000 792576000
 belady 195069657 1282867200 807321600
 )";
 
-std::string line_of(std::string_view policy, const machine::MachineChoice& choice) {
+// On one GPU with 100 MiB, with the rules of StarPU for a full memory (option memory_rules).
+constexpr std::string_view kTheirRules = R"(
+lws    383324233 1983283200 552960000
+eager  383366343 1710489600 1002700800
+prio   383324233 1983283200 552960000
+dmda   179088095  877363200 855244800
+dmdar  218763430 1205452800 497664000
+dmdas  250535717 1397145600 438681600
+heft   437422057 2480947200 984268800
+)";
+
+std::string line_of(std::string_view policy, const machine::MachineChoice& choice,
+                    const std::string& rules = {}) {
   const tools::TaskGraph graph = graphs::cholesky({.tiles = 12, .tile = 960});
   Options options;
   options.policy = policy;
+  options.memory_rules = rules;
   const tools::Played played = tools::play(graph, machine::load_machine("v100p", choice), options);
   const std::int64_t ns = (played.after.now - played.before.now).ns;
   Bytes loaded;
@@ -70,6 +83,14 @@ TEST(SimulatedSchedules, OfCholeskyInMemoryAreAsStored) {
 
 TEST(SimulatedSchedules, OfCholeskyWithEvictionsAreAsStored) {
   EXPECT_EQ(lines_of({.gpus = 2, .gpu_memory = 100_MiB}), kTight);
+}
+
+TEST(SimulatedSchedules, WithTheRulesOfAnotherRuntimeAreAsStored) {
+  std::string lines = "\n";
+  for (const std::string_view policy : {"lws", "eager", "prio", "dmda", "dmdar", "dmdas", "heft"}) {
+    lines += line_of(policy, {.gpus = 1, .gpu_memory = 100_MiB}, "starpu");
+  }
+  EXPECT_EQ(lines, kTheirRules);
 }
 
 TEST(SimulatedSchedules, AreTheSameAgain) {

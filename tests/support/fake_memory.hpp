@@ -52,6 +52,7 @@ struct FakeMachine {
   std::optional<std::uint64_t> disk = {};  // 0: there is RAM only
   bool external_victims = false;           // the test answers for the policy
   bool in_order = true;                    // uses come in the order in which they are named
+  memory::Rules rules = {};
 
   MachineDescription description() const {
     MachineDescription m;
@@ -107,7 +108,8 @@ class FakeMemory {
   };
 
   explicit FakeMemory(const FakeMachine& machine = {})
-      : residency(machine.description(), source, machine.external_victims, machine.in_order) {
+      : residency(machine.description(), source, machine.external_victims, machine.in_order,
+                  machine.rules) {
     residency.reserve();
   }
   // Copies may be in course: nobody asks for anything any more.

@@ -1,0 +1,149 @@
+// Rules of another runtime for a full memory: what each changes, and that no run hangs under any of them.
+#include <array>
+#include <string>
+#include <string_view>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "graphs/linalg_graphs.hpp"
+#include "graphs/synthetic_graphs.hpp"
+#include "memory/rules.hpp"
+#include "support/fake_memory.hpp"
+#include "tools/play.hpp"
+#include "vicinal/error.hpp"
+#include "vicinal/runtime.hpp"
+
+namespace vicinal::memory {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+FakeMachine machine(std::string_view rules) {
+  return {.ram = 8, .device = 3, .devices = 1, .rules = parse_rules(rules)};
+}
+
+TEST(MemoryRules, AreReadByTheirNames) {
+  EXPECT_FALSE(parse_rules("").any());
+  EXPECT_TRUE(parse_rules("clean").lru);
+  EXPECT_FALSE(parse_rules("lru").clean_first);
+  const Rules all = parse_rules("starpu");
+  EXPECT_TRUE(all.lru && all.clean_first && all.early_evicts);
+  EXPECT_TRUE(all.early_owner && all.hint && all.one_ahead);
+  EXPECT_THAT([] { parse_rules("owner,hin"); },
+              ThrowsMessage<UsageError>(HasSubstr("no rule \"hin\"; did you mean hint?")));
+}
+
+// a was written on the device, then b and c came, which are on the disk, too.
+TEST(MemoryRules, WhatIsSavedElsewhereGoesFirst) {
+  for (const bool clean : {false, true}) {
+    FakeMemory memory(machine(clean ? "clean" : "lru"));
+    auto& a = memory.data("a");
+    auto [b, c, d] = memory.on_disk("b", "c", "d");
+    memory.run(kDevice, {{&a, kW}});
+    memory.run(kDevice, {{&b, kR}});
+    memory.run(kDevice, {{&c, kR}});
+    memory.run(kDevice, {{&d, kR}});
+    EXPECT_EQ(memory.valid(a, kDevice), clean);
+    EXPECT_EQ(memory.valid(b, kDevice), !clean);
+    EXPECT_TRUE(memory.valid(c, kDevice));
+  }
+}
+
+TEST(MemoryRules, WhereNothingIsSavedTwiceTheSizeGoes) {
+  for (const bool clean : {false, true}) {
+    FakeMemory memory(machine(clean ? "clean" : "lru"));
+    auto [a, b, c, d] = memory.data("a", "b", "c", "d");
+    for (auto* handle : {&a, &b, &c, &d}) memory.run(kDevice, {{handle, kW}});
+    EXPECT_TRUE(memory.valid(a, kRam) && !memory.valid(a, kDevice));
+    EXPECT_EQ(memory.valid(b, kRam), clean);
+    EXPECT_TRUE(memory.valid(c, kDevice) && !memory.valid(c, kRam));
+  }
+}
+
+TEST(MemoryRules, WishedCopiesDriveOutWhatNoTaskWasPromised) {
+  FakeMemory memory(machine("clean,prefetch"));
+  auto [a, b, c, d] = memory.on_disk("a", "b", "c", "d");
+  for (auto* handle : {&a, &b, &c}) memory.run(kDevice, {{handle, kR}});
+  for (auto* handle : {&a, &b, &c, &d}) memory.run(kRam, {{handle, kR}});
+  auto& reader = memory.make(kDevice, {{&a, kR}});
+  memory.residency.await_uses(reader.task, 1, kDevice);
+  const auto wish = [&] {
+    const bool comes = memory.residency.prefetch(d, kDevice, memory.actions, EarlyRoom::unpromised);
+    memory.collect();
+    memory.finish_all();
+    return comes;
+  };
+  EXPECT_TRUE(wish());
+  EXPECT_TRUE(memory.valid(a, kDevice));  // the oldest, but promised
+  EXPECT_FALSE(memory.valid(b, kDevice));
+  auto& others = memory.make(kDevice, {{&c, kR}, {&d, kR}});
+  memory.residency.await_uses(others.task, 2, kDevice);
+  memory.run(kDevice, {{&b, kR}});  // who cannot do without takes the oldest
+  EXPECT_FALSE(memory.valid(a, kDevice));
+  memory.residency.forget_uses(reader.task, 1, kDevice);
+  memory.residency.forget_uses(others.task, 2, kDevice);
+}
+
+TEST(MemoryRules, WhatAReadyTaskWillWriteBelongsToItsNode) {
+  FakeMemory memory(machine("starpu"));
+  auto [a, b] = memory.data("a", "b");
+  memory.run(kRam, {{&a, kW}});
+  EXPECT_TRUE(memory.residency.prefetch(a, kDevice, memory.actions, EarlyRoom::unpromised, true));
+  memory.collect();
+  memory.finish_all();
+  EXPECT_TRUE(memory.valid(a, kDevice));
+  EXPECT_FALSE(memory.valid(a, kRam));
+  EXPECT_TRUE(memory.residency.place_early(b, kDevice, kW, memory.actions));
+  memory.collect();
+  EXPECT_TRUE(memory.valid(b, kDevice));
+  EXPECT_EQ(memory.resident(kDevice), kPage * 2);
+}
+
+tools::Played play(const tools::TaskGraph& graph, std::string_view policy, const std::string& rules,
+                   Bytes memory, unsigned gpus = 1) {
+  Options options;
+  options.policy = policy;
+  options.memory_rules = rules;
+  return tools::play(graph, machine::load_machine("v100p", {.gpus = gpus, .gpu_memory = memory}),
+                     options);
+}
+
+TEST(MemoryRules, WhatTheApplicationGivesUpIsSavedWhenItIsWritten) {
+  const tools::TaskGraph graph = graphs::cholesky({.tiles = 6, .tile = 960});
+  const Bytes all_but_the_last{20 * 960 * 960 * 4};
+  EXPECT_EQ(play(graph, "eager", "", 1_GiB).after.nodes[kRam.value].bytes_in, Bytes{0});
+  EXPECT_EQ(play(graph, "eager", "hint", 1_GiB).after.nodes[kRam.value].bytes_in, all_but_the_last);
+}
+
+TEST(MemoryRules, AreRefusedWhereTheyDoNotApply) {
+  const tools::TaskGraph graph = graphs::cholesky({.tiles = 2, .tile = 960});
+  EXPECT_THAT([&] { play(graph, "darts", "starpu", 1_GiB); },
+              ThrowsMessage<UsageError>(HasSubstr("darts chooses what is driven out itself")));
+  Options options;
+  options.memory_rules = "starpu";
+  EXPECT_THAT([&] { Runtime runtime(options); },
+              ThrowsMessage<UsageError>(HasSubstr("only a simulated machine")));
+}
+
+// Room for little more than one task.
+TEST(MemoryRules, NoRunHangsUnderThem) {
+  const std::array graphs{graphs::cholesky({.tiles = 8, .tile = 960}), graphs::lu({8, 960}),
+                          graphs::gemm3d({6, 960}),
+                          graphs::random_dag({.tasks = 200, .bytes = 1_MiB, .seed = 7})};
+  for (const tools::TaskGraph& graph : graphs) {
+    for (const char* rules : {"starpu", "clean", "prefetch", "owner,prefetch", "pipeline,owner"}) {
+      for (const char* policy : {"lws", "eager", "dmda", "dmdar", "dmdas", "heft", "random"}) {
+        for (const unsigned gpus : {1U, 2U}) {
+          SCOPED_TRACE(std::string(policy) + " " + rules);
+          play(graph, policy, rules, 24_MiB, gpus);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vicinal::memory
