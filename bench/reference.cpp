@@ -21,6 +21,7 @@
 #include "graphs/make_graph.hpp"
 #include "memory/rules.hpp"
 #include "tools/play.hpp"
+#include "vicinal/error.hpp"
 
 namespace {
 
@@ -107,7 +108,7 @@ Result simulate(const Key& key, unsigned runs, const std::string& rules) {
       graphs::make_graph({.application = key.application == "chol" ? "cholesky" : "gemm2d",
                           .tiles = key.tiles,
                           .tile = 960});
-  if (memory::parse_rules(rules).one_ahead) {
+  if (memory::parse_rules(rules).pipeline) {
     for (WorkerDescription& worker : machine.description.workers) worker.pipeline = 4;
   }
   if (!rules.empty() && (key.policy == "dmda" || key.policy == "dmdar")) {
@@ -209,6 +210,12 @@ int main(int argc, char** argv) {
                    name.c_str());
       return 2;
     }
+  }
+  try {
+    memory::parse_rules(rules);
+  } catch (const UsageError& error) {
+    std::fprintf(stderr, "reference: --rules: %s\n", error.what());
+    return 2;
   }
   std::FILE* const out = csv.empty() ? stdout : std::fopen(csv.c_str(), "w");
   if (out == nullptr) {

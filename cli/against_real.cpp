@@ -171,6 +171,10 @@ double Comparison::bytes_error() const {
 }
 
 Comparison compare_with_real(const RealJob& job) {
+  if (!job.options.memory_rules.empty()) {
+    throw UsageError(
+        "--memory-rules: a real run has none; leave the option out with --against real");
+  }
   static_cast<void>(command_of(job, job.policies.front()));  // refused before anything runs
   const std::vector<Outcome> real = run_all_for_real(job);
   Comparison comparison{.application = job.graph.name, .real_runs = job.real_runs, .rows = {}};

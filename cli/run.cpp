@@ -116,7 +116,8 @@ int run_all(const Plan& plan, StallSignal& signal) {
                        .runs = {}};
   int status = kSuccess;
   for (const std::string& policy : plan.policies) {
-    report.runs.push_back(run_or_error(policy, [&] { return run_policy(plan, policy, signal); }));
+    report.runs.push_back(run_or_error(policy, report.runs.empty(),
+                                       [&] { return run_policy(plan, policy, signal); }));
     const tools::RunRecord& run = report.runs.back();
     if (!run.error.empty() || run.verified == false) status = kFailure;
   }

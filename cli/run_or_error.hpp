@@ -9,20 +9,26 @@
 
 namespace vicinal::cli {
 
-// `run` gives the record. UsageError and CapacityError go through: they are the same for every policy.
+// `run` gives the record. Of the first run UsageError and CapacityError go through: most often they are the
+// same for every policy.
 template <typename Run>
-tools::RunRecord run_or_error(const std::string& policy, const Run& run) {
-  try {
-    return run();
-  } catch (const UsageError&) {
-    throw;
-  } catch (const CapacityError&) {
-    throw;
-  } catch (const std::exception& error) {
+tools::RunRecord run_or_error(const std::string& policy, bool first, const Run& run) {
+  const auto failed = [&](const std::exception& error) {
     tools::RunRecord record;
     record.policy = policy;
     record.error = error.what();
     return record;
+  };
+  try {
+    return run();
+  } catch (const UsageError& error) {
+    if (first) throw;
+    return failed(error);
+  } catch (const CapacityError& error) {
+    if (first) throw;
+    return failed(error);
+  } catch (const std::exception& error) {
+    return failed(error);
   }
 }
 

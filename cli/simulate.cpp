@@ -91,8 +91,9 @@ int simulate(const SimulateArguments& arguments) {
     with_policy.policy = policy;
     with_policy.measure_scheduling = true;
     const machine::MachineModel on = counted(policy);
-    report.runs.push_back(
-        run_or_error(policy, [&] { return tools::play_record(graph, on, with_policy, bounds); }));
+    report.runs.push_back(run_or_error(policy, report.runs.empty(), [&] {
+      return tools::play_record(graph, on, with_policy, bounds);
+    }));
     if (!report.runs.back().error.empty()) status = kFailure;
   }
   fmt::print(arguments.json == "-" ? stderr : stdout, "{}", tools::report_text(report));

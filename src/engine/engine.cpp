@@ -64,7 +64,7 @@ Engine::Engine(EngineConfig config)
     const std::size_t look_ahead = config_.look_ahead == 0 ? automatic : config_.look_ahead;
     window.depth = window.workers.empty() ? 0 : look_ahead + window.workers.size();
     window.firm_each = device ? kDeviceFirmRequests : 1;
-    if (device && config_.rules.one_ahead) window.depth = window.firm_each = 1;
+    if (device && config_.rules.pipeline) window.depth = window.firm_each = 1;
     for (const LinkDescription& link : config_.machine.links) {
       if (link.from != kRam || link.to.value != n || link.bandwidth.value <= 0) continue;
       window.bandwidth = link.bandwidth;
@@ -183,14 +183,14 @@ void Engine::prefetch(const Task& task, NodeId node) {
   wished_nodes_.add(graph::TaskPool::slot(task), node);
   residency_.await_uses(task, graph::TaskPool::slot(task), node);
   for (const graph::Access& access : task.accesses()) {
-    const bool owns = config_.rules.early_owner && writes(access.mode);
+    const bool owns = config_.rules.owner && writes(access.mode);
     if (!reads(access.mode) && !owns) continue;
     const bool there = residency_.on_node(*access.handle, node);
     if (there) residency_.touch(*access.handle, node);
     if (there && !owns) continue;
     Wishes& takes = there || !reads(access.mode) ? places_[node.value] : wishes;
-    takes.add(graph::TaskPool::id(task), *access.handle,
-              config_.rules.early_evicts ? task.priority : 0, access.mode);
+    takes.add(graph::TaskPool::id(task), *access.handle, config_.rules.prefetch ? task.priority : 0,
+              access.mode);
     fresh_wishes_.store(true, std::memory_order_relaxed);
   }
 }
@@ -313,7 +313,7 @@ bool Engine::prefetch(graph::Handle& handle, NodeId node) {
 
 void Engine::wont_use(graph::Handle& handle) {
   residency_.wont_use(handle);
-  if (!config_.rules.hint || handle.residency == nullptr) return;
+  if (!config_.rules.hint) return;
   memory::Actions actions;
   residency_.prefetch(handle, kRam, actions);
   perform(actions);

@@ -311,7 +311,7 @@ class Engine final : public Completions,
   PolicyGate gate_;
   std::deque<Window> windows_;  // by node
   std::deque<Wishes> wishes_;   // by node
-  std::deque<Wishes> places_;   // those without a copy; under the mutex of the same of wishes_
+  std::deque<Wishes> places_;   // Rules::owner, what needs no copy; under the mutexes of wishes_
   WishedNodes wished_nodes_;
   std::atomic<bool> fresh_wishes_{false};
   std::atomic<bool> ever_wished_{false};

@@ -166,7 +166,7 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
     if (nodes_[fetch.to.value].description.kind != NodeKind::disk) {
       actions.notices.push_back({fetch.handle, fetch.to, true});
     }
-    if (fetch.owns) take_over(to, actions);
+    if (fetch.owns) make_sole(to, actions);
   }
   if (fetch.has_source) {
     Replica& from = replica(*fetch.handle, fetch.from);
@@ -226,7 +226,7 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, E
     rescue(to);
   }
   if (to.incoming != nullptr && owns) to.incoming->owns = true;
-  if ((valid & bit(node)) != 0 && owns) take_over(to, actions);
+  if ((valid & bit(node)) != 0 && owns) make_sole(to, actions);
   if ((valid & bit(node)) != 0 || to.incoming != nullptr) return true;
   if (valid == 0 || handle.residency->early_failed) return true;  // nothing to bring
   const bool direct = best_source(handle, node) != nullptr;
@@ -248,8 +248,8 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, E
     const Bytes needed = Arena::padded(handle.bytes());
     if (free_alone && !has_free(nodes_[next.node.value], needed)) return false;
     while (!allocate(next)) {
-      if (free_alone || make_room(next.node, needed, EvictionReason::prefetch, nullptr, actions,
-                                  needed) != Room::again) {
+      if (free_alone || make_room(next.node, {needed, needed}, EvictionReason::prefetch, nullptr,
+                                  actions) != Room::again) {
         return false;
       }
     }
@@ -259,40 +259,6 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, E
   start_fetch(next, nullptr, actions);
   if (direct && owns && to.incoming != nullptr) to.incoming->owns = true;
   return direct;
-}
-
-// A task that is ready will write it there: no other replica counts any more.
-void Residency::take_over(Replica& replica, Actions& actions) {
-  DataState& data = *replica.handle->residency;
-  replica.word.fetch_or(kValid, std::memory_order_release);
-  data.valid_on.fetch_or(bit(replica.node), std::memory_order_release);
-  for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    Replica& other = data.replicas[n];
-    if (&other == &replica || (other.word.load(std::memory_order_relaxed) & kValid) == 0) continue;
-    make_invalid(other, actions);
-  }
-}
-
-bool Residency::place_early(graph::Handle& handle, NodeId node, AccessMode mode, Actions& actions) {
-  const std::lock_guard lock(mutex_);
-  Replica& to = replica(handle, node);
-  const std::uint32_t word = to.word.load(std::memory_order_relaxed);
-  if ((word & (kEvicting | kPinMask)) != 0 || to.incoming != nullptr) return true;
-  if ((word & kAllocated) == 0) {
-    if (reads(mode)) return true;  // it has left
-    if (nodes_[node.value].first != nullptr) return false;
-    const Bytes needed = Arena::padded(handle.bytes());
-    while (!allocate(to)) {
-      if (make_room(node, needed, EvictionReason::prefetch, nullptr, actions, needed) !=
-          Room::again) {
-        return false;
-      }
-    }
-    actions.notices.push_back({&handle, node, true});
-    to.placed_early = true;
-  }
-  take_over(to, actions);
-  return true;
 }
 
 // Besides what keep_free keeps for others.
@@ -306,7 +272,9 @@ void Residency::keep_free(NodeId id, Bytes reserve, Actions& actions) {
   node.kept_free = reserve;
   if (!node.arena || node.first != nullptr) return;
   while (node.arena->capacity() - node.arena->used() + node.leaving < reserve) {
-    if (make_room(id, reserve, EvictionReason::prefetch, nullptr, actions) != Room::again) return;
+    if (make_room(id, {reserve, reserve}, EvictionReason::prefetch, nullptr, actions) !=
+        Room::again)
+      return;
   }
 }
 

@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -45,6 +47,10 @@ class NextUses {
   // to leave.
   std::uint64_t remove(std::uint64_t task) { return std::exchange(last_of_[task], 0); }
   void leave(Replica& replica, std::uint64_t number) {
+    if (number > last_number_ || has_left(number)) {
+      throw std::logic_error("memory::NextUses: use " + std::to_string(number) + " of " +
+                             std::to_string(last_number_) + " leaves twice, or was never added");
+    }
     mark(number);
     const bool others = replica.uses.fetch_sub(1, std::memory_order_relaxed) > 1;
     if (replica.next_use.load(std::memory_order_relaxed) != number) return;
@@ -105,8 +111,8 @@ class NextUses {
   std::vector<Queue> queues_{1};  // the one at 0 says: none
   std::vector<std::uint32_t> free_;
   std::vector<std::uint64_t> last_of_;  // by task, 0: none
-  // A bit for each use from the first that has not left on.
-  std::deque<std::uint64_t> has_left_{1};
+  // A bit for each use, by its number, from the first that has not left on. There is no number 0.
+  std::deque<std::uint64_t> has_left_ = {std::uint64_t{1}};
   std::uint64_t first_word_ = 0;
   std::uint64_t last_number_ = 0;  // from 1
 };

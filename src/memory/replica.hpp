@@ -46,11 +46,13 @@ struct alignas(64) Replica {
   std::atomic<std::uint64_t> last_use{0};  // Residency's epoch when it was last pinned
   std::byte* address = nullptr;            // on a memory node
   bool fixed = false;                      // the home: never freed, outside the limit
-  // Under the residency's lock: it is in the node's list, in its order of those that are awaited.
-  bool listed = false;
-  bool in_awaited = false;
-  // Of tasks that are still with the policy: number of the first use, 0: none; how many there are; where
-  // those behind the first queue, 0: nowhere. See NextUses, which alone changes these three.
+  // Under the residency's lock.
+  bool listed = false;        // it is in the node's list
+  bool in_awaited = false;    // and in its order of those that are awaited
+  bool overwritten = false;   // void, and granted to a task that writes all of it
+  bool placed_early = false;  // see Rules::owner
+  // Of tasks that are still with the policy: number of the first use, 0: none; how many uses there are; the
+  // queue of those behind the first, 0: there is none. See NextUses, which alone changes these three.
   std::atomic<std::uint64_t> next_use{0};
   std::atomic<std::uint32_t> uses{0};
   std::uint32_t queue = 0;
@@ -62,13 +64,12 @@ struct alignas(64) Replica {
   std::uint64_t offset = 0;      // in the node's arena or file
   Fetch* incoming = nullptr;     // the copy that brings the content here
   Request* eviction = nullptr;   // takes the content to safety; may outlive a rescue
-  bool overwritten = false;      // void, and granted to a task that writes all of it
-  bool placed_early = false;     // see Rules::early_owner
   Awaited awaited_as;            // its place among those that are awaited
   std::uint64_t listed_use = 0;  // last_use when it was put in its place in the list
   Replica* older = nullptr;      // list of the node's replicas, least recently used first
   Replica* newer = nullptr;
 };
+static_assert(sizeof(Replica) == 128);
 
 // Valid, and nothing is about to evict it.
 inline bool stays(const Replica& replica) {
@@ -78,7 +79,7 @@ inline bool stays(const Replica& replica) {
 struct DataState {
   // Bit n: the replica on node n is valid. Written under the residency's lock; whoever has write
   // access to the handle may read it without: nobody else changes it meanwhile but by a copy from a
-  // pinned replica.
+  // pinned replica. To anybody else these three are hints.
   std::atomic<std::uint32_t> valid_on{0};
   std::atomic<std::uint32_t> placed_on{0};   // the same for kAllocated
   std::atomic<std::uint32_t> leaving_on{0};  // the same for kEvicting

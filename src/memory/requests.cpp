@@ -119,30 +119,29 @@ Residency::Placed Residency::prepare(Request& request, Bytes& needed, Actions& a
   return Placed::yes;
 }
 
-const graph::Handle* Residency::allocate_all(Request& request, Bytes& up_to_it) {
-  up_to_it = Bytes{0};
+// If not, `lack` is what was looked for up to the operand that got no room.
+bool Residency::allocate_all(Request& request, Lack& lack) {
   for (std::size_t i = 0; i < request.operands.size(); ++i) {
     Replica& r = replica(*request.operands[i].handle, request.node);
     if ((r.word.load(std::memory_order_relaxed) & kAllocated) != 0) continue;
-    up_to_it += Arena::padded(r.handle->bytes());
+    lack.operand = Arena::padded(r.handle->bytes());
+    lack.bytes += lack.operand;
     if (allocate(r)) continue;
     Actions none;  // room just taken and given back concerns nobody
     while (i-- > 0) settle(replica(*request.operands[i].handle, request.node), none);
-    return r.handle;
+    return false;
   }
-  return nullptr;
+  return true;
 }
 
 Residency::Placed Residency::place(Request& request, Actions& actions) {
   for (;;) {
     Bytes needed;
     if (prepare(request, needed, actions) == Placed::waits) return Placed::waits;
-    Bytes up_to_it;
-    const graph::Handle* const lacks = allocate_all(request, up_to_it);
-    if (lacks == nullptr) return Placed::yes;
-    if (rules_.lru) needed = up_to_it;
-    switch (make_room(request.node, needed, EvictionReason::firm, &request, actions,
-                      Arena::padded(lacks->bytes()))) {
+    Lack lack;
+    if (allocate_all(request, lack)) return Placed::yes;
+    if (!rules_.lru) lack.bytes = needed;
+    switch (make_room(request.node, lack, EvictionReason::firm, &request, actions)) {
       case Room::again:
         continue;
       case Room::waits:

@@ -206,18 +206,24 @@ void Residency::written(graph::Task& task, NodeId node, Actions& actions) {
     if (data.valid_on.load(std::memory_order_acquire) == bit(node)) continue;
     if (access.handle->bytes().value == 0) continue;
     const std::lock_guard lock(mutex_);
-    ++data.version;
     Replica& here = replica(*access.handle, node);
     here.overwritten = false;
-    here.word.fetch_or(kValid, std::memory_order_release);
-    data.valid_on.fetch_or(bit(node), std::memory_order_release);
-    gained(node);
-    for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      Replica& other = data.replicas[n];
-      if (&other == &here || (other.word.load(std::memory_order_relaxed) & kValid) == 0) continue;
-      make_invalid(other, actions);
-      pump(other.node, actions);
-    }
+    make_sole(here, actions);
+  }
+}
+
+// Its content is the handle's from now on: other replicas, and copies that are on their way, are void.
+void Residency::make_sole(Replica& here, Actions& actions) {
+  DataState& data = *here.handle->residency;
+  ++data.version;
+  here.word.fetch_or(kValid, std::memory_order_release);
+  data.valid_on.fetch_or(bit(here.node), std::memory_order_release);
+  gained(here.node);
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    Replica& other = data.replicas[n];
+    if (&other == &here || (other.word.load(std::memory_order_relaxed) & kValid) == 0) continue;
+    make_invalid(other, actions);
+    pump(other.node, actions);
   }
 }
 
@@ -255,7 +261,7 @@ void Residency::forget_uses(const graph::Task& task, std::uint64_t slot, NodeId 
   if (!node.next_uses.names(slot)) return;
   const std::lock_guard lock(mutex_);
   std::uint64_t number = node.next_uses.remove(slot);
-  // Among equals what it names last goes first.
+  // Backwards, as the numbers of its uses; so of those used equally long ago the last operand goes first.
   for (const graph::Access& access : std::views::reverse(task.accesses())) {
     if (!is_awaited(access.mode)) continue;
     Replica& r = replica(*access.handle, id);
@@ -392,6 +398,25 @@ std::string Residency::describe() const {
   return text;
 }
 
+// They say the same as the words of the replicas.
+void Residency::check_masks(const graph::Handle& handle) const {
+  const DataState& data = *handle.residency;
+  for (const Node& node : nodes_) {
+    const NodeId id = node.description.id;
+    const std::uint32_t word = data.replicas[id.value].word.load(std::memory_order_relaxed);
+    const auto agrees = [&](const std::atomic<std::uint32_t>& mask, std::uint32_t flag) {
+      return ((mask.load() & bit(id)) != 0) == ((word & flag) != 0);
+    };
+    if (agrees(data.valid_on, kValid) && agrees(data.placed_on, kAllocated) &&
+        agrees(data.leaving_on, kEvicting)) {
+      continue;
+    }
+    throw std::logic_error("replica of " + handle.name + " on " + node.description.name +
+                           ": word " + std::to_string(word) +
+                           ", and a mask of its handle says otherwise");
+  }
+}
+
 void Residency::check() const {
   const std::lock_guard lock(mutex_);
   for (const Node& node : nodes_) {
@@ -399,16 +424,12 @@ void Residency::check() const {
     for (const Replica* r = node.oldest; r != nullptr; r = r->newer) {
       const std::uint32_t word = r->word.load(std::memory_order_relaxed);
       used += Arena::padded(r->handle->bytes());
-      const bool valid = (r->handle->residency->valid_on.load() & bit(r->node)) != 0;
       const bool odd = r->overwritten && ((word & kValid) != 0 || (word & kPinMask) == 0);
-      const bool placed = (r->handle->residency->placed_on.load() & bit(r->node)) != 0;
-      const bool leaving = (r->handle->residency->leaving_on.load() & bit(r->node)) != 0;
-      if ((word & kAllocated) == 0 || !placed || leaving != ((word & kEvicting) != 0) ||
-          valid != ((word & kValid) != 0) || odd) {
+      if ((word & kAllocated) == 0 || odd) {
         throw std::logic_error("replica of " + r->handle->name + " on " + node.description.name +
-                               ": word " + std::to_string(word) + ", valid_on says " +
-                               std::to_string(static_cast<int>(valid)));
+                               ": word " + std::to_string(word));
       }
+      check_masks(*r->handle);
     }
     const Bytes said = node.arena ? node.arena->used() : node.outside;
     if (said != used) {

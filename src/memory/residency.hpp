@@ -161,7 +161,8 @@ class Residency {
   // room has to be taken back from copies that are not in course when a reservation needs it.
   bool prefetch(graph::Handle& handle, NodeId node, Actions& actions,
                 EarlyRoom room = EarlyRoom::victims, bool owns = false);
-  // Room for what a task will write, as its content from now on.
+  // Rules::owner. With `owns` above, once the content is there no other replica counts any more; here the node
+  // gets room for what a task will write, or keeps what is there. False: there is no room now.
   bool place_early(graph::Handle& handle, NodeId node, AccessMode mode, Actions& actions);
   // A task is about to ask for it there: it counts as used now.
   void touch(const graph::Handle& handle, NodeId node) {
@@ -299,11 +300,15 @@ class Residency {
 
   // requests.cpp: reservations and copies. All under the lock.
   void enqueue(Request& request, Actions& actions);
+  // Room that lacks: in all, and of the operand that got none. Rules::clean goes by the latter.
+  struct Lack {
+    Bytes bytes;
+    Bytes operand;
+  };
   void pump(NodeId node, Actions& actions);
   Placed place(Request& request, Actions& actions);
   Placed prepare(Request& request, Bytes& needed, Actions& actions);
-  // The first operand that got no room; nullptr: all have some.
-  const graph::Handle* allocate_all(Request& request, Bytes& up_to_it);
+  bool allocate_all(Request& request, Lack& lack);
   void grant(Request& request, Actions& actions);
   void fail(Request& request, std::exception_ptr error, Actions& actions);
   void ended(Request& request, RequestState state, Actions& actions);
@@ -330,23 +335,22 @@ class Residency {
   bool allocate(Replica& replica);
   void free_replica(Replica& replica, Actions& actions);
   void make_invalid(Replica& replica, Actions& actions);
+  void make_sole(Replica& here, Actions& actions);
   void settle(Replica& replica, Actions& actions);
   void unpin_one(Replica& replica, Actions& actions);
   void rescue(Replica& replica);
   bool claim_room(Replica& replica);
   // By a task that waits with the policy.
-  bool is_awaited(AccessMode mode) const { return reads(mode) || rules_.early_owner; }
+  bool is_awaited(AccessMode mode) const { return reads(mode) || rules_.owner; }
   bool evictable(const Replica& replica, const Request* asks) const;
   bool safe_elsewhere(const Replica& replica) const;
+  void check_masks(const graph::Handle& handle) const;
   bool evict(Replica& replica, Actions& actions);
-  void take_over(Replica& replica, Actions& actions);
   void save(Replica& replica, Actions& actions);
   void saved(Request& eviction, Actions& actions);
   bool moot(const Request& eviction, Actions& actions);
-  // `last`: of what `needed` is the sum of, for the rules.
-  Room make_room(NodeId node, Bytes needed, EvictionReason reason, Request* asks, Actions& actions,
-                 Bytes last = {});
-  Room make_room_by_rules(Node& node, Bytes size, EvictionReason reason, Request* asks,
+  Room make_room(NodeId node, Lack lack, EvictionReason reason, Request* asks, Actions& actions);
+  Room make_room_by_rules(Node& node, Bytes operand, EvictionReason reason, Request* asks,
                           Actions& actions);
   Room last_resort(NodeId node, Bytes needed, Request* asks, Actions& actions);
   Room compact(Node& node);

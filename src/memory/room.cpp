@@ -126,6 +126,7 @@ void Residency::free_replica(Replica& replica, Actions& actions) {
     node.outside -= bytes;
   }
   replica.address = nullptr;
+  replica.placed_early = false;
   replica.word.store(0, std::memory_order_release);
   if ((word & kValid) != 0 && node.description.kind != NodeKind::disk) {
     actions.notices.push_back({replica.handle, replica.node, false});
@@ -311,37 +312,10 @@ std::vector<Candidate> Residency::candidates(Node& node, const Request* asks) {
   return found;
 }
 
-// The rules of StarPU (memalloc.c).
-Residency::Room Residency::make_room_by_rules(Node& node, Bytes size, EvictionReason reason,
-                                              Request* asks, Actions& actions) {
-  refresh_order(node);
-  const auto goes = [&](const Replica& r) {
-    const bool promised = r.placed_early || r.next_use.load(std::memory_order_relaxed) != 0;
-    return evictable(r, asks) && (reason == EvictionReason::firm || !promised);
-  };
-  const auto bytes = [](const Replica& r) { return Arena::padded(r.handle->bytes()); };
-  if (rules_.clean_first) {
-    for (Replica* r = node.oldest; r != nullptr; r = r->newer) {
-      const bool void_here = (r->word.load(std::memory_order_relaxed) & kValid) == 0;
-      if (bytes(*r) != size || !(void_here || safe_elsewhere(*r)) || !goes(*r)) continue;
-      evict(*r, actions);
-      return Room::again;
-    }
-  }
-  const Bytes wanted = rules_.clean_first ? size * 2 : Bytes{1};
-  Bytes gone;
-  for (Replica* r = node.oldest; r != nullptr && gone < wanted;) {
-    Replica& replica = *std::exchange(r, r->newer);
-    if (!goes(replica)) continue;
-    gone += bytes(replica);
-    evict(replica, actions);
-  }
-  return gone.value > 0 ? Room::again : Room::never;
-}
-
-Residency::Room Residency::make_room(NodeId id, Bytes needed, EvictionReason reason, Request* asks,
-                                     Actions& actions, Bytes last) {
+Residency::Room Residency::make_room(NodeId id, Lack lack, EvictionReason reason, Request* asks,
+                                     Actions& actions) {
   Node& node = nodes_[id.value];
+  const Bytes needed = lack.bytes;
   const bool by_rules = rules_.lru && node.description.kind == NodeKind::device;
   if (!by_rules && reason == EvictionReason::firm && cancel_early_copies(id, actions)) {
     return Room::again;
@@ -349,7 +323,9 @@ Residency::Room Residency::make_room(NodeId id, Bytes needed, EvictionReason rea
   const Bytes unused = node.arena->capacity() - node.arena->used();
   if (node.leaving.value > 0 && unused + node.leaving >= needed) return Room::waits;
   if (by_rules && by_recency(node)) {
-    if (make_room_by_rules(node, last, reason, asks, actions) == Room::again) return Room::again;
+    if (make_room_by_rules(node, lack.operand, reason, asks, actions) == Room::again) {
+      return Room::again;
+    }
     if (reason == EvictionReason::prefetch) return Room::never;
     return last_resort(id, needed, asks, actions);
   }

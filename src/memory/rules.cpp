@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
-#include "base/text.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::memory {
@@ -15,12 +13,8 @@ struct Rule {
   bool Rules::*member;
 };
 constexpr Rule kRules[] = {
-    {"lru", &Rules::lru},
-    {"clean", &Rules::clean_first},
-    {"prefetch", &Rules::early_evicts},
-    {"owner", &Rules::early_owner},
-    {"hint", &Rules::hint},
-    {"pipeline", &Rules::one_ahead},
+    {"lru", &Rules::lru},     {"clean", &Rules::clean}, {"prefetch", &Rules::prefetch},
+    {"owner", &Rules::owner}, {"hint", &Rules::hint},   {"pipeline", &Rules::pipeline},
 };
 constexpr std::string_view kAll = "starpu";
 
@@ -38,12 +32,12 @@ Rules parse_rules(std::string_view text) {
       known = true;
     }
     if (known) continue;
-    std::vector<std::string_view> names{kAll};
-    for (const Rule& rule : kRules) names.push_back(rule.name);
-    throw UsageError("memory_rules: there is no rule \"" + std::string(name) + "\"; did you mean " +
-                     std::string(base::nearest(name, names)) + "?");
+    std::string names(kAll);
+    for (const Rule& rule : kRules) names += ", " + std::string(rule.name);
+    throw UsageError("memory_rules: there is no rule \"" + std::string(name) + "\"; there are " +
+                     names);
   }
-  rules.lru |= rules.clean_first;
+  rules.lru |= rules.clean || rules.prefetch || rules.owner;  // they say which victims there are
   return rules;
 }
 

@@ -1,5 +1,5 @@
 // StarPU's rules for a full memory, each by itself: to compare with it, and to see which of them costs what.
-// None by default. Option memory_rules; in simulation only, where nothing is lost.
+// None by default. Option memory_rules; for accelerators, in simulation only, where nothing is lost.
 //
 // They were found from its results on the instances of bench/reference and from what is known of it; where
 // they are not written down anywhere, that is said.
@@ -13,25 +13,26 @@ struct Rules {
   // "lru": who needs room takes the least recently used replica, whatever waits for it; but an early copy
   // none that a task with the policy was promised. Each use has its own place in that order.
   bool lru = false;
-  // "clean", with "lru": before it one of the same size that is saved elsewhere; without such, twice the
+  // "clean": before it one of the same size that is saved elsewhere; without such, twice the
   // size goes.
-  bool clean_first = false;
+  bool clean = false;
   // "prefetch": copies that were wished for when tasks became ready make room, two at a time, those of the
   // most urgent task first. (It then also waits, and does nothing else, until what it has driven out is
   // saved; ours does not.)
-  bool early_evicts = false;
+  bool prefetch = false;
   // "owner": what a ready task will write belongs to the node from then on: a wished copy makes all others
   // void, and an output gets its room at once, which no wished copy may ever take. Concluded from results.
-  bool early_owner = false;
+  bool owner = false;
   // "hint": Runtime::wont_use takes effect when the writers before it have ended, and saves the content.
   bool hint = false;
   // "pipeline": besides what its workers hold, a node pulls and fetches for one task at a time.
-  bool one_ahead = false;
+  bool pipeline = false;
 
-  bool any() const { return lru || early_evicts || early_owner || hint || one_ahead; }
+  bool any() const { return lru || prefetch || owner || hint || pipeline; }
 };
 
-// Names with commas; "starpu": all. Throws UsageError that names the nearest one.
+// Names with commas; "starpu": all. "clean", "prefetch" and "owner" say which victims there are, so they imply
+// "lru". Throws UsageError that lists them.
 Rules parse_rules(std::string_view text);
 
 }  // namespace vicinal::memory

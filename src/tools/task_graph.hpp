@@ -63,7 +63,8 @@ struct TaskGraph {
   std::string name;       // "cholesky"
   std::string precision;  // "float", "double" or empty
   // The application says of each datum that it will not use it any more (Runtime::wont_use) when it has
-  // submitted the last task that does, as StarPU's Cholesky does. Played so with its rule, see Rules::hint.
+  // submitted the last task that does, as StarPU's Cholesky does. Played so with its rule, see Rules::hint;
+  // files do not say it.
   bool gives_up_data = false;
   std::optional<DenseShape> dense;
   std::vector<GraphDatum> data;

@@ -27,13 +27,14 @@ FakeMachine machine(std::string_view rules) {
 
 TEST(MemoryRules, AreReadByTheirNames) {
   EXPECT_FALSE(parse_rules("").any());
-  EXPECT_TRUE(parse_rules("clean").lru);
-  EXPECT_FALSE(parse_rules("lru").clean_first);
+  EXPECT_TRUE(parse_rules("clean").lru && parse_rules("prefetch").lru && parse_rules("owner").lru);
+  EXPECT_FALSE(parse_rules("lru").clean);
   const Rules all = parse_rules("starpu");
-  EXPECT_TRUE(all.lru && all.clean_first && all.early_evicts);
-  EXPECT_TRUE(all.early_owner && all.hint && all.one_ahead);
-  EXPECT_THAT([] { parse_rules("owner,hin"); },
-              ThrowsMessage<UsageError>(HasSubstr("no rule \"hin\"; did you mean hint?")));
+  EXPECT_TRUE(all.lru && all.clean && all.prefetch);
+  EXPECT_TRUE(all.owner && all.hint && all.pipeline);
+  EXPECT_THAT(
+      [] { parse_rules("owner,hin"); },
+      ThrowsMessage<UsageError>(HasSubstr("no rule \"hin\"; there are starpu, lru, clean")));
 }
 
 // a was written on the device, then b and c came, which are on the disk, too.
@@ -102,6 +103,19 @@ TEST(MemoryRules, WhatAReadyTaskWillWriteBelongsToItsNode) {
   EXPECT_EQ(memory.resident(kDevice), kPage * 2);
 }
 
+TEST(MemoryRules, ACopyOnItsWayIsVoidWhenTheDatumGetsAnOwner) {
+  FakeMemory memory({.ram = 8, .device = 3, .devices = 2, .rules = parse_rules("starpu")});
+  auto& a = memory.data("a");
+  memory.run(kRam, {{&a, kW}});
+  EXPECT_TRUE(memory.prefetch(a, kOther));
+  EXPECT_TRUE(memory.residency.place_early(a, kDevice, kW, memory.actions));
+  memory.collect();
+  memory.run(kDevice, {{&a, kW}});
+  EXPECT_EQ(memory.finish_all(), Names{});
+  EXPECT_TRUE(memory.valid(a, kDevice));
+  EXPECT_FALSE(memory.valid(a, kOther) || memory.valid(a, kRam));
+}
+
 tools::Played play(const tools::TaskGraph& graph, std::string_view policy, const std::string& rules,
                    Bytes memory, unsigned gpus = 1) {
   Options options;
@@ -138,7 +152,7 @@ TEST(MemoryRules, NoRunHangsUnderThem) {
       for (const char* policy : {"lws", "eager", "dmda", "dmdar", "dmdas", "heft", "random"}) {
         for (const unsigned gpus : {1U, 2U}) {
           SCOPED_TRACE(std::string(policy) + " " + rules);
-          play(graph, policy, rules, 24_MiB, gpus);
+          EXPECT_GE(play(graph, policy, rules, 24_MiB, gpus).after.tasks_done, graph.tasks.size());
         }
       }
     }

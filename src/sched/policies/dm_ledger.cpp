@@ -1,14 +1,11 @@
 #include "sched/policies/dm_ledger.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <utility>
 
 namespace vicinal::sched::dm {
 namespace {
-
-constexpr std::size_t kFewUses = 16;
 
 constexpr std::uint32_t bit(std::uint32_t node) {
   return 1U << node;

@@ -32,16 +32,18 @@ struct Use {
   bool reads;
 };
 
+inline constexpr std::size_t kFewUses = 16;
+
 struct DataRecord {
   graph::Handle* handle = nullptr;
-  // Bit n: on memory node n.
-  std::uint32_t valid = 0;  // as the context said last
-  std::uint32_t requested =
-      0;  // valid, on its way, or wished for by a task that waits to run there
+  // Bit n: on memory node n. `valid` as the context said last; `requested`: valid, on its way, or wished
+  // for by a task that waits to run there.
+  std::uint32_t valid = 0;
+  std::uint32_t requested = 0;
   // For whichever node: most data are operands of few queued tasks, and to look for a list by node is a
   // line from memory.
   std::vector<Use> queued;
-  std::size_t most = 16;  // then those of tasks that have left the queue are dropped
+  std::size_t most = kFewUses;  // then those of tasks that have left the queue are dropped
 };
 
 struct TaskRecord {
