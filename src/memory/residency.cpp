@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -262,7 +261,9 @@ void Residency::forget_uses(const graph::Task& task, std::uint64_t slot, NodeId 
   const std::lock_guard lock(mutex_);
   std::uint64_t number = node.next_uses.remove(slot);
   // Backwards, as the numbers of its uses; so of those used equally long ago the last operand goes first.
-  for (const graph::Access& access : std::views::reverse(task.accesses())) {
+  const std::span<const graph::Access> accesses = task.accesses();
+  for (std::size_t i = accesses.size(); i-- > 0;) {
+    const graph::Access& access = accesses[i];
     if (!is_awaited(access.mode)) continue;
     Replica& r = replica(*access.handle, id);
     node.next_uses.leave(r, number--);
