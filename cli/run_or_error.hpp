@@ -13,22 +13,16 @@ namespace vicinal::cli {
 // same for every policy.
 template <typename Run>
 tools::RunRecord run_or_error(const std::string& policy, bool first, const Run& run) {
-  const auto failed = [&](const std::exception& error) {
+  try {
+    return run();
+  } catch (const std::exception& error) {
+    const bool may_be_everyones = dynamic_cast<const UsageError*>(&error) != nullptr ||
+                                  dynamic_cast<const CapacityError*>(&error) != nullptr;
+    if (first && may_be_everyones) throw;
     tools::RunRecord record;
     record.policy = policy;
     record.error = error.what();
     return record;
-  };
-  try {
-    return run();
-  } catch (const UsageError& error) {
-    if (first) throw;
-    return failed(error);
-  } catch (const CapacityError& error) {
-    if (first) throw;
-    return failed(error);
-  } catch (const std::exception& error) {
-    return failed(error);
   }
 }
 

@@ -188,6 +188,7 @@ void Engine::prefetch(const Task& task, NodeId node) {
     const bool there = residency_.on_node(*access.handle, node);
     if (there) residency_.touch(*access.handle, node);
     if (there && !owns) continue;
+    // What is there already, or is not read, needs no copy: only the word that it belongs to this node.
     Wishes& takes = there || !reads(access.mode) ? places_[node.value] : wishes;
     takes.add(graph::TaskPool::id(task), *access.handle, config_.rules.prefetch ? task.priority : 0,
               access.mode);

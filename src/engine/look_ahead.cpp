@@ -297,8 +297,8 @@ bool Engine::copy_early(Window& window, memory::Actions& actions) {
 }
 
 // And then for tasks that are still with the policy, in the order of its wishes, up to the first that
-// gets no room. They drive nothing out, but by Rules::prefetch. StarPU's do, what no task that waits will use: that costs up to
-// 2.8 times the bytes (dmdar, products) and saves none.
+// gets no room. They drive nothing out. StarPU's do (Rules::prefetch), what no task that waits will use: that
+// costs up to 2.8 times the bytes (dmdar, products) and saves none.
 void Engine::grant_wishes(NodeId node, memory::Actions& actions) {
   Wishes& wishes = wishes_[node.value];
   Wishes& places = places_[node.value];

@@ -5,8 +5,9 @@
 
 namespace vicinal::memory {
 
-Residency::Room Residency::make_room_by_rules(Node& node, Bytes operand, EvictionReason reason,
-                                              Request* asks, Actions& actions) {
+// False: nothing can go.
+bool Residency::evict_by_rules(Node& node, Bytes operand, EvictionReason reason, Request* asks,
+                               Actions& actions) {
   refresh_order(node);
   const auto goes = [&](const Replica& r) {
     const bool promised = r.placed_early || r.next_use.load(std::memory_order_relaxed) != 0;
@@ -18,7 +19,7 @@ Residency::Room Residency::make_room_by_rules(Node& node, Bytes operand, Evictio
       const bool void_here = (r->word.load(std::memory_order_relaxed) & kValid) == 0;
       if (bytes(*r) != operand || !(void_here || safe_elsewhere(*r)) || !goes(*r)) continue;
       evict(*r, actions);
-      return Room::again;
+      return true;
     }
   }
   const Bytes wanted = rules_.clean ? operand * 2 : Bytes{1};
@@ -29,7 +30,7 @@ Residency::Room Residency::make_room_by_rules(Node& node, Bytes operand, Evictio
     gone += bytes(replica);
     evict(replica, actions);
   }
-  return gone.value > 0 ? Room::again : Room::never;
+  return gone.value > 0;
 }
 
 bool Residency::place_early(graph::Handle& handle, NodeId node, AccessMode mode, Actions& actions) {

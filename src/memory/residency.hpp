@@ -350,8 +350,8 @@ class Residency {
   void saved(Request& eviction, Actions& actions);
   bool moot(const Request& eviction, Actions& actions);
   Room make_room(NodeId node, Lack lack, EvictionReason reason, Request* asks, Actions& actions);
-  Room make_room_by_rules(Node& node, Bytes operand, EvictionReason reason, Request* asks,
-                          Actions& actions);
+  bool evict_by_rules(Node& node, Bytes operand, EvictionReason reason, Request* asks,
+                      Actions& actions);
   Room last_resort(NodeId node, Bytes needed, Request* asks, Actions& actions);
   Room compact(Node& node);
   Replica* lru_victim(Node& node, EvictionReason reason, const Request* asks);

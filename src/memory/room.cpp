@@ -322,14 +322,9 @@ Residency::Room Residency::make_room(NodeId id, Lack lack, EvictionReason reason
   }
   const Bytes unused = node.arena->capacity() - node.arena->used();
   if (node.leaving.value > 0 && unused + node.leaving >= needed) return Room::waits;
-  if (by_rules && by_recency(node)) {
-    if (make_room_by_rules(node, lack.operand, reason, asks, actions) == Room::again) {
-      return Room::again;
-    }
-    if (reason == EvictionReason::prefetch) return Room::never;
-    return last_resort(id, needed, asks, actions);
-  }
-  if (!by_recency(node)) {
+  if (by_rules) {
+    if (evict_by_rules(node, lack.operand, reason, asks, actions)) return Room::again;
+  } else if (!by_recency(node)) {
     if (node.query_open) return Room::waits;
     std::vector<Candidate> found = candidates(node, asks);
     if (!found.empty()) {
