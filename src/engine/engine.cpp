@@ -180,8 +180,9 @@ void Engine::prefetch(const Task& task, NodeId node) {
   Wishes& wishes = wishes_[node.value];
   const std::lock_guard lock(wishes.mutex);
   ever_wished_.store(true, std::memory_order_relaxed);
-  wished_nodes_.add(graph::TaskPool::slot(task), node);
-  residency_.await_uses(task, graph::TaskPool::slot(task), node);
+  if (WishedTasks::name(task, node)) {
+    wished_.keep_use(task, node, residency_.await_uses(task, node));
+  }
   for (const graph::Access& access : task.accesses()) {
     const bool owns = config_.rules.owner && writes(access.mode);
     if (!reads(access.mode) && !owns) continue;
@@ -194,6 +195,17 @@ void Engine::prefetch(const Task& task, NodeId node) {
               access.mode);
     fresh_wishes_.store(true, std::memory_order_relaxed);
   }
+}
+
+// Each step takes its addresses from what the step before asked for one pop ago.
+void Engine::coming(std::span<const Task* const> tasks, WorkerId worker) const {
+  if (tasks.size() > 2) graph::warm(*tasks[2]);
+  if (trivial_) return;
+  if (tasks.size() > 1) {
+    graph::warm_handles(*tasks[1]);
+    base::warm(&graph::TaskPool::note(*tasks[1]));
+  }
+  if (!tasks.empty()) residency_.warm(*tasks[0], config_.machine.workers[worker.value].node);
 }
 
 void Engine::check_can_run(const Task& task) const {

@@ -161,6 +161,7 @@ class Engine final : public Completions,
            0;
   }
   void prefetch(const graph::Task& task, NodeId node) override;
+  void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const override;
   void wake(WorkerId worker) override;
   // memory::MemorySource
   std::byte* reserve(NodeId node, Bytes bytes) override;
@@ -312,7 +313,7 @@ class Engine final : public Completions,
   std::deque<Window> windows_;  // by node
   std::deque<Wishes> wishes_;   // by node
   std::deque<Wishes> places_;   // Rules::owner, what needs no copy; under the mutexes of wishes_
-  WishedNodes wished_nodes_;
+  WishedTasks wished_;
   std::atomic<bool> fresh_wishes_{false};
   std::atomic<bool> ever_wished_{false};
   std::vector<Lane> lanes_;

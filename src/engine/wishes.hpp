@@ -5,11 +5,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "graph/handle.hpp"
+#include "graph/task_pool.hpp"
 #include "vicinal/ids.hpp"
 
 namespace vicinal::engine {
@@ -60,25 +62,47 @@ class Wishes {
   std::atomic<bool> any_{false};
 };
 
-// For which nodes something was wished for a task that is with the policy: most tasks for one at most. One
-// look finds it, where to ask every node would mean a line from memory for each. Any thread.
-class WishedNodes {
+// What graph::TaskNote says: most tasks are wished for on one node at most. One look finds it, where to ask every
+// node would mean a line from memory for each.
+class WishedTasks {
  public:
-  // `slot`: of the task in its pool.
-  void add(std::uint64_t slot, NodeId node) {
-    const std::lock_guard lock(mutex_);
-    if (slot >= of_.size()) of_.resize(slot + slot / 2 + 64);
-    of_[slot] |= std::uint32_t{1} << node.value;
+  // False: it was named for the node before. Before keep_use.
+  static bool name(const graph::Task& task, NodeId node) {
+    const std::uint32_t bit = std::uint32_t{1} << node.value;
+    graph::TaskNote& note = graph::TaskPool::note(task);
+    const std::uint32_t before = note.wished.fetch_or(bit, std::memory_order_relaxed);
+    if (before == 0) note.first = node;
+    return (before & bit) == 0;
+  }
+  void keep_use(const graph::Task& task, NodeId node, std::uint64_t last_use) {
+    graph::TaskNote& note = graph::TaskPool::note(task);
+    if (note.first == node) {
+      note.last_use = last_use;
+    } else {
+      const std::lock_guard lock(mutex_);
+      others_[{&task, node}] = last_use;
+    }
   }
   // A bit per node; and nothing is wished any more.
-  std::uint32_t take(std::uint64_t slot) {
+  static std::uint32_t take(const graph::Task& task) {
+    graph::TaskNote& note = graph::TaskPool::note(task);
+    if (note.wished.load(std::memory_order_relaxed) == 0) return 0;
+    return note.wished.exchange(0, std::memory_order_relaxed);
+  }
+  // After take, for each node.
+  std::uint64_t take_use(const graph::Task& task, NodeId node) {
+    const graph::TaskNote& note = graph::TaskPool::note(task);
+    if (note.first == node) return note.last_use;
     const std::lock_guard lock(mutex_);
-    return slot < of_.size() ? std::exchange(of_[slot], 0) : 0;
+    const auto at = others_.find({&task, node});
+    const std::uint64_t last_use = at->second;
+    others_.erase(at);
+    return last_use;
   }
 
  private:
   std::mutex mutex_;
-  std::vector<std::uint32_t> of_;  // a machine has at most 32 nodes
+  std::map<std::pair<const graph::Task*, NodeId>, std::uint64_t> others_;
 };
 
 }  // namespace vicinal::engine

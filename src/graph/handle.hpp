@@ -55,6 +55,17 @@ struct Access {
 static_assert(kMostOperands == 1 << 13);
 static_assert(sizeof(Access) == 16);
 
+// Memory nodes where a handle's replica is in some state, a bit each: memory::Residency's.
+struct NodeMasks {
+  // Its content is the handle's. Written under the residency's lock; whoever has write access to the
+  // handle may read it without: nobody else changes it meanwhile but by a copy from a pinned replica.
+  // To anybody else these three are hints.
+  std::atomic<std::uint32_t> valid{0};
+  // It has room there, and is valid or in use: the home of what lies elsewhere does not count.
+  std::atomic<std::uint32_t> placed{0};
+  std::atomic<std::uint32_t> leaving{0};  // it is to lose that room
+};
+
 enum class HomeKind : std::uint8_t { none, buffer, file };
 
 struct Home {
@@ -65,11 +76,14 @@ struct Home {
   bool writable = true;
 };
 
-struct Handle {
+// What is asked for often lies on the first two lines, which are neighbours.
+inline constexpr std::size_t kHotBytes = 128;
+
+struct alignas(128) Handle {
   // --- the queue, on a line of its own: otherwise who runs a task and looks where its data are takes
   // it away from who submits another. Written under the lock bit of `word`.
   // bit 0: locked; bit 1: a writer has access; bit 2: someone waits; bits 8..: readers with access.
-  alignas(64) std::atomic<std::uint64_t> word{0};
+  std::atomic<std::uint64_t> word{0};
   Access* head = nullptr;
   Access* tail = nullptr;
   std::uint32_t waiting_readers = 0;  // in the queue: whether only writers wait, without a walk
@@ -77,15 +91,16 @@ struct Handle {
   bool unregistering = false;
   // In the sum of what has no home; see runtime/submission.cpp.
   std::atomic<bool> counts_unhomed{false};
+  const void* owner = nullptr;  // the runtime; null once unregistered
 
   // --- written seldom, and what every task asks for: one line
   alignas(64) std::atomic<bool> poisoned{false};  // its last writer failed or was cancelled
-  memory::DataState* residency = nullptr;         // owned by memory::Residency
-  memory::Replica* replicas = nullptr;            // the same; by node
-  void* policy_data = nullptr;                    // the policy's own, null until it sets it
-  Layout layout;                                  // fixed, as all below
+  NodeMasks on;
+  memory::Replica* replicas = nullptr;  // by node; owned by memory::Residency
+  void* policy_data = nullptr;          // the policy's own, null until it sets it
+  Layout layout;                        // fixed, as all below but `residency`
 
-  const void* owner = nullptr;  // the runtime; null once unregistered
+  memory::DataState* residency = nullptr;  // owned by memory::Residency
   Home home;
   HandleId id;
   std::string name;

@@ -1,5 +1,6 @@
 // Slots for objects of one type, reused: in steady state taking one allocates nothing. Those that a
-// thread gives back gather in its own lane and pass to other lanes in batches.
+// thread gives back gather in its own lane and pass to other lanes in batches. Each has a note beside it,
+// for what would make it larger than the lines that everybody looks at.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +10,16 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <type_traits>
 #include <vector>
+
+#include "base/warm.hpp"
 
 namespace vicinal::graph {
 
-template <typename T>
+struct NoNote {};
+
+template <typename T, typename Note = NoNote>
 class SlotPool {
  public:
   // `lanes`: one per thread that may call at once.
@@ -26,8 +32,7 @@ class SlotPool {
     T& slot = *lane.free[--lane.count];
     // Slots were last written by whoever gave them back, often on another core.
     if (lane.count >= kAhead) {
-      const auto* const coming = reinterpret_cast<const char*>(lane.free[lane.count - kAhead]);
-      for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(coming + at, 1);
+      base::warm(lane.free[lane.count - kAhead], bytes);
     }
     return slot;
   }
@@ -39,9 +44,13 @@ class SlotPool {
 
   // A slot's number never changes.
   static std::uint64_t number(const T& slot) {
-    const auto address = reinterpret_cast<std::uintptr_t>(&slot);
-    const auto* slab = reinterpret_cast<const Slab*>(address & ~(kSlabBytes - 1));
-    return slab->index * kPerSlab + static_cast<std::uint64_t>(&slot - slab->slots);
+    const Slab& slab = slab_of(slot);
+    return slab.index * kPerSlab + static_cast<std::uint64_t>(&slot - slab.slots);
+  }
+  // Reset by nobody.
+  static Note& note(const T& slot) {
+    Slab& slab = slab_of(slot);
+    return slab.notes[&slot - slab.slots];
   }
   // nullptr if there is none.
   T* find(std::uint64_t number) const {
@@ -55,14 +64,21 @@ class SlotPool {
   static constexpr std::size_t kBatch = 64;
   static constexpr std::size_t kAhead = 4;
   using Batch = std::array<T*, kBatch>;
-  static constexpr std::size_t kPerSlab = (kSlabBytes / sizeof(T) - 1) / kBatch * kBatch;
+  static constexpr std::size_t kNoteBytes = std::is_empty_v<Note> ? 0 : sizeof(Note);
+  static constexpr std::size_t kPerSlab =
+      (kSlabBytes - sizeof(T)) / (sizeof(T) + kNoteBytes) / kBatch * kBatch;
 
   // Aligned to its size, so that a slot finds its slab by masking its address.
   struct alignas(sizeof(T)) Slab {
     std::uint64_t index = 0;
     T slots[kPerSlab];
+    Note notes[kNoteBytes > 0 ? kPerSlab : 1];
   };
   static_assert(sizeof(Slab) <= kSlabBytes);
+  static Slab& slab_of(const T& slot) {
+    const auto address = reinterpret_cast<std::uintptr_t>(&slot);
+    return *reinterpret_cast<Slab*>(address & ~(kSlabBytes - 1));
+  }
   struct FreeSlab {
     void operator()(Slab* slab) const {
       slab->~Slab();

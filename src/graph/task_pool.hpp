@@ -1,6 +1,7 @@
 // Where tasks live, and the accesses of those that have more than a task holds.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -9,6 +10,14 @@
 #include "vicinal/ids.hpp"
 
 namespace vicinal::graph {
+
+// For which memory nodes something was wished for the task while it is with the policy, a bit each, and the
+// uses it was given there: the engine's, see engine/wishes.hpp.
+struct TaskNote {
+  std::atomic<std::uint32_t> wished{0};
+  NodeId first;  // the node that `last_use` is of
+  std::uint64_t last_use = 0;
+};
 
 class TaskPool {
  public:
@@ -33,9 +42,9 @@ class TaskPool {
   // The id of this life of the slot.
   static TaskId id(const Task& task) {
     return {(std::uint64_t{task.life.load(std::memory_order_relaxed) & kLifeMask} << 32) |
-            SlotPool<Task>::number(task)};
+            Slots::number(task)};
   }
-  static std::uint64_t slot(const Task& task) { return SlotPool<Task>::number(task); }
+  static TaskNote& note(const Task& task) { return Slots::note(task); }
   // The slot the id names, whatever life it is in now; nullptr if there is none.
   Task* find(TaskId id) const { return tasks_.find(id.value & 0xffffffffU); }
   static bool alive(const Task& task, TaskId id) {
@@ -43,6 +52,7 @@ class TaskPool {
   }
 
  private:
+  using Slots = SlotPool<Task, TaskNote>;
   static constexpr std::uint32_t kLifeMask = 0x7fffffffU;
   // Enough for nearly all tasks; those with more pay for an allocation.
   struct alignas(256) AccessBlock {
@@ -52,7 +62,7 @@ class TaskPool {
   void make_room(Task& task, std::size_t accesses, std::size_t lane);
   void drop_room(Task& task, std::size_t lane);
 
-  SlotPool<Task> tasks_;
+  Slots tasks_;
   SlotPool<AccessBlock> blocks_;
 };
 

@@ -23,7 +23,7 @@ Place Residency::place_of(const Replica& replica) const {
 
 // nullptr: no link from any valid replica.
 const Residency::Source* Residency::best_source(const graph::Handle& handle, NodeId to) const {
-  const std::uint32_t valid = handle.residency->valid_on.load(std::memory_order_relaxed);
+  const std::uint32_t valid = handle.on.valid.load(std::memory_order_relaxed);
   for (const Source& source : sources_[to.value]) {
     if ((valid & bit(source.node)) != 0) return &source;
   }
@@ -57,7 +57,7 @@ bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
   fetch.relay = nullptr;
   fetch.waiters.clear();
   if (waiter != nullptr) fetch.waiters.push_back(waiter);
-  to.word.fetch_add(1, std::memory_order_relaxed);
+  pin(to);
   to.incoming = &fetch;
   to.word.fetch_or(kComing, std::memory_order_relaxed);
   ++copies_in_course_;
@@ -75,7 +75,7 @@ bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
 
 void Residency::queue_on_link(Fetch& fetch, const Source& from, Actions& actions) {
   Replica& source = replica(*fetch.handle, from.node);
-  source.word.fetch_add(1, std::memory_order_relaxed);
+  pin(source);
   fetch.from = from.node;
   fetch.has_source = true;
   fetch.link = from.link;
@@ -161,7 +161,7 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
   if (error || fetch.version != data.version) lost(to);
   if (!error && fetch.version == data.version) {
     to.word.fetch_or(kValid, std::memory_order_release);
-    data.valid_on.fetch_or(bit(fetch.to), std::memory_order_release);
+    fetch.handle->on.valid.fetch_or(bit(fetch.to), std::memory_order_release);
     gained(fetch.to);
     if (nodes_[fetch.to.value].description.kind != NodeKind::disk) {
       actions.notices.push_back({fetch.handle, fetch.to, true});
@@ -220,7 +220,7 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, E
                          bool owns) {
   const std::lock_guard lock(mutex_);
   Replica& to = replica(handle, node);
-  const std::uint32_t valid = handle.residency->valid_on.load(std::memory_order_relaxed);
+  const std::uint32_t valid = handle.on.valid.load(std::memory_order_relaxed);
   if ((to.word.load(std::memory_order_relaxed) & kEvicting) != 0) {
     if (nodes_[node.value].first != nullptr) return false;  // somebody waits for its room
     rescue(to);

@@ -25,27 +25,22 @@ namespace vicinal::memory {
 // anybody.
 class NextUses {
  public:
-  bool names(std::uint64_t task) const { return task < last_of_.size() && last_of_[task] != 0; }
-
-  // `task` by its slot: once for each replica that it will read, one task after the other.
-  void add(std::uint64_t task, Replica& replica) {
+  // A task will read the replica. Returns the number of the use.
+  std::uint64_t add(Replica& replica) {
     const std::uint64_t number = ++last_number_;
-    if (task >= last_of_.size()) last_of_.resize(task + task / 2 + 64);
-    last_of_[task] = number;
     if (number / kBits - first_word_ == has_left_.size()) has_left_.push_back(0);
     if (replica.uses.fetch_add(1, std::memory_order_relaxed) == 0) {
       replica.next_use.store(number, std::memory_order_relaxed);
-      return;
+      return number;
     }
     if (replica.queue == 0) replica.queue = empty_queue();
     Queue& queue = queues_[replica.queue];
     if (queue.uses.size() == queue.most) drop_left(queue);
     queue.uses.push_back(number);
+    return number;
   }
 
-  // The task is not with the policy any more. Returns the number of its last use; then each of them is
-  // to leave.
-  std::uint64_t remove(std::uint64_t task) { return std::exchange(last_of_[task], 0); }
+  // The task is not with the policy any more.
   void leave(Replica& replica, std::uint64_t number) {
     if (number > last_number_ || has_left(number)) {
       throw std::logic_error("memory::NextUses: use " + std::to_string(number) + " of " +
@@ -110,7 +105,6 @@ class NextUses {
 
   std::vector<Queue> queues_{1};  // the one at 0 says: none
   std::vector<std::uint32_t> free_;
-  std::vector<std::uint64_t> last_of_;  // by task, 0: none
   // A bit for each use, by its number, from the first that has not left on. There is no number 0.
   std::deque<std::uint64_t> has_left_ = {std::uint64_t{1}};
   std::uint64_t first_word_ = 0;

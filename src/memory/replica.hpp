@@ -40,7 +40,7 @@ struct Awaited {
 };
 
 // What every task that uses it looks at lies on one line.
-struct alignas(64) Replica {
+struct alignas(128) Replica {
   std::atomic<std::uint32_t> word{0};
   NodeId node;
   std::atomic<std::uint64_t> last_use{0};  // Residency's epoch when it was last pinned
@@ -76,15 +76,9 @@ inline bool stays(const Replica& replica) {
   return (replica.word.load(std::memory_order_relaxed) & (kValid | kEvicting)) == kValid;
 }
 
+// What is not asked for often; see graph::NodeMasks.
 struct DataState {
-  // Bit n: the replica on node n is valid. Written under the residency's lock; whoever has write
-  // access to the handle may read it without: nobody else changes it meanwhile but by a copy from a
-  // pinned replica. To anybody else these three are hints.
-  std::atomic<std::uint32_t> valid_on{0};
-  std::atomic<std::uint32_t> placed_on{0};   // the same for kAllocated
-  std::atomic<std::uint32_t> leaving_on{0};  // the same for kEvicting
   std::uint64_t version = 0;  // of the content; a copy that ends on another version is void
-  bool wanted_last = false;   // the user said it will not be used soon
   bool early_failed = false;  // an early copy failed: left to whoever needs it, who is told
   std::unique_ptr<Replica[]> replicas;  // one per node
 };

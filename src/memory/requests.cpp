@@ -170,7 +170,7 @@ void Residency::grant(Request& request, Actions& actions) {
   const std::uint64_t epoch = epoch_.fetch_add(1, std::memory_order_relaxed) + 1;
   for (graph::Access& access : request.operands) {
     Replica& r = replica(*access.handle, request.node);
-    r.word.fetch_add(1, std::memory_order_relaxed);
+    pin(r);
     r.last_use.store(rules_.lru ? ++epoch_ : epoch, std::memory_order_relaxed);
   }
   for (graph::Access& access : request.operands) {
@@ -180,7 +180,7 @@ void Residency::grant(Request& request, Actions& actions) {
       r.overwritten = true;
       continue;
     }
-    if (access.handle->residency->valid_on.load(std::memory_order_relaxed) == 0) {
+    if (access.handle->on.valid.load(std::memory_order_relaxed) == 0) {
       fail(request,
            std::make_exception_ptr(PoisonedError("the content of " + access.handle->name +
                                                  " is lost: it was invalidated")),

@@ -100,12 +100,13 @@ void Residency::add(graph::Handle& handle) {
       on_disk.fixed = true;
       on_disk.offset = handle.home.offset;
       on_disk.word.store(kAllocated | (handle.written ? kValid : 0), std::memory_order_relaxed);
-      if (handle.written) valid |= bit(on_disk.node);
+      if (!handle.written) continue;
+      valid |= bit(on_disk.node);
       placed |= bit(on_disk.node);
     }
   }
-  data->valid_on.store(valid, std::memory_order_relaxed);
-  data->placed_on.store(placed, std::memory_order_relaxed);
+  handle.on.valid.store(valid, std::memory_order_relaxed);
+  handle.on.placed.store(placed, std::memory_order_relaxed);
   // Nothing will ever reserve it: room from the start, touched when it is written.
   if (trivial() && !empty && handle.home.kind == graph::HomeKind::none) allocate(in_ram);
   data.release();  // NOLINT(bugprone-unused-return-value): owned through handle.residency
@@ -201,8 +202,7 @@ void Residency::settle(graph::Task& task, NodeId id, Actions& actions) {
 void Residency::written(graph::Task& task, NodeId node, Actions& actions) {
   for (const graph::Access& access : task.accesses()) {
     if (!writes(access.mode)) continue;
-    DataState& data = *access.handle->residency;
-    if (data.valid_on.load(std::memory_order_acquire) == bit(node)) continue;
+    if (valid_mask(*access.handle) == bit(node)) continue;
     if (access.handle->bytes().value == 0) continue;
     const std::lock_guard lock(mutex_);
     Replica& here = replica(*access.handle, node);
@@ -213,16 +213,15 @@ void Residency::written(graph::Task& task, NodeId node, Actions& actions) {
 
 // Its content is the handle's from now on: other replicas, and copies that are on their way, are void.
 void Residency::make_sole(Replica& here, Actions& actions) {
-  DataState& data = *here.handle->residency;
-  ++data.version;
+  ++here.handle->residency->version;
   here.word.fetch_or(kValid, std::memory_order_release);
-  data.valid_on.fetch_or(bit(here.node), std::memory_order_release);
+  here.handle->on.valid.fetch_or(bit(here.node), std::memory_order_release);
   gained(here.node);
-  for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    Replica& other = data.replicas[n];
-    if (&other == &here || (other.word.load(std::memory_order_relaxed) & kValid) == 0) continue;
-    make_invalid(other, actions);
-    pump(other.node, actions);
+  std::uint32_t others = valid_mask(*here.handle) & ~bit(here.node);
+  for (; others != 0; others &= others - 1) {
+    const NodeId node{static_cast<std::uint32_t>(std::countr_zero(others))};
+    make_invalid(replica(*here.handle, node), actions);
+    pump(node, actions);
   }
 }
 
@@ -247,26 +246,27 @@ Bytes Residency::unclaim(graph::Task& task, NodeId node) {
   return last;
 }
 
-void Residency::await_uses(const graph::Task& task, std::uint64_t slot, NodeId node) {
-  NextUses& uses = nodes_[node.value].next_uses;
-  if (!nodes_[node.value].limit || uses.names(slot)) return;
+std::uint64_t Residency::await_uses(const graph::Task& task, NodeId id) {
+  Node& node = nodes_[id.value];
+  if (!node.limit) return 0;
+  std::uint64_t last = 0;
   for (const graph::Access& access : task.accesses()) {
-    if (is_awaited(access.mode)) uses.add(slot, replica(*access.handle, node));
+    if (is_awaited(access.mode)) last = node.next_uses.add(replica(*access.handle, id));
   }
+  return last;
 }
 
-void Residency::forget_uses(const graph::Task& task, std::uint64_t slot, NodeId id) {
+void Residency::forget_uses(const graph::Task& task, std::uint64_t last_use, NodeId id) {
+  if (last_use == 0) return;
   Node& node = nodes_[id.value];
-  if (!node.next_uses.names(slot)) return;
   const std::lock_guard lock(mutex_);
-  std::uint64_t number = node.next_uses.remove(slot);
   // Backwards, as the numbers of its uses; so of those used equally long ago the last operand goes first.
   const std::span<const graph::Access> accesses = task.accesses();
   for (std::size_t i = accesses.size(); i-- > 0;) {
     const graph::Access& access = accesses[i];
     if (!is_awaited(access.mode)) continue;
     Replica& r = replica(*access.handle, id);
-    node.next_uses.leave(r, number--);
+    node.next_uses.leave(r, last_use--);
     leave_awaited(node, r);
     put_in_order(node, r);
   }
@@ -284,10 +284,9 @@ bool Residency::on_node(const graph::Handle& handle, NodeId node) const {
 
 // Looks only at the few replicas that have room and are not valid: each is a line from memory.
 std::uint32_t Residency::on_nodes(const graph::Handle& handle) const {
-  const DataState& data = *handle.residency;
-  const std::uint32_t stay = ~data.leaving_on.load(std::memory_order_relaxed);
-  std::uint32_t on = data.valid_on.load(std::memory_order_acquire) & stay;
-  std::uint32_t others = data.placed_on.load(std::memory_order_relaxed) & stay & ~on;
+  const std::uint32_t stay = ~handle.on.leaving.load(std::memory_order_relaxed);
+  std::uint32_t on = handle.on.valid.load(std::memory_order_acquire) & stay;
+  std::uint32_t others = handle.on.placed.load(std::memory_order_relaxed) & stay & ~on;
   for (; others != 0; others &= others - 1) {
     const NodeId node{static_cast<std::uint32_t>(std::countr_zero(others))};
     if (on_node(handle, node)) on |= bit(node);
@@ -401,15 +400,17 @@ std::string Residency::describe() const {
 
 // They say the same as the words of the replicas.
 void Residency::check_masks(const graph::Handle& handle) const {
-  const DataState& data = *handle.residency;
   for (const Node& node : nodes_) {
     const NodeId id = node.description.id;
-    const std::uint32_t word = data.replicas[id.value].word.load(std::memory_order_relaxed);
-    const auto agrees = [&](const std::atomic<std::uint32_t>& mask, std::uint32_t flag) {
-      return ((mask.load() & bit(id)) != 0) == ((word & flag) != 0);
+    const Replica& r = replica(handle, id);
+    const std::uint32_t word = r.word.load(std::memory_order_relaxed);
+    const bool counts = !r.fixed || (word & (kValid | kPinMask)) != 0;
+    const auto agrees = [&](const std::atomic<std::uint32_t>& mask, bool is_so) {
+      return ((mask.load() & bit(id)) != 0) == is_so;
     };
-    if (agrees(data.valid_on, kValid) && agrees(data.placed_on, kAllocated) &&
-        agrees(data.leaving_on, kEvicting)) {
+    if (agrees(handle.on.valid, (word & kValid) != 0) &&
+        agrees(handle.on.placed, (word & kAllocated) != 0 && counts) &&
+        agrees(handle.on.leaving, (word & kEvicting) != 0)) {
       continue;
     }
     throw std::logic_error("replica of " + handle.name + " on " + node.description.name +

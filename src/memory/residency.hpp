@@ -31,6 +31,7 @@
 #include <string>
 #include <vector>
 
+#include "base/warm.hpp"
 #include "graph/task.hpp"
 #include "memory/arena.hpp"
 #include "memory/copy.hpp"
@@ -148,6 +149,13 @@ class Residency {
   // What the task wrote on the node is the content now; other replicas are void.
   void written(graph::Task& task, NodeId node, Actions& actions);
 
+  // A task will soon be looked at there, see base/warm.hpp.
+  void warm(const graph::Task& task, NodeId node) const {
+    for (const graph::Access& access : task.accesses()) {
+      base::warm(&replica(*access.handle, node), sizeof(Replica));
+    }
+  }
+
   // --- reservations
   // Firm: queues on request.node. `request` stays where it is until it has ended and been released.
   void request(Request& request, Actions& actions);
@@ -170,10 +178,10 @@ class Residency {
     replica(handle, node).last_use.store(epoch, std::memory_order_relaxed);
   }
   // The task waits with the policy and will probably run there: what it reads is driven out after what
-  // nobody is known to read; forget_uses when it has left the policy. `slot` is the task's. One caller
-  // at a time per node; await_uses takes no lock.
-  void await_uses(const graph::Task& task, std::uint64_t slot, NodeId node);
-  void forget_uses(const graph::Task& task, std::uint64_t slot, NodeId node);
+  // nobody is known to read; forget_uses when it has left the policy, with what await_uses returned. One
+  // caller at a time per node; await_uses takes no lock.
+  std::uint64_t await_uses(const graph::Task& task, NodeId node);
+  void forget_uses(const graph::Task& task, std::uint64_t last_use, NodeId node);
   // Evicts what the choice gives, as for an early copy, until so much is free or becoming free.
   void keep_free(NodeId node, Bytes reserve, Actions& actions);
   // A task has been pulled for the node and will use its operands there; unclaim when it starts.
@@ -200,7 +208,7 @@ class Residency {
   bool on_node(const graph::Handle& handle, NodeId node) const;
   std::uint32_t on_nodes(const graph::Handle& handle) const;  // a bit per node
   std::uint32_t valid_mask(const graph::Handle& handle) const {
-    return handle.residency->valid_on.load(std::memory_order_acquire);
+    return handle.on.valid.load(std::memory_order_acquire);
   }
   // Bytes the handle takes of the node's limit.
   Bytes footprint(const graph::Handle& handle, NodeId node) const;
@@ -336,6 +344,7 @@ class Residency {
   void free_replica(Replica& replica, Actions& actions);
   void make_invalid(Replica& replica, Actions& actions);
   void make_sole(Replica& here, Actions& actions);
+  void pin(Replica& replica);
   void settle(Replica& replica, Actions& actions);
   void unpin_one(Replica& replica, Actions& actions);
   void rescue(Replica& replica);

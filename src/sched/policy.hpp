@@ -72,6 +72,9 @@ class PolicyContext {
   // such task reads. Wishes of a node wait first in, first out, until there is room; those of a task that
   // has been popped are dropped, the look-ahead copies for it.
   virtual void prefetch(const graph::Task& task, NodeId node) = 0;
+  // Tasks that were pushed and that the worker will probably pop next, in this order: what belongs to them
+  // is asked from memory. Changes nothing; see base/warm.hpp.
+  virtual void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const = 0;
   // A task that was pushed is kept for this worker: it must not sleep on.
   virtual void wake(WorkerId worker) = 0;
 };

@@ -109,6 +109,14 @@ class FakeContext final : public sched::PolicyContext {
   base::Random& random() override { return random_; }
   bool away(WorkerId worker) const override { return away_.contains(worker.value); }
   void prefetch(const graph::Task& task, NodeId node) override { wishes.push_back({&task, node}); }
+  void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const override {
+    if (tasks.empty() || worker.value >= machine_.workers.size()) return;
+    for (const graph::Task* task : tasks) {
+      for (const graph::Access& access : task->accesses()) {
+        if (access.handle == nullptr) throw std::logic_error("a task that comes has ended");
+      }
+    }
+  }
   void wake(WorkerId worker) override { woken.push_back(worker); }
 
  private:

@@ -23,15 +23,16 @@ class Readers {
   explicit Readers(FakeMemory& memory) : memory_(memory) {}
   void wait(graph::Handle& handle) {
     tasks_.push_back(&memory_.make(kRam, {{&handle, kR}}).task);
-    memory_.residency.await_uses(*tasks_.back(), tasks_.size(), kRam);
+    uses_.push_back(memory_.residency.await_uses(*tasks_.back(), kRam));
   }
   void leave(std::size_t reader) {
-    memory_.residency.forget_uses(*tasks_[reader - 1], reader, kRam);
+    memory_.residency.forget_uses(*tasks_[reader - 1], uses_[reader - 1], kRam);
   }
 
  private:
   FakeMemory& memory_;
   std::vector<const graph::Task*> tasks_;
+  std::vector<std::uint64_t> uses_;
 };
 
 TEST(Residency, TheLeastRecentlyUsedLeavesFirstAndWhatTheUserGaveUpBeforeIt) {

@@ -70,7 +70,7 @@ TEST(MemoryRules, WishedCopiesDriveOutWhatNoTaskWasPromised) {
   for (auto* handle : {&a, &b, &c}) memory.run(kDevice, {{handle, kR}});
   for (auto* handle : {&a, &b, &c, &d}) memory.run(kRam, {{handle, kR}});
   auto& reader = memory.make(kDevice, {{&a, kR}});
-  memory.residency.await_uses(reader.task, 1, kDevice);
+  const std::uint64_t readers_use = memory.residency.await_uses(reader.task, kDevice);
   const auto wish = [&] {
     const bool comes = memory.residency.prefetch(d, kDevice, memory.actions, EarlyRoom::unpromised);
     memory.collect();
@@ -81,11 +81,11 @@ TEST(MemoryRules, WishedCopiesDriveOutWhatNoTaskWasPromised) {
   EXPECT_TRUE(memory.valid(a, kDevice));  // the oldest, but promised
   EXPECT_FALSE(memory.valid(b, kDevice));
   auto& others = memory.make(kDevice, {{&c, kR}, {&d, kR}});
-  memory.residency.await_uses(others.task, 2, kDevice);
+  const std::uint64_t others_use = memory.residency.await_uses(others.task, kDevice);
   memory.run(kDevice, {{&b, kR}});  // who cannot do without takes the oldest
   EXPECT_FALSE(memory.valid(a, kDevice));
-  memory.residency.forget_uses(reader.task, 1, kDevice);
-  memory.residency.forget_uses(others.task, 2, kDevice);
+  memory.residency.forget_uses(reader.task, readers_use, kDevice);
+  memory.residency.forget_uses(others.task, others_use, kDevice);
 }
 
 TEST(MemoryRules, WhatAReadyTaskWillWriteBelongsToItsNode) {

@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "base/warm.hpp"
+
 namespace vicinal::sched::dm {
 namespace {
 
@@ -80,7 +82,15 @@ void Ledger::open(TaskRecord& record) {
     queued_.push_back({.number = 0, .record = &record});
   }
   for (const graph::Access& access : record.task->accesses()) {
-    look(record_of(*access.handle), ~0U, true);
+    DataRecord& data = record_of(*access.handle);
+    look(data, ~0U, true);
+    base::warm(data.queued.data() + data.queued.size());  // for follow
+  }
+}
+
+void Ledger::expect_close(const TaskRecord& record) const {
+  for (const graph::Access& access : record.task->accesses()) {
+    if (writes(access.mode)) base::warm(access.handle->policy_data);
   }
 }
 

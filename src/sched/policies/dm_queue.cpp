@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/warm.hpp"
+
 namespace vicinal::sched::dm {
 namespace {
 
@@ -90,6 +92,22 @@ void Queue::leave(TaskRecord& record) {
   } else if (bucket.heap.size() > 2 * bucket.live + kFewStale) {
     drop_stale(bucket);
   }
+}
+
+// Of each heap those at the front; one that is stale, or new, only makes the guess worse.
+std::size_t Queue::coming(std::span<const graph::Task*, kComing> tasks) const {
+  std::size_t found = 0;
+  for (auto at = buckets_.begin(); at != buckets_.end(); ++at) {
+    const Bucket& bucket = at->second;
+    for (const QueueEntry& entry : bucket.heap) {
+      if (found == kComing) {
+        base::warm(entry.record, sizeof(TaskRecord));
+        return found;
+      }
+      if (is_live(entry, bucket)) tasks[found++] = entry.record->task;
+    }
+  }
+  return found;
 }
 
 TaskRecord& Queue::top(Bucket& bucket) {

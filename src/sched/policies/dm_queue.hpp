@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "sched/policies/dm_records.hpp"
@@ -53,6 +54,9 @@ class Queue {
   void remove(TaskRecord& record);
   void missing_changed(TaskRecord& record);
   TaskRecord* first();  // by the rule; nullptr when empty
+  // Those that will probably be first next, as far as a short look tells. How many?
+  static constexpr std::size_t kComing = 3;
+  std::size_t coming(std::span<const graph::Task*, kComing> tasks) const;
   // The first of the wanted ones in the order of the buckets; walks. For rare use.
   template <typename Predicate>
   TaskRecord* find(Predicate&& wanted) const {

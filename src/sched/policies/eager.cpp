@@ -1,6 +1,7 @@
 // eager: one queue for all workers, first in, first out.
 
 #include <algorithm>
+#include <array>
 #include <deque>
 
 #include "sched/policy.hpp"
@@ -22,12 +23,16 @@ class Eager final : public Policy {
     if (first == ready_.end()) return nullptr;
     graph::Task* const task = *first;
     ready_.erase(first);
-    // It has waited for long; whoever asks next does not wait for it to come from memory.
-    if (!ready_.empty()) __builtin_prefetch(ready_.front());
+    if (ready_.size() >= kComing) {
+      const std::array<const graph::Task*, kComing> coming = {ready_[0], ready_[1], ready_[2]};
+      context_->coming(coming, worker);
+    }
     return task;
   }
 
  private:
+  static constexpr std::size_t kComing = 3;
+
   PolicyContext* context_ = nullptr;
   std::deque<graph::Task*> ready_;
 };
