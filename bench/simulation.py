@@ -6,10 +6,10 @@
     bench/simulation.py [--vicinal FILE] [--rounds 3] real --disk DIR
 
 speed   simulated tasks per second of wall time: Cholesky of 60 x 60 tiles of 2880 on 4 GPUs (`v100`).
-growth  time per task with the number of tasks n, over that of 37,820 tasks, beside the growth of log n:
-        60 x 60 tiles of 2880 and the same matrix in 180 x 180 tiles of 960 (988,260 tasks); 182 x 182
-        tiles of 2880 (1,021,384), a matrix that outgrows the memories, so more copies per task; and 60 x 60
-        and 182 x 182 tiles of 960, which fit.
+growth  time per task with the number of tasks n, over that of a smaller graph, beside the growth of log n:
+        60 x 60 tiles of 2880 (37,820 tasks) and the same matrix in 180 x 180 tiles of 960 (988,260);
+        182 x 182 tiles of 2880 (1,021,384), a matrix that outgrows the memories, so more copies per task;
+        and 20 x 20 (1,540), 60 x 60 and 182 x 182 tiles of 960, which fit.
         --instructions counts instructions (valgrind) and no time: the same on every run.
 real    each round measures this machine (`vicinal calibrate`) and compares real and simulated runs of
         Cholesky, LU and a product of n = 6144, 4096 and 3072 in 64 MiB with the disk of DIR, under every
@@ -29,8 +29,8 @@ import subprocess
 import sys
 import tempfile
 
-SMALL, FITS = (60, 2880), (60, 960)
-COMPARED = [(SMALL, SMALL), ((180, 960), SMALL), ((182, 2880), SMALL), (FITS, FITS), ((182, 960), FITS)]
+SMALL, TINY, FITS, MOST = (60, 2880), (20, 960), (60, 960), (182, 960)
+COMPARED = [((180, 960), SMALL), ((182, 2880), SMALL), (FITS, TINY), (MOST, TINY), (MOST, FITS)]
 GROWING = ["eager", "lws", "dmdas"]
 JOBS = [("cholesky", 12), ("lu", 8), ("gemm3d", 6)]
 
@@ -73,11 +73,12 @@ def instructions(vicinal, graph, policy):
 
 
 def growth(arguments):
-    print(f"{'policy':8} {'graph':10} {'tasks':>9} {'copies/task':>11} {'per task':>11} {'growth':>7} "
-          f"{'of log n':>8}")
+    unit = "in" if arguments.instructions else "ns"
+    print(f"{'policy':8} {'from':>10} {'per task':>10} {'copies':>6}   {'to':>10} {'per task':>10} {'copies':>6} "
+          f"{'growth':>7} {'of log n':>8}")
     rounds = 1 if arguments.instructions else arguments.rounds
     for policy in GROWING:
-        costs = {graph: [] for graph, _ in COMPARED}
+        costs = {graph: [] for pair in COMPARED for graph in pair}
         facts = {}
         for _ in range(rounds):
             for graph, of_graph in costs.items():
@@ -87,13 +88,13 @@ def growth(arguments):
                     facts[graph] = simulated(arguments.vicinal, graph, policy)
                     cost = 1e9 * facts[graph]["wall_seconds"]
                 of_graph.append(cost / facts[graph]["tasks"])
-        for graph, base_graph in COMPARED:
-            tasks = facts[graph]["tasks"]
-            copies = sum(link["copies"] for link in facts[graph]["links"].values())
-            cost, base = statistics.median(costs[graph]), statistics.median(costs[base_graph])
-            print(f"{policy:8} {graph[0]:3} x {graph[1]:<4} {tasks:9} {copies / tasks:11.2f} "
-                  f"{cost:8.0f} {'in' if arguments.instructions else 'ns'} {cost / base:7.2f} "
-                  f"{math.log(tasks) / math.log(facts[SMALL]['tasks']):8.2f}")
+        for graph, base in COMPARED:
+            shown = [f"{of[0]:4} x {of[1]:<4} {statistics.median(costs[of]):7.0f} {unit} "
+                     f"{sum(link['copies'] for link in facts[of]['links'].values()) / facts[of]['tasks']:6.2f}"
+                     for of in (base, graph)]
+            cost = statistics.median(costs[graph]) / statistics.median(costs[base])
+            tasks = math.log(facts[graph]["tasks"]) / math.log(facts[base]["tasks"])
+            print(f"{policy:8} {shown[0]}   {shown[1]} {cost:7.2f} {tasks:8.2f}", flush=True)
 
 
 def real(arguments):

@@ -203,7 +203,9 @@ void Engine::coming(std::span<const Task* const> tasks, WorkerId worker) const {
   if (trivial_) return;
   if (tasks.size() > 1) {
     graph::warm_handles(*tasks[1]);
-    base::warm(&graph::TaskPool::note(*tasks[1]));
+    if (ever_wished_.load(std::memory_order_relaxed)) {
+      base::warm(&graph::TaskPool::note(*tasks[1]));
+    }
   }
   if (!tasks.empty()) residency_.warm(*tasks[0], config_.machine.workers[worker.value].node);
 }

@@ -62,8 +62,8 @@ class Wishes {
   std::atomic<bool> any_{false};
 };
 
-// What graph::TaskNote says: most tasks are wished for on one node at most. One look finds it, where to ask every
-// node would mean a line from memory for each.
+// What is noted of each task in its graph::TaskNote: most are wished for on one node at most. One look finds it,
+// where to ask every node would mean a line from memory for each.
 class WishedTasks {
  public:
   // False: it was named for the node before. Before keep_use.
@@ -94,10 +94,8 @@ class WishedTasks {
     const graph::TaskNote& note = graph::TaskPool::note(task);
     if (note.first == node) return note.last_use;
     const std::lock_guard lock(mutex_);
-    const auto at = others_.find({&task, node});
-    const std::uint64_t last_use = at->second;
-    others_.erase(at);
-    return last_use;
+    const auto kept = others_.extract({&task, node});
+    return kept ? kept.mapped() : 0;
   }
 
  private:

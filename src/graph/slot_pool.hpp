@@ -1,16 +1,16 @@
 // Slots for objects of one type, reused: in steady state taking one allocates nothing. Those that a
-// thread gives back gather in its own lane and pass to other lanes in batches. Each has a note beside it,
-// for what would make it larger than the lines that everybody looks at.
+// thread gives back gather in its own lane and pass to other lanes in batches. Each may have a note,
+// which costs nothing where nobody asks for it.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <new>
-#include <type_traits>
 #include <vector>
 
 #include "base/warm.hpp"
@@ -47,10 +47,12 @@ class SlotPool {
     const Slab& slab = slab_of(slot);
     return slab.index * kPerSlab + static_cast<std::uint64_t>(&slot - slab.slots);
   }
-  // Reset by nobody.
+  // Any thread. Nobody resets it.
   static Note& note(const T& slot) {
     Slab& slab = slab_of(slot);
-    return slab.notes[&slot - slab.slots];
+    Note* notes = slab.notes.load(std::memory_order_acquire);
+    if (notes == nullptr) notes = slab.make_notes();
+    return notes[&slot - slab.slots];
   }
   // nullptr if there is none.
   T* find(std::uint64_t number) const {
@@ -64,15 +66,23 @@ class SlotPool {
   static constexpr std::size_t kBatch = 64;
   static constexpr std::size_t kAhead = 4;
   using Batch = std::array<T*, kBatch>;
-  static constexpr std::size_t kNoteBytes = std::is_empty_v<Note> ? 0 : sizeof(Note);
-  static constexpr std::size_t kPerSlab =
-      (kSlabBytes - sizeof(T)) / (sizeof(T) + kNoteBytes) / kBatch * kBatch;
+  static constexpr std::size_t kPerSlab = (kSlabBytes / sizeof(T) - 1) / kBatch * kBatch;
 
   // Aligned to its size, so that a slot finds its slab by masking its address.
   struct alignas(sizeof(T)) Slab {
     std::uint64_t index = 0;
+    std::atomic<Note*> notes{nullptr};
     T slots[kPerSlab];
-    Note notes[kNoteBytes > 0 ? kPerSlab : 1];
+
+    ~Slab() { delete[] notes.load(std::memory_order_relaxed); }
+    [[gnu::noinline]] Note* make_notes() {
+      auto made = std::make_unique<Note[]>(kPerSlab);
+      Note* before = nullptr;
+      // Release pairs with the acquire of note(); acquire: another thread's may be there.
+      if (!notes.compare_exchange_strong(before, made.get(), std::memory_order_acq_rel))
+        return before;
+      return made.release();
+    }
   };
   static_assert(sizeof(Slab) <= kSlabBytes);
   static Slab& slab_of(const T& slot) {
@@ -91,7 +101,7 @@ class SlotPool {
   };
 
   // Full: those that have been there longest go to whoever takes.
-  void share(Lane& lane) {
+  [[gnu::noinline]] void share(Lane& lane) {
     Batch batch;
     std::copy_n(lane.free.begin(), kBatch, batch.begin());
     std::copy(lane.free.begin() + kBatch, lane.free.end(), lane.free.begin());
@@ -99,7 +109,7 @@ class SlotPool {
     const std::lock_guard lock(mutex_);
     batches_.push_back(batch);
   }
-  void refill(Lane& lane) {
+  [[gnu::noinline]] void refill(Lane& lane) {
     const std::lock_guard lock(mutex_);
     if (batches_.empty()) add_slab();
     std::copy(batches_.back().begin(), batches_.back().end(), lane.free.begin());

@@ -48,24 +48,21 @@ struct TaskExtension {
 
 inline constexpr std::size_t kInlineAccesses = 4;
 
-// Who releases a task that waits, among a million a line from memory, looks at `blocked` and at accesses:
-// with up to three they lie on one line.
 struct alignas(128) Task {
   // Accesses not yet granted, explicit dependencies not yet ended, and 1 while being submitted.
   std::atomic<std::int32_t> blocked{0};
   std::uint16_t access_count = 0;
   bool outside = false;  // the accesses lie where the first of those in the task leads
   std::atomic<TaskState> state{TaskState::free};
-  int priority = 0;
-  // Counts the lives of the slot; bit 31: a later task was declared `after` this one.
-  std::atomic<std::uint32_t> life{0};
-  Access inline_accesses[kInlineAccesses];
-
   const Codelet* codelet = nullptr;  // nullptr: an acquisition or another task without a kernel
   Task* next = nullptr;         // link of whichever list holds the task: a policy's, the pool's
   void* policy_data = nullptr;  // the policy's own, null until it sets it
   std::unique_ptr<TaskExtension> extension;
+  int priority = 0;
+  // Counts the lives of the slot; bit 31: a later task was declared `after` this one.
+  std::atomic<std::uint32_t> life{0};
   std::byte parameters[16] = {};
+  Access inline_accesses[kInlineAccesses];
 
   std::span<Access> accesses() {
     Access* const first =

@@ -68,6 +68,9 @@ class FakeContext final : public sched::PolicyContext {
   };
   std::vector<Wish> wishes;
   std::vector<WorkerId> woken;
+  // As the policy said last.
+  mutable std::vector<const graph::Task*> expected;
+  mutable WorkerId expected_worker = kNoWorker;
 
   // --- PolicyContext
   const MachineDescription& machine() const override { return machine_; }
@@ -110,12 +113,8 @@ class FakeContext final : public sched::PolicyContext {
   bool away(WorkerId worker) const override { return away_.contains(worker.value); }
   void prefetch(const graph::Task& task, NodeId node) override { wishes.push_back({&task, node}); }
   void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const override {
-    if (tasks.empty() || worker.value >= machine_.workers.size()) return;
-    for (const graph::Task* task : tasks) {
-      for (const graph::Access& access : task->accesses()) {
-        if (access.handle == nullptr) throw std::logic_error("a task that comes has ended");
-      }
-    }
+    expected_worker = worker;
+    expected.assign(tasks.begin(), tasks.end());
   }
   void wake(WorkerId worker) override { woken.push_back(worker); }
 

@@ -75,6 +75,21 @@ TEST_F(Dmda, StaysNearTheDataUntilTheQueueOutweighsTheCopyTwice) {
   EXPECT_EQ(pop_all(1), "f");
 }
 
+TEST_F(Dmda, SaysWhichTasksComeNext) {
+  start(1);
+  std::vector<const graph::Task*> tasks;
+  for (const char* name : {"a", "b", "c", "d", "e"}) tasks.push_back(&push(name, {}));
+  ASSERT_EQ(pop(0), "a");
+  EXPECT_EQ(context.expected_worker, WorkerId{0});
+  EXPECT_EQ(context.expected, (std::vector{tasks[1], tasks[2], tasks[3]}));
+  ASSERT_EQ(pop(0), "b");
+  ASSERT_EQ(pop(0), "c");
+  EXPECT_EQ(context.expected, (std::vector{tasks[3], tasks[4]}));
+  ASSERT_EQ(pop(0), "d");
+  ASSERT_EQ(pop(0), "e");
+  EXPECT_TRUE(context.expected.empty());
+}
+
 TEST_F(Dmda, DataThatHaveBeenAskedForCostNothing) {
   start(2);
   graph::Handle& data = data_on(kRam);

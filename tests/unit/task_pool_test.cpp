@@ -39,6 +39,34 @@ TEST(TaskPool, EveryAccessLeadsToItsTaskWhereverItLies) {
   }
 }
 
+TEST(TaskPool, ANoteStaysWithTheSlotAndBelongsToNoOther) {
+  TaskPool pool(1);
+  std::set<const TaskNote*> notes;
+  std::vector<Task*> tasks;
+  for (std::uint64_t i = 0; i < 5000; ++i) {  // more than a slab
+    tasks.push_back(&pool.take(0));
+    TaskNote& note = TaskPool::note(*tasks.back());
+    EXPECT_EQ(note.last_use, 0U);
+    note.last_use = i;
+    notes.insert(&note);
+  }
+  EXPECT_EQ(notes.size(), 5000U);
+  for (std::uint64_t i = 0; i < 5000; ++i) EXPECT_EQ(TaskPool::note(*tasks[i]).last_use, i);
+}
+
+TEST(TaskPool, ThreadsThatAskForTheFirstNoteGetTheSame) {
+  for (int round = 0; round < 200; ++round) {
+    TaskPool pool(1);
+    const Task& task = pool.take(0);
+    std::vector<TaskNote*> notes(2);
+    {
+      const std::jthread other([&] { notes[0] = &TaskPool::note(task); });
+      notes[1] = &TaskPool::note(task);
+    }
+    EXPECT_EQ(notes[0], notes[1]);
+  }
+}
+
 TEST(TaskPool, RoomForAccessesIsUsedAgain) {
   TaskPool pool(1);
   Handle handle;

@@ -238,7 +238,7 @@ graph::Task* DequeModel::pop(WorkerId worker) {
   std::array<const graph::Task*, dm::Queue::kComing> coming;
   const std::size_t known = books_[worker.value].queue.coming(coming);
   context_->coming({coming.data(), known}, worker);
-  if (predicts()) ledger_.expect_close(*record);
+  if (predicts()) ledger_.warm(*record);
   return record->task;
 }
 

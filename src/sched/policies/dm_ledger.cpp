@@ -88,7 +88,7 @@ void Ledger::open(TaskRecord& record) {
   }
 }
 
-void Ledger::expect_close(const TaskRecord& record) const {
+void Ledger::warm(const TaskRecord& record) const {
   for (const graph::Access& access : record.task->accesses()) {
     if (writes(access.mode)) base::warm(access.handle->policy_data);
   }

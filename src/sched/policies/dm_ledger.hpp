@@ -17,8 +17,8 @@ class Ledger {
 
   // Notes the operands of record.task, and looks where they are.
   void open(TaskRecord& record);
-  // The task starts.
-  void expect_close(const TaskRecord& record) const;
+  // `close` will come soon, see base/warm.hpp.
+  void warm(const TaskRecord& record) const;
   // The task has ended: what it wrote is elsewhere now.
   void close(const TaskRecord& record);
   // P of the spec: predicted copies of what the task reads and what has not been requested there.
