@@ -296,7 +296,7 @@ void Engine::add(graph::Handle& handle) {
 }
 
 bool Engine::remove(graph::Handle& handle) {
-  if (handle.residency == nullptr) return true;  // it was asked for again
+  if (handle.replicas == nullptr) return true;  // it was asked for again
   if (ever_wished_.load(std::memory_order_relaxed)) {
     // All tasks that use it have ended: who looks at their wishes after this sees that.
     for (const Wishes& wishes : wishes_) const std::lock_guard passed(wishes.mutex);

@@ -17,7 +17,6 @@
 #include "vicinal/ids.hpp"
 
 namespace vicinal::memory {
-struct DataState;
 struct Replica;
 }  // namespace vicinal::memory
 
@@ -92,15 +91,18 @@ struct alignas(128) Handle {
   // In the sum of what has no home; see runtime/submission.cpp.
   std::atomic<bool> counts_unhomed{false};
   const void* owner = nullptr;  // the runtime; null once unregistered
+  std::uint64_t version = 0;    // of the content: memory::Residency's
 
   // --- written seldom, and what every task asks for: one line
   alignas(64) std::atomic<bool> poisoned{false};  // its last writer failed or was cancelled
+  bool early_failed =
+      false;  // memory::Residency's: early copies are left to whoever needs the content
   NodeMasks on;
-  memory::Replica* replicas = nullptr;  // by node; owned by memory::Residency
-  void* policy_data = nullptr;          // the policy's own, null until it sets it
-  Layout layout;                        // fixed, as all below but `residency`
+  memory::Replica* replicas =
+      nullptr;  // by node; memory::Residency's, null when it does not know the handle
+  void* policy_data = nullptr;  // the policy's own, null until it sets it
+  Layout layout;                // fixed, as all below
 
-  memory::DataState* residency = nullptr;  // owned by memory::Residency
   Home home;
   HandleId id;
   std::string name;

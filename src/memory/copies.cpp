@@ -14,10 +14,8 @@ Place Residency::place_of(const Replica& replica) const {
   place.node = replica.node;
   place.address = replica.address;
   place.offset = replica.offset;
-  place.layout = replica.fixed && handle.home.kind == graph::HomeKind::buffer
-                     ? handle.layout
-                     : handle.layout.packed();
-  if (replica.fixed && handle.home.kind == graph::HomeKind::file) place.file = handle.home.file;
+  place.layout = replica.own_layout ? handle.layout : handle.layout.packed();
+  if (replica.fixed && !replica.own_layout) place.file = handle.home.file;
   return place;
 }
 
@@ -49,7 +47,7 @@ bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
   free_fetches_.pop_back();
   fetch.handle = to.handle;
   fetch.to = to.node;
-  fetch.version = to.handle->residency->version;
+  fetch.version = to.handle->version;
   fetch.urgent = waiter != nullptr;
   fetch.owns = false;
   fetch.started = false;
@@ -112,6 +110,7 @@ void Residency::pump_link(std::uint32_t index, Actions& actions) {
     queue.pop_front();
     ++link.in_flight;
     fetch.started = true;
+    if (!queue.empty()) warm(*queue.front());
     actions.copies.push_back({fetch.id, fetch.handle, place_of(replica(*fetch.handle, fetch.from)),
                               place_of(replica(*fetch.handle, fetch.to)), fetch.urgent});
   }
@@ -153,13 +152,12 @@ bool Residency::cancel_early_copies(NodeId node, Actions& actions) {
 }
 
 void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Actions& actions) {
-  DataState& data = *fetch.handle->residency;
-  data.early_failed = error != nullptr;
+  fetch.handle->early_failed = error != nullptr;
   Replica& to = replica(*fetch.handle, fetch.to);
   to.incoming = nullptr;
   to.word.fetch_and(~kComing, std::memory_order_relaxed);
-  if (error || fetch.version != data.version) lost(to);
-  if (!error && fetch.version == data.version) {
+  if (error || fetch.version != fetch.handle->version) lost(to);
+  if (!error && fetch.version == fetch.handle->version) {
     to.word.fetch_or(kValid, std::memory_order_release);
     fetch.handle->on.valid.fetch_or(bit(fetch.to), std::memory_order_release);
     gained(fetch.to);
@@ -228,7 +226,7 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, E
   if (to.incoming != nullptr && owns) to.incoming->owns = true;
   if ((valid & bit(node)) != 0 && owns) make_sole(to, actions);
   if ((valid & bit(node)) != 0 || to.incoming != nullptr) return true;
-  if (valid == 0 || handle.residency->early_failed) return true;  // nothing to bring
+  if (valid == 0 || handle.early_failed) return true;  // nothing to bring
   const bool direct = best_source(handle, node) != nullptr;
   Replica& next = direct ? to : replica(handle, kRam);  // first as far as RAM
   if (next.incoming != nullptr || nodes_[next.node.value].first != nullptr) return false;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/warm.hpp"
 #include "memory/replica.hpp"
 
 namespace vicinal::memory {
@@ -69,6 +70,13 @@ class Recency {
     for (const Entry& entry : aside_) push(entry);
     aside_.clear();
     return found;
+  }
+
+  // Those that will probably be the least next; see base/warm.hpp.
+  void warm_next() {
+    for (std::size_t i = 1; i < std::min<std::size_t>(entries_.size(), 3); ++i) {
+      if (!is_dead(entries_[i])) base::warm(slot(entries_[i].slot).replica, sizeof(Replica));
+    }
   }
 
  private:

@@ -1,11 +1,10 @@
-// A handle's copy on one memory node, and the state of a handle over all nodes.
+// A handle's copy on one memory node.
 #pragma once
 
 #include <atomic>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "graph/handle.hpp"
 #include "vicinal/codelet.hpp"
@@ -46,6 +45,7 @@ struct alignas(128) Replica {
   std::atomic<std::uint64_t> last_use{0};  // Residency's epoch when it was last pinned
   std::byte* address = nullptr;            // on a memory node
   bool fixed = false;                      // the home: never freed, outside the limit
+  bool own_layout = false;                 // the application's buffer; else packed
   // Under the residency's lock.
   bool listed = false;        // it is in the node's list
   bool in_awaited = false;    // and in its order of those that are awaited
@@ -76,13 +76,6 @@ inline bool stays(const Replica& replica) {
   return (replica.word.load(std::memory_order_relaxed) & (kValid | kEvicting)) == kValid;
 }
 
-// What is not asked for often; see graph::NodeMasks.
-struct DataState {
-  std::uint64_t version = 0;  // of the content; a copy that ends on another version is void
-  bool early_failed = false;  // an early copy failed: left to whoever needs it, who is told
-  std::unique_ptr<Replica[]> replicas;  // one per node
-};
-
 inline constexpr std::uint32_t bit(NodeId node) {
   return 1U << node.value;
 }
@@ -90,8 +83,7 @@ inline constexpr std::uint32_t bit(NodeId node) {
 // Where the content lies on the node. The replica is pinned there.
 inline OperandView view(const graph::Handle& handle, NodeId node) {
   const Replica& r = handle.replicas[node.value];
-  const bool own_buffer = r.fixed && handle.home.kind == graph::HomeKind::buffer;
-  return {r.address, own_buffer ? handle.layout : handle.layout.packed()};
+  return {r.address, r.own_layout ? handle.layout : handle.layout.packed()};
 }
 
 // True if it took a pin: the content is valid, nobody evicts it and, to write, nobody else uses it.

@@ -98,7 +98,7 @@ Residency::Placed Residency::prepare(Request& request, Bytes& needed, Actions& a
     if (!request.empties) rescue(r);
     // A copy that brings what is to be overwritten, or has been meanwhile, is nobody's to join.
     if (r.incoming != nullptr &&
-        (!reads(access.mode) || r.incoming->version != access.handle->residency->version)) {
+        (!reads(access.mode) || r.incoming->version != access.handle->version)) {
       Fetch& early = *r.incoming;
       if (early.started || early.urgent || !early.has_source) return Placed::waits;
       cancel_fetch(early, actions);

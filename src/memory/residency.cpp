@@ -72,23 +72,22 @@ void Residency::reserve() {
 
 void Residency::add(graph::Handle& handle) {
   const std::lock_guard lock(mutex_);
-  auto data = std::make_unique<DataState>();
-  data->replicas = std::make_unique<Replica[]>(nodes_.size());
-  handle.residency = data.get();
-  handle.replicas = data->replicas.get();
+  auto replicas = std::make_unique<Replica[]>(nodes_.size());
+  handle.replicas = replicas.get();
   const bool empty = handle.bytes().value == 0;
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    Replica& r = data->replicas[n];
+    Replica& r = replicas[n];
     r.node = nodes_[n].description.id;
     r.handle = &handle;
     r.fixed = empty;
+    r.own_layout = empty && handle.home.kind == graph::HomeKind::buffer;
     if (empty) r.word.store(kAllocated | kValid, std::memory_order_relaxed);
   }
-  Replica& in_ram = data->replicas[kRam.value];
+  Replica& in_ram = replicas[kRam.value];
   std::uint32_t valid = empty ? (1U << nodes_.size()) - 1 : 0;
   std::uint32_t placed = valid;
   if (handle.home.kind == graph::HomeKind::buffer) {
-    in_ram.fixed = true;
+    in_ram.fixed = in_ram.own_layout = true;
     in_ram.address = handle.home.address;
     in_ram.word.store(kAllocated | kValid, std::memory_order_relaxed);
     valid |= bit(kRam);
@@ -96,7 +95,7 @@ void Residency::add(graph::Handle& handle) {
   } else if (handle.home.kind == graph::HomeKind::file && !empty) {
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       if (nodes_[n].description.kind != NodeKind::disk) continue;
-      Replica& on_disk = data->replicas[n];
+      Replica& on_disk = replicas[n];
       on_disk.fixed = true;
       on_disk.offset = handle.home.offset;
       on_disk.word.store(kAllocated | (handle.written ? kValid : 0), std::memory_order_relaxed);
@@ -109,14 +108,13 @@ void Residency::add(graph::Handle& handle) {
   handle.on.placed.store(placed, std::memory_order_relaxed);
   // Nothing will ever reserve it: room from the start, touched when it is written.
   if (trivial() && !empty && handle.home.kind == graph::HomeKind::none) allocate(in_ram);
-  data.release();  // NOLINT(bugprone-unused-return-value): owned through handle.residency
+  replicas.release();  // NOLINT(bugprone-unused-return-value): owned through the handle
 }
 
 bool Residency::remove(graph::Handle& handle, Actions& actions) {
   const std::lock_guard lock(mutex_);
-  DataState& data = *handle.residency;
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    Replica& r = data.replicas[n];
+    Replica& r = handle.replicas[n];
     if (r.eviction != nullptr) {
       if (r.eviction->state.load(std::memory_order_relaxed) != RequestState::queued) return false;
       take_from_queue(*r.eviction);
@@ -132,10 +130,10 @@ bool Residency::remove(graph::Handle& handle, Actions& actions) {
     }
   }
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    if ((data.replicas[n].word.load(std::memory_order_acquire) & kPinMask) != 0) return false;
+    if ((handle.replicas[n].word.load(std::memory_order_acquire) & kPinMask) != 0) return false;
   }
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    Replica& r = data.replicas[n];
+    Replica& r = handle.replicas[n];
     if (!r.fixed && (r.word.load(std::memory_order_relaxed) & kAllocated) != 0) {
       claim_room(r);  // or it is claimed
       free_replica(r, actions);
@@ -148,18 +146,15 @@ bool Residency::remove(graph::Handle& handle, Actions& actions) {
 
 void Residency::forget(graph::Handle& handle) {
   const std::lock_guard lock(mutex_);
-  delete handle.residency;
-  handle.residency = nullptr;
-  handle.replicas = nullptr;
+  delete[] std::exchange(handle.replicas, nullptr);
 }
 
 void Residency::invalidate(graph::Handle& handle, Actions& actions) {
   const std::lock_guard lock(mutex_);
-  DataState& data = *handle.residency;
   if (handle.bytes().value == 0 || trivial()) return;
-  ++data.version;
+  ++handle.version;
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    Replica& r = data.replicas[n];
+    Replica& r = handle.replicas[n];
     if ((r.word.load(std::memory_order_relaxed) & kValid) != 0) make_invalid(r, actions);
   }
   for (const Node& node : nodes_) pump(node.description.id, actions);
@@ -213,7 +208,7 @@ void Residency::written(graph::Task& task, NodeId node, Actions& actions) {
 
 // Its content is the handle's from now on: other replicas, and copies that are on their way, are void.
 void Residency::make_sole(Replica& here, Actions& actions) {
-  ++here.handle->residency->version;
+  ++here.handle->version;
   here.word.fetch_or(kValid, std::memory_order_release);
   here.handle->on.valid.fetch_or(bit(here.node), std::memory_order_release);
   gained(here.node);

@@ -156,6 +156,11 @@ class Residency {
     }
   }
 
+  void warm(const Fetch& fetch) const {
+    base::warm(&replica(*fetch.handle, fetch.from), sizeof(Replica));
+    base::warm(&replica(*fetch.handle, fetch.to), sizeof(Replica));
+  }
+
   // --- reservations
   // Firm: queues on request.node. `request` stays where it is until it has ended and been released.
   void request(Request& request, Actions& actions);

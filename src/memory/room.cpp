@@ -305,7 +305,10 @@ Replica* Residency::lru_victim(Node& node, EvictionReason reason, const Request*
       return r.claims > 0 || r.next_use.load(std::memory_order_relaxed) != 0;
     };
     const auto wait = [&](Replica& r) { put_in_order(node, r); };
-    if (Replica* const victim = node.recency.least(goes, is_known_to_be_used, wait)) return victim;
+    if (Replica* const victim = node.recency.least(goes, is_known_to_be_used, wait)) {
+      node.recency.warm_next();
+      return victim;
+    }
     if (Replica* const victim = awaited_victim(node, asks)) return victim;
     if (reason != EvictionReason::firm) return nullptr;
   }
@@ -406,7 +409,7 @@ void Residency::answer(const VictimQuery& query, graph::Handle* victim, Actions&
   node.query_open = false;
   Request* asks = query.reason == EvictionReason::firm ? node.first : nullptr;
   // It may have been unregistered since it was chosen.
-  if (victim != nullptr && victim->residency == nullptr) victim = nullptr;
+  if (victim != nullptr && victim->replicas == nullptr) victim = nullptr;
   Replica* chosen = victim != nullptr ? &replica(*victim, query.node) : nullptr;
   if (chosen == nullptr && query.reason == EvictionReason::firm) {
     chosen = lru_victim(node, EvictionReason::firm, asks);

@@ -115,7 +115,7 @@ class FakeMemory {
   // Copies may be in course: nobody asks for anything any more.
   ~FakeMemory() {
     for (graph::Handle& handle : handles_) {
-      if (handle.residency != nullptr) residency.forget(handle);
+      if (handle.replicas != nullptr) residency.forget(handle);
     }
   }
   FakeMemory(const FakeMemory&) = delete;

@@ -94,17 +94,16 @@ class FakeEngine : public engine::Completions {
 class FakeReplicas {
  public:
   void set(graph::Handle& handle, NodeId node, OperandView view) {
-    memory::DataState& data = states_[&handle];
-    if (data.replicas == nullptr) data.replicas = std::make_unique<memory::Replica[]>(kNodes);
-    data.replicas[node.value].address = view.address;
+    auto& replicas = replicas_[&handle];
+    if (replicas == nullptr) replicas = std::make_unique<memory::Replica[]>(kNodes);
+    replicas[node.value].address = view.address;
     handle.layout = view.layout;
-    handle.residency = &data;
-    handle.replicas = data.replicas.get();
+    handle.replicas = replicas.get();
   }
 
  private:
   static constexpr std::size_t kNodes = 4;
-  std::map<const graph::Handle*, memory::DataState> states_;
+  std::map<const graph::Handle*, std::unique_ptr<memory::Replica[]>> replicas_;
 };
 
 inline Layout packed_layout(std::uint64_t bytes) {
