@@ -4,15 +4,17 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace vicinal::base {
 
 inline constexpr std::size_t kLine = 64;
 
-// Any address will do.
-inline void warm(const void* at, std::size_t bytes = kLine) {
-  for (std::size_t done = 0; done < bytes; done += kLine) {
-    __builtin_prefetch(static_cast<const char*>(at) + done, 1);
+// The lines of [at, at + bytes). Any address will do, also none.
+inline void warm(const void* at, std::size_t bytes = 1) {
+  const auto first = reinterpret_cast<std::uintptr_t>(at);
+  for (std::uintptr_t line = first & ~(kLine - 1); line < first + bytes; line += kLine) {
+    __builtin_prefetch(reinterpret_cast<const void*>(line), 1);
   }
 }
 

@@ -197,15 +197,13 @@ void Engine::prefetch(const Task& task, NodeId node) {
   }
 }
 
-// Each step takes its addresses from what the step before asked for one pop ago.
+// Each step takes its addresses from what the step before asked for one pop ago (by another worker, maybe).
 void Engine::coming(std::span<const Task* const> tasks, WorkerId worker) const {
   if (tasks.size() > 2) graph::warm(*tasks[2]);
   if (trivial_) return;
   if (tasks.size() > 1) {
     graph::warm_handles(*tasks[1]);
-    if (ever_wished_.load(std::memory_order_relaxed)) {
-      base::warm(&graph::TaskPool::note(*tasks[1]));
-    }
+    base::warm(graph::TaskPool::note_if_any(*tasks[1]));
   }
   if (!tasks.empty()) residency_.warm(*tasks[0], config_.machine.workers[worker.value].node);
 }

@@ -66,12 +66,16 @@ class Wishes {
 // where to ask every node would mean a line from memory for each.
 class WishedTasks {
  public:
-  // False: it was named for the node before. Before keep_use.
+  // name and keep_use: of a task one thread at a time, and before anybody can pop it.
+  // False: it was named for the node before.
   static bool name(const graph::Task& task, NodeId node) {
     const std::uint32_t bit = std::uint32_t{1} << node.value;
     graph::TaskNote& note = graph::TaskPool::note(task);
     const std::uint32_t before = note.wished.fetch_or(bit, std::memory_order_relaxed);
-    if (before == 0) note.first = node;
+    if (before == 0) {
+      note.first = node;
+      note.last_use = 0;  // of the slot's task before
+    }
     return (before & bit) == 0;
   }
   void keep_use(const graph::Task& task, NodeId node, std::uint64_t last_use) {
@@ -85,9 +89,9 @@ class WishedTasks {
   }
   // A bit per node; and nothing is wished any more.
   static std::uint32_t take(const graph::Task& task) {
-    graph::TaskNote& note = graph::TaskPool::note(task);
-    if (note.wished.load(std::memory_order_relaxed) == 0) return 0;
-    return note.wished.exchange(0, std::memory_order_relaxed);
+    graph::TaskNote* const note = graph::TaskPool::note_if_any(task);
+    if (note == nullptr || note->wished.load(std::memory_order_relaxed) == 0) return 0;
+    return note->wished.exchange(0, std::memory_order_relaxed);
   }
   // After take, for each node.
   std::uint64_t take_use(const graph::Task& task, NodeId node) {

@@ -75,11 +75,12 @@ Access* last_of_writers(const Handle& handle) {
 // before it.
 class WalkAhead {
  public:
+  explicit WalkAhead(const Access& first) : last_(reinterpret_cast<std::intptr_t>(&first)) {}
   void at(const Access& access) {
     constexpr std::intptr_t kSteps = 8;
     const auto here = reinterpret_cast<std::intptr_t>(&access);
     const std::intptr_t step = here - last_;
-    const std::intptr_t growth = step - last_step_;
+    const std::intptr_t growth = last_step_ != 0 ? step - last_step_ : 0;
     __builtin_prefetch(
         reinterpret_cast<const void*>(here + kSteps * step + kSteps * (kSteps + 1) / 2 * growth));
     last_ = here;
@@ -87,14 +88,14 @@ class WalkAhead {
   }
 
  private:
-  std::intptr_t last_ = 0;
+  std::intptr_t last_;
   std::intptr_t last_step_ = 0;
 };
 
 // Grants those behind the first.
 Access* last_of_readers(Handle& handle, std::uint64_t& word) {
   Access* last = handle.head;
-  WalkAhead ahead;
+  WalkAhead ahead(*last);
   --handle.waiting_readers;
   for (Access* behind = last->next(); behind != nullptr && !writes(behind->mode);
        behind = last->next()) {

@@ -60,7 +60,7 @@ struct NodeMasks {
   // handle may read it without: nobody else changes it meanwhile but by a copy from a pinned replica.
   // To anybody else these three are hints.
   std::atomic<std::uint32_t> valid{0};
-  // It has room there, and is valid or in use: the home of what lies elsewhere does not count.
+  // It has room there; the home only while it is valid or in use.
   std::atomic<std::uint32_t> placed{0};
   std::atomic<std::uint32_t> leaving{0};  // it is to lose that room
 };
@@ -79,8 +79,8 @@ struct Home {
 inline constexpr std::size_t kHotBytes = 128;
 
 struct alignas(128) Handle {
-  // --- the queue, on a line of its own: otherwise who runs a task and looks where its data are takes
-  // it away from who submits another. Written under the lock bit of `word`.
+  // --- the queue, on a line apart from where the data are: otherwise who runs a task and looks there takes
+  // it away from who submits another. Written under the lock bit of `word`, but for the last two.
   // bit 0: locked; bit 1: a writer has access; bit 2: someone waits; bits 8..: readers with access.
   std::atomic<std::uint64_t> word{0};
   Access* head = nullptr;
@@ -91,7 +91,7 @@ struct alignas(128) Handle {
   // In the sum of what has no home; see runtime/submission.cpp.
   std::atomic<bool> counts_unhomed{false};
   const void* owner = nullptr;  // the runtime; null once unregistered
-  std::uint64_t version = 0;    // of the content: memory::Residency's
+  std::uint64_t version = 0;    // of the content: memory::Residency's, under its lock, for copies
 
   // --- written seldom, and what every task asks for: one line
   alignas(64) std::atomic<bool> poisoned{false};  // its last writer failed or was cancelled

@@ -49,10 +49,15 @@ class SlotPool {
   }
   // Any thread. Nobody resets it.
   static Note& note(const T& slot) {
+    if (Note* const known = note_if_any(slot)) return *known;
     Slab& slab = slab_of(slot);
-    Note* notes = slab.notes.load(std::memory_order_acquire);
-    if (notes == nullptr) notes = slab.make_notes();
-    return notes[&slot - slab.slots];
+    return slab.make_notes()[&slot - slab.slots];
+  }
+  // nullptr: nobody has asked for the note of a slot near it.
+  static Note* note_if_any(const T& slot) {
+    Slab& slab = slab_of(slot);
+    Note* const notes = slab.notes.load(std::memory_order_acquire);
+    return notes != nullptr ? &notes[&slot - slab.slots] : nullptr;
   }
   // nullptr if there is none.
   T* find(std::uint64_t number) const {

@@ -158,9 +158,7 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
   to.word.fetch_and(~kComing, std::memory_order_relaxed);
   if (error || fetch.version != fetch.handle->version) lost(to);
   if (!error && fetch.version == fetch.handle->version) {
-    to.word.fetch_or(kValid, std::memory_order_release);
-    fetch.handle->on.valid.fetch_or(bit(fetch.to), std::memory_order_release);
-    gained(fetch.to);
+    set_valid(to);
     if (nodes_[fetch.to.value].description.kind != NodeKind::disk) {
       actions.notices.push_back({fetch.handle, fetch.to, true});
     }

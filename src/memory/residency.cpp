@@ -74,6 +74,9 @@ void Residency::add(graph::Handle& handle) {
   const std::lock_guard lock(mutex_);
   auto replicas = std::make_unique<Replica[]>(nodes_.size());
   handle.replicas = replicas.get();
+  handle.version = 0;  // it may have been another datum's
+  handle.early_failed = false;
+  handle.on.leaving.store(0, std::memory_order_relaxed);
   const bool empty = handle.bytes().value == 0;
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     Replica& r = replicas[n];
@@ -84,7 +87,7 @@ void Residency::add(graph::Handle& handle) {
     if (empty) r.word.store(kAllocated | kValid, std::memory_order_relaxed);
   }
   Replica& in_ram = replicas[kRam.value];
-  std::uint32_t valid = empty ? (1U << nodes_.size()) - 1 : 0;
+  std::uint32_t valid = empty ? ~0U >> (32 - nodes_.size()) : 0;
   std::uint32_t placed = valid;
   if (handle.home.kind == graph::HomeKind::buffer) {
     in_ram.fixed = in_ram.own_layout = true;
@@ -209,12 +212,11 @@ void Residency::written(graph::Task& task, NodeId node, Actions& actions) {
 // Its content is the handle's from now on: other replicas, and copies that are on their way, are void.
 void Residency::make_sole(Replica& here, Actions& actions) {
   ++here.handle->version;
-  here.word.fetch_or(kValid, std::memory_order_release);
-  here.handle->on.valid.fetch_or(bit(here.node), std::memory_order_release);
-  gained(here.node);
+  set_valid(here);
   std::uint32_t others = valid_mask(*here.handle) & ~bit(here.node);
   for (; others != 0; others &= others - 1) {
     const NodeId node{static_cast<std::uint32_t>(std::countr_zero(others))};
+    if (!valid_on(*here.handle, node)) continue;  // pump has made it leave
     make_invalid(replica(*here.handle, node), actions);
     pump(node, actions);
   }

@@ -156,6 +156,7 @@ class Residency {
     }
   }
 
+  // It is next on its link, see base/warm.hpp.
   void warm(const Fetch& fetch) const {
     base::warm(&replica(*fetch.handle, fetch.from), sizeof(Replica));
     base::warm(&replica(*fetch.handle, fetch.to), sizeof(Replica));
@@ -184,7 +185,7 @@ class Residency {
   }
   // The task waits with the policy and will probably run there: what it reads is driven out after what
   // nobody is known to read; forget_uses when it has left the policy, with what await_uses returned. One
-  // caller at a time per node; await_uses takes no lock.
+  // caller at a time per node, once per task there; await_uses takes no lock.
   std::uint64_t await_uses(const graph::Task& task, NodeId node);
   void forget_uses(const graph::Task& task, std::uint64_t last_use, NodeId node);
   // Evicts what the choice gives, as for an early copy, until so much is free or becoming free.
@@ -347,6 +348,7 @@ class Residency {
   // room.cpp: room and eviction. All under the lock.
   bool allocate(Replica& replica);
   void free_replica(Replica& replica, Actions& actions);
+  void set_valid(Replica& replica);
   void make_invalid(Replica& replica, Actions& actions);
   void make_sole(Replica& here, Actions& actions);
   void pin(Replica& replica);

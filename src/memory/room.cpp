@@ -147,6 +147,14 @@ bool Residency::claim_room(Replica& replica) {
   return true;
 }
 
+// It has room. A home counts as placed from now on.
+void Residency::set_valid(Replica& replica) {
+  replica.word.fetch_or(kValid, std::memory_order_release);
+  replica.handle->on.placed.fetch_or(bit(replica.node), std::memory_order_relaxed);
+  replica.handle->on.valid.fetch_or(bit(replica.node), std::memory_order_release);
+  gained(replica.node);
+}
+
 void Residency::make_invalid(Replica& replica, Actions& actions) {
   lost(replica);
   replica.word.fetch_and(~kValid, std::memory_order_relaxed);

@@ -66,15 +66,17 @@ class PolicyContext {
   // No thread works for the worker at present: it is the application's, which does something else.
   virtual bool away(WorkerId worker) const = 0;
 
+  // Tasks that were pushed and that the worker will probably pop next, in this order: what belongs to them
+  // is asked from memory at once (base/warm.hpp). Nobody may pop them before this returns: a policy that is
+  // concurrent() holds its lock.
+  virtual void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const = 0;
+
   // --- wishes: the engine does it once the policy's method has returned
   // The task, pushed and not yet popped, will probably run there: what it reads is to be copied into
   // free room, nothing is evicted for it; and until it is popped, LRU evicts what it reads after what no
   // such task reads. Wishes of a node wait first in, first out, until there is room; those of a task that
   // has been popped are dropped, the look-ahead copies for it.
   virtual void prefetch(const graph::Task& task, NodeId node) = 0;
-  // Tasks that were pushed and that the worker will probably pop next, in this order: what belongs to them
-  // is asked from memory. Changes nothing; see base/warm.hpp.
-  virtual void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const = 0;
   // A task that was pushed is kept for this worker: it must not sleep on.
   virtual void wake(WorkerId worker) = 0;
 };

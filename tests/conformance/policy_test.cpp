@@ -39,9 +39,13 @@ class FakeEngine {
     policy_->push(task, releasing);
   }
   graph::Task* pop(WorkerId worker) {
+    context_.expected.clear();
     graph::Task* const task = policy_->pop(worker);
     if (task == nullptr) return nullptr;
     EXPECT_EQ(waiting_.erase(task), 1U) << task->name() << " was not pushed, or popped twice";
+    for (const graph::Task* const coming : context_.expected) {
+      EXPECT_NE(std::ranges::find(waiting_, coming), waiting_.end()) << coming->name();
+    }
     EXPECT_TRUE(context_.can_run(*task, worker)) << task->name() << " on " << worker.value;
     for (const graph::Access& access : task->accesses()) {
       load(*access.handle, context_.node_of(worker));

@@ -109,7 +109,8 @@ class FakeMemory {
 
   explicit FakeMemory(const FakeMachine& machine = {})
       : residency(machine.description(), source, machine.external_victims, machine.in_order,
-                  machine.rules) {
+                  machine.rules),
+        nodes_(machine.description().nodes.size()) {
     residency.reserve();
   }
   // Copies may be in course: nobody asks for anything any more.
@@ -131,6 +132,14 @@ class FakeMemory {
     graph::Handle& handle = make_handle(name, pages);
     handle.home.kind = graph::HomeKind::file;
     handle.home.file = 7;
+    handle.written = true;
+    residency.add(handle);
+    return handle;
+  }
+  // The application's.
+  graph::Handle& in_buffer(const std::string& name, std::uint64_t pages = 1) {
+    graph::Handle& handle = make_handle(name, pages);
+    handle.home.kind = graph::HomeKind::buffer;
     handle.written = true;
     residency.add(handle);
     return handle;
@@ -243,6 +252,13 @@ class FakeMemory {
     for (const memory::VictimQuery& query : actions.queries) queries.push_back(query);
     actions = {};
     residency.check();
+    for (const graph::Handle& handle : handles_) {
+      if (handle.replicas == nullptr) continue;
+      for (std::uint32_t n = 0; n < nodes_; ++n) {
+        EXPECT_EQ((residency.on_nodes(handle) >> n & 1) != 0, residency.on_node(handle, NodeId{n}))
+            << handle.name << " on node " << n;
+      }
+    }
   }
 
   FakeSource source;
@@ -263,6 +279,7 @@ class FakeMemory {
     return handle;
   }
 
+  std::size_t nodes_;
   Codelet codelet_{.name = "task"};
   std::deque<graph::Handle> handles_;
   std::vector<std::unique_ptr<Use>> uses_;

@@ -187,6 +187,24 @@ TEST(Residency, AHandleIsRemovedWhenItsLastCopyHasEnded) {
   EXPECT_EQ(memory.resident(kDevice).value, 0U);
 }
 
+TEST(Residency, AHandleThatIsUsedAgainKnowsNothingOfTheDatumBefore) {
+  FakeMemory memory({.devices = 1});
+  auto& a = memory.data("a");
+  memory.run(kRam, {{&a, kW}});
+  memory.prefetch(a, kDevice);
+  memory.finish(0, std::make_exception_ptr(DeviceError("copying a failed")));
+  memory.prefetch(a, kDevice);
+  EXPECT_EQ(memory.copying(), Names{});  // left to whoever needs it
+  EXPECT_TRUE(memory.residency.remove(a, memory.actions));
+  memory.collect();
+  memory.residency.forget(a);
+  memory.residency.add(a);
+  memory.run(kRam, {{&a, kW}});
+  EXPECT_TRUE(memory.prefetch(a, kDevice));
+  EXPECT_EQ(memory.copying(), Names{"a ram->device"});
+  memory.finish_all();
+}
+
 TEST(Residency, AHandleWhoseEvictionWaitsCanBeRemoved) {
   FakeMemory memory({.ram = 1, .device = 1, .devices = 1});
   auto [a, b, r] = memory.data("a", "b", "r");

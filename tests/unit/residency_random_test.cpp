@@ -39,12 +39,15 @@ class RandomRun {
     machine_.peers = random_.below(2) == 0;
     memory_ = std::make_unique<FakeMemory>(machine_);
     for (std::size_t d = 0; d < pages_.size(); ++d) {
-      const bool file = random_.below(3) == 0;
       const std::string name = "h" + std::to_string(d);
-      data_.push_back(file ? &memory_->on_disk(name, pages_[d]) : &memory_->data(name, pages_[d]));
+      const std::uint64_t home = random_.below(4);
+      data_.push_back(home == 0   ? &memory_->on_disk(name, pages_[d])
+                      : home == 1 ? &memory_->in_buffer(name, pages_[d])
+                                  : &memory_->data(name, pages_[d]));
       content_.emplace_back(nodes(), -1);
-      latest_.push_back(file ? 0 : -1);
-      if (file) content_[d][kDisk.value] = 0;
+      latest_.push_back(home <= 1 ? 0 : -1);
+      if (home == 0) content_[d][kDisk.value] = 0;
+      if (home == 1) content_[d][kRam.value] = 0;
     }
   }
 

@@ -34,6 +34,10 @@ TEST(WishedTasks, KeepTheUseOfEachNodeUntilItIsTaken) {
   wished.keep_use(task, kFirst, 15);
   EXPECT_EQ(WishedTasks::take(task), 0b10U);
   EXPECT_EQ(wished.take_use(task, kFirst), 15U);
+  // And one whose wish was not carried out.
+  EXPECT_TRUE(WishedTasks::name(task, kSecond));
+  EXPECT_EQ(WishedTasks::take(task), 0b100U);
+  EXPECT_EQ(wished.take_use(task, kSecond), 0U);
   EXPECT_EQ(WishedTasks::take(other), 0b10U);
   EXPECT_EQ(wished.take_use(other, kFirst), 12U);
 }

@@ -84,7 +84,7 @@ void Ledger::open(TaskRecord& record) {
   for (const graph::Access& access : record.task->accesses()) {
     DataRecord& data = record_of(*access.handle);
     look(data, ~0U, true);
-    base::warm(data.queued.data() + data.queued.size());  // for follow
+    base::warm(data.queued.data() + data.queued.size());  // for follow, if it comes
   }
 }
 

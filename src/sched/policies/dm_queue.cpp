@@ -96,15 +96,20 @@ void Queue::leave(TaskRecord& record) {
 
 // Of each heap those at the front; one that is stale, or new, only makes the guess worse.
 std::size_t Queue::coming(std::span<const graph::Task*, kComing> tasks) const {
+  constexpr std::size_t kMostLooks = 2 * kComing;
+  std::size_t looks = 0;
   std::size_t found = 0;
   for (auto at = buckets_.begin(); at != buckets_.end(); ++at) {
     const Bucket& bucket = at->second;
     for (const QueueEntry& entry : bucket.heap) {
-      if (found == kComing) {
+      if (found == kComing || ++looks > kMostLooks) {
         base::warm(entry.record, sizeof(TaskRecord));
         return found;
       }
-      if (is_live(entry, bucket)) tasks[found++] = entry.record->task;
+      if (!is_live(entry, bucket)) continue;
+      const auto known = tasks.first(found);  // who has left and come back is there twice
+      if (std::ranges::find(known, entry.record->task) != known.end()) continue;
+      tasks[found++] = entry.record->task;
     }
   }
   return found;
