@@ -95,11 +95,11 @@ struct alignas(128) Handle {
 
   // --- written seldom, and what every task asks for: one line
   alignas(64) std::atomic<bool> poisoned{false};  // its last writer failed or was cancelled
-  bool early_failed =
-      false;  // memory::Residency's: early copies are left to whoever needs the content
+  // memory::Residency's, this and the next two: early copies are left to whoever needs the content; where it
+  // is; by node, null when it does not know the handle.
+  bool early_failed = false;
   NodeMasks on;
-  memory::Replica* replicas =
-      nullptr;  // by node; memory::Residency's, null when it does not know the handle
+  memory::Replica* replicas = nullptr;
   void* policy_data = nullptr;  // the policy's own, null until it sets it
   Layout layout;                // fixed, as all below
 
