@@ -10,11 +10,15 @@ namespace vicinal::base {
 
 inline constexpr std::size_t kLine = 64;
 
-// The lines of [at, at + bytes). Any address will do, also none.
-inline void warm(const void* at, std::size_t bytes = 1) {
+// The line of an address. Any will do, also none.
+inline void warm(const void* at) {
+  __builtin_prefetch(at, 1);
+}
+// The lines of [at, at + bytes).
+inline void warm(const void* at, std::size_t bytes) {
   const auto first = reinterpret_cast<std::uintptr_t>(at);
   for (std::uintptr_t line = first & ~(kLine - 1); line < first + bytes; line += kLine) {
-    __builtin_prefetch(reinterpret_cast<const void*>(line), 1);
+    warm(reinterpret_cast<const void*>(line));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/asymmetric_fence.hpp"
+#include "base/warm.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::graph {
@@ -81,7 +82,7 @@ class WalkAhead {
     const auto here = reinterpret_cast<std::intptr_t>(&access);
     const std::intptr_t step = here - last_;
     const std::intptr_t growth = last_step_ != 0 ? step - last_step_ : 0;
-    __builtin_prefetch(
+    base::warm(
         reinterpret_cast<const void*>(here + kSteps * step + kSteps * (kSteps + 1) / 2 * growth));
     last_ = here;
     last_step_ = step;
@@ -286,7 +287,7 @@ void release(Task& task, ReadyList& ready) {
   for (Access& access : accesses) {
     Access* const first = end_access(access);
     if (first == nullptr) continue;
-    __builtin_prefetch(&first->task(), 1);
+    base::warm(&first->task());
     granted[count++] = first;
   }
   for (std::size_t i = 0; i < count; ++i) grant_all(granted[i], ready);

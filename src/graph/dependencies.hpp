@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/asymmetric_fence.hpp"
+#include "base/warm.hpp"
 #include "graph/handle.hpp"
 #include "graph/task.hpp"
 #include "graph/task_pool.hpp"
@@ -49,12 +50,12 @@ bool insert(Task& task);
 inline void prefetch_successors(const Task& task) {
   for (const Access& access : task.accesses()) {
     if (!writes(access.mode) || access.next() == nullptr) {
-      __builtin_prefetch(access.handle, 1);
+      base::warm(access.handle);
       continue;
     }
     const auto address = reinterpret_cast<std::uintptr_t>(access.next());
-    __builtin_prefetch(access.next(), 1);
-    __builtin_prefetch(reinterpret_cast<const void*>(address & ~(alignof(Task) - 1)), 1);
+    base::warm(access.next());
+    base::warm(reinterpret_cast<const void*>(address & ~(alignof(Task) - 1)));
   }
 }
 

@@ -54,15 +54,27 @@ struct Access {
 static_assert(kMostOperands == 1 << 13);
 static_assert(sizeof(Access) == 16);
 
-// Memory nodes where a handle's replica is in some state, a bit each: memory::Residency's.
+// A bit per memory node. Changed by one thread at a time, read by any.
+class NodeMask {
+ public:
+  std::uint32_t get() const { return bits_.load(std::memory_order_acquire); }
+  bool has(NodeId node) const { return (get() >> node.value & 1) != 0; }
+  void assign(std::uint32_t nodes) { bits_.store(nodes, std::memory_order_release); }
+  void add(NodeId node) { assign(get() | std::uint32_t{1} << node.value); }
+  void remove(NodeId node) { assign(get() & ~(std::uint32_t{1} << node.value)); }
+
+ private:
+  std::atomic<std::uint32_t> bits_{0};
+};
+
+// Where a handle's replica is in some state: memory::Residency's, changed under its lock.
 struct NodeMasks {
-  // Its content is the handle's. Written under the residency's lock; whoever has write access to the
-  // handle may read it without: nobody else changes it meanwhile but by a copy from a pinned replica.
-  // To anybody else these three are hints.
-  std::atomic<std::uint32_t> valid{0};
-  // It has room there; the home only while it is valid or in use.
-  std::atomic<std::uint32_t> placed{0};
-  std::atomic<std::uint32_t> leaving{0};  // it is to lose that room
+  // Its content is the handle's. Whoever has write access to the handle may rely on it without the lock:
+  // nobody else changes it meanwhile but by a copy from a pinned replica. To anybody else these three are
+  // hints.
+  NodeMask valid;
+  NodeMask placed;   // it has room there; the home only while it is valid or in use
+  NodeMask leaving;  // it is to lose that room
 };
 
 enum class HomeKind : std::uint8_t { none, buffer, file };
@@ -109,6 +121,7 @@ struct alignas(128) Handle {
 
   Bytes bytes() const { return layout.bytes(); }
 };
+static_assert(offsetof(Handle, home) == kHotBytes);
 
 inline constexpr std::uint64_t kLocked = 1;
 inline constexpr std::uint64_t kWriter = 2;

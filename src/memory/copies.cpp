@@ -21,7 +21,7 @@ Place Residency::place_of(const Replica& replica) const {
 
 // nullptr: no link from any valid replica.
 const Residency::Source* Residency::best_source(const graph::Handle& handle, NodeId to) const {
-  const std::uint32_t valid = handle.on.valid.load(std::memory_order_relaxed);
+  const std::uint32_t valid = handle.on.valid.get();
   for (const Source& source : sources_[to.value]) {
     if ((valid & bit(source.node)) != 0) return &source;
   }
@@ -216,7 +216,7 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, E
                          bool owns) {
   const std::lock_guard lock(mutex_);
   Replica& to = replica(handle, node);
-  const std::uint32_t valid = handle.on.valid.load(std::memory_order_relaxed);
+  const std::uint32_t valid = handle.on.valid.get();
   if ((to.word.load(std::memory_order_relaxed) & kEvicting) != 0) {
     if (nodes_[node.value].first != nullptr) return false;  // somebody waits for its room
     rescue(to);

@@ -180,7 +180,7 @@ void Residency::grant(Request& request, Actions& actions) {
       r.overwritten = true;
       continue;
     }
-    if (access.handle->on.valid.load(std::memory_order_relaxed) == 0) {
+    if (access.handle->on.valid.get() == 0) {
       fail(request,
            std::make_exception_ptr(PoisonedError("the content of " + access.handle->name +
                                                  " is lost: it was invalidated")),

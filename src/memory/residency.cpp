@@ -76,7 +76,7 @@ void Residency::add(graph::Handle& handle) {
   handle.replicas = replicas.get();
   handle.version = 0;  // it may have been another datum's
   handle.early_failed = false;
-  handle.on.leaving.store(0, std::memory_order_relaxed);
+  handle.on.leaving.assign(0);
   const bool empty = handle.bytes().value == 0;
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     Replica& r = replicas[n];
@@ -107,8 +107,8 @@ void Residency::add(graph::Handle& handle) {
       placed |= bit(on_disk.node);
     }
   }
-  handle.on.valid.store(valid, std::memory_order_relaxed);
-  handle.on.placed.store(placed, std::memory_order_relaxed);
+  handle.on.valid.assign(valid);
+  handle.on.placed.assign(placed);
   // Nothing will ever reserve it: room from the start, touched when it is written.
   if (trivial() && !empty && handle.home.kind == graph::HomeKind::none) allocate(in_ram);
   replicas.release();  // NOLINT(bugprone-unused-return-value): owned through the handle
@@ -281,9 +281,9 @@ bool Residency::on_node(const graph::Handle& handle, NodeId node) const {
 
 // Looks only at the few replicas that have room and are not valid: each is a line from memory.
 std::uint32_t Residency::on_nodes(const graph::Handle& handle) const {
-  const std::uint32_t stay = ~handle.on.leaving.load(std::memory_order_relaxed);
-  std::uint32_t on = handle.on.valid.load(std::memory_order_acquire) & stay;
-  std::uint32_t others = handle.on.placed.load(std::memory_order_relaxed) & stay & ~on;
+  const std::uint32_t stay = ~handle.on.leaving.get();
+  std::uint32_t on = handle.on.valid.get() & stay;
+  std::uint32_t others = handle.on.placed.get() & stay & ~on;
   for (; others != 0; others &= others - 1) {
     const NodeId node{static_cast<std::uint32_t>(std::countr_zero(others))};
     if (on_node(handle, node)) on |= bit(node);
@@ -402,8 +402,8 @@ void Residency::check_masks(const graph::Handle& handle) const {
     const Replica& r = replica(handle, id);
     const std::uint32_t word = r.word.load(std::memory_order_relaxed);
     const bool counts = !r.fixed || (word & (kValid | kPinMask)) != 0;
-    const auto agrees = [&](const std::atomic<std::uint32_t>& mask, bool is_so) {
-      return ((mask.load() & bit(id)) != 0) == is_so;
+    const auto agrees = [&](const graph::NodeMask& mask, bool is_so) {
+      return mask.has(id) == is_so;
     };
     if (agrees(handle.on.valid, (word & kValid) != 0) &&
         agrees(handle.on.placed, (word & kAllocated) != 0 && counts) &&

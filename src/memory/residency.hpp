@@ -213,9 +213,7 @@ class Residency {
   // Valid there or on its way.
   bool on_node(const graph::Handle& handle, NodeId node) const;
   std::uint32_t on_nodes(const graph::Handle& handle) const;  // a bit per node
-  std::uint32_t valid_mask(const graph::Handle& handle) const {
-    return handle.on.valid.load(std::memory_order_acquire);
-  }
+  std::uint32_t valid_mask(const graph::Handle& handle) const { return handle.on.valid.get(); }
   // Bytes the handle takes of the node's limit.
   Bytes footprint(const graph::Handle& handle, NodeId node) const;
   std::optional<Bytes> limit(NodeId node) const { return nodes_[node.value].limit; }

@@ -98,7 +98,7 @@ bool Residency::allocate(Replica& replica) {
     node.peak_outside = std::max(node.peak_outside, node.outside);
   }
   replica.word.fetch_or(kAllocated, std::memory_order_relaxed);
-  replica.handle->on.placed.fetch_or(bit(replica.node), std::memory_order_relaxed);
+  replica.handle->on.placed.add(replica.node);
   replica.last_use.store(epoch_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   list_append(node, replica);
   return true;
@@ -115,9 +115,9 @@ void Residency::free_replica(Replica& replica, Actions& actions) {
                            " is freed while in use, word " + std::to_string(word));
   }
   node.leaving -= bytes;
-  replica.handle->on.valid.fetch_and(~bit(replica.node), std::memory_order_relaxed);
-  replica.handle->on.placed.fetch_and(~bit(replica.node), std::memory_order_relaxed);
-  replica.handle->on.leaving.fetch_and(~bit(replica.node), std::memory_order_relaxed);
+  replica.handle->on.valid.remove(replica.node);
+  replica.handle->on.placed.remove(replica.node);
+  replica.handle->on.leaving.remove(replica.node);
   list_remove(node, replica);
   if (node.arena) {
     node.arena->free(replica.offset, bytes);
@@ -141,24 +141,24 @@ bool Residency::claim_room(Replica& replica) {
     // Acquire pairs with the release of the last pin.
   } while (!replica.word.compare_exchange_weak(word, word | kEvicting, std::memory_order_acquire,
                                                std::memory_order_relaxed));
-  replica.handle->on.leaving.fetch_or(bit(replica.node), std::memory_order_relaxed);
+  replica.handle->on.leaving.add(replica.node);
   nodes_[replica.node.value].leaving += Arena::padded(replica.handle->bytes());
   lost(replica);
   return true;
 }
 
-// It has room. A home counts as placed from now on.
+// It has room.
 void Residency::set_valid(Replica& replica) {
   replica.word.fetch_or(kValid, std::memory_order_release);
-  replica.handle->on.placed.fetch_or(bit(replica.node), std::memory_order_relaxed);
-  replica.handle->on.valid.fetch_or(bit(replica.node), std::memory_order_release);
+  if (replica.fixed) replica.handle->on.placed.add(replica.node);
+  replica.handle->on.valid.add(replica.node);
   gained(replica.node);
 }
 
 void Residency::make_invalid(Replica& replica, Actions& actions) {
   lost(replica);
   replica.word.fetch_and(~kValid, std::memory_order_relaxed);
-  replica.handle->on.valid.fetch_and(~bit(replica.node), std::memory_order_relaxed);
+  replica.handle->on.valid.remove(replica.node);
   if (nodes_[replica.node.value].description.kind != NodeKind::disk) {
     actions.notices.push_back({replica.handle, replica.node, false});
   }
@@ -168,7 +168,7 @@ void Residency::make_invalid(Replica& replica, Actions& actions) {
 void Residency::pin(Replica& replica) {
   replica.word.fetch_add(1, std::memory_order_relaxed);
   if (replica.fixed) {
-    replica.handle->on.placed.fetch_or(bit(replica.node), std::memory_order_relaxed);
+    replica.handle->on.placed.add(replica.node);
   }
 }
 
@@ -178,7 +178,7 @@ void Residency::settle(Replica& replica, Actions& actions) {
   if ((word & kPinMask) != 0 || (word & kAllocated) == 0) return;
   if (replica.fixed) {
     if ((word & kValid) == 0) {
-      replica.handle->on.placed.fetch_and(~bit(replica.node), std::memory_order_relaxed);
+      replica.handle->on.placed.remove(replica.node);
     }
     return;
   }
@@ -202,13 +202,13 @@ void Residency::unpin_one(Replica& replica, Actions& actions) {
 void Residency::rescue(Replica& replica) {
   if ((replica.word.load(std::memory_order_relaxed) & kEvicting) == 0) return;
   replica.word.fetch_and(~kEvicting, std::memory_order_release);  // it may have moved
-  replica.handle->on.leaving.fetch_and(~bit(replica.node), std::memory_order_relaxed);
+  replica.handle->on.leaving.remove(replica.node);
   nodes_[replica.node.value].leaving -= Arena::padded(replica.handle->bytes());
   gained(replica.node);
 }
 
 bool Residency::safe_elsewhere(const Replica& replica) const {
-  const std::uint32_t valid = replica.handle->on.valid.load(std::memory_order_relaxed);
+  const std::uint32_t valid = replica.handle->on.valid.get();
   return (valid & ~bit(replica.node)) != 0;
 }
 

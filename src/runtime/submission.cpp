@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/warm.hpp"
 #include "graph/bottom_level.hpp"
 #include "memory/arena.hpp"
 #include "runtime/runtime_impl.hpp"
@@ -130,7 +131,7 @@ void RuntimeImpl::check_task(const graph::Task& task) {
 [[gnu::flatten]] TaskId RuntimeImpl::submit(const TaskSpec& spec) {
   const WorkerId worker = engine_->inside_task();
   // Often last written by the worker that ended the last task that used them.
-  for (const Operand& operand : spec.operands.span()) __builtin_prefetch(operand.handle.impl(), 1);
+  for (const Operand& operand : spec.operands.span()) base::warm(operand.handle.impl());
   // Before the task is made, for a task that is made counts as submitted.
   const bool windowed = options_.window_tasks > 0 || options_.window_bytes.value > 0;
   const Bytes bytes = windowed ? window_bytes(spec.operands.span()) : Bytes{0};

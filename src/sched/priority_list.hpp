@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/warm.hpp"
 #include "graph/task.hpp"
 
 namespace vicinal::sched {
@@ -50,7 +51,7 @@ class PriorityList {
     Item* const first = top_.head;
     if (first != nullptr) remove_from_top(*first);
     // Of many items each is a cache miss: the one after the next comes while the first is worked on.
-    if (top_.head != nullptr) __builtin_prefetch(Links::next(*top_.head), 1);
+    if (top_.head != nullptr) base::warm(Links::next(*top_.head));
     return first;
   }
 

@@ -235,7 +235,7 @@ graph::Task* DequeModel::pop(WorkerId worker) {
   if (record == nullptr) record = left_behind(worker);
   if (record == nullptr) return nullptr;
   give(*record, worker);
-  std::array<const graph::Task*, dm::Queue::kComing> coming;
+  std::array<const graph::Task*, PolicyContext::kComing> coming;
   const std::size_t known = books_[worker.value].queue.coming(coming);
   context_->coming({coming.data(), known}, worker);
   if (predicts()) ledger_.warm(*record);

@@ -95,14 +95,14 @@ void Queue::leave(TaskRecord& record) {
 }
 
 // Of each heap those at the front; one that is stale, or new, only makes the guess worse.
-std::size_t Queue::coming(std::span<const graph::Task*, kComing> tasks) const {
-  constexpr std::size_t kMostLooks = 2 * kComing;
+std::size_t Queue::coming(std::span<const graph::Task*> tasks) const {
+  const std::size_t most_looks = 2 * tasks.size();
   std::size_t looks = 0;
   std::size_t found = 0;
   for (auto at = buckets_.begin(); at != buckets_.end(); ++at) {
     const Bucket& bucket = at->second;
     for (const QueueEntry& entry : bucket.heap) {
-      if (found == kComing || ++looks > kMostLooks) {
+      if (found == tasks.size() || ++looks > most_looks) {
         base::warm(entry.record, sizeof(TaskRecord));
         return found;
       }

@@ -55,8 +55,7 @@ class Queue {
   void missing_changed(TaskRecord& record);
   TaskRecord* first();  // by the rule; nullptr when empty
   // Those that will probably be first next, as far as a short look tells. How many?
-  static constexpr std::size_t kComing = 3;
-  std::size_t coming(std::span<const graph::Task*, kComing> tasks) const;
+  std::size_t coming(std::span<const graph::Task*> tasks) const;
   // The first of the wanted ones in the order of the buckets; walks. For rare use.
   template <typename Predicate>
   TaskRecord* find(Predicate&& wanted) const {

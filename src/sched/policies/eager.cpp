@@ -23,16 +23,14 @@ class Eager final : public Policy {
     if (first == ready_.end()) return nullptr;
     graph::Task* const task = *first;
     ready_.erase(first);
-    if (ready_.size() >= kComing) {
-      const std::array<const graph::Task*, kComing> coming = {ready_[0], ready_[1], ready_[2]};
-      context_->coming(coming, worker);
-    }
+    std::array<const graph::Task*, PolicyContext::kComing> coming;
+    const std::size_t known = std::min(ready_.size(), coming.size());
+    std::copy_n(ready_.begin(), known, coming.begin());
+    context_->coming({coming.data(), known}, worker);
     return task;
   }
 
  private:
-  static constexpr std::size_t kComing = 3;
-
   PolicyContext* context_ = nullptr;
   std::deque<graph::Task*> ready_;
 };

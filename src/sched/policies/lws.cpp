@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "base/spin_lock.hpp"
+#include "base/warm.hpp"
 #include "sched/entry_queue.hpp"
 #include "sched/policy.hpp"
 #include "sched/priority_list.hpp"
@@ -56,7 +57,7 @@ class Taken {
   bool empty() const { return first_ == last_; }
   graph::Task& pop_front() {
     constexpr std::size_t kAhead = 4;
-    if (first_ + kAhead < last_) __builtin_prefetch(tasks_[first_ + kAhead], 1);
+    if (first_ + kAhead < last_) base::warm(tasks_[first_ + kAhead]);
     return *tasks_[first_++];
   }
   graph::Task& pop_back() { return *tasks_[--last_]; }
@@ -236,7 +237,7 @@ graph::Task* Lws::take_entries(Deque& deque) {
   std::array<graph::Task*, kMostTaken> tasks;
   const std::size_t count = entries_.take(tasks, count_);
   if (count == 0) return nullptr;
-  __builtin_prefetch(tasks[0], 1);
+  base::warm(tasks[0]);
   const std::span others(tasks.data() + 1, count - 1);
   if (others.empty()) return tasks[0];
   const std::lock_guard held(deque.lock);
