@@ -161,6 +161,7 @@ Task* Engine::next(WorkerId worker) {
     bool at_once = false;
     bool all_asked = false;
     bool offers = false;
+    bool has_one = false;
     {
       const std::lock_guard lock(window.mutex);
       offers = refill(window, worker, cancelled);
@@ -170,16 +171,18 @@ Task* Engine::next(WorkerId worker) {
         at_once = ask_firmly(window, worker, actions);
       }
       all_asked = copy_early(window, actions);
+      has_one = found == nullptr && has_one_for(window, worker);
     }
     if (all_asked) grant_wishes(config_.machine.workers[worker.value].node, actions);
     if (offers) wake_a_peer(window);
     const bool released = cancelled.head != nullptr;
+    const bool performs = !actions.empty();
     perform(actions);
     end_cancelled(cancelled, worker);
     grant_fresh_wishes();
     if (found != nullptr) return found;
-    if (at_once || released || anything_ended(window, worker)) continue;
-    if (!move_from_peer(worker)) return nullptr;
+    if (at_once || released || (performs && anything_ended(window, worker))) continue;
+    if (has_one || !move_from_peer(worker)) return nullptr;
   }
 }
 
@@ -199,12 +202,16 @@ Task* Engine::next(WorkerId worker) {
 
 [[gnu::flatten]] bool Engine::advance(WorkerId worker) {
   clear_idle(worker);
+  const std::uint64_t before = performed_.load(std::memory_order_relaxed);
   Task* task = next(worker);
   if (task == nullptr) task = look_for_a_while(worker);
   if (task == nullptr) {
-    // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see wake_for).
+    // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see wake_for). In
+    // simulation nothing has happened meanwhile but what the first look led to.
     set_idle(worker);
-    task = next(worker);
+    const bool in_vain =
+        config_.simulated && performed_.load(std::memory_order_relaxed) == before;
+    task = in_vain ? nullptr : next(worker);
     if (task == nullptr) {
       begin_idle_time(worker);
       config_.notify_waiters();
@@ -349,6 +356,7 @@ void Engine::retire(Task& task, WorkerId worker) {
 
 [[gnu::noinline]] void Engine::perform_all(memory::Actions& actions) {
   performing_.fetch_add(1, std::memory_order_acq_rel);
+  performed_.fetch_add(1, std::memory_order_relaxed);
   bool arrived = false;
   while (!actions.empty()) {
     memory::Actions todo;

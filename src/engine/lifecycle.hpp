@@ -324,6 +324,7 @@ class Engine final : public Completions,
   std::vector<std::atomic<std::uint64_t>> away_;  // workers without a thread at present
   std::atomic<bool> cancelling_{false};
   std::atomic<std::uint32_t> performing_{0};  // threads inside perform()
+  std::atomic<std::uint64_t> performed_{0};   // calls of perform_all that have begun
   mutable std::mutex error_mutex_;
   std::exception_ptr error_;
   bool told_broken_ = false;  // tell_broken was called

@@ -32,15 +32,11 @@ bool Engine::anything_ended(Window& window, WorkerId worker) {
 // While they run, the operands of the largest can come, and as many bytes leave to make room for them;
 // or more tasks would do more harm than good.
 bool Engine::hides_copies(const Window& window) const {
-  Time runs;
-  Bytes largest;
   if (window.pulled.size() >= window.least || window.claimed > window.most_to_hide) return true;
-  for (const auto& entry : window.pulled) {
-    runs += run_time(*entry->task, window.workers.front());
-    largest = std::max(largest, entry->working_set);
-  }
+  Bytes largest;
+  for (const auto& entry : window.pulled) largest = std::max(largest, entry->working_set);
   const auto workers = static_cast<std::int64_t>(window.workers.size());
-  return runs.ns / workers >= duration(largest, window.bandwidth).ns * 2;
+  return window.runs.ns / workers >= duration(largest, window.bandwidth).ns * 2;
 }
 
 // As far as the look-ahead goes, but not so far that the operands of what waits would push out what
@@ -83,10 +79,6 @@ bool Engine::move_from_peer(WorkerId worker) {
   };
   Window& peer = windows_[std::ranges::max(own.peers, {}, held).value];
   if (peer.size.load(std::memory_order_relaxed) == 0) return false;
-  {
-    const std::lock_guard lock(own.mutex);
-    if (has_one_for(own, worker)) return false;
-  }
   memory::Actions actions;
   Task* const task = give_away(peer, worker, actions);
   if (task != nullptr) {
@@ -110,7 +102,7 @@ Task* Engine::give_away(Window& window, WorkerId to, memory::Actions& actions) {
   Time loads;  // and of itself
   for (std::size_t i = 0; i < window.pulled.size(); ++i) {
     const Pulled& entry = *window.pulled[i];
-    const Time run = run_time(*entry.task, window.workers.front());
+    const Time run = entry.run_time;
     // What its workers run now takes as long as it does, for all that is known.
     const Time until_free{(runs.ns + (stay == 0 ? run.ns : 0)) / workers};
     runs += run;
@@ -166,6 +158,8 @@ void Engine::keep(Window& window, Task& task) {
   entry->request.error = nullptr;
   entry->request.state.store(memory::RequestState::idle, std::memory_order_relaxed);
   entry->working_set = residency_.working_set(task, entry->request.node);
+  entry->run_time = run_time(task, window.workers.front());
+  window.runs += entry->run_time;
   entry->for_all = window.alike && !task.only_worker();
   entry->lacks = nullptr;
   window.claimed += residency_.claim(task, entry->request.node);
@@ -182,6 +176,7 @@ Task* Engine::drop(Window& window, std::size_t at) {
   if (at < window.complete) --window.complete;
   Task* task = entry->task;
   window.claimed -= residency_.unclaim(*task, entry->request.node);
+  window.runs = window.runs - entry->run_time;
   window.unused.push_back(std::move(entry));
   return task;
 }

@@ -23,6 +23,7 @@ struct Pulled {
   memory::Request request;  // firm once a worker has nothing else to do
   WorkerId firm_for = kNoWorker;
   Bytes working_set;
+  Time run_time;                           // on the node's workers
   bool for_all = false;                    // all workers of the node can run it
   const memory::Replica* lacks = nullptr;  // what was missing when it was looked at last
 };
@@ -49,6 +50,7 @@ struct Window {
   // pull one task at a time, without this window and its lock, until one lacks an operand.
   std::atomic<std::uint32_t> calm{kCalm};
   Bytes claimed;                      // room of the operands of `pulled`
+  Time runs;                          // of `pulled`, one after the other
   std::optional<Bytes> most_claimed;  // beyond which no more is pulled, see Engine::refill
   // Up to so many entries and bytes it is, if what was pulled does not run as long as copies take.
   std::size_t least = 0;
