@@ -191,8 +191,7 @@ void Engine::prefetch(const Task& task, NodeId node) {
     if (there && !owns) continue;
     // What is there already, or is not read, needs no copy: only the word that it belongs to this node.
     Wishes& takes = there || !reads(access.mode) ? places_[node.value] : wishes;
-    takes.add(graph::TaskPool::id(task), *access.handle, config_.rules.prefetch ? task.priority : 0,
-              access.mode);
+    takes.add(task, *access.handle, config_.rules.prefetch ? task.priority : 0, access.mode);
     fresh_wishes_.store(true, std::memory_order_relaxed);
   }
 }

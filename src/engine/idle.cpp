@@ -85,11 +85,19 @@ bool Engine::wake_node(NodeId node) {
   return woken;
 }
 
+// It is not satisfied any more. Whoever pushes reads that after the push: either sees it, or its push is
+// seen by the worker, as with the idle bits.
+void Engine::wake_satisfied(const Window& window) {
+  if (!config_.simulated) base::heavy_fence();
+  wake_one_of(window.workers);
+}
+
 void Engine::wake_a_peer(const Window& window) {
   if (window.peers.empty()) return;
   base::light_fence();
   if (!anyone_idle()) return;
   for (const NodeId peer : window.peers) {
+    if (windows_[peer.value].satisfied.load(std::memory_order_acquire)) continue;
     if (wake_one_of(windows_[peer.value].workers)) return;
   }
 }
@@ -112,6 +120,7 @@ void Engine::wake_the_idle(std::size_t tasks, const graph::Task* restricted, Wor
   if (restricted != nullptr) return wake_all();
   for (std::size_t n = 0; n < windows_.size(); ++n) {
     const auto& workers = windows_[n].workers;
+    if (windows_[n].satisfied.load(std::memory_order_acquire)) continue;
     const bool own = takes_one && config_.machine.workers[releasing.value].node.value == n;
     for (std::size_t i = own ? 1 : 0; i < tasks && wake_one_of(workers); ++i) {
     }

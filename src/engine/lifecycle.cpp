@@ -31,6 +31,29 @@ using graph::TaskState;
 namespace {
 // Of the thread: a kernel is on its stack, or is not.
 thread_local InTask in_task;
+
+// Actions whose lists have the room of the thread's former ones: a copy would else allocate five times.
+class ReusedActions {
+ public:
+  ReusedActions() {
+    if (unused_.empty()) unused_.push_back(std::make_unique<memory::Actions>());
+    actions_ = std::move(unused_.back());
+    unused_.pop_back();
+  }
+  ReusedActions(const ReusedActions&) = delete;
+  ReusedActions& operator=(const ReusedActions&) = delete;
+  ~ReusedActions() {
+    actions_->clear();
+    unused_.push_back(std::move(actions_));
+  }
+  memory::Actions& operator*() { return *actions_; }
+  memory::Actions* operator->() { return actions_.get(); }
+
+ private:
+  static thread_local std::vector<std::unique_ptr<memory::Actions>> unused_;
+  std::unique_ptr<memory::Actions> actions_;
+};
+thread_local std::vector<std::unique_ptr<memory::Actions>> ReusedActions::unused_;
 }  // namespace
 
 // --- submit: graph says what it waits for ---------------------------------------------------
@@ -209,8 +232,7 @@ Task* Engine::next(WorkerId worker) {
     // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see wake_for). In
     // simulation nothing has happened meanwhile but what the first look led to.
     set_idle(worker);
-    const bool in_vain =
-        config_.simulated && performed_.load(std::memory_order_relaxed) == before;
+    const bool in_vain = config_.simulated && performed_.load(std::memory_order_relaxed) == before;
     task = in_vain ? nullptr : next(worker);
     if (task == nullptr) {
       begin_idle_time(worker);
@@ -358,19 +380,20 @@ void Engine::retire(Task& task, WorkerId worker) {
   performing_.fetch_add(1, std::memory_order_acq_rel);
   performed_.fetch_add(1, std::memory_order_relaxed);
   bool arrived = false;
+  ReusedActions todo;
   while (!actions.empty()) {
-    memory::Actions todo;
-    std::swap(todo, actions);
-    arrived |= !todo.arrivals.empty();
-    for (const memory::Notice& notice : todo.notices) gate_.notice(notice);
-    for (const memory::Copy& copy : todo.copies) {
+    todo->clear();
+    std::swap(*todo, actions);
+    arrived |= !todo->arrivals.empty();
+    for (const memory::Notice& notice : todo->notices) gate_.notice(notice);
+    for (const memory::Copy& copy : todo->copies) {
       const NodeId owner = copy.to.node == kRam ? copy.from.node : copy.to.node;
       node_drivers_[owner.value]->start_copy(copy);
     }
-    for (const memory::VictimQuery& query : todo.queries) {
+    for (const memory::VictimQuery& query : todo->queries) {
       residency_.answer(query, gate_.choose_victim(query), actions);
     }
-    for (const NodeId node : todo.arrivals) {
+    for (const NodeId node : todo->arrivals) {
       // A worker that wakes looks for itself.
       if (!wake_node(node)) look_again(node, actions);
     }
@@ -395,11 +418,11 @@ void Engine::look_again(NodeId node, memory::Actions& actions) {
 }
 
 void Engine::copy_done(std::uint64_t copy_id, std::exception_ptr error) {
-  memory::Actions actions;
+  ReusedActions actions;
   performing_.fetch_add(1, std::memory_order_acq_rel);  // not stalled before what follows is done
-  residency_.copy_done(copy_id, std::move(error), actions);
+  residency_.copy_done(copy_id, std::move(error), *actions);
   if (const auto broken = residency_.broken()) tell_broken(broken);
-  perform(actions);
+  perform(*actions);
   performing_.fetch_sub(1, std::memory_order_acq_rel);
   config_.notify_waiters();
 }

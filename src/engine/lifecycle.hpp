@@ -188,7 +188,7 @@ class Engine final : public Completions,
   graph::Task* pull(WorkerId worker);
   graph::Task* take_from_window(WorkerId worker);
   bool refill(Window& window, WorkerId worker, graph::ReadyList& cancelled);
-  bool hides_copies(const Window& window) const;
+  bool hides_copies(Window& window) const;
   bool move_from_peer(WorkerId worker);
   graph::Task* give_away(Window& window, WorkerId to, memory::Actions& actions);
   Time copy_time(const graph::Task& task, NodeId node) const;
@@ -299,6 +299,7 @@ class Engine final : public Completions,
                      bool takes_one);
   bool wake_node(NodeId node);  // true: somebody was asleep
   void wake_a_peer(const Window& window);
+  void wake_satisfied(const Window& window);
   bool wake_one_of(std::span<const WorkerId> workers);
 
   EngineConfig config_;

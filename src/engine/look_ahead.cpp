@@ -31,12 +31,15 @@ bool Engine::anything_ended(Window& window, WorkerId worker) {
 
 // While they run, the operands of the largest can come, and as many bytes leave to make room for them;
 // or more tasks would do more harm than good.
-bool Engine::hides_copies(const Window& window) const {
+bool Engine::hides_copies(Window& window) const {
   if (window.pulled.size() >= window.least || window.claimed > window.most_to_hide) return true;
-  Bytes largest;
-  for (const auto& entry : window.pulled) largest = std::max(largest, entry->working_set);
-  const auto workers = static_cast<std::int64_t>(window.workers.size());
-  return window.runs.ns / workers >= duration(largest, window.bandwidth).ns * 2;
+  if (!window.hides) {
+    Bytes largest;
+    for (const auto& entry : window.pulled) largest = std::max(largest, entry->working_set);
+    const auto workers = static_cast<std::int64_t>(window.workers.size());
+    window.hides = window.runs.ns / workers >= duration(largest, window.bandwidth).ns * 2;
+  }
+  return *window.hides;
 }
 
 // As far as the look-ahead goes, but not so far that the operands of what waits would push out what
@@ -57,7 +60,10 @@ bool Engine::refill(Window& window, WorkerId worker, ReadyList& cancelled) {
                         window.claimed > *window.most_claimed && hides_copies(window);
     // One that it can run, at least: the others' tasks may be bound to them, and when they have gone
     // nobody would wake this worker.
-    if ((full || enough) && has_one_for(window, worker)) return pulled_more;
+    if ((full || enough) && has_one_for(window, worker)) {
+      if (window.workers.size() == 1) window.satisfied.store(true, std::memory_order_release);
+      return pulled_more;
+    }
     Task* task = pop(worker);
     if (task == nullptr) return pulled_more;
     if (cancelling()) {
@@ -80,10 +86,15 @@ bool Engine::move_from_peer(WorkerId worker) {
   Window& peer = windows_[std::ranges::max(own.peers, {}, held).value];
   if (peer.size.load(std::memory_order_relaxed) == 0) return false;
   memory::Actions actions;
+  const bool was_satisfied = peer.satisfied.load(std::memory_order_acquire);
   Task* const task = give_away(peer, worker, actions);
   if (task != nullptr) {
-    const std::lock_guard lock(own.mutex);
-    keep(own, *task);
+    {
+      const std::lock_guard lock(own.mutex);
+      keep(own, *task);
+    }
+    // It may pull again, also what was pushed while it was said to be satisfied.
+    if (was_satisfied) wake_satisfied(peer);
   }
   perform(actions);
   return task != nullptr;
@@ -160,6 +171,7 @@ void Engine::keep(Window& window, Task& task) {
   entry->working_set = residency_.working_set(task, entry->request.node);
   entry->run_time = run_time(task, window.workers.front());
   window.runs += entry->run_time;
+  window.hides.reset();
   entry->for_all = window.alike && !task.only_worker();
   entry->lacks = nullptr;
   window.claimed += residency_.claim(task, entry->request.node);
@@ -172,11 +184,13 @@ Task* Engine::drop(Window& window, std::size_t at) {
   std::unique_ptr<Pulled> entry = std::move(window.pulled[at]);
   window.pulled.erase(window.pulled.begin() + static_cast<std::ptrdiff_t>(at));
   window.size.store(window.pulled.size(), std::memory_order_relaxed);
+  window.satisfied.store(false, std::memory_order_release);
   if (entry->firm_for != kNoWorker) --window.firm;
   if (at < window.complete) --window.complete;
   Task* task = entry->task;
   window.claimed -= residency_.unclaim(*task, entry->request.node);
   window.runs = window.runs - entry->run_time;
+  window.hides.reset();
   window.unused.push_back(std::move(entry));
   return task;
 }
@@ -301,10 +315,9 @@ void Engine::grant_wishes(NodeId node, memory::Actions& actions) {
   const std::lock_guard lock(wishes.mutex);
   wishes.fresh.store(false, std::memory_order_relaxed);
   places.fresh.store(false, std::memory_order_relaxed);
-  const auto waits = [&](const Wish& wish) {
-    const Task& task = *pool_.find(wish.task);
-    return task.state.load(std::memory_order_relaxed) == TaskState::ready &&
-           graph::TaskPool::alive(task, wish.task);
+  const auto waits = [](const Wish& wish) {
+    return wish.task->state.load(std::memory_order_relaxed) == TaskState::ready &&
+           graph::TaskPool::alive(*wish.task, wish.id);
   };
   for (; !places.empty(); places.pop_front()) {
     const Wish& wish = places.front();

@@ -49,8 +49,11 @@ struct Window {
   // Tasks started in a row for which nothing had to be copied or placed. From kCalm on the workers
   // pull one task at a time, without this window and its lock, until one lacks an operand.
   std::atomic<std::uint32_t> calm{kCalm};
+  // The node's only worker has one to wait for and would pull no more: a push is not for it.
+  std::atomic<bool> satisfied{false};
   Bytes claimed;                      // room of the operands of `pulled`
   Time runs;                          // of `pulled`, one after the other
+  std::optional<bool> hides;          // what Engine::hides_copies has said of them
   std::optional<Bytes> most_claimed;  // beyond which no more is pulled, see Engine::refill
   // Up to so many entries and bytes it is, if what was pulled does not run as long as copies take.
   std::size_t least = 0;

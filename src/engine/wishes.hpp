@@ -17,7 +17,9 @@
 namespace vicinal::engine {
 
 struct Wish {
-  TaskId task;  // while it is ready and not pulled it keeps the handle alive
+  // While it is ready and not pulled it keeps the handle alive; its slot may be another's by then.
+  const graph::Task* task = nullptr;
+  TaskId id;
   graph::Handle* handle = nullptr;
   int priority = 0;
   AccessMode mode = AccessMode::R;
@@ -32,8 +34,8 @@ class Wishes {
   std::atomic<bool> fresh{false};  // some have come since they were looked at
 
   // --- under the mutex
-  void add(TaskId task, graph::Handle& handle, int priority, AccessMode mode) {
-    waiting_.push_back({task, &handle, priority, mode});
+  void add(const graph::Task& task, graph::Handle& handle, int priority, AccessMode mode) {
+    waiting_.push_back({&task, graph::TaskPool::id(task), &handle, priority, mode});
     for (std::size_t at = waiting_.size() - 1; at > first_ && waiting_[at - 1].priority < priority;
          --at) {
       std::swap(waiting_[at - 1], waiting_[at]);

@@ -175,17 +175,16 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
     recycle(*fetch.relay);
     fetch.relay = nullptr;
   }
-  const std::vector<Request*> waiters = std::move(fetch.waiters);
   --copies_in_course_;
-  free_fetches_.push_back(&fetch);
   unpin_one(to, actions);
-  for (Request* request : waiters) {
+  for (Request* request : fetch.waiters) {
     if (error) {
       fail(*request, error, actions);
     } else if (--request->missing == 0) {
       ended(*request, RequestState::ready, actions);
     }
   }
+  free_fetches_.push_back(&fetch);  // not before: what has ended may start another
 }
 
 // By value: the caller must not hold the last reference while whoever waits reads the error.

@@ -79,6 +79,12 @@ struct Actions {
   bool empty() const {
     return copies.empty() && notices.empty() && queries.empty() && arrivals.empty();
   }
+  void clear() {
+    copies.clear();
+    notices.clear();
+    queries.clear();
+    arrivals.clear();
+  }
 };
 
 // Where the room of an early copy comes from.

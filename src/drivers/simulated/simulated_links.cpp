@@ -14,7 +14,7 @@ SimulatedLinks::SimulatedLinks(const MachineDescription& machine)
     : machine_(machine),
       link_of_(machine.nodes.size() * machine.nodes.size(), kNoLink),
       paths_(machine.links.size()),
-      excludes_(machine.links.size() * machine.links.size(), false) {
+      excludes_(machine.links.size() * machine.links.size()) {
   std::vector<sim::FluidNetwork::Resource> segments;
   for (const SegmentDescription& segment : machine.segments) {
     segments.push_back(network_.add_resource(segment.bandwidth));
@@ -25,8 +25,8 @@ SimulatedLinks::SimulatedLinks(const MachineDescription& machine)
     if (link.bandwidth.value > 0) paths_[l].push_back(network_.add_resource(link.bandwidth));
     for (const std::uint32_t segment : link.segments) paths_[l].push_back(segments.at(segment));
     for (const std::uint32_t other : link.serialised) {
-      excludes_.at(l * machine.links.size() + other) = true;
-      excludes_.at(other * machine.links.size() + l) = true;
+      excludes_.at(l * machine.links.size() + other) = 1;
+      excludes_.at(other * machine.links.size() + l) = 1;
     }
   }
 }
@@ -52,8 +52,9 @@ void SimulatedLinks::start(const Copy& copy, Time now) {
   transfer.copy = copy;
   transfer.waits_for = 0;
   transfer.holds_back.clear();
+  const std::uint8_t* const excluded = &excludes_[copy.link * paths_.size()];
   for (const std::uint32_t earlier : unended_) {
-    if (!exclude(transfers_[earlier].copy.link, copy.link)) continue;
+    if (excluded[transfers_[earlier].copy.link] == 0) continue;
     transfers_[earlier].holds_back.push_back(slot);
     ++transfer.waits_for;
   }

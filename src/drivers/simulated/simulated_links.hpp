@@ -36,14 +36,13 @@ class SimulatedLinks {
     std::uint32_t waits_for = 0;            // transfers that exclude it and began before
     std::vector<std::uint32_t> holds_back;  // those that wait for this one
   };
-  bool exclude(std::uint32_t a, std::uint32_t b) const { return excludes_[a * paths_.size() + b]; }
   void begin(std::uint32_t transfer, Time now);
   void end(std::uint32_t transfer, Time now);
 
   const MachineDescription& machine_;
   std::vector<std::uint32_t> link_of_;                           // [from * nodes + to]
   std::vector<std::vector<sim::FluidNetwork::Resource>> paths_;  // by link
-  std::vector<bool> excludes_;                                   // [link * links + link]
+  std::vector<std::uint8_t> excludes_;                           // [link * links + link], 0 or 1
   sim::FluidNetwork network_;
   sim::EventQueue<std::uint32_t> latencies_;  // transfers whose content begins to flow then
   std::vector<Transfer> transfers_;
