@@ -61,7 +61,8 @@ bool Engine::refill(Window& window, WorkerId worker, ReadyList& cancelled) {
     // One that it can run, at least: the others' tasks may be bound to them, and when they have gone
     // nobody would wake this worker.
     if ((full || enough) && has_one_for(window, worker)) {
-      if (window.workers.size() == 1) window.satisfied.store(true, std::memory_order_release);
+      if (!calm && window.workers.size() == 1)
+        window.satisfied.store(true, std::memory_order_release);
       return pulled_more;
     }
     Task* task = pop(worker);
