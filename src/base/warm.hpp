@@ -10,7 +10,7 @@ namespace vicinal::base {
 
 inline constexpr std::size_t kLine = 64;
 
-// The line of an address. Any will do, also none.
+// The line of an address. Any will do, also null.
 inline void warm(const void* at) {
   __builtin_prefetch(at, 1);
 }

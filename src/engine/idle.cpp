@@ -3,7 +3,8 @@
 // No wake-up is lost: a worker sets its idle bit, then looks for work once more; whoever makes work
 // available publishes it, then reads the idle bits. At least one of the two sees the other, by a fence
 // between the two steps of each; the one who goes to sleep pays for both (asymmetric_fence.hpp). No
-// line shared by all workers is written while they are busy.
+// line shared by all workers is written while they are busy. A push passes over who would not pull what was
+// pushed (Window::satisfied); whoever changes that by taking from the window wakes its workers.
 #include "base/asymmetric_fence.hpp"
 #include "engine/lifecycle.hpp"
 
@@ -83,13 +84,6 @@ bool Engine::wake_node(NodeId node) {
     woken = true;
   }
   return woken;
-}
-
-// It is not satisfied any more. Whoever pushes reads that after the push: either sees it, or its push is
-// seen by the worker, as with the idle bits.
-void Engine::wake_satisfied(const Window& window) {
-  if (!config_.simulated) base::heavy_fence();
-  wake_one_of(window.workers);
 }
 
 void Engine::wake_a_peer(const Window& window) {

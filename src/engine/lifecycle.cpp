@@ -31,29 +31,6 @@ using graph::TaskState;
 namespace {
 // Of the thread: a kernel is on its stack, or is not.
 thread_local InTask in_task;
-
-// Actions whose lists have the room of the thread's former ones: a copy would else allocate five times.
-class ReusedActions {
- public:
-  ReusedActions() {
-    if (unused_.empty()) unused_.push_back(std::make_unique<memory::Actions>());
-    actions_ = std::move(unused_.back());
-    unused_.pop_back();
-  }
-  ReusedActions(const ReusedActions&) = delete;
-  ReusedActions& operator=(const ReusedActions&) = delete;
-  ~ReusedActions() {
-    actions_->clear();
-    unused_.push_back(std::move(actions_));
-  }
-  memory::Actions& operator*() { return *actions_; }
-  memory::Actions* operator->() { return actions_.get(); }
-
- private:
-  static thread_local std::vector<std::unique_ptr<memory::Actions>> unused_;
-  std::unique_ptr<memory::Actions> actions_;
-};
-thread_local std::vector<std::unique_ptr<memory::Actions>> ReusedActions::unused_;
 }  // namespace
 
 // --- submit: graph says what it waits for ---------------------------------------------------
@@ -225,14 +202,14 @@ Task* Engine::next(WorkerId worker) {
 
 [[gnu::flatten]] bool Engine::advance(WorkerId worker) {
   clear_idle(worker);
-  const std::uint64_t before = performed_.load(std::memory_order_relaxed);
+  const std::uint64_t before = simulated_performances_;
   Task* task = next(worker);
   if (task == nullptr) task = look_for_a_while(worker);
   if (task == nullptr) {
     // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see wake_for). In
-    // simulation nothing has happened meanwhile but what the first look led to.
+    // simulation only what the first look performed can have changed anything.
     set_idle(worker);
-    const bool in_vain = config_.simulated && performed_.load(std::memory_order_relaxed) == before;
+    const bool in_vain = config_.simulated && simulated_performances_ == before;
     task = in_vain ? nullptr : next(worker);
     if (task == nullptr) {
       begin_idle_time(worker);
@@ -378,9 +355,9 @@ void Engine::retire(Task& task, WorkerId worker) {
 
 [[gnu::noinline]] void Engine::perform_all(memory::Actions& actions) {
   performing_.fetch_add(1, std::memory_order_acq_rel);
-  performed_.fetch_add(1, std::memory_order_relaxed);
+  if (config_.simulated) ++simulated_performances_;
   bool arrived = false;
-  ReusedActions todo;
+  ActionsPool::Lease todo(actions_);
   while (!actions.empty()) {
     todo->clear();
     std::swap(*todo, actions);
@@ -418,7 +395,7 @@ void Engine::look_again(NodeId node, memory::Actions& actions) {
 }
 
 void Engine::copy_done(std::uint64_t copy_id, std::exception_ptr error) {
-  ReusedActions actions;
+  ActionsPool::Lease actions(actions_);
   performing_.fetch_add(1, std::memory_order_acq_rel);  // not stalled before what follows is done
   residency_.copy_done(copy_id, std::move(error), *actions);
   if (const auto broken = residency_.broken()) tell_broken(broken);

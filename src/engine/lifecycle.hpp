@@ -20,6 +20,7 @@
 
 #include "base/asymmetric_fence.hpp"
 #include "base/spin_lock.hpp"
+#include "engine/actions_pool.hpp"
 #include "engine/driver.hpp"
 #include "engine/policy_gate.hpp"
 #include "engine/run_times.hpp"
@@ -283,7 +284,8 @@ class Engine final : public Completions,
   void keep_distance(Lane& own);
   void let_submitter_run_ahead() const;
   // `tasks` have been pushed. If the releasing worker asks next it will take one; others are woken for
-  // the rest, and on other memory nodes, where it may be that only their workers can run them.
+  // the rest, and on other memory nodes, where it may be that only their workers can run them, unless
+  // they would not pull them (Window::satisfied).
   void wake_for(std::size_t tasks, const graph::Task* restricted, WorkerId releasing,
                 Releaser then) {
     const bool takes_one = releasing != kNoWorker && then == Releaser::asks;
@@ -299,7 +301,6 @@ class Engine final : public Completions,
                      bool takes_one);
   bool wake_node(NodeId node);  // true: somebody was asleep
   void wake_a_peer(const Window& window);
-  void wake_satisfied(const Window& window);
   bool wake_one_of(std::span<const WorkerId> workers);
 
   EngineConfig config_;
@@ -325,7 +326,9 @@ class Engine final : public Completions,
   std::vector<std::atomic<std::uint64_t>> away_;  // workers without a thread at present
   std::atomic<bool> cancelling_{false};
   std::atomic<std::uint32_t> performing_{0};  // threads inside perform()
-  std::atomic<std::uint64_t> performed_{0};   // calls of perform_all that have begun
+  std::uint64_t simulated_performances_ =
+      0;  // calls of perform_all in a simulation, which has one thread
+  ActionsPool actions_;
   mutable std::mutex error_mutex_;
   std::exception_ptr error_;
   bool told_broken_ = false;  // tell_broken was called

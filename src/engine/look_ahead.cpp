@@ -61,6 +61,7 @@ bool Engine::refill(Window& window, WorkerId worker, ReadyList& cancelled) {
     // One that it can run, at least: the others' tasks may be bound to them, and when they have gone
     // nobody would wake this worker.
     if ((full || enough) && has_one_for(window, worker)) {
+      // Not while calm: it looks further ahead as soon as something has to be copied.
       if (!calm && window.workers.size() == 1)
         window.satisfied.store(true, std::memory_order_release);
       return pulled_more;
@@ -84,18 +85,19 @@ bool Engine::move_from_peer(WorkerId worker) {
   const auto held = [&](NodeId node) {
     return windows_[node.value].size.load(std::memory_order_relaxed);
   };
-  Window& peer = windows_[std::ranges::max(own.peers, {}, held).value];
+  const NodeId richest = std::ranges::max(own.peers, {}, held);
+  Window& peer = windows_[richest.value];
   if (peer.size.load(std::memory_order_relaxed) == 0) return false;
   memory::Actions actions;
-  const bool was_satisfied = peer.satisfied.load(std::memory_order_acquire);
   Task* const task = give_away(peer, worker, actions);
   if (task != nullptr) {
     {
       const std::lock_guard lock(own.mutex);
       keep(own, *task);
     }
-    // It may pull again, also what was pushed while it was said to be satisfied.
-    if (was_satisfied) wake_satisfied(peer);
+    // They may pull more again, also what was pushed while the window was satisfied; and the task may have
+    // been the one whose operands were on their way.
+    wake_node(richest);
   }
   perform(actions);
   return task != nullptr;

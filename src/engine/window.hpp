@@ -49,7 +49,8 @@ struct Window {
   // Tasks started in a row for which nothing had to be copied or placed. From kCalm on the workers
   // pull one task at a time, without this window and its lock, until one lacks an operand.
   std::atomic<std::uint32_t> calm{kCalm};
-  // The node's only worker has one to wait for and would pull no more: a push is not for it.
+  // The node's only worker has one to wait for and would pull no more: a push is not for it. Set by its look,
+  // cleared when an entry leaves.
   std::atomic<bool> satisfied{false};
   Bytes claimed;                      // room of the operands of `pulled`
   Time runs;                          // of `pulled`, one after the other

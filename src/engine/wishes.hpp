@@ -17,7 +17,7 @@
 namespace vicinal::engine {
 
 struct Wish {
-  // While it is ready and not pulled it keeps the handle alive; its slot may be another's by then.
+  // While it is ready and not pulled it keeps the handle alive; later its slot may be another's.
   const graph::Task* task = nullptr;
   TaskId id;
   graph::Handle* handle = nullptr;

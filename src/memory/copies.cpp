@@ -184,7 +184,7 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
       ended(*request, RequestState::ready, actions);
     }
   }
-  free_fetches_.push_back(&fetch);  // not before: what has ended may start another
+  free_fetches_.push_back(&fetch);  // not before: what has just ended may start another
 }
 
 // By value: the caller must not hold the last reference while whoever waits reads the error.

@@ -45,7 +45,7 @@ struct alignas(128) Replica {
   std::atomic<std::uint64_t> last_use{0};  // Residency's epoch when it was last pinned
   std::byte* address = nullptr;            // on a memory node
   bool fixed = false;                      // the home: never freed, outside the limit
-  bool own_layout = false;                 // as the home says, at hand: not packed
+  bool own_layout = false;                 // of the home, as the handle says; else packed
   // Under the residency's lock.
   bool listed = false;        // it is in the node's list
   bool in_awaited = false;    // and in its order of those that are awaited

@@ -70,7 +70,7 @@ class PolicyContext {
   // is asked from memory at once (base/warm.hpp). Nobody may pop them before this returns: a policy that is
   // concurrent() holds its lock.
   virtual void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const = 0;
-  static constexpr std::size_t kComing = 3;  // so many count
+  static constexpr std::size_t kComing = 3;  // more are not looked at
 
   // --- wishes: the engine does it once the policy's method has returned
   // The task, pushed and not yet popped, will probably run there: what it reads is to be copied into

@@ -96,11 +96,13 @@ class Idle : public ::testing::TestWithParam<bool> {
     engine_.submit(task, {}, kNoWorker);
   }
   void end_copy(HoldingDriver& driver) {
+    ASSERT_FALSE(driver.copies.empty());
     const std::uint64_t id = driver.copies.front().id;
     driver.copies.pop_front();
     engine_.copy_done(id, nullptr);
   }
   void end_task(HoldingDriver& driver, WorkerId worker) {
+    ASSERT_FALSE(driver.tasks.empty());
     graph::Task& task = *driver.tasks.front();
     driver.tasks.pop_front();
     engine_.task_done(task, worker, nullptr);
