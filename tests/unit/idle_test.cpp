@@ -60,6 +60,9 @@ class Idle : public ::testing::TestWithParam<bool> {
   Idle() : engine_(config(GetParam())) {
     engine_.attach({&ram_, &first_, &second_}, {&first_, &second_});
   }
+  ~Idle() override {
+    for (const auto& handle : handles_) engine_.residency().forget(*handle);
+  }
 
   static EngineConfig config(bool simulated) {
     EngineConfig config;
