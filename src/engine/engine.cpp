@@ -29,16 +29,14 @@ Engine::Engine(EngineConfig config)
                  config_.rules),
       pool_(config_.machine.workers.size() + 2),
       gate_(*policy_, [this](Task& task, WorkerId worker) { retire(task, worker); }),
+      windows_(config_.machine.nodes.size()),
+      wishes_(windows_.size()),
+      places_(windows_.size()),
       lanes_(config_.machine.workers.size() + 2),
       idle_(config_.machine.workers.size() / 64 + 1),
       away_(idle_.size()),
       trivial_(residency_.trivial()),
       timed_(config_.models != nullptr && !config_.simulated && policy_->wants_run_times()) {
-  for (std::size_t n = 0; n < config_.machine.nodes.size(); ++n) {
-    windows_.emplace_back();
-    wishes_.emplace_back();
-    places_.emplace_back();
-  }
   for (const WorkerDescription& worker : config_.machine.workers) {
     Window& window = windows_[worker.node.value];
     window.workers.push_back(worker.id);
@@ -461,7 +459,7 @@ std::string Engine::describe() const {
   }
   for (std::size_t n = 0; n < windows_.size(); ++n) {
     const std::lock_guard lock(windows_[n].mutex);
-    for (const auto& entry : windows_[n].pulled) {
+    for (const Pulled* entry : windows_[n].pulled) {
       text += "task " + std::string(entry->task->name()) + " on " + config_.machine.nodes[n].name +
               ": " + std::string(to_string(entry->request.state.load(std::memory_order_acquire))) +
               "\n";

@@ -8,7 +8,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -312,9 +311,9 @@ class Engine final : public Completions,
   graph::TaskPool pool_;
   graph::Precedences precedences_{pool_};
   PolicyGate gate_;
-  std::deque<Window> windows_;  // by node
-  std::deque<Wishes> wishes_;   // by node
-  std::deque<Wishes> places_;   // Rules::owner, what needs no copy; under the mutexes of wishes_
+  std::vector<Window> windows_;  // by node
+  std::vector<Wishes> wishes_;   // by node
+  std::vector<Wishes> places_;   // Rules::owner, what needs no copy; under the mutexes of wishes_
   WishedTasks wished_;
   std::atomic<bool> fresh_wishes_{false};
   std::atomic<bool> ever_wished_{false};

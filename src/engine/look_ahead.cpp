@@ -35,7 +35,7 @@ bool Engine::hides_copies(Window& window) const {
   if (window.pulled.size() >= window.least || window.claimed > window.most_to_hide) return true;
   if (!window.hides) {
     Bytes largest;
-    for (const auto& entry : window.pulled) largest = std::max(largest, entry->working_set);
+    for (const Pulled* entry : window.pulled) largest = std::max(largest, entry->working_set);
     const auto workers = static_cast<std::int64_t>(window.workers.size());
     window.hides = window.runs.ns / workers >= duration(largest, window.bandwidth).ns * 2;
   }
@@ -156,13 +156,13 @@ bool Engine::can_start(const Pulled& entry, WorkerId worker) const {
 
 bool Engine::has_one_for(const Window& window, WorkerId worker) const {
   return std::ranges::any_of(window.pulled,
-                             [&](const auto& entry) { return can_start(*entry, worker); });
+                             [&](const Pulled* entry) { return can_start(*entry, worker); });
 }
 
 void Engine::keep(Window& window, Task& task) {
   move(task, TaskState::fetching);
-  if (window.unused.empty()) window.unused.push_back(std::make_unique<Pulled>());
-  std::unique_ptr<Pulled> entry = std::move(window.unused.back());
+  if (window.unused.empty()) window.unused.push_back(&window.entries.emplace_back());
+  Pulled* const entry = window.unused.back();
   window.unused.pop_back();
   entry->task = &task;
   entry->firm_for = kNoWorker;
@@ -178,13 +178,13 @@ void Engine::keep(Window& window, Task& task) {
   entry->for_all = window.alike && !task.only_worker();
   entry->lacks = nullptr;
   window.claimed += residency_.claim(task, entry->request.node);
-  window.pulled.push_back(std::move(entry));
+  window.pulled.push_back(entry);
   window.none_for = kNoWorker;
   window.size.store(window.pulled.size(), std::memory_order_relaxed);
 }
 
 Task* Engine::drop(Window& window, std::size_t at) {
-  std::unique_ptr<Pulled> entry = std::move(window.pulled[at]);
+  Pulled* const entry = window.pulled[at];
   window.pulled.erase(window.pulled.begin() + static_cast<std::ptrdiff_t>(at));
   window.size.store(window.pulled.size(), std::memory_order_relaxed);
   window.satisfied.store(false, std::memory_order_release);
@@ -194,7 +194,7 @@ Task* Engine::drop(Window& window, std::size_t at) {
   window.claimed -= residency_.unclaim(*task, entry->request.node);
   window.runs = window.runs - entry->run_time;
   window.hides.reset();
-  window.unused.push_back(std::move(entry));
+  window.unused.push_back(entry);
   return task;
 }
 
@@ -265,12 +265,12 @@ bool Engine::ask_firmly(Window& window, WorkerId worker, memory::Actions& action
 }
 
 bool Engine::ask_for_one(Window& window, WorkerId worker, memory::Actions& actions) {
-  const auto entry = std::ranges::find_if(window.pulled, [&](const auto& waits) {
+  const auto entry = std::ranges::find_if(window.pulled, [&](const Pulled* waits) {
     return waits->request.state.load(std::memory_order_acquire) == memory::RequestState::idle &&
            can_start(*waits, worker);
   });
   if (entry == window.pulled.end()) return false;
-  Pulled* const first = entry->get();
+  Pulled* const first = *entry;
   first->firm_for = worker;
   ++window.firm;
   residency_.request(first->request, actions);
@@ -287,11 +287,11 @@ bool Engine::copy_early(Window& window, memory::Actions& actions) {
     window.complete = 0;
     window.complete_at = losses;
   }
-  const auto waits = [](const auto& entry) {
+  const auto waits = [](const Pulled* entry) {
     return entry->request.state.load(std::memory_order_acquire) == memory::RequestState::idle;
   };
   for (; window.complete < window.pulled.size(); ++window.complete) {
-    const auto& entry = window.pulled[window.complete];
+    const Pulled* const entry = window.pulled[window.complete];
     if (!waits(entry)) continue;
     for (const graph::Access& access : entry->task->accesses()) {
       if (!reads(access.mode) || residency_.comes_or_stays(*access.handle, node)) continue;
@@ -300,7 +300,7 @@ bool Engine::copy_early(Window& window, memory::Actions& actions) {
   }
   if (window.most_kept_free.value > 0) {
     Bytes largest;
-    for (const auto& entry : window.pulled) {
+    for (const Pulled* entry : window.pulled) {
       if (waits(entry)) largest = std::max(largest, entry->working_set);
     }
     residency_.keep_free(node, std::min(largest * 2, window.most_kept_free), actions);
@@ -331,8 +331,9 @@ void Engine::grant_wishes(NodeId node, memory::Actions& actions) {
   for (; !wishes.empty(); wishes.pop_front()) {
     const Wish& wish = wishes.front();
     if (!waits(wish)) continue;  // pulled meanwhile
-    if (!residency_.prefetch(*wish.handle, node, actions, room,
-                             config_.rules.owner && writes(wish.mode))) {
+    const bool owns = config_.rules.owner && writes(wish.mode);
+    if (!owns && residency_.comes_or_stays(*wish.handle, node)) continue;
+    if (!residency_.prefetch(*wish.handle, node, actions, room, owns)) {
       return;
     }
   }

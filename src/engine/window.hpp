@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -31,12 +31,13 @@ struct Pulled {
 inline constexpr std::uint32_t kCalm = 64;
 
 struct Window {
-  mutable std::mutex mutex;  // taken before the policy's lock and the residency's
-  std::vector<std::unique_ptr<Pulled>> pulled;  // in the policy's order
-  std::vector<std::unique_ptr<Pulled>> unused;  // entries to use again
-  std::size_t depth = 0;                        // most entries
-  std::size_t firm_each = 1;                    // firm requests of one worker, at most
-  std::atomic<std::size_t> size{0};             // of `pulled`, to be read without the lock
+  mutable std::mutex mutex;          // taken before the policy's lock and the residency's
+  std::vector<Pulled*> pulled;       // in the policy's order
+  std::vector<Pulled*> unused;       // entries to use again
+  std::deque<Pulled> entries;        // all
+  std::size_t depth = 0;             // most entries
+  std::size_t firm_each = 1;         // firm requests of one worker, at most
+  std::atomic<std::size_t> size{0};  // of `pulled`, to be read without the lock
   // What the last looks have shown, so that what has not changed is not looked at again: entries with a
   // firm request, which are the first or nearly so; how many at the front copy_early has no more to do
   // for, as long as Residency::losses is this.

@@ -13,11 +13,16 @@ namespace vicinal::memory {
 
 Residency::Residency(const MachineDescription& machine, MemorySource& source, bool external_victims,
                      bool in_order, Rules rules)
-    : source_(source), external_victims_(external_victims), in_order_(in_order), rules_(rules) {
+    : nodes_(machine.nodes.size()),
+      source_(source),
+      external_victims_(external_victims),
+      in_order_(in_order),
+      rules_(rules) {
   if (machine.nodes.size() > 32) throw UsageError("a machine has at most 32 memory nodes");
   const std::optional<NodeId> disk = machine.disk();
-  for (const NodeDescription& description : machine.nodes) {
-    Node& node = nodes_.emplace_back();
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    const NodeDescription& description = machine.nodes[n];
+    Node& node = nodes_[n];
     node.description = description;
     node.limit = description.limit;
     if (description.kind == NodeKind::device) node.parent = kRam;

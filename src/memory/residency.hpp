@@ -385,7 +385,7 @@ class Residency {
   void list_prepend(Node& node, Replica& replica);
   void list_remove(Node& node, Replica& replica);
 
-  std::deque<Node> nodes_;  // not movable: atomics
+  std::vector<Node> nodes_;
   std::vector<Link> links_;
   std::vector<std::vector<std::uint32_t>> links_into_;  // by destination
   std::vector<std::vector<Source>> sources_;            // by destination: the best first
