@@ -16,7 +16,7 @@ class TimedPolicy final : public sched::Policy, private memory::VictimChoice {
  public:
   explicit TimedPolicy(std::unique_ptr<sched::Policy> policy);
 
-  Time time() const { return {ns_.load(std::memory_order_relaxed)}; }
+  Time time() const;
 
   std::string_view name() const override { return policy_->name(); }
   bool concurrent() const override { return policy_->concurrent(); }
@@ -42,7 +42,9 @@ class TimedPolicy final : public sched::Policy, private memory::VictimChoice {
                         std::span<const memory::Candidate> candidates) override;
 
   std::unique_ptr<sched::Policy> policy_;
-  std::atomic<std::int64_t> ns_{0};
+  std::atomic<std::int64_t> ticks_{0};  // in calls
+  const std::int64_t first_ticks_;
+  const Time first_time_;
 };
 
 }  // namespace vicinal::runtime
