@@ -202,14 +202,14 @@ Task* Engine::next(WorkerId worker) {
 
 [[gnu::flatten]] bool Engine::advance(WorkerId worker) {
   clear_idle(worker);
-  const std::uint64_t before = simulated_performances_;
+  const std::uint64_t before = performances_;
   Task* task = next(worker);
   if (task == nullptr) task = look_for_a_while(worker);
   if (task == nullptr) {
     // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see wake_for). In
     // simulation only what the first look performed can have changed anything.
     set_idle(worker);
-    const bool in_vain = config_.simulated && simulated_performances_ == before;
+    const bool in_vain = config_.simulated && performances_ == before;
     task = in_vain ? nullptr : next(worker);
     if (task == nullptr) {
       begin_idle_time(worker);
@@ -355,7 +355,7 @@ void Engine::retire(Task& task, WorkerId worker) {
 
 [[gnu::noinline]] void Engine::perform_all(memory::Actions& actions) {
   performing_.fetch_add(1, std::memory_order_acq_rel);
-  if (config_.simulated) ++simulated_performances_;
+  if (config_.simulated) ++performances_;
   bool arrived = false;
   ActionsPool::Lease todo(actions_);
   while (!actions.empty()) {

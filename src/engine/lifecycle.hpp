@@ -325,8 +325,8 @@ class Engine final : public Completions,
   std::vector<std::atomic<std::uint64_t>> away_;  // workers without a thread at present
   std::atomic<bool> cancelling_{false};
   std::atomic<std::uint32_t> performing_{0};  // threads inside perform()
-  std::uint64_t simulated_performances_ =
-      0;  // calls of perform_all in a simulation, which has one thread
+  std::uint64_t performances_ =
+      0;  // calls of perform_all; in simulation alone, where one thread calls
   ActionsPool actions_;
   mutable std::mutex error_mutex_;
   std::exception_ptr error_;

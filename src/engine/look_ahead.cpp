@@ -62,8 +62,9 @@ bool Engine::refill(Window& window, WorkerId worker, ReadyList& cancelled) {
     // nobody would wake this worker.
     if ((full || enough) && has_one_for(window, worker)) {
       // Not while calm: it looks further ahead as soon as something has to be copied.
-      if (!calm && window.workers.size() == 1)
+      if (!calm && window.workers.size() == 1) {
         window.satisfied.store(true, std::memory_order_release);
+      }
       return pulled_more;
     }
     Task* task = pop(worker);

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/lifecycle.hpp"
+#include "support/queue_policy.hpp"
 
 namespace vicinal::engine {
 namespace {
@@ -18,22 +19,8 @@ constexpr NodeId kSecond{2};
 constexpr WorkerId kWorkerOfFirst{0};
 constexpr WorkerId kWorkerOfSecond{1};
 
-// First in, first out, for whoever asks.
-class QueuePolicy final : public sched::Policy {
- public:
-  std::string_view name() const override { return "queue"; }
-  void start(sched::PolicyContext& /*context*/) override {}
+class MovingPolicy final : public sched::QueuePolicy {
   bool moves_tasks() const override { return true; }
-  void push(graph::Task& task, WorkerId /*releasing*/) override { tasks_.push_back(&task); }
-  graph::Task* pop(WorkerId /*worker*/) override {
-    if (tasks_.empty()) return nullptr;
-    graph::Task* const task = tasks_.front();
-    tasks_.pop_front();
-    return task;
-  }
-
- private:
-  std::deque<graph::Task*> tasks_;
 };
 
 // Counts wake-ups, keeps copies and tasks until the test ends them.
@@ -76,7 +63,7 @@ class Idle : public ::testing::TestWithParam<bool> {
     }
     config.machine.workers = {{kWorkerOfFirst, ProcessorKind::emulated, kFirst},
                               {kWorkerOfSecond, ProcessorKind::emulated, kSecond}};
-    config.policy = std::make_unique<QueuePolicy>();
+    config.policy = std::make_unique<MovingPolicy>();
     config.now = [] { return Time{}; };
     config.notify_waiters = [] {};
     config.look_ahead = 1;

@@ -21,7 +21,7 @@
 #include "engine/lifecycle.hpp"
 #include "engine/run_times.hpp"
 #include "graph/handle.hpp"
-#include "sched/policy.hpp"
+#include "support/queue_policy.hpp"
 #include "support/random_runs.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -447,28 +447,20 @@ TEST(RunTimer, KeepsFootprintsApartAlsoWhereTheyMeetInASlot) {
 }
 
 // A policy that asks how long each task it is given will take.
-class AskingPolicy final : public sched::Policy {
+class AskingPolicy final : public sched::QueuePolicy {
  public:
   AskingPolicy(bool asks, std::vector<std::int64_t>& answers) : asks_(asks), answers_(answers) {}
-  std::string_view name() const override { return "asking"; }
   bool wants_run_times() const override { return asks_; }
   void start(sched::PolicyContext& context) override { context_ = &context; }
-  void push(graph::Task& task, WorkerId /*releasing*/) override {
+  void push(graph::Task& task, WorkerId releasing) override {
     answers_.push_back(context_->run_time(task, WorkerId{0}).ns);
-    tasks_.push_back(&task);
-  }
-  graph::Task* pop(WorkerId /*worker*/) override {
-    if (tasks_.empty()) return nullptr;
-    graph::Task* const task = tasks_.front();
-    tasks_.pop_front();
-    return task;
+    QueuePolicy::push(task, releasing);
   }
 
  private:
   const bool asks_;
   std::vector<std::int64_t>& answers_;
   sched::PolicyContext* context_ = nullptr;
-  std::deque<graph::Task*> tasks_;
 };
 
 // One worker on RAM whose tasks take as long as the clock is told.
