@@ -35,7 +35,7 @@ class ActionsPool {
  private:
   std::unique_ptr<memory::Actions> take() {
     const std::lock_guard lock(lock_);
-    if (unused_.empty()) {
+    if (unused_.empty()) {       // rare: as many are made as are used at once
       unused_.reserve(++made_);  // so that give_back cannot fail
       return std::make_unique<memory::Actions>();
     }

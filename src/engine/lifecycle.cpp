@@ -207,7 +207,8 @@ Task* Engine::next(WorkerId worker) {
   if (task == nullptr) task = look_for_a_while(worker);
   if (task == nullptr) {
     // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see wake_for). In
-    // simulation only what the first look performed can have changed anything.
+    // simulation nobody pushes meanwhile, and what the look performed is all that can bring it a task now; a
+    // copy that it queued behind others wakes it when it ends.
     set_idle(worker);
     const bool in_vain = config_.simulated && performances_ == before;
     task = in_vain ? nullptr : next(worker);
