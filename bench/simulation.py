@@ -11,10 +11,10 @@ growth  time per task with the number of tasks n, over that of a smaller graph, 
         182 x 182 tiles of 2880 (1,021,384), a matrix that outgrows the memories, so more copies per task;
         and 20 x 20 (1,540), 60 x 60 and 182 x 182 tiles of 960, which fit.
         --instructions counts instructions (valgrind) and no time: the same on every run.
-real    each round measures this machine (`vicinal calibrate`) and compares real and simulated runs of
-        Cholesky, LU and a product of n = 6144, 4096 and 3072 in 64 MiB with the disk of DIR, under every
-        policy; then the median errors over policies and applications. Wants a machine with nothing else
-        to do and takes about a minute and a half per round.
+real    compares real and simulated runs of Cholesky, LU and a product of n = 6144, 4096 and 3072 in 64 MiB
+        with the disk of DIR, under every policy, and measures this machine (`vicinal calibrate`) before
+        each application, as its speed drifts; then the median errors over policies and applications.
+        Wants a machine with nothing else to do and takes about two minutes per round.
 
 Everything in turn within a round; each figure is the median of the rounds.
 """
@@ -103,9 +103,12 @@ def real(arguments):
         machine = os.path.join(folder, "this.toml")
         out_of_core = ["--tile", "512", "--memory", "64MiB", "--disk", arguments.disk]
         for number in range(arguments.rounds):
-            run([arguments.vicinal, "calibrate", *out_of_core, "--output", machine])
             errors = {"time": [], "bytes": []}
             for application, tiles in JOBS:
+                measured = run([arguments.vicinal, "calibrate", *out_of_core, "--output", machine])
+                print(f"# round {number + 1}, this machine\n" + "".join(
+                    f"{line}\n" for line in measured.stdout.splitlines()
+                    if line.startswith("disk:") or " double " in line))
                 compared = run([
                     arguments.vicinal, "simulate", application, "--tiles", str(tiles), "--tile", "512",
                     "--precision", "double", "--machine", machine, "--against", "real", "--disk",

@@ -34,6 +34,9 @@ struct LinkDescription {
   // Links, by number, whose copies never run while one of this link does; itself among them if its
   // copies run one at a time. In the order of their start. Holds both ways.
   std::vector<std::uint32_t> serialised = {};
+  // Bytes copied per second of time that a CPU worker loses to copying: to the threads that copy, and to
+  // slower caches and memory. They lose it in equal parts, those in a kernel. 0: none.
+  BytesPerSecond worker_bandwidth = {};
 };
 
 // Simulation: a part of the machine that copies of several links pass, a switch or a host bridge. They

@@ -132,6 +132,9 @@ void Builder::add_disk_links() {
   const BytesPerSecond faster = std::max(text_.disk->read, text_.disk->write);
   add_link({0, disk}, text_.disk->write, text_.disk->route, faster);
   add_link({disk, 0}, text_.disk->read, text_.disk->route, faster);
+  for (LinkDescription& link : machine_.links) {
+    link.worker_bandwidth = text_.disk->worker_bandwidth;
+  }
 }
 
 void Builder::add_gpu_links() {

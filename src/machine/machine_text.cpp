@@ -114,13 +114,16 @@ SegmentText read_segment(const TomlTable::Named& named, const MachineText& machi
 }
 
 DiskText read_disk(const TomlTable& table, const MachineText& machine) {
-  table.allow(
-      {"limit", "read", "write", "latency", "copies_in_flight", "duplex", "segments", "serialise"});
+  table.allow({"limit", "read", "write", "worker_bandwidth", "latency", "copies_in_flight",
+               "duplex", "segments", "serialise"});
   DiskText disk;
   if (const auto limit = table.find("limit")) disk.limit = limit->bytes();
   disk.read = table.value("read").bandwidth();
   const auto write = table.find("write");
   disk.write = write ? write->bandwidth() : disk.read;
+  if (const auto worker = table.find("worker_bandwidth")) {
+    disk.worker_bandwidth = worker->bandwidth();
+  }
   disk.route = read_route(table, machine);
   for (const std::uint32_t segment : disk.route.segments) {
     if (machine.segments[segment].part_of_gpu.empty()) continue;

@@ -54,6 +54,7 @@ struct DiskText {
   std::optional<Bytes> limit;
   BytesPerSecond read;
   BytesPerSecond write;
+  BytesPerSecond worker_bandwidth;
   RouteText route;
 };
 

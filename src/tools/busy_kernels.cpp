@@ -7,7 +7,9 @@
 #include <latch>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "drivers/clock.hpp"
 #include "drivers/cpu/binding.hpp"
@@ -16,8 +18,8 @@ namespace vicinal::tools {
 
 namespace {
 
-// All kernels in turn, several times: the speed of a machine may change within seconds, and no kernel is
-// to meet it at one moment only. In a round a thread has measured a kernel when it has run it so often and
+// All kernels of all sets in turn, several times: the speed of a machine may change within seconds, and no
+// kernel is to meet it at one moment only. In a round a thread has measured a kernel when it has run it so often and
 // so long, or longer than the patience; one that takes longer in all needs no further round.
 constexpr int kRounds = 5;
 constexpr std::size_t kRuns = 3;
@@ -37,7 +39,8 @@ struct Shared {
     double seconds = 0;
     std::size_t runs = 0;
   };
-  std::vector<std::vector<Sum>> sums;  // by kernel and round, of all threads, under mutex
+  // By kernel, of one set after the other, and round; of all threads, under mutex.
+  std::vector<std::vector<Sum>> sums;
 };
 
 // Goes on while anyone measures, so that all are busy; the first run, which finds other operands in the
@@ -70,17 +73,32 @@ bool is_slow(Shared& shared, std::size_t kernel) {
   return seconds > kPatience * static_cast<double>(shared.satisfied);
 }
 
-void measure_in_thread(const KernelSet& set, Shared& shared) {
-  const auto run = set.prepare();
+// Runs it once.
+using Kernel = std::function<double()>;
+
+// Of all sets, one after the other.
+std::vector<Kernel> prepared(std::span<const KernelSet> sets) {
+  std::vector<Kernel> kernels;
+  for (const KernelSet& set : sets) {
+    const auto run = set.prepare();
+    for (std::size_t k = 0; k < set.kernels.size(); ++k) {
+      kernels.emplace_back([run, k] { return run(k); });
+    }
+  }
+  return kernels;
+}
+
+void measure_in_thread(std::span<const KernelSet> sets, Shared& shared) {
+  const std::vector<Kernel> kernels = prepared(sets);
   for (int round = 0; round < kRounds; ++round) {
-    for (std::size_t kernel = 0; kernel < set.kernels.size(); ++kernel) {
+    for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel) {
       // All have left the last kernel before the count is set, and see it set before they begin.
       shared.together.arrive_and_wait();
       shared.unsatisfied.store(shared.satisfied, std::memory_order_relaxed);
       const bool enough = is_slow(shared, kernel);
       shared.together.arrive_and_wait();
       if (enough) continue;
-      const auto seconds = time_one([&] { return run(kernel); }, shared.unsatisfied, shared.failed);
+      const auto seconds = time_one(kernels[kernel], shared.unsatisfied, shared.failed);
       const std::lock_guard lock(shared.mutex);
       auto& rounds = shared.sums[kernel];
       rounds.resize(static_cast<std::size_t>(round) + 1);
@@ -90,9 +108,9 @@ void measure_in_thread(const KernelSet& set, Shared& shared) {
   }
 }
 
-void guarded(const KernelSet& set, Shared& shared) {
+void guarded(std::span<const KernelSet> sets, Shared& shared) {
   try {
-    measure_in_thread(set, shared);
+    measure_in_thread(sets, shared);
   } catch (...) {
     {
       const std::lock_guard lock(shared.mutex);
@@ -122,59 +140,104 @@ MeasuredKernel summary(const KernelSet& set, std::size_t kernel,
 
 }  // namespace
 
-std::vector<MeasuredKernel> measure_busy(const KernelSet& set, std::uint32_t threads,
+std::vector<MeasuredKernel> measure_busy(std::span<const KernelSet> sets, std::uint32_t threads,
                                          std::span<const std::uint32_t> processors) {
   Shared shared(threads);
-  shared.sums.resize(set.kernels.size());
+  for (const KernelSet& set : sets) {
+    shared.sums.resize(shared.sums.size() + set.kernels.size());
+  }
   std::vector<std::thread> running;
   for (std::uint32_t i = 0; i < threads; ++i) {
     running.emplace_back([&, i] {
       if (i < processors.size()) drivers::bind_this_thread(processors[i]);
-      guarded(set, shared);
+      guarded(sets, shared);
     });
   }
   for (std::thread& thread : running) thread.join();
   if (shared.error) std::rethrow_exception(shared.error);
   std::vector<MeasuredKernel> measured;
-  for (std::size_t kernel = 0; kernel < set.kernels.size(); ++kernel) {
-    if (!shared.sums[kernel].empty()) {
-      measured.push_back(summary(set, kernel, shared.sums[kernel]));
+  std::size_t first = 0;  // of the set
+  for (const KernelSet& set : sets) {
+    for (std::size_t kernel = 0; kernel < set.kernels.size(); ++kernel) {
+      const auto& rounds = shared.sums[first + kernel];
+      if (!rounds.empty()) measured.push_back(summary(set, kernel, rounds));
     }
+    first += set.kernels.size();
   }
   return measured;
 }
 
-void run_beside(const KernelSet& set, std::uint32_t threads,
-                std::span<const std::uint32_t> processors, const std::function<void()>& what) {
-  std::atomic<bool> over{false};
+// Of what a kernel took, only if it began and ended in the same stretch.
+struct RunningKernels::Stretch {
+  std::atomic<std::uint64_t> number{0};
+  std::mutex mutex;
+  double seconds = 0;  // under mutex, as the next
+  std::size_t runs = 0;
+};
+
+RunningKernels::RunningKernels(const KernelSet& set, std::uint32_t threads,
+                               std::span<const std::uint32_t> processors)
+    : stretch_(std::make_unique<Stretch>()), errors_(threads) {
   std::latch begun(static_cast<std::ptrdiff_t>(threads));
-  std::vector<std::exception_ptr> errors(threads + 1);
-  const auto keep_running = [&](std::uint32_t i) {
+  const auto keep_running = [this, &set, &begun](std::uint32_t i,
+                                                 std::optional<std::uint32_t> processor) {
     std::function<double(std::size_t)> run;
     try {
-      if (i < processors.size()) drivers::bind_this_thread(processors[i]);
+      if (processor) drivers::bind_this_thread(*processor);
       run = set.prepare();
     } catch (...) {
-      errors[i] = std::current_exception();
+      errors_[i] = std::current_exception();
     }
     begun.count_down();
     try {
-      while (run && !over.load(std::memory_order_relaxed)) run(set.kernels.size() - 1);
+      while (run && !over_.load(std::memory_order_relaxed)) run_one(run, set.kernels.size() - 1);
     } catch (...) {
-      errors[i] = std::current_exception();
+      errors_[i] = std::current_exception();
     }
   };
-  std::vector<std::thread> running;
-  for (std::uint32_t i = 0; i < threads; ++i) running.emplace_back(keep_running, i);
-  begun.wait();
-  try {
-    what();
-  } catch (...) {
-    errors.back() = std::current_exception();
+  for (std::uint32_t i = 0; i < threads; ++i) {
+    const auto processor =
+        i < processors.size() ? std::optional(processors[i]) : std::optional<std::uint32_t>();
+    threads_.emplace_back(keep_running, i, processor);
   }
-  over.store(true, std::memory_order_relaxed);
-  for (std::thread& thread : running) thread.join();
-  for (const std::exception_ptr& error : errors) {
+  begun.wait();
+}
+
+RunningKernels::~RunningKernels() {
+  end();
+}
+
+void RunningKernels::run_one(const std::function<double(std::size_t)>& run, std::size_t kernel) {
+  const std::uint64_t before = stretch_->number.load(std::memory_order_acquire);
+  const double seconds = run(kernel);
+  const std::lock_guard lock(stretch_->mutex);
+  if (stretch_->number.load(std::memory_order_relaxed) != before) return;
+  stretch_->seconds += seconds;
+  ++stretch_->runs;
+}
+
+double RunningKernels::mean_seconds_during(const std::function<void()>& what) {
+  const auto next = [this] {
+    const std::lock_guard lock(stretch_->mutex);
+    stretch_->number.fetch_add(1, std::memory_order_release);
+    const auto runs = static_cast<double>(std::exchange(stretch_->runs, 0));
+    const double seconds = std::exchange(stretch_->seconds, 0);
+    return runs > 0 ? seconds / runs : 0;
+  };
+  next();
+  what();
+  return next();
+}
+
+void RunningKernels::end() {
+  over_.store(true, std::memory_order_relaxed);
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void RunningKernels::stop() {
+  end();
+  for (const std::exception_ptr& error : errors_) {
     if (error) std::rethrow_exception(error);
   }
 }

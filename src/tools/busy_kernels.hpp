@@ -2,9 +2,13 @@
 // memory and clocks are what a run of the runtime finds.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <memory>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "tools/calibrate.hpp"
@@ -13,12 +17,32 @@ namespace vicinal::tools {
 
 // `threads` run each kernel at the same time, the i-th on processors[i] if there are so many. Throws
 // what a kernel throws.
-std::vector<MeasuredKernel> measure_busy(const KernelSet& set, std::uint32_t threads,
+std::vector<MeasuredKernel> measure_busy(std::span<const KernelSet> sets, std::uint32_t threads,
                                          std::span<const std::uint32_t> processors);
 
-// Calls `what` while the threads run the last kernel of the set, and returns when it has returned. Throws
-// what a thread threw, once `what` has ended, or what `what` threw.
-void run_beside(const KernelSet& set, std::uint32_t threads,
-                std::span<const std::uint32_t> processors, const std::function<void()>& what);
+// Threads that run the last kernel of the set again and again, the i-th on processors[i] if there are so
+// many, until they are stopped. The set outlives this.
+class RunningKernels {
+ public:
+  RunningKernels(const KernelSet& set, std::uint32_t threads,
+                 std::span<const std::uint32_t> processors);
+  RunningKernels(const RunningKernels&) = delete;
+  RunningKernels& operator=(const RunningKernels&) = delete;
+  ~RunningKernels();
+  // Calls `what`. The mean of the kernels that began and ended meanwhile, of all threads; 0: none did.
+  double mean_seconds_during(const std::function<void()>& what);
+  // Throws what a kernel threw.
+  void stop();
+
+ private:
+  struct Stretch;
+  void run_one(const std::function<double(std::size_t)>& run, std::size_t kernel);
+  void end();
+
+  std::unique_ptr<Stretch> stretch_;
+  std::atomic<bool> over_{false};
+  std::vector<std::exception_ptr> errors_;
+  std::vector<std::thread> threads_;
+};
 
 }  // namespace vicinal::tools

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 
 #include "drivers/clock.hpp"
@@ -122,21 +124,24 @@ Bytes room_of(const Options& options) {
   return room;
 }
 
+drivers::BandwidthTest disk_test(const Options& options, Bytes copy, Bytes bytes) {
+  drivers::BandwidthTest test{.bytes = std::min(room_of(options), bytes),
+                              .tile = std::clamp(copy, 4_KiB, 16_MiB),
+                              .copies = options.disk_copies,
+                              .direct_io = options.direct_io};
+  test.tile = std::min(test.tile, std::max(test.bytes, 4_KiB));
+  return test;
+}
+
 // A first look at the bandwidth, then as much as is copied in some seconds, and more than a disk's own
 // cache if that can be had. Then one copy at a time, as it mostly is in a run: what it takes longer is
 // latency.
 MeasuredDisk measure_disk(const Options& options, Bytes copy) {
   constexpr double kSeconds = 2;
-  const Bytes room = room_of(options);
-  drivers::BandwidthTest test{.bytes = std::min(room, 32_MiB),
-                              .tile = std::clamp(copy, 4_KiB, 16_MiB),
-                              .copies = options.disk_copies,
-                              .direct_io = options.direct_io};
-  test.tile = std::min(test.tile, std::max(test.bytes, 4_KiB));
-  const auto first = drivers::measure_bandwidth(options.disk, test);
+  const auto first = drivers::measure_bandwidth(options.disk, disk_test(options, copy, 32_MiB));
   const double slower = std::min(first.read.value, first.write.value);
   const auto wanted = static_cast<std::uint64_t>(slower * kSeconds);
-  test.bytes = std::min(room, std::clamp(Bytes{wanted}, 32_MiB, 1_GiB));
+  drivers::BandwidthTest test = disk_test(options, copy, std::clamp(Bytes{wanted}, 32_MiB, 1_GiB));
   test.both = true;
   const auto all = drivers::measure_bandwidth(options.disk, test);
   test.copies = 1;
@@ -152,6 +157,40 @@ MeasuredDisk measure_disk(const Options& options, Bytes copy) {
           .latency = {(longer(alone.read, all.read) + longer(alone.write, all.write)).ns / 2},
           .direct_io = all.direct_io,
           .copies = options.disk_copies};
+}
+
+// Kernels without copies and beside them, in turn, as the speed of a machine drifts.
+BytesPerSecond measure_worker_bandwidth(const Options& options, Bytes copy, BytesPerSecond disk,
+                                        std::uint32_t workers, RunningKernels& kernels) {
+  constexpr int kRounds = 12;
+  constexpr std::chrono::duration<double> kTime(0.15);
+  const Bytes bytes{static_cast<std::uint64_t>(disk.value * kTime.count() / 3)};
+  drivers::BandwidthTest test = disk_test(options, copy, std::clamp(bytes, 16_MiB, 256_MiB));
+  test.both = true;
+  const double copied = 3 * static_cast<double>(test.bytes.value);  // written, read, and both
+  std::vector<double> lost;                                         // seconds of a worker per byte
+  for (int round = 0; round < kRounds; ++round) {
+    const double alone = kernels.mean_seconds_during([&] { std::this_thread::sleep_for(kTime); });
+    const Time begin = drivers::monotonic_now();
+    const double beside =
+        kernels.mean_seconds_during([&] { drivers::measure_bandwidth(options.disk, test); });
+    const double seconds = (drivers::monotonic_now() - begin).seconds();
+    if (alone <= 0 || beside <= 0) return {};  // no kernel is so short
+    lost.push_back(workers * seconds * (1 - alone / beside) / copied);
+  }
+  std::sort(lost.begin(), lost.end());
+  const double median = (lost[kRounds / 2 - 1] + lost[kRounds / 2]) / 2;
+  return {median > 0 ? 1 / median : 0};
+}
+
+MeasuredDisk measure_disk_beside(const KernelSet& set, std::uint32_t workers,
+                                 std::span<const std::uint32_t> processors, const Options& options,
+                                 Bytes copy) {
+  RunningKernels kernels(set, workers, processors);
+  MeasuredDisk disk = measure_disk(options, copy);
+  disk.worker_bandwidth = measure_worker_bandwidth(options, copy, disk.both, workers, kernels);
+  kernels.stop();
+  return disk;
 }
 
 MeasuredLinks measure_links(const Options& options) {
@@ -184,23 +223,17 @@ Calibration calibrate(const Options& options, std::span<const KernelSet> kernels
   measure_overheads(options, result);
   if (!options.disk.empty()) {
     progress("disk");
-    const auto measure = [&] { result.disk = measure_disk(options, copy); };
-    if (kernels.empty()) {
-      measure();
-    } else {
-      run_beside(kernels.front(), result.workers, processors, measure);
-    }
+    result.disk = kernels.empty() ? measure_disk(options, copy)
+                                  : measure_disk_beside(kernels.front(), result.workers, processors,
+                                                        options, copy);
   }
   if (options.accelerators > 0) {
     progress("links of emulated accelerators");
     result.links = measure_links(options);
   }
-  for (const KernelSet& set : kernels) {
-    progress("kernels, " + set.precision);
-    // The threads of emulated accelerators are bound to no core and run beside the workers.
-    const auto measured = measure_busy(set, result.workers + options.accelerators, processors);
-    result.kernels.insert(result.kernels.end(), measured.begin(), measured.end());
-  }
+  if (!kernels.empty()) progress("kernels");
+  // The threads of emulated accelerators are bound to no core and run beside the workers.
+  result.kernels = measure_busy(kernels, result.workers + options.accelerators, processors);
   return result;
 }
 

@@ -45,6 +45,8 @@ struct MeasuredDisk {
   BytesPerSecond write;
   BytesPerSecond both;  // the sum while both go on
   Time latency;         // of a copy that is alone, beside what its bytes take
+  // Copied per second that a worker loses to it, see LinkDescription; 0: none, or not known.
+  BytesPerSecond worker_bandwidth = {};
   bool direct_io = false;
   std::uint32_t copies = 0;  // in flight per direction
 };

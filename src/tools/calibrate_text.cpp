@@ -53,6 +53,9 @@ void write_disk(Out out, const MeasuredDisk& disk) {
   }
   fmt::format_to(out, "\n[disk]\nread = {}\nwrite = {}\nlatency = {}\ncopies_in_flight = {}\n",
                  bandwidth(disk.read), bandwidth(disk.write), time(disk.latency), disk.copies);
+  if (disk.worker_bandwidth.value > 0) {
+    fmt::format_to(out, "worker_bandwidth = {}\n", bandwidth(disk.worker_bandwidth));
+  }
   fmt::format_to(out, "segments = [\"disk\"]\n\n# Both directions at once.\n");
   fmt::format_to(out, "[segment.disk]\nbandwidth = {}\nduplex = \"half\"\n", bandwidth(most));
 }
@@ -147,9 +150,13 @@ std::string calibration_text(const Calibration& calibration) {
                  base::format_duration(calibration.submit_overhead),
                  base::format_duration(calibration.task_overhead));
   if (const auto& disk = calibration.disk) {
-    fmt::format_to(out, "disk: read {}, write {}, both at once {}, latency {}{}\n",
+    fmt::format_to(out, "disk: read {}, write {}, both at once {}, latency {}{}{}\n",
                    rate(disk->read), rate(disk->write), rate(disk->both),
                    base::format_duration(disk->latency),
+                   disk->worker_bandwidth.value > 0
+                       ? fmt::format(", a worker loses {} per MiB",
+                                     base::format_duration(duration(1_MiB, disk->worker_bandwidth)))
+                       : "",
                    disk->direct_io ? "" : ", through the page cache");
   }
   if (const auto& links = calibration.links) {

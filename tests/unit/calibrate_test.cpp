@@ -2,8 +2,10 @@
 #include "tools/calibrate.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +13,7 @@
 #include "drivers/emulated/link_bandwidth.hpp"
 #include "machine/machine_model.hpp"
 #include "support/temporary_folder.hpp"
+#include "tools/busy_kernels.hpp"
 
 namespace vicinal::tools {
 namespace {
@@ -27,6 +30,7 @@ Calibration made_up() {
                                .write = {1e9},
                                .both = {2.1e9},
                                .latency = Time{70'000},
+                               .worker_bandwidth = {8e9},
                                .direct_io = true,
                                .copies = 6},
           .links = MeasuredLinks{.accelerators = 2,
@@ -61,7 +65,9 @@ TEST(Calibrate, TheFileDescribesTheMachineThatWasMeasured) {
   EXPECT_EQ(machine.links[1].bandwidth.value, 2e9);
   EXPECT_EQ(machine.links[1].latency, Time{70'000});
   EXPECT_EQ(machine.links[1].copies_in_flight, 6U);
+  EXPECT_EQ(machine.links[1].worker_bandwidth.value, 8e9);
   EXPECT_EQ(machine.links[2].bandwidth.value, 4e9);
+  EXPECT_EQ(machine.links[2].worker_bandwidth.value, 0);
 }
 
 TEST(Calibrate, DirectionsOfADiskShareWhatBothHaveAtOnce) {
@@ -146,6 +152,30 @@ TEST(Calibrate, MeasuresWhatTheOptionsDescribe) {
   EXPECT_NEAR(result.kernels[1].flops_per_second, 2e9, 2);
   EXPECT_NEAR(result.kernels[1].spread, 0, 1e-9);
   EXPECT_EQ(read_back(result).description.workers.size(), 3U);
+}
+
+TEST(Calibrate, KernelsAreTimedBesideWhatIsDoneMeanwhile) {
+  std::atomic<double> seconds = 1;
+  const KernelSet set{
+      .precision = "double", .kernels = {{{"fails"}, 1}, {{"last"}, 1}}, .prepare = [&seconds] {
+        return [&seconds](std::size_t kernel) {
+          if (kernel != 1) throw std::logic_error("not the last kernel");
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          return seconds.load();
+        };
+      }};
+  RunningKernels kernels(set, 2, {});
+  const auto mean_of = [&](double value) {
+    return kernels.mean_seconds_during([&] {
+      seconds = value;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    });
+  };
+  // A kernel of each thread may have begun just before the value was set.
+  EXPECT_GT(mean_of(3), 2);
+  EXPECT_LT(mean_of(1), 2);
+  EXPECT_EQ(kernels.mean_seconds_during([] {}), 0);  // none has begun and ended
+  kernels.stop();
 }
 
 TEST(Calibrate, AKernelThatFailsInOneThreadEndsTheMeasurement) {

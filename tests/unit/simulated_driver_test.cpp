@@ -216,6 +216,73 @@ TEST(SimulatedDriver, ACopyEndsBeforeATaskThatEndsAtTheSameTime) {
   EXPECT_THAT(player.ends, ElementsAre("copy", "task"));
 }
 
+// --- copies that take time from CPU workers
+
+// RAM with two of them and a disk; links: 0 to the disk, 1 from it. A byte copied costs a nanosecond of a
+// worker, half of it of each.
+MachineDescription two_cores_and_disk() {
+  MachineDescription machine;
+  machine.nodes = {{kRam, "ram", NodeKind::ram, {}}, {kFirst, "disk", NodeKind::disk, {}}};
+  for (const auto& [from, to] : {std::pair(kRam, kFirst), std::pair(kFirst, kRam)}) {
+    machine.links.push_back({.from = from,
+                             .to = to,
+                             .bandwidth = kBytePerNs,
+                             .latency = {},
+                             .worker_bandwidth = kBytePerNs});
+  }
+  machine.workers = {{WorkerId{0}, ProcessorKind::cpu, kRam},
+                     {WorkerId{1}, ProcessorKind::cpu, kRam}};
+  return machine;
+}
+
+Codelet cpu_kernel_of(std::int64_t ns) {
+  Codelet codelet{.name = "kernel"};
+  codelet.expected[static_cast<std::size_t>(ProcessorKind::cpu)] = Time{ns};
+  return codelet;
+}
+
+TEST(SimulatedDriver, CopiesTakeTimeFromKernelsThatRunMeanwhile) {
+  const Codelet kernel = cpu_kernel_of(1000);
+  Player player(two_cores_and_disk());
+  player.copy(1, kFirst, kRam, 100);  // no kernel runs yet
+  player.task(kernel);
+  player.task(kernel);
+  player.driver.pass(Time{110});
+  player.copy(2, kRam, kFirst, 200);
+  player.driver.pass(Time{40});
+  player.copy(3, kFirst, kRam, 400);
+  player.run();
+  EXPECT_THAT(player.copies, ElementsAre(Pair(1, 100), Pair(2, 310), Pair(3, 550)));
+  EXPECT_THAT(player.task_ends[0], ElementsAre(1000 + 100 + 200, 2000 + 100 + 200));
+  EXPECT_EQ(player.driver.busy(WorkerId{0})->ns, 2300);
+  EXPECT_EQ(player.driver.busy(WorkerId{1})->ns, 0);
+}
+
+TEST(SimulatedDriver, AKernelThatCopiesHaveProlongedIsProlongedByThoseThatStartThen) {
+  const Codelet kernel = cpu_kernel_of(1000);
+  Player player(two_cores_and_disk());
+  player.task(kernel, 1);
+  player.driver.pass(Time{10});
+  player.copy(1, kFirst, kRam, 600);
+  player.driver.pass(Time{1190});  // it would have ended
+  EXPECT_EQ(player.driver.busy(WorkerId{1})->ns, 1200);
+  player.copy(2, kFirst, kRam, 20);
+  player.run();
+  EXPECT_THAT(player.task_ends[1], ElementsAre(1000 + 300 + 10));
+}
+
+TEST(SimulatedDriver, OfAPipelineTheKernelThatIsLastIsProlonged) {
+  MachineDescription machine = two_cores_and_disk();
+  machine.workers[0].pipeline = 2;
+  const Codelet kernel = cpu_kernel_of(1000);
+  Player player(machine);
+  for (int i = 0; i < 2; ++i) player.task(kernel);
+  player.driver.pass(Time{10});
+  player.copy(1, kFirst, kRam, 100);
+  player.run();
+  EXPECT_THAT(player.task_ends[0], ElementsAre(1000, 2000 + 50));
+}
+
 // --- time that the application spends
 
 TEST(SimulatedDriver, WhatHappensMeanwhileHappensAndNothingLater) {

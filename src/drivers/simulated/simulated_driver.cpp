@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace vicinal::drivers {
 
@@ -18,6 +19,7 @@ SimulatedDriver::SimulatedDriver(const MachineDescription& machine)
   for (const WorkerDescription& worker : machine.workers) {
     auto& first = first_worker_[worker.node.value];
     if (worker.node != kRam && !first) first = worker.id;
+    if (worker.kind == ProcessorKind::cpu) cpu_workers_.push_back(worker.id);
     note_whether_it_looks(worker.id);
   }
 }
@@ -99,8 +101,20 @@ void SimulatedDriver::handle(const Event& event) {
     workers_[event.worker.value].will_look = false;
     return;
   }
+  if (prolong_kernel(event)) return;
   end_kernel(event.worker);
   completions_->task_done(*event.task, event.worker, nullptr);
+}
+
+bool SimulatedDriver::prolong_kernel(const Event& end) {
+  Worker& worker = workers_[end.worker.value];
+  if (worker.lost.ns == 0 || worker.kernels.size() > 1) return false;
+  const Time lost = std::exchange(worker.lost, Time{});
+  worker.kernels.front().time += lost;
+  worker.processor_free += lost;
+  worker.thread_free = std::max(worker.thread_free, worker.processor_free);
+  events_.schedule(now() + lost, end);
+  return true;
 }
 
 void SimulatedDriver::end_kernel(WorkerId id) {
@@ -141,6 +155,7 @@ Time SimulatedDriver::task_time(const graph::Task& task, WorkerId worker) const 
 
 void SimulatedDriver::start_copy(const memory::Copy& copy) {
   const SimulatedLinks::Copy on_links = links_.describe(copy);
+  take_time_for(on_links);
   const std::optional<WorkerId> driver = driven_by(copy);
   if (!driver) return links_.start(on_links, now());
   Worker& worker = workers_[driver->value];
@@ -148,6 +163,16 @@ void SimulatedDriver::start_copy(const memory::Copy& copy) {
       std::max(now(), worker.thread_free) + machine_.workers[driver->value].copy_overhead;
   if (worker.thread_free == now()) return links_.start(on_links, now());
   events_.schedule(worker.thread_free, {Event::Kind::copy_start, *driver, nullptr, on_links});
+}
+
+void SimulatedDriver::take_time_for(const SimulatedLinks::Copy& copy) {
+  const BytesPerSecond bandwidth = machine_.links[copy.link].worker_bandwidth;
+  if (bandwidth.value <= 0 || cpu_workers_.empty()) return;
+  const auto workers = static_cast<std::int64_t>(cpu_workers_.size());
+  const Time each{duration(copy.bytes, bandwidth).ns / workers};
+  for (const WorkerId id : cpu_workers_) {
+    if (Worker& worker = workers_[id.value]; !worker.kernels.empty()) worker.lost += each;
+  }
 }
 
 // The thread that has to start the copy: the destination's, or the source's.
