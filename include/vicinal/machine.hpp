@@ -34,8 +34,8 @@ struct LinkDescription {
   // Links, by number, whose copies never run while one of this link does; itself among them if its
   // copies run one at a time. In the order of their start. Holds both ways.
   std::vector<std::uint32_t> serialised = {};
-  // Bytes copied per second of time that a CPU worker loses to copying: to the threads that copy, and to
-  // slower caches and memory. They lose it in equal parts, those in a kernel. 0: none.
+  // Bytes copied per second of the CPU workers' time that copying takes: for the threads that copy and the
+  // memory that they keep busy. Each worker loses an equal part, while it is in a kernel. 0: nothing.
   BytesPerSecond worker_bandwidth = {};
 };
 

@@ -18,8 +18,8 @@ namespace vicinal::tools {
 
 namespace {
 
-// All kernels of all sets in turn, several times: the speed of a machine may change within seconds, and no
-// kernel is to meet it at one moment only. In a round a thread has measured a kernel when it has run it so often and
+// All kernels of all sets in turn, several times: the speed of a machine may change within seconds, and
+// no kernel is to meet it at one moment only. In a round a thread has measured a kernel when it has run it so often and
 // so long, or longer than the patience; one that takes longer in all needs no further round.
 constexpr int kRounds = 5;
 constexpr std::size_t kRuns = 3;
@@ -167,32 +167,39 @@ std::vector<MeasuredKernel> measure_busy(std::span<const KernelSet> sets, std::u
   return measured;
 }
 
-// Of what a kernel took, only if it began and ended in the same stretch.
-struct RunningKernels::Stretch {
-  std::atomic<std::uint64_t> number{0};
-  std::mutex mutex;
-  double seconds = 0;  // under mutex, as the next
-  std::size_t runs = 0;
+// Of what a kernel took, only if it began and ended in the same stretch. Each thread has its own sum, so that
+// short kernels do not wait for each other.
+struct RunningKernels::Shared {
+  explicit Shared(std::uint32_t threads)
+      : sums(threads), errors(threads), begun(static_cast<std::ptrdiff_t>(threads)) {}
+  struct alignas(64) Sum {
+    std::mutex mutex;
+    double seconds = 0;  // under mutex, as the next
+    std::size_t runs = 0;
+  };
+  std::atomic<std::uint64_t> stretch{0};
+  std::vector<Sum> sums;  // by thread
+  std::vector<std::exception_ptr> errors;
+  std::latch begun;
 };
 
 RunningKernels::RunningKernels(const KernelSet& set, std::uint32_t threads,
                                std::span<const std::uint32_t> processors)
-    : stretch_(std::make_unique<Stretch>()), errors_(threads) {
-  std::latch begun(static_cast<std::ptrdiff_t>(threads));
-  const auto keep_running = [this, &set, &begun](std::uint32_t i,
-                                                 std::optional<std::uint32_t> processor) {
-    std::function<double(std::size_t)> run;
+    : shared_(std::make_unique<Shared>(threads)) {
+  const auto keep_running = [this, &set](const std::stop_token& over, std::uint32_t i,
+                                         std::optional<std::uint32_t> processor) {
+    Kernel run;
     try {
       if (processor) drivers::bind_this_thread(*processor);
-      run = set.prepare();
+      run = [of_set = set.prepare(), last = set.kernels.size() - 1] { return of_set(last); };
     } catch (...) {
-      errors_[i] = std::current_exception();
+      shared_->errors[i] = std::current_exception();
     }
-    begun.count_down();
+    shared_->begun.count_down();
     try {
-      while (run && !over_.load(std::memory_order_relaxed)) run_one(run, set.kernels.size() - 1);
+      while (run && !over.stop_requested()) run_one(run, i);
     } catch (...) {
-      errors_[i] = std::current_exception();
+      shared_->errors[i] = std::current_exception();
     }
   };
   for (std::uint32_t i = 0; i < threads; ++i) {
@@ -200,44 +207,41 @@ RunningKernels::RunningKernels(const KernelSet& set, std::uint32_t threads,
         i < processors.size() ? std::optional(processors[i]) : std::optional<std::uint32_t>();
     threads_.emplace_back(keep_running, i, processor);
   }
-  begun.wait();
+  shared_->begun.wait();
 }
 
-RunningKernels::~RunningKernels() {
-  end();
-}
+RunningKernels::~RunningKernels() = default;
 
-void RunningKernels::run_one(const std::function<double(std::size_t)>& run, std::size_t kernel) {
-  const std::uint64_t before = stretch_->number.load(std::memory_order_acquire);
-  const double seconds = run(kernel);
-  const std::lock_guard lock(stretch_->mutex);
-  if (stretch_->number.load(std::memory_order_relaxed) != before) return;
-  stretch_->seconds += seconds;
-  ++stretch_->runs;
+void RunningKernels::run_one(const std::function<double()>& run, std::uint32_t thread) {
+  const std::uint64_t before = shared_->stretch.load(std::memory_order_acquire);
+  const double seconds = run();
+  Shared::Sum& own = shared_->sums[thread];
+  const std::lock_guard lock(own.mutex);
+  if (shared_->stretch.load(std::memory_order_relaxed) != before) return;
+  own.seconds += seconds;
+  ++own.runs;
 }
 
 double RunningKernels::mean_seconds_during(const std::function<void()>& what) {
   const auto next = [this] {
-    const std::lock_guard lock(stretch_->mutex);
-    stretch_->number.fetch_add(1, std::memory_order_release);
-    const auto runs = static_cast<double>(std::exchange(stretch_->runs, 0));
-    const double seconds = std::exchange(stretch_->seconds, 0);
-    return runs > 0 ? seconds / runs : 0;
+    shared_->stretch.fetch_add(1, std::memory_order_release);
+    double seconds = 0;
+    std::size_t runs = 0;
+    for (Shared::Sum& sum : shared_->sums) {
+      const std::lock_guard lock(sum.mutex);
+      seconds += std::exchange(sum.seconds, 0);
+      runs += std::exchange(sum.runs, 0);
+    }
+    return runs > 0 ? seconds / static_cast<double>(runs) : 0;
   };
   next();
   what();
   return next();
 }
 
-void RunningKernels::end() {
-  over_.store(true, std::memory_order_relaxed);
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
-}
-
 void RunningKernels::stop() {
-  end();
-  for (const std::exception_ptr& error : errors_) {
+  threads_.clear();
+  for (const std::exception_ptr& error : shared_->errors) {
     if (error) std::rethrow_exception(error);
   }
 }

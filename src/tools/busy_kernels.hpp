@@ -2,9 +2,7 @@
 // memory and clocks are what a run of the runtime finds.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
@@ -35,14 +33,11 @@ class RunningKernels {
   void stop();
 
  private:
-  struct Stretch;
-  void run_one(const std::function<double(std::size_t)>& run, std::size_t kernel);
-  void end();
+  struct Shared;
+  void run_one(const std::function<double()>& run, std::uint32_t thread);
 
-  std::unique_ptr<Stretch> stretch_;
-  std::atomic<bool> over_{false};
-  std::vector<std::exception_ptr> errors_;
-  std::vector<std::thread> threads_;
+  std::unique_ptr<Shared> shared_;     // outlives the threads
+  std::vector<std::jthread> threads_;  // their destruction asks them to stop
 };
 
 }  // namespace vicinal::tools

@@ -162,25 +162,27 @@ MeasuredDisk measure_disk(const Options& options, Bytes copy) {
 // Kernels without copies and beside them, in turn, as the speed of a machine drifts.
 BytesPerSecond measure_worker_bandwidth(const Options& options, Bytes copy, BytesPerSecond disk,
                                         std::uint32_t workers, RunningKernels& kernels) {
-  constexpr int kRounds = 12;
-  constexpr std::chrono::duration<double> kTime(0.15);
-  const Bytes bytes{static_cast<std::uint64_t>(disk.value * kTime.count() / 3)};
-  drivers::BandwidthTest test = disk_test(options, copy, std::clamp(bytes, 16_MiB, 256_MiB));
+  constexpr std::size_t kMost = 12;
+  constexpr std::size_t kLeast = 3;
+  constexpr double kPatience = 5;
+  constexpr std::chrono::duration<double> kStretch(0.15);
+  const Bytes bytes{static_cast<std::uint64_t>(disk.value * kStretch.count())};
+  drivers::BandwidthTest test = disk_test(options, copy, std::min(bytes, 512_MiB));
   test.both = true;
-  const double copied = 3 * static_cast<double>(test.bytes.value);  // written, read, and both
-  std::vector<double> lost;                                         // seconds of a worker per byte
-  for (int round = 0; round < kRounds; ++round) {
-    const double alone = kernels.mean_seconds_during([&] { std::this_thread::sleep_for(kTime); });
-    const Time begin = drivers::monotonic_now();
-    const double beside =
-        kernels.mean_seconds_during([&] { drivers::measure_bandwidth(options.disk, test); });
-    const double seconds = (drivers::monotonic_now() - begin).seconds();
-    if (alone <= 0 || beside <= 0) return {};  // no kernel is so short
-    lost.push_back(workers * seconds * (1 - alone / beside) / copied);
+  drivers::DiskCopies copies(options.disk, test);
+  copies.write();
+  std::vector<BesideCopies> stretches;
+  const Time begin = drivers::monotonic_now();
+  const auto spent = [&] { return (drivers::monotonic_now() - begin).seconds(); };
+  while (stretches.size() < kMost && (stretches.size() < kLeast || spent() < kPatience)) {
+    BesideCopies stretch;
+    stretch.alone = kernels.mean_seconds_during([&] { std::this_thread::sleep_for(kStretch); });
+    const Time first = drivers::monotonic_now();
+    stretch.beside = kernels.mean_seconds_during([&] { copies.both(); });
+    stretch.seconds = (drivers::monotonic_now() - first).seconds();
+    stretches.push_back(stretch);
   }
-  std::sort(lost.begin(), lost.end());
-  const double median = (lost[kRounds / 2 - 1] + lost[kRounds / 2]) / 2;
-  return {median > 0 ? 1 / median : 0};
+  return worker_bandwidth(stretches, copies.bytes(), workers);
 }
 
 MeasuredDisk measure_disk_beside(const KernelSet& set, std::uint32_t workers,
@@ -231,10 +233,32 @@ Calibration calibrate(const Options& options, std::span<const KernelSet> kernels
     progress("links of emulated accelerators");
     result.links = measure_links(options);
   }
-  if (!kernels.empty()) progress("kernels");
-  // The threads of emulated accelerators are bound to no core and run beside the workers.
-  result.kernels = measure_busy(kernels, result.workers + options.accelerators, processors);
+  if (!kernels.empty()) {
+    progress("kernels");
+    // The threads of emulated accelerators are bound to no core and run beside the workers.
+    result.kernels = measure_busy(kernels, result.workers + options.accelerators, processors);
+  }
   return result;
+}
+
+BytesPerSecond worker_bandwidth(std::span<const BesideCopies> stretches, Bytes copied,
+                                std::uint32_t workers) {
+  constexpr double kLeastPart = 0.001;  // of the workers' time
+  std::vector<double> parts;
+  std::vector<double> seconds;
+  for (const BesideCopies& stretch : stretches) {
+    if (stretch.alone <= 0 || stretch.beside <= 0) continue;  // no kernel ended in it
+    parts.push_back(1 - stretch.alone / stretch.beside);
+    seconds.push_back(stretch.seconds);
+  }
+  if (parts.empty()) return {};
+  const auto median = [](std::vector<double>& values) {
+    std::sort(values.begin(), values.end());
+    return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+  };
+  const double part = median(parts);
+  if (part < kLeastPart) return {};
+  return {static_cast<double>(copied.value) / (workers * part * median(seconds))};
 }
 
 std::vector<machine::SchedulingCost> measure_scheduling(const TaskGraph& graph,

@@ -45,11 +45,23 @@ struct MeasuredDisk {
   BytesPerSecond write;
   BytesPerSecond both;  // the sum while both go on
   Time latency;         // of a copy that is alone, beside what its bytes take
-  // Copied per second that a worker loses to it, see LinkDescription; 0: none, or not known.
+  // Copied per second that the workers lose to it, see LinkDescription; 0: none, or not known.
   BytesPerSecond worker_bandwidth = {};
   bool direct_io = false;
   std::uint32_t copies = 0;  // in flight per direction
 };
+
+// What kernels took without copies and beside them, in seconds, 0: none has ended; and how long the copies took.
+struct BesideCopies {
+  double alone = 0;
+  double beside = 0;
+  double seconds = 0;
+};
+
+// Bytes copied in each of the stretches per second of the workers' time that the copies took, by the medians; 0:
+// less than a thousandth of their time, or nothing is known.
+BytesPerSecond worker_bandwidth(std::span<const BesideCopies> stretches, Bytes copied,
+                                std::uint32_t workers);
 
 // Emulated accelerators: their links are threads that copy.
 struct MeasuredLinks {

@@ -154,7 +154,7 @@ std::string calibration_text(const Calibration& calibration) {
                    rate(disk->read), rate(disk->write), rate(disk->both),
                    base::format_duration(disk->latency),
                    disk->worker_bandwidth.value > 0
-                       ? fmt::format(", a worker loses {} per MiB",
+                       ? fmt::format(", {} of a worker per MiB",
                                      base::format_duration(duration(1_MiB, disk->worker_bandwidth)))
                        : "",
                    disk->direct_io ? "" : ", through the page cache");

@@ -138,9 +138,9 @@ std::vector<Time> ends_of(const CopyCase& copies) {
     const bool more = started < copies.copies.size();
     if (!more || links.next() <= copies.copies[started].at) {
       const Time now = links.next();
-      std::uint64_t id = 0;
-      if (!links.advance(now, id)) continue;
-      ends[id] = now;
+      drivers::SimulatedLinks::Copy copy;
+      if (!links.advance(now, copy)) continue;
+      ends[copy.id] = now;
       ++ended;
     } else {
       const CopyCase::Start& start = copies.copies[started];

@@ -173,9 +173,37 @@ TEST(Calibrate, KernelsAreTimedBesideWhatIsDoneMeanwhile) {
   };
   // A kernel of each thread may have begun just before the value was set.
   EXPECT_GT(mean_of(3), 2);
-  EXPECT_LT(mean_of(1), 2);
-  EXPECT_EQ(kernels.mean_seconds_during([] {}), 0);  // none has begun and ended
+  const double next = mean_of(1);
+  EXPECT_GT(next, 0);
+  EXPECT_LT(next, 2);
   kernels.stop();
+  EXPECT_EQ(mean_of(1), 0);  // none runs
+}
+
+TEST(Calibrate, WhatCopiesTakeFromTheWorkersIsTheMedianPartOfTheirTime) {
+  // A fifth of the time of two workers over half a second, in which 100 MB are copied: 0.2 s.
+  const std::vector<BesideCopies> stretches = {
+      {.alone = 4, .beside = 5, .seconds = 0.5},  {.alone = 4, .beside = 40, .seconds = 0.5},
+      {.alone = 6, .beside = 5, .seconds = 0.5},  {.alone = 8, .beside = 10, .seconds = 5},
+      {.alone = 4, .beside = 5, .seconds = 0.01}, {.alone = 4, .beside = 0, .seconds = 9},
+      {.alone = 0, .beside = 5, .seconds = 9}};
+  EXPECT_DOUBLE_EQ(worker_bandwidth(stretches, Bytes{100'000'000}, 2).value, 5e8);
+  // Of an even number the mean of the two in the middle: 0.1.
+  const std::vector<BesideCopies> even = {{1, 1, 1}, {4, 5, 1}};
+  EXPECT_DOUBLE_EQ(worker_bandwidth(even, Bytes{100}, 1).value, 1000);
+}
+
+TEST(Calibrate, CopiesTakeNothingWhereKernelsAreNotSlower) {
+  const auto of = [](double alone, double beside) {
+    const BesideCopies stretch{alone, beside, 1};
+    return worker_bandwidth({&stretch, 1}, 1_GiB, 2).value;
+  };
+  EXPECT_EQ(of(1, 1), 0);
+  EXPECT_EQ(of(1, 0.9), 0);
+  EXPECT_EQ(of(1, 1 + 1e-11), 0);  // what sums are rounded to
+  EXPECT_EQ(of(0, 1), 0);
+  EXPECT_EQ(of(1, 0), 0);
+  EXPECT_EQ(worker_bandwidth({}, 1_GiB, 2).value, 0);
 }
 
 TEST(Calibrate, AKernelThatFailsInOneThreadEndsTheMeasurement) {

@@ -241,37 +241,44 @@ Codelet cpu_kernel_of(std::int64_t ns) {
   return codelet;
 }
 
-TEST(SimulatedDriver, CopiesTakeTimeFromKernelsThatRunMeanwhile) {
+TEST(SimulatedDriver, CopiesThatEndDuringAKernelMakeItLonger) {
   const Codelet kernel = cpu_kernel_of(1000);
   Player player(two_cores_and_disk());
-  player.copy(1, kFirst, kRam, 100);  // no kernel runs yet
-  player.task(kernel);
-  player.task(kernel);
-  player.driver.pass(Time{110});
-  player.copy(2, kRam, kFirst, 200);
+  for (int i = 0; i < 2; ++i) player.task(kernel);
+  player.driver.pass(Time{10});
+  player.copy(1, kRam, kFirst, 200);
   player.driver.pass(Time{40});
-  player.copy(3, kFirst, kRam, 400);
+  player.copy(2, kFirst, kRam, 400);
   player.run();
-  EXPECT_THAT(player.copies, ElementsAre(Pair(1, 100), Pair(2, 310), Pair(3, 550)));
+  EXPECT_THAT(player.copies, ElementsAre(Pair(1, 210), Pair(2, 450)));
   EXPECT_THAT(player.task_ends[0], ElementsAre(1000 + 100 + 200, 2000 + 100 + 200));
   EXPECT_EQ(player.driver.busy(WorkerId{0})->ns, 2300);
   EXPECT_EQ(player.driver.busy(WorkerId{1})->ns, 0);
 }
 
-TEST(SimulatedDriver, AKernelThatCopiesHaveProlongedIsProlongedByThoseThatStartThen) {
+TEST(SimulatedDriver, CopiesThatEndWhileAWorkerIsIdleTakeNothingFromIt) {
+  const Codelet kernel = cpu_kernel_of(1000);
+  Player player(two_cores_and_disk());
+  player.copy(1, kFirst, kRam, 400);
+  player.driver.pass(Time{500});
+  player.task(kernel);
+  player.run();
+  EXPECT_THAT(player.task_ends[0], ElementsAre(1500));
+}
+
+TEST(SimulatedDriver, AKernelThatCopiesHaveProlongedIsProlongedByThoseThatEndThen) {
   const Codelet kernel = cpu_kernel_of(1000);
   Player player(two_cores_and_disk());
   player.task(kernel, 1);
-  player.driver.pass(Time{10});
   player.copy(1, kFirst, kRam, 600);
-  player.driver.pass(Time{1190});  // it would have ended
+  player.driver.pass(Time{1200});  // it would have ended
   EXPECT_EQ(player.driver.busy(WorkerId{1})->ns, 1200);
   player.copy(2, kFirst, kRam, 20);
   player.run();
   EXPECT_THAT(player.task_ends[1], ElementsAre(1000 + 300 + 10));
 }
 
-TEST(SimulatedDriver, OfAPipelineTheKernelThatIsLastIsProlonged) {
+TEST(SimulatedDriver, KernelsBehindAProlongedOneInAPipelineAreLater) {
   MachineDescription machine = two_cores_and_disk();
   machine.workers[0].pipeline = 2;
   const Codelet kernel = cpu_kernel_of(1000);
@@ -280,7 +287,7 @@ TEST(SimulatedDriver, OfAPipelineTheKernelThatIsLastIsProlonged) {
   player.driver.pass(Time{10});
   player.copy(1, kFirst, kRam, 100);
   player.run();
-  EXPECT_THAT(player.task_ends[0], ElementsAre(1000, 2000 + 50));
+  EXPECT_THAT(player.task_ends[0], ElementsAre(1000 + 50, 2000 + 50));
 }
 
 // --- time that the application spends

@@ -20,8 +20,10 @@ constexpr NodeId kDisk{1};
 // On huge pages, like the memory of a run with a limit: a tile on small ones takes twice as long.
 constexpr Bytes kLeastMemory = 32_MiB;
 
+}  // namespace
+
 // Whoever ends a copy starts the next one in its memory, as in a run: no other thread has to wake.
-class Meter final : public engine::Completions {
+class DiskCopies::Meter final : public engine::Completions {
  public:
   explicit Meter(const BandwidthTest& test)
       : test_(test),
@@ -34,6 +36,8 @@ class Meter final : public engine::Completions {
       std::memcpy(memory_.address() + i, &value, sizeof(value));
     }
   }
+
+  Bytes bytes() const { return {tiles_ * test_.tile.value}; }
 
   BytesPerSecond direction(DiskDriver& driver, bool writing) {
     for (std::uint64_t tile = 0; tile < tiles_; ++tile) plan_.push_back({tile, writing});
@@ -79,7 +83,7 @@ class Meter final : public engine::Completions {
     plan_.clear();
     next_ = 0;
     if (error_) std::rethrow_exception(error_);
-    return {static_cast<double>(tiles_ * test_.tile.value) / seconds};
+    return {static_cast<double>(bytes().value) / seconds};
   }
 
   void start_next(std::uint64_t slot) {
@@ -118,24 +122,53 @@ class Meter final : public engine::Completions {
   std::exception_ptr error_;
 };
 
-}  // namespace
+DiskCopies::DiskCopies(const std::string& folder, const BandwidthTest& test)
+    : meter_(std::make_unique<Meter>(test)),
+      driver_(std::make_unique<DiskDriver>(DiskConfig{.folder = folder,
+                                                      .space = std::max(test.bytes, test.tile),
+                                                      .direct_io = test.direct_io,
+                                                      .io_uring = test.direct_io,
+                                                      .copies = test.copies,
+                                                      .node = kDisk})) {
+  driver_->start(*meter_);
+}
+
+DiskCopies::~DiskCopies() {
+  driver_->stop();
+}
+
+Bytes DiskCopies::bytes() const {
+  return meter_->bytes();
+}
+
+BytesPerSecond DiskCopies::write() {
+  return meter_->direction(*driver_, true);
+}
+
+BytesPerSecond DiskCopies::read() {
+  return meter_->direction(*driver_, false);
+}
+
+BytesPerSecond DiskCopies::both() {
+  return meter_->both(*driver_);
+}
+
+bool DiskCopies::io_uring() const {
+  return driver_->uses_io_uring();
+}
+
+bool DiskCopies::direct_io() const {
+  return driver_->uses_direct_io();
+}
 
 DiskBandwidth measure_bandwidth(const std::string& folder, const BandwidthTest& test) {
-  Meter meter(test);
-  DiskDriver driver({.folder = folder,
-                     .space = std::max(test.bytes, test.tile),
-                     .direct_io = test.direct_io,
-                     .io_uring = test.direct_io,
-                     .copies = test.copies,
-                     .node = kDisk});
-  driver.start(meter);
+  DiskCopies copies(folder, test);
   DiskBandwidth result;
-  result.write = meter.direction(driver, true);
-  result.read = meter.direction(driver, false);
-  if (test.both) result.both = meter.both(driver);
-  result.io_uring = driver.uses_io_uring();
-  result.direct_io = driver.uses_direct_io();
-  driver.stop();
+  result.write = copies.write();
+  result.read = copies.read();
+  if (test.both) result.both = copies.both();
+  result.io_uring = copies.io_uring();
+  result.direct_io = copies.direct_io();
   return result;
 }
 

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "vicinal/units.hpp"
 
 namespace vicinal::drivers {
+
+class DiskDriver;
 
 struct DiskBandwidth {
   BytesPerSecond write;
@@ -24,8 +27,28 @@ struct BandwidthTest {
   bool both = false;  // also both directions at once
 };
 
-// Writes a scratch file in the folder tile by tile, then reads it in the same order, through the
-// disk driver. Throws what the driver throws, and UsageError if there is no room.
+// Copies tiles between memory and a scratch file in the folder, through the disk driver. Throws what the driver
+// throws, and UsageError if there is no room.
+class DiskCopies {
+ public:
+  DiskCopies(const std::string& folder, const BandwidthTest& test);
+  ~DiskCopies();
+  DiskCopies(const DiskCopies&) = delete;
+  DiskCopies& operator=(const DiskCopies&) = delete;
+  Bytes bytes() const;     // of each of the following: whole tiles, one at least
+  BytesPerSecond write();  // tile by tile
+  BytesPerSecond read();   // in the same order, what was written
+  BytesPerSecond both();  // half of the tiles is written, the other half is read; test.both is true
+  bool io_uring() const;
+  bool direct_io() const;
+
+ private:
+  class Meter;
+  std::unique_ptr<Meter> meter_;
+  std::unique_ptr<DiskDriver> driver_;
+};
+
+// Written, read, and both if the test asks for it.
 DiskBandwidth measure_bandwidth(const std::string& folder, const BandwidthTest& test);
 
 }  // namespace vicinal::drivers

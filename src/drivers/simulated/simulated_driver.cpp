@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 namespace vicinal::drivers {
 
@@ -19,7 +18,7 @@ SimulatedDriver::SimulatedDriver(const MachineDescription& machine)
   for (const WorkerDescription& worker : machine.workers) {
     auto& first = first_worker_[worker.node.value];
     if (worker.node != kRam && !first) first = worker.id;
-    if (worker.kind == ProcessorKind::cpu) cpu_workers_.push_back(worker.id);
+    if (worker.kind == ProcessorKind::cpu) ++cpu_workers_;
     note_whether_it_looks(worker.id);
   }
 }
@@ -86,8 +85,8 @@ bool SimulatedDriver::next_event(Time until) {
   if (next == SimulatedLinks::kNoTime || next > until) return false;
   now_.store(next, std::memory_order_relaxed);
   if (copies <= others) {
-    std::uint64_t ended = 0;
-    if (links_.advance(next, ended)) completions_->copy_done(ended, nullptr);
+    SimulatedLinks::Copy ended;
+    if (links_.advance(next, ended)) end_copy(ended);
   } else {
     handle(events_.take().second);
   }
@@ -107,12 +106,14 @@ void SimulatedDriver::handle(const Event& event) {
 }
 
 bool SimulatedDriver::prolong_kernel(const Event& end) {
+  if (machine_.workers[end.worker.value].kind != ProcessorKind::cpu) return false;
   Worker& worker = workers_[end.worker.value];
-  if (worker.lost.ns == 0 || worker.kernels.size() > 1) return false;
-  const Time lost = std::exchange(worker.lost, Time{});
-  worker.kernels.front().time += lost;
+  Kernel& kernel = worker.kernels.front();
+  const Time lost = lost_to_copies_ - kernel.lost_before;
+  if (lost.ns == 0) return false;
+  kernel.lost_before = lost_to_copies_;
+  kernel.time += lost;
   worker.processor_free += lost;
-  worker.thread_free = std::max(worker.thread_free, worker.processor_free);
   events_.schedule(now() + lost, end);
   return true;
 }
@@ -139,7 +140,7 @@ void SimulatedDriver::start_task(graph::Task& task, WorkerId id) {
   const bool synchronous = task.codelet != nullptr && task.codelet->synchronous;
   worker.thread_free = synchronous ? end : launched;
   worker.processor_free = end;
-  worker.kernels.push_back({start, time});
+  worker.kernels.push_back({start, time, lost_to_copies_});
   ++running_;
   note_whether_it_looks(id);
   worker.start_ns.store(worker.kernels.front().start.ns, std::memory_order_relaxed);
@@ -155,7 +156,6 @@ Time SimulatedDriver::task_time(const graph::Task& task, WorkerId worker) const 
 
 void SimulatedDriver::start_copy(const memory::Copy& copy) {
   const SimulatedLinks::Copy on_links = links_.describe(copy);
-  take_time_for(on_links);
   const std::optional<WorkerId> driver = driven_by(copy);
   if (!driver) return links_.start(on_links, now());
   Worker& worker = workers_[driver->value];
@@ -165,14 +165,14 @@ void SimulatedDriver::start_copy(const memory::Copy& copy) {
   events_.schedule(worker.thread_free, {Event::Kind::copy_start, *driver, nullptr, on_links});
 }
 
-void SimulatedDriver::take_time_for(const SimulatedLinks::Copy& copy) {
+// What it took from the workers is told when it has ended, as most copies end while kernels run and start when
+// a task has just ended.
+void SimulatedDriver::end_copy(const SimulatedLinks::Copy& copy) {
   const BytesPerSecond bandwidth = machine_.links[copy.link].worker_bandwidth;
-  if (bandwidth.value <= 0 || cpu_workers_.empty()) return;
-  const auto workers = static_cast<std::int64_t>(cpu_workers_.size());
-  const Time each{duration(copy.bytes, bandwidth).ns / workers};
-  for (const WorkerId id : cpu_workers_) {
-    if (Worker& worker = workers_[id.value]; !worker.kernels.empty()) worker.lost += each;
+  if (bandwidth.value > 0 && cpu_workers_ > 0) {
+    lost_to_copies_ += Time{duration(copy.bytes, bandwidth).ns / cpu_workers_};
   }
+  completions_->copy_done(copy.id, nullptr);
 }
 
 // The thread that has to start the copy: the destination's, or the source's.

@@ -47,6 +47,7 @@ class SimulatedDriver final : public engine::Driver {
   struct Kernel {
     Time start;
     Time time;
+    Time lost_before;  // lost_to_copies_ when it was launched or last made longer
   };
   struct Worker {
     bool woken = true;            // is to look for work
@@ -54,7 +55,6 @@ class SimulatedDriver final : public engine::Driver {
     std::vector<Kernel> kernels;  // launched and not ended, in their order
     Time thread_free;             // the thread that drives it
     Time processor_free;
-    Time lost;  // to copies, since its kernel began or was last made longer
     // Both are read by whoever asks for statistics.
     std::atomic<std::int64_t> ended_ns{0};          // time of the kernels that have ended
     std::atomic<std::int64_t> start_ns{kNoKernel};  // of the first of those that have not
@@ -71,10 +71,10 @@ class SimulatedDriver final : public engine::Driver {
   // Up to the next event, if that is not after `until`.
   bool next_event(Time until);
   void handle(const Event& event);
-  // By what copies took from it. False: by nothing.
+  // By what copies that have ended meanwhile took from it. False: by nothing.
   bool prolong_kernel(const Event& end);
   void end_kernel(WorkerId worker);
-  void take_time_for(const SimulatedLinks::Copy& copy);
+  void end_copy(const SimulatedLinks::Copy& copy);
   void set_woken(WorkerId worker, bool woken);
   void note_whether_it_looks(WorkerId worker);
   Time task_time(const graph::Task& task, WorkerId worker) const;
@@ -89,7 +89,8 @@ class SimulatedDriver final : public engine::Driver {
   std::vector<std::uint64_t> look_;  // bit per worker: it is woken and may launch a kernel
   std::uint64_t running_ = 0;        // kernels launched and not ended
   std::vector<std::optional<WorkerId>> first_worker_;  // by node: of an accelerator
-  std::vector<WorkerId> cpu_workers_;
+  std::uint32_t cpu_workers_ = 0;
+  Time lost_to_copies_;  // by each CPU worker that has been in a kernel all the time
 };
 
 }  // namespace vicinal::drivers

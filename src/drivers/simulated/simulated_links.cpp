@@ -77,11 +77,11 @@ Time SimulatedLinks::next() const {
   return next;
 }
 
-bool SimulatedLinks::advance(Time now, std::uint64_t& copy_id) {
-  sim::FluidNetwork::End ended;
-  if (network_.take_end(static_cast<double>(now.ns), ended)) {
-    const auto slot = static_cast<std::uint32_t>(ended.id);
-    copy_id = transfers_[slot].copy.id;
+bool SimulatedLinks::advance(Time now, Copy& ended) {
+  sim::FluidNetwork::End flow;
+  if (network_.take_end(static_cast<double>(now.ns), flow)) {
+    const auto slot = static_cast<std::uint32_t>(flow.id);
+    ended = transfers_[slot].copy;
     end(slot, now);
     return true;
   }

@@ -27,8 +27,8 @@ class SimulatedLinks {
   // When something happens next; sim::kNoTime if nothing is in course.
   Time next() const;
   static constexpr Time kNoTime{INT64_MAX};
-  // Goes on to `now`, which is next(). True if a copy has ended: its id.
-  bool advance(Time now, std::uint64_t& copy_id);
+  // Goes on to `now`, which is next(). True if a copy has ended: which.
+  bool advance(Time now, Copy& ended);
 
  private:
   struct Transfer {
