@@ -44,11 +44,10 @@ void require_link(const MachineDescription& machine, const LinkDescription& link
           "there is no node of that number");
   require(std::isfinite(link.bandwidth.value) && link.bandwidth.value >= 0, part,
           "its bandwidth must be finite and not below 0");
-  constexpr double kLeastBandwidth =
-      1e3;  // as in a machine file: times of copies stay within range
-  require(link.worker_bandwidth.value == 0 || (std::isfinite(link.worker_bandwidth.value) &&
-                                               link.worker_bandwidth.value >= kLeastBandwidth),
-          part, "its worker_bandwidth must be 0 or finite and not below 1000 bytes per second");
+  constexpr double kLeast = 1e3;  // as in a machine file: what a copy takes stays in range
+  const double worker = link.worker_bandwidth.value;
+  require(worker == 0 || (std::isfinite(worker) && worker >= kLeast), part,
+          "its worker_bandwidth must be 0, or finite and not below 1000 bytes per second");
   require(link.latency.ns >= 0, part, "its latency must not be below 0");
   require(link.copies_in_flight > 0, part, "it must carry one copy at least (copies_in_flight)");
   for (const std::uint32_t segment : link.segments) {

@@ -376,6 +376,7 @@ TEST(MachineText, RefusesAMachineThatDoesNotHoldTogether) {
   EXPECT_THAT(said("\"1 GB/s\"", "1e9\npart_of_gpu = [0]"), HasSubstr("each of the 2 GPUs"));
   EXPECT_THAT(said_with("[[speed]]\nkernel = \"gemm\"\nkind = \"gpu\""),
               AllOf(StartsWith("m.toml:13: "), HasSubstr("either \"rate\" or \"time\"")));
+  EXPECT_THAT(said_with("[disk]\nread = 1e9\nworker_bandwidth = 0"), HasSubstr("worker_bandwidth"));
   EXPECT_THAT(said_with("[disk]\nread = 1e9\nserialise = [\"arrivals\"]"), HasSubstr("arrivals"));
 }
 
