@@ -19,8 +19,9 @@ namespace vicinal::tools {
 namespace {
 
 // All kernels of all sets in turn, several times: the speed of a machine may change within seconds, and
-// no kernel is to meet it at one moment only. In a round a thread has measured a kernel when it has run it so often and
-// so long, or longer than the patience; one that takes longer in all needs no further round.
+// no kernel is to meet it at one moment only. In a round a thread has measured a kernel when it has run
+// it so often and so long, or longer than the patience; one that takes longer in all needs no further
+// round.
 constexpr int kRounds = 5;
 constexpr std::size_t kRuns = 3;
 constexpr double kSeconds = 0.06;

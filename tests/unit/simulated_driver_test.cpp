@@ -278,16 +278,20 @@ TEST(SimulatedDriver, AKernelThatCopiesHaveProlongedIsProlongedByThoseThatEndThe
   EXPECT_THAT(player.task_ends[1], ElementsAre(1000 + 300 + 10));
 }
 
-TEST(SimulatedDriver, KernelsBehindAProlongedOneInAPipelineAreLater) {
+TEST(SimulatedDriver, CopiesTakeNothingFromAPipelineNorFromAGpu) {
   MachineDescription machine = two_cores_and_disk();
   machine.workers[0].pipeline = 2;
-  const Codelet kernel = cpu_kernel_of(1000);
+  machine.workers[1].kind = ProcessorKind::gpu;
+  Codelet kernel = kernel_of(1000);
+  kernel.expected[static_cast<std::size_t>(ProcessorKind::cpu)] = Time{1000};
   Player player(machine);
-  for (int i = 0; i < 2; ++i) player.task(kernel);
+  for (int i = 0; i < 2; ++i) player.task(kernel, 0);
+  player.task(kernel, 1);
   player.driver.pass(Time{10});
   player.copy(1, kFirst, kRam, 100);
   player.run();
-  EXPECT_THAT(player.task_ends[0], ElementsAre(1000 + 50, 2000 + 50));
+  EXPECT_THAT(player.task_ends,
+              ElementsAre(Pair(0, ElementsAre(1000, 2000)), Pair(1, ElementsAre(1000))));
 }
 
 // --- time that the application spends

@@ -106,7 +106,8 @@ void SimulatedDriver::handle(const Event& event) {
 }
 
 bool SimulatedDriver::prolong_kernel(const Event& end) {
-  if (machine_.workers[end.worker.value].kind != ProcessorKind::cpu) return false;
+  const WorkerDescription& description = machine_.workers[end.worker.value];
+  if (description.kind != ProcessorKind::cpu || description.pipeline > 1) return false;
   Worker& worker = workers_[end.worker.value];
   Kernel& kernel = worker.kernels.front();
   const Time lost = lost_to_copies_ - kernel.lost_before;
@@ -165,8 +166,8 @@ void SimulatedDriver::start_copy(const memory::Copy& copy) {
   events_.schedule(worker.thread_free, {Event::Kind::copy_start, *driver, nullptr, on_links});
 }
 
-// What it took from the workers is told when it has ended, as most copies end while kernels run and start when
-// a task has just ended.
+// What it took from the workers is charged at its end: most copies start when a task has just ended, and
+// whoever starts them is in no kernel then.
 void SimulatedDriver::end_copy(const SimulatedLinks::Copy& copy) {
   const BytesPerSecond bandwidth = machine_.links[copy.link].worker_bandwidth;
   if (bandwidth.value > 0 && cpu_workers_ > 0) {
