@@ -168,19 +168,19 @@ std::vector<MeasuredKernel> measure_busy(std::span<const KernelSet> sets, std::u
   return measured;
 }
 
-// Of what a kernel took, only if it began and ended in the same stretch. Each thread has its own sum, so that
+// Of what a kernel took, only if it began and ended in the same stretch. Each thread has its own sums, so that
 // short kernels do not wait for each other.
 struct RunningKernels::Shared {
   explicit Shared(std::uint32_t threads)
-      : sums(threads), errors(threads), begun(static_cast<std::ptrdiff_t>(threads)) {}
-  struct alignas(64) Sum {
+      : of_threads(threads), begun(static_cast<std::ptrdiff_t>(threads)) {}
+  struct alignas(64) OfThread {
     std::mutex mutex;
     double seconds = 0;  // under mutex, as the next
     std::size_t runs = 0;
+    std::exception_ptr error;  // to be read when the thread has ended
   };
   std::atomic<std::uint64_t> stretch{0};
-  std::vector<Sum> sums;  // by thread
-  std::vector<std::exception_ptr> errors;
+  std::vector<OfThread> of_threads;
   std::latch begun;
 };
 
@@ -194,13 +194,13 @@ RunningKernels::RunningKernels(const KernelSet& set, std::uint32_t threads,
       if (processor) drivers::bind_this_thread(*processor);
       run = [of_set = set.prepare(), last = set.kernels.size() - 1] { return of_set(last); };
     } catch (...) {
-      shared_->errors[i] = std::current_exception();
+      shared_->of_threads[i].error = std::current_exception();
     }
     shared_->begun.count_down();
     try {
       while (run && !over.stop_requested()) run_one(run, i);
     } catch (...) {
-      shared_->errors[i] = std::current_exception();
+      shared_->of_threads[i].error = std::current_exception();
     }
   };
   for (std::uint32_t i = 0; i < threads; ++i) {
@@ -216,7 +216,7 @@ RunningKernels::~RunningKernels() = default;
 void RunningKernels::run_one(const std::function<double()>& run, std::uint32_t thread) {
   const std::uint64_t before = shared_->stretch.load(std::memory_order_acquire);
   const double seconds = run();
-  Shared::Sum& own = shared_->sums[thread];
+  Shared::OfThread& own = shared_->of_threads[thread];
   const std::lock_guard lock(own.mutex);
   if (shared_->stretch.load(std::memory_order_relaxed) != before) return;
   own.seconds += seconds;
@@ -228,10 +228,10 @@ double RunningKernels::mean_seconds_during(const std::function<void()>& what) {
     shared_->stretch.fetch_add(1, std::memory_order_release);
     double seconds = 0;
     std::size_t runs = 0;
-    for (Shared::Sum& sum : shared_->sums) {
-      const std::lock_guard lock(sum.mutex);
-      seconds += std::exchange(sum.seconds, 0);
-      runs += std::exchange(sum.runs, 0);
+    for (Shared::OfThread& of : shared_->of_threads) {
+      const std::lock_guard lock(of.mutex);
+      seconds += std::exchange(of.seconds, 0);
+      runs += std::exchange(of.runs, 0);
     }
     return runs > 0 ? seconds / static_cast<double>(runs) : 0;
   };
@@ -242,8 +242,8 @@ double RunningKernels::mean_seconds_during(const std::function<void()>& what) {
 
 void RunningKernels::stop() {
   threads_.clear();
-  for (const std::exception_ptr& error : shared_->errors) {
-    if (error) std::rethrow_exception(error);
+  for (const Shared::OfThread& of : shared_->of_threads) {
+    if (of.error) std::rethrow_exception(of.error);
   }
 }
 
