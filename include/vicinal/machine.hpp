@@ -35,8 +35,7 @@ struct LinkDescription {
   // copies run one at a time. In the order of their start. Holds both ways.
   std::vector<std::uint32_t> serialised = {};
   // Bytes copied per second of the CPU workers' time that copying takes: for the threads that copy and the
-  // memory that they keep busy. Each that runs one kernel at a time loses an equal part, while it is in one. 0:
-  // nothing.
+  // memory that they keep busy. Each worker loses an equal part, while it is in a kernel. 0: nothing.
   BytesPerSecond worker_bandwidth = {};
 };
 

@@ -105,6 +105,7 @@ void SimulatedDriver::handle(const Event& event) {
   completions_->task_done(*event.task, event.worker, nullptr);
 }
 
+// Not those of a pipeline: the kernels behind would have to move, too.
 bool SimulatedDriver::prolong_kernel(const Event& end) {
   const WorkerDescription& description = machine_.workers[end.worker.value];
   if (description.kind != ProcessorKind::cpu || description.pipeline > 1) return false;
