@@ -167,7 +167,7 @@ BytesPerSecond measure_worker_bandwidth(const Options& options, Bytes copy, Byte
   constexpr double kPatience = 5;
   constexpr std::chrono::duration<double> kStretch(0.15);
   const Bytes bytes{static_cast<std::uint64_t>(disk.value * kStretch.count())};
-  drivers::BandwidthTest test = disk_test(options, copy, std::min(bytes, 512_MiB));
+  drivers::BandwidthTest test = disk_test(options, copy, std::clamp(bytes, 32_MiB, 512_MiB));
   test.both = true;
   drivers::DiskCopies copies(options.disk, test);
   copies.write();
