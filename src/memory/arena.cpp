@@ -22,23 +22,37 @@ Bytes Arena::padded(Bytes size) {
 
 Arena::Arena(Bytes capacity) : capacity_{capacity.value & ~(kGranularity.value - 1)} {
   if (capacity_ == Bytes{0}) return;
-  add_hole(0, capacity_, nullptr, nullptr);
+  blocks_.push_back({.size = capacity_});
+  holes_.insert(hole(1));
 }
 
-void Arena::add_hole(std::uint64_t offset, Bytes size, Block* before, Block* after) {
-  Block& hole = blocks_[offset];
-  hole = {.offset = offset, .size = size, .before = before, .after = after};
-  if (before != nullptr) before->after = &hole;
-  if (after != nullptr) after->before = &hole;
-  holes_.emplace(size, offset);
+// The block keeps `size`; behind it is a hole.
+void Arena::split(std::uint32_t number, Bytes size) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(blocks_.size()));
+    blocks_.emplace_back();
+  }
+  const std::uint32_t rest = free_.back();
+  free_.pop_back();
+  Block& block = blocks_[number];
+  blocks_[rest] = {.offset = block.offset + size.value,
+                   .size = block.size - size,
+                   .before = number,
+                   .after = block.after};
+  if (block.after != kNone) blocks_[block.after].before = rest;
+  block.after = rest;
+  block.size = size;
+  holes_.insert(hole(rest));
 }
 
 // `after` becomes a part of the block before it.
-void Arena::join(Block& block, Block& after) {
-  block.size += after.size;
-  block.after = after.after;
-  if (block.after != nullptr) block.after->before = &block;
-  blocks_.erase(after.offset);
+void Arena::join(std::uint32_t number, std::uint32_t after) {
+  Block& block = blocks_[number];
+  block.size += blocks_[after].size;
+  block.after = blocks_[after].after;
+  if (block.after != kNone) blocks_[block.after].before = number;
+  blocks_[after] = {};
+  free_.push_back(after);
 }
 
 void Arena::check_padded(Bytes size) const {
@@ -48,52 +62,50 @@ void Arena::check_padded(Bytes size) const {
   }
 }
 
-std::optional<std::uint64_t> Arena::allocate(Bytes padded) {
+std::optional<Arena::Place> Arena::allocate(Bytes padded) {
   check_padded(padded);
-  if (padded == Bytes{0}) return 0;
-  const auto best = holes_.lower_bound(Hole{padded, 0});
+  if (padded == Bytes{0}) return Place{};
+  const auto best = holes_.lower_bound(Hole{.size = padded});
   if (best == holes_.end()) return std::nullopt;
-  const auto [size, offset] = *best;
+  const Hole taken = *best;
   holes_.erase(best);
-  Block& block = blocks_.find(offset)->second;
-  block.size = padded;
-  block.used = true;
-  if (size > padded) add_hole(offset + padded.value, size - padded, &block, block.after);
+  if (taken.size > padded) split(taken.block, padded);
+  blocks_[taken.block].used = true;
   used_ += padded;
   peak_ = std::max(peak_, used_);
-  return offset;
+  return Place{taken.offset, taken.block};
 }
 
-void Arena::free(std::uint64_t offset, Bytes padded) {
+void Arena::free(std::uint32_t block, Bytes padded) {
   check_padded(padded);
   if (padded == Bytes{0}) return;
-  const auto at = blocks_.find(offset);
-  if (at == blocks_.end() || !at->second.used || at->second.size != padded) {
-    std::string found = "no block starts there";
-    if (at != blocks_.end()) {
-      found = std::string(at->second.used ? "a block" : "a hole") + " of " +
-              std::to_string(at->second.size.value) + " bytes starts there";
+  if (block >= blocks_.size() || !blocks_[block].used || blocks_[block].size != padded) {
+    std::string found = "there is no such block";
+    if (block < blocks_.size() && blocks_[block].size != Bytes{0}) {
+      found = std::string(blocks_[block].used ? "it" : "it is a hole and") + " has " +
+              std::to_string(blocks_[block].size.value) + " bytes";
     }
-    throw broken("free(offset " + std::to_string(offset) + ", " + std::to_string(padded.value) +
+    throw broken("free(block " + std::to_string(block) + ", " + std::to_string(padded.value) +
                  " bytes): " + found);
   }
   used_ -= padded;
-  Block* hole = &at->second;
-  hole->used = false;
-  if (Block* const after = hole->after; after != nullptr && !after->used) {
-    holes_.erase(Hole{after->size, after->offset});
-    join(*hole, *after);
+  blocks_[block].used = false;
+  const std::uint32_t after = blocks_[block].after;
+  if (after != kNone && !blocks_[after].used) {
+    holes_.erase(hole(after));
+    join(block, after);
   }
-  if (Block* const before = hole->before; before != nullptr && !before->used) {
-    holes_.erase(Hole{before->size, before->offset});
-    join(*before, *hole);
-    hole = before;
+  const std::uint32_t before = blocks_[block].before;
+  if (before != kNone && !blocks_[before].used) {
+    holes_.erase(hole(before));
+    join(before, block);
+    block = before;
   }
-  holes_.emplace(hole->size, hole->offset);
+  holes_.insert(hole(block));
 }
 
 Bytes Arena::largest_hole() const {
-  return holes_.empty() ? Bytes{0} : holes_.rbegin()->first;
+  return holes_.empty() ? Bytes{0} : holes_.rbegin()->size;
 }
 
 // Best fit chooses by size, and allocating never joins holes: so it is enough to follow the sizes.
@@ -109,7 +121,7 @@ bool Arena::fits(std::span<const Bytes> sizes) const {
   remains_.clear();
   for (const Bytes size : sizes) {
     if (size == Bytes{0}) continue;
-    auto hole = holes_.lower_bound(Hole{size, 0});
+    auto hole = holes_.lower_bound(Hole{.size = size});
     while (hole != holes_.end() && std::find(taken_.begin(), taken_.end(), *hole) != taken_.end()) {
       ++hole;
     }
@@ -117,11 +129,11 @@ bool Arena::fits(std::span<const Bytes> sizes) const {
     for (auto r = remains_.begin(); r != remains_.end(); ++r) {
       if (*r >= size && (remain == remains_.end() || *r < *remain)) remain = r;
     }
-    if (remain != remains_.end() && (hole == holes_.end() || *remain <= hole->first)) {
+    if (remain != remains_.end() && (hole == holes_.end() || *remain <= hole->size)) {
       *remain -= size;
     } else if (hole != holes_.end()) {
       taken_.push_back(*hole);
-      remains_.push_back(hole->first - size);
+      remains_.push_back(hole->size - size);
     } else {
       return false;
     }

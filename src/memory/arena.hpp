@@ -1,20 +1,20 @@
 // Places the replicas of one memory node in a contiguous range of addresses.
 //
 // Best fit, lowest offset on ties, neighbours coalesced: the same calls give the same offsets.
-// To allocate and to free cost O(log n) for n holes; a block is found by its offset at once, its
-// neighbours by links. Nodes of the tables come from a pool, so that a run which frees and takes blocks
-// again stops asking the system for memory.
+// To allocate and to free cost O(log n) for n holes. Blocks have numbers: a block is found by its number,
+// its neighbours by links, and all of them lie side by side, so that what is freed after a long time is
+// not looked for in lines from memory. Numbers and nodes of the set are used again, so that a run which
+// frees and takes blocks again stops asking the system for memory.
 //
 // Not thread safe: the memory node's lock is held around every call, the const ones included.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory_resource>
 #include <optional>
 #include <set>
 #include <span>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "vicinal/units.hpp"
@@ -31,12 +31,17 @@ class Arena {
   // A capacity that is no multiple of the granularity is rounded down.
   explicit Arena(Bytes capacity);
 
-  // The offset of a block, or nothing if no hole is large enough. Empty data get offset 0 and no
-  // block. Throws std::logic_error if the size is not padded.
-  std::optional<std::uint64_t> allocate(Bytes padded);
-  // Takes what allocate gave and was given. Throws std::logic_error, with the values, for anything
-  // else: a block freed twice, a wrong size, an offset inside a block.
-  void free(std::uint64_t offset, Bytes padded);
+  struct Place {
+    std::uint64_t offset = 0;
+    std::uint32_t block = 0;  // its number
+  };
+
+  // Nothing if no hole is large enough. Empty data get offset 0 and no block: number 0. Throws
+  // std::logic_error if the size is not padded.
+  std::optional<Place> allocate(Bytes padded);
+  // Takes the number that allocate gave, and the size that it was given. Throws std::logic_error, with the
+  // values, for anything else: a block freed twice, a wrong size, a number that it did not give.
+  void free(std::uint32_t block, Bytes padded);
 
   // Whether allocate would succeed for each of these (padded) sizes in turn. A larger size first
   // finds room more often than a smaller one first. O(k (log n + k)) for k sizes.
@@ -53,23 +58,33 @@ class Arena {
   struct Block {
     std::uint64_t offset = 0;
     Bytes size;
+    std::uint32_t before = kNone;  // its neighbours
+    std::uint32_t after = kNone;
     bool used = false;
-    Block* before = nullptr;  // its neighbours
-    Block* after = nullptr;
   };
-  using Hole = std::pair<Bytes, std::uint64_t>;  // size, offset: the order of best fit
+  // The order of best fit.
+  struct Hole {
+    Bytes size;
+    std::uint64_t offset = 0;
+    std::uint32_t block = 0;
+    auto operator<=>(const Hole&) const = default;
+  };
+  static constexpr std::uint32_t kNone = 0;
 
-  void add_hole(std::uint64_t offset, Bytes size, Block* before, Block* after);
-  void join(Block& block, Block& after);
+  Hole hole(std::uint32_t number) const {
+    return {blocks_[number].size, blocks_[number].offset, number};
+  }
+  void split(std::uint32_t number, Bytes size);
+  void join(std::uint32_t number, std::uint32_t after);
   void check_padded(Bytes size) const;
 
   Bytes capacity_;
   Bytes used_;
   Bytes peak_;
+  std::vector<Block> blocks_{1};     // by number; they cover 0..capacity without gap; 0: none
+  std::vector<std::uint32_t> free_;  // numbers that no block has
   std::pmr::unsynchronized_pool_resource pool_;
-  // By offset; they cover 0..capacity without gap.
-  std::pmr::unordered_map<std::uint64_t, Block> blocks_{&pool_};
-  std::pmr::set<Hole> holes_{&pool_};  // those of blocks_ that are not used; no two are adjacent
+  std::pmr::set<Hole> holes_{&pool_};  // of the blocks that are not used; no two are adjacent
   // Scratch of fits: holes it has taken, and what remains of them.
   mutable std::vector<Hole> taken_;
   mutable std::vector<Bytes> remains_;

@@ -10,12 +10,12 @@ bool Residency::evict_by_rules(Node& node, Bytes operand, EvictionReason reason,
                                Actions& actions) {
   refresh_order(node);
   const auto goes = [&](const Replica& r) {
-    const bool promised = r.placed_early || r.next_use.load(std::memory_order_relaxed) != 0;
+    const bool promised = r.placed_early || r.uses.load(std::memory_order_relaxed) != 0;
     return evictable(r, asks) && (reason == EvictionReason::firm || !promised);
   };
   const auto bytes = [](const Replica& r) { return Arena::padded(r.handle->bytes()); };
   if (rules_.clean) {
-    for (Replica* r = node.oldest; r != nullptr; r = r->newer) {
+    for (Replica* r = node.residents.oldest(); r != nullptr; r = node.residents.newer_than(*r)) {
       const bool void_here = (r->word.load(std::memory_order_relaxed) & kValid) == 0;
       if (bytes(*r) != operand || !(void_here || safe_elsewhere(*r)) || !goes(*r)) continue;
       evict(*r, actions);
@@ -24,8 +24,8 @@ bool Residency::evict_by_rules(Node& node, Bytes operand, EvictionReason reason,
   }
   const Bytes wanted = rules_.clean ? operand * 2 : Bytes{1};
   Bytes gone;  // or fewer, if what is evicted takes the next one with it
-  for (Replica* r = node.oldest; r != nullptr && gone < wanted;) {
-    Replica& replica = *std::exchange(r, r->newer);
+  for (Replica* r = node.residents.oldest(); r != nullptr && gone < wanted;) {
+    Replica& replica = *std::exchange(r, node.residents.newer_than(*r));
     if (!goes(replica)) continue;
     gone += bytes(replica);
     evict(replica, actions);

@@ -224,7 +224,10 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, E
   if ((valid & bit(node)) != 0 && owns) make_sole(to, actions);
   if ((valid & bit(node)) != 0 || to.incoming != nullptr) return true;
   if (valid == 0 || handle.early_failed) return true;  // nothing to bring
-  const bool direct = best_source(handle, node) != nullptr;
+  const Source* const from = best_source(handle, node);
+  const bool direct = from != nullptr;
+  if (direct) base::warm(&replica(handle, from->node), sizeof(Replica));
+  base::warm(&handle);                                  // what start_fetch looks at
   Replica& next = direct ? to : replica(handle, kRam);  // first as far as RAM
   if (next.incoming != nullptr || nodes_[next.node.value].first != nullptr) return false;
   const bool free_alone = room == EarlyRoom::free_alone;

@@ -4,8 +4,9 @@
 // StarPU counts such tasks per replica (nb_tasks_prefetch) and lets no prefetch drive out what one of
 // them will use. The order is kept besides, for when all that could go is awaited.
 //
-// Who leaves is not taken out of a queue: that would mean lines from memory for each of its uses. It is
-// marked, and dropped when it would come first.
+// Who leaves is marked by a bit of its number. It is dropped from the queue of its replica when somebody asks
+// who is first, or when the queue has grown: both are rare where there is room, and a look at a queue is
+// a line from memory for each use.
 #pragma once
 
 #include <algorithm>
@@ -17,20 +18,25 @@
 #include <utility>
 #include <vector>
 
+#include "base/spin_lock.hpp"
 #include "memory/replica.hpp"
 
 namespace vicinal::memory {
 
-// Uses have numbers, in their order. One caller at a time; Replica::next_use and ::uses are read by
-// anybody.
+// Uses have numbers, in their order. Replica::uses is read by anybody, and written under the lock alone.
 class NextUses {
  public:
+  // Held around the rest.
+  mutable base::SpinLock lock;
+
   // A task will read the replica. Returns the number of the use.
   std::uint64_t add(Replica& replica) {
     const std::uint64_t number = ++last_number_;
     if (number / kBits - first_word_ == has_left_.size()) has_left_.push_back(0);
-    if (replica.uses.fetch_add(1, std::memory_order_relaxed) == 0) {
-      replica.next_use.store(number, std::memory_order_relaxed);
+    const std::uint32_t before = replica.uses.load(std::memory_order_relaxed);
+    replica.uses.store(before + 1, std::memory_order_relaxed);
+    if (before == 0) {
+      replica.next_use = number;
       return number;
     }
     if (replica.queue == 0) replica.queue = empty_queue();
@@ -47,11 +53,17 @@ class NextUses {
                              std::to_string(last_number_) + " leaves twice, or was never added");
     }
     mark(number);
-    const bool others = replica.uses.fetch_sub(1, std::memory_order_relaxed) > 1;
-    if (replica.next_use.load(std::memory_order_relaxed) != number) return;
-    replica.next_use.store(others ? take_next(queues_[replica.queue]) : 0,
-                           std::memory_order_relaxed);
-    if (!others && replica.queue != 0) give_back(std::exchange(replica.queue, 0));
+    const std::uint32_t left = replica.uses.load(std::memory_order_relaxed) - 1;
+    replica.uses.store(left, std::memory_order_relaxed);
+    if (left > 0) return;
+    if (replica.queue != 0) free_.push_back(std::exchange(replica.queue, 0));
+  }
+
+  // The number of the first use; 0: there is none.
+  std::uint64_t first(Replica& replica) {
+    if (replica.uses.load(std::memory_order_relaxed) == 0) return 0;
+    if (has_left(replica.next_use)) replica.next_use = take_next(queues_[replica.queue]);
+    return replica.next_use;
   }
 
  private:
@@ -95,12 +107,9 @@ class NextUses {
     }
     const std::uint32_t queue = free_.back();
     free_.pop_back();
+    queues_[queue].uses.clear();  // of whose it was before
+    queues_[queue].first = 0;
     return queue;
-  }
-  void give_back(std::uint32_t number) {
-    queues_[number].uses.clear();
-    queues_[number].first = 0;
-    free_.push_back(number);
   }
 
   std::vector<Queue> queues_{1};  // the one at 0 says: none

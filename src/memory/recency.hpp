@@ -25,7 +25,9 @@ class Recency {
     }
     replica.recency_slot = free_slots_.back();
     free_slots_.pop_back();
-    slot(replica.recency_slot).replica = &replica;
+    Slot& taken = slot(replica.recency_slot);
+    taken.replica = &replica;
+    taken.handle = replica.handle;
     push(replica.recency_slot);
     ++live_;
   }
@@ -46,6 +48,7 @@ class Recency {
   Replica* least(const Accept& accept, const LeaveOut& leave_out, const Left& left) {
     Replica* found = nullptr;
     while (!entries_.empty()) {
+      warm_next();
       const Entry entry = entries_.front();
       if (is_dead(entry)) {
         pop();
@@ -72,13 +75,6 @@ class Recency {
     return found;
   }
 
-  // Those that will probably be the least next; see base/warm.hpp.
-  void warm_next() {
-    for (std::size_t i = 1; i < std::min<std::size_t>(entries_.size(), 3); ++i) {
-      if (!is_dead(entries_[i])) base::warm(slot(entries_[i].slot).replica, sizeof(Replica));
-    }
-  }
-
  private:
   struct Entry {
     std::uint64_t use;
@@ -88,7 +84,17 @@ class Recency {
   struct Slot {
     std::uint64_t number = 0;  // of the entry that counts
     Replica* replica = nullptr;
+    const graph::Handle* handle = nullptr;  // its own
   };
+  // One of the two behind the first will be the first next; see base/warm.hpp.
+  void warm_next() {
+    for (std::size_t i = 1; i < std::min<std::size_t>(entries_.size(), 3); ++i) {
+      if (is_dead(entries_[i])) continue;
+      const Slot& next = slot(entries_[i].slot);
+      base::warm(next.replica, sizeof(Replica));
+      base::warm(next.handle, graph::kHotBytes);
+    }
+  }
   static bool later(const Entry& a, const Entry& b) {
     return a.use != b.use ? a.use > b.use : a.number > b.number;
   }

@@ -51,23 +51,21 @@ struct alignas(128) Replica {
   bool in_awaited = false;    // and in its order of those that are awaited
   bool overwritten = false;   // void, and granted to a task that writes all of it
   bool placed_early = false;  // see Rules::owner
-  // Of tasks that are still with the policy: number of the first use, 0: none; how many uses there are; the
-  // queue of those behind the first, 0: there is none. See NextUses, which alone changes these three.
-  std::atomic<std::uint64_t> next_use{0};
-  std::atomic<std::uint32_t> uses{0};
-  std::uint32_t queue = 0;
+  // Of tasks that are still with the policy: see NextUses, which alone changes these three.
+  std::uint64_t next_use = 0;          // number of the first use, unless that has left
+  std::atomic<std::uint32_t> uses{0};  // how many there are
+  std::uint32_t queue = 0;             // of the uses behind the first; 0: there is none
   // --- under the residency's lock
   std::uint32_t claims = 0;        // tasks in the node's window that use it
   std::uint32_t recency_slot = 0;  // of its entry in Recency; 0: none
   graph::Handle* handle = nullptr;
 
-  std::uint64_t offset = 0;      // in the node's arena or file
-  Fetch* incoming = nullptr;     // the copy that brings the content here
-  Request* eviction = nullptr;   // takes the content to safety; may outlive a rescue
-  Awaited awaited_as;            // its place among those that are awaited
-  std::uint64_t listed_use = 0;  // last_use when it was put in its place in the list
-  Replica* older = nullptr;      // list of the node's replicas, least recently used first
-  Replica* newer = nullptr;
+  std::uint64_t offset = 0;         // in the node's arena or file
+  std::uint32_t block = 0;          // of the arena
+  std::uint32_t resident_slot = 0;  // of its entry in ResidentList; 0: none
+  Fetch* incoming = nullptr;        // the copy that brings the content here
+  Request* eviction = nullptr;      // takes the content to safety; may outlive a rescue
+  Awaited awaited_as;               // its place among those that are awaited
 };
 static_assert(sizeof(Replica) == 128);
 

@@ -97,7 +97,8 @@ Residency::Placed Residency::prepare(Request& request, Bytes& needed, Actions& a
     Replica& r = replica(*access.handle, request.node);
     if (!request.empties) rescue(r);
     // A copy that brings what is to be overwritten, or has been meanwhile, is nobody's to join.
-    if (r.incoming != nullptr &&
+    const std::uint32_t before = r.word.load(std::memory_order_relaxed);
+    if ((before & kComing) != 0 &&
         (!reads(access.mode) || r.incoming->version != access.handle->version)) {
       Fetch& early = *r.incoming;
       if (early.started || early.urgent || !early.has_source) return Placed::waits;
@@ -110,10 +111,9 @@ Residency::Placed Residency::prepare(Request& request, Bytes& needed, Actions& a
       continue;
     }
     // A copy of content that is void by now still reads it.
-    const bool read_while_void =
-        (word & kValid) == 0 && r.incoming == nullptr && (word & kPinMask) != 0;
+    const bool read_while_void = (word & (kValid | kComing)) == 0 && (word & kPinMask) != 0;
     const bool used_by_others =
-        writes(access.mode) && (word & kPinMask) > (r.incoming != nullptr ? 1U : 0U);
+        writes(access.mode) && (word & kPinMask) > ((word & kComing) != 0 ? 1U : 0U);
     if (read_while_void || used_by_others) return Placed::waits;
   }
   return Placed::yes;

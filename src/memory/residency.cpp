@@ -252,6 +252,7 @@ std::uint64_t Residency::await_uses(const graph::Task& task, NodeId id) {
   Node& node = nodes_[id.value];
   if (!node.limit) return 0;
   std::uint64_t last = 0;
+  const std::lock_guard held(node.next_uses.lock);
   for (const graph::Access& access : task.accesses()) {
     if (is_awaited(access.mode)) last = node.next_uses.add(replica(*access.handle, id));
   }
@@ -262,13 +263,18 @@ void Residency::forget_uses(const graph::Task& task, std::uint64_t last_use, Nod
   if (last_use == 0) return;
   Node& node = nodes_[id.value];
   const std::lock_guard lock(mutex_);
-  // Backwards, as the numbers of its uses; so of those used equally long ago the last operand goes first.
   const std::span<const graph::Access> accesses = task.accesses();
+  {
+    const std::lock_guard held(node.next_uses.lock);
+    for (std::size_t i = accesses.size(); i-- > 0;) {  // backwards, as the numbers of its uses
+      if (!is_awaited(accesses[i].mode)) continue;
+      node.next_uses.leave(replica(*accesses[i].handle, id), last_use--);
+    }
+  }
+  // Their turn comes later now. Of those used equally long ago the last operand goes first.
   for (std::size_t i = accesses.size(); i-- > 0;) {
-    const graph::Access& access = accesses[i];
-    if (!is_awaited(access.mode)) continue;
-    Replica& r = replica(*access.handle, id);
-    node.next_uses.leave(r, last_use--);
+    Replica& r = replica(*accesses[i].handle, id);
+    if (!is_awaited(accesses[i].mode) || !r.in_awaited) continue;
     leave_awaited(node, r);
     put_in_order(node, r);
   }
@@ -378,7 +384,8 @@ std::string Residency::describe() const {
       }
       text += "\n";
     }
-    for (const Replica* r = node.oldest; r != nullptr; r = r->newer) {
+    for (const Replica* r = node.residents.oldest(); r != nullptr;
+         r = node.residents.newer_than(*r)) {
       const std::uint32_t word = r->word.load(std::memory_order_relaxed);
       if ((word & kPinMask) == 0 && r->incoming == nullptr && (word & kEvicting) == 0) continue;
       text += "  held: " + r->handle->name + ", " + std::to_string(word & kPinMask) + " pins";
@@ -425,7 +432,8 @@ void Residency::check() const {
   const std::lock_guard lock(mutex_);
   for (const Node& node : nodes_) {
     Bytes used;
-    for (const Replica* r = node.oldest; r != nullptr; r = r->newer) {
+    for (const Replica* r = node.residents.oldest(); r != nullptr;
+         r = node.residents.newer_than(*r)) {
       const std::uint32_t word = r->word.load(std::memory_order_relaxed);
       used += Arena::padded(r->handle->bytes());
       const bool odd = r->overwritten && ((word & kValid) != 0 || (word & kPinMask) == 0);

@@ -39,6 +39,7 @@
 #include "memory/recency.hpp"
 #include "memory/replica.hpp"
 #include "memory/request.hpp"
+#include "memory/resident_list.hpp"
 #include "memory/rules.hpp"
 #include "memory/victim.hpp"
 #include "vicinal/machine.hpp"
@@ -158,7 +159,7 @@ class Residency {
   // A task will soon be looked at there, see base/warm.hpp.
   void warm(const graph::Task& task, NodeId node) const {
     for (const graph::Access& access : task.accesses()) {
-      base::warm(&replica(*access.handle, node), sizeof(Replica));
+      base::warm(&replica(*access.handle, node));  // the line that tasks look at
     }
   }
 
@@ -191,7 +192,7 @@ class Residency {
   }
   // The task waits with the policy and will probably run there: what it reads is driven out after what
   // nobody is known to read; forget_uses when it has left the policy, with what await_uses returned. One
-  // caller at a time per node, once per task there; await_uses takes no lock.
+  // caller at a time per node, once per task there; await_uses does not wait for the residency's lock.
   std::uint64_t await_uses(const graph::Task& task, NodeId node);
   void forget_uses(const graph::Task& task, std::uint64_t last_use, NodeId node);
   // Evicts what the choice gives, as for an early copy, until so much is free or becoming free.
@@ -266,11 +267,10 @@ class Residency {
     Bytes outside;                 // allocated without an arena
     Bytes kept_free;               // as keep_free was told last
     // All that are allocated, in the order of refresh_order after it, else in no order that counts.
-    Replica* oldest = nullptr;
-    Replica* newest = nullptr;
+    ResidentList residents;
     Recency recency;  // of the same, but those that are claimed or awaited may be left out
     std::map<Awaited, Replica*> awaited;  // left out of `recency`; some have been named again since
-    NextUses next_uses;                   // not under the lock, see await_uses
+    NextUses next_uses;                   // under a lock of its own
     Request* first = nullptr;             // queue of firm requests
     Request* last = nullptr;
     bool query_open = false;  // a victim query has not been answered
@@ -375,7 +375,8 @@ class Residency {
   Room last_resort(NodeId node, Bytes needed, Request* asks, Actions& actions);
   Room compact(Node& node);
   Replica* lru_victim(Node& node, EvictionReason reason, const Request* asks);
-  Awaited awaited_place(const Replica& replica) const;
+  Awaited awaited_place(Node& node, Replica& replica);
+  void put_aside(Node& node, Replica& replica);
   Replica* awaited_victim(Node& node, const Request* asks);
   void leave_awaited(Node& node, Replica& replica);
   void put_in_order(Node& node, Replica& replica);

@@ -10,29 +10,19 @@
 namespace vicinal::memory {
 
 void Residency::list_append(Node& node, Replica& replica) {
-  replica.listed_use = replica.last_use.load(std::memory_order_relaxed);
-  replica.older = node.newest;
-  replica.newer = nullptr;
-  (node.newest != nullptr ? node.newest->newer : node.oldest) = &replica;
-  node.newest = &replica;
+  node.residents.append(replica);
   replica.listed = true;
   put_in_order(node, replica);
 }
 
 void Residency::list_prepend(Node& node, Replica& replica) {
-  replica.listed_use = replica.last_use.load(std::memory_order_relaxed);
-  replica.older = nullptr;
-  replica.newer = node.oldest;
-  (node.oldest != nullptr ? node.oldest->older : node.newest) = &replica;
-  node.oldest = &replica;
+  node.residents.prepend(replica);
   replica.listed = true;
   put_in_order(node, replica);
 }
 
 void Residency::list_remove(Node& node, Replica& replica) {
-  (replica.older != nullptr ? replica.older->newer : node.oldest) = replica.newer;
-  (replica.newer != nullptr ? replica.newer->older : node.newest) = replica.older;
-  replica.older = replica.newer = nullptr;
+  node.residents.remove(replica);
   replica.listed = false;
   node.recency.remove(replica);
   leave_awaited(node, replica);
@@ -47,31 +37,40 @@ void Residency::leave_awaited(Node& node, Replica& replica) {
 // section 5.4): with the order alone dmdar loads 2.7 times the bytes for a product of 50 x 50 blocks
 // with room for 35. Where the order is kept, the number alone loads up to 1.3 times (random tasks under
 // dmda).
-Awaited Residency::awaited_place(const Replica& replica) const {
-  const std::uint64_t next = replica.next_use.load(std::memory_order_relaxed);
+Awaited Residency::awaited_place(Node& node, Replica& replica) {
+  const std::lock_guard held(node.next_uses.lock);
+  const std::uint64_t next = node.next_uses.first(replica);
   if (next == 0) return {};
   return {in_order_ ? 0 : replica.uses.load(std::memory_order_relaxed), ~next};
 }
 
-// Of those from which the victim is chosen, unless it is among them.
+// Of those from which the victim is chosen, unless it is among them. As long as room was not short whether a task
+// that waits with the policy will read it is asked when its turn comes; then at once, or each search would
+// come to it first.
 void Residency::put_in_order(Node& node, Replica& replica) {
-  if (!by_recency(node) || !replica.listed || replica.claims > 0 || replica.recency_slot != 0)
-    return;
-  if (replica.next_use.load(std::memory_order_relaxed) == 0) {
+  if (!by_recency(node) || !replica.listed || replica.claims > 0) return;
+  if (replica.recency_slot != 0 || replica.in_awaited) return;
+  if (!node.awaited.empty() && replica.uses.load(std::memory_order_relaxed) != 0) {
+    put_aside(node, replica);
+  } else {
     node.recency.add(replica);
-  } else if (!replica.in_awaited) {
-    replica.awaited_as = awaited_place(replica);
-    replica.in_awaited = true;
-    node.awaited.emplace(replica.awaited_as, &replica);
   }
+}
+
+// Its turn has come, and it is awaited or claimed. If it is claimed, unclaim puts it in order again.
+void Residency::put_aside(Node& node, Replica& replica) {
+  if (replica.claims > 0) return;
+  replica.awaited_as = awaited_place(node, replica);
+  replica.in_awaited = true;
+  node.awaited.emplace(replica.awaited_as, &replica);
 }
 
 // Uses are stamped without the lock; here those stamped since they were listed move behind, in the
 // order of their stamps.
 void Residency::refresh_order(Node& node) {
   touched_.clear();
-  for (Replica* r = node.oldest; r != nullptr; r = r->newer) {
-    if (r->last_use.load(std::memory_order_relaxed) != r->listed_use) touched_.push_back(r);
+  for (Replica* r = node.residents.oldest(); r != nullptr; r = node.residents.newer_than(*r)) {
+    if (node.residents.was_used(*r)) touched_.push_back(r);
   }
   if (touched_.empty()) return;
   std::stable_sort(touched_.begin(), touched_.end(), [](const Replica* a, const Replica* b) {
@@ -88,10 +87,11 @@ bool Residency::allocate(Replica& replica) {
   Node& node = nodes_[replica.node.value];
   const Bytes bytes = Arena::padded(replica.handle->bytes());
   if (node.arena) {
-    const auto offset = node.arena->allocate(bytes);
-    if (!offset) return false;
-    replica.offset = *offset;
-    replica.address = node.base != nullptr ? node.base + *offset : nullptr;
+    const auto place = node.arena->allocate(bytes);
+    if (!place) return false;
+    replica.offset = place->offset;
+    replica.block = place->block;
+    replica.address = node.base != nullptr ? node.base + place->offset : nullptr;
   } else {
     replica.address = source_.allocate(replica.node, bytes);
     node.outside += bytes;
@@ -120,7 +120,7 @@ void Residency::free_replica(Replica& replica, Actions& actions) {
   replica.handle->on.leaving.remove(replica.node);
   list_remove(node, replica);
   if (node.arena) {
-    node.arena->free(replica.offset, bytes);
+    node.arena->free(replica.block, bytes);
   } else {
     source_.release(replica.node, replica.address, bytes);
     node.outside -= bytes;
@@ -216,7 +216,7 @@ bool Residency::evictable(const Replica& replica, const Request* asks) const {
   const std::uint32_t word = replica.word.load(std::memory_order_relaxed);
   if (replica.fixed || (word & kAllocated) == 0 || (word & (kPinMask | kEvicting)) != 0)
     return false;
-  if (replica.incoming != nullptr || replica.handle->bytes().value == 0) return false;
+  if ((word & kComing) != 0 || replica.handle->bytes().value == 0) return false;
   if (asks != nullptr) {
     for (const graph::Access& access : asks->operands) {
       if (access.handle == replica.handle) return false;
@@ -294,9 +294,9 @@ void Residency::saved(Request& eviction, Actions& actions) {
 Replica* Residency::awaited_victim(Node& node, const Request* asks) {
   for (auto at = node.awaited.begin(); at != node.awaited.end();) {
     Replica& replica = *at++->second;
-    if (awaited_place(replica) != replica.awaited_as) {
+    if (awaited_place(node, replica) != replica.awaited_as) {
       leave_awaited(node, replica);
-      put_in_order(node, replica);
+      put_aside(node, replica);
     } else if (replica.claims == 0 && evictable(replica, asks)) {
       return &replica;
     }
@@ -310,18 +310,15 @@ Replica* Residency::lru_victim(Node& node, EvictionReason reason, const Request*
   const auto goes = [&](const Replica& r) { return evictable(r, asks); };
   if (by_recency(node)) {
     const auto is_known_to_be_used = [](const Replica& r) {
-      return r.claims > 0 || r.next_use.load(std::memory_order_relaxed) != 0;
+      return r.claims > 0 || r.uses.load(std::memory_order_relaxed) != 0;
     };
-    const auto wait = [&](Replica& r) { put_in_order(node, r); };
-    if (Replica* const victim = node.recency.least(goes, is_known_to_be_used, wait)) {
-      node.recency.warm_next();
-      return victim;
-    }
+    const auto wait = [&](Replica& r) { put_aside(node, r); };
+    if (Replica* const victim = node.recency.least(goes, is_known_to_be_used, wait)) return victim;
     if (Replica* const victim = awaited_victim(node, asks)) return victim;
     if (reason != EvictionReason::firm) return nullptr;
   }
   refresh_order(node);  // rare: all are claimed, or the policy gave none
-  for (Replica* r = node.oldest; r != nullptr; r = r->newer) {
+  for (Replica* r = node.residents.oldest(); r != nullptr; r = node.residents.newer_than(*r)) {
     if (goes(*r)) return r;
   }
   return nullptr;
@@ -330,7 +327,7 @@ Replica* Residency::lru_victim(Node& node, EvictionReason reason, const Request*
 std::vector<Candidate> Residency::candidates(Node& node, const Request* asks) {
   refresh_order(node);
   std::vector<Candidate> found;
-  for (Replica* r = node.oldest; r != nullptr; r = r->newer) {
+  for (Replica* r = node.residents.oldest(); r != nullptr; r = node.residents.newer_than(*r)) {
     if (evictable(*r, asks)) found.push_back({r->handle, !safe_elsewhere(*r), r->claims});
   }
   return found;
@@ -372,7 +369,7 @@ Residency::Room Residency::last_resort(NodeId id, Bytes needed, Request* asks, A
   if (node.leaving.value > 0) return Room::waits;
   std::vector<Replica*> own;
   bool held = false;  // by somebody who will end: a task, a copy, an acquisition
-  for (Replica* r = node.oldest; r != nullptr; r = r->newer) {
+  for (Replica* r = node.residents.oldest(); r != nullptr; r = node.residents.newer_than(*r)) {
     const std::uint32_t word = r->word.load(std::memory_order_acquire);
     held |= (word & kPinMask) != 0 || r->incoming != nullptr;
     if (evictable(*r, nullptr)) own.push_back(r);
@@ -392,15 +389,20 @@ Residency::Room Residency::last_resort(NodeId id, Bytes needed, Request* asks, A
 // used; whoever is about to pin one without the lock comes before or after.
 Residency::Room Residency::compact(Node& node) {
   std::vector<Replica*> moving;
-  for (Replica* r = node.oldest; r != nullptr && claim_room(*r); r = r->newer) moving.push_back(r);
-  const bool all = moving.empty() ? node.oldest == nullptr : moving.back() == node.newest;
+  Replica* next = node.residents.oldest();
+  for (; next != nullptr && claim_room(*next); next = node.residents.newer_than(*next)) {
+    moving.push_back(next);
+  }
+  const bool all = next == nullptr;
   if (all) {
     std::sort(moving.begin(), moving.end(),
               [](const Replica* a, const Replica* b) { return a->offset < b->offset; });
     const auto size = [](const Replica* r) { return Arena::padded(r->handle->bytes()); };
-    for (const Replica* r : moving) node.arena->free(r->offset, size(r));
+    for (const Replica* r : moving) node.arena->free(r->block, size(r));
     for (Replica* r : moving) {
-      r->offset = node.arena->allocate(size(r)).value();  // not behind where it was
+      const Arena::Place place = node.arena->allocate(size(r)).value();  // not behind where it was
+      r->offset = place.offset;
+      r->block = place.block;
       std::byte* const address = node.base != nullptr ? node.base + r->offset : nullptr;
       if (address != r->address)
         source_.relocate(node.description.id, address, r->address, size(r));

@@ -15,7 +15,7 @@ namespace {
 
 class NextUsesTest : public ::testing::Test {
  protected:
-  std::uint64_t next(std::size_t i) const { return replicas[i].next_use; }
+  std::uint64_t next(std::size_t i) { return uses.first(replicas[i]); }
   std::array<Replica, 3> replicas;
   NextUses uses;
 };
