@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/random.hpp"
 #include "sched/policies/dm_queue.hpp"
 #include "support/policy_fixture.hpp"
 #include "vicinal/runtime.hpp"
@@ -234,6 +235,24 @@ class Dmdas : public DequeModelTest {
  protected:
   Dmdas() : DequeModelTest("dmdas") {}
 };
+
+TEST_F(Dmdas, SaysWhichTasksComeNextHoweverManyWait) {
+  start(1);
+  base::Random random(20261122);
+  for (int i = 0; i < 200; ++i) push("t", {}, {.priority = static_cast<int>(random.below(5))});
+  std::vector<const graph::Task*> expected;
+  std::size_t told = 0;
+  for (int given = 0; given < 200; ++given) {
+    const graph::Task* const task = policy->pop(WorkerId{0});
+    ASSERT_NE(task, nullptr);
+    if (given > 0) {
+      ASSERT_EQ(task, expected.front()) << given;
+    }
+    expected = context.expected;
+    told += expected.size();
+  }
+  EXPECT_GT(told, 3 * 150U);  // where a priority ends fewer are known
+}
 
 TEST_F(Dmdas, TakesTheHighestPriorityAndAmongEqualsTheOneThatLacksLeast) {
   start(1);

@@ -82,6 +82,9 @@ void Ledger::open(TaskRecord& record) {
     queued_.push_back({.number = 0, .record = &record});
   }
   for (const graph::Access& access : record.task->accesses()) {
+    base::warm(access.handle->policy_data);
+  }
+  for (const graph::Access& access : record.task->accesses()) {
     DataRecord& data = record_of(*access.handle);
     look(data, ~0U, true);
     base::warm(data.queued.data() + data.queued.size());  // for follow, if it comes

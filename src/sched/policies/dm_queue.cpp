@@ -1,6 +1,7 @@
 #include "sched/policies/dm_queue.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/warm.hpp"
@@ -94,22 +95,28 @@ void Queue::leave(TaskRecord& record) {
   }
 }
 
-// Of each heap those at the front; one that is stale, or new, only makes the guess worse.
-std::size_t Queue::coming(std::span<const graph::Task*> tasks) const {
-  const std::size_t most_looks = 2 * tasks.size();
-  std::size_t looks = 0;
+// The least four of a heap are among its first fifteen. One that is stale only makes the guess worse.
+std::size_t Queue::coming(std::span<const graph::Task*> tasks) {
+  constexpr std::size_t kAmong = 15;
+  std::array<QueueEntry, 4> next;
+  if (!buckets_.empty()) top(buckets_.begin()->second);
   std::size_t found = 0;
-  for (auto at = buckets_.begin(); at != buckets_.end(); ++at) {
-    const Bucket& bucket = at->second;
-    for (const QueueEntry& entry : bucket.heap) {
-      if (found == tasks.size() || ++looks > most_looks) {
-        base::warm(entry.record, sizeof(TaskRecord));
+  std::size_t looks = 0;
+  for (auto at = buckets_.begin(); at != buckets_.end() && looks < kAmong; ++at) {
+    const auto& heap = at->second.heap;
+    const auto front = std::span(heap).first(std::min(heap.size(), kAmong));
+    const auto last =
+        std::ranges::partial_sort_copy(front, next, {}, &QueueEntry::number, &QueueEntry::number)
+            .out;
+    for (auto entry = next.begin(); entry != last; ++entry, ++looks) {
+      if (found == tasks.size()) {
+        base::warm(entry->record, sizeof(TaskRecord));
         return found;
       }
-      if (!is_live(entry, bucket)) continue;
+      if (!is_live(*entry, at->second)) continue;
       const auto known = tasks.first(found);  // who has left and come back is there twice
-      if (std::ranges::find(known, entry.record->task) != known.end()) continue;
-      tasks[found++] = entry.record->task;
+      if (std::ranges::find(known, entry->record->task) != known.end()) continue;
+      tasks[found++] = entry->record->task;
     }
   }
   return found;

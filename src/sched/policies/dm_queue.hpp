@@ -28,8 +28,8 @@ struct QueueKey {
 };
 
 struct QueueEntry {
-  std::uint64_t number;
-  TaskRecord* record;  // of this number, or the entry is stale
+  std::uint64_t number = 0;
+  TaskRecord* record = nullptr;  // of this number, or the entry is stale
 };
 
 // Tasks that the rule does not distinguish: a heap by number. Who leaves stays in it until it comes to
@@ -55,7 +55,7 @@ class Queue {
   void missing_changed(TaskRecord& record);
   TaskRecord* first();  // by the rule; nullptr when empty
   // Those that will probably be first next, as far as a short look tells. How many?
-  std::size_t coming(std::span<const graph::Task*> tasks) const;
+  std::size_t coming(std::span<const graph::Task*> tasks);
   // The first of the wanted ones in the order of the buckets; walks. For rare use.
   template <typename Predicate>
   TaskRecord* find(Predicate&& wanted) const {
