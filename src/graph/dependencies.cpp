@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/asymmetric_fence.hpp"
 #include "base/warm.hpp"
@@ -58,10 +59,12 @@ std::uint64_t granted(std::uint64_t word, AccessMode mode) {
   return writes(mode) ? word | kWriter : word + kReader;
 }
 
-// Of those at the head of the queue. A look at each may be a cache miss, under the lock.
-Access* last_of_writers(const Handle& handle) {
+// Of those at the head of the queue. Most often it is known; to walk along them may be a cache miss for each,
+// under the lock.
+Access* last_of_writers(Handle& handle) {
   constexpr int kMost = 8;
   if (handle.waiting_readers == 0) return handle.tail;
+  if (handle.last_writer != nullptr) return std::exchange(handle.last_writer, nullptr);
   Access* last = handle.head;
   for (int count = 1; count < kMost; ++count) {
     Access* const behind = last->next();
@@ -78,7 +81,7 @@ class WalkAhead {
  public:
   explicit WalkAhead(const Access& first) : last_(reinterpret_cast<std::intptr_t>(&first)) {}
   void at(const Access& access) {
-    constexpr std::intptr_t kSteps = 8;
+    constexpr std::intptr_t kSteps = 20;  // take as long as a line from memory does
     const auto here = reinterpret_cast<std::intptr_t>(&access);
     const std::intptr_t step = here - last_;
     const std::intptr_t growth = last_step_ != 0 ? step - last_step_ : 0;
@@ -228,8 +231,8 @@ void enter(Access& access, std::uint64_t word) {
   } else {
     handle.head = &access;
   }
+  if (!writes(access.mode) && handle.waiting_readers++ == 0) handle.last_writer = handle.tail;
   handle.tail = &access;
-  if (!writes(access.mode)) ++handle.waiting_readers;
   unlock(handle, word | kWaiters);
 }
 

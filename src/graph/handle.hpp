@@ -97,6 +97,8 @@ struct alignas(128) Handle {
   std::atomic<std::uint64_t> word{0};
   Access* head = nullptr;
   Access* tail = nullptr;
+  // Of the writers at the head of the queue the last before a reader; null: not known.
+  Access* last_writer = nullptr;
   std::uint32_t waiting_readers = 0;  // in the queue: whether only writers wait, without a walk
   bool written = false;               // some submitted task or the home gives it content
   bool unregistering = false;

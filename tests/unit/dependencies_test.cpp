@@ -96,6 +96,32 @@ TEST(Dependencies, ReadersRunTogetherAndAWriterAlone) {
   EXPECT_TRUE(idle(x));
 }
 
+// And looks neither at the handle nor at those behind the writer that it hands on to.
+TEST(Dependencies, AWriterTakesAlongThoseBehindItUpToTheFirstReader) {
+  Graph graph;
+  Handle& x = graph.data();
+  Task* holds;
+  ASSERT_TRUE(graph.submit({{&x, kW}}, &holds));
+  Tasks writers(20);
+  for (Task*& writer : writers) ASSERT_FALSE(graph.submit({{&x, kRW}}, &writer));
+  Task *r1, *r2, *w, *r3;
+  ASSERT_FALSE(graph.submit({{&x, kR}}, &r1));
+  ASSERT_FALSE(graph.submit({{&x, kR}}, &r2));
+  ASSERT_FALSE(graph.submit({{&x, kRW}}, &w));
+  ASSERT_FALSE(graph.submit({{&x, kR}}, &r3));
+  EXPECT_EQ(end(*holds), Tasks{writers[0]});
+  EXPECT_EQ(x.head, r1->accesses().data());
+  for (std::size_t i = 1; i < writers.size(); ++i) {
+    EXPECT_EQ(end(*writers[i - 1]), Tasks{writers[i]});
+  }
+  EXPECT_EQ(end(*writers.back()), (Tasks{r1, r2}));
+  EXPECT_EQ(end(*r2), Tasks{});
+  EXPECT_EQ(end(*r1), Tasks{w});
+  EXPECT_EQ(end(*w), Tasks{r3});
+  EXPECT_EQ(end(*r3), Tasks{});
+  EXPECT_TRUE(idle(x));
+}
+
 TEST(Dependencies, ATaskWaitsForAllOfItsOperands) {
   Graph graph;
   Handle& a = graph.data();
@@ -260,15 +286,18 @@ TEST(Dependencies, RandomGraphsReleaseWhatTheReferenceDoes) {
     Reference reference;
     std::vector<Handle*> handles;
     const std::size_t count = 1 + random.below(8);
+    const std::size_t reads_once_in = 2 + random.below(20);  // some with long runs of writers
+    const std::size_t haste = 4 + random.below(6);           // some with long queues
     for (std::size_t i = 0; i < count; ++i) handles.push_back(&graph.data());
     Tasks ready;
     std::size_t submitted = 0;
     while (submitted < 80 || !ready.empty()) {
-      if (submitted < 80 && (ready.empty() || random.below(2) == 0)) {
+      if (submitted < 80 && (ready.empty() || random.below(10) < haste)) {
         std::vector<Named> named;
         for (Handle* handle : handles) {
-          if (random.below(3) == 0)
-            named.push_back({handle, static_cast<AccessMode>(1 + random.below(3))});
+          if (random.below(3) != 0) continue;
+          const bool only_reads = random.below(reads_once_in) == 0;
+          named.push_back({handle, only_reads ? kR : random.below(2) == 0 ? kW : kRW});
         }
         Task* task = nullptr;
         if (graph.submit(named, &task)) ready.push_back(task);
