@@ -175,6 +175,7 @@ void Engine::hand_on_run_times() {
 
 void Engine::prefetch(const Task& task, NodeId node) {
   if (trivial_) return;
+  residency_.warm(task, node);
   Wishes& wishes = wishes_[node.value];
   const std::lock_guard lock(wishes.mutex);
   ever_wished_.store(true, std::memory_order_relaxed);
@@ -200,7 +201,7 @@ void Engine::coming(std::span<const Task* const> tasks, WorkerId worker) const {
   if (trivial_) return;
   if (tasks.size() > 1) {
     graph::warm_handles(*tasks[1]);
-    base::warm(graph::TaskPool::note_if_any(*tasks[1]));
+    base::warm(&graph::TaskPool::note(*tasks[1]));
   }
   if (!tasks.empty()) residency_.warm(*tasks[0], config_.machine.workers[worker.value].node);
 }

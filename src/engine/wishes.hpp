@@ -91,9 +91,9 @@ class WishedTasks {
   }
   // A bit per node; and nothing is wished any more.
   static std::uint32_t take(const graph::Task& task) {
-    graph::TaskNote* const note = graph::TaskPool::note_if_any(task);
-    if (note == nullptr || note->wished.load(std::memory_order_relaxed) == 0) return 0;
-    return note->wished.exchange(0, std::memory_order_relaxed);
+    graph::TaskNote& note = graph::TaskPool::note(task);
+    if (note.wished.load(std::memory_order_relaxed) == 0) return 0;
+    return note.wished.exchange(0, std::memory_order_relaxed);
   }
   // After take, for each node.
   std::uint64_t take_use(const graph::Task& task, NodeId node) {

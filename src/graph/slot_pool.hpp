@@ -1,16 +1,16 @@
 // Slots for objects of one type, reused: in steady state taking one allocates nothing. Those that a
-// thread gives back gather in its own lane and pass to other lanes in batches. Each may have a note,
-// which costs nothing where nobody asks for it.
+// thread gives back gather in its own lane and pass to other lanes in batches. Each may have a note, which
+// lies on the same page of memory: who finds the slot has the address of the note, and no page to look up.
 #pragma once
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 #include "base/warm.hpp"
@@ -44,26 +44,22 @@ class SlotPool {
 
   // A slot's number never changes.
   static std::uint64_t number(const T& slot) {
-    const Slab& slab = slab_of(slot);
-    return slab.index * kPerSlab + static_cast<std::uint64_t>(&slot - slab.slots);
+    const auto address = reinterpret_cast<std::uintptr_t>(&slot);
+    const auto* const slab = reinterpret_cast<const Slab*>(address & ~(kSlabBytes - 1));
+    return slab->index * kPerSlab + (address & (kSlabBytes - 1)) / sizeof(T);
   }
-  // Any thread. Nobody resets it.
+  // Nobody resets it.
   static Note& note(const T& slot) {
-    if (Note* const known = note_if_any(slot)) return *known;
-    Slab& slab = slab_of(slot);
-    return slab.make_notes()[&slot - slab.slots];
-  }
-  // nullptr: nobody has asked for the note of a slot near it.
-  static Note* note_if_any(const T& slot) {
-    Slab& slab = slab_of(slot);
-    Note* const notes = slab.notes.load(std::memory_order_acquire);
-    return notes != nullptr ? &notes[&slot - slab.slots] : nullptr;
+    const auto address = reinterpret_cast<std::uintptr_t>(&slot);
+    auto* const notes = reinterpret_cast<Note*>(address & ~(kPageBytes - 1));
+    return notes[(address & (kPageBytes - 1)) / sizeof(T)];
   }
   // nullptr if there is none.
   T* find(std::uint64_t number) const {
     const std::lock_guard lock(mutex_);
-    if (number / kPerSlab >= slabs_.size()) return nullptr;
-    return &slabs_[number / kPerSlab]->slots[number % kPerSlab];
+    const std::uint64_t at = number % kPerSlab;
+    if (number / kPerSlab >= slabs_.size() || !is_slot(at)) return nullptr;
+    return slot_at(*slabs_[number / kPerSlab], at);
   }
 
  private:
@@ -71,32 +67,31 @@ class SlotPool {
   static constexpr std::size_t kBatch = 64;
   static constexpr std::size_t kAhead = 4;
   using Batch = std::array<T*, kBatch>;
-  static constexpr std::size_t kPerSlab = (kSlabBytes / sizeof(T) - 1) / kBatch * kBatch;
+  // A slab is an array of places for slots, page by page. The first kTaken places of each page hold the page's
+  // notes, an array by place, too; what belongs to the slab lies at its beginning, where nothing else does.
+  static constexpr std::size_t kPageBytes = 4096;
+  static constexpr std::size_t kPerPage = kPageBytes / sizeof(T);
+  static constexpr std::size_t kPerSlab = kSlabBytes / sizeof(T);
+  static constexpr std::size_t kNoteBytes = std::is_empty_v<Note> ? 0 : kPerPage * sizeof(Note);
+  static constexpr std::size_t kTaken = (kNoteBytes + sizeof(T) - 1) / sizeof(T);
+  static_assert(kPageBytes % sizeof(T) == 0);
 
-  // Aligned to its size, so that a slot finds its slab by masking its address.
-  struct alignas(sizeof(T)) Slab {
+  // At an address that is a multiple of kSlabBytes, so that a slot finds it by masking its own.
+  struct Slab {
     std::uint64_t index = 0;
-    std::atomic<Note*> notes{nullptr};
-    T slots[kPerSlab];
-
-    ~Slab() { delete[] notes.load(std::memory_order_relaxed); }
-    [[gnu::noinline]] Note* make_notes() {
-      auto made = std::make_unique<Note[]>(kPerSlab);
-      Note* before = nullptr;
-      // Release pairs with the acquire of note(); acquire: another thread's may be there.
-      if (!notes.compare_exchange_strong(before, made.get(), std::memory_order_acq_rel))
-        return before;
-      return made.release();
-    }
   };
-  static_assert(sizeof(Slab) <= kSlabBytes);
-  static Slab& slab_of(const T& slot) {
-    const auto address = reinterpret_cast<std::uintptr_t>(&slot);
-    return *reinterpret_cast<Slab*>(address & ~(kSlabBytes - 1));
+  static_assert(sizeof(Slab) <= (kTaken == 0 ? sizeof(T) : kTaken * sizeof(Note)));
+  static constexpr bool is_slot(std::size_t at) { return at > 0 && at % kPerPage >= kTaken; }
+  static T* slot_at(Slab& slab, std::size_t at) {
+    return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(&slab) + at * sizeof(T));
   }
   struct FreeSlab {
     void operator()(Slab* slab) const {
-      slab->~Slab();
+      for (std::size_t at = 0; at < kPerSlab; ++at) {
+        if (!is_slot(at)) continue;
+        if constexpr (kNoteBytes > 0) note(*slot_at(*slab, at)).~Note();
+        slot_at(*slab, at)->~T();
+      }
       ::operator delete (slab, std::align_val_t{kSlabBytes});
     }
   };
@@ -124,12 +119,18 @@ class SlotPool {
   // Its slots are taken in the order of their addresses.
   void add_slab() {
     void* room = ::operator new (kSlabBytes, std::align_val_t{kSlabBytes});
-    Slab* slab = new (room) Slab;
-    slab->index = slabs_.size();
+    auto* const slab = new (room) Slab{slabs_.size()};
+    std::vector<T*> slots;
+    slots.reserve(kPerSlab);
+    for (std::size_t at = 0; at < kPerSlab; ++at) {
+      if (!is_slot(at)) continue;
+      slots.push_back(new (slot_at(*slab, at)) T);
+      if constexpr (kNoteBytes > 0) new (&note(*slots.back())) Note;
+    }
     slabs_.emplace_back(slab);
-    for (std::size_t at = kPerSlab; at > 0; at -= kBatch) {
+    for (std::size_t at = slots.size() / kBatch * kBatch; at > 0; at -= kBatch) {
       Batch& batch = batches_.emplace_back();
-      for (std::size_t i = 0; i < kBatch; ++i) batch[i] = &slab->slots[at - 1 - i];
+      for (std::size_t i = 0; i < kBatch; ++i) batch[i] = slots[at - 1 - i];
     }
   }
 

@@ -45,7 +45,6 @@ class TaskPool {
             Slots::number(task)};
   }
   static TaskNote& note(const Task& task) { return Slots::note(task); }
-  static TaskNote* note_if_any(const Task& task) { return Slots::note_if_any(task); }
   // The slot the id names, whatever life it is in now; nullptr if there is none.
   Task* find(TaskId id) const { return tasks_.find(id.value & 0xffffffffU); }
   static bool alive(const Task& task, TaskId id) {

@@ -54,17 +54,21 @@ TEST(TaskPool, ANoteStaysWithTheSlotAndBelongsToNoOther) {
   for (std::uint64_t i = 0; i < 5000; ++i) EXPECT_EQ(TaskPool::note(*tasks[i]).last_use, i);
 }
 
-TEST(TaskPool, ThreadsThatAskForTheFirstNoteGetTheSame) {
-  for (int round = 0; round < 200; ++round) {
-    TaskPool pool(1);
+TEST(TaskPool, AnIdThatNoTaskEverHadLeadsToNone) {
+  TaskPool pool(1);
+  std::set<std::uint64_t> slots;
+  for (int i = 0; i < 3000; ++i) {
     const Task& task = pool.take(0);
-    std::vector<TaskNote*> notes(2);
-    {
-      const std::jthread other([&] { notes[0] = &TaskPool::note(task); });
-      notes[1] = &TaskPool::note(task);
-    }
-    EXPECT_EQ(notes[0], notes[1]);
+    slots.insert(TaskPool::id(task).value & 0xffffffffU);
+    ASSERT_EQ(pool.find(TaskPool::id(task)), &task);
   }
+  ASSERT_EQ(slots.size(), 3000U);
+  for (std::uint64_t slot = 0; slot < 2 * *slots.rbegin(); ++slot) {
+    const Task* const found = pool.find(TaskId{slot});
+    EXPECT_TRUE(found == nullptr || (TaskPool::id(*found).value & 0xffffffffU) == slot);
+    EXPECT_TRUE(found != nullptr || !slots.contains(slot));
+  }
+  EXPECT_EQ(pool.find(TaskId{0}), nullptr);  // where the slab's own data lie
 }
 
 TEST(TaskPool, RoomForAccessesIsUsedAgain) {
