@@ -59,8 +59,8 @@ std::uint64_t granted(std::uint64_t word, AccessMode mode) {
   return writes(mode) ? word | kWriter : word + kReader;
 }
 
-// Of those at the head of the queue. Most often it is known; to walk along them may be a cache miss for each,
-// under the lock.
+// Of those at the head of the queue. The last one before the first reader that waits is known; to walk along them
+// may be a cache miss for each, under the lock.
 Access* last_of_writers(Handle& handle) {
   constexpr int kMost = 8;
   if (handle.waiting_readers == 0) return handle.tail;
@@ -114,8 +114,8 @@ Access* last_of_readers(Handle& handle, std::uint64_t& word) {
 // Under the lock, nobody has access: grants the writer or the readers at the head of the queue, and
 // returns the first of them. Readers are linked through Access::next. A writer takes with it the
 // writers behind it: each hands its access to its `next`, and the handle is not touched meanwhile, so
-// that a chain of tasks that runs on one core while another one submits does not make them meet. If
-// only writers wait the writer takes them all, and none of them is looked at.
+// that a chain of tasks that runs on one core while another one submits does not make them meet. It
+// takes all before the first reader that waits, and looks at none of them; behind that reader, some.
 Access* grant_waiting(Handle& handle, std::uint64_t& word) {
   Access* const first = handle.head;
   if (first == nullptr) return nullptr;

@@ -24,7 +24,7 @@ bool Residency::evict_by_rules(Node& node, Bytes operand, EvictionReason reason,
   }
   const Bytes wanted = rules_.clean ? operand * 2 : Bytes{1};
   Bytes gone;  // or fewer, if what is evicted takes the next one with it
-  for (Replica* r = node.residents.oldest(); r != nullptr && gone < wanted;) {
+  for (Replica* r = node.residents.oldest(); r != nullptr && r->listed && gone < wanted;) {
     Replica& replica = *std::exchange(r, node.residents.newer_than(*r));
     if (!goes(replica)) continue;
     gone += bytes(replica);

@@ -23,7 +23,7 @@
 
 namespace vicinal::memory {
 
-// Uses have numbers, in their order. Replica::uses is read by anybody, and written under the lock alone.
+// Uses have numbers, in their order. Replica::uses is read by anybody; it falls under the residency's lock, too.
 class NextUses {
  public:
   // Held around the rest.

@@ -266,12 +266,13 @@ void Residency::forget_uses(const graph::Task& task, std::uint64_t last_use, Nod
   const std::span<const graph::Access> accesses = task.accesses();
   {
     const std::lock_guard held(node.next_uses.lock);
-    for (std::size_t i = accesses.size(); i-- > 0;) {  // backwards, as the numbers of its uses
+    for (std::size_t i = accesses.size(); i-- > 0;) {  // backwards: `last_use` is the last one's
       if (!is_awaited(accesses[i].mode)) continue;
       node.next_uses.leave(replica(*accesses[i].handle, id), last_use--);
     }
   }
-  // Their turn comes later now. Of those used equally long ago the last operand goes first.
+  // Their turn comes later now. Among those used equally long ago the order is that in which they came here, or
+  // where room is not short that in which they were placed.
   for (std::size_t i = accesses.size(); i-- > 0;) {
     Replica& r = replica(*accesses[i].handle, id);
     if (!is_awaited(accesses[i].mode) || !r.in_awaited) continue;

@@ -15,7 +15,8 @@
 // So the head of RAM's queue waits only for tasks that run, copies in course and writes to disk; the
 // head of a device's queue waits for these and for RAM's queue.
 //
-// Locks: one for all of the slow path (room, eviction, copies); pinning resident data takes none.
+// Locks: one for all of the slow path (room, eviction, copies), and one per node inside it or without it for the
+// uses that tasks with the policy have announced; pinning resident data takes none.
 #pragma once
 
 #include <atomic>

@@ -29,7 +29,7 @@ class ResidentList {
   // nullptr: it is empty.
   Replica* oldest() const { return entries_[entries_[kEnds].newer].replica; }
   Replica* newest() const { return entries_[entries_[kEnds].older].replica; }
-  // nullptr: it is the newest.
+  // Of one that is in the list. nullptr: it is the newest.
   Replica* newer_than(const Replica& replica) const {
     return entries_[entries_[replica.resident_slot].newer].replica;
   }

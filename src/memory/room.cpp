@@ -57,12 +57,15 @@ void Residency::put_in_order(Node& node, Replica& replica) {
   }
 }
 
-// Its turn has come, and it is awaited or claimed. If it is claimed, unclaim puts it in order again.
+// It is awaited, and stays so while the residency's lock is held; or claimed: then unclaim puts it in order.
 void Residency::put_aside(Node& node, Replica& replica) {
   if (replica.claims > 0) return;
   replica.awaited_as = awaited_place(node, replica);
-  replica.in_awaited = true;
-  node.awaited.emplace(replica.awaited_as, &replica);
+  replica.in_awaited = node.awaited.emplace(replica.awaited_as, &replica).second;
+  if (!replica.in_awaited) {
+    throw std::logic_error("memory: " + replica.handle->name + " on " + node.description.name +
+                           " awaits the same use as another replica");
+  }
 }
 
 // Uses are stamped without the lock; here those stamped since they were listed move behind, in the

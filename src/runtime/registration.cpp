@@ -20,7 +20,7 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
     handle->id = HandleId{next_handle_++};
   }
   handle->word.store(0, std::memory_order_relaxed);
-  handle->head = handle->tail = nullptr;
+  handle->head = handle->tail = handle->last_writer = nullptr;
   handle->waiting_readers = 0;
   handle->written = written;
   handle->poisoned.store(false, std::memory_order_relaxed);
