@@ -28,19 +28,6 @@ struct Chain {
     item.previous = item.next = nullptr;
     --size;
   }
-  // From the nearer end, so size / 4 steps on average.
-  void insert_at(std::size_t position, Item& item) {
-    Item* successor = nullptr;
-    if (position <= size / 2) {
-      successor = head;
-      while (position-- > 0) successor = successor->next;
-    } else {
-      for (std::size_t from_back = size - position; from_back > 0; --from_back) {
-        successor = successor == nullptr ? tail : successor->previous;
-      }
-    }
-    insert(item, successor);
-  }
 };
 
 // Records are used again, with the room of their vectors: in the long run nothing is allocated.

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sched/policies/darts_absent.hpp"
 #include "sched/policies/darts_nodes.hpp"
 #include "sched/policies/darts_records.hpp"
 #include "sched/policy.hpp"
@@ -25,7 +26,7 @@ struct NodeBooks {
   // No task planned before this one misses anything; null: none at all does.
   TaskRecord* maybe_missing = nullptr;
   Chain<TaskRecord> pulled;  // in the order they were pulled
-  Chain<DataOnNode> absent;
+  AbsentList absent;
   std::int64_t work_ns = 0;       // planned and pulled
   std::size_t ready_in_main = 0;  // tasks of main that the node can run and that miss nothing
 };
@@ -66,6 +67,7 @@ class Ledger {
   // A source of copies came or went.
   void transfers_changed(DataRecord& data);
   std::int64_t transfer_ns(DataOnNode& at, NodeIndex node);
+  AbsentList& absent(NodeIndex node) { return books_[node].absent; }
   // Will be loaded, or has no reader in main: the node need not look at it.
   void unlist(DataOnNode& at, NodeIndex node);
   // The replica leaves: planned tasks that read it go back to main, and if main has readers then, it
@@ -85,6 +87,7 @@ class Ledger {
   void set_on_node(DataRecord& data, NodeIndex node, bool on_node);
   void presence_changed(DataRecord& data, NodeIndex node);
   void shift_in_main(TaskRecord& record, const DataRecord& changed, NodeIndex node, bool present);
+  void note_change(DataOnNode& at, NodeIndex node);
   void list_if_wanted(DataOnNode& at, NodeIndex node);
   void list_at_random(DataOnNode& at, NodeIndex node);
 

@@ -53,12 +53,24 @@ struct UseList {
   }
 };
 
+struct DataOnNode;
+
+// Of an absent datum among the others: see AbsentList, which alone changes it.
+struct AbsentPlace {
+  DataOnNode* above = nullptr;
+  DataOnNode* before = nullptr;  // the topmost of those before it and below its place
+  DataOnNode* behind = nullptr;
+  DataOnNode* best = nullptr;  // of those below its place, and itself; nullptr: to be looked for
+  std::uint32_t size = 1;      // of those
+  std::uint32_t height = 0;
+  bool changed = false;
+};
+
 // A datum as one node sees it. "Free" and "near" count tasks of main that the node can run and that
 // miss none (S0) or one (S1) of their operands other than this datum.
 struct DataOnNode {
   DataRecord* data = nullptr;
-  DataOnNode* previous = nullptr;  // in the node's absent list
-  DataOnNode* next = nullptr;
+  AbsentPlace place;              // in the node's absent list
   std::int64_t free_ns = 0;       // of the free tasks
   std::int64_t left_ns = 0;       // of all tasks of main that read it and that the node can run
   std::int64_t transfer_ns = -1;  // -1: to be asked again

@@ -7,12 +7,6 @@
 namespace vicinal::sched::darts {
 namespace {
 
-// A choice looks at so many absent data at most, in the order of the list. The paper has no limit,
-// its implementation an optional one of 200. This one is out of reach of the paper's graphs (a
-// Cholesky factorisation of 60 x 60 tiles has 1,830 data) and is for those with very many: with
-// 100,000 absent data, each of one task, a choice took 1.3 ms without it and takes 0.03 ms.
-constexpr std::size_t kMostLookedAt = 4096;
-
 constexpr std::int64_t kNoPriority = std::numeric_limits<std::int64_t>::min();
 
 // Whether a task of main, a reader of the datum, misses `others` operands besides it.
@@ -68,28 +62,12 @@ bool Selection::plan_some(WorkerId worker) {
   const bool first_choice = !asked_before_[node];
   asked_before_[node] = true;
   if (first_choice) return plan_by_priority(worker, node);
-  DataOnNode* const best = best_absent(node);
+  DataOnNode* const best = ledger_.absent(node).best(
+      [&](DataOnNode& a, DataOnNode& b) { return is_better(a, b, node); });
   if (best == nullptr || best->free_tasks + best->near_tasks == 0) {
     return plan_by_priority(worker, node);
   }
   return best->free_tasks > 0 ? plan_free_tasks(*best, node) : plan_near_task(*best, node);
-}
-
-// nullptr if no task of main that the node can run reads an absent datum.
-DataOnNode* Selection::best_absent(NodeIndex node) {
-  DataOnNode* best = nullptr;
-  std::size_t looked_at = 0;
-  for (DataOnNode* at = ledger_.books(node).absent.head; at != nullptr;) {
-    DataOnNode* const next = at->next;
-    if (at->left_ns == 0) {
-      ledger_.unlist(*at, node);  // it comes back with the next reader in main
-    } else {
-      if (best == nullptr || is_better(*at, *best, node)) best = at;
-      if (++looked_at == kMostLookedAt) break;
-    }
-    at = next;
-  }
-  return best;
 }
 
 // Lexicographic: least time to load it per time of the tasks that sets free; most free tasks;

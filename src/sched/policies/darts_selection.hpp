@@ -15,12 +15,11 @@ class Selection {
   // Plans at least one task of main on the worker's node, or says that there is none to plan: what it
   // would choose may be left to a faster node.
   // It may be one that only another worker of the node can run: then it is to be called again.
-  // O(absent data looked at), plus the readers of those that tie where their highest priority has
-  // left.
+  // O(log n) for each of n absent data that has changed since, see AbsentList, plus the readers of those
+  // that tie where their highest priority has left.
   bool plan_some(WorkerId worker);
 
  private:
-  DataOnNode* best_absent(NodeIndex node);
   bool is_better(DataOnNode& a, DataOnNode& b, NodeIndex node);
   bool plan_free_tasks(DataOnNode& best, NodeIndex node);
   bool plan_near_task(DataOnNode& best, NodeIndex node);

@@ -1,0 +1,119 @@
+#include "sched/policies/darts_absent.hpp"
+
+#include <utility>
+
+namespace vicinal::sched::darts {
+
+// A treap (Seidel and Aragon 1996) without keys: who comes before whom is said by the tree alone, and
+// sizes lead to a position. No place lies above one of greater `height`.
+void AbsentList::insert_at(std::size_t position, DataOnNode& at) {
+  at.place = {};
+  at.place.height = static_cast<std::uint32_t>(heights_.next());
+  DataOnNode* above = nullptr;
+  bool before = false;
+  for (DataOnNode* next = root_; next != nullptr;) {
+    above = next;
+    ++above->place.size;
+    above->place.best = nullptr;
+    before = position <= size_of(above->place.before);
+    if (!before) position -= size_of(above->place.before) + 1;
+    next = before ? above->place.before : above->place.behind;
+  }
+  at.place.above = above;
+  if (above == nullptr) {
+    root_ = &at;
+  } else {
+    (before ? above->place.before : above->place.behind) = &at;
+  }
+  while (at.place.above != nullptr && at.place.above->place.height < at.place.height) rotate_up(at);
+  changed(at);  // it may have no reader
+}
+
+void AbsentList::remove(DataOnNode& at) {
+  while (at.place.before != nullptr && at.place.behind != nullptr) {
+    DataOnNode& before = *at.place.before;
+    DataOnNode& behind = *at.place.behind;
+    rotate_up(before.place.height > behind.place.height ? before : behind);
+  }
+  DataOnNode* const only = at.place.before != nullptr ? at.place.before : at.place.behind;
+  put_in_place_of(at, only);
+  for (DataOnNode* above = at.place.above; above != nullptr; above = above->place.above) {
+    --above->place.size;
+    above->place.best = nullptr;
+  }
+  const bool changed = at.place.changed;  // then it is in changed_ still
+  at.place = {};
+  at.place.changed = changed;
+}
+
+void AbsentList::put_in_place_of(DataOnNode& at, DataOnNode* other) {
+  DataOnNode* const above = at.place.above;
+  if (above == nullptr) {
+    root_ = other;
+  } else {
+    (above->place.before == &at ? above->place.before : above->place.behind) = other;
+  }
+  if (other != nullptr) other->place.above = above;
+}
+
+// Changes places with the one above it; the order of the list stays.
+void AbsentList::rotate_up(DataOnNode& at) {
+  DataOnNode& above = *at.place.above;
+  put_in_place_of(above, &at);
+  const bool was_before = above.place.before == &at;
+  DataOnNode*& near = was_before ? at.place.behind : at.place.before;
+  DataOnNode*& far = was_before ? above.place.before : above.place.behind;
+  far = near;
+  if (far != nullptr) far->place.above = &above;
+  near = &above;
+  above.place.above = &at;
+  at.place.size = std::exchange(
+      above.place.size,
+      static_cast<std::uint32_t>(size_of(above.place.before) + size_of(above.place.behind) + 1));
+  at.place.best = above.place.best = nullptr;
+}
+
+DataOnNode* AbsentList::best(const IsBetter& is_better) {
+  std::size_t kept = 0;
+  for (DataOnNode* at : changed_) {
+    at->place.changed = false;
+    if (!at->listed) continue;
+    if (at->left_ns > 0) {
+      changed_[kept++] = at;
+    } else {
+      at->listed = false;  // it comes back with the next reader in main
+      remove(*at);
+    }
+  }
+  changed_.resize(kept);
+  if (root_ != nullptr) best_below(*root_, is_better);
+  for (DataOnNode* at : changed_) move_up(*at, is_better);
+  changed_.clear();
+  return root_ != nullptr ? root_->place.best : nullptr;
+}
+
+// Where something was listed or unlisted.
+DataOnNode* AbsentList::best_below(DataOnNode& at, const IsBetter& is_better) {
+  if (at.place.best != nullptr) return at.place.best;
+  if (at.place.before != nullptr) best_below(*at.place.before, is_better);
+  if (at.place.behind != nullptr) best_below(*at.place.behind, is_better);
+  return at.place.best = best_at(at, is_better);
+}
+
+DataOnNode* AbsentList::best_at(DataOnNode& at, const IsBetter& is_better) {
+  DataOnNode* best = at.place.before != nullptr ? at.place.before->place.best : &at;
+  if (best != &at && is_better(at, *best)) best = &at;
+  DataOnNode* const behind = at.place.behind;
+  if (behind != nullptr && is_better(*behind->place.best, *best)) best = behind->place.best;
+  return best;
+}
+
+// As long as it was the best below a place, or has come to be.
+void AbsentList::move_up(DataOnNode& at, const IsBetter& is_better) {
+  for (DataOnNode* above = &at; above != nullptr; above = above->place.above) {
+    DataOnNode* const before = std::exchange(above->place.best, best_at(*above, is_better));
+    if (before == above->place.best && before != &at) return;
+  }
+}
+
+}  // namespace vicinal::sched::darts

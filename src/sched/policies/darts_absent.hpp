@@ -1,0 +1,55 @@
+// The data that are absent on a node, in the order of the paper's list, and the best of them.
+//
+// The paper looks at the whole list for each choice, which its section 5.5 names as the price of DARTS.
+// Between two choices few data change, so the choices are kept as a tournament: a balanced tree over
+// the list in which each place knows the best of those below it. What has changed is noted, and
+// compared anew with those it meets on its way up when somebody asks. That gives what a walk would,
+// the first of several equals too, and a random position costs no walk either.
+//
+// Costs, for n absent data: to list and to unlist O(log n); best() O(log n) comparisons for each datum
+// listed, unlisted or changed since, mostly few: a datum that is not the best below its place, before
+// nor now, goes no further up.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "base/random.hpp"
+#include "sched/policies/darts_records.hpp"
+
+namespace vicinal::sched::darts {
+
+class AbsentList {
+ public:
+  using IsBetter = std::function<bool(DataOnNode&, DataOnNode&)>;
+
+  std::size_t size() const { return size_of(root_); }
+  // Of data that are not listed. 0 is the front, size() the back.
+  void insert_at(std::size_t position, DataOnNode& at);
+  void push_back(DataOnNode& at) { insert_at(size(), at); }
+  void remove(DataOnNode& at);
+  // It is listed, and what it is compared by has changed, or may have.
+  void changed(DataOnNode& at) {
+    if (!at.place.changed) changed_.push_back(&at);
+    at.place.changed = true;
+  }
+  // The first of those than which none is better; nullptr: there is none. Those without a reader in main
+  // are taken off the list first. `is_better` is a strict weak order, and changes none of those that it
+  // compares.
+  DataOnNode* best(const IsBetter& is_better);
+
+ private:
+  static std::size_t size_of(const DataOnNode* at) { return at != nullptr ? at->place.size : 0; }
+  void put_in_place_of(DataOnNode& at, DataOnNode* other);
+  void rotate_up(DataOnNode& at);
+  static DataOnNode* best_at(DataOnNode& at, const IsBetter& is_better);
+  static DataOnNode* best_below(DataOnNode& at, const IsBetter& is_better);
+  static void move_up(DataOnNode& at, const IsBetter& is_better);
+
+  DataOnNode* root_ = nullptr;
+  std::vector<DataOnNode*> changed_;  // since the last choice; some have been taken off the list
+  base::Random heights_{1};           // of the tree alone: no choice depends on them
+};
+
+}  // namespace vicinal::sched::darts
