@@ -369,7 +369,8 @@ void Engine::retire(Task& task, WorkerId worker) {
       node_drivers_[owner.value]->start_copy(copy);
     }
     for (const memory::VictimQuery& query : todo->queries) {
-      residency_.answer(query, gate_.choose_victim(query), actions);
+      memory::Residency::Search candidates(residency_, query);
+      residency_.answer(query, gate_.choose_victim(query, candidates), actions);
     }
     for (const NodeId node : todo->arrivals) {
       // A worker that wakes looks for itself.

@@ -114,14 +114,15 @@ void PolicyGate::forget(graph::Handle& handle) {
   drain_leftovers(kNoWorker);
 }
 
-graph::Handle* PolicyGate::choose_victim(const memory::VictimQuery& query) {
+graph::Handle* PolicyGate::choose_victim(const memory::VictimQuery& query,
+                                         memory::Candidates& candidates) {
   graph::Handle* victim = nullptr;
   {
     const std::lock_guard lock(mutex_);
     drain(kNoWorker);
     memory::VictimChoice* choice = policy_.victims();
     if (choice != nullptr) {
-      victim = choice->choose(query.node, query.needed, query.reason, query.candidates);
+      victim = choice->choose(query.node, query.needed, query.reason, candidates);
     }
   }
   drain_leftovers(kNoWorker);

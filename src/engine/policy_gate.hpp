@@ -36,7 +36,7 @@ class PolicyGate {
   void notice(const memory::Notice& notice);
   void submission_closed();
   void forget(graph::Handle& handle);
-  graph::Handle* choose_victim(const memory::VictimQuery& query);
+  graph::Handle* choose_victim(const memory::VictimQuery& query, memory::Candidates& candidates);
 
  private:
   struct Event {

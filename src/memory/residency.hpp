@@ -70,7 +70,6 @@ struct VictimQuery {
   NodeId node;
   Bytes needed;
   EvictionReason reason = EvictionReason::firm;
-  std::vector<Candidate> candidates;
 };
 
 struct Actions {
@@ -204,6 +203,21 @@ class Residency {
   Bytes unclaim(graph::Task& task, NodeId node);
 
   void copy_done(std::uint64_t id, std::exception_ptr error, Actions& actions);
+  // Who may go for a query. Takes the lock for each question.
+  class Search final : public Candidates {
+   public:
+    Search(Residency& residency, const VictimQuery& query)
+        : residency_(residency), node_(query.node), reason_(query.reason) {}
+    graph::Handle* least_recent(const std::function<bool(const graph::Handle&)>& goes) override;
+    bool has_unclaimed(const graph::Handle& handle) override;
+    std::span<const Candidate> all() override;
+
+   private:
+    Residency& residency_;
+    const NodeId node_;
+    const EvictionReason reason_;
+    std::vector<Candidate> all_;
+  };
   // The choice for a query; nullptr refuses.
   void answer(const VictimQuery& query, graph::Handle* victim, Actions& actions);
 
@@ -381,7 +395,10 @@ class Residency {
   Replica* awaited_victim(Node& node, const Request* asks);
   void leave_awaited(Node& node, Replica& replica);
   void put_in_order(Node& node, Replica& replica);
-  std::vector<Candidate> candidates(Node& node, const Request* asks);
+  static const Request* who_asks(const Node& node, EvictionReason reason) {
+    return reason == EvictionReason::firm ? node.first : nullptr;
+  }
+  bool any_may_go(Node& node, const Request* asks);
   void refresh_order(Node& node);
   void list_append(Node& node, Replica& replica);
   void list_prepend(Node& node, Replica& replica);

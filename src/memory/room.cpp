@@ -48,7 +48,7 @@ Awaited Residency::awaited_place(Node& node, Replica& replica) {
 // that waits with the policy will read it is asked when its turn comes; then at once, or each search would
 // come to it first.
 void Residency::put_in_order(Node& node, Replica& replica) {
-  if (!by_recency(node) || !replica.listed || replica.claims > 0) return;
+  if (!replica.listed || replica.claims > 0) return;
   if (replica.recency_slot != 0 || replica.in_awaited) return;
   if (!node.awaited.empty() && replica.uses.load(std::memory_order_relaxed) != 0) {
     put_aside(node, replica);
@@ -327,13 +327,56 @@ Replica* Residency::lru_victim(Node& node, EvictionReason reason, const Request*
   return nullptr;
 }
 
-std::vector<Candidate> Residency::candidates(Node& node, const Request* asks) {
-  refresh_order(node);
-  std::vector<Candidate> found;
+namespace {
+
+// Of what is left out of Recency where a policy chooses: unclaim puts it back.
+bool is_claimed(const Replica& replica) {
+  return replica.claims > 0;
+}
+
+void stay_out(Replica& /*replica*/) {}
+
+}  // namespace
+
+bool Residency::any_may_go(Node& node, const Request* asks) {
+  const auto goes = [&](const Replica& r) { return evictable(r, asks); };
+  if (node.recency.least(goes, is_claimed, stay_out) != nullptr) return true;
   for (Replica* r = node.residents.oldest(); r != nullptr; r = node.residents.newer_than(*r)) {
-    if (evictable(*r, asks)) found.push_back({r->handle, !safe_elsewhere(*r), r->claims});
+    if (goes(*r)) return true;
   }
-  return found;
+  return false;
+}
+
+graph::Handle* Residency::Search::least_recent(
+    const std::function<bool(const graph::Handle&)>& goes) {
+  const std::lock_guard lock(residency_.mutex_);
+  Node& node = residency_.nodes_[node_.value];
+  const Request* const asks = who_asks(node, reason_);
+  const auto may_go = [&](const Replica& r) {
+    return residency_.evictable(r, asks) && goes(*r.handle);
+  };
+  const Replica* const found = node.recency.least(may_go, is_claimed, stay_out);
+  return found != nullptr ? found->handle : nullptr;
+}
+
+bool Residency::Search::has_unclaimed(const graph::Handle& handle) {
+  const std::lock_guard lock(residency_.mutex_);
+  const Replica& r = residency_.replica(handle, node_);
+  return r.claims == 0 &&
+         residency_.evictable(r, who_asks(residency_.nodes_[node_.value], reason_));
+}
+
+std::span<const Candidate> Residency::Search::all() {
+  const std::lock_guard lock(residency_.mutex_);
+  Node& node = residency_.nodes_[node_.value];
+  const Request* const asks = who_asks(node, reason_);
+  residency_.refresh_order(node);
+  all_.clear();
+  for (Replica* r = node.residents.oldest(); r != nullptr; r = node.residents.newer_than(*r)) {
+    if (!residency_.evictable(*r, asks)) continue;
+    all_.push_back({r->handle, !residency_.safe_elsewhere(*r), r->claims});
+  }
+  return all_;
 }
 
 Residency::Room Residency::make_room(NodeId id, Lack lack, EvictionReason reason, Request* asks,
@@ -350,10 +393,9 @@ Residency::Room Residency::make_room(NodeId id, Lack lack, EvictionReason reason
     if (evict_by_rules(node, lack.operand, reason, asks, actions)) return Room::again;
   } else if (!by_recency(node)) {
     if (node.query_open) return Room::waits;
-    std::vector<Candidate> found = candidates(node, asks);
-    if (!found.empty()) {
+    if (any_may_go(node, asks)) {
       node.query_open = true;
-      actions.queries.push_back({id, needed, reason, std::move(found)});
+      actions.queries.push_back({id, needed, reason});
       return Room::waits;
     }
   } else if (Replica* victim = lru_victim(node, reason, asks); victim != nullptr) {
@@ -420,7 +462,7 @@ void Residency::answer(const VictimQuery& query, graph::Handle* victim, Actions&
   const std::lock_guard lock(mutex_);
   Node& node = nodes_[query.node.value];
   node.query_open = false;
-  Request* asks = query.reason == EvictionReason::firm ? node.first : nullptr;
+  const Request* const asks = who_asks(node, query.reason);
   // It may have been unregistered since it was chosen.
   if (victim != nullptr && victim->replicas == nullptr) victim = nullptr;
   Replica* chosen = victim != nullptr ? &replica(*victim, query.node) : nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "graph/handle.hpp"
@@ -22,15 +23,29 @@ struct Candidate {
   std::uint32_t claims = 0;  // tasks pulled from the policy and not ended that use it here
 };
 
+// The replicas that may go from a node, asked about rather than listed: there may be many thousands, and most
+// choices need to know of few.
+class Candidates {
+ public:
+  virtual ~Candidates() = default;
+  // Of those without claims the least recently used one that `goes` says yes to; nullptr: there is none. Looks
+  // no further than it has to. `goes` asks nothing here.
+  virtual graph::Handle* least_recent(const std::function<bool(const graph::Handle&)>& goes) = 0;
+  // It is one of those without claims.
+  virtual bool has_unclaimed(const graph::Handle& handle) = 0;
+  // All of them, least recently used first, until this is asked again: a walk over what is on the node.
+  virtual std::span<const Candidate> all() = 0;
+};
+
 class VictimChoice {
  public:
   virtual ~VictimChoice() = default;
-  // One of the candidates, or nullptr to refuse. They come least recently used first and are never
-  // empty. Called under the policy's lock if the policy brought the choice, under no other lock.
-  // What it returns may have been pinned meanwhile: then it is asked again. A refusal of a firm
-  // reservation is overruled: the first candidate goes.
+  // One of the candidates, or nullptr to refuse. There was one when it was decided to ask. Called under the
+  // policy's lock if the policy brought the choice, under no other lock. What it returns may have been
+  // pinned meanwhile: then it is asked again. A refusal of a firm reservation is overruled: the least
+  // recently used candidate goes.
   virtual graph::Handle* choose(NodeId node, Bytes needed, EvictionReason reason,
-                                std::span<const Candidate> candidates) = 0;
+                                Candidates& candidates) = 0;
 };
 
 }  // namespace vicinal::memory

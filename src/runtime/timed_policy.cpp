@@ -77,7 +77,7 @@ void TimedPolicy::submission_closed() {
 }
 
 graph::Handle* TimedPolicy::choose(NodeId node, Bytes needed, memory::EvictionReason reason,
-                                   std::span<const memory::Candidate> candidates) {
+                                   memory::Candidates& candidates) {
   const Stopwatch stopwatch(ticks_);
   return policy_->victims()->choose(node, needed, reason, candidates);
 }

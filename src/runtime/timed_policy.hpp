@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string_view>
 
 #include "sched/policy.hpp"
@@ -39,7 +38,7 @@ class TimedPolicy final : public sched::Policy, private memory::VictimChoice {
 
  private:
   graph::Handle* choose(NodeId node, Bytes needed, memory::EvictionReason reason,
-                        std::span<const memory::Candidate> candidates) override;
+                        memory::Candidates& candidates) override;
 
   std::unique_ptr<sched::Policy> policy_;
   std::atomic<std::int64_t> ticks_{0};  // in calls

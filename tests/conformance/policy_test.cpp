@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "support/fake_candidates.hpp"
 #include "support/fake_context.hpp"
 #include "vicinal/error.hpp"
 
@@ -75,7 +76,8 @@ class FakeEngine {
     if (candidates.empty()) return;
     graph::Handle* victim = candidates.front().handle;
     if (memory::VictimChoice* choice = policy_->victims()) {
-      victim = choice->choose(node, Bytes{100}, memory::EvictionReason::firm, candidates);
+      testing::FakeCandidates list(candidates);
+      victim = choice->choose(node, Bytes{100}, memory::EvictionReason::firm, list);
       ASSERT_TRUE(std::any_of(candidates.begin(), candidates.end(),
                               [&](const auto& one) { return one.handle == victim; }));
     }

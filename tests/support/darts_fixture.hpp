@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/fake_candidates.hpp"
 #include "support/policy_fixture.hpp"
 
 namespace vicinal::testing {
@@ -55,8 +56,7 @@ class DartsTest : public PolicyTest {
   }
   graph::Handle* choose(const std::vector<graph::Handle*>& candidates,
                         memory::EvictionReason reason = memory::EvictionReason::firm) {
-    std::vector<memory::Candidate> list;
-    for (graph::Handle* handle : candidates) list.push_back({.handle = handle});
+    FakeCandidates list(candidates);
     return policy->victims()->choose(nodes[0], Bytes{100}, reason, list);
   }
 

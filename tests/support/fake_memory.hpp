@@ -202,6 +202,12 @@ class FakeMemory {
     collect();
     return coming;
   }
+  // Who may go by the oldest question, least recently used first.
+  std::vector<memory::Candidate> candidates() {
+    memory::Residency::Search search(residency, queries.front());
+    const std::span<const memory::Candidate> all = search.all();
+    return {all.begin(), all.end()};
+  }
   // For the policy, whose oldest question it is.
   void answer(graph::Handle* victim) {
     const memory::VictimQuery query = queries.front();

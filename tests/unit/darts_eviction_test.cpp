@@ -9,7 +9,6 @@
 namespace vicinal {
 namespace {
 
-using memory::Candidate;
 using memory::EvictionReason;
 using testing::reading;
 
@@ -29,6 +28,14 @@ class DartsEviction : public testing::DartsTest {
     policy->data_loaded(loaded, nodes[0]);
   }
   graph::Handle& loaded = data();
+  void end(graph::Task& task) {
+    graph::Task* given = nullptr;
+    do {
+      given = policy->pop(WorkerId{0});
+      ASSERT_NE(given, nullptr);
+    } while (given != &task);
+    policy->task_done(task, WorkerId{0});
+  }
   graph::Handle* x = nullptr;
   graph::Handle* y = nullptr;
 };
@@ -41,8 +48,30 @@ TEST_F(DartsEviction, ADatumThatNoPlanUsesGoesAtOnceEvenIfTasksOfMainUseIt) {
 
 TEST_F(DartsEviction, OfSeveralThatNoPlanUsesOneThatNothingSubmittedUses) {
   graph::Handle& unused = data_on(0);
+  graph::Handle& used = data_on(0);
+  end(push("last", {reading(unused)}));
+  end(push("not last", {reading(used)}));
   unused.word = 0;
-  EXPECT_EQ(evict({x, &data_on(0), &unused, y}), &unused);
+  EXPECT_EQ(evict({x, &data_on(0), &used, &unused, y}), &unused);
+}
+
+TEST_F(DartsEviction, AnUnusedDatumThatMayNotGoYetGoesLater) {
+  graph::Handle& unused = data_on(0);
+  end(push("last", {reading(unused)}));
+  unused.word = 0;
+  graph::Handle& unknown = data_on(0);
+  EXPECT_EQ(evict({x, &unknown}), &unknown);
+  EXPECT_EQ(evict({x, &data_on(0), &unused}), &unused);
+}
+
+TEST_F(DartsEviction, ADatumThatIsSubmittedAgainIsNotUnused) {
+  graph::Handle& again = data_on(0);
+  graph::Handle& unknown = data_on(0);
+  end(push("first", {reading(again)}));
+  again.word = 0;
+  end(push("second", {reading(again)}));
+  again.word = graph::kReader;
+  EXPECT_EQ(evict({&unknown, &again}), &unknown);
 }
 
 TEST_F(DartsEviction, ADatumUnknownToThePolicyGoesAtOnce) {
@@ -55,7 +84,7 @@ TEST_F(DartsEviction, ElseTheOneThatFewestPlannedTasksUse) {
 }
 
 TEST_F(DartsEviction, WhatTheEngineSaysIsInUseIsLikeWhatPulledTasksUse) {
-  const std::vector<Candidate> candidates{{.handle = y, .claims = 1}, {.handle = x}};
+  testing::FakeCandidates candidates({{.handle = y, .claims = 1}, {.handle = x}});
   auto& victims = *policy->victims();
   EXPECT_EQ(victims.choose(nodes[0], Bytes{100}, EvictionReason::prefetch, candidates), x);
 }

@@ -9,6 +9,7 @@
 
 #include "base/random.hpp"
 #include "sched/policies/dm_queue.hpp"
+#include "support/fake_candidates.hpp"
 #include "support/policy_fixture.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -392,8 +393,7 @@ class Belady : public DequeModelTest {
 
   graph::Handle* choose(const std::vector<graph::Handle*>& candidates,
                         EvictionReason reason = EvictionReason::firm) {
-    std::vector<memory::Candidate> list;
-    for (graph::Handle* handle : candidates) list.push_back({.handle = handle});
+    testing::FakeCandidates list(candidates);
     return policy->victims()->choose(nodes[0], Bytes{100}, reason, list);
   }
 };

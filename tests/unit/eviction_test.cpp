@@ -282,8 +282,8 @@ TEST(Residency, TheChoiceOfVictimsIsAskedAndOverruledOnlyForFirmReservations) {
   EXPECT_FALSE(memory.prefetch(c, kRam));
   ASSERT_EQ(memory.queries.size(), 1U);
   EXPECT_EQ(memory.queries[0].reason, EvictionReason::prefetch);
-  ASSERT_EQ(memory.queries[0].candidates.size(), 2U);
-  EXPECT_EQ(memory.queries[0].candidates[0].handle, &a);  // least recently used first
+  ASSERT_EQ(memory.candidates().size(), 2U);
+  EXPECT_EQ(memory.candidates()[0].handle, &a);  // least recently used first
   memory.answer(nullptr);
   EXPECT_EQ(memory.statistics(kRam).evictions, 0U);  // a refusal counts for a prefetch
   auto& task = memory.ask(kRam, {{&c, kR}});
@@ -314,8 +314,8 @@ TEST(Residency, AChosenVictimThatIsPinnedMeanwhileIsAskedForAgain) {
   EXPECT_TRUE(memory.try_pin(user));
   memory.answer(&a);
   ASSERT_EQ(memory.queries.size(), 1U);
-  ASSERT_EQ(memory.queries[0].candidates.size(), 1U);
-  EXPECT_EQ(memory.queries[0].candidates[0].handle, &b);
+  ASSERT_EQ(memory.candidates().size(), 1U);
+  EXPECT_EQ(memory.candidates()[0].handle, &b);
   memory.answer(&b);
   memory.finish_all();
   EXPECT_EQ(task.state(), RequestState::ready);

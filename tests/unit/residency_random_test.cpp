@@ -264,8 +264,18 @@ class RandomRun {
     }
   }
   void answer() {
-    const auto& candidates = memory_->queries.front().candidates;
-    const bool refuse = random_.below(4) == 0;
+    memory::Residency::Search search(memory_->residency, memory_->queries.front());
+    const auto any = [](const graph::Handle& /*handle*/) { return true; };
+    const graph::Handle* const oldest = search.least_recent(any);
+    const auto candidates = search.all();
+    const auto is_oldest = [&](const Candidate& one) {
+      return one.claims == 0 && (oldest == nullptr || one.handle == oldest);
+    };
+    EXPECT_EQ(oldest != nullptr, std::ranges::any_of(candidates, is_oldest));
+    for (const Candidate& one : candidates) {
+      EXPECT_EQ(search.has_unclaimed(*one.handle), one.claims == 0);
+    }
+    const bool refuse = candidates.empty() || random_.below(4) == 0;
     memory_->answer(refuse ? nullptr : candidates[random_.below(candidates.size())].handle);
   }
   std::uint32_t nodes() const { return kDevice.value + machine_.devices; }

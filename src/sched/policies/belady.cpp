@@ -61,7 +61,7 @@ class Belady final : public Policy, private memory::VictimChoice {
   };
 
   graph::Handle* choose(NodeId node, Bytes needed, memory::EvictionReason reason,
-                        std::span<const memory::Candidate> candidates) override;
+                        memory::Candidates& candidates) override;
   static bool next_use(const DataRecord& data, NodeId node, NextUse& use);
   DataRecord& record_of(graph::Handle& handle);
 
@@ -129,12 +129,18 @@ bool Belady::next_use(const DataRecord& data, NodeId node, NextUse& use) {
   return true;
 }
 
-// O(candidates).
+// O(candidates) where all have a use.
 graph::Handle* Belady::choose(NodeId node, Bytes /*needed*/, memory::EvictionReason reason,
-                              std::span<const memory::Candidate> candidates) {
+                              memory::Candidates& candidates) {
+  const auto has_no_use = [&](const graph::Handle& handle) {
+    const auto* const data = static_cast<const DataRecord*>(handle.policy_data);
+    NextUse use;
+    return data == nullptr || !next_use(*data, node, use);
+  };
+  if (graph::Handle* const unused = candidates.least_recent(has_no_use)) return unused;
   graph::Handle* victim = nullptr;
   NextUse latest;
-  for (const memory::Candidate& candidate : candidates) {
+  for (const memory::Candidate& candidate : candidates.all()) {
     const auto* const data = static_cast<const DataRecord*>(candidate.handle->policy_data);
     NextUse use;
     if (data == nullptr || !next_use(*data, node, use)) return candidate.handle;

@@ -27,8 +27,9 @@ struct NodeBooks {
   TaskRecord* maybe_missing = nullptr;
   Chain<TaskRecord> pulled;  // in the order they were pulled
   AbsentList absent;
-  std::int64_t work_ns = 0;       // planned and pulled
-  std::size_t ready_in_main = 0;  // tasks of main that the node can run and that miss nothing
+  Chain<DataOnNode> maybe_unused;  // on the node; the order is that in which they came to be
+  std::int64_t work_ns = 0;        // planned and pulled
+  std::size_t ready_in_main = 0;   // tasks of main that the node can run and that miss nothing
 };
 
 class Ledger {
@@ -74,6 +75,8 @@ class Ledger {
   // is absent at a random position. (On other nodes it is absent already: see the invariant.)
   void leave_node(DataRecord& data, NodeIndex node);
   void forget(DataRecord& data);
+  // By a task that is not ready yet.
+  void is_used(DataOnNode& at, NodeIndex node);
 
  private:
   DataRecord& record_of(graph::Handle& handle);
@@ -87,6 +90,7 @@ class Ledger {
   void set_on_node(DataRecord& data, NodeIndex node, bool on_node);
   void presence_changed(DataRecord& data, NodeIndex node);
   void shift_in_main(TaskRecord& record, const DataRecord& changed, NodeIndex node, bool present);
+  void note_end_of_uses(DataRecord& data);
   void note_change(DataOnNode& at, NodeIndex node);
   void list_if_wanted(DataOnNode& at, NodeIndex node);
   void list_at_random(DataOnNode& at, NodeIndex node);

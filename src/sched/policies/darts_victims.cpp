@@ -1,36 +1,54 @@
 #include "sched/policies/darts_victims.hpp"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "graph/handle.hpp"
 
 namespace vicinal::sched::darts {
 namespace {
 
 using memory::Candidate;
+using memory::Candidates;
 using memory::EvictionReason;
 
 // nullptr for a datum that no ready task has used yet.
-DataRecord* record_of(const Candidate& candidate) {
-  return static_cast<DataRecord*>(candidate.handle->policy_data);
+DataRecord* record_of(const graph::Handle& handle) {
+  return static_cast<DataRecord*>(handle.policy_data);
+}
+
+// By those that are planned or pulled on the node.
+std::uint32_t planned_uses(const graph::Handle& handle, NodeIndex node) {
+  const DataRecord* const data = record_of(handle);
+  return data != nullptr ? data->nodes[node].planned : 0;
+}
+bool is_pulled(const graph::Handle& handle, NodeIndex node) {
+  const DataRecord* const data = record_of(handle);
+  return data != nullptr && data->nodes[node].pulled > 0;
 }
 
 }  // namespace
 
 graph::Handle* LeastUsed::choose(NodeId node_id, Bytes /*needed*/, EvictionReason reason,
-                                 std::span<const Candidate> candidates) {
+                                 Candidates& candidates) {
   const NodeIndex node = ledger_.nodes().find(node_id);
-  if (node == kNoNode) return candidates.front().handle;  // nothing runs there: the oldest goes
+  if (node == kNoNode) {  // nothing runs there
+    return candidates.least_recent([](const graph::Handle& /*any*/) { return true; });
+  }
   if (graph::Handle* again = take_unfinished(node, candidates)) return again;
-  const Candidate* victim = least_planned(node, candidates);
+  graph::Handle* victim = unused(node, candidates);
+  if (victim == nullptr) victim = least_planned(node, candidates);
   if (victim == nullptr) {
     // A copy that only comes early must not drive out what is used before it.
     if (reason == EvictionReason::prefetch) return nullptr;
     victim = used_last(node, candidates);
   }
+  if (victim == nullptr) return nullptr;  // all have been pinned meanwhile
   if (DataRecord* data = record_of(*victim)) {
     unfinished_[node] = data;
     ledger_.leave_node(*data, node);
   }
-  return victim->handle;
+  return victim;
 }
 
 void LeastUsed::settled(const DataRecord& data, NodeIndex node) {
@@ -39,12 +57,10 @@ void LeastUsed::settled(const DataRecord& data, NodeIndex node) {
 
 // The last victim, if it is there still and nobody pulled wants it: it was pinned when the engine
 // wanted to evict it. Its tasks have been withdrawn already; those planned since are again.
-graph::Handle* LeastUsed::take_unfinished(NodeIndex node, std::span<const Candidate> candidates) {
+graph::Handle* LeastUsed::take_unfinished(NodeIndex node, Candidates& candidates) {
   DataRecord* const data = unfinished_[node];
   if (data == nullptr) return nullptr;
-  for (const Candidate& candidate : candidates) {
-    if (record_of(candidate) != data) continue;
-    if (candidate.claims > 0 || data->nodes[node].pulled > 0) break;
+  if (data->nodes[node].pulled == 0 && candidates.has_unclaimed(*data->handle)) {
     ledger_.leave_node(*data, node);
     return data->handle;
   }
@@ -53,22 +69,38 @@ graph::Handle* LeastUsed::take_unfinished(NodeIndex node, std::span<const Candid
   return nullptr;
 }
 
-// Of those that no pulled task uses: the one that fewest planned tasks use, first on ties. One that
-// none uses goes even if tasks of main do: they are told by Ledger::leave_node. Of several such, one
-// that nothing submitted will ever use goes first: the paper's DARTS knows ready tasks only, but the
-// queue of a handle tells of all.
-const Candidate* LeastUsed::least_planned(NodeIndex node,
-                                          std::span<const Candidate> candidates) const {
-  const Candidate* best = nullptr;
+// One that nothing submitted will ever use: the paper's DARTS knows ready tasks only, but the queue of a
+// handle tells of all. What has no ready task but others still goes off the list: it comes back when the
+// last of them has ended.
+graph::Handle* LeastUsed::unused(NodeIndex node, Candidates& candidates) {
+  for (DataOnNode* at = ledger_.books(node).maybe_unused.head; at != nullptr;) {
+    DataOnNode* const next = at->next;
+    graph::Handle& handle = *at->data->handle;
+    if (!graph::is_unused(handle)) {
+      ledger_.is_used(*at, node);
+    } else if (candidates.has_unclaimed(handle)) {
+      return &handle;
+    } else {
+      ledger_.refresh(*at->data, node);
+    }
+    at = next;
+  }
+  return nullptr;
+}
+
+// Of those that no pulled task uses: the one that fewest planned tasks use, the least recently used on ties.
+// One that none uses goes even if tasks of main do: they are told by Ledger::leave_node.
+graph::Handle* LeastUsed::least_planned(NodeIndex node, Candidates& candidates) {
+  graph::Handle* best = candidates.least_recent([node](const graph::Handle& handle) {
+    return planned_uses(handle, node) == 0 && !is_pulled(handle, node);
+  });
+  if (best != nullptr) return best;
   std::uint32_t fewest = 0;
-  for (const Candidate& candidate : candidates) {
-    if (candidate.claims > 0) continue;
-    if (graph::is_unused(*candidate.handle)) return &candidate;
-    const DataRecord* const data = record_of(candidate);
-    const std::uint32_t planned = data != nullptr ? data->nodes[node].planned : 0;
-    if (data != nullptr && data->nodes[node].pulled > 0) continue;
+  for (const Candidate& candidate : candidates.all()) {
+    if (candidate.claims > 0 || is_pulled(*candidate.handle, node)) continue;
+    const std::uint32_t planned = planned_uses(*candidate.handle, node);
     if (best != nullptr && planned >= fewest) continue;
-    best = &candidate;
+    best = candidate.handle;
     fewest = planned;
   }
   return best;
@@ -76,7 +108,7 @@ const Candidate* LeastUsed::least_planned(NodeIndex node,
 
 // Belady's rule on the tasks pulled by the node, in the order they were pulled: the candidate whose
 // first use comes last. One in use by others than these counts as used first.
-const Candidate* LeastUsed::used_last(NodeIndex node, std::span<const Candidate> candidates) {
+graph::Handle* LeastUsed::used_last(NodeIndex node, Candidates& candidates) {
   const std::uint64_t before = clock_;
   for (const TaskRecord* task = ledger_.books(node).pulled.head; task != nullptr;
        task = task->next) {
@@ -85,13 +117,14 @@ const Candidate* LeastUsed::used_last(NodeIndex node, std::span<const Candidate>
       if (use.data->first_use <= before) use.data->first_use = clock_;
     }
   }
-  const Candidate* best = &candidates.front();
+  graph::Handle* best = nullptr;
   std::uint64_t latest = before;
-  for (const Candidate& candidate : candidates) {
-    const DataRecord* const data = record_of(candidate);
-    if (data == nullptr || data->first_use <= latest) continue;
-    best = &candidate;
-    latest = data->first_use;
+  for (const Candidate& candidate : candidates.all()) {
+    const DataRecord* const data = record_of(*candidate.handle);
+    const std::uint64_t first_use = data != nullptr ? data->first_use : 0;
+    if (best != nullptr && first_use <= latest) continue;
+    best = candidate.handle;
+    latest = std::max(first_use, before);
   }
   return best;
 }

@@ -13,19 +13,20 @@ class LeastUsed final : public memory::VictimChoice {
   explicit LeastUsed(Ledger& ledger) : ledger_(ledger) {}
   void start() { unfinished_.assign(ledger_.nodes().count(), nullptr); }
 
-  // O(candidates), plus what Ledger::leave_node costs; O(tasks pulled there) more where all
-  // candidates are in use.
+  // As far as the least recently used candidate that no task planned or pulled uses, plus what
+  // Ledger::leave_node costs. O(candidates) where all are planned for, O(tasks pulled there) more where
+  // all are in use.
   graph::Handle* choose(NodeId node, Bytes needed, memory::EvictionReason reason,
-                        std::span<const memory::Candidate> candidates) override;
+                        memory::Candidates& candidates) override;
 
   // The engine has evicted the datum, or wants it there again.
   void settled(const DataRecord& data, NodeIndex node);
 
  private:
-  graph::Handle* take_unfinished(NodeIndex node, std::span<const memory::Candidate> candidates);
-  const memory::Candidate* least_planned(NodeIndex node,
-                                         std::span<const memory::Candidate> candidates) const;
-  const memory::Candidate* used_last(NodeIndex node, std::span<const memory::Candidate> candidates);
+  graph::Handle* take_unfinished(NodeIndex node, memory::Candidates& candidates);
+  graph::Handle* unused(NodeIndex node, memory::Candidates& candidates);
+  static graph::Handle* least_planned(NodeIndex node, memory::Candidates& candidates);
+  graph::Handle* used_last(NodeIndex node, memory::Candidates& candidates);
 
   Ledger& ledger_;
   std::vector<DataRecord*> unfinished_;  // by node: chosen, and not yet known to have gone
