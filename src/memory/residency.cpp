@@ -437,7 +437,8 @@ void Residency::check() const {
          r = node.residents.newer_than(*r)) {
       const std::uint32_t word = r->word.load(std::memory_order_relaxed);
       used += Arena::padded(r->handle->bytes());
-      const bool odd = r->overwritten && ((word & kValid) != 0 || (word & kPinMask) == 0);
+      const bool lost = r->claims == 0 && r->recency_slot == 0 && !r->in_awaited;
+      const bool odd = lost || (r->overwritten && ((word & kValid) != 0 || (word & kPinMask) == 0));
       if ((word & kAllocated) == 0 || odd) {
         throw std::logic_error("replica of " + r->handle->name + " on " + node.description.name +
                                ": word " + std::to_string(word));

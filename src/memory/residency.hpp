@@ -283,7 +283,7 @@ class Residency {
     Bytes kept_free;               // as keep_free was told last
     // All that are allocated, in the order of refresh_order after it, else in no order that counts.
     ResidentList residents;
-    Recency recency;  // of the same, but those that are claimed or awaited may be left out
+    Recency recency;  // of the same; left out are those that are awaited and some that are claimed
     std::map<Awaited, Replica*> awaited;  // left out of `recency`; some have been named again since
     NextUses next_uses;                   // under a lock of its own
     Request* first = nullptr;             // queue of firm requests
@@ -395,14 +395,16 @@ class Residency {
   Replica* awaited_victim(Node& node, const Request* asks);
   void leave_awaited(Node& node, Replica& replica);
   void put_in_order(Node& node, Replica& replica);
-  static const Request* who_asks(const Node& node, EvictionReason reason) {
-    return reason == EvictionReason::firm ? node.first : nullptr;
-  }
-  bool any_may_go(Node& node, const Request* asks);
   void refresh_order(Node& node);
   void list_append(Node& node, Replica& replica);
   void list_prepend(Node& node, Replica& replica);
   void list_remove(Node& node, Replica& replica);
+
+  // search.cpp. All under the lock.
+  static const Request* who_asks(const Node& node, EvictionReason reason) {
+    return reason == EvictionReason::firm ? node.first : nullptr;
+  }
+  bool any_may_go(Node& node, const Request* asks);
 
   std::vector<Node> nodes_;
   std::vector<Link> links_;

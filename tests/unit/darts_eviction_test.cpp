@@ -55,13 +55,13 @@ TEST_F(DartsEviction, OfSeveralThatNoPlanUsesOneThatNothingSubmittedUses) {
   EXPECT_EQ(evict({x, &data_on(0), &used, &unused, y}), &unused);
 }
 
-TEST_F(DartsEviction, AnUnusedDatumThatMayNotGoYetGoesLater) {
+TEST_F(DartsEviction, AnUnusedDatumThatMayNotGoYetWaitsForItsTurn) {
   graph::Handle& unused = data_on(0);
   end(push("last", {reading(unused)}));
   unused.word = 0;
   graph::Handle& unknown = data_on(0);
   EXPECT_EQ(evict({x, &unknown}), &unknown);
-  EXPECT_EQ(evict({x, &data_on(0), &unused}), &unused);
+  EXPECT_EQ(evict({x, &unused}), &unused);
 }
 
 TEST_F(DartsEviction, ADatumThatIsSubmittedAgainIsNotUnused) {

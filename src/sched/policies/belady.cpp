@@ -129,7 +129,7 @@ bool Belady::next_use(const DataRecord& data, NodeId node, NextUse& use) {
   return true;
 }
 
-// O(candidates) where all have a use.
+// O(log n) of n candidates for each one up to the first without a use.
 graph::Handle* Belady::choose(NodeId node, Bytes /*needed*/, memory::EvictionReason reason,
                               memory::Candidates& candidates) {
   const auto has_no_use = [&](const graph::Handle& handle) {

@@ -7,7 +7,9 @@ namespace vicinal::sched::darts {
 // A treap (Seidel and Aragon 1996) without keys: who comes before whom is said by the tree alone, and
 // sizes lead to a position. No place lies above one of greater `height`.
 void AbsentList::insert_at(std::size_t position, DataOnNode& at) {
+  const bool was_changed = at.place.changed;  // then it is in changed_ still
   at.place = {};
+  at.place.changed = was_changed;
   at.place.height = static_cast<std::uint32_t>(heights_.next());
   DataOnNode* above = nullptr;
   bool before = false;
@@ -41,9 +43,6 @@ void AbsentList::remove(DataOnNode& at) {
     --above->place.size;
     above->place.best = nullptr;
   }
-  const bool changed = at.place.changed;  // then it is in changed_ still
-  at.place = {};
-  at.place.changed = changed;
 }
 
 void AbsentList::put_in_place_of(DataOnNode& at, DataOnNode* other) {

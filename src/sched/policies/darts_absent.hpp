@@ -50,7 +50,7 @@ class AbsentList {
   static void move_up(DataOnNode& at, const IsBetter& is_better);
 
   DataOnNode* root_ = nullptr;
-  std::vector<DataOnNode*> changed_;  // since the last choice; some have been taken off the list
+  std::vector<DataOnNode*> changed_;  // since the last choice, each once; some are listed no more
   base::Random heights_{1};           // of the tree alone: no choice depends on them
 };
 

@@ -56,8 +56,13 @@ DataRecord& Ledger::record_of(graph::Handle& handle) {
   if (handle.policy_data != nullptr) return *static_cast<DataRecord*>(handle.policy_data);
   DataRecord& data = data_.take();
   data.handle = &handle;
-  data.nodes.assign(nodes_.count(), DataOnNode{});
-  for (DataOnNode& at : data.nodes) at.data = &data;
+  data.nodes.resize(nodes_.count());
+  for (DataOnNode& at : data.nodes) {
+    const bool was_changed = at.place.changed;  // of who had the record before: see AbsentList
+    at = {};
+    at.place.changed = was_changed;
+    at.data = &data;
+  }
   handle.policy_data = &data;
   return data;
 }
@@ -65,7 +70,7 @@ DataRecord& Ledger::record_of(graph::Handle& handle) {
 void Ledger::forget(DataRecord& data) {
   for (NodeIndex node = 0; node < nodes_.count(); ++node) {
     unlist(data.nodes[node], node);
-    is_used(data.nodes[node], node);
+    leave_maybe_unused(data.nodes[node], node);
   }
   data.handle->policy_data = nullptr;
   data_.give_back(data);
@@ -260,11 +265,11 @@ void Ledger::set_on_node(DataRecord& data, NodeIndex node, bool on_node) {
   DataOnNode& at = data.nodes[node];
   const bool was_present = at.present();
   at.on_node = on_node;
-  if (!on_node) is_used(at, node);
+  if (!on_node) leave_maybe_unused(at, node);
   if (at.present() != was_present) presence_changed(data, node);
 }
 
-// No ready task may use it any more: whether others will is looked at when somebody has to go.
+// Whether other tasks will use it is looked at when somebody has to go.
 void Ledger::note_end_of_uses(DataRecord& data) {
   if (data.in_main.head != nullptr || data.in_plans.head != nullptr) return;
   for (NodeIndex node = 0; node < nodes_.count(); ++node) {
@@ -275,10 +280,17 @@ void Ledger::note_end_of_uses(DataRecord& data) {
   }
 }
 
-void Ledger::is_used(DataOnNode& at, NodeIndex node) {
+void Ledger::leave_maybe_unused(DataOnNode& at, NodeIndex node) {
   if (!at.maybe_unused) return;
   at.maybe_unused = false;
   books_[node].maybe_unused.unlink(at);
+}
+
+DataRecord* Ledger::take_maybe_unused(NodeIndex node) {
+  DataOnNode* const at = books_[node].maybe_unused.head;
+  if (at == nullptr) return nullptr;
+  leave_maybe_unused(*at, node);
+  return at->data;
 }
 
 // Called once `present` tells the new state.

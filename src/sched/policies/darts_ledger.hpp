@@ -2,9 +2,9 @@
 // where, and, kept up to date at every change so that no choice has to visit all tasks, what each
 // task misses on each node and what each datum would set free.
 //
-// Costs, for K nodes, tasks of D operands, and a datum with u readers in main and plans: a task that
-// enters or leaves main O(K D + log p) for p different priorities; a datum that becomes present on a
-// node, or ceases to be, O(u D).
+// Costs, for K nodes, tasks of D operands, n absent data, and a datum with u readers in main and plans: a
+// task that enters or leaves main O(K D + log p) for p different priorities, and O(log n) for each datum
+// that it lists; a datum that becomes present on a node, or ceases to be, O(u D + log n).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct NodeBooks {
   TaskRecord* maybe_missing = nullptr;
   Chain<TaskRecord> pulled;  // in the order they were pulled
   AbsentList absent;
-  Chain<DataOnNode> maybe_unused;  // on the node; the order is that in which they came to be
+  Chain<DataOnNode> maybe_unused;  // see Ledger::take_maybe_unused
   std::int64_t work_ns = 0;        // planned and pulled
   std::size_t ready_in_main = 0;   // tasks of main that the node can run and that miss nothing
 };
@@ -75,8 +75,9 @@ class Ledger {
   // is absent at a random position. (On other nodes it is absent already: see the invariant.)
   void leave_node(DataRecord& data, NodeIndex node);
   void forget(DataRecord& data);
-  // By a task that is not ready yet.
-  void is_used(DataOnNode& at, NodeIndex node);
+  // A datum on the node that had no reader in main or planned when a task that used it ended: each once
+  // for each such end, the longest without use first; nullptr: there is none.
+  DataRecord* take_maybe_unused(NodeIndex node);
 
  private:
   DataRecord& record_of(graph::Handle& handle);
@@ -91,6 +92,7 @@ class Ledger {
   void presence_changed(DataRecord& data, NodeIndex node);
   void shift_in_main(TaskRecord& record, const DataRecord& changed, NodeIndex node, bool present);
   void note_end_of_uses(DataRecord& data);
+  void leave_maybe_unused(DataOnNode& at, NodeIndex node);
   void note_change(DataOnNode& at, NodeIndex node);
   void list_if_wanted(DataOnNode& at, NodeIndex node);
   void list_at_random(DataOnNode& at, NodeIndex node);

@@ -86,7 +86,7 @@ struct DataOnNode {
   bool listed = false;               // in the absent list
   bool free_priority_stale = false;  // a task that had the highest has left
   bool near_priority_stale = false;
-  bool maybe_unused = false;  // no ready task uses it, or did when that was looked at last
+  bool maybe_unused = false;  // in the node's chain of that name
 
   bool present() const { return on_node || pulled > 0; }
   // What the task, which reads this datum, misses besides it.

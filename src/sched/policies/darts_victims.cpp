@@ -70,20 +70,13 @@ graph::Handle* LeastUsed::take_unfinished(NodeIndex node, Candidates& candidates
 }
 
 // One that nothing submitted will ever use: the paper's DARTS knows ready tasks only, but the queue of a
-// handle tells of all. What has no ready task but others still goes off the list: it comes back when the
-// last of them has ended.
+// handle tells of all. Each is looked at once: one that other tasks will use comes again when they have
+// ended, and one that may not go now (it is at home there, or is being copied) waits for its turn among
+// the others. So does one whose last user is not a task that ran, or has ended while another worker chose.
 graph::Handle* LeastUsed::unused(NodeIndex node, Candidates& candidates) {
-  for (DataOnNode* at = ledger_.books(node).maybe_unused.head; at != nullptr;) {
-    DataOnNode* const next = at->next;
-    graph::Handle& handle = *at->data->handle;
-    if (!graph::is_unused(handle)) {
-      ledger_.is_used(*at, node);
-    } else if (candidates.has_unclaimed(handle)) {
-      return &handle;
-    } else {
-      ledger_.refresh(*at->data, node);
-    }
-    at = next;
+  while (const DataRecord* const data = ledger_.take_maybe_unused(node)) {
+    graph::Handle& handle = *data->handle;
+    if (graph::is_unused(handle) && candidates.has_unclaimed(handle)) return &handle;
   }
   return nullptr;
 }

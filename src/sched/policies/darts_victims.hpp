@@ -13,9 +13,8 @@ class LeastUsed final : public memory::VictimChoice {
   explicit LeastUsed(Ledger& ledger) : ledger_(ledger) {}
   void start() { unfinished_.assign(ledger_.nodes().count(), nullptr); }
 
-  // As far as the least recently used candidate that no task planned or pulled uses, plus what
-  // Ledger::leave_node costs. O(candidates) where all are planned for, O(tasks pulled there) more where
-  // all are in use.
+  // O(log n) of n candidates for each one up to the least recently used that no task planned or pulled
+  // uses, plus what Ledger::leave_node costs; O(tasks pulled there) more where all are in use.
   graph::Handle* choose(NodeId node, Bytes needed, memory::EvictionReason reason,
                         memory::Candidates& candidates) override;
 
