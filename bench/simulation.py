@@ -31,7 +31,7 @@ import tempfile
 
 SMALL, TINY, FITS, MOST = (60, 2880), (20, 960), (60, 960), (182, 960)
 COMPARED = [((180, 960), SMALL), ((182, 2880), SMALL), (FITS, TINY), (MOST, TINY), (MOST, FITS)]
-GROWING = ["eager", "lws", "dmdas"]
+POLICIES = ["eager", "lws", "dmdas", "darts"]
 JOBS = [("cholesky", 12), ("lu", 8), ("gemm3d", 6)]
 
 
@@ -53,10 +53,9 @@ def simulated(vicinal, graph, policy):
 
 
 def speed(arguments):
-    policies = GROWING + ["darts"]
-    rates = {policy: [] for policy in policies}
+    rates = {policy: [] for policy in POLICIES}
     for _ in range(arguments.rounds):
-        for policy in policies:
+        for policy in POLICIES:
             rates[policy].append(
                 simulated(arguments.vicinal, SMALL, policy)["wall_tasks_per_second"])
     print("policy    tasks/s     least..most")
@@ -77,7 +76,7 @@ def growth(arguments):
     print(f"{'policy':8} {'from':>10} {'per task':>10} {'copies':>6}   {'to':>10} {'per task':>10} {'copies':>6} "
           f"{'growth':>7} {'of log n':>8}")
     rounds = 1 if arguments.instructions else arguments.rounds
-    for policy in GROWING:
+    for policy in POLICIES:
         costs = {graph: [] for pair in COMPARED for graph in pair}
         facts = {}
         for _ in range(rounds):
