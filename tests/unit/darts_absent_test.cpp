@@ -47,11 +47,11 @@ class AbsentListUnderRandomChanges {
         break;
       case 4:
         give_value(at);
-        if (at.listed) list_.changed(at);
+        list_.changed(at);
         break;
       default:
         at.left_ns = random_.below(8) == 0 ? 0 : 1;
-        if (at.listed) list_.changed(at);
+        list_.changed(at);
         break;
     }
   }
@@ -81,12 +81,10 @@ class AbsentListUnderRandomChanges {
  private:
   void give_value(DataOnNode& at) { at.free_tasks = static_cast<std::uint32_t>(random_.below(9)); }
   void insert(DataOnNode& at, std::size_t position) {
-    at.listed = true;
     listed_.insert(listed_.begin() + static_cast<std::ptrdiff_t>(position), &at);
     position + 1 == listed_.size() ? list_.push_back(at) : list_.insert_at(position, at);
   }
   void remove(DataOnNode& at) {
-    at.listed = false;
     std::erase(listed_, &at);
     list_.remove(at);
   }

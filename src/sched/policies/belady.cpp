@@ -62,7 +62,7 @@ class Belady final : public Policy, private memory::VictimChoice {
 
   graph::Handle* choose(NodeId node, Bytes needed, memory::EvictionReason reason,
                         memory::Candidates& candidates) override;
-  static bool next_use(const DataRecord& data, NodeId node, NextUse& use);
+  static bool next_use(const graph::Handle& handle, NodeId node, NextUse& use);
   DataRecord& record_of(graph::Handle& handle);
 
   PolicyContext* context_ = nullptr;
@@ -121,9 +121,11 @@ void Belady::data_forgotten(graph::Handle& handle) {
 }
 
 // False: none is known.
-bool Belady::next_use(const DataRecord& data, NodeId node, NextUse& use) {
-  const Use* const given = data.given[node.value].head;
-  const Use* const first = given != nullptr ? given : data.queued.head;
+bool Belady::next_use(const graph::Handle& handle, NodeId node, NextUse& use) {
+  const auto* const data = static_cast<const DataRecord*>(handle.policy_data);
+  if (data == nullptr) return false;
+  const Use* const given = data->given[node.value].head;
+  const Use* const first = given != nullptr ? given : data->queued.head;
   if (first == nullptr) return false;
   use = {.queued = given == nullptr, .number = first->task->number};
   return true;
@@ -133,17 +135,15 @@ bool Belady::next_use(const DataRecord& data, NodeId node, NextUse& use) {
 graph::Handle* Belady::choose(NodeId node, Bytes /*needed*/, memory::EvictionReason reason,
                               memory::Candidates& candidates) {
   const auto has_no_use = [&](const graph::Handle& handle) {
-    const auto* const data = static_cast<const DataRecord*>(handle.policy_data);
     NextUse use;
-    return data == nullptr || !next_use(*data, node, use);
+    return !next_use(handle, node, use);
   };
   if (graph::Handle* const unused = candidates.least_recent(has_no_use)) return unused;
   graph::Handle* victim = nullptr;
   NextUse latest;
   for (const memory::Candidate& candidate : candidates.all()) {
-    const auto* const data = static_cast<const DataRecord*>(candidate.handle->policy_data);
     NextUse use;
-    if (data == nullptr || !next_use(*data, node, use)) return candidate.handle;
+    if (!next_use(*candidate.handle, node, use)) return candidate.handle;
     if (victim != nullptr && use <= latest) continue;
     victim = candidate.handle;
     latest = use;

@@ -28,10 +28,12 @@ void AbsentList::insert_at(std::size_t position, DataOnNode& at) {
     (before ? above->place.before : above->place.behind) = &at;
   }
   while (at.place.above != nullptr && at.place.above->place.height < at.place.height) rotate_up(at);
+  at.listed = true;
   changed(at);  // it may have no reader
 }
 
 void AbsentList::remove(DataOnNode& at) {
+  at.listed = false;
   while (at.place.before != nullptr && at.place.behind != nullptr) {
     DataOnNode& before = *at.place.before;
     DataOnNode& behind = *at.place.behind;
@@ -80,8 +82,7 @@ DataOnNode* AbsentList::best(const IsBetter& is_better) {
     if (at->left_ns > 0) {
       changed_[kept++] = at;
     } else {
-      at->listed = false;  // it comes back with the next reader in main
-      remove(*at);
+      remove(*at);  // it comes back with the next reader in main
     }
   }
   changed_.resize(kept);

@@ -27,13 +27,15 @@ class AbsentList {
   using IsBetter = std::function<bool(DataOnNode&, DataOnNode&)>;
 
   std::size_t size() const { return size_of(root_); }
-  // Of data that are not listed. 0 is the front, size() the back.
+  // Lists a datum that is not. 0 is the front, size() the back. DataOnNode::listed is changed here alone.
   void insert_at(std::size_t position, DataOnNode& at);
   void push_back(DataOnNode& at) { insert_at(size(), at); }
+  // Takes a datum off the list.
   void remove(DataOnNode& at);
-  // It is listed, and what it is compared by has changed, or may have.
+  // What it is compared by, if it is listed, has changed, or may have.
   void changed(DataOnNode& at) {
-    if (!at.place.changed) changed_.push_back(&at);
+    if (!at.listed || at.place.changed) return;
+    changed_.push_back(&at);
     at.place.changed = true;
   }
   // The first of those than which none is better; nullptr: there is none. Those without a reader in main

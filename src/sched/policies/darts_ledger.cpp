@@ -134,7 +134,7 @@ void Ledger::enter_main(TaskRecord& record) {
       DataOnNode& at = use.data->nodes[node];
       count_in(at, record, node, at.missing_besides(here.missing));
       at.left_ns += here.duration_ns;
-      note_change(at, node);
+      books_[node].absent.changed(at);
       list_if_wanted(at, node);
     }
   }
@@ -154,7 +154,7 @@ void Ledger::leave_main(TaskRecord& record) {
       DataOnNode& at = use.data->nodes[node];
       count_out(at, record, node, at.missing_besides(here.missing));
       at.left_ns -= here.duration_ns;
-      note_change(at, node);
+      books_[node].absent.changed(at);
     }
   }
 }
@@ -328,14 +328,14 @@ void Ledger::shift_in_main(TaskRecord& record, const DataRecord& changed, NodeIn
     DataOnNode& at = use.data->nodes[node];
     count_out(at, record, node, at.missing_besides(before));
     count_in(at, record, node, at.missing_besides(missing));
-    note_change(at, node);
+    books_[node].absent.changed(at);
   }
 }
 
 void Ledger::transfers_changed(DataRecord& data) {
   for (NodeIndex node = 0; node < nodes_.count(); ++node) {
     data.nodes[node].transfer_ns = -1;
-    note_change(data.nodes[node], node);
+    books_[node].absent.changed(data.nodes[node]);
   }
 }
 
@@ -347,25 +347,16 @@ std::int64_t Ledger::transfer_ns(DataOnNode& at, NodeIndex node) {
 }
 
 void Ledger::unlist(DataOnNode& at, NodeIndex node) {
-  if (!at.listed) return;
-  at.listed = false;
-  books_[node].absent.remove(at);
-}
-
-// What absent data are compared by.
-void Ledger::note_change(DataOnNode& at, NodeIndex node) {
-  if (at.listed) books_[node].absent.changed(at);
+  if (at.listed) books_[node].absent.remove(at);
 }
 
 void Ledger::list_if_wanted(DataOnNode& at, NodeIndex node) {
   if (at.listed || at.present() || at.left_ns == 0) return;
-  at.listed = true;
   books_[node].absent.push_back(at);
 }
 
 void Ledger::list_at_random(DataOnNode& at, NodeIndex node) {
   if (at.listed) return;
-  at.listed = true;
   AbsentList& absent = books_[node].absent;
   absent.insert_at(context_->random().below(absent.size() + 1), at);
 }

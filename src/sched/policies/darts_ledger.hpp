@@ -93,7 +93,6 @@ class Ledger {
   void shift_in_main(TaskRecord& record, const DataRecord& changed, NodeIndex node, bool present);
   void note_end_of_uses(DataRecord& data);
   void leave_maybe_unused(DataOnNode& at, NodeIndex node);
-  void note_change(DataOnNode& at, NodeIndex node);
   void list_if_wanted(DataOnNode& at, NodeIndex node);
   void list_at_random(DataOnNode& at, NodeIndex node);
 
