@@ -323,10 +323,9 @@ bool Engine::prefetch(graph::Handle& handle, NodeId node) {
 }
 
 void Engine::wont_use(graph::Handle& handle) {
-  residency_.wont_use(handle);
-  if (!config_.rules.hint) return;
   memory::Actions actions;
-  residency_.prefetch(handle, kRam, actions);
+  residency_.wont_use(handle, actions);
+  if (config_.rules.hint) residency_.prefetch(handle, kRam, actions);
   perform(actions);
 }
 

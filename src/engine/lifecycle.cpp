@@ -300,7 +300,11 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
       access.handle->poisoned.store(now_poisoned, std::memory_order_relaxed);
     }
   }
+  const bool uses_end = !trivial_ && residency_.is_last_user(task);
+  if (uses_end)
+    performing_.fetch_add(1, std::memory_order_acq_rel);  // no handle is forgotten meanwhile
   graph::release(task, ready);
+  if (uses_end) note_unused(task);
   precedences_.end_life(task, ready);
   if (config_.count_bytes && task.codelet != nullptr) count_bytes(task, worker);
   Group* group = nullptr;
@@ -319,6 +323,14 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   }
   if (group_ended) config_.notify_waiters();
   if (!shared || task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) retire(task, worker);
+}
+
+// What nobody submitted uses any more may go first from now on.
+[[gnu::noinline]] void Engine::note_unused(const Task& task) {
+  memory::Actions actions;
+  residency_.note_unused(task, actions);
+  perform(actions);
+  performing_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
 // It counts as inside the task, wherever the task ends: it may submit, but not wait.

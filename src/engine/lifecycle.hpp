@@ -218,6 +218,7 @@ class Engine final : public Completions,
   void begin_run_time(const graph::Task& task, WorkerId worker);
   void end_run_time(WorkerId worker, bool failed);
   void end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
+  void note_unused(const graph::Task& task);
   void call_on_end(graph::Task& task, WorkerId worker, Outcome outcome);
   void end_cancelled(graph::ReadyList& list, WorkerId worker);
   void perform(memory::Actions& actions) {

@@ -135,4 +135,10 @@ inline bool is_unused(const Handle& handle) {
   return (handle.word.load(std::memory_order_relaxed) & ~kLocked) == 0;
 }
 
+// Whoever has access is the last who was submitted to use it, as far as that can be known.
+inline bool is_last_user(const Handle& handle) {
+  const std::uint64_t word = handle.word.load(std::memory_order_relaxed) & ~kLocked;
+  return word == kWriter || word == kReader;
+}
+
 }  // namespace vicinal::graph

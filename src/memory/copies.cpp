@@ -1,5 +1,6 @@
 // Residency: copies between nodes.
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 #include <string>
 
@@ -159,6 +160,8 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
   if (error || fetch.version != fetch.handle->version) lost(to);
   if (!error && fetch.version == fetch.handle->version) {
     set_valid(to);
+    Replica& from = replica(*fetch.handle, fetch.from);
+    if (order_of(from) == Order::unsaved) put_unused(nodes_[from.node.value], from);
     if (nodes_[fetch.to.value].description.kind != NodeKind::disk) {
       actions.notices.push_back({fetch.handle, fetch.to, true});
     }
@@ -208,13 +211,21 @@ void Residency::copy_done(std::uint64_t id, std::exception_ptr error, Actions& a
   pump_link(index, actions);
   pump(from, actions);
   pump(to, actions);
+  write_behind(from, actions);
+  write_behind(to, actions);
   actions.arrivals.push_back(to);
 }
 
 bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, EarlyRoom room,
                          bool owns) {
   const std::lock_guard lock(mutex_);
+  return fetch_early(handle, node, actions, room, owns);
+}
+
+bool Residency::fetch_early(graph::Handle& handle, NodeId node, Actions& actions, EarlyRoom room,
+                            bool owns) {
   Replica& to = replica(handle, node);
+  wanted_again(to);
   const std::uint32_t valid = handle.on.valid.get();
   if ((to.word.load(std::memory_order_relaxed) & kEvicting) != 0) {
     if (nodes_[node.value].first != nullptr) return false;  // somebody waits for its room
@@ -257,6 +268,30 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, E
   start_fetch(next, nullptr, actions);
   if (direct && owns && to.incoming != nullptr) to.incoming->owns = true;
   return direct;
+}
+
+void Residency::write_behind(std::uint32_t nodes, Actions& actions) {
+  for (; nodes != 0; nodes &= nodes - 1) {
+    write_behind(NodeId{static_cast<std::uint32_t>(std::countr_zero(nodes))}, actions);
+  }
+}
+
+// Saves what no submitted task uses before its room is needed, one copy at a time while the link is idle, until
+// half of the node is free or could be at once: runs that fit move nothing more. Without it a link that results
+// saturate stands still until the memory is full (products of 32 x 32 blocks with room for 35 block rows: 16 %
+// longer). With a quarter in place of half 420 runs of darts take 0.2 % longer; what is written besides are results.
+// Not to a disk: it would read more slowly meanwhile.
+void Residency::write_behind(NodeId id, Actions& actions) {
+  Node& node = nodes_[id.value];
+  if (!node.writes_behind || node.unsaved.empty()) return;
+  const Bytes room = node.arena->capacity() - node.arena->used() + node.leaving + node.saved_bytes;
+  if (room.value >= node.arena->capacity().value / 2) return;
+  const auto& sources = sources_[node.parent->value];
+  const auto out = std::ranges::find(sources, id, &Source::node);
+  if (out == sources.end() || !is_idle(links_[out->link])) return;
+  if (Replica* const next = first_unsaved(node)) {
+    fetch_early(*next->handle, *node.parent, actions, EarlyRoom::free_alone, false);
+  }
 }
 
 // Besides what keep_free keeps for others.

@@ -17,6 +17,7 @@ namespace vicinal::memory {
 
 class Recency {
  public:
+  bool empty() const { return live_ == 0; }
   // Has no entry.
   void add(Replica& replica) {
     if (free_slots_.empty()) {

@@ -38,6 +38,15 @@ struct Awaited {
   auto operator<=>(const Awaited&) const = default;
 };
 
+// The orders of victims of a node, of which a replica is in one. Each is put right when it is looked at.
+enum class Order : std::uint8_t {
+  none,     // claimed by the look-ahead, or without room
+  recency,  // all others
+  awaited,  // tasks that wait with the policy read it
+  unsaved,  // no task that was submitted uses it, and the content is nowhere else
+  saved,    // none uses it, and the content is on another node, too
+};
+
 // What every task that uses it looks at lies on one line.
 struct alignas(128) Replica {
   std::atomic<std::uint32_t> word{0};
@@ -48,9 +57,10 @@ struct alignas(128) Replica {
   bool own_layout = false;                 // of the home, as the handle says; else packed
   // Under the residency's lock.
   bool listed = false;        // it is in the node's list
-  bool in_awaited = false;    // and in its order of those that are awaited
   bool overwritten = false;   // void, and granted to a task that writes all of it
   bool placed_early = false;  // see Rules::owner
+  // That it is in. A hint for who asks without the lock.
+  std::atomic<Order> order{Order::none};
   // Of tasks that are still with the policy: see NextUses, which alone changes these three.
   std::uint64_t next_use = 0;          // number of the first use, unless that has left
   std::atomic<std::uint32_t> uses{0};  // how many there are
@@ -68,6 +78,13 @@ struct alignas(128) Replica {
   Awaited awaited_as;               // its place among those that are awaited
 };
 static_assert(sizeof(Replica) == 128);
+
+inline Order order_of(const Replica& replica) {
+  return replica.order.load(std::memory_order_relaxed);
+}
+inline void set_order(Replica& replica, Order order) {
+  replica.order.store(order, std::memory_order_relaxed);
+}
 
 // Valid, and nothing is about to evict it.
 inline bool stays(const Replica& replica) {

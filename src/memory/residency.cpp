@@ -32,6 +32,9 @@ Residency::Residency(const MachineDescription& machine, MemorySource& source, bo
       node.limit = whole;
       node.arena = std::make_unique<Arena>(whole);
     }
+    if (!description.limit || description.kind == NodeKind::disk || rules.lru) continue;
+    notes_unused_ |= bit(description.id);
+    node.writes_behind = description.kind == NodeKind::device && !rules.hint;
   }
   links_into_.resize(nodes_.size());
   for (const LinkDescription& description : machine.links) {
@@ -168,16 +171,19 @@ void Residency::invalidate(graph::Handle& handle, Actions& actions) {
   for (const Node& node : nodes_) pump(node.description.id, actions);
 }
 
-void Residency::wont_use(graph::Handle& handle) {
+void Residency::wont_use(graph::Handle& handle, Actions& actions) {
   const std::lock_guard lock(mutex_);
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     Replica& r = handle.replicas[n];
     if (r.fixed || (r.word.load(std::memory_order_relaxed) & kAllocated) == 0) continue;
     Node& node = nodes_[n];
     r.last_use.store(0, std::memory_order_relaxed);
-    list_remove(node, r);
-    list_prepend(node, r);
+    node.residents.remove(r);
+    node.residents.prepend(r);
+    leave_order(node, r);
+    put_in_order(node, r);
   }
+  if (graph::is_unused(handle)) write_behind(note_unused(handle), actions);
 }
 
 void Residency::unpin_first(graph::Task& task, NodeId node, std::size_t count, Actions& actions) {
@@ -275,8 +281,8 @@ void Residency::forget_uses(const graph::Task& task, std::uint64_t last_use, Nod
   // where room is not short that in which they were placed.
   for (std::size_t i = accesses.size(); i-- > 0;) {
     Replica& r = replica(*accesses[i].handle, id);
-    if (!is_awaited(accesses[i].mode) || !r.in_awaited) continue;
-    leave_awaited(node, r);
+    if (!is_awaited(accesses[i].mode) || order_of(r) != Order::awaited) continue;
+    leave_order(node, r);
     put_in_order(node, r);
   }
 }
@@ -433,17 +439,24 @@ void Residency::check() const {
   const std::lock_guard lock(mutex_);
   for (const Node& node : nodes_) {
     Bytes used;
+    Bytes saved;
     for (const Replica* r = node.residents.oldest(); r != nullptr;
          r = node.residents.newer_than(*r)) {
       const std::uint32_t word = r->word.load(std::memory_order_relaxed);
       used += Arena::padded(r->handle->bytes());
-      const bool lost = r->claims == 0 && r->recency_slot == 0 && !r->in_awaited;
+      if (order_of(*r) == Order::saved) saved += Arena::padded(r->handle->bytes());
+      const bool lost = r->claims == 0 && order_of(*r) == Order::none;
       const bool odd = lost || (r->overwritten && ((word & kValid) != 0 || (word & kPinMask) == 0));
       if ((word & kAllocated) == 0 || odd) {
         throw std::logic_error("replica of " + r->handle->name + " on " + node.description.name +
                                ": word " + std::to_string(word));
       }
       check_masks(*r->handle);
+    }
+    if (node.saved_bytes != saved) {
+      throw std::logic_error("node " + node.description.name + ": " + std::to_string(saved.value) +
+                             " bytes unused and saved, " + std::to_string(node.saved_bytes.value) +
+                             " counted");
     }
     const Bytes said = node.arena ? node.arena->used() : node.outside;
     if (said != used) {

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -113,7 +114,8 @@ class Residency {
   void forget(graph::Handle& handle);
   // The content is void. Whoever calls has write access.
   void invalidate(graph::Handle& handle, Actions& actions);
-  void wont_use(graph::Handle& handle);
+  // First to go, once no submitted task uses it.
+  void wont_use(graph::Handle& handle, Actions& actions);
 
   // --- the fast path: no lock
   // Pins the operands on the node, in their order, up to the first that is not there. How many?
@@ -155,6 +157,18 @@ class Residency {
   }
   // What the task wrote on the node is the content now; other replicas are void.
   void written(graph::Task& task, NodeId node, Actions& actions);
+
+  // The task is about to release its operands: of one of them it is the last user, and note_unused has to be
+  // called when it has, before the handle can be removed.
+  bool is_last_user(const graph::Task& task) const {
+    if (notes_unused_ == 0) return false;
+    for (const graph::Access& access : task.accesses()) {
+      if (graph::is_last_user(*access.handle) && !is_noted(access)) return true;
+    }
+    return false;
+  }
+  // What no submitted task uses goes first from now on, and some of it is saved meanwhile (write_behind).
+  void note_unused(const graph::Task& task, Actions& actions);
 
   // A task will soon be looked at there, see base/warm.hpp.
   void warm(const graph::Task& task, NodeId node) const {
@@ -283,12 +297,17 @@ class Residency {
     Bytes kept_free;               // as keep_free was told last
     // All that are allocated, in the order of refresh_order after it, else in no order that counts.
     ResidentList residents;
-    Recency recency;  // of the same; left out are those that are awaited and some that are claimed
-    std::map<Awaited, Replica*> awaited;  // left out of `recency`; some have been named again since
-    NextUses next_uses;                   // under a lock of its own
-    Request* first = nullptr;             // queue of firm requests
+    // By Replica::order.
+    Recency recency;
+    std::map<Awaited, Replica*> awaited;  // some have been named again since
+    Recency unsaved;
+    Recency saved;
+    Bytes saved_bytes;         // of the replicas in it
+    NextUses next_uses;        // under a lock of its own
+    Request* first = nullptr;  // queue of firm requests
     Request* last = nullptr;
-    bool query_open = false;  // a victim query has not been answered
+    bool writes_behind = false;  // see Residency::write_behind
+    bool query_open = false;     // a victim query has not been answered
     bool pumping = false;
     bool pump_again = false;
     Bytes peak_outside;
@@ -310,6 +329,16 @@ class Residency {
   // or there will never be room.
   enum class Room : std::uint8_t { again, waits, never };
 
+  // Its replicas are where note_unused would put them.
+  bool is_noted(const graph::Access& access) const {
+    std::uint32_t there = access.handle->on.placed.get() & notes_unused_;
+    for (; there != 0; there &= there - 1) {
+      const NodeId node{static_cast<std::uint32_t>(std::countr_zero(there))};
+      const Order order = order_of(replica(*access.handle, node));
+      if (order != Order::unsaved && (order != Order::saved || writes(access.mode))) return false;
+    }
+    return true;
+  }
   void lost(const Replica& replica) {
     if (replica.claims > 0) {
       nodes_[replica.node.value].losses.fetch_add(1, std::memory_order_release);
@@ -359,6 +388,12 @@ class Residency {
   void pump_link(std::uint32_t link, Actions& actions);
   void cancel_fetch(Fetch& fetch, Actions& actions);
   bool cancel_early_copies(NodeId node, Actions& actions);
+  bool fetch_early(graph::Handle& handle, NodeId node, Actions& actions, EarlyRoom room, bool owns);
+  void write_behind(std::uint32_t nodes, Actions& actions);
+  void write_behind(NodeId node, Actions& actions);
+  bool is_idle(const Link& link) const {
+    return link.in_flight == 0 && link.urgent.empty() && link.early.empty();
+  }
   void finish_fetch(Fetch& fetch, const std::exception_ptr& error, Actions& actions);
   const Source* best_source(const graph::Handle& handle, NodeId to) const;
   const Source& ram_as_source(NodeId to) const;
@@ -393,11 +428,17 @@ class Residency {
   Awaited awaited_place(Node& node, Replica& replica);
   void put_aside(Node& node, Replica& replica);
   Replica* awaited_victim(Node& node, const Request* asks);
-  void leave_awaited(Node& node, Replica& replica);
+  void leave_order(Node& node, Replica& replica);
+  void put_unused(Node& node, Replica& replica);
+  void wanted_again(Replica& replica);
+  using Goes = std::function<bool(const Replica&)>;
+  Replica* unused_victim(Node& node, const Goes& goes);
+  Replica* first_unused(Node& node, Order order, const Goes& goes);
+  Replica* first_unsaved(Node& node);
+  std::uint32_t note_unused(graph::Handle& handle);
   void put_in_order(Node& node, Replica& replica);
   void refresh_order(Node& node);
   void list_append(Node& node, Replica& replica);
-  void list_prepend(Node& node, Replica& replica);
   void list_remove(Node& node, Replica& replica);
 
   // search.cpp. All under the lock.
@@ -407,6 +448,7 @@ class Residency {
   bool any_may_go(Node& node, const Request* asks);
 
   std::vector<Node> nodes_;
+  std::uint32_t notes_unused_ = 0;  // a bit per node that does
   std::vector<Link> links_;
   std::vector<std::vector<std::uint32_t>> links_into_;  // by destination
   std::vector<std::vector<Source>> sources_;            // by destination: the best first

@@ -9,83 +9,6 @@
 
 namespace vicinal::memory {
 
-void Residency::list_append(Node& node, Replica& replica) {
-  node.residents.append(replica);
-  replica.listed = true;
-  put_in_order(node, replica);
-}
-
-void Residency::list_prepend(Node& node, Replica& replica) {
-  node.residents.prepend(replica);
-  replica.listed = true;
-  put_in_order(node, replica);
-}
-
-void Residency::list_remove(Node& node, Replica& replica) {
-  node.residents.remove(replica);
-  replica.listed = false;
-  node.recency.remove(replica);
-  leave_awaited(node, replica);
-}
-
-void Residency::leave_awaited(Node& node, Replica& replica) {
-  if (std::exchange(replica.in_awaited, false)) node.awaited.erase(replica.awaited_as);
-}
-
-// Where the order of the uses is known, the one whose turn comes last goes first: Belady's choice. Where
-// a policy takes tasks out of their order, the one with the fewest uses (LUF, Gonthier et al. 2024,
-// section 5.4): with the order alone dmdar loads 2.7 times the bytes for a product of 50 x 50 blocks
-// with room for 35. Where the order is kept, the number alone loads up to 1.3 times (random tasks under
-// dmda).
-Awaited Residency::awaited_place(Node& node, Replica& replica) {
-  const std::lock_guard held(node.next_uses.lock);
-  const std::uint64_t next = node.next_uses.first(replica);
-  if (next == 0) return {};
-  return {in_order_ ? 0 : replica.uses.load(std::memory_order_relaxed), ~next};
-}
-
-// Of those from which the victim is chosen, unless it is among them. As long as room was not short whether a task
-// that waits with the policy will read it is asked when its turn comes; then at once, or each search would
-// come to it first.
-void Residency::put_in_order(Node& node, Replica& replica) {
-  if (!replica.listed || replica.claims > 0) return;
-  if (replica.recency_slot != 0 || replica.in_awaited) return;
-  if (!node.awaited.empty() && replica.uses.load(std::memory_order_relaxed) != 0) {
-    put_aside(node, replica);
-  } else {
-    node.recency.add(replica);
-  }
-}
-
-// It is awaited, and stays so while the residency's lock is held; or claimed: then unclaim puts it in order.
-void Residency::put_aside(Node& node, Replica& replica) {
-  if (replica.claims > 0) return;
-  replica.awaited_as = awaited_place(node, replica);
-  replica.in_awaited = node.awaited.emplace(replica.awaited_as, &replica).second;
-  if (!replica.in_awaited) {
-    throw std::logic_error("memory: " + replica.handle->name + " on " + node.description.name +
-                           " awaits the same use as another replica");
-  }
-}
-
-// Uses are stamped without the lock; here those stamped since they were listed move behind, in the
-// order of their stamps.
-void Residency::refresh_order(Node& node) {
-  touched_.clear();
-  for (Replica* r = node.residents.oldest(); r != nullptr; r = node.residents.newer_than(*r)) {
-    if (node.residents.was_used(*r)) touched_.push_back(r);
-  }
-  if (touched_.empty()) return;
-  std::stable_sort(touched_.begin(), touched_.end(), [](const Replica* a, const Replica* b) {
-    return a->last_use.load(std::memory_order_relaxed) <
-           b->last_use.load(std::memory_order_relaxed);
-  });
-  for (Replica* r : touched_) {
-    list_remove(node, *r);
-    list_append(node, *r);
-  }
-}
-
 bool Residency::allocate(Replica& replica) {
   Node& node = nodes_[replica.node.value];
   const Bytes bytes = Arena::padded(replica.handle->bytes());
@@ -292,41 +215,6 @@ void Residency::saved(Request& eviction, Actions& actions) {
   pump(victim.node, actions);
 }
 
-// A task that named it after it was put in its place moved it back: found out here. One that has left
-// the policy did so at once.
-Replica* Residency::awaited_victim(Node& node, const Request* asks) {
-  for (auto at = node.awaited.begin(); at != node.awaited.end();) {
-    Replica& replica = *at++->second;
-    if (awaited_place(node, replica) != replica.awaited_as) {
-      leave_awaited(node, replica);
-      put_aside(node, replica);
-    } else if (replica.claims == 0 && evictable(replica, asks)) {
-      return &replica;
-    }
-  }
-  return nullptr;
-}
-
-// The least recently used one that nobody is known to use; else one of those that tasks wait with the
-// policy to read; else, for who cannot do without, the least recently used of those in the look-ahead.
-Replica* Residency::lru_victim(Node& node, EvictionReason reason, const Request* asks) {
-  const auto goes = [&](const Replica& r) { return evictable(r, asks); };
-  if (by_recency(node)) {
-    const auto is_known_to_be_used = [](const Replica& r) {
-      return r.claims > 0 || r.uses.load(std::memory_order_relaxed) != 0;
-    };
-    const auto wait = [&](Replica& r) { put_aside(node, r); };
-    if (Replica* const victim = node.recency.least(goes, is_known_to_be_used, wait)) return victim;
-    if (Replica* const victim = awaited_victim(node, asks)) return victim;
-    if (reason != EvictionReason::firm) return nullptr;
-  }
-  refresh_order(node);  // rare: all are claimed, or the policy gave none
-  for (Replica* r = node.residents.oldest(); r != nullptr; r = node.residents.newer_than(*r)) {
-    if (goes(*r)) return r;
-  }
-  return nullptr;
-}
-
 Residency::Room Residency::make_room(NodeId id, Lack lack, EvictionReason reason, Request* asks,
                                      Actions& actions) {
   Node& node = nodes_[id.value];
@@ -337,8 +225,12 @@ Residency::Room Residency::make_room(NodeId id, Lack lack, EvictionReason reason
   }
   const Bytes unused = node.arena->capacity() - node.arena->used();
   if (node.leaving.value > 0 && unused + node.leaving >= needed) return Room::waits;
+  const auto goes = [&](const Replica& r) { return evictable(r, asks); };
   if (by_rules) {
     if (evict_by_rules(node, lack.operand, reason, asks, actions)) return Room::again;
+  } else if (Replica* const victim = unused_victim(node, goes); victim != nullptr) {
+    evict(*victim, actions);  // pinned meanwhile: chosen again
+    return Room::again;
   } else if (!by_recency(node)) {
     if (node.query_open) return Room::waits;
     if (any_may_go(node, asks)) {
@@ -346,8 +238,8 @@ Residency::Room Residency::make_room(NodeId id, Lack lack, EvictionReason reason
       actions.queries.push_back({id, needed, reason});
       return Room::waits;
     }
-  } else if (Replica* victim = lru_victim(node, reason, asks); victim != nullptr) {
-    evict(*victim, actions);  // pinned meanwhile: chosen again
+  } else if (Replica* const chosen = lru_victim(node, reason, asks); chosen != nullptr) {
+    evict(*chosen, actions);
     return Room::again;
   }
   if (reason == EvictionReason::prefetch) return Room::never;

@@ -14,7 +14,9 @@ bool is_claimed(const Replica& replica) {
   return replica.claims > 0;
 }
 
-void stay_out(Replica& /*replica*/) {}
+void stay_out(Replica& replica) {
+  set_order(replica, Order::none);
+}
 
 }  // namespace
 
@@ -35,7 +37,8 @@ graph::Handle* Residency::Search::least_recent(
   const auto may_go = [&](const Replica& r) {
     return residency_.evictable(r, asks) && goes(*r.handle);
   };
-  const Replica* const found = node.recency.least(may_go, is_claimed, stay_out);
+  const Replica* found = residency_.unused_victim(node, may_go);
+  if (found == nullptr) found = node.recency.least(may_go, is_claimed, stay_out);
   return found != nullptr ? found->handle : nullptr;
 }
 

@@ -28,7 +28,8 @@ struct Candidate {
 class Candidates {
  public:
   virtual ~Candidates() = default;
-  // Of those without claims the least recently used one that `goes` says yes to; nullptr: there is none. Looks
+  // Of those without claims the least recently used one that `goes` says yes to, of what no submitted task uses
+  // if there is such (it goes without a question if it can when room is needed); nullptr: there is none. Looks
   // no further than it has to. `goes` asks nothing here.
   virtual graph::Handle* least_recent(const std::function<bool(const graph::Handle&)>& goes) = 0;
   // It is one of those without claims.

@@ -197,6 +197,23 @@ class FakeMemory {
     end(use);
     finish_all();
   }
+  // Of the operands it uses those that no task in the graph uses.
+  void note_unused(Use& use) {
+    residency.note_unused(use.task, actions);
+    collect();
+  }
+  // And no task in the graph uses the operands.
+  void run_last(NodeId node, const Operands& operands) {
+    Use& use = ask(node, operands);
+    finish_all();
+    ASSERT_EQ(use.state(), memory::RequestState::ready) << residency.describe();
+    end(use);
+    note_unused(use);
+  }
+  void wont_use(graph::Handle& handle) {
+    residency.wont_use(handle, actions);
+    collect();
+  }
   bool prefetch(graph::Handle& handle, NodeId node) {
     const bool coming = residency.prefetch(handle, node, actions);
     collect();

@@ -46,34 +46,6 @@ TEST_F(DartsEviction, ADatumThatNoPlanUsesGoesAtOnceEvenIfTasksOfMainUseIt) {
   EXPECT_EQ(evict({x, &in_main, y}), &in_main);
 }
 
-TEST_F(DartsEviction, OfSeveralThatNoPlanUsesOneThatNothingSubmittedUses) {
-  graph::Handle& unused = data_on(0);
-  graph::Handle& used = data_on(0);
-  end(push("last", {reading(unused)}));
-  end(push("not last", {reading(used)}));
-  unused.word = 0;
-  EXPECT_EQ(evict({x, &data_on(0), &used, &unused, y}), &unused);
-}
-
-TEST_F(DartsEviction, AnUnusedDatumThatMayNotGoYetWaitsForItsTurn) {
-  graph::Handle& unused = data_on(0);
-  end(push("last", {reading(unused)}));
-  unused.word = 0;
-  graph::Handle& unknown = data_on(0);
-  EXPECT_EQ(evict({x, &unknown}), &unknown);
-  EXPECT_EQ(evict({x, &unused}), &unused);
-}
-
-TEST_F(DartsEviction, ADatumThatIsSubmittedAgainIsNotUnused) {
-  graph::Handle& again = data_on(0);
-  graph::Handle& unknown = data_on(0);
-  end(push("first", {reading(again)}));
-  again.word = 0;
-  end(push("second", {reading(again)}));
-  again.word = graph::kReader;
-  EXPECT_EQ(evict({&unknown, &again}), &unknown);
-}
-
 TEST_F(DartsEviction, ADatumUnknownToThePolicyGoesAtOnce) {
   graph::Handle& unknown = data_on(0);
   EXPECT_EQ(evict({x, &unknown, y}), &unknown);

@@ -43,7 +43,7 @@ TEST(Residency, TheLeastRecentlyUsedLeavesFirstAndWhatTheUserGaveUpBeforeIt) {
   memory.run(kRam, {{&d, kR}});
   EXPECT_FALSE(memory.valid(b, kRam));
   EXPECT_TRUE(memory.valid(a, kRam));
-  memory.residency.wont_use(d);  // the youngest
+  memory.wont_use(d);  // the youngest
   memory.run(kRam, {{&b, kR}});
   EXPECT_FALSE(memory.valid(d, kRam));
   EXPECT_TRUE(memory.valid(c, kRam));

@@ -188,7 +188,7 @@ class RandomRun {
     if (live.plan.accesses.empty()) return;
     const auto& [d, mode] = live.plan.accesses[random_.below(live.plan.accesses.size())];
     if (reads(mode)) memory_->prefetch(*data_[d], node);
-    if (random_.below(4) == 0) memory_->residency.wont_use(*data_[d]);
+    if (random_.below(4) == 0) memory_->wont_use(*data_[d]);
   }
   void start(Live& live) {
     live.state = State::running;
@@ -216,6 +216,7 @@ class RandomRun {
     memory_->end(*live.use);
     graph::ReadyList ready;
     graph::release(live.use->task, ready);
+    memory_->note_unused(*live.use);
     while (graph::Task* task = ready.take()) {
       for (const auto& other : live_) {
         if (&other->use->task == task) other->state = State::ready;

@@ -70,7 +70,6 @@ DataRecord& Ledger::record_of(graph::Handle& handle) {
 void Ledger::forget(DataRecord& data) {
   for (NodeIndex node = 0; node < nodes_.count(); ++node) {
     unlist(data.nodes[node], node);
-    leave_maybe_unused(data.nodes[node], node);
   }
   data.handle->policy_data = nullptr;
   data_.give_back(data);
@@ -250,7 +249,6 @@ void Ledger::finish(TaskRecord& record) {
   }
   record.stage = Stage::none;
   work_ns_ -= record.least_ns;
-  for (const Use& use : record.uses) note_end_of_uses(*use.data);
   record.task->policy_data = nullptr;
   tasks_.give_back(record);
 }
@@ -265,32 +263,7 @@ void Ledger::set_on_node(DataRecord& data, NodeIndex node, bool on_node) {
   DataOnNode& at = data.nodes[node];
   const bool was_present = at.present();
   at.on_node = on_node;
-  if (!on_node) leave_maybe_unused(at, node);
   if (at.present() != was_present) presence_changed(data, node);
-}
-
-// Whether other tasks will use it is looked at when somebody has to go.
-void Ledger::note_end_of_uses(DataRecord& data) {
-  if (data.in_main.head != nullptr || data.in_plans.head != nullptr) return;
-  for (NodeIndex node = 0; node < nodes_.count(); ++node) {
-    DataOnNode& at = data.nodes[node];
-    if (!at.on_node || at.maybe_unused) continue;
-    at.maybe_unused = true;
-    books_[node].maybe_unused.insert(at);
-  }
-}
-
-void Ledger::leave_maybe_unused(DataOnNode& at, NodeIndex node) {
-  if (!at.maybe_unused) return;
-  at.maybe_unused = false;
-  books_[node].maybe_unused.unlink(at);
-}
-
-DataRecord* Ledger::take_maybe_unused(NodeIndex node) {
-  DataOnNode* const at = books_[node].maybe_unused.head;
-  if (at == nullptr) return nullptr;
-  leave_maybe_unused(*at, node);
-  return at->data;
 }
 
 // Called once `present` tells the new state.

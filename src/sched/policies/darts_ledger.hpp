@@ -27,9 +27,8 @@ struct NodeBooks {
   TaskRecord* maybe_missing = nullptr;
   Chain<TaskRecord> pulled;  // in the order they were pulled
   AbsentList absent;
-  Chain<DataOnNode> maybe_unused;  // see Ledger::take_maybe_unused
-  std::int64_t work_ns = 0;        // planned and pulled
-  std::size_t ready_in_main = 0;   // tasks of main that the node can run and that miss nothing
+  std::int64_t work_ns = 0;       // planned and pulled
+  std::size_t ready_in_main = 0;  // tasks of main that the node can run and that miss nothing
 };
 
 class Ledger {
@@ -75,9 +74,6 @@ class Ledger {
   // is absent at a random position. (On other nodes it is absent already: see the invariant.)
   void leave_node(DataRecord& data, NodeIndex node);
   void forget(DataRecord& data);
-  // A datum on the node that had no reader in main or planned when a task that used it ended: each once
-  // for each such end, the longest without use first; nullptr: there is none.
-  DataRecord* take_maybe_unused(NodeIndex node);
 
  private:
   DataRecord& record_of(graph::Handle& handle);
@@ -91,8 +87,6 @@ class Ledger {
   void set_on_node(DataRecord& data, NodeIndex node, bool on_node);
   void presence_changed(DataRecord& data, NodeIndex node);
   void shift_in_main(TaskRecord& record, const DataRecord& changed, NodeIndex node, bool present);
-  void note_end_of_uses(DataRecord& data);
-  void leave_maybe_unused(DataOnNode& at, NodeIndex node);
   void list_if_wanted(DataOnNode& at, NodeIndex node);
   void list_at_random(DataOnNode& at, NodeIndex node);
 

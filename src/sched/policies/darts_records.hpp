@@ -70,9 +70,7 @@ struct AbsentPlace {
 // miss none (S0) or one (S1) of their operands other than this datum.
 struct DataOnNode {
   DataRecord* data = nullptr;
-  AbsentPlace place;               // in the node's absent list
-  DataOnNode* previous = nullptr;  // among those that may be unused
-  DataOnNode* next = nullptr;
+  AbsentPlace place;              // in the node's absent list
   std::int64_t free_ns = 0;       // of the free tasks
   std::int64_t left_ns = 0;       // of all tasks of main that read it and that the node can run
   std::int64_t transfer_ns = -1;  // -1: to be asked again
@@ -86,7 +84,6 @@ struct DataOnNode {
   bool listed = false;               // in the absent list
   bool free_priority_stale = false;  // a task that had the highest has left
   bool near_priority_stale = false;
-  bool maybe_unused = false;  // in the node's chain of that name
 
   bool present() const { return on_node || pulled > 0; }
   // What the task, which reads this datum, misses besides it.

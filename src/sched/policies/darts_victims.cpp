@@ -36,8 +36,7 @@ graph::Handle* LeastUsed::choose(NodeId node_id, Bytes /*needed*/, EvictionReaso
     return candidates.least_recent([](const graph::Handle& /*any*/) { return true; });
   }
   if (graph::Handle* again = take_unfinished(node, candidates)) return again;
-  graph::Handle* victim = unused(node, candidates);
-  if (victim == nullptr) victim = least_planned(node, candidates);
+  graph::Handle* victim = least_planned(node, candidates);
   if (victim == nullptr) {
     // A copy that only comes early must not drive out what is used before it.
     if (reason == EvictionReason::prefetch) return nullptr;
@@ -66,18 +65,6 @@ graph::Handle* LeastUsed::take_unfinished(NodeIndex node, Candidates& candidates
   }
   unfinished_[node] = nullptr;
   ledger_.refresh(*data, node);
-  return nullptr;
-}
-
-// One that nothing submitted will ever use: the paper's DARTS knows ready tasks only, but the queue of a
-// handle tells of all. Each is looked at once: one that other tasks will use comes again when they have
-// ended, and one that may not go now (it is at home there, or is being copied) waits for its turn among
-// the others. So does one whose last user is not a task that ran, or has ended while another worker chose.
-graph::Handle* LeastUsed::unused(NodeIndex node, Candidates& candidates) {
-  while (const DataRecord* const data = ledger_.take_maybe_unused(node)) {
-    graph::Handle& handle = *data->handle;
-    if (graph::is_unused(handle) && candidates.has_unclaimed(handle)) return &handle;
-  }
   return nullptr;
 }
 

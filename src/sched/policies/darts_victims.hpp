@@ -23,7 +23,6 @@ class LeastUsed final : public memory::VictimChoice {
 
  private:
   graph::Handle* take_unfinished(NodeIndex node, memory::Candidates& candidates);
-  graph::Handle* unused(NodeIndex node, memory::Candidates& candidates);
   static graph::Handle* least_planned(NodeIndex node, memory::Candidates& candidates);
   graph::Handle* used_last(NodeIndex node, memory::Candidates& candidates);
 

@@ -1,0 +1,235 @@
+// What no submitted task uses: it goes first, and is saved before its room is needed.
+#include <exception>
+#include <tuple>
+
+#include <gtest/gtest.h>
+
+#include "support/fake_memory.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal {
+namespace {
+
+using memory::RequestState;
+using testing::FakeMemory;
+using testing::kDevice;
+using testing::kOther;
+using testing::kPage;
+using testing::kR;
+using testing::kRW;
+using testing::kW;
+using testing::Names;
+
+// --- it goes first
+
+TEST(Unused, GoesBeforeWhatWasUsedLessRecently) {
+  FakeMemory memory({.ram = 2});
+  auto [a, b, c] = memory.on_disk("a", "b", "c");
+  memory.run(kRam, {{&a, kR}});
+  memory.run_last(kRam, {{&b, kR}});
+  memory.run(kRam, {{&c, kR}});
+  EXPECT_TRUE(memory.valid(a, kRam));
+  EXPECT_FALSE(memory.valid(b, kRam));
+}
+
+TEST(Unused, WhatIsSavedGoesBeforeWhatIsNot) {
+  FakeMemory memory({.ram = 3});
+  auto [a, b, c, d] = memory.on_disk("a", "b", "c", "d");
+  memory.run(kRam, {{&a, kR}});
+  memory.run_last(kRam, {{&b, kRW}});
+  memory.run_last(kRam, {{&c, kR}});
+  auto& use = memory.ask(kRam, {{&d, kR}});
+  EXPECT_EQ(memory.finish_all(), Names{"d disk->ram"});
+  memory.end(use);
+  EXPECT_FALSE(memory.valid(c, kRam));
+  EXPECT_TRUE(memory.valid(b, kRam));
+}
+
+TEST(Unused, TheLeastRecentlyUsedOfSeveral) {
+  FakeMemory memory({.ram = 3});
+  auto [a, b, c, d] = memory.on_disk("a", "b", "c", "d");
+  memory.run(kRam, {{&a, kR}});
+  memory.run_last(kRam, {{&c, kR}});
+  memory.run_last(kRam, {{&b, kR}});
+  memory.run(kRam, {{&d, kR}});
+  EXPECT_TRUE(memory.valid(b, kRam));
+  EXPECT_FALSE(memory.valid(c, kRam));
+}
+
+TEST(Unused, WhatIsSubmittedAgainIsOneOfTheOthers) {
+  FakeMemory memory({.ram = 2});
+  auto [a, b, c] = memory.on_disk("a", "b", "c");
+  memory.run(kRam, {{&a, kR}});
+  memory.run_last(kRam, {{&b, kR}});
+  b.word = graph::kReader;
+  memory.run(kRam, {{&c, kR}});
+  EXPECT_FALSE(memory.valid(a, kRam));
+  EXPECT_TRUE(memory.valid(b, kRam));
+}
+
+TEST(Unused, NotWhatTheApplicationAsksForAgain) {
+  FakeMemory memory({.ram = 2});
+  auto [a, b, c] = memory.on_disk("a", "b", "c");
+  memory.run(kRam, {{&a, kR}});
+  memory.run_last(kRam, {{&b, kR}});
+  EXPECT_TRUE(memory.prefetch(b, kRam));
+  memory.run(kRam, {{&c, kR}});
+  EXPECT_FALSE(memory.valid(a, kRam));
+  EXPECT_TRUE(memory.valid(b, kRam));
+}
+
+TEST(Unused, OnEveryNode) {
+  FakeMemory memory({.ram = 4, .device = 2, .devices = 2});
+  auto [a, b, c] = memory.on_disk("a", "b", "c");
+  memory.run(kDevice, {{&a, kR}});
+  memory.run(kDevice, {{&b, kR}});
+  memory.run_last(kOther, {{&b, kR}});
+  memory.run(kDevice, {{&c, kR}});
+  EXPECT_TRUE(memory.valid(a, kDevice));
+  EXPECT_FALSE(memory.valid(b, kDevice));
+}
+
+TEST(Unused, ThePolicyIsNotAsked) {
+  FakeMemory memory({.ram = 2, .external_victims = true});
+  auto [a, b, c] = memory.on_disk("a", "b", "c");
+  memory.run(kRam, {{&a, kR}});
+  memory.run_last(kRam, {{&b, kR}});
+  memory.run(kRam, {{&c, kR}});
+  EXPECT_TRUE(memory.queries.empty());
+  EXPECT_FALSE(memory.valid(b, kRam));
+}
+
+TEST(Unused, WhatTasksOfTheLookAheadUseIsNot) {
+  FakeMemory memory({.ram = 2});
+  auto [a, b, c] = memory.on_disk("a", "b", "c");
+  memory.run(kRam, {{&a, kR}});
+  auto& last = memory.ask(kRam, {{&b, kR}});
+  memory.finish_all();
+  memory.residency.claim(memory.make(kRam, {{&b, kR}}).task, kRam);
+  memory.end(last);
+  memory.note_unused(last);
+  memory.run(kRam, {{&c, kR}});
+  EXPECT_TRUE(memory.valid(b, kRam));
+}
+
+TEST(Unused, UnderTheOrderOfTheOtherRuntimeItIsOneOfTheOthers) {
+  FakeMemory memory({.ram = 4, .device = 2, .devices = 1, .rules = {.lru = true}});
+  auto [a, b, c] = memory.on_disk("a", "b", "c");
+  memory.run(kDevice, {{&a, kR}});
+  memory.run_last(kDevice, {{&b, kR}});
+  memory.run(kDevice, {{&c, kR}});
+  EXPECT_FALSE(memory.valid(a, kDevice));
+  EXPECT_TRUE(memory.valid(b, kDevice));
+}
+
+// --- it is saved early
+
+TEST(WriteBehind, BeginsWhenHalfOfTheDeviceIsTaken) {
+  FakeMemory memory({.ram = 8, .device = 4, .devices = 1});
+  auto [a, b, c] = memory.data("a", "b", "c");
+  memory.run_last(kDevice, {{&a, kW}});
+  memory.run_last(kDevice, {{&b, kW}});
+  EXPECT_EQ(memory.copying(), Names{});
+  memory.run_last(kDevice, {{&c, kW}});
+  EXPECT_EQ(memory.copying(), Names{"a device->ram"});
+  memory.finish();
+  // Half of it could be free at once.
+  EXPECT_EQ(memory.copying(), Names{});
+  EXPECT_TRUE(memory.valid(a, kDevice));
+  EXPECT_TRUE(memory.valid(a, kRam));
+}
+
+TEST(WriteBehind, OneCopyAfterTheOther) {
+  FakeMemory memory({.ram = 8, .device = 6, .devices = 1});
+  auto [a, b, c, d, e] = memory.data("a", "b", "c", "d", "e");
+  memory.run(kDevice, {{&d, kW}, {&e, kW}});
+  memory.run_last(kDevice, {{&a, kW}, {&b, kW}, {&c, kW}});
+  EXPECT_EQ(memory.copying(), Names{"a device->ram"});
+  memory.finish();
+  EXPECT_EQ(memory.copying(), Names{"b device->ram"});
+  memory.finish();
+  EXPECT_EQ(memory.copying(), Names{});
+}
+
+TEST(WriteBehind, NotWhileTheLinkIsBusy) {
+  FakeMemory memory({.ram = 8, .device = 4, .devices = 1});
+  auto [a, b, c] = memory.data("a", "b", "c");
+  memory.run(kDevice, {{&a, kW}});
+  memory.run(kDevice, {{&c, kW}});
+  auto& wants_a = memory.ask(kRam, {{&a, kR}});
+  auto& last = memory.ask(kDevice, {{&b, kW}});
+  memory.end(last);
+  memory.note_unused(last);
+  EXPECT_EQ(memory.copying(), Names{"a device->ram"});
+  memory.finish();
+  EXPECT_EQ(memory.copying(), Names{"b device->ram"});
+  memory.end(wants_a);
+}
+
+TEST(WriteBehind, NotWhatIsSubmittedAgain) {
+  FakeMemory memory({.ram = 8, .device = 2, .devices = 1});
+  auto [a, b] = memory.data("a", "b");
+  memory.run_last(kDevice, {{&a, kW}});
+  a.word = graph::kReader;
+  memory.run_last(kDevice, {{&b, kW}});
+  EXPECT_EQ(memory.finish_all(), Names{"b device->ram"});
+}
+
+TEST(WriteBehind, WhoWritesItAgainWaitsForTheCopy) {
+  FakeMemory memory({.ram = 8, .device = 2, .devices = 1});
+  auto [a, b] = memory.data("a", "b");
+  memory.run(kDevice, {{&b, kW}});
+  memory.run_last(kDevice, {{&a, kW}});
+  ASSERT_EQ(memory.copying(), Names{"a device->ram"});
+  auto& writes = memory.ask(kDevice, {{&a, kRW}});
+  EXPECT_EQ(writes.state(), RequestState::queued);
+  memory.finish();
+  ASSERT_EQ(writes.state(), RequestState::ready);
+  memory.end(writes);
+  EXPECT_TRUE(memory.valid(a, kDevice));
+  EXPECT_FALSE(memory.valid(a, kRam));
+}
+
+TEST(WriteBehind, TakesOnlyRoomThatIsFree) {
+  FakeMemory memory({.ram = 1, .device = 2, .devices = 1});
+  auto [a, b, c] = memory.data("a", "b", "c");
+  memory.run(kRam, {{&c, kW}});
+  memory.run(kDevice, {{&b, kW}});
+  memory.run_last(kDevice, {{&a, kW}});
+  EXPECT_EQ(memory.copying(), Names{});
+  EXPECT_TRUE(memory.valid(c, kRam));
+}
+
+TEST(WriteBehind, NotToTheDisk) {
+  FakeMemory memory({.ram = 2});
+  auto [a, b] = memory.data("a", "b");
+  memory.run_last(kRam, {{&a, kW}});
+  memory.run_last(kRam, {{&b, kW}});
+  EXPECT_EQ(memory.copying(), Names{});
+}
+
+TEST(WriteBehind, ACopyThatFailsIsNoError) {
+  FakeMemory memory({.ram = 8, .device = 2, .devices = 1});
+  auto [a, b, c] = memory.data("a", "b", "c");
+  memory.run(kDevice, {{&b, kW}});
+  memory.run_last(kDevice, {{&a, kW}});
+  ASSERT_EQ(memory.copying(), Names{"a device->ram"});
+  memory.finish(0, std::make_exception_ptr(DeviceError("injected")));
+  EXPECT_EQ(memory.copying(), Names{});  // who needs its room tries again
+  EXPECT_EQ(memory.residency.broken(), nullptr);
+  auto& needs_room = memory.ask(kDevice, {{&c, kW}});
+  EXPECT_EQ(memory.finish_all(), Names{"a device->ram"});
+  EXPECT_EQ(needs_room.state(), RequestState::ready);
+  memory.end(needs_room);
+}
+
+TEST(WriteBehind, NotWhereTheApplicationsHintsSaveIt) {
+  FakeMemory memory({.ram = 8, .device = 2, .devices = 1, .rules = {.hint = true}});
+  auto [a, b] = memory.data("a", "b");
+  memory.run_last(kDevice, {{&a, kW}});
+  memory.run_last(kDevice, {{&b, kW}});
+  EXPECT_EQ(memory.copying(), Names{});
+}
+
+}  // namespace
+}  // namespace vicinal
