@@ -300,7 +300,8 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
       access.handle->poisoned.store(now_poisoned, std::memory_order_relaxed);
     }
   }
-  const bool uses_end = !trivial_ && residency_.is_last_user(task);
+  // Of tasks with a kernel: who acquires or prefetches asks for the data because it will use them.
+  const bool uses_end = !trivial_ && task.codelet != nullptr && residency_.has_last_use(task);
   if (uses_end)
     performing_.fetch_add(1, std::memory_order_acq_rel);  // no handle is forgotten meanwhile
   graph::release(task, ready);

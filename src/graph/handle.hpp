@@ -130,15 +130,18 @@ inline constexpr std::uint64_t kWriter = 2;
 inline constexpr std::uint64_t kWaiters = 4;
 inline constexpr std::uint64_t kReader = 256;
 
+// Whoever has access by it is the last who was submitted to use the handle, as far as that can be known. Of readers
+// that end at once none may be told.
+inline bool is_last_use(const Access& access) {
+  if (writes(access.mode) && access.next() != nullptr)
+    return false;  // which it hands its access to
+  const std::uint64_t word = access.handle->word.load(std::memory_order_relaxed) & ~kLocked;
+  return word == kWriter || word == kReader;
+}
+
 // No task submitted so far will use it, as far as one who asks while others submit can know.
 inline bool is_unused(const Handle& handle) {
   return (handle.word.load(std::memory_order_relaxed) & ~kLocked) == 0;
-}
-
-// Whoever has access is the last who was submitted to use it, as far as that can be known.
-inline bool is_last_user(const Handle& handle) {
-  const std::uint64_t word = handle.word.load(std::memory_order_relaxed) & ~kLocked;
-  return word == kWriter || word == kReader;
 }
 
 }  // namespace vicinal::graph

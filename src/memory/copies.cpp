@@ -51,6 +51,7 @@ bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
   fetch.version = to.handle->version;
   fetch.urgent = waiter != nullptr;
   fetch.owns = false;
+  fetch.behind = false;
   fetch.started = false;
   fetch.has_source = false;
   fetch.relay = nullptr;
@@ -160,8 +161,7 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
   if (error || fetch.version != fetch.handle->version) lost(to);
   if (!error && fetch.version == fetch.handle->version) {
     set_valid(to);
-    Replica& from = replica(*fetch.handle, fetch.from);
-    if (order_of(from) == Order::unsaved) put_unused(nodes_[from.node.value], from);
+    note_arrival(fetch, actions);
     if (nodes_[fetch.to.value].description.kind != NodeKind::disk) {
       actions.notices.push_back({fetch.handle, fetch.to, true});
     }
@@ -188,6 +188,20 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
     }
   }
   free_fetches_.push_back(&fetch);  // not before: what has just ended may start another
+}
+
+// Of what no submitted task uses, so that where it came from can be freed at once now: a worker of that node may
+// wait for room. Where nobody asked for the copy it goes first, too.
+void Residency::note_arrival(const Fetch& fetch, Actions& actions) {
+  Replica& from = replica(*fetch.handle, fetch.from);
+  if (!is_known_unused(from) || !graph::is_unused(*fetch.handle)) return;
+  put_unused(from);
+  actions.arrivals.push_back(fetch.from);
+  const bool evicts =
+      !fetch.waiters.empty() && std::ranges::all_of(fetch.waiters, [](const Request* request) {
+        return request->kind == RequestKind::eviction;
+      });
+  if (fetch.behind || evicts) put_unused(replica(*fetch.handle, fetch.to));
 }
 
 // By value: the caller must not hold the last reference while whoever waits reads the error.
@@ -276,22 +290,32 @@ void Residency::write_behind(std::uint32_t nodes, Actions& actions) {
   }
 }
 
-// Saves what no submitted task uses before its room is needed, one copy at a time while the link is idle, until
-// half of the node is free or could be at once: runs that fit move nothing more. Without it a link that results
-// saturate stands still until the memory is full (products of 32 x 32 blocks with room for 35 block rows: 16 %
+// Less than half of it is free or could be at once.
+bool Residency::is_short(const Node& node) {
+  if (!node.arena) return false;
+  const Bytes room = node.arena->capacity() - node.arena->used() + node.leaving + node.saved_bytes;
+  return room.value < node.arena->capacity().value / 2;
+}
+
+// Saves what no submitted task uses before its room is needed, one copy at a time while the link is idle, as long
+// as the node is short of room: runs that take less than half of it move nothing more. Without it a link that results
+// saturate stands still until the memory is full (products of 32 x 32 blocks with room for 35 block rows: 6 %
 // longer). With a quarter in place of half 420 runs of darts take 0.2 % longer; what is written besides are results.
 // Not to a disk: it would read more slowly meanwhile.
 void Residency::write_behind(NodeId id, Actions& actions) {
   Node& node = nodes_[id.value];
-  if (!node.writes_behind || node.unsaved.empty()) return;
-  const Bytes room = node.arena->capacity() - node.arena->used() + node.leaving + node.saved_bytes;
-  if (room.value >= node.arena->capacity().value / 2) return;
+  if (!node.writes_behind || node.unsaved.size() == 0 || !is_short(node)) return;
+  if (is_short(nodes_[node.parent->value])) return;  // or the copies would come and go
   const auto& sources = sources_[node.parent->value];
   const auto out = std::ranges::find(sources, id, &Source::node);
   if (out == sources.end() || !is_idle(links_[out->link])) return;
-  if (Replica* const next = first_unsaved(node)) {
-    fetch_early(*next->handle, *node.parent, actions, EarlyRoom::free_alone, false);
-  }
+  Replica* const next = first_unsaved(node);
+  // Unlike other copies it is made for nobody who has access, so a task may be submitted and begin to write
+  // meanwhile: it has the pin, or this has.
+  if (next == nullptr || !memory::try_pin(*next, AccessMode::RW, next->last_use)) return;
+  fetch_early(*next->handle, *node.parent, actions, EarlyRoom::free_alone, false);
+  if (Fetch* const fetch = replica(*next->handle, *node.parent).incoming) fetch->behind = true;
+  unpin_one(*next, actions);
 }
 
 // Besides what keep_free keeps for others.

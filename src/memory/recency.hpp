@@ -17,7 +17,7 @@ namespace vicinal::memory {
 
 class Recency {
  public:
-  bool empty() const { return live_ == 0; }
+  std::size_t size() const { return live_; }
   // Has no entry.
   void add(Replica& replica) {
     if (free_slots_.empty()) {
@@ -44,7 +44,7 @@ class Recency {
   }
   // The least recently used one that `accept` says yes to, which keeps its entry; nullptr: none. What
   // `leave_out` says yes to loses its entry and is told to `left`: it is to be added again when that has
-  // changed. Neither of the two predicates changes anything here.
+  // changed, which may be at once. Neither of the two predicates changes anything here.
   template <typename Accept, typename LeaveOut, typename Left>
   Replica* least(const Accept& accept, const LeaveOut& leave_out, const Left& left) {
     Replica* found = nullptr;

@@ -40,8 +40,8 @@ struct Awaited {
 
 // The orders of victims of a node, of which a replica is in one. Each is put right when it is looked at.
 enum class Order : std::uint8_t {
-  none,     // claimed by the look-ahead, or without room
-  recency,  // all others
+  none,     // claimed by the look-ahead, at home, or without room
+  recency,  // nothing is known of who uses it next
   awaited,  // tasks that wait with the policy read it
   unsaved,  // no task that was submitted uses it, and the content is nowhere else
   saved,    // none uses it, and the content is on another node, too
@@ -84,6 +84,12 @@ inline Order order_of(const Replica& replica) {
 }
 inline void set_order(Replica& replica, Order order) {
   replica.order.store(order, std::memory_order_relaxed);
+}
+
+// No task that was submitted used it when that was noted.
+inline bool is_known_unused(const Replica& replica) {
+  const Order order = order_of(replica);
+  return order == Order::unsaved || order == Order::saved;
 }
 
 // Valid, and nothing is about to evict it.

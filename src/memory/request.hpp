@@ -50,6 +50,7 @@ struct Fetch {
   NodeId from;
   std::uint64_t version = 0;
   bool owns = false;         // for a task that writes: the other replicas are void then
+  bool behind = false;       // nobody asked for it: Residency::write_behind
   bool urgent = false;       // a firm reservation waits for it
   bool started = false;      // given to the driver
   std::uint32_t link = 0;    // valid once it has a source

@@ -1,7 +1,9 @@
-// Residency: handles, the fast path, questions. See requests.cpp, copies.cpp, room.cpp for the rest.
+// Residency: handles, the fast path, questions. See requests.cpp, copies.cpp, room.cpp, victims.cpp, search.cpp for
+// the rest.
 #include "memory/residency.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <stdexcept>
 #include <string>
@@ -237,7 +239,10 @@ Bytes Residency::claim(graph::Task& task, NodeId node) {
   const std::lock_guard lock(mutex_);
   Bytes first;
   for (const graph::Access& access : task.accesses()) {
-    if (replica(*access.handle, node).claims++ == 0) first += footprint(*access.handle, node);
+    Replica& r = replica(*access.handle, node);
+    if (r.claims++ > 0) continue;
+    first += footprint(*access.handle, node);
+    if (is_known_unused(r)) leave_order(nodes_[node.value], r);
   }
   return first;
 }
@@ -440,10 +445,12 @@ void Residency::check() const {
   for (const Node& node : nodes_) {
     Bytes used;
     Bytes saved;
+    std::array<std::size_t, 5> in_order{};  // by Order
     for (const Replica* r = node.residents.oldest(); r != nullptr;
          r = node.residents.newer_than(*r)) {
       const std::uint32_t word = r->word.load(std::memory_order_relaxed);
       used += Arena::padded(r->handle->bytes());
+      ++in_order[static_cast<std::size_t>(order_of(*r))];
       if (order_of(*r) == Order::saved) saved += Arena::padded(r->handle->bytes());
       const bool lost = r->claims == 0 && order_of(*r) == Order::none;
       const bool odd = lost || (r->overwritten && ((word & kValid) != 0 || (word & kPinMask) == 0));
@@ -453,10 +460,14 @@ void Residency::check() const {
       }
       check_masks(*r->handle);
     }
-    if (node.saved_bytes != saved) {
-      throw std::logic_error("node " + node.description.name + ": " + std::to_string(saved.value) +
-                             " bytes unused and saved, " + std::to_string(node.saved_bytes.value) +
-                             " counted");
+    const auto agrees = [&](Order order, std::size_t size) {
+      return in_order[static_cast<std::size_t>(order)] == size;
+    };
+    if (node.saved_bytes != saved || !agrees(Order::recency, node.recency.size()) ||
+        !agrees(Order::awaited, node.awaited.size()) ||
+        !agrees(Order::unsaved, node.unsaved.size()) || !agrees(Order::saved, node.saved.size())) {
+      throw std::logic_error("node " + node.description.name +
+                             ": its orders of victims do not hold what its replicas say");
     }
     const Bytes said = node.arena ? node.arena->used() : node.outside;
     if (said != used) {

@@ -158,12 +158,12 @@ class Residency {
   // What the task wrote on the node is the content now; other replicas are void.
   void written(graph::Task& task, NodeId node, Actions& actions);
 
-  // The task is about to release its operands: of one of them it is the last user, and note_unused has to be
-  // called when it has, before the handle can be removed.
-  bool is_last_user(const graph::Task& task) const {
+  // Of a task that is about to release its operands: of one of them it is the last user, which is not noted yet.
+  // Then note_unused is to be called when it has, before the handle can be removed.
+  bool has_last_use(const graph::Task& task) const {
     if (notes_unused_ == 0) return false;
     for (const graph::Access& access : task.accesses()) {
-      if (graph::is_last_user(*access.handle) && !is_noted(access)) return true;
+      if (graph::is_last_use(access) && !is_noted(access)) return true;
     }
     return false;
   }
@@ -334,8 +334,10 @@ class Residency {
     std::uint32_t there = access.handle->on.placed.get() & notes_unused_;
     for (; there != 0; there &= there - 1) {
       const NodeId node{static_cast<std::uint32_t>(std::countr_zero(there))};
-      const Order order = order_of(replica(*access.handle, node));
-      if (order != Order::unsaved && (order != Order::saved || writes(access.mode))) return false;
+      const Replica& at = replica(*access.handle, node);
+      const Order order = order_of(at);
+      const bool right = order == Order::unsaved || (order == Order::saved && !writes(access.mode));
+      if (!right && !at.fixed) return false;
     }
     return true;
   }
@@ -391,6 +393,8 @@ class Residency {
   bool fetch_early(graph::Handle& handle, NodeId node, Actions& actions, EarlyRoom room, bool owns);
   void write_behind(std::uint32_t nodes, Actions& actions);
   void write_behind(NodeId node, Actions& actions);
+  static bool is_short(const Node& node);
+  void note_arrival(const Fetch& fetch, Actions& actions);
   bool is_idle(const Link& link) const {
     return link.in_flight == 0 && link.urgent.empty() && link.early.empty();
   }
@@ -424,12 +428,15 @@ class Residency {
                       Actions& actions);
   Room last_resort(NodeId node, Bytes needed, Request* asks, Actions& actions);
   Room compact(Node& node);
+
+  // victims.cpp. All under the lock.
   Replica* lru_victim(Node& node, EvictionReason reason, const Request* asks);
   Awaited awaited_place(Node& node, Replica& replica);
   void put_aside(Node& node, Replica& replica);
   Replica* awaited_victim(Node& node, const Request* asks);
   void leave_order(Node& node, Replica& replica);
-  void put_unused(Node& node, Replica& replica);
+  void put_unused(Replica& replica);
+  void keep_last(const graph::Handle& handle);
   void wanted_again(Replica& replica);
   using Goes = std::function<bool(const Replica&)>;
   Replica* unused_victim(Node& node, const Goes& goes);

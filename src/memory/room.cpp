@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "memory/residency.hpp"
 #include "vicinal/error.hpp"
@@ -45,6 +44,7 @@ void Residency::free_replica(Replica& replica, Actions& actions) {
   replica.handle->on.placed.remove(replica.node);
   replica.handle->on.leaving.remove(replica.node);
   list_remove(node, replica);
+  keep_last(*replica.handle);
   if (node.arena) {
     node.arena->free(replica.block, bytes);
   } else {

@@ -3,7 +3,6 @@
 #include <bit>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "memory/residency.hpp"
 
@@ -80,8 +79,9 @@ void Residency::put_aside(Node& node, Replica& replica) {
 }
 
 // No task that was submitted uses it.
-void Residency::put_unused(Node& node, Replica& replica) {
-  if (!replica.listed || replica.claims > 0) return;
+void Residency::put_unused(Replica& replica) {
+  Node& node = nodes_[replica.node.value];
+  if ((notes_unused_ & bit(replica.node)) == 0 || !replica.listed || replica.claims > 0) return;
   const Order order = safe_elsewhere(replica) ? Order::saved : Order::unsaved;
   if (order_of(replica) == order) return;
   leave_order(node, replica);
@@ -91,9 +91,17 @@ void Residency::put_unused(Node& node, Replica& replica) {
   node.saved_bytes += Arena::padded(replica.handle->bytes());
 }
 
+// A replica has gone that made another one safe.
+void Residency::keep_last(const graph::Handle& handle) {
+  const std::uint32_t valid = handle.on.valid.get();
+  if (!std::has_single_bit(valid)) return;
+  Replica& last = replica(handle, NodeId{static_cast<std::uint32_t>(std::countr_zero(valid))});
+  if (order_of(last) == Order::saved) put_unused(last);
+}
+
 // By somebody whose task is not submitted yet.
 void Residency::wanted_again(Replica& replica) {
-  if (order_of(replica) != Order::unsaved && order_of(replica) != Order::saved) return;
+  if (!is_known_unused(replica)) return;
   Node& node = nodes_[replica.node.value];
   leave_order(node, replica);
   put_in_order(node, replica);
@@ -132,10 +140,15 @@ Replica* Residency::awaited_victim(Node& node, const Request* asks) {
   return nullptr;
 }
 
-// What is saved goes first, as its room is free at once.
+// What is saved goes first, as its room is free at once. What is not goes where there is room for it, or can be: else
+// it would fill a RAM without a disk while others have nothing to lose.
 Replica* Residency::unused_victim(Node& node, const Goes& goes) {
   if (Replica* const victim = first_unused(node, Order::saved, goes)) return victim;
-  return first_unused(node, Order::unsaved, goes);
+  if (!node.parent) return nullptr;
+  const Node& to = nodes_[node.parent->value];
+  return first_unused(node, Order::unsaved, [&](const Replica& r) {
+    return goes(r) && (to.parent || has_free(to, Arena::padded(r.handle->bytes())));
+  });
 }
 
 // The least recently used one of `saved` or `unsaved`. What is no longer one of these is found out here.
@@ -148,7 +161,7 @@ Replica* Residency::first_unused(Node& node, Order order, const Goes& goes) {
     set_order(r, Order::none);
     if (saved) node.saved_bytes -= Arena::padded(r.handle->bytes());
     if (graph::is_unused(*r.handle)) {
-      put_unused(node, r);
+      put_unused(r);
     } else {
       put_in_order(node, r);
     }
@@ -176,7 +189,7 @@ std::uint32_t Residency::note_unused(graph::Handle& handle) {
   const std::uint32_t there = handle.on.placed.get() & notes_unused_;
   for (std::uint32_t left = there; left != 0; left &= left - 1) {
     const NodeId id{static_cast<std::uint32_t>(std::countr_zero(left))};
-    put_unused(nodes_[id.value], replica(handle, id));
+    put_unused(replica(handle, id));
   }
   return there;
 }

@@ -139,6 +139,79 @@ TEST(Runtime, WhatWillNotBeUsedIsEvictedFirst) {
   EXPECT_EQ(runtime.statistics().nodes[1].bytes_out.value, 0U);
 }
 
+TEST(Runtime, WhatNoTaskWillUseIsEvictedFirst) {
+  // The device holds 4 pages: x and y, which are used again by tasks that wait 20 ms for c, then two results.
+  // When c comes it takes the room of a result, although x was used before: x, y and c are copied in, once each.
+  const Codelet slow{.name = "slow", .expected = {Time{20'000'000}, Time{0}}};
+  Options options;
+  options.policy = "eager";
+  Runtime runtime(one_device(std::nullopt, kPage * 4, 1e9), options);
+  const Handle x = runtime.register_simulated(kPage, kRam, "x");
+  const Handle y = runtime.register_simulated(kPage, kRam, "y");
+  std::vector<Handle> results;
+  for (int i = 0; i < 3; ++i) results.push_back(runtime.register_empty(kPage));
+  const Handle c = results[2];
+  runtime.submit({.codelet = &slow, .operands = {W(c)}});
+  runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {R(x)}});
+  runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {R(y)}});
+  for (int i = 0; i < 2; ++i)
+    runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {W(results[i])}});
+  for (const Handle& again : {x, y})
+    runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {R(again), R(c)}});
+  runtime.wait();
+  EXPECT_EQ(runtime.statistics().nodes[2].bytes_in, kPage * 3);
+}
+
+TEST(Runtime, WhatIsPrefetchedIsNotTakenForUnused) {
+  // The device holds 2 pages. x is there, y is prefetched, the result z needs room: x goes, which was used before.
+  Options options;
+  options.policy = "eager";
+  Runtime runtime(one_device(std::nullopt, kPage * 2, 1e9), options);
+  const Codelet slow{.name = "slow", .expected = {Time{20'000'000}, Time{0}}};
+  const Handle x = runtime.register_simulated(kPage, kRam, "x");
+  const Handle y = runtime.register_simulated(kPage, kRam, "y");
+  const Handle z = runtime.register_empty(kPage);
+  const Handle c = runtime.register_empty(kPage);
+  runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {R(x)}});
+  runtime.wait();
+  runtime.submit({.codelet = &slow, .operands = {W(c)}});
+  runtime.submit({.codelet = &slow, .operands = {R(x), R(c)}});  // so x is in use
+  runtime.prefetch(y, NodeId{2});
+  runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {W(z)}});
+  runtime.wait();
+  const Bytes before = runtime.statistics().nodes[2].bytes_in;
+  runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {R(y)}});
+  runtime.wait();
+  EXPECT_EQ(runtime.statistics().nodes[2].bytes_in, before);
+}
+
+TEST(Runtime, ResultsDoNotFillARamWithoutADisk) {
+  // RAM holds one page, which nobody can take from r. So the result on the device stays there, and what was read
+  // goes, although it was used later.
+  MachineDescription machine = one_device(kPage, kPage * 3, 1e9);
+  machine.nodes[1] = machine.nodes[2];
+  machine.nodes[1].id = NodeId{1};
+  machine.nodes.pop_back();
+  machine.links.erase(machine.links.begin(), machine.links.begin() + 2);
+  machine.links[0].to = machine.links[1].from = NodeId{1};
+  machine.workers[1].node = NodeId{1};
+  Options options;
+  options.policy = "eager";
+  Runtime runtime(machine, options);
+  const Handle r = runtime.register_empty(kPage, "r");
+  const Handle w = runtime.register_empty(kPage, "w");
+  runtime.submit({.codelet = &kSimulatedOnCpu, .operands = {W(r)}});
+  runtime.wait();
+  runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {W(w)}});
+  runtime.wait();
+  for (int i = 0; i < 4; ++i) {
+    const Handle x = runtime.register_simulated(kPage, kRam);
+    runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {R(x)}});
+    runtime.wait();
+  }
+  EXPECT_EQ(runtime.statistics().nodes[1].bytes_out, Bytes{0});
+}
+
 TEST(Runtime, StatisticsAndReportsMayBeReadWhileASimulationRuns) {
   Options options;
   options.policy = "eager";

@@ -149,6 +149,7 @@ class RandomRun {
           if (live->use->state() == RequestState::failed) {
             EXPECT_TRUE(failed_) << "without a reason";
             live->use->request.state.store(RequestState::idle);
+            memory_->residency.unclaim(live->use->task, live->node);
             live->state = State::ready;
             possible.push_back([] {});
           } else if (random_.below(8) == 0) {
@@ -170,6 +171,7 @@ class RandomRun {
   void ask(Live& live, NodeId node) {
     live.node = node;
     live.use->request.node = node;
+    memory_->residency.claim(live.use->task, node);
     // As the engine does: without a reservation if all is there.
     if (memory_->try_pin(*live.use)) {
       live.use->request.state.store(RequestState::ready);
@@ -181,6 +183,7 @@ class RandomRun {
   void withdraw(Live& live) {
     if (live.use->state() == RequestState::failed) return;  // since it was listed
     memory_->withdraw(*live.use);
+    memory_->residency.unclaim(live.use->task, live.node);
     live.state = State::ready;
   }
   // Of a task that has access in the graph, as the engine's early copies.
@@ -192,6 +195,7 @@ class RandomRun {
   }
   void start(Live& live) {
     live.state = State::running;
+    memory_->residency.unclaim(live.use->task, live.node);
     for (const auto& [d, mode] : live.plan.accesses) {
       if (reads(mode)) {
         EXPECT_EQ(content_[d][live.node.value], latest_[d])
