@@ -163,31 +163,36 @@ TEST(Runtime, WhatNoTaskWillUseIsEvictedFirst) {
 }
 
 TEST(Runtime, WhatIsPrefetchedIsNotTakenForUnused) {
-  // The device holds 2 pages. x is there, y is prefetched, the result z needs room: x goes, which was used before.
+  // The device holds 2 pages: x, which a task on the CPU reads for 20 ms, and y, which is prefetched later. The
+  // result z needs room, and x goes.
+  const Codelet slow{.name = "slow", .expected = {Time{20'000'000}, Time{0}}};
   Options options;
   options.policy = "eager";
   Runtime runtime(one_device(std::nullopt, kPage * 2, 1e9), options);
-  const Codelet slow{.name = "slow", .expected = {Time{20'000'000}, Time{0}}};
   const Handle x = runtime.register_simulated(kPage, kRam, "x");
   const Handle y = runtime.register_simulated(kPage, kRam, "y");
   const Handle z = runtime.register_empty(kPage);
-  const Handle c = runtime.register_empty(kPage);
   runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {R(x)}});
   runtime.wait();
-  runtime.submit({.codelet = &slow, .operands = {W(c)}});
-  runtime.submit({.codelet = &slow, .operands = {R(x), R(c)}});  // so x is in use
+  runtime.submit({.codelet = &kSimulatedOnCpu, .operands = {W(runtime.register_empty(kPage))}});
+  runtime.wait();  // so what comes now is newer
+  runtime.submit({.codelet = &slow, .operands = {R(x)}});
   runtime.prefetch(y, NodeId{2});
+  Group meanwhile;  // it arrives
+  runtime.submit({.codelet = &kSimulatedOnDevice, .group = &meanwhile});
+  runtime.wait(meanwhile);
   runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {W(z)}});
   runtime.wait();
   const Bytes before = runtime.statistics().nodes[2].bytes_in;
+  EXPECT_EQ(before, kPage * 2);
   runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {R(y)}});
   runtime.wait();
   EXPECT_EQ(runtime.statistics().nodes[2].bytes_in, before);
 }
 
 TEST(Runtime, ResultsDoNotFillARamWithoutADisk) {
-  // RAM holds one page, which nobody can take from r. So the result on the device stays there, and what was read
-  // goes, although it was used later.
+  // RAM holds one page, which nobody can take from r. So the result w, which nobody uses, stays on the device, and
+  // what was read before goes, although it will be used.
   MachineDescription machine = one_device(kPage, kPage * 3, 1e9);
   machine.nodes[1] = machine.nodes[2];
   machine.nodes[1].id = NodeId{1};
@@ -204,11 +209,15 @@ TEST(Runtime, ResultsDoNotFillARamWithoutADisk) {
   runtime.wait();
   runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {W(w)}});
   runtime.wait();
+  const Codelet slow{.name = "slow", .expected = {Time{20'000'000}, Time{0}}};
+  runtime.submit({.codelet = &slow, .operands = {RW(r)}});
+  std::vector<Handle> inputs;
   for (int i = 0; i < 4; ++i) {
-    const Handle x = runtime.register_simulated(kPage, kRam);
-    runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {R(x)}});
-    runtime.wait();
+    inputs.push_back(runtime.register_simulated(kPage, kRam));
+    runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {R(inputs.back())}});
+    runtime.submit({.codelet = &kSimulatedOnCpu, .operands = {R(inputs.back()), R(r)}});
   }
+  runtime.wait();
   EXPECT_EQ(runtime.statistics().nodes[1].bytes_out, Bytes{0});
 }
 

@@ -260,6 +260,20 @@ TEST(WriteBehind, TheCopyInRamGoesFirstThere) {
   memory.end(needs_room);
 }
 
+TEST(WriteBehind, WhatIsTheOnlyCopyAgainDoesNotCountAsRoom) {
+  FakeMemory memory({.ram = 8, .device = 4, .devices = 2, .peers = true});
+  auto [a, b, c] = memory.data("a", "b", "c");
+  memory.run(kDevice, {{&a, kW}});
+  memory.run_last(kOther, {{&a, kR}});
+  memory.run(kDevice, {{&b, kW}});
+  memory.run(kDevice, {{&c, kW}});
+  auto [p, q, r, s] = memory.on_disk("p", "q", "r", "s");
+  for (graph::Handle* other : {&p, &q, &r, &s}) memory.run(kOther, {{other, kR}});
+  ASSERT_FALSE(memory.valid(a, kOther));
+  memory.run_last(kDevice, {{&b, kR}});
+  EXPECT_EQ(memory.copying(), Names{"a device->ram"});
+}
+
 TEST(WriteBehind, IsVoidWhenTheContentIs) {
   FakeMemory memory({.ram = 8, .device = 2, .devices = 1});
   auto [a, b] = memory.data("a", "b");
