@@ -303,21 +303,25 @@ TEST(WriteBehind, WhoForgetsTheHandleWaitsForIt) {
 
 // It holds no access, so a writer may come at any moment: it finds the pin, or is seen by its own.
 TEST(WriteBehind, NeverCopiesWhatATaskWrites) {
-  for (std::uint64_t round = 0; round < 300; ++round) {
+  for (std::uint64_t round = 0; round < 600; ++round) {
     FakeMemory memory({.ram = 8, .device = 2, .devices = 1});
     auto [a, b] = memory.data("a", "b");
     memory.run(kDevice, {{&b, kW}});
     auto& last = memory.ask(kDevice, {{&a, kW}});
     memory.end(last);
     auto& writes = memory.make(kDevice, {{&a, kRW}});
+    std::atomic<bool> is_there{false};
     std::atomic<bool> go{false};
     bool pinned = false;
     std::thread worker([&] {
+      is_there.store(true);
       while (!go.load()) {
       }
-      for (std::uint64_t i = 0; i < round % 20; ++i) __builtin_ia32_pause();
+      for (volatile std::uint64_t i = 0; i < round * 7 % 400;) i = i + 1;
       pinned = memory.residency.pin_first(writes.task, kDevice) == 1;
     });
+    while (!is_there.load()) {
+    }
     go.store(true);
     memory.residency.note_unused(last.task, memory.actions);
     worker.join();
