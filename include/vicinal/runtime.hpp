@@ -104,7 +104,7 @@ class Runtime {
   void unregister(Handle handle, WriteBack write_back = WriteBack::yes);
   // After the tasks submitted so far: the content is lost; the next access must write.
   void invalidate(Handle handle);
-  // No task will use it soon: first to be evicted.
+  // No task will use it soon: first to be evicted, after what no task submitted so far uses.
   void wont_use(Handle handle);
   // After the tasks submitted so far: bring a copy to the node if there is room.
   void prefetch(Handle handle, NodeId node);

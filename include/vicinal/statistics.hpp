@@ -15,7 +15,7 @@ struct NodeStatistics {
   Bytes peak;                     // most bytes of replicas at once, padding included
   Bytes resident;                 // now
   std::uint64_t evictions = 0;    // replicas that had to go for others
-  std::uint64_t write_backs = 0;  // of these, copied to safety first
+  std::uint64_t write_backs = 0;  // of these, copied to safety then, and not before
 };
 
 struct LinkStatistics {

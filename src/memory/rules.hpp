@@ -11,7 +11,8 @@ namespace vicinal::memory {
 
 struct Rules {
   // "lru": who needs room takes the least recently used replica, whatever waits for it; but an early copy
-  // none that a task with the policy was promised. Each use has its own place in that order.
+  // none that a task with the policy was promised. Each use has its own place in that order. (Ours lets go first what
+  // no submitted task uses, and saves it early; under this rule neither is done.)
   bool lru = false;
   // "clean": before it one of the same size that is saved elsewhere; without such, twice the
   // size goes.
@@ -23,7 +24,8 @@ struct Rules {
   // "owner": what a ready task will write belongs to the node from then on: a wished copy makes all others
   // void, and an output gets its room at once, which no wished copy may ever take. Concluded from results.
   bool owner = false;
-  // "hint": Runtime::wont_use takes effect when the writers before it have ended, and saves the content.
+  // "hint": Runtime::wont_use takes effect when the writers before it have ended, and saves the content. (In place
+  // of saving what no submitted task uses.)
   bool hint = false;
   // "pipeline": besides what its workers hold, a node pulls and fetches for one task at a time.
   bool pipeline = false;
