@@ -191,24 +191,15 @@ class FakeMemory {
   }
   // Asks, copies, runs, ends.
   void run(NodeId node, const Operands& operands) {
-    Use& use = ask(node, operands);
-    finish_all();
-    ASSERT_EQ(use.state(), memory::RequestState::ready) << residency.describe();
-    end(use);
+    run_and_end(node, operands);
     finish_all();
   }
+  // And no task in the graph uses the operands; copies that this begins are in course.
+  void run_last(NodeId node, const Operands& operands) { note_unused(run_and_end(node, operands)); }
   // Of the operands it uses those that no task in the graph uses.
   void note_unused(Use& use) {
     residency.note_unused(use.task, actions);
     collect();
-  }
-  // And no task in the graph uses the operands.
-  void run_last(NodeId node, const Operands& operands) {
-    Use& use = ask(node, operands);
-    finish_all();
-    ASSERT_EQ(use.state(), memory::RequestState::ready) << residency.describe();
-    end(use);
-    note_unused(use);
   }
   void wont_use(graph::Handle& handle) {
     residency.wont_use(handle, actions);
@@ -295,6 +286,13 @@ class FakeMemory {
   template <typename Name>
   using HandleNamed = graph::Handle&;
 
+  Use& run_and_end(NodeId node, const Operands& operands) {
+    Use& use = ask(node, operands);
+    finish_all();
+    EXPECT_EQ(use.state(), memory::RequestState::ready) << residency.describe();
+    end(use);
+    return use;
+  }
   graph::Handle& make_handle(const std::string& name, std::uint64_t pages) {
     graph::Handle& handle = handles_.emplace_back();
     handle.name = name;
