@@ -3,11 +3,7 @@
 //              OpenBLAS with as many threads?
 //   on disk:   with a half and a quarter of the memory it takes, how far is the time from the
 //              larger of the time in memory and the time the disk needs for the bytes moved?
-//
-//   cholesky                   both; N = 8192 in double, tiles of 512 and 256, 2 workers
-//   cholesky --json -          the rows on standard output (else a file), the table on standard
-//                              error
-//   cholesky --size N --tiles 512,256 --workers 2 --repetitions 5 --disk DIR --policies darts,lws
+// `cholesky --help` lists the options.
 //
 // Lower bounds: in memory, the kernels' times (each measured alone) shared by the workers; on disk,
 // the larger of the time in memory and bytes read / read bandwidth + bytes written / write
@@ -39,6 +35,7 @@
 
 #include "comparison.hpp"
 #include "drivers/disk/disk_bandwidth.hpp"
+#include "help.hpp"
 #include "linalg/cholesky_run.hpp"
 #include "linalg/kernel_times.hpp"
 #include "linalg/openblas.hpp"
@@ -314,9 +311,19 @@ void run_benchmark(Settings settings) {
   bench::write_json(result, settings.json);
 }
 
+constexpr const char* kHelp =
+    R"(A factorisation in memory and on disk: bench/cholesky.cpp says how it is measured.
+
+  cholesky                   both; N = 8192 in double, tiles of 512 and 256, 2 workers
+  cholesky --json -          the rows on standard output (else a file), the table on standard
+                             error
+  cholesky --size N --tiles 512,256 --workers 2 --repetitions 5 --disk DIR --policies darts,lws
+)";
+
 }  // namespace
 
 int main(int count, char** arguments) {
+  if (bench::helped(count, arguments, kHelp)) return 0;
   try {
     run_benchmark(parse(count, arguments));
     return 0;

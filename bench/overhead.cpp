@@ -5,14 +5,7 @@
 // and the bytes of a pending task with three accesses. The dependencies are found from the accesses:
 // by the library, or ("inferred": false) by a tracker beside it, whose time is included. Every library
 // is checked, outside of what is timed, to run each task once and in an order that the accesses allow.
-//
-//   overhead                    all libraries in turn, several rounds: medians, least and most
-//   overhead --json -           the rows on standard output (else a file), the table on standard error
-//   overhead --samples ...      one round of this library; see overhead/samples.hpp
-//   overhead --count chain      a few tasks, once, for scripts/count-instructions
-//   overhead --kernels 256 --tiles 32   GFlop/s instead, of a factorisation of n = 256 x 32 in double
-//                               with the kernels of the main job in the tasks, for every library
-//   --rounds N, --repetitions N (per round), --tasks N, --tiles N change the amount
+// `overhead --help` lists the options.
 //
 // Lower bound: 0, all of it is overhead. With N workers, N threads run tasks; the one that submits and
 // waits is among them for Vicinal, OpenMP, oneTBB and PaRSEC, and is one more for StarPU and Taskflow.
@@ -32,6 +25,7 @@
 #include <nlohmann/json.hpp>
 
 #include "comparison.hpp"
+#include "help.hpp"
 #include "overhead/rows.hpp"
 #include "overhead/samples.hpp"
 #include "overhead/vicinal_library.hpp"
@@ -41,6 +35,19 @@ namespace {
 using overhead::Memory;
 using overhead::Request;
 using overhead::VicinalLibrary;
+
+constexpr const char* kHelp =
+    R"(What a task costs beside its kernel: bench/overhead.cpp says how it is measured.
+
+  overhead                    all libraries in turn, several rounds: medians, least and most
+  overhead --json -           the rows on standard output (else a file), the table on standard error
+  overhead --samples ...      one round of this library; see overhead/samples.hpp
+  overhead --count chain      a few tasks, once, for scripts/count-instructions
+  overhead --kernels 256 --tiles 32   GFlop/s instead, of a factorisation of n = 256 x 32 in double
+                              with the kernels of the main job in the tasks, for every library
+  --rounds N, --repetitions N (per round), --tasks N, --tiles N change the amount
+  --workers N, --verify, --bytes, --library N: of one round
+)";
 
 constexpr Memory kMemories[] = {Memory::free, Memory::limit, Memory::disk};
 constexpr const char* kPeers[] = {"openmp_overhead", "tbb_overhead", "taskflow_overhead",
@@ -160,6 +167,7 @@ void compare(const Comparison& comparison) {
 }  // namespace
 
 int main(int count_of_arguments, char** arguments) {
+  if (bench::helped(count_of_arguments, arguments, kHelp)) return 0;
   Comparison comparison;
   std::string shape_to_count;
   bool samples = false;

@@ -1,12 +1,13 @@
 // The reference instances: the same tasks, durations, links and memory as another runtime was simulated
 // with, and what it gave. Prints a row per instance and policy and the geometric means of the ratios.
 //
-//   reference [--folder DIR] [--runs 9] [--csv FILE] [--rules starpu]
+//   reference [--folder DIR] [--runs 9] [--csv FILE] [--rules starpu] [--policies darts,...] [--vary PERCENT]
 //
 // DIR holds `medians.csv` and `results.csv` (default ../shared/reference, beside the checkout). Simulated
 // times are exact: each row is the median over kernel times scaled by 0.996 to 1.004, as on the other
 // side. With --rules ours keeps that runtime's rules for a full memory (option memory_rules); darts, which
-// has rules of its own, is left out then.
+// has rules of its own, is left out then. With --vary each task's time is varied, too (tools::with_varied_times), in
+// another way in each run.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "graphs/make_graph.hpp"
+#include "help.hpp"
 #include "memory/rules.hpp"
 #include "tools/play.hpp"
 #include "vicinal/error.hpp"
@@ -102,7 +104,7 @@ double median(std::vector<double> values) {
 
 // With its rules: four tasks launched or fetched at once, as it was configured, and no priorities under the
 // policies that know none there.
-Result simulate(const Key& key, unsigned runs, const std::string& rules) {
+Result simulate(const Key& key, unsigned runs, const std::string& rules, double vary) {
   auto machine = machine::load_machine("v100p", {.gpus = 1, .gpu_memory = Bytes{500ULL << 20}});
   tools::TaskGraph graph =
       graphs::make_graph({.application = key.application == "chol" ? "cholesky" : "gemm2d",
@@ -118,8 +120,10 @@ Result simulate(const Key& key, unsigned runs, const std::string& rules) {
   std::vector<double> loaded;
   for (unsigned run = 0; run < runs; ++run) {
     const double scale = runs == 1 ? 1 : 0.996 + 0.008 * run / (runs - 1);
+    const tools::TaskGraph varied =
+        vary > 0 ? tools::with_varied_times(graph, machine, vary / 100, run) : graph;
     const tools::Played played =
-        tools::play(graph, machine, {.policy = key.policy, .memory_rules = rules}, scale);
+        tools::play(varied, machine, {.policy = key.policy, .memory_rules = rules}, scale);
     gflops.push_back(graph.flops() / (played.after.now - played.before.now).seconds() * 1e-9);
     double bytes = 0;
     for (const LinkStatistics& link : played.last.links) {
@@ -152,21 +156,20 @@ struct Mean {
   unsigned count = 0;
 };
 
-void compare(const Reference& reference, unsigned runs, const std::string& rules, std::FILE* csv) {
+void compare(const Reference& reference, unsigned runs, const std::string& rules,
+             const std::vector<std::string>& policies, double vary, std::FILE* csv) {
   std::map<std::string, Mean> means;
   const std::string heading =
       "application,tiles,working_set,policy,loaded_mib,reference_mib,bytes_ratio,gflops,"
       "reference_gflops,speed_ratio\n";
   std::fputs(heading.c_str(), csv);
   for (const auto& [key, given] : reference.of) {
-    static const std::vector<std::string> kPolicies{"darts", "eager", "lws",
-                                                    "dmda",  "dmdar", "dmdas"};
     const double working_set = reference.working_set.at(key);
-    if (std::find(kPolicies.begin(), kPolicies.end(), key.policy) == kPolicies.end()) continue;
+    if (std::find(policies.begin(), policies.end(), key.policy) == policies.end()) continue;
     if (!rules.empty() && key.policy == "darts") continue;
     if (working_set < 1.2 || working_set > 3.3) continue;
     const Result theirs = key.policy == "darts" ? best_darts(reference, key) : given;
-    const Result ours = simulate(key, runs, rules);
+    const Result ours = simulate(key, runs, rules, vary);
     const double bytes = ours.loaded_mib / theirs.loaded_mib;
     const double speed = ours.gflops / theirs.gflops;
     std::fprintf(csv, "%s,%u,%.2f,%s,%.1f,%.1f,%.3f,%.1f,%.1f,%.3f\n", key.application.c_str(),
@@ -187,12 +190,26 @@ void compare(const Reference& reference, unsigned runs, const std::string& rules
   }
 }
 
+constexpr const char* kHelp =
+    R"(The reference instances beside what another runtime gave, a row each.
+
+  reference [--folder DIR] [--runs 9] [--csv FILE] [--rules starpu]
+
+  --folder DIR   holds medians.csv and results.csv (../shared/reference)
+  --runs N       the median over so many runs with kernel times scaled by 0.996 to 1.004
+  --csv FILE     where the rows go (the standard output)
+  --rules TEXT   that runtime's rules for a full memory (option memory_rules); without darts
+)";
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (bench::helped(argc, argv, kHelp)) return 0;
   std::string folder = "../shared/reference";
   std::string csv;
   std::string rules;
+  std::vector<std::string> policies{"darts", "eager", "lws", "dmda", "dmdar", "dmdas"};
+  double vary = 0;
   unsigned runs = 9;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string name = argv[i];
@@ -202,12 +219,18 @@ int main(int argc, char** argv) {
       runs = static_cast<unsigned>(std::max(1, std::atoi(argv[i + 1])));
     } else if (name == "--rules") {
       rules = argv[i + 1];
+    } else if (name == "--policies") {
+      policies = fields_of(argv[i + 1]);
+    } else if (name == "--vary") {
+      vary = std::clamp(std::atof(argv[i + 1]), 0.0, 99.0);
     } else if (name == "--csv") {
       csv = argv[i + 1];
     } else {
-      std::fprintf(stderr,
-                   "reference: %s is no option; there are --folder, --runs, --csv, --rules\n",
-                   name.c_str());
+      std::fprintf(
+          stderr,
+          "reference: %s is no option; there are --folder, --runs, --csv, --rules, --policies, "
+          "--vary\n",
+          name.c_str());
       return 2;
     }
   }
@@ -222,7 +245,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "reference: %s cannot be written\n", csv.c_str());
     return 2;
   }
-  compare(read_reference(folder), runs, rules, out);
+  compare(read_reference(folder), runs, rules, policies, vary, out);
   if (!csv.empty()) std::fclose(out);
   return 0;
 }

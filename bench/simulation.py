@@ -3,7 +3,8 @@
 
     bench/simulation.py [--vicinal FILE] [--rounds 3] speed
     bench/simulation.py [--vicinal FILE] [--rounds 3] growth [--instructions]
-    bench/simulation.py [--vicinal FILE] [--rounds 3] real --disk DIR
+    bench/simulation.py [--vicinal FILE] [--rounds 3] real --disk DIR [--tile 512] [--memory 64MiB] [--tiles 12]
+                                                              [--applications lu,gemm3d] [--policies lws,darts]
 
 speed   simulated tasks per second of wall time: Cholesky of 60 x 60 tiles of 2880 on 4 GPUs (`v100`).
 growth  time per task with the number of tasks n, over that of a smaller graph, beside the growth of log n:
@@ -11,10 +12,10 @@ growth  time per task with the number of tasks n, over that of a smaller graph, 
         182 x 182 tiles of 2880 (1,021,384), a matrix that outgrows the memories, so more copies per task;
         and 20 x 20 (1,540), 60 x 60 and 182 x 182 tiles of 960, which fit.
         --instructions counts instructions (valgrind) and no time: the same on every run.
-real    compares real and simulated runs of Cholesky, LU and a product of n = 6144, 4096 and 3072 in 64 MiB
-        with the disk of DIR, under every policy, and measures this machine (`vicinal calibrate`) before
-        each application, as its speed drifts; then the median errors over policies and applications.
-        Wants a machine with nothing else to do and takes about two minutes per round.
+real    compares real and simulated runs of Cholesky, LU and two products of --tiles x --tiles tiles of --tile, with
+        the disk of DIR and --memory, or a quarter of one matrix, under the policies, and measures this machine
+        (`vicinal calibrate`) before each application, as its speed drifts; then the median errors over the policies,
+        of each application and of all. Wants a machine with nothing else to do and takes some minutes per round.
 
 Everything in turn within a round; each figure is the median of the rounds.
 """
@@ -32,7 +33,7 @@ import tempfile
 SMALL, TINY, FITS, MOST = (60, 2880), (20, 960), (60, 960), (182, 960)
 COMPARED = [((180, 960), SMALL), ((182, 2880), SMALL), (FITS, TINY), (MOST, TINY), (MOST, FITS)]
 POLICIES = ["eager", "lws", "dmdas", "darts"]
-JOBS = [("cholesky", 12), ("lu", 8), ("gemm3d", 6)]
+APPLICATIONS = ["cholesky", "lu", "gemm2d", "gemm3d"]
 
 
 def run(command):
@@ -45,7 +46,7 @@ def run(command):
 def simulation(vicinal, graph, policy):
     tiles, tile = graph
     return [vicinal, "simulate", "cholesky", "--tiles", str(tiles), "--tile", str(tile),
-            "--machine", "v100", "--gpus", "4", "--policy", policy, "--json", "-"]
+            "--precision", "float", "--machine", "v100", "--gpus", "4", "--policy", policy, "--json", "-"]
 
 
 def simulated(vicinal, graph, policy):
@@ -97,34 +98,40 @@ def growth(arguments):
 
 
 def real(arguments):
-    medians = {"time": [], "bytes": []}
+    tile, tiles = arguments.tile, arguments.tiles
+    applications = arguments.applications.split(",")
+    memory = arguments.memory or f"{(tiles * tile) ** 2 * 8 // 4}B"
+    out_of_core = ["--tile", str(tile), "--memory", memory, "--disk", arguments.disk]
+    medians = {name: {"time": [], "bytes": []} for name in [*applications, "all"]}
     with tempfile.TemporaryDirectory() as folder:
         machine = os.path.join(folder, "this.toml")
-        out_of_core = ["--tile", "512", "--memory", "64MiB", "--disk", arguments.disk]
         for number in range(arguments.rounds):
-            errors = {"time": [], "bytes": []}
-            for application, tiles in JOBS:
+            errors = {name: {"time": [], "bytes": []} for name in medians}
+            for application in applications:
                 measured = run([arguments.vicinal, "calibrate", *out_of_core, "--output", machine])
                 print(f"# round {number + 1}, this machine\n" + "".join(
                     f"{line}\n" for line in measured.stdout.splitlines()
                     if line.startswith("disk:") or " double " in line))
                 compared = run([
-                    arguments.vicinal, "simulate", application, "--tiles", str(tiles), "--tile", "512",
+                    arguments.vicinal, "simulate", application, "--tiles", str(tiles), "--tile", str(tile),
                     "--precision", "double", "--machine", machine, "--against", "real", "--disk",
-                    arguments.disk, "--policy", "all", "--json", "-"
+                    arguments.disk, "--policy", arguments.policies, "--json", "-"
                 ])
-                print(f"# round {number + 1}, {application}, {tiles} x {tiles} tiles of 512\n"
+                print(f"# round {number + 1}, {application}, {tiles} x {tiles} tiles of {tile}\n"
                       + compared.stderr, flush=True)
                 for entry in json.loads(compared.stdout)["policies"]:
-                    errors["time"].append(abs(entry["wall_seconds_error"]))
-                    errors["bytes"].append(abs(entry["bytes_in_error"]))
-            for kind, of_round in medians.items():
-                of_round.append(statistics.median(errors[kind]))
-            print(f"# round {number + 1}, median over {len(errors['time'])} pairs: "
-                  f"time {100 * medians['time'][-1]:.1f} %, "
-                  f"bytes {100 * medians['bytes'][-1]:.1f} %\n", flush=True)
-    print(f"# median of the rounds: time {100 * statistics.median(medians['time']):.1f} %, "
-          f"bytes {100 * statistics.median(medians['bytes']):.1f} %")
+                    for name in (application, "all"):
+                        errors[name]["time"].append(abs(entry["wall_seconds_error"]))
+                        errors[name]["bytes"].append(abs(entry["bytes_in_error"]))
+            for name, of_name in medians.items():
+                for kind, of_round in of_name.items():
+                    of_round.append(statistics.median(errors[name][kind]))
+                print(f"# round {number + 1}, {name}: median of {len(errors[name]['time'])}: "
+                      f"time {100 * of_name['time'][-1]:.1f} %, "
+                      f"bytes {100 * of_name['bytes'][-1]:.1f} %", flush=True)
+    for name, of_name in medians.items():
+        print(f"# median of the rounds, {name}: time {100 * statistics.median(of_name['time']):.1f} %, "
+              f"bytes {100 * statistics.median(of_name['bytes']):.1f} %")
 
 
 def main():
@@ -140,6 +147,11 @@ def main():
     of_growth.set_defaults(call=growth)
     of_real = commands.add_parser("real")
     of_real.add_argument("--disk", required=True)
+    of_real.add_argument("--tile", type=int, default=512)
+    of_real.add_argument("--memory")
+    of_real.add_argument("--tiles", type=int, default=12)
+    of_real.add_argument("--applications", default=",".join(APPLICATIONS))
+    of_real.add_argument("--policies", default="all")
     of_real.set_defaults(call=real)
     arguments = parser.parse_args()
     arguments.call(arguments)

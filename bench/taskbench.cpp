@@ -1,26 +1,6 @@
 // Question: how short can tasks be, if half of the time is to be spent in them? The dependence patterns
 // of Task Bench (taskbench/graphs.hpp), with its options:
-//
-//   taskbench -steps 1000 -width 4 -type stencil_1d -kernel compute_bound -iter 64 -worker 2
-//
-// runs one graph once and reports tasks, flops and time in the words that the scripts of Task Bench
-// look for. A run before it checks the inputs of every task, unless there is -skip-graph-validation.
-//   -type     trivial no_comm stencil_1d stencil_1d_periodic dom tree fft all_to_all nearest spread
-//             random_nearest; -radix, -period, -fraction for the last three
-//   -kernel   empty, compute_bound, or memory_bound with -scratch bytes and -sample pieces of them
-//   -iter     iterations of the kernel: 128 flops, or one piece copied
-//   -output   bytes that a task writes; -field N: data per point, 2 at least
-//   -and      begins another graph that runs at the same time
-//   -worker   threads that run tasks (also -workers)
-//
-//   taskbench --metg            all libraries in turn, several rounds, about a minute: the efficiency
-//                               for each length of tasks and METG(50 %), see taskbench/metg.hpp, of
-//                               stencil_1d, 4 wide, and nearest with radix 5, 8 wide; 1000 steps, 1
-//                               and 2 workers
-//   taskbench --metg --all      of every pattern, 8 wide: some minutes
-//   taskbench --metg --json -   the rows on standard output (else a file), the tables on standard error
-//   --rounds N changes the amount. -type, -worker and the other options above change what is measured;
-//   -iter is where the lengths begin.
+// `taskbench --help` lists the options.
 //
 // Lower bound: 0, all of the METG is overhead. With N workers, N threads run tasks; the one that
 // submits and waits is among them for Vicinal and OpenMP, and is one more for Taskflow. VICINAL_
@@ -40,6 +20,7 @@
 #include <nlohmann/json.hpp>
 
 #include "comparison.hpp"
+#include "help.hpp"
 #include "taskbench/metg.hpp"
 #include "taskbench/samples.hpp"
 #include "taskbench/vicinal_library.hpp"
@@ -134,6 +115,31 @@ void compare(const Comparison& comparison) {
                static_cast<unsigned long long>(comparison.rounds));
 }
 
+constexpr const char* kHelp =
+    R"(How short tasks can be: the dependence patterns of Task Bench, with its options.
+
+  taskbench -steps 1000 -width 4 -type stencil_1d -kernel compute_bound -iter 64 -worker 2
+
+runs one graph once and reports tasks, flops and time in the words that the scripts of Task Bench
+look for. A run before it checks the inputs of every task, unless there is -skip-graph-validation.
+  -type     trivial no_comm stencil_1d stencil_1d_periodic dom tree fft all_to_all nearest spread
+            random_nearest; -radix, -period, -fraction for the last three
+  -kernel   empty, compute_bound, or memory_bound with -scratch bytes and -sample pieces of them
+  -iter     iterations of the kernel: 128 flops, or one piece copied
+  -output   bytes that a task writes; -field N: data per point, 2 at least
+  -and      begins another graph that runs at the same time
+  -worker   threads that run tasks (also -workers)
+
+  taskbench --metg            all libraries in turn, several rounds, about a minute: the efficiency
+                              for each length of tasks and METG(50 %), see taskbench/metg.hpp, of
+                              stencil_1d, 4 wide, and nearest with radix 5, 8 wide; 1000 steps, 1
+                              and 2 workers
+  taskbench --metg --all      of every pattern, 8 wide: some minutes
+  taskbench --metg --json -   the rows on standard output (else a file), the tables on standard error
+  --rounds N changes the amount. -type, -worker and the other options above change what is measured;
+  -iter is where the lengths begin.
+)";
+
 Comparison parse(int count, char** arguments) {
   Comparison comparison;
   for (int i = 1; i < count; ++i) {
@@ -157,6 +163,7 @@ Comparison parse(int count, char** arguments) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  if (bench::helped(count, arguments, kHelp)) return 0;
   try {
     const Comparison comparison = parse(count, arguments);
     if (comparison.wanted) {

@@ -74,6 +74,7 @@ class Cholesky : public Application {
             .operands = fmt::format("{} tiles of {} x {} {}s", most, grid.tile, grid.tile,
                                     to_string(grid.precision)),
             .all = tile * grid.lower_tiles(),
+            .tasks = linalg::cholesky_tasks(grid.tiles()),
             .has_home = !request_.output.empty()};
   }
 
@@ -128,6 +129,7 @@ class Dense : public Application {
 
   MemoryNeed memory() const override {
     MemoryNeed need;
+    need.tasks = graph_.tasks.tasks.size();
     for (const tools::GraphDatum& datum : graph_.tasks.data) need.all += padded(datum.bytes);
     for (const tools::GraphTask& task : graph_.tasks.tasks) {
       Bytes bytes;

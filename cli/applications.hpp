@@ -16,9 +16,10 @@ namespace vicinal::cli {
 
 // What a run asks of a limited memory, replicas padded as the runtime pads them.
 struct MemoryNeed {
-  Bytes task;             // the largest task
-  std::string operands;   // of that task: "3 tiles of 512 x 512 doubles"
-  Bytes all;              // all data
+  Bytes task;            // the largest task
+  std::string operands;  // of that task: "3 tiles of 512 x 512 doubles"
+  Bytes all;             // all data
+  std::uint64_t tasks = 0;
   bool has_home = false;  // what does not fit has a file to go to
 };
 

@@ -26,7 +26,7 @@ struct GenerateArguments {
   std::string output;
 };
 
-void generate(const GenerateArguments& arguments, StallSignal& signal) {
+void generate(const GenerateArguments& arguments, Signals& signals) {
   const linalg::TileGrid grid = arguments.matrix.parse();
   if (arguments.output.empty()) {
     throw UsageError("say where to leave the matrix: --output FILE");
@@ -34,7 +34,7 @@ void generate(const GenerateArguments& arguments, StallSignal& signal) {
   require_writable("--output", arguments.output);
   const Options options = arguments.runtime.parse({arguments.output});
   Runtime runtime(options);
-  const StallSignal::Watch watch(signal, runtime);
+  const Signals::Watch watch(signals, runtime);
   {
     Progress progress(runtime, "generate");
     linalg::generate_to_file(
@@ -54,7 +54,7 @@ void add_generate(CLI::App& app, Session& session) {
   command->add_option("--output", arguments->output, "Tile file to write.")->type_name("FILE");
   command->callback([command, arguments, &session] {
     refuse_extras(*command);
-    generate(*arguments, session.signal);
+    generate(*arguments, session.signals);
   });
 }
 

@@ -93,6 +93,7 @@ tools::TaskGraph GraphOptions::graph(std::uint64_t seed, bool as_run) const {
                                 .seconds = tools::parse_real("--task-seconds", task_seconds_, 0)});
   }
   set_priorities(graph, priorities_);
+  if (graph.name.empty()) graph.name = "graph";
   return graph;
 }
 
@@ -112,6 +113,23 @@ tools::Facts GraphOptions::facts(const tools::TaskGraph& graph) const {
   facts.emplace_back("priorities", priorities_);
   return facts;
 }
+
+namespace {
+
+// As the option memory of a runtime: in pages, of which there must be one.
+Bytes limit(const char* name, const std::string& text) {
+  constexpr Bytes kPage{4096};
+  constexpr Bytes kLargest{1ULL << 60};  // as in a machine file
+  const Bytes bytes = tools::parse_bytes(name, text);
+  if (bytes < kPage || bytes > kLargest) {
+    throw UsageError(fmt::format(
+        "{}: \"{}\" is out of range. Write a number of bytes from {} to {}, such as 800MiB", name,
+        text, kPage.value, kLargest.value));
+  }
+  return bytes;
+}
+
+}  // namespace
 
 MachineOptions::MachineOptions(CLI::App& command) {
   const auto add = [&](const char* name, std::string& to, const std::string& type,
@@ -135,9 +153,9 @@ machine::MachineModel MachineOptions::machine() const {
   };
   if (!gpus_.empty()) choice.gpus = count("--gpus", gpus_);
   if (!cpus_.empty()) choice.cpu_workers = count("--cpus", cpus_);
-  if (!ram_.empty()) choice.ram = tools::parse_bytes("--ram", ram_);
+  if (!ram_.empty()) choice.ram = limit("--ram", ram_);
   if (!memory_.empty()) {
-    const Bytes memory = tools::parse_bytes("--memory", memory_);
+    const Bytes memory = limit("--memory", memory_);
     const machine::MachineModel plain = machine::load_machine(name_, choice);
     const bool gpus = std::ranges::any_of(plain.description.nodes, [](const NodeDescription& node) {
       return node.kind == NodeKind::device;

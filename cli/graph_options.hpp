@@ -29,10 +29,11 @@ class GraphOptions {
   std::string command_;
   std::string application_;
   std::string file_;
+  // The problem that `vicinal run` begins with: 8192 elements in tiles of 512 doubles.
   std::string tiles_ = "16";
-  std::string tile_ = "960";
+  std::string tile_ = "512";
   std::string inner_ = "0";
-  std::string precision_ = "float";
+  std::string precision_ = "double";
   std::string tasks_ = "1000";
   std::string data_ = "100";
   std::string degree_ = "2";

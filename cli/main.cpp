@@ -1,12 +1,17 @@
 // vicinal: runs the applications, and says what the library has. Exit status: 0; 1 if a check or a
 // run fails; 2 if the command line, a VICINAL_ variable or a file cannot be.
+#include <cstdio>
 #include <exception>
+#include <new>
+#include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "output_file.hpp"
 #include "session.hpp"
 #include "tools/catalogue.hpp"
 #include "vicinal/error.hpp"
@@ -50,12 +55,35 @@ int complain(int status, std::string_view message) {
   return status;
 }
 
+// CLI11 tells in its own words what it is missing, after the name of the option.
+std::string own_words(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  const std::string name = text.substr(0, text.find_first_of(": "));
+  if (error.get_name() == "ArgumentMismatch") {
+    return text.find("missing") != std::string::npos
+               ? fmt::format("{0}: its value is missing; write {0} VALUE or {0}=VALUE", name)
+               : fmt::format("{}: given more than once; give it once", name);
+  }
+  if (error.get_name() == "RequiresError") {
+    const std::string other = text.substr(text.rfind(' ') + 1);
+    return fmt::format("{0}: means nothing without {1}; give {1} too, or leave {0} away", name,
+                       other);
+  }
+  if (error.get_name() == "ConversionError") {
+    const std::size_t at = text.find("--");
+    const std::string flag =
+        at == std::string::npos ? name : text.substr(at, text.find(' ', at) - at);
+    return fmt::format("{0}: it takes no value; write {0} alone", flag);
+  }
+  return text;
+}
+
 int run(int argc, char** argv) {
-  StallSignal signal;  // before any other thread
+  Signals signals;  // before any other thread
 #if VICINAL_HAVE_BLAS
   linalg::prepare_openblas();
 #endif
-  Session session{signal};
+  Session session{signals};
   CLI::App app("Vicinal: a task runtime that keeps work near its data.");
   app.name("vicinal");
   app.set_version_flag("--version", "vicinal " VICINAL_VERSION);
@@ -71,10 +99,13 @@ int run(int argc, char** argv) {
   try {
     parse(app, argc, argv);
   } catch (const CLI::Success& request) {  // --help, --version
-    return app.exit(request);
+    std::ostringstream text;
+    app.exit(request, text, text);
+    fmt::print("{}", text.str());
   } catch (const CLI::ParseError& error) {
-    return complain(kUsage, error.what());
+    return complain(kUsage, own_words(error));
   }
+  require_printed();
   return session.status;
 }
 
@@ -112,6 +143,16 @@ int main(int argc, char** argv) {
     return cli::complain(cli::kUsage, error.what());
   } catch (const CapacityError& error) {
     return cli::complain(cli::kUsage, error.what());
+  } catch (const std::system_error& error) {
+    // What fmt throws when the standard output takes no more; its text does not say so.
+    return cli::complain(
+        cli::kFailure,
+        fmt::format("{}{}", std::ferror(stdout) != 0 ? "the standard output: " : "", error.what()));
+  } catch (const std::bad_alloc&) {
+    return cli::complain(
+        cli::kFailure,
+        "no memory is left for the tasks and data; make them fewer (a smaller --size or "
+        "--tiles, a larger --tile)");
   } catch (const std::exception& error) {
     return cli::complain(cli::kFailure, error.what());
   }

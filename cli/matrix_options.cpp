@@ -1,6 +1,7 @@
 #include "matrix_options.hpp"
 
 #include <algorithm>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -11,14 +12,28 @@ namespace vicinal::cli {
 
 namespace {
 
-// Indices of elements are below 2^32, and BLAS counts the rows of a tile in 31 bits.
-constexpr std::uint64_t kLargestSize = (1ULL << 32) - 1;
+// See linalg::TileGrid::is_sound.
+constexpr std::uint64_t kLargestSize = 1ULL << 25;
 constexpr std::uint64_t kLargestTile = 1ULL << 20;
+
+// What the runtime notes of a datum: its handle and its replicas.
+constexpr std::uint64_t kNotesOfATile = 512;
 
 linalg::Precision parse_precision(const std::string& text) {
   if (text == "double") return linalg::Precision::f64;
   if (text == "float") return linalg::Precision::f32;
   throw UsageError(fmt::format("--precision: \"{}\" is neither double nor float", text));
+}
+
+// Found out before a computer without memory for them ends the run.
+void require_notes(const linalg::TileGrid& grid) {
+  const Bytes memory = installed_memory();
+  if (grid.is_sound() && grid.lower_tiles() <= memory.value / kNotesOfATile) return;
+  throw UsageError(
+      fmt::format("--tile: {} elements in tiles of {} are {} x {} tiles, too many to keep account "
+                  "of in the {} of this "
+                  "computer: make it larger, or --size smaller",
+                  grid.size, grid.tile, grid.tiles(), grid.tiles(), tools::format_bytes(memory)));
 }
 
 void require_same(std::string_view option, const std::string& given, const std::string& in_file) {
@@ -28,6 +43,13 @@ void require_same(std::string_view option, const std::string& given, const std::
 }
 
 }  // namespace
+
+Bytes installed_memory() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return kLargestData;  // not known
+  return {static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)};
+}
 
 MatrixOptions::MatrixOptions(CLI::App& command, std::vector<std::string> applications)
     : command_(command.get_name()), applications_(std::move(applications)) {
@@ -76,6 +98,7 @@ linalg::TileGrid MatrixOptions::parse(const std::optional<linalg::TileGrid>& fil
                     grid.tile, grid.size));
   }
   grid.tile = std::min(grid.tile, grid.size);
+  require_notes(grid);
   return grid;
 }
 

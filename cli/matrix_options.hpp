@@ -12,6 +12,9 @@
 
 namespace vicinal::cli {
 
+// RAM of this computer.
+Bytes installed_memory();
+
 class MatrixOptions {
  public:
   // This object must outlive the parse. `applications`: those that the command knows.

@@ -6,12 +6,15 @@
 
 namespace vicinal::cli {
 
-// Found out before a long run, not after it: creates the file if there is none, and throws
-// UsageError that begins with the option's name if that cannot be. Nothing for an empty path and
-// for "-".
+// Found out before a long run, not after it: throws UsageError that begins with the option's name if the
+// file cannot be written. Leaves no file where there was none. Nothing for an empty path and for "-".
 void require_writable(std::string_view option, const std::string& path);
 
-// To the standard output if the path is "-". Throws DeviceError.
+// To the standard output if the path is "-". A file has either its old content or all of the new one, whatever
+// happens meanwhile. Throws DeviceError.
 void write_text(const std::string& path, std::string_view text);
+
+// What has been printed has reached the standard output: else DeviceError.
+void require_printed();
 
 }  // namespace vicinal::cli

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <sys/ioctl.h>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,7 +19,30 @@ namespace {
 constexpr auto kInterval = std::chrono::milliseconds(100);
 constexpr std::string_view kClearLine = "\r\x1b[K";
 
+bool can_show() {
+  const char* const terminal = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && terminal != nullptr && *terminal != '\0' &&
+         std::string_view(terminal) != "dumb";
+}
+
+// Asked each time: a window may change.
+std::size_t terminal_columns() {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
 }  // namespace
+
+void clear_progress() {
+  if (can_show()) fmt::print(stderr, "{}", kClearLine);
+}
+
+std::string fitting(std::string line, std::size_t columns) {
+  // The last column is left free: some terminals wrap when it is written.
+  if (line.size() >= columns) line.resize(columns > 0 ? columns - 1 : 0);
+  return line;
+}
 
 std::string progress_bar(std::uint64_t done, std::uint64_t all, std::size_t width) {
   done = std::min(done, all);
@@ -26,7 +52,7 @@ std::string progress_bar(std::uint64_t done, std::uint64_t all, std::size_t widt
 }
 
 Progress::Progress(const Runtime& runtime, std::string label)
-    : runtime_(runtime), label_(std::move(label)), shown_(::isatty(STDERR_FILENO) == 1) {
+    : runtime_(runtime), label_(std::move(label)), shown_(can_show()) {
   if (shown_) thread_ = std::thread([this] { watch(); });
 }
 
@@ -38,7 +64,7 @@ Progress::~Progress() {
   }
   ended_.notify_one();
   thread_.join();
-  fmt::print(stderr, "{}", kClearLine);
+  clear_progress();
 }
 
 void Progress::phase(std::string_view name, std::uint64_t tasks) {
@@ -61,11 +87,14 @@ void Progress::draw() {
   const Statistics statistics = runtime_.statistics();
   const std::uint64_t done = statistics.tasks_done - done_before_;
   const double seconds = (statistics.now - began_).seconds();
-  std::string line = fmt::format("{}{}: {} ", kClearLine, label_, name_);
+  const std::size_t columns = terminal_columns();
+  std::string line = fmt::format("{}: {} ", label_, name_);
   if (tasks_ > 0) {
-    line += fmt::format("{}  {}/{} tasks  ", progress_bar(done, tasks_, 30), done, tasks_);
+    line += fmt::format("{}  {}/{} tasks  ", progress_bar(done, tasks_, columns < 80 ? 10 : 30),
+                        done, tasks_);
   }
-  fmt::print(stderr, "{}{}", line, tools::format_duration(seconds));
+  line += tools::format_duration(seconds);
+  fmt::print(stderr, "{}{}", kClearLine, fitting(std::move(line), columns));
   std::fflush(stderr);
 }
 

@@ -1,4 +1,5 @@
-// One line on a terminal that says how far a run has come. Nothing where stderr is no terminal.
+// One line on a terminal that says how far a run has come, cut to its width. Nothing where stderr is no terminal,
+// or one that cannot clear a line (TERM is dumb, or not set).
 #pragma once
 
 #include <condition_variable>
@@ -40,6 +41,12 @@ class Progress {
   Time began_;
   std::thread thread_;
 };
+
+// Of the terminal, if a line may be on it.
+void clear_progress();
+
+// What of a line fits: it must not wrap, as only its last row would be cleared.
+std::string fitting(std::string line, std::size_t columns);
 
 // "[#####.....]  50 %": of `width` marks.
 std::string progress_bar(std::uint64_t done, std::uint64_t all, std::size_t width);

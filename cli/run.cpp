@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "run_or_error.hpp"
+#include "report_output.hpp"
 #include "runtime_options.hpp"
 #include "session.hpp"
 #include "tools/catalogue.hpp"
@@ -11,7 +11,8 @@
 
 #if VICINAL_HAVE_BLAS
 
-#include <cstdio>
+#include <algorithm>
+#include <cstdint>
 
 #include "applications.hpp"
 #include "linalg/tile_kernels.hpp"
@@ -29,6 +30,7 @@ struct RunArguments {
   ApplicationOptions application;
   RuntimeOptions runtime;
   std::string json;
+  bool verbose = false;
 };
 
 // What is to be done.
@@ -38,11 +40,32 @@ struct Plan {
   Options options;
   std::vector<std::string> policies;
   std::string json;
+  bool verbose = false;
 };
+
+// What the runtime notes of a task until it has ended.
+constexpr std::uint64_t kNotesOfATask = 256;
 
 // The runtime refuses too what can never fit, task by task; here the remedy can be named in the
 // words of the command line.
 void require_room(const MemoryNeed& need, const Options& options) {
+  const Bytes installed = installed_memory();
+  const std::uint64_t pending =
+      options.window_tasks > 0 ? std::min(need.tasks, options.window_tasks) : need.tasks;
+  if (pending > installed.value / kNotesOfATask) {
+    throw UsageError(
+        fmt::format("--tile: it makes {} tasks, too many to keep account of in the {} of this "
+                    "computer: make it larger, "
+                    "or --size smaller, or limit the tasks at a time with --window-tasks",
+                    need.tasks, tools::format_bytes(installed)));
+  }
+  if (!options.memory && need.all > installed) {
+    throw UsageError(fmt::format(
+        "--memory: the data take {} and this computer has {}: limit the memory and name a folder "
+        "for "
+        "the rest, --memory {} --disk DIR",
+        tools::format_bytes(need.all), tools::format_bytes(installed), installed.value / 2));
+  }
   if (!options.memory) return;
   if (*options.memory < need.task) {
     throw UsageError(fmt::format(
@@ -64,20 +87,21 @@ Plan make_plan(const RunArguments& arguments) {
   require_writable("--json", arguments.json);
   Plan plan;
   plan.options = arguments.runtime.parse({application.output(), application.matrix()});
-  plan.policies = arguments.runtime.policies(plan.options);
+  plan.policies = arguments.runtime.policies();
   plan.name = application.name();
   plan.application = application.make(plan.options.seed);
   plan.json = arguments.json;
+  plan.verbose = arguments.verbose;
   require_room(plan.application->memory(), plan.options);
   return plan;
 }
 
 // One policy, in a runtime of its own.
-tools::RunRecord run_policy(const Plan& plan, const std::string& policy, StallSignal& signal) {
+tools::RunRecord run_policy(const Plan& plan, const std::string& policy, Signals& signals) {
   Options options = plan.options;
   options.policy = policy;
   Runtime runtime(options);
-  const StallSignal::Watch watch(signal, runtime);
+  const Signals::Watch watch(signals, runtime);
   Progress progress(runtime, policy);
   const linalg::RunOutcome outcome = plan.application->run(
       runtime, [&](std::string_view phase, std::uint64_t tasks) { progress.phase(phase, tasks); });
@@ -108,23 +132,18 @@ tools::Facts machine_of(const Plan& plan) {
   return facts;
 }
 
-int run_all(const Plan& plan, StallSignal& signal) {
+int run_all(const Plan& plan, Session& session) {
   plan.application->measure();
-  tools::Report report{.application = plan.name,
+  ReportOutput output(session,
+                      {.application = plan.name,
                        .parameters = plan.application->parameters(),
                        .machine = machine_of(plan),
-                       .runs = {}};
-  int status = kSuccess;
+                       .runs = {}},
+                      plan.json, plan.verbose, plan.policies.size());
   for (const std::string& policy : plan.policies) {
-    report.runs.push_back(run_or_error(policy, report.runs.empty(),
-                                       [&] { return run_policy(plan, policy, signal); }));
-    const tools::RunRecord& run = report.runs.back();
-    if (!run.error.empty() || run.verified == false) status = kFailure;
+    output.add(policy, [&] { return run_policy(plan, policy, session.signals); });
   }
-  // The standard output is the JSON's alone, if it goes there.
-  fmt::print(plan.json == "-" ? stderr : stdout, "{}", tools::report_text(report));
-  if (!plan.json.empty()) write_text(plan.json, tools::report_json(report));
-  return status;
+  return output.finish();
 }
 
 }  // namespace
@@ -135,10 +154,11 @@ void add_run(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<RunArguments>(*command);
   command->add_option("--json", arguments->json, "Also write the report as JSON; -: to the output.")
       ->type_name("FILE");
-  command->footer("--policy all runs every policy in turn.");
+  command->add_flag("--verbose", arguments->verbose, kVerboseSentence);
+  command->footer("--policy all runs every policy in turn, --policy darts,dmdas these two.");
   command->callback([command, arguments, &session] {
     refuse_extras(*command);
-    session.status = run_all(make_plan(*arguments), session.signal);
+    session.status = run_all(make_plan(*arguments), session);
   });
 }
 

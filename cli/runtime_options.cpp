@@ -43,20 +43,34 @@ std::string RuntimeOptions::text(const std::string& name) const {
   return texts_.at(name);
 }
 
-std::vector<std::string> RuntimeOptions::policies(const Options& options) const {
-  if (text("policy") != "all") {
-    tools::require_policy(options.policy);
-    return {options.policy};
-  }
+std::vector<std::string> RuntimeOptions::policies() const {
+  const CLI::Option* const option = options_.at("policy");
+  const bool given = option->count() > 0;
+  const std::string asked = given ? text("policy") : Options::from_environment().policy;
   std::vector<std::string> names;
-  for (const auto& policy : tools::policies()) names.emplace_back(policy.name);
+  if (asked == "all") {
+    for (const auto& policy : tools::policies()) names.emplace_back(policy.name);
+    return names;
+  }
+  for (std::size_t at = 0; at <= asked.size();) {
+    const std::size_t end = std::min(asked.find(',', at), asked.size());
+    names.push_back(asked.substr(at, end - at));
+    at = end + 1;
+    try {
+      tools::require_policy(names.back());
+    } catch (const UsageError& error) {
+      throw UsageError(
+          fmt::format("{}: {}", given ? "--policy" : "policy (VICINAL_POLICY)", error.what()));
+    }
+  }
   return names;
 }
 
 Options RuntimeOptions::parse() const {
   Options options = Options::from_environment();
+  if (options_.contains("policy")) options.policy = policies().front();
   for (const auto& [name, option] : options_) {
-    if (option->count() == 0 || (name == "policy" && texts_.at(name) == "all")) continue;
+    if (option->count() == 0 || name == "policy") continue;
     const std::string& text = texts_.at(name);
     try {
       // --bind alone, which CLI11 leaves empty, means --bind true.

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "stall_signal.hpp"
+#include "signals.hpp"
 
 namespace vicinal::cli {
 
@@ -12,7 +12,7 @@ inline constexpr int kFailure = 1;  // a check that fails, a run that fails
 inline constexpr int kUsage = 2;    // a command line, a variable or a file that cannot be
 
 struct Session {
-  StallSignal& signal;
+  Signals& signals;
   int status = kSuccess;  // set by the subcommand that ran
 };
 
@@ -25,6 +25,9 @@ void add_policies(CLI::App& app, Session& session);
 void add_options(CLI::App& app, Session& session);
 void add_simulate(CLI::App& app, Session& session);
 void add_bounds(CLI::App& app, Session& session);
+
+inline constexpr const char* kVerboseSentence =
+    "Print all that the report holds, not its first lines alone.";
 
 // Throws UsageError for the first argument that the command, or the one above it, does not know,
 // with the nearest that it does. Subcommands allow extras and call this first: CLI11's own message

@@ -1,17 +1,19 @@
 // vicinal simulate: a graph on a machine that one does not have, by the same runtime.
 #include <array>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "against_real.hpp"
 #include "graph_options.hpp"
 #include "output_file.hpp"
-#include "run_or_error.hpp"
+#include "report_output.hpp"
 #include "runtime_options.hpp"
 #include "session.hpp"
 #include "tools/catalogue.hpp"
@@ -38,6 +40,9 @@ struct SimulateArguments {
   std::string real_runs = "3";
   std::string scheduling;
   std::string disk;
+  bool verbose = false;
+  std::string vary = "0";
+  std::string vary_seed = "1";
 };
 
 // Every task waits for the policy, as long as the file says.
@@ -56,12 +61,31 @@ machine::MachineModel with_scheduling(machine::MachineModel machine, const std::
   return machine;
 }
 
-int simulate(const SimulateArguments& arguments) {
+// Those of the graph if nothing is to be varied.
+tools::TaskGraph with_varied_times(tools::TaskGraph graph, const SimulateArguments& arguments,
+                                   const machine::MachineModel& machine) {
+  const double percent = tools::parse_real("--vary", arguments.vary, 0);
+  if (percent >= 100) {
+    throw UsageError(fmt::format(
+        "--vary: {} % and more would leave a task no time; give less than 100", arguments.vary));
+  }
+  const std::uint64_t seed = tools::parse_count("--vary-seed", arguments.vary_seed, 0,
+                                                std::numeric_limits<std::uint32_t>::max());
+  if (percent == 0) return graph;
+  if (!arguments.against.empty()) {
+    throw UsageError(
+        "--vary: kernels that run here take the time that they take; leave --against out");
+  }
+  return tools::with_varied_times(std::move(graph), machine, percent / 100, seed);
+}
+
+int simulate(const SimulateArguments& arguments, Session& session) {
   require_writable("--json", arguments.json);
   const Options options = arguments.runtime.parse();
-  const std::vector<std::string> policies = arguments.runtime.policies(options);
-  const tools::TaskGraph graph = arguments.graph.graph(options.seed, !arguments.against.empty());
+  const std::vector<std::string> policies = arguments.runtime.policies();
   const machine::MachineModel machine = arguments.machine.machine();
+  const tools::TaskGraph graph = with_varied_times(
+      arguments.graph.graph(options.seed, !arguments.against.empty()), arguments, machine);
   const auto counted = [&](const std::string& policy) {
     return arguments.scheduling.empty() ? machine
                                         : with_scheduling(machine, arguments.scheduling, policy);
@@ -78,27 +102,21 @@ int simulate(const SimulateArguments& arguments) {
     if (!arguments.json.empty()) write_text(arguments.json, comparison_json(comparison));
     return kSuccess;
   }
-  tools::Report report{
-      .application = graph.name.empty() ? "graph" : graph.name,
-      .parameters = arguments.graph.facts(graph),
-      .machine = arguments.machine.facts(machine),
-      .runs = {},
-  };
   const tools::RunBounds bounds = tools::play_bounds(graph, machine);
-  int status = kSuccess;
+  ReportOutput output(session,
+                      {.application = graph.name,
+                       .parameters = arguments.graph.facts(graph),
+                       .machine = arguments.machine.facts(machine),
+                       .runs = {}},
+                      arguments.json, arguments.verbose, policies.size());
   for (const std::string& policy : policies) {
     Options with_policy = options;
     with_policy.policy = policy;
     with_policy.measure_scheduling = true;
     const machine::MachineModel on = counted(policy);
-    report.runs.push_back(run_or_error(policy, report.runs.empty(), [&] {
-      return tools::play_record(graph, on, with_policy, bounds);
-    }));
-    if (!report.runs.back().error.empty()) status = kFailure;
+    output.add(policy, [&] { return tools::play_record(graph, on, with_policy, bounds); });
   }
-  fmt::print(arguments.json == "-" ? stderr : stdout, "{}", tools::report_text(report));
-  if (!arguments.json.empty()) write_text(arguments.json, tools::report_json(report));
-  return status;
+  return output.finish();
 }
 
 }  // namespace
@@ -116,6 +134,15 @@ void add_simulate(CLI::App& app, Session& session) {
           "Machine file written by vicinal calibrate: count what it says a policy costs per "
           "task.")
       ->type_name("FILE");
+  command
+      ->add_option(
+          "--vary", arguments->vary,
+          "Each task takes up to so much longer or shorter than its kernel says, at random.")
+      ->type_name("PERCENT")
+      ->capture_default_str();
+  command->add_option("--vary-seed", arguments->vary_seed, "Of the random numbers of --vary.")
+      ->type_name("INTEGER")
+      ->capture_default_str();
   CLI::Option* against =
       command
           ->add_option("--against", arguments->against,
@@ -130,10 +157,11 @@ void add_simulate(CLI::App& app, Session& session) {
       ->type_name("INTEGER")
       ->capture_default_str()
       ->needs(against);
-  command->footer("--policy all plays every policy in turn.");
+  command->add_flag("--verbose", arguments->verbose, kVerboseSentence);
+  command->footer("--policy all plays every policy in turn, --policy darts,dmdas these two.");
   command->callback([command, arguments, &session] {
     refuse_extras(*command);
-    session.status = simulate(*arguments);
+    session.status = simulate(*arguments, session);
   });
 }
 

@@ -20,7 +20,9 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(VICINAL_CCACHE ccache)
   mark_as_advanced(VICINAL_CCACHE)
   if(VICINAL_CCACHE)
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${VICINAL_CCACHE}")
+    # What its manual asks for where headers are precompiled (those of the tests).
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+                                    "CCACHE_SLOPPINESS=pch_defines,time_macros" "${VICINAL_CCACHE}")
   endif()
 endif()
 

@@ -1,5 +1,5 @@
 # Tests: one executable per folder of tests/, and every example of docs/examples.
-# Labels: unit, conformance, golden, stress, example, package.
+# Labels: unit, conformance, golden, stress, allocation, example, package.
 
 enable_testing()
 
@@ -9,8 +9,25 @@ set(VICINAL_TEST_TIMEOUT 300)
 add_custom_target(vicinal_tests) # every test executable
 add_custom_target(vicinal_sanitizer_tests) # those that run under sanitizers
 
+# vicinal_sources_with_threads(<variable>): keeps those that start threads or use what does. The others have
+# nothing to show the thread sanitizer.
+function(vicinal_sources_with_threads variable)
+  set(header "<(thread|atomic|mutex|condition_variable)>")
+  set(room "\"(vicinal/runtime|linalg/|drivers/|engine/|runtime/|tools/calibrate|support/(small_runs|watchdog))")
+  foreach(source IN LISTS ${variable})
+    file(STRINGS "${source}" includes REGEX "^#include (${header}|${room})")
+    if(includes)
+      list(APPEND kept "${source}")
+    endif()
+  endforeach()
+  set(${variable} ${kept} PARENT_SCOPE)
+endfunction()
+
 function(vicinal_add_test_folder folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp")
+  if(VICINAL_SANITIZE STREQUAL "thread" AND folder STREQUAL "unit")
+    vicinal_sources_with_threads(sources)
+  endif()
   if(NOT sources)
     return()
   endif()
@@ -24,6 +41,14 @@ function(vicinal_add_test_folder folder)
   target_link_libraries(${target} PRIVATE vicinal_apps GTest::gtest GTest::gmock
                                           GTest::gtest_main)
   vicinal_warnings(${target} RELAXED)
+  # What takes time to run is the library; what takes time to build is the tests. GCC 12 takes twice as long
+  # to optimise them fully, and more than that to optimise what it checks.
+  if(VICINAL_SANITIZE MATCHES "undefined")
+    target_compile_options(${target} PRIVATE -O0)
+  elseif(NOT VICINAL_SANITIZE)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1;-g1>)
+  endif()
+  target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/precompiled.hpp")
   gtest_discover_tests(
     ${target}
     TEST_PREFIX "${folder}/"
@@ -40,7 +65,7 @@ endfunction()
 
 if(GTest_FOUND)
   include(GoogleTest)
-  foreach(folder unit conformance golden stress)
+  foreach(folder unit conformance golden stress allocation)
     vicinal_add_test_folder(${folder})
   endforeach()
 endif()

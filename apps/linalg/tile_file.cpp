@@ -65,9 +65,8 @@ void check_header(const std::string& path, const TileFileHeader& header) {
                     "it again",
                     path));
   }
-  const bool sane = header.size > 0 && header.tile > 0 && header.size < (1ULL << 32) &&
-                    header.tile <= header.size &&
-                    (header.element_bytes == 4 || header.element_bytes == 8) &&
+  const TileGrid grid{.size = header.size, .tile = header.tile};  // of doubles, the larger
+  const bool sane = grid.is_sound() && (header.element_bytes == 4 || header.element_bytes == 8) &&
                     (header.content == 1 || header.content == 2);
   if (!sane) {
     throw UsageError(

@@ -33,6 +33,14 @@ struct TileGrid {
   std::uint64_t tile = 0;  // elements; > 0
   Precision precision = Precision::f64;
 
+  // Then what is computed below stays in range, and BLAS, which counts in 31 bits, can work on a tile.
+  constexpr bool is_sound() const {
+    constexpr double kMostBytes = 0x1p53;
+    constexpr std::uint64_t kMost = 1 << 20;
+    const double order = static_cast<double>(size);
+    return size > 0 && tile > 0 && tile <= kMost && tile <= size && (size - 1) / tile < kMost &&
+           order * order * element_bytes(precision) <= kMostBytes;
+  }
   constexpr std::uint64_t tiles() const { return (size + tile - 1) / tile; }
   constexpr std::uint64_t lower_tiles() const { return tiles() * (tiles() + 1) / 2; }
   constexpr std::uint64_t first(std::uint64_t i) const { return i * tile; }

@@ -22,6 +22,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "help.hpp"
 #include "overhead/graphs.hpp"
 #include "overhead/tile_work.hpp"
 
@@ -252,6 +253,11 @@ void print_samples_of(const Request& request, int number, const Arguments&... ar
 // main() of a peer: `measure(request)` prints its samples.
 template <typename Measure>
 int peer_main(int count, char** arguments, Measure&& measure) {
+  if (bench::helped(count, arguments,
+                    "A library to compare with, run by `overhead`, whose --help lists the "
+                    "options.\n")) {
+    return 0;
+  }
   try {
     measure(parse_request(count, arguments));
     return 0;

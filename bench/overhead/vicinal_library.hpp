@@ -53,16 +53,16 @@ class VicinalLibrary {
 
   void submit(const Graph& graph, EmptyBody) {
     for_each_task(graph, [this](std::uint64_t, const auto& data) {
-      with_operands(data, [this](vicinal::Operands operands) {
-        runtime_.submit({.codelet = &empty_, .operands = operands});
+      with_operands(data, [this](auto... operands) {
+        runtime_.submit({.codelet = &empty_, .operands = {operands...}});
       });
     });
   }
   void submit(const Graph& graph, WorkBody body) {
     for_each_task(graph, [&](std::uint64_t index, const auto& data) {
-      with_operands(data, [&](vicinal::Operands operands) {
+      with_operands(data, [&](auto... operands) {
         runtime_.submit({.codelet = &checked_,
-                         .operands = operands,
+                         .operands = {operands...},
                          .parameters = CheckedParameters{body.work, index}});
       });
     });
@@ -106,18 +106,19 @@ class VicinalLibrary {
     std::uint64_t index;
   };
 
+  // Named one by one, as in a program: {.codelet = &gemm, .operands = {R(a), R(b), RW(c)}}.
   template <std::size_t N, typename Submit>
   void with_operands(const Data<N>& data, Submit&& submit) {
     using vicinal::R;
     using vicinal::RW;
     if constexpr (N == 0) {
-      submit({});
+      submit();
     } else if constexpr (N == 1) {
-      submit({RW(handles_[data[0]])});
+      submit(RW(handles_[data[0]]));
     } else if constexpr (N == 2) {
-      submit({R(handles_[data[0]]), RW(handles_[data[1]])});
+      submit(R(handles_[data[0]]), RW(handles_[data[1]]));
     } else {
-      submit({R(handles_[data[0]]), R(handles_[data[1]]), RW(handles_[data[2]])});
+      submit(R(handles_[data[0]]), R(handles_[data[1]]), RW(handles_[data[2]]));
     }
   }
 

@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "help.hpp"
 #include "taskbench/graphs.hpp"
 #include "taskbench/tasks.hpp"
 
@@ -263,6 +264,11 @@ void run_request(Library& library, const Request& request) {
 // main() of a peer: `run(request)` calls run_request.
 template <typename Run>
 int peer_main(int count, char** arguments, Run&& run) {
+  if (bench::helped(count, arguments,
+                    "A library to compare with, run by `taskbench`, whose --help lists the "
+                    "options.\n")) {
+    return 0;
+  }
   try {
     run(parse_request(std::vector<std::string>(arguments + 1, arguments + count)));
     return 0;

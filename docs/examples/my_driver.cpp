@@ -199,7 +199,7 @@ bool doubles_all() {
     handles[i].layout = {kLength * sizeof(double), 1, kLength * sizeof(double), sizeof(double)};
     handles[i].home.kind = graph::HomeKind::buffer;
     handles[i].home.address = reinterpret_cast<std::byte*>(vectors[i].data());
-    handles[i].written = true;
+    handles[i].content = graph::Content::written;
     engine.add(handles[i]);
     graph::Task& task = engine.new_task(kNoWorker);
     task.codelet = &codelet;

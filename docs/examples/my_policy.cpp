@@ -97,7 +97,7 @@ std::uint64_t copies_under(std::unique_ptr<sched::Policy> policy) {
   for (graph::Handle& block : blocks) {
     block.layout = {kBlock.value, 1, kBlock.value, 1};
     block.home.kind = graph::HomeKind::buffer;
-    block.written = true;
+    block.content = graph::Content::written;
     engine.add(block);
   }
   for (std::size_t i = 0; i < kRounds * kBlocks; ++i) {

@@ -69,17 +69,21 @@ class KernelContext {
   std::uint64_t leading_dimension(std::size_t i) const {
     return views_[i].layout.leading_dimension();
   }
-  // The value given to the task, copied at submission.
+  // The value given to the task, copied at submission. Throws UsageError if that was of another size: the
+  // task fails then, as if the kernel had thrown.
   template <typename T>
   T parameter() const {
     static_assert(std::is_trivially_copyable_v<T>);
+    if (sizeof(T) != parameter_bytes_) refuse_parameter(sizeof(T));
     T value{};
-    if (sizeof(T) <= parameter_bytes_) std::memcpy(&value, parameters_, sizeof(T));
+    std::memcpy(&value, parameters_, sizeof(T));
     return value;
   }
   WorkerId worker() const { return worker_; }
 
  private:
+  [[noreturn]] void refuse_parameter(std::size_t wanted) const;
+
   const OperandView* views_;
   std::size_t count_;
   const std::byte* parameters_;

@@ -1,5 +1,6 @@
-// Registered data. A Handle is a small value that names one piece of data; the runtime that
-// registered it owns what is behind it, until unregister.
+// Registered data. A Handle is a small value that names one registration of one piece of data; the
+// runtime that registered it owns what is behind it, until unregister. A handle that was unregistered,
+// or whose runtime is gone, is refused wherever it is used.
 //
 //   vicinal::Handle a = runtime.register_buffer(values.data(), vicinal::Bytes{values.size() * 8}, "a");
 #pragma once
@@ -18,6 +19,9 @@ namespace graph {
 struct Handle;
 }
 
+// No registered data are larger: sums over the operands of a task stay in range.
+inline constexpr Bytes kLargestData = Bytes{std::uint64_t{1} << 50};
+
 // Shape of a piece of data: `columns` columns of `column_bytes` contiguous bytes, the next column
 // `stride_bytes` further on. A plain buffer is one column. Column-major, as LAPACK has it:
 // a (rows x columns) tile with leading dimension ld has column_bytes = rows * element,
@@ -28,6 +32,7 @@ struct Layout {
   std::uint64_t stride_bytes = 0;
   std::uint32_t element_bytes = 1;
 
+  // Registered data have at most kLargestData, so that this does not wrap.
   constexpr Bytes bytes() const { return {column_bytes * columns}; }
   constexpr bool contiguous() const { return columns <= 1 || stride_bytes == column_bytes; }
   constexpr Layout packed() const { return {column_bytes, columns, column_bytes, element_bytes}; }
@@ -43,6 +48,7 @@ struct TileShape {
   std::uint64_t leading_dimension = 0;
   std::uint32_t element_bytes = 8;
 
+  // For shapes whose bytes are in range; registration refuses others before it asks.
   constexpr Layout layout() const {
     const std::uint64_t ld = leading_dimension == 0 ? rows : leading_dimension;
     return {rows * element_bytes, columns, ld * element_bytes, element_bytes};
@@ -59,13 +65,19 @@ struct FileRegion {
 class Handle {
  public:
   Handle() = default;
-  explicit Handle(graph::Handle* impl) : impl_(impl) {}
+  Handle(graph::Handle& impl, std::uint32_t runtime, std::uint32_t life)
+      : impl_(&impl), runtime_(runtime), life_(life) {}
+  // For the runtime alone, which looks there only if the number is its own.
   graph::Handle* impl() const { return impl_; }
+  std::uint32_t runtime() const { return runtime_; }
+  std::uint32_t life() const { return life_; }
   explicit operator bool() const { return impl_ != nullptr; }
   friend bool operator==(Handle, Handle) = default;
 
  private:
   graph::Handle* impl_ = nullptr;
+  std::uint32_t runtime_ = 0;  // its number, never given twice in a process; 0: none
+  std::uint32_t life_ = 0;     // of what is behind `impl_`, never given twice there
 };
 
 // One operand of a task: R(a), W(b), RW(c).

@@ -28,7 +28,8 @@ struct Options {
   std::uint32_t accelerators = 0;        // emulated ones
   Bytes accelerator_memory = Bytes{256ULL << 20};
   BytesPerSecond accelerator_bandwidth = BytesPerSecond{0};  // emulated link; 0: as fast as memory
-  // Tasks pulled from the policy and not started, per memory node; 0: 8 in RAM, 32 on accelerators.
+  // Tasks pulled from the policy and not started, per memory node; 0: as copies take to come, up to 8 in
+  // RAM and 32 on accelerators.
   std::uint32_t look_ahead = 0;
   std::uint64_t window_tasks = 0;   // submitted and not executed, at most; 0: no bound
   Bytes window_bytes = Bytes{0};    // of their operands, at most; 0: no bound
@@ -42,6 +43,9 @@ struct Options {
   // Sets one option by its name ("memory" = "800MiB"). Throws UsageError: unknown name (the nearest
   // is offered) or a value that is not of its type (the text and the accepted forms are named).
   void set(std::string_view name, std::string_view value);
+  // Throws UsageError for the first value that `set` would have refused, with the same message: members may
+  // be written to directly. The constructors of Runtime call it.
+  void check() const;
   // Defaults, changed by the VICINAL_* variables; an unknown one is an error that names the nearest.
   static Options from_environment();
 };

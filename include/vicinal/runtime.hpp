@@ -9,7 +9,6 @@
 // ran in the order of their submission; two threads that submit at once get one order for all handles.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -28,27 +27,32 @@
 
 namespace vicinal {
 
+namespace graph {
+class GroupCount;
+}
 namespace runtime {
 class RuntimeImpl;
 struct Acquisition;
 }  // namespace runtime
 
-// Tasks that can be waited for together.
+// Tasks that can be waited for together. It may go before they have ended; then nobody waits for it.
 class Group {
  public:
-  Group() = default;
+  Group();
+  ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
-  std::size_t pending() const { return pending_.load(std::memory_order_acquire); }
+  std::size_t pending() const;  // submitted and not ended
 
  private:
-  friend struct GroupAccess;
-  std::atomic<std::size_t> pending_{0};
+  friend class runtime::RuntimeImpl;
+  graph::GroupCount* count_;
 };
 
 enum class WriteBack : bool { no, yes };
 
-// A handle held by the application, in RAM; released at the end of the scope.
+// A handle held by the application, in RAM; released at the end of the scope. One that outlives its
+// Runtime keeps the data of the handle, which are written home when it goes.
 class Acquired {
  public:
   Acquired(Acquired&&) noexcept;
@@ -63,14 +67,15 @@ class Acquired {
  private:
   friend class Runtime;
   Acquired() = default;
-  runtime::RuntimeImpl* runtime_ = nullptr;
+  std::shared_ptr<runtime::RuntimeImpl> runtime_;
   runtime::Acquisition* acquisition_ = nullptr;
   OperandView view_;
 };
 
 class Runtime {
  public:
-  // Starts workers. Throws UsageError for an option or a machine that cannot be.
+  // Starts workers. Throws UsageError for an option or a machine that cannot be, CapacityError if the
+  // system does not give the threads or the memory.
   explicit Runtime(const Options& options = Options::from_environment());
   // The same runtime on a simulated machine: kernels do not run, tasks take Codelet::expected, copies
   // the bandwidth of their link; waiting advances simulated time. One thread at a time.
@@ -100,7 +105,8 @@ class Runtime {
   Handle register_simulated(Bytes size, NodeId home = kRam, std::string name = {});
 
   // Waits until no task uses the handle, writes the content back to the home (buffer or file) if
-  // asked, and forgets it. Throws PoisonedError, after forgetting it, if its writer failed.
+  // asked, and forgets it. From the call on, tasks that name the handle are refused, those submitted by
+  // tasks that it waits for included. Throws PoisonedError, after forgetting it, if its writer failed.
   void unregister(Handle handle, WriteBack write_back = WriteBack::yes);
   // After the tasks submitted so far: the content is lost; the next access must write.
   void invalidate(Handle handle);
@@ -118,8 +124,8 @@ class Runtime {
   // Wait for everything submitted, for the tasks of a group, or until the handle may be read. The
   // calling thread runs tasks meanwhile, if it may (Options::submitter_works).
   // Throws the first error since the last wait, after all that can end has ended; a second wait
-  // returns. Throws UsageError inside a task, or if what it waits for needs something this very
-  // thread has acquired.
+  // returns. Throws UsageError inside a task of this runtime, or if what it waits for needs something
+  // this very thread has acquired. What is acquired and no submitted task needs is not waited for.
   void wait();
   void wait(Group& group);
   void wait(Handle handle);
@@ -140,7 +146,7 @@ class Runtime {
  private:
   friend class Acquired;
   Handle register_layout(void* data, const Layout& layout, std::string name);
-  std::unique_ptr<runtime::RuntimeImpl> impl_;
+  std::shared_ptr<runtime::RuntimeImpl> impl_;
 };
 
 }  // namespace vicinal

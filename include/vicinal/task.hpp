@@ -3,14 +3,15 @@
 //   runtime.submit({.codelet = &gemm, .operands = {R(a), R(b), RW(c)}, .priority = 3});
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstring>
 #include <functional>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "vicinal/codelet.hpp"
@@ -47,18 +48,40 @@ class Parameters {
   std::vector<std::byte> large_;
 };
 
-// Operands without an allocation when they are written as a braced list.
+// Owns what is given as a braced list or as a temporary vector, up to kInside without an allocation;
+// refers to a vector or a span that has a name, which must live until the task is submitted.
 class Operands {
+  static constexpr std::size_t kInside = 4;
+
  public:
   Operands() = default;
-  Operands(std::initializer_list<Operand> list) : span_(list.begin(), list.size()) {}
-  Operands(std::span<const Operand> list) : span_(list) {}  // NOLINT(google-explicit-constructor)
-  Operands(const std::vector<Operand>& list)
-      : span_(list) {}  // NOLINT(google-explicit-constructor)
-  std::span<const Operand> span() const { return span_; }
+  // One for each length: the elements of a std::initializer_list would be copied once more.
+  Operands(const Operand& a)  // NOLINT(google-explicit-constructor)
+      : count_(1), inside_{a} {}
+  Operands(const Operand& a, const Operand& b) : count_(2), inside_{a, b} {}
+  Operands(const Operand& a, const Operand& b, const Operand& c) : count_(3), inside_{a, b, c} {}
+  Operands(const Operand& a, const Operand& b, const Operand& c, const Operand& d)
+      : count_(kInside), inside_{a, b, c, d} {}
+  template <std::same_as<Operand>... More>
+  Operands(const Operand& a, const Operand& b, const Operand& c, const Operand& d, const Operand& e,
+           const More&... more)
+      : count_(5 + sizeof...(more)), owned_{a, b, c, d, e, more...} {}
+  Operands(std::span<const Operand> list)  // NOLINT(google-explicit-constructor)
+      : given_(list.data()), count_(list.size()) {}
+  Operands(const std::vector<Operand>& list)  // NOLINT(google-explicit-constructor)
+      : given_(list.data()), count_(list.size()) {}
+  Operands(std::vector<Operand>&& list)  // NOLINT(google-explicit-constructor)
+      : count_(list.size()), owned_(std::move(list)) {}
+  std::span<const Operand> span() const {
+    if (given_ != nullptr) return {given_, count_};
+    return {owned_.empty() ? inside_ : owned_.data(), count_};
+  }
 
  private:
-  std::span<const Operand> span_;
+  const Operand* given_ = nullptr;  // nullptr: they are owned
+  std::size_t count_ = 0;
+  std::vector<Operand> owned_;  // empty: they are inside
+  Operand inside_[kInside] = {};
 };
 
 struct TaskSpec {
@@ -67,8 +90,8 @@ struct TaskSpec {
   Parameters parameters = {};
   int priority = 0;                     // larger first; 0 and computed if the runtime is asked to
   std::optional<WorkerId> worker = {};  // only this worker may run it
-  Group* group = nullptr;               // must outlive the task
-  std::span<const TaskId> after = {};   // dependencies without data
+  Group* group = nullptr;
+  std::span<const TaskId> after = {};  // dependencies without data; must live until the submission
   std::function<void(Outcome)> on_end =
       {};                 // called by the worker that ends the task, under no lock
   std::string name = {};  // in messages and reports; the codelet's name otherwise

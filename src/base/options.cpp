@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 #include <unistd.h>
@@ -30,6 +31,7 @@ struct Entry {
   std::uint64_t highest = std::numeric_limits<std::int64_t>::max();
 };
 
+constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
 // A memory smaller than one page holds nothing.
 constexpr std::uint64_t kPage = 4096;
 
@@ -62,10 +64,10 @@ constexpr Entry kTable[] = {
      "Bytes per second of the emulated link, in each direction; 0: as fast as memory."},
     {"look_ahead", &Options::look_ahead,
      "Tasks pulled from the policy and not started, at most, per memory node, to fetch their data "
-     "early; 0: 8 in RAM, 32 on an accelerator.",
+     "early; 0: as many as copies take to come, 8 in RAM and 32 on an accelerator at most.",
      0, 1'000'000},
     {"window_tasks", &Options::window_tasks,
-     "Tasks submitted and not executed, at most: then submit waits; 0: no bound."},
+     "Tasks submitted and not executed, at most: then submit waits; 0: no bound.", 0, kAny},
     {"window_bytes", &Options::window_bytes, "Bytes of their operands, at most; 0: no bound."},
     {"compute_priorities", &Options::compute_priorities,
      "Give tasks submitted with priority 0 their bottom level as priority."},
@@ -79,7 +81,7 @@ constexpr Entry kTable[] = {
     {"memory_rules", &Options::memory_rules,
      "Rules of another runtime for a full memory, to compare with: starpu, or some of lru, clean, "
      "prefetch, owner, hint, pipeline, with commas; in simulation only; empty: none."},
-    {"seed", &Options::seed, "Of the random numbers of the policy."},
+    {"seed", &Options::seed, "Of the random numbers of the policy.", 0, kAny},
 };
 constexpr std::size_t kCount = std::size(kTable);
 
@@ -97,8 +99,7 @@ template <typename Integer>
 requires std::is_integral_v<Integer>
 void assign(Integer& value, std::string_view text, const Entry& entry) {
   const auto highest = std::min<std::uint64_t>(entry.highest, std::numeric_limits<Integer>::max());
-  value = static_cast<Integer>(base::parse_integer(text, static_cast<std::int64_t>(entry.lowest),
-                                                   static_cast<std::int64_t>(highest)));
+  value = static_cast<Integer>(base::parse_count(text, entry.lowest, highest));
 }
 
 void assign(double& value, std::string_view text, const Entry& entry) {
@@ -160,6 +161,23 @@ std::string to_text(const std::optional<Bytes>& value) {
 }
 std::string to_text(BytesPerSecond value) {
   return to_text(Bytes{static_cast<std::uint64_t>(value.value)});
+}
+
+// What `assign` reads as the same value, or refuses for what it is.
+std::string exact_text(BytesPerSecond value) {
+  if (std::isnan(value.value)) return "nan";  // also one with a sign
+  // Below a byte per second is no bandwidth; 0 means another.
+  if (value.value > 0 && value.value < 1) return fmt::format("{}", value.value);
+  return fmt::format("{:.0f}", value.value);
+}
+std::string exact_text(Bytes value) {
+  return fmt::format("{}", value.value);
+}
+std::string exact_text(const std::optional<Bytes>& value) {
+  return value ? exact_text(*value) : "none";
+}
+std::string exact_text(const auto& value) {
+  return to_text(value);
 }
 
 std::string_view type_name(bool) {
@@ -248,6 +266,14 @@ void Options::set(std::string_view name, std::string_view value) {
     assign_member(*this, *entry, value);
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("option {}: {}", name, error.what()));
+  }
+}
+
+void Options::check() const {
+  Options as_read;
+  for (const Entry& entry : kTable) {
+    as_read.set(entry.name,
+                std::visit([&](auto member) { return exact_text(this->*member); }, entry.member));
   }
 }
 

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <thread>
 
+#include "base/processor.hpp"
+
 namespace vicinal::base {
 
 // Yields where there are more threads than cores and its holder sleeps.
@@ -27,7 +29,7 @@ class SpinLock {
         std::this_thread::yield();
         pauses = kMostPauses;
       }
-      for (int i = 0; i < pauses; ++i) __builtin_ia32_pause();
+      for (int i = 0; i < pauses; ++i) pause();
     }
   }
   std::atomic<bool> locked_{false};

@@ -105,12 +105,15 @@ Bytes parse_bytes(std::string_view text) {
   return Bytes{whole * unit->bytes + part};
 }
 
-std::int64_t parse_integer(std::string_view text, std::int64_t lowest, std::int64_t highest) {
+namespace {
+
+template <typename Integer>
+Integer parse_whole(std::string_view text, Integer lowest, Integer highest) {
   const auto refuse = [&](std::string_view reason) {
-    const std::string range = lowest == std::numeric_limits<std::int64_t>::min() &&
-                                      highest == std::numeric_limits<std::int64_t>::max()
-                                  ? "such as 12 or -3"
-                                  : fmt::format("from {} to {}", lowest, highest);
+    const bool any = lowest == std::numeric_limits<Integer>::min() &&
+                     highest == std::numeric_limits<Integer>::max() && lowest < 0;
+    const std::string range =
+        any ? "such as 12 or -3" : fmt::format("from {} to {}", lowest, highest);
     return UsageError(
         fmt::format("\"{}\" is not accepted: {}. Write an integer {}", text, reason, range));
   };
@@ -118,13 +121,26 @@ std::int64_t parse_integer(std::string_view text, std::int64_t lowest, std::int6
   if (digits.empty()) throw refuse("it is empty");
   if (digits.size() > 1 && digits[0] == '+' && is_digit(digits[1])) digits.remove_prefix(1);
 
-  std::int64_t value = 0;
+  // Of an unsigned one, too, -5 is out of range rather than no integer.
+  const bool below = lowest >= 0 && digits.size() > 1 && digits[0] == '-' && is_digit(digits[1]);
+  Integer value = 0;
   const auto* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value);
+  const auto [stop, error] = std::from_chars(digits.data() + (below ? 1 : 0), end, value);
   if (error == std::errc::result_out_of_range) throw refuse("it does not fit 64 bits");
   if (error != std::errc{} || stop != end) throw refuse("it is not an integer");
-  if (value < lowest || value > highest) throw refuse("it is out of range");
+  if ((below && value != 0) || value < lowest || value > highest)
+    throw refuse("it is out of range");
   return value;
+}
+
+}  // namespace
+
+std::int64_t parse_integer(std::string_view text, std::int64_t lowest, std::int64_t highest) {
+  return parse_whole(text, lowest, highest);
+}
+
+std::uint64_t parse_count(std::string_view text, std::uint64_t lowest, std::uint64_t highest) {
+  return parse_whole(text, lowest, highest);
 }
 
 double parse_real(std::string_view text) {

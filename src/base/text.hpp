@@ -24,6 +24,8 @@ Bytes parse_bytes(std::string_view text);
 std::int64_t parse_integer(std::string_view text,
                            std::int64_t lowest = std::numeric_limits<std::int64_t>::min(),
                            std::int64_t highest = std::numeric_limits<std::int64_t>::max());
+// The same, for what is not below 0.
+std::uint64_t parse_count(std::string_view text, std::uint64_t lowest, std::uint64_t highest);
 
 // Finite; "0.5", "-3", "1e-6".
 double parse_real(std::string_view text);

@@ -21,7 +21,6 @@ enum class Side : std::uint8_t {
 
 // Where the content of a datum must be when the run has ended, if tasks changed it.
 enum class FinalPlace : std::uint8_t {
-  nowhere,   // it is not wanted any more
   anywhere,  // it may stay inside
   outside,   // at home: in RAM for an accelerator, in the file for RAM
 };

@@ -1,6 +1,5 @@
 #include "drivers/run_kernel.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "memory/replica.hpp"
+#include "vicinal/error.hpp"
 
 namespace vicinal::drivers {
 
@@ -28,7 +28,7 @@ Parameter parameter_of(const graph::Task& task) {
   if (task.extension && !task.extension->parameters.empty()) {
     return {task.extension->parameters.data(), task.extension->parameters.size()};
   }
-  return {task.parameters, sizeof(task.parameters)};
+  return {task.parameters, task.parameter_bytes};
 }
 
 // Operand -> access; empty: operand i is access i.
@@ -37,13 +37,17 @@ std::span<const std::uint16_t> view_of(const graph::Task& task) {
                         : std::span<const std::uint16_t>();
 }
 
-// `views` is room for as many as the task has operands; they are constructed one by one: to set all of
+std::size_t operands_of(const graph::Task& task) {
+  const std::span<const std::uint16_t> named = view_of(task);
+  return named.empty() ? task.access_count : named.size();
+}
+
+// `views` is room for `count`, as many as the task has operands; they are constructed one by one: to set all of
 // it first would cost as much as the rest of an empty task's call.
-void call(Kernel kernel, const graph::Task& task, WorkerId worker, NodeId node,
-          OperandView* views) {
+[[gnu::always_inline]] inline void call(Kernel kernel, const graph::Task& task, WorkerId worker,
+                                        NodeId node, OperandView* views, std::size_t count) {
   const std::span<const graph::Access> accesses = task.accesses();
   const std::span<const std::uint16_t> named = view_of(task);
-  const std::size_t count = named.empty() ? accesses.size() : named.size();
   for (std::size_t i = 0; i < count; ++i) {
     const graph::Access& access = accesses[named.empty() ? i : named[i]];
     std::construct_at(views + i, memory::view(*access.handle, node));
@@ -56,8 +60,8 @@ static_assert(std::is_trivially_destructible_v<OperandView>);
 
 [[gnu::noinline]] void call_with_many(Kernel kernel, const graph::Task& task, WorkerId worker,
                                       NodeId node) {
-  std::vector<OperandView> views(std::max(task.accesses().size(), view_of(task).size()));
-  call(kernel, task, worker, node, views.data());
+  std::vector<OperandView> views(operands_of(task));
+  call(kernel, task, worker, node, views.data(), views.size());
 }
 
 }  // namespace
@@ -72,9 +76,10 @@ std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, P
                              std::string(to_string(kind)) +
                              ", for which its codelet has no implementation");
     }
-    if (std::max(task.accesses().size(), view_of(task).size()) <= kInlineOperands) {
+    const std::size_t count = operands_of(task);
+    if (count <= kInlineOperands) {
       alignas(OperandView) std::byte room[kInlineOperands * sizeof(OperandView)];
-      call(kernel, task, worker, node, reinterpret_cast<OperandView*>(room));
+      call(kernel, task, worker, node, reinterpret_cast<OperandView*>(room), count);
     } else {
       call_with_many(kernel, task, worker, node);
     }
@@ -85,3 +90,13 @@ std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, P
 }
 
 }  // namespace vicinal::drivers
+
+namespace vicinal {
+
+void KernelContext::refuse_parameter(std::size_t wanted) const {
+  throw UsageError("its kernel asks for a parameter of " + std::to_string(wanted) +
+                   " bytes, and the task was given one of " + std::to_string(parameter_bytes_) +
+                   "; submit it with a value of the type that the kernel asks for");
+}
+
+}  // namespace vicinal

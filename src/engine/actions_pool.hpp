@@ -2,12 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <mutex>
-#include <utility>
-#include <vector>
 
 #include "base/spin_lock.hpp"
+#include "base/sure_memory.hpp"
 #include "memory/residency.hpp"
 
 namespace vicinal::engine {
@@ -22,35 +20,35 @@ class ActionsPool {
     Lease& operator=(const Lease&) = delete;
     ~Lease() {
       actions_->clear();
-      pool_.give_back(std::move(actions_));
+      pool_.give_back(actions_);
     }
     memory::Actions& operator*() { return *actions_; }
-    memory::Actions* operator->() { return actions_.get(); }
+    memory::Actions* operator->() { return actions_; }
 
    private:
     ActionsPool& pool_;
-    std::unique_ptr<memory::Actions> actions_;
+    memory::Actions* const actions_;
   };
 
  private:
-  std::unique_ptr<memory::Actions> take() {
+  memory::Actions* take() {
     const std::lock_guard lock(lock_);
-    if (unused_.empty()) {       // rare: as many are made as are used at once
-      unused_.reserve(++made_);  // so that give_back cannot fail
-      return std::make_unique<memory::Actions>();
+    if (unused_.empty()) {                // rare: as many are made as are used at once
+      unused_.reserve(made_.size() + 1);  // so that give_back cannot fail
+      return &made_.emplace_back();
     }
-    std::unique_ptr<memory::Actions> actions = std::move(unused_.back());
+    memory::Actions* const actions = unused_.back();
     unused_.pop_back();
     return actions;
   }
-  void give_back(std::unique_ptr<memory::Actions> actions) noexcept {
+  void give_back(memory::Actions* actions) noexcept {
     const std::lock_guard lock(lock_);
-    unused_.push_back(std::move(actions));
+    unused_.push_back(actions);
   }
 
   base::SpinLock lock_;
-  std::vector<std::unique_ptr<memory::Actions>> unused_;
-  std::size_t made_ = 0;
+  base::SureDeque<memory::Actions> made_;
+  base::SureVector<memory::Actions*> unused_;
 };
 
 }  // namespace vicinal::engine

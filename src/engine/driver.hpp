@@ -40,7 +40,8 @@ class Driver {
   // A range of `bytes` of the node's memory, 4 KiB aligned, for the replicas under a limit; called at
   // most once per node, before start. In simulation any number that is not dereferenced.
   virtual std::byte* reserve(NodeId node, Bytes bytes) = 0;
-  // One replica outside any limit (RAM without a limit). 4 KiB aligned. Throws CapacityError.
+  // One replica outside any limit (RAM without a limit). Aligned as the node's copies need it: with a disk it begins
+  // at a page and owns all of its last one. Throws CapacityError.
   virtual std::byte* allocate(NodeId node, Bytes bytes) = 0;
   virtual void release(NodeId node, std::byte* address, Bytes bytes) = 0;
   // Moves content within the reserved range of a node, at once; the ranges may overlap and nobody

@@ -1,8 +1,10 @@
 // The engine around the way of a task: construction, what a policy may ask, errors, reports.
 #include <algorithm>
+#include <new>
 #include <string>
 #include <thread>
 
+#include "base/sure_memory.hpp"
 #include "engine/lifecycle.hpp"
 #include "engine/task_state.hpp"
 #include "vicinal/error.hpp"
@@ -12,23 +14,57 @@ namespace vicinal::engine {
 using graph::Task;
 
 namespace {
-// Tasks pulled and not started, per memory node, where the option look_ahead does not say. To an
+// Tasks pulled and not started, per memory node, at most, where the option look_ahead does not say. To an
 // accelerator copies take longer, compared with its tasks, than to a core: the 32 are about those of
 // Gonthier et al. 2024 (a buffer of 30), who tried others.
 constexpr std::size_t kLookAhead = 8;
 constexpr std::size_t kDeviceLookAhead = 32;
 // So that the room for what the next tasks write is made while others run.
 constexpr std::size_t kDeviceFirmRequests = 4;
+
+// Of all links to the node, of which there is one at least.
+bool has_known_bandwidths(const MachineDescription& machine, NodeId node) {
+  bool any = false;
+  for (const LinkDescription& link : machine.links) {
+    if (link.to != node) continue;
+    if (link.bandwidth.value <= 0) return false;
+    any = true;
+  }
+  return any;
+}
+
+// How much longer a copy from RAM to the node takes while RAM sends to all nodes that share a segment with it.
+double crowd_on_the_way_to(const MachineDescription& machine, NodeId node) {
+  double crowd = 1;
+  for (const LinkDescription& link : machine.links) {
+    if (link.from != kRam || link.to != node) continue;
+    for (const std::uint32_t segment : link.segments) {
+      const double bandwidth = machine.segments[segment].bandwidth.value;
+      if (bandwidth <= 0) continue;
+      double all = 0;
+      for (const LinkDescription& other : machine.links) {
+        const bool shares = other.from == kRam && std::ranges::count(other.segments, segment) > 0;
+        if (shares) all += other.bandwidth.value;
+      }
+      crowd = std::max(crowd, all / bandwidth);
+    }
+  }
+  return crowd;
+}
 }  // namespace
 
 Engine::Engine(EngineConfig config)
     : config_(std::move(config)),
       policy_(std::move(config_.policy)),
+      traits_(policy_->traits()),
       random_(config_.seed),
-      residency_(config_.machine, *this, policy_->victims() != nullptr, policy_->keeps_order(),
+      residency_(config_.machine, *this, policy_->victims() != nullptr, traits_.keeps_order,
                  config_.rules),
       pool_(config_.machine.workers.size() + 2),
-      gate_(*policy_, [this](Task& task, WorkerId worker) { retire(task, worker); }),
+      gate_(
+          *policy_, [this](Task& task, WorkerId worker) { retire(task, worker); },
+          [this] { cancel(base::out_of_memory("handed a task to the policy")); },
+          config_.time_policy),
       windows_(config_.machine.nodes.size()),
       wishes_(windows_.size()),
       places_(windows_.size()),
@@ -36,19 +72,20 @@ Engine::Engine(EngineConfig config)
       idle_(config_.machine.workers.size() / 64 + 1),
       away_(idle_.size()),
       trivial_(residency_.trivial()),
-      timed_(config_.models != nullptr && !config_.simulated && policy_->wants_run_times()) {
+      timed_(config_.models != nullptr && !config_.simulated && traits_.wants_run_times) {
   for (const WorkerDescription& worker : config_.machine.workers) {
     Window& window = windows_[worker.node.value];
     window.workers.push_back(worker.id);
     const WorkerId first = window.workers.front();
     window.alike &= worker.kind == config_.machine.workers[first.value].kind;
   }
+  takes_any_ = windows_.size() == 1 && windows_.front().alike;
   const auto kind_of = [&](const Window& window) {
     return config_.machine.workers[window.workers.front().value].kind;
   };
   for (const NodeDescription& node : config_.machine.nodes) {
     Window& window = windows_[node.id.value];
-    if (!policy_->moves_tasks() || window.workers.empty() || !window.alike) continue;
+    if (!traits_.moves_tasks || window.workers.empty() || !window.alike) continue;
     for (const NodeDescription& other : config_.machine.nodes) {
       const Window& peer = windows_[other.id.value];
       if (other.id == node.id || peer.workers.empty() || !peer.alike) continue;
@@ -56,6 +93,7 @@ Engine::Engine(EngineConfig config)
     }
   }
   for (std::size_t n = 0; n < windows_.size(); ++n) {
+    const NodeId node{static_cast<std::uint32_t>(n)};
     Window& window = windows_[n];
     const bool device = config_.machine.nodes[n].kind == NodeKind::device;
     const std::size_t automatic = device ? kDeviceLookAhead : kLookAhead;
@@ -68,6 +106,9 @@ Engine::Engine(EngineConfig config)
       window.bandwidth = link.bandwidth;
       if (device) window.least = std::min(window.depth, kLookAhead + window.workers.size());
     }
+    window.timed = config_.look_ahead == 0 && traits_.moves_tasks &&
+                   has_known_bandwidths(config_.machine, node);
+    window.crowd = crowd_on_the_way_to(config_.machine, node);
     if (const auto limit = config_.machine.nodes[n].limit) {
       window.most_claimed = Bytes{limit->value / 4};
       window.most_to_hide = Bytes{limit->value / 8 * 3};
@@ -166,7 +207,11 @@ Time Engine::run_time(const Task& task, WorkerId worker) const {
   const ProcessorKind kind = config_.machine.workers[worker.value].kind;
   const Time expected = task.codelet->expected[static_cast<std::size_t>(kind)];
   if (expected.ns != 0 || !timed_) return expected;
-  return config_.models->predict(task.codelet->name, kind, footprint_of(task));
+  try {
+    return config_.models->predict(task.codelet->name, kind, footprint_of(task));
+  } catch (const std::bad_alloc&) {  // nothing is known, then
+    return {0};
+  }
 }
 
 void Engine::hand_on_run_times() {
@@ -270,8 +315,12 @@ void Engine::release(memory::Request& request) {
   perform(actions);
 }
 
-void Engine::end_acquisition(Task& task, bool held) {
-  if (held && !trivial_) {
+void Engine::end_acquisition(Task& task, Obtained obtained) {
+  if (obtained == Obtained::nothing) {
+    graph::Access& access = task.accesses()[0];
+    if (writes(access.mode)) access.mode = AccessMode::RW;
+  }
+  if (obtained == Obtained::content && !trivial_) {
     memory::Actions actions;
     residency_.written(task, kRam, actions);
     residency_.unpin(task, kRam, actions);
@@ -333,21 +382,27 @@ void Engine::wont_use(graph::Handle& handle) {
 
 // What the kernel threw, with the task's name before it; then all that has not started is cancelled.
 void Engine::fail(const Task& task, const std::exception_ptr& error) {
-  const std::string name(task.name());
+  const auto told = [&](const std::string& what) {
+    return "task " + std::string(task.name()) + what;
+  };
   try {
     std::rethrow_exception(error);
+  } catch (const std::bad_alloc&) {
+    cancel(base::make_error<TaskError>(
+        [&] { return told(" failed: out of memory (std::bad_alloc)"); }));
   } catch (const std::exception& e) {
-    cancel(std::make_exception_ptr(TaskError("task " + name + " failed: " + e.what())));
+    cancel(base::make_error<TaskError>([&] { return told(std::string(" failed: ") + e.what()); }));
   } catch (...) {
-    cancel(std::make_exception_ptr(
-        TaskError("task " + name + " threw something that is no std::exception")));
+    cancel(base::make_error<TaskError>(
+        [&] { return told(" threw something that is no std::exception"); }));
   }
 }
 
 void Engine::report_poisoned(const Task& task, const graph::Handle& handle) {
-  report_error(std::make_exception_ptr(
-      PoisonedError("task " + std::string(task.name()) + " reads handle " + handle.name +
-                    ", whose writer failed or was cancelled; write it anew first")));
+  report_error(base::make_error<PoisonedError>([&] {
+    return "task " + std::string(task.name()) + " reads handle " + handle.name +
+           ", whose writer failed or was cancelled; write it anew first";
+  }));
 }
 
 void Engine::report_error(std::exception_ptr error) {
@@ -378,10 +433,23 @@ bool Engine::has_error() const {
   return error_ != nullptr;
 }
 
+// What could not be written is tried again from now on: the user may have made room.
 std::exception_ptr Engine::take_error() {
-  const std::lock_guard lock(error_mutex_);
-  cancelling_.store(false, std::memory_order_release);
-  return std::exchange(error_, nullptr);
+  std::exception_ptr error;
+  bool try_again = false;
+  {
+    const std::lock_guard lock(error_mutex_);
+    cancelling_.store(false, std::memory_order_release);
+    error = std::exchange(error_, nullptr);
+    try_again = std::exchange(told_broken_, false);
+  }
+  // Or somebody else was told: an acquisition that found no room.
+  if (try_again || residency_.broken()) {
+    memory::Actions actions;
+    residency_.try_again(actions);
+    perform(actions);
+  }
+  return error;
 }
 
 // --- counts and reports
@@ -412,8 +480,8 @@ Bytes Engine::ended_bytes() const {
   return sum;
 }
 
-// Ends are summed first: both only grow, so if the sums agree, all that had been submitted when the
-// second sum began has ended.
+// Ends are summed first, and only grow; a submission is taken back only when it is refused, by the thread that
+// is still in it. So if the sums agree, all that had been submitted when the second sum began has ended.
 bool Engine::all_ended() const {
   const std::uint64_t ended = ended_tasks();
   return ended == submitted_tasks();
@@ -423,6 +491,7 @@ Statistics Engine::statistics() const {
   Statistics s;
   residency_.statistics(s);
   s.now = config_.now();
+  s.scheduling = gate_.time_in_policy();
   for (const WorkerDescription& worker : config_.machine.workers) {
     const Lane& lane = lanes_[worker.id.value];
     const auto busy = worker_drivers_[worker.id.value]->busy(worker.id);
@@ -446,16 +515,32 @@ std::string_view to_string(memory::RequestState state) {
 }
 }  // namespace
 
+// A task's name goes with the task, so a report reads a copy: whole, unless the next task begins meanwhile.
+[[gnu::noinline]] void Engine::Lane::keep_name(std::string_view of) {
+  std::array<std::uint64_t, 6> words{};
+  of.copy(reinterpret_cast<char*>(words.data()), sizeof(words) - 1);
+  for (std::size_t i = 0; i < words.size(); ++i) name[i].store(words[i], std::memory_order_relaxed);
+}
+
+std::string Engine::Lane::running_name() const {
+  const Codelet* const codelet = running.load(std::memory_order_relaxed);
+  if (codelet == nullptr) return {};
+  std::array<std::uint64_t, 7> words{};  // the last one ends the text
+  for (std::size_t i = 0; i < name.size(); ++i) words[i] = name[i].load(std::memory_order_relaxed);
+  if (words[0] == 0) return codelet->name;
+  return reinterpret_cast<const char*>(words.data());
+}
+
 // Only what can be read while others go on: a task in a window cannot end while its lock is held.
 std::string Engine::describe() const {
   std::string text = std::to_string(submitted_tasks()) + " tasks submitted, " +
                      std::to_string(ended_tasks()) + " ended, policy " +
                      std::string(policy_->name()) + "\n";
   for (const WorkerDescription& worker : config_.machine.workers) {
-    const Codelet* running = lanes_[worker.id.value].running.load(std::memory_order_relaxed);
+    const std::string running = lanes_[worker.id.value].running_name();
     text += "worker " + std::to_string(worker.id.value) + " on " +
             config_.machine.nodes[worker.node.value].name +
-            (running != nullptr ? ": runs " + running->name : ": runs nothing") + "\n";
+            (running.empty() ? ": runs nothing" : ": runs " + running) + "\n";
   }
   for (std::size_t n = 0; n < windows_.size(); ++n) {
     const std::lock_guard lock(windows_[n].mutex);

@@ -6,6 +6,7 @@
 // line shared by all workers is written while they are busy. A push passes over who would not pull what was
 // pushed (Window::satisfied); whoever changes that by taking from the window wakes its workers.
 #include "base/asymmetric_fence.hpp"
+#include "base/processor.hpp"
 #include "engine/lifecycle.hpp"
 
 namespace vicinal::engine {
@@ -39,7 +40,7 @@ void Engine::let_submitter_run_ahead() const {
   const std::uint64_t first = submissions();
   std::uint64_t before = first;
   for (int look = 0; look < kLooks; ++look) {
-    for (int pauses = 16 << look; pauses > 0; --pauses) __builtin_ia32_pause();
+    for (int pauses = 16 << look; pauses > 0; --pauses) base::pause();
     const std::uint64_t now = submissions();
     if (now == before || now - first >= kDistance) return;
     before = now;
@@ -114,6 +115,10 @@ void Engine::wake_the_idle(std::size_t tasks, const graph::Task* restricted, Wor
   if (restricted != nullptr) return wake_all();
   for (std::size_t n = 0; n < windows_.size(); ++n) {
     const auto& workers = windows_[n].workers;
+    if (!windows_[n].alike) {  // the first that sleeps may be one that cannot run what was pushed
+      wake_node(NodeId{static_cast<std::uint32_t>(n)});
+      continue;
+    }
     if (windows_[n].satisfied.load(std::memory_order_acquire)) continue;
     const bool own = takes_one && config_.machine.workers[releasing.value].node.value == n;
     for (std::size_t i = own ? 1 : 0; i < tasks && wake_one_of(workers); ++i) {

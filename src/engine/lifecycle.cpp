@@ -5,22 +5,14 @@
 #include "engine/lifecycle.hpp"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
+#include "base/processor.hpp"
+#include "base/sure_memory.hpp"
 #include "engine/task_state.hpp"
 #include "vicinal/error.hpp"
-#include "vicinal/runtime.hpp"
-
-namespace vicinal {
-
-struct GroupAccess {
-  static bool end_one(Group& group) {
-    return group.pending_.fetch_sub(1, std::memory_order_acq_rel) == 1;
-  }
-};
-
-}  // namespace vicinal
 
 namespace vicinal::engine {
 
@@ -29,51 +21,91 @@ using graph::Task;
 using graph::TaskState;
 
 namespace {
-// Of the thread: a kernel is on its stack, or is not.
-thread_local InTask in_task;
+// Of the thread: the innermost task on its stack.
+thread_local const InTask* in_task = nullptr;
+
+// Is it while it lives.
+class Inside {
+ public:
+  Inside(const void* engine, WorkerId worker, graph::ReadyList* cancelled = nullptr)
+      : self_{engine, worker, cancelled, in_task} {
+    in_task = &self_;
+  }
+  ~Inside() { in_task = self_.outer; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  const InTask self_;
+};
 }  // namespace
 
 // --- submit: graph says what it waits for ---------------------------------------------------
 
 // Counted before anybody else can know the task: it may have ended when insert returns.
+inline Task& Engine::take_slot(std::size_t lane, std::size_t accesses, bool counts) {
+  Task& task = pool_.take(lane, accesses);
+  if (counts) count_submitted(lanes_[lane], 1);
+  return task;
+}
+
 Task& Engine::new_task(WorkerId worker, std::size_t accesses) {
   const std::size_t index = lane_index(worker);
-  const auto take = [&]() -> Task& {
-    count_submitted(lanes_[index], 1);
-    return pool_.take(index, accesses);
-  };
-  if (!shared(index)) return take();
+  if (!shared(index)) return take_slot(index, accesses, true);
   const std::lock_guard lock(external_lock_);
-  return take();
+  return take_slot(index, accesses, true);
+}
+
+Task& Engine::new_acquisition(const char* what, bool counts) {
+  auto extension = std::make_unique<graph::TaskExtension>();
+  extension->name = what;
+  extension->counts = counts;
+  const std::size_t index = lane_index(kNoWorker);
+  std::unique_lock lock(external_lock_, std::defer_lock);
+  if (shared(index)) lock.lock();
+  Task& task = take_slot(index, 1, counts);
+  task.codelet = nullptr;
+  task.priority = 0;
+  task.access_count = 1;
+  task.extension = std::move(extension);
+  return task;
 }
 
 [[gnu::noinline]] void Engine::discard(Task& task, WorkerId worker) {
-  const std::size_t index = lane_index(worker);
-  if (shared(index)) {
-    const std::lock_guard lock(external_lock_);
-    count_submitted(lanes_[index], -1);
-  } else {
+  if (!task.extension || task.extension->counts) {
+    const std::size_t index = lane_index(worker);
+    std::unique_lock lock(external_lock_, std::defer_lock);
+    if (shared(index)) lock.lock();
     count_submitted(lanes_[index], -1);
   }
   retire(task, worker);
   config_.notify_waiters();  // who may have seen it counted
 }
 
-[[gnu::flatten]] TaskId Engine::submit(Task& task, std::span<const TaskId> after, WorkerId worker) {
-  const TaskId id = graph::TaskPool::id(task);  // the task may have ended before submit returns
+// True: it is ready.
+template <bool insert(Task&)>
+inline bool Engine::enter(Task& task, std::span<const TaskId> after) {
   move(task, TaskState::submitted);
   task.blocked.store(after.empty() ? 1 : 2, std::memory_order_relaxed);
+  for (const TaskId before : after) precedences_.check(before, task);
+  const bool is_ready = insert(task);
+  if (after.empty()) return is_ready;
+  for (const TaskId before : after) precedences_.add(before, task);
+  return task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
+bool Engine::insert(Task& task, std::span<const TaskId> after) {
+  return enter<graph::insert>(task, after);
+}
+
+[[gnu::flatten]] TaskId Engine::submit(Task& task, std::span<const TaskId> after, WorkerId worker) {
+  const TaskId id = graph::TaskPool::id(task);  // the task may have ended before submit returns
   bool is_ready = false;
   try {
-    for (const TaskId before : after) precedences_.check(before, task);
-    is_ready = graph::insert(task);
+    is_ready = insert(task, after);
   } catch (...) {
     discard(task, worker);
     throw;
-  }
-  if (!after.empty()) {
-    for (const TaskId before : after) precedences_.add(before, task);
-    is_ready = task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
   if (is_ready) {
     ReadyList ready;
@@ -81,6 +113,39 @@ Task& Engine::new_task(WorkerId worker, std::size_t accesses) {
     make_ready(ready, worker, Releaser::goes_on);
   }
   return id;
+}
+
+void Engine::announce(Task& task, std::span<const TaskId> after, graph::Content leaves) const {
+  for (const TaskId before : after) precedences_.check(before, task);
+  graph::announce(task, leaves);
+}
+
+void Engine::submit_announced(Task& task, std::span<const TaskId> after, WorkerId worker,
+                              ReadyList& later) {
+  if (!enter<graph::insert_announced>(task, after)) return;
+  if (task.codelet == nullptr || must_cancel(task)) return later.append(task);
+  // A task that begins to be cancelled only now is so when a worker gets it.
+  const bool restricted = task.extension && task.extension->worker;
+  move(task, TaskState::ready);
+  gate_.push(task, worker);
+  wake_for(1, restricted ? &task : nullptr, worker, Releaser::goes_on);
+  grant_fresh_wishes();
+}
+
+void Engine::submit_invalidation(Task& task) {
+  move(task, TaskState::submitted);
+  task.blocked.store(1, std::memory_order_relaxed);
+  bool is_ready = false;
+  try {
+    is_ready = graph::insert_invalidation(task);
+  } catch (...) {
+    discard(task, kNoWorker);
+    throw;
+  }
+  if (!is_ready) return;
+  ReadyList ready;
+  ready.append(task);
+  make_ready(ready, kNoWorker, Releaser::goes_on);
 }
 
 // --- ready: the policy takes it -------------------------------------------------------------
@@ -96,7 +161,7 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
       const auto on_runnable = std::move(task->extension->on_runnable);
       on_runnable(*task);
     } else if (must_cancel(*task)) {
-      end(*task, releasing, Outcome::cancelled, list);
+      cancel_at_once(*task, releasing, list);
     } else {
       if (task->extension && task->extension->worker) restricted = task;
       gate_.push(*task, releasing);
@@ -105,6 +170,25 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
   }
   if (pushed > 0) wake_for(pushed, restricted, releasing, then);
   grant_fresh_wishes();
+}
+
+// What the policy had no memory to take: the run is cancelled, and these with it, by a worker that was woken for it.
+[[gnu::noinline]] void Engine::end_refused(WorkerId worker) {
+  ReadyList refused = gate_.take_refused();
+  end_cancelled(refused, worker);
+}
+
+// Inside an on_end it ends after that: one that submits again would otherwise lie on the stack of the
+// next, as often as it does.
+[[gnu::noinline]] void Engine::cancel_at_once(Task& task, WorkerId releasing, ReadyList& list) {
+  for (const InTask* at = in_task; at != nullptr; at = at->outer) {
+    if (at->engine != this || at->cancelled == nullptr) continue;
+    task.state.store(TaskState::submitted,
+                     std::memory_order_relaxed);  // it becomes ready once more
+    return at->cancelled->append(task);
+  }
+  end(task, releasing, Outcome::cancelled, list);
+  config_.notify_waiters();  // no worker need be awake that would do so when it finds nothing
 }
 
 // --- scheduled: the policy gives it to a worker ---------------------------------------------
@@ -124,6 +208,7 @@ Task* Engine::pull(WorkerId worker) {
     cancelled.append(*task);
     end_cancelled(cancelled, worker);
   }
+  if (gate_.any_refused()) end_refused(worker);
   return nullptr;
 }
 
@@ -180,6 +265,7 @@ Task* Engine::next(WorkerId worker) {
     perform(actions);
     end_cancelled(cancelled, worker);
     grant_fresh_wishes();
+    if (gate_.any_refused()) end_refused(worker);
     if (found != nullptr) return found;
     if (at_once || released || (performs && anything_ended(window, worker))) continue;
     if (has_one || !move_from_peer(worker)) return nullptr;
@@ -194,7 +280,7 @@ Task* Engine::next(WorkerId worker) {
   if (config_.simulated) return nullptr;
   constexpr int kLooks = 5;
   for (int look = 0; look < kLooks; ++look) {
-    for (int pauses = 16 << look; pauses > 0; --pauses) __builtin_ia32_pause();
+    for (int pauses = 16 << look; pauses > 0; --pauses) base::pause();
     if (Task* task = next(worker)) return task;
   }
   return nullptr;
@@ -230,25 +316,37 @@ void Engine::start(Task& task, WorkerId worker) {
   move(task, TaskState::running);
   Lane& own = lanes_[worker.value];
   own.running.store(task.codelet, std::memory_order_relaxed);
-  in_task = {this, worker};
+  if (task.extension && !task.extension->name.empty()) own.keep_name(task.extension->name);
+  const Inside inside(this, worker);
   graph::prefetch_successors(task);
   if (timed_) begin_run_time(task, worker);
   worker_drivers_[worker.value]->start_task(task, worker);
-  in_task = {};
 }
 
 // The drivers of a machine that is there run a task inside start_task: what lies between this and
-// task_done is its kernel and the call of it.
+// task_done is its kernel and the call of it. A run that there is no memory to note is not noted.
 [[gnu::noinline]] void Engine::begin_run_time(const Task& task, WorkerId worker) {
-  timers_[worker.value].begin(task, config_.now);
+  try {
+    timers_[worker.value].begin(task, config_.now);
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 [[gnu::noinline]] void Engine::end_run_time(WorkerId worker, bool failed) {
-  timers_[worker.value].end(failed, config_.now);
+  try {
+    timers_[worker.value].end(failed, config_.now);
+  } catch (const std::bad_alloc&) {
+  }
 }
 
-WorkerId Engine::inside_task() const {
-  return in_task.engine == this ? in_task.worker : kNoWorker;
+const InTask* Engine::inside_task() const {
+  const InTask* at = in_task;
+  while (at != nullptr && at->engine != this) at = at->outer;
+  return at;
+}
+
+const InTask* Engine::this_threads_task() {
+  return in_task;
 }
 
 // --- done: memory takes note of what was written, graph releases the successors -------------
@@ -257,6 +355,7 @@ WorkerId Engine::inside_task() const {
   if (timed_) end_run_time(worker, error != nullptr);
   Lane& own = lanes_[worker.value];
   own.running.store(nullptr, std::memory_order_relaxed);
+  if (task.extension) own.name[0].store(0, std::memory_order_relaxed);
   if (!trivial_) {
     const NodeId node = config_.machine.workers[worker.value].node;
     if (!residency_.only_valid_here(task, node)) {
@@ -302,23 +401,25 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   }
   // Of tasks with a kernel: who acquires or prefetches asks for the data because it will use them.
   const bool uses_end = !trivial_ && task.codelet != nullptr && residency_.has_last_use(task);
-  if (uses_end)
-    performing_.fetch_add(1, std::memory_order_acq_rel);  // no handle is forgotten meanwhile
+  if (uses_end) performing_.fetch_add(1, std::memory_order_acq_rel);  // no handle is forgotten
   graph::release(task, ready);
-  if (uses_end) note_unused(task);
+  if (uses_end) {
+    note_unused(task);
+    performing_.fetch_sub(1, std::memory_order_acq_rel);
+  }
   precedences_.end_life(task, ready);
   if (config_.count_bytes && task.codelet != nullptr) count_bytes(task, worker);
-  Group* group = nullptr;
+  bool group_ended = false;
   if (task.extension) {
-    if (task.extension->on_end) call_on_end(task, worker, outcome);
-    group = task.extension->group;
+    if (task.extension->on_end) call_on_end(task, worker, outcome, ready);
+    graph::GroupCount* const group = task.extension->group;
+    group_ended = group != nullptr && graph::GroupCount::end_one(*group);
   }
-  // The group may be gone as soon as everything is counted as ended.
-  const bool group_ended = group != nullptr && GroupAccess::end_one(*group);
   // Counted after on_end, which may submit more: whoever waits waits for that, too.
   auto& ended = lane(worker).ended[static_cast<std::size_t>(outcome)];
-  if (worker == kNoWorker) {
-    ended.fetch_add(1, std::memory_order_release);
+  if (worker == kNoWorker) {  // also acquisitions, which do not count
+    const bool counts = !task.extension || task.extension->counts;
+    if (counts) ended.fetch_add(1, std::memory_order_release);
   } else {
     ended.store(ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
@@ -331,23 +432,28 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   memory::Actions actions;
   residency_.note_unused(task, actions);
   perform(actions);
-  performing_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
 // It counts as inside the task, wherever the task ends: it may submit, but not wait.
-[[gnu::noinline]] void Engine::call_on_end(Task& task, WorkerId worker, Outcome outcome) {
-  const InTask outer = std::exchange(in_task, InTask{this, worker});
+[[gnu::noinline]] void Engine::call_on_end(Task& task, WorkerId worker, Outcome outcome,
+                                           ReadyList& ready) {
+  ReadyList cancelled;
   try {
-    task.extension->on_end(outcome);
+    const Inside inside(this, worker, &cancelled);
+    // What it has captured goes before the task counts as ended, and under no lock.
+    const auto on_end = std::move(task.extension->on_end);
+    on_end(outcome);
   } catch (const std::exception& error) {
-    report_error(std::make_exception_ptr(
-        TaskError("task " + std::string(task.name()) + ": its on_end threw: " + error.what())));
+    report_error(base::make_error<TaskError>([&] {
+      return "task " + std::string(task.name()) + ": its on_end threw: " + error.what();
+    }));
   } catch (...) {
-    report_error(std::make_exception_ptr(
-        TaskError("task " + std::string(task.name()) +
-                  ": its on_end threw something that is no std::exception")));
+    report_error(base::make_error<TaskError>([&] {
+      return "task " + std::string(task.name()) +
+             ": its on_end threw something that is no std::exception";
+    }));
   }
-  in_task = outer;
+  while (Task* next = cancelled.take()) ready.append(*next);
 }
 
 [[gnu::noinline]] void Engine::end_cancelled(ReadyList& list, WorkerId worker) {
@@ -379,7 +485,12 @@ void Engine::retire(Task& task, WorkerId worker) {
     for (const memory::Notice& notice : todo->notices) gate_.notice(notice);
     for (const memory::Copy& copy : todo->copies) {
       const NodeId owner = copy.to.node == kRam ? copy.from.node : copy.to.node;
-      node_drivers_[owner.value]->start_copy(copy);
+      try {
+        node_drivers_[owner.value]->start_copy(copy);
+      } catch (const std::exception&) {  // then it has ended
+        end_copy(copy.id, base::say_out_of_memory(std::current_exception(), "started a copy"),
+                 actions);
+      }
     }
     for (const memory::VictimQuery& query : todo->queries) {
       memory::Residency::Search candidates(residency_, query);
@@ -409,11 +520,15 @@ void Engine::look_again(NodeId node, memory::Actions& actions) {
     grant_wishes(NodeId{n}, actions);  // through RAM
 }
 
+void Engine::end_copy(std::uint64_t copy_id, std::exception_ptr error, memory::Actions& actions) {
+  residency_.copy_done(copy_id, std::move(error), actions);
+  if (const auto broken = residency_.broken()) tell_broken(broken);
+}
+
 void Engine::copy_done(std::uint64_t copy_id, std::exception_ptr error) {
   ActionsPool::Lease actions(actions_);
   performing_.fetch_add(1, std::memory_order_acq_rel);  // not stalled before what follows is done
-  residency_.copy_done(copy_id, std::move(error), *actions);
-  if (const auto broken = residency_.broken()) tell_broken(broken);
+  end_copy(copy_id, std::move(error), *actions);
   perform(*actions);
   performing_.fetch_sub(1, std::memory_order_acq_rel);
   config_.notify_waiters();

@@ -44,6 +44,7 @@ struct EngineConfig {
   std::uint32_t look_ahead = 0;  // 0: by the kind of node
   bool simulated = false;        // kernels do not run
   bool count_bytes = false;      // Engine::ended_bytes is asked for
+  bool time_policy = false;      // Statistics::scheduling is asked for
   // Where the times of tasks are kept if the policy asks for them; it outlives the engine. Null: nothing
   // is timed. Not in simulation.
   machine::PerformanceModel* models = nullptr;
@@ -51,11 +52,14 @@ struct EngineConfig {
   memory::Rules rules = {};
 };
 
-// What the thread that asks is doing. Kernels, and what is called at the end of tasks, may submit,
-// but not wait.
+// A task on the stack of a thread: its kernel, or what is called at its end. Both may submit, but not wait.
+// One of another engine may lie above it, if they use another runtime.
 struct InTask {
   const void* engine = nullptr;
-  WorkerId worker = kNoWorker;
+  WorkerId worker = kNoWorker;  // kNoWorker: it ends on a thread of the application
+  // At the end of a task: those submitted there that are cancelled at once, and end after it.
+  graph::ReadyList* cancelled = nullptr;
+  const InTask* outer = nullptr;  // below it on the stack
 };
 
 class Engine final : public Completions,
@@ -73,15 +77,38 @@ class Engine final : public Completions,
   graph::Task& new_task(WorkerId worker, std::size_t accesses = 1);
   void discard(graph::Task& task, WorkerId worker);  // never submitted
   TaskId submit(graph::Task& task, std::span<const TaskId> after, WorkerId worker);
+  // Its first step alone: the graph. True: the task is ready, and nobody knows it yet. It throws what `submit`
+  // would, and the task stays with the caller.
+  bool insert(graph::Task& task, std::span<const TaskId> after);
+  // The whole in two steps, for who holds tasks back. The first throws what `submit` would, and the task stays with
+  // the caller. The second is for who keeps the order of submissions by a lock: nothing of the application is
+  // called. What has no kernel, or is to be cancelled, goes to `later` at once: for make_ready when the lock
+  // is given back.
+  void announce(graph::Task& task, std::span<const TaskId> after, graph::Content leaves) const;
+  void submit_announced(graph::Task& task, std::span<const TaskId> after, WorkerId worker,
+                        graph::ReadyList& later);
+  // What the releasing worker does next: asks for a task, or goes on with the one that submitted.
+  enum class Releaser : bool { asks, goes_on };
+  void make_ready(graph::ReadyList& list, WorkerId releasing, Releaser then = Releaser::asks);
   bool advance(WorkerId worker) override;
   void copy_done(std::uint64_t copy_id, std::exception_ptr error) override;
   void task_done(graph::Task& task, WorkerId worker, std::exception_ptr error) override;
 
   // --- acquisitions: tasks without a kernel whose `on_runnable` was called
+  // `what` is the call, for messages. Not among the tasks submitted and ended, unless `counts`: nobody who waits for tasks waits for what the
+  // application holds.
+  graph::Task& new_acquisition(const char* what, bool counts);
+  // Its access is W; what follows must write.
+  void submit_invalidation(graph::Task& task);
   // Wants the operands of the task in RAM; the request ends `ready` or `failed`.
   void request(memory::Request& request);
   void withdraw(memory::Request& request);
-  void end_acquisition(graph::Task& task, bool held);
+  enum class Obtained : std::uint8_t {
+    content,  // the application had it in RAM
+    order,    // alone: what was done needed no more than its turn among the tasks
+    nothing,  // it was given up, or nothing written: what a failed writer left is as it was
+  };
+  void end_acquisition(graph::Task& task, Obtained obtained);
 
   // --- handles
   void add(graph::Handle& handle);
@@ -110,8 +137,10 @@ class Engine final : public Completions,
   void report_error(std::exception_ptr error);  // keeps the first
   bool has_error() const;
   std::exception_ptr take_error();
-  // The worker on whose thread a task of this engine runs now; kNoWorker outside tasks.
-  WorkerId inside_task() const;
+  // The task of this engine that is on the stack of this thread; null outside tasks.
+  const InTask* inside_task() const;
+  // The innermost of any engine.
+  static const InTask* this_threads_task();
   bool cancelling() const { return cancelling_.load(std::memory_order_relaxed); }
 
   // To the performance model, what workers still keep. No worker may run a task.
@@ -139,6 +168,10 @@ class Engine final : public Completions,
     std::atomic<const Codelet*> running{nullptr};  // for reports: codelets outlive their tasks
     std::uint32_t burst = 0;                       // tasks run since the last keep_distance
     std::uint64_t submissions_then = 0;
+    // Of the task that runs, if it has its own; cut. A report may read it while it changes.
+    std::array<std::atomic<std::uint64_t>, 6> name{};
+    void keep_name(std::string_view of);
+    std::string running_name() const;
   };
   // By threads of the application.
   std::uint64_t submissions() const {
@@ -179,16 +212,17 @@ class Engine final : public Completions,
   }
 
   // the steps
-  // What the releasing worker does next: asks for a task, or goes on with the one that submitted.
-  enum class Releaser : bool { asks, goes_on };
-  void make_ready(graph::ReadyList& list, WorkerId releasing, Releaser then = Releaser::asks);
-  void push(graph::Task& task, WorkerId releasing);
+  graph::Task& take_slot(std::size_t lane, std::size_t accesses, bool counts);
+  template <bool insert(graph::Task&)>
+  bool enter(graph::Task& task, std::span<const TaskId> after);
+  void cancel_at_once(graph::Task& task, WorkerId releasing, graph::ReadyList& list);
   graph::Task* next(WorkerId worker);
   graph::Task* look_for_a_while(WorkerId worker);
   graph::Task* pull(WorkerId worker);
   graph::Task* take_from_window(WorkerId worker);
   bool refill(Window& window, WorkerId worker, graph::ReadyList& cancelled);
   bool hides_copies(Window& window) const;
+  bool lasts(const Window& window, WorkerId worker) const;
   bool move_from_peer(WorkerId worker);
   graph::Task* give_away(Window& window, WorkerId to, memory::Actions& actions);
   Time copy_time(const graph::Task& task, NodeId node) const;
@@ -219,13 +253,15 @@ class Engine final : public Completions,
   void end_run_time(WorkerId worker, bool failed);
   void end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
   void note_unused(const graph::Task& task);
-  void call_on_end(graph::Task& task, WorkerId worker, Outcome outcome);
+  void call_on_end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
   void end_cancelled(graph::ReadyList& list, WorkerId worker);
+  void end_refused(WorkerId worker);
   void perform(memory::Actions& actions) {
     if (!actions.empty()) perform_all(actions);
   }
   void perform_all(memory::Actions& actions);
   void look_again(NodeId node, memory::Actions& actions);
+  void end_copy(std::uint64_t copy_id, std::exception_ptr error, memory::Actions& actions);
   const graph::Handle* too_large_for_ram(const graph::Task& task) const;
   void retire(graph::Task& task, WorkerId worker);
   static void count_submitted(Lane& lane, std::int64_t change) {  // by its owner
@@ -285,11 +321,11 @@ class Engine final : public Completions,
   void let_submitter_run_ahead() const;
   // `tasks` have been pushed. If the releasing worker asks next it will take one; others are woken for
   // the rest, and on other memory nodes, where it may be that only their workers can run them, unless
-  // they would not pull them (Window::satisfied).
+  // they would not pull them (Window::satisfied). On a node with workers of several kinds all are woken.
   void wake_for(std::size_t tasks, const graph::Task* restricted, WorkerId releasing,
                 Releaser then) {
     const bool takes_one = releasing != kNoWorker && then == Releaser::asks;
-    if (takes_one && tasks == 1 && restricted == nullptr && windows_.size() == 1) return;
+    if (takes_one && tasks == 1 && restricted == nullptr && takes_any_) return;
     base::light_fence();
     if (anyone_idle()) wake_the_idle(tasks, restricted, releasing, takes_one);
   }
@@ -307,6 +343,7 @@ class Engine final : public Completions,
   std::vector<Driver*> node_drivers_;
   std::vector<Driver*> worker_drivers_;
   std::unique_ptr<sched::Policy> policy_;
+  const sched::PolicyTraits traits_;
   base::Random random_;
   memory::Residency residency_;
   graph::TaskPool pool_;
@@ -335,6 +372,7 @@ class Engine final : public Completions,
   const bool trivial_;
   const bool timed_;  // the time of each run is asked for
   bool has_cpu_ = false;
+  bool takes_any_ = false;  // one memory with workers of one kind: each can run what is not bound
   std::uint64_t least_limit_ = ~std::uint64_t{0};  // of the memories, in bytes
   std::atomic<std::uint64_t> largest_{0};          // padded bytes of a handle, at most
 };

@@ -42,6 +42,42 @@ bool Engine::hides_copies(Window& window) const {
   return *window.hides;
 }
 
+// Tasks are pulled so that their copies are made while others run. What is pulled runs longer than the copies
+// for it and for what would come next: then the next can wait with the policy, where others find it, but for one
+// in reserve per worker. Not even that if copies are short beside a task, also those of all its operands, which
+// another node may have to make: a worker that has ended asks anew. Where
+// copies take longer, and nodes share the way that they take, it is enough that this node has one to copy
+// for: further copies would only wait for one another, and what they are for would fill the memory meanwhile.
+// Not asked of a policy that has given its tasks to workers before: nobody else would find them.
+bool Engine::lasts(const Window& window, WorkerId worker) const {
+  constexpr double kMargin = 4;         // fetches of a task: the next ones may be larger
+  constexpr double kNegligible = 0.02;  // of a task's time
+  const std::size_t size = window.pulled.size();
+  if (!window.timed || window.unknown != 0 || size == 0) return false;
+  const std::size_t workers = window.workers.size();
+  const auto runs = static_cast<double>(window.runs.ns);
+  const double fetch = window.crowd * static_cast<double>(window.fetch.ns);
+  const double copies = window.crowd * static_cast<double>(window.copies.ns) + kMargin * fetch;
+  if (runs / static_cast<double>(workers) < copies) {
+    return window.crowd > 1 && size > workers &&
+           std::ranges::any_of(window.pulled, [](const Pulled* entry) {
+             return entry->copies.ns > 0 && entry->request.state.load(std::memory_order_relaxed) !=
+                                                memory::RequestState::ready;
+           });
+  }
+  const bool asks = lanes_[worker.value].idle_since.load(std::memory_order_relaxed) == kNotIdle;
+  if (size < without_task(window) + (asks ? 1 : 0)) return false;
+  if (size > workers) return true;
+  Time anew;
+  if (window.bandwidth.value > 0) {
+    for (const Pulled* entry : window.pulled) {
+      anew = std::max(anew, duration(entry->working_set, window.bandwidth));
+    }
+  }
+  return std::max(fetch, window.crowd * static_cast<double>(anew.ns)) <=
+         kNegligible * runs / static_cast<double>(size);
+}
+
 // As far as the look-ahead goes, but not so far that the operands of what waits would push out what
 // the tasks in course and their successors use: a quarter of the node. Measured on Cholesky at a
 // quarter of the matrix, 31 tiles of room: 8 tasks ahead without this bound load 1.2 times the bytes
@@ -60,7 +96,7 @@ bool Engine::refill(Window& window, WorkerId worker, ReadyList& cancelled) {
                         window.claimed > *window.most_claimed && hides_copies(window);
     // One that it can run, at least: the others' tasks may be bound to them, and when they have gone
     // nobody would wake this worker.
-    if ((full || enough) && has_one_for(window, worker)) {
+    if ((full || enough || lasts(window, worker)) && has_one_for(window, worker)) {
       // Not while calm: it looks further ahead as soon as something has to be copied.
       if (!calm && window.workers.size() == 1) {
         window.satisfied.store(true, std::memory_order_release);
@@ -175,6 +211,10 @@ void Engine::keep(Window& window, Task& task) {
   entry->working_set = residency_.working_set(task, entry->request.node);
   entry->run_time = run_time(task, window.workers.front());
   window.runs += entry->run_time;
+  if (entry->run_time.ns == 0) ++window.unknown;
+  entry->copies = window.timed ? copy_time(task, entry->request.node) : Time{0};
+  window.copies += entry->copies;
+  window.fetch = std::max(entry->copies, Time{window.fetch.ns - window.fetch.ns / 16});
   window.hides.reset();
   entry->for_all = window.alike && !task.only_worker();
   entry->lacks = nullptr;
@@ -194,6 +234,8 @@ Task* Engine::drop(Window& window, std::size_t at) {
   Task* task = entry->task;
   window.claimed -= residency_.unclaim(*task, entry->request.node);
   window.runs = window.runs - entry->run_time;
+  window.copies = window.copies - entry->copies;
+  if (entry->run_time.ns == 0) --window.unknown;
   window.hides.reset();
   window.unused.push_back(entry);
   return task;

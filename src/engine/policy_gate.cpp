@@ -1,30 +1,54 @@
 #include "engine/policy_gate.hpp"
 
+#include <utility>
+
 namespace vicinal::engine {
 
-PolicyGate::PolicyGate(sched::Policy& policy, std::function<void(graph::Task&, WorkerId)> retire)
+PolicyGate::PolicyGate(sched::Policy& policy, std::function<void(graph::Task&, WorkerId)> retire,
+                       std::function<void()> refused, bool timed)
     : policy_(policy),
       retire_(std::move(retire)),
-      concurrent_(policy.concurrent()),
-      wants_ends_(policy.wants_ends()) {}
+      concurrent_(policy.traits().concurrent),
+      wants_ends_(policy.traits().wants_ends),
+      watch_(timed ? std::make_unique<base::Stopwatch>() : nullptr),
+      tell_refused_(std::move(refused)) {}
+
+void PolicyGate::refuse(graph::Task& task) {
+  {
+    const std::lock_guard lock(inbox_mutex_);
+    refused_.append(task);
+    any_refused_.store(true, std::memory_order_relaxed);
+  }
+  tell_refused_();
+}
+
+graph::ReadyList PolicyGate::take_refused() {
+  const std::lock_guard lock(inbox_mutex_);
+  any_refused_.store(false, std::memory_order_relaxed);
+  return std::exchange(refused_, {});
+}
 
 void PolicyGate::apply(const Event& event, WorkerId current) {
+  const auto tell = [this](const auto& call) {
+    const base::Stopwatch::Lap lap(watch_.get());
+    call();
+  };
   switch (event.kind) {
     case Event::Kind::push:
-      policy_.push(*event.task, event.worker);
+      push_at_once(*event.task, event.worker);
       break;
     case Event::Kind::done:
-      policy_.task_done(*event.task, event.worker);
+      tell([&] { policy_.task_done(*event.task, event.worker); });
       // The acquire side of whoever ends the task, or the other way round.
       if (event.task->blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         retire_(*event.task, current);
       }
       break;
     case Event::Kind::loaded:
-      policy_.data_loaded(*event.handle, event.node);
+      tell([&] { policy_.data_loaded(*event.handle, event.node); });
       break;
     case Event::Kind::evicted:
-      policy_.data_evicted(*event.handle, event.node);
+      tell([&] { policy_.data_evicted(*event.handle, event.node); });
       break;
   }
 }
@@ -68,7 +92,7 @@ graph::Task* PolicyGate::pop_serial(WorkerId worker) {
   {
     const std::lock_guard lock(mutex_);
     drain(worker);
-    task = policy_.pop(worker);
+    task = pop_at_once(worker);
   }
   drain_leftovers(worker);
   return task;
@@ -79,7 +103,7 @@ bool PolicyGate::may_move_serial(graph::Task& task, WorkerId to) {
   {
     const std::lock_guard lock(mutex_);
     drain(to);
-    may = policy_.may_move(task, to);
+    may = may_move_at_once(task, to);
   }
   drain_leftovers(to);
   return may;
@@ -100,6 +124,7 @@ void PolicyGate::submission_closed() {
   {
     const std::lock_guard lock(mutex_);
     drain(kNoWorker);
+    const base::Stopwatch::Lap lap(watch_.get());
     policy_.submission_closed();
   }
   drain_leftovers(kNoWorker);
@@ -121,8 +146,12 @@ graph::Handle* PolicyGate::choose_victim(const memory::VictimQuery& query,
     const std::lock_guard lock(mutex_);
     drain(kNoWorker);
     memory::VictimChoice* choice = policy_.victims();
-    if (choice != nullptr) {
-      victim = choice->choose(query.node, query.needed, query.reason, candidates);
+    try {
+      if (choice != nullptr) {
+        const base::Stopwatch::Lap lap(watch_.get());
+        victim = choice->choose(query.node, query.needed, query.reason, candidates);
+      }
+    } catch (const std::bad_alloc&) {  // a refusal
     }
   }
   drain_leftovers(kNoWorker);

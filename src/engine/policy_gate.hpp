@@ -4,9 +4,13 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <mutex>
-#include <vector>
+#include <new>
 
+#include "base/stopwatch.hpp"
+#include "base/sure_memory.hpp"
+#include "graph/dependencies.hpp"
 #include "graph/task.hpp"
 #include "memory/residency.hpp"
 #include "sched/policy.hpp"
@@ -17,18 +21,24 @@ class PolicyGate {
  public:
   // `retire` is called, under the policy's lock, for an ended task that the policy is the last to have
   // done with.
-  PolicyGate(sched::Policy& policy, std::function<void(graph::Task&, WorkerId)> retire);
+  // `refused` is called, perhaps under that lock, when there is a task that the policy had no memory to take: it is
+  // for take_refused. `timed`: the policy's calls are timed, by the wall clock also in a simulation.
+  PolicyGate(
+      sched::Policy& policy, std::function<void(graph::Task&, WorkerId)> retire,
+      std::function<void()> refused = [] {}, bool timed = false);
 
   void push(graph::Task& task, WorkerId releasing) {
-    if (concurrent_) return policy_.push(task, releasing);
+    if (concurrent_) return push_at_once(task, releasing);
     post({Event::Kind::push, &task, nullptr, releasing, {}}, releasing);
   }
   graph::Task* pop(WorkerId worker) {
-    return concurrent_ ? policy_.pop(worker) : pop_serial(worker);
+    return concurrent_ ? pop_at_once(worker) : pop_serial(worker);
   }
   bool may_move(graph::Task& task, WorkerId to) {
-    return concurrent_ ? policy_.may_move(task, to) : may_move_serial(task, to);
+    return concurrent_ ? may_move_at_once(task, to) : may_move_serial(task, to);
   }
+  bool any_refused() const { return any_refused_.load(std::memory_order_relaxed); }
+  graph::ReadyList take_refused();
   bool wants_ends() const { return wants_ends_; }
   // Only if wants_ends(). task.blocked counts who has yet to do with the task: it is lowered when the
   // policy has heard.
@@ -37,6 +47,7 @@ class PolicyGate {
   void submission_closed();
   void forget(graph::Handle& handle);
   graph::Handle* choose_victim(const memory::VictimQuery& query, memory::Candidates& candidates);
+  Time time_in_policy() const { return watch_ ? watch_->time() : Time{0}; }
 
  private:
   struct Event {
@@ -47,6 +58,23 @@ class PolicyGate {
     NodeId node;
   };
 
+  void push_at_once(graph::Task& task, WorkerId releasing) {
+    const base::Stopwatch::Lap lap(watch_.get());
+    try {
+      policy_.push(task, releasing);
+    } catch (const std::bad_alloc&) {
+      refuse(task);
+    }
+  }
+  graph::Task* pop_at_once(WorkerId worker) {
+    const base::Stopwatch::Lap lap(watch_.get());
+    return policy_.pop(worker);
+  }
+  bool may_move_at_once(graph::Task& task, WorkerId to) {
+    const base::Stopwatch::Lap lap(watch_.get());
+    return policy_.may_move(task, to);
+  }
+  void refuse(graph::Task& task);
   graph::Task* pop_serial(WorkerId worker);
   bool may_move_serial(graph::Task& task, WorkerId to);
   void post(const Event& event, WorkerId current);
@@ -59,11 +87,15 @@ class PolicyGate {
   std::function<void(graph::Task&, WorkerId)> retire_;
   const bool concurrent_;
   const bool wants_ends_;
-  std::mutex mutex_;  // the policy's lock
+  const std::unique_ptr<base::Stopwatch> watch_;  // null: the policy is not timed
+  std::mutex mutex_;                              // the policy's lock
   std::mutex inbox_mutex_;
-  std::vector<Event> inbox_;
-  std::vector<Event> draining_;
+  base::SureVector<Event> inbox_;
+  base::SureVector<Event> draining_;
   std::atomic<bool> inbox_filled_{false};
+  std::function<void()> tell_refused_;
+  graph::ReadyList refused_;  // under inbox_mutex_
+  std::atomic<bool> any_refused_{false};
 };
 
 }  // namespace vicinal::engine

@@ -52,8 +52,8 @@ void RunTimer::end(bool failed, const std::function<Time()>& now) {
 void RunTimer::hand_on(Slot& slot) {
   if (slot.kept == 0) return;
   const std::span<const Time> runs(slot.runs.data(), slot.kept);
+  slot.kept = 0;  // also if that throws: there is no room for more
   slot.even = model_->add(slot.codelet, kind_, slot.footprint, runs);
-  slot.kept = 0;
   slot.hand_on_at = std::min<std::uint32_t>(2 * slot.hand_on_at, kMostKept);
 }
 

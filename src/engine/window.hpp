@@ -6,11 +6,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/sure_memory.hpp"
 #include "graph/task.hpp"
 #include "memory/request.hpp"
 #include "vicinal/ids.hpp"
@@ -23,8 +23,9 @@ struct Pulled {
   memory::Request request;  // firm once a worker has nothing else to do
   WorkerId firm_for = kNoWorker;
   Bytes working_set;
-  Time run_time;                           // on the node's workers
-  bool for_all = false;                    // all workers of the node can run it
+  Time run_time;         // on the node's workers
+  Time copies;           // for what was not there nor on its way when it was pulled
+  bool for_all = false;  // all workers of the node can run it
   const memory::Replica* lacks = nullptr;  // what was missing when it was looked at last
 };
 
@@ -32,9 +33,9 @@ inline constexpr std::uint32_t kCalm = 64;
 
 struct Window {
   mutable std::mutex mutex;          // taken before the policy's lock and the residency's
-  std::vector<Pulled*> pulled;       // in the policy's order
-  std::vector<Pulled*> unused;       // entries to use again
-  std::deque<Pulled> entries;        // all
+  base::SureVector<Pulled*> pulled;  // in the policy's order
+  base::SureVector<Pulled*> unused;  // entries to use again
+  base::SureDeque<Pulled> entries;   // all
   std::size_t depth = 0;             // most entries
   std::size_t firm_each = 1;         // firm requests of one worker, at most
   std::atomic<std::size_t> size{0};  // of `pulled`, to be read without the lock
@@ -53,8 +54,17 @@ struct Window {
   // The node's only worker has one to wait for and would pull no more: a push is not for it. Set by its look,
   // cleared when an entry leaves.
   std::atomic<bool> satisfied{false};
-  Bytes claimed;                      // room of the operands of `pulled`
-  Time runs;                          // of `pulled`, one after the other
+  Bytes claimed;  // room of the operands of `pulled`
+  Time runs;      // of `pulled`, one after the other
+  // For Engine::lasts: copies for `pulled`, one after the other; those of one task, of the largest lately; how
+  // many of `pulled` have a run time that is not known; how much longer copies from RAM take while all nodes
+  // that share their way use it. Not asked for if the option says how far to look ahead, if the policy moves
+  // no tasks, or if the bandwidth of a link to the node is not known.
+  Time copies;
+  Time fetch;
+  std::size_t unknown = 0;
+  double crowd = 1;
+  bool timed = false;
   std::optional<bool> hides;          // what Engine::hides_copies has said of them
   std::optional<Bytes> most_claimed;  // beyond which no more is pulled, see Engine::refill
   // Up to so many entries and bytes it is, if what was pulled does not run as long as copies take.

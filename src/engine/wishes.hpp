@@ -5,11 +5,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <utility>
-#include <vector>
 
+#include "base/sure_memory.hpp"
 #include "graph/handle.hpp"
 #include "graph/task_pool.hpp"
 #include "vicinal/ids.hpp"
@@ -59,7 +58,7 @@ class Wishes {
 
  private:
   static constexpr std::size_t kSlack = 1024;
-  std::vector<Wish> waiting_;
+  base::SureVector<Wish> waiting_;
   std::size_t first_ = 0;  // those before it are done with
   std::atomic<bool> any_{false};
 };
@@ -106,7 +105,7 @@ class WishedTasks {
 
  private:
   std::mutex mutex_;
-  std::map<std::pair<const graph::Task*, NodeId>, std::uint64_t> others_;
+  base::SureMap<std::pair<const graph::Task*, NodeId>, std::uint64_t> others_;
 };
 
 }  // namespace vicinal::engine

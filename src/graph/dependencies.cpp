@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/asymmetric_fence.hpp"
+#include "base/processor.hpp"
+#include "base/sure_memory.hpp"
 #include "base/warm.hpp"
 #include "vicinal/error.hpp"
 
@@ -20,7 +22,7 @@ void pause(int& spins) {
   if (++spins % 64 == 0) {
     std::this_thread::yield();  // the holder may have lost its core
   } else {
-    __builtin_ia32_pause();
+    base::pause();
   }
 }
 
@@ -45,6 +47,19 @@ std::uint64_t lock(Handle& handle) {
 void unlock(Handle& handle, std::uint64_t word) {
   handle.word.store(word, std::memory_order_release);
 }
+
+// For what takes memory under the lock: it is given back also when there is none.
+class Unlocks {
+ public:
+  Unlocks(Handle& handle, std::uint64_t word) : handle_(handle), word_(word) {}
+  ~Unlocks() { unlock(handle_, word_); }
+  Unlocks(const Unlocks&) = delete;
+  Unlocks& operator=(const Unlocks&) = delete;
+
+ private:
+  Handle& handle_;
+  const std::uint64_t word_;
+};
 
 bool in_use(std::uint64_t word) {
   return (word & (kWriter | kReadersMask)) != 0;
@@ -148,7 +163,9 @@ Access* end_access(Access& access) {
     return writes(access.mode) ? w & ~kWriter : w - kReader;
   };
   while ((word & (kLocked | kWaiters)) == 0) {  // nobody to wake: one exchange
-    if (handle.word.compare_exchange_weak(word, ended(word), std::memory_order_release,
+    // Release for whoever gets access next. Acquire from the unlock of whoever inserted the task, the last that it
+    // did with its slot; the slot may soon be another task's.
+    if (handle.word.compare_exchange_weak(word, ended(word), std::memory_order_acq_rel,
                                           std::memory_order_relaxed)) {
       return nullptr;
     }
@@ -168,33 +185,48 @@ void grant_all(Access* access, ReadyList& ready) {
   }
 }
 
-[[noreturn, gnu::cold]] void refuse(const Task& task, const Access& access) {
+// Under the lock of the handle.
+[[gnu::cold]] UsageError refusal(const Task& task, const Access& access) {
   const Handle& handle = *access.handle;
-  if (handle.unregistering) {
-    throw UsageError("task " + std::string(task.name()) + " uses handle " + handle.name +
-                     ", which is being unregistered; submit it before unregister");
+  // What is no task, prefetch say, is named as it is called.
+  const bool is_task = task.codelet != nullptr;
+  const std::string who = (is_task ? "task " : "") + std::string(task.name());
+  if (access.named_life() + 1 == handle.life()) {
+    return UsageError(who + " uses handle " + handle.name +
+                      ", which is being unregistered; submit it before unregister");
   }
-  throw UsageError("task " + std::string(task.name()) + " reads handle " + handle.name +
-                   ", never written; submit a task that writes it first, or register it from a "
-                   "buffer or a file");
+  if (access.named_life() != handle.life()) {
+    return UsageError(who +
+                      " uses a handle that is no longer registered; submit it before unregister");
+  }
+  if (handle.content == Content::invalidated) {
+    return UsageError(
+        who + " reads handle " + handle.name +
+        ", invalidated since it was written; submit a task that writes it anew first");
+  }
+  return UsageError(who + " reads handle " + handle.name +
+                    ", never written; submit a task that writes it first, or register it from a "
+                    "buffer or a file");
 }
 
 bool refused(const Access& access) {
   const Handle& handle = *access.handle;
-  return handle.unregistering || (reads(access.mode) && !handle.written);
+  return access.named_life() != handle.life() ||
+         (reads(access.mode) && handle.content != Content::written);
 }
 
 // The locks of all handles of a task, taken in the order of their addresses.
 class LockedHandles {
  public:
-  explicit LockedHandles(std::span<Access> accesses) : accesses_(accesses) {
+  explicit LockedHandles(std::span<Access> accesses) {
     const std::size_t count = accesses.size();
     Handle* few[kFew];
-    std::unique_ptr<Handle*[]> many;
+    base::SureVector<Handle*>
+        many;  // an announced task is not refused any more, without memory either
     Handle** order = few;
     if (count > kFew) {
-      many = std::make_unique<Handle*[]>(count);
-      order = many.get();
+      many.resize(count);
+      order = many.data();
       for (std::size_t i = 0; i < count; ++i) order[i] = accesses[i].handle;
       std::sort(order, order + count);
     } else {
@@ -208,8 +240,8 @@ class LockedHandles {
     for (std::size_t i = 0; i < count; ++i) lock(*order[i]);
   }
   // Unchanged words.
-  void unlock_all() {
-    for (Access& access : accesses_) unlock(*access.handle, word_of(access));
+  static void unlock_all(std::span<Access> accesses) {
+    for (Access& access : accesses) unlock(*access.handle, word_of(access));
   }
   // Without the lock bit.
   static std::uint64_t word_of(const Access& access) {
@@ -218,13 +250,21 @@ class LockedHandles {
 
  private:
   static constexpr std::size_t kFew = 16;
-  std::span<Access> accesses_;
 };
 
+// What tasks submitted later find, if the task writes.
+void note(const Access& access, Content leaves) {
+  if (writes(access.mode)) access.handle->content = leaves;
+}
+
+// A task is new, or announced: then it has been looked at, and others were announced behind it.
+enum class Comes : bool { announced, anew };
+
 // Under the lock, which it gives back. `word` is without the lock bit.
+template <Comes comes, Content leaves = Content::written>
 void enter(Access& access, std::uint64_t word) {
   Handle& handle = *access.handle;
-  if (writes(access.mode)) handle.written = true;
+  if (comes == Comes::anew) note(access, leaves);
   if (grantable(word, access.mode)) return unlock(handle, granted(word, access.mode));
   if (handle.tail != nullptr) {
     handle.tail->set_next(&access);
@@ -236,45 +276,78 @@ void enter(Access& access, std::uint64_t word) {
   unlock(handle, word | kWaiters);
 }
 
+template <Comes comes, Content leaves = Content::written>
 bool insert_one(Task& task, Access& access, std::int32_t blocked) {
   const std::uint64_t word = lock(*access.handle);
-  if (refused(access)) {
-    unlock(*access.handle, word);
-    refuse(task, access);
+  if (comes == Comes::anew && refused(access)) {
+    const Unlocks in_the_end(*access.handle, word);
+    throw refusal(task, access);
   }
   access.set_next(nullptr);
   if (!grantable(word, access.mode)) ++blocked;
   task.blocked.store(blocked, std::memory_order_relaxed);
-  enter(access, word);
+  enter<comes, leaves>(access, word);
   return blocked == 0;
 }
 
+// Of one of the accesses, whose locks it gives back also when there is no memory to say why.
+[[noreturn]] [[gnu::cold]] void throw_refusal(const Task& task, const Access& access,
+                                              std::span<Access> accesses) {
+  struct UnlockAll {
+    std::span<Access> accesses;
+    ~UnlockAll() { LockedHandles::unlock_all(accesses); }
+  } const in_the_end{accesses};
+  throw refusal(task, access);
+}
+
+template <Comes comes>
 bool insert_several(Task& task, std::span<Access> accesses, std::int32_t blocked) {
   LockedHandles locked(accesses);
   for (Access& access : accesses) {
-    if (refused(access)) {
-      locked.unlock_all();
-      refuse(task, access);
-    }
+    if (comes == Comes::anew && refused(access)) throw_refusal(task, access, accesses);
     access.set_next(nullptr);
     if (!grantable(LockedHandles::word_of(access), access.mode)) ++blocked;
   }
   task.blocked.store(blocked, std::memory_order_relaxed);
-  for (Access& access : accesses) enter(access, LockedHandles::word_of(access));
+  for (Access& access : accesses) enter<comes>(access, LockedHandles::word_of(access));
+  return blocked == 0;
+}
+
+// Nobody knows the task before the first unlock; its explicit predecessors are added afterwards. From
+// then on it may run, but not end: that needs the lock of every handle.
+template <Comes comes>
+[[gnu::always_inline]] inline bool insert_as(Task& task) {
+  const std::span<Access> accesses = task.accesses();
+  const std::int32_t blocked = task.blocked.load(std::memory_order_relaxed) - 1;
+  if (accesses.size() > 1) return insert_several<comes>(task, accesses, blocked);
+  if (accesses.size() == 1) return insert_one<comes>(task, accesses[0], blocked);
+  task.blocked.store(blocked, std::memory_order_relaxed);
   return blocked == 0;
 }
 
 }  // namespace
 
-// Nobody knows the task before the first unlock; its explicit predecessors are added afterwards. From
-// then on it may run, but not end: that needs the lock of every handle.
 bool insert(Task& task) {
+  return insert_as<Comes::anew>(task);
+}
+
+void announce(Task& task, Content leaves) {
   const std::span<Access> accesses = task.accesses();
+  LockedHandles locked(accesses);
+  for (const Access& access : accesses) {
+    if (refused(access)) throw_refusal(task, access, accesses);
+  }
+  for (const Access& access : accesses) note(access, leaves);
+  LockedHandles::unlock_all(accesses);
+}
+
+bool insert_announced(Task& task) {
+  return insert_as<Comes::announced>(task);
+}
+
+bool insert_invalidation(Task& task) {
   const std::int32_t blocked = task.blocked.load(std::memory_order_relaxed) - 1;
-  if (accesses.size() > 1) return insert_several(task, accesses, blocked);
-  if (accesses.size() == 1) return insert_one(task, accesses[0], blocked);
-  task.blocked.store(blocked, std::memory_order_relaxed);
-  return blocked == 0;
+  return insert_one<Comes::anew, Content::invalidated>(task, task.accesses()[0], blocked);
 }
 
 // The tasks that are granted access were submitted long ago and have left the cache: they are asked
@@ -296,23 +369,45 @@ void release(Task& task, ReadyList& ready) {
   for (std::size_t i = 0; i < count; ++i) grant_all(granted[i], ready);
 }
 
+Content content_of(Handle& handle) {
+  const std::uint64_t word = lock(handle);
+  const Content content = handle.content;
+  unlock(handle, word);
+  return content;
+}
+
 bool has_content(Handle& handle) {
-  const std::uint64_t word = lock(handle);
-  const bool written = handle.written;
-  unlock(handle, word);
-  return written;
+  return content_of(handle) == Content::written;
 }
 
-void refuse_tasks(Handle& handle) {
+bool refuse_tasks(Handle& handle, std::uint32_t life) {
   const std::uint64_t word = lock(handle);
-  handle.unregistering = true;
+  const bool is_current = handle.life() == life;
+  if (is_current) handle.current_life.fetch_add(1, std::memory_order_relaxed);
+  unlock(handle, word);
+  return is_current;
+}
+
+void accept_tasks(Handle& handle, Content content) {
+  const std::uint64_t word = lock(handle);
+  handle.content = content;
+  handle.current_life.fetch_sub(1, std::memory_order_relaxed);
   unlock(handle, word);
 }
 
-void forget_content(Handle& handle) {
+void begin_life(Handle& handle, std::uint32_t life, bool has_content, std::string name) {
   const std::uint64_t word = lock(handle);
-  handle.written = false;
+  handle.head = handle.tail = handle.last_writer = nullptr;
+  handle.waiting_readers = 0;
+  handle.content = has_content ? Content::written : Content::none;
+  handle.name = std::move(name);
+  handle.current_life.store(life, std::memory_order_relaxed);
   unlock(handle, word);
+}
+
+std::string name_of(Handle& handle) {
+  const Unlocks in_the_end(handle, lock(handle));
+  return handle.name;
 }
 
 bool idle(const Handle& handle) {
@@ -322,6 +417,7 @@ bool idle(const Handle& handle) {
 // Tasks that wait are alive while the lock bit is held: they cannot be granted access.
 std::string describe_queue(Handle& handle, std::size_t most) {
   const std::uint64_t word = lock(handle);
+  const Unlocks in_the_end(handle, word);
   std::string text;
   if (handle.head != nullptr) {
     text = "handle " + handle.name + ": " +
@@ -339,7 +435,6 @@ std::string describe_queue(Handle& handle, std::size_t most) {
               std::string(to_string(access->mode)) + ")";
     }
   }
-  unlock(handle, word);
   return text;
 }
 
@@ -369,7 +464,7 @@ void Precedences::add(TaskId before, Task& task) {
 }
 
 void Precedences::release_successors(Task& task, ReadyList& ready) {
-  std::vector<Task*> after;
+  base::SureVector<Task*> after;
   {
     const std::lock_guard guard(mutex_);
     const auto found = successors_.find(&task);

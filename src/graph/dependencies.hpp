@@ -8,10 +8,9 @@
 #include <atomic>
 #include <mutex>
 #include <string>
-#include <unordered_map>
-#include <vector>
 
 #include "base/asymmetric_fence.hpp"
+#include "base/sure_memory.hpp"
 #include "base/warm.hpp"
 #include "graph/handle.hpp"
 #include "graph/task.hpp"
@@ -40,10 +39,20 @@ struct ReadyList {
 };
 
 // Queues the accesses of the task. True if all are granted and it may be ready at once. Throws
-// UsageError, with nothing changed, if it reads what nobody wrote or a handle being unregistered.
+// UsageError, with nothing changed, if it reads what nobody wrote or names an earlier life of a handle.
 // task.blocked must hold 1 + the number of explicit dependencies; the 1 is the caller's: insert
 // takes it back when it returns.
 bool insert(Task& task);
+// The same for a task that has write access to one handle and leaves it without content: what follows
+// must write the handle before it reads it.
+bool insert_invalidation(Task& task);
+
+// For tasks that are held back. The first throws what `insert` would; from then on the content of handles is what
+// the task leaves there. The second cannot refuse the task, whatever was announced or unregistered since: it queues
+// the accesses. Tasks are queued in the order in which they were announced, and all that use a handle are
+// announced, or none.
+void announce(Task& task, Content leaves = Content::written);
+bool insert_announced(Task& task);
 
 // The task is about to run: asks the memory for those that get its accesses next, or else for the
 // handles. Only the address of the former is looked at: another thread may be writing them.
@@ -64,10 +73,16 @@ void release(Task& task, ReadyList& ready);
 
 // Some submitted task or the home gives it content.
 bool has_content(Handle& handle);
-// From now on tasks that name it are refused.
-void refuse_tasks(Handle& handle);
-// What follows must write the handle before it reads it.
-void forget_content(Handle& handle);
+Content content_of(Handle& handle);
+// From now on tasks that name `life` are refused: the next life has begun, for its unregistration. False:
+// it was not the handle's life.
+bool refuse_tasks(Handle& handle, std::uint32_t life);
+// The unregistration has failed: tasks that name the life before it are taken again.
+void accept_tasks(Handle& handle, Content content);
+// A life with this registration begins; nobody knows the handle yet but by an earlier one.
+void begin_life(Handle& handle, std::uint32_t life, bool has_content, std::string name);
+// What a message calls it, whatever its life.
+std::string name_of(Handle& handle);
 // Who has access and who waits, for reports; empty if nobody waits. At most `most` tasks are named.
 std::string describe_queue(Handle& handle, std::size_t most);
 // No task has or waits for access.
@@ -108,7 +123,7 @@ class Precedences {
   const TaskPool& pool_;
   std::atomic<bool> used_{false};
   std::mutex mutex_;
-  std::unordered_map<Task*, std::vector<Task*>> successors_;
+  base::SureUnorderedMap<Task*, base::SureVector<Task*>> successors_;
 };
 
 }  // namespace vicinal::graph

@@ -29,13 +29,19 @@ struct Handle;
 struct Access {
   Access() = default;
   // `number`: among the accesses of its task; `outside`: they are not in the task itself.
-  Access(Handle& of, AccessMode how, std::size_t number = 0, bool outside = false)
-      : handle(&of), mode(how), outside_(outside), number_(number & (kMostOperands - 1)) {}
+  Access(Handle& of, std::uint32_t life, AccessMode how, std::size_t number, bool outside)
+      : handle(&of),
+        next_(life),
+        mode(how),
+        outside_(outside),
+        number_(number & (kMostOperands - 1)) {}
+  Access(Handle& of, AccessMode how, std::size_t number = 0, bool outside = false);
 
   Handle* handle = nullptr;
 
  private:
-  std::uint64_t next_ : 48 = 0;  // user space has 47 bits of address
+  // User space has 47 bits of address. Until the access is inserted: the life of the handle that it names.
+  std::uint64_t next_ : 48 = 0;
 
  public:
   AccessMode mode : 2 = AccessMode::R;
@@ -45,6 +51,7 @@ struct Access {
   void set_next(Access* next) {
     next_ = reinterpret_cast<std::uintptr_t>(next) & ((std::uint64_t{1} << 48) - 1);
   }
+  std::uint32_t named_life() const { return static_cast<std::uint32_t>(next_); }
   Task& task();  // task.hpp
 
  private:
@@ -87,6 +94,13 @@ struct Home {
   bool writable = true;
 };
 
+// What the tasks submitted so far leave in a handle.
+enum class Content : std::uint8_t {
+  none,
+  written,  // by a task, or its home has it
+  invalidated,
+};
+
 // What is asked for often lies on the first two lines, which are neighbours.
 inline constexpr std::size_t kHotBytes = 128;
 
@@ -100,18 +114,22 @@ struct alignas(128) Handle {
   // Of the writers at the head of the queue the last before a reader; null: not known.
   Access* last_writer = nullptr;
   std::uint32_t waiting_readers = 0;  // in the queue: whether only writers wait, without a walk
-  bool written = false;               // some submitted task or the home gives it content
-  bool unregistering = false;
+  // Odd while tasks may name the handle; the even one behind it is that of its unregistration. Relaxed: whoever
+  // relies on it has the lock bit, or asks again when it has.
+  std::atomic<std::uint32_t> current_life{0};
+  Content content = Content::none;  // of tasks announced, too
   // In the sum of what has no home; see runtime/submission.cpp.
   std::atomic<bool> counts_unhomed{false};
-  const void* owner = nullptr;  // the runtime; null once unregistered
-  std::uint64_t version = 0;    // of the content: memory::Residency's, under its lock, for copies
+  std::uint64_t version = 0;  // of the content: memory::Residency's, under its lock, for copies
 
   // --- written seldom, and what every task asks for: one line
   alignas(64) std::atomic<bool> poisoned{false};  // its last writer failed or was cancelled
-  // memory::Residency's, this and the next two: early copies are left to whoever needs the content; where it
+  // memory::Residency's, this and the next three: early copies are left to whoever needs the content; where it
   // is; by node, null when it does not know the handle.
   bool early_failed = false;
+  // Tasks may write it: its home takes what is written, and memory::Residency::give_room need not be called first.
+  // Whoever reads it with acquire may do so.
+  std::atomic<bool> takes_writes{true};
   NodeMasks on;
   memory::Replica* replicas = nullptr;
   void* policy_data = nullptr;  // the policy's own, null until it sets it
@@ -122,8 +140,13 @@ struct alignas(128) Handle {
   std::string name;
 
   Bytes bytes() const { return layout.bytes(); }
+  std::uint32_t life() const { return current_life.load(std::memory_order_relaxed); }
+  bool takes_tasks() const { return (life() & 1) != 0; }
 };
 static_assert(offsetof(Handle, home) == kHotBytes);
+
+inline Access::Access(Handle& of, AccessMode how, std::size_t number, bool outside)
+    : Access(of, of.life(), how, number, outside) {}
 
 inline constexpr std::uint64_t kLocked = 1;
 inline constexpr std::uint64_t kWriter = 2;

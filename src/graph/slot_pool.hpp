@@ -107,7 +107,7 @@ class SlotPool {
     std::copy(lane.free.begin() + kBatch, lane.free.end(), lane.free.begin());
     lane.count -= kBatch;
     const std::lock_guard lock(mutex_);
-    batches_.push_back(batch);
+    batches_.push_back(batch);  // there is room: see add_slab
   }
   [[gnu::noinline]] void refill(Lane& lane) {
     const std::lock_guard lock(mutex_);
@@ -116,22 +116,30 @@ class SlotPool {
     lane.count = kBatch;
     batches_.pop_back();
   }
-  // Its slots are taken in the order of their addresses.
+  // Its slots are taken in the order of their addresses. All that is allocated is so before anything changes, and for
+  // all slots that are then: to give one back needs no memory.
   void add_slab() {
+    reserve_for(slabs_, slabs_.size() + 1);
+    reserve_for(batches_, (slabs_.size() + 1) * (kPerSlab / kBatch));
     void* room = ::operator new (kSlabBytes, std::align_val_t{kSlabBytes});
     auto* const slab = new (room) Slab{slabs_.size()};
-    std::vector<T*> slots;
-    slots.reserve(kPerSlab);
+    std::array<T*, kPerSlab> slots;
+    std::size_t count = 0;
     for (std::size_t at = 0; at < kPerSlab; ++at) {
       if (!is_slot(at)) continue;
-      slots.push_back(new (slot_at(*slab, at)) T);
-      if constexpr (kNoteBytes > 0) new (&note(*slots.back())) Note;
+      slots[count++] = new (slot_at(*slab, at)) T;
+      if constexpr (kNoteBytes > 0) new (&note(*slots[count - 1])) Note;
     }
     slabs_.emplace_back(slab);
-    for (std::size_t at = slots.size() / kBatch * kBatch; at > 0; at -= kBatch) {
+    for (std::size_t at = count / kBatch * kBatch; at > 0; at -= kBatch) {
       Batch& batch = batches_.emplace_back();
       for (std::size_t i = 0; i < kBatch; ++i) batch[i] = slots[at - 1 - i];
     }
+  }
+
+  template <typename Vector>
+  static void reserve_for(Vector& vector, std::size_t count) {
+    if (vector.capacity() < count) vector.reserve(std::max(count, 2 * vector.capacity()));
   }
 
   std::vector<Lane> lanes_;

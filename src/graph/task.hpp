@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/warm.hpp"
+#include "graph/group.hpp"
 #include "graph/handle.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/ids.hpp"
@@ -36,7 +37,7 @@ enum class TaskState : std::uint8_t {
 struct TaskExtension {
   std::string name;
   std::optional<WorkerId> worker;
-  Group* group = nullptr;
+  GroupCount* group = nullptr;
   std::function<void(Outcome)> on_end;
   std::vector<std::byte> parameters;   // when larger than the task's own room
   std::vector<Access> accesses;        // when they are many, see put_outside
@@ -44,6 +45,8 @@ struct TaskExtension {
   std::size_t operand_count = 0;
   double flops = 0;
   std::function<void(Task&)> on_runnable;  // an acquisition: called in place of a kernel
+  bool counts =
+      true;  // among the tasks submitted and ended; what the application acquires does not
 };
 
 inline constexpr std::size_t kInlineAccesses = 4;
@@ -52,7 +55,8 @@ struct alignas(128) Task {
   // Accesses not yet granted, explicit dependencies not yet ended, and 1 while being submitted.
   std::atomic<std::int32_t> blocked{0};
   std::uint16_t access_count = 0;
-  bool outside = false;  // the accesses lie where the first of those in the task leads
+  bool outside : 1 = false;  // the accesses lie where the first of those in the task leads
+  std::uint8_t parameter_bytes : 7 = 0;  // of `parameters`
   std::atomic<TaskState> state{TaskState::free};
   const Codelet* codelet = nullptr;  // nullptr: an acquisition or another task without a kernel
   Task* next = nullptr;         // link of whichever list holds the task: a policy's, the pool's

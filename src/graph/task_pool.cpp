@@ -3,10 +3,16 @@
 namespace vicinal::graph {
 
 void TaskPool::make_room(Task& task, std::size_t accesses, std::size_t lane) {
-  if (accesses < std::size(AccessBlock{}.accesses)) {
-    put_outside(task, blocks_.take(lane, (accesses + 1) * sizeof(Access)).accesses);
-  } else {
-    allocate_outside(task, accesses);
+  try {
+    if (accesses < std::size(AccessBlock{}.accesses)) {
+      put_outside(task, blocks_.take(lane, (accesses + 1) * sizeof(Access)).accesses);
+    } else {
+      allocate_outside(task, accesses);
+    }
+  } catch (...) {
+    task.extension.reset();
+    tasks_.give_back(task, lane);
+    throw;
   }
 }
 

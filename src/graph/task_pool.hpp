@@ -28,7 +28,7 @@ class TaskPool {
   Task& take(std::size_t lane, std::size_t accesses = 1) {
     Task& task = tasks_.take(lane, accesses > 0 ? sizeof(Task) : 64);
     task.next = nullptr;
-    if (accesses > kInlineAccesses) make_room(task, accesses, lane);
+    if (accesses > kInlineAccesses) make_room(task, accesses, lane);  // or gives it back and throws
     return task;
   }
   // The task has ended: begins a new life of its slot. Its extension is dropped.

@@ -112,7 +112,8 @@ void Builder::add_workers() {
     machine_.workers.push_back({.id = WorkerId{cpu},
                                 .kind = ProcessorKind::cpu,
                                 .node = kRam,
-                                .task_overhead = text_.cpu.task_overhead});
+                                .task_overhead = text_.cpu.task_overhead,
+                                .copy_overhead = text_.cpu.copy_overhead});
   }
   for (std::uint32_t gpu = 0; gpu < gpus_; ++gpu) {
     machine_.workers.push_back({.id = WorkerId{cpu_workers_ + gpu},

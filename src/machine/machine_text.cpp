@@ -71,12 +71,13 @@ void read_workers_by_default(const TomlTable& table, std::uint32_t most,
 }
 
 CpuText read_cpu(const TomlTable& table) {
-  table.allow({"most", "by_default", "drive_gpus", "task_overhead"});
+  table.allow({"most", "by_default", "drive_gpus", "task_overhead", "copy_overhead"});
   CpuText cpu;
   cpu.most = table.value("most").count(0, kMostCpuWorkers);
   read_workers_by_default(table, cpu.most, cpu.by_default);
   if (const auto drive = table.find("drive_gpus")) cpu.drive_gpus = drive->flag();
   cpu.task_overhead = time_or_zero(table, "task_overhead");
+  cpu.copy_overhead = time_or_zero(table, "copy_overhead");
   return cpu;
 }
 

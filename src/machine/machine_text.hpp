@@ -63,6 +63,7 @@ struct CpuText {
   std::optional<std::uint32_t> by_default;
   bool drive_gpus = false;  // each GPU takes one of the workers away
   Time task_overhead;
+  Time copy_overhead;
 };
 
 struct GpuText {

@@ -5,21 +5,24 @@
 //      "count": 812, "last_ns": [5012345, 5009876]}, ...]}
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <string_view>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/file_size_signal.hpp"
 #include "machine/performance_model.hpp"
 
 namespace vicinal::machine {
@@ -103,16 +106,54 @@ RunHistory history_of(const json& entry) {
   return history;
 }
 
-// False: there is none. Throws std::system_error.
+[[noreturn]] void throw_error(int error) {
+  throw std::system_error(error, std::generic_category());
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() { close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+  int close() { return number_ < 0 ? 0 : ::close(std::exchange(number_, -1)); }
+
+ private:
+  int number_;
+};
+
+// What is no file of measured times, whatever its content.
+struct Unsuitable {
+  const char* why;
+};
+
+// False: there is none. Throws std::system_error, and Unsuitable for what is no regular file (which may block, or
+// never end) or is too large.
 bool read_text(const std::string& path, std::string& text) {
-  errno = 0;
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream && errno == ENOENT) return false;
-  text.assign(std::istreambuf_iterator<char>(stream), {});
-  if (stream.bad() || !stream.is_open()) {
-    throw std::system_error(errno != 0 ? errno : EIO, std::generic_category());
+  // NONBLOCK: a FIFO is not waited for.
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.number() < 0) {
+    if (errno == ENOENT) return false;
+    throw_error(errno);
   }
-  return true;
+  struct stat status {};
+  if (fstat(file.number(), &status) != 0) throw_error(errno);
+  if (!S_ISREG(status.st_mode)) throw Unsuitable{"it is not a regular file"};
+  if (status.st_size > static_cast<off_t>(kMostBytes)) {
+    throw Unsuitable{"it is larger than any of measured times"};
+  }
+  constexpr std::size_t kPart = std::size_t{64} << 10;
+  for (;;) {  // it may grow meanwhile, and what /proc shows has no size
+    const std::size_t length = text.size();
+    if (length > kMostBytes) throw Unsuitable{"it is larger than any of measured times"};
+    text.resize(length + kPart);
+    const ssize_t got = ::read(file.number(), text.data() + length, kPart);
+    const int error = errno;
+    text.resize(length + (got > 0 ? static_cast<std::size_t>(got) : 0));
+    if (got == 0) return true;
+    if (got < 0 && error != EINTR) throw_error(error);
+  }
 }
 
 }  // namespace
@@ -149,20 +190,16 @@ bool PerformanceModel::parse(const std::string& text, Families& families, std::s
 
 PerformanceModel::Reading PerformanceModel::read_file(const std::string& path, Families& families,
                                                       std::string& why) {
-  std::error_code unknown;
-  const auto size = std::filesystem::file_size(path, unknown);
-  if (!unknown && size > kMostBytes) {
-    why = "it is larger than any of measured times";
-    return Reading::refused;
-  }
   try {
     std::string text;
     if (!read_text(path, text)) return Reading::absent;
     return parse(text, families, why) ? Reading::read : Reading::refused;
+  } catch (const Unsuitable& unsuitable) {
+    why = unsuitable.why;
   } catch (const std::system_error& error) {
     why = error.code().message();
-    return Reading::refused;
   }
+  return Reading::refused;
 }
 
 PerformanceModel::Reading PerformanceModel::read(const std::string& path, std::string& why) {
@@ -221,25 +258,44 @@ std::string PerformanceModel::to_text(const Families& families) {
 
 namespace {
 
-// In one step: who reads at the same time has the old file or the new one.
+// 0, or the error number.
+int write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return written < 0 ? errno : EIO;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+// Not mkostemp: what it makes others may not read.
+int create_beside(const std::string& path, std::string& name) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    std::uint64_t number = 0;
+    if (getrandom(&number, sizeof(number), 0) != sizeof(number)) throw_error(EAGAIN);
+    name = fmt::format("{}.{:016x}", path, number);
+    const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file >= 0) return file;
+    if (errno != EEXIST) throw_error(errno);
+  }
+  throw_error(EEXIST);
+}
+
+// In one step: who reads at the same time has the old file or the new one. The new one is written under a name that
+// nobody could know before, and that did not exist: in a folder that others write, too, a known one may be a link
+// to somebody's file.
 void replace_file(const std::string& path, const std::string& text) {
-  static std::atomic<unsigned> number{0};  // two runtimes of one process have names of their own
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-  const std::string temporary = fmt::format("{}.{}.{}", path, getpid(), number.fetch_add(1));
-  errno = 0;
-  std::ofstream stream(temporary, std::ios::binary);
-  stream << text;
-  stream.close();
-  if (!stream) {
-    const int error = errno != 0 ? errno : EIO;
-    unlink(temporary.c_str());
-    throw std::system_error(error, std::generic_category());
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    unlink(temporary.c_str());
-    throw std::system_error(error, std::generic_category());
-  }
+  const base::NoFileSizeSignal no_signal;
+  std::string temporary;
+  Descriptor file(create_beside(path, temporary));
+  int error = write_all(file.number(), text);
+  if (file.close() != 0 && error == 0) error = errno;
+  if (error == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0) return;
+  unlink(temporary.c_str());
+  throw_error(error);
 }
 
 }  // namespace

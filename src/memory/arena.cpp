@@ -104,41 +104,4 @@ void Arena::free(std::uint32_t block, Bytes padded) {
   holes_.insert(hole(block));
 }
 
-Bytes Arena::largest_hole() const {
-  return holes_.empty() ? Bytes{0} : holes_.rbegin()->size;
-}
-
-// Best fit chooses by size, and allocating never joins holes: so it is enough to follow the sizes.
-bool Arena::fits(std::span<const Bytes> sizes) const {
-  Bytes sum;
-  for (const Bytes size : sizes) {
-    check_padded(size);
-    if (size > capacity_ || (sum += size) > capacity_) return false;
-  }
-  if (sum > capacity_ - used_) return false;
-  if (sum <= largest_hole()) return true;
-  taken_.clear();
-  remains_.clear();
-  for (const Bytes size : sizes) {
-    if (size == Bytes{0}) continue;
-    auto hole = holes_.lower_bound(Hole{.size = size});
-    while (hole != holes_.end() && std::find(taken_.begin(), taken_.end(), *hole) != taken_.end()) {
-      ++hole;
-    }
-    auto remain = remains_.end();
-    for (auto r = remains_.begin(); r != remains_.end(); ++r) {
-      if (*r >= size && (remain == remains_.end() || *r < *remain)) remain = r;
-    }
-    if (remain != remains_.end() && (hole == holes_.end() || *remain <= hole->size)) {
-      *remain -= size;
-    } else if (hole != holes_.end()) {
-      taken_.push_back(*hole);
-      remains_.push_back(hole->size - size);
-    } else {
-      return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace vicinal::memory

@@ -14,9 +14,8 @@
 #include <memory_resource>
 #include <optional>
 #include <set>
-#include <span>
-#include <vector>
 
+#include "base/sure_memory.hpp"
 #include "vicinal/units.hpp"
 
 namespace vicinal::memory {
@@ -43,16 +42,10 @@ class Arena {
   // values, for anything else: a block freed twice, a wrong size, a number that it did not give.
   void free(std::uint32_t block, Bytes padded);
 
-  // Whether allocate would succeed for each of these (padded) sizes in turn. A larger size first
-  // finds room more often than a smaller one first. O(k (log n + k)) for k sizes.
-  bool fits(std::span<const Bytes> sizes) const;
-
   Bytes capacity() const { return capacity_; }
   Bytes used() const { return used_; }
-  // Most bytes used at once since the start or the last reset.
+  // Most bytes used at once since the start.
   Bytes peak() const { return peak_; }
-  void reset_peak() { peak_ = used_; }
-  Bytes largest_hole() const;
 
  private:
   struct Block {
@@ -81,13 +74,10 @@ class Arena {
   Bytes capacity_;
   Bytes used_;
   Bytes peak_;
-  std::vector<Block> blocks_{1};     // by number; they cover 0..capacity without gap; 0: none
-  std::vector<std::uint32_t> free_;  // numbers that no block has
-  std::pmr::unsynchronized_pool_resource pool_;
+  base::SureVector<Block> blocks_{1};     // by number; they cover 0..capacity without gap; 0: none
+  base::SureVector<std::uint32_t> free_;  // numbers that no block has
+  std::pmr::unsynchronized_pool_resource pool_{base::sure_resource()};
   std::pmr::set<Hole> holes_{&pool_};  // of the blocks that are not used; no two are adjacent
-  // Scratch of fits: holes it has taken, and what remains of them.
-  mutable std::vector<Hole> taken_;
-  mutable std::vector<Bytes> remains_;
 };
 
 }  // namespace vicinal::memory

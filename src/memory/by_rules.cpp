@@ -43,8 +43,8 @@ bool Residency::place_early(graph::Handle& handle, NodeId node, AccessMode mode,
     if (nodes_[node.value].first != nullptr) return false;
     const Bytes needed = Arena::padded(handle.bytes());
     while (!allocate(to)) {
-      if (make_room(node, {needed, needed}, EvictionReason::prefetch, nullptr, actions) !=
-          Room::again) {
+      if (!nodes_[node.value].arena || make_room(node, {needed, needed}, EvictionReason::prefetch,
+                                                 nullptr, actions) != Room::again) {
         return false;
       }
     }

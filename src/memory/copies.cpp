@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/sure_memory.hpp"
 #include "memory/residency.hpp"
 #include "vicinal/error.hpp"
 
@@ -29,10 +30,16 @@ const Residency::Source* Residency::best_source(const graph::Handle& handle, Nod
   return nullptr;
 }
 
-const Residency::Source& Residency::ram_as_source(NodeId to) const {
+// nullptr: no link joins them.
+const Residency::Source* Residency::source_on(NodeId from, NodeId to) const {
   const auto& sources = sources_[to.value];
-  const auto ram = std::ranges::find(sources, kRam, &Source::node);
-  if (ram == sources.end()) {
+  const auto found = std::ranges::find(sources, from, &Source::node);
+  return found != sources.end() ? &*found : nullptr;
+}
+
+const Residency::Source& Residency::ram_as_source(NodeId to) const {
+  const Source* const ram = source_on(kRam, to);
+  if (ram == nullptr) {
     throw std::logic_error("no link from ram to " + nodes_[to.value].description.name);
   }
   return *ram;
@@ -40,9 +47,9 @@ const Residency::Source& Residency::ram_as_source(NodeId to) const {
 
 bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
   if (free_fetches_.empty()) {
-    fetches_.push_back(std::make_unique<Fetch>());
-    fetches_.back()->id = fetches_.size() - 1;
-    free_fetches_.push_back(fetches_.back().get());
+    Fetch& added = fetches_.emplace_back();
+    added.id = fetches_.size() - 1;
+    free_fetches_.push_back(&added);
   }
   Fetch& fetch = *free_fetches_.back();
   free_fetches_.pop_back();
@@ -93,9 +100,24 @@ void Residency::make_urgent(Fetch& fetch) {
   link.urgent.push_back(&fetch);
 }
 
+// A way through RAM that still waits for room there is not needed if the content has come to RAM by another one. An
+// eviction from RAM that joins the copy would wait for room that itself is to make.
+void Residency::go_directly(Fetch& fetch, Actions& actions) {
+  if (fetch.relay == nullptr) return;
+  Request& relay = *fetch.relay;
+  if (relay.state.load(std::memory_order_relaxed) != RequestState::queued) return;
+  const Source* const from = best_source(*fetch.handle, fetch.to);
+  if (from == nullptr) return;
+  take_from_queue(relay);
+  recycle(relay);
+  fetch.relay = nullptr;
+  queue_on_link(fetch, *from, actions);
+  pump(kRam, actions);  // the relay may have been the first there
+}
+
 // It waits there as an early copy.
 void Residency::take_off_link(Fetch& fetch) {
-  std::deque<Fetch*>& early = links_[fetch.link].early;
+  base::SureDeque<Fetch*>& early = links_[fetch.link].early;
   const auto at = std::ranges::find(early, &fetch);
   if (at == early.end()) {
     throw std::logic_error("early copy of " + fetch.handle->name + " does not wait for its link");
@@ -143,7 +165,7 @@ bool Residency::cancel_early_copies(NodeId node, Actions& actions) {
   bool any = false;
   for (const std::uint32_t link : links_into_[node.value]) {
     if (links_[link].early.empty()) continue;
-    const std::deque<Fetch*> early = links_[link].early;
+    const base::SureDeque<Fetch*> early = links_[link].early;
     for (Fetch* fetch : early) {
       if (!fetch->waiters.empty()) continue;
       cancel_fetch(*fetch, actions);
@@ -208,7 +230,7 @@ void Residency::note_arrival(const Fetch& fetch, Actions& actions) {
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
 void Residency::copy_done(std::uint64_t id, std::exception_ptr error, Actions& actions) {
   const std::lock_guard lock(mutex_);
-  Fetch& fetch = *fetches_[id];
+  Fetch& fetch = fetches_[id];
   const std::uint32_t index = fetch.link;
   const NodeId from = fetch.from;
   const NodeId to = fetch.to;
@@ -225,8 +247,7 @@ void Residency::copy_done(std::uint64_t id, std::exception_ptr error, Actions& a
   pump_link(index, actions);
   pump(from, actions);
   pump(to, actions);
-  write_behind(from, actions);
-  write_behind(to, actions);
+  write_behind(bit(from) | bit(to), actions);
   actions.arrivals.push_back(to);
 }
 
@@ -271,8 +292,9 @@ bool Residency::fetch_early(graph::Handle& handle, NodeId node, Actions& actions
     const Bytes needed = Arena::padded(handle.bytes());
     if (free_alone && !has_free(nodes_[next.node.value], needed)) return false;
     while (!allocate(next)) {
-      if (free_alone || make_room(next.node, {needed, needed}, EvictionReason::prefetch, nullptr,
-                                  actions) != Room::again) {
+      if (free_alone || !nodes_[next.node.value].arena ||
+          make_room(next.node, {needed, needed}, EvictionReason::prefetch, nullptr, actions) !=
+              Room::again) {
         return false;
       }
     }
@@ -301,20 +323,26 @@ bool Residency::is_short(const Node& node) {
 // as the node is short of room: runs that take less than half of it move nothing more. Without it a link that results
 // saturate stands still until the memory is full (products of 32 x 32 blocks with room for 35 block rows: 6 %
 // longer). With a quarter in place of half 420 runs of darts take 0.2 % longer; what is written besides are results.
-// Not to a disk: it would read more slowly meanwhile.
+// Not to a disk: it would read more slowly meanwhile. And once only: RAM gives it up for an early copy, also for one
+// that gets no room in the end, and then it would come and go for as long as that one waits.
 void Residency::write_behind(NodeId id, Actions& actions) {
   Node& node = nodes_[id.value];
-  if (!node.writes_behind || node.unsaved.size() == 0 || !is_short(node)) return;
+  if (node.description.kind != NodeKind::device || rules_.hint) return;
+  if (node.unsaved.size() == 0 || !is_short(node)) return;
   if (is_short(nodes_[node.parent->value])) return;  // or the copies would come and go
-  const auto& sources = sources_[node.parent->value];
-  const auto out = std::ranges::find(sources, id, &Source::node);
-  if (out == sources.end() || !is_idle(links_[out->link])) return;
-  Replica* const next = first_unsaved(node);
+  const Source* const out = source_on(id, *node.parent);
+  if (out == nullptr || !is_idle(links_[out->link])) return;
+  Replica* const next = first_unused(node, Order::unsaved, [this](const Replica& r) {
+    return evictable(r, nullptr) && !r.saved_behind && !r.handle->early_failed;
+  });
   // Unlike other copies it is made for nobody who has access, so a task may be submitted and begin to write
   // meanwhile: it has the pin, or this has.
   if (next == nullptr || !memory::try_pin(*next, AccessMode::RW, next->last_use)) return;
   fetch_early(*next->handle, *node.parent, actions, EarlyRoom::free_alone, false);
-  if (Fetch* const fetch = replica(*next->handle, *node.parent).incoming) fetch->behind = true;
+  if (Fetch* const fetch = replica(*next->handle, *node.parent).incoming) {
+    fetch->behind = true;
+    next->saved_behind = true;
+  }
   unpin_one(*next, actions);
 }
 

@@ -12,13 +12,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/spin_lock.hpp"
+#include "base/sure_memory.hpp"
 #include "memory/replica.hpp"
 
 namespace vicinal::memory {
@@ -69,7 +68,7 @@ class NextUses {
  private:
   // Of one replica, those behind the first; some have left.
   struct Queue {
-    std::vector<std::uint64_t> uses;
+    base::SureVector<std::uint64_t> uses;
     std::size_t first = 0;    // those before it are done with
     std::size_t most = kFew;  // then those that have left are dropped
   };
@@ -112,10 +111,10 @@ class NextUses {
     return queue;
   }
 
-  std::vector<Queue> queues_{1};  // the one at 0 says: none
-  std::vector<std::uint32_t> free_;
+  base::SureVector<Queue> queues_{1};  // the one at 0 says: none
+  base::SureVector<std::uint32_t> free_;
   // A bit for each use, by its number, from the first that has not left on. There is no number 0.
-  std::deque<std::uint64_t> has_left_ = {std::uint64_t{1}};
+  base::SureDeque<std::uint64_t> has_left_ = {std::uint64_t{1}};
   std::uint64_t first_word_ = 0;
   std::uint64_t last_number_ = 0;  // from 1
 };

@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
+#include "base/sure_memory.hpp"
 #include "base/warm.hpp"
 #include "memory/replica.hpp"
 
@@ -119,10 +119,10 @@ class Recency {
     std::make_heap(entries_.begin(), entries_.end(), later);
   }
 
-  std::vector<Entry> entries_;  // a heap, least first; some are dead
-  std::vector<Entry> aside_;    // of least(), a member to keep its room
-  std::vector<Slot> slots_;
-  std::vector<std::uint32_t> free_slots_;
+  base::SureVector<Entry> entries_;  // a heap, least first; some are dead
+  base::SureVector<Entry> aside_;    // of least(), a member to keep its room
+  base::SureVector<Slot> slots_;
+  base::SureVector<std::uint32_t> free_slots_;
   std::size_t live_ = 0;
   std::uint64_t last_number_ = 0;
 };

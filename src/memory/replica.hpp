@@ -25,11 +25,13 @@ struct Request;
 // Holds: kValid implies kAllocated; pins > 0 implies kAllocated.
 // kAllocated, kValid, kEvicting and kComing change only under the residency's lock; pins change by
 // compare-and-swap without it.
-inline constexpr std::uint32_t kPinMask = 0xffff;
-inline constexpr std::uint32_t kAllocated = 1U << 16;
-inline constexpr std::uint32_t kValid = 1U << 17;
-inline constexpr std::uint32_t kEvicting = 1U << 18;
-inline constexpr std::uint32_t kComing = 1U << 19;
+// Tasks and copies that use a replica at once are few; of acquisitions there are no more than a part of the pins.
+inline constexpr std::uint32_t kPinMask = 0x0fffffff;
+inline constexpr std::uint32_t kAllocated = 1U << 28;
+inline constexpr std::uint32_t kValid = 1U << 29;
+inline constexpr std::uint32_t kEvicting = 1U << 30;
+inline constexpr std::uint32_t kComing = 1U << 31;
+inline constexpr std::size_t kMostAcquisitions = kPinMask / 2;
 
 // Of replicas that tasks wait with the policy to read: the least goes first.
 struct Awaited {
@@ -59,6 +61,8 @@ struct alignas(128) Replica {
   bool listed = false;        // it is in the node's list
   bool overwritten = false;   // void, and granted to a task that writes all of it
   bool placed_early = false;  // see Rules::owner
+  // Since a task last used the data: the copy may go for others, and is not made again.
+  bool saved_behind = false;
   // That it is in. A hint for who asks without the lock.
   std::atomic<Order> order{Order::none};
   // Of tasks that are still with the policy: see NextUses, which alone changes these three.

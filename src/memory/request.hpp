@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <exception>
 #include <span>
-#include <vector>
 
+#include "base/sure_memory.hpp"
 #include "graph/handle.hpp"
 #include "memory/replica.hpp"
 #include "vicinal/ids.hpp"
@@ -39,6 +39,7 @@ struct Request {
   Request* next = nullptr;    // in the node's queue
   Fetch* relayed = nullptr;   // relay: the copy that waits for it
   Replica* victim = nullptr;  // eviction
+  std::uint64_t attempt = 0;  // eviction: see Residency::try_again
   bool empties = false;       // room is there in pieces: its operands leave, and are placed anew
 };
 
@@ -56,7 +57,7 @@ struct Fetch {
   std::uint32_t link = 0;    // valid once it has a source
   bool has_source = false;   // `from` is pinned for it
   Request* relay = nullptr;  // it holds the source in RAM
-  std::vector<Request*> waiters;
+  base::SureVector<Request*> waiters;
 };
 
 }  // namespace vicinal::memory

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "memory/residency.hpp"
 #include "vicinal/error.hpp"
@@ -10,8 +11,7 @@ namespace vicinal::memory {
 
 Request& Residency::own_request(RequestKind kind, graph::Handle& handle, NodeId node) {
   if (free_requests_.empty()) {
-    own_requests_.push_back(std::make_unique<Request>());
-    free_requests_.push_back(own_requests_.back().get());
+    free_requests_.push_back(&own_requests_.emplace_back());
   }
   Request& request = *free_requests_.back();
   free_requests_.pop_back();
@@ -26,6 +26,7 @@ Request& Residency::own_request(RequestKind kind, graph::Handle& handle, NodeId 
   request.error = nullptr;
   request.relayed = nullptr;
   request.victim = nullptr;
+  request.attempt = attempt_;
   request.empties = false;
   return request;
 }
@@ -63,7 +64,10 @@ void Residency::pump(NodeId id, Actions& actions) {
     node.pump_again = true;
     return;
   }
-  node.pumping = true;
+  struct Pumping {
+    bool& now;
+    ~Pumping() { now = false; }  // also if something throws: or nobody would be served any more
+  } const pumping{node.pumping = true};
   do {
     node.pump_again = false;
     while (node.first != nullptr) {
@@ -87,7 +91,6 @@ void Residency::pump(NodeId id, Actions& actions) {
     }
   } while (node.pump_again);
   if (node.first == nullptr) node.waiting.store(false, std::memory_order_seq_cst);
-  node.pumping = false;
 }
 
 // What the operands lack; waits if one is to be written and somebody else still uses it.
@@ -134,33 +137,52 @@ bool Residency::allocate_all(Request& request, Lack& lack) {
   return true;
 }
 
+std::exception_ptr Residency::no_room(const Request& request, Bytes needed) {
+  const Node& node = nodes_[request.node.value];
+  const std::string& name = request.operands[0].handle->name;
+  if (node.description.kind == NodeKind::disk) {
+    return base::make_error<DeviceError>([&] {
+      return "disk full: no room for " + std::to_string(needed.value) + " bytes of " + name +
+             " in the " + std::to_string(node.limit ? node.limit->value : 0) +
+             " bytes of the disk folder; give a folder with more room (option disk) or raise "
+             "disk_space";
+    });
+  }
+  if (node.arena) {
+    return base::make_error<DeviceError>([&] {
+      return "no room for " + std::to_string(needed.value) + " bytes on " + node.description.name +
+             ": what it holds has nowhere to go";
+    });
+  }
+  const std::exception_ptr why = std::exchange(refused_, nullptr);
+  try {
+    if (why) std::rethrow_exception(why);
+  } catch (const Error& error) {
+    return base::make_error<CapacityError>([&] { return name + ": " + error.what(); });
+  } catch (...) {
+  }
+  return base::out_of_memory("made room for data");
+}
+
 Residency::Placed Residency::place(Request& request, Actions& actions) {
   for (;;) {
     Bytes needed;
     if (prepare(request, needed, actions) == Placed::waits) return Placed::waits;
     Lack lack;
     if (allocate_all(request, lack)) return Placed::yes;
+    if (!nodes_[request.node.value].arena) {  // without a limit, but the system gives no more
+      request.error = no_room(request, lack.operand);
+      return Placed::failed;
+    }
     if (!rules_.lru) lack.bytes = needed;
     switch (make_room(request.node, lack, EvictionReason::firm, &request, actions)) {
       case Room::again:
         continue;
       case Room::waits:
         return Placed::waits;
-      case Room::never: {
-        const Node& node = nodes_[request.node.value];
-        const std::string what =
-            node.description.kind == NodeKind::disk
-                ? "disk full: no room for " + std::to_string(needed.value) + " bytes of " +
-                      request.operands[0].handle->name + " in the " +
-                      std::to_string(node.limit ? node.limit->value : 0) +
-                      " bytes of the disk folder; give a folder with more room (option disk) or "
-                      "raise "
-                      "disk_space"
-                : "no room for " + std::to_string(needed.value) + " bytes on " +
-                      node.description.name + ": what it holds has nowhere to go";
-        request.error = broken_ ? broken_ : std::make_exception_ptr(DeviceError(what));
+      case Room::never:
+        request.error = broken_ ? broken_ : no_room(request, needed);
         return Placed::failed;
-      }
     }
   }
 }
@@ -181,9 +203,9 @@ void Residency::grant(Request& request, Actions& actions) {
       continue;
     }
     if (access.handle->on.valid.get() == 0) {
-      fail(request,
-           std::make_exception_ptr(PoisonedError("the content of " + access.handle->name +
-                                                 " is lost: it was invalidated")),
+      fail(request, base::make_error<PoisonedError>([&] {
+             return "the content of " + access.handle->name + " is lost: it was invalidated";
+           }),
            actions);
       return;
     }
@@ -192,6 +214,7 @@ void Residency::grant(Request& request, Actions& actions) {
       if (!start_fetch(r, &request, actions)) return;
     } else {
       make_urgent(*r.incoming);
+      go_directly(*r.incoming, actions);
       r.incoming->waiters.push_back(&request);
     }
   }

@@ -20,6 +20,7 @@ Residency::Residency(const MachineDescription& machine, MemorySource& source, bo
       external_victims_(external_victims),
       in_order_(in_order),
       rules_(rules) {
+  base::map_reserve();
   if (machine.nodes.size() > 32) throw UsageError("a machine has at most 32 memory nodes");
   const std::optional<NodeId> disk = machine.disk();
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
@@ -36,7 +37,6 @@ Residency::Residency(const MachineDescription& machine, MemorySource& source, bo
     }
     if (!description.limit || description.kind == NodeKind::disk || rules.lru) continue;
     notes_unused_ |= bit(description.id);
-    node.writes_behind = description.kind == NodeKind::device && !rules.hint;
   }
   links_into_.resize(nodes_.size());
   for (const LinkDescription& description : machine.links) {
@@ -111,17 +111,29 @@ void Residency::add(graph::Handle& handle) {
       Replica& on_disk = replicas[n];
       on_disk.fixed = true;
       on_disk.offset = handle.home.offset;
-      on_disk.word.store(kAllocated | (handle.written ? kValid : 0), std::memory_order_relaxed);
-      if (!handle.written) continue;
+      on_disk.word.store(kAllocated | (handle.content == graph::Content::written ? kValid : 0),
+                         std::memory_order_relaxed);
+      if (handle.content != graph::Content::written) continue;
       valid |= bit(on_disk.node);
       placed |= bit(on_disk.node);
     }
   }
   handle.on.valid.assign(valid);
   handle.on.placed.assign(placed);
-  // Nothing will ever reserve it: room from the start, touched when it is written.
-  if (trivial() && !empty && handle.home.kind == graph::HomeKind::none) allocate(in_ram);
+  handle.takes_writes.store(handle.home.writable && !lacks_room(handle), std::memory_order_relaxed);
   replicas.release();  // NOLINT(bugprone-unused-return-value): owned through the handle
+}
+
+void Residency::give_room(graph::Handle& handle, std::uint32_t life) {
+  const std::lock_guard lock(mutex_);
+  const bool is_going = handle.life() == life + 1;  // it may stay after all
+  if (handle.replicas == nullptr || (handle.life() != life && !is_going)) return;
+  if (handle.takes_writes.load(std::memory_order_relaxed)) return;  // another thread was first
+  if (lacks_room(handle) && !allocate(replica(handle, kRam))) {
+    std::rethrow_exception(std::exchange(refused_, nullptr));
+  }
+  // Release: whoever sees it may use the address.
+  handle.takes_writes.store(true, std::memory_order_release);
 }
 
 bool Residency::remove(graph::Handle& handle, Actions& actions) {
@@ -175,6 +187,7 @@ void Residency::invalidate(graph::Handle& handle, Actions& actions) {
 
 void Residency::wont_use(graph::Handle& handle, Actions& actions) {
   const std::lock_guard lock(mutex_);
+  if (handle.replicas == nullptr) return;  // another thread has unregistered it meanwhile
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     Replica& r = handle.replicas[n];
     if (r.fixed || (r.word.load(std::memory_order_relaxed) & kAllocated) == 0) continue;
@@ -314,8 +327,13 @@ std::uint32_t Residency::on_nodes(const graph::Handle& handle) const {
   return on;
 }
 
+// By the home, not by the replica: a task is checked before it holds a handle, whose replicas may be going.
 Bytes Residency::footprint(const graph::Handle& handle, NodeId node) const {
-  return replica(handle, node).fixed ? Bytes{0} : Arena::padded(handle.bytes());
+  const graph::HomeKind home = handle.home.kind;
+  const bool on_disk = nodes_[node.value].description.kind == NodeKind::disk;
+  const bool fixed = (home == graph::HomeKind::buffer && node == kRam) ||
+                     (home == graph::HomeKind::file && on_disk);
+  return fixed ? Bytes{0} : Arena::padded(handle.bytes());
 }
 
 Bytes Residency::working_set(const graph::Task& task, NodeId node) const {
@@ -345,17 +363,18 @@ void Residency::statistics(Statistics& into) const {
   for (const Link& link : links_) into.links.push_back(link.statistics);
 }
 
-void Residency::reset_peaks() {
-  const std::lock_guard lock(mutex_);
-  for (Node& node : nodes_) {
-    if (node.arena) node.arena->reset_peak();
-    node.peak_outside = node.outside;
-  }
-}
-
 bool Residency::quiet() const {
   const std::lock_guard lock(mutex_);
   return copies_in_course_ == 0;
+}
+
+void Residency::try_again(Actions& actions) {
+  const std::lock_guard lock(mutex_);
+  if (!broken_) return;
+  broken_ = nullptr;
+  is_broken_.store(false, std::memory_order_release);
+  ++attempt_;
+  for (const Node& node : nodes_) pump(node.description.id, actions);
 }
 
 std::exception_ptr Residency::first_broken() const {
@@ -449,7 +468,7 @@ void Residency::check() const {
     for (const Replica* r = node.residents.oldest(); r != nullptr;
          r = node.residents.newer_than(*r)) {
       const std::uint32_t word = r->word.load(std::memory_order_relaxed);
-      used += Arena::padded(r->handle->bytes());
+      used += taken(*r);
       ++in_order[static_cast<std::size_t>(order_of(*r))];
       if (order_of(*r) == Order::saved) saved += Arena::padded(r->handle->bytes());
       const bool lost = r->claims == 0 && order_of(*r) == Order::none;

@@ -22,10 +22,8 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -33,6 +31,8 @@
 #include <string>
 #include <vector>
 
+#include "base/function_ref.hpp"
+#include "base/sure_memory.hpp"
 #include "base/warm.hpp"
 #include "graph/task.hpp"
 #include "memory/arena.hpp"
@@ -74,10 +74,10 @@ struct VictimQuery {
 };
 
 struct Actions {
-  std::vector<Copy> copies;          // to start
-  std::vector<Notice> notices;       // for the policy
-  std::vector<VictimQuery> queries;  // each to be answered
-  std::vector<NodeId> arrivals;      // something to look at: a copy arrived, a request ended, room
+  base::SureVector<Copy> copies;          // to start
+  base::SureVector<Notice> notices;       // for the policy
+  base::SureVector<VictimQuery> queries;  // each to be answered
+  base::SureVector<NodeId> arrivals;  // something to look at: a copy arrived, a request ended, room
   bool empty() const {
     return copies.empty() && notices.empty() && queries.empty() && arrivals.empty();
   }
@@ -114,6 +114,10 @@ class Residency {
   void forget(graph::Handle& handle);
   // The content is void. Whoever calls has write access.
   void invalidate(graph::Handle& handle, Actions& actions);
+  // Somebody is about to write the handle. Where every replica stays for ever (see trivial) it gets its room
+  // here, at once; else when a request is granted. Not if that life of the handle is over: the graph refuses the
+  // task then. Throws what the source throws.
+  void give_room(graph::Handle& handle, std::uint32_t life);
   // First to go, once no submitted task uses it.
   void wont_use(graph::Handle& handle, Actions& actions);
 
@@ -230,13 +234,17 @@ class Residency {
     Residency& residency_;
     const NodeId node_;
     const EvictionReason reason_;
-    std::vector<Candidate> all_;
+    base::SureVector<Candidate> all_;
   };
   // The choice for a query; nullptr refuses.
   void answer(const VictimQuery& query, graph::Handle* victim, Actions& actions);
 
   // --- questions, without the lock
   bool valid_on(const graph::Handle& handle, NodeId node) const;
+  // Whether give_room is to be called before tasks may write the handle.
+  bool lacks_room(const graph::Handle& handle) const {
+    return trivial() && handle.home.kind == graph::HomeKind::none && handle.bytes().value > 0;
+  }
   // To look at its state, as long as some task in the graph uses the handle.
   const Replica& look_at(const graph::Handle& handle, NodeId node) const {
     return replica(handle, node);
@@ -276,11 +284,13 @@ class Residency {
 
   // --- for statistics and reports
   void statistics(Statistics& into) const;
-  void reset_peaks();
   bool quiet() const;  // no copy in course
   std::exception_ptr broken() const {
     return is_broken_.load(std::memory_order_acquire) ? first_broken() : nullptr;
   }
+  // The error of a write-back that failed has been told, and the user may have made room: what could not leave may
+  // be tried again. Those still in course belong to the attempt that failed.
+  void try_again(Actions& actions);
   std::string describe() const;
   // Throws std::logic_error with the values if an invariant is broken; for tests, when quiet.
   void check() const;
@@ -299,15 +309,14 @@ class Residency {
     ResidentList residents;
     // By Replica::order.
     Recency recency;
-    std::map<Awaited, Replica*> awaited;  // some have been named again since
+    base::SureMap<Awaited, Replica*> awaited;  // some have been named again since
     Recency unsaved;
     Recency saved;
     Bytes saved_bytes;         // of the replicas in it
     NextUses next_uses;        // under a lock of its own
     Request* first = nullptr;  // queue of firm requests
     Request* last = nullptr;
-    bool writes_behind = false;  // see Residency::write_behind
-    bool query_open = false;     // a victim query has not been answered
+    bool query_open = false;  // a victim query has not been answered
     bool pumping = false;
     bool pump_again = false;
     Bytes peak_outside;
@@ -320,8 +329,8 @@ class Residency {
   struct Link {
     LinkDescription description;
     std::uint32_t in_flight = 0;
-    std::deque<Fetch*> urgent;
-    std::deque<Fetch*> early;
+    base::SureDeque<Fetch*> urgent;
+    base::SureDeque<Fetch*> early;
     LinkStatistics statistics;
   };
   enum class Placed : std::uint8_t { yes, waits, failed };
@@ -380,12 +389,14 @@ class Residency {
   Request& own_request(RequestKind kind, graph::Handle& handle, NodeId node);
   void recycle(Request& request);
   void take_from_queue(Request& request);
+  std::exception_ptr no_room(const Request& request, Bytes needed);
 
   // copies.cpp. All under the lock.
   // Urgent if somebody waits for it. False: it failed at once, and `waiter` with it.
   bool start_fetch(Replica& to, Request* waiter, Actions& actions);
   void queue_on_link(Fetch& fetch, const Source& from, Actions& actions);
   void make_urgent(Fetch& fetch);
+  void go_directly(Fetch& fetch, Actions& actions);
   void take_off_link(Fetch& fetch);
   void pump_link(std::uint32_t link, Actions& actions);
   void cancel_fetch(Fetch& fetch, Actions& actions);
@@ -400,11 +411,18 @@ class Residency {
   }
   void finish_fetch(Fetch& fetch, const std::exception_ptr& error, Actions& actions);
   const Source* best_source(const graph::Handle& handle, NodeId to) const;
+  const Source* source_on(NodeId from, NodeId to) const;
   const Source& ram_as_source(NodeId to) const;
   Place place_of(const Replica& replica) const;
 
   // room.cpp: room and eviction. All under the lock.
+  // False: there is no room, or outside an arena the source refused (refused_).
   bool allocate(Replica& replica);
+  // Outside an arena padding is the source's affair.
+  Bytes taken(const Replica& replica) const {
+    return nodes_[replica.node.value].arena ? Arena::padded(replica.handle->bytes())
+                                            : replica.handle->bytes();
+  }
   void free_replica(Replica& replica, Actions& actions);
   void set_valid(Replica& replica);
   void make_invalid(Replica& replica, Actions& actions);
@@ -438,10 +456,9 @@ class Residency {
   void put_unused(Replica& replica);
   void keep_last(const graph::Handle& handle);
   void wanted_again(Replica& replica);
-  using Goes = std::function<bool(const Replica&)>;
+  using Goes = base::FunctionRef<bool(const Replica&)>;
   Replica* unused_victim(Node& node, const Goes& goes);
   Replica* first_unused(Node& node, Order order, const Goes& goes);
-  Replica* first_unsaved(Node& node);
   std::uint32_t note_unused(graph::Handle& handle);
   void put_in_order(Node& node, Replica& replica);
   void refresh_order(Node& node);
@@ -466,13 +483,15 @@ class Residency {
   std::atomic<std::uint64_t> epoch_{1};  // recency: raised by each request and eviction
 
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Fetch>> fetches_;  // by id
-  std::vector<Fetch*> free_fetches_;
-  std::vector<std::unique_ptr<Request>> own_requests_;  // relays and evictions
-  std::vector<Request*> free_requests_;
-  std::vector<Replica*> touched_;  // refresh_order's
-  std::exception_ptr broken_;      // the first write-back that failed: content stays where it is
+  base::SureDeque<Fetch> fetches_;  // by id
+  base::SureVector<Fetch*> free_fetches_;
+  base::SureDeque<Request> own_requests_;  // relays and evictions
+  base::SureVector<Request*> free_requests_;
+  base::SureVector<Replica*> touched_;  // refresh_order's
+  std::exception_ptr broken_;  // the first write-back that failed: content stays where it is
   std::atomic<bool> is_broken_{false};  // to ask without the lock
+  std::uint64_t attempt_ = 0;           // of write-backs: grows with try_again
+  std::exception_ptr refused_;          // why the source gave no memory, the last time
   std::uint64_t copies_in_course_ = 0;
 };
 

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "base/sure_memory.hpp"
 #include "memory/replica.hpp"
 
 namespace vicinal::memory {
@@ -28,7 +28,6 @@ class ResidentList {
 
   // nullptr: it is empty.
   Replica* oldest() const { return entries_[entries_[kEnds].newer].replica; }
-  Replica* newest() const { return entries_[entries_[kEnds].older].replica; }
   // Of one that is in the list. nullptr: it is the newest.
   Replica* newer_than(const Replica& replica) const {
     return entries_[entries_[replica.resident_slot].newer].replica;
@@ -60,8 +59,8 @@ class ResidentList {
     replica.resident_slot = slot;
   }
 
-  std::vector<Entry> entries_{1};
-  std::vector<std::uint32_t> free_;
+  base::SureVector<Entry> entries_{1};
+  base::SureVector<std::uint32_t> free_;
 };
 
 }  // namespace vicinal::memory

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/sure_memory.hpp"
 #include "memory/residency.hpp"
 #include "vicinal/error.hpp"
 
@@ -10,7 +11,7 @@ namespace vicinal::memory {
 
 bool Residency::allocate(Replica& replica) {
   Node& node = nodes_[replica.node.value];
-  const Bytes bytes = Arena::padded(replica.handle->bytes());
+  const Bytes bytes = taken(replica);
   if (node.arena) {
     const auto place = node.arena->allocate(bytes);
     if (!place) return false;
@@ -18,7 +19,12 @@ bool Residency::allocate(Replica& replica) {
     replica.block = place->block;
     replica.address = node.base != nullptr ? node.base + place->offset : nullptr;
   } else {
-    replica.address = source_.allocate(replica.node, bytes);
+    try {
+      replica.address = source_.allocate(replica.node, bytes);
+    } catch (...) {  // expected where memory is not limited
+      refused_ = std::current_exception();
+      return false;
+    }
     node.outside += bytes;
     node.peak_outside = std::max(node.peak_outside, node.outside);
   }
@@ -32,14 +38,14 @@ bool Residency::allocate(Replica& replica) {
 // The replica stays claimed against lock-free pins until it has no room any more.
 void Residency::free_replica(Replica& replica, Actions& actions) {
   Node& node = nodes_[replica.node.value];
-  const Bytes bytes = Arena::padded(replica.handle->bytes());
+  const Bytes bytes = taken(replica);
   const std::uint32_t word = replica.word.load(std::memory_order_relaxed);
   if ((word & kPinMask) != 0 || (word & kEvicting) == 0 || replica.incoming != nullptr ||
       replica.fixed) {
     throw std::logic_error("replica of " + replica.handle->name + " on " + node.description.name +
                            " is freed while in use, word " + std::to_string(word));
   }
-  node.leaving -= bytes;
+  node.leaving -= Arena::padded(bytes);
   replica.handle->on.valid.remove(replica.node);
   replica.handle->on.placed.remove(replica.node);
   replica.handle->on.leaving.remove(replica.node);
@@ -196,8 +202,10 @@ void Residency::saved(Request& eviction, Actions& actions) {
   Replica& victim = *eviction.victim;
   victim.eviction = nullptr;
   if (eviction.error) {
-    if (!broken_) broken_ = eviction.error;
-    is_broken_.store(true, std::memory_order_release);
+    if (eviction.attempt == attempt_) {
+      if (!broken_) broken_ = eviction.error;
+      is_broken_.store(true, std::memory_order_release);
+    }
     rescue(victim);
   } else {
     if (eviction.state.load(std::memory_order_relaxed) == RequestState::ready) {
@@ -252,7 +260,7 @@ Residency::Room Residency::make_room(NodeId id, Lack lack, EvictionReason reason
 Residency::Room Residency::last_resort(NodeId id, Bytes needed, Request* asks, Actions& actions) {
   Node& node = nodes_[id.value];
   if (node.leaving.value > 0) return Room::waits;
-  std::vector<Replica*> own;
+  base::SureVector<Replica*> own;
   bool held = false;  // by somebody who will end: a task, a copy, an acquisition
   for (Replica* r = node.residents.oldest(); r != nullptr; r = node.residents.newer_than(*r)) {
     const std::uint32_t word = r->word.load(std::memory_order_acquire);
@@ -273,7 +281,7 @@ Residency::Room Residency::last_resort(NodeId id, Bytes needed, Request* asks, A
 // Moves the replicas to the front of the arena, in their order, so that one hole remains. None is
 // used; whoever is about to pin one without the lock comes before or after.
 Residency::Room Residency::compact(Node& node) {
-  std::vector<Replica*> moving;
+  base::SureVector<Replica*> moving;
   Replica* next = node.residents.oldest();
   for (; next != nullptr && claim_room(*next); next = node.residents.newer_than(*next)) {
     moving.push_back(next);

@@ -144,7 +144,7 @@ Replica* Residency::awaited_victim(Node& node, const Request* asks) {
 // it would fill a RAM without a disk while others have nothing to lose.
 Replica* Residency::unused_victim(Node& node, const Goes& goes) {
   if (Replica* const victim = first_unused(node, Order::saved, goes)) return victim;
-  if (!node.parent) return nullptr;
+  if (node.unsaved.size() == 0 || !node.parent) return nullptr;
   const Node& to = nodes_[node.parent->value];
   return first_unused(node, Order::unsaved, [&](const Replica& r) {
     return goes(r) && (to.parent || has_free(to, Arena::padded(r.handle->bytes())));
@@ -154,6 +154,8 @@ Replica* Residency::unused_victim(Node& node, const Goes& goes) {
 // The least recently used one of `saved` or `unsaved`. What is no longer one of these is found out here.
 Replica* Residency::first_unused(Node& node, Order order, const Goes& goes) {
   const bool saved = order == Order::saved;
+  Recency& among = saved ? node.saved : node.unsaved;
+  if (among.size() == 0) return nullptr;
   const auto is_no_longer = [&](const Replica& r) {
     return !graph::is_unused(*r.handle) || safe_elsewhere(r) != saved;
   };
@@ -166,13 +168,7 @@ Replica* Residency::first_unused(Node& node, Order order, const Goes& goes) {
       put_in_order(node, r);
     }
   };
-  return (saved ? node.saved : node.unsaved).least(goes, is_no_longer, put);
-}
-
-Replica* Residency::first_unsaved(Node& node) {
-  return first_unused(node, Order::unsaved, [this](const Replica& r) {
-    return evictable(r, nullptr) && !r.handle->early_failed;
-  });
+  return among.least(goes, is_no_longer, put);
 }
 
 void Residency::note_unused(const graph::Task& task, Actions& actions) {
@@ -189,6 +185,7 @@ std::uint32_t Residency::note_unused(graph::Handle& handle) {
   const std::uint32_t there = handle.on.placed.get() & notes_unused_;
   for (std::uint32_t left = there; left != 0; left &= left - 1) {
     const NodeId id{static_cast<std::uint32_t>(std::countr_zero(left))};
+    replica(handle, id).saved_behind = false;
     put_unused(replica(handle, id));
   }
   return there;

@@ -1,8 +1,11 @@
 #include "runtime/machine_setup.hpp"
 
+#include <linux/magic.h>
 #include <string>
+#include <sys/vfs.h>
 #include <thread>
 
+#include "base/log.hpp"
 #include "drivers/cpu/binding.hpp"
 #include "runtime/simulated_machine.hpp"
 #include "vicinal/error.hpp"
@@ -10,8 +13,6 @@
 namespace vicinal::runtime {
 
 namespace {
-
-constexpr std::uint32_t kMostAccelerators = 8;
 
 void join(MachineDescription& machine, NodeId a, NodeId b, BytesPerSecond bandwidth,
           std::uint32_t copies) {
@@ -25,23 +26,22 @@ std::uint32_t cpu_workers(const Options& options) {
   return allowed.empty() ? 1 : static_cast<std::uint32_t>(allowed.size());
 }
 
-void check(const Options& options) {
-  if (options.memory && options.memory->value < 4096) {
-    throw UsageError(
-        "option memory: a limit of " + std::to_string(options.memory->value) +
-        " bytes holds nothing; give at least the operands of one task, in pages of 4 KiB");
-  }
-  if (options.accelerators > kMostAccelerators) {
-    throw UsageError("option accelerators: " + std::to_string(options.accelerators) +
-                     " emulated accelerators; there are at most " +
-                     std::to_string(kMostAccelerators));
-  }
+// A limit on memory is worth little if what it drives out lies in memory, too.
+void warn_if_in_memory(const std::string& folder) {
+  struct statfs status {};
+  if (::statfs(folder.c_str(), &status) != 0) return;
+  const bool in_memory = status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC;
+  if (!in_memory) return;
+  base::process_log().warn_once("in memory " + folder,
+                                "disk folder " + folder +
+                                    " lies in memory (tmpfs): what is driven out to it takes RAM, "
+                                    "and its times are no disk's; name a folder on a disk");
 }
 
 }  // namespace
 
 MachineSetup::MachineSetup(const Options& options, drivers::FaultInjection* faults) {
-  check(options);
+  options.check();
   machine.nodes.push_back({kRam, "ram", NodeKind::ram, options.memory});
   const auto next_node = [this] {
     return NodeId{static_cast<std::uint32_t>(machine.nodes.size())};
@@ -55,6 +55,7 @@ MachineSetup::MachineSetup(const Options& options, drivers::FaultInjection* faul
                                                                      .copies = options.disk_copies,
                                                                      .node = node,
                                                                      .faults = faults});
+    warn_if_in_memory(options.disk);
     machine.nodes.push_back({node, "disk", NodeKind::disk, disk->space()});
     join(machine, kRam, node, BytesPerSecond{0}, options.disk_copies);
   }
@@ -86,8 +87,8 @@ void MachineSetup::make_drivers(const Options& options) {
   const auto processors =
       options.bind ? drivers::allowed_processors() : std::vector<std::uint32_t>{};
   const std::uint32_t workers = cpu_workers(options);
-  cpu = std::make_unique<drivers::CpuDriver>(
-      drivers::CpuConfig{WorkerId{0}, workers, options.submitter_works, processors});
+  cpu = std::make_unique<drivers::CpuDriver>(drivers::CpuConfig{
+      WorkerId{0}, workers, options.submitter_works, processors, disk != nullptr});
   for (const WorkerDescription& worker : machine.workers) {
     if (worker.kind != ProcessorKind::emulated) continue;
     accelerators.push_back(std::make_unique<drivers::EmulatedDriver>(drivers::EmulatedConfig{

@@ -1,38 +1,57 @@
 // Data come and go.
+#include <cstdint>
+#include <limits>
 #include <utility>
 
+#include "base/sure_memory.hpp"
 #include "graph/dependencies.hpp"
 #include "memory/arena.hpp"
 #include "runtime/runtime_impl.hpp"
+#include "runtime/sizes.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::runtime {
 
+// The one number that runtimes of a process have in common: a handle of one that is gone must not be taken
+// for that of another.
+std::uint32_t next_runtime_number() {
+  static std::atomic<std::uint32_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, std::string name) {
+  require_size(layout, name);
   graph::Handle* handle = nullptr;
   {
     const std::lock_guard lock(handles_mutex_);
     if (name.empty()) name = "data" + std::to_string(next_handle_);
-    if (home.kind == graph::HomeKind::buffer) buffers_.add(home.address, layout, name);
     if (free_handles_.empty()) free_handles_.push_back(&handles_.emplace_back());
+    if (home.kind == graph::HomeKind::buffer) buffers_.add(home.address, layout, name);
+    // The offset serves as the address: see RegionIndex.
+    if (home.file >= 0) {
+      files_[home.file].add(reinterpret_cast<const void*>(home.offset), layout, name);
+    }
     handle = free_handles_.back();
     free_handles_.pop_back();
     handle->id = HandleId{next_handle_++};
   }
-  handle->word.store(0, std::memory_order_relaxed);
-  handle->head = handle->tail = handle->last_writer = nullptr;
-  handle->waiting_readers = 0;
-  handle->written = written;
+  // A stale handle may still lead here: its life is over, so nothing but the lock bit and the name is used.
   handle->poisoned.store(false, std::memory_order_relaxed);
-  handle->unregistering = false;
+  handle->content = written ? graph::Content::written : graph::Content::none;
   handle->layout = layout;
   handle->home = home;
   handle->policy_data = nullptr;
-  handle->name = std::move(name);
-  engine_->add(*handle);
-  const std::lock_guard lock(handles_mutex_);  // a report may look from any thread
-  handle->owner = this;
-  return Handle(handle);
+  // A task that was refused may have set it since the life before ended.
+  handle->counts_unhomed.store(false, std::memory_order_relaxed);
+  try {
+    engine_->add(*handle);
+  } catch (...) {
+    forget(*handle);
+    throw;
+  }
+  const std::uint32_t life = handle->life() + 1;
+  graph::begin_life(*handle, life, written, std::move(name));
+  return {*handle, number_, life};
 }
 
 Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std::string name) {
@@ -50,6 +69,13 @@ Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std
                      "a leading dimension equal to their rows");
   }
   if (name.empty()) name = region.path + "+" + std::to_string(region.offset);
+  require_size(layout, name);
+  constexpr std::uint64_t kLargestFile = std::numeric_limits<std::int64_t>::max();
+  if (region.offset > kLargestFile - layout.bytes().value) {
+    throw UsageError("file " + region.path + ": " + std::to_string(layout.bytes().value) +
+                     " bytes from byte " + std::to_string(region.offset) + " on, of " + name +
+                     ", go beyond what a file can have; correct the offset");
+  }
   const int file = setup_.disk->open_file(region.path, region.writable);
   const std::uint64_t end = region.offset + layout.bytes().value;
   const bool whole = end <= setup_.disk->file_size(file).value;
@@ -58,39 +84,43 @@ Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std
     throw UsageError("file " + region.path + " ends before byte " + std::to_string(end) + " of " +
                      name + "; register less, or make it writable to extend it");
   }
-  if (!whole) setup_.disk->extend_file(file, Bytes{end});
-  try {
-    const std::lock_guard lock(handles_mutex_);
-    // The offset serves as the address: see RegionIndex.
-    files_[file].add(reinterpret_cast<const void*>(region.offset), layout, name);
-  } catch (...) {
-    setup_.disk->close_file(file);
-    throw;
-  }
   graph::Home home;
   home.kind = graph::HomeKind::file;
   home.file = file;
   home.offset = region.offset;
   home.writable = region.writable;
-  return add(layout, home, true, std::move(name));
+  try {
+    if (!whole) setup_.disk->extend_file(file, Bytes{end});
+    return add(layout, home, true, std::move(name));
+  } catch (...) {
+    setup_.disk->close_file(file);
+    throw;
+  }
 }
 
 // Places that nothing else has: no address is dereferenced and no file read.
 Handle RuntimeImpl::add_simulated(Bytes size, NodeId node, std::string name) {
   if (!setup_.simulated) {
     throw UsageError(
-        "register_simulated: data " + name +
+        "register_simulated: " + named(name) +
         " would have no place on a machine that is not simulated; use register_buffer");
   }
   const bool on_disk = node == setup_.machine.disk();
   if (node != kRam && !on_disk) {
-    throw UsageError("register_simulated: data " + name + " on memory node " +
+    throw UsageError("register_simulated: " + named(name) + " on memory node " +
                      std::to_string(node.value) + "; its home is RAM (node 0) or the disk");
   }
+  require_size({size.value, 1, size.value, 1}, name);
   graph::Home home;
   home.kind = on_disk ? graph::HomeKind::file : graph::HomeKind::buffer;
   {
     const std::lock_guard lock(handles_mutex_);
+    constexpr std::uint64_t kEnd = std::uint64_t{1} << 63;
+    if (simulated_address_ > kEnd - size.value) {
+      throw UsageError(
+          "register_simulated: " + named(name) +
+          " and what was registered before it are more than 2^63 bytes; use less data");
+    }
     home.offset = simulated_address_;
     simulated_address_ += memory::Arena::padded(size).value;
   }
@@ -98,40 +128,86 @@ Handle RuntimeImpl::add_simulated(Bytes size, NodeId node, std::string name) {
   return add({size.value, 1, size.value, 1}, home, true, std::move(name));
 }
 
-void RuntimeImpl::throw_unknown_handle(const char* what) {
+// Its slot has the name until another takes it.
+void RuntimeImpl::throw_unknown_handle(Handle handle, const char* what) const {
+  if (handle.runtime() == number_) {
+    graph::Handle& slot = *handle.impl();
+    const std::string name = graph::name_of(slot);
+    if (slot.life() == handle.life() + 1) {
+      throw UsageError(std::string(what) + ": handle " + name +
+                       " is being unregistered, or no longer registered; use it before unregister");
+    }
+  }
   throw UsageError(std::string(what) +
                    ": the handle is not registered with this runtime (or no longer); register the "
                    "data first");
 }
 
-void RuntimeImpl::unregister(graph::Handle& handle, WriteBack write_back) {
-  not_inside_task("unregister");
-  // To write it back its content must not be taken for dead: RW. Otherwise it is: W.
-  const bool keep = write_back == WriteBack::yes && handle.home.kind != graph::HomeKind::none &&
-                    handle.home.writable && graph::has_content(handle);
-  const auto access = order(handle, keep ? AccessMode::RW : AccessMode::W);
-  graph::refuse_tasks(handle);
-  const bool poisoned = keep && handle.poisoned.load(std::memory_order_relaxed);
-  std::exception_ptr error;
-  if (keep && !poisoned) {
-    try {
-      flush_home(handle, access->request);
-    } catch (...) {
-      error = std::current_exception();
-    }
-  }
-  end(*access, false);
-  const std::string name = handle.name;
-  wait_until([&] { return engine_->remove(handle); }, "unregister");
-  forget(handle);
-  if (error) std::rethrow_exception(error);
-  if (poisoned) {
-    throw PoisonedError("handle " + name +
-                        " was not written back: its writer failed or was cancelled");
-  }
+void RuntimeImpl::invalidate(Handle handle) {
+  graph::Handle& data = check(handle, "invalidate");
+  graph::Task& task =
+      task_for(handle, AccessMode::W, "invalidate", [this, &data] { engine_->invalidate(data); });
+  if (!options_.compute_priorities) return engine_->submit_invalidation(task);
+  plan(task, {}, kNoWorker, Held::no, graph::Content::invalidated);
 }
 
-// Whoever calls has access to the handle.
+// Tasks are refused before it waits: it would not wait for those that come meanwhile. Where there was no memory
+// for some step the handle stays registered, with its content.
+void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
+  not_inside_task("unregister");
+  graph::Handle& handle = check(registered, "unregister");
+  const std::uint32_t life = registered.life();
+  {
+    // A task that is planned has been announced, and goes before the unregistration.
+    const std::lock_guard lock(planned_mutex_);
+    if (!graph::refuse_tasks(handle, life)) throw_unknown_handle(registered, "unregister");
+  }
+  const graph::Content content = graph::content_of(handle);
+  // To write it back its content must not be taken for dead: RW. Otherwise it is: W.
+  const bool keep = write_back == WriteBack::yes && handle.home.kind != graph::HomeKind::none &&
+                    handle.home.writable && content == graph::Content::written;
+  std::unique_ptr<Acquisition> access;
+  try {
+    access = order(handle, life + 1, keep ? AccessMode::RW : AccessMode::W, "unregister");
+  } catch (...) {
+    graph::accept_tasks(handle, content);
+    throw;
+  }
+  std::exception_ptr error;  // thrown when the handle is forgotten
+  try {
+    try {
+      if (keep) error = write_home(handle, access->request);
+    } catch (...) {
+      end(*access, false);
+      throw;
+    }
+    end(*access, false);
+    wait_until([&] { return engine_->remove(handle); }, "unregister");
+  } catch (...) {
+    graph::accept_tasks(handle, content);
+    throw;
+  }
+  const graph::Home home = handle.home;
+  forget(handle);
+  if (home.file >= 0) setup_.disk->close_file(home.file);
+  if (error) std::rethrow_exception(error);
+}
+
+// Whoever calls has access to the handle. Returns why its content is lost, if it is.
+std::exception_ptr RuntimeImpl::write_home(graph::Handle& handle, memory::Request& request) {
+  if (handle.poisoned.load(std::memory_order_relaxed)) {
+    return base::make_error<PoisonedError>([&] {
+      return "handle " + handle.name + " was not written back: its writer failed or was cancelled";
+    });
+  }
+  try {
+    flush_home(handle, request);
+  } catch (const DeviceError&) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
 void RuntimeImpl::flush_home(graph::Handle& handle, memory::Request& request) {
   const NodeId home = handle.home.kind == graph::HomeKind::buffer ? kRam : *setup_.machine.disk();
   if (engine_->residency().valid_on(handle, home)) return;
@@ -160,16 +236,15 @@ void RuntimeImpl::forget(graph::Handle& handle) {
   const std::lock_guard lock(handles_mutex_);
   if (handle.home.kind == graph::HomeKind::buffer)
     buffers_.remove(handle.home.address, handle.layout);
-  if (handle.home.kind == graph::HomeKind::file && !setup_.simulated) {
+  if (handle.home.file >= 0) {
     files_[handle.home.file].remove(reinterpret_cast<const void*>(handle.home.offset),
                                     handle.layout);
-    setup_.disk->close_file(handle.home.file);
   }
   if (handle.counts_unhomed) unhomed_ -= memory::Arena::padded(handle.bytes());
   handle.counts_unhomed = false;
-  handle.owner = nullptr;
-  handle.name.clear();
-  free_handles_.push_back(&handle);
+  // Lives are numbered by 32 bits. A slot that has had them all is left alone, or the first would come again.
+  constexpr std::uint32_t kLastLife = 0xfffffffeU;
+  if (handle.life() < kLastLife) free_handles_.push_back(&handle);
 }
 
 }  // namespace vicinal::runtime

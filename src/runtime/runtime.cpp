@@ -1,12 +1,17 @@
 #include "vicinal/runtime.hpp"
 
+#include <algorithm>
+#include <exception>
+#include <new>
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/sure_memory.hpp"
 #include "drivers/clock.hpp"
+#include "drivers/start_thread.hpp"
 #include "graph/dependencies.hpp"
 #include "runtime/runtime_impl.hpp"
-#include "runtime/timed_policy.hpp"
+#include "runtime/sizes.hpp"
 #include "sched/policy.hpp"
 #include "vicinal/error.hpp"
 
@@ -14,7 +19,7 @@ namespace vicinal::runtime {
 
 // A file that cannot be used costs the predictions, not the run: it is told once per process.
 void RuntimeImpl::read_models(engine::EngineConfig& config) {
-  const bool wanted = config.policy->wants_run_times() && !config.simulated;
+  const bool wanted = config.policy->traits().wants_run_times && !config.simulated;
   if (!wanted || options_.models == "none") return;
   config.models = &models_;
   models_file_ = machine::performance_model_file(options_.models);
@@ -53,11 +58,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup)
   engine::EngineConfig config;
   config.machine = setup_.machine;
   config.policy = sched::make_policy(options.policy);
-  if (options.measure_scheduling) {
-    auto timed = std::make_unique<TimedPolicy>(std::move(config.policy));
-    timed_policy_ = timed.get();
-    config.policy = std::move(timed);
-  }
+  config.time_policy = options.measure_scheduling;
   config.look_ahead = options.look_ahead;
   config.count_bytes = options.window_bytes.value > 0;
   config.seed = options.seed;
@@ -75,29 +76,21 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup)
   setup_.make_drivers(options_);
   engine_->attach(setup_.by_node(), setup_.by_worker());
   if (slot()) engine_->worker_leaves(*slot());  // until somebody waits
-  setup_.start(*engine_);
-  if (options_.stall_seconds > 0) watcher_ = std::thread([this] { watch(); });
+  try {
+    start();
+  } catch (...) {  // of the threads some may run, and they use the engine
+    stop();
+    throw;
+  }
 }
 
-RuntimeImpl::~RuntimeImpl() {
-  const auto guarded = [](const auto& step) {
-    try {
-      step();
-    } catch (const std::exception& error) {
-      base::process_log().warn(std::string("at the end of the runtime: ") + error.what());
-    }
-  };
-  guarded([this] { wait(); });
-  std::vector<graph::Handle*> left;
-  {
-    const std::lock_guard lock(handles_mutex_);
-    for (graph::Handle& handle : handles_) {
-      if (handle.owner == this) left.push_back(&handle);
-    }
-  }
-  for (graph::Handle* handle : left) {
-    guarded([&] { unregister(*handle, WriteBack::yes); });
-  }
+void RuntimeImpl::start() {
+  setup_.start(*engine_);
+  if (options_.stall_seconds <= 0) return;
+  watcher_ = drivers::start_thread("that watches for stalls", [this] { watch(); });
+}
+
+void RuntimeImpl::stop() {
   if (watcher_.joinable()) {
     {
       const std::lock_guard lock(wait_mutex_);
@@ -107,13 +100,73 @@ RuntimeImpl::~RuntimeImpl() {
     watcher_.join();
   }
   setup_.stop();
+}
+
+namespace {
+void say(const std::exception& error) noexcept {
+  try {
+    base::process_log().warn(std::string("at the end of the runtime: ") + error.what());
+  } catch (const std::bad_alloc&) {  // there is nobody to be told
+  }
+}
+
+// What finds no memory may be tried again: others may have given some back, and nobody will come after this one.
+template <typename Step>
+bool guarded(const Step& step, int tries = 2) {
+  try {
+    step();
+    return true;
+  } catch (const std::bad_alloc& error) {
+    if (tries > 1) return guarded(step, tries - 1);
+    say(error);
+  } catch (const std::exception& error) {
+    say(error);
+  }
+  return false;
+}
+}  // namespace
+
+base::SureVector<Handle> RuntimeImpl::left_and_not_held() const {
+  const std::scoped_lock lock(handles_mutex_, held_mutex_);
+  base::SureVector<Handle> left;
+  for (graph::Handle& handle : handles_) {
+    const bool held = std::ranges::any_of(acquisitions_, [&](const Acquisition* acquisition) {
+      return acquisition->task->accesses()[0].handle == &handle;
+    });
+    if (handle.takes_tasks() && !held) left.emplace_back(handle, number_, handle.life());
+  }
+  return left;
+}
+
+// What waits for an acquisition that outlives this must not run later: its kernels may be gone.
+void RuntimeImpl::close() noexcept {
+  if (forked()) return;
+  if (!guarded([this] { wait(); })) engine_->cancel(nullptr);
+  for (const Handle handle : left_and_not_held()) {
+    guarded([&] { unregister(handle, WriteBack::yes); });
+  }
+}
+
+// In a process forked from the one that made the runtime there are none of its threads to be joined, and what
+// is to be written home is the other's.
+void RuntimeImpl::leave_to_the_parent() {
+  static_cast<void>(engine_.release());  // NOLINT(bugprone-unused-return-value): never to be ended
+  static_cast<void>(new MachineSetup(std::move(setup_)));
+  if (watcher_.joinable()) watcher_.detach();
+}
+
+RuntimeImpl::~RuntimeImpl() {
+  if (forked()) {
+    leave_to_the_parent();
+    return;
+  }
+  close();
+  stop();
   guarded([this] { write_models(); });
 }
 
 Statistics RuntimeImpl::statistics() const {
-  Statistics statistics = engine_->statistics();
-  if (timed_policy_ != nullptr) statistics.scheduling = timed_policy_->time();
-  return statistics;
+  return engine_->statistics();
 }
 
 }  // namespace vicinal::runtime
@@ -123,24 +176,28 @@ namespace vicinal {
 using runtime::RuntimeImpl;
 
 Runtime::Runtime(const Options& options)
-    : impl_(std::make_unique<RuntimeImpl>(options, runtime::MachineSetup(options))) {}
+    : impl_(std::make_shared<RuntimeImpl>(options, runtime::MachineSetup(options))) {}
 
 Runtime::Runtime(const MachineDescription& simulated, const Options& options)
-    : impl_(std::make_unique<RuntimeImpl>(options, runtime::MachineSetup(simulated))) {}
+    : impl_(std::make_shared<RuntimeImpl>((options.check(), options),
+                                          runtime::MachineSetup(simulated))) {}
 
-Runtime::~Runtime() = default;
+Runtime::~Runtime() {
+  impl_->close();
+}
 
 Handle Runtime::register_buffer(void* data, Bytes size, std::string name) {
   return register_layout(data, {size.value, 1, size.value, 1}, std::move(name));
 }
 
 Handle Runtime::register_tile(void* data, TileShape shape, std::string name) {
-  return register_layout(data, shape.layout(), std::move(name));
+  const Layout layout = runtime::checked(shape, name);
+  return register_layout(data, layout, std::move(name));
 }
 
 Handle Runtime::register_layout(void* data, const Layout& layout, std::string name) {
   if (data == nullptr && layout.bytes().value > 0) {
-    throw UsageError("register: the address of " + name +
+    throw UsageError("register: the address of " + runtime::named(name) +
                      " is null; use register_empty for data that "
                      "the runtime allocates");
   }
@@ -155,7 +212,9 @@ Handle Runtime::register_empty(Bytes size, std::string name) {
 }
 
 Handle Runtime::register_empty(TileShape shape, std::string name) {
-  return impl_->add(shape.layout().packed(), {}, false, std::move(name));
+  shape.leading_dimension = 0;
+  const Layout layout = runtime::checked(shape, name);
+  return impl_->add(layout, {}, false, std::move(name));
 }
 
 Handle Runtime::register_file(const FileRegion& region, Bytes size, std::string name) {
@@ -163,7 +222,8 @@ Handle Runtime::register_file(const FileRegion& region, Bytes size, std::string 
 }
 
 Handle Runtime::register_file(const FileRegion& region, TileShape shape, std::string name) {
-  return impl_->add_file(region, shape.layout(), std::move(name));
+  const Layout layout = runtime::checked(shape, name);
+  return impl_->add_file(region, layout, std::move(name));
 }
 
 Handle Runtime::register_simulated(Bytes size, NodeId home, std::string name) {
@@ -171,19 +231,20 @@ Handle Runtime::register_simulated(Bytes size, NodeId home, std::string name) {
 }
 
 void Runtime::unregister(Handle handle, WriteBack write_back) {
-  impl_->unregister(impl_->check(handle, "unregister"), write_back);
+  impl_->unregister(handle, write_back);
 }
 
 void Runtime::invalidate(Handle handle) {
-  graph::Handle& data = impl_->check(handle, "invalidate");
-  impl_->when_granted(data, AccessMode::W, [this, &data] { impl_->engine().invalidate(data); });
-  graph::forget_content(data);
+  impl_->invalidate(handle);
 }
 
 void Runtime::wont_use(Handle handle) {
   graph::Handle& data = impl_->check(handle, "wont_use");
-  if (!impl_->engine().rules().hint) return impl_->engine().wont_use(data);
-  impl_->when_granted(data, AccessMode::R, [this, &data] { impl_->engine().wont_use(data); });
+  // With this rule it is brought to RAM, if there is something to bring.
+  const bool brings = impl_->engine().rules().hint && graph::has_content(data);
+  if (!brings) return impl_->engine().wont_use(data);
+  impl_->when_granted(handle, AccessMode::R, "wont_use",
+                      [engine = &impl_->engine(), &data] { engine->wont_use(data); });
 }
 
 void Runtime::prefetch(Handle handle, NodeId node) {
@@ -193,23 +254,35 @@ void Runtime::prefetch(Handle handle, NodeId node) {
                      "; the machine has " + std::to_string(machine().nodes.size()));
   }
   if (impl_->engine().residency().trivial()) return;
-  impl_->when_granted(data, AccessMode::R,
-                      [this, &data, node] { impl_->engine().prefetch(data, node); });
+  impl_->when_granted(handle, AccessMode::R, "prefetch",
+                      [engine = &impl_->engine(), &data, node] { engine->prefetch(data, node); });
 }
 
 TaskId Runtime::submit(const TaskSpec& spec) {
-  const TaskId id = impl_->submit(spec);
-  impl_->pass_submission_time();
-  return id;
+  try {
+    const TaskId id = impl_->submit(spec);
+    impl_->pass_submission_time();
+    return id;
+  } catch (const std::bad_alloc&) {
+    std::rethrow_exception(base::out_of_memory("took a task"));
+  }
 }
 void Runtime::wait() {
-  impl_->wait();
+  try {
+    impl_->wait();
+  } catch (const std::bad_alloc&) {
+    std::rethrow_exception(base::out_of_memory("ran tasks"));
+  }
 }
 void Runtime::wait(Group& group) {
-  impl_->wait(group);
+  try {
+    impl_->wait(group);
+  } catch (const std::bad_alloc&) {
+    std::rethrow_exception(base::out_of_memory("ran tasks"));
+  }
 }
 void Runtime::wait(Handle handle) {
-  impl_->wait(impl_->check(handle, "wait"));
+  impl_->wait(handle);
 }
 void Runtime::cancel() {
   impl_->engine().cancel(nullptr);
@@ -218,8 +291,8 @@ void Runtime::cancel() {
 Acquired Runtime::acquire(Handle handle, AccessMode mode) {
   graph::Handle& data = impl_->check(handle, "acquire");
   Acquired acquired;
-  acquired.acquisition_ = impl_->acquire(data, mode).release();
-  acquired.runtime_ = impl_.get();
+  acquired.acquisition_ = impl_->acquire(handle, mode).release();
+  acquired.runtime_ = impl_;
   acquired.view_ = memory::view(data, kRam);
   return acquired;
 }
@@ -235,9 +308,19 @@ std::string Runtime::stall_report() const {
 }
 
 Acquired::Acquired(Acquired&& other) noexcept
-    : runtime_(std::exchange(other.runtime_, nullptr)),
+    : runtime_(std::move(other.runtime_)),
       acquisition_(std::exchange(other.acquisition_, nullptr)),
       view_(other.view_) {}
+
+Group::Group() : count_(new graph::GroupCount) {}
+
+Group::~Group() {
+  graph::GroupCount::end_one(*count_);
+}
+
+std::size_t Group::pending() const {
+  return count_->pending();
+}
 
 Acquired::~Acquired() {
   if (runtime_ == nullptr) return;

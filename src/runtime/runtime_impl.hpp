@@ -11,9 +11,11 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <unordered_map>
 #include <vector>
 
+#include "base/sure_memory.hpp"
 #include "engine/lifecycle.hpp"
 #include "graph/overlap.hpp"
 #include "machine/performance_model.hpp"
@@ -22,7 +24,8 @@
 
 namespace vicinal::runtime {
 
-class TimedPolicy;
+// Never 0, never twice in a process.
+std::uint32_t next_runtime_number();
 
 // What an application's thread holds or waits to hold: a task without a kernel in the graph, and a
 // reservation in RAM.
@@ -38,22 +41,32 @@ struct Acquisition {
 class RuntimeImpl {
  public:
   RuntimeImpl(const Options& options, MachineSetup setup);
+  // Closes, if close() has not, and forgets what was still acquired then.
   ~RuntimeImpl();
+  // Waits for all tasks and unregisters what nobody has acquired. Prints errors.
+  void close() noexcept;
 
   // registration.cpp
   Handle add(const Layout& layout, graph::Home home, bool written, std::string name);
   Handle add_file(const FileRegion& region, const Layout& layout, std::string name);
   Handle add_simulated(Bytes size, NodeId home, std::string name);
-  void unregister(graph::Handle& handle, WriteBack write_back);
+  void unregister(Handle handle, WriteBack write_back);
+  // What lies behind a handle of another runtime may be gone: it is not looked at.
   graph::Handle& check(Handle handle, const char* what) const {
-    if (!handle || handle.impl()->owner != this) throw_unknown_handle(what);
+    if (handle.runtime() != number_ || handle.impl()->life() != handle.life()) [[unlikely]] {
+      throw_unknown_handle(handle, what);
+    }
     return *handle.impl();
   }
-  [[noreturn]] static void throw_unknown_handle(const char* what);
+  [[noreturn]] void throw_unknown_handle(Handle handle, const char* what) const;
+  void invalidate(Handle handle);
 
   // submission.cpp
   TaskId submit(const TaskSpec& spec);
-  void flush_planned();
+  // Planned tasks go into the graph, and with them all that this thread has submitted.
+  void flush_planned() {
+    if (has_planned()) flush();
+  }
   // Simulation: what the application has spent on a submission.
   void pass_submission_time() {
     if (setup_.simulated && setup_.machine.submit_overhead.ns > 0) pass_time();
@@ -62,16 +75,19 @@ class RuntimeImpl {
   // waiting.cpp
   void wait();
   void wait(Group& group);
-  void wait(graph::Handle& handle);
+  void wait(Handle handle);
   void notify_waiters();
-  std::unique_ptr<Acquisition> acquire(graph::Handle& handle, AccessMode mode);
+  std::unique_ptr<Acquisition> acquire(Handle handle, AccessMode mode);
   void release(Acquisition& acquisition);
   // `written`: the application may have changed the content in RAM.
   void end(Acquisition& acquisition, bool written);
-  // Has the graph's access to the handle, nothing in memory.
-  std::unique_ptr<Acquisition> order(graph::Handle& handle, AccessMode mode);
+  // Has the graph's access to this life of the handle, nothing in memory. `what` is the call, for messages.
+  std::unique_ptr<Acquisition> order(graph::Handle& handle, std::uint32_t life, AccessMode mode,
+                                     const char* what);
+  void note_acquisition(Acquisition& access);
+  void bring_to_ram(const graph::Handle& handle, Acquisition& access, AccessMode mode);
   // Does `then` when the graph gives access; does not wait.
-  void when_granted(graph::Handle& handle, AccessMode mode, std::function<void()> then);
+  void when_granted(Handle handle, AccessMode mode, const char* what, std::function<void()> then);
   // Runs tasks, if this thread may, until `done` says true. Throws UsageError if that cannot come
   // because of what this thread holds.
   enum class Looks : bool { after_each_task, when_idle };
@@ -85,26 +101,58 @@ class RuntimeImpl {
   const engine::Engine& engine() const { return *engine_; }
 
  private:
+  enum class Held : bool { no, back };  // until priorities are computed; else it gets none
   struct PlannedTask {
     graph::Task* task = nullptr;
     std::vector<TaskId> after;
-    Bytes window_bytes;
+    WorkerId submitter = kNoWorker;
+    Held held = Held::no;
   };
+  // What is taken from the list must reach the graph.
+  using PlannedTasks = base::SureVector<PlannedTask>;
 
-  graph::Task& make_task(const TaskSpec& spec, WorkerId worker);
+  // Made and not in the graph. Seq_cst, with the store: see wait_until.
+  bool has_planned() const { return planned_count_.load(std::memory_order_seq_cst) > 0; }
+  TaskId submit_planned(graph::Task& task, std::span<const TaskId> after,
+                        const engine::InTask* inside);
+  TaskId submit_behind_planned(graph::Task& task, std::span<const TaskId> after,
+                               WorkerId submitter);
+  TaskId plan(graph::Task& task, std::span<const TaskId> after, WorkerId submitter, Held held,
+              graph::Content leaves = graph::Content::written);
+  static std::vector<Time> planned_levels(std::span<const PlannedTask> tasks);
+  PlannedTasks take_planned(std::size_t kept);
+  // `here`: the worker whose thread calls.
+  void flush(std::size_t kept = 0, WorkerId here = kNoWorker);
+  // A task without a kernel, behind all that was submitted before.
+  void submit_plain(graph::Task& task);
+  graph::Task& make_task(const TaskSpec& spec, std::span<const Operand> operands, WorkerId worker);
   void fill_accesses(graph::Task& task, std::span<const Operand> operands);
+  void prepare_to_write(const graph::Task& task, graph::Handle& handle, std::uint32_t life);
   void check_task(const graph::Task& task);
+  void check_simulated_time(const graph::Task& task);
   void check_sole_copies(const graph::Task& task);
-  void respect_window(Bytes bytes, WorkerId worker);
+  void respect_window(Bytes bytes, bool may_wait);
+  void will_not_come(Bytes bytes, graph::GroupCount* group);
   Bytes window_bytes(std::span<const Operand> operands) const;
-  graph::Task& plain_task(graph::Handle& handle, AccessMode mode,
-                          std::function<void(graph::Task&)> then);
+  graph::Task& plain_task(graph::Handle& handle, std::uint32_t life, AccessMode mode,
+                          const char* what, bool counts, std::function<void(graph::Task&)> then);
+  graph::Task& task_for(Handle handle, AccessMode mode, const char* what,
+                        std::function<void()> then);
   void pass_time();
   void forget(graph::Handle& handle);
+  std::exception_ptr write_home(graph::Handle& handle, memory::Request& request);
   void flush_home(graph::Handle& handle, memory::Request& request);
   void wait_simulated(const std::function<bool()>& done, const char* what);
   void throw_if_held(const char* what, const std::function<bool()>& done);
-  std::string held_by_this_thread_alone() const;
+  bool this_thread_alone_holds() const;
+  std::string held_by_this_thread() const;
+  // The threads that the runtime has started are not in this process.
+  bool forked() const { return !setup_.simulated && getpid() != process_; }
+  void require_same_process(const char* what) const;
+  void leave_to_the_parent();
+  base::SureVector<Handle> left_and_not_held() const;
+  void start();
+  void stop();
   void watch();
   void require_rules_apply(const engine::EngineConfig& config) const;
   void read_models(engine::EngineConfig& config);
@@ -113,25 +161,32 @@ class RuntimeImpl {
   std::optional<WorkerId> slot() const;
 
   const Options options_;
+  const std::uint32_t number_ = next_runtime_number();
+  const pid_t process_ = getpid();
   MachineSetup setup_;
   machine::PerformanceModel models_;
-  std::optional<std::string> models_file_;     // none: nothing is kept
-  const TimedPolicy* timed_policy_ = nullptr;  // owned by the engine; none: not asked for
+  std::optional<std::string> models_file_;  // none: nothing is kept
   std::unique_ptr<engine::Engine> engine_;
 
   mutable std::mutex handles_mutex_;           // guards what follows
   mutable std::deque<graph::Handle> handles_;  // reports take their lock bits
-  std::vector<graph::Handle*> free_handles_;
+  base::SureVector<graph::Handle*> free_handles_;
   std::uint64_t next_handle_ = 1;
   std::uint64_t simulated_address_ = 4096;  // of the next add_simulated
   graph::RegionIndex buffers_;
   std::map<int, graph::RegionIndex> files_;
   Bytes unhomed_;  // written data whose only place is what the runtime allocates
 
+  // With computed priorities: who takes planned tasks puts them into the graph before another does, or
+  // they would overtake each other. No function of the application is called under it.
+  std::mutex order_mutex_;
+  // Behind it. Guards the list, in which all are that have been announced to the graph, in that order.
   std::mutex planned_mutex_;
-  std::vector<PlannedTask> planned_;
-  std::atomic<std::uint64_t> planned_count_{0};
+  PlannedTasks planned_;
+  std::atomic<std::uint64_t> planned_count_{
+      0};  // in the list, or on their way from it to the graph
   std::atomic<std::uint64_t> submitted_bytes_{0};
+  std::atomic<std::int64_t> simulated_ns_{0};  // of the tasks submitted, at most; in simulation
 
   // Waiting threads. Whoever makes something happen reads `waiting_` after it; a waiter raises it
   // before it looks.

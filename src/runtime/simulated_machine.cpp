@@ -1,6 +1,8 @@
 #include "runtime/simulated_machine.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 #include "vicinal/error.hpp"
@@ -17,6 +19,18 @@ std::string numbered(const char* part, std::size_t number) {
   return part + (" " + std::to_string(number));
 }
 
+// What a copy takes stays in range; a machine file knows the same bound.
+bool is_rate(BytesPerSecond rate) {
+  constexpr double kLeast = 1e3;
+  return std::isfinite(rate.value) && rate.value >= kLeast;
+}
+
+// Sums of such times stay in range, too.
+bool is_time(Time time) {
+  constexpr std::int64_t kDay = std::int64_t{86'400} * 1'000'000'000;
+  return time.ns >= 0 && time.ns <= kDay;
+}
+
 void require_nodes(const MachineDescription& machine) {
   if (machine.nodes.empty() || machine.nodes[0].kind != NodeKind::ram || machine.workers.empty()) {
     throw UsageError("a simulated machine needs RAM as its node 0, and a worker");
@@ -26,15 +40,22 @@ void require_nodes(const MachineDescription& machine) {
   }
 }
 
+// As many as a machine that is there may have (option workers), and the accelerators' own.
+constexpr std::size_t kMostWorkers = 4096 + 32;
+
 void require_workers(const MachineDescription& machine) {
+  if (machine.workers.size() > kMostWorkers) {
+    throw UsageError("simulated machine: it has " + std::to_string(machine.workers.size()) +
+                     " workers; there are at most " + std::to_string(kMostWorkers));
+  }
   for (std::size_t w = 0; w < machine.workers.size(); ++w) {
     const WorkerDescription& worker = machine.workers[w];
     const std::string part = numbered("worker", w);
     require(worker.id.value == w, part, "its id must be its number");
     require(worker.node.value < machine.nodes.size(), part, "there is no node of that number");
     require(worker.pipeline > 0, part, "it must launch one kernel at least (pipeline)");
-    require(worker.task_overhead.ns >= 0 && worker.copy_overhead.ns >= 0, part,
-            "its overheads must not be below 0");
+    require(is_time(worker.task_overhead) && is_time(worker.copy_overhead), part,
+            "its overheads must not be below 0, nor longer than a day");
   }
 }
 
@@ -42,19 +63,39 @@ void require_link(const MachineDescription& machine, const LinkDescription& link
                   const std::string& part) {
   require(link.from.value < machine.nodes.size() && link.to.value < machine.nodes.size(), part,
           "there is no node of that number");
-  require(std::isfinite(link.bandwidth.value) && link.bandwidth.value >= 0, part,
-          "its bandwidth must be finite and not below 0");
-  constexpr double kLeast = 1e3;  // as in a machine file: what a copy takes stays in range
-  const double worker = link.worker_bandwidth.value;
-  require(worker == 0 || (std::isfinite(worker) && worker >= kLeast), part,
+  require(link.bandwidth.value == 0 || is_rate(link.bandwidth), part,
+          "its bandwidth must be 0, or finite and not below 1000 bytes per second");
+  require(link.worker_bandwidth.value == 0 || is_rate(link.worker_bandwidth), part,
           "its worker_bandwidth must be 0, or finite and not below 1000 bytes per second");
-  require(link.latency.ns >= 0, part, "its latency must not be below 0");
+  require(is_time(link.latency), part, "its latency must not be below 0, nor longer than a day");
   require(link.copies_in_flight > 0, part, "it must carry one copy at least (copies_in_flight)");
   for (const std::uint32_t segment : link.segments) {
     require(segment < machine.segments.size(), part, "there is no segment of that number");
   }
   for (const std::uint32_t other : link.serialised) {
     require(other < machine.links.size(), part, "there is no link of that number (serialised)");
+  }
+}
+
+// Between RAM and each other node that has workers, and a disk: there and back. Whatever is computed there begins
+// or ends its way in RAM, or is saved to it.
+void require_ways(const MachineDescription& machine) {
+  const auto joined = [&](NodeId from, NodeId to) {
+    return std::ranges::any_of(machine.links, [&](const LinkDescription& link) {
+      return link.from == from && link.to == to;
+    });
+  };
+  for (const NodeDescription& node : machine.nodes) {
+    const bool used = node.kind == NodeKind::disk ||
+                      std::ranges::any_of(machine.workers, [&](const WorkerDescription& worker) {
+                        return worker.node == node.id;
+                      });
+    if (node.id == kRam || !used) continue;
+    const std::string part = numbered("node", node.id.value) + " (" + node.name + ")";
+    require(joined(kRam, node.id), part,
+            "there is no link to it from node 0, RAM, through which its data come");
+    require(joined(node.id, kRam), part,
+            "there is no link from it to node 0, RAM, through which its data leave");
   }
 }
 
@@ -67,10 +108,12 @@ const MachineDescription& require_sound(const MachineDescription& machine) {
     require_link(machine, machine.links[l], numbered("link", l));
   }
   for (const SegmentDescription& segment : machine.segments) {
-    require(std::isfinite(segment.bandwidth.value) && segment.bandwidth.value > 0,
-            "segment " + segment.name, "its bandwidth must be finite and above 0");
+    require(is_rate(segment.bandwidth), "segment " + segment.name,
+            "its bandwidth must be finite and not below 1000 bytes per second");
   }
-  require(machine.submit_overhead.ns >= 0, "submit_overhead", "it must not be below 0");
+  require(is_time(machine.submit_overhead), "submit_overhead",
+          "it must not be below 0, nor longer than a day");
+  require_ways(machine);
   return machine;
 }
 

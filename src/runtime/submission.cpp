@@ -1,22 +1,18 @@
 // From what the application says to a task in the graph.
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <iterator>
+#include <new>
 #include <utility>
 
 #include "base/warm.hpp"
 #include "graph/bottom_level.hpp"
+#include "graph/dependencies.hpp"
+#include "graph/group.hpp"
 #include "memory/arena.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "vicinal/error.hpp"
-
-namespace vicinal {
-
-struct GroupAccess {
-  static void begin_one(Group& group) { group.pending_.fetch_add(1, std::memory_order_relaxed); }
-  static void take_back(Group& group) { group.pending_.fetch_sub(1, std::memory_order_relaxed); }
-};
-
-}  // namespace vicinal
 
 namespace vicinal::runtime {
 
@@ -27,7 +23,35 @@ graph::TaskExtension& extension(graph::Task& task) {
   return *task.extension;
 }
 
+// When so many are planned half of them go into the graph: the others are what those are planned by.
 constexpr std::size_t kPlanAtMost = 1 << 16;
+
+// Of a task, in nanoseconds: 19 hours, so that a path of kPlanAtMost tasks can be counted.
+constexpr std::int64_t kLongestTask = std::int64_t{1} << 46;
+
+Time planned_time(const Codelet& codelet) {
+  Time time;
+  for (const Time expected : codelet.expected) time = std::max(time, expected);
+  if (time.ns == 0) {
+    const double seconds = std::max(1e-6, codelet.flops * 1e-9);
+    time = Time::from_seconds(std::min(seconds, static_cast<double>(kLongestTask) * 1e-9));
+  }
+  return {std::min(time.ns, kLongestTask)};
+}
+
+// Microseconds up to 2^29 of them, 9 minutes. From there on 2^24 steps for each doubling, which is enough
+// for 2^62 ns: the function is the same for all tasks, grows, and never saturates.
+int priority_of(Time level) {
+  constexpr int kExactBits = 29;
+  constexpr int kStepBits = 24;
+  const auto microseconds = static_cast<std::uint64_t>(level.ns / 1000);
+  const auto doublings = static_cast<int>(std::bit_width(microseconds >> kExactBits));
+  if (doublings == 0) return static_cast<int>(microseconds);
+  const std::uint64_t steps = microseconds >> (kExactBits - kStepBits + doublings - 1);
+  const std::uint64_t first = std::uint64_t{1} << kStepBits;
+  return static_cast<int>((std::uint64_t{1} << kExactBits) +
+                          static_cast<std::uint64_t>(doublings - 1) * first + (steps - first));
+}
 
 }  // namespace
 
@@ -38,9 +62,8 @@ void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> oper
   std::size_t count = 0;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     graph::Handle& handle = check(operands[i].handle, "submit");
-    if (writes(operands[i].mode) && !handle.home.writable) {
-      throw UsageError("task " + std::string(task.name()) + " writes handle " + handle.name +
-                       ", whose file was registered read-only; register it writable");
+    if (writes(operands[i].mode) && !handle.takes_writes.load(std::memory_order_acquire)) {
+      prepare_to_write(task, handle, operands[i].handle.life());
     }
     std::size_t at = 0;
     while (at < count && accesses[at].handle != &handle) ++at;
@@ -49,7 +72,8 @@ void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> oper
       auto& views = extension(task).view_of;
       while (views.size() < i) views.push_back(static_cast<std::uint16_t>(views.size()));
     } else {
-      accesses[at] = graph::Access(handle, operands[i].mode, at, outside);
+      accesses[at] =
+          graph::Access(handle, operands[i].handle.life(), operands[i].mode, at, outside);
       ++count;
     }
     if (task.extension && !task.extension->view_of.empty()) {
@@ -59,29 +83,41 @@ void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> oper
   task.access_count = static_cast<std::uint16_t>(count);
 }
 
-graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, WorkerId worker) {
-  if (spec.codelet == nullptr) throw UsageError("submit: the task has no codelet");
-  if (spec.operands.span().size() > kMostOperands) {
-    throw UsageError("task " + spec.codelet->name + " has " +
-                     std::to_string(spec.operands.span().size()) + " operands; there are at most " +
-                     std::to_string(kMostOperands));
+// By the first task that writes it, or not at all.
+[[gnu::noinline]] void RuntimeImpl::prepare_to_write(const graph::Task& task, graph::Handle& handle,
+                                                     std::uint32_t life) {
+  if (!handle.home.writable) {
+    throw UsageError("task " + std::string(task.name()) + " writes handle " +
+                     graph::name_of(handle) +
+                     ", whose file was registered read-only; register it writable");
   }
-  graph::Task& task = engine_->new_task(worker, spec.operands.span().size());
+  engine_->residency().give_room(handle, life);
+}
+
+graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operand> operands,
+                                    WorkerId worker) {
+  if (spec.codelet == nullptr) throw UsageError("submit: the task has no codelet");
+  if (operands.size() > kMostOperands) {
+    throw UsageError("task " + spec.codelet->name + " has " + std::to_string(operands.size()) +
+                     " operands; there are at most " + std::to_string(kMostOperands));
+  }
+  graph::Task& task = engine_->new_task(worker, operands.size());
   try {
     task.codelet = spec.codelet;
     task.priority = spec.priority;
     task.access_count = 0;
     if (!spec.name.empty()) extension(task).name = spec.name;
     if (spec.worker) extension(task).worker = spec.worker;
-    if (spec.group != nullptr) extension(task).group = spec.group;
+    if (spec.group != nullptr) extension(task).group = spec.group->count_;
     if (spec.on_end) extension(task).on_end = spec.on_end;
     const std::size_t bytes = spec.parameters.size();
     if (bytes > sizeof(task.parameters)) {
       extension(task).parameters.assign(spec.parameters.data(), spec.parameters.data() + bytes);
-    } else {  // zeros where nothing was given, not what the slot's last task was
+    } else {
+      task.parameter_bytes = bytes & 0x1fU;  // at most 16
       std::memcpy(task.parameters, spec.parameters.data(), sizeof(task.parameters));
     }
-    fill_accesses(task, spec.operands.span());
+    fill_accesses(task, operands);
     check_task(task);
   } catch (...) {
     engine_->discard(task, worker);
@@ -92,8 +128,28 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, WorkerId worker) {
 
 void RuntimeImpl::check_task(const graph::Task& task) {
   engine_->check_can_run(task);
+  if (setup_.simulated) check_simulated_time(task);
   if (!options_.memory || setup_.machine.disk() || setup_.simulated) return;
   check_sole_copies(task);
+}
+
+// All tasks together end before times overflow, whatever the order in which they run.
+[[gnu::noinline]] void RuntimeImpl::check_simulated_time(const graph::Task& task) {
+  constexpr std::int64_t kMost = drivers::SimulatedDriver::kEndOfTime.ns;
+  const std::int64_t longest = std::ranges::max(task.codelet->expected).ns;
+  std::int64_t overhead = setup_.machine.submit_overhead.ns;
+  for (const WorkerDescription& worker : setup_.machine.workers) {
+    overhead = std::max(overhead, setup_.machine.submit_overhead.ns + worker.task_overhead.ns);
+  }
+  const std::int64_t before = simulated_ns_.load(std::memory_order_relaxed);
+  if (longest > kMost - overhead - before) {
+    throw UsageError("task " + std::string(task.name()) + ": its codelet " + task.codelet->name +
+                     " expects " + std::to_string(longest) + " ns, and the tasks before it take " +
+                     std::to_string(before) +
+                     " ns: a simulated run lasts 2^60 ns (36 years) at "
+                     "most; give shorter times");
+  }
+  simulated_ns_.fetch_add(longest + overhead, std::memory_order_relaxed);
 }
 
 // RAM is limited and there is no disk: what the runtime allocates must fit in RAM altogether, since
@@ -129,40 +185,30 @@ void RuntimeImpl::check_task(const graph::Task& task) {
 }
 
 [[gnu::flatten]] TaskId RuntimeImpl::submit(const TaskSpec& spec) {
-  const WorkerId worker = engine_->inside_task();
+  const engine::InTask* const inside = engine_->inside_task();
+  const WorkerId worker = inside != nullptr ? inside->worker : kNoWorker;
   // Often last written by the worker that ended the last task that used them.
-  for (const Operand& operand : spec.operands.span()) base::warm(operand.handle.impl());
+  const std::span<const Operand> operands = spec.operands.span();
+  for (const Operand& operand : operands) base::warm(operand.handle.impl());
   // Before the task is made, for a task that is made counts as submitted.
   const bool windowed = options_.window_tasks > 0 || options_.window_bytes.value > 0;
-  const Bytes bytes = windowed ? window_bytes(spec.operands.span()) : Bytes{0};
-  if (windowed) respect_window(bytes, worker);
+  const Bytes bytes = windowed ? window_bytes(operands) : Bytes{0};
+  if (windowed) respect_window(bytes, inside == nullptr);
   graph::Task* made = nullptr;
   try {
-    made = &make_task(spec, worker);
+    made = &make_task(spec, operands, worker);
   } catch (...) {
-    if (windowed) submitted_bytes_.fetch_sub(bytes.value, std::memory_order_relaxed);
+    will_not_come(bytes, nullptr);
     throw;
   }
   graph::Task& task = *made;
-  if (spec.group != nullptr) GroupAccess::begin_one(*spec.group);
-  if (options_.compute_priorities && worker == kNoWorker) {
-    const TaskId id = graph::TaskPool::id(task);
-    bool full = false;
-    {
-      const std::lock_guard lock(planned_mutex_);
-      planned_.push_back({&task, {spec.after.begin(), spec.after.end()}, bytes});
-      planned_count_.store(planned_.size(), std::memory_order_seq_cst);
-      // Somebody who waits has flushed already, and may wait for this one.
-      full = planned_.size() >= kPlanAtMost || waiting_.load(std::memory_order_seq_cst) > 0;
-    }
-    if (full) flush_planned();
-    return id;
-  }
+  if (spec.group != nullptr) spec.group->count_->begin_one();
+  // A task that is refused is gone when this throws, and with it its extension.
   try {
+    if (options_.compute_priorities) return submit_planned(task, spec.after, inside);
     return engine_->submit(task, spec.after, worker);
   } catch (...) {
-    if (windowed) submitted_bytes_.fetch_sub(bytes.value, std::memory_order_relaxed);
-    if (spec.group != nullptr) GroupAccess::take_back(*spec.group);
+    will_not_come(bytes, spec.group != nullptr ? spec.group->count_ : nullptr);
     throw;
   }
 }
@@ -180,55 +226,150 @@ Bytes RuntimeImpl::window_bytes(std::span<const Operand> operands) const {
   return sum;
 }
 
-// Bottom levels of what has been submitted since the last time, as priorities in microseconds, for
-// the tasks that have none. Then the tasks go into the graph. Throws the first refusal after all are
-// in.
-[[gnu::noinline]] void RuntimeImpl::flush_planned() {
-  std::vector<PlannedTask> tasks;
+[[gnu::noinline]] TaskId RuntimeImpl::submit_planned(graph::Task& task,
+                                                     std::span<const TaskId> after,
+                                                     const engine::InTask* inside) {
+  if (inside == nullptr) return plan(task, after, kNoWorker, Held::back);
+  return submit_behind_planned(task, after, inside->worker);
+}
+
+// At once, if nothing has been announced that the graph does not have yet.
+TaskId RuntimeImpl::submit_behind_planned(graph::Task& task, std::span<const TaskId> after,
+                                          WorkerId submitter) {
+  std::unique_lock lock(planned_mutex_);
+  if (has_planned()) {
+    lock.unlock();
+    return plan(task, after, submitter, Held::no);
+  }
+  const TaskId id = graph::TaskPool::id(task);
+  bool is_ready = false;
+  try {
+    is_ready = engine_->insert(task, after);
+  } catch (...) {
+    lock.unlock();  // with the task goes what its on_end holds, which is the application's
+    engine_->discard(task, submitter);
+    throw;
+  }
+  lock.unlock();
+  if (is_ready) {
+    graph::ReadyList ready;
+    ready.append(task);
+    engine_->make_ready(ready, submitter, engine::Engine::Releaser::goes_on);
+  }
+  return id;
+}
+
+// With computed priorities everything takes its place among the submissions here, and is refused here or never:
+// what is accepted reaches the graph, whatever others unregister or invalidate meanwhile.
+[[gnu::noinline]] TaskId RuntimeImpl::plan(graph::Task& task, std::span<const TaskId> after,
+                                           WorkerId submitter, Held held, graph::Content leaves) {
+  const TaskId id = graph::TaskPool::id(task);
+  bool full = false;
+  try {
+    PlannedTask planned{&task, {after.begin(), after.end()}, submitter, held};
+    const std::lock_guard lock(planned_mutex_);
+    planned_.push_back(std::move(planned));
+    try {
+      engine_->announce(task, after, leaves);
+    } catch (...) {
+      planned_.pop_back();
+      throw;
+    }
+    planned_count_.fetch_add(1, std::memory_order_seq_cst);
+    full = planned_.size() >= kPlanAtMost;
+  } catch (...) {
+    engine_->discard(task, submitter);
+    throw;
+  }
+  // Somebody who waits may wait for this one.
+  if (held == Held::no || waiting_.load(std::memory_order_seq_cst) > 0) {
+    flush(0, submitter);
+  } else if (full) {
+    flush(kPlanAtMost / 2);
+  }
+  return id;
+}
+
+void RuntimeImpl::submit_plain(graph::Task& task) {
+  if (options_.compute_priorities) {
+    submit_behind_planned(task, {}, kNoWorker);
+  } else {
+    engine_->submit(task, {}, kNoWorker);
+  }
+}
+
+// Bottom levels; none if there is no memory for them.
+std::vector<Time> RuntimeImpl::planned_levels(std::span<const PlannedTask> tasks) {
+  try {
+    std::unordered_map<const graph::Handle*, std::size_t> number;
+    std::vector<std::vector<graph::PlannedAccess>> accesses(tasks.size());
+    std::vector<graph::PlannedTask> plan(tasks.size());
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      for (const graph::Access& access : tasks[i].task->accesses()) {
+        accesses[i].push_back(
+            {number.try_emplace(access.handle, number.size()).first->second, access.mode});
+      }
+      const Codelet* const codelet = tasks[i].task->codelet;
+      plan[i] = {codelet != nullptr ? planned_time(*codelet) : Time{0}, accesses[i]};
+    }
+    return graph::bottom_levels(plan, number.size());
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
+// Those that were planned first, but for the last `kept`, go into the graph in their order, with priorities if
+// they have none.
+[[gnu::noinline]] void RuntimeImpl::flush(std::size_t kept, WorkerId here) {
+  graph::ReadyList later;
+  {
+    const std::lock_guard order(order_mutex_);
+    const PlannedTasks tasks = take_planned(kept);
+    for (const PlannedTask& planned : tasks) {
+      // What the policy keeps of a worker is for that worker's thread.
+      const WorkerId submitter = planned.submitter == here ? here : kNoWorker;
+      engine_->submit_announced(*planned.task, planned.after, submitter, later);
+    }
+    planned_count_.fetch_sub(tasks.size(), std::memory_order_seq_cst);
+  }
+  if (later.head != nullptr) engine_->make_ready(later, here, engine::Engine::Releaser::goes_on);
+}
+
+// Under order_mutex_: with their priorities, the first of those that are planned.
+RuntimeImpl::PlannedTasks RuntimeImpl::take_planned(std::size_t kept) {
+  PlannedTasks tasks;
   {
     const std::lock_guard lock(planned_mutex_);
+    if (planned_.size() <= kept) return {};
     tasks.swap(planned_);
-    planned_count_.store(0, std::memory_order_seq_cst);
   }
-  if (tasks.empty()) return;
-  std::unordered_map<const graph::Handle*, std::size_t> number;
-  std::vector<std::vector<graph::PlannedAccess>> accesses(tasks.size());
-  std::vector<graph::PlannedTask> plan(tasks.size());
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    for (const graph::Access& access : tasks[i].task->accesses()) {
-      accesses[i].push_back(
-          {number.try_emplace(access.handle, number.size()).first->second, access.mode});
-    }
-    Time time;
-    for (const Time expected : tasks[i].task->codelet->expected) time = std::max(time, expected);
-    if (time.ns == 0) {
-      time = Time::from_seconds(std::max(1e-6, tasks[i].task->codelet->flops * 1e-9));
-    }
-    plan[i] = {time, accesses[i]};
-  }
-  const std::vector<Time> levels = graph::bottom_levels(plan, number.size());
-  std::exception_ptr error;
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    graph::Task& task = *tasks[i].task;
-    if (task.priority == 0) {
-      task.priority = static_cast<int>(std::min<std::int64_t>(levels[i].ns / 1000, 1 << 30));
-    }
-    Group* group = task.extension ? task.extension->group : nullptr;
-    const Bytes bytes = tasks[i].window_bytes;
-    try {
-      engine_->submit(task, tasks[i].after, kNoWorker);
-    } catch (...) {
-      submitted_bytes_.fetch_sub(bytes.value, std::memory_order_relaxed);
-      if (group != nullptr) GroupAccess::take_back(*group);
-      if (!error) error = std::current_exception();
+  const std::vector<Time> levels = planned_levels(tasks);
+  const std::size_t count = tasks.size() - kept;
+  for (std::size_t i = 0; i < std::min(count, levels.size()); ++i) {
+    if (tasks[i].held == Held::back && tasks[i].task->priority == 0) {
+      tasks[i].task->priority = priority_of(levels[i]);
     }
   }
-  if (error) std::rethrow_exception(error);
+  if (kept > 0) {
+    const auto later = std::make_move_iterator(tasks.begin() + static_cast<std::ptrdiff_t>(count));
+    const std::lock_guard lock(planned_mutex_);
+    planned_.insert(planned_.begin(), later, std::make_move_iterator(tasks.end()));
+    tasks.resize(count);
+  }
+  return tasks;
+}
+
+// Of a task that was refused, and counted until now. Who waits for the window, or for the group, may wait for nothing
+// else.
+[[gnu::noinline]] void RuntimeImpl::will_not_come(Bytes bytes, graph::GroupCount* group) {
+  submitted_bytes_.fetch_sub(bytes.value, std::memory_order_relaxed);
+  if (group != nullptr) graph::GroupCount::end_one(*group);
+  notify_waiters();
 }
 
 // A submitter that runs far ahead works, or sleeps, until the window has room.
 // What is submitted inside a task is counted, but does not wait.
-[[gnu::noinline]] void RuntimeImpl::respect_window(Bytes bytes, WorkerId worker) {
+[[gnu::noinline]] void RuntimeImpl::respect_window(Bytes bytes, bool may_wait) {
   const auto room = [&] {
     // Ends first: they are never more than the submissions read afterwards.
     const std::uint64_t ended = engine_->ended_tasks();
@@ -240,13 +381,7 @@ Bytes RuntimeImpl::window_bytes(std::span<const Operand> operands) const {
                             (options_.window_bytes.value == 0 ||
                              pending_bytes + bytes.value <= options_.window_bytes.value));
   };
-  if (worker == kNoWorker && !room()) {
-    const auto flushed_and_room = [&] {
-      if (planned_count_.load(std::memory_order_seq_cst) > 0) flush_planned();
-      return room();
-    };
-    wait_until(flushed_and_room, "submit (the submission window is full)");
-  }
+  if (may_wait) wait_until(room, "submit (the submission window is full)");
   submitted_bytes_.fetch_add(bytes.value, std::memory_order_relaxed);
 }
 

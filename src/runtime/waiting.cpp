@@ -2,11 +2,13 @@
 // itself.
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "base/log.hpp"
 #include "graph/dependencies.hpp"
 #include "runtime/runtime_impl.hpp"
+#include "runtime/waits_between.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::runtime {
@@ -34,27 +36,36 @@ void RuntimeImpl::notify_waiters() {
 }
 
 void RuntimeImpl::not_inside_task(const char* what) const {
-  if (engine_->inside_task() == kNoWorker) return;
+  if (engine_->inside_task() == nullptr) return;
   throw UsageError(
       std::string(what) +
       " inside a task: a task must not wait; name the data among its operands, or submit "
       "another task that does what is to follow");
 }
 
-// Names, or nothing: then another thread has something that it may release any time, or this one
-// holds nothing.
-std::string RuntimeImpl::held_by_this_thread_alone() const {
-  std::string own;
+// If not, another thread has something that it may release any time, or this one holds nothing. Whoever waits asks
+// again and again: it takes no memory.
+bool RuntimeImpl::this_thread_alone_holds() const {
+  bool holds = false;
   const std::lock_guard lock(held_mutex_);
   for (const Acquisition* acquisition : acquisitions_) {
     if (acquisition->thread == std::this_thread::get_id()) {
-      if (!acquisition->held) continue;  // what it waits for now
-      own += (own.empty() ? "" : ", ") + acquisition->task->accesses()[0].handle->name;
+      holds |= acquisition->held;  // or it is what it waits for now
     } else if (acquisition->state.load(std::memory_order_acquire) == Acquisition::State::granted &&
                acquisition->request.state.load(std::memory_order_acquire) !=
                    memory::RequestState::queued) {
-      return {};
+      return false;
     }
+  }
+  return holds;
+}
+
+std::string RuntimeImpl::held_by_this_thread() const {
+  std::string own;
+  const std::lock_guard lock(held_mutex_);
+  for (const Acquisition* acquisition : acquisitions_) {
+    if (acquisition->thread != std::this_thread::get_id() || !acquisition->held) continue;
+    own += (own.empty() ? "" : ", ") + acquisition->task->accesses()[0].handle->name;
   }
   return own;
 }
@@ -66,13 +77,12 @@ void RuntimeImpl::throw_if_held(const char* what, const std::function<bool()>& d
   };
   const auto before = counts();
   const auto stuck = [&] { return engine_->stalled() && !done() && counts() == before; };
-  if (held_by_this_thread_alone().empty() || !stuck()) return;
+  if (!this_thread_alone_holds() || !stuck()) return;
   if (!setup_.simulated) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  const std::string own = held_by_this_thread_alone();
-  if (own.empty() || !stuck()) return;
+  if (!this_thread_alone_holds() || !stuck()) return;
   throw UsageError(std::string(what) +
-                   " waits for what this thread itself holds: it has acquired " + own +
-                   "; release that first");
+                   " waits for what this thread itself holds: it has acquired " +
+                   held_by_this_thread() + "; release that first");
 }
 
 void RuntimeImpl::wait_simulated(const std::function<bool()>& done, const char* what) {
@@ -86,11 +96,27 @@ void RuntimeImpl::wait_simulated(const std::function<bool()>& done, const char* 
 }
 
 void RuntimeImpl::pass_time() {
-  if (engine_->inside_task() == kNoWorker) setup_.simulated->pass(setup_.machine.submit_overhead);
+  if (engine_->inside_task() == nullptr) setup_.simulated->pass(setup_.machine.submit_overhead);
 }
 
-void RuntimeImpl::wait_until(const std::function<bool()>& done, const char* what, Looks looks) {
-  if (done()) return;
+void RuntimeImpl::require_same_process(const char* what) const {
+  if (!forked()) return;
+  throw UsageError(
+      std::string(what) +
+      ": this process was forked from the one that made the runtime, whose threads are "
+      "not in it; make the runtime after the fork, or call exec in the child");
+}
+
+// Planned tasks: who plans one reads `waiting_` afterwards, who waits looks for them after it has raised it.
+void RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* what, Looks looks) {
+  if (is_done()) return;
+  require_same_process(what);
+  std::optional<WaitsBetween> inside_others;
+  if (engine::Engine::this_threads_task() != nullptr) inside_others.emplace(*engine_, what);
+  const std::function<bool()> done = [&] {
+    flush_planned();
+    return is_done();
+  };
   if (setup_.simulated) return wait_simulated(done, what);
   const std::optional<WorkerId> slot = this->slot();
   bool works = false;  // this thread is the worker that has none of its own
@@ -135,19 +161,13 @@ void RuntimeImpl::wait_until(const std::function<bool()>& done, const char* what
 
 void RuntimeImpl::wait() {
   not_inside_task("wait");
-  std::exception_ptr refused;
-  try {
-    flush_planned();
-  } catch (...) {
-    refused = std::current_exception();
-  }
+  flush_planned();
   engine_->submission_closed();
   const auto all_ended = [this] {
     return !(setup_.simulated && setup_.simulated->any_running()) && engine_->all_ended();
   };
   wait_until(all_ended, "wait", Looks::when_idle);
   const std::exception_ptr error = engine_->take_error();
-  if (refused) std::rethrow_exception(refused);
   if (error) std::rethrow_exception(error);
 }
 
@@ -159,13 +179,17 @@ void RuntimeImpl::wait(Group& group) {
   if (engine_->cancelling() || engine_->has_error()) wait();  // throws it
 }
 
-void RuntimeImpl::wait(graph::Handle& handle) {
+void RuntimeImpl::wait(Handle registered) {
   not_inside_task("wait");
+  graph::Handle& handle = check(registered, "wait");
   flush_planned();
   if (!graph::has_content(handle)) {  // nothing will be there to read
-    return wait_until([&] { return graph::idle(handle); }, "wait for a handle");
+    const auto idle_or_gone = [&] {
+      return graph::idle(handle) || handle.life() != registered.life();
+    };
+    return wait_until(idle_or_gone, "wait for a handle");
   }
-  const auto access = order(handle, AccessMode::R);
+  const auto access = order(handle, registered.life(), AccessMode::R, "wait for a handle");
   const bool poisoned = handle.poisoned.load(std::memory_order_relaxed);
   end(*access, false);
   if (engine_->cancelling()) wait();
@@ -174,44 +198,56 @@ void RuntimeImpl::wait(graph::Handle& handle) {
   }
 }
 
-graph::Task& RuntimeImpl::plain_task(graph::Handle& handle, AccessMode mode,
+// What is no task of the application's is named as it is called.
+graph::Task& RuntimeImpl::plain_task(graph::Handle& handle, std::uint32_t life, AccessMode mode,
+                                     const char* what, bool counts,
                                      std::function<void(graph::Task&)> then) {
-  graph::Task& task = engine_->new_task(kNoWorker);
-  task.codelet = nullptr;
-  task.priority = 0;
-  task.access_count = 1;
-  task.inline_accesses[0] = graph::Access(handle, mode);
-  task.extension = std::make_unique<graph::TaskExtension>();
+  graph::Task& task = engine_->new_acquisition(what, counts);
+  task.inline_accesses[0] = graph::Access(handle, life, mode, 0, false);
   task.extension->on_runnable = std::move(then);
   return task;
 }
 
-std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, AccessMode mode) {
+// Each pins its data: there are no more than pins can count.
+void RuntimeImpl::note_acquisition(Acquisition& access) {
+  const std::lock_guard lock(held_mutex_);
+  if (acquisitions_.size() >= memory::kMostAcquisitions) {
+    throw UsageError("acquire: handle " + access.task->accesses()[0].handle->name + " and " +
+                     std::to_string(acquisitions_.size()) +
+                     " others would be acquired at once, more than there may be; release some");
+  }
+  acquisitions_.push_back(&access);
+}
+
+std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, std::uint32_t life,
+                                                AccessMode mode, const char* what) {
   using State = Acquisition::State;
   auto access = std::make_unique<Acquisition>();
   access->thread = std::this_thread::get_id();
-  flush_planned();
-  graph::Task& task = plain_task(handle, mode, [this, access = access.get()](graph::Task& self) {
+  const auto on_runnable = [this, access = access.get()](graph::Task& self) {
     State expected = State::queued;
     if (access->state.compare_exchange_strong(expected, State::granted,
                                               std::memory_order_acq_rel)) {
       notify_waiters();
     } else {  // whoever wanted it is gone
       delete access;
-      engine_->end_acquisition(self, false);
+      engine_->end_acquisition(self, engine::Engine::Obtained::nothing);
     }
-  });
+  };
+  graph::Task& task = plain_task(handle, life, mode, what, false, on_runnable);
   access->task = &task;
   const auto forget = [&] {
     const std::lock_guard lock(held_mutex_);
     std::erase(acquisitions_, access.get());
   };
-  {
-    const std::lock_guard lock(held_mutex_);
-    acquisitions_.push_back(access.get());
+  try {
+    note_acquisition(*access);
+  } catch (...) {
+    engine_->discard(task, kNoWorker);
+    throw;
   }
   try {
-    engine_->submit(task, {}, kNoWorker);
+    submit_plain(task);
   } catch (...) {
     forget();
     throw;
@@ -220,7 +256,7 @@ std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, AccessMod
     return access->state.load(std::memory_order_acquire) == State::granted;
   };
   try {
-    wait_until(granted, "acquire");
+    wait_until(granted, what);
   } catch (...) {
     forget();
     // It cannot be taken back from the queue: it ends by itself when it is granted.
@@ -229,24 +265,31 @@ std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, AccessMod
                                               std::memory_order_acq_rel)) {
       static_cast<void>(access.release());
     } else {
-      engine_->end_acquisition(task, false);
+      engine_->end_acquisition(task, engine::Engine::Obtained::nothing);
     }
     throw;
   }
   return access;
 }
 
-void RuntimeImpl::when_granted(graph::Handle& handle, AccessMode mode, std::function<void()> then) {
-  flush_planned();  // "after the tasks submitted so far"
-  graph::Task& task = plain_task(handle, mode, [this, then = std::move(then)](graph::Task& self) {
+// A task that does `then` when it has access.
+graph::Task& RuntimeImpl::task_for(Handle handle, AccessMode mode, const char* what,
+                                   std::function<void()> then) {
+  const auto on_runnable = [this, then = std::move(then)](graph::Task& self) {
     then();
-    engine_->end_acquisition(self, false);
-  });
-  engine_->submit(task, {}, kNoWorker);
+    engine_->end_acquisition(self, engine::Engine::Obtained::order);
+  };
+  return plain_task(*handle.impl(), handle.life(), mode, what, true, on_runnable);
 }
 
-std::unique_ptr<Acquisition> RuntimeImpl::acquire(graph::Handle& handle, AccessMode mode) {
+void RuntimeImpl::when_granted(Handle handle, AccessMode mode, const char* what,
+                               std::function<void()> then) {
+  submit_plain(task_for(handle, mode, what, std::move(then)));
+}
+
+std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode mode) {
   not_inside_task("acquire");
+  graph::Handle& handle = check(registered, "acquire");
   if (writes(mode) && !handle.home.writable) {
     throw UsageError("acquire: handle " + handle.name +
                      " would be written, but its file was registered read-only");
@@ -259,37 +302,45 @@ std::unique_ptr<Acquisition> RuntimeImpl::acquire(graph::Handle& handle, AccessM
                         " bytes does not fit in RAM under the memory limit of " +
                         std::to_string(limit->value) + " bytes; raise the option memory");
   }
-  auto access = order(handle, mode);
-  const auto give_up = [&](const std::exception_ptr& error) {
+  if (writes(mode) && !handle.takes_writes.load(std::memory_order_acquire)) {
+    engine_->residency().give_room(handle, registered.life());
+  }
+  auto access = order(handle, registered.life(), mode, "acquire");
+  try {
+    bring_to_ram(handle, *access, mode);
+    const std::lock_guard lock(held_mutex_);
+    access->held = true;
+  } catch (...) {
     end(*access, false);
-    std::rethrow_exception(error);
-  };
-  if (reads(mode) && handle.poisoned.load(std::memory_order_relaxed)) {
-    give_up(std::make_exception_ptr(PoisonedError(
-        "acquire: handle " + handle.name + " has no content: its writer failed or was cancelled")));
+    throw;
   }
-  if (!engine_->residency().trivial()) {
-    memory::Request& request = access->request;
-    request.kind = memory::RequestKind::task;
-    request.node = kRam;
-    request.operands = access->task->accesses();
-    engine_->request(request);
-    try {
-      wait_until(
-          [&] {
-            const auto state = request.state.load(std::memory_order_acquire);
-            return state == memory::RequestState::ready || state == memory::RequestState::failed;
-          },
-          "acquire");
-    } catch (...) {
-      engine_->withdraw(request);
-      give_up(std::current_exception());
-    }
-    if (request.state.load() == memory::RequestState::failed) give_up(request.error);
-  }
-  const std::lock_guard lock(held_mutex_);
-  access->held = true;
   return access;
+}
+
+// It has access in the graph.
+void RuntimeImpl::bring_to_ram(const graph::Handle& handle, Acquisition& access, AccessMode mode) {
+  if (reads(mode) && handle.poisoned.load(std::memory_order_relaxed)) {
+    throw PoisonedError("acquire: handle " + handle.name +
+                        " has no content: its writer failed or was cancelled");
+  }
+  if (engine_->residency().trivial()) return;
+  memory::Request& request = access.request;
+  request.kind = memory::RequestKind::task;
+  request.node = kRam;
+  request.operands = access.task->accesses();
+  engine_->request(request);
+  try {
+    wait_until(
+        [&request] {
+          const auto state = request.state.load(std::memory_order_acquire);
+          return state == memory::RequestState::ready || state == memory::RequestState::failed;
+        },
+        "acquire");
+  } catch (...) {
+    engine_->withdraw(request);
+    throw;
+  }
+  if (request.state.load() == memory::RequestState::failed) std::rethrow_exception(request.error);
 }
 
 void RuntimeImpl::release(Acquisition& acquisition) {
@@ -301,7 +352,9 @@ void RuntimeImpl::end(Acquisition& acquisition, bool written) {
     const std::lock_guard lock(held_mutex_);
     std::erase(acquisitions_, &acquisition);
   }
-  engine_->end_acquisition(*acquisition.task, written);
+  using engine::Engine;
+  engine_->end_acquisition(*acquisition.task,
+                           written ? Engine::Obtained::content : Engine::Obtained::nothing);
 }
 
 std::string RuntimeImpl::stall_report() const {
@@ -310,7 +363,7 @@ std::string RuntimeImpl::stall_report() const {
   const std::lock_guard handles_lock(handles_mutex_);
   std::size_t listed = 0;
   for (graph::Handle& handle : handles_) {
-    if (handle.owner != this || listed == kMost) continue;
+    if (listed == kMost) break;
     const std::string queue = graph::describe_queue(handle, 4);
     if (queue.empty()) continue;
     ++listed;
@@ -343,8 +396,11 @@ void RuntimeImpl::watch() {
     const std::uint64_t ended = engine_->ended_tasks();
     const std::uint64_t planned = planned_count_.load(std::memory_order_relaxed);
     if (ended == last && ended + planned != engine_->submitted_tasks()) {
-      base::process_log().warn("no task has ended for " + std::to_string(options_.stall_seconds) +
-                               " s\n" + stall_report());
+      try {
+        base::process_log().warn("no task has ended for " + std::to_string(options_.stall_seconds) +
+                                 " s\n" + stall_report());
+      } catch (const std::bad_alloc&) {  // it is told the next time
+      }
     }
     last = ended;
     lock.lock();

@@ -1,9 +1,10 @@
 // Ready tasks that no worker has released, on their way from the application's threads to the workers:
 // highest priority first, first in first out among equals.
 //
-// Those without a priority, nearly all, pass through arrays that the two sides use each under a lock of
+// Those of one priority, nearly all, pass through arrays that the two sides use each under a lock of
 // its own. Workers take several at a time, which touches no task (the submitting thread has written
-// them last) and no line that the submitting thread writes but the count and what is taken.
+// them last) and no line that the submitting thread writes but the count and what is taken. Which priority that
+// is makes no difference: it is that of the first task that came when the queue was empty.
 #pragma once
 
 #include <algorithm>
@@ -17,49 +18,59 @@
 #include <utility>
 
 #include "base/spin_lock.hpp"
+#include "base/sure_memory.hpp"
 #include "sched/priority_list.hpp"
 
 namespace vicinal::sched {
 
 class EntryQueue {
  public:
-  EntryQueue() { last_ = first_ = new Chunk; }
+  EntryQueue() { last_ = first_ = make_chunk(); }
   ~EntryQueue() {
-    while (first_ != nullptr) delete std::exchange(first_, first_->next);
-    delete spare_.load(std::memory_order_relaxed);
+    while (first_ != nullptr) free_chunk(std::exchange(first_, first_->next));
+    free_chunk(spare_.load(std::memory_order_relaxed));
   }
   EntryQueue(const EntryQueue&) = delete;
   EntryQueue& operator=(const EntryQueue&) = delete;
 
   void push(graph::Task& task) {
-    if (task.priority != 0) return push_other(task);
     const std::lock_guard held(push_lock_);
+    if (task.priority != equal_priority()) {
+      if (!empty()) return push_other(task);
+      equal_priority_.store(task.priority, std::memory_order_relaxed);
+    }
     if (end_ == kPerChunk) add_chunk();
     last_->tasks[end_++] = &task;
     pushed_.store(pushed_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 
+  struct Taken {
+    std::size_t count = 0;
+    int priority = 0;  // of all of them, if there are several
+  };
   // Fills `into` with the first tasks, but takes no more than one in `share` of those that are there
-  // (and one at least). How many?
-  std::size_t take(std::span<graph::Task*> into, std::size_t share) {
+  // (and one at least).
+  Taken take(std::span<graph::Task*> into, std::size_t share) {
     const std::lock_guard held(take_lock_);
     const std::int64_t top = others_top_.load(std::memory_order_relaxed);
     const std::uint64_t taken = taken_.load(std::memory_order_relaxed);
     const std::uint64_t there = pushed_.load(std::memory_order_acquire) - taken;
-    if (top != kNone && (top > 0 || there == 0)) return take_other(into);
-    if (there == 0) return 0;
+    const int equal = equal_priority();  // no other one as long as there are some
+    if (top != kNone && (top > equal || there == 0)) return {take_other(into), 0};
+    if (there == 0) return {};
     const std::size_t count =
         std::min<std::size_t>(into.size(), std::max<std::size_t>(1, there / share));
     for (std::size_t i = 0; i < count; ++i) into[i] = next();
-    taken_.store(taken + count, std::memory_order_relaxed);
-    return count;
+    taken_.store(taken + count, std::memory_order_release);
+    return {count, equal};
   }
 
   // Without a lock; whoever learns of a push by any synchronisation sees it.
   bool empty() const { return no_equals() && others_top_.load(std::memory_order_relaxed) == kNone; }
   // It has a task of higher priority.
   bool above(int priority) const {
-    return others_top_.load(std::memory_order_relaxed) > priority || (priority < 0 && !no_equals());
+    return others_top_.load(std::memory_order_relaxed) > priority ||
+           (priority < equal_priority() && !no_equals());
   }
 
  private:
@@ -70,14 +81,22 @@ class EntryQueue {
     Chunk* next = nullptr;
   };
 
+  int equal_priority() const { return equal_priority_.load(std::memory_order_relaxed); }
   bool no_equals() const {
-    return pushed_.load(std::memory_order_relaxed) == taken_.load(std::memory_order_relaxed);
+    // Pairs with the store in take(), which read equal_priority_ before.
+    return pushed_.load(std::memory_order_relaxed) == taken_.load(std::memory_order_acquire);
   }
 
+  static Chunk* make_chunk() {
+    return new (base::sure_allocate(sizeof(Chunk), alignof(Chunk))) Chunk;
+  }
+  static void free_chunk(Chunk* chunk) {
+    if (chunk != nullptr) base::sure_free(chunk, sizeof(Chunk), alignof(Chunk));
+  }
   // Under push_lock_. The chunk that was emptied last is used again.
   void add_chunk() {
     Chunk* chunk = spare_.exchange(nullptr, std::memory_order_acquire);
-    if (chunk == nullptr) chunk = new Chunk;
+    if (chunk == nullptr) chunk = make_chunk();
     last_->next = chunk;
     last_ = chunk;
     end_ = 0;
@@ -88,7 +107,7 @@ class EntryQueue {
       Chunk* const emptied = std::exchange(first_, first_->next);
       begin_ = 0;
       emptied->next = nullptr;
-      delete spare_.exchange(emptied, std::memory_order_acq_rel);
+      free_chunk(spare_.exchange(emptied, std::memory_order_acq_rel));
     }
     return first_->tasks[begin_++];
   }
@@ -121,8 +140,9 @@ class EntryQueue {
   std::atomic<std::uint64_t> taken_{0};
   alignas(64) std::atomic<Chunk*> spare_{nullptr};
   alignas(64) base::SpinLock others_lock_;
-  TaskList others_;  // with a priority
+  TaskList others_;  // of another priority than those in the arrays
   alignas(64) std::atomic<std::int64_t> others_top_{kNone};
+  std::atomic<int> equal_priority_{0};  // of those in the arrays; changed while the queue is empty
 };
 
 }  // namespace vicinal::sched

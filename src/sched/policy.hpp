@@ -12,8 +12,8 @@
 // one worker, which it then wakes (PolicyContext::wake), as long as that worker is there: what waits
 // for one that is away goes to whoever asks and can run it.
 //
-// Threads: if concurrent() is false, the engine calls one method at a time (under the policy's
-// lock). If it is true, push, pop and may_move come from several threads at once; the others do not.
+// Threads: the engine calls one method at a time (under the policy's lock), but those that
+// PolicyTraits::concurrent names.
 // A policy keeps no statics: two runtimes may live in one process.
 //
 // A small example is policies/eager.cpp. A new policy is one class in one file there and one line in
@@ -59,7 +59,7 @@ class PolicyContext {
   // links; 0 if it is there. Relative where no bandwidth is known (1 byte = 1 ns).
   virtual Time transfer_time(const graph::Handle& handle, NodeId node) const = 0;
   // Predicted time of the task on the worker: Codelet::expected, else what was learned from runs if the
-  // policy wants_run_times(); 0 when unknown. The same for all workers of one kind.
+  // policy wants them (PolicyTraits); 0 when unknown. The same for all workers of one kind.
   virtual Time run_time(const graph::Task& task, WorkerId worker) const = 0;
   // Of the policy alone, seeded by the option `seed`.
   virtual base::Random& random() = 0;
@@ -67,8 +67,8 @@ class PolicyContext {
   virtual bool away(WorkerId worker) const = 0;
 
   // Tasks that were pushed and that the worker will probably pop next, in this order: what belongs to them
-  // is asked from memory at once (base/warm.hpp). Nobody may pop them before this returns: a policy that is
-  // concurrent() holds its lock.
+  // is asked from memory at once (base/warm.hpp). Nobody may pop them before this returns: a concurrent
+  // policy holds its lock.
   virtual void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const = 0;
   static constexpr std::size_t kComing = 3;  // more are not looked at
 
@@ -82,28 +82,33 @@ class PolicyContext {
   virtual void wake(WorkerId worker) = 0;
 };
 
+// What a policy wants and promises. Asked for once, when the engine is made.
+struct PolicyTraits {
+  bool concurrent = false;  // push, pop and may_move come from several threads at once
+  bool moves_tasks =
+      false;  // may_move is called: a policy that chooses the worker itself wants none of it
+  bool wants_ends = false;  // task_done is called
+  bool wants_run_times =
+      false;  // tasks are timed: run_time() is known also where the application does not say
+  bool keeps_order =
+      true;  // tasks of a node are popped about in the order of PolicyContext::prefetch
+};
+
 class Policy {
  public:
   virtual ~Policy() = default;
   virtual std::string_view name() const = 0;
-  virtual bool concurrent() const { return false; }
+  virtual PolicyTraits traits() const { return {}; }
   // Called once, before any other method. The context outlives the policy.
   virtual void start(PolicyContext& context) = 0;
   // `releasing` is the worker whose task released this one, or kNoWorker at submission.
   virtual void push(graph::Task& task, WorkerId releasing) = 0;
   virtual graph::Task* pop(WorkerId worker) = 0;
   // The task was popped by a worker of another node with workers of the same kind and has not started;
-  // `to` has nothing to do. True: from now on it is as if `to` had popped it. Only called if
-  // moves_tasks(), which a policy that chooses the worker itself does not.
+  // `to` has nothing to do. True: from now on it is as if `to` had popped it.
   virtual bool may_move(graph::Task& task, WorkerId to) { return (void)task, (void)to, true; }
-  virtual bool moves_tasks() const { return false; }
-  // Before the task's slot is reused. Only called if wants_ends().
+  // Before the task's slot is reused.
   virtual void task_done(graph::Task& task, WorkerId worker) { (void)task, (void)worker; }
-  virtual bool wants_ends() const { return false; }
-  // It asks for run_time(): tasks are timed, so that it is known also where the application does not say.
-  virtual bool wants_run_times() const { return false; }
-  // Tasks of a node are popped about in the order of PolicyContext::prefetch.
-  virtual bool keeps_order() const { return true; }
   // A replica has become valid on the node by a copy, or has left it. Serial policies only.
   virtual void data_loaded(graph::Handle& handle, NodeId node) { (void)handle, (void)node; }
   virtual void data_evicted(graph::Handle& handle, NodeId node) { (void)handle, (void)node; }

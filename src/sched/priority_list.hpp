@@ -7,10 +7,9 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <utility>
-#include <vector>
 
+#include "base/sure_memory.hpp"
 #include "base/warm.hpp"
 #include "graph/task.hpp"
 
@@ -141,7 +140,7 @@ class PriorityList {
       return item;
     }
   };
-  using Buckets = std::map<int, Bucket, std::greater<>>;
+  using Buckets = base::SureMap<int, Bucket, std::greater<>>;
 
   // Not empty, and the priority is not that of the top.
   void push_other(Item& item, int priority, void (Bucket::*push)(Item&)) {
@@ -177,7 +176,7 @@ class PriorityList {
   Bucket top_;
   int top_priority_ = 0;
   Buckets below_;
-  std::vector<typename Buckets::node_type> spare_;
+  base::SureVector<typename Buckets::node_type> spare_;
 };
 
 // Links of tasks: `next`, and policy_data for the way back.

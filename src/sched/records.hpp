@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
-#include <vector>
+
+#include "base/sure_memory.hpp"
 
 namespace vicinal::sched {
 
@@ -43,8 +43,8 @@ class RecordPool {
   void give_back(Record& record) { spare_.push_back(&record); }
 
  private:
-  std::deque<Record> all_;
-  std::vector<Record*> spare_;
+  base::SureDeque<Record> all_;
+  base::SureVector<Record*> spare_;
 };
 
 }  // namespace vicinal::sched

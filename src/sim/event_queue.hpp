@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
+#include "base/sure_memory.hpp"
 #include "vicinal/units.hpp"
 
 namespace vicinal::sim {
@@ -38,7 +38,7 @@ class EventQueue {
   static bool later(const Entry& a, const Entry& b) {
     return a.at != b.at ? a.at > b.at : a.sequence > b.sequence;
   }
-  std::vector<Entry> heap_;
+  base::SureVector<Entry> heap_;
   std::uint64_t next_ = 0;
 };
 

@@ -107,7 +107,7 @@ void FluidNetwork::share(std::uint32_t group) {
     }
     before = least = std::max(least, before);
     const auto passes = [&](std::uint32_t f) {
-      const std::vector<Resource>& path = flows_[f].path;
+      const auto& path = flows_[f].path;
       return std::ranges::find(path, narrowest) != path.end();
     };
     std::erase_if(unfixed_, [&](std::uint32_t f) {

@@ -17,8 +17,8 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <vector>
 
+#include "base/sure_memory.hpp"
 #include "vicinal/units.hpp"
 
 namespace vicinal::sim {
@@ -53,7 +53,7 @@ class FluidNetwork {
     double left = 0;  // bytes, at changed_
     double rate = 0;  // bytes per nanosecond
     std::uint32_t group = kNoGroup;
-    std::vector<Resource> path;
+    base::SureVector<Resource> path;
   };
   static constexpr std::uint32_t kNoGroup = 0xffffffffU;  // of a flow without resources
   void advance(double to);
@@ -61,17 +61,17 @@ class FluidNetwork {
   void share(std::uint32_t group);
   void find_next_end();
 
-  std::vector<double> capacities_;     // bytes per nanosecond
-  std::vector<std::uint32_t> groups_;  // by resource: the number of one of its group
-  std::vector<Flow> flows_;            // in the order of their start
-  std::vector<Flow> spare_;            // to use the room of their paths again
-  double changed_ = 0;                 // when the flows last did
+  base::SureVector<double> capacities_;     // bytes per nanosecond
+  base::SureVector<std::uint32_t> groups_;  // by resource: the number of one of its group
+  base::SureVector<Flow> flows_;            // in the order of their start
+  base::SureVector<Flow> spare_;            // to use the room of their paths again
+  double changed_ = 0;                      // when the flows last did
   double next_end_ = kNever;
   // Of share(), members to keep their room.
-  std::vector<double> left_;
-  std::vector<std::uint32_t> users_;
-  std::vector<Resource> used_;
-  std::vector<std::uint32_t> unfixed_;
+  base::SureVector<double> left_;
+  base::SureVector<std::uint32_t> users_;
+  base::SureVector<Resource> used_;
+  base::SureVector<std::uint32_t> unfixed_;
 };
 
 }  // namespace vicinal::sim

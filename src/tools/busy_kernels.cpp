@@ -175,8 +175,8 @@ struct RunningKernels::Shared {
       : of_threads(threads), begun(static_cast<std::ptrdiff_t>(threads)) {}
   struct alignas(64) OfThread {
     std::mutex mutex;
-    double seconds = 0;  // under mutex, as the next
-    std::size_t runs = 0;
+    Stretch sum;  // under mutex, as the next; its seconds are all kernels'
+    const After* after = nullptr;
     std::exception_ptr error;  // to be read when the thread has ended
   };
   std::atomic<std::uint64_t> stretch{0};
@@ -215,29 +215,56 @@ RunningKernels::~RunningKernels() = default;
 
 void RunningKernels::run_one(const std::function<double()>& run, std::uint32_t thread) {
   const std::uint64_t before = shared_->stretch.load(std::memory_order_acquire);
-  const double seconds = run();
+  double seconds = run();
   Shared::OfThread& own = shared_->of_threads[thread];
   const std::lock_guard lock(own.mutex);
+  std::uint64_t done = 0;
+  if (own.after != nullptr) {
+    const Time begin = drivers::monotonic_now();
+    done = (*own.after)();
+    seconds += (drivers::monotonic_now() - begin).seconds();
+  }
   if (shared_->stretch.load(std::memory_order_relaxed) != before) return;
-  own.seconds += seconds;
-  ++own.runs;
+  own.sum.seconds += seconds;
+  own.sum.done += done;
+  ++own.sum.kernels;
+}
+
+RunningKernels::Stretch RunningKernels::next_stretch() {
+  shared_->stretch.fetch_add(1, std::memory_order_release);
+  Stretch sum;
+  for (Shared::OfThread& of : shared_->of_threads) {
+    const std::lock_guard lock(of.mutex);
+    const Stretch own = std::exchange(of.sum, {});
+    sum.seconds += own.seconds;
+    sum.kernels += own.kernels;
+    sum.done += own.done;
+  }
+  if (sum.kernels > 0) sum.seconds /= static_cast<double>(sum.kernels);
+  return sum;
 }
 
 double RunningKernels::mean_seconds_during(const std::function<void()>& what) {
-  const auto next = [this] {
-    shared_->stretch.fetch_add(1, std::memory_order_release);
-    double seconds = 0;
-    std::size_t runs = 0;
+  next_stretch();
+  what();
+  return next_stretch().seconds;
+}
+
+RunningKernels::Stretch RunningKernels::stretch_with(const After& after,
+                                                     const std::function<void()>& what) {
+  // Nobody is in it any more when it is taken away.
+  const auto set = [this](const After* value) {
     for (Shared::OfThread& of : shared_->of_threads) {
       const std::lock_guard lock(of.mutex);
-      seconds += std::exchange(of.seconds, 0);
-      runs += std::exchange(of.runs, 0);
+      of.after = value;
     }
-    return runs > 0 ? seconds / static_cast<double>(runs) : 0;
   };
-  next();
+  set(&after);
+  next_stretch();
   what();
-  return next();
+  const Stretch stretch = next_stretch();
+  set(nullptr);
+  return stretch;
 }
 
 void RunningKernels::stop() {

@@ -29,11 +29,21 @@ class RunningKernels {
   ~RunningKernels();
   // Calls `what`. The mean of the kernels that began and ended meanwhile, of all threads; 0: none did.
   double mean_seconds_during(const std::function<void()>& what);
+  // The same while each thread calls `after` after each kernel, which says how often it has done something; the time
+  // that this takes counts as the kernel's.
+  struct Stretch {
+    double seconds = 0;
+    std::uint64_t kernels = 0;
+    std::uint64_t done = 0;
+  };
+  using After = std::function<std::uint64_t()>;
+  Stretch stretch_with(const After& after, const std::function<void()>& what);
   // Throws what a kernel threw.
   void stop();
 
  private:
   struct Shared;
+  Stretch next_stretch();
   void run_one(const std::function<double()>& run, std::uint32_t thread);
 
   std::unique_ptr<Shared> shared_;     // outlives the threads

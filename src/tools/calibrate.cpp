@@ -159,30 +159,80 @@ MeasuredDisk measure_disk(const Options& options, Bytes copy) {
           .copies = options.disk_copies};
 }
 
-// Kernels without copies and beside them, in turn, as the speed of a machine drifts.
-BytesPerSecond measure_worker_bandwidth(const Options& options, Bytes copy, BytesPerSecond disk,
-                                        std::uint32_t workers, RunningKernels& kernels) {
-  constexpr std::size_t kMost = 12;
-  constexpr std::size_t kLeast = 3;
-  constexpr double kPatience = 5;
-  constexpr std::chrono::duration<double> kStretch(0.15);
-  const Bytes bytes{static_cast<std::uint64_t>(disk.value * kStretch.count())};
-  drivers::BandwidthTest test = disk_test(options, copy, std::clamp(bytes, 32_MiB, 512_MiB));
-  test.both = true;
-  drivers::DiskCopies copies(options.disk, test);
-  copies.write();
-  std::vector<BesideCopies> stretches;
-  const Time begin = drivers::monotonic_now();
-  const auto spent = [&] { return (drivers::monotonic_now() - begin).seconds(); };
-  while (stretches.size() < kMost && (stretches.size() < kLeast || spent() < kPatience)) {
-    BesideCopies stretch;
-    stretch.alone = kernels.mean_seconds_during([&] { std::this_thread::sleep_for(kStretch); });
-    const Time first = drivers::monotonic_now();
-    stretch.beside = kernels.mean_seconds_during([&] { copies.both(); });
-    stretch.seconds = (drivers::monotonic_now() - first).seconds();
-    stretches.push_back(stretch);
+// Copies of one size as a run makes them: after each kernel a worker starts what its next task reads and what it
+// has changed. That costs more than copies that follow each other: each wakes the disk's thread, which must get
+// one of the workers' cores, to start it and to end it.
+class CopiesBetweenKernels {
+ public:
+  CopiesBetweenKernels(const Options& options, Bytes copy, Bytes bytes, RunningKernels& kernels)
+      : test_(both(options, copy, bytes)), copies_(options.disk, test_), kernels_(kernels) {
+    copies_.write();
   }
-  return worker_bandwidth(stretches, copies.bytes(), workers);
+
+  // Alternately with stretches without copies, as the speed of a machine drifts. Kernels that take a large part of a
+  // stretch, or all of it, make it longer.
+  void measure_stretch() {
+    constexpr double kLeast = 0.15;
+    constexpr double kMost = 1;
+    constexpr double kKernels = 6;
+    const double length = std::clamp(kKernels * last_kernel_, kLeast, kMost);
+    const auto pass = [](double seconds) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    };
+    const double alone = kernels_.mean_seconds_during([&] { pass(length); });
+    const auto stretch =
+        kernels_.stretch_with([this] { return start_both(); }, [&] { pass(length); });
+    copies_.wait();
+    last_kernel_ = std::max(alone, stretch.seconds);
+    if (stretch.kernels == 0) return;
+    stretches_.push_back(
+        {alone, stretch.seconds,
+         static_cast<double>(stretch.done) / static_cast<double>(stretch.kernels)});
+  }
+
+  Bytes size() const { return test_.tile; }
+  std::optional<Time> worker_time() const { return worker_time_per_copy(stretches_); }
+
+ private:
+  static drivers::BandwidthTest both(const Options& options, Bytes copy, Bytes bytes) {
+    drivers::BandwidthTest test = disk_test(options, copy, bytes);
+    test.both = true;
+    return test;
+  }
+  std::uint64_t start_both() {
+    return (copies_.start(true) ? 1U : 0U) + (copies_.start(false) ? 1U : 0U);
+  }
+
+  const drivers::BandwidthTest test_;
+  drivers::DiskCopies copies_;
+  RunningKernels& kernels_;
+  double last_kernel_ = 0;
+  std::vector<BesideCopies> stretches_;
+};
+
+// Copies of `copy` bytes and small ones: what a copy takes whatever its size is most of what those take.
+void measure_beside_kernels(const Options& options, Bytes copy, RunningKernels& kernels,
+                            MeasuredDisk& disk) {
+  constexpr int kMost = 16;
+  constexpr int kLeast = 3;
+  constexpr double kPatience = 8;
+  constexpr double kSeconds = 0.1;  // of copies, that each tile comes from the disk
+  const Bytes bytes{static_cast<std::uint64_t>(disk.both.value * kSeconds)};
+  const Bytes small{std::clamp<std::uint64_t>(copy.value / 8, 4096, 65536) / 4096 * 4096};
+  CopiesBetweenKernels of_tiles(options, copy, std::clamp(bytes, 32_MiB, 512_MiB), kernels);
+  CopiesBetweenKernels of_small(options, small, 32_MiB, kernels);
+  const Time begin = drivers::monotonic_now();
+  for (int i = 0; i < kMost; ++i) {
+    if (i >= kLeast && (drivers::monotonic_now() - begin).seconds() > kPatience) break;
+    of_tiles.measure_stretch();
+    of_small.measure_stretch();
+  }
+  if (const auto large = of_tiles.worker_time()) {
+    const CopyCost cost = copy_cost(of_small.size(), of_small.worker_time().value_or(Time{0}),
+                                    of_tiles.size(), *large);
+    disk.worker_overhead = cost.overhead;
+    disk.worker_bandwidth = cost.bandwidth;
+  }
 }
 
 MeasuredDisk measure_disk_beside(const KernelSet& set, std::uint32_t workers,
@@ -190,7 +240,7 @@ MeasuredDisk measure_disk_beside(const KernelSet& set, std::uint32_t workers,
                                  Bytes copy) {
   RunningKernels kernels(set, workers, processors);
   MeasuredDisk disk = measure_disk(options, copy);
-  disk.worker_bandwidth = measure_worker_bandwidth(options, copy, disk.both, workers, kernels);
+  measure_beside_kernels(options, copy, kernels, disk);
   kernels.stop();
   return disk;
 }
@@ -241,24 +291,28 @@ Calibration calibrate(const Options& options, std::span<const KernelSet> kernels
   return result;
 }
 
-BytesPerSecond worker_bandwidth(std::span<const BesideCopies> stretches, Bytes copied,
-                                std::uint32_t workers) {
-  constexpr double kLeastPart = 0.001;  // of the workers' time
-  std::vector<double> parts;
-  std::vector<double> seconds;
-  for (const BesideCopies& stretch : stretches) {
-    if (stretch.alone <= 0 || stretch.beside <= 0) continue;  // no kernel ended in it
-    parts.push_back(1 - stretch.alone / stretch.beside);
-    seconds.push_back(stretch.seconds);
+std::optional<Time> worker_time_per_copy(std::span<const BesideCopies> stretches) {
+  std::vector<Time> lost;
+  for (const auto& [alone, beside, copies] : stretches) {
+    if (alone <= 0 || beside <= 0 || copies <= 0)
+      continue;  // no kernel ended in it, or no copy began
+    lost.push_back(Time::from_seconds((beside - alone) / copies));
   }
-  if (parts.empty()) return {};
-  const auto median = [](std::vector<double>& values) {
-    std::sort(values.begin(), values.end());
-    return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+  if (lost.empty()) return std::nullopt;
+  return std::max(Time{0}, median(std::move(lost)));
+}
+
+CopyCost copy_cost(Bytes small, Time of_small, Bytes large, Time of_large) {
+  const auto part = [](Bytes a, Bytes b) {
+    return static_cast<double>(a.value) / static_cast<double>(b.value);
   };
-  const double part = median(parts);
-  if (part < kLeastPart) return {};
-  return {static_cast<double>(copied.value) / (workers * part * median(seconds))};
+  const double slope =
+      large > small ? (of_large - of_small).seconds() / (1 - part(small, large)) : 0;
+  const double of_bytes = std::clamp(slope, 0.0, of_large.seconds());
+  constexpr double kLeast = 1e-9;
+  if (of_bytes < kLeast) return {of_large, {0}};
+  return {Time::from_seconds(of_large.seconds() - of_bytes),
+          {static_cast<double>(large.value) / of_bytes}};
 }
 
 std::vector<machine::SchedulingCost> measure_scheduling(const TaskGraph& graph,

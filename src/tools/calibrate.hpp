@@ -45,23 +45,31 @@ struct MeasuredDisk {
   BytesPerSecond write;
   BytesPerSecond both;  // the sum while both go on
   Time latency;         // of a copy that is alone, beside what its bytes take
-  // Copied per second that the workers lose to it, see LinkDescription; 0: none, or not known.
+  // What a copy takes of the workers' time: for its bytes, see LinkDescription, and whatever its size, which is the
+  // workers' copy_overhead. 0: none, or not known.
   BytesPerSecond worker_bandwidth = {};
+  Time worker_overhead = {};
   bool direct_io = false;
   std::uint32_t copies = 0;  // in flight per direction
 };
 
-// What kernels took without copies and beside them, in seconds, 0: none has ended; and how long the copies took.
+// What kernels took, in seconds, without copies and with so many started after each; 0: none has ended.
 struct BesideCopies {
   double alone = 0;
   double beside = 0;
-  double seconds = 0;
+  double copies = 0;  // per kernel
 };
 
-// Bytes copied in each of the stretches per second of the workers' time that the copies took, by the medians; 0:
-// less than a thousandth of their time, or nothing is known.
-BytesPerSecond worker_bandwidth(std::span<const BesideCopies> stretches, Bytes copied,
-                                std::uint32_t workers);
+// Of the workers' time that a copy takes, the median over the stretches; none if nothing is known.
+std::optional<Time> worker_time_per_copy(std::span<const BesideCopies> stretches);
+
+// Of the workers' time, what a copy of any size takes and what its bytes take.
+struct CopyCost {
+  Time overhead;
+  BytesPerSecond bandwidth;  // 0: nothing
+};
+// From two sizes: right for the larger one, and neither is below 0.
+CopyCost copy_cost(Bytes small, Time of_small, Bytes large, Time of_large);
 
 // Emulated accelerators: their links are threads that copy.
 struct MeasuredLinks {

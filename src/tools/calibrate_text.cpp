@@ -106,6 +106,19 @@ void write_speeds(Out out, const Calibration& calibration, std::string_view kind
   for (const MeasuredKernel* kernel : fastest) write_speed(out, {"*"}, kind, *kernel);
 }
 
+// What copies take from the workers.
+std::string worker_time(const MeasuredDisk& disk) {
+  std::string text;
+  if (disk.worker_overhead.ns > 0) {
+    text += fmt::format(", {} of a worker per copy", base::format_duration(disk.worker_overhead));
+  }
+  if (disk.worker_bandwidth.value > 0) {
+    text += fmt::format(", {} of a worker per MiB",
+                        base::format_duration(duration(1_MiB, disk.worker_bandwidth)));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string machine_file(const Calibration& calibration, const std::string& sentence) {
@@ -121,6 +134,9 @@ std::string machine_file(const Calibration& calibration, const std::string& sent
   }
   fmt::format_to(out, "\n[cpu]\nmost = {}\ntask_overhead = {}\n", calibration.workers,
                  time(calibration.task_overhead));
+  if (calibration.disk && calibration.disk->worker_overhead.ns > 0) {
+    fmt::format_to(out, "copy_overhead = {}\n", time(calibration.disk->worker_overhead));
+  }
   if (calibration.disk) write_disk(out, *calibration.disk);
   if (calibration.links) write_links(out, calibration);
   if (!calibration.kernels.empty()) {
@@ -152,11 +168,7 @@ std::string calibration_text(const Calibration& calibration) {
   if (const auto& disk = calibration.disk) {
     fmt::format_to(out, "disk: read {}, write {}, both at once {}, latency {}{}{}\n",
                    rate(disk->read), rate(disk->write), rate(disk->both),
-                   base::format_duration(disk->latency),
-                   disk->worker_bandwidth.value > 0
-                       ? fmt::format(", {} of a worker per MiB",
-                                     base::format_duration(duration(1_MiB, disk->worker_bandwidth)))
-                       : "",
+                   base::format_duration(disk->latency), worker_time(*disk),
                    disk->direct_io ? "" : ", through the page cache");
   }
   if (const auto& links = calibration.links) {

@@ -34,8 +34,7 @@ std::string suggestion(std::string_view word, std::span<const std::string> candi
 std::uint64_t parse_count(std::string_view what, std::string_view text, std::uint64_t lowest,
                           std::uint64_t highest) {
   try {
-    return static_cast<std::uint64_t>(base::parse_integer(text, static_cast<std::int64_t>(lowest),
-                                                          static_cast<std::int64_t>(highest)));
+    return base::parse_count(text, lowest, highest);
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", what, error.what()));
   }

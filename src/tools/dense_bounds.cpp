@@ -4,6 +4,7 @@
 
 #include "bounds/bounds.hpp"
 #include "bounds/dense.hpp"
+#include "bounds/tiles.hpp"
 #include "tools/graph_bounds.hpp"
 
 namespace vicinal::tools {
@@ -73,6 +74,16 @@ BytesPerSecond load_rate(const MachineDescription& machine) {
   return rate;
 }
 
+// Of the tasks on whole tiles.
+Bytes whole_tile_loads(const CholeskyWork& work, bounds::LimitedMemory memory) {
+  using enum bounds::TileKernel;
+  const std::uint64_t whole = work.order / work.tile;
+  const Bytes tile = work.element * (work.tile * work.tile);
+  const bounds::SplitTiles split(bounds::tile_work(cholesky, whole, whole),
+                                 memory.each.value / tile.value, memory.count);
+  return bounds::tile_loads(split, tile).value;
+}
+
 Bytes difference(Bytes a, Bytes b) {
   return a > b ? a - b : Bytes{0};
 }
@@ -102,10 +113,10 @@ RunBounds cholesky_bounds(const CholeskyWork& work, const MachineDescription& ma
 
   const Limited limited = limited_memories(machine, before);
   if (!limited.everywhere || limited.count == 0) return bounds;
-  const bounds::BytesBound loads =
-      bounds::cholesky_loads(work.order, work.element, {limited.largest, limited.count});
+  const bounds::LimitedMemory memory{limited.largest, limited.count};
+  const bounds::BytesBound loads = bounds::cholesky_loads(work.order, work.element, memory);
   bounds.compulsory_in = work.matrix;
-  bounds.proved_in = loads.value;
+  bounds.proved_in = std::max(loads.value, whole_tile_loads(work, memory));
   bounds.formula_in = loads.leading;
   bounds.compulsory_out = difference(work.matrix, limited.all);
   subtract_resident(bounds, limited, machine);

@@ -79,10 +79,10 @@ Side home_side(const GraphDatum& datum, const Border& border) {
   return border.inside[kRam.value] ? Side::inside : Side::outside;
 }
 
-// Without a home it is not wanted. One at home in RAM has not to cross to the disk, unless it does
-// not fit.
+// One without a home is kept until the run has ended, wherever it fits: the application may ask for it.
+// One at home in RAM has not to cross to the disk, unless it does not fit.
 bounds::FinalPlace final_place(const GraphDatum& datum, Side home, bounds::FinalPlace results) {
-  if (!datum.has_home) return bounds::FinalPlace::nowhere;
+  if (!datum.has_home) return bounds::FinalPlace::anywhere;
   if (home == Side::inside && results == bounds::FinalPlace::outside) {
     return bounds::FinalPlace::anywhere;
   }
@@ -154,18 +154,45 @@ std::optional<bounds::LimitedMemory> memory_inside(const Border& border,
   return memory;
 }
 
+// Of an inner task, over the workers of the memory that has most of them; 0: not known.
+double inner_seconds(const Border& border, const BorderQuestion& question) {
+  double least = 0;
+  for (std::size_t k = 0; k < question.types.size(); ++k) {
+    const std::string& name = question.graph.kernels[k].name;
+    if (question.types[k].count == 0 || name.find("gemm") == std::string::npos) continue;
+    for (const double seconds : question.types[k].seconds) {
+      if (seconds > 0 && (least == 0 || seconds < least)) least = seconds;
+    }
+  }
+  std::vector<std::uint32_t> workers(border.inside.size());
+  std::uint32_t most = 1;
+  for (const WorkerDescription& worker : question.machine.workers) {
+    if (border.inside[worker.node.value]) most = std::max(most, ++workers[worker.node.value]);
+  }
+  return least / most;
+}
+
 // The formulas take all data to lie outside: what does not is subtracted.
-BytesBound proved_loads(const Border& border, const BorderQuestion& question,
-                        std::span<const bounds::DatumUse> uses) {
+void add_proved_loads(BorderTraffic& traffic, const Border& border, const BorderQuestion& question,
+                      std::span<const bounds::DatumUse> uses) {
   const auto memory = memory_inside(border, question);
-  if (!memory || memory->count == 0) return {};
-  BytesBound loads = formula_loads(question.graph, *memory);
+  if (!memory || memory->count == 0) return;
+  Formula formula = formula_of(question.graph, *memory);
   Bytes there;
   for (const bounds::DatumUse& use : uses) {
     if (use.initially == Side::inside) there += use.size;
   }
+  BytesBound& loads = formula.loads;
   loads.value = loads.value > there ? loads.value - there : Bytes{0};
-  return loads;
+  traffic.proved_in = loads;
+  if (memory->count == 1) return;  // nothing is shared
+  traffic.split = std::move(formula.split);
+  traffic.rates = {.task_seconds = inner_seconds(border, question),
+                   .tile = formula.tile,
+                   .each = {},
+                   .together = {},
+                   .also = {},
+                   .free = formula.free + there};
 }
 
 // --- Time ----------------------------------------------------------------------------------------
@@ -193,6 +220,45 @@ void add_time(std::vector<bounds::TimeBound>& times, std::string_view name,
       {.value = bounds::rounded_down(bytes / rate), .name = name, .source = carried.bytes.source});
 }
 
+// Into the memory inside that gets most; 0: not known.
+BytesPerSecond rate_into_one(const Border& border, const MachineDescription& machine,
+                             std::span<const std::size_t> links) {
+  BytesPerSecond most;
+  for (std::size_t n = 0; n < border.inside.size(); ++n) {
+    std::vector<std::size_t> into;
+    for (const std::size_t link : links) {
+      if (machine.links[link].to.value == n) into.push_back(link);
+    }
+    if (into.empty()) continue;
+    const BytesPerSecond rate = bounds::joint_bandwidth(machine, into);
+    if (rate.value <= 0) return {};
+    most = std::max(most, rate);
+  }
+  return most;
+}
+
+// The later of what these bytes take and, where the memories inside must share the tasks to be that fast, of the
+// loads that this costs. `beside`: what else passes the same links.
+void add_load_time(std::vector<bounds::TimeBound>& times, std::string_view name,
+                   const Border& border, const MachineDescription& machine,
+                   const BorderTraffic& traffic, const Carried& carried, Bytes beside) {
+  add_time(times, name, machine, carried);
+  if (!traffic.split) return;
+  bounds::SplitRates rates = traffic.rates;
+  rates.together = bounds::joint_bandwidth(machine, carried.links);
+  rates.each = rate_into_one(border, machine, carried.links);
+  rates.also = beside;
+  const bounds::TimeBound shared{.value = bounds::split_time(*traffic.split, rates),
+                                 .name = name,
+                                 .source = bounds::source_of(traffic.split->work().kernel)};
+  if (shared.value.ns == 0) return;
+  if (times.empty() || times.back().name != name) {
+    times.push_back(shared);
+  } else if (times.back().value < shared.value) {
+    times.back() = shared;
+  }
+}
+
 }  // namespace
 
 std::vector<Border> borders_of(const MachineDescription& machine) {
@@ -213,8 +279,7 @@ BorderTraffic traffic_across(const Border& border, const BorderQuestion& questio
   const auto crossings = bounds::compulsory_crossings(placed_tasks(sides, question), uses,
                                                       room_inside(border, question));
   BorderTraffic traffic{.in = crossings.in, .proved_in = {}, .out = crossings.out};
-  if (!all_inside(sides, question)) return traffic;
-  traffic.proved_in = proved_loads(border, question, uses);
+  if (all_inside(sides, question)) add_proved_loads(traffic, border, question, uses);
   return traffic;
 }
 
@@ -224,17 +289,23 @@ std::vector<bounds::TimeBound> crossing_times(const Border& border,
   std::vector<bounds::TimeBound> times;
   // Without peers all loads come across the border.
   const bool formula = traffic.proved_in.value > traffic.in.value;
-  const Carried in{formula && border.peers.empty() ? traffic.proved_in : traffic.in, border.in};
+  const bool peers = !border.peers.empty();
+  const Carried in{formula && !peers ? traffic.proved_in : traffic.in, border.in};
   const Carried out{traffic.out, border.out};
-  add_time(times, border.names.in, machine, in);
+  BorderTraffic across = traffic;
+  if (peers) across.split.reset();
+  add_load_time(times, border.names.in, border, machine, across, in, {});
   add_time(times, border.names.out, machine, out);
   if (in.bytes.value.value > 0 && out.bytes.value.value > 0) {
-    add_time(times, border.names.both, machine, together(in, out));
+    add_load_time(times, border.names.both, border, machine, across, together(in, out),
+                  traffic.out.value);
   }
-  if (!formula || border.peers.empty()) return times;
-  const Carried loads = together({traffic.proved_in, border.in}, {{}, border.peers});
-  add_time(times, border.names.from_anywhere, machine, loads);
-  add_time(times, border.names.all, machine, together(loads, out));
+  if (!peers || (!formula && !traffic.split)) return times;
+  const Carried loads =
+      together({formula ? traffic.proved_in : traffic.in, border.in}, {{}, border.peers});
+  add_load_time(times, border.names.from_anywhere, border, machine, traffic, loads, {});
+  add_load_time(times, border.names.all, border, machine, traffic, together(loads, out),
+                traffic.out.value);
   return times;
 }
 

@@ -12,6 +12,7 @@
 #include "bounds/bounds.hpp"
 #include "bounds/crossing.hpp"
 #include "bounds/dense.hpp"
+#include "bounds/tiles.hpp"
 #include "graph/bottom_level.hpp"
 #include "tools/task_graph.hpp"
 #include "vicinal/machine.hpp"
@@ -55,6 +56,9 @@ struct BorderTraffic {
   bounds::BytesBound in;         // compulsory
   bounds::BytesBound proved_in;  // by formula, into all memories inside, from anywhere; 0: none
   bounds::BytesBound out;
+  // What the memories inside must load if they are to share the tasks.
+  std::optional<bounds::SplitTiles> split = {};
+  bounds::SplitRates rates = {};  // without those of the links
 };
 
 BorderTraffic traffic_across(const Border& border, const BorderQuestion& question);
@@ -64,8 +68,14 @@ std::vector<bounds::TimeBound> crossing_times(const Border& border,
                                               const MachineDescription& machine,
                                               const BorderTraffic& traffic);
 
-// The formula of a dense kernel for these memories, the larger one if there are two; 0 if the graph
-// names none. What lies in these memories at the start is the caller's to subtract.
-bounds::BytesBound formula_loads(const TaskGraph& graph, bounds::LimitedMemory memory);
+// What is proved of a dense kernel. What lies in these memories at the start is the caller's to subtract.
+struct Formula {
+  bounds::BytesBound loads;  // the largest bound; 0 of other graphs
+  // Its inner tasks on whole tiles, of the bytes below.
+  std::optional<bounds::SplitTiles> split;
+  Bytes tile;
+  Bytes free;  // at hand without a load, as often as they are made
+};
+Formula formula_of(const TaskGraph& graph, bounds::LimitedMemory memory);
 
 }  // namespace vicinal::tools

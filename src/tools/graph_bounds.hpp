@@ -57,6 +57,9 @@ struct GraphBounds {
 //    differ), and added up: data in one memory do not help a task in another. They may come from a
 //    peer. So RAM's links must carry them only if there are no links between accelerators; else they
 //    carry each datum once, and all links together carry the loads.
+//  - Bytes are a bound for any schedule, also for one that leaves memories idle. The times of the links are
+//    those of the schedules that are so fast: they share the tasks, and load more (bounds/tiles.hpp).
+//  - A result without a home is kept to the end of the run: what does not fit inside goes out.
 //  - A border carries no more than bounds::joint_bandwidth says of its links: into it, out of it, and
 //    both together, which matters where one bridge serves both directions.
 // Memories hold whole data: of a limit counts what is a multiple of the greatest common divisor of

@@ -1,4 +1,5 @@
 // Which formula of src/bounds/dense.hpp belongs to a graph.
+#include <algorithm>
 #include <vector>
 
 #include "tools/graph_borders.hpp"
@@ -8,6 +9,7 @@ namespace vicinal::tools {
 namespace {
 
 using bounds::BytesBound;
+using bounds::TileKernel;
 
 // What comes into being without a load, as often as it does: tasks overwrite it, or it has no content
 // at the start.
@@ -24,44 +26,72 @@ Bytes created_bytes(const TaskGraph& graph) {
   return created;
 }
 
+Bytes less(Bytes a, Bytes b) {
+  return a > b ? a - b : Bytes{0};
+}
+
 // A formula counts that as loads. Gemm and syrk that overwrite C have allowed for C.
 BytesBound less_created(BytesBound loads, Bytes created, Bytes allowed_for) {
-  const Bytes excess = created > allowed_for ? created - allowed_for : Bytes{0};
-  loads.value = loads.value > excess ? loads.value - excess : Bytes{0};
+  loads.value = less(loads.value, less(created, allowed_for));
   return loads;
 }
 
 BytesBound larger(const BytesBound& a, const BytesBound& b) {
-  return b.value > a.value ? b : a;
+  BytesBound bound = b.value > a.value ? b : a;
+  bound.leading = std::max(a.leading, b.leading);
+  return bound;
+}
+
+// With what its inner tasks need in whole tiles, if that is more.
+Formula with_tiles(Formula formula, const bounds::TileWork& work, bounds::LimitedMemory memory) {
+  if (formula.tile.value == 0) return formula;
+  formula.split.emplace(work, memory.each.value / formula.tile.value, memory.count);
+  BytesBound tiles = bounds::tile_loads(*formula.split, formula.tile);
+  tiles.value = less(tiles.value, formula.free);
+  tiles.name = formula.loads.name;
+  formula.loads = larger(formula.loads, tiles);
+  return formula;
 }
 
 }  // namespace
 
-BytesBound formula_loads(const TaskGraph& graph, bounds::LimitedMemory memory) {
+Formula formula_of(const TaskGraph& graph, bounds::LimitedMemory memory) {
   if (!graph.dense) return {};
   const auto& [tiles, tile, depth, element] = *graph.dense;
   const std::uint64_t n = tiles * tile;
   const std::uint64_t k = depth == 0 ? n : depth;
   const std::string& name = graph.name;
   const Bytes created = created_bytes(graph);
-  if (name == "cholesky") {
-    return less_created(bounds::cholesky_loads(n, element, memory), created, {});
+  const Bytes square = element * (tile * tile);
+  if (name == "cholesky" || name == "lu") {
+    const bool lu = name == "lu";
+    const BytesBound loads =
+        lu ? bounds::lu_loads(n, element, memory) : bounds::cholesky_loads(n, element, memory);
+    const auto kernel = lu ? TileKernel::lu : TileKernel::cholesky;
+    return with_tiles({less_created(loads, created, {}), {}, square, created},
+                      bounds::tile_work(kernel, tiles, tiles), memory);
   }
-  if (name == "lu") return less_created(bounds::lu_loads(n, element, memory), created, {});
-
   const AccessMode c = created.value > 0 ? AccessMode::W : AccessMode::RW;
+  const std::uint64_t steps = k / tile;  // whole tiles
   if (name == "syrk") {
-    return less_created(bounds::syrk_loads({n, k, c}, element, memory), created,
-                        element * (n * (n + 1) / 2));
+    const BytesBound loads = less_created(bounds::syrk_loads({n, k, c}, element, memory), created,
+                                          element * (n * (n + 1) / 2));
+    return with_tiles({loads, {}, square, created},
+                      bounds::tile_work(TileKernel::syrk, tiles, steps), memory);
   }
   if (name != "gemm2d" && name != "gemm3d") return {};
   const BytesBound gemm =
       less_created(bounds::gemm_loads({n, n, k, c}, element, memory), created, element * (n * n));
-  if (name == "gemm3d") return gemm;
-  // A task reads a block row of A and a block column of B, whole.
+  if (name == "gemm3d") {
+    return with_tiles({gemm, {}, square, created},
+                      bounds::tile_work(TileKernel::gemm, tiles, steps), memory);
+  }
+  // A task reads a block row of A and a block column of B, whole. C is not among the blocks.
   const Bytes block = element * (tile * k);
-  return larger(gemm,
-                less_created(bounds::grid_loads(tiles, block, memory), created, element * (n * n)));
+  const Bytes blocks = less(created, element * (n * n));
+  const BytesBound grid = less_created(bounds::grid_loads(tiles, block, memory), blocks, {});
+  return with_tiles({larger(gemm, grid), {}, block, blocks},
+                    bounds::tile_work(TileKernel::grid, tiles, 1), memory);
 }
 
 }  // namespace vicinal::tools

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "base/random.hpp"
 #include "memory/rules.hpp"
 #include "tools/graph_bounds.hpp"
 #include "vicinal/error.hpp"
@@ -125,6 +127,24 @@ KernelSeconds kernel_seconds(const TaskGraph& graph, const machine::MachineModel
     }
   }
   return all;
+}
+
+TaskGraph with_varied_times(TaskGraph graph, const machine::MachineModel& machine, double share,
+                            std::uint64_t seed) {
+  const KernelSeconds seconds = kernel_seconds(graph, machine);
+  base::Random random(seed);
+  std::vector<GraphKernel> kernels;
+  kernels.reserve(graph.tasks.size());
+  for (GraphTask& task : graph.tasks) {
+    GraphKernel& kernel = kernels.emplace_back(graph.kernels[task.kernel]);
+    const double factor = 1 + share * (2 * random.uniform() - 1);
+    for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
+      kernel.seconds[kind] = seconds[task.kernel][kind] * factor;
+    }
+    task.kernel = static_cast<std::uint32_t>(kernels.size() - 1);
+  }
+  graph.kernels = std::move(kernels);
+  return graph;
 }
 
 Played play(const TaskGraph& graph, const machine::MachineModel& machine, const Options& options,

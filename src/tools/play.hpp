@@ -20,6 +20,11 @@ namespace vicinal::tools {
 using KernelSeconds = std::vector<std::array<double, kProcessorKinds>>;
 KernelSeconds kernel_seconds(const TaskGraph& graph, const machine::MachineModel& machine);
 
+// Each task's time by a factor of its own, drawn evenly from 1 - share to 1 + share, 0 <= share < 1: equal
+// kernels are not equally long on any real machine. The same seed gives the same factors.
+TaskGraph with_varied_times(TaskGraph graph, const machine::MachineModel& machine, double share,
+                            std::uint64_t seed);
+
 struct Played {
   Statistics before;
   Statistics after;         // when the last task has ended

@@ -98,8 +98,11 @@ struct Report {
 RunRecord make_record(std::string policy, const MachineDescription& machine,
                       const Statistics& before, const Statistics& after);
 
-// One column per run; ends with a line feed.
-std::string report_text(const Report& report);
+// For people; ends with a line feed. At most 25 lines: what ran, the runs ranked by time beside their bounds, and
+// what bounds them; of an error the first line. `verbose`: then all of report_table().
+std::string report_text(const Report& report, bool verbose = false);
+// A row per measure, a column per run, a few columns at a time; errors in full.
+std::string report_table(const Report& report);
 // Indented; ends with a line feed.
 std::string report_json(const Report& report);
 

@@ -1,4 +1,4 @@
-// The table form of a report: a row per measure, a column per run.
+// The long form of a report: a row per measure, a column per run.
 #include <algorithm>
 #include <functional>
 
@@ -18,6 +18,8 @@ struct Row {
   std::function<std::string(const RunRecord&)> cell;
 };
 
+constexpr std::string_view kNothing = "-";  // a row of nothing else is left out
+
 std::string ratio_text(double value, double bound) {
   return bound > 0 ? fmt::format(" ({:.2f}x)", value / bound) : "";
 }
@@ -33,7 +35,7 @@ std::string seconds_text(double seconds) {
 }
 
 std::string check_text(const RunRecord& run) {
-  if (!run.verified) return "not asked for";
+  if (!run.verified) return "-";
   return *run.verified ? "passed" : "FAILED";
 }
 
@@ -43,8 +45,12 @@ std::string residual_text(const RunRecord& run) {
                      *run.verified ? "<=" : "not <=", run.tolerance);
 }
 
+std::string gflops_text(const RunRecord& run) {
+  return run.flops > 0 ? fmt::format("{:.2f}", run.gflops()) : "-";
+}
+
 std::string idle_text(const RunRecord& run) {
-  if (run.seconds <= 0 || run.workers == 0) return "not measured";
+  if (run.seconds <= 0 || run.workers == 0) return "-";
   return fmt::format("{:.1f} %", 100 * run.idle_seconds / (run.seconds * run.workers));
 }
 
@@ -66,8 +72,6 @@ void add_node_rows(std::vector<Row>& rows, const RunRecord& model) {
     };
     add(node.limit ? "peak, of " + base::format_bytes(*node.limit) : "peak",
         [](const NodeRecord& r) { return base::format_bytes(r.peak); });
-    add("bytes in", [](const NodeRecord& r) { return base::format_bytes(r.bytes_in); });
-    add("bytes out", [](const NodeRecord& r) { return base::format_bytes(r.bytes_out); });
     if (!node.limit || node.kind == NodeKind::disk) continue;  // nothing is evicted
     add("evictions", [](const NodeRecord& r) { return fmt::format("{}", r.evictions); });
     add("written back", [](const NodeRecord& r) { return fmt::format("{}", r.write_backs); });
@@ -76,10 +80,11 @@ void add_node_rows(std::vector<Row>& rows, const RunRecord& model) {
 
 void add_link_rows(std::vector<Row>& rows, const RunRecord& model) {
   for (std::size_t l = 0; l < model.links.size(); ++l) {
-    rows.push_back({model.links[l].name,
-                    [l](const RunRecord& run) { return base::format_bytes(run.links[l].bytes); }});
-    rows.push_back(
-        {"  copies", [l](const RunRecord& run) { return fmt::format("{}", run.links[l].copies); }});
+    rows.push_back({model.links[l].name, [l](const RunRecord& run) {
+                      const LinkRecord& link = run.links[l];
+                      if (link.copies == 0) return std::string(kNothing);
+                      return fmt::format("{} in {}", base::format_bytes(link.bytes), link.copies);
+                    }});
   }
 }
 
@@ -130,7 +135,7 @@ void add_simulation_rows(std::vector<Row>& rows) {
 std::vector<Row> table_rows(const RunRecord& model) {
   std::vector<Row> rows{
       {"time", [](const RunRecord& r) { return seconds_text(r.seconds); }},
-      {"GFlop/s", [](const RunRecord& r) { return fmt::format("{:.2f}", r.gflops()); }},
+      {"GFlop/s", gflops_text},
       {"check", check_text},
       {"  residual", residual_text},
       {"tasks", [](const RunRecord& r) { return fmt::format("{}", r.tasks); }},
@@ -143,20 +148,17 @@ std::vector<Row> table_rows(const RunRecord& model) {
   return rows;
 }
 
-std::string value_text(const Value& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  if (const auto* bytes = std::get_if<Bytes>(&value)) return base::format_bytes(*bytes);
-  if (const auto* number = std::get_if<std::uint64_t>(&value)) return fmt::format("{}", *number);
-  return fmt::format("{:.4g}", std::get<double>(value));
-}
-
-// One line: "size 20000, tile 1000, ..."
-std::string facts_text(const Facts& facts) {
-  std::string text;
-  for (const auto& [name, value] : facts) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value_text(value));
-  }
-  return text;
+// Without those that say nothing of any run.
+std::vector<Row> rows_of(const Report& report) {
+  const RunRecord* const model = model_run(report);
+  if (model == nullptr) return {};
+  std::vector<Row> rows = table_rows(*model);
+  std::erase_if(rows, [&](const Row& row) {
+    return std::ranges::all_of(report.runs, [&](const RunRecord& run) {
+      return !run.error.empty() || row.cell(run) == kNothing;
+    });
+  });
+  return rows;
 }
 
 std::string block_text(const std::vector<Row>& rows, const std::vector<const RunRecord*>& runs) {
@@ -181,17 +183,15 @@ std::string block_text(const std::vector<Row>& rows, const std::vector<const Run
 
 }  // namespace
 
-std::string report_text(const Report& report) {
-  std::string text = fmt::format("{}: {}\n{}\n", report.application, facts_text(report.parameters),
-                                 facts_text(report.machine));
-  if (const RunRecord* model = model_run(report)) {
-    const std::vector<Row> rows = table_rows(*model);
-    for (std::size_t first = 0; first < report.runs.size(); first += kColumnsPerBlock) {
-      std::vector<const RunRecord*> runs;
-      const std::size_t end = std::min(first + kColumnsPerBlock, report.runs.size());
-      for (std::size_t r = first; r < end; ++r) runs.push_back(&report.runs[r]);
-      text += "\n" + block_text(rows, runs);
-    }
+std::string report_table(const Report& report) {
+  std::string text;
+  const std::vector<Row> rows = rows_of(report);
+  for (std::size_t first = 0; !rows.empty() && first < report.runs.size();
+       first += kColumnsPerBlock) {
+    std::vector<const RunRecord*> runs;
+    const std::size_t end = std::min(first + kColumnsPerBlock, report.runs.size());
+    for (std::size_t r = first; r < end; ++r) runs.push_back(&report.runs[r]);
+    text += "\n" + block_text(rows, runs);
   }
   for (const RunRecord& run : report.runs) {
     if (!run.error.empty()) text += fmt::format("\n{} failed: {}\n", run.policy, run.error);

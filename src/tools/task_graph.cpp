@@ -42,6 +42,12 @@ void require_sums(const TaskGraph& graph, const std::string& origin) {
     }
     bytes += datum.bytes;
   }
+  for (const GraphDatum& datum : graph.data) {
+    if (datum.bytes > kLargestData) {
+      throw UsageError(fmt::format("{}: \"{}\" has {} bytes; one datum has at most {} (1 PiB)",
+                                   origin, datum.name, datum.bytes.value, kLargestData.value));
+    }
+  }
 }
 
 void require_first_writes(const TaskGraph& graph, const std::string& origin) {

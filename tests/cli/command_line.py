@@ -6,6 +6,7 @@
 Exit status 0 if all is well; every failure is printed.
 """
 
+import fcntl
 import json
 import math
 import os
@@ -15,6 +16,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 
@@ -100,13 +102,41 @@ BAD_INPUT = [
     (["run", "cholesky", *SMALL, "--memory-rules", "lru"], 2, ["memory_rules", "simulated"]),
     (["simulate", "cholesky", "--machine", "v100", "--against", "real"], 2, ["calibrate"]),
     (["simulate", "cholesky", "--count-scheduling", "v100"], 2, ["v100", "calibrate"]),
+    (["simulate", "cholesky", "--vary", "100"], 2, ["--vary", "100"]),
+    (["simulate", "cholesky", "--vary", "some"], 2, ["--vary", "some"]),
+    (["simulate", "cholesky", "--vary", "1", "--against", "real"], 2, ["--vary", "--against"]),
     (["policies", "darts"], 2, ["darts", "unknown"]),
+    (["run", "cholesky", "--policy"], 2, ["--policy", "value is missing", "--policy VALUE"]),
+    (["simulate", "--graph"], 2, ["--graph", "value is missing"]),
+    (["run", "cholesky", "--size", "100", "--size", "200"], 2, ["--size", "more than once"]),
+    (["run", "cholesky", "--check=maybe"], 2, ["--check", "takes no value"]),
+    (["simulate", "cholesky", "--disk", "."], 2, ["--disk", "without --against"]),
+    (["run", "cholesky", "--policy", "darts,drts"], 2, ["--policy", "drts", "did you mean"]),
+    (["run", "cholesky", "--policy", "darts,"], 2, ["--policy", "there is no policy"]),
+    # Sizes whose products do not fit 64 bits, or tiles that no computer can keep account of.
+    (["run", "cholesky", "--size", "100000000"], 2, ["--size", "100000000", "to 33554432"]),
+    (["run", "cholesky", "--size", "4294967295", "--tile", "1"], 2, ["--size", "4294967295"]),
+    (["run", "cholesky", "--size", "33554432", "--tile", "1"], 2, ["--tile", "33554432", "too many"]),
+    (["generate", "cholesky", "--size", "33554432", "--tile", "32", "--output", "a"], 2,
+     ["--tile", "too many", "larger"]),
+    (["run", "cholesky", "--size", "33554432", "--tile", "1048576"], 2, ["--memory", "--disk DIR"]),
+    (["simulate", "cholesky", "--tiles", "4294967295"], 2, ["tiles", "4294967295"]),
+    (["simulate", "cholesky", "--tile", "4294967295"], 2, ["tile", "4294967295"]),
+    (["simulate", "cholesky", "--memory", "1KiB"], 2, ["--memory", "1KiB", "from 4096"]),
+    (["bounds", "cholesky", "--ram", "0"], 2, ["--ram", "from 4096"]),
+    (["simulate", "cholesky", "--memory", "18446744073709551615"], 2, ["--memory", "from 4096 to"]),
+    (["simulate", "bipartite", "--bytes", "17179869184GiB"], 2, ["--bytes", "too large"]),
+    (["run", "cholesky", "--workers", "100000"], 2, ["--workers", "100000", "from 0 to 4096"]),
+    (["run", "cholesky", *SMALL, "--memory", "200KiB", "--disk", ".", "--disk-copies", "0"], 2,
+     ["--disk-copies", "from 1 to 1024"]),
+    (["run", "cholesky", "--stall-seconds", "nan"], 2, ["--stall-seconds", "nan", "finite"]),
     (["options", "--markdwon"], 2, ["--markdwon", "did you mean --markdown"]),
 ]
 
 BAD_VARIABLES = [
     ({"VICINAL_MEMROY": "1GiB"}, ["VICINAL_MEMROY", "did you mean VICINAL_MEMORY"]),
     ({"VICINAL_WORKERS": "two"}, ["VICINAL_WORKERS", "two", "integer"]),
+    ({"VICINAL_POLICY": "darts,drts"}, ["VICINAL_POLICY", "drts", "did you mean"]),
 ]
 
 
@@ -217,6 +247,184 @@ def test_json(folder):
         check(json.load(file)["runs"][0]["verified"] is None, "no check, no verdict")
     check("GFlop/s" in result.stdout, "the table goes to stdout when the JSON goes to a file")
     check("\r" not in result.stderr, "no progress bar where stderr is no terminal")
+
+
+def test_short_report(folder):
+    path = os.path.join(folder, "report.json")
+    job = ["simulate", "cholesky", "--machine", "v100", "--memory", "200MiB", "--policy", "all"]
+    text = run(*job, "--json", path).stdout
+    lines = text.splitlines()
+    check(len(lines) <= 25, f"a report of {len(lines)} lines")
+    check(text == run(*job).stdout, "the same command prints the same")
+    with open(path, encoding="utf-8") as file:
+        runs = json.load(file)["runs"]
+    begin = next(i for i, line in enumerate(lines) if line.startswith("policy"))
+    ranked = [run["policy"] for run in sorted(runs, key=lambda run: run["seconds"])]
+    check([line.split()[0] for line in lines[begin + 1:begin + 1 + len(ranked)]] == ranked,
+          f"ranked by time, {ranked}: {text}")
+    for line, entry in zip(lines[begin + 1:], sorted(runs, key=lambda run: run["seconds"])):
+        check(f"{entry['seconds_ratio']:.2f}x" in line and f"{entry['bytes_ratio']:.2f}x" in line,
+              f"beside the bounds: {line}, {entry['seconds_ratio']}, {entry['bytes_ratio']}")
+    check("the time is bound by" in text and "the loads are bound by" in text, f"what bounds: {text}")
+    verbose = run(*job, "--verbose").stdout
+    check(verbose.startswith(text) and "longest path" in verbose, f"--verbose: {verbose}")
+
+
+def test_policies():
+    job = ["simulate", "cholesky", "--machine", "v100", "--tiles", "4", "--json", "-"]
+    every = [line.split()[0] for line in run("policies").stdout.splitlines()]
+    for expected, arguments, policy in (
+            (["darts", "dmdas"], ["--policy", "darts,dmdas"], "eager"), (every, ["--policy", "all"], "eager"),
+            (every, [], "all"), (["prio", "lws"], [], "prio,lws"), (["eager"], [], "eager")):
+        result = run(*job, *arguments, environment={"VICINAL_POLICY": policy})
+        check(result.returncode == 0, f"{arguments}, VICINAL_POLICY={policy}: {result.stderr}")
+        check([entry["policy"] for entry in json.loads(result.stdout)["runs"]] == expected,
+              f"{arguments}, VICINAL_POLICY={policy}: {expected}")
+    result = run("run", "cholesky", *SMALL, "--json", "-", environment={"VICINAL_POLICY": "all"})
+    check(len(json.loads(result.stdout)["runs"]) == len(every), "VICINAL_POLICY=all of run")
+    for command in (["machine"], ["calibrate", "--tile", "16", "--workers", "1"]):
+        result = run(*command, environment={"VICINAL_POLICY": "all"})
+        check(result.returncode == 0, f"VICINAL_POLICY=all of {command}: {result.stderr}")
+
+
+def test_same_defaults():
+    def defaults(command):
+        text = run(command, "--help").stdout
+        return [text.split(name + " ")[1].split("[")[1].split("]")[0] for name in ("--tile", "--precision")]
+
+    check(defaults("run") == defaults("simulate") == defaults("bounds") == ["512", "double"],
+          f"defaults: {defaults('run')}, {defaults('simulate')}, {defaults('bounds')}")
+    check("[8192]" in run("run", "--help").stdout and "[16]" in run("simulate", "--help").stdout,
+          "16 tiles of 512 are 8192")
+
+
+# A full device: what has been printed is lost, and the command says so.
+def test_full_device():
+    if not os.path.exists("/dev/full"):
+        print("skipped: a full device (there is no /dev/full)")
+        return
+    for arguments in (["policies"], ["options"], ["options", "--markdown"], ["--help"], ["run", "--help"],
+                      ["--version"], ["machine"], ["machine", "--list"], ["bounds", "cholesky"],
+                      ["bounds", "cholesky", "--json", "-"], ["simulate", "cholesky"],
+                      ["simulate", "cholesky", "--json", "-"], ["run", "cholesky", *SMALL],
+                      ["run", "cholesky", *SMALL, "--json", "-"],
+                      ["calibrate", "--tile", "16", "--workers", "1"],
+                      ["calibrate", "--tile", "16", "--workers", "1", "--output", "-"]):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            result = subprocess.run([VICINAL, *arguments], stdout=full, stderr=subprocess.PIPE, text=True,
+                                    timeout=120, env={**os.environ, "XDG_CACHE_HOME": CACHE.name})
+        check(result.returncode == 1, f"{arguments} into a full device: {result.returncode}")
+        check("standard output" in result.stderr and "No space left" in result.stderr,
+              f"{arguments} into a full device: {result.stderr}")
+    result = run("simulate", "cholesky", "--tiles", "4", "--json", "/dev/full")
+    check(result.returncode == 1 and "/dev/full" in result.stderr, f"--json /dev/full: {result.stderr}")
+    closed = subprocess.run(["sh", "-c", '"$0" policies >&-', VICINAL], stderr=subprocess.PIPE, text=True,
+                            timeout=120)
+    check(closed.returncode == 1 and "standard output" in closed.stderr, f"closed output: {closed.stderr}")
+
+
+def interrupt(arguments, which, after):
+    process = subprocess.Popen([VICINAL, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**os.environ, "XDG_CACHE_HOME": CACHE.name})
+    blocked = 0
+    # Until it is blocked the signal would end the process in the system's way.
+    while process.poll() is None and not blocked >> (which - 1) & 1:
+        with open(f"/proc/{process.pid}/status", encoding="utf-8") as status:
+            blocked = int(status.read().split("SigBlk:")[1].split()[0], 16)
+    time.sleep(after)
+    process.send_signal(which)
+    stdout, stderr = process.communicate(timeout=60)
+    return process.returncode, stdout, stderr
+
+
+def test_interrupt(folder):
+    path = os.path.join(folder, "interrupted.json")
+    # In the first run: nothing is written, and no empty file is left.
+    status, stdout, stderr = interrupt(
+        ["simulate", "cholesky", "--tiles", "200", "--machine", "v100", "--json", path], signal.SIGINT, 0.3)
+    check(status == 130, f"Ctrl-C: exit status {status}")
+    check(stdout == "" and "interrupted" in stderr, f"Ctrl-C: {stdout}{stderr}")
+    check(not os.path.exists(path), "Ctrl-C leaves no empty file")
+    # When some runs have ended: they are printed and written; all of them would take minutes.
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("old")
+    status, stdout, stderr = interrupt(
+        ["simulate", "cholesky", "--tiles", "30", "--machine", "v100", "--json", path, "--policy",
+         ",".join(["eager"] + 2000 * ["lws"])], signal.SIGTERM, 2)
+    check(status == 143, f"SIGTERM: exit status {status}")
+    ended = int(stderr.split("interrupted: ")[1].split()[0])
+    check(0 < ended < 2001, f"SIGTERM: {stderr}")
+    with open(path, encoding="utf-8") as file:
+        check(len(json.load(file)["runs"]) == ended, "the runs that have ended are written")
+    check("\npolicy " in stdout, f"and printed: {stdout}")
+    check(not [name for name in os.listdir(folder) if name.endswith(".tmp")], f"{os.listdir(folder)}")
+    # A real run that works on a disk.
+    status, _, stderr = interrupt(["run", "cholesky", "--size", "6000", "--tile", "60", "--memory", "10MiB",
+                                   "--disk", folder], signal.SIGINT, 1)
+    check(status == 130 and "interrupted" in stderr, f"Ctrl-C of a real run: {status} {stderr}")
+
+
+def test_json_file(folder):
+    job = ["simulate", "cholesky", "--tiles", "4", "--machine", "v100"]
+    target, link = os.path.join(folder, "target.json"), os.path.join(folder, "link.json")
+    with open(target, "w", encoding="utf-8") as file:
+        file.write("old")
+    os.chmod(target, 0o640)
+    os.symlink(target, link)
+    result = run(*job, "--json", link)
+    check(result.returncode == 0, f"--json to a link: {result.stderr}")
+    check(os.path.islink(link) and os.stat(target).st_mode & 0o777 == 0o640, "link and mode are kept")
+    with open(target, encoding="utf-8") as file:
+        check("runs" in json.load(file), "the file behind the link is written")
+    # What is refused leaves no file behind.
+    absent = os.path.join(folder, "absent.json")
+    expect_refusal(run(*job, "--memory", "1MiB", "--json", absent), 2, ["bytes"], "too little memory")
+    check(not os.path.exists(absent), "a refused command leaves no file")
+
+
+def test_unnamed_graph(folder):
+    with open(os.path.join(folder, "unnamed.json"), "w", encoding="utf-8") as file:
+        json.dump({"data": {"a": {"bytes": 8, "home": "ram"}}, "kernels": {"k": {"seconds": {"gpu": 0.5}}},
+                   "tasks": [{"kernel": "k", "accesses": [["a", "RW"]]}]}, file)
+    # From its folder: the report names the path, in which any word may occur.
+    result = run("bounds", "--graph", "unnamed.json", "--machine", "v100", folder=folder)
+    check(result.stdout.startswith("graph: 1 tasks"), f"bounds of a graph without a name: {result.stdout}")
+    result = run("simulate", "--graph", "unnamed.json", "--machine", "v100", "--verbose", folder=folder)
+    check(result.stdout.startswith("graph: "), f"simulate of a graph without a name: {result.stdout}")
+    for absent in ("residual", "GFlop/s", "check"):
+        check(absent not in result.stdout, f"no {absent} where there is none: {result.stdout}")
+
+
+# The sample of docs/report.md is what the command above it prints.
+def test_documented_bounds():
+    page_path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/report.md")
+    with open(page_path, encoding="utf-8") as file:
+        page = file.read().split("# The bounds of a graph")[1]
+    command = page.split("```sh\nvicinal ")[1].split("\n```")[0].split()
+    expected = json.loads(page.split("```json\n")[1].split("```")[0])
+    result = run(*command)
+    check(json.loads(result.stdout or "null") == expected,
+          f"docs/report.md: {' '.join(command)} prints {result.stdout}{result.stderr}")
+
+
+def test_disk_in_memory():
+    if not os.path.ismount("/dev/shm") or not os.access("/dev/shm", os.W_OK):
+        print("skipped: a disk folder in memory (there is no /dev/shm)")
+        return
+    result = run("machine", "--disk", "/dev/shm", "--disk-space", "1MiB")
+    check(result.returncode == 0 and "tmpfs" in result.stderr, f"a disk folder in memory: {result.stderr}")
+
+
+def test_help_of_benchmarks():
+    folder = os.path.join(os.path.dirname(VICINAL), "bench")
+    for name in ("overhead", "taskbench", "cholesky", "reference"):
+        path = os.path.join(folder, name)
+        if not os.path.exists(path):
+            print(f"skipped: bench/{name} --help (not built)")
+            continue
+        result = subprocess.run([path, "--help"], capture_output=True, text=True, timeout=60)
+        check(result.returncode == 0 and f"  {name} " in result.stdout,
+              f"bench/{name} --help: {result.returncode} {result.stdout}{result.stderr}")
 
 
 def test_bounds():
@@ -336,21 +544,35 @@ def read_terminal(descriptor):
         text += part
 
 
+def on_terminal(columns, terminal, *job):
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
+    process = subprocess.Popen([VICINAL, "run", "cholesky", *job], stdout=subprocess.DEVNULL, stderr=theirs,
+                               env={**os.environ, "TERM": terminal})
+    os.close(theirs)
+    text = read_terminal(ours)
+    check(process.wait(timeout=120) == 0, "run on a terminal")
+    return text
+
+
 def test_progress_bar():
     try:
-        ours, theirs = pty.openpty()
+        os.close(pty.openpty()[0])
     except OSError as error:  # a container without /dev/pts
         print(f"skipped: the progress bar on a terminal ({error})")
         return
     started = time.monotonic()
-    process = subprocess.Popen([VICINAL, "run", "cholesky", "--size", "6000", "--tile", "100"],
-                               stdout=subprocess.DEVNULL, stderr=theirs)
-    os.close(theirs)
-    text = read_terminal(ours)
-    check(process.wait(timeout=120) == 0, "run on a terminal")
+    text = on_terminal(100, "xterm", "--size", "6000", "--tile", "100")
     seconds = time.monotonic() - started
     check("tasks" in text and "factorise" in text, f"a progress bar on a terminal: {text!r}")
     check(text.count("tasks") <= 10 * seconds + 1, "at most 10 updates per second")
+    for columns in (79, 40, 20):
+        text = on_terminal(columns, "xterm", "--size", "3000", "--tile", "60")
+        lines = [line for part in text.split("\r") for line in part.replace("\x1b[K", "").split("\n")]
+        check("lws" in text, f"a line on {columns} columns: {text!r}")
+        check(max(len(line) for line in lines) < columns, f"no line wraps at {columns} columns: {lines}")
+    text = on_terminal(100, "dumb", "--size", "2000", "--tile", "60")
+    check("\x1b" not in text and "\r" not in text.replace("\r\n", ""), f"TERM=dumb: {text!r}")
 
 
 def test_stall_report():
@@ -379,6 +601,16 @@ with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
     test_lists()
     test_calibrate(temporary)
     test_json(temporary)
+    test_short_report(temporary)
+    test_policies()
+    test_same_defaults()
+    test_full_device()
+    test_interrupt(temporary)
+    test_json_file(temporary)
+    test_unnamed_graph(temporary)
+    test_documented_bounds()
+    test_disk_in_memory()
+    test_help_of_benchmarks()
     test_bounds()
     test_simulate(temporary)
     test_applications(temporary)

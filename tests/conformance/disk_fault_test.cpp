@@ -36,7 +36,7 @@ class FaultyRun {
   // The value, or -1 if an error says that it cannot be had.
   std::int64_t value(Handle handle) {
     try {
-      const auto acquisition = impl.acquire(*handle.impl(), AccessMode::R);
+      const auto acquisition = impl.acquire(handle, AccessMode::R);
       const OperandView view = memory::view(*handle.impl(), kRam);
       const std::int64_t value = *reinterpret_cast<std::int64_t*>(view.address);
       for_each_element(view, [&](std::int64_t& x) { EXPECT_EQ(x, value); });
@@ -200,11 +200,11 @@ TEST_F(Failure, AWriteBackToAFileThatFailsIsThrownByUnregister) {
   run.impl.submit(set(file, 1));
   run.impl.wait();
   run.faults.fail(drivers::IoKind::write, 1, ENOSPC);
-  EXPECT_THAT(message_of<DeviceError>([&] { run.impl.unregister(*file.impl(), WriteBack::yes); }),
+  EXPECT_THAT(message_of<DeviceError>([&] { run.impl.unregister(file, WriteBack::yes); }),
               AllOf(HasSubstr("matrix"), HasSubstr("disk full")));
   // It is forgotten nevertheless: the same region may be registered again.
   const Handle again = run.impl.add_file({folder_.file("matrix")}, {4096, 1, 4096, 1}, "matrix");
-  run.impl.unregister(*again.impl(), WriteBack::no);
+  run.impl.unregister(again, WriteBack::no);
 }
 
 TEST_F(Failure, AFileThatIsTruncatedDuringTheRunIsNamed) {

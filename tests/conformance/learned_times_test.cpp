@@ -69,7 +69,7 @@ class LearnedTimes : public ::testing::TestWithParam<std::string> {
 TEST_P(LearnedTimes, AreKeptIfThePolicyAsksForThemAndAddedToByTheNextRun) {
   run_with(GetParam(), folder_.path());
   const std::uint64_t first = known_runs(folder_.path());
-  if (!sched::make_policy(GetParam())->wants_run_times()) {
+  if (!sched::make_policy(GetParam())->traits().wants_run_times) {
     EXPECT_EQ(first, 0U);
     EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
     return;

@@ -61,7 +61,7 @@ class FakeEngine {
     for (const graph::Access& access : task->accesses()) {
       if (writes(access.mode)) invalidate_others(*access.handle, context_.node_of(worker));
     }
-    if (policy_->wants_ends()) policy_->task_done(*task, worker);
+    if (policy_->traits().wants_ends) policy_->task_done(*task, worker);
     EXPECT_EQ(task->next, nullptr) << "a task that has ended hangs in a list of the policy";
   }
   // Asks for a victim among the data that no popped task uses. Must not refuse for ever: the caller
@@ -82,7 +82,7 @@ class FakeEngine {
                               [&](const auto& one) { return one.handle == victim; }));
     }
     context_.take_away(*victim, node);
-    if (!policy_->concurrent()) policy_->data_evicted(*victim, node);
+    if (!policy_->traits().concurrent) policy_->data_evicted(*victim, node);
   }
   void forget(graph::Handle& handle) { policy_->data_forgotten(handle); }
   // Every worker asks in turn, and ends what it got, until nobody gets anything.
@@ -104,13 +104,13 @@ class FakeEngine {
   void load(graph::Handle& handle, NodeId node) {
     if (context_.on_node(handle, node)) return;
     context_.put(handle, node);
-    if (!policy_->concurrent()) policy_->data_loaded(handle, node);
+    if (!policy_->traits().concurrent) policy_->data_loaded(handle, node);
   }
   void invalidate_others(graph::Handle& handle, NodeId owner) {
     for (const NodeDescription& node : context_.machine().nodes) {
       if (node.id == owner || !context_.on_node(handle, node.id)) continue;
       context_.take_away(handle, node.id);
-      if (!policy_->concurrent()) policy_->data_evicted(handle, node.id);
+      if (!policy_->traits().concurrent) policy_->data_evicted(handle, node.id);
     }
   }
   bool in_use(const graph::Handle& handle) const {
@@ -333,7 +333,7 @@ TEST_P(PolicyConformance, GivesEachTaskOnceToThreadsThatPushAndPopAtOnce) {
   std::atomic<std::size_t> left{tasks.size()};
   std::mutex mutex;
   const auto exclusively = [&](auto&& call) {
-    if (policy->concurrent()) return call();
+    if (policy->traits().concurrent) return call();
     const std::lock_guard held(mutex);
     return call();
   };
@@ -353,7 +353,7 @@ TEST_P(PolicyConformance, GivesEachTaskOnceToThreadsThatPushAndPopAtOnce) {
       }
       times_popped[index.at(task)].fetch_add(1);
       EXPECT_TRUE(context.can_run(*task, worker));
-      if (policy->wants_ends()) exclusively([&] { policy->task_done(*task, worker); });
+      if (policy->traits().wants_ends) exclusively([&] { policy->task_done(*task, worker); });
       left.fetch_sub(1);
     }
   };

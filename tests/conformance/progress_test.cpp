@@ -2,7 +2,6 @@
 // and machines at exactly that limit, simulated and real; what the real ones compute is compared with
 // the same tasks one after the other.
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -11,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "sched/policy.hpp"
+#include "support/content.hpp"
 #include "support/random_case.hpp"
 #include "support/random_runs.hpp"
 #include "support/temporary_folder.hpp"
@@ -20,13 +20,18 @@
 namespace vicinal {
 namespace {
 
+using testing::Content;
+using testing::fill;
+using testing::gather;
 using testing::Home;
+using testing::mixed;
 using testing::RandomCase;
 using testing::RandomCaseMaker;
 using testing::RandomData;
 using testing::RandomShape;
 using testing::RandomStep;
 using testing::RunsOn;
+using testing::scatter;
 using testing::Step;
 using testing::TemporaryFolder;
 using testing::Watchdog;
@@ -215,43 +220,6 @@ TEST(Progress, SimulatedRunsCompleteAtTheTightestLimitsAndAreTheSameTwice) {
 }
 
 // --- real -------------------------------------------------------------------------------------
-
-using Content = std::vector<std::uint8_t>;
-
-std::uint64_t mixed(std::uint64_t hash, const std::uint8_t* bytes, std::size_t count) {
-  std::size_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes + i, 8);
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-    hash ^= hash >> 29;
-  }
-  for (; i < count; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
-  return hash;
-}
-
-void fill(std::uint8_t* bytes, std::size_t count, std::uint64_t key) {
-  base::Random random(key);
-  for (std::size_t i = 0; i < count; i += 8) {
-    const std::uint64_t word = random.next();
-    std::memcpy(bytes + i, &word, std::min<std::size_t>(8, count - i));
-  }
-}
-
-Content gather(const OperandView& view) {
-  Content content(view.layout.bytes().value);
-  for (std::uint64_t c = 0; c < view.layout.columns && !content.empty(); ++c) {
-    std::memcpy(content.data() + c * view.layout.column_bytes,
-                view.address + c * view.layout.stride_bytes, view.layout.column_bytes);
-  }
-  return content;
-}
-void scatter(const Content& content, const OperandView& view) {
-  for (std::uint64_t c = 0; c < view.layout.columns && !content.empty(); ++c) {
-    std::memcpy(view.address + c * view.layout.stride_bytes,
-                content.data() + c * view.layout.column_bytes, view.layout.column_bytes);
-  }
-}
 
 // What a task computes: all it reads is mixed into one key, from which all it writes is filled.
 struct Work {

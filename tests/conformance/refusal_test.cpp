@@ -170,6 +170,8 @@ TEST_F(Failure, AReadOnlyFileRefusesWritersAtSubmission) {
 TEST_F(Failure, ASimulatedMachineRefusesFiles) {
   MachineDescription machine;
   machine.nodes = {{kRam, "ram", NodeKind::ram, {}}, {NodeId{1}, "disk", NodeKind::disk, {}}};
+  machine.links = {{kRam, NodeId{1}, BytesPerSecond{1e9}, Time{0}, 1},
+                   {NodeId{1}, kRam, BytesPerSecond{1e9}, Time{0}, 1}};
   machine.workers = {{WorkerId{0}, ProcessorKind::cpu, kRam}};
   Runtime runtime(machine, Options{});
   EXPECT_THAT(message_of<UsageError>([&] { runtime.register_file({"matrix"}, kPage); }),

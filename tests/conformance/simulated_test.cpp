@@ -23,21 +23,30 @@ namespace {
 using namespace vicinal::
     testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
 
-MachineDescription one_device(std::optional<Bytes> ram, Bytes device, double rate) {
+// RAM, a disk or none, and behind them one accelerator.
+MachineDescription one_device(std::optional<Bytes> ram, Bytes device, double rate,
+                              bool disk = true) {
+  const NodeId last{disk ? 2U : 1U};
   MachineDescription machine;
-  machine.nodes = {{kRam, "ram", NodeKind::ram, ram},
-                   {NodeId{1}, "disk", NodeKind::disk, {}},
-                   {NodeId{2}, "device0", NodeKind::device, device}};
-  for (const std::uint32_t other : {1U, 2U}) {
+  machine.nodes = {{kRam, "ram", NodeKind::ram, ram}};
+  if (disk) machine.nodes.push_back({NodeId{1}, "disk", NodeKind::disk, {}});
+  machine.nodes.push_back({last, "device0", NodeKind::device, device});
+  for (std::uint32_t other = 1; other <= last.value; ++other) {
     machine.links.push_back({kRam, NodeId{other}, BytesPerSecond{rate}, Time{0}, 1});
     machine.links.push_back({NodeId{other}, kRam, BytesPerSecond{rate}, Time{0}, 1});
   }
   machine.workers = {{WorkerId{0}, ProcessorKind::cpu, kRam},
-                     {WorkerId{1}, ProcessorKind::emulated, NodeId{2}}};
+                     {WorkerId{1}, ProcessorKind::emulated, last}};
   return machine;
+}
+Options eager() {
+  Options options;
+  options.policy = "eager";
+  return options;
 }
 const Codelet kSimulatedOnDevice{.name = "device", .expected = {Time{0}, Time{1'000'000}}};
 const Codelet kSimulatedOnCpu{.name = "cpu", .expected = {Time{2'000'000}, Time{0}}};
+const Codelet kSlowOnCpu{.name = "slow", .expected = {Time{20'000'000}, Time{0}}};
 
 TEST(Runtime, SimulatedDataAboveFourGibibytesAreMovedWhole) {
   // 1 GiB/s. Written on the CPU for 2 ms, 5 s to the device, 1 ms there, 5 s back to be written.
@@ -119,12 +128,22 @@ TEST(Runtime, ATaskStaysWhereItsCopiesWouldTakeLongerThanItWaits) {
   }
 }
 
+TEST(Runtime, DataThatNobodyWroteMayBeSaidToBeOfNoUse) {
+  for (const char* const rules : {"", "hint"}) {
+    Options options = eager();
+    options.memory_rules = rules;
+    Runtime runtime(one_device(kPage * 3, 1_GiB, 1e9), options);
+    const Handle never = runtime.register_empty(kPage, "never");
+    EXPECT_NO_THROW(runtime.wont_use(never)) << rules;
+    runtime.wait();
+    EXPECT_EQ(runtime.statistics().nodes[0].bytes_in.value, 0U);
+  }
+}
+
 TEST(Runtime, WhatWillNotBeUsedIsEvictedFirst) {
   // RAM holds 3 pages. a, b, c are written in this order, so a is the least recently used; the user
   // says that c will not be used. d then pushes out c, and reading a and b costs nothing.
-  Options options;
-  options.policy = "eager";
-  Runtime runtime(one_device(kPage * 3, 1_GiB, 1e9), options);
+  Runtime runtime(one_device(kPage * 3, 1_GiB, 1e9), eager());
   std::vector<Handle> data;
   for (int i = 0; i < 4; ++i) data.push_back(runtime.register_empty(kPage));
   for (int i = 0; i < 3; ++i)
@@ -139,19 +158,40 @@ TEST(Runtime, WhatWillNotBeUsedIsEvictedFirst) {
   EXPECT_EQ(runtime.statistics().nodes[1].bytes_out.value, 0U);
 }
 
+TEST(Runtime, WhatNoTaskWillUseIsSavedOnceThoughAnEarlyCopyTakesItsRoom) {
+  // RAM holds 8 pages, the device 10: big, of 8, and u and v, which no task uses after they were written.
+  // For 10 ms a task holds one page of RAM, so big finds no room there before that has ended. Copies take
+  // 1 us per page. Saved to RAM, u and v go again for big; if they came again, it would be 10,000 times.
+  Runtime runtime(one_device(kPage * 8, kPage * 10, 4.096e9), eager());
+  const Handle u = runtime.register_empty(kPage, "u");
+  const Handle v = runtime.register_empty(kPage, "v");
+  const Handle big = runtime.register_empty(kPage * 8, "big");
+  const Handle page = runtime.register_empty(kPage, "page");
+  const Codelet on_cpu{.name = "long", .expected = {Time{10'000'000}, Time{0}}};
+  runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {W(big)}});
+  runtime.wait();
+  runtime.submit({.codelet = &on_cpu, .operands = {W(page)}});
+  runtime.submit({.codelet = &on_cpu, .operands = {R(big)}});
+  runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {W(u), W(v)}});
+  runtime.wait();
+  const Statistics s = runtime.statistics();
+  for (const LinkStatistics& link : s.links) {
+    if (link.from == NodeId{2} && link.to == kRam) {
+      EXPECT_LE(link.copies, 4U);
+    }
+  }
+}
+
 TEST(Runtime, WhatNoTaskWillUseIsEvictedFirst) {
   // The device holds 4 pages: x and y, which are used again by tasks that wait 20 ms for c, then two results.
   // When c comes it takes the room of a result, although x was used before: x, y and c are copied in, once each.
-  const Codelet slow{.name = "slow", .expected = {Time{20'000'000}, Time{0}}};
-  Options options;
-  options.policy = "eager";
-  Runtime runtime(one_device(std::nullopt, kPage * 4, 1e9), options);
+  Runtime runtime(one_device(std::nullopt, kPage * 4, 1e9), eager());
   const Handle x = runtime.register_simulated(kPage, kRam, "x");
   const Handle y = runtime.register_simulated(kPage, kRam, "y");
   std::vector<Handle> results;
   for (int i = 0; i < 3; ++i) results.push_back(runtime.register_empty(kPage));
   const Handle c = results[2];
-  runtime.submit({.codelet = &slow, .operands = {W(c)}});
+  runtime.submit({.codelet = &kSlowOnCpu, .operands = {W(c)}});
   runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {R(x)}});
   runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {R(y)}});
   for (int i = 0; i < 2; ++i)
@@ -165,10 +205,7 @@ TEST(Runtime, WhatNoTaskWillUseIsEvictedFirst) {
 TEST(Runtime, WhatIsPrefetchedIsNotTakenForUnused) {
   // The device holds 2 pages: x, which a task on the CPU reads for 20 ms, and y, which is prefetched later. The
   // result z needs room, and x goes.
-  const Codelet slow{.name = "slow", .expected = {Time{20'000'000}, Time{0}}};
-  Options options;
-  options.policy = "eager";
-  Runtime runtime(one_device(std::nullopt, kPage * 2, 1e9), options);
+  Runtime runtime(one_device(std::nullopt, kPage * 2, 1e9), eager());
   const Handle x = runtime.register_simulated(kPage, kRam, "x");
   const Handle y = runtime.register_simulated(kPage, kRam, "y");
   const Handle z = runtime.register_empty(kPage);
@@ -176,7 +213,7 @@ TEST(Runtime, WhatIsPrefetchedIsNotTakenForUnused) {
   runtime.wait();
   runtime.submit({.codelet = &kSimulatedOnCpu, .operands = {W(runtime.register_empty(kPage))}});
   runtime.wait();  // so what comes now is newer
-  runtime.submit({.codelet = &slow, .operands = {R(x)}});
+  runtime.submit({.codelet = &kSlowOnCpu, .operands = {R(x)}});
   runtime.prefetch(y, NodeId{2});
   Group meanwhile;  // it arrives
   runtime.submit({.codelet = &kSimulatedOnDevice, .group = &meanwhile});
@@ -193,24 +230,14 @@ TEST(Runtime, WhatIsPrefetchedIsNotTakenForUnused) {
 TEST(Runtime, ResultsDoNotFillARamWithoutADisk) {
   // RAM holds one page, which nobody can take from r. So the result w, which nobody uses, stays on the device, and
   // what was read before goes, although it will be used.
-  MachineDescription machine = one_device(kPage, kPage * 3, 1e9);
-  machine.nodes[1] = machine.nodes[2];
-  machine.nodes[1].id = NodeId{1};
-  machine.nodes.pop_back();
-  machine.links.erase(machine.links.begin(), machine.links.begin() + 2);
-  machine.links[0].to = machine.links[1].from = NodeId{1};
-  machine.workers[1].node = NodeId{1};
-  Options options;
-  options.policy = "eager";
-  Runtime runtime(machine, options);
+  Runtime runtime(one_device(kPage, kPage * 3, 1e9, /*disk=*/false), eager());
   const Handle r = runtime.register_empty(kPage, "r");
   const Handle w = runtime.register_empty(kPage, "w");
   runtime.submit({.codelet = &kSimulatedOnCpu, .operands = {W(r)}});
   runtime.wait();
   runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {W(w)}});
   runtime.wait();
-  const Codelet slow{.name = "slow", .expected = {Time{20'000'000}, Time{0}}};
-  runtime.submit({.codelet = &slow, .operands = {RW(r)}});
+  runtime.submit({.codelet = &kSlowOnCpu, .operands = {RW(r)}});
   std::vector<Handle> inputs;
   for (int i = 0; i < 4; ++i) {
     inputs.push_back(runtime.register_simulated(kPage, kRam));
@@ -222,9 +249,7 @@ TEST(Runtime, ResultsDoNotFillARamWithoutADisk) {
 }
 
 TEST(Runtime, StatisticsAndReportsMayBeReadWhileASimulationRuns) {
-  Options options;
-  options.policy = "eager";
-  Runtime runtime(one_device(1_MiB, 1_MiB, 1e9), options);
+  Runtime runtime(one_device(1_MiB, 1_MiB, 1e9), eager());
   std::atomic<bool> stop{false};
   std::thread reader([&] {
     Time last;

@@ -132,7 +132,7 @@ class FakeMemory {
     graph::Handle& handle = make_handle(name, pages);
     handle.home.kind = graph::HomeKind::file;
     handle.home.file = 7;
-    handle.written = true;
+    handle.content = graph::Content::written;
     residency.add(handle);
     return handle;
   }
@@ -140,7 +140,7 @@ class FakeMemory {
   graph::Handle& in_buffer(const std::string& name, std::uint64_t pages = 1) {
     graph::Handle& handle = make_handle(name, pages);
     handle.home.kind = graph::HomeKind::buffer;
-    handle.written = true;
+    handle.content = graph::Content::written;
     residency.add(handle);
     return handle;
   }

@@ -1,5 +1,6 @@
 // How many random cases a test runs: TEST_SEEDS_VICINAL for more than the default, TEST_SEED_VICINAL
-// for that one alone. (No names that begin with VICINAL_: the runtime refuses those it does not know.)
+// for that one alone, TEST_FIRST_SEED_VICINAL to go on behind those that were run. (No names that begin
+// with VICINAL_: the runtime refuses those it does not know.)
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ inline std::vector<std::uint64_t> seeds(std::uint64_t by_default, std::uint64_t 
     count = from_environment("TEST_SEEDS_VICINAL", by_default) / share;
   }
   std::vector<std::uint64_t> list;
-  for (std::uint64_t seed = 1; seed <= count; ++seed) list.push_back(seed);
+  const std::uint64_t first = from_environment("TEST_FIRST_SEED_VICINAL", 1);
+  for (std::uint64_t seed = first; seed < first + count; ++seed) list.push_back(seed);
   return list;
 }
 

@@ -24,19 +24,22 @@ inline constexpr int kSlowDown = 5;
 inline constexpr int kSlowDown = 1;
 #endif
 
-// While it lives: if no task and no copy ends for `seconds`, prints the label and the runtime's stall
-// report and aborts. Needs the runtime to outlive it, or to be told that it goes. One thread asks the
+// While it lives: if no task and no copy ends for `seconds`, or with Counts::tasks no task, prints the
+// label and the runtime's stall report and aborts. Needs the runtime to outlive it, or to be told that it goes. One thread asks the
 // runtime, another counts the seconds, so that it also works when somebody spins under a lock.
 class Watchdog {
  public:
-  Watchdog(const Runtime* runtime, std::string label, int seconds = 60)
+  enum class Counts : bool { tasks, copies_too };
+  Watchdog(const Runtime* runtime, std::string label, int seconds = 60,
+           Counts counts = Counts::copies_too)
       : runtime_(runtime),
         label_(std::move(label)),
         seconds_(seconds * kSlowDown),
+        counts_(counts),
         asker_([this] { ask(); }),
         counter_([this] { count(); }) {}
-  explicit Watchdog(std::string label, int seconds = 60)
-      : Watchdog(nullptr, std::move(label), seconds) {}
+  explicit Watchdog(std::string label, int seconds = 60, Counts counts = Counts::copies_too)
+      : Watchdog(nullptr, std::move(label), seconds, counts) {}
   ~Watchdog() {
     stopping_.store(true);
     stop_.notify_all();
@@ -53,9 +56,10 @@ class Watchdog {
   }
 
  private:
-  static std::uint64_t ended(const Runtime& runtime) {
+  std::uint64_t ended(const Runtime& runtime) const {
     const Statistics s = runtime.statistics();
     std::uint64_t sum = s.tasks_done + s.tasks_failed + s.tasks_cancelled;
+    if (counts_ == Counts::tasks) return sum;
     for (const LinkStatistics& link : s.links) sum += link.copies;
     return sum;
   }
@@ -96,6 +100,7 @@ class Watchdog {
   const Runtime* runtime_;
   const std::string label_;
   const int seconds_;
+  const Counts counts_;
   std::atomic<int> quiet_seconds_{0};
   std::atomic<bool> hung_{false};
   std::atomic<bool> stopping_{false};

@@ -31,6 +31,7 @@ Calibration made_up() {
                                .both = {2.1e9},
                                .latency = Time{70'000},
                                .worker_bandwidth = {8e9},
+                               .worker_overhead = Time{15'000},
                                .direct_io = true,
                                .copies = 6},
           .links = MeasuredLinks{.accelerators = 2,
@@ -67,6 +68,7 @@ TEST(Calibrate, TheFileDescribesTheMachineThatWasMeasured) {
   EXPECT_EQ(machine.links[1].copies_in_flight, 6U);
   EXPECT_EQ(machine.links[1].worker_bandwidth.value, 8e9);
   EXPECT_EQ(machine.links[2].bandwidth.value, 4e9);
+  EXPECT_EQ(machine.workers[2].copy_overhead, Time{15'000});
   EXPECT_EQ(machine.links[2].worker_bandwidth.value, 0);
 }
 
@@ -180,30 +182,63 @@ TEST(Calibrate, KernelsAreTimedBesideWhatIsDoneMeanwhile) {
   EXPECT_EQ(mean_of(1), 0);  // none runs
 }
 
-TEST(Calibrate, WhatCopiesTakeFromTheWorkersIsTheMedianPartOfTheirTime) {
-  // A fifth of the time of two workers over half a second, in which 100 MB are copied: 0.2 s.
-  const std::vector<BesideCopies> stretches = {
-      {.alone = 4, .beside = 5, .seconds = 0.5},  {.alone = 4, .beside = 40, .seconds = 0.5},
-      {.alone = 6, .beside = 5, .seconds = 0.5},  {.alone = 8, .beside = 10, .seconds = 5},
-      {.alone = 4, .beside = 5, .seconds = 0.01}, {.alone = 4, .beside = 0, .seconds = 9},
-      {.alone = 0, .beside = 5, .seconds = 9}};
-  EXPECT_DOUBLE_EQ(worker_bandwidth(stretches, Bytes{100'000'000}, 2).value, 5e8);
-  // Of an even number the mean of the two in the middle: 0.1.
-  const std::vector<BesideCopies> even = {{1, 1, 1}, {4, 5, 1}};
-  EXPECT_DOUBLE_EQ(worker_bandwidth(even, Bytes{100}, 1).value, 1000);
+TEST(Calibrate, KernelsAreTimedWithWhatTheirThreadsDoAfterThem) {
+  const KernelSet set{.precision = "double", .kernels = {{{"one"}, 1}}, .prepare = [] {
+                        return [](std::size_t) {
+                          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                          return 1.0;
+                        };
+                      }};
+  RunningKernels kernels(set, 2, {});
+  std::atomic<int> calls = 0;
+  const auto stretch = kernels.stretch_with(
+      [&] {
+        ++calls;
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        return std::uint64_t{3};
+      },
+      [] { std::this_thread::sleep_for(std::chrono::milliseconds(60)); });
+  EXPECT_GT(stretch.kernels, 0U);
+  EXPECT_EQ(stretch.done, 3 * stretch.kernels);
+  EXPECT_GE(stretch.seconds, 1.002);  // what the kernel says and what came after it
+  const int before = calls;
+  EXPECT_GT(kernels.mean_seconds_during(
+                [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }),
+            0);
+  EXPECT_EQ(calls, before);  // only during the stretch
 }
 
-TEST(Calibrate, CopiesTakeNothingWhereKernelsAreNotSlower) {
-  const auto of = [](double alone, double beside) {
-    const BesideCopies stretch{alone, beside, 1};
-    return worker_bandwidth({&stretch, 1}, 1_GiB, 2).value;
-  };
-  EXPECT_EQ(of(1, 1), 0);
-  EXPECT_EQ(of(1, 0.9), 0);
-  EXPECT_EQ(of(1, 1 + 1e-11), 0);  // what sums are rounded to
-  EXPECT_EQ(of(0, 1), 0);
-  EXPECT_EQ(of(1, 0), 0);
-  EXPECT_EQ(worker_bandwidth({}, 1_GiB, 2).value, 0);
+TEST(Calibrate, WhatACopyTakesFromTheWorkersIsTheMedianOverTheStretches) {
+  // Two copies per kernel: half of what a kernel takes longer. 250, 375, 125 ms; two in which no kernel ended, and
+  // one without copies.
+  const std::vector<BesideCopies> stretches = {{1, 1.5, 2}, {2, 2.75, 2}, {1, 1.125, 1},
+                                               {0, 1, 2},   {1, 0, 2},    {1, 2, 0}};
+  EXPECT_EQ(worker_time_per_copy(stretches), Time{250'000'000});
+  EXPECT_EQ(worker_time_per_copy({}), std::nullopt);
+  const std::vector<BesideCopies> faster = {{1, 0.9, 2}};
+  EXPECT_EQ(worker_time_per_copy(faster), Time{0});
+}
+
+TEST(Calibrate, TwoSizesTellWhatACopyTakesFromWhatItsBytesTake) {
+  // 20 us and 1 us per 10 kB: 30 us for 100 kB, 120 us for 1 MB.
+  const CopyCost cost = copy_cost(Bytes{100'000}, Time{30'000}, Bytes{1'000'000}, Time{120'000});
+  EXPECT_NEAR(static_cast<double>(cost.overhead.ns), 20'000, 1);
+  EXPECT_NEAR(cost.bandwidth.value, 1e10, 1);
+}
+
+TEST(Calibrate, WhatACopyTakesIsRightForTheLargerSizeWhereTheSizesContradictEachOther) {
+  // The smaller one takes more: all is the copy's.
+  const CopyCost copies = copy_cost(Bytes{1000}, Time{50'000}, Bytes{10'000}, Time{40'000});
+  EXPECT_EQ(copies.overhead, Time{40'000});
+  EXPECT_EQ(copies.bandwidth.value, 0);
+  // The smaller one takes nothing: all is the bytes'.
+  const CopyCost bytes = copy_cost(Bytes{1000}, Time{0}, Bytes{10'000}, Time{40'000});
+  EXPECT_EQ(bytes.overhead, Time{0});
+  EXPECT_NEAR(bytes.bandwidth.value, 2.5e8, 1);
+  EXPECT_EQ(copy_cost(Bytes{1000}, Time{0}, Bytes{10'000}, Time{0}).overhead, Time{0});
+  EXPECT_EQ(copy_cost(Bytes{1000}, Time{0}, Bytes{10'000}, Time{0}).bandwidth.value, 0);
+  // One size only.
+  EXPECT_EQ(copy_cost(Bytes{1000}, Time{10}, Bytes{1000}, Time{20}).overhead, Time{20});
 }
 
 TEST(Calibrate, AKernelThatFailsInOneThreadEndsTheMeasurement) {

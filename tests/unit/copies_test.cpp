@@ -86,6 +86,26 @@ TEST(Residency, ACopyThroughRamThatNobodyWaitsForDoesNotPassForATaskThatOverwrit
   memory.run(kRam, {{&a, kR}});
 }
 
+TEST(Residency, AWayThroughRamThatWaitsForItsRoomIsNotWaitedForByTheVictimThatIsToGiveIt) {
+  FakeMemory memory({.ram = 2, .device = 2, .devices = 1});
+  auto [a, b, c] = memory.data("a", "b", "c");
+  memory.run(kDevice, {{&a, kW}});
+  auto& holder = memory.ask(kRam, {{&b, kW}});
+  memory.prefetch(a, kRam);
+  auto& head = memory.ask(kRam, {{&b, kW}, {&c, kW}});
+  auto& saver = memory.ask(kDisk, {{&a, kR}});  // through RAM, behind `head`
+  memory.finish();
+  EXPECT_TRUE(memory.valid(a, kRam));
+  auto& filler = memory.ask(kDevice, {{&c, kW}, {&b, kW}});
+  EXPECT_FALSE(memory.valid(a, kDevice));
+  memory.withdraw(filler);
+  memory.end(holder);  // now a is to make room in RAM, and goes to the disk
+  EXPECT_EQ(memory.copying(), Names{"a ram->disk"});
+  memory.finish_all();
+  EXPECT_EQ(saver.state(), RequestState::ready);
+  EXPECT_EQ(head.state(), RequestState::ready);
+}
+
 TEST(Residency, AWayThroughRamThatStillWaitsIsGivenUpWithTheTaskItWasFor) {
   FakeMemory memory({.ram = 1, .device = 1, .devices = 2});
   auto [a, r] = memory.data("a", "r");

@@ -21,7 +21,7 @@ using testing::FakeOperand;
 class LedgerUnderRandomEvents {
  public:
   explicit LedgerUnderRandomEvents(std::uint64_t seed) : random_(seed) {
-    // The second device is too small for tasks of three operands.
+    // The second device is too small for tasks of three operands and more.
     for (const Bytes limit : {Bytes{1000}, Bytes{250}, Bytes{1000}}) {
       context_.add_worker(context_.add_device(limit));
     }
@@ -62,7 +62,7 @@ class LedgerUnderRandomEvents {
     }
   }
 
-  void check() const {
+  void check() {
     std::size_t in_main = 0;
     for (const TaskRecord* task : tasks_) in_main += task->stage == Stage::main ? 1 : 0;
     std::size_t visited = 0;
@@ -97,7 +97,7 @@ class LedgerUnderRandomEvents {
   void add() {
     std::vector<FakeOperand> operands;
     for (graph::Handle* handle : data_) {
-      if (operands.size() < 3 && random_.below(4) == 0) {
+      if (operands.size() < 5 && random_.below(3) == 0) {
         operands.push_back({handle, static_cast<AccessMode>(1 + random_.below(3))});
       }
     }
@@ -146,7 +146,7 @@ class LedgerUnderRandomEvents {
           return use.reads && use.data != besides && !use.data->nodes[node].present();
         }));
   }
-  void check_tasks(NodeIndex node) const {
+  void check_tasks(NodeIndex node) {
     std::size_t ready = 0;
     for (const TaskRecord* task : tasks_) {
       if (!task->nodes[node].can_run) continue;
@@ -156,10 +156,27 @@ class LedgerUnderRandomEvents {
       if (task->stage == Stage::main && missing(*task, node, nullptr) == 0) ++ready;
     }
     EXPECT_EQ(ledger_.books(node).ready_in_main, ready);
+    std::size_t least = 99;
+    for (const TaskRecord* task : tasks_) {
+      const std::size_t misses = task->nodes[node].missing;
+      if (task->stage != Stage::main || !task->nodes[node].can_run || misses < 3) continue;
+      least = std::min(least, misses);
+    }
+    const TaskRecord* const found =
+        ledger_.fewest(node).find(node, 99, [](const auto&) { return true; });
+    EXPECT_EQ(found == nullptr ? 99 : found->nodes[node].missing, least);
   }
   void check_plan(NodeIndex node) const {
     const NodeBooks& books = ledger_.books(node);
     std::size_t planned = 0;
+    for (const TaskRecord* task : tasks_) {
+      planned += task->stage == Stage::planned && task->node == node && task->in_order ? 1 : 0;
+    }
+    EXPECT_EQ(books.in_order_size, planned);
+    std::size_t in_order = 0;
+    books.in_order.find_first([&](const TaskRecord&) { return ++in_order == 0; });
+    EXPECT_EQ(in_order, planned);
+    planned = 0;
     bool passed = false;
     for (const TaskRecord* task = books.planned.head; task != nullptr; task = task->next) {
       passed = passed || task == books.maybe_missing;

@@ -147,6 +147,49 @@ TEST_F(Darts, WithNothingNearTakesTheHighestPriorityOfAllFirstOnTies) {
   EXPECT_EQ(pop_all(), "first second low");
 }
 
+// No datum makes one of them free, or nearly so.
+TEST_F(Darts, WithNothingNearTakesWhatMissesFewestBeforeWhatHasTheHighestPriority) {
+  start_and_open();
+  graph::Handle& here = data_on(0);
+  graph::Handle& shared = data();
+  push("five",
+       {reading(data()), reading(data()), reading(data()), reading(data()), reading(data())},
+       {.priority = 9});
+  push("four", {reading(here), reading(shared), reading(data()), reading(data()), reading(data())});
+  push("three", {reading(data()), reading(data()), reading(data())});
+  push("four, too",
+       {reading(here), reading(data()), reading(data()), reading(data()), reading(data())},
+       {.priority = 1});
+  EXPECT_EQ(pop(), "three");
+  EXPECT_EQ(pop(), "four, too");
+  EXPECT_EQ(pop(), "four");
+  EXPECT_EQ(pop(), "five");
+}
+
+TEST_F(Darts, WhatHasNoBytesNeedsNoLoading) {
+  start_and_open();
+  push("loads", {reading(data())}, {.time = Time{1000}});
+  push("waited for another", {reading(data(Bytes{0}))});
+  EXPECT_EQ(pop(), "waited for another");
+}
+
+// 1,000 and 1,015 count as the same, so that the first rule decides nothing, and the number of free tasks does;
+// 1,000 and 1,100 do not.
+TEST_F(Darts, DurationsThatHardlyDifferCountAsEqual) {
+  start_and_open();
+  graph::Handle& one = data();
+  graph::Handle& two = data(Bytes{200});
+  push("alone", {reading(one)}, {.time = Time{1015}});
+  push("pair a", {reading(two)}, {.time = Time{1000}});
+  push("pair b", {reading(two)}, {.time = Time{1005}});
+  EXPECT_EQ(pop_all(), "pair b pair a alone");
+  push("alone", {reading(data())}, {.time = Time{1100}});
+  graph::Handle& both = data(Bytes{200});
+  push("pair a", {reading(both)}, {.time = Time{1000}});
+  push("pair b", {reading(both)}, {.time = Time{1000}});
+  EXPECT_EQ(pop(), "alone");
+}
+
 // p comes for t, q for u: no absent datum leads to "both", which misses nothing any more.
 TEST_F(Darts, ATaskWhoseOperandsCameForOthersIsPlannedBeforeAnythingIsLoaded) {
   start_and_open();
@@ -194,16 +237,30 @@ TEST_F(Darts, ATaskWhoseInputsArePresentIsPlannedThereOnReleaseWhateverItsOutput
   EXPECT_EQ(pop(0), "free");
 }
 
-TEST_F(Darts, WithEverythingInPlaceItIsAFifo) {
+TEST_F(Darts, WhatNeedsNoLoadingGoesByPriorityFirstInFirstOutAmongEquals) {
   context.add_worker();
   policy->start(context);
   nodes.push_back(kRam);
-  std::string expected;
+  std::string low;
+  std::string high;
   for (int i = 0; i < 50; ++i) {
-    push(std::to_string(i), {reading(data_on(0)), changing(data_on(0))}, {.priority = i});
-    expected += (i == 0 ? "" : " ") + std::to_string(i);
+    push(std::to_string(i), {reading(data_on(0)), changing(data_on(0))}, {.priority = i % 2});
+    std::string& names = i % 2 == 0 ? low : high;
+    names += (names.empty() ? "" : " ") + std::to_string(i);
   }
-  EXPECT_EQ(pop_all(), expected);
+  EXPECT_EQ(pop_all(), high + " " + low);
+}
+
+// "second" was planned for the sake of what "first" has loaded since.
+TEST_F(Darts, APlannedTaskThatNeedsNoLoadingAnyMoreGivesWayToOneOfHigherPriorityAlone) {
+  start_and_open();
+  graph::Handle& loaded = data();
+  push("second", {reading(loaded)}, {.priority = 3});
+  push("first", {reading(loaded)}, {.priority = 3});
+  EXPECT_EQ(pop(), "first");
+  push("as urgent", {reading(data_on(0))}, {.priority = 3});
+  push("more urgent", {reading(data_on(0))}, {.priority = 4});
+  EXPECT_EQ(pop_all(), "more urgent second as urgent");
 }
 
 // Two workers on one accelerator, so that a plan can hold tasks that wait for the second worker.
@@ -340,6 +397,25 @@ TEST_F(Darts, ACoreLeavesTasksToAFasterAcceleratorUnlessAllTheOthersWouldTakeItL
   graph::Task& t2 = *policy->pop(accelerator);
   policy->task_done(t2, accelerator);
   EXPECT_EQ(pop_all(accelerator.value), "t3 t4 t5 t6 t7 t8");
+}
+
+TEST_F(Darts, WhoLeavesATaskToOthersLooksOnAndWakesThemIfNothingElseIsThere) {
+  const WorkerId core = context.add_worker();
+  const WorkerId accelerator = context.add_worker(context.add_device(Bytes{1000}));
+  policy->start(context);
+  const testing::FakeGraph::Attributes slow{
+      .priority = 9, .time = Time{100}, .accelerator_time = Time{10}};
+  push("for the accelerator", {reading(data())}, slow);
+  push("for the core", {reading(data())}, {.time = Time{10}, .accelerator_time = Time{100}});
+  EXPECT_EQ(pop(core.value), "for the core");
+  EXPECT_TRUE(context.woken.empty());
+  EXPECT_EQ(pop(core.value), "-");
+  EXPECT_EQ(context.woken, std::vector{accelerator});
+  EXPECT_EQ(pop(accelerator.value), "for the accelerator");
+  context.woken.clear();
+  push("another", {reading(data())}, slow);
+  EXPECT_EQ(pop(core.value), "-");
+  EXPECT_TRUE(context.woken.empty());  // it asks when it has ended the one before
 }
 
 TEST_F(Darts, WhatWouldBeLeftToWorkersThatAreAwayIsNot) {

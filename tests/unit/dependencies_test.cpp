@@ -30,7 +30,7 @@ class Graph {
   Handle& data(bool written = true) {
     Handle& handle = handles_.emplace_back();
     handle.name = "h" + std::to_string(handles_.size() - 1);
-    handle.written = written;
+    handle.content = written ? Content::written : Content::none;
     return handle;
   }
   Task& task(const std::vector<Named>& accesses) {
@@ -168,16 +168,64 @@ TEST(Dependencies, ReadingWhatNobodyWroteIsRefusedAndChangesNothing) {
 TEST(Dependencies, ForgottenContentMustBeWrittenAnew) {
   Graph graph;
   Handle& a = graph.data();
-  forget_content(a);
+  Task& invalidation = graph.task({{&a, kW}});
+  invalidation.blocked.store(1);
+  EXPECT_TRUE(insert_invalidation(invalidation));
   EXPECT_THROW(graph.submit({{&a, kR}}), UsageError);
+  end(invalidation);
   EXPECT_TRUE(graph.submit({{&a, kW}}));
 }
 
-TEST(Dependencies, AHandleThatIsGoingRefusesTasks) {
+TEST(Dependencies, AHandleThatIsGoingRefusesTasksThatNameTheLifeBefore) {
   Graph graph;
   Handle& a = graph.data();
-  refuse_tasks(a);
-  EXPECT_THROW(graph.submit({{&a, kW}}), UsageError);
+  begin_life(a, 1, true, "a");
+  Task& earlier = graph.task({{&a, kW}});
+  EXPECT_FALSE(refuse_tasks(a, 3));
+  EXPECT_TRUE(refuse_tasks(a, 1));
+  EXPECT_THROW(graph.submit(earlier), UsageError);
+  EXPECT_TRUE(graph.submit({{&a, kW}}));  // of the life that is for the unregistration
+  end(graph.last());
+  accept_tasks(a, Content::written);
+  EXPECT_TRUE(graph.submit(earlier));
+}
+
+TEST(Dependencies, AnAnnouncedTaskIsRefusedWhenItIsAnnouncedOrNever) {
+  Graph graph;
+  Handle& a = graph.data(false);
+  begin_life(a, 1, false, "a");
+  EXPECT_THROW(announce(graph.task({{&a, kR}})), UsageError);
+  EXPECT_FALSE(has_content(a));
+  Task& writer = graph.task({{&a, kW}});
+  Task& reader = graph.task({{&a, kR}});
+  Task& invalidation = graph.task({{&a, kW}});
+  announce(writer);
+  announce(reader);
+  announce(invalidation, Content::invalidated);
+  EXPECT_FALSE(has_content(a));
+  EXPECT_TRUE(idle(a));  // nothing is queued yet
+  EXPECT_TRUE(refuse_tasks(a, 1));
+  for (Task* const task : {&writer, &reader, &invalidation}) task->blocked.store(1);
+  EXPECT_TRUE(insert_announced(writer));
+  EXPECT_FALSE(insert_announced(reader));
+  EXPECT_FALSE(insert_announced(invalidation));
+  EXPECT_FALSE(has_content(a));  // as announced, not as inserted
+  EXPECT_EQ(end(writer), Tasks{&reader});
+  EXPECT_EQ(end(reader), Tasks{&invalidation});
+  end(invalidation);
+  EXPECT_TRUE(idle(a));
+}
+
+// More operands than are sorted on the stack.
+TEST(Dependencies, ATaskThatIsRefusedLeavesNoLockHoweverManyItsOperandsAre) {
+  Graph graph;
+  std::vector<Named> all;
+  for (int i = 0; i < 40; ++i) all.push_back({&graph.data(i != 20), kR});
+  EXPECT_THROW(graph.submit(all), UsageError);
+  EXPECT_THROW(announce(graph.task(all)), UsageError);
+  EXPECT_TRUE(graph.submit({{all[20].handle, kW}}));
+  end(graph.last());
+  EXPECT_TRUE(graph.submit(all));
 }
 
 TEST(Dependencies, SeveralSubmittingThreadsAgreeOnOneOrderForAllHandles) {

@@ -17,7 +17,7 @@ namespace {
 
 std::vector<graph::Task*> take(EntryQueue& queue, std::size_t most, std::size_t share) {
   std::vector<graph::Task*> tasks(most);
-  tasks.resize(queue.take(tasks, share));
+  tasks.resize(queue.take(tasks, share).count);
   return tasks;
 }
 
@@ -69,6 +69,39 @@ TEST(EntryQueue, HigherPrioritiesComeFirstAndLowerOnesLast) {
     }
   }
   EXPECT_EQ(order, (std::vector<int>{5, 2, 2, 0, 0, -1}));
+}
+
+TEST(EntryQueue, TasksOfAnyOnePriorityAreTakenSeveralAtATime) {
+  for (const int priority : {-3, 0, 7}) {
+    EntryQueue queue;
+    std::deque<graph::Task> tasks(100);
+    for (graph::Task& task : tasks) {
+      task.priority = priority;
+      queue.push(task);
+    }
+    EXPECT_TRUE(queue.above(priority - 1));
+    EXPECT_FALSE(queue.above(priority));
+    EXPECT_EQ(take(queue, 64, 4).size(), 25U);
+  }
+}
+
+TEST(EntryQueue, EqualsKeepTheirOrderWhenThePriorityOfTheFirstChanges) {
+  EntryQueue queue;
+  std::deque<graph::Task> tasks(4);
+  const int priorities[] = {0, 3, 3, 3};
+  for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].priority = priorities[i];
+  queue.push(tasks[0]);
+  queue.push(tasks[1]);
+  EXPECT_EQ(take(queue, 1, 1).front(), &tasks[1]);
+  queue.push(tasks[2]);
+  EXPECT_EQ(take(queue, 1, 1).front(), &tasks[2]);
+  EXPECT_EQ(take(queue, 1, 1).front(), &tasks[0]);
+  queue.push(tasks[1]);
+  queue.push(tasks[3]);
+  queue.push(tasks[0]);
+  queue.push(tasks[2]);
+  EXPECT_EQ(take(queue, 64, 1), (std::vector<graph::Task*>{&tasks[1], &tasks[3], &tasks[2]}));
+  EXPECT_EQ(take(queue, 64, 1).front(), &tasks[0]);
 }
 
 // Of the tasks of each thread that pushes, each taker sees those it takes in their order.

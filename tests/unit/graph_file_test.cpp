@@ -216,6 +216,14 @@ TEST(GraphJson, SumsThatNoClockAndNoMemoryHoldAreRefused) {
   EXPECT_THAT(refusal(parse_graph_json, large), HasSubstr("the data up to \"b\""));
 }
 
+TEST(GraphJson, ADatumThatNoHandleHoldsIsRefusedWithItsBytes) {
+  // 2^50 + 1 bytes.
+  const std::string large =
+      R"({"data": {"a": {"bytes": 1125899906842625, "home": "ram"}}, "kernels": {"k": {}},
+          "tasks": [{"kernel": "k", "accesses": [["a", "R"]]}]})";
+  EXPECT_THAT(refusal(parse_graph_json, large), HasSubstr("\"a\" has 1125899906842625 bytes"));
+}
+
 TEST(GraphJson, ATaskHas8192AccessesAtMostEachDatumCountedOnce) {
   const auto graph = [](int data) {
     std::string described;

@@ -20,7 +20,7 @@ constexpr WorkerId kWorkerOfFirst{0};
 constexpr WorkerId kWorkerOfSecond{1};
 
 class MovingPolicy final : public sched::QueuePolicy {
-  bool moves_tasks() const override { return true; }
+  sched::PolicyTraits traits() const override { return {.moves_tasks = true}; }
 };
 
 // Counts wake-ups, keeps copies and tasks until the test ends them.
@@ -77,7 +77,7 @@ class Idle : public ::testing::TestWithParam<bool> {
     handle.layout = {.column_bytes = 4096, .columns = 1, .stride_bytes = 4096};
     handle.home.kind = graph::HomeKind::buffer;
     handle.home.address = content_.data();
-    handle.written = true;
+    handle.content = graph::Content::written;
     engine_.add(handle);
     graph::Task& task = engine_.new_task(kNoWorker);
     task.codelet = &codelet_;

@@ -52,7 +52,7 @@ class SerialPolicy final : public sched::Policy {
  public:
   std::string_view name() const override { return "serial"; }
   void start(sched::PolicyContext& /*context*/) override {}
-  bool wants_ends() const override { return true; }
+  sched::PolicyTraits traits() const override { return {.wants_ends = true}; }
   void push(Task& task, WorkerId /*releasing*/) override {
     const Inside inside(*this);
     tasks_.push_back(&task);
@@ -115,6 +115,19 @@ TEST(PolicyGate, ATaskIsRetiredOnceWhenThePolicyAndTheEngineHaveDoneWithIt) {
   task.blocked.store(1);
   gate.task_done(task, WorkerId{0});
   EXPECT_EQ(retired, 1);  // the engine had
+}
+
+TEST(PolicyGate, TheTimeInsideThePolicyIsCountedIfItIsAskedFor) {
+  for (const bool timed : {false, true}) {
+    SerialPolicy policy;
+    policy.on_push = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+    PolicyGate gate(
+        policy, [](Task&, WorkerId) {}, [] {}, timed);
+    Task task;
+    gate.push(task, kNoWorker);
+    EXPECT_EQ(gate.pop(WorkerId{0}), &task);
+    EXPECT_EQ(gate.time_in_policy() > Time{10'000'000}, timed);
+  }
 }
 
 TEST(PolicyGate, ManyThreadsMeetASerialPolicyOneAtATimeAndNoTaskIsLost) {

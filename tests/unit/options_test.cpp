@@ -1,7 +1,9 @@
 #include "vicinal/options.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -117,6 +119,55 @@ TEST(Options, ARefusedValueLeavesTheOptionAsItWas) {
   options.memory = 3_MiB;
   EXPECT_THROW(options.set("memory", "0"), UsageError);
   EXPECT_EQ(options.memory, 3_MiB);
+}
+
+std::string refusal_of(const Options& options) {
+  try {
+    options.check();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Options, ValuesSetInCodeAreCheckedAsTextIsWithTheSameMessages) {
+  const auto refused = [](std::string_view name, std::string_view text, const auto& change) {
+    SCOPED_TRACE(std::string(name));
+    Options options;
+    change(options);
+    const std::string message = refusal_of(options);
+    EXPECT_NE(message, "accepted");
+    EXPECT_EQ(message, refusal_of(name, text));
+  };
+  refused("workers", "100000", [](Options& o) { o.workers = 100'000; });
+  refused("disk_copies", "0", [](Options& o) { o.disk_copies = 0; });
+  refused("look_ahead", "4000000000", [](Options& o) { o.look_ahead = 4'000'000'000U; });
+  refused("accelerators", "100", [](Options& o) { o.accelerators = 100; });
+  refused("memory", "1", [](Options& o) { o.memory = Bytes{1}; });
+  refused("accelerator_memory", "0", [](Options& o) { o.accelerator_memory = Bytes{0}; });
+  refused("window_bytes", "18446744073709551615",
+          [](Options& o) { o.window_bytes = Bytes{~std::uint64_t{0}}; });
+  refused("accelerator_bandwidth", "-5", [](Options& o) { o.accelerator_bandwidth = {-5}; });
+  refused("accelerator_bandwidth", "0.5", [](Options& o) { o.accelerator_bandwidth = {0.5}; });
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  refused("accelerator_bandwidth", "nan", [&](Options& o) { o.accelerator_bandwidth = {nan}; });
+  refused("accelerator_bandwidth", "inf",
+          [](Options& o) { o.accelerator_bandwidth = {std::numeric_limits<double>::infinity()}; });
+  refused("stall_seconds", "-1", [](Options& o) { o.stall_seconds = -1; });
+  refused("stall_seconds", "nan", [&](Options& o) { o.stall_seconds = nan; });
+}
+
+TEST(Options, WhatIsInRangeIsAcceptedWhereverItComesFrom) {
+  EXPECT_EQ(refusal_of(Options{}), "accepted");
+  Options options;
+  options.memory = 1_GiB;
+  options.disk = "a folder, with = and \"";
+  options.accelerator_bandwidth = {1.5e9 + 0.25};
+  options.stall_seconds = 1e-3;
+  options.window_tasks = options.seed = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_EQ(refusal_of(options), "accepted");
+  options.set("seed", "18446744073709551615");
+  EXPECT_EQ(options.seed, std::numeric_limits<std::uint64_t>::max());
 }
 
 TEST(Options, EveryDefaultInTheTableIsAcceptedAndIsTheDefault) {

@@ -450,7 +450,7 @@ TEST(RunTimer, KeepsFootprintsApartAlsoWhereTheyMeetInASlot) {
 class AskingPolicy final : public sched::QueuePolicy {
  public:
   AskingPolicy(bool asks, std::vector<std::int64_t>& answers) : asks_(asks), answers_(answers) {}
-  bool wants_run_times() const override { return asks_; }
+  sched::PolicyTraits traits() const override { return {.wants_run_times = asks_}; }
   void start(sched::PolicyContext& context) override { context_ = &context; }
   void push(graph::Task& task, WorkerId releasing) override {
     answers_.push_back(context_->run_time(task, WorkerId{0}).ns);

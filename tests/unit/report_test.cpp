@@ -1,5 +1,6 @@
 #include "tools/report.hpp"
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <sstream>
@@ -224,7 +225,7 @@ TEST(Report, TextHasARowPerMeasureAndAColumnPerRun) {
   report.runs.push_back(report.runs[0]);
   report.runs[1].policy = "darts";
   report.runs[1].verified = false;
-  const std::string text = report_text(report);
+  const std::string text = report_text(report, true);
   std::istringstream lines(text);
   std::string line;
   bool check_row = false;
@@ -245,10 +246,93 @@ TEST(Report, TextHasARowPerMeasureAndAColumnPerRun) {
 TEST(Report, ManyPoliciesAreShownInBlocks) {
   Report report = documented_report();
   for (int i = 0; i < 6; ++i) report.runs.push_back(report.runs[0]);
-  const std::string text = report_text(report);
+  const std::string text = report_table(report);
   // 7 runs: 5 and 2.
   const auto first = text.find("\npolicy");
   EXPECT_NE(text.find("\npolicy", first + 1), std::string::npos);
+}
+
+// The block of the page that begins with this line.
+std::string documented_block(const std::string& first_line) {
+  const std::string page = documentation();
+  const auto begin = page.find("```text\n" + first_line);
+  if (begin == std::string::npos) return "no block begins with " + first_line;
+  return page.substr(begin + 8, page.find("```", begin + 8) - begin - 8);
+}
+
+// Three policies, of which one fails: that of docs/report.md.
+Report documented_ranking() {
+  Report report = documented_report();
+  RunRecord& darts = report.runs.emplace_back(report.runs[0]);
+  darts.policy = "darts";
+  darts.seconds = 0.75;
+  darts.idle_seconds = 0.45;
+  darts.bytes_in = {36'000'000};
+  darts.bytes_out = {30'000'000};
+  RunRecord failed;
+  failed.policy = "prio";
+  failed.error = "disk full: no room for tile(5,2); make room, or raise disk_space\nmore of it";
+  report.runs.push_back(failed);
+  return report;
+}
+
+TEST(Report, TheShortTextIsTheOneInTheDocumentation) {
+  const std::string text = report_text(documented_ranking());
+  EXPECT_EQ(documented_block("cholesky: "), text);
+  // The long one has the same at its beginning, and errors in full.
+  const std::string verbose = report_text(documented_ranking(), true);
+  EXPECT_TRUE(verbose.starts_with(text)) << verbose;
+  EXPECT_NE(verbose.find("\nmore of it"), std::string::npos) << verbose;
+}
+
+TEST(Report, TheShortTextRanksTheRunsByTimeBesideTheirBounds) {
+  const std::string text = report_text(documented_ranking());
+  EXPECT_LT(text.find("\ndarts"), text.find("\nlws"));
+  EXPECT_LT(text.find("\nlws"), text.find("\nprio failed: disk full"));
+  // 0.75 and 2.5 s against 0.5 s; 36 and 90 MB against 30 MB.
+  for (const char* ratio : {"1.50x", "5.00x", "1.20x", "3.00x"}) {
+    EXPECT_NE(text.find(ratio), std::string::npos) << ratio << "\n" << text;
+  }
+  EXPECT_NE(text.find("\nbound "), std::string::npos) << text;
+  EXPECT_EQ(text.find("more of it"), std::string::npos) << "only the first line of an error";
+}
+
+TEST(Report, TheShortTextHasAtMost25LinesWhateverRan) {
+  for (const int count : {1, 10, 12, 13, 40}) {
+    for (const int failed : {0, 1, 15}) {
+      Report report = documented_report();
+      for (int i = 1; i < count; ++i) report.runs.push_back(report.runs[0]);
+      RunRecord failure;
+      failure.policy = "prio";
+      failure.error = "disk full\nand more";
+      for (int i = 0; i < failed; ++i) report.runs.push_back(failure);
+      const std::string text = report_text(report);
+      EXPECT_LE(std::ranges::count(text, '\n'), 25) << text;
+      EXPECT_EQ(text.find("slower ones") != std::string::npos, count > 12) << text;
+      EXPECT_EQ(text.find("prio failed") != std::string::npos, failed > 0) << text;
+    }
+  }
+}
+
+TEST(Report, WhatNoRunHasIsLeftOut) {
+  RunRecord run;
+  run.policy = "lws";
+  run.seconds = 2;
+  run.tasks = 5;
+  run.workers = 1;
+  run.nodes = {{"ram", NodeKind::ram, {}, {100}, {}, {}, 0, 0}};
+  run.links = {{"ram->gpu0", {}, 0}};
+  run.simulation = SimulationCost{1, 0.5};
+  const Report report{.application = "graph", .parameters = {}, .machine = {}, .runs = {run}};
+  for (const bool verbose : {false, true}) {
+    const std::string text = report_text(report, verbose);
+    for (const char* absent :
+         {"GFlop/s", "residual", "check", "ram->gpu0", "longest path", "bound ", "loads"}) {
+      EXPECT_EQ(text.find(absent), std::string::npos) << absent << "\n" << text;
+    }
+    EXPECT_NE(text.find("2 s"), std::string::npos) << text;
+  }
+  EXPECT_NE(report_text(report, true).find("simulated in"), std::string::npos);
 }
 
 TEST(CholeskyBounds, OfAMatrixOfFourTilesInOneTileLess) {

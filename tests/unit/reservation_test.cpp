@@ -72,5 +72,15 @@ TEST(Residency, TasksPinWhatIsThereWithoutAReservation) {
   EXPECT_TRUE(memory.try_pin(writer));
 }
 
+TEST(Residency, AHandleThatIsGoneGetsNoRoom) {
+  FakeMemory memory;
+  auto& a = memory.data("a");
+  a.takes_writes.store(false);
+  ASSERT_TRUE(memory.residency.remove(a, memory.actions));
+  memory.residency.forget(a);
+  memory.residency.give_room(a, a.life());
+  EXPECT_FALSE(a.takes_writes.load());
+}
+
 }  // namespace
 }  // namespace vicinal::memory

@@ -256,6 +256,21 @@ TEST(SimulatedDriver, CopiesThatEndDuringAKernelMakeItLonger) {
   EXPECT_EQ(player.driver.busy(WorkerId{1})->ns, 0);
 }
 
+TEST(SimulatedDriver, ACopyTakesFromTheWorkersWhatItCostsWhateverItsSize) {
+  // 300 ns and a nanosecond per byte, half of it from each of two workers: (300 + 200) / 2 and (300 + 0) / 2.
+  const Codelet kernel = cpu_kernel_of(1000);
+  MachineDescription machine = two_cores_and_disk();
+  for (WorkerDescription& worker : machine.workers) worker.copy_overhead = Time{300};
+  machine.links[1].worker_bandwidth = {};
+  Player player(machine);
+  player.task(kernel);
+  player.driver.pass(Time{10});
+  player.copy(1, kRam, kFirst, 200);
+  player.copy(2, kFirst, kRam, 400);
+  player.run();
+  EXPECT_THAT(player.task_ends[0], ElementsAre(1000 + 250 + 150));
+}
+
 TEST(SimulatedDriver, CopiesThatEndWhileAWorkerIsIdleTakeNothingFromIt) {
   const Codelet kernel = cpu_kernel_of(1000);
   Player player(two_cores_and_disk());

@@ -22,13 +22,36 @@ using testing::kRW;
 using testing::kW;
 using testing::Names;
 
+// RAM of two pages with a, which may be used again, and b, which was used later and which nobody uses.
+class UnusedOfTwo : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    memory.run(kRam, {{&a, kR}});
+    memory.run_last(kRam, {{&b, kR}});
+  }
+  FakeMemory memory{{.ram = 2}};
+  graph::Handle& a = memory.on_disk("a");
+  graph::Handle& b = memory.on_disk("b");
+  graph::Handle& c = memory.on_disk("c");
+};
+
+// A full device of two pages with b, which may be used again, and a, which nobody uses: it is being saved.
+class WriteBehindOfOne : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    memory.run(kDevice, {{&b, kW}});
+    memory.run_last(kDevice, {{&a, kW}});
+    ASSERT_EQ(memory.copying(), Names{"a device->ram"});
+  }
+  FakeMemory memory{{.ram = 8, .device = 2, .devices = 1}};
+  graph::Handle& a = memory.data("a");
+  graph::Handle& b = memory.data("b");
+  graph::Handle& c = memory.data("c");
+};
+
 // --- it goes first
 
-TEST(Unused, GoesBeforeWhatWasUsedLessRecently) {
-  FakeMemory memory({.ram = 2});
-  auto [a, b, c] = memory.on_disk("a", "b", "c");
-  memory.run(kRam, {{&a, kR}});
-  memory.run_last(kRam, {{&b, kR}});
+TEST_F(UnusedOfTwo, GoesBeforeWhatWasUsedLessRecently) {
   memory.run(kRam, {{&c, kR}});
   EXPECT_TRUE(memory.valid(a, kRam));
   EXPECT_FALSE(memory.valid(b, kRam));
@@ -58,22 +81,14 @@ TEST(Unused, TheLeastRecentlyUsedOfSeveral) {
   EXPECT_FALSE(memory.valid(c, kRam));
 }
 
-TEST(Unused, WhatIsSubmittedAgainIsOneOfTheOthers) {
-  FakeMemory memory({.ram = 2});
-  auto [a, b, c] = memory.on_disk("a", "b", "c");
-  memory.run(kRam, {{&a, kR}});
-  memory.run_last(kRam, {{&b, kR}});
+TEST_F(UnusedOfTwo, WhatIsSubmittedAgainIsOneOfTheOthers) {
   b.word = graph::kReader;
   memory.run(kRam, {{&c, kR}});
   EXPECT_FALSE(memory.valid(a, kRam));
   EXPECT_TRUE(memory.valid(b, kRam));
 }
 
-TEST(Unused, NotWhatTheApplicationAsksForAgain) {
-  FakeMemory memory({.ram = 2});
-  auto [a, b, c] = memory.on_disk("a", "b", "c");
-  memory.run(kRam, {{&a, kR}});
-  memory.run_last(kRam, {{&b, kR}});
+TEST_F(UnusedOfTwo, NotWhatTheApplicationAsksForAgain) {
   EXPECT_TRUE(memory.prefetch(b, kRam));
   memory.run(kRam, {{&c, kR}});
   EXPECT_FALSE(memory.valid(a, kRam));
@@ -177,12 +192,7 @@ TEST(WriteBehind, NotWhatIsSubmittedAgain) {
   EXPECT_EQ(memory.finish_all(), Names{"b device->ram"});
 }
 
-TEST(WriteBehind, WhoWritesItAgainWaitsForTheCopy) {
-  FakeMemory memory({.ram = 8, .device = 2, .devices = 1});
-  auto [a, b] = memory.data("a", "b");
-  memory.run(kDevice, {{&b, kW}});
-  memory.run_last(kDevice, {{&a, kW}});
-  ASSERT_EQ(memory.copying(), Names{"a device->ram"});
+TEST_F(WriteBehindOfOne, WhoWritesItAgainWaitsForTheCopy) {
   auto& writes = memory.ask(kDevice, {{&a, kRW}});
   EXPECT_EQ(writes.state(), RequestState::queued);
   memory.finish();
@@ -226,11 +236,7 @@ TEST(WriteBehind, WhatIsUsedAgainDoesNotCountAsRoom) {
   EXPECT_EQ(memory.copying(), Names{"c device->ram"});
 }
 
-TEST(WriteBehind, TheDeviceIsLookedAtWhenACopyHasEnded) {
-  FakeMemory memory({.ram = 8, .device = 2, .devices = 1});
-  auto [a, b] = memory.data("a", "b");
-  memory.run(kDevice, {{&b, kW}});
-  memory.run_last(kDevice, {{&a, kW}});
+TEST_F(WriteBehindOfOne, TheDeviceIsLookedAtWhenACopyHasEnded) {
   const memory::Copy copy = memory.copies.at(0);
   memory.copies.clear();
   memory.residency.copy_done(copy.id, nullptr, memory.actions);
@@ -274,12 +280,7 @@ TEST(WriteBehind, WhatIsTheOnlyCopyAgainDoesNotCountAsRoom) {
   EXPECT_EQ(memory.copying(), Names{"a device->ram"});
 }
 
-TEST(WriteBehind, IsVoidWhenTheContentIs) {
-  FakeMemory memory({.ram = 8, .device = 2, .devices = 1});
-  auto [a, b] = memory.data("a", "b");
-  memory.run(kDevice, {{&b, kW}});
-  memory.run_last(kDevice, {{&a, kW}});
-  ASSERT_EQ(memory.copying(), Names{"a device->ram"});
+TEST_F(WriteBehindOfOne, IsVoidWhenTheContentIs) {
   memory.residency.invalidate(a, memory.actions);
   memory.collect();
   memory.finish();
@@ -288,17 +289,38 @@ TEST(WriteBehind, IsVoidWhenTheContentIs) {
   EXPECT_EQ(memory.resident(kRam), Bytes{0});
 }
 
-TEST(WriteBehind, WhoForgetsTheHandleWaitsForIt) {
-  FakeMemory memory({.ram = 8, .device = 2, .devices = 1});
-  auto [a, b] = memory.data("a", "b");
-  memory.run(kDevice, {{&b, kW}});
-  memory.run_last(kDevice, {{&a, kW}});
-  ASSERT_EQ(memory.copying(), Names{"a device->ram"});
+TEST_F(WriteBehindOfOne, WhoForgetsTheHandleWaitsForIt) {
   EXPECT_FALSE(memory.residency.remove(a, memory.actions));
   memory.finish();
   EXPECT_TRUE(memory.residency.remove(a, memory.actions));
   memory.collect();
   EXPECT_EQ(memory.resident(kRam), Bytes{0});
+}
+
+TEST(WriteBehind, NotToTheDisk) {
+  FakeMemory memory({.ram = 2});
+  auto [a, b] = memory.data("a", "b");
+  memory.run_last(kRam, {{&a, kW}});
+  memory.run_last(kRam, {{&b, kW}});
+  EXPECT_EQ(memory.copying(), Names{});
+}
+
+TEST_F(WriteBehindOfOne, ACopyThatFailsIsNoError) {
+  memory.finish(0, std::make_exception_ptr(DeviceError("injected")));
+  EXPECT_EQ(memory.copying(), Names{});  // who needs its room tries again
+  EXPECT_EQ(memory.residency.broken(), nullptr);
+  auto& needs_room = memory.ask(kDevice, {{&c, kW}});
+  EXPECT_EQ(memory.finish_all(), Names{"a device->ram"});
+  EXPECT_EQ(needs_room.state(), RequestState::ready);
+  memory.end(needs_room);
+}
+
+TEST(WriteBehind, NotWhereTheApplicationsHintsSaveIt) {
+  FakeMemory memory({.ram = 8, .device = 2, .devices = 1, .rules = {.hint = true}});
+  auto [a, b] = memory.data("a", "b");
+  memory.run_last(kDevice, {{&a, kW}});
+  memory.run_last(kDevice, {{&b, kW}});
+  EXPECT_EQ(memory.copying(), Names{});
 }
 
 // It holds no access, so a writer may come at any moment: it finds the pin, or is seen by its own.

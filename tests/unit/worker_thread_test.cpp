@@ -240,6 +240,7 @@ struct TaskOverHandles {
     }
     std::vector<OperandView>* const into = &seen;
     std::memcpy(task.parameters, &into, sizeof(into));
+    task.parameter_bytes = sizeof(into);
     task.codelet = &kRemember;
   }
   std::exception_ptr run(ProcessorKind kind = ProcessorKind::emulated) {

@@ -16,6 +16,7 @@ namespace {
 
 // Below, the allocator's lists are faster than the kernel; above, what is freed goes back to it.
 constexpr std::uint64_t kMapFrom = (64 << 10) + 1;
+constexpr std::size_t kLineBytes = 64;
 
 std::optional<std::uint32_t> processor_of(const CpuConfig& config, std::uint32_t worker) {
   if (config.processors.size() < config.workers) return std::nullopt;
@@ -48,10 +49,11 @@ std::byte* CpuDriver::reserve(NodeId /*node*/, Bytes bytes) {
 
 std::byte* CpuDriver::allocate(NodeId /*node*/, Bytes bytes) {
   if (bytes.value == 0) return nullptr;
-  std::byte* const address = bytes.value >= kMapFrom
-                                 ? map_memory(bytes)
-                                 : static_cast<std::byte*>(std::aligned_alloc(
-                                       kPageBytes, round_up(bytes.value, kPageBytes)));
+  const std::size_t unit = config_.whole_pages ? kPageBytes : kLineBytes;
+  std::byte* const address =
+      bytes.value >= kMapFrom
+          ? map_memory(bytes)
+          : static_cast<std::byte*>(std::aligned_alloc(unit, round_up(bytes.value, unit)));
   if (address == nullptr) {
     throw CapacityError(fmt::format(
         "no {} of RAM left for a replica: set the option memory to less than the RAM and "

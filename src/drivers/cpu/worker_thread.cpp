@@ -3,11 +3,13 @@
 #include <string>
 
 #include "drivers/cpu/binding.hpp"
+#include "drivers/start_thread.hpp"
 
 namespace vicinal::drivers {
 
 void WorkerThread::start(engine::Completions& completions) {
-  thread_ = std::thread([this, &completions] { run(completions); });
+  thread_ = start_thread("of worker " + std::to_string(worker_.value),
+                         [this, &completions] { run(completions); });
 }
 
 void WorkerThread::stop() {

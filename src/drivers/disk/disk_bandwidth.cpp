@@ -37,27 +37,58 @@ class DiskCopies::Meter final : public engine::Completions {
     }
   }
 
+  // Before any copy: whoever starts one reads it without the lock.
+  void drive(DiskDriver& driver) { driver_ = &driver; }
+
   Bytes bytes() const { return {tiles_ * test_.tile.value}; }
 
-  BytesPerSecond direction(DiskDriver& driver, bool writing) {
+  BytesPerSecond direction(bool writing) {
     for (std::uint64_t tile = 0; tile < tiles_; ++tile) plan_.push_back({tile, writing});
-    return copy_all(driver, test_.copies);
+    return copy_all(test_.copies);
   }
   // Each direction has half of the tiles: no tile is read while it is written.
-  BytesPerSecond both(DiskDriver& driver) {
+  BytesPerSecond both() {
     for (std::uint64_t i = 0; i < tiles_; ++i) {
       const bool writing = i % 2 == 0;
       plan_.push_back({writing ? i / 2 : tiles_ - 1 - i / 2, writing});
     }
-    return copy_all(driver, most_in_flight());
+    return copy_all(most_in_flight());
   }
 
-  void copy_done(std::uint64_t slot, std::exception_ptr error) override {
+  // Ids of copies that nothing follows: beyond those of the others. Reads have the first slots.
+  bool start_one(bool writing) {
+    std::uint64_t slot = 0;
+    Planned planned{.tile = 0, .writing = writing};
+    {
+      const std::lock_guard lock(mutex_);
+      if (started_.empty()) started_.resize(most_in_flight(), false);
+      const auto first = started_.begin() + (writing ? test_.copies : 0);
+      const auto unused = std::find(first, first + test_.copies, false);
+      if (unused == first + test_.copies || error_) return false;
+      *unused = true;
+      slot = static_cast<std::uint64_t>(unused - started_.begin());
+      ++in_flight_;
+      const std::uint64_t half = std::max<std::uint64_t>(tiles_ / 2, 1);
+      const std::uint64_t at = one_by_one_++ / 2 % half;
+      planned.tile = writing ? at : tiles_ - 1 - at;
+    }
+    start_copy(most_in_flight() + slot, slot, planned);
+    return true;
+  }
+
+  void wait() {
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [this] { return in_flight_ == 0; });
+    if (error_) std::rethrow_exception(error_);
+  }
+
+  void copy_done(std::uint64_t id, std::exception_ptr error) override {
     {
       const std::lock_guard lock(mutex_);
       if (error) error_ = error;
+      if (id >= most_in_flight()) return end_one(id - most_in_flight());
     }
-    start_next(slot);
+    start_next(id);
   }
   bool advance(WorkerId /*worker*/) override { return false; }
   void task_done(graph::Task&, WorkerId, std::exception_ptr) override {}
@@ -72,8 +103,7 @@ class DiskCopies::Meter final : public engine::Completions {
     return test_.both ? std::uint64_t{2} * test_.copies : test_.copies;
   }
 
-  BytesPerSecond copy_all(DiskDriver& driver, std::uint64_t in_flight) {
-    driver_ = &driver;
+  BytesPerSecond copy_all(std::uint64_t in_flight) {
     in_flight_ = in_flight;
     const Time begin = monotonic_now();
     for (std::uint64_t slot = 0; slot < in_flight; ++slot) start_next(slot);
@@ -97,13 +127,23 @@ class DiskCopies::Meter final : public engine::Completions {
       }
       planned = plan_[next_++];
     }
+    start_copy(slot, slot, planned);
+  }
+
+  // Under mutex_.
+  void end_one(std::uint64_t slot) {
+    started_[slot] = false;
+    if (--in_flight_ == 0) ended_.notify_one();
+  }
+
+  void start_copy(std::uint64_t id, std::uint64_t slot, const Planned& planned) {
     const Layout layout{.column_bytes = test_.tile.value, .stride_bytes = test_.tile.value};
     const memory::Place ram{
         .node = kRam, .address = memory_.address() + slot * test_.tile.value, .layout = layout};
     const memory::Place disk{
         .node = kDisk, .offset = planned.tile * test_.tile.value, .layout = layout};
     memory::Copy copy;
-    copy.id = slot;
+    copy.id = id;
     copy.from = planned.writing ? ram : disk;
     copy.to = planned.writing ? disk : ram;
     driver_->start_copy(copy);
@@ -120,6 +160,8 @@ class DiskCopies::Meter final : public engine::Completions {
   std::size_t next_ = 0;
   std::uint64_t in_flight_ = 0;
   std::exception_ptr error_;
+  std::vector<bool> started_;  // by slot: a copy that nothing follows is in flight
+  std::uint64_t one_by_one_ = 0;
 };
 
 DiskCopies::DiskCopies(const std::string& folder, const BandwidthTest& test)
@@ -130,6 +172,7 @@ DiskCopies::DiskCopies(const std::string& folder, const BandwidthTest& test)
                                                       .io_uring = test.direct_io,
                                                       .copies = test.copies,
                                                       .node = kDisk})) {
+  meter_->drive(*driver_);
   driver_->start(*meter_);
 }
 
@@ -142,15 +185,23 @@ Bytes DiskCopies::bytes() const {
 }
 
 BytesPerSecond DiskCopies::write() {
-  return meter_->direction(*driver_, true);
+  return meter_->direction(true);
 }
 
 BytesPerSecond DiskCopies::read() {
-  return meter_->direction(*driver_, false);
+  return meter_->direction(false);
 }
 
 BytesPerSecond DiskCopies::both() {
-  return meter_->both(*driver_);
+  return meter_->both();
+}
+
+bool DiskCopies::start(bool writing) {
+  return meter_->start_one(writing);
+}
+
+void DiskCopies::wait() {
+  meter_->wait();
 }
 
 bool DiskCopies::io_uring() const {

@@ -39,6 +39,10 @@ class DiskCopies {
   BytesPerSecond write();  // tile by tile
   BytesPerSecond read();   // in the same order, what was written
   BytesPerSecond both();  // half of the tiles is written, the other half is read; test.both is true
+  // One copy, of the next tile; any thread, several at once. False: as many as the test says are in flight in that
+  // direction. test.both is true, and nothing of the above is under way.
+  bool start(bool writing);
+  void wait();  // until all that were started have ended; throws if one has failed
   bool io_uring() const;
   bool direct_io() const;
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "base/sure_memory.hpp"
 #include "base/text.hpp"
 #include "drivers/disk/transfer.hpp"
 #include "vicinal/error.hpp"
@@ -117,7 +118,7 @@ void DiskDriver::io_done(IoRequest& request) {
     if (error != 0) throw DeviceError(transfer->describe_error(error));
     goes_on = transfer->prepare();
   } catch (...) {
-    failure = std::current_exception();
+    failure = base::say_out_of_memory(std::current_exception(), "copied data to or from the disk");
   }
   if (goes_on) {
     submit(*transfer.release());

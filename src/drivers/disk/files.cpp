@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <limits>
+#include <new>
 #include <stdexcept>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "base/file_size_signal.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "vicinal/error.hpp"
@@ -98,6 +100,16 @@ OpenedFile open_regular(const std::string& path, bool writable) {
   return {descriptor, {status.st_dev, status.st_ino}};
 }
 
+// On the thread of whoever registers the file. 0, or the error number.
+int extend_to(int descriptor, Bytes size) {
+  const base::NoFileSizeSignal no_signal;
+  int result = 0;
+  do {
+    result = ftruncate(descriptor, static_cast<off_t>(size.value));
+  } while (result != 0 && errno == EINTR);
+  return result == 0 ? 0 : errno;
+}
+
 Bytes size_of(const DiskFile& file) {
   struct stat status {};
   if (fstat(file.buffered(), &status) != 0) {
@@ -160,6 +172,18 @@ void DiskFile::make_writable(int buffered) {
   close(direct);
 }
 
+namespace {
+std::unique_ptr<DiskFile> make_file(const std::string& path, int descriptor, bool writable,
+                                    bool direct_io) {
+  try {
+    return std::make_unique<DiskFile>(path, descriptor, writable, direct_io);
+  } catch (const std::bad_alloc&) {  // then nobody has it
+    close(descriptor);
+    throw;
+  }
+}
+}  // namespace
+
 std::unique_ptr<DiskFile> create_scratch(const std::string& folder, bool direct_io) {
   check_folder(folder);
   int descriptor = open_again(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL, 0600);
@@ -168,7 +192,7 @@ std::unique_ptr<DiskFile> create_scratch(const std::string& folder, bool direct_
     throw UsageError(fmt::format("disk folder '{}': no file can be created in it: {}; {}", folder,
                                  strerror(errno), kFolderRemedy));
   }
-  return std::make_unique<DiskFile>(folder, descriptor, true, direct_io);
+  return make_file(folder, descriptor, true, direct_io);
 }
 
 Bytes free_space(const std::string& folder) {
@@ -178,7 +202,7 @@ Bytes free_space(const std::string& folder) {
                                  strerror(errno), kFolderRemedy));
   }
   std::uint64_t free = static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
-  // Beyond this limit a write would not fail but kill the process (SIGXFSZ).
+  // Beyond this limit a write fails (EFBIG).
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     free = std::min<std::uint64_t>(free, limit.rlim_cur);
@@ -199,13 +223,13 @@ int FileTable::open(const std::string& path, bool writable) {
     ++known.users;
     return found->second;
   }
-  auto file = std::make_unique<DiskFile>(path, opened.descriptor, writable, direct_io_);
+  auto file = make_file(path, opened.descriptor, writable, direct_io_);
   auto place = std::find_if(entries_.begin(), entries_.end(),
                             [](const Entry& entry) { return entry.file == nullptr; });
   if (place == entries_.end()) place = entries_.emplace(entries_.end());
-  *place = {std::move(file), opened.identity, 1};
   const int number = static_cast<int>(place - entries_.begin());
-  by_identity_[opened.identity] = number;
+  by_identity_[opened.identity] = number;  // the last that may find no memory
+  *place = {std::move(file), opened.identity, 1};
   return number;
 }
 
@@ -243,11 +267,11 @@ void FileTable::extend(int number, Bytes size) {
                     "or with writable = true to extend it",
                     extended.path(), present.value, size.value));
   }
-  if (ftruncate(extended.buffered(), static_cast<off_t>(size.value)) != 0) {
-    throw UsageError(
-        fmt::format("file '{}' cannot be extended from {} to {} bytes: {}; register a "
-                    "smaller region, or make room for it",
-                    extended.path(), present.value, size.value, strerror(errno)));
+  if (const int error = extend_to(extended.buffered(), size)) {
+    throw UsageError(fmt::format(
+        "file '{}' cannot be extended from {} to {} bytes: {}; register a smaller region, or {}",
+        extended.path(), present.value, size.value, strerror(error),
+        error == EFBIG ? base::kFileSizeRemedy : "make room for it"));
   }
 }
 

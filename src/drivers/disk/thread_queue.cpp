@@ -9,8 +9,10 @@
 #include <unistd.h>
 #include <vector>
 
+#include "base/file_size_signal.hpp"
 #include "drivers/cpu/binding.hpp"
 #include "drivers/disk/io_queue.hpp"
+#include "drivers/start_thread.hpp"
 
 namespace vicinal::drivers {
 
@@ -19,7 +21,15 @@ namespace {
 class ThreadQueue final : public IoQueue {
  public:
   ThreadQueue(IoListener& listener, std::uint32_t threads) : listener_(listener) {
-    for (std::uint32_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+    threads_.reserve(threads);
+    try {
+      for (std::uint32_t i = 0; i < threads; ++i) {
+        threads_.push_back(start_thread("of the disk", [this] { run(); }));
+      }
+    } catch (...) {  // those that run use what is about to go
+      stop();
+      throw;
+    }
   }
   ~ThreadQueue() override { stop(); }
 
@@ -44,6 +54,7 @@ class ThreadQueue final : public IoQueue {
  private:
   void run() {
     name_this_thread("disk");
+    base::block_file_size_signal();  // a file that may not grow is an error
     for (;;) {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/file_size_signal.hpp"
 #include "drivers/strided_copy.hpp"
 
 namespace vicinal::drivers {
@@ -168,6 +169,7 @@ std::string Transfer::describe_error(int error) const {
                               "disk_space to what it can hold"
                             : "");
   }
+  if (error == EFBIG) cause += fmt::format("; {}", base::kFileSizeRemedy);
   const std::uint64_t done = phase_ == Phase::moving ? position_ : length_;
   return fmt::format("{} {} {} {} at offset {} failed after {} of {} bytes: {}",
                      writing_ ? "writing" : "reading", name_of(copy_.handle),

@@ -20,7 +20,9 @@
 
 #include <liburing.h>
 
+#include "base/file_size_signal.hpp"
 #include "drivers/cpu/binding.hpp"
+#include "drivers/start_thread.hpp"
 
 namespace vicinal::drivers {
 
@@ -31,7 +33,10 @@ constexpr unsigned kEntries = 64;  // submissions per system call, not copies in
 class UringQueue final : public IoQueue {
  public:
   UringQueue(IoListener& listener, const io_uring& ring, int event)
-      : listener_(listener), ring_(ring), event_(event), thread_([this] { run(); }) {}
+      : listener_(listener),
+        ring_(ring),
+        event_(event),
+        thread_(start_thread("of the disk", [this] { run(); })) {}
   ~UringQueue() override {
     stop();
     io_uring_queue_exit(&ring_);
@@ -68,6 +73,7 @@ class UringQueue final : public IoQueue {
 
   void run() {
     name_this_thread("disk");
+    base::block_file_size_signal();  // a file that may not grow is an error
     listen();
     while (enter_submitted()) {
       const int result = io_uring_submit_and_wait(&ring_, 1);
@@ -212,7 +218,13 @@ std::unique_ptr<IoQueue> make_uring_queue(IoListener& listener, std::string& why
     io_uring_queue_exit(&ring);
     return nullptr;
   }
-  return std::make_unique<UringQueue>(listener, ring, event);
+  try {
+    return std::make_unique<UringQueue>(listener, ring, event);
+  } catch (...) {
+    io_uring_queue_exit(&ring);
+    close(event);
+    throw;
+  }
 }
 
 }  // namespace vicinal::drivers

@@ -6,6 +6,7 @@
 
 #include "drivers/clock.hpp"
 #include "drivers/cpu/binding.hpp"
+#include "drivers/start_thread.hpp"
 #include "drivers/strided_copy.hpp"
 
 namespace vicinal::drivers {
@@ -21,7 +22,7 @@ void sleep_until(Time when) {
 }  // namespace
 
 void CopyEngine::start(engine::Completions& completions) {
-  thread_ = std::thread([this, &completions] { run(completions); });
+  thread_ = start_thread("that copies (" + name_ + ")", [this, &completions] { run(completions); });
 }
 
 void CopyEngine::submit(const memory::Copy& copy) {

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "base/sure_memory.hpp"
 #include "engine/driver.hpp"
 #include "memory/copy.hpp"
 #include "vicinal/units.hpp"
@@ -41,8 +41,8 @@ class CopyEngine {
   const std::string name_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Waiting> waiting_;  // under mutex_
-  bool stopping_ = false;        // under mutex_
+  base::SureDeque<Waiting> waiting_;  // under mutex_
+  bool stopping_ = false;             // under mutex_
   std::thread thread_;
 };
 

@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <bit>
 
+#include <fmt/format.h>
+
+#include "vicinal/error.hpp"
+
 namespace vicinal::drivers {
 
 namespace {
 // Of a task whose codelet says nothing.
 constexpr Time kUnknownTask{1000};
+constexpr double kYear = 365.25 * 86400e9;  // ns
 }  // namespace
 
 SimulatedDriver::SimulatedDriver(const MachineDescription& machine)
@@ -18,7 +23,10 @@ SimulatedDriver::SimulatedDriver(const MachineDescription& machine)
   for (const WorkerDescription& worker : machine.workers) {
     auto& first = first_worker_[worker.node.value];
     if (worker.node != kRam && !first) first = worker.id;
-    if (worker.kind == ProcessorKind::cpu) ++cpu_workers_;
+    if (worker.kind == ProcessorKind::cpu) {
+      ++cpu_workers_;
+      cpu_copy_overhead_ = std::max(cpu_copy_overhead_, worker.copy_overhead);
+    }
     note_whether_it_looks(worker.id);
   }
 }
@@ -122,7 +130,7 @@ bool SimulatedDriver::prolong_kernel(const Event& end) {
 
 void SimulatedDriver::end_kernel(WorkerId id) {
   Worker& worker = workers_[id.value];
-  std::vector<Kernel>& kernels = worker.kernels;
+  base::SureVector<Kernel>& kernels = worker.kernels;
   worker.ended_ns.store(worker.ended_ns.load(std::memory_order_relaxed) + kernels.front().time.ns,
                         std::memory_order_relaxed);
   kernels.erase(kernels.begin());
@@ -156,8 +164,28 @@ Time SimulatedDriver::task_time(const graph::Task& task, WorkerId worker) const 
   return expected.ns == 0 ? kUnknownTask : expected;
 }
 
+// Beyond kEndOfTime sums of times would overflow.
+void SimulatedDriver::require_ends_in_time(const memory::Copy& copy, std::uint32_t link_number,
+                                           Time start) const {
+  const LinkDescription& link = machine_.links[link_number];
+  const double rate = link.bandwidth.value;
+  const double flows = rate > 0 ? static_cast<double>(copy.bytes().value) / rate * 1e9 : 0;
+  const double end = static_cast<double>(start.ns) + static_cast<double>(link.latency.ns) + flows;
+  if (end < static_cast<double>(kEndOfTime.ns)) return;
+  throw DeviceError(
+      fmt::format("the copy of {} ({} bytes) from {} to {} would end {:.0f} years after the start: "
+                  "a simulated run "
+                  "lasts {:.0f} years at most; use a faster link or smaller data",
+                  copy.handle != nullptr ? copy.handle->name : "data", copy.bytes().value,
+                  machine_.nodes[link.from.value].name, machine_.nodes[link.to.value].name,
+                  end / kYear, static_cast<double>(kEndOfTime.ns) / kYear));
+}
+
 void SimulatedDriver::start_copy(const memory::Copy& copy) {
   const SimulatedLinks::Copy on_links = links_.describe(copy);
+  const std::optional<WorkerId> by = driven_by(copy);
+  const Time free = by ? workers_[by->value].thread_free : Time{0};
+  require_ends_in_time(copy, on_links.link, std::max(now(), free));
   const std::optional<WorkerId> driver = driven_by(copy);
   if (!driver) return links_.start(on_links, now());
   Worker& worker = workers_[driver->value];
@@ -170,9 +198,14 @@ void SimulatedDriver::start_copy(const memory::Copy& copy) {
 // What it took from the workers is charged at its end: most copies start when a task has just ended, and
 // whoever starts them is in no kernel then.
 void SimulatedDriver::end_copy(const SimulatedLinks::Copy& copy) {
-  const BytesPerSecond bandwidth = machine_.links[copy.link].worker_bandwidth;
-  if (bandwidth.value > 0 && cpu_workers_ > 0) {
-    lost_to_copies_ += Time{duration(copy.bytes, bandwidth).ns / cpu_workers_};
+  if (cpu_workers_ > 0) {
+    const LinkDescription& link = machine_.links[copy.link];
+    const auto is_disk = [&](NodeId node) {
+      return machine_.nodes[node.value].kind == NodeKind::disk;
+    };
+    Time lost = is_disk(link.from) || is_disk(link.to) ? cpu_copy_overhead_ : Time{0};
+    if (link.worker_bandwidth.value > 0) lost += duration(copy.bytes, link.worker_bandwidth);
+    lost_to_copies_ += Time{lost.ns / cpu_workers_};
   }
   completions_->copy_done(copy.id, nullptr);
 }

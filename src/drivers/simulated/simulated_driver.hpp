@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/sure_memory.hpp"
 #include "drivers/simulated/simulated_links.hpp"
 #include "engine/driver.hpp"
 #include "sim/event_queue.hpp"
@@ -22,6 +23,9 @@ namespace vicinal::drivers {
 class SimulatedDriver final : public engine::Driver {
  public:
   explicit SimulatedDriver(const MachineDescription& machine);
+  // 36 years. What a run's tasks take altogether, and the end of each copy, is kept below it; so sums of some
+  // times are in range.
+  static constexpr Time kEndOfTime{std::int64_t{1} << 60};
 
   Time now() const { return now_.load(std::memory_order_relaxed); }  // any thread
   // Lets idle workers look for work, or else advances to the next event. False: nothing is left to
@@ -50,10 +54,10 @@ class SimulatedDriver final : public engine::Driver {
     Time lost_before;  // lost_to_copies_ when it was launched or last made longer
   };
   struct Worker {
-    bool woken = true;            // is to look for work
-    bool will_look = false;       // there is an event for it
-    std::vector<Kernel> kernels;  // launched and not ended, in their order
-    Time thread_free;             // the thread that drives it
+    bool woken = true;                 // is to look for work
+    bool will_look = false;            // there is an event for it
+    base::SureVector<Kernel> kernels;  // launched and not ended, in their order
+    Time thread_free;                  // the thread that drives it
     Time processor_free;
     // Both are read by whoever asks for statistics.
     std::atomic<std::int64_t> ended_ns{0};          // time of the kernels that have ended
@@ -78,6 +82,8 @@ class SimulatedDriver final : public engine::Driver {
   void set_woken(WorkerId worker, bool woken);
   void note_whether_it_looks(WorkerId worker);
   Time task_time(const graph::Task& task, WorkerId worker) const;
+  // Throws DeviceError that names data and link.
+  void require_ends_in_time(const memory::Copy& copy, std::uint32_t link, Time start) const;
   std::optional<WorkerId> driven_by(const memory::Copy& copy) const;
 
   const MachineDescription machine_;
@@ -90,7 +96,8 @@ class SimulatedDriver final : public engine::Driver {
   std::uint64_t running_ = 0;        // kernels launched and not ended
   std::vector<std::optional<WorkerId>> first_worker_;  // by node: of an accelerator
   std::uint32_t cpu_workers_ = 0;
-  Time lost_to_copies_;  // by each CPU worker that has been in a kernel all the time
+  Time cpu_copy_overhead_;  // of all CPU workers together, per copy to the disk or from it
+  Time lost_to_copies_;     // by each CPU worker that has been in a kernel all the time
 };
 
 }  // namespace vicinal::drivers

@@ -72,7 +72,8 @@ Time SimulatedLinks::next() const {
   const double end = network_.next_end();
   // Rounded up: no copy ends before it has.
   if (end < sim::FluidNetwork::kNever) {
-    next = std::min(next, Time{static_cast<std::int64_t>(std::ceil(end))});
+    constexpr double kMost = 4e18;  // a copy that is slowed down by very many others
+    next = std::min(next, Time{static_cast<std::int64_t>(std::ceil(std::min(end, kMost)))});
   }
   return next;
 }

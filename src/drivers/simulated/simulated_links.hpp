@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/sure_memory.hpp"
 #include "memory/copy.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/fluid_network.hpp"
@@ -33,8 +34,8 @@ class SimulatedLinks {
  private:
   struct Transfer {
     Copy copy;
-    std::uint32_t waits_for = 0;            // transfers that exclude it and began before
-    std::vector<std::uint32_t> holds_back;  // those that wait for this one
+    std::uint32_t waits_for = 0;                 // transfers that exclude it and began before
+    base::SureVector<std::uint32_t> holds_back;  // those that wait for this one
   };
   void begin(std::uint32_t transfer, Time now);
   void end(std::uint32_t transfer, Time now);
@@ -45,9 +46,9 @@ class SimulatedLinks {
   std::vector<std::uint8_t> excludes_;                           // [link * links + link], 0 or 1
   sim::FluidNetwork network_;
   sim::EventQueue<std::uint32_t> latencies_;  // transfers whose content begins to flow then
-  std::vector<Transfer> transfers_;
-  std::vector<std::uint32_t> unused_;
-  std::vector<std::uint32_t> unended_;  // in the order of their start
+  base::SureVector<Transfer> transfers_;
+  base::SureVector<std::uint32_t> unused_;
+  base::SureVector<std::uint32_t> unended_;  // in the order of their start
 };
 
 }  // namespace vicinal::drivers

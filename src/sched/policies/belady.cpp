@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sure_memory.hpp"
 #include "sched/policy.hpp"
 #include "sched/records.hpp"
 
@@ -27,8 +28,8 @@ struct Use {
 };
 
 struct DataRecord {
-  Chain<Use> queued;              // by tasks of the queue, in its order
-  std::vector<Chain<Use>> given;  // by node: by tasks it was given, in that order
+  Chain<Use> queued;                   // by tasks of the queue, in its order
+  base::SureVector<Chain<Use>> given;  // by node: by tasks it was given, in that order
 };
 
 struct TaskRecord {
@@ -37,18 +38,19 @@ struct TaskRecord {
   TaskRecord* next = nullptr;
   std::uint64_t number = 0;  // of its push, and from then on of its pop
   NodeId node;               // that it was given to
-  std::vector<Use> uses;
+  base::SureVector<Use> uses;
 };
 
 class Belady final : public Policy, private memory::VictimChoice {
  public:
   std::string_view name() const override { return "belady"; }
-  bool wants_ends() const override { return true; }
+  PolicyTraits traits() const override { return {.moves_tasks = true, .wants_ends = true}; }
   memory::VictimChoice* victims() override { return this; }
   void start(PolicyContext& context) override { context_ = &context; }
 
   void push(graph::Task& task, WorkerId releasing) override;
   graph::Task* pop(WorkerId worker) override;
+  bool may_move(graph::Task& task, WorkerId to) override;
   void task_done(graph::Task& task, WorkerId worker) override;
   void data_forgotten(graph::Handle& handle) override;
 
@@ -107,6 +109,17 @@ graph::Task* Belady::pop(WorkerId worker) {
     use.data->given[record->node.value].insert(use);
   }
   return record->task;
+}
+
+bool Belady::may_move(graph::Task& task, WorkerId to) {
+  auto& record = *static_cast<TaskRecord*>(task.policy_data);
+  const NodeId from = std::exchange(record.node, context_->machine().workers[to.value].node);
+  record.number = next_number_++;
+  for (Use& use : record.uses) {
+    use.data->given[from.value].unlink(use);
+    use.data->given[record.node.value].insert(use);
+  }
+  return true;
 }
 
 void Belady::task_done(graph::Task& task, WorkerId /*worker*/) {

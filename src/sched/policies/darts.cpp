@@ -12,13 +12,18 @@
 //    every task writes its own output, then loads six times the bytes (12,488 MiB against 1,955,
 //    32 x 32 tasks in 500 MiB).
 //  - The operands of pulled tasks count as present: the engine may ask for their copies later.
-//  - A node that has pulled nothing and finds nothing in main takes a task from the longest plan
-//    of another: a worker that asks must not wait for another that does not.
-//  - A node leaves a task to faster ones where these would have ended it, and all that is ready, before
-//    the node has. The paper's machines have GPUs alone. Cholesky of 24 x 24 tiles on 8 GPUs and 4 cores
-//    (idgraf) takes 1.01 s with it and 10.2 s without, until the cores have ended what they took.
-//  - RAM takes no task on release where other nodes compute too: data are at home there, so every
-//    task of the beginning would be free there, and the accelerators would get none.
+//  - A node that has pulled less than a task for each of its workers and finds nothing in main takes one from
+//    the longest plan of another, if that one would not end it first: a worker that asks must not wait for another that
+//    does not.
+//  - What misses nothing when it is planned is started by priority; the paper keeps one order for all.
+//  - Durations that differ by 2 % or less count as equal, see Durations.
+//  - The paper's machines have GPUs alone. Where nodes differ, a task that is free on several goes to the one
+//    that would end it first, and a node leaves a task to faster ones where these would have ended it, and all
+//    that is ready and fastest there, before the node has (darts_faster.cpp). Cholesky of 24 x 24 tiles on 8
+//    GPUs and 4 cores (idgraf) takes 1.0 s with it and 10.2 s without, until the cores have ended what they
+//    took.
+//  - RAM takes a task on release only if others have its data, too, or are slower even with its data: data are
+//    at home in RAM, so every task of the beginning would be free there, and the accelerators would get none.
 
 #include "sched/policies/darts_ledger.hpp"
 #include "sched/policies/darts_selection.hpp"
@@ -36,17 +41,16 @@ using darts::TaskRecord;
 class Darts final : public Policy {
  public:
   std::string_view name() const override { return "darts"; }
-  bool wants_ends() const override { return true; }
+  PolicyTraits traits() const override { return {.moves_tasks = true, .wants_ends = true}; }
   // It takes Codelet::expected and asks for no more. Cholesky of 16 x 16 tiles of 500 on two cores with
-  // room for 35: with learned times it loads 776 to 958 MB, median 870, without 800 to 814, as times that
-  // come to be known one by one, and that differ a little, cannot be compared exactly.
+  // room for 35: with learned times, which come to be known one by one, it loads 776 to 958 MB, median 870,
+  // without 800 to 814.
   memory::VictimChoice* victims() override { return &least_used_; }
 
   void start(PolicyContext& context) override;
   void push(graph::Task& task, WorkerId releasing) override;
   graph::Task* pop(WorkerId worker) override;
   bool may_move(graph::Task& task, WorkerId to) override;
-  bool moves_tasks() const override { return true; }
   void task_done(graph::Task& task, WorkerId worker) override;
   void data_loaded(graph::Handle& handle, NodeId node) override;
   void data_evicted(graph::Handle& handle, NodeId node) override;
@@ -54,6 +58,7 @@ class Darts final : public Policy {
 
  private:
   NodeIndex node_free_for(const TaskRecord& record) const;
+  std::int64_t cost_on(const TaskRecord& record, NodeIndex node) const;
   TaskRecord* first_planned_for(WorkerId worker) const;
   TaskRecord* taken_from_other(WorkerId worker) const;
   void settle(const TaskRecord& pulled);
@@ -76,30 +81,57 @@ void Darts::push(graph::Task& task, WorkerId /*releasing*/) {
     ledger_.enter_main(record);
   } else {
     ledger_.plan_before_missing(record, node);
+    // Of workers of two kinds the one that hears of the push may not be able to run it.
+    if (!ledger_.nodes()[node].one_kind) ledger_.wake_for(record, node);
   }
 }
 
-// Of the nodes where the task is free, the one with fewest tasks queued, the first on ties.
+// Of the nodes where the task is free, the one with fewest tasks queued, the first on ties; of such that
+// are not alike, the one that would end it first. RAM counts where it is not free for the sake of its home
+// alone: if another node has all of it, too, or if none would end it before, its operands there already.
 NodeIndex Darts::node_free_for(const TaskRecord& record) const {
+  const auto& nodes = ledger_.nodes();
   NodeIndex best = kNoNode;
-  std::size_t fewest = 0;
-  for (NodeIndex node = 0; node < ledger_.nodes().count(); ++node) {
-    if (ledger_.nodes()[node].id == kRam && ledger_.nodes().count() > 1) continue;
+  NodeIndex ram = kNoNode;
+  std::int64_t least = 0;
+  for (NodeIndex node = 0; node < nodes.count(); ++node) {
     if (!ledger_.is_free_on(record, node)) continue;
-    const auto& books = ledger_.books(node);
-    const std::size_t queued = books.planned.size + books.pulled.size;
-    if (best != kNoNode && queued >= fewest) continue;
+    if (nodes[node].id == kRam && nodes.count() > 1) {
+      ram = node;
+      continue;
+    }
+    const std::int64_t cost = cost_on(record, node);
+    if (best != kNoNode && cost >= least) continue;
     best = node;
-    fewest = queued;
+    least = cost;
   }
-  return best;
+  if (ram == kNoNode || nodes.all_alike() || ledger_.present_workers(ram) == 0) return best;
+  const std::int64_t there = ledger_.end_ns(record, ram);
+  if (best != kNoNode) return there < least ? ram : best;
+  for (NodeIndex node = 0; node < nodes.count(); ++node) {
+    if (node == ram || !record.nodes[node].can_run) continue;
+    if (record.nodes[node].duration_ns <= record.nodes[ram].duration_ns ||
+        ledger_.end_ns(record, node) <= there) {
+      return kNoNode;
+    }
+  }
+  return ram;
+}
+
+std::int64_t Darts::cost_on(const TaskRecord& record, NodeIndex node) const {
+  if (!ledger_.nodes().all_alike()) return ledger_.end_ns(record, node);
+  const auto& books = ledger_.books(node);
+  return static_cast<std::int64_t>(books.planned_tasks() + books.pulled.size);
 }
 
 graph::Task* Darts::pop(WorkerId worker) {
   TaskRecord* record = first_planned_for(worker);
   while (record == nullptr && selection_.plan_some(worker)) record = first_planned_for(worker);
   if (record == nullptr) record = taken_from_other(worker);
-  if (record == nullptr) return nullptr;
+  if (record == nullptr) {
+    ledger_.wake_the_fastest(worker);
+    return nullptr;
+  }
   ledger_.pull(*record, ledger_.nodes().of(worker));
   settle(*record);
   return record->task;
@@ -110,27 +142,56 @@ bool Darts::may_move(graph::Task& task, WorkerId to) {
   return true;
 }
 
+// Of those that need no loading the one of highest priority, then the others in the order of the plan.
 TaskRecord* Darts::first_planned_for(WorkerId worker) const {
   const auto& nodes = ledger_.nodes();
-  TaskRecord* record = ledger_.books(nodes.of(worker)).planned.head;
-  while (record != nullptr && !nodes.can_run(*record, worker)) record = record->next;
-  return record;
+  const NodeIndex node = nodes.of(worker);
+  const auto& books = ledger_.books(node);
+  const auto can_run = [&](const TaskRecord& record) { return nodes.can_run(record, worker); };
+  TaskRecord* record = books.planned.head;
+  while (record != nullptr && !can_run(*record)) record = record->next;
+  TaskRecord* const in_order = books.in_order.find_first(can_run);
+  if (record == nullptr || in_order == nullptr) return record != nullptr ? record : in_order;
+  const bool goes_first =
+      record->nodes[node].missing == 0 && record->task->priority >= in_order->task->priority;
+  return goes_first ? record : in_order;
 }
 
-// The last task of the longest plan that has one the worker can run.
+// From the longest plan that has one which the worker can run and would not end later than who has planned it;
+// any if that one is away. The last of those that miss something; else, where nodes are alike, the last of
+// highest priority, and where they are not the first that gains.
 TaskRecord* Darts::taken_from_other(WorkerId worker) const {
   const auto& nodes = ledger_.nodes();
-  if (ledger_.books(nodes.of(worker)).pulled.size > 0) return nullptr;
+  const NodeIndex own = nodes.of(worker);
+  if (ledger_.books(own).pulled.size >= nodes[own].workers.size()) return nullptr;
   TaskRecord* best = nullptr;
   std::size_t longest = 0;
   for (NodeIndex node = 0; node < nodes.count(); ++node) {
-    const auto& plan = ledger_.books(node).planned;
-    if (node == nodes.of(worker) || plan.size <= longest) continue;
-    TaskRecord* record = plan.tail;
-    while (record != nullptr && !nodes.can_run(*record, worker)) record = record->previous;
-    if (record == nullptr || ledger_.is_left_to_faster(*record, nodes.of(worker))) continue;
+    const auto& books = ledger_.books(node);
+    if (node == own || books.planned_tasks() <= longest) continue;
+    const bool away = ledger_.present_workers(node) == 0;
+    const std::int64_t last_ns = ledger_.busy_ns(node);
+    const auto gains = [&](const TaskRecord& record, std::int64_t until_ns) {
+      const std::int64_t alone = record.nodes[own].duration_ns;
+      return nodes.can_run(record, worker) &&
+             (away || alone <= record.nodes[node].duration_ns || alone < until_ns);
+    };
+    TaskRecord* record = books.planned.tail;
+    while (record != nullptr && !gains(*record, last_ns)) record = record->previous;
+    if (record == nullptr && nodes.all_alike()) {
+      record = books.in_order.find_last_of_highest(
+          [&](const TaskRecord& other) { return gains(other, last_ns); });
+    } else if (record == nullptr) {
+      const auto workers = static_cast<std::int64_t>(nodes[node].workers.size());
+      std::int64_t runs_ns = books.pulled_ns;  // what the other runs until it has ended this one
+      record = books.in_order.find_first([&](const TaskRecord& other) {
+        runs_ns += other.nodes[node].duration_ns;
+        return gains(other, runs_ns / workers);
+      });
+    }
+    if (record == nullptr) continue;
     best = record;
-    longest = plan.size;
+    longest = books.planned_tasks();
   }
   return best;
 }
@@ -140,8 +201,11 @@ void Darts::settle(const TaskRecord& pulled) {
   for (const auto& use : pulled.uses) least_used_.settled(*use.data, pulled.node);
 }
 
-void Darts::task_done(graph::Task& task, WorkerId /*worker*/) {
-  if (task.policy_data != nullptr) ledger_.finish(*static_cast<TaskRecord*>(task.policy_data));
+void Darts::task_done(graph::Task& task, WorkerId worker) {
+  if (task.policy_data == nullptr) return;
+  ledger_.finish(*static_cast<TaskRecord*>(task.policy_data));
+  // The worker asks again, and may not be able to run what is there for its neighbours.
+  if (worker != kNoWorker) ledger_.wake_neighbours(worker);
 }
 
 void Darts::data_loaded(graph::Handle& handle, NodeId node_id) {

@@ -15,9 +15,9 @@
 
 #include <cstddef>
 #include <functional>
-#include <vector>
 
 #include "base/random.hpp"
+#include "base/sure_memory.hpp"
 #include "sched/policies/darts_records.hpp"
 
 namespace vicinal::sched::darts {
@@ -52,8 +52,9 @@ class AbsentList {
   static void move_up(DataOnNode& at, const IsBetter& is_better);
 
   DataOnNode* root_ = nullptr;
-  std::vector<DataOnNode*> changed_;  // since the last choice, each once; some are listed no more
-  base::Random heights_{1};           // of the tree alone: no choice depends on them
+  base::SureVector<DataOnNode*>
+      changed_;              // since the last choice, each once; some are listed no more
+  base::Random heights_{1};  // of the tree alone: no choice depends on them
 };
 
 }  // namespace vicinal::sched::darts

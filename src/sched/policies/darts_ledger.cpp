@@ -50,6 +50,7 @@ void Ledger::start(PolicyContext& context) {
   context_ = &context;
   nodes_.start(context);
   books_ = std::vector<NodeBooks>(nodes_.count());
+  fastest_ns_.assign(nodes_.count(), 0);
 }
 
 DataRecord& Ledger::record_of(graph::Handle& handle) {
@@ -82,11 +83,15 @@ TaskRecord& Ledger::add(graph::Task& task) {
   record.task = &task;
   task.policy_data = &record;
   nodes_.assess(record);
-  work_ns_ += record.least_ns;
+  record.speeds = nodes_.all_alike() || record.bound ? nullptr : &speeds_.of(record);
+  if (record.speeds != nullptr) fastest_ns_[record.speeds->fastest] += record.least_ns;
+  bound_ += record.bound ? 1 : 0;
   record.uses.clear();
   for (graph::Access& access : task.accesses()) {
     DataRecord& data = record_of(*access.handle);
-    record.uses.push_back({.data = &data, .task = &record, .reads = reads(access.mode)});
+    // What has no bytes is a dependency and nothing to load.
+    const bool loads = reads(access.mode) && access.handle->bytes().value > 0;
+    record.uses.push_back({.data = &data, .task = &record, .reads = loads});
     // Its last writer may have made the other replicas invalid, without a word to the policy.
     transfers_changed(data);
     for (NodeIndex node = 0; node < nodes_.count(); ++node) refresh(data, node);
@@ -102,24 +107,10 @@ bool Ledger::is_free_on(const TaskRecord& record, NodeIndex node) const {
          });
 }
 
-// Workers that are away at present do not count.
-bool Ledger::others_end_it_before(const TaskRecord& record, NodeIndex node) const {
-  std::int64_t fastest = 0;
-  for (NodeIndex i = 0; i < nodes_.count(); ++i) {
-    if (!record.nodes[i].can_run || record.nodes[i].duration_ns > record.least_ns) continue;
-    fastest += std::ranges::count_if(nodes_[i].workers,
-                                     [&](WorkerId worker) { return !context_->away(worker); });
-  }
-  if (fastest == 0) return false;
-  const std::int64_t alone = record.nodes[node].duration_ns;
-  const auto workers = static_cast<std::int64_t>(nodes_[node].workers.size());
-  const std::int64_t behind_others = (books_[node].work_ns + alone) / workers;
-  return std::max(alone, behind_others) > record.least_ns + work_ns_ / fastest;
-}
-
 void Ledger::enter_main(TaskRecord& record) {
   record.stage = Stage::main;
   main_.push_back(record);
+  if (record.speeds != nullptr) speeds_.enter_main(*record.speeds);
   for (Use& use : record.uses) {
     if (use.reads) use.data->in_main.push_front(use);
   }
@@ -128,6 +119,7 @@ void Ledger::enter_main(TaskRecord& record) {
     if (!here.can_run) continue;
     here.missing = count_missing(record, node);
     if (here.missing == 0) ++books_[node].ready_in_main;
+    books_[node].fewest.enter(record, node, here.missing);
     for (const Use& use : record.uses) {
       if (!use.reads) continue;
       DataOnNode& at = use.data->nodes[node];
@@ -141,6 +133,7 @@ void Ledger::enter_main(TaskRecord& record) {
 
 void Ledger::leave_main(TaskRecord& record) {
   main_.remove(record);
+  if (record.speeds != nullptr) speeds_.leave_main(*record.speeds);
   for (Use& use : record.uses) {
     if (use.reads) use.data->in_main.unlink(use);
   }
@@ -148,6 +141,7 @@ void Ledger::leave_main(TaskRecord& record) {
     const TaskOnNode& here = record.nodes[node];
     if (!here.can_run) continue;
     if (here.missing == 0) --books_[node].ready_in_main;
+    books_[node].fewest.leave(record, node, here.missing);
     for (const Use& use : record.uses) {
       if (!use.reads) continue;
       DataOnNode& at = use.data->nodes[node];
@@ -174,10 +168,14 @@ void Ledger::enter_plan(TaskRecord& record, NodeIndex node, TaskRecord* successo
   record.stage = Stage::planned;
   record.node = node;
   record.nodes[node].missing = count_missing(record, node);
-  books.planned.insert(record, successor);
+  record.in_order = record.nodes[node].missing == 0;
   books.work_ns += record.nodes[node].duration_ns;
-  if (books.maybe_missing == successor && record.nodes[node].missing > 0) {
-    books.maybe_missing = &record;
+  if (record.in_order) {
+    books.in_order.push_back(record);
+    ++books.in_order_size;
+  } else {
+    books.planned.insert(record, successor);
+    if (books.maybe_missing == successor) books.maybe_missing = &record;
   }
   for (Use& use : record.uses) {
     ++use.data->nodes[node].planned;
@@ -187,8 +185,13 @@ void Ledger::enter_plan(TaskRecord& record, NodeIndex node, TaskRecord* successo
 
 void Ledger::leave_plan(TaskRecord& record) {
   NodeBooks& books = books_[record.node];
-  if (books.maybe_missing == &record) books.maybe_missing = record.next;
-  books.planned.unlink(record);
+  if (record.in_order) {
+    books.in_order.remove(record);
+    --books.in_order_size;
+  } else {
+    if (books.maybe_missing == &record) books.maybe_missing = record.next;
+    books.planned.unlink(record);
+  }
   books.work_ns -= record.nodes[record.node].duration_ns;
   for (Use& use : record.uses) {
     if (use.reads) use.data->in_plans.unlink(use);
@@ -213,6 +216,7 @@ void Ledger::enter_pulled(TaskRecord& record, NodeIndex node) {
   record.node = node;
   books_[node].pulled.insert(record);
   books_[node].work_ns += record.nodes[node].duration_ns;
+  books_[node].pulled_ns += record.nodes[node].duration_ns;
   for (const Use& use : record.uses) {
     DataOnNode& at = use.data->nodes[node];
     const bool was_present = at.present();
@@ -224,6 +228,7 @@ void Ledger::enter_pulled(TaskRecord& record, NodeIndex node) {
 void Ledger::leave_pulled(TaskRecord& record) {
   books_[record.node].pulled.unlink(record);
   books_[record.node].work_ns -= record.nodes[record.node].duration_ns;
+  books_[record.node].pulled_ns -= record.nodes[record.node].duration_ns;
   for (const Use& use : record.uses) {
     DataOnNode& at = use.data->nodes[record.node];
     if (at.pulled == 1) refresh(*use.data, record.node);
@@ -248,7 +253,8 @@ void Ledger::finish(TaskRecord& record) {
       break;
   }
   record.stage = Stage::none;
-  work_ns_ -= record.least_ns;
+  if (record.speeds != nullptr) fastest_ns_[record.speeds->fastest] -= record.least_ns;
+  bound_ -= record.bound ? 1 : 0;
   record.task->policy_data = nullptr;
   tasks_.give_back(record);
 }
@@ -296,6 +302,10 @@ void Ledger::shift_in_main(TaskRecord& record, const DataRecord& changed, NodeIn
   missing = present ? before - 1 : before + 1;
   if (before == 0) --books_[node].ready_in_main;
   if (missing == 0) ++books_[node].ready_in_main;
+  books_[node].fewest.leave(record, node, before);
+  books_[node].fewest.enter(record, node, missing);
+  // No operand counts it, before or now: tasks of many operands mostly end here.
+  if (std::min(before, missing) > 2) return;
   for (const Use& use : record.uses) {
     if (!use.reads || use.data == &changed) continue;
     DataOnNode& at = use.data->nodes[node];
@@ -343,14 +353,19 @@ void Ledger::leave_node(DataRecord& data, NodeIndex node) {
 void Ledger::withdraw_readers(DataRecord& data, NodeIndex node) {
   if (data.nodes[node].planned == 0) return;
   list_at_random(data.nodes[node], node);
-  const auto reads_it = [&data](const Use& use) { return use.reads && use.data == &data; };
-  for (TaskRecord* record = books_[node].planned.head; record != nullptr;) {
-    TaskRecord* const next = record->next;
-    if (std::any_of(record->uses.begin(), record->uses.end(), reads_it)) {
-      leave_plan(*record);
-      enter_main(*record);
-    }
-    record = next;
+  withdrawn_.clear();
+  const auto note_readers = [&](TaskRecord& record) {
+    const auto reads_it = [&data](const Use& use) { return use.reads && use.data == &data; };
+    if (std::ranges::any_of(record.uses, reads_it)) withdrawn_.push_back(&record);
+  };
+  NodeBooks& books = books_[node];
+  books.in_order.find_first([&](TaskRecord& record) { return note_readers(record), false; });
+  for (TaskRecord* record = books.planned.head; record != nullptr; record = record->next) {
+    note_readers(*record);
+  }
+  for (TaskRecord* record : withdrawn_) {
+    leave_plan(*record);
+    enter_main(*record);
   }
 }
 

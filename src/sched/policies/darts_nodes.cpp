@@ -31,10 +31,11 @@ void Nodes::start(const PolicyContext& context) {
     NodeIndex first = 0;
     while (first < i && !alike(nodes_[first], nodes_[i])) ++first;
     nodes_[i].like = first;
+    all_alike_ = all_alike_ && first == 0 && nodes_[i].one_kind;
   }
 }
 
-void Nodes::assess(TaskRecord& record) const {
+void Nodes::assess(TaskRecord& record) {
   const std::optional<WorkerId> only = record.task->only_worker();
   record.bound = only.has_value();
   record.nodes.assign(nodes_.size(), TaskOnNode{});
@@ -55,11 +56,11 @@ void Nodes::assess(TaskRecord& record) const {
   }
 }
 
-TaskOnNode Nodes::assess_on(const graph::Task& task, const ComputeNode& node) const {
+TaskOnNode Nodes::assess_on(const graph::Task& task, const ComputeNode& node) {
   for (const WorkerId worker : node.workers) {
     if (!context_->can_run(task, worker)) continue;
     const std::int64_t ns = std::max<std::int64_t>(context_->run_time(task, worker).ns, 1);
-    return {.duration_ns = ns, .missing = 0, .can_run = true};
+    return {.duration_ns = durations_.nearest(ns), .missing = 0, .can_run = true};
   }
   return {};
 }

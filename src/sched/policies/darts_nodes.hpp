@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "sched/policies/darts_durations.hpp"
 #include "sched/policies/darts_records.hpp"
 #include "sched/policy.hpp"
 
@@ -20,22 +21,26 @@ class Nodes {
   void start(const PolicyContext& context);
   NodeIndex count() const { return static_cast<NodeIndex>(nodes_.size()); }
   const ComputeNode& operator[](NodeIndex node) const { return nodes_[node]; }
+  // Any two nodes are alike, and the workers of each: none is faster than another.
+  bool all_alike() const { return all_alike_; }
   // kNoNode for a memory node without workers.
   NodeIndex find(NodeId node) const { return by_id_[node.value]; }
   NodeIndex of(WorkerId worker) const { return by_worker_[worker.value]; }
 
   // Sets can_run and duration_ns of the record for each node, `bound` and `least_ns`. A task whose time is not
   // known counts as 1 ns: then ratios compare numbers of tasks.
-  void assess(TaskRecord& record) const;
+  void assess(TaskRecord& record);
   bool can_run(const TaskRecord& record, WorkerId worker) const;
 
  private:
-  TaskOnNode assess_on(const graph::Task& task, const ComputeNode& node) const;
+  TaskOnNode assess_on(const graph::Task& task, const ComputeNode& node);
 
   const PolicyContext* context_ = nullptr;
   std::vector<ComputeNode> nodes_;
   std::vector<NodeIndex> by_id_;
   std::vector<NodeIndex> by_worker_;
+  bool all_alike_ = true;
+  Durations durations_;
 };
 
 }  // namespace vicinal::sched::darts

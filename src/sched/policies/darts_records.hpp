@@ -13,8 +13,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "base/sure_memory.hpp"
 #include "graph/handle.hpp"
 #include "graph/task.hpp"
 #include "sched/records.hpp"
@@ -25,6 +25,7 @@ using NodeIndex = std::uint32_t;
 inline constexpr NodeIndex kNoNode = 0xffffffffU;
 
 struct DataRecord;
+struct Speeds;
 struct TaskRecord;
 
 // One operand of one task; in a list of its datum while the task is in main or planned.
@@ -94,16 +95,19 @@ struct DataOnNode {
 
 struct DataRecord {
   graph::Handle* handle = nullptr;
-  std::vector<DataOnNode> nodes;  // by NodeIndex
-  UseList in_main;                // its readers in main
-  UseList in_plans;               // its readers planned on any node
-  std::uint64_t first_use = 0;    // for the choice of a victim only: see LeastUsed
+  base::SureVector<DataOnNode> nodes;  // by NodeIndex
+  UseList in_main;                     // its readers in main
+  UseList in_plans;                    // its readers planned on any node
+  std::uint64_t first_use = 0;         // for the choice of a victim only: see LeastUsed
 };
 
 struct TaskOnNode {
   std::int64_t duration_ns = 1;
   std::uint32_t missing = 0;  // kept for all nodes while in main, for one while planned
   bool can_run = false;
+  // Among the tasks of main that miss as many, see FewestMissing.
+  TaskRecord* previous = nullptr;
+  TaskRecord* next = nullptr;
 };
 
 enum class Stage : std::uint8_t { none, main, planned, pulled };
@@ -113,11 +117,13 @@ struct TaskRecord {
   TaskRecord* previous = nullptr;  // in main, in the plan or among the pulled ones
   TaskRecord* next = nullptr;
   Stage stage = Stage::none;
-  bool bound = false;         // submitted for one worker
-  NodeIndex node = kNoNode;   // where it is planned or pulled
-  std::int64_t least_ns = 1;  // where it is fastest
-  std::vector<Use> uses;      // all operands
-  std::vector<TaskOnNode> nodes;
+  bool bound = false;          // submitted for one worker
+  bool in_order = false;       // while planned: in NodeBooks::in_order
+  NodeIndex node = kNoNode;    // where it is planned or pulled
+  std::int64_t least_ns = 1;   // where it is fastest
+  Speeds* speeds = nullptr;    // nullptr: no node would leave it to another
+  base::SureVector<Use> uses;  // all operands
+  base::SureVector<TaskOnNode> nodes;
 };
 
 // Where PriorityList finds the links of main.

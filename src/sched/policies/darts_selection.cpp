@@ -48,26 +48,30 @@ std::int64_t highest_priority(DataOnNode& at, NodeIndex node) {
 //  - A node's first choice is by priority, and so is a choice where nothing is absent.
 bool Selection::plan_some(WorkerId worker) {
   const NodeIndex node = ledger_.nodes().of(worker);
-  const NodeBooks& books = ledger_.books(node);
   if (ledger_.main().empty()) return false;
-  if (books.ready_in_main > 0) {
-    TaskRecord* const ready = ledger_.main().find_first([&](const TaskRecord& record) {
-      return record.nodes[node].missing == 0 && ledger_.nodes().can_run(record, worker);
-    });
-    if (ready != nullptr && !ledger_.is_left_to_faster(*ready, node)) {
-      ledger_.plan(*ready, node);
-      return true;
-    }
-  }
+  if (ledger_.books(node).ready_in_main > 0 && plan_ready(worker, node)) return true;
   const bool first_choice = !asked_before_[node];
   asked_before_[node] = true;
   if (first_choice) return plan_by_priority(worker, node);
   DataOnNode* const best = ledger_.absent(node).best(
       [&](DataOnNode& a, DataOnNode& b) { return is_better(a, b, node); });
-  if (best == nullptr || best->free_tasks + best->near_tasks == 0) {
-    return plan_by_priority(worker, node);
+  if (best != nullptr && best->free_tasks > 0 && plan_free_tasks(*best, worker, node)) return true;
+  if (best != nullptr && best->free_tasks == 0 && best->near_tasks > 0 &&
+      plan_near_task(*best, worker, node)) {
+    return true;
   }
-  return best->free_tasks > 0 ? plan_free_tasks(*best, node) : plan_near_task(*best, node);
+  return plan_by_priority(worker, node);
+}
+
+bool Selection::plan_ready(WorkerId worker, NodeIndex node) {
+  if (!ledger_.begin_look(node)) return false;
+  TaskRecord* const ready = ledger_.main().find_first([&](const TaskRecord& record) {
+    return record.nodes[node].missing == 0 && !ledger_.is_left(record) &&
+           ledger_.nodes().can_run(record, worker);
+  });
+  if (ready == nullptr) return false;
+  plan(*ready, worker, node);
+  return true;
 }
 
 // Lexicographic: least time to load it per time of the tasks that sets free; most free tasks;
@@ -87,47 +91,61 @@ bool Selection::is_better(DataOnNode& a, DataOnNode& b, NodeIndex node) {
   return a.left_ns > b.left_ns;
 }
 
-// In the order of the datum's list, newest first.
-bool Selection::plan_free_tasks(DataOnNode& best, NodeIndex node) {
+// In the order of the datum's list, newest first. False: all are left to faster nodes.
+bool Selection::plan_free_tasks(DataOnNode& best, WorkerId worker, NodeIndex node) {
   chosen_.clear();
   for (Use* use = best.data->in_main.head; use != nullptr; use = use->next) {
     if (misses_besides(*use->task, best, node, 0)) chosen_.push_back(use->task);
   }
-  if (ledger_.is_left_to_faster(*chosen_.front(), node)) return false;
-  ledger_.unlist(best, node);
+  bool planned = false;
   for (TaskRecord* record : chosen_) {
-    if (!ledger_.is_left_to_faster(*record, node)) ledger_.plan(*record, node);
+    if (ledger_.is_left_to_faster(*record, node)) continue;
+    if (!planned) ledger_.unlist(best, node);
+    plan(*record, worker, node);
+    planned = true;
   }
-  return true;
+  return planned;
 }
 
-bool Selection::plan_near_task(DataOnNode& best, NodeIndex node) {
+bool Selection::plan_near_task(DataOnNode& best, WorkerId worker, NodeIndex node) {
   TaskRecord* highest = nullptr;
   for (Use* use = best.data->in_main.head; use != nullptr; use = use->next) {
     if (!misses_besides(*use->task, best, node, 1)) continue;
-    if (highest == nullptr || use->task->task->priority > highest->task->priority) {
-      highest = use->task;
-    }
+    if (highest != nullptr && use->task->task->priority <= highest->task->priority) continue;
+    if (!ledger_.is_left_to_faster(*use->task, node)) highest = use->task;
   }
-  return plan_with_operands(*highest, node);
+  if (highest == nullptr) return false;
+  plan_with_operands(*highest, worker, node);
+  return true;
 }
 
 // The reference returns nothing if the node cannot run the very first task of main; here it looks
-// on, so that no task waits behind another that only other nodes can run.
+// on, so that no task waits behind another that only other nodes can run. And where tasks have so many
+// operands that no datum sets one free nor nearly so, what misses fewest goes before what has the highest
+// priority: with 16 operands each the rest would be loaded for one task at a time, again and again.
 bool Selection::plan_by_priority(WorkerId worker, NodeIndex node) {
-  TaskRecord* const first = ledger_.main().find_first(
-      [&](const TaskRecord& record) { return ledger_.nodes().can_run(record, worker); });
+  if (!ledger_.begin_look(node)) return false;
+  const auto wanted = [&](const TaskRecord& record) {
+    return !ledger_.is_left(record) && ledger_.nodes().can_run(record, worker);
+  };
+  TaskRecord* first = ledger_.main().find_first(wanted);
   if (first == nullptr) return false;
-  return plan_with_operands(*first, node);
+  TaskRecord* const nearer = ledger_.fewest(node).find(node, first->nodes[node].missing, wanted);
+  if (nearer != nullptr) first = nearer;
+  plan_with_operands(*first, worker, node);
+  return true;
 }
 
 // All its operands will be loaded, as in the paper (the reference takes only the first one off the
 // list).
-bool Selection::plan_with_operands(TaskRecord& record, NodeIndex node) {
-  if (ledger_.is_left_to_faster(record, node)) return false;
+void Selection::plan_with_operands(TaskRecord& record, WorkerId worker, NodeIndex node) {
   for (const Use& use : record.uses) ledger_.unlist(use.data->nodes[node], node);
+  plan(record, worker, node);
+}
+
+void Selection::plan(TaskRecord& record, WorkerId worker, NodeIndex node) {
   ledger_.plan(record, node);
-  return true;
+  if (!ledger_.nodes().can_run(record, worker)) ledger_.wake_for(record, node);
 }
 
 }  // namespace vicinal::sched::darts

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/sure_memory.hpp"
 #include "sched/policies/darts_ledger.hpp"
 
 namespace vicinal::sched::darts {
@@ -12,8 +13,8 @@ class Selection {
   explicit Selection(Ledger& ledger) : ledger_(ledger) {}
   void start() { asked_before_.assign(ledger_.nodes().count(), false); }
 
-  // Plans at least one task of main on the worker's node, or says that there is none to plan: what it
-  // would choose may be left to a faster node.
+  // Plans at least one task of main on the worker's node, or says that there is none to plan: all that the
+  // worker could run may be left to faster nodes.
   // It may be one that only another worker of the node can run: then it is to be called again.
   // O(log n) for each of n absent data that has changed since, see AbsentList, plus the readers of those
   // that tie where their highest priority has left.
@@ -21,14 +22,16 @@ class Selection {
 
  private:
   bool is_better(DataOnNode& a, DataOnNode& b, NodeIndex node);
-  bool plan_free_tasks(DataOnNode& best, NodeIndex node);
-  bool plan_near_task(DataOnNode& best, NodeIndex node);
+  bool plan_ready(WorkerId worker, NodeIndex node);
+  bool plan_free_tasks(DataOnNode& best, WorkerId worker, NodeIndex node);
+  bool plan_near_task(DataOnNode& best, WorkerId worker, NodeIndex node);
   bool plan_by_priority(WorkerId worker, NodeIndex node);
-  bool plan_with_operands(TaskRecord& record, NodeIndex node);
+  void plan_with_operands(TaskRecord& record, WorkerId worker, NodeIndex node);
+  void plan(TaskRecord& record, WorkerId worker, NodeIndex node);
 
   Ledger& ledger_;
-  std::vector<bool> asked_before_;   // by node
-  std::vector<TaskRecord*> chosen_;  // of plan_free_tasks; a member to keep its room
+  std::vector<bool> asked_before_;        // by node
+  base::SureVector<TaskRecord*> chosen_;  // of plan_free_tasks; a member to keep its room
 };
 
 }  // namespace vicinal::sched::darts

@@ -1,8 +1,7 @@
 // Which replica leaves a node: the least used in the future (LUF, Gonthier et al. 2024, section 5.4).
 #pragma once
 
-#include <vector>
-
+#include "base/sure_memory.hpp"
 #include "memory/victim.hpp"
 #include "sched/policies/darts_ledger.hpp"
 
@@ -27,8 +26,8 @@ class LeastUsed final : public memory::VictimChoice {
   graph::Handle* used_last(NodeIndex node, memory::Candidates& candidates);
 
   Ledger& ledger_;
-  std::vector<DataRecord*> unfinished_;  // by node: chosen, and not yet known to have gone
-  std::uint64_t clock_ = 0;              // grows; numbers the uses that used_last looks at
+  base::SureVector<DataRecord*> unfinished_;  // by node: chosen, and not yet known to have gone
+  std::uint64_t clock_ = 0;                   // grows; numbers the uses that used_last looks at
 };
 
 }  // namespace vicinal::sched::darts

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/sure_memory.hpp"
 #include "sched/policies/dm_queue.hpp"
 #include "sched/policies/dm_records.hpp"
 #include "sched/policy.hpp"
@@ -57,7 +58,7 @@ class Ledger {
 
   PolicyContext* context_ = nullptr;
   std::vector<std::vector<Wire>> wires_;  // into each node, of known bandwidth
-  std::vector<Queued> queued_;
+  base::SureVector<Queued> queued_;
   RecordPool<DataRecord> pool_;
 };
 

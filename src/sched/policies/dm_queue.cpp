@@ -122,6 +122,24 @@ std::size_t Queue::coming(std::span<const graph::Task*> tasks) {
   return found;
 }
 
+std::size_t Queue::last(std::span<TaskRecord*> records) const {
+  base::SureVector<QueueEntry> back;
+  std::size_t found = 0;
+  for (auto at = buckets_.rbegin(); at != buckets_.rend() && found < records.size(); ++at) {
+    const auto& heap = at->second.heap;
+    const std::size_t looks = std::min(heap.size(), kFewStale + records.size());
+    back.assign(heap.end() - static_cast<std::ptrdiff_t>(looks), heap.end());
+    std::ranges::sort(back, later);
+    const TaskRecord* before = nullptr;  // who has left and come back is there twice
+    for (const QueueEntry& entry : back) {
+      if (found == records.size()) break;
+      if (entry.record == before || !is_live(entry, at->second)) continue;
+      before = records[found++] = entry.record;
+    }
+  }
+  return found;
+}
+
 TaskRecord& Queue::top(Bucket& bucket) {
   while (!is_live(bucket.heap.front(), bucket)) {
     std::pop_heap(bucket.heap.begin(), bucket.heap.end(), later);

@@ -4,11 +4,9 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <span>
-#include <vector>
 
+#include "base/sure_memory.hpp"
 #include "sched/policies/dm_records.hpp"
 
 namespace vicinal::sched::dm {
@@ -36,7 +34,7 @@ struct QueueEntry {
 // the top or there are too many of them.
 struct Bucket {
   QueueKey key;
-  std::vector<QueueEntry> heap;
+  base::SureVector<QueueEntry> heap;
   std::size_t live = 0;
 };
 
@@ -56,6 +54,8 @@ class Queue {
   TaskRecord* first();  // by the rule; nullptr when empty
   // Those that will probably be first next, as far as a short look tells. How many?
   std::size_t coming(std::span<const graph::Task*> tasks);
+  // Those that will probably be last, the last one first; of a long bucket as a short look tells. How many?
+  std::size_t last(std::span<TaskRecord*> records) const;
   // The first of the wanted ones in the order of the buckets; walks. For rare use.
   template <typename Predicate>
   TaskRecord* find(Predicate&& wanted) const {
@@ -71,7 +71,7 @@ class Queue {
   }
 
  private:
-  using Buckets = std::map<QueueKey, Bucket>;
+  using Buckets = base::SureMap<QueueKey, Bucket>;
 
   static bool is_live(const QueueEntry& entry, const Bucket& bucket) {
     return entry.record->bucket == &bucket && entry.record->number == entry.number;
@@ -88,8 +88,8 @@ class Queue {
   const Order order_;
   std::size_t size_ = 0;
   Buckets buckets_;  // none is empty
-  std::vector<Buckets::node_type> spare_;
-  std::deque<QueueEntry> arrivals_;  // if needs_oldest(): all by number, and stale ones
+  base::SureVector<Buckets::node_type> spare_;
+  base::SureDeque<QueueEntry> arrivals_;  // if needs_oldest(): all by number, and stale ones
 };
 
 }  // namespace vicinal::sched::dm

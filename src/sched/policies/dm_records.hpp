@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
+#include "base/sure_memory.hpp"
 #include "graph/handle.hpp"
 #include "graph/task.hpp"
 #include "vicinal/ids.hpp"
@@ -42,7 +42,7 @@ struct DataRecord {
   std::uint32_t requested = 0;
   // For whichever node: most data are operands of few queued tasks, and to look for a list by node is a
   // line from memory.
-  std::vector<Use> queued;
+  base::SureVector<Use> queued;
   std::size_t most = kFewUses;  // then those of tasks that have left the queue are dropped
 };
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 
+#include "base/sure_memory.hpp"
 #include "sched/policy.hpp"
 
 namespace vicinal::sched {
@@ -12,11 +12,11 @@ namespace {
 class Eager final : public Policy {
  public:
   std::string_view name() const override { return "eager"; }
+  PolicyTraits traits() const override { return {.moves_tasks = true}; }
   void start(PolicyContext& context) override { context_ = &context; }
 
   void push(graph::Task& task, WorkerId /*releasing*/) override { ready_.push_back(&task); }
 
-  bool moves_tasks() const override { return true; }
   graph::Task* pop(WorkerId worker) override {
     const auto can_run = [&](graph::Task* task) { return context_->can_run(*task, worker); };
     const auto first = std::find_if(ready_.begin(), ready_.end(), can_run);
@@ -32,7 +32,7 @@ class Eager final : public Policy {
 
  private:
   PolicyContext* context_ = nullptr;
-  std::deque<graph::Task*> ready_;
+  base::SureDeque<graph::Task*> ready_;
 };
 
 }  // namespace

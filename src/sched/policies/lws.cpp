@@ -50,11 +50,12 @@ class Length {
 
 constexpr std::size_t kMostTaken = 64;
 
-// Tasks without a priority that a worker has taken from those of the application, in their order. An
+// Tasks of one priority that a worker has taken from those of the application, in their order. An
 // array, so that they are asked for some steps ahead and are not touched before they run.
 class Taken {
  public:
   bool empty() const { return first_ == last_; }
+  int priority() const { return priority_; }
   graph::Task& pop_front() {
     constexpr std::size_t kAhead = 4;
     if (first_ + kAhead < last_) base::warm(tasks_[first_ + kAhead]);
@@ -62,8 +63,9 @@ class Taken {
   }
   graph::Task& pop_back() { return *tasks_[--last_]; }
   // Only if it is empty.
-  void fill(std::span<graph::Task* const> tasks) {
+  void fill(std::span<graph::Task* const> tasks, int priority) {
     std::ranges::copy(tasks, tasks_.begin());
+    priority_ = priority;
     first_ = 0;
     last_ = tasks.size();
   }
@@ -72,6 +74,7 @@ class Taken {
   std::array<graph::Task*, kMostTaken> tasks_;
   std::size_t first_ = 0;
   std::size_t last_ = 0;
+  int priority_ = 0;
 };
 
 struct alignas(64) Deque {
@@ -95,13 +98,13 @@ struct alignas(64) Deque {
 
   // --- of `taken` and `shared`, under the lock
   bool taken_first() const {
-    return !taken.empty() && (shared.empty() || shared.top_priority() <= 0);
+    return !taken.empty() && (shared.empty() || shared.top_priority() <= taken.priority());
   }
   bool taken_last() const {
-    return !taken.empty() && (shared.empty() || shared.top_priority() < 0);
+    return !taken.empty() && (shared.empty() || shared.top_priority() < taken.priority());
   }
   bool nothing_shared() const { return taken.empty() && shared.empty(); }
-  int top_priority() const { return taken_first() ? 0 : shared.top_priority(); }
+  int top_priority() const { return taken_first() ? taken.priority() : shared.top_priority(); }
   graph::Task* pop_front() {
     if (nothing_shared()) return nullptr;
     shared_length.subtract_one();
@@ -112,10 +115,9 @@ struct alignas(64) Deque {
 class Lws final : public Policy {
  public:
   std::string_view name() const override { return "lws"; }
-  bool concurrent() const override { return true; }
+  PolicyTraits traits() const override { return {.concurrent = true, .moves_tasks = true}; }
   void start(PolicyContext& context) override;
   void push(graph::Task& task, WorkerId releasing) override;
-  bool moves_tasks() const override { return true; }
   graph::Task* pop(WorkerId worker) override;
 
  private:
@@ -235,14 +237,14 @@ graph::Task* Lws::take_own(Deque& deque) {
 graph::Task* Lws::take_entries(Deque& deque) {
   if (entries_.empty()) return nullptr;
   std::array<graph::Task*, kMostTaken> tasks;
-  const std::size_t count = entries_.take(tasks, count_);
+  const auto [count, priority] = entries_.take(tasks, count_);
   if (count == 0) return nullptr;
   base::warm(tasks[0]);
   const std::span others(tasks.data() + 1, count - 1);
   if (others.empty()) return tasks[0];
   const std::lock_guard held(deque.lock);
   if (deque.taken.empty()) {
-    deque.taken.fill(others);
+    deque.taken.fill(others, priority);
   } else {
     for (graph::Task* const task : others) deque.shared.push_back(*task);
   }

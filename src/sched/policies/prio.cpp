@@ -9,11 +9,11 @@ namespace {
 class Prio final : public Policy {
  public:
   std::string_view name() const override { return "prio"; }
+  PolicyTraits traits() const override { return {.moves_tasks = true}; }
   void start(PolicyContext& context) override { context_ = &context; }
 
   void push(graph::Task& task, WorkerId /*releasing*/) override { ready_.push_back(task); }
 
-  bool moves_tasks() const override { return true; }
   graph::Task* pop(WorkerId worker) override {
     graph::Task* const task = ready_.find_first(
         [&](const graph::Task& ready) { return context_->can_run(ready, worker); });

@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""How much the policies' simulated schedules depend on what happens by chance, and on knowing speeds.
+
+  vary      the time of each task up to 0.4 % longer or shorter, at random: 30 instances, nine draws of each.
+            Medians of time and bytes over those with equal times; geometric means and the worst.
+  affinity  graphs whose data have no bytes, on 10 cores and 4 GPUs, kernels faster on the ones or on the
+            others: time over that of a static HEFT (Topcuoglu et al. 2002: upward ranks by mean times,
+            insertion) that knows the whole graph.
+  gpus      one to four GPUs behind one bridge, memory short: time on four over that on the best smaller number.
+
+  bench/robustness.py vary [--policies darts,dmdas] [--percent 0.4] [--draws 9]
+  bench/robustness.py affinity [--policies darts,dmdas,heft] [--draws 8]
+  bench/robustness.py gpus [--policies darts,dmdas,heft]
+
+Simulated, so exact: the same command prints the same numbers.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+POLICIES = "lws,eager,prio,darts,dmda,dmdar,dmdas,heft,random,belady"
+
+
+def simulate(program, arguments, policy):
+    """Seconds and bytes into the GPUs of one run."""
+    command = [program, "simulate", *arguments, "--policy", policy, "--json", "-"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"robustness: {' '.join(command)}\n{done.stderr}")
+    run = json.loads(done.stdout)["runs"][0]
+    return run["seconds"], run["bytes_in"]
+
+
+def geometric(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
+
+
+# --- equal times and times that differ a little
+
+def varied_instances():
+    """Cholesky, LU, products, stencils, random graphs; one to four GPUs; memory short."""
+    for gpus in (1, 2, 3, 4):
+        gpu = ["--machine", "v100p", "--gpus", str(gpus)]
+        for application, tiles, memory in (
+            ("cholesky", 16 + 2 * gpus, 180),
+            ("cholesky", 22, 420 // gpus),
+            ("lu", 12 + 2 * gpus, 200),
+            ("gemm2d", 18 + 4 * gpus, 300),
+            ("gemm3d", 6 + gpus, 160),
+        ):
+            yield [application, "--tiles", str(tiles), *gpu, "--memory", f"{memory}MiB"]
+        yield ["stencil", "--width", "96", "--steps", "12", *gpu, "--memory", f"{300 // gpus}MiB"]
+        yield ["random", "--tasks", "600", *gpu, "--memory", f"{150 + 50 * gpus}MiB"]
+    for gpus in (1, 2):
+        yield ["bipartite", "--tasks", "900", "--data", "120", "--degree", "3", "--machine", "v100p",
+               "--gpus", str(gpus), "--memory", f"{200 // gpus}MiB"]
+
+
+def vary(options):
+    print(f"times varied by {options.percent} %, {options.draws} draws: medians over equal times")
+    print(f"{'policy':8} {'time':>7} {'worst':>7} {'bytes':>7} {'worst':>7}")
+    for policy in options.policies.split(","):
+        times, sizes = [], []
+        for instance in varied_instances():
+            equal = simulate(options.program, instance, policy)
+            drawn = [
+                simulate(options.program,
+                         [*instance, "--vary", str(options.percent), "--vary-seed", str(draw + 1)],
+                         policy)
+                for draw in range(options.draws)
+            ]
+            times.append(statistics.median(seconds for seconds, _ in drawn) / equal[0])
+            if equal[1] > 0:
+                sizes.append(statistics.median(size for _, size in drawn) / equal[1])
+            if options.each:
+                print(f"  {' '.join(instance):90} {times[-1]:.3f} {sizes[-1]:.3f}")
+        print(f"{policy:8} {geometric(times):7.3f} {max(times):7.3f} {geometric(sizes):7.3f} "
+              f"{max(sizes):7.3f}", flush=True)
+
+
+# --- graphs without bytes on cores and GPUs
+
+class Graph:
+    """Tasks in order of submission: (seconds on a core, seconds on a GPU), and whom each waits for."""
+
+    def __init__(self):
+        self.times, self.before = [], []
+
+    def add(self, times, before):
+        self.times.append(times)
+        self.before.append(sorted(set(before)))
+        return len(self.times) - 1
+
+    def ranks(self):
+        ranks = [0.0] * len(self.times)
+        after = [[] for _ in self.times]
+        for task, before in enumerate(self.before):
+            for other in before:
+                after[other].append(task)
+        for task in reversed(range(len(self.times))):
+            cpu, gpu = self.times[task]
+            mean = (CORES * cpu + GPUS * gpu) / (CORES + GPUS)
+            ranks[task] = mean + max((ranks[other] for other in after[task]), default=0.0)
+        return ranks
+
+    def write(self, path):
+        ranks = self.ranks()
+        tasks = [
+            {"kernel": str(task), "priority": int(ranks[task] * 1e6),
+             "accesses": [[str(task), "W"]] + [[str(other), "R"] for other in self.before[task]]}
+            for task in range(len(self.times))
+        ]
+        path.write_text(json.dumps({
+            "data": {str(task): {"bytes": 0} for task in range(len(self.times))},
+            "kernels": {str(task): {"seconds": {"cpu": cpu, "gpu": gpu}}
+                        for task, (cpu, gpu) in enumerate(self.times)},
+            "tasks": tasks,
+        }))
+
+
+CORES, GPUS = 10, 4
+MACHINE = f"""
+name = "cores-and-gpus"
+sentence = "cores and GPUs without overheads"
+[ram]
+limit = "64 GB"
+[cpu]
+most = {CORES}
+[gpu]
+most = {GPUS}
+memory = "16 GB"
+[[link]]
+between = ["ram", "gpu"]
+bandwidth = "12 GB/s"
+"""
+
+
+def static_heft(graph):
+    """Tasks by decreasing upward rank, each where it ends first, also in a gap between others."""
+    ranks = graph.ranks()
+    ends = [0.0] * len(graph.times)
+    busy = [[] for _ in range(CORES + GPUS)]  # of each worker (start, end), ascending
+    for task in sorted(range(len(graph.times)), key=lambda t: -ranks[t]):
+        ready = max((ends[other] for other in graph.before[task]), default=0.0)
+        best = None
+        for worker, slots in enumerate(busy):
+            length = graph.times[task][0 if worker < CORES else 1]
+            start, place = ready, 0
+            for place, (begin, end) in enumerate([*slots, (math.inf, math.inf)]):
+                if start + length <= begin:
+                    break
+                start = max(start, end)
+            if best is None or start + length < best[0]:
+                best = (start + length, start, worker, place)
+        end, start, worker, place = best
+        busy[worker].insert(place, (start, end))
+        ends[task] = end
+    return max(ends)
+
+
+def layered(draw):
+    layers, last = Graph(), []
+    for _ in range(draw.randint(6, 20)):
+        layer = []
+        for _ in range(draw.randint(4, 50)):
+            cpu = draw.lognormvariate(math.log(2e-3), 0.7)
+            gpu = cpu / math.exp(draw.uniform(math.log(0.3), math.log(25)))
+            layer.append(layers.add((cpu, gpu), draw.sample(last, min(len(last), draw.randint(1, 3)))))
+        last = layer
+    return layers
+
+
+def cholesky(draw):
+    """Kernels at the speeds that were measured of such: the small factorisation is faster on a core."""
+    unit = 2e-3
+    times = {"potrf": (0.4 * unit, 0.55 * unit * draw.uniform(0.8, 2)),
+             "trsm": (unit, unit / draw.uniform(6, 12)),
+             "syrk": (unit, unit / draw.uniform(15, 25)), "gemm": (2 * unit, 2 * unit / draw.uniform(20, 30))}
+    graph, last, tiles = Graph(), {}, draw.randint(9, 16)
+
+    def run(kernel, writes, reads):
+        before = [last[tile] for tile in [writes, *reads] if tile in last]
+        last[writes] = graph.add(times[kernel], before)
+
+    for k in range(tiles):
+        run("potrf", (k, k), [])
+        for i in range(k + 1, tiles):
+            run("trsm", (i, k), [(k, k)])
+        for i in range(k + 1, tiles):
+            run("syrk", (i, i), [(i, k)])
+            for j in range(k + 1, i):
+                run("gemm", (i, j), [(i, k), (j, k)])
+    return graph
+
+
+def heavy_tailed(draw):
+    graph = Graph()
+    for task in range(draw.randint(200, 500)):
+        cpu = 1e-3 * draw.paretovariate(1.5)
+        ratio = draw.paretovariate(0.8)
+        gpu = cpu * min(ratio, 50) if draw.random() < 0.3 else cpu / min(ratio, 50)
+        near = range(max(0, task - 60), task)
+        graph.add((cpu, gpu), draw.sample(near, min(len(near), draw.randint(0, 2))))
+    return graph
+
+
+def affinity(options):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="robustness"))
+    machine = folder / "machine.toml"
+    machine.write_text(MACHINE)
+    graphs = [make(random.Random(seed)) for make in (layered, cholesky, heavy_tailed)
+              for seed in range(options.draws)]
+    baseline = [static_heft(graph) for graph in graphs]
+    for number, graph in enumerate(graphs):
+        graph.write(folder / f"{number}.json")
+    print(f"time over static HEFT: {len(graphs)} graphs without bytes, {CORES} cores and {GPUS} GPUs")
+    print(f"{'policy':8} {'layered':>8} {'cholesky':>8} {'tails':>8} {'all':>8} {'worst':>8}")
+    for policy in options.policies.split(","):
+        ratios = [
+            simulate(options.program, ["--graph", str(folder / f"{number}.json"), "--machine", str(machine)],
+                     policy)[0] / heft
+            for number, heft in enumerate(baseline)
+        ]
+        parts = [ratios[i:i + options.draws] for i in range(0, len(ratios), options.draws)]
+        print(f"{policy:8} " + " ".join(f"{geometric(part):8.3f}" for part in parts) +
+              f" {geometric(ratios):8.3f} {max(ratios):8.3f}", flush=True)
+
+
+# --- several GPUs behind one bridge
+
+def bridge_instances():
+    """Application, its arguments, and the memory of each GPU in MiB."""
+    for application, tiles, memory in (
+        ("cholesky", 24, 250), ("cholesky", 32, 300), ("lu", 16, 250), ("lu", 22, 300), ("gemm2d", 18, 160),
+        ("gemm2d", 25, 250), ("gemm3d", 8, 160), ("gemm3d", 10, 250),
+    ):
+        yield [application, "--tiles", str(tiles), "--memory", f"{memory}MiB"]
+    yield ["stencil", "--width", "128", "--steps", "10", "--memory", "200MiB"]
+    yield ["random", "--tasks", "800", "--memory", "200MiB"]
+
+
+def gpus(options):
+    print("time on four GPUs over that on the best of one, two and three")
+    for policy in options.policies.split(","):
+        ratios = []
+        for instance in bridge_instances():
+            times = [simulate(options.program, [*instance, "--machine", "v100p", "--gpus", str(count)],
+                              policy)[0] for count in (1, 2, 3, 4)]
+            ratios.append(times[3] / min(times[:3]))
+            if options.each:
+                print(f"  {' '.join(instance):60} " + " ".join(f"{seconds:7.3f}" for seconds in times))
+        print(f"{policy:8} {geometric(ratios):7.3f}  worst {max(ratios):7.3f}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", choices=["vary", "affinity", "gpus"])
+    parser.add_argument("--program", default=str(ROOT / "build" / "release" / "vicinal"))
+    parser.add_argument("--policies", default=None)
+    parser.add_argument("--percent", type=float, default=0.4)
+    parser.add_argument("--draws", type=int, default=None)
+    parser.add_argument("--each", action="store_true", help="vary, gpus: a line for each instance, too")
+    options = parser.parse_args()
+    if options.what == "vary":
+        options.policies = options.policies or POLICIES
+        options.draws = options.draws or 9
+        vary(options)
+    elif options.what == "gpus":
+        options.policies = options.policies or POLICIES
+        gpus(options)
+    else:
+        options.policies = options.policies or "darts,dmda,dmdar,dmdas,heft"
+        options.draws = options.draws or 8
+        affinity(options)
+
+
+if __name__ == "__main__":
+    main()

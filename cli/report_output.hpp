@@ -1,0 +1,57 @@
+// The report of several runs, one after the other: printed and written at the end, or when the process is
+// interrupted, with the runs that have ended.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <string>
+
+#include "session.hpp"
+#include "tools/report.hpp"
+
+namespace vicinal::cli {
+
+class ReportOutput {
+ public:
+  // `json`: a file, "-" or nothing. `runs`: how many there will be.
+  ReportOutput(Session& session, tools::Report report, std::string json, bool verbose,
+               std::size_t runs);
+  ReportOutput(const ReportOutput&) = delete;
+  ReportOutput& operator=(const ReportOutput&) = delete;
+
+  // `run` gives the record. What goes wrong in it is its outcome, and the others go on; but UsageError and
+  // CapacityError of the first run go through: most often they are the same for every policy.
+  template <typename Run>
+  void add(const std::string& policy, const Run& run);
+  // The exit status.
+  int finish();
+
+ private:
+  void print() const;  // under mutex_
+  void interrupted();
+  void add(tools::RunRecord record);
+
+  std::mutex mutex_;
+  tools::Report report_;  // under mutex_
+  std::string json_;
+  bool verbose_;
+  std::size_t runs_;
+  Signals::AtInterrupt at_interrupt_;
+};
+
+template <typename Run>
+void ReportOutput::add(const std::string& policy, const Run& run) {
+  tools::RunRecord record;
+  try {
+    record = run();
+  } catch (const std::exception& error) {
+    const bool may_be_everyones = dynamic_cast<const UsageError*>(&error) != nullptr ||
+                                  dynamic_cast<const CapacityError*>(&error) != nullptr;
+    if (report_.runs.empty() && may_be_everyones) throw;
+    record.policy = policy;
+    record.error = error.what();
+  }
+  add(std::move(record));
+}
+
+}  // namespace vicinal::cli

@@ -1,0 +1,25 @@
+// What a Group counts. The tasks know it, not the Group, which may go before them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace vicinal::graph {
+
+// One for the Group, and one for each of its tasks that has not ended; who gives back the last deletes it.
+class GroupCount {
+ public:
+  std::size_t pending() const { return users_.load(std::memory_order_acquire) - 1; }
+  void begin_one() { users_.fetch_add(1, std::memory_order_relaxed); }
+  // True if no task is left. Nothing of the count may be used afterwards.
+  static bool end_one(GroupCount& count) {
+    const std::size_t before = count.users_.fetch_sub(1, std::memory_order_acq_rel);
+    if (before == 1) delete &count;
+    return before <= 2;
+  }
+
+ private:
+  std::atomic<std::size_t> users_{1};
+};
+
+}  // namespace vicinal::graph
