@@ -221,8 +221,8 @@ class LockedHandles {
   explicit LockedHandles(std::span<Access> accesses) {
     const std::size_t count = accesses.size();
     Handle* few[kFew];
-    base::SureVector<Handle*>
-        many;  // an announced task is not refused any more, without memory either
+    // An announced task is not refused any more, without memory either.
+    base::SureVector<Handle*> many;
     Handle** order = few;
     if (count > kFew) {
       many.resize(count);

@@ -57,6 +57,11 @@ Options with_device() {
   with_device.accelerator_memory = 64_KiB;
   return with_device;
 }
+Options with_disk(const TemporaryFolder& folder) {
+  Options with_disk = options();
+  with_disk.disk = folder.path();
+  return with_disk;
+}
 
 void set(Runtime& runtime, const Codelet& codelet, Handle handle, std::int64_t value) {
   runtime.submit({.codelet = &codelet, .operands = {W(handle)}, .parameters = value});
@@ -84,6 +89,17 @@ bool refuse(long nth, const std::function<void()>& call) {
   } catch (const Error&) {
   }
   return Refusal::happened();
+}
+
+// An unregistration that was refused is repeated.
+bool refuse_to_unregister(long nth, Runtime& runtime, Handle handle) {
+  bool done = false;
+  const bool refused = refuse(nth, [&] {
+    runtime.unregister(handle);
+    done = true;
+  });
+  if (!done) runtime.unregister(handle);
+  return refused;
 }
 
 TEST(RefusedCalls, ASubmissionThatCannotEvenSayWhyItIsRefusedLeavesItsHandlesUsable) {
@@ -163,12 +179,7 @@ TEST(RefusedCalls, UnregisterWritesHomeOrMayBeRepeated) {
     const Handle handle = runtime.register_buffer(home.data(), kTile, kName);
     set(runtime, kSetOnDevice, handle, 7);
     runtime.wait();
-    bool done = false;
-    const bool refused = refuse(nth, [&] {
-      runtime.unregister(handle);
-      done = true;
-    });
-    if (!done) runtime.unregister(handle);
+    const bool refused = refuse_to_unregister(nth, runtime, handle);
     EXPECT_EQ(home[0], 7);
     return refused;
   });
@@ -178,18 +189,11 @@ TEST(RefusedCalls, UnregisterWritesToTheFileOrMayBeRepeated) {
   const TemporaryFolder folder("refused");
   const std::string path = folder.path() + "/data";
   for_each_allocation([&](long nth) {
-    Options with_disk = options();
-    with_disk.disk = folder.path();
-    Runtime runtime(with_disk);
+    Runtime runtime(with_disk(folder));
     const Handle handle = runtime.register_file({path, 0}, kTile, kName);
     set(runtime, kSet, handle, 100 + nth);
     runtime.wait();
-    bool done = false;
-    const bool refused = refuse(nth, [&] {
-      runtime.unregister(handle);
-      done = true;
-    });
-    if (!done) runtime.unregister(handle);
+    const bool refused = refuse_to_unregister(nth, runtime, handle);
     std::int64_t first = 0;
     std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(&first), sizeof(first));
     EXPECT_EQ(first, 100 + nth);
@@ -201,9 +205,7 @@ TEST(RefusedCalls, WhatCouldNotBeRegisteredMayBeRegisteredAgain) {
   const TemporaryFolder folder("refused");
   const std::string path = folder.path() + "/data";
   for_each_allocation([&](long nth) {
-    Options with_disk = options();
-    with_disk.disk = folder.path();
-    Runtime runtime(with_disk);
+    Runtime runtime(with_disk(folder));
     std::vector<std::int64_t> home(kTile.value / sizeof(std::int64_t));
     Handle buffer;
     Handle file;

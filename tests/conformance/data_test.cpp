@@ -21,8 +21,6 @@ namespace {
 
 using namespace vicinal::
     testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 TEST_P(Every, StridedTilesOfOneMatrixArePackedOnTheirWayAndTheRestIsLeftAlone) {
   // A 30 x 20 matrix, column-major, in tiles of 10 x 10 with leading dimension 32: two rows of gap.

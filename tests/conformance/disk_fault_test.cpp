@@ -22,8 +22,6 @@ namespace {
 
 using namespace vicinal::
     testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 // A runtime whose disk fails on demand; with pages of one integer value.
 class FaultyRun {

@@ -19,7 +19,6 @@ namespace {
 
 using namespace vicinal::
     testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
-using ::testing::HasSubstr;
 
 class HeldBack : public Failure {
  protected:

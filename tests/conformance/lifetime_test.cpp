@@ -27,8 +27,6 @@ namespace {
 
 using namespace vicinal::
     testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 void pause_briefly() {
   std::this_thread::sleep_for(std::chrono::milliseconds(2));

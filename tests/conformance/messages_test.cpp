@@ -18,9 +18,6 @@ namespace {
 
 using namespace vicinal::
     testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 using Messages = Failure;
 

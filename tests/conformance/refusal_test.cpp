@@ -17,8 +17,6 @@ namespace {
 
 using namespace vicinal::
     testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 // --- what can never fit -----------------------------------------------------------------------
 

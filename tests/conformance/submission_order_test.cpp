@@ -22,7 +22,6 @@ namespace {
 
 using namespace vicinal::
     testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
-using ::testing::HasSubstr;
 
 Options planned(bool submitter_works = false) {
   Options options = small_options(2);
@@ -237,6 +236,13 @@ struct Two {
   std::string message;
   std::string other_message;
 };
+std::string told_to(const Codelet& codelet, Runtime& runtime) {
+  Two two;
+  two.own = &runtime;
+  runtime.submit({.codelet = &codelet, .parameters = &two});
+  runtime.wait();
+  return two.message;
+}
 
 TEST_F(Failure, AKernelThatHasUsedAnotherRuntimeStillMustNotWaitForItsOwn) {
   static const Codelet outer{.name = "outer", .cpu = [](KernelContext& k) {
@@ -251,11 +257,7 @@ TEST_F(Failure, AKernelThatHasUsedAnotherRuntimeStillMustNotWaitForItsOwn) {
   options.window_tasks = 2;
   Runtime runtime(options);
   const Watched watched(watchdog_, runtime);
-  Two two;
-  two.own = &runtime;
-  runtime.submit({.codelet = &outer, .parameters = &two});
-  runtime.wait();
-  EXPECT_THAT(two.message, HasSubstr("inside a task"));
+  EXPECT_THAT(told_to(outer, runtime), HasSubstr("inside a task"));
   EXPECT_EQ(runtime.statistics().tasks_done, 4U);
 }
 
@@ -272,11 +274,7 @@ TEST_F(Failure, AKernelRunByAKernelOfAnotherRuntimeMustNotWaitForTheFirst) {
                              }};
   Runtime runtime(small_options(1));
   const Watched watched(watchdog_, runtime);
-  Two two;
-  two.own = &runtime;
-  runtime.submit({.codelet = &outer, .parameters = &two});
-  runtime.wait();
-  EXPECT_THAT(two.message, HasSubstr("inside a task"));
+  EXPECT_THAT(told_to(outer, runtime), HasSubstr("inside a task"));
 }
 
 TEST_F(Failure, KernelsOfTwoRuntimesThatWaitForEachOtherGetAnError) {

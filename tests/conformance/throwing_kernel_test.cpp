@@ -19,8 +19,6 @@ namespace {
 
 using namespace vicinal::
     testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 void throw_kernel(KernelContext& /*context*/) {
   throw std::runtime_error("pivot 3 is zero");

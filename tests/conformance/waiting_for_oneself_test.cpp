@@ -20,9 +20,6 @@ namespace {
 
 using namespace vicinal::
     testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 class WaitingForOneself : public ::testing::TestWithParam<std::tuple<std::uint32_t, bool, bool>> {
  protected:

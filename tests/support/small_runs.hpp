@@ -1,4 +1,5 @@
-// What most tests of the runtime need: kernels on arrays of numbers, and the message of an error.
+// What most tests of the runtime need: kernels on arrays of numbers, and the message of an error with
+// the matchers that it is compared by.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +7,16 @@
 #include <thread>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "vicinal/runtime.hpp"
 
 namespace vicinal::testing {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // What tests count tiles and limits in.
 inline constexpr Bytes kPage{4096};
