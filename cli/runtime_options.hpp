@@ -26,7 +26,8 @@ class RuntimeOptions {
   // The policies that were asked for, by --policy or else by VICINAL_POLICY: one, several with commas between
   // them, or "all". Throws UsageError that begins with the name of that.
   std::vector<std::string> policies() const;
-  // The environment, changed by what was given; `policy` is the first of policies(). Throws UsageError that begins with the option's name.
+  // The environment, changed by what was given; `policy` is the first of policies(). Throws UsageError that begins
+  // with the option's name.
   Options parse() const;
   // The same for a command that works on files, which needs a folder for the disk node: if none was
   // given, the folder of the first of the files that is not empty.

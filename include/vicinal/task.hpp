@@ -92,8 +92,8 @@ struct TaskSpec {
   std::optional<WorkerId> worker = {};  // only this worker may run it
   Group* group = nullptr;
   std::span<const TaskId> after = {};  // dependencies without data; must live until the submission
-  std::function<void(Outcome)> on_end =
-      {};                 // called by the worker that ends the task, under no lock
+  // Called by the worker that ends the task, under no lock.
+  std::function<void(Outcome)> on_end = {};
   std::string name = {};  // in messages and reports; the codelet's name otherwise
   double flops = 0;       // 0: the codelet's
 };

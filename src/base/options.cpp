@@ -46,8 +46,7 @@ constexpr Entry kTable[] = {
      "Scheduling policy: which ready task runs where, and in which order."},
     {"memory", &Options::memory,
      "Limit on the replicas in RAM, padding included; none: no limit. The application's own "
-     "buffers "
-     "do not count.",
+     "buffers do not count.",
      kPage},
     {"disk", &Options::disk, "Folder that holds what does not fit in memory; empty: none."},
     {"disk_space", &Options::disk_space,

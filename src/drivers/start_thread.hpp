@@ -21,8 +21,7 @@ std::thread start_thread(const std::string& whose, Run&& run) {
     throw CapacityError(fmt::format(
         "the thread {} cannot be started: {}; ask for fewer (options workers, accelerators and "
         "disk_copies), or raise what the system allows (ulimit -u, ulimit -v, the container's "
-        "limit "
-        "of processes)",
+        "limit of processes)",
         whose, error.code().message()));
   }
 }

@@ -72,6 +72,8 @@ Task& Engine::new_acquisition(const char* what, bool counts) {
 }
 
 [[gnu::noinline]] void Engine::discard(Task& task, WorkerId worker) {
+  // Under no lock: what it holds is the application's.
+  if (task.extension) task.extension->on_end = nullptr;
   if (!task.extension || task.extension->counts) {
     const std::size_t index = lane_index(worker);
     std::unique_lock lock(external_lock_, std::defer_lock);
@@ -183,8 +185,8 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
 [[gnu::noinline]] void Engine::cancel_at_once(Task& task, WorkerId releasing, ReadyList& list) {
   for (const InTask* at = in_task; at != nullptr; at = at->outer) {
     if (at->engine != this || at->cancelled == nullptr) continue;
-    task.state.store(TaskState::submitted,
-                     std::memory_order_relaxed);  // it becomes ready once more
+    // It becomes ready once more.
+    task.state.store(TaskState::submitted, std::memory_order_relaxed);
     return at->cancelled->append(task);
   }
   end(task, releasing, Outcome::cancelled, list);

@@ -95,8 +95,8 @@ class Engine final : public Completions,
   void task_done(graph::Task& task, WorkerId worker, std::exception_ptr error) override;
 
   // --- acquisitions: tasks without a kernel whose `on_runnable` was called
-  // `what` is the call, for messages. Not among the tasks submitted and ended, unless `counts`: nobody who waits for tasks waits for what the
-  // application holds.
+  // `what` is the call, for messages. Not among the tasks submitted and ended, unless `counts`: nobody who waits
+  // for tasks waits for what the application holds.
   graph::Task& new_acquisition(const char* what, bool counts);
   // Its access is W; what follows must write.
   void submit_invalidation(graph::Task& task);
@@ -363,8 +363,7 @@ class Engine final : public Completions,
   std::vector<std::atomic<std::uint64_t>> away_;  // workers without a thread at present
   std::atomic<bool> cancelling_{false};
   std::atomic<std::uint32_t> performing_{0};  // threads inside perform()
-  std::uint64_t performances_ =
-      0;  // calls of perform_all; in simulation alone, where one thread calls
+  std::uint64_t performances_ = 0;  // of perform_all; in simulation alone, where one thread calls
   ActionsPool actions_;
   mutable std::mutex error_mutex_;
   std::exception_ptr error_;

@@ -134,6 +134,7 @@ void PolicyGate::forget(graph::Handle& handle) {
   {
     const std::lock_guard lock(mutex_);
     drain(kNoWorker);
+    const base::Stopwatch::Lap lap(watch_.get());
     policy_.data_forgotten(handle);
   }
   drain_leftovers(kNoWorker);

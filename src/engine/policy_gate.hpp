@@ -23,9 +23,10 @@ class PolicyGate {
   // done with.
   // `refused` is called, perhaps under that lock, when there is a task that the policy had no memory to take: it is
   // for take_refused. `timed`: the policy's calls are timed, by the wall clock also in a simulation.
-  PolicyGate(
-      sched::Policy& policy, std::function<void(graph::Task&, WorkerId)> retire,
-      std::function<void()> refused = [] {}, bool timed = false);
+  using Retire = std::function<void(graph::Task&, WorkerId)>;
+  static void ignore() {}
+  PolicyGate(sched::Policy& policy, Retire retire, std::function<void()> refused = ignore,
+             bool timed = false);
 
   void push(graph::Task& task, WorkerId releasing) {
     if (concurrent_) return push_at_once(task, releasing);

@@ -395,11 +395,10 @@ void accept_tasks(Handle& handle, Content content) {
   unlock(handle, word);
 }
 
-void begin_life(Handle& handle, std::uint32_t life, bool has_content, std::string name) {
+void begin_life(Handle& handle, std::uint32_t life, std::string name) {
   const std::uint64_t word = lock(handle);
   handle.head = handle.tail = handle.last_writer = nullptr;
   handle.waiting_readers = 0;
-  handle.content = has_content ? Content::written : Content::none;
   handle.name = std::move(name);
   handle.current_life.store(life, std::memory_order_relaxed);
   unlock(handle, word);

@@ -80,7 +80,7 @@ bool refuse_tasks(Handle& handle, std::uint32_t life);
 // The unregistration has failed: tasks that name the life before it are taken again.
 void accept_tasks(Handle& handle, Content content);
 // A life with this registration begins; nobody knows the handle yet but by an earlier one.
-void begin_life(Handle& handle, std::uint32_t life, bool has_content, std::string name);
+void begin_life(Handle& handle, std::uint32_t life, std::string name);
 // What a message calls it, whatever its life.
 std::string name_of(Handle& handle);
 // Who has access and who waits, for reports; empty if nobody waits. At most `most` tasks are named.

@@ -39,14 +39,13 @@ struct TaskExtension {
   std::optional<WorkerId> worker;
   GroupCount* group = nullptr;
   std::function<void(Outcome)> on_end;
-  std::vector<std::byte> parameters;   // when larger than the task's own room
-  std::vector<Access> accesses;        // when they are many, see put_outside
-  std::vector<std::uint16_t> view_of;  // operand -> access, when a handle is named twice
-  std::size_t operand_count = 0;
-  double flops = 0;
+  std::vector<std::byte> parameters;       // when larger than the task's own room
+  std::vector<Access> accesses;            // when they are many, see put_outside
+  std::vector<std::uint16_t> view_of;      // operand -> access, when a handle is named twice
+  double flops = 0;                        // 0: the codelet's
   std::function<void(Task&)> on_runnable;  // an acquisition: called in place of a kernel
-  bool counts =
-      true;  // among the tasks submitted and ended; what the application acquires does not
+  // Among the tasks submitted and ended; what the application acquires does not.
+  bool counts = true;
 };
 
 inline constexpr std::size_t kInlineAccesses = 4;

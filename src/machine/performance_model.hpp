@@ -55,8 +55,8 @@ class RunHistory {
   void add(Time time);
   // Mean of the kept runs, without those beyond 4 times their median and below a quarter of it: a run
   // that was interrupted says nothing of the next. A true change moves the median after eight runs. It
-  // follows the mean only where that is off by a tenth, and with the fifteenth run, so that tasks that are alike have equal
-  // predictions: policies break ties by priority.
+  // follows the mean only where that is off by a tenth, and with the fifteenth run, so that tasks that are alike
+  // have equal predictions: policies break ties by priority.
   Time expected() const { return expected_; }
   // As many as are kept, and on average within a tenth of their mean.
   bool stable() const { return stable_; }

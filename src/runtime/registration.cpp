@@ -41,8 +41,6 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
   handle->layout = layout;
   handle->home = home;
   handle->policy_data = nullptr;
-  // A task that was refused may have set it since the life before ended.
-  handle->counts_unhomed.store(false, std::memory_order_relaxed);
   try {
     engine_->add(*handle);
   } catch (...) {
@@ -50,7 +48,7 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
     throw;
   }
   const std::uint32_t life = handle->life() + 1;
-  graph::begin_life(*handle, life, written, std::move(name));
+  graph::begin_life(*handle, life, std::move(name));
   return {*handle, number_, life};
 }
 

@@ -55,6 +55,10 @@ void RuntimeImpl::require_rules_apply(const engine::EngineConfig& config) const 
 
 RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup)
     : options_(options), setup_(std::move(setup)) {
+  for (const WorkerDescription& worker : setup_.machine.workers) {
+    most_overhead_ =
+        std::max(most_overhead_, setup_.machine.submit_overhead + worker.task_overhead);
+  }
   engine::EngineConfig config;
   config.machine = setup_.machine;
   config.policy = sched::make_policy(options.policy);
@@ -131,7 +135,7 @@ base::SureVector<Handle> RuntimeImpl::left_and_not_held() const {
   base::SureVector<Handle> left;
   for (graph::Handle& handle : handles_) {
     const bool held = std::ranges::any_of(acquisitions_, [&](const Acquisition* acquisition) {
-      return acquisition->task->accesses()[0].handle == &handle;
+      return acquisition->handle == &handle;
     });
     if (handle.takes_tasks() && !held) left.emplace_back(handle, number_, handle.life());
   }
@@ -147,19 +151,7 @@ void RuntimeImpl::close() noexcept {
   }
 }
 
-// In a process forked from the one that made the runtime there are none of its threads to be joined, and what
-// is to be written home is the other's.
-void RuntimeImpl::leave_to_the_parent() {
-  static_cast<void>(engine_.release());  // NOLINT(bugprone-unused-return-value): never to be ended
-  static_cast<void>(new MachineSetup(std::move(setup_)));
-  if (watcher_.joinable()) watcher_.detach();
-}
-
 RuntimeImpl::~RuntimeImpl() {
-  if (forked()) {
-    leave_to_the_parent();
-    return;
-  }
   close();
   stop();
   guarded([this] { write_models(); });
@@ -175,12 +167,23 @@ namespace vicinal {
 
 using runtime::RuntimeImpl;
 
+namespace {
+// A process forked from the one that made the runtime has none of its threads, and what is to be written home is
+// the other's: nothing is ended there. Even the end of a condition variable would wait for those who slept there
+// at the fork.
+std::shared_ptr<RuntimeImpl> owned(std::unique_ptr<RuntimeImpl> impl) {
+  return {impl.release(), [](RuntimeImpl* ended) {
+            if (!ended->forked()) delete ended;
+          }};
+}
+}  // namespace
+
 Runtime::Runtime(const Options& options)
-    : impl_(std::make_shared<RuntimeImpl>(options, runtime::MachineSetup(options))) {}
+    : impl_(owned(std::make_unique<RuntimeImpl>(options, runtime::MachineSetup(options)))) {}
 
 Runtime::Runtime(const MachineDescription& simulated, const Options& options)
-    : impl_(std::make_shared<RuntimeImpl>((options.check(), options),
-                                          runtime::MachineSetup(simulated))) {}
+    : impl_(owned(std::make_unique<RuntimeImpl>((options.check(), options),
+                                                runtime::MachineSetup(simulated)))) {}
 
 Runtime::~Runtime() {
   impl_->close();

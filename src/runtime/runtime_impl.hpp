@@ -31,7 +31,8 @@ std::uint32_t next_runtime_number();
 // reservation in RAM.
 struct Acquisition {
   enum class State : std::uint8_t { queued, granted, abandoned };  // in the graph
-  graph::Task* task = nullptr;
+  graph::Handle* handle = nullptr;
+  graph::Task* task = nullptr;  // not read by others: a task that is refused is gone
   memory::Request request;
   std::atomic<State> state{State::queued};
   std::thread::id thread;
@@ -43,6 +44,8 @@ class RuntimeImpl {
   RuntimeImpl(const Options& options, MachineSetup setup);
   // Closes, if close() has not, and forgets what was still acquired then.
   ~RuntimeImpl();
+  // The threads that the runtime has started are not in this process.
+  bool forked() const { return !setup_.simulated && getpid() != process_; }
   // Waits for all tasks and unregisters what nobody has acquired. Prints errors.
   void close() noexcept;
 
@@ -146,10 +149,7 @@ class RuntimeImpl {
   void throw_if_held(const char* what, const std::function<bool()>& done);
   bool this_thread_alone_holds() const;
   std::string held_by_this_thread() const;
-  // The threads that the runtime has started are not in this process.
-  bool forked() const { return !setup_.simulated && getpid() != process_; }
   void require_same_process(const char* what) const;
-  void leave_to_the_parent();
   base::SureVector<Handle> left_and_not_held() const;
   void start();
   void stop();
@@ -183,9 +183,10 @@ class RuntimeImpl {
   // Behind it. Guards the list, in which all are that have been announced to the graph, in that order.
   std::mutex planned_mutex_;
   PlannedTasks planned_;
-  std::atomic<std::uint64_t> planned_count_{
-      0};  // in the list, or on their way from it to the graph
+  // In the list, or on their way from it to the graph.
+  std::atomic<std::uint64_t> planned_count_{0};
   std::atomic<std::uint64_t> submitted_bytes_{0};
+  Time most_overhead_;                         // of one task, on any worker; in simulation
   std::atomic<std::int64_t> simulated_ns_{0};  // of the tasks submitted, at most; in simulation
 
   // Waiting threads. Whoever makes something happen reads `waiting_` after it; a waiter raises it

@@ -29,11 +29,14 @@ constexpr std::size_t kPlanAtMost = 1 << 16;
 // Of a task, in nanoseconds: 19 hours, so that a path of kPlanAtMost tasks can be counted.
 constexpr std::int64_t kLongestTask = std::int64_t{1} << 46;
 
-Time planned_time(const Codelet& codelet) {
+Time planned_time(const graph::Task& task) {
+  if (task.codelet == nullptr) return {0};
   Time time;
-  for (const Time expected : codelet.expected) time = std::max(time, expected);
+  for (const Time expected : task.codelet->expected) time = std::max(time, expected);
   if (time.ns == 0) {
-    const double seconds = std::max(1e-6, codelet.flops * 1e-9);
+    const bool has_own = task.extension && task.extension->flops > 0;
+    const double flops = has_own ? task.extension->flops : task.codelet->flops;
+    const double seconds = std::max(1e-6, flops * 1e-9);
     time = Time::from_seconds(std::min(seconds, static_cast<double>(kLongestTask) * 1e-9));
   }
   return {std::min(time.ns, kLongestTask)};
@@ -110,6 +113,7 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operan
     if (spec.worker) extension(task).worker = spec.worker;
     if (spec.group != nullptr) extension(task).group = spec.group->count_;
     if (spec.on_end) extension(task).on_end = spec.on_end;
+    if (spec.flops > 0) extension(task).flops = spec.flops;
     const std::size_t bytes = spec.parameters.size();
     if (bytes > sizeof(task.parameters)) {
       extension(task).parameters.assign(spec.parameters.data(), spec.parameters.data() + bytes);
@@ -137,17 +141,13 @@ void RuntimeImpl::check_task(const graph::Task& task) {
 [[gnu::noinline]] void RuntimeImpl::check_simulated_time(const graph::Task& task) {
   constexpr std::int64_t kMost = drivers::SimulatedDriver::kEndOfTime.ns;
   const std::int64_t longest = std::ranges::max(task.codelet->expected).ns;
-  std::int64_t overhead = setup_.machine.submit_overhead.ns;
-  for (const WorkerDescription& worker : setup_.machine.workers) {
-    overhead = std::max(overhead, setup_.machine.submit_overhead.ns + worker.task_overhead.ns);
-  }
+  const std::int64_t overhead = most_overhead_.ns;
   const std::int64_t before = simulated_ns_.load(std::memory_order_relaxed);
   if (longest > kMost - overhead - before) {
     throw UsageError("task " + std::string(task.name()) + ": its codelet " + task.codelet->name +
                      " expects " + std::to_string(longest) + " ns, and the tasks before it take " +
                      std::to_string(before) +
-                     " ns: a simulated run lasts 2^60 ns (36 years) at "
-                     "most; give shorter times");
+                     " ns: a simulated run lasts 2^60 ns (36 years) at most; give shorter times");
   }
   simulated_ns_.fetch_add(longest + overhead, std::memory_order_relaxed);
 }
@@ -156,7 +156,8 @@ void RuntimeImpl::check_task(const graph::Task& task) {
 // it has nowhere else to go. Said at the first write that would break it, not when a run is stuck.
 [[gnu::noinline]] void RuntimeImpl::check_sole_copies(const graph::Task& task) {
   const auto counts = [](const graph::Access& access) {
-    return writes(access.mode) && access.handle->home.kind == graph::HomeKind::none &&
+    return writes(access.mode) && access.named_life() == access.handle->life() &&
+           access.handle->home.kind == graph::HomeKind::none &&
            !access.handle->counts_unhomed.load(std::memory_order_relaxed);
   };
   if (std::ranges::none_of(task.accesses(), counts)) return;
@@ -178,9 +179,7 @@ void RuntimeImpl::check_task(const graph::Task& task) {
   }
   unhomed_ += added;
   for (const graph::Access& access : task.accesses()) {
-    if (writes(access.mode) && access.handle->home.kind == graph::HomeKind::none) {
-      access.handle->counts_unhomed.store(true, std::memory_order_relaxed);
-    }
+    if (counts(access)) access.handle->counts_unhomed.store(true, std::memory_order_relaxed);
   }
 }
 
@@ -309,8 +308,7 @@ std::vector<Time> RuntimeImpl::planned_levels(std::span<const PlannedTask> tasks
         accesses[i].push_back(
             {number.try_emplace(access.handle, number.size()).first->second, access.mode});
       }
-      const Codelet* const codelet = tasks[i].task->codelet;
-      plan[i] = {codelet != nullptr ? planned_time(*codelet) : Time{0}, accesses[i]};
+      plan[i] = {planned_time(*tasks[i].task), accesses[i]};
     }
     return graph::bottom_levels(plan, number.size());
   } catch (const std::bad_alloc&) {

@@ -23,8 +23,9 @@ std::optional<WorkerId> RuntimeImpl::slot() const {
   return last;
 }
 
+// An exchange, not a load: either it sees who waits, or they see all that was stored before it.
 void RuntimeImpl::notify_waiters() {
-  if (waiting_.load(std::memory_order_seq_cst) == 0) return;
+  if (waiting_.fetch_add(0, std::memory_order_acq_rel) == 0) return;
   {
     const std::lock_guard lock(wait_mutex_);
     ++wait_epoch_;
@@ -65,7 +66,7 @@ std::string RuntimeImpl::held_by_this_thread() const {
   const std::lock_guard lock(held_mutex_);
   for (const Acquisition* acquisition : acquisitions_) {
     if (acquisition->thread != std::this_thread::get_id() || !acquisition->held) continue;
-    own += (own.empty() ? "" : ", ") + acquisition->task->accesses()[0].handle->name;
+    own += (own.empty() ? "" : ", ") + acquisition->handle->name;
   }
   return own;
 }
@@ -212,7 +213,7 @@ graph::Task& RuntimeImpl::plain_task(graph::Handle& handle, std::uint32_t life, 
 void RuntimeImpl::note_acquisition(Acquisition& access) {
   const std::lock_guard lock(held_mutex_);
   if (acquisitions_.size() >= memory::kMostAcquisitions) {
-    throw UsageError("acquire: handle " + access.task->accesses()[0].handle->name + " and " +
+    throw UsageError("acquire: handle " + access.handle->name + " and " +
                      std::to_string(acquisitions_.size()) +
                      " others would be acquired at once, more than there may be; release some");
   }
@@ -235,6 +236,7 @@ std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, std::uint
     }
   };
   graph::Task& task = plain_task(handle, life, mode, what, false, on_runnable);
+  access->handle = &handle;
   access->task = &task;
   const auto forget = [&] {
     const std::lock_guard lock(held_mutex_);
@@ -371,7 +373,7 @@ std::string RuntimeImpl::stall_report() const {
   }
   const std::lock_guard lock(held_mutex_);
   for (const Acquisition* held : acquisitions_) {
-    graph::Handle& handle = *held->task->accesses()[0].handle;
+    graph::Handle& handle = *held->handle;
     if (!held->held) {
       text += "a thread of the application waits for: " + handle.name + "\n";
       continue;

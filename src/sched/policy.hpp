@@ -85,13 +85,13 @@ class PolicyContext {
 // What a policy wants and promises. Asked for once, when the engine is made.
 struct PolicyTraits {
   bool concurrent = false;  // push, pop and may_move come from several threads at once
-  bool moves_tasks =
-      false;  // may_move is called: a policy that chooses the worker itself wants none of it
+  // may_move is called: a policy that chooses the worker itself wants none of it.
+  bool moves_tasks = false;
   bool wants_ends = false;  // task_done is called
-  bool wants_run_times =
-      false;  // tasks are timed: run_time() is known also where the application does not say
-  bool keeps_order =
-      true;  // tasks of a node are popped about in the order of PolicyContext::prefetch
+  // Tasks are timed: run_time() is known also where the application does not say.
+  bool wants_run_times = false;
+  // Tasks of a node are popped about in the order of PolicyContext::prefetch.
+  bool keeps_order = true;
 };
 
 class Policy {

@@ -327,10 +327,13 @@ TEST_F(Failure, ARuntimeMayBeDestroyedInAForkedChild) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the thread sanitizer does not follow a fork of several threads";
 #endif
-  auto runtime = std::make_unique<Runtime>(with_threads(2));
+  Options watched = with_threads(2);
+  watched.stall_seconds = 100;  // its thread sleeps at the fork
+  auto runtime = std::make_unique<Runtime>(watched);
   const Handle x = runtime->register_empty(kPage, "x");
   runtime->submit(set(x, 1));
   runtime->wait();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -225,6 +226,26 @@ TEST_F(Failure, AWaitDoesNotWaitForWhatIsAcquiredIfNoTaskNeedsIt) {
     stop = true;
     other.join();
   }
+}
+
+TEST_F(Failure, ComputedPrioritiesTakeATasksOwnFlops) {
+  std::vector<std::string> order;
+  const Codelet note{.name = "note", .cpu = [](KernelContext& k) {
+                       auto& [names, name] =
+                           *k.parameter<std::pair<std::vector<std::string>*, const char*>*>();
+                       names->emplace_back(name);
+                     }};
+  std::pair short_one(&order, "short");
+  std::pair long_one(&order, "long");
+  Options options = planned(true);
+  options.workers = 1;
+  options.policy = "prio";
+  Runtime runtime(options);
+  const Watched watched(watchdog_, runtime);
+  runtime.submit({.codelet = &note, .parameters = &short_one});
+  runtime.submit({.codelet = &note, .parameters = &long_one, .flops = 1e6});
+  runtime.wait();
+  EXPECT_THAT(order, ::testing::ElementsAre("long", "short"));
 }
 
 // --- several runtimes -------------------------------------------------------------------------

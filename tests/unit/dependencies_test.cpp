@@ -179,7 +179,7 @@ TEST(Dependencies, ForgottenContentMustBeWrittenAnew) {
 TEST(Dependencies, AHandleThatIsGoingRefusesTasksThatNameTheLifeBefore) {
   Graph graph;
   Handle& a = graph.data();
-  begin_life(a, 1, true, "a");
+  begin_life(a, 1, "a");
   Task& earlier = graph.task({{&a, kW}});
   EXPECT_FALSE(refuse_tasks(a, 3));
   EXPECT_TRUE(refuse_tasks(a, 1));
@@ -193,7 +193,7 @@ TEST(Dependencies, AHandleThatIsGoingRefusesTasksThatNameTheLifeBefore) {
 TEST(Dependencies, AnAnnouncedTaskIsRefusedWhenItIsAnnouncedOrNever) {
   Graph graph;
   Handle& a = graph.data(false);
-  begin_life(a, 1, false, "a");
+  begin_life(a, 1, "a");
   EXPECT_THROW(announce(graph.task({{&a, kR}})), UsageError);
   EXPECT_FALSE(has_content(a));
   Task& writer = graph.task({{&a, kW}});

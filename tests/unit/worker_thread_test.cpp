@@ -269,7 +269,6 @@ TEST(RunKernel, AHandleNamedTwiceIsSeenTwice) {
   TaskOverHandles two(2);
   two.task.extension = std::make_unique<graph::TaskExtension>();
   two.task.extension->view_of = {0, 1, 0};  // submitted as R(a), R(b), W(a)
-  two.task.extension->operand_count = 3;
   EXPECT_EQ(two.run(), nullptr);
   EXPECT_THAT(two.addresses(), ElementsAre(&two.data[0], &two.data[1], &two.data[0]));
 }

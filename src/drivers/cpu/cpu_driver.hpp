@@ -23,8 +23,8 @@ struct CpuConfig {
   // From allowed_processors(): worker i stays on processors[i]. Empty, or fewer than the workers: none
   // is bound. The submitter's thread is the application's and is never bound.
   std::vector<std::uint32_t> processors = {};
-  bool whole_pages =
-      true;  // replicas begin at a page and own all of their last one, as disks like it
+  // Replicas begin at a page and own all of their last one, as disks like it.
+  bool whole_pages = true;
 };
 
 class CpuDriver final : public engine::Driver {

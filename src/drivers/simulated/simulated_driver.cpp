@@ -174,8 +174,7 @@ void SimulatedDriver::require_ends_in_time(const memory::Copy& copy, std::uint32
   if (end < static_cast<double>(kEndOfTime.ns)) return;
   throw DeviceError(
       fmt::format("the copy of {} ({} bytes) from {} to {} would end {:.0f} years after the start: "
-                  "a simulated run "
-                  "lasts {:.0f} years at most; use a faster link or smaller data",
+                  "a simulated run lasts {:.0f} years at most; use a faster link or smaller data",
                   copy.handle != nullptr ? copy.handle->name : "data", copy.bytes().value,
                   machine_.nodes[link.from.value].name, machine_.nodes[link.to.value].name,
                   end / kYear, static_cast<double>(kEndOfTime.ns) / kYear));
@@ -183,10 +182,9 @@ void SimulatedDriver::require_ends_in_time(const memory::Copy& copy, std::uint32
 
 void SimulatedDriver::start_copy(const memory::Copy& copy) {
   const SimulatedLinks::Copy on_links = links_.describe(copy);
-  const std::optional<WorkerId> by = driven_by(copy);
-  const Time free = by ? workers_[by->value].thread_free : Time{0};
-  require_ends_in_time(copy, on_links.link, std::max(now(), free));
   const std::optional<WorkerId> driver = driven_by(copy);
+  const Time free = driver ? workers_[driver->value].thread_free : Time{0};
+  require_ends_in_time(copy, on_links.link, std::max(now(), free));
   if (!driver) return links_.start(on_links, now());
   Worker& worker = workers_[driver->value];
   worker.thread_free =
