@@ -34,6 +34,7 @@ struct SureAllocator {
   template <typename Other>
   SureAllocator(const SureAllocator<Other>& /*other*/) {}  // NOLINT(google-explicit-constructor)
 
+  // NOLINTBEGIN(bugprone-sizeof-expression): T may well be a pointer
   T* allocate(std::size_t count) {
     if (count > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_array_new_length();
     return static_cast<T*>(sure_allocate(count * sizeof(T), alignof(T)));
@@ -41,6 +42,7 @@ struct SureAllocator {
   void deallocate(T* address, std::size_t count) noexcept {
     sure_free(address, count * sizeof(T), alignof(T));
   }
+  // NOLINTEND(bugprone-sizeof-expression)
   friend bool operator==(const SureAllocator&, const SureAllocator&) { return true; }
 };
 
