@@ -1,13 +1,9 @@
 // The reference instances: the same tasks, durations, links and memory as another runtime was simulated
 // with, and what it gave. Prints a row per instance and policy and the geometric means of the ratios.
 //
-//   reference [--folder DIR] [--runs 9] [--csv FILE] [--rules starpu] [--policies darts,...] [--vary PERCENT]
-//
-// DIR holds `medians.csv` and `results.csv` (default ../shared/reference, beside the checkout). Simulated
-// times are exact: each row is the median over kernel times scaled by 0.996 to 1.004, as on the other
-// side. With --rules ours keeps that runtime's rules for a full memory (option memory_rules); darts, which
-// has rules of its own, is left out then. With --vary each task's time is varied, too (tools::with_varied_times), in
-// another way in each run.
+// `reference --help` lists the options. Simulated times are exact: each row is the median over kernel times scaled
+// by 0.996 to 1.004, as on the other side. Darts, which has rules of its own for a full memory, is left out where
+// --rules asks for the other runtime's.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -193,12 +189,14 @@ void compare(const Reference& reference, unsigned runs, const std::string& rules
 constexpr const char* kHelp =
     R"(The reference instances beside what another runtime gave, a row each.
 
-  reference [--folder DIR] [--runs 9] [--csv FILE] [--rules starpu]
+  reference [--folder DIR] [--runs 9] [--csv FILE] [--rules starpu] [--policies darts,...] [--vary PERCENT]
 
   --folder DIR   holds medians.csv and results.csv (../shared/reference)
   --runs N       the median over so many runs with kernel times scaled by 0.996 to 1.004
   --csv FILE     where the rows go (the standard output)
   --rules TEXT   that runtime's rules for a full memory (option memory_rules); without darts
+  --policies A,B which policies (darts,eager,lws,dmda,dmdar,dmdas)
+  --vary PERCENT each task's time up to so much longer or shorter, in another way in each run
 )";
 
 }  // namespace

@@ -81,7 +81,8 @@ def vary(options):
             if equal[1] > 0:
                 sizes.append(statistics.median(size for _, size in drawn) / equal[1])
             if options.each:
-                print(f"  {' '.join(instance):90} {times[-1]:.3f} {sizes[-1]:.3f}")
+                size = f"{sizes[-1]:.3f}" if equal[1] > 0 else "-"
+                print(f"  {' '.join(instance):90} {times[-1]:.3f} {size}")
         print(f"{policy:8} {geometric(times):7.3f} {max(times):7.3f} {geometric(sizes):7.3f} "
               f"{max(sizes):7.3f}", flush=True)
 
@@ -213,7 +214,11 @@ def heavy_tailed(draw):
 
 
 def affinity(options):
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="robustness"))
+    with tempfile.TemporaryDirectory() as name:
+        affinity_in(pathlib.Path(name), options)
+
+
+def affinity_in(folder, options):
     machine = folder / "machine.toml"
     machine.write_text(MACHINE)
     graphs = [make(random.Random(seed)) for make in (layered, cholesky, heavy_tailed)

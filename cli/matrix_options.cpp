@@ -31,8 +31,7 @@ void require_notes(const linalg::TileGrid& grid) {
   if (grid.is_sound() && grid.lower_tiles() <= memory.value / kNotesOfATile) return;
   throw UsageError(
       fmt::format("--tile: {} elements in tiles of {} are {} x {} tiles, too many to keep account "
-                  "of in the {} of this "
-                  "computer: make it larger, or --size smaller",
+                  "of in the {} of this computer: make it larger, or --size smaller",
                   grid.size, grid.tile, grid.tiles(), grid.tiles(), tools::format_bytes(memory)));
 }
 

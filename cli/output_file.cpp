@@ -22,6 +22,13 @@ bool is_other_than_file(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
+// To a file that is not there yet.
+bool is_dangling_link(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode) &&
+         ::stat(path.c_str(), &status) != 0;
+}
+
 // The file that a symbolic link leads to is replaced, not the link.
 std::string target_of(const std::string& path) {
   char* const real = ::realpath(path.c_str(), nullptr);
@@ -62,7 +69,7 @@ void require_writable(std::string_view option, const std::string& path) {
       ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | (is_there ? 0 : O_CREAT), 0666);
   if (file >= 0) {
     ::close(file);
-    if (!is_there) ::unlink(path.c_str());
+    if (!is_there) ::unlink(target_of(path).c_str());
     return;
   }
   if (is_there && errno == ENXIO) return;  // a pipe that nobody reads yet
@@ -77,15 +84,17 @@ void write_text(const std::string& path, std::string_view text) {
     fmt::print("{}", text);
     return;
   }
-  if (is_other_than_file(path)) {
-    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (is_other_than_file(path) || is_dangling_link(path)) {
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (file < 0 || !write_and_close(file, text)) refuse(path);
     return;
   }
   const std::string target = target_of(path);
   const std::string beside = fmt::format("{}.{}.tmp", target, ::getpid());
   const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file < 0 && errno != EACCES && errno != EROFS && errno != ENAMETOOLONG) refuse(path);
+  const bool may_be_written = errno == EACCES || errno == EROFS || errno == ENAMETOOLONG ||
+                              errno == EEXIST;  // left by a process of that number
+  if (file < 0 && !may_be_written) refuse(path);
   if (file < 0) {  // the file may be written to, its folder not
     const int itself = ::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (itself < 0 || !write_and_close(itself, text)) refuse(path);

@@ -55,15 +55,14 @@ void require_room(const MemoryNeed& need, const Options& options) {
   if (pending > installed.value / kNotesOfATask) {
     throw UsageError(
         fmt::format("--tile: it makes {} tasks, too many to keep account of in the {} of this "
-                    "computer: make it larger, "
-                    "or --size smaller, or limit the tasks at a time with --window-tasks",
+                    "computer: make it larger, or --size smaller, or limit the tasks at a time "
+                    "with --window-tasks",
                     need.tasks, tools::format_bytes(installed)));
   }
   if (!options.memory && need.all > installed) {
     throw UsageError(fmt::format(
         "--memory: the data take {} and this computer has {}: limit the memory and name a folder "
-        "for "
-        "the rest, --memory {} --disk DIR",
+        "for the rest, --memory {} --disk DIR",
         tools::format_bytes(need.all), tools::format_bytes(installed), installed.value / 2));
   }
   if (!options.memory) return;

@@ -96,10 +96,10 @@ std::uint64_t most_inner_tasks(TileKernel kernel, std::uint64_t tiles) {
 }
 
 std::uint64_t fewest_distinct_tiles(TileKernel kernel, std::uint64_t tasks) {
+  if (tasks == 0) return 0;
   std::uint64_t high = 1;
   while (most_inner_tasks(kernel, high) < tasks) high *= 2;
-  std::uint64_t low = tasks == 0 ? high : high / 2;  // too few, unless nothing is to be done
-  if (tasks == 0) return 0;
+  std::uint64_t low = high / 2;  // too few
   while (high - low > 1) {
     const std::uint64_t middle = low + (high - low) / 2;
     (most_inner_tasks(kernel, middle) < tasks ? low : high) = middle;
@@ -111,6 +111,7 @@ std::uint64_t fewest_obtained_tiles(TileKernel kernel, std::uint64_t room, std::
   if (tasks == 0) return 0;
   if (most_inner_tasks(kernel, room) == 0) return kNever;
   std::uint64_t fewest = fewest_distinct_tiles(kernel, tasks);
+  if (room >= fewest) return fewest;  // each comes once
   // From small segments, of which there are many, up to some that are much larger than the memory.
   const std::uint64_t longest = 16 * room;
   for (std::uint64_t x = std::max<std::uint64_t>(1, room / 8); x <= longest; x += x / 8 + 1) {

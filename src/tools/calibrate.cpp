@@ -294,8 +294,8 @@ Calibration calibrate(const Options& options, std::span<const KernelSet> kernels
 std::optional<Time> worker_time_per_copy(std::span<const BesideCopies> stretches) {
   std::vector<Time> lost;
   for (const auto& [alone, beside, copies] : stretches) {
-    if (alone <= 0 || beside <= 0 || copies <= 0)
-      continue;  // no kernel ended in it, or no copy began
+    // No kernel ended in it, or no copy began.
+    if (alone <= 0 || beside <= 0 || copies <= 0) continue;
     lost.push_back(Time::from_seconds((beside - alone) / copies));
   }
   if (lost.empty()) return std::nullopt;

@@ -31,26 +31,26 @@ std::string bytes_bound(Bytes bound, Bytes actual) {
 }
 
 std::string seconds_text(double seconds) {
-  return seconds > 0 ? base::format_duration(Time::from_seconds(seconds)) : "-";
+  return seconds > 0 ? base::format_duration(Time::from_seconds(seconds)) : std::string(kNothing);
 }
 
 std::string check_text(const RunRecord& run) {
-  if (!run.verified) return "-";
+  if (!run.verified) return std::string(kNothing);
   return *run.verified ? "passed" : "FAILED";
 }
 
 std::string residual_text(const RunRecord& run) {
-  if (!run.verified) return "-";
+  if (!run.verified) return std::string(kNothing);
   return fmt::format("{:.1e} {} {:.1e}", run.residual,
                      *run.verified ? "<=" : "not <=", run.tolerance);
 }
 
 std::string gflops_text(const RunRecord& run) {
-  return run.flops > 0 ? fmt::format("{:.2f}", run.gflops()) : "-";
+  return run.flops > 0 ? fmt::format("{:.2f}", run.gflops()) : std::string(kNothing);
 }
 
 std::string idle_text(const RunRecord& run) {
-  if (run.seconds <= 0 || run.workers == 0) return "-";
+  if (run.seconds <= 0 || run.workers == 0) return std::string(kNothing);
   return fmt::format("{:.1f} %", 100 * run.idle_seconds / (run.seconds * run.workers));
 }
 

@@ -376,6 +376,11 @@ def test_json_file(folder):
     check(os.path.islink(link) and os.stat(target).st_mode & 0o777 == 0o640, "link and mode are kept")
     with open(target, encoding="utf-8") as file:
         check("runs" in json.load(file), "the file behind the link is written")
+    # The file behind a link need not be there yet.
+    os.remove(target)
+    result = run(*job, "--json", link)
+    check(result.returncode == 0, f"--json to a link that leads nowhere: {result.stderr}")
+    check(os.path.islink(link) and os.path.isfile(target), "the link is kept, the file behind it is made")
     # What is refused leaves no file behind.
     absent = os.path.join(folder, "absent.json")
     expect_refusal(run(*job, "--memory", "1MiB", "--json", absent), 2, ["bytes"], "too little memory")

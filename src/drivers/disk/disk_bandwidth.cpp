@@ -180,10 +180,6 @@ DiskCopies::~DiskCopies() {
   driver_->stop();
 }
 
-Bytes DiskCopies::bytes() const {
-  return meter_->bytes();
-}
-
 BytesPerSecond DiskCopies::write() {
   return meter_->direction(true);
 }

@@ -35,7 +35,7 @@ class DiskCopies {
   ~DiskCopies();
   DiskCopies(const DiskCopies&) = delete;
   DiskCopies& operator=(const DiskCopies&) = delete;
-  Bytes bytes() const;     // of each of the following: whole tiles, one at least
+  // Each copies whole tiles, one at least.
   BytesPerSecond write();  // tile by tile
   BytesPerSecond read();   // in the same order, what was written
   BytesPerSecond both();  // half of the tiles is written, the other half is read; test.both is true

@@ -52,8 +52,8 @@ class AbsentList {
   static void move_up(DataOnNode& at, const IsBetter& is_better);
 
   DataOnNode* root_ = nullptr;
-  base::SureVector<DataOnNode*>
-      changed_;              // since the last choice, each once; some are listed no more
+  // Since the last choice, each once; some are listed no more.
+  base::SureVector<DataOnNode*> changed_;
   base::Random heights_{1};  // of the tree alone: no choice depends on them
 };
 
