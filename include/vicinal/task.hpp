@@ -57,15 +57,11 @@ class Operands {
   Operands() = default;
   // One for each length: the elements of a std::initializer_list would be copied once more.
   Operands(const Operand& a)  // NOLINT(google-explicit-constructor)
-      : count_(1) {
-    put(a);
-  }
-  Operands(const Operand& a, const Operand& b) : count_(2) { put(a, b); }
-  Operands(const Operand& a, const Operand& b, const Operand& c) : count_(3) { put(a, b, c); }
+      : count_(1), inside_{a} {}
+  Operands(const Operand& a, const Operand& b) : count_(2), inside_{a, b} {}
+  Operands(const Operand& a, const Operand& b, const Operand& c) : count_(3), inside_{a, b, c} {}
   Operands(const Operand& a, const Operand& b, const Operand& c, const Operand& d)
-      : count_(kInside) {
-    put(a, b, c, d);
-  }
+      : count_(kInside), inside_{a, b, c, d} {}
   template <std::same_as<Operand>... More>
   Operands(const Operand& a, const Operand& b, const Operand& c, const Operand& d, const Operand& e,
            const More&... more)
@@ -78,24 +74,14 @@ class Operands {
       : count_(list.size()), owned_(std::move(list)) {}
   std::span<const Operand> span() const {
     if (given_ != nullptr) return {given_, count_};
-    return {owned_.empty() ? inside_.operands : owned_.data(), count_};
+    return {owned_.empty() ? inside_ : owned_.data(), count_};
   }
 
  private:
-  template <typename... Each>
-  void put(const Each&... each) {
-    std::size_t at = 0;
-    ((inside_.operands[at++] = each), ...);
-  }
-
   const Operand* given_ = nullptr;  // nullptr: they are owned
   std::size_t count_ = 0;
   std::vector<Operand> owned_;  // empty: they are inside
-  // Not all of them are there: what is never read costs nothing, for each task that is submitted.
-  union Inside {
-    Inside() {}  // NOLINT(modernize-use-equals-default): none is there
-    Operand operands[kInside];
-  } inside_;
+  Operand inside_[kInside] = {};
 };
 
 struct TaskSpec {

@@ -116,8 +116,7 @@ class RuntimeImpl {
 
   // Made and not in the graph. Seq_cst, with the store: see wait_until.
   bool has_planned() const { return planned_count_.load(std::memory_order_seq_cst) > 0; }
-  TaskId submit_planned(graph::Task& task, std::span<const TaskId> after,
-                        const engine::InTask* inside);
+  TaskId submit_planned(graph::Task& task, const TaskSpec& spec, const engine::InTask* inside);
   TaskId submit_behind_planned(graph::Task& task, std::span<const TaskId> after,
                                WorkerId submitter);
   TaskId plan(graph::Task& task, std::span<const TaskId> after, WorkerId submitter, Held held,
@@ -161,6 +160,7 @@ class RuntimeImpl {
   std::optional<WorkerId> slot() const;
 
   const Options options_;
+  const bool windowed_ = options_.window_tasks > 0 || options_.window_bytes.value > 0;
   const std::uint32_t number_ = next_runtime_number();
   const pid_t process_ = getpid();
   MachineSetup setup_;

@@ -113,7 +113,6 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operan
     if (spec.worker) extension(task).worker = spec.worker;
     if (spec.group != nullptr) extension(task).group = spec.group->count_;
     if (spec.on_end) extension(task).on_end = spec.on_end;
-    if (spec.flops > 0) extension(task).flops = spec.flops;
     const std::size_t bytes = spec.parameters.size();
     if (bytes > sizeof(task.parameters)) {
       extension(task).parameters.assign(spec.parameters.data(), spec.parameters.data() + bytes);
@@ -190,9 +189,8 @@ void RuntimeImpl::check_task(const graph::Task& task) {
   const std::span<const Operand> operands = spec.operands.span();
   for (const Operand& operand : operands) base::warm(operand.handle.impl());
   // Before the task is made, for a task that is made counts as submitted.
-  const bool windowed = options_.window_tasks > 0 || options_.window_bytes.value > 0;
-  const Bytes bytes = windowed ? window_bytes(operands) : Bytes{0};
-  if (windowed) respect_window(bytes, inside == nullptr);
+  const Bytes bytes = windowed_ ? window_bytes(operands) : Bytes{0};
+  if (windowed_) respect_window(bytes, inside == nullptr);
   graph::Task* made = nullptr;
   try {
     made = &make_task(spec, operands, worker);
@@ -204,7 +202,7 @@ void RuntimeImpl::check_task(const graph::Task& task) {
   if (spec.group != nullptr) spec.group->count_->begin_one();
   // A task that is refused is gone when this throws, and with it its extension.
   try {
-    if (options_.compute_priorities) return submit_planned(task, spec.after, inside);
+    if (options_.compute_priorities) return submit_planned(task, spec, inside);
     return engine_->submit(task, spec.after, worker);
   } catch (...) {
     will_not_come(bytes, spec.group != nullptr ? spec.group->count_ : nullptr);
@@ -225,11 +223,17 @@ Bytes RuntimeImpl::window_bytes(std::span<const Operand> operands) const {
   return sum;
 }
 
-[[gnu::noinline]] TaskId RuntimeImpl::submit_planned(graph::Task& task,
-                                                     std::span<const TaskId> after,
+[[gnu::noinline]] TaskId RuntimeImpl::submit_planned(graph::Task& task, const TaskSpec& spec,
                                                      const engine::InTask* inside) {
-  if (inside == nullptr) return plan(task, after, kNoWorker, Held::back);
-  return submit_behind_planned(task, after, inside->worker);
+  const WorkerId submitter = inside != nullptr ? inside->worker : kNoWorker;
+  try {
+    if (spec.flops > 0) extension(task).flops = spec.flops;
+  } catch (...) {
+    engine_->discard(task, submitter);
+    throw;
+  }
+  if (inside == nullptr) return plan(task, spec.after, kNoWorker, Held::back);
+  return submit_behind_planned(task, spec.after, submitter);
 }
 
 // At once, if nothing has been announced that the graph does not have yet.
