@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "graph/graph.hpp"
 #include "vicinal/access.hpp"
 #include "vicinal/units.hpp"
 
@@ -26,5 +27,8 @@ struct PlannedTask {
 // reads between two writes are concurrent. One pass from the last task to the first,
 // O(tasks + accesses + data_count). Dependencies declared without data are not known here.
 std::vector<Time> bottom_levels(std::span<const PlannedTask> tasks, std::size_t data_count);
+
+// The same of a graph, with the predecessors that its tasks name. `durations`: one per task.
+std::vector<Time> bottom_levels(const Graph& graph, std::vector<Time> durations);
 
 }  // namespace vicinal::graph
