@@ -40,9 +40,9 @@
 #include "linalg/kernel_times.hpp"
 #include "linalg/openblas.hpp"
 #include "linalg/tile_kernels.hpp"
-#include "tools/catalogue.hpp"
-#include "tools/dense_bounds.hpp"
-#include "tools/report.hpp"
+#include "reports/catalogue.hpp"
+#include "reports/dense_bounds.hpp"
+#include "reports/report.hpp"
 
 namespace {
 
@@ -121,7 +121,7 @@ Options options_of(const Settings& settings, const std::string& policy) {
 }
 
 // One checked run.
-tools::RunRecord run(const Options& options, const linalg::TileGrid& grid) {
+reports::RunRecord run(const Options& options, const linalg::TileGrid& grid) {
   Runtime runtime(options);
   linalg::CholeskyRequest request{.grid = grid};
   request.check = true;
@@ -130,8 +130,8 @@ tools::RunRecord run(const Options& options, const linalg::TileGrid& grid) {
     throw std::runtime_error(fmt::format("wrong result under {}: residual {} > {}", options.policy,
                                          outcome.residual->value, outcome.residual->tolerance));
   }
-  tools::RunRecord record =
-      tools::make_record(options.policy, runtime.machine(), outcome.before, outcome.after);
+  reports::RunRecord record =
+      reports::make_record(options.policy, runtime.machine(), outcome.before, outcome.after);
   record.flops = linalg::cholesky_flops(grid.size);
   return record;
 }
@@ -150,19 +150,19 @@ std::optional<double> run_peer(const Settings& settings) {
 
 double bound_seconds(const Settings& settings, const linalg::TileGrid& grid) {
   const linalg::KernelTimes times = linalg::measure_kernels(grid);
-  const tools::CholeskyWork work{.order = grid.size,
-                                 .tile = grid.tile,
-                                 .element = {element_bytes(grid.precision)},
-                                 .matrix = grid.bytes(),
-                                 .flops = linalg::cholesky_flops(grid.size),
-                                 .potrf = times.potrf,
-                                 .trsm = times.trsm,
-                                 .syrk = times.syrk,
-                                 .gemm = times.gemm};
+  const reports::CholeskyWork work{.order = grid.size,
+                                   .tile = grid.tile,
+                                   .element = {element_bytes(grid.precision)},
+                                   .matrix = grid.bytes(),
+                                   .flops = linalg::cholesky_flops(grid.size),
+                                   .potrf = times.potrf,
+                                   .trsm = times.trsm,
+                                   .syrk = times.syrk,
+                                   .gemm = times.gemm};
   MachineDescription machine;
   machine.nodes.push_back({kRam, "ram", NodeKind::ram, {}});
   machine.workers.resize(settings.workers);
-  return tools::cholesky_bounds(work, machine, {}).seconds();
+  return reports::cholesky_bounds(work, machine, {}).seconds();
 }
 
 nlohmann::json measure_in_memory(const Settings& settings, std::uint64_t tile) {
@@ -224,7 +224,7 @@ nlohmann::json measure_on_disk(const Settings& settings, const DiskCase& c) {
   std::vector<double> bytes_out;
   for (std::uint32_t i = 0; i < settings.repetitions; ++i) {
     in_memory.push_back(run(options_of(settings, c.policy), c.grid).seconds);
-    const tools::RunRecord record = run(options, c.grid);
+    const reports::RunRecord record = run(options, c.grid);
     bytes_in.push_back(static_cast<double>(record.bytes_in.value));
     bytes_out.push_back(static_cast<double>(record.bytes_out.value));
     // One device reads or writes: the times add up.
@@ -252,8 +252,8 @@ nlohmann::json measure_on_disk(const Settings& settings, const DiskCase& c) {
       stderr,
       "on disk, {}x, tile {:<4} {:<6}  {} s, {} in, {} out; time / max(in memory, disk) {}\n",
       c.factor, c.grid.tile, c.policy, spread(seconds),
-      tools::format_bytes({static_cast<std::uint64_t>(median(bytes_in))}),
-      tools::format_bytes({static_cast<std::uint64_t>(median(bytes_out))}), spread(ratios));
+      reports::format_bytes({static_cast<std::uint64_t>(median(bytes_in))}),
+      reports::format_bytes({static_cast<std::uint64_t>(median(bytes_out))}), spread(ratios));
   return row;
 }
 
@@ -283,8 +283,8 @@ nlohmann::json measure(const Settings& settings) {
   const drivers::DiskBandwidth bandwidth = drivers::measure_bandwidth(
       settings.disk, {.bytes = padded_matrix(first), .tile = first.full_tile_bytes()});
   fmt::print(stderr, "disk: read {}/s, write {}/s{}\n",
-             tools::format_bytes({static_cast<std::uint64_t>(bandwidth.read.value)}),
-             tools::format_bytes({static_cast<std::uint64_t>(bandwidth.write.value)}),
+             reports::format_bytes({static_cast<std::uint64_t>(bandwidth.read.value)}),
+             reports::format_bytes({static_cast<std::uint64_t>(bandwidth.write.value)}),
              bandwidth.direct_io ? "" : " (through the page cache)");
   for (const std::uint64_t factor : {2, 4}) {
     for (const std::string& policy : settings.policies) {
@@ -304,7 +304,7 @@ void run_benchmark(Settings settings) {
     settings.disk = own.string();
   }
   if (settings.policies.empty()) {
-    for (const auto& policy : tools::policies()) settings.policies.emplace_back(policy.name);
+    for (const auto& policy : reports::policies()) settings.policies.emplace_back(policy.name);
   }
   const nlohmann::json result = measure(settings);
   if (!own.empty()) std::filesystem::remove_all(own);

@@ -18,7 +18,7 @@
 #include "graphs/make_graph.hpp"
 #include "help.hpp"
 #include "memory/rules.hpp"
-#include "tools/play.hpp"
+#include "play/play.hpp"
 #include "vicinal/error.hpp"
 
 namespace {
@@ -102,7 +102,7 @@ double median(std::vector<double> values) {
 // policies that know none there.
 Result simulate(const Key& key, unsigned runs, const std::string& rules, double vary) {
   auto machine = machine::load_machine("v100p", {.gpus = 1, .gpu_memory = Bytes{500ULL << 20}});
-  tools::TaskGraph graph =
+  graph::TaskGraph graph =
       graphs::make_graph({.application = key.application == "chol" ? "cholesky" : "gemm2d",
                           .tiles = key.tiles,
                           .tile = 960});
@@ -110,16 +110,16 @@ Result simulate(const Key& key, unsigned runs, const std::string& rules, double 
     for (WorkerDescription& worker : machine.description.workers) worker.pipeline = 4;
   }
   if (!rules.empty() && (key.policy == "dmda" || key.policy == "dmdar")) {
-    for (tools::GraphTask& task : graph.tasks) task.priority = 0;
+    for (graph::GraphTask& task : graph.tasks) task.priority = 0;
   }
   std::vector<double> gflops;
   std::vector<double> loaded;
   for (unsigned run = 0; run < runs; ++run) {
     const double scale = runs == 1 ? 1 : 0.996 + 0.008 * run / (runs - 1);
-    const tools::TaskGraph varied =
-        vary > 0 ? tools::with_varied_times(graph, machine, vary / 100, run) : graph;
-    const tools::Played played =
-        tools::play(varied, machine, {.policy = key.policy, .memory_rules = rules}, scale);
+    const graph::TaskGraph varied =
+        vary > 0 ? graph::with_varied_times(graph, machine, vary / 100, run) : graph;
+    const play::Played played =
+        play::play(varied, machine, {.policy = key.policy, .memory_rules = rules}, scale);
     gflops.push_back(graph.flops() / (played.after.now - played.before.now).seconds() * 1e-9);
     double bytes = 0;
     for (const LinkStatistics& link : played.last.links) {

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tools/catalogue.hpp"
+#include "reports/catalogue.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::cli {
@@ -58,7 +58,7 @@ std::string command_of(const RealJob& job, const std::string& policy) {
   if (!job.graph.dense) {
     throw UsageError("--against real: only cholesky, lu, gemm2d and gemm3d can be run for real");
   }
-  const tools::DenseShape& shape = *job.graph.dense;
+  const graph::DenseShape& shape = *job.graph.dense;
   std::string command = quoted(std::filesystem::read_symlink("/proc/self/exe"));
   const auto add = [&](const std::string& option, const std::string& value) {
     command += " " + option + " " + quoted(value);
@@ -83,7 +83,7 @@ std::string command_of(const RealJob& job, const std::string& policy) {
   add("--window-bytes", fmt::to_string(job.options.window_bytes.value));
   add("--compute-priorities", job.options.compute_priorities ? "true" : "false");
   const bool no_priorities = std::ranges::all_of(
-      job.graph.tasks, [](const tools::GraphTask& task) { return task.priority == 0; });
+      job.graph.tasks, [](const graph::GraphTask& task) { return task.priority == 0; });
   add("--priorities", no_priorities ? "none" : "bottom-level");
   return command + " --json - 2>/dev/null";
 }
@@ -131,10 +131,10 @@ std::vector<Outcome> run_all_for_real(const RealJob& job) {
 Outcome simulated(const RealJob& job, const std::string& policy) {
   Options options = job.options;
   options.policy = policy;
-  const tools::Played played =
-      tools::play(job.graph, job.counted(policy), options, 1, tools::StartingPlace::filled);
-  const tools::RunRecord record =
-      tools::make_record(policy, job.machine.description, played.before, played.after);
+  const play::Played played =
+      play::play(job.graph, job.counted(policy), options, 1, play::StartingPlace::filled);
+  const reports::RunRecord record =
+      reports::make_record(policy, job.machine.description, played.before, played.after);
   return {record.seconds, static_cast<double>(record.bytes_in.value)};
 }
 

@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "tools/play.hpp"
+#include "play/play.hpp"
+#include "reports/report.hpp"
 #include "vicinal/options.hpp"
 
 namespace vicinal::cli {
 
 struct RealJob {
-  const tools::TaskGraph& graph;         // of an application that `vicinal run` has
+  const graph::TaskGraph& graph;         // of an application that `vicinal run` has
   const machine::MachineModel& machine;  // this one, as `vicinal calibrate` describes it
   // What is simulated: the machine, on which a policy may be made to take its time.
   std::function<machine::MachineModel(const std::string& policy)> counted;

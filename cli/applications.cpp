@@ -16,8 +16,8 @@
 #include "linalg/dense_tasks.hpp"
 #include "linalg/kernel_times.hpp"
 #include "output_file.hpp"
-#include "tools/catalogue.hpp"
-#include "tools/dense_bounds.hpp"
+#include "reports/catalogue.hpp"
+#include "reports/dense_bounds.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::cli {
@@ -46,14 +46,14 @@ class Cholesky : public Application {
  public:
   explicit Cholesky(linalg::CholeskyRequest request) : request_(std::move(request)) {}
 
-  tools::Facts parameters() const override {
+  reports::Facts parameters() const override {
     const linalg::TileGrid& grid = request_.grid;
-    tools::Facts facts{{"size", grid.size},
-                       {"tile", grid.tile},
-                       {"tiles", grid.tiles()},
-                       {"precision", std::string(to_string(grid.precision))},
-                       {"matrix_bytes", grid.bytes()},
-                       {"priorities", priorities_text(request_.priorities)}};
+    reports::Facts facts{{"size", grid.size},
+                         {"tile", grid.tile},
+                         {"tiles", grid.tiles()},
+                         {"precision", std::string(to_string(grid.precision))},
+                         {"matrix_bytes", grid.bytes()},
+                         {"priorities", priorities_text(request_.priorities)}};
     if (request_.matrix.empty()) {
       facts.emplace_back("seed", request_.seed);
     } else {
@@ -84,19 +84,19 @@ class Cholesky : public Application {
     return linalg::run_cholesky(runtime, request_, observer);
   }
 
-  tools::RunBounds bounds(const MachineDescription& machine,
-                          const Statistics& before) const override {
+  reports::RunBounds bounds(const MachineDescription& machine,
+                            const Statistics& before) const override {
     const linalg::TileGrid& grid = request_.grid;
-    const tools::CholeskyWork work{.order = grid.size,
-                                   .tile = grid.tile,
-                                   .element = {element_bytes(grid.precision)},
-                                   .matrix = grid.bytes(),
-                                   .flops = flops(),
-                                   .potrf = times_.potrf,
-                                   .trsm = times_.trsm,
-                                   .syrk = times_.syrk,
-                                   .gemm = times_.gemm};
-    return tools::cholesky_bounds(work, machine, before);
+    const reports::CholeskyWork work{.order = grid.size,
+                                     .tile = grid.tile,
+                                     .element = {element_bytes(grid.precision)},
+                                     .matrix = grid.bytes(),
+                                     .flops = flops(),
+                                     .potrf = times_.potrf,
+                                     .trsm = times_.trsm,
+                                     .syrk = times_.syrk,
+                                     .gemm = times_.gemm};
+    return reports::cholesky_bounds(work, machine, before);
   }
 
  private:
@@ -113,10 +113,10 @@ class Dense : public Application {
     request_.names = graph_.tasks.tasks.size() <= kNamedTasks;
   }
 
-  tools::Facts parameters() const override {
+  reports::Facts parameters() const override {
     Bytes bytes;
-    for (const tools::GraphDatum& datum : graph_.tasks.data) bytes += datum.bytes;
-    tools::Facts facts{
+    for (const graph::GraphDatum& datum : graph_.tasks.data) bytes += datum.bytes;
+    reports::Facts facts{
         {"size", graph_.order()},      {"tile", graph_.tiles.tile},
         {"tiles", graph_.tiles.tiles}, {"precision", graph_.tasks.precision},
         {"data_bytes", bytes},         {"priorities", priorities_text(request_.priorities)},
@@ -130,10 +130,10 @@ class Dense : public Application {
   MemoryNeed memory() const override {
     MemoryNeed need;
     need.tasks = graph_.tasks.tasks.size();
-    for (const tools::GraphDatum& datum : graph_.tasks.data) need.all += padded(datum.bytes);
-    for (const tools::GraphTask& task : graph_.tasks.tasks) {
+    for (const graph::GraphDatum& datum : graph_.tasks.data) need.all += padded(datum.bytes);
+    for (const graph::GraphTask& task : graph_.tasks.tasks) {
       Bytes bytes;
-      for (const tools::GraphAccess& access : graph_.tasks.accesses_of(task)) {
+      for (const graph::GraphAccess& access : graph_.tasks.accesses_of(task)) {
         bytes += padded(graph_.tasks.data[access.datum].bytes);
       }
       if (bytes <= need.task) continue;
@@ -157,9 +157,9 @@ class Dense : public Application {
     return linalg::run_dense(runtime, request_, observer);
   }
 
-  tools::RunBounds bounds(const MachineDescription& machine,
-                          const Statistics& before) const override {
-    return tools::bounds_of_filled(graph_.tasks, machine, seconds_, before);
+  reports::RunBounds bounds(const MachineDescription& machine,
+                            const Statistics& before) const override {
+    return reports::bounds_of_filled(graph_.tasks, machine, seconds_, before);
   }
 
  private:
@@ -231,7 +231,7 @@ std::unique_ptr<Application> ApplicationOptions::make_dense(std::uint64_t seed) 
 
 // 0: the application's own choice.
 std::uint64_t ApplicationOptions::inner() const {
-  return inner_.empty() ? 0 : tools::parse_count("--inner", inner_, 1, kLargestInner);
+  return inner_.empty() ? 0 : reports::parse_count("--inner", inner_, 1, kLargestInner);
 }
 
 bool ApplicationOptions::priorities() const {

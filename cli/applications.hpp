@@ -9,7 +9,7 @@
 
 #include "linalg/timed_run.hpp"
 #include "matrix_options.hpp"
-#include "tools/report.hpp"
+#include "reports/report.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal::cli {
@@ -30,15 +30,15 @@ class Application {
   Application& operator=(const Application&) = delete;
   virtual ~Application() = default;
 
-  virtual tools::Facts parameters() const = 0;
+  virtual reports::Facts parameters() const = 0;
   virtual double flops() const = 0;
   virtual MemoryNeed memory() const = 0;
   // Times the kernels, for the bounds; some task lengths.
   virtual void measure() = 0;
   virtual linalg::RunOutcome run(Runtime& runtime, const linalg::PhaseObserver& observer) const = 0;
   // After measure(). `before`: when the timed part began.
-  virtual tools::RunBounds bounds(const MachineDescription& machine,
-                                  const Statistics& before) const = 0;
+  virtual reports::RunBounds bounds(const MachineDescription& machine,
+                                    const Statistics& before) const = 0;
 };
 
 // The options that say what is run; the runtime's say how.

@@ -5,12 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "bounds/graph_bounds.hpp"
+#include "graph/kernel_times.hpp"
 #include "graph_options.hpp"
 #include "output_file.hpp"
+#include "reports/bounds_report.hpp"
+#include "reports/catalogue.hpp"
 #include "session.hpp"
-#include "tools/catalogue.hpp"
-#include "tools/graph_bounds.hpp"
-#include "tools/play.hpp"
 
 namespace vicinal::cli {
 
@@ -26,13 +27,13 @@ struct BoundsArguments {
 
 void print_bounds(const BoundsArguments& arguments) {
   require_writable("--json", arguments.json);
-  const tools::TaskGraph graph =
-      arguments.graph.graph(tools::parse_count("--seed", arguments.seed, 0, INT64_MAX));
+  const graph::TaskGraph graph =
+      arguments.graph.graph(reports::parse_count("--seed", arguments.seed, 0, INT64_MAX));
   const machine::MachineModel machine = arguments.machine.machine();
-  const tools::GraphBounds bounds =
-      tools::graph_bounds(graph, machine.description, tools::kernel_seconds(graph, machine));
-  fmt::print(arguments.json == "-" ? stderr : stdout, "{}", tools::bounds_text(bounds));
-  if (!arguments.json.empty()) write_text(arguments.json, tools::bounds_json(bounds));
+  const bounds::GraphBounds bounds =
+      bounds::graph_bounds(graph, machine.description, graph::kernel_seconds(graph, machine));
+  fmt::print(arguments.json == "-" ? stderr : stdout, "{}", reports::bounds_text(bounds));
+  if (!arguments.json.empty()) write_text(arguments.json, reports::bounds_json(bounds));
 }
 
 }  // namespace

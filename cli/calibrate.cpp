@@ -1,5 +1,5 @@
 // vicinal calibrate: measures this machine for a machine file.
-#include "tools/calibrate.hpp"
+#include "calibration/calibrate.hpp"
 
 #include <cstdio>
 #include <memory>
@@ -10,10 +10,10 @@
 
 #include "graphs/make_graph.hpp"
 #include "output_file.hpp"
+#include "play/play.hpp"
+#include "reports/catalogue.hpp"
 #include "runtime_options.hpp"
 #include "session.hpp"
-#include "tools/catalogue.hpp"
-#include "tools/play.hpp"
 
 #if VICINAL_HAVE_BLAS
 #include "linalg/kernel_probes.hpp"
@@ -38,7 +38,7 @@ struct CalibrateArguments {
   std::string tile = "512";
 };
 
-std::vector<tools::KernelSet> kernels_of(std::uint64_t tile) {
+std::vector<calibration::KernelSet> kernels_of(std::uint64_t tile) {
 #if VICINAL_HAVE_BLAS
   return linalg::kernel_sets(tile);
 #else
@@ -47,7 +47,7 @@ std::vector<tools::KernelSet> kernels_of(std::uint64_t tile) {
 #endif
 }
 
-std::string sentence_of(const tools::Calibration& calibration, std::uint64_t tile) {
+std::string sentence_of(const calibration::Calibration& calibration, std::uint64_t tile) {
   std::string sentence =
       fmt::format("{} workers of {}", calibration.workers, calibration.processor);
 #if VICINAL_HAVE_BLAS
@@ -65,21 +65,24 @@ Bytes kept_on_disk(std::uint64_t tile) {
 }
 
 void calibrate(const CalibrateArguments& arguments) {
-  const std::uint64_t tile = tools::parse_count("--tile", arguments.tile, kLeastTile, kMostTile);
+  const std::uint64_t tile = reports::parse_count("--tile", arguments.tile, kLeastTile, kMostTile);
   const Options options = arguments.runtime.parse();
-  tools::require_policy(options.policy);
+  reports::require_policy(options.policy);
   require_writable("--output", arguments.output);
   const auto kernels = kernels_of(tile);
   const auto progress = [](std::string_view what) { fmt::print(stderr, "measuring: {}\n", what); };
-  tools::Calibration calibration = tools::calibrate(options, kernels, kept_on_disk(tile), progress);
+  calibration::Calibration calibration =
+      calibration::calibrate(options, kernels, kept_on_disk(tile), progress);
   progress("policies");
-  calibration.scheduling = tools::measure_scheduling(
+  calibration.scheduling = calibration::measure_scheduling(
       graphs::make_graph({.application = "cholesky", .tiles = kScheduledTiles}),
       machine::load_machine("v100p", {}));
   // The standard output is the file's alone, if it goes there.
-  fmt::print(arguments.output == "-" ? stderr : stdout, "{}", tools::calibration_text(calibration));
+  fmt::print(arguments.output == "-" ? stderr : stdout, "{}",
+             calibration::calibration_text(calibration));
   if (arguments.output.empty()) return;
-  write_text(arguments.output, tools::machine_file(calibration, sentence_of(calibration, tile)));
+  write_text(arguments.output,
+             calibration::machine_file(calibration, sentence_of(calibration, tile)));
 }
 
 }  // namespace

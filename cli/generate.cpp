@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "reports/catalogue.hpp"
 #include "runtime_options.hpp"
 #include "session.hpp"
-#include "tools/catalogue.hpp"
 #include "vicinal/error.hpp"
 
 #if VICINAL_HAVE_BLAS
@@ -42,7 +42,7 @@ void generate(const GenerateArguments& arguments, Signals& signals) {
         [&](std::string_view phase, std::uint64_t tasks) { progress.phase(phase, tasks); });
   }
   fmt::print("{}: {} x {} {}s in tiles of {}, {}\n", arguments.output, grid.size, grid.size,
-             to_string(grid.precision), grid.tile, tools::format_bytes(grid.bytes()));
+             to_string(grid.precision), grid.tile, reports::format_bytes(grid.bytes()));
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "graphfiles/graph_file.hpp"
 #include "graphs/make_graph.hpp"
-#include "tools/catalogue.hpp"
-#include "tools/graph_file.hpp"
+#include "reports/catalogue.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::cli {
@@ -31,11 +31,11 @@ linalg::Precision precision_of(const std::string& text) {
   throw UsageError(fmt::format("--precision: \"{}\" is neither double nor float", text));
 }
 
-void set_priorities(tools::TaskGraph& graph, const std::string& how) {
+void set_priorities(graph::TaskGraph& graph, const std::string& how) {
   if (how == "bottom-level") {
-    tools::set_bottom_level_priorities(graph);
+    graph::set_bottom_level_priorities(graph);
   } else if (how == "none") {
-    for (tools::GraphTask& task : graph.tasks) task.priority = 0;
+    for (graph::GraphTask& task : graph.tasks) task.priority = 0;
   } else if (how != "given") {
     throw UsageError(fmt::format("--priorities: \"{}\" is none of given, bottom-level, none", how));
   }
@@ -67,40 +67,41 @@ GraphOptions::GraphOptions(CLI::App& command) : command_(command.get_name()) {
   add("--priorities", priorities_, "TEXT", "given, bottom-level or none.");
 }
 
-tools::TaskGraph GraphOptions::graph(std::uint64_t seed, bool as_run) const {
+graph::TaskGraph GraphOptions::graph(std::uint64_t seed, bool as_run) const {
   if (file_.empty() == application_.empty()) {
     throw UsageError(
         fmt::format("say what, once: vicinal {} APPLICATION (one of {}) or vicinal {} --graph FILE",
                     command_, applications(), command_));
   }
-  tools::TaskGraph graph;
+  graph::TaskGraph graph;
   if (!file_.empty()) {
-    graph = tools::read_graph(file_);
+    graph = graphfiles::read_graph(file_);
   } else {
-    graph = graphs::make_graph({.application = application_,
-                                .tiles = tools::parse_count("--tiles", tiles_, 1, kMost),
-                                .tile = tools::parse_count("--tile", tile_, 1, kMost),
-                                .inner = tools::parse_count("--inner", inner_, 0, kMost),
-                                .precision = precision_of(precision_),
-                                .as_run = as_run,
-                                .tasks = tools::parse_count("--tasks", tasks_, 1, kMost),
-                                .data = tools::parse_count("--data", data_, 1, kMost),
-                                .degree = tools::parse_count("--degree", degree_, 1, kMost),
-                                .seed = seed,
-                                .width = tools::parse_count("--width", width_, 1, kMost),
-                                .steps = tools::parse_count("--steps", steps_, 1, kMost),
-                                .bytes = tools::parse_bytes("--bytes", bytes_),
-                                .seconds = tools::parse_real("--task-seconds", task_seconds_, 0)});
+    graph =
+        graphs::make_graph({.application = application_,
+                            .tiles = reports::parse_count("--tiles", tiles_, 1, kMost),
+                            .tile = reports::parse_count("--tile", tile_, 1, kMost),
+                            .inner = reports::parse_count("--inner", inner_, 0, kMost),
+                            .precision = precision_of(precision_),
+                            .as_run = as_run,
+                            .tasks = reports::parse_count("--tasks", tasks_, 1, kMost),
+                            .data = reports::parse_count("--data", data_, 1, kMost),
+                            .degree = reports::parse_count("--degree", degree_, 1, kMost),
+                            .seed = seed,
+                            .width = reports::parse_count("--width", width_, 1, kMost),
+                            .steps = reports::parse_count("--steps", steps_, 1, kMost),
+                            .bytes = reports::parse_bytes("--bytes", bytes_),
+                            .seconds = reports::parse_real("--task-seconds", task_seconds_, 0)});
   }
   set_priorities(graph, priorities_);
   if (graph.name.empty()) graph.name = "graph";
   return graph;
 }
 
-tools::Facts GraphOptions::facts(const tools::TaskGraph& graph) const {
+reports::Facts GraphOptions::facts(const graph::TaskGraph& graph) const {
   Bytes bytes;
-  for (const tools::GraphDatum& datum : graph.data) bytes += datum.bytes;
-  tools::Facts facts;
+  for (const graph::GraphDatum& datum : graph.data) bytes += datum.bytes;
+  reports::Facts facts;
   if (!file_.empty()) facts.emplace_back("graph", file_);
   if (graph.dense) {
     facts.emplace_back("tiles", graph.dense->tiles);
@@ -120,7 +121,7 @@ namespace {
 Bytes limit(const char* name, const std::string& text) {
   constexpr Bytes kPage{4096};
   constexpr Bytes kLargest{1ULL << 60};  // as in a machine file
-  const Bytes bytes = tools::parse_bytes(name, text);
+  const Bytes bytes = reports::parse_bytes(name, text);
   if (bytes < kPage || bytes > kLargest) {
     throw UsageError(fmt::format(
         "{}: \"{}\" is out of range. Write a number of bytes from {} to {}, such as 800MiB", name,
@@ -149,7 +150,7 @@ MachineOptions::MachineOptions(CLI::App& command) {
 machine::MachineModel MachineOptions::machine() const {
   machine::MachineChoice choice;
   const auto count = [](const char* name, const std::string& text) {
-    return static_cast<std::uint32_t>(tools::parse_count(name, text, 0, kMost));
+    return static_cast<std::uint32_t>(reports::parse_count(name, text, 0, kMost));
   };
   if (!gpus_.empty()) choice.gpus = count("--gpus", gpus_);
   if (!cpus_.empty()) choice.cpu_workers = count("--cpus", cpus_);
@@ -168,8 +169,8 @@ machine::MachineModel MachineOptions::machine() const {
   return machine::load_machine(name_, choice);
 }
 
-tools::Facts MachineOptions::facts(const machine::MachineModel& machine) const {
-  tools::Facts facts{{"vicinal", std::string(VICINAL_VERSION)}, {"name", machine.name}};
+reports::Facts MachineOptions::facts(const machine::MachineModel& machine) const {
+  reports::Facts facts{{"vicinal", std::string(VICINAL_VERSION)}, {"name", machine.name}};
   std::array<std::uint64_t, kProcessorKinds> workers{};
   for (const WorkerDescription& worker : machine.description.workers) {
     ++workers[static_cast<std::size_t>(worker.kind)];

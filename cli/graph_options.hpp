@@ -7,9 +7,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "tools/play.hpp"
-#include "tools/report.hpp"
-#include "tools/task_graph.hpp"
+#include "graph/task_graph.hpp"
+#include "play/play.hpp"
+#include "reports/report.hpp"
 
 namespace vicinal::cli {
 
@@ -22,8 +22,8 @@ class GraphOptions {
 
   // Throws UsageError that names the option or the place in the file.
   // `as_run`: see graphs::GraphRequest.
-  tools::TaskGraph graph(std::uint64_t seed, bool as_run = false) const;
-  tools::Facts facts(const tools::TaskGraph& graph) const;
+  graph::TaskGraph graph(std::uint64_t seed, bool as_run = false) const;
+  reports::Facts facts(const graph::TaskGraph& graph) const;
 
  private:
   std::string command_;
@@ -51,7 +51,7 @@ class MachineOptions {
   MachineOptions& operator=(const MachineOptions&) = delete;
 
   machine::MachineModel machine() const;
-  tools::Facts facts(const machine::MachineModel& machine) const;
+  reports::Facts facts(const machine::MachineModel& machine) const;
 
  private:
   std::string name_ = "v100";

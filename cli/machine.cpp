@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "play/play.hpp"
+#include "reports/catalogue.hpp"
 #include "runtime_options.hpp"
 #include "session.hpp"
-#include "tools/catalogue.hpp"
-#include "tools/play.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal::cli {
@@ -16,7 +16,7 @@ namespace {
 
 std::string rate_text(BytesPerSecond rate) {
   if (rate.value <= 0) return "bandwidth not known";
-  return tools::format_bytes({static_cast<std::uint64_t>(rate.value)}) + "/s";
+  return reports::format_bytes({static_cast<std::uint64_t>(rate.value)}) + "/s";
 }
 
 void print_machine(const MachineDescription& machine) {
@@ -27,7 +27,7 @@ void print_machine(const MachineDescription& machine) {
       workers += worker.node == node.id ? 1U : 0U;
     }
     fmt::print("  {:<10} {:<16} {} workers\n", node.name,
-               node.limit ? "limit " + tools::format_bytes(*node.limit) : "no limit", workers);
+               node.limit ? "limit " + reports::format_bytes(*node.limit) : "no limit", workers);
   }
   fmt::print("links\n");
   for (const LinkDescription& link : machine.links) {

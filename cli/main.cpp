@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include "output_file.hpp"
+#include "reports/catalogue.hpp"
 #include "session.hpp"
-#include "tools/catalogue.hpp"
 #include "vicinal/error.hpp"
 
 #if VICINAL_HAVE_BLAS
@@ -119,7 +119,7 @@ void refuse_extras(const CLI::App& command) {
   const bool is_option = word.starts_with('-');
   const std::string name = word.substr(0, word.find('='));
   const std::vector<std::string> known = known_words(command, is_option);
-  std::string help = tools::suggestion(name, known);
+  std::string help = reports::suggestion(name, known);
   if (help.empty()) {
     help = is_option || known.empty()
                ? fmt::format("; `vicinal {}--help` lists what there is",

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "tools/catalogue.hpp"
+#include "reports/catalogue.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::cli {
@@ -32,7 +32,7 @@ void require_notes(const linalg::TileGrid& grid) {
   throw UsageError(
       fmt::format("--tile: {} elements in tiles of {} are {} x {} tiles, too many to keep account "
                   "of in the {} of this computer: make it larger, or --size smaller",
-                  grid.size, grid.tile, grid.tiles(), grid.tiles(), tools::format_bytes(memory)));
+                  grid.size, grid.tile, grid.tiles(), grid.tiles(), reports::format_bytes(memory)));
 }
 
 void require_same(std::string_view option, const std::string& given, const std::string& in_file) {
@@ -72,15 +72,15 @@ const std::string& MatrixOptions::application() const {
   if (std::find(applications_.begin(), applications_.end(), application_) != applications_.end()) {
     return application_;
   }
-  const std::string near = tools::suggestion(application_, applications_);
+  const std::string near = reports::suggestion(application_, applications_);
   throw UsageError(fmt::format("there is no application {}{}", application_,
                                near.empty() ? "; there are " + known() : near));
 }
 
 linalg::TileGrid MatrixOptions::parse(const std::optional<linalg::TileGrid>& file) const {
   application();
-  linalg::TileGrid grid{.size = tools::parse_count("--size", size_, 1, kLargestSize),
-                        .tile = tools::parse_count("--tile", tile_, 1, kLargestTile),
+  linalg::TileGrid grid{.size = reports::parse_count("--size", size_, 1, kLargestSize),
+                        .tile = reports::parse_count("--tile", tile_, 1, kLargestTile),
                         .precision = parse_precision(precision_)};
   if (file) {
     if (size_option_->count() > 0) require_same("--size", size_, fmt::to_string(file->size));

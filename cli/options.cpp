@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "reports/catalogue.hpp"
 #include "session.hpp"
-#include "tools/catalogue.hpp"
 
 namespace vicinal::cli {
 
@@ -17,7 +17,7 @@ void add_options(CLI::App& app, Session& /*session*/) {
   command->callback([command, markdown] {
     refuse_extras(*command);
     if (*markdown) {
-      fmt::print("{}", tools::options_page());
+      fmt::print("{}", reports::options_page());
       return;
     }
     for (const OptionDescription& option : option_table()) {

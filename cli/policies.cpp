@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "reports/catalogue.hpp"
 #include "session.hpp"
-#include "tools/catalogue.hpp"
 
 namespace vicinal::cli {
 
@@ -10,7 +10,7 @@ void add_policies(CLI::App& app, Session& /*session*/) {
   command->allow_extras();
   command->callback([command] {
     refuse_extras(*command);
-    for (const auto& policy : tools::policies()) {
+    for (const auto& policy : reports::policies()) {
       fmt::print("{:<8}  {}\n", policy.name, policy.sentence);
     }
   });

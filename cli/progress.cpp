@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "tools/catalogue.hpp"
+#include "reports/catalogue.hpp"
 
 namespace vicinal::cli {
 
@@ -93,7 +93,7 @@ void Progress::draw() {
     line += fmt::format("{}  {}/{} tasks  ", progress_bar(done, tasks_, columns < 80 ? 10 : 30),
                         done, tasks_);
   }
-  line += tools::format_duration(seconds);
+  line += reports::format_duration(seconds);
   fmt::print(stderr, "{}{}", kClearLine, fitting(std::move(line), columns));
   std::fflush(stderr);
 }

@@ -10,7 +10,7 @@
 
 namespace vicinal::cli {
 
-ReportOutput::ReportOutput(Session& session, tools::Report report, std::string json, bool verbose,
+ReportOutput::ReportOutput(Session& session, reports::Report report, std::string json, bool verbose,
                            std::size_t runs)
     : report_(std::move(report)),
       json_(std::move(json)),
@@ -18,7 +18,7 @@ ReportOutput::ReportOutput(Session& session, tools::Report report, std::string j
       runs_(runs),
       at_interrupt_(session.signals, [this] { interrupted(); }) {}
 
-void ReportOutput::add(tools::RunRecord record) {
+void ReportOutput::add(reports::RunRecord record) {
   const std::lock_guard lock(mutex_);
   report_.runs.push_back(std::move(record));
 }
@@ -26,7 +26,7 @@ void ReportOutput::add(tools::RunRecord record) {
 int ReportOutput::finish() {
   const std::lock_guard lock(mutex_);
   print();
-  for (const tools::RunRecord& run : report_.runs) {
+  for (const reports::RunRecord& run : report_.runs) {
     if (!run.error.empty() || run.verified == false) return kFailure;
   }
   return kSuccess;
@@ -34,8 +34,8 @@ int ReportOutput::finish() {
 
 void ReportOutput::print() const {
   // The standard output is the JSON's alone, if it goes there.
-  fmt::print(json_ == "-" ? stderr : stdout, "{}", tools::report_text(report_, verbose_));
-  if (!json_.empty()) write_text(json_, tools::report_json(report_));
+  fmt::print(json_ == "-" ? stderr : stdout, "{}", reports::report_text(report_, verbose_));
+  if (!json_.empty()) write_text(json_, reports::report_json(report_));
 }
 
 void ReportOutput::interrupted() {

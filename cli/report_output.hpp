@@ -6,15 +6,15 @@
 #include <mutex>
 #include <string>
 
+#include "reports/report.hpp"
 #include "session.hpp"
-#include "tools/report.hpp"
 
 namespace vicinal::cli {
 
 class ReportOutput {
  public:
   // `json`: a file, "-" or nothing. `runs`: how many there will be.
-  ReportOutput(Session& session, tools::Report report, std::string json, bool verbose,
+  ReportOutput(Session& session, reports::Report report, std::string json, bool verbose,
                std::size_t runs);
   ReportOutput(const ReportOutput&) = delete;
   ReportOutput& operator=(const ReportOutput&) = delete;
@@ -29,10 +29,10 @@ class ReportOutput {
  private:
   void print() const;  // under mutex_
   void interrupted();
-  void add(tools::RunRecord record);
+  void add(reports::RunRecord record);
 
   std::mutex mutex_;
-  tools::Report report_;  // under mutex_
+  reports::Report report_;  // under mutex_
   std::string json_;
   bool verbose_;
   std::size_t runs_;
@@ -41,7 +41,7 @@ class ReportOutput {
 
 template <typename Run>
 void ReportOutput::add(const std::string& policy, const Run& run) {
-  tools::RunRecord record;
+  reports::RunRecord record;
   try {
     record = run();
   } catch (const std::exception& error) {

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "report_output.hpp"
+#include "reports/catalogue.hpp"
 #include "runtime_options.hpp"
 #include "session.hpp"
-#include "tools/catalogue.hpp"
 #include "vicinal/error.hpp"
 
 #if VICINAL_HAVE_BLAS
@@ -18,7 +18,7 @@
 #include "linalg/tile_kernels.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
-#include "tools/report.hpp"
+#include "reports/report.hpp"
 
 namespace vicinal::cli {
 
@@ -57,27 +57,27 @@ void require_room(const MemoryNeed& need, const Options& options) {
         fmt::format("--tile: it makes {} tasks, too many to keep account of in the {} of this "
                     "computer: make it larger, or --size smaller, or limit the tasks at a time "
                     "with --window-tasks",
-                    need.tasks, tools::format_bytes(installed)));
+                    need.tasks, reports::format_bytes(installed)));
   }
   if (!options.memory && need.all > installed) {
     throw UsageError(fmt::format(
         "--memory: the data take {} and this computer has {}: limit the memory and name a folder "
         "for the rest, --memory {} --disk DIR",
-        tools::format_bytes(need.all), tools::format_bytes(installed), installed.value / 2));
+        reports::format_bytes(need.all), reports::format_bytes(installed), installed.value / 2));
   }
   if (!options.memory) return;
   if (*options.memory < need.task) {
     throw UsageError(fmt::format(
         "--memory: {} is less than one task needs: {} are {}; use --memory {} or more, or a "
         "smaller --tile",
-        tools::format_bytes(*options.memory), need.operands, tools::format_bytes(need.task),
+        reports::format_bytes(*options.memory), need.operands, reports::format_bytes(need.task),
         need.task.value));
   }
   if (need.all > *options.memory && options.disk.empty() && !need.has_home) {
     throw UsageError(
         fmt::format("--memory: the data take {} and memory is limited to {}: name a "
                     "folder for the rest, --disk DIR",
-                    tools::format_bytes(need.all), tools::format_bytes(*options.memory)));
+                    reports::format_bytes(need.all), reports::format_bytes(*options.memory)));
   }
 }
 
@@ -96,7 +96,7 @@ Plan make_plan(const RunArguments& arguments) {
 }
 
 // One policy, in a runtime of its own.
-tools::RunRecord run_policy(const Plan& plan, const std::string& policy, Signals& signals) {
+reports::RunRecord run_policy(const Plan& plan, const std::string& policy, Signals& signals) {
   Options options = plan.options;
   options.policy = policy;
   Runtime runtime(options);
@@ -104,8 +104,8 @@ tools::RunRecord run_policy(const Plan& plan, const std::string& policy, Signals
   Progress progress(runtime, policy);
   const linalg::RunOutcome outcome = plan.application->run(
       runtime, [&](std::string_view phase, std::uint64_t tasks) { progress.phase(phase, tasks); });
-  tools::RunRecord record =
-      tools::make_record(policy, runtime.machine(), outcome.before, outcome.after);
+  reports::RunRecord record =
+      reports::make_record(policy, runtime.machine(), outcome.before, outcome.after);
   // The limit holds in all of the run, so the peak of all of it is shown, the check included.
   for (std::size_t n = 0; n < record.nodes.size(); ++n) {
     record.nodes[n].peak = outcome.last.nodes[n].peak;
@@ -120,9 +120,9 @@ tools::RunRecord run_policy(const Plan& plan, const std::string& policy, Signals
   return record;
 }
 
-tools::Facts machine_of(const Plan& plan) {
-  tools::Facts facts{{"vicinal", std::string(VICINAL_VERSION)},
-                     {"blas", linalg::kernels_description()}};
+reports::Facts machine_of(const Plan& plan) {
+  reports::Facts facts{{"vicinal", std::string(VICINAL_VERSION)},
+                       {"blas", linalg::kernels_description()}};
   if (plan.options.memory) facts.emplace_back("memory", *plan.options.memory);
   if (!plan.options.disk.empty()) facts.emplace_back("disk", plan.options.disk);
   if (plan.options.accelerators > 0) {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "tools/catalogue.hpp"
+#include "reports/catalogue.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::cli {
@@ -49,7 +49,7 @@ std::vector<std::string> RuntimeOptions::policies() const {
   const std::string asked = given ? text("policy") : Options::from_environment().policy;
   std::vector<std::string> names;
   if (asked == "all") {
-    for (const auto& policy : tools::policies()) names.emplace_back(policy.name);
+    for (const auto& policy : reports::policies()) names.emplace_back(policy.name);
     return names;
   }
   for (std::size_t at = 0; at <= asked.size();) {
@@ -57,7 +57,7 @@ std::vector<std::string> RuntimeOptions::policies() const {
     names.push_back(asked.substr(at, end - at));
     at = end + 1;
     try {
-      tools::require_policy(names.back());
+      reports::require_policy(names.back());
     } catch (const UsageError& error) {
       throw UsageError(
           fmt::format("{}: {}", given ? "--policy" : "policy (VICINAL_POLICY)", error.what()));

@@ -14,10 +14,10 @@
 #include "graph_options.hpp"
 #include "output_file.hpp"
 #include "report_output.hpp"
+#include "reports/catalogue.hpp"
+#include "reports/play_record.hpp"
 #include "runtime_options.hpp"
 #include "session.hpp"
-#include "tools/catalogue.hpp"
-#include "tools/play.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::cli {
@@ -62,21 +62,21 @@ machine::MachineModel with_scheduling(machine::MachineModel machine, const std::
 }
 
 // Those of the graph if nothing is to be varied.
-tools::TaskGraph with_varied_times(tools::TaskGraph graph, const SimulateArguments& arguments,
+graph::TaskGraph with_varied_times(graph::TaskGraph graph, const SimulateArguments& arguments,
                                    const machine::MachineModel& machine) {
-  const double percent = tools::parse_real("--vary", arguments.vary, 0);
+  const double percent = reports::parse_real("--vary", arguments.vary, 0);
   if (percent >= 100) {
     throw UsageError(fmt::format(
         "--vary: {} % and more would leave a task no time; give less than 100", arguments.vary));
   }
-  const std::uint64_t seed = tools::parse_count("--vary-seed", arguments.vary_seed, 0,
-                                                std::numeric_limits<std::uint32_t>::max());
+  const std::uint64_t seed = reports::parse_count("--vary-seed", arguments.vary_seed, 0,
+                                                  std::numeric_limits<std::uint32_t>::max());
   if (percent == 0) return graph;
   if (!arguments.against.empty()) {
     throw UsageError(
         "--vary: kernels that run here take the time that they take; leave --against out");
   }
-  return tools::with_varied_times(std::move(graph), machine, percent / 100, seed);
+  return graph::with_varied_times(std::move(graph), machine, percent / 100, seed);
 }
 
 int simulate(const SimulateArguments& arguments, Session& session) {
@@ -84,7 +84,7 @@ int simulate(const SimulateArguments& arguments, Session& session) {
   const Options options = arguments.runtime.parse();
   const std::vector<std::string> policies = arguments.runtime.policies();
   const machine::MachineModel machine = arguments.machine.machine();
-  const tools::TaskGraph graph = with_varied_times(
+  const graph::TaskGraph graph = with_varied_times(
       arguments.graph.graph(options.seed, !arguments.against.empty()), arguments, machine);
   const auto counted = [&](const std::string& policy) {
     return arguments.scheduling.empty() ? machine
@@ -97,12 +97,12 @@ int simulate(const SimulateArguments& arguments, Session& session) {
     }
     const Comparison comparison =
         compare_with_real({graph, machine, counted, arguments.disk, policies, options,
-                           tools::parse_count("--real-runs", arguments.real_runs, 1, 1000)});
+                           reports::parse_count("--real-runs", arguments.real_runs, 1, 1000)});
     fmt::print(arguments.json == "-" ? stderr : stdout, "{}", comparison_text(comparison));
     if (!arguments.json.empty()) write_text(arguments.json, comparison_json(comparison));
     return kSuccess;
   }
-  const tools::RunBounds bounds = tools::play_bounds(graph, machine);
+  const reports::RunBounds bounds = reports::play_bounds(graph, machine);
   ReportOutput output(session,
                       {.application = graph.name,
                        .parameters = arguments.graph.facts(graph),
@@ -114,7 +114,7 @@ int simulate(const SimulateArguments& arguments, Session& session) {
     with_policy.policy = policy;
     with_policy.measure_scheduling = true;
     const machine::MachineModel on = counted(policy);
-    output.add(policy, [&] { return tools::play_record(graph, on, with_policy, bounds); });
+    output.add(policy, [&] { return reports::play_record(graph, on, with_policy, bounds); });
   }
   return output.finish();
 }

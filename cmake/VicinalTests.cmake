@@ -13,7 +13,7 @@ add_custom_target(vicinal_sanitizer_tests) # those that run under sanitizers
 # nothing to show the thread sanitizer.
 function(vicinal_sources_with_threads variable)
   set(header "<(thread|atomic|mutex|condition_variable)>")
-  set(room "\"(vicinal/runtime|linalg/|drivers/|engine/|runtime/|tools/calibrate|support/(small_runs|watchdog))")
+  set(room "\"(vicinal/runtime|linalg/|drivers/|engine/|runtime/|play/|calibration/|support/(small_runs|watchdog))")
   foreach(source IN LISTS ${variable})
     file(STRINGS "${source}" includes REGEX "^#include (${header}|${room})")
     if(includes)

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tools/task_graph.hpp"
+#include "graph/task_graph.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::graphs {
@@ -23,9 +23,9 @@ void require_tasks(std::string_view graph, double count, std::string_view remedy
 }
 
 void require_seconds(std::string_view graph, double seconds) {
-  if (seconds > 0 && seconds <= tools::kMostTaskSeconds) return;
+  if (seconds > 0 && seconds <= graph::kMostTaskSeconds) return;
   throw UsageError(fmt::format("{}: seconds is {}: choose it above 0 and up to {}", graph, seconds,
-                               tools::kMostTaskSeconds));
+                               graph::kMostTaskSeconds));
 }
 
 }  // namespace vicinal::graphs

@@ -16,8 +16,8 @@ namespace vicinal::graphs {
 
 namespace {
 
-using tools::GraphAccess;
-using tools::TaskGraph;
+using graph::GraphAccess;
+using graph::TaskGraph;
 using enum AccessMode;
 using Index = std::uint32_t;
 
@@ -35,13 +35,13 @@ DenseGraph begin(std::string_view name, const Tiles& t, std::uint64_t k = 0) {
   graph.tiles = t;
   graph.tasks.name = name;
   graph.tasks.precision = linalg::to_string(t.precision);
-  graph.tasks.dense = tools::DenseShape{
+  graph.tasks.dense = graph::DenseShape{
       .tiles = t.tiles, .tile = t.tile, .k = k, .element = {linalg::element_bytes(t.precision)}};
   return graph;
 }
 
 Index add_kernel(TaskGraph& graph, const char* name, double flops) {
-  tools::GraphKernel kernel;
+  graph::GraphKernel kernel;
   kernel.name = name;
   kernel.flops = flops;
   return graph.add_kernel(std::move(kernel));
@@ -49,7 +49,7 @@ Index add_kernel(TaskGraph& graph, const char* name, double flops) {
 
 Index add_block(DenseGraph& graph, std::string name, const MatrixBlock& block,
                 bool has_home = true) {
-  tools::GraphDatum datum;
+  graph::GraphDatum datum;
   datum.name = std::move(name);
   datum.bytes = {block.rows * block.columns * linalg::element_bytes(graph.tiles.precision)};
   datum.has_home = has_home;
@@ -164,7 +164,7 @@ TaskGraph cholesky_as_run(const Tiles& t) {
   CholeskyGraph cholesky(t, true);
   visit_cholesky_by_rows(static_cast<Index>(t.tiles), cholesky);
   TaskGraph graph = cholesky.take();
-  tools::set_bottom_level_priorities(graph);
+  graph::set_bottom_level_priorities(graph);
   return graph;
 }
 

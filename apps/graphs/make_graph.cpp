@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "graphs/linalg_graphs.hpp"
 #include "graphs/synthetic_graphs.hpp"
-#include "tools/catalogue.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::graphs {
@@ -60,21 +60,23 @@ std::span<const GraphApplication> graph_applications() {
   return kApplications;
 }
 
-tools::TaskGraph make_graph(const GraphRequest& request) {
-  std::vector<std::string> names;
+graph::TaskGraph make_graph(const GraphRequest& request) {
+  std::vector<std::string_view> names;
   for (const GraphApplication& application : kApplications) {
     if (application.name == request.application) {
-      tools::TaskGraph graph = application.make(request);
-      tools::require_sound(graph, request.application);
+      graph::TaskGraph graph = application.make(request);
+      graph::require_sound(graph, request.application);
       return graph;
     }
-    names.emplace_back(application.name);
+    names.push_back(application.name);
   }
   std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  const std::string suggestion = tools::suggestion(request.application, names);
+  for (const std::string_view name : names)
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", name);
+  const std::string_view nearest = base::nearest(request.application, names);
   throw UsageError(fmt::format("there is no graph \"{}\"{} There are {}", request.application,
-                               suggestion.empty() ? "." : suggestion, list));
+                               nearest.empty() ? "." : fmt::format(": did you mean {}?", nearest),
+                               list));
 }
 
 }  // namespace vicinal::graphs

@@ -7,22 +7,22 @@
 
 #include <fmt/format.h>
 
+#include "base/random.hpp"
 #include "graphs/limits.hpp"
-#include "tools/random.hpp"
 
 namespace vicinal::graphs {
 
 namespace {
 
-using tools::GraphAccess;
-using tools::Random;
-using tools::TaskGraph;
+using base::Random;
+using graph::GraphAccess;
+using graph::TaskGraph;
 using Index = std::uint32_t;
 
 constexpr std::uint64_t kMostData = 20'000'000;
 
 Index add_datum(TaskGraph& graph, std::string name, Bytes bytes, bool has_home) {
-  tools::GraphDatum datum;
+  graph::GraphDatum datum;
   datum.name = std::move(name);
   datum.bytes = bytes;
   datum.has_home = has_home;
@@ -30,7 +30,7 @@ Index add_datum(TaskGraph& graph, std::string name, Bytes bytes, bool has_home) 
 }
 
 Index add_kernel(TaskGraph& graph, std::string name, double seconds) {
-  tools::GraphKernel kernel;
+  graph::GraphKernel kernel;
   kernel.name = std::move(name);
   kernel.seconds[static_cast<std::size_t>(ProcessorKind::cpu)] = seconds;
   kernel.seconds[static_cast<std::size_t>(ProcessorKind::gpu)] = seconds;
@@ -124,7 +124,7 @@ TaskGraph random_bipartite(const BipartiteShape& shape) {
   require_within(kName, "tasks", shape.tasks, 1, static_cast<std::uint64_t>(kMostTasks));
   require_within(kName, "data", shape.data, 1, kMostData);
   require_within(kName, "degree", shape.degree, 1,
-                 std::min<std::uint64_t>(shape.data, tools::kMostAccesses));
+                 std::min<std::uint64_t>(shape.data, graph::kMostAccesses));
   require_within(kName, "tasks times degree", shape.tasks * shape.degree, 1,
                  static_cast<std::uint64_t>(10 * kMostTasks));
   require_within(kName, "bytes", shape.bytes.value, 0, kMostDatumBytes);

@@ -11,9 +11,9 @@ void submit_dense(Runtime& runtime, const DenseData& data, const DenseRequest& r
   const graphs::DenseGraph& graph = data.graph();
   const auto codelets = dense_codelets(graph);
   std::vector<Operand> operands;
-  for (const tools::GraphTask& task : graph.tasks.tasks) {
+  for (const graph::GraphTask& task : graph.tasks.tasks) {
     operands.clear();
-    for (const tools::GraphAccess& access : graph.tasks.accesses_of(task)) {
+    for (const graph::GraphAccess& access : graph.tasks.accesses_of(task)) {
       operands.push_back({data[access.datum], access.mode});
     }
     TaskSpec spec{.codelet = codelets[task.kernel],

@@ -15,8 +15,8 @@ namespace vicinal::linalg {
 
 namespace {
 
+using graph::GraphTask;
 using graphs::DenseGraph;
-using tools::GraphTask;
 
 template <typename T>
 void getrf_kernel(KernelContext& context) {
@@ -83,7 +83,7 @@ const std::array<KernelCode, 5>& all_code() {
 
 std::vector<TileShape> operand_shapes(const DenseGraph& graph, const GraphTask& task) {
   std::vector<TileShape> shapes;
-  for (const tools::GraphAccess& access : graph.tasks.accesses_of(task)) {
+  for (const graph::GraphAccess& access : graph.tasks.accesses_of(task)) {
     const graphs::MatrixBlock& block = graph.blocks[access.datum];
     shapes.push_back({block.rows, block.columns, 0, element_bytes(graph.tiles.precision)});
   }
@@ -103,7 +103,7 @@ const Codelet& dense_codelet(std::string_view graph, std::string_view kernel, Pr
 
 std::vector<const Codelet*> dense_codelets(const DenseGraph& graph) {
   std::vector<const Codelet*> codelets;
-  for (const tools::GraphKernel& kernel : graph.tasks.kernels) {
+  for (const graph::GraphKernel& kernel : graph.tasks.kernels) {
     codelets.push_back(&dense_codelet(graph.tasks.name, kernel.name, graph.tiles.precision));
   }
   return codelets;

@@ -40,7 +40,7 @@ constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
 
 // One kernel of an application. Several calls: its tasks run different code, as many of each.
 struct Probe {
-  std::vector<std::string> names;  // see tools::KernelSet
+  std::vector<std::string> names;  // see calibration::KernelSet
   double flops = 0;                // of all calls
   std::vector<KernelCall> calls;
 };
@@ -75,7 +75,7 @@ bool is_of(const CholeskyCodelets& codelets, const std::string& kernel) {
 void add_graph(Probes& probes, const graphs::DenseGraph& graph) {
   const auto calls = kernel_calls(graph);
   for (std::size_t k = 0; k < calls.size(); ++k) {
-    const tools::GraphKernel& kernel = graph.tasks.kernels[k];
+    const graph::GraphKernel& kernel = graph.tasks.kernels[k];
     Probe probe{.names = {graph.tasks.name + "." + kernel.name},
                 .flops = kernel.flops * static_cast<double>(calls[k].size()),
                 .calls = calls[k]};
@@ -205,9 +205,9 @@ class Bench {
 };
 
 template <typename T>
-tools::KernelSet kernel_set(std::uint64_t tile) {
+calibration::KernelSet kernel_set(std::uint64_t tile) {
   const auto probes = probes_of<T>(tile);
-  tools::KernelSet set;
+  calibration::KernelSet set;
   set.precision = to_string(kPrecisionOf<T>);
   for (const Probe& probe : probes->all) set.kernels.push_back({probe.names, probe.flops});
   set.prepare = [tile, probes] {
@@ -219,7 +219,7 @@ tools::KernelSet kernel_set(std::uint64_t tile) {
 
 }  // namespace
 
-std::vector<tools::KernelSet> kernel_sets(std::uint64_t tile) {
+std::vector<calibration::KernelSet> kernel_sets(std::uint64_t tile) {
   return {kernel_set<double>(tile), kernel_set<float>(tile)};
 }
 

@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "tools/calibrate.hpp"
+#include "calibration/calibrate.hpp"
 
 namespace vicinal::linalg {
 
-// The kernels of all applications on whole tiles, in double and in float, for tools::calibrate: as the
+// The kernels of all applications on whole tiles, in double and in float, for calibration::calibrate: as the
 // tasks call them, on operands that lie as in the runtime's memory and are not in cache, as in a run on
 // data that are larger than it.
-std::vector<tools::KernelSet> kernel_sets(std::uint64_t tile);
+std::vector<calibration::KernelSet> kernel_sets(std::uint64_t tile);
 
 }  // namespace vicinal::linalg

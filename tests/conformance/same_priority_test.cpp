@@ -7,19 +7,19 @@
 #include <gtest/gtest.h>
 
 #include "graphs/make_graph.hpp"
+#include "play/play.hpp"
 #include "sched/policy.hpp"
-#include "tools/play.hpp"
 
 namespace vicinal {
 namespace {
 
-std::tuple<std::int64_t, std::uint64_t> time_and_bytes(tools::TaskGraph graph, int priority,
+std::tuple<std::int64_t, std::uint64_t> time_and_bytes(graph::TaskGraph graph, int priority,
                                                        const machine::MachineModel& machine,
                                                        std::string_view policy) {
-  for (tools::GraphTask& task : graph.tasks) task.priority = priority;
+  for (graph::GraphTask& task : graph.tasks) task.priority = priority;
   Options options;
   options.policy = policy;
-  const tools::Played played = tools::play(graph, machine, options);
+  const play::Played played = play::play(graph, machine, options);
   std::uint64_t bytes = 0;
   for (const LinkStatistics& link : played.last.links) bytes += link.bytes.value;
   return {(played.after.now - played.before.now).ns, bytes};
@@ -35,7 +35,7 @@ TEST(EqualPriorities, AreTheSameToEveryPolicyWhateverTheyAre) {
     for (const auto* machine : {&alike, &several, &cores}) {
       for (const std::string application : {"cholesky", "gemm2d", "random"}) {
         SCOPED_TRACE(std::string(policy.name) + ", " + application + " on " + machine->name);
-        const tools::TaskGraph graph = graphs::make_graph(
+        const graph::TaskGraph graph = graphs::make_graph(
             {.application = application, .tiles = 10, .tile = 960, .tasks = 300, .bytes = 4_MiB});
         const auto without = time_and_bytes(graph, 0, *machine, policy.name);
         EXPECT_EQ(time_and_bytes(graph, 5, *machine, policy.name), without);

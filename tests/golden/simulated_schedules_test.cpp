@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "graphs/linalg_graphs.hpp"
+#include "play/play.hpp"
 #include "sched/policy.hpp"
-#include "tools/play.hpp"
 
 namespace vicinal {
 namespace {
@@ -58,11 +58,11 @@ heft   437422057 2480947200 984268800
 
 std::string line_of(std::string_view policy, const machine::MachineChoice& choice,
                     const std::string& rules = {}) {
-  const tools::TaskGraph graph = graphs::cholesky({.tiles = 12, .tile = 960});
+  const graph::TaskGraph graph = graphs::cholesky({.tiles = 12, .tile = 960});
   Options options;
   options.policy = policy;
   options.memory_rules = rules;
-  const tools::Played played = tools::play(graph, machine::load_machine("v100p", choice), options);
+  const play::Played played = play::play(graph, machine::load_machine("v100p", choice), options);
   const std::int64_t ns = (played.after.now - played.before.now).ns;
   Bytes loaded;
   for (std::size_t n = 1; n < played.last.nodes.size(); ++n)

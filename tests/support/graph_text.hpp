@@ -11,12 +11,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "tools/graph_file.hpp"
+#include "graphfiles/graph_file.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::testing {
 
-using namespace tools;
+using namespace graph;
+using namespace graphfiles;
 
 using Parse = TaskGraph (*)(std::string_view, const std::string&);
 

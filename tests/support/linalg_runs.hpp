@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "linalg/tile_grid.hpp"
-#include "tools/catalogue.hpp"
+#include "reports/catalogue.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal::testing {
@@ -20,7 +20,7 @@ inline Bytes padded(Bytes bytes) {
 
 inline std::vector<std::string> policy_names() {
   std::vector<std::string> names;
-  for (const auto& policy : tools::policies()) names.emplace_back(policy.name);
+  for (const auto& policy : reports::policies()) names.emplace_back(policy.name);
   return names;
 }
 

@@ -1,5 +1,5 @@
 // vicinal calibrate: the file it writes is read back as the machine that was measured.
-#include "tools/calibrate.hpp"
+#include "calibration/calibrate.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -10,12 +10,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "calibration/busy_kernels.hpp"
 #include "drivers/emulated/link_bandwidth.hpp"
 #include "machine/machine_model.hpp"
 #include "support/temporary_folder.hpp"
-#include "tools/busy_kernels.hpp"
 
-namespace vicinal::tools {
+namespace vicinal::calibration {
 namespace {
 
 // Figures whose text is exact.
@@ -263,4 +263,4 @@ TEST(Calibrate, AKernelThatFailsInOneThreadEndsTheMeasurement) {
 }
 
 }  // namespace
-}  // namespace vicinal::tools
+}  // namespace vicinal::calibration

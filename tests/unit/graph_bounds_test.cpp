@@ -1,4 +1,4 @@
-#include "tools/graph_bounds.hpp"
+#include "bounds/graph_bounds.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,11 +10,11 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "reports/bounds_report.hpp"
 
-namespace vicinal::tools {
+namespace vicinal::bounds {
 namespace {
 
-using bounds::FinalPlace;
 using testing::HasSubstr;
 
 using Seconds = std::vector<std::array<double, kProcessorKinds>>;
@@ -70,10 +70,10 @@ MachineDescription paper_machine(const Shape& shape) {
 }
 
 // C tile (x, y) from block row y of A and block column x of B, K = 3840.
-TaskGraph product(std::uint32_t n) {
-  TaskGraph graph;
+graph::TaskGraph product(std::uint32_t n) {
+  graph::TaskGraph graph;
   graph.name = "gemm2d";
-  graph.dense = DenseShape{.tiles = n, .tile = 960, .k = 3840, .element = {4}};
+  graph.dense = graph::DenseShape{.tiles = n, .tile = 960, .k = 3840, .element = {4}};
   const std::uint32_t kernel =
       graph.add_kernel({.name = "gemm", .seconds = {}, .flops = 2.0 * 960 * 960 * 3840});
   std::vector<std::uint32_t> rows;
@@ -86,7 +86,7 @@ TaskGraph product(std::uint32_t n) {
     for (std::uint32_t y = 0; y < n; ++y) {
       const std::uint32_t c = graph.add_datum({.name = "C", .bytes = kTile, .has_home = true});
       graph.add_task(kernel,
-                     std::array<GraphAccess, 3>{{{rows[y], kR}, {columns[x], kR}, {c, kW}}});
+                     std::array<graph::GraphAccess, 3>{{{rows[y], kR}, {columns[x], kR}, {c, kW}}});
     }
   }
   return graph;
@@ -95,10 +95,10 @@ TaskGraph product(std::uint32_t n) {
 const Seconds kProductSeconds = on_gpu({563.6607e-6});
 
 // Right-looking, kernels in the order potrf, trsm, syrk, gemm.
-TaskGraph cholesky(std::uint32_t n, NodeKind home = NodeKind::ram) {
-  TaskGraph graph;
+graph::TaskGraph cholesky(std::uint32_t n, NodeKind home = NodeKind::ram) {
+  graph::TaskGraph graph;
   graph.name = "cholesky";
-  graph.dense = DenseShape{.tiles = n, .tile = 960, .element = {4}};
+  graph.dense = graph::DenseShape{.tiles = n, .tile = 960, .element = {4}};
   for (const char* name : {"potrf", "trsm", "syrk", "gemm"}) graph.add_kernel({.name = name});
   std::vector<std::vector<std::uint32_t>> tile(n);
   for (std::uint32_t i = 0; i < n; ++i) {
@@ -107,7 +107,7 @@ TaskGraph cholesky(std::uint32_t n, NodeKind home = NodeKind::ram) {
           graph.add_datum({.name = "A", .bytes = kTile, .has_home = true, .home = home}));
     }
   }
-  const auto add = [&](std::uint32_t kernel, const std::vector<GraphAccess>& accesses) {
+  const auto add = [&](std::uint32_t kernel, const std::vector<graph::GraphAccess>& accesses) {
     graph.add_task(kernel, accesses);
   };
   for (std::uint32_t k = 0; k < n; ++k) {
@@ -125,15 +125,15 @@ TaskGraph cholesky(std::uint32_t n, NodeKind home = NodeKind::ram) {
 
 const Seconds kCholeskySeconds = on_gpu({589.824e-6, 117.4293e-6, 70.45759e-6, 140.9152e-6});
 
-const bounds::TimeBound* link_bound(const GraphBounds& bounds, std::string_view name) {
-  for (const bounds::TimeBound& bound : bounds.links) {
+const TimeBound* link_bound(const GraphBounds& bounds, std::string_view name) {
+  for (const TimeBound& bound : bounds.links) {
     if (bound.name == name) return &bound;
   }
   return nullptr;
 }
 
 double link_seconds(const GraphBounds& bounds, std::string_view name) {
-  const bounds::TimeBound* bound = link_bound(bounds, name);
+  const TimeBound* bound = link_bound(bounds, name);
   return bound == nullptr ? 0 : bound->value.seconds();
 }
 
@@ -212,14 +212,14 @@ TEST(GraphBounds, TheBridgeLimitsSeveralGpus) {
   EXPECT_NEAR(link_seconds(bounds, "links out of accelerators"), out / 12e9, 1e-6);
   EXPECT_NEAR(link_seconds(bounds, "links in and out of accelerators"),
               (105 * 14.0625 * kMiB + out) / 12e9, 3e-5);
-  const bounds::TimeBound* both = link_bound(bounds, "links in and out of accelerators");
+  const TimeBound* both = link_bound(bounds, "links in and out of accelerators");
   EXPECT_THAT(std::string(both->source), HasSubstr("tiles in segments"));
 }
 
 TEST(GraphBounds, ResultsWithoutAHomeAreKeptToTheEndOfTheRun) {
   // 500 MiB hold 142 tiles of the 1024; the others go out, whether or not results go home afterwards.
-  TaskGraph graph = product(32);
-  for (GraphDatum& datum : graph.data) datum.has_home = datum.bytes == kBlock;
+  graph::TaskGraph graph = product(32);
+  for (graph::GraphDatum& datum : graph.data) datum.has_home = datum.bytes == kBlock;
   for (const FinalPlace results : {FinalPlace::anywhere, FinalPlace::outside}) {
     const auto bounds = graph_bounds(graph, paper_machine({}), kProductSeconds, results);
     EXPECT_EQ(bounds.out.value, kTile * 882);
@@ -322,9 +322,9 @@ TEST(GraphBounds, WhatIsAtHomeInRamIsNotLoadedFromTheDisk) {
 }
 
 TEST(GraphBounds, DataThatTasksCreateAreNoLoadsOfTheFormula) {
-  TaskGraph graph = cholesky(120);
+  graph::TaskGraph graph = cholesky(120);
   const auto loaded = graph_bounds(graph, paper_machine({}), kCholeskySeconds);
-  for (GraphDatum& datum : graph.data) datum.has_home = false;
+  for (graph::GraphDatum& datum : graph.data) datum.has_home = false;
   const auto created = graph_bounds(graph, paper_machine({}), kCholeskySeconds);
   EXPECT_EQ(created.compulsory_in.value, Bytes{0});
   EXPECT_EQ(created.out.value, kTile * (7260 - 142));  // kept to the end
@@ -350,7 +350,7 @@ TEST(GraphBounds, KernelsWithoutATimeCountNothing) {
 }
 
 TEST(GraphBounds, OfAnEmptyGraphAreZero) {
-  const auto bounds = graph_bounds(TaskGraph{}, paper_machine({}), {});
+  const auto bounds = graph_bounds(graph::TaskGraph{}, paper_machine({}), {});
   EXPECT_EQ(bounds.time().value, Time{0});
   EXPECT_EQ(bounds.in().value, Bytes{0});
 }
@@ -366,7 +366,7 @@ struct Known {
   double out;  // MiB
 };
 
-void expect_below(const Known& known, const TaskGraph& graph, const Seconds& seconds) {
+void expect_below(const Known& known, const graph::TaskGraph& graph, const Seconds& seconds) {
   SCOPED_TRACE(graph.name + " " + std::to_string(known.n));
   const auto run = graph_bounds(graph, paper_machine({}), seconds);
   const auto home = graph_bounds(graph, paper_machine({}), seconds, FinalPlace::outside);
@@ -408,7 +408,7 @@ TEST(GraphBounds, AreNotAboveTheBestKnownFactorisations) {
 
 TEST(GraphBounds, OfARunStandInItsReport) {
   const auto bounds = graph_bounds(product(50), paper_machine({}), kProductSeconds);
-  const RunBounds run = run_bounds(bounds);
+  const reports::RunBounds run = reports::run_bounds(bounds);
   EXPECT_DOUBLE_EQ(run.seconds(), bounds.time().value.seconds());
   EXPECT_DOUBLE_EQ(run.work_seconds, bounds.work.value.seconds());
   EXPECT_DOUBLE_EQ(run.area_seconds, bounds.area.value.seconds());
@@ -421,7 +421,7 @@ TEST(GraphBounds, OfARunStandInItsReport) {
 TEST(BoundsText, MarksTheLargest) {
   const auto bounds =
       graph_bounds(product(32), paper_machine({}), kProductSeconds, FinalPlace::outside);
-  const std::string text = bounds_text(bounds);
+  const std::string text = reports::bounds_text(bounds);
   EXPECT_THAT(text, HasSubstr("gemm2d: 1024 tasks, 1088 data of 4.395 GiB"));
   EXPECT_THAT(text, HasSubstr("\n* links out of accelerators "));
   EXPECT_THAT(text, HasSubstr("\n  work "));
@@ -431,13 +431,13 @@ TEST(BoundsText, MarksTheLargest) {
 
 TEST(BoundsText, SaysHowManyTasksHaveNoTime) {
   const auto bounds = graph_bounds(product(4), paper_machine({}), Seconds{{0, 0, 0}});
-  EXPECT_THAT(bounds_text(bounds), HasSubstr("16 tasks have no time"));
+  EXPECT_THAT(reports::bounds_text(bounds), HasSubstr("16 tasks have no time"));
 }
 
 // The numbers themselves: the text form is that of the documentation, see tests/cli/command_line.py.
 TEST(BoundsJson, HasTheBoundsOfTheGraph) {
   const auto bounds = graph_bounds(cholesky(30), paper_machine({}), kCholeskySeconds);
-  const auto json = nlohmann::json::parse(bounds_json(bounds));
+  const auto json = nlohmann::json::parse(reports::bounds_json(bounds));
   EXPECT_EQ(json["graph"], "cholesky");
   EXPECT_EQ(json["tasks"], 4960);
   EXPECT_EQ(json["bound_bytes"], bounds.in().value.value);
@@ -446,4 +446,4 @@ TEST(BoundsJson, HasTheBoundsOfTheGraph) {
 }
 
 }  // namespace
-}  // namespace vicinal::tools
+}  // namespace vicinal::bounds

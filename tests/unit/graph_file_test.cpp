@@ -1,4 +1,4 @@
-#include "tools/graph_file.hpp"
+#include "graphfiles/graph_file.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -15,7 +15,7 @@
 #include "support/temporary_folder.hpp"
 #include "vicinal/error.hpp"
 
-namespace vicinal::tools {
+namespace vicinal::graphfiles {
 namespace {
 
 using ::testing::ElementsAre;
@@ -42,7 +42,7 @@ constexpr std::string_view kOwn = R"json({
 })json";
 
 TEST(GraphJson, KeepsTheOrderAndEveryValueOfTheFile) {
-  const TaskGraph graph = parse_graph_json(kOwn, "g.json");
+  const graph::TaskGraph graph = parse_graph_json(kOwn, "g.json");
   EXPECT_EQ(graph.name, "two tiles");
   EXPECT_EQ(graph.precision, "float");
   EXPECT_THAT(data_names(graph), ElementsAre("B", "A", "C"));
@@ -68,7 +68,7 @@ TEST(GraphJson, KeepsTheOrderAndEveryValueOfTheFile) {
 }
 
 TEST(GraphJson, TasksMayStandBeforeWhatTheyName) {
-  const TaskGraph graph = parse_graph_json(
+  const graph::TaskGraph graph = parse_graph_json(
       R"({"tasks": [{"accesses": [["y", "R"], ["x", "W"]], "kernel": "b"}],
           "kernels": {"a": {}, "b": {}}, "data": {"x": {"bytes": 1}, "y": {"home": "ram", "bytes": 2}}})",
       "g.json");
@@ -78,7 +78,7 @@ TEST(GraphJson, TasksMayStandBeforeWhatTheyName) {
 }
 
 TEST(GraphJson, ADatumWrittenFirstKeepsTheHomeItIsGiven) {
-  const TaskGraph graph = parse_graph_json(
+  const graph::TaskGraph graph = parse_graph_json(
       R"({"data": {"x": {"bytes": 1, "home": "disk"}}, "kernels": {"k": {}},
           "tasks": [{"kernel": "k", "accesses": [["x", "W"]]}]})",
       "g.json");
@@ -87,10 +87,10 @@ TEST(GraphJson, ADatumWrittenFirstKeepsTheHomeItIsGiven) {
 }
 
 TEST(GraphJson, WrittenAndReadAgainItIsTheSameGraph) {
-  TaskGraph graph = parse_graph_json(kOwn, "g.json");
+  graph::TaskGraph graph = parse_graph_json(kOwn, "g.json");
   graph.data[0].name = "quoted \" \\ \n \xC3\xA9";
   graph.kernels[0].flops = 1.0 / 3;
-  const TaskGraph again = parse_graph_json(written(graph), "again");
+  const graph::TaskGraph again = parse_graph_json(written(graph), "again");
   EXPECT_EQ(written(again), written(graph));
   EXPECT_EQ(data_names(again), data_names(graph));
   EXPECT_EQ(again.kernels[0].flops, graph.kernels[0].flops);  // to the last bit
@@ -104,7 +104,7 @@ TEST(GraphJson, WrittenAndReadAgainItIsTheSameGraph) {
 }
 
 TEST(GraphJson, TwoDataOfOneNameAreNotWritten) {
-  TaskGraph graph = parse_graph_json(kOwn, "g.json");
+  graph::TaskGraph graph = parse_graph_json(kOwn, "g.json");
   graph.data[0].name = graph.data[1].name;
   EXPECT_THROW(written(graph), UsageError);
 }
@@ -277,7 +277,7 @@ TEST(ReadGraph, TellsTheFormatByTheContentAndNamesTheFile) {
 TEST(Priorities, AreTheRanksOfBottomLevels) {
   // a writes x and y, b and c read one of each, d reads nothing. Times: a 1 s, b 5 s, c 5 s, d 6 s.
   // Bottom levels: a 1 + 5, b 5, c 5, d 6: two of 6 s, two of 5 s.
-  TaskGraph graph = parse_graph_json(
+  graph::TaskGraph graph = parse_graph_json(
       R"({"data": {"x": {"bytes": 1}, "y": {"bytes": 1}},
           "kernels": {"a": {"seconds": {"cpu": 3, "gpu": 1}}, "b": {"seconds": {"cpu": 5}},
                       "d": {"seconds": {"gpu": 6}}},
@@ -288,18 +288,18 @@ TEST(Priorities, AreTheRanksOfBottomLevels) {
   const auto priorities = [&graph] {
     set_bottom_level_priorities(graph);
     std::vector<int> list;
-    for (const GraphTask& task : graph.tasks) list.push_back(task.priority);
+    for (const graph::GraphTask& task : graph.tasks) list.push_back(task.priority);
     return list;
   };
   EXPECT_THAT(priorities(), ElementsAre(1, 0, 0, 1));
   // Without times operations stand for them: a 4 + 2, b 2, d 3.
-  for (GraphKernel& kernel : graph.kernels) kernel.seconds = {};
+  for (graph::GraphKernel& kernel : graph.kernels) kernel.seconds = {};
   graph.kernels[0].flops = 4e12;
   graph.kernels[1].flops = 2e12;
   graph.kernels[2].flops = 3e12;
   EXPECT_THAT(priorities(), ElementsAre(2, 0, 0, 1));
   // Without these all tasks count the same: a 2, the others 1.
-  for (GraphKernel& kernel : graph.kernels) kernel.flops = 0;
+  for (graph::GraphKernel& kernel : graph.kernels) kernel.flops = 0;
   EXPECT_THAT(priorities(), ElementsAre(1, 0, 0, 0));
 }
 
@@ -375,4 +375,4 @@ TEST(GraphFiles, AMutantIsAGraphOrAnError) {
 }
 
 }  // namespace
-}  // namespace vicinal::tools
+}  // namespace vicinal::graphfiles

@@ -16,7 +16,7 @@
 namespace vicinal::linalg {
 namespace {
 
-using tools::KernelSet;
+using calibration::KernelSet;
 
 // Of the first that goes by the name; the number of kernels if none does.
 std::ptrdiff_t place(const KernelSet& set, const std::string& name) {
@@ -32,14 +32,14 @@ bool has(const KernelSet& set, const std::string& name) {
 
 TEST(KernelProbes, EveryKernelOfEveryApplicationIsTimedUnderItsOwnName) {
   const graphs::Tiles tiles{.tiles = 3, .tile = 16};
-  const std::vector<tools::TaskGraph> graphs{graphs::lu(tiles), graphs::gemm2d(tiles),
+  const std::vector<graph::TaskGraph> graphs{graphs::lu(tiles), graphs::gemm2d(tiles),
                                              graphs::gemm3d(tiles)};
   for (const KernelSet& set : kernel_sets(16)) {
     for (const char* name : {"potrf", "trsm", "syrk", "gemm", "getrf", "gemm2d"}) {
       EXPECT_TRUE(has(set, name)) << name;
     }
-    for (const tools::TaskGraph& graph : graphs) {
-      for (const tools::GraphKernel& kernel : graph.kernels) {
+    for (const graph::TaskGraph& graph : graphs) {
+      for (const graph::GraphKernel& kernel : graph.kernels) {
         EXPECT_TRUE(has(set, graph.name + "." + kernel.name)) << graph.name << kernel.name;
       }
     }

@@ -9,8 +9,8 @@
 #include "graphs/linalg_graphs.hpp"
 #include "graphs/synthetic_graphs.hpp"
 #include "memory/rules.hpp"
+#include "play/play.hpp"
 #include "support/fake_memory.hpp"
-#include "tools/play.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -116,24 +116,24 @@ TEST(MemoryRules, ACopyOnItsWayIsVoidWhenTheDatumGetsAnOwner) {
   EXPECT_FALSE(memory.valid(a, kOther) || memory.valid(a, kRam));
 }
 
-tools::Played play(const tools::TaskGraph& graph, std::string_view policy, const std::string& rules,
-                   Bytes memory, unsigned gpus = 1) {
+play::Played play(const graph::TaskGraph& graph, std::string_view policy, const std::string& rules,
+                  Bytes memory, unsigned gpus = 1) {
   Options options;
   options.policy = policy;
   options.memory_rules = rules;
-  return tools::play(graph, machine::load_machine("v100p", {.gpus = gpus, .gpu_memory = memory}),
-                     options);
+  return play::play(graph, machine::load_machine("v100p", {.gpus = gpus, .gpu_memory = memory}),
+                    options);
 }
 
 TEST(MemoryRules, WhatTheApplicationGivesUpIsSavedWhenItIsWritten) {
-  const tools::TaskGraph graph = graphs::cholesky({.tiles = 6, .tile = 960});
+  const graph::TaskGraph graph = graphs::cholesky({.tiles = 6, .tile = 960});
   const Bytes all_but_the_last{20 * 960 * 960 * 4};
   EXPECT_EQ(play(graph, "eager", "", 1_GiB).after.nodes[kRam.value].bytes_in, Bytes{0});
   EXPECT_EQ(play(graph, "eager", "hint", 1_GiB).after.nodes[kRam.value].bytes_in, all_but_the_last);
 }
 
 TEST(MemoryRules, AreRefusedWhereTheyDoNotApply) {
-  const tools::TaskGraph graph = graphs::cholesky({.tiles = 2, .tile = 960});
+  const graph::TaskGraph graph = graphs::cholesky({.tiles = 2, .tile = 960});
   EXPECT_THAT([&] { play(graph, "darts", "starpu", 1_GiB); },
               ThrowsMessage<UsageError>(HasSubstr("darts chooses what is driven out itself")));
   Options options;
@@ -147,7 +147,7 @@ TEST(MemoryRules, NoRunHangsUnderThem) {
   const std::array graphs{graphs::cholesky({.tiles = 8, .tile = 960}), graphs::lu({8, 960}),
                           graphs::gemm3d({6, 960}),
                           graphs::random_dag({.tasks = 200, .bytes = 1_MiB, .seed = 7})};
-  for (const tools::TaskGraph& graph : graphs) {
+  for (const graph::TaskGraph& graph : graphs) {
     for (const char* rules : {"starpu", "clean", "prefetch", "owner,prefetch", "pipeline,owner"}) {
       for (const char* policy : {"lws", "eager", "dmda", "dmdar", "dmdas", "heft", "random"}) {
         for (const unsigned gpus : {1U, 2U}) {

@@ -1,4 +1,4 @@
-#include "tools/report.hpp"
+#include "reports/report.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tools/dense_bounds.hpp"
+#include "reports/dense_bounds.hpp"
 
-namespace vicinal::tools {
+namespace vicinal::reports {
 namespace {
 
 constexpr NodeId kDisk{1};
@@ -378,13 +378,14 @@ TEST(CholeskyBounds, ThereAreNoneOnBytesIfSomeWorkerHasNoLimit) {
 }
 
 // Four tasks of 1 s read A and write a result each.
-TaskGraph four_results() {
-  TaskGraph graph;
+graph::TaskGraph four_results() {
+  graph::TaskGraph graph;
   const auto kernel = graph.add_kernel({.name = "copy"});
   const auto a = graph.add_datum({.name = "A", .bytes = {5000}, .has_home = true});
   for (const char* name : {"C0", "C1", "C2", "C3"}) {
     const auto c = graph.add_datum({.name = name, .bytes = {4000}});
-    graph.add_task(kernel, std::array<GraphAccess, 2>{{{a, AccessMode::R}, {c, AccessMode::W}}});
+    graph.add_task(kernel,
+                   std::array<graph::GraphAccess, 2>{{{a, AccessMode::R}, {c, AccessMode::W}}});
   }
   return graph;
 }
@@ -420,4 +421,4 @@ TEST(BoundsOfFilledData, AreNoneOnBytesIfSomeWorkerHasNoLimit) {
 }
 
 }  // namespace
-}  // namespace vicinal::tools
+}  // namespace vicinal::reports

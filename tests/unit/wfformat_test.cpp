@@ -6,10 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "graphfiles/graph_file.hpp"
 #include "support/graph_text.hpp"
-#include "tools/graph_file.hpp"
 
-namespace vicinal::tools {
+namespace vicinal::graphfiles {
 namespace {
 
 using ::testing::ElementsAre;
@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using namespace ::vicinal::testing;
 
 TEST(WfFormat, TasksComeInAnOrderThatTheirFilesAllow) {
-  const TaskGraph graph = parse_wfformat(kWorkflow, "wf.json");
+  const graph::TaskGraph graph = parse_wfformat(kWorkflow, "wf.json");
   EXPECT_EQ(graph.name, "blast-small");
   EXPECT_THAT(task_names(graph),
               ElementsAre("split_ID0000001", "search_ID0000002", "search_ID0000003",
@@ -32,9 +32,9 @@ TEST(WfFormat, TasksComeInAnOrderThatTheirFilesAllow) {
 }
 
 TEST(WfFormat, FilesThatATaskWritesHaveNoHomeTheOthersLieInRam) {
-  const TaskGraph graph = parse_wfformat(kWorkflow, "wf.json");
+  const graph::TaskGraph graph = parse_wfformat(kWorkflow, "wf.json");
   std::vector<std::string> with_home;
-  for (const GraphDatum& datum : graph.data) {
+  for (const graph::GraphDatum& datum : graph.data) {
     if (datum.has_home) with_home.push_back(datum.name);
   }
   EXPECT_THAT(with_home, ElementsAre("fasta", "database", "unused"));
@@ -42,9 +42,9 @@ TEST(WfFormat, FilesThatATaskWritesHaveNoHomeTheOthersLieInRam) {
 }
 
 TEST(WfFormat, EachCategoryAndTimeIsAKernel) {
-  const TaskGraph graph = parse_wfformat(kWorkflow, "wf.json");
+  const graph::TaskGraph graph = parse_wfformat(kWorkflow, "wf.json");
   std::vector<std::string> names;
-  for (const GraphKernel& kernel : graph.kernels) names.push_back(kernel.name);
+  for (const graph::GraphKernel& kernel : graph.kernels) names.push_back(kernel.name);
   EXPECT_THAT(names, ElementsAre("split", "search", "search#2", "cat", "audit"));
   EXPECT_THAT(graph.kernels[1].seconds, ElementsAre(3.25, 0, 3.25));  // cpu, emulated, gpu
   EXPECT_THAT(graph.kernels[2].seconds, ElementsAre(4, 0, 4));
@@ -52,7 +52,7 @@ TEST(WfFormat, EachCategoryAndTimeIsAKernel) {
 }
 
 TEST(WfFormat, ExportedInOurFormatItIsTheSameGraph) {
-  const TaskGraph graph = parse_wfformat(kWorkflow, "wf.json");
+  const graph::TaskGraph graph = parse_wfformat(kWorkflow, "wf.json");
   EXPECT_EQ(written(parse_graph_json(written(graph), "again")), written(graph));
 }
 
@@ -75,7 +75,7 @@ std::string step(int t, const std::string& more, const std::string& parents = ""
 }
 
 TEST(WfFormat, AFileIsOrderEnoughWhereNoParentsAreNamed) {
-  const TaskGraph graph = parse_wfformat(
+  const graph::TaskGraph graph = parse_wfformat(
       workflow(step(1, R"(, "inputFiles": ["a"])") + "," + step(2, R"(, "outputFiles": ["a"])"), 2),
       "wf");
   EXPECT_THAT(task_names(graph), ElementsAre("t2", "t1"));
@@ -84,7 +84,7 @@ TEST(WfFormat, AFileIsOrderEnoughWhereNoParentsAreNamed) {
 TEST(WfFormat, AFileOfTwoWritersIsWrittenInTheOrderOfTheParentsThenOfTheFile) {
   const std::string writes_a = R"(, "outputFiles": ["a"])";
   const std::string changes_a = R"(, "inputFiles": ["a"], "outputFiles": ["a"])";
-  const TaskGraph graph = parse_wfformat(
+  const graph::TaskGraph graph = parse_wfformat(
       workflow(step(1, changes_a, "\"t3\"") + "," + step(2, writes_a) + "," + step(3, writes_a), 3),
       "wf");
   EXPECT_THAT(task_names(graph), ElementsAre("t2", "t3", "t1"));
@@ -93,7 +93,7 @@ TEST(WfFormat, AFileOfTwoWritersIsWrittenInTheOrderOfTheParentsThenOfTheFile) {
 }
 
 TEST(WfFormat, AFileThatItsOnlyWriterReadsTooIsThereFromTheStart) {
-  const TaskGraph graph = parse_wfformat(
+  const graph::TaskGraph graph = parse_wfformat(
       workflow(step(1, R"(, "inputFiles": ["a", "a"], "outputFiles": ["a"])"), 1), "wf");
   EXPECT_EQ(accesses(graph, 0), "a RW");
   EXPECT_TRUE(graph.data[0].has_home);
@@ -102,7 +102,7 @@ TEST(WfFormat, AFileThatItsOnlyWriterReadsTooIsThereFromTheStart) {
 TEST(WfFormat, AnEdgeNamedAtOneEndOnlyOrAtBothIsOneDependency) {
   for (const auto& [parents, children] :
        {std::pair("\"t2\"", ""), {"", "\"t1\""}, {"\"t2\"", "\"t1\""}}) {
-    const TaskGraph graph =
+    const graph::TaskGraph graph =
         parse_wfformat(workflow(step(1, "", parents) + "," + step(2, "", "", children), 2), "wf");
     EXPECT_THAT(task_names(graph), ElementsAre("t2", "t1"));
     EXPECT_EQ(accesses(graph, 0), "end of t2 W");
@@ -175,4 +175,4 @@ TEST(WfFormat, SaysWhereAndWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace vicinal::tools
+}  // namespace vicinal::graphfiles

@@ -1,0 +1,112 @@
+// Measures the machine that it runs on, for a machine file (docs/machine-file.md): a simulation of the
+// file takes about as long as the run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/task_graph.hpp"
+#include "machine/machine_model.hpp"
+#include "vicinal/options.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::calibration {
+
+// Kernels of one precision, to be timed in several threads at once.
+struct KernelSet {
+  struct Kernel {
+    std::vector<std::string> names;  // of kernels that run at its rate, its own first
+    double flops = 0;                // of one run
+  };
+  std::string precision;  // "float", "double"
+  std::vector<Kernel> kernels;
+  // Called once in each thread: operands of its own, and a function that runs the kernel of that number
+  // and says how many seconds it took.
+  std::function<std::function<double(std::size_t)>()> prepare;
+};
+
+struct MeasuredKernel {
+  std::vector<std::string> names;
+  std::string precision;
+  // Of one worker while all of them run: the median of several rounds' means; and half the distance of
+  // their quartiles over it.
+  double flops_per_second = 0;
+  double spread = 0;
+};
+
+struct MeasuredDisk {
+  BytesPerSecond read;
+  BytesPerSecond write;
+  BytesPerSecond both;  // the sum while both go on
+  Time latency;         // of a copy that is alone, beside what its bytes take
+  // What a copy takes of the workers' time: for its bytes, see LinkDescription, and whatever its size, which is the
+  // workers' copy_overhead. 0: none, or not known.
+  BytesPerSecond worker_bandwidth = {};
+  Time worker_overhead = {};
+  bool direct_io = false;
+  std::uint32_t copies = 0;  // in flight per direction
+};
+
+// What kernels took, in seconds, without copies and with so many started after each; 0: none has ended.
+struct BesideCopies {
+  double alone = 0;
+  double beside = 0;
+  double copies = 0;  // per kernel
+};
+
+// Of the workers' time that a copy takes, the median over the stretches; none if nothing is known.
+std::optional<Time> worker_time_per_copy(std::span<const BesideCopies> stretches);
+
+// Of the workers' time, what a copy of any size takes and what its bytes take.
+struct CopyCost {
+  Time overhead;
+  BytesPerSecond bandwidth;  // 0: nothing
+};
+// From two sizes: right for the larger one, and neither is below 0.
+CopyCost copy_cost(Bytes small, Time of_small, Bytes large, Time of_large);
+
+// Emulated accelerators: their links are threads that copy.
+struct MeasuredLinks {
+  std::uint32_t accelerators = 0;
+  Bytes memory;             // of each
+  BytesPerSecond alone;     // one direction of one link, nothing else being copied
+  BytesPerSecond together;  // all directions of all links at once, their sum
+  Time latency;
+};
+
+struct Calibration {
+  std::string name;       // of the machine
+  std::string processor;  // as the system calls it
+  std::uint32_t workers = 0;
+  Time submit_overhead;  // of the application, per task
+  Time task_overhead;    // of a worker, per task
+  std::optional<Bytes> memory;
+  std::optional<MeasuredDisk> disk;
+  std::optional<MeasuredLinks> links;
+  std::vector<MeasuredKernel> kernels;
+  std::vector<machine::SchedulingCost> scheduling = {};
+};
+
+// The machine that a Runtime with these options has. Takes about half a minute at most, but for kernels
+// of which a single run takes seconds. `copy`: bytes of what goes to the disk at once. `progress` is told
+// what is measured next. Throws what Runtime throws for these options.
+Calibration calibrate(const Options& options, std::span<const KernelSet> kernels, Bytes copy,
+                      const std::function<void(std::string_view)>& progress);
+
+// What each policy takes per task of the graph, in a simulation on the machine: the least of a few.
+std::vector<machine::SchedulingCost> measure_scheduling(const graph::TaskGraph& graph,
+                                                        const machine::MachineModel& machine);
+
+// The text of a machine file, which machine::parse_machine accepts. `sentence`: what the machine is;
+// empty: its workers and its processor.
+std::string machine_file(const Calibration& calibration, const std::string& sentence = {});
+// For people.
+std::string calibration_text(const Calibration& calibration);
+
+}  // namespace vicinal::calibration

@@ -1,0 +1,192 @@
+// What was measured, as a machine file and for people.
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "calibration/calibrate.hpp"
+
+namespace vicinal::calibration {
+
+namespace {
+
+// A machine file accepts nothing below.
+constexpr double kLeastBandwidth = 1e3;
+constexpr double kLeastFlopRate = 1e6;
+
+// Spread of a kernel that nothing else disturbs: a tenth of that.
+constexpr double kUnsteady = 0.25;
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+  }
+  return result + '"';
+}
+
+std::string quoted_list(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) {
+    list += list.empty() ? quoted(name) : ", " + quoted(name);
+  }
+  return "[" + list + "]";
+}
+
+std::string bandwidth(BytesPerSecond rate) {
+  return fmt::format("\"{:.2f} MB/s\"", std::max(rate.value, kLeastBandwidth) / 1e6);
+}
+
+std::string time(Time time) {
+  return fmt::format("\"{} ns\"", time.ns);
+}
+
+using Out = std::back_insert_iterator<std::string>;
+
+// Both directions have what each has alone as far as they do not exceed what they have together.
+void write_disk(Out out, const MeasuredDisk& disk) {
+  const BytesPerSecond most{std::max({disk.both.value, disk.read.value, disk.write.value})};
+  if (!disk.direct_io) {
+    fmt::format_to(out, "\n# Through the page cache: the folder has no O_DIRECT.");
+  }
+  fmt::format_to(out, "\n[disk]\nread = {}\nwrite = {}\nlatency = {}\ncopies_in_flight = {}\n",
+                 bandwidth(disk.read), bandwidth(disk.write), time(disk.latency), disk.copies);
+  if (disk.worker_bandwidth.value > 0) {
+    fmt::format_to(out, "worker_bandwidth = {}\n", bandwidth(disk.worker_bandwidth));
+  }
+  fmt::format_to(out, "segments = [\"disk\"]\n\n# Both directions at once.\n");
+  fmt::format_to(out, "[segment.disk]\nbandwidth = {}\nduplex = \"half\"\n", bandwidth(most));
+}
+
+void write_links(Out out, const Calibration& calibration) {
+  const MeasuredLinks& links = *calibration.links;
+  fmt::format_to(out, "\n# Emulated: threads of the host run the kernels of its cores.\n[gpu]\n");
+  fmt::format_to(out, "most = {}\nmemory = {}\ntask_overhead = {}\n", links.accelerators,
+                 links.memory.value, time(calibration.task_overhead));
+  fmt::format_to(out, "\n# All directions of all links at once.\n[segment.memory]\n");
+  fmt::format_to(out, "bandwidth = {}\nduplex = \"half\"\n", bandwidth(links.together));
+  const auto link = [&](std::string_view ends, std::string_view serialise) {
+    fmt::format_to(out, "\n[[link]]\nbetween = [{}]\nbandwidth = {}\nlatency = {}\n", ends,
+                   bandwidth(links.alone), time(links.latency));
+    fmt::format_to(out, "segments = [\"memory\"]\nserialise = [{}]\n", serialise);
+  };
+  link(R"("ram", "gpu")", R"("same")");
+  if (links.accelerators > 1) link(R"("gpu", "gpu")", R"("same", "arrivals")");
+}
+
+void write_speed(Out out, const std::vector<std::string>& names, std::string_view kind,
+                 const MeasuredKernel& kernel) {
+  fmt::format_to(
+      out, "\n[[speed]]\nkernel = {}\nkind = \"{}\"\nprecision = {}\nrate = \"{:.3f} GFlop/s\"\n",
+      quoted_list(names), kind, quoted(kernel.precision),
+      std::max(kernel.flops_per_second, kLeastFlopRate) / 1e9);
+}
+
+// Of each precision the kernels, then the fastest for what has no name here.
+void write_speeds(Out out, const Calibration& calibration, std::string_view kind) {
+  for (const MeasuredKernel& kernel : calibration.kernels) {
+    write_speed(out, kernel.names, kind, kernel);
+  }
+  std::vector<const MeasuredKernel*> fastest;
+  for (const MeasuredKernel& kernel : calibration.kernels) {
+    const auto same = std::find_if(fastest.begin(), fastest.end(), [&](const auto* other) {
+      return other->precision == kernel.precision;
+    });
+    if (same == fastest.end()) {
+      fastest.push_back(&kernel);
+    } else if (kernel.flops_per_second > (*same)->flops_per_second) {
+      *same = &kernel;
+    }
+  }
+  if (!fastest.empty()) {
+    fmt::format_to(out, "\n# Assumed: what was not measured is as fast as the fastest kernel.\n");
+  }
+  for (const MeasuredKernel* kernel : fastest) write_speed(out, {"*"}, kind, *kernel);
+}
+
+// What copies take from the workers.
+std::string worker_time(const MeasuredDisk& disk) {
+  std::string text;
+  if (disk.worker_overhead.ns > 0) {
+    text += fmt::format(", {} of a worker per copy", base::format_duration(disk.worker_overhead));
+  }
+  if (disk.worker_bandwidth.value > 0) {
+    text += fmt::format(", {} of a worker per MiB",
+                        base::format_duration(duration(1_MiB, disk.worker_bandwidth)));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string machine_file(const Calibration& calibration, const std::string& sentence) {
+  std::string text = "# Measured by vicinal calibrate on the machine itself.\n";
+  const Out out(text);
+  fmt::format_to(out, "name = {}\nsentence = {}\n", quoted(calibration.name),
+                 quoted(sentence.empty() ? fmt::format("{} workers of {}", calibration.workers,
+                                                       calibration.processor)
+                                         : sentence));
+  fmt::format_to(out, "submit_overhead = {}\n", time(calibration.submit_overhead));
+  if (calibration.memory) {
+    fmt::format_to(out, "\n[ram]\nlimit = {}\n", calibration.memory->value);
+  }
+  fmt::format_to(out, "\n[cpu]\nmost = {}\ntask_overhead = {}\n", calibration.workers,
+                 time(calibration.task_overhead));
+  if (calibration.disk && calibration.disk->worker_overhead.ns > 0) {
+    fmt::format_to(out, "copy_overhead = {}\n", time(calibration.disk->worker_overhead));
+  }
+  if (calibration.disk) write_disk(out, *calibration.disk);
+  if (calibration.links) write_links(out, calibration);
+  if (!calibration.kernels.empty()) {
+    fmt::format_to(out, "\n# Kernels: of one worker while all of them work.\n");
+  }
+  write_speeds(out, calibration, "cpu");
+  if (calibration.links) write_speeds(out, calibration, "gpu");
+  if (!calibration.scheduling.empty()) {
+    fmt::format_to(out, "\n# Policies, per task: for --count-scheduling.\n");
+  }
+  for (const machine::SchedulingCost& cost : calibration.scheduling) {
+    fmt::format_to(out, "\n[[scheduling]]\npolicy = {}\ntime = {}\n", quoted(cost.policy),
+                   time(Time::from_seconds(cost.seconds)));
+  }
+  return text;
+}
+
+std::string calibration_text(const Calibration& calibration) {
+  std::string text;
+  const Out out(text);
+  const auto rate = [](BytesPerSecond bytes) {
+    return base::format_bytes({static_cast<std::uint64_t>(bytes.value)}) + "/s";
+  };
+  fmt::format_to(out, "{}: {} workers, {}\n", calibration.name, calibration.workers,
+                 calibration.processor);
+  fmt::format_to(out, "per task: {} to submit it, {} of a worker\n",
+                 base::format_duration(calibration.submit_overhead),
+                 base::format_duration(calibration.task_overhead));
+  if (const auto& disk = calibration.disk) {
+    fmt::format_to(out, "disk: read {}, write {}, both at once {}, latency {}{}{}\n",
+                   rate(disk->read), rate(disk->write), rate(disk->both),
+                   base::format_duration(disk->latency), worker_time(*disk),
+                   disk->direct_io ? "" : ", through the page cache");
+  }
+  if (const auto& links = calibration.links) {
+    fmt::format_to(out, "links of {} emulated accelerators: one {}, all {}, latency {}\n",
+                   links->accelerators, rate(links->alone), rate(links->together),
+                   base::format_duration(links->latency));
+  }
+  for (const MeasuredKernel& kernel : calibration.kernels) {
+    fmt::format_to(out, "{:<13} {:<7} {:8.2f} GFlop/s per worker, spread {:.1f} %{}\n",
+                   kernel.names.front(), kernel.precision, kernel.flops_per_second / 1e9,
+                   100 * kernel.spread,
+                   kernel.spread > kUnsteady ? ": is the machine busy with something else?" : "");
+  }
+  for (const machine::SchedulingCost& cost : calibration.scheduling) {
+    fmt::format_to(out, "{:<8} {} per task\n", cost.policy,
+                   base::format_duration(Time::from_seconds(cost.seconds)));
+  }
+  return text;
+}
+
+}  // namespace vicinal::calibration

@@ -1,0 +1,120 @@
+#include "play/play.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "memory/rules.hpp"
+#include "vicinal/error.hpp"
+#include "vicinal/runtime.hpp"
+
+namespace vicinal::play {
+
+namespace {
+
+std::vector<Codelet> codelets_of(const graph::TaskGraph& graph,
+                                 const machine::MachineModel& machine, double scale) {
+  const graph::KernelSeconds seconds = graph::kernel_seconds(graph, machine);
+  std::vector<Codelet> codelets(graph.kernels.size());
+  for (std::size_t k = 0; k < codelets.size(); ++k) {
+    const graph::GraphKernel& kernel = graph.kernels[k];
+    codelets[k].name = kernel.name;
+    codelets[k].flops = kernel.flops;
+    codelets[k].synchronous = kernel.synchronous || machine.is_synchronous(kernel.name);
+    for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
+      if (seconds[k][kind] <= 0) continue;
+      // Not less than a nanosecond, which says that it can run there.
+      codelets[k].expected[kind] =
+          std::max(Time{1}, Time::from_seconds(seconds[k][kind] * scale + 0.5e-9));
+    }
+  }
+  return codelets;
+}
+
+std::vector<Handle> fill_data(Runtime& runtime, const graph::TaskGraph& graph) {
+  Codelet fill{.name = "fill"};
+  fill.expected.fill(Time{1000});
+  std::vector<Handle> handles;
+  handles.reserve(graph.data.size());
+  for (const graph::GraphDatum& datum : graph.data) {
+    handles.push_back(runtime.register_empty(datum.bytes, datum.name));
+    if (datum.has_home) runtime.submit({.codelet = &fill, .operands = {W(handles.back())}});
+  }
+  runtime.wait();
+  return handles;
+}
+
+std::vector<Handle> register_data(Runtime& runtime, const graph::TaskGraph& graph) {
+  const std::optional<NodeId> disk = runtime.machine().disk();
+  std::vector<Handle> handles;
+  handles.reserve(graph.data.size());
+  for (const graph::GraphDatum& datum : graph.data) {
+    if (!datum.has_home) {
+      handles.push_back(runtime.register_empty(datum.bytes, datum.name));
+      continue;
+    }
+    if (datum.home == NodeKind::disk && !disk) {
+      throw UsageError("data " + datum.name +
+                       ": its home is the disk, which this machine does not have; choose another "
+                       "machine or \"home\": \"ram\"");
+    }
+    handles.push_back(runtime.register_simulated(
+        datum.bytes, datum.home == NodeKind::disk ? *disk : kRam, datum.name));
+  }
+  return handles;
+}
+
+void submit_tasks(Runtime& runtime, const graph::TaskGraph& graph,
+                  const std::vector<Codelet>& codelets, const std::vector<Handle>& handles,
+                  bool hints) {
+  std::vector<std::size_t> last_use(graph.data.size());
+  for (std::size_t t = 0; hints && t < graph.tasks.size(); ++t) {
+    for (const graph::GraphAccess& access : graph.accesses_of(graph.tasks[t]))
+      last_use[access.datum] = t;
+  }
+  std::vector<Operand> operands;
+  for (std::size_t t = 0; t < graph.tasks.size(); ++t) {
+    const graph::GraphTask& task = graph.tasks[t];
+    operands.clear();
+    for (const graph::GraphAccess& access : graph.accesses_of(task)) {
+      operands.push_back({handles[access.datum], access.mode});
+    }
+    runtime.submit({.codelet = &codelets[task.kernel],
+                    .operands = operands,
+                    .priority = task.priority,
+                    .name = task.name});
+    if (!hints) continue;
+    for (const graph::GraphAccess& access : graph.accesses_of(task)) {
+      if (last_use[access.datum] == t) runtime.wont_use(handles[access.datum]);
+    }
+  }
+}
+
+}  // namespace
+
+Played play(const graph::TaskGraph& graph, const machine::MachineModel& machine,
+            const Options& options, double scale, StartingPlace place) {
+  const auto started = std::chrono::steady_clock::now();
+  const std::vector<Codelet> codelets = codelets_of(graph, machine, scale);
+  Played played;
+  {
+    Runtime runtime(machine.description, options);
+    const std::vector<Handle> handles =
+        place == StartingPlace::filled ? fill_data(runtime, graph) : register_data(runtime, graph);
+    played.before = runtime.statistics();
+    submit_tasks(runtime, graph, codelets, handles,
+                 graph.gives_up_data && memory::parse_rules(options.memory_rules).hint);
+    runtime.wait();
+    played.after = runtime.statistics();
+    for (const Handle handle : handles) runtime.unregister(handle);
+    played.last = runtime.statistics();
+  }
+  played.wall_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  return played;
+}
+
+}  // namespace vicinal::play

@@ -1,0 +1,29 @@
+// Plays a graph on a simulated machine: registers its data, submits its tasks, waits, brings the
+// results home.
+#pragma once
+
+#include "graph/kernel_times.hpp"
+#include "graph/task_graph.hpp"
+#include "machine/machine_model.hpp"
+#include "vicinal/options.hpp"
+#include "vicinal/statistics.hpp"
+
+namespace vicinal::play {
+
+struct Played {
+  Statistics before;
+  Statistics after;         // when the last task has ended
+  Statistics last;          // when the results are at home: the bytes of the run
+  double wall_seconds = 0;  // that the simulation took
+};
+
+enum class StartingPlace {
+  homes,  // data lie at their homes; the results are brought there at the end
+  filled,  // data have no home: tasks fill them before, as in `vicinal run`, and they stay where they are
+};
+
+// `scale`: of all kernel times, to see how much a result depends on them.
+Played play(const graph::TaskGraph& graph, const machine::MachineModel& machine,
+            const Options& options, double scale = 1, StartingPlace place = StartingPlace::homes);
+
+}  // namespace vicinal::play

@@ -1,0 +1,69 @@
+#include "reports/catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include "base/options_page.hpp"
+#include "base/text.hpp"
+#include "sched/policy.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::reports {
+
+std::vector<PolicyDescription> policies() {
+  std::vector<PolicyDescription> descriptions;
+  for (const sched::PolicyEntry& entry : sched::policies()) {
+    descriptions.push_back({entry.name, entry.sentence});
+  }
+  return descriptions;
+}
+
+void require_policy(std::string_view name) {
+  sched::make_policy(name);
+}
+
+std::string options_page() {
+  return base::options_markdown();
+}
+
+std::string suggestion(std::string_view word, std::span<const std::string> candidates) {
+  const std::vector<std::string_view> views(candidates.begin(), candidates.end());
+  const std::string_view nearest = base::nearest(word, views);
+  return nearest.empty() ? "" : fmt::format(": did you mean {}?", nearest);
+}
+
+std::uint64_t parse_count(std::string_view what, std::string_view text, std::uint64_t lowest,
+                          std::uint64_t highest) {
+  try {
+    return base::parse_count(text, lowest, highest);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", what, error.what()));
+  }
+}
+
+Bytes parse_bytes(std::string_view what, std::string_view text) {
+  try {
+    return base::parse_bytes(text);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", what, error.what()));
+  }
+}
+
+double parse_real(std::string_view what, std::string_view text, double lowest) {
+  try {
+    const double value = base::parse_real(text);
+    if (value >= lowest) return value;
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", what, error.what()));
+  }
+  throw UsageError(fmt::format("{}: \"{}\" is less than {}", what, text, lowest));
+}
+
+std::string format_bytes(Bytes bytes) {
+  return base::format_bytes(bytes);
+}
+
+std::string format_duration(double seconds) {
+  return base::format_duration(Time::from_seconds(seconds));
+}
+
+}  // namespace vicinal::reports

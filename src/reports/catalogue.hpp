@@ -1,0 +1,40 @@
+// What a command line needs to know of the library: its policies, its options, and how to help
+// somebody who mistyped.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vicinal/units.hpp"
+
+namespace vicinal::reports {
+
+struct PolicyDescription {
+  std::string_view name;
+  std::string_view sentence;
+};
+std::vector<PolicyDescription> policies();
+
+// Throws UsageError, which names the nearest one, if there is no such policy.
+void require_policy(std::string_view name);
+
+// The page docs/options.md.
+std::string options_page();
+
+// ": did you mean X?" for the candidate that `word` most likely stands for, or nothing.
+std::string suggestion(std::string_view word, std::span<const std::string> candidates);
+
+// A whole number within [lowest, highest]. Throws UsageError that begins with `what` ("--size").
+std::uint64_t parse_count(std::string_view what, std::string_view text, std::uint64_t lowest,
+                          std::uint64_t highest);
+
+Bytes parse_bytes(std::string_view what, std::string_view text);  // "800MiB"
+double parse_real(std::string_view what, std::string_view text, double lowest);
+
+std::string format_bytes(Bytes bytes);        // "61.04 MiB"
+std::string format_duration(double seconds);  // "12.35 s"
+
+}  // namespace vicinal::reports

@@ -1,0 +1,109 @@
+// What a run did, beside what it had to do: as a table for people and as JSON for programs. The
+// JSON is documented in docs/report.md.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "vicinal/machine.hpp"
+#include "vicinal/statistics.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::reports {
+
+// One memory node during the run.
+struct NodeRecord {
+  std::string name;
+  NodeKind kind = NodeKind::ram;
+  std::optional<Bytes> limit;
+  Bytes
+      peak;  // from the start of the runtime: what came before the run (filling the matrix) counts
+  Bytes bytes_in;
+  Bytes bytes_out;
+  std::uint64_t evictions = 0;
+  std::uint64_t write_backs = 0;
+};
+
+struct LinkRecord {
+  std::string name;  // "disk->ram"
+  Bytes bytes;
+  std::uint64_t copies = 0;
+};
+
+// Lower bounds; zero where nothing is known, so that a bound is never too high.
+struct RunBounds {
+  double work_seconds = 0;      // the work, shared evenly among the workers
+  double area_seconds = 0;      // the same of unlike workers, see bounds/area.hpp
+  double path_seconds = 0;      // a long chain of tasks
+  double transfer_seconds = 0;  // bytes_in() over the links, where their bandwidth is known
+  Bytes compulsory_in;          // data that are not in limited memory at the beginning
+  Bytes proved_in;              // for this algorithm and this memory, at this size
+  Bytes formula_in;      // the leading term that papers give: no bound, but what they compare with
+  Bytes compulsory_out;  // results that do not fit
+
+  double seconds() const {
+    return std::max({work_seconds, area_seconds, path_seconds, transfer_seconds});
+  }
+  Bytes bytes_in() const { return std::max(compulsory_in, proved_in); }
+  Bytes bytes_out() const { return compulsory_out; }
+};
+
+// What a simulation took of this computer's time: not repeatable.
+struct SimulationCost {
+  double wall_seconds = 0;
+  double wall_scheduling_seconds = 0;  // of it, inside the policy
+};
+
+struct RunRecord {
+  std::string policy;
+  std::string error;  // not empty: the run failed, and what follows is what is known of it
+  double seconds = 0;
+  double flops = 0;
+  std::optional<bool> verified;  // none: the check was not asked for
+  double residual = 0;           // of the check
+  double tolerance = 0;
+  std::uint64_t tasks = 0;
+  double idle_seconds = 0;  // of all workers together
+  std::uint32_t workers = 0;
+  std::vector<NodeRecord> nodes;
+  std::vector<LinkRecord> links;
+  Bytes bytes_in;   // loaded into memories that are limited
+  Bytes bytes_out;  // written back from them
+  RunBounds bounds;
+  std::optional<SimulationCost> simulation;  // none: a real run
+
+  double gflops() const { return seconds > 0 ? flops / seconds * 1e-9 : 0; }
+};
+
+// A fact about all runs of a report: the size of the matrix, the machine.
+using Value = std::variant<std::uint64_t, double, std::string, Bytes>;
+using Facts = std::vector<std::pair<std::string, Value>>;
+
+struct Report {
+  std::string application;  // "cholesky"
+  Facts parameters;         // "size": 20000, ...
+  Facts machine;            // "workers": 2, ...
+  std::vector<RunRecord> runs;
+};
+
+// What happened between two readings of a runtime's statistics. The peaks are those of `after`.
+// Loaded is what a copy away from the disk, or between accelerators, brings into a limited node;
+// written back is what a copy towards the disk takes out of one.
+RunRecord make_record(std::string policy, const MachineDescription& machine,
+                      const Statistics& before, const Statistics& after);
+
+// For people; ends with a line feed. At most 25 lines: what ran, the runs ranked by time beside their bounds, and
+// what bounds them; of an error the first line. `verbose`: then all of report_table().
+std::string report_text(const Report& report, bool verbose = false);
+// A row per measure, a column per run, a few columns at a time; errors in full.
+std::string report_table(const Report& report);
+// Indented; ends with a line feed.
+std::string report_json(const Report& report);
+
+}  // namespace vicinal::reports

@@ -1,0 +1,120 @@
+// The JSON form of a report: docs/report.md says what each field means, tests/unit/report_test.cpp
+// holds the two together.
+#include <nlohmann/json.hpp>
+
+#include "reports/report.hpp"
+
+namespace vicinal::reports {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+// A ratio to a bound of 0 says nothing.
+Json ratio(double value, double bound) {
+  return bound > 0 ? Json(value / bound) : Json(nullptr);
+}
+
+Json value_json(const Value& value) {
+  if (const auto* bytes = std::get_if<Bytes>(&value)) return bytes->value;
+  if (const auto* number = std::get_if<std::uint64_t>(&value)) return *number;
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  return std::get<std::string>(value);
+}
+
+Json facts_json(const Facts& facts) {
+  Json json = Json::object();
+  for (const auto& [name, value] : facts) json[name] = value_json(value);
+  return json;
+}
+
+Json nodes_json(const std::vector<NodeRecord>& nodes) {
+  Json json = Json::object();
+  for (const NodeRecord& node : nodes) {
+    json[node.name] = {{"limit", node.limit ? Json(node.limit->value) : Json(nullptr)},
+                       {"peak", node.peak.value},
+                       {"bytes_in", node.bytes_in.value},
+                       {"bytes_out", node.bytes_out.value},
+                       {"evictions", node.evictions},
+                       {"write_backs", node.write_backs}};
+  }
+  return json;
+}
+
+Json links_json(const std::vector<LinkRecord>& links) {
+  Json json = Json::object();
+  for (const LinkRecord& link : links) {
+    json[link.name] = {{"bytes", link.bytes.value}, {"copies", link.copies}};
+  }
+  return json;
+}
+
+void add_bounds(Json& json, const RunRecord& run) {
+  const RunBounds& bounds = run.bounds;
+  const auto bytes = [](Bytes b) { return static_cast<double>(b.value); };
+  json["bound_seconds"] = bounds.seconds();
+  json["bound_bytes"] = bounds.bytes_in().value;
+  json["bound_bytes_out"] = bounds.bytes_out().value;
+  json["seconds_ratio"] = ratio(run.seconds, bounds.seconds());
+  json["bytes_ratio"] = ratio(bytes(run.bytes_in), bytes(bounds.bytes_in()));
+  json["formula_ratio"] = ratio(bytes(run.bytes_in), bytes(bounds.formula_in));
+  json["bytes_out_ratio"] = ratio(bytes(run.bytes_out), bytes(bounds.bytes_out()));
+  json["bounds"] = {{"work_seconds", bounds.work_seconds},
+                    {"area_seconds", bounds.area_seconds},
+                    {"path_seconds", bounds.path_seconds},
+                    {"transfer_seconds", bounds.transfer_seconds},
+                    {"compulsory_bytes", bounds.compulsory_in.value},
+                    {"proved_bytes", bounds.proved_in.value},
+                    {"formula_bytes", bounds.formula_in.value},
+                    {"compulsory_bytes_out", bounds.compulsory_out.value}};
+}
+
+Json run_json(const RunRecord& run) {
+  Json json = {{"policy", run.policy}};
+  if (!run.error.empty()) {
+    // Of a failed run nothing can be compared.
+    json["error"] = run.error;
+    json["verified"] = false;
+    return json;
+  }
+  json["seconds"] = run.seconds;
+  json["gflops"] = run.gflops();
+  json["verified"] = or_null(run.verified);
+  json["residual"] = run.verified ? Json(run.residual) : Json(nullptr);
+  json["tolerance"] = run.verified ? Json(run.tolerance) : Json(nullptr);
+  json["tasks"] = run.tasks;
+  json["workers"] = run.workers;
+  json["idle_seconds"] = run.idle_seconds;
+  json["bytes_in"] = run.bytes_in.value;
+  json["bytes_out"] = run.bytes_out.value;
+  json["nodes"] = nodes_json(run.nodes);
+  json["links"] = links_json(run.links);
+  add_bounds(json, run);
+  if (run.simulation) {
+    json["wall_seconds"] = run.simulation->wall_seconds;
+    json["wall_scheduling_seconds"] = run.simulation->wall_scheduling_seconds;
+    json["wall_tasks_per_second"] =
+        ratio(static_cast<double>(run.tasks), run.simulation->wall_seconds);
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string report_json(const Report& report) {
+  Json json = {{"format", "vicinal-report-1"},
+               {"application", report.application},
+               {"parameters", facts_json(report.parameters)},
+               {"machine", facts_json(report.machine)},
+               {"runs", Json::array()}};
+  for (const RunRecord& run : report.runs) json["runs"].push_back(run_json(run));
+  // Names of files may not be UTF-8: replaced rather than refused.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace vicinal::reports

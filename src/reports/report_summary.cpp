@@ -1,0 +1,243 @@
+// The short form of a report: a row per run, the fastest first.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "reports/report.hpp"
+
+namespace vicinal::reports {
+
+namespace {
+
+constexpr std::size_t kMostRuns = 12;  // shown: the text has at most 25 lines
+
+using Runs = std::vector<const RunRecord*>;
+
+std::string value_text(const Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* bytes = std::get_if<Bytes>(&value)) return base::format_bytes(*bytes);
+  if (const auto* number = std::get_if<std::uint64_t>(&value)) return fmt::format("{}", *number);
+  return fmt::format("{:.4g}", std::get<double>(value));
+}
+
+// One line: "size 20000, tile 1000, ..."
+std::string facts_text(const Facts& facts) {
+  std::string text;
+  for (const auto& [name, value] : facts) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value_text(value));
+  }
+  return text;
+}
+
+std::string duration_text(double seconds) {
+  return base::format_duration(Time::from_seconds(seconds));
+}
+
+double real(Bytes bytes) {
+  return static_cast<double>(bytes.value);
+}
+
+std::string ratio_text(double value, double bound) {
+  return bound > 0 ? fmt::format("{:.2f}x", value / bound) : "";
+}
+
+double idle_percent(const RunRecord& run) {
+  const double all = run.seconds * run.workers;
+  return all > 0 ? 100 * run.idle_seconds / all : 0;
+}
+
+// The fastest first.
+Runs ranked(const Report& report) {
+  Runs runs;
+  for (const RunRecord& run : report.runs) {
+    if (run.error.empty()) runs.push_back(&run);
+  }
+  std::ranges::stable_sort(runs, {}, [](const RunRecord* run) { return run->seconds; });
+  return runs;
+}
+
+// --- The table -----------------------------------------------------------------------------------
+
+// Cells from the heading down to the bounds; empty where there is nothing.
+struct Column {
+  bool to_the_right = true;
+  std::vector<std::string> cells;
+};
+
+// Of all runs, as they may begin with unlike data in memory.
+template <typename Bound>
+auto least(const Runs& runs, const Bound& bound) {
+  auto result = bound(*runs.front());
+  for (const RunRecord* run : runs) result = std::min(result, bound(*run));
+  return result;
+}
+
+class Table {
+ public:
+  explicit Table(const Runs& runs) : runs_(runs), shown_(std::min(runs.size(), kMostRuns)) {}
+
+  template <typename Cell>
+  void add(std::string heading, const Cell& cell, std::string below = {}) {
+    Column column{.cells = {std::move(heading)}};
+    for (std::size_t r = 0; r < shown_; ++r) column.cells.push_back(cell(*runs_[r]));
+    column.cells.push_back(std::move(below));
+    columns_.push_back(std::move(column));
+  }
+  void align_first() { columns_.front().to_the_right = false; }
+
+  // A value, and how many times its bound that is; below them the bound.
+  template <typename Value, typename Bound, typename Text>
+  void add_bounded(std::string heading, const Value& value, const Bound& bound, const Text& text) {
+    const auto lowest = least(runs_, bound);
+    const bool known = lowest > decltype(lowest){};
+    add(
+        std::move(heading), [&](const RunRecord& run) { return text(value(run)); },
+        known ? text(lowest) : "");
+    if (!known) return;
+    add("",
+        [&](const RunRecord& run) { return ratio_text(number(value(run)), number(bound(run))); });
+  }
+
+  std::string text() const {
+    std::string text;
+    for (std::size_t line = 0; line < columns_.front().cells.size(); ++line) {
+      const bool says_something =
+          std::any_of(columns_.begin() + 1, columns_.end(),
+                      [&](const Column& c) { return !c.cells[line].empty(); });
+      if (!says_something) continue;
+      std::string row;
+      for (const Column& column : columns_) {
+        std::size_t width = 0;
+        for (const std::string& cell : column.cells) width = std::max(width, cell.size());
+        row += row.empty() ? "" : "  ";
+        row += column.to_the_right ? fmt::format("{:>{}}", column.cells[line], width)
+                                   : fmt::format("{:<{}}", column.cells[line], width);
+      }
+      row.erase(row.find_last_not_of(' ') + 1);
+      text += row + "\n";
+    }
+    return text;
+  }
+
+ private:
+  static double number(double value) { return value; }
+  static double number(Bytes value) { return real(value); }
+
+  const Runs& runs_;
+  std::size_t shown_;
+  std::vector<Column> columns_;
+};
+
+bool any(const Runs& runs, const auto& has) {
+  return std::ranges::any_of(runs, [&](const RunRecord* run) { return has(*run); });
+}
+
+std::string table_text(const Runs& runs) {
+  const auto bytes_text = [](Bytes bytes) { return base::format_bytes(bytes); };
+  Table table(runs);
+  table.add(
+      "policy", [](const RunRecord& run) { return run.policy; }, "bound");
+  table.align_first();
+  table.add_bounded(
+      "time", [](const RunRecord& run) { return run.seconds; },
+      [](const RunRecord& run) { return run.bounds.seconds(); }, duration_text);
+  if (any(runs, [](const RunRecord& run) { return run.bytes_in.value > 0; })) {
+    table.add_bounded(
+        "loaded", [](const RunRecord& run) { return run.bytes_in; },
+        [](const RunRecord& run) { return run.bounds.bytes_in(); }, bytes_text);
+  }
+  if (any(runs, [](const RunRecord& run) { return run.bytes_out.value > 0; })) {
+    table.add_bounded(
+        "written back", [](const RunRecord& run) { return run.bytes_out; },
+        [](const RunRecord& run) { return run.bounds.bytes_out(); }, bytes_text);
+  }
+  table.add("idle",
+            [](const RunRecord& run) { return fmt::format("{:.1f} %", idle_percent(run)); });
+  if (any(runs, [](const RunRecord& run) { return run.flops > 0; })) {
+    table.add("GFlop/s", [](const RunRecord& run) { return fmt::format("{:.2f}", run.gflops()); });
+  }
+  if (any(runs, [](const RunRecord& run) { return run.verified.has_value(); })) {
+    table.add("check", [](const RunRecord& run) {
+      return !run.verified ? "" : *run.verified ? "passed" : "FAILED";
+    });
+  }
+  return table.text();
+}
+
+// --- What bounds the runs --------------------------------------------------------------------------
+
+std::string_view time_bound_name(const RunBounds& bounds) {
+  const std::array<std::pair<double, std::string_view>, 4> all{
+      {{bounds.work_seconds, "the work, shared evenly by the workers"},
+       {bounds.path_seconds, "the longest path of tasks"},
+       {bounds.transfer_seconds, "the transfers over the links"},
+       {bounds.area_seconds, "the work, by kind of processor"}}};
+  const auto largest =
+      std::ranges::max_element(all, {}, [](const auto& bound) { return bound.first; });
+  return largest->second;
+}
+
+std::string_view bytes_bound_name(const RunBounds& bounds) {
+  return bounds.proved_in > bounds.compulsory_in ? "what this algorithm must load in this memory"
+                                                 : "what must come in once";
+}
+
+std::string causes_text(const Runs& runs) {
+  std::string text;
+  const RunRecord& fastest = *runs.front();
+  if (const double bound = fastest.bounds.seconds(); bound > 0) {
+    text +=
+        fmt::format("the time is bound by {}: {} takes {} that, its workers idle {:.1f} % of it\n",
+                    time_bound_name(fastest.bounds), fastest.policy,
+                    ratio_text(fastest.seconds, bound), idle_percent(fastest));
+  }
+  const RunRecord& leanest =
+      **std::ranges::min_element(runs, {}, [](const RunRecord* run) { return run->bytes_in; });
+  if (const Bytes bound = leanest.bounds.bytes_in(); bound.value > 0) {
+    text += fmt::format("the loads are bound by {}: {} loads {} that\n",
+                        bytes_bound_name(leanest.bounds), leanest.policy,
+                        ratio_text(real(leanest.bytes_in), real(bound)));
+  }
+  return text;
+}
+
+std::string failures_text(const Report& report, std::size_t most) {
+  std::string text;
+  std::size_t failed = 0;
+  for (const RunRecord& run : report.runs) {
+    if (run.error.empty() || ++failed > most) continue;
+    const std::size_t end = run.error.find('\n');
+    text += fmt::format("{} failed: {}{}\n", run.policy, run.error.substr(0, end),
+                        end == std::string::npos ? "" : " (--verbose: the rest)");
+  }
+  if (failed > most) text += fmt::format("{} more failed: --verbose\n", failed - most);
+  return text;
+}
+
+}  // namespace
+
+std::string report_text(const Report& report, bool verbose) {
+  std::string text = fmt::format("{}: {}\n{}\n", report.application, facts_text(report.parameters),
+                                 facts_text(report.machine));
+  const Runs runs = ranked(report);
+  if (!runs.empty()) {
+    text += "\n" + table_text(runs);
+    if (runs.size() > kMostRuns) {
+      text += fmt::format("and {} slower ones: --verbose\n", runs.size() - kMostRuns);
+    }
+    const std::string causes = causes_text(runs);
+    if (!causes.empty()) text += "\n" + causes;
+  }
+  const std::string failures =
+      failures_text(report, kMostRuns - std::min(runs.size(), kMostRuns) + 1);
+  if (!failures.empty()) text += "\n" + failures;
+  return verbose ? text + report_table(report) : text;
+}
+
+}  // namespace vicinal::reports
