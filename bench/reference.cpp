@@ -102,7 +102,7 @@ double median(std::vector<double> values) {
 // policies that know none there.
 Result simulate(const Key& key, unsigned runs, const std::string& rules, double vary) {
   auto machine = machine::load_machine("v100p", {.gpus = 1, .gpu_memory = Bytes{500ULL << 20}});
-  graph::TaskGraph graph =
+  graph::Graph graph =
       graphs::make_graph({.application = key.application == "chol" ? "cholesky" : "gemm2d",
                           .tiles = key.tiles,
                           .tile = 960});
@@ -110,13 +110,13 @@ Result simulate(const Key& key, unsigned runs, const std::string& rules, double 
     for (WorkerDescription& worker : machine.description.workers) worker.pipeline = 4;
   }
   if (!rules.empty() && (key.policy == "dmda" || key.policy == "dmdar")) {
-    for (graph::GraphTask& task : graph.tasks) task.priority = 0;
+    for (std::size_t t = 0; t < graph.tasks().size(); ++t) graph.set_priority(t, 0);
   }
   std::vector<double> gflops;
   std::vector<double> loaded;
   for (unsigned run = 0; run < runs; ++run) {
     const double scale = runs == 1 ? 1 : 0.996 + 0.008 * run / (runs - 1);
-    const graph::TaskGraph varied =
+    const graph::Graph varied =
         vary > 0 ? graph::with_varied_times(graph, machine, vary / 100, run) : graph;
     const play::Played played =
         play::play(varied, machine, {.policy = key.policy, .memory_rules = rules}, scale);

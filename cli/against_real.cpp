@@ -55,19 +55,19 @@ std::uint32_t disk_copies(const MachineDescription& machine) {
 }
 
 std::string command_of(const RealJob& job, const std::string& policy) {
-  if (!job.graph.dense) {
+  if (!job.graph.application().dense) {
     throw UsageError("--against real: only cholesky, lu, gemm2d and gemm3d can be run for real");
   }
-  const graph::DenseShape& shape = *job.graph.dense;
+  const graph::DenseShape& shape = *job.graph.application().dense;
   std::string command = quoted(std::filesystem::read_symlink("/proc/self/exe"));
   const auto add = [&](const std::string& option, const std::string& value) {
     command += " " + option + " " + quoted(value);
   };
-  command += " run " + quoted(job.graph.name);
+  command += " run " + quoted(job.graph.application().name);
   add("--size", fmt::to_string(shape.tiles * shape.tile));
   add("--tile", fmt::to_string(shape.tile));
   if (shape.k > 0) add("--inner", fmt::to_string(shape.k));
-  add("--precision", job.graph.precision);
+  add("--precision", job.graph.application().precision);
   add("--policy", policy);
   add("--workers", fmt::to_string(cpu_workers(job.machine.description)));
   if (const auto limit = job.machine.description.nodes[0].limit) {
@@ -83,7 +83,7 @@ std::string command_of(const RealJob& job, const std::string& policy) {
   add("--window-bytes", fmt::to_string(job.options.window_bytes.value));
   add("--compute-priorities", job.options.compute_priorities ? "true" : "false");
   const bool no_priorities = std::ranges::all_of(
-      job.graph.tasks, [](const graph::GraphTask& task) { return task.priority == 0; });
+      job.graph.tasks(), [](const graph::Graph::Task& task) { return task.priority == 0; });
   add("--priorities", no_priorities ? "none" : "bottom-level");
   return command + " --json - 2>/dev/null";
 }
@@ -177,7 +177,8 @@ Comparison compare_with_real(const RealJob& job) {
   }
   static_cast<void>(command_of(job, job.policies.front()));  // refused before anything runs
   const std::vector<Outcome> real = run_all_for_real(job);
-  Comparison comparison{.application = job.graph.name, .real_runs = job.real_runs, .rows = {}};
+  Comparison comparison{
+      .application = job.graph.application().name, .real_runs = job.real_runs, .rows = {}};
   for (std::size_t p = 0; p < job.policies.size(); ++p) {
     const Outcome here = simulated(job, job.policies[p]);
     comparison.rows.push_back({.policy = job.policies[p],

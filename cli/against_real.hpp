@@ -13,7 +13,7 @@
 namespace vicinal::cli {
 
 struct RealJob {
-  const graph::TaskGraph& graph;         // of an application that `vicinal run` has
+  const graph::Graph& graph;             // of an application that `vicinal run` has
   const machine::MachineModel& machine;  // this one, as `vicinal calibrate` describes it
   // What is simulated: the machine, on which a policy may be made to take its time.
   std::function<machine::MachineModel(const std::string& policy)> counted;

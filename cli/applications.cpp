@@ -110,18 +110,19 @@ class Dense : public Application {
   Dense(graphs::DenseGraph graph, linalg::DenseRequest request)
       : graph_(std::move(graph)), request_(request) {
     request_.graph = &graph_;
-    request_.names = graph_.tasks.tasks.size() <= kNamedTasks;
+    request_.names = graph_.tasks.tasks().size() <= kNamedTasks;
   }
 
   reports::Facts parameters() const override {
     Bytes bytes;
-    for (const graph::GraphDatum& datum : graph_.tasks.data) bytes += datum.bytes;
+    for (const graph::Graph::Datum& datum : graph_.tasks.data()) bytes += datum.bytes;
     reports::Facts facts{
         {"size", graph_.order()},      {"tile", graph_.tiles.tile},
-        {"tiles", graph_.tiles.tiles}, {"precision", graph_.tasks.precision},
+        {"tiles", graph_.tiles.tiles}, {"precision", graph_.tasks.application().precision},
         {"data_bytes", bytes},         {"priorities", priorities_text(request_.priorities)},
         {"seed", request_.seed}};
-    if (graph_.tasks.dense->k > 0) facts.emplace_back("inner", graph_.tasks.dense->k);
+    if (graph_.tasks.application().dense->k > 0)
+      facts.emplace_back("inner", graph_.tasks.application().dense->k);
     return facts;
   }
 
@@ -129,12 +130,12 @@ class Dense : public Application {
 
   MemoryNeed memory() const override {
     MemoryNeed need;
-    need.tasks = graph_.tasks.tasks.size();
-    for (const graph::GraphDatum& datum : graph_.tasks.data) need.all += padded(datum.bytes);
-    for (const graph::GraphTask& task : graph_.tasks.tasks) {
+    need.tasks = graph_.tasks.tasks().size();
+    for (const graph::Graph::Datum& datum : graph_.tasks.data()) need.all += padded(datum.bytes);
+    for (const graph::Graph::Task& task : graph_.tasks.tasks()) {
       Bytes bytes;
-      for (const graph::GraphAccess& access : graph_.tasks.accesses_of(task)) {
-        bytes += padded(graph_.tasks.data[access.datum].bytes);
+      for (const graph::Graph::Access& access : graph_.tasks.accesses_of(task)) {
+        bytes += padded(graph_.tasks.data()[access.datum].bytes);
       }
       if (bytes <= need.task) continue;
       need.task = bytes;

@@ -27,7 +27,7 @@ struct BoundsArguments {
 
 void print_bounds(const BoundsArguments& arguments) {
   require_writable("--json", arguments.json);
-  const graph::TaskGraph graph =
+  const graph::Graph graph =
       arguments.graph.graph(reports::parse_count("--seed", arguments.seed, 0, INT64_MAX));
   const machine::MachineModel machine = arguments.machine.machine();
   const bounds::GraphBounds bounds =

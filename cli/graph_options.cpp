@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/bottom_level.hpp"
 #include "graphfiles/graph_file.hpp"
 #include "graphs/make_graph.hpp"
 #include "reports/catalogue.hpp"
@@ -31,11 +32,11 @@ linalg::Precision precision_of(const std::string& text) {
   throw UsageError(fmt::format("--precision: \"{}\" is neither double nor float", text));
 }
 
-void set_priorities(graph::TaskGraph& graph, const std::string& how) {
+void set_priorities(graph::Graph& graph, const std::string& how) {
   if (how == "bottom-level") {
     graph::set_bottom_level_priorities(graph);
   } else if (how == "none") {
-    for (graph::GraphTask& task : graph.tasks) task.priority = 0;
+    for (std::size_t t = 0; t < graph.tasks().size(); ++t) graph.set_priority(t, 0);
   } else if (how != "given") {
     throw UsageError(fmt::format("--priorities: \"{}\" is none of given, bottom-level, none", how));
   }
@@ -67,13 +68,13 @@ GraphOptions::GraphOptions(CLI::App& command) : command_(command.get_name()) {
   add("--priorities", priorities_, "TEXT", "given, bottom-level or none.");
 }
 
-graph::TaskGraph GraphOptions::graph(std::uint64_t seed, bool as_run) const {
+graph::Graph GraphOptions::graph(std::uint64_t seed, bool as_run) const {
   if (file_.empty() == application_.empty()) {
     throw UsageError(
         fmt::format("say what, once: vicinal {} APPLICATION (one of {}) or vicinal {} --graph FILE",
                     command_, applications(), command_));
   }
-  graph::TaskGraph graph;
+  graph::Graph graph;
   if (!file_.empty()) {
     graph = graphfiles::read_graph(file_);
   } else {
@@ -94,22 +95,23 @@ graph::TaskGraph GraphOptions::graph(std::uint64_t seed, bool as_run) const {
                             .seconds = reports::parse_real("--task-seconds", task_seconds_, 0)});
   }
   set_priorities(graph, priorities_);
-  if (graph.name.empty()) graph.name = "graph";
+  if (graph.application().name.empty()) graph.application().name = "graph";
   return graph;
 }
 
-reports::Facts GraphOptions::facts(const graph::TaskGraph& graph) const {
+reports::Facts GraphOptions::facts(const graph::Graph& graph) const {
   Bytes bytes;
-  for (const graph::GraphDatum& datum : graph.data) bytes += datum.bytes;
+  for (const graph::Graph::Datum& datum : graph.data()) bytes += datum.bytes;
   reports::Facts facts;
   if (!file_.empty()) facts.emplace_back("graph", file_);
-  if (graph.dense) {
-    facts.emplace_back("tiles", graph.dense->tiles);
-    facts.emplace_back("tile", graph.dense->tile);
+  if (graph.application().dense) {
+    facts.emplace_back("tiles", graph.application().dense->tiles);
+    facts.emplace_back("tile", graph.application().dense->tile);
   }
-  if (!graph.precision.empty()) facts.emplace_back("precision", graph.precision);
-  facts.emplace_back("tasks", std::uint64_t{graph.tasks.size()});
-  facts.emplace_back("data", std::uint64_t{graph.data.size()});
+  if (!graph.application().precision.empty())
+    facts.emplace_back("precision", graph.application().precision);
+  facts.emplace_back("tasks", std::uint64_t{graph.tasks().size()});
+  facts.emplace_back("data", std::uint64_t{graph.data().size()});
   facts.emplace_back("data_bytes", bytes);
   facts.emplace_back("priorities", priorities_);
   return facts;

@@ -7,7 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "graph/task_graph.hpp"
+#include "graph/graph.hpp"
 #include "play/play.hpp"
 #include "reports/report.hpp"
 
@@ -22,8 +22,8 @@ class GraphOptions {
 
   // Throws UsageError that names the option or the place in the file.
   // `as_run`: see graphs::GraphRequest.
-  graph::TaskGraph graph(std::uint64_t seed, bool as_run = false) const;
-  reports::Facts facts(const graph::TaskGraph& graph) const;
+  graph::Graph graph(std::uint64_t seed, bool as_run = false) const;
+  reports::Facts facts(const graph::Graph& graph) const;
 
  private:
   std::string command_;

@@ -62,8 +62,8 @@ machine::MachineModel with_scheduling(machine::MachineModel machine, const std::
 }
 
 // Those of the graph if nothing is to be varied.
-graph::TaskGraph with_varied_times(graph::TaskGraph graph, const SimulateArguments& arguments,
-                                   const machine::MachineModel& machine) {
+graph::Graph with_varied_times(graph::Graph graph, const SimulateArguments& arguments,
+                               const machine::MachineModel& machine) {
   const double percent = reports::parse_real("--vary", arguments.vary, 0);
   if (percent >= 100) {
     throw UsageError(fmt::format(
@@ -84,7 +84,7 @@ int simulate(const SimulateArguments& arguments, Session& session) {
   const Options options = arguments.runtime.parse();
   const std::vector<std::string> policies = arguments.runtime.policies();
   const machine::MachineModel machine = arguments.machine.machine();
-  const graph::TaskGraph graph = with_varied_times(
+  const graph::Graph graph = with_varied_times(
       arguments.graph.graph(options.seed, !arguments.against.empty()), arguments, machine);
   const auto counted = [&](const std::string& policy) {
     return arguments.scheduling.empty() ? machine
@@ -104,7 +104,7 @@ int simulate(const SimulateArguments& arguments, Session& session) {
   }
   const reports::RunBounds bounds = reports::play_bounds(graph, machine);
   ReportOutput output(session,
-                      {.application = graph.name,
+                      {.application = graph.application().name,
                        .parameters = arguments.graph.facts(graph),
                        .machine = arguments.machine.facts(machine),
                        .runs = {}},

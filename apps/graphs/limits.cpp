@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "graph/task_graph.hpp"
+#include "graph/sound.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::graphs {

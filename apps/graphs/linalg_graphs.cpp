@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/bottom_level.hpp"
 #include "graphs/cholesky_order.hpp"
 #include "graphs/limits.hpp"
 #include "vicinal/error.hpp"
@@ -16,8 +17,8 @@ namespace vicinal::graphs {
 
 namespace {
 
-using graph::GraphAccess;
-using graph::TaskGraph;
+using graph::Graph;
+using Access = Graph::Access;
 using enum AccessMode;
 using Index = std::uint32_t;
 
@@ -33,28 +34,25 @@ void require(std::string_view graph, const Tiles& t, double tasks) {
 DenseGraph begin(std::string_view name, const Tiles& t, std::uint64_t k = 0) {
   DenseGraph graph;
   graph.tiles = t;
-  graph.tasks.name = name;
-  graph.tasks.precision = linalg::to_string(t.precision);
-  graph.tasks.dense = graph::DenseShape{
-      .tiles = t.tiles, .tile = t.tile, .k = k, .element = {linalg::element_bytes(t.precision)}};
+  const Bytes element{linalg::element_bytes(t.precision)};
+  graph.tasks.application() = {
+      .name = std::string(name),
+      .precision = std::string(linalg::to_string(t.precision)),
+      .dense = graph::DenseShape{.tiles = t.tiles, .tile = t.tile, .k = k, .element = element}};
   return graph;
 }
 
-Index add_kernel(TaskGraph& graph, const char* name, double flops) {
-  graph::GraphKernel kernel;
-  kernel.name = name;
-  kernel.flops = flops;
-  return graph.add_kernel(std::move(kernel));
+Index add_kernel(Graph& graph, const char* name, double flops) {
+  return graph.add_kernel({.name = name, .flops = flops});
 }
 
-Index add_block(DenseGraph& graph, std::string name, const MatrixBlock& block,
+Index add_block(DenseGraph& graph, std::string_view name, const MatrixBlock& block,
                 bool has_home = true) {
-  graph::GraphDatum datum;
-  datum.name = std::move(name);
-  datum.bytes = {block.rows * block.columns * linalg::element_bytes(graph.tiles.precision)};
-  datum.has_home = has_home;
+  graph::Graph::Datum datum{
+      .bytes = {block.rows * block.columns * linalg::element_bytes(graph.tiles.precision)}};
+  if (has_home) datum.home = NodeKind::ram;
   graph.blocks.push_back(block);
-  return graph.tasks.add_datum(std::move(datum));
+  return graph.tasks.add_datum(datum, name);
 }
 
 // Tile (i, j), "A2_1".
@@ -69,7 +67,7 @@ double cube(std::uint64_t tile) {
 }
 
 template <std::size_t N>
-void add_task(TaskGraph& graph, Index kernel, const std::array<GraphAccess, N>& accesses,
+void add_task(Graph& graph, Index kernel, const std::array<Access, N>& accesses,
               std::int64_t priority = 0) {
   graph.add_task(kernel, accesses, static_cast<int>(priority));
 }
@@ -90,7 +88,7 @@ class CholeskyGraph {
     const auto count = static_cast<double>(t.tiles);
     require("cholesky", t, count + count * (count - 1) + count * (count - 1) * (count - 2) / 6);
     dense_ = begin("cholesky", t);
-    dense_.tasks.gives_up_data = true;
+    dense_.tasks.application().gives_up_data = true;
     tile_.resize(std::size_t{n_} * n_);
     for (Index outer = 0; outer < n_; ++outer) {
       for (Index inner = by_columns ? outer : 0; inner < (by_columns ? n_ : outer + 1); ++inner) {
@@ -117,7 +115,7 @@ class CholeskyGraph {
   void gemm(Index i, Index j, Index k, std::int64_t priority = 0) {
     add_task<3>(dense_.tasks, gemm_, {{{a(i, k), R}, {a(j, k), R}, {a(i, j), RW}}}, priority);
   }
-  TaskGraph take() { return std::move(dense_.tasks); }
+  Graph take() { return std::move(dense_.tasks); }
 
  private:
   Index a(Index i, Index j) const { return tile_[std::size_t{i} * n_ + j]; }
@@ -145,7 +143,7 @@ struct LuLevels {
 
 }  // namespace
 
-TaskGraph cholesky(const Tiles& t) {
+Graph cholesky(const Tiles& t) {
   CholeskyGraph cholesky(t, false);
   const auto n = static_cast<Index>(t.tiles);
   for (Index k = 0; k < n; ++k) {
@@ -160,10 +158,10 @@ TaskGraph cholesky(const Tiles& t) {
   return cholesky.take();
 }
 
-TaskGraph cholesky_as_run(const Tiles& t) {
+Graph cholesky_as_run(const Tiles& t) {
   CholeskyGraph cholesky(t, true);
   visit_cholesky_by_rows(static_cast<Index>(t.tiles), cholesky);
-  TaskGraph graph = cholesky.take();
+  Graph graph = cholesky.take();
   graph::set_bottom_level_priorities(graph);
   return graph;
 }
@@ -175,7 +173,7 @@ DenseGraph dense_lu(const Tiles& t) {
   const auto n = static_cast<Index>(t.tiles);
   add_matrix(dense, 'A', n, n);
   const auto a = [n](Index i, Index j) { return i * n + j; };
-  TaskGraph& graph = dense.tasks;
+  Graph& graph = dense.tasks;
   const Index getrf = add_kernel(graph, "getrf", cube(t.tile) * 2 / 3);
   const Index trsm = add_kernel(graph, "trsm", cube(t.tile));
   const Index gemm = add_kernel(graph, "gemm", 2 * cube(t.tile));

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/task_graph.hpp"
+#include "graph/graph.hpp"
 #include "linalg/tile_grid.hpp"
 
 namespace vicinal::graphs {
@@ -30,11 +30,11 @@ struct Tiles {
 // After the trsms the order is by columns: syrk(n,k), then gemm(.,n,k). Order and priorities are those of
 // StarPU's example, with which simulated runs are compared: the priorities are not bottom levels, which
 // graph::set_bottom_level_priorities or linalg::BottomLevels give.
-graph::TaskGraph cholesky(const Tiles& tiles);
+graph::Graph cholesky(const Tiles& tiles);
 
 // The same tasks as linalg::submit_cholesky submits them: in the order of cholesky_order.hpp, with bottom
 // levels as priorities, on tiles that are registered, and filled, column by column.
-graph::TaskGraph cholesky_as_run(const Tiles& tiles);
+graph::Graph cholesky_as_run(const Tiles& tiles);
 
 // Which part of which matrix a datum is, in elements.
 struct MatrixBlock {
@@ -47,7 +47,7 @@ struct MatrixBlock {
 
 // A graph whose kernels can be given code: apps/linalg/dense_run.hpp.
 struct DenseGraph {
-  graph::TaskGraph tasks;
+  graph::Graph tasks;
   std::vector<MatrixBlock> blocks;  // one per datum of `tasks`
   Tiles tiles;
 
@@ -62,7 +62,7 @@ struct DenseGraph {
 //   trsm(h,k)     11 (m - k) - 2 (h - k - 1)  for row and column alike
 //   gemm(i,j,k)   6 (l - k) + (i = j ? getrf(l) : trsm(h,l))
 DenseGraph dense_lu(const Tiles& tiles);
-inline graph::TaskGraph lu(const Tiles& tiles) {
+inline graph::Graph lu(const Tiles& tiles) {
   return dense_lu(tiles).tasks;
 }
 
@@ -70,14 +70,14 @@ inline graph::TaskGraph lu(const Tiles& tiles) {
 // tile): N^2 independent tasks "gemm2d", for each x for each y: R A{y}, R B{x}, W C{x}_{y}, of
 // 2 tile^2 inner operations. `inner` 0: 4 tiles.
 DenseGraph dense_gemm2d(const Tiles& tiles, std::uint64_t inner = 0);
-inline graph::TaskGraph gemm2d(const Tiles& tiles, std::uint64_t inner = 0) {
+inline graph::Graph gemm2d(const Tiles& tiles, std::uint64_t inner = 0) {
   return dense_gemm2d(tiles, inner).tasks;
 }
 
 // C += A B by tiles, N x N of C, K of the inner dimension: for each i, j, k: R A{i}_{k}, R B{k}_{j},
 // RW C{i}_{j}, "gemm" of 2 tile^3 operations. `inner` is in elements, a multiple of the tile; 0: N tiles.
 DenseGraph dense_gemm3d(const Tiles& tiles, std::uint64_t inner = 0);
-inline graph::TaskGraph gemm3d(const Tiles& tiles, std::uint64_t inner = 0) {
+inline graph::Graph gemm3d(const Tiles& tiles, std::uint64_t inner = 0) {
   return dense_gemm3d(tiles, inner).tasks;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "graph/sound.hpp"
 #include "graphs/linalg_graphs.hpp"
 #include "graphs/synthetic_graphs.hpp"
 #include "vicinal/error.hpp"
@@ -60,11 +61,11 @@ std::span<const GraphApplication> graph_applications() {
   return kApplications;
 }
 
-graph::TaskGraph make_graph(const GraphRequest& request) {
+graph::Graph make_graph(const GraphRequest& request) {
   std::vector<std::string_view> names;
   for (const GraphApplication& application : kApplications) {
     if (application.name == request.application) {
-      graph::TaskGraph graph = application.make(request);
+      graph::Graph graph = application.make(request);
       graph::require_sound(graph, request.application);
       return graph;
     }

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "graph/task_graph.hpp"
+#include "graph/graph.hpp"
 #include "linalg/tile_grid.hpp"
 #include "vicinal/units.hpp"
 
@@ -37,13 +37,13 @@ struct GraphRequest {
 struct GraphApplication {
   std::string_view name;
   std::string_view sentence;
-  graph::TaskGraph (*make)(const GraphRequest& request);
+  graph::Graph (*make)(const GraphRequest& request);
 };
 
 std::span<const GraphApplication> graph_applications();
 
 // Throws UsageError: of an unknown application, which names the nearest one and all there are, or of a
 // parameter out of range. What it returns has passed graph::require_sound.
-graph::TaskGraph make_graph(const GraphRequest& request);
+graph::Graph make_graph(const GraphRequest& request);
 
 }  // namespace vicinal::graphs

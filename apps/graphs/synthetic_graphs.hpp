@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "graph/task_graph.hpp"
+#include "graph/graph.hpp"
 #include "vicinal/units.hpp"
 
 namespace vicinal::graphs {
@@ -20,7 +20,7 @@ struct BipartiteShape {
   double seconds = 1e-3;     // of each task
   std::uint64_t seed = 1;
 };
-graph::TaskGraph random_bipartite(const BipartiteShape& shape);
+graph::Graph random_bipartite(const BipartiteShape& shape);
 
 // Jacobi's iteration in one dimension: `steps` sweeps over `width` blocks, from one buffer into the other.
 // Task i of a sweep reads blocks i-1, i, i+1, as far as there are, and overwrites block i of the other
@@ -31,7 +31,7 @@ struct StencilShape {
   Bytes bytes = 4_MiB;    // of each block
   double seconds = 1e-3;  // of each task
 };
-graph::TaskGraph stencil(const StencilShape& shape);
+graph::Graph stencil(const StencilShape& shape);
 
 // A layered graph at random: layers of 1 to 2 sqrt(tasks) tasks. A task reads one to four data, mostly
 // results of the layer before, else older ones; it writes a datum of its own or, one in four, changes one
@@ -43,6 +43,6 @@ struct RandomShape {
   double seconds = 1e-3;
   std::uint64_t seed = 1;
 };
-graph::TaskGraph random_dag(const RandomShape& shape);
+graph::Graph random_dag(const RandomShape& shape);
 
 }  // namespace vicinal::graphs

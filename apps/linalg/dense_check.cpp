@@ -12,7 +12,7 @@ using graphs::DenseGraph;
 using graphs::MatrixBlock;
 
 bool is_lu(const DenseGraph& graph) {
-  return graph.tasks.name == "lu";
+  return graph.tasks.application().name == "lu";
 }
 
 // How a vector of so many elements is cut. Only one dimension of the grid counts.
@@ -83,7 +83,7 @@ double dense_tolerance(const DenseGraph& graph) {
   auto roundings = static_cast<double>(graph.tiles.tile + graph.tiles.tiles);
   if (is_lu(graph)) return 4 * 1.63 * std::sqrt(roundings) * u;
   const std::uint64_t block = inner_block(graph);
-  const std::uint64_t steps = graph.tasks.dense->k / block;
+  const std::uint64_t steps = graph.tasks.application().dense->k / block;
   roundings = std::max(roundings, static_cast<double>(block + steps));
   return 4 * std::sqrt(roundings) * u;
 }
@@ -93,7 +93,9 @@ Residual check_dense(Runtime& runtime, const DenseData& data) {
   const TileGrid outer = cut(graph, graph.order(), graph.tiles.tile);
   Segments x(runtime, outer);
   Segments y(runtime, outer);
-  Segments w(runtime, is_lu(graph) ? outer : cut(graph, graph.tasks.dense->k, inner_block(graph)));
+  Segments w(runtime, is_lu(graph)
+                          ? outer
+                          : cut(graph, graph.tasks.application().dense->k, inner_block(graph)));
   Segments z(runtime, outer);
   set_random_signs(x);  // no task uses it yet
   Multiplier multiply(runtime, data);

@@ -11,7 +11,7 @@ DenseData::DenseData(Runtime& runtime, const graphs::DenseGraph& graph, std::uin
   for (std::size_t d = 0; d < graph.blocks.size(); ++d) {
     const TileShape shape{graph.blocks[d].rows, graph.blocks[d].columns, 0,
                           element_bytes(precision())};
-    handles_.push_back(runtime.register_empty(shape, graph.tasks.data[d].name));
+    handles_.push_back(runtime.register_empty(shape, std::string(graph.tasks.data_name(d))));
   }
 }
 
@@ -20,22 +20,23 @@ GeneratedPart DenseData::content(std::size_t datum) const {
   const auto part = [&](const Generator& generator) {
     return GeneratedPart{generator, block.first_row, block.first_column};
   };
-  if (graph_.tasks.name == "lu") return part(Generator::dominant(graph_.order(), seed_));
-  const auto inner = static_cast<double>(graph_.tasks.dense->k);
+  if (graph_.tasks.application().name == "lu")
+    return part(Generator::dominant(graph_.order(), seed_));
+  const auto inner = static_cast<double>(graph_.tasks.application().dense->k);
   if (block.matrix == 'A') return part(Generator::random(1 / std::sqrt(inner), seed_));
   if (block.matrix == 'B') return part(Generator::random(1, seed_ + 1));
   return part(Generator::random(0, seed_));
 }
 
 std::uint64_t DenseData::fill_tasks() const {
-  const auto& data = graph_.tasks.data;
-  return static_cast<std::uint64_t>(
-      std::count_if(data.begin(), data.end(), [](const auto& datum) { return datum.has_home; }));
+  const auto& data = graph_.tasks.data();
+  return static_cast<std::uint64_t>(std::count_if(
+      data.begin(), data.end(), [](const auto& datum) { return datum.home.has_value(); }));
 }
 
 void DenseData::fill(Runtime& runtime) const {
   for (std::size_t d = 0; d < handles_.size(); ++d) {
-    if (!graph_.tasks.data[d].has_home) continue;
+    if (!graph_.tasks.data()[d].home) continue;
     submit_generate(runtime, handles_[d], precision(), content(d));
   }
 }

@@ -11,15 +11,15 @@ void submit_dense(Runtime& runtime, const DenseData& data, const DenseRequest& r
   const graphs::DenseGraph& graph = data.graph();
   const auto codelets = dense_codelets(graph);
   std::vector<Operand> operands;
-  for (const graph::GraphTask& task : graph.tasks.tasks) {
+  for (const graph::Graph::Task& task : graph.tasks.tasks()) {
     operands.clear();
-    for (const graph::GraphAccess& access : graph.tasks.accesses_of(task)) {
+    for (const graph::Graph::Access& access : graph.tasks.accesses_of(task)) {
       operands.push_back({data[access.datum], access.mode});
     }
     TaskSpec spec{.codelet = codelets[task.kernel],
                   .operands = operands,
                   .parameters = task_index(graph, task),
-                  .flops = graph.tasks.kernels[task.kernel].flops};
+                  .flops = graph.tasks.kernels()[task.kernel].flops};
     if (request.priorities) spec.priority = task.priority;
     if (request.names) spec.name = task_name(graph, task);
     runtime.submit(spec);
@@ -31,8 +31,8 @@ RunOutcome run_dense(Runtime& runtime, const DenseRequest& request, const PhaseO
   DenseData data(runtime, graph, request.seed);
   RunParts parts;
   parts.fill = {"fill", data.fill_tasks(), [&] { data.fill(runtime); }};
-  parts.timed = {graph.tasks.name == "lu" ? "factorise" : "multiply", graph.tasks.tasks.size(),
-                 [&] { submit_dense(runtime, data, request); }};
+  parts.timed = {graph.tasks.application().name == "lu" ? "factorise" : "multiply",
+                 graph.tasks.tasks().size(), [&] { submit_dense(runtime, data, request); }};
   if (request.check) {
     parts.check_tasks = check_tasks(graph);
     parts.check = [&] { return check_dense(runtime, data); };

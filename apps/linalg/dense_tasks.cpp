@@ -15,7 +15,7 @@ namespace vicinal::linalg {
 
 namespace {
 
-using graph::GraphTask;
+using graph::Graph;
 using graphs::DenseGraph;
 
 template <typename T>
@@ -81,9 +81,9 @@ const std::array<KernelCode, 5>& all_code() {
   return code;
 }
 
-std::vector<TileShape> operand_shapes(const DenseGraph& graph, const GraphTask& task) {
+std::vector<TileShape> operand_shapes(const DenseGraph& graph, const Graph::Task& task) {
   std::vector<TileShape> shapes;
-  for (const graph::GraphAccess& access : graph.tasks.accesses_of(task)) {
+  for (const graph::Graph::Access& access : graph.tasks.accesses_of(task)) {
     const graphs::MatrixBlock& block = graph.blocks[access.datum];
     shapes.push_back({block.rows, block.columns, 0, element_bytes(graph.tiles.precision)});
   }
@@ -103,13 +103,14 @@ const Codelet& dense_codelet(std::string_view graph, std::string_view kernel, Pr
 
 std::vector<const Codelet*> dense_codelets(const DenseGraph& graph) {
   std::vector<const Codelet*> codelets;
-  for (const graph::GraphKernel& kernel : graph.tasks.kernels) {
-    codelets.push_back(&dense_codelet(graph.tasks.name, kernel.name, graph.tiles.precision));
+  for (const graph::Graph::Kernel& kernel : graph.tasks.kernels()) {
+    codelets.push_back(
+        &dense_codelet(graph.tasks.application().name, kernel.name, graph.tiles.precision));
   }
   return codelets;
 }
 
-TaskIndex task_index(const DenseGraph& graph, const GraphTask& task) {
+TaskIndex task_index(const DenseGraph& graph, const Graph::Task& task) {
   const auto accesses = graph.tasks.accesses_of(task);
   const graphs::MatrixBlock& read = graph.blocks[accesses.front().datum];
   const graphs::MatrixBlock& written = graph.blocks[accesses.back().datum];
@@ -122,8 +123,8 @@ TaskIndex task_index(const DenseGraph& graph, const GraphTask& task) {
           .tile = static_cast<std::uint32_t>(graph.tiles.tile)};
 }
 
-std::string task_name(const DenseGraph& graph, const GraphTask& task) {
-  const std::string& kernel = graph.tasks.kernels[task.kernel].name;
+std::string task_name(const DenseGraph& graph, const Graph::Task& task) {
+  const std::string& kernel = graph.tasks.kernels()[task.kernel].name;
   const TaskIndex index = task_index(graph, task);
   if (task.access_count == 1) return fmt::format("{}({})", kernel, index.k);
   if (task.access_count == 2) return fmt::format("{}({},{})", kernel, index.i, index.j);
@@ -132,11 +133,11 @@ std::string task_name(const DenseGraph& graph, const GraphTask& task) {
 
 std::vector<std::vector<KernelCall>> kernel_calls(const DenseGraph& graph) {
   const auto codelets = dense_codelets(graph);
-  const auto& tasks = graph.tasks.tasks;
+  const auto& tasks = graph.tasks.tasks();
   std::vector<std::vector<KernelCall>> calls(codelets.size());
   for (std::size_t k = 0; k < codelets.size(); ++k) {
-    const auto is_of_kernel = [&](const GraphTask& task) { return task.kernel == k; };
-    const auto call = [&](const GraphTask& task) {
+    const auto is_of_kernel = [&](const Graph::Task& task) { return task.kernel == k; };
+    const auto call = [&](const Graph::Task& task) {
       return KernelCall{codelets[k], operand_shapes(graph, task), task_index(graph, task)};
     };
     const auto first = std::find_if(tasks.begin(), tasks.end(), is_of_kernel);

@@ -28,9 +28,9 @@ const Codelet& dense_codelet(std::string_view graph, std::string_view kernel, Pr
 std::vector<const Codelet*> dense_codelets(const graphs::DenseGraph& graph);
 
 // From the blocks of its first and last operand.
-TaskIndex task_index(const graphs::DenseGraph& graph, const graph::GraphTask& task);
+TaskIndex task_index(const graphs::DenseGraph& graph, const graph::Graph::Task& task);
 // "getrf(2)", "trsm(3,2)", "gemm(3,4,2)"
-std::string task_name(const graphs::DenseGraph& graph, const graph::GraphTask& task);
+std::string task_name(const graphs::DenseGraph& graph, const graph::Graph::Task& task);
 
 // What is needed to run a task's kernel outside a runtime.
 struct KernelCall {

@@ -75,8 +75,8 @@ bool is_of(const CholeskyCodelets& codelets, const std::string& kernel) {
 void add_graph(Probes& probes, const graphs::DenseGraph& graph) {
   const auto calls = kernel_calls(graph);
   for (std::size_t k = 0; k < calls.size(); ++k) {
-    const graph::GraphKernel& kernel = graph.tasks.kernels[k];
-    Probe probe{.names = {graph.tasks.name + "." + kernel.name},
+    const graph::Graph::Kernel& kernel = graph.tasks.kernels()[k];
+    Probe probe{.names = {graph.tasks.application().name + "." + kernel.name},
                 .flops = kernel.flops * static_cast<double>(calls[k].size()),
                 .calls = calls[k]};
     if (!is_of(probes.cholesky, kernel.name)) probe.names.push_back(kernel.name);

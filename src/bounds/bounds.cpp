@@ -1,6 +1,9 @@
 #include "bounds/bounds.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "graph/bottom_level.hpp"
 
 namespace vicinal::bounds {
 
@@ -21,13 +24,6 @@ Time rounded_down(double seconds) {
   return from_nanoseconds(std::max(0.0, seconds) * (1 - kPart) * 1e9);
 }
 
-TimeBound work_bound(std::span<const graph::PlannedTask> tasks, std::uint32_t workers) {
-  TimeBound bound{.value = {}, .name = "work", .source = kCounting};
-  for (const graph::PlannedTask& task : tasks) bound.value += task.duration;
-  bound.value = workers == 0 ? Time{0} : Time{bound.value.ns / workers};
-  return bound;
-}
-
 TimeBound work_bound(double flops, std::uint32_t workers, FlopsPerSecond rate) {
   TimeBound bound{.value = {}, .name = "work", .source = kCounting};
   const double together = workers * rate.value;
@@ -35,9 +31,9 @@ TimeBound work_bound(double flops, std::uint32_t workers, FlopsPerSecond rate) {
   return bound;
 }
 
-TimeBound critical_path_bound(std::span<const graph::PlannedTask> tasks, std::size_t data_count) {
+TimeBound critical_path_bound(const graph::Graph& graph, std::vector<Time> durations) {
   TimeBound bound{.value = {}, .name = "critical path", .source = kCounting};
-  for (const Time level : graph::bottom_levels(tasks, data_count)) {
+  for (const Time level : graph::bottom_levels(graph, std::move(durations))) {
     bound.value = std::max(bound.value, level);
   }
   return bound;

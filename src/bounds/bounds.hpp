@@ -2,12 +2,11 @@
 // set them beside what a run took. All are rounded down.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
+#include <vector>
 
-#include "graph/bottom_level.hpp"
+#include "graph/graph.hpp"
 #include "vicinal/units.hpp"
 
 namespace vicinal::bounds {
@@ -36,13 +35,10 @@ Time rounded_down(double seconds);
 
 // --- Time ----------------------------------------------------------------------------------------
 
-// The work shared evenly by all workers. They must be alike: of unlike ones, give each task its
-// shortest duration. 0 without workers.
-TimeBound work_bound(std::span<const graph::PlannedTask> tasks, std::uint32_t workers);
-// `rate` is that of one worker. 0 without workers or rate.
+// The work shared evenly by all workers, which are alike; `rate` is that of one. 0 without workers or rate.
 TimeBound work_bound(double flops, std::uint32_t workers, FlopsPerSecond rate);
-// The longest path of the graph.
-TimeBound critical_path_bound(std::span<const graph::PlannedTask> tasks, std::size_t data_count);
+// The longest path of the graph; `durations`: one per task.
+TimeBound critical_path_bound(const graph::Graph& graph, std::vector<Time> durations);
 // `bytes` over a link, or over several of `rate` together. 0 if the rate is 0 (not known).
 TimeBound transfer_bound(const BytesBound& bytes, BytesPerSecond rate);
 

@@ -26,13 +26,13 @@ void read(Version& version, Side reader, Bytes size, Count& count) {
 }
 
 // All reads of a task come before its writes, in whatever order it names them.
-void run(const PlacedTask& task, std::span<const DatumUse> data, std::span<Version> versions,
-         Count& count) {
-  for (const auto& [d, mode] : task.accesses) {
-    if (reads(mode)) read(versions[d], task.side, data[d].size, count);
+void run(Side side, std::span<const graph::Graph::Access> accesses, std::span<const DatumUse> data,
+         std::span<Version> versions, Count& count) {
+  for (const auto& [d, mode] : accesses) {
+    if (reads(mode)) read(versions[d], side, data[d].size, count);
   }
-  for (const auto& [d, mode] : task.accesses) {
-    if (writes(mode)) versions[d] = {.made = task.side, .crossed = false, .written = true};
+  for (const auto& [d, mode] : accesses) {
+    if (writes(mode)) versions[d] = {.made = side, .crossed = false, .written = true};
   }
 }
 
@@ -50,12 +50,14 @@ void end(std::span<const DatumUse> data, std::span<const Version> versions,
 
 }  // namespace
 
-Crossings compulsory_crossings(std::span<const PlacedTask> tasks, std::span<const DatumUse> data,
-                               std::optional<Bytes> room) {
+Crossings compulsory_crossings(const graph::Graph& graph, std::span<const Side> sides,
+                               std::span<const DatumUse> data, std::optional<Bytes> room) {
   std::vector<Version> versions(data.size());
   for (std::size_t d = 0; d < data.size(); ++d) versions[d].made = data[d].initially;
   Count count;
-  for (const PlacedTask& task : tasks) run(task, data, versions, count);
+  for (const graph::Graph::Task& task : graph.tasks()) {
+    run(sides[task.kernel], graph.accesses_of(task), data, versions, count);
+  }
   end(data, versions, room, count);
   constexpr std::string_view kCounting = "counting";
   return {.in = {.value = count.in, .leading = {}, .name = "compulsory loads", .source = kCounting},

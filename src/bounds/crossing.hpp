@@ -8,7 +8,7 @@
 #include <span>
 
 #include "bounds/bounds.hpp"
-#include "graph/bottom_level.hpp"
+#include "graph/graph.hpp"
 #include "vicinal/units.hpp"
 
 namespace vicinal::bounds {
@@ -31,20 +31,15 @@ struct DatumUse {
   FinalPlace finally = FinalPlace::anywhere;
 };
 
-struct PlacedTask {
-  Side side = Side::either;  // of the memories that it can compute from
-  std::span<const graph::PlannedAccess> accesses;
-};
-
 struct Crossings {
   BytesBound in;
   BytesBound out;
 };
 
-// `tasks` in submission order; access.data counts in `data`. `room`: what fits inside, none if there
-// is no limit. Out go versions read outside, results wanted outside and, of those that may end
-// anywhere, what does not fit.
-Crossings compulsory_crossings(std::span<const PlacedTask> tasks, std::span<const DatumUse> data,
-                               std::optional<Bytes> room);
+// `sides`: per kernel of the graph, of the memories from which its tasks can compute. `data`: per datum.
+// `room`: what fits inside, none if there is no limit. Out go versions read outside, results wanted
+// outside and, of those that may end anywhere, what does not fit.
+Crossings compulsory_crossings(const graph::Graph& graph, std::span<const Side> sides,
+                               std::span<const DatumUse> data, std::optional<Bytes> room);
 
 }  // namespace vicinal::bounds

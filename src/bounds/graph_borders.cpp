@@ -69,16 +69,16 @@ bool all_inside(std::span<const Side> sides, const BorderQuestion& question) {
 }
 
 // `home` in RAM is inside the border of the disk and outside that of the accelerators.
-Side home_side(const graph::GraphDatum& datum, const Border& border) {
-  if (!datum.has_home) return Side::either;
+Side home_side(const graph::Graph::Datum& datum, const Border& border) {
+  if (!datum.home) return Side::either;
   if (datum.home == NodeKind::disk) return Side::outside;
   return border.inside[kRam.value] ? Side::inside : Side::outside;
 }
 
 // One without a home is kept until the run has ended, wherever it fits: the application may ask for it.
 // One at home in RAM has not to cross to the disk, unless it does not fit.
-FinalPlace final_place(const graph::GraphDatum& datum, Side home, FinalPlace results) {
-  if (!datum.has_home) return FinalPlace::anywhere;
+FinalPlace final_place(const graph::Graph::Datum& datum, Side home, FinalPlace results) {
+  if (!datum.home) return FinalPlace::anywhere;
   if (home == Side::inside && results == FinalPlace::outside) {
     return FinalPlace::anywhere;
   }
@@ -87,8 +87,8 @@ FinalPlace final_place(const graph::GraphDatum& datum, Side home, FinalPlace res
 
 std::vector<DatumUse> uses_of(const Border& border, const BorderQuestion& question) {
   std::vector<DatumUse> uses;
-  uses.reserve(question.graph.data.size());
-  for (const graph::GraphDatum& datum : question.graph.data) {
+  uses.reserve(question.graph.data().size());
+  for (const graph::Graph::Datum& datum : question.graph.data()) {
     const Side home = home_side(datum, border);
     uses.push_back({.size = datum.bytes,
                     .initially = home,
@@ -97,21 +97,11 @@ std::vector<DatumUse> uses_of(const Border& border, const BorderQuestion& questi
   return uses;
 }
 
-std::vector<PlacedTask> placed_tasks(std::span<const Side> sides, const BorderQuestion& question) {
-  std::vector<PlacedTask> tasks;
-  tasks.reserve(question.graph.tasks.size());
-  for (const graph::GraphTask& task : question.graph.tasks) {
-    tasks.push_back(
-        {sides[task.kernel], question.accesses.subspan(task.first_access, task.access_count)});
-  }
-  return tasks;
-}
-
 // --- Memories ------------------------------------------------------------------------------------
 
-Bytes whole_data(Bytes limit, const graph::TaskGraph& graph) {
+Bytes whole_data(Bytes limit, const graph::Graph& graph) {
   std::uint64_t unit = 0;
-  for (const graph::GraphDatum& datum : graph.data) unit = std::gcd(unit, datum.bytes.value);
+  for (const graph::Graph::Datum& datum : graph.data()) unit = std::gcd(unit, datum.bytes.value);
   return unit == 0 ? limit : Bytes{limit.value / unit * unit};
 }
 
@@ -152,7 +142,7 @@ std::optional<LimitedMemory> memory_inside(const Border& border, const BorderQue
 double inner_seconds(const Border& border, const BorderQuestion& question) {
   double least = 0;
   for (std::size_t k = 0; k < question.types.size(); ++k) {
-    const std::string& name = question.graph.kernels[k].name;
+    const std::string& name = question.graph.kernels()[k].name;
     if (question.types[k].count == 0 || name.find("gemm") == std::string::npos) continue;
     for (const double seconds : question.types[k].seconds) {
       if (seconds > 0 && (least == 0 || seconds < least)) least = seconds;
@@ -271,7 +261,7 @@ BorderTraffic traffic_across(const Border& border, const BorderQuestion& questio
   }
   const auto uses = uses_of(border, question);
   const auto crossings =
-      compulsory_crossings(placed_tasks(sides, question), uses, room_inside(border, question));
+      compulsory_crossings(question.graph, sides, uses, room_inside(border, question));
   BorderTraffic traffic{.in = crossings.in, .proved_in = {}, .out = crossings.out};
   if (all_inside(sides, question)) add_proved_loads(traffic, border, question, uses);
   return traffic;

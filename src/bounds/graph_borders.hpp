@@ -13,8 +13,7 @@
 #include "bounds/crossing.hpp"
 #include "bounds/dense.hpp"
 #include "bounds/tiles.hpp"
-#include "graph/bottom_level.hpp"
-#include "graph/task_graph.hpp"
+#include "graph/graph.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/units.hpp"
 
@@ -43,12 +42,11 @@ struct Border {
 // Around the accelerators, and around all but the disk, where links cross them.
 std::vector<Border> borders_of(const MachineDescription& machine);
 
-// What is asked. `types` and `accesses` are the graph's kernels and accesses, in their order.
+// What is asked. `types` are the graph's kernels, in their order.
 struct BorderQuestion {
-  const graph::TaskGraph& graph;
+  const graph::Graph& graph;
   const MachineDescription& machine;
   std::span<const TaskType> types;
-  std::span<const graph::PlannedAccess> accesses;
   FinalPlace results;
 };
 
@@ -75,6 +73,6 @@ struct Formula {
   Bytes tile;
   Bytes free;  // at hand without a load, as often as they are made
 };
-Formula formula_of(const graph::TaskGraph& graph, LimitedMemory memory);
+Formula formula_of(const graph::Graph& graph, LimitedMemory memory);
 
 }  // namespace vicinal::bounds

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "bounds/area.hpp"
 #include "bounds/graph_borders.hpp"
@@ -21,15 +22,15 @@ WorkersPerKind workers_of(const MachineDescription& machine) {
 }
 
 // Per kernel, only kinds that the machine has.
-std::vector<TaskType> types_of(const graph::TaskGraph& graph, const WorkersPerKind& workers,
+std::vector<TaskType> types_of(const graph::Graph& graph, const WorkersPerKind& workers,
                                const std::vector<SecondsPerKind>& seconds) {
-  std::vector<TaskType> types(graph.kernels.size());
+  std::vector<TaskType> types(graph.kernels().size());
   for (std::size_t k = 0; k < types.size(); ++k) {
     for (std::size_t w = 0; w < kProcessorKinds; ++w) {
       types[k].seconds[w] = workers[w] == 0 ? 0 : std::max(0.0, seconds.at(k)[w]);
     }
   }
-  for (const graph::GraphTask& task : graph.tasks) ++types[task.kernel].count;
+  for (const graph::Graph::Task& task : graph.tasks()) ++types[task.kernel].count;
   return types;
 }
 
@@ -76,32 +77,21 @@ TimeBound pooled_work(const std::vector<TaskType>& types, const WorkersPerKind& 
   return {.value = rounded_down(most), .name = "work", .source = kCounting};
 }
 
-std::vector<graph::PlannedAccess> planned_accesses(const graph::TaskGraph& graph) {
-  std::vector<graph::PlannedAccess> accesses;
-  accesses.reserve(graph.accesses.size());
-  for (const graph::GraphAccess& access : graph.accesses)
-    accesses.push_back({access.datum, access.mode});
-  return accesses;
-}
-
-TimeBound longest_path(const graph::TaskGraph& graph, const std::vector<TaskType>& types,
-                       std::span<const graph::PlannedAccess> accesses) {
-  std::vector<graph::PlannedTask> planned;
-  planned.reserve(graph.tasks.size());
-  for (const graph::GraphTask& task : graph.tasks) {
-    planned.push_back({.duration = rounded_down(shortest(types[task.kernel].seconds)),
-                       .accesses = accesses.subspan(task.first_access, task.access_count)});
+TimeBound longest_path(const graph::Graph& graph, const std::vector<TaskType>& types) {
+  std::vector<Time> durations;
+  durations.reserve(graph.tasks().size());
+  for (const graph::Graph::Task& task : graph.tasks()) {
+    durations.push_back(rounded_down(shortest(types[task.kernel].seconds)));
   }
-  return critical_path_bound(planned, graph.data.size());
+  return critical_path_bound(graph, std::move(durations));
 }
 
-void describe(GraphBounds& bounds, const graph::TaskGraph& graph,
-              const std::vector<TaskType>& types) {
-  bounds.graph = graph.name;
-  bounds.tasks = graph.tasks.size();
-  bounds.data = graph.data.size();
+void describe(GraphBounds& bounds, const graph::Graph& graph, const std::vector<TaskType>& types) {
+  bounds.graph = graph.application().name;
+  bounds.tasks = graph.tasks().size();
+  bounds.data = graph.data().size();
   bounds.flops = graph.flops();
-  for (const graph::GraphDatum& datum : graph.data) bounds.bytes += datum.bytes;
+  for (const graph::Graph::Datum& datum : graph.data()) bounds.bytes += datum.bytes;
   for (const TaskType& type : types) {
     if (shortest(type.seconds) <= 0) bounds.tasks_without_time += type.count;
   }
@@ -127,19 +117,17 @@ BytesBound proved_or_compulsory(const BorderTraffic& traffic) {
 
 }  // namespace
 
-GraphBounds graph_bounds(const graph::TaskGraph& graph, const MachineDescription& machine,
+GraphBounds graph_bounds(const graph::Graph& graph, const MachineDescription& machine,
                          const std::vector<SecondsPerKind>& seconds, FinalPlace results) {
   const WorkersPerKind workers = workers_of(machine);
   const auto types = types_of(graph, workers, seconds);
-  const auto accesses = planned_accesses(graph);
   GraphBounds bounds;
   describe(bounds, graph, types);
   bounds.work = pooled_work(types, workers);
   bounds.area = area_bound(types, workers);
-  bounds.path = longest_path(graph, types, accesses);
+  bounds.path = longest_path(graph, types);
   for (const Border& border : borders_of(machine)) {
-    const BorderTraffic traffic =
-        traffic_across(border, {graph, machine, types, accesses, results});
+    const BorderTraffic traffic = traffic_across(border, {graph, machine, types, results});
     const auto times = crossing_times(border, machine, traffic);
     bounds.links.insert(bounds.links.end(), times.begin(), times.end());
     if (!border.limited) continue;

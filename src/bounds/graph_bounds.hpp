@@ -11,7 +11,7 @@
 
 #include "bounds/bounds.hpp"
 #include "bounds/crossing.hpp"
-#include "graph/task_graph.hpp"
+#include "graph/graph.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/units.hpp"
@@ -62,7 +62,7 @@ struct GraphBounds {
 //    both together, which matters where one bridge serves both directions.
 // Memories hold whole data: of a limit counts what is a multiple of the greatest common divisor of
 // their sizes.
-GraphBounds graph_bounds(const graph::TaskGraph& graph, const MachineDescription& machine,
+GraphBounds graph_bounds(const graph::Graph& graph, const MachineDescription& machine,
                          const std::vector<std::array<double, kProcessorKinds>>& seconds,
                          FinalPlace results = FinalPlace::anywhere);
 

@@ -10,13 +10,13 @@ namespace {
 
 // What comes into being without a load, as often as it does: tasks overwrite it, or it has no content
 // at the start.
-Bytes created_bytes(const graph::TaskGraph& graph) {
-  std::vector<bool> seen(graph.data.size(), false);
+Bytes created_bytes(const graph::Graph& graph) {
+  std::vector<bool> seen(graph.data().size(), false);
   Bytes created;
-  for (const graph::GraphTask& task : graph.tasks) {
+  for (const graph::Graph::Task& task : graph.tasks()) {
     for (const auto& [d, mode] : graph.accesses_of(task)) {
-      const bool first = !seen[d] && !graph.data[d].has_home;
-      if (first || mode == AccessMode::W) created += graph.data[d].bytes;
+      const bool first = !seen[d] && !graph.data()[d].home;
+      if (first || mode == AccessMode::W) created += graph.data()[d].bytes;
       seen[d] = true;
     }
   }
@@ -52,12 +52,12 @@ Formula with_tiles(Formula formula, const TileWork& work, LimitedMemory memory) 
 
 }  // namespace
 
-Formula formula_of(const graph::TaskGraph& graph, LimitedMemory memory) {
-  if (!graph.dense) return {};
-  const auto& [tiles, tile, depth, element] = *graph.dense;
+Formula formula_of(const graph::Graph& graph, LimitedMemory memory) {
+  if (!graph.application().dense) return {};
+  const auto& [tiles, tile, depth, element] = *graph.application().dense;
   const std::uint64_t n = tiles * tile;
   const std::uint64_t k = depth == 0 ? n : depth;
-  const std::string& name = graph.name;
+  const std::string& name = graph.application().name;
   const Bytes created = created_bytes(graph);
   const Bytes square = element * (tile * tile);
   if (name == "cholesky" || name == "lu") {

@@ -315,7 +315,7 @@ CopyCost copy_cost(Bytes small, Time of_small, Bytes large, Time of_large) {
           {static_cast<double>(large.value) / of_bytes}};
 }
 
-std::vector<machine::SchedulingCost> measure_scheduling(const graph::TaskGraph& graph,
+std::vector<machine::SchedulingCost> measure_scheduling(const graph::Graph& graph,
                                                         const machine::MachineModel& machine) {
   constexpr int kRuns = 3;
   std::vector<machine::SchedulingCost> costs;
@@ -325,7 +325,7 @@ std::vector<machine::SchedulingCost> measure_scheduling(const graph::TaskGraph& 
     for (int run = 0; run < kRuns; ++run) {
       least = std::min(least, play::play(graph, machine, options).last.scheduling.seconds());
     }
-    costs.push_back({options.policy, least / static_cast<double>(graph.tasks.size())});
+    costs.push_back({options.policy, least / static_cast<double>(graph.tasks().size())});
   }
   return costs;
 }

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/task_graph.hpp"
+#include "graph/graph.hpp"
 #include "machine/machine_model.hpp"
 #include "vicinal/options.hpp"
 #include "vicinal/units.hpp"
@@ -100,7 +100,7 @@ Calibration calibrate(const Options& options, std::span<const KernelSet> kernels
                       const std::function<void(std::string_view)>& progress);
 
 // What each policy takes per task of the graph, in a simulation on the machine: the least of a few.
-std::vector<machine::SchedulingCost> measure_scheduling(const graph::TaskGraph& graph,
+std::vector<machine::SchedulingCost> measure_scheduling(const graph::Graph& graph,
                                                         const machine::MachineModel& machine);
 
 // The text of a machine file, which machine::parse_machine accepts. `sentence`: what the machine is;

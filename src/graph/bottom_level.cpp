@@ -1,9 +1,46 @@
 #include "graph/bottom_level.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace vicinal::graph {
+
+namespace {
+
+// 0 if none is known.
+double shortest_seconds(const Graph::Kernel& kernel) {
+  double shortest = 0;
+  for (const double seconds : kernel.seconds) {
+    if (seconds > 0 && (shortest == 0 || seconds < shortest)) shortest = seconds;
+  }
+  return shortest;
+}
+
+// The length of a task of each kernel, for bottom levels. Operations are scaled to at most 10^9: the sum
+// of a path of 10^9 tasks still fits.
+std::vector<Time> lengths(std::span<const Graph::Kernel> kernels) {
+  double most_seconds = 0;
+  double most_flops = 0;
+  for (const Graph::Kernel& kernel : kernels) {
+    most_seconds = std::max(most_seconds, shortest_seconds(kernel));
+    most_flops = std::max(most_flops, kernel.flops);
+  }
+  std::vector<Time> lengths;
+  lengths.reserve(kernels.size());
+  for (const Graph::Kernel& kernel : kernels) {
+    double length = 1;
+    if (most_seconds > 0) {
+      length = shortest_seconds(kernel) * 1e9;
+    } else if (most_flops > 0) {
+      length = kernel.flops / most_flops * 1e9;
+    }
+    lengths.push_back({static_cast<std::int64_t>(std::ceil(length))});
+  }
+  return lengths;
+}
+
+}  // namespace
 
 std::vector<Time> bottom_levels(std::span<const PlannedTask> tasks, std::size_t data_count) {
   // What comes after the current task, per datum: the bottom level of the next writer, and the
@@ -66,6 +103,22 @@ std::vector<Time> bottom_levels(const Graph& graph, std::vector<Time> durations)
     }
   }
   return levels;
+}
+
+void set_bottom_level_priorities(Graph& graph) {
+  const std::vector<Time> length = lengths(graph.kernels());
+  std::vector<Time> durations;
+  durations.reserve(graph.tasks().size());
+  for (const Graph::Task& task : graph.tasks()) durations.push_back(length[task.kernel]);
+  const std::vector<Time> levels = bottom_levels(graph, std::move(durations));
+
+  std::vector<Time> ranks = levels;
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  for (std::size_t t = 0; t < levels.size(); ++t) {
+    const auto rank = std::lower_bound(ranks.begin(), ranks.end(), levels[t]) - ranks.begin();
+    graph.set_priority(t, static_cast<int>(rank));
+  }
 }
 
 }  // namespace vicinal::graph

@@ -3,7 +3,7 @@
 // also name tasks before it that it follows (TaskSpec::after).
 //
 //   Graph graph;
-//   const auto x = graph.add_datum({.bytes = 4_MiB, .has_home = true}, "x");
+//   const auto x = graph.add_datum({.bytes = 4_MiB, .home = NodeKind::ram}, "x");
 //   const auto scale = graph.add_kernel({.name = "scale", .flops = 1e6});
 //   graph.add_task(scale, {{{x, AccessMode::RW}}});
 //
@@ -88,10 +88,9 @@ class Graph {
   };
   struct Datum {
     Bytes bytes = {};
-    // Where its content lies at the start, and at the end if tasks change it. Of a datum without a home
-    // the first access writes.
-    bool has_home = false;
-    NodeKind home = NodeKind::ram;  // or disk
+    // RAM or disk: where its content lies at the start, and at the end if tasks change it. Of a datum
+    // without a home the first access writes.
+    std::optional<NodeKind> home = {};
   };
   struct Kernel {
     std::string name;
@@ -143,7 +142,12 @@ class Graph {
     return static_cast<Number>(number);
   }
   void set_priority(std::size_t task, int priority) { tasks_[task].priority = priority; }
-  void set_kernel(std::size_t task, Number kernel) { tasks_[task].kernel = kernel; }
+  void set_home(std::size_t datum, std::optional<NodeKind> home) { data_[datum].home = home; }
+  // A kernel for each task, in their order, in place of those that there are.
+  void set_kernels(std::vector<Kernel> one_per_task);
+  // Of files that name data and kernels before they say what these are: each number in a task is replaced
+  // by what the table holds at its place.
+  void renumber(std::span<const Number> kernels, std::span<const Number> data);
   Application& application() { return application_; }
 
  private:

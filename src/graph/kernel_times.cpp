@@ -20,17 +20,20 @@ bool has(const MachineDescription& machine, ProcessorKind kind) {
 
 }  // namespace
 
-KernelSeconds kernel_seconds(const TaskGraph& graph, const machine::MachineModel& machine) {
-  KernelSeconds all(graph.kernels.size());
+KernelSeconds kernel_seconds(const Graph& graph, const machine::MachineModel& machine) {
+  const Application& application = graph.application();
+  KernelSeconds all(graph.kernels().size());
   for (std::size_t k = 0; k < all.size(); ++k) {
-    const GraphKernel& kernel = graph.kernels[k];
+    const Graph::Kernel& kernel = graph.kernels()[k];
     bool runs = false;
     for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
       const auto processor = static_cast<ProcessorKind>(kind);
       if (!has(machine.description, processor)) continue;
       double seconds = kernel.seconds[kind];
       if (seconds <= 0) {
-        seconds = machine.seconds(kernel.name, graph.precision, kernel.flops, processor, graph.name)
+        seconds = machine
+                      .seconds(kernel.name, application.precision, kernel.flops, processor,
+                               application.name)
                       .value_or(0);
       }
       all[k][kind] = seconds;
@@ -47,21 +50,20 @@ KernelSeconds kernel_seconds(const TaskGraph& graph, const machine::MachineModel
   return all;
 }
 
-TaskGraph with_varied_times(TaskGraph graph, const machine::MachineModel& machine, double share,
-                            std::uint64_t seed) {
+Graph with_varied_times(Graph graph, const machine::MachineModel& machine, double share,
+                        std::uint64_t seed) {
   const KernelSeconds seconds = kernel_seconds(graph, machine);
   base::Random random(seed);
-  std::vector<GraphKernel> kernels;
-  kernels.reserve(graph.tasks.size());
-  for (GraphTask& task : graph.tasks) {
-    GraphKernel& kernel = kernels.emplace_back(graph.kernels[task.kernel]);
+  std::vector<Graph::Kernel> kernels;
+  kernels.reserve(graph.tasks().size());
+  for (const Graph::Task& task : graph.tasks()) {
+    Graph::Kernel& kernel = kernels.emplace_back(graph.kernels()[task.kernel]);
     const double factor = 1 + share * (2 * random.uniform() - 1);
     for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
       kernel.seconds[kind] = seconds[task.kernel][kind] * factor;
     }
-    task.kernel = static_cast<std::uint32_t>(kernels.size() - 1);
   }
-  graph.kernels = std::move(kernels);
+  graph.set_kernels(std::move(kernels));
   return graph;
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/task_graph.hpp"
+#include "graph/graph.hpp"
 #include "machine/machine_model.hpp"
 #include "vicinal/codelet.hpp"
 
@@ -15,11 +15,11 @@ namespace vicinal::graph {
 // kind cannot run it. From the graph, else from the machine. Throws UsageError for a kernel that
 // nothing on the machine can run, with the remedy.
 using KernelSeconds = std::vector<std::array<double, kProcessorKinds>>;
-KernelSeconds kernel_seconds(const TaskGraph& graph, const machine::MachineModel& machine);
+KernelSeconds kernel_seconds(const Graph& graph, const machine::MachineModel& machine);
 
 // Each task's time by a factor of its own, drawn evenly from 1 - share to 1 + share, 0 <= share < 1: equal
 // kernels are not equally long on any real machine. The same seed gives the same factors.
-TaskGraph with_varied_times(TaskGraph graph, const machine::MachineModel& machine, double share,
-                            std::uint64_t seed);
+Graph with_varied_times(Graph graph, const machine::MachineModel& machine, double share,
+                        std::uint64_t seed);
 
 }  // namespace vicinal::graph

@@ -66,13 +66,13 @@ class FormatSeeker {
 
 }  // namespace
 
-graph::TaskGraph parse_graph(std::string_view text, const std::string& origin) {
+graph::Graph parse_graph(std::string_view text, const std::string& origin) {
   FormatSeeker seeker;
   nlohmann::json::sax_parse(text.begin(), text.end(), &seeker);
   return seeker.wfformat() ? parse_wfformat(text, origin) : parse_graph_json(text, origin);
 }
 
-graph::TaskGraph read_graph(const std::string& path) {
+graph::Graph read_graph(const std::string& path) {
   return parse_graph(content_of(path), path);
 }
 

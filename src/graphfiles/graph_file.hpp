@@ -1,7 +1,7 @@
 // Graphs of tasks in files: our own format, and WfFormat, in which WfCommons publishes workflows that
 // were run. docs/graph-file.md describes both.
 //
-//   graph::TaskGraph graph = graphfiles::read_graph("cholesky.json");
+//   graph::Graph graph = graphfiles::read_graph("cholesky.json");
 //   graph::set_bottom_level_priorities(graph);
 //
 // All readers throw UsageError. Its message names the file; for what is not JSON, line and column; for
@@ -13,21 +13,21 @@
 #include <string>
 #include <string_view>
 
-#include "graph/task_graph.hpp"
+#include "graph/graph.hpp"
 
 namespace vicinal::graphfiles {
 
 // Either format, told apart by the first key of the outermost object that only one of them has.
-graph::TaskGraph read_graph(const std::string& path);
+graph::Graph read_graph(const std::string& path);
 
 // `origin` names the text in messages.
-graph::TaskGraph parse_graph(std::string_view text, const std::string& origin);
-graph::TaskGraph parse_graph_json(std::string_view text, const std::string& origin);
-graph::TaskGraph parse_wfformat(std::string_view text, const std::string& origin);
+graph::Graph parse_graph(std::string_view text, const std::string& origin);
+graph::Graph parse_graph_json(std::string_view text, const std::string& origin);
+graph::Graph parse_wfformat(std::string_view text, const std::string& origin);
 
 // The graph in our own format, one line per datum, kernel and task. Read again it is the same graph: data,
 // kernels, tasks and accesses in the same order, every number the same. Throws UsageError if two data or
 // two kernels have the same name. Whether the stream took all of it is the caller's to check.
-void write_graph_json(const graph::TaskGraph& graph, std::ostream& out);
+void write_graph_json(const graph::Graph& graph, std::ostream& out);
 
 }  // namespace vicinal::graphfiles

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "graph/sound.hpp"
 #include "graphfiles/graph_file.hpp"
 #include "graphfiles/graph_json_grammar.hpp"
 #include "graphfiles/json_text.hpp"
@@ -29,13 +30,13 @@ class Reader {
  public:
   Reader(std::string_view text, const std::string& origin) : text_(text), origin_(origin) {}
 
-  graph::TaskGraph finish();
+  graph::Graph finish();
 
   // --- the parser's events; true: go on
   bool null() { return require(Kind::nothing); }
   bool boolean(bool value) {
     require(Kind::flag);
-    graph_.kernels.back().synchronous = value;  // the only one
+    kernel_.synchronous = value;  // the only one
     return true;
   }
   bool number_integer(std::int64_t value) { return number({static_cast<double>(value), value}); }
@@ -88,7 +89,7 @@ class Reader {
 
   std::string_view text_;
   const std::string& origin_;
-  graph::TaskGraph graph_;
+  graph::Graph graph_;
   Names data_;
   Names kernels_;
 
@@ -96,6 +97,16 @@ class Reader {
   Field field_ = Field::format;  // of the object that is open; what the next value is for
   std::uint32_t seen_ = 0;       // fields of all open objects
 
+  // What is being read. A task's kernel and data are numbers of their names.
+  std::string datum_name_;
+  graph::Graph::Datum datum_fields_;
+  graph::Graph::Kernel kernel_;
+  struct {
+    std::uint32_t kernel = 0;
+    int priority = 0;
+    std::string name;
+    std::vector<graph::Graph::Access> accesses;
+  } task_;
   // The access being read: [name, mode], and how many accesses the task has had, merged or not.
   std::uint32_t datum_ = 0;
   std::size_t access_parts_ = 0;
@@ -113,17 +124,17 @@ std::string Reader::path_of(Place place) const {
     case Place::data:
       return "data";
     case Place::datum:
-      return fmt::format("data[{}]", in_quotes(graph_.data.back().name));
+      return fmt::format("data[{}]", in_quotes(datum_name_));
     case Place::kernels:
       return "kernels";
     case Place::kernel:
-      return fmt::format("kernels[{}]", in_quotes(graph_.kernels.back().name));
+      return fmt::format("kernels[{}]", in_quotes(kernel_.name));
     case Place::seconds:
       return path_of(Place::kernel) + ".seconds";
     case Place::tasks:
       return "tasks";
     case Place::task:
-      return fmt::format("tasks[{}]", graph_.tasks.size() - 1);
+      return fmt::format("tasks[{}]", graph_.tasks().size());
     case Place::accesses:
       return path_of(Place::task) + ".accesses";
     case Place::access:
@@ -138,13 +149,13 @@ std::string Reader::path() const {
     case Place::file:
       return "the file";
     case Place::tasks:
-      return fmt::format("tasks[{}]", graph_.tasks.size());
+      return fmt::format("tasks[{}]", graph_.tasks().size());
     case Place::accesses:
       return fmt::format("{}[{}]", path_of(Place::accesses), access_number_);
     case Place::data:
     case Place::kernels:
     case Place::access:
-      // The name of a datum or kernel has been put into the graph with its key.
+      // The name of a datum or kernel has been read with its key.
       return path_of(place_ == Place::data      ? Place::datum
                      : place_ == Place::kernels ? Place::kernel
                                                 : Place::access);
@@ -201,7 +212,7 @@ bool Reader::open(Kind kind) {
       break;
     case Place::tasks:
       place_ = Place::task;
-      graph_.tasks.push_back({.first_access = graph_.accesses.size()});
+      task_ = {};
       access_number_ = 0;
       break;
     case Place::accesses:
@@ -230,9 +241,14 @@ bool Reader::close() {
       break;
     case Place::datum:
       require_fields({Field::bytes});
+      graph_.add_datum(datum_fields_, datum_name_);
+      break;
+    case Place::kernel:
+      graph_.add_kernel(std::move(kernel_));
       break;
     case Place::task:
       require_fields({Field::kernel, Field::accesses});
+      graph_.add_task(task_.kernel, task_.accesses, task_.priority, task_.name);
       break;
     case Place::access:
       if (access_parts_ != 2) refuse("expected [datum, mode]");
@@ -258,16 +274,17 @@ void Reader::require_fields(std::initializer_list<Field> fields) const {
 
 bool Reader::key(const std::string& name) {
   if (place_ == Place::data) {
-    if (!data_.define(name, graph_.data.size()))
+    if (!data_.define(name, graph_.data().size()))
       refuse_at(origin_, "data", in_quotes(name) + " stands twice");
-    graph_.add_datum({.name = name});
+    datum_fields_ = {};
+    datum_name_ = name;
     return true;
   }
   if (place_ == Place::kernels) {
-    if (!kernels_.define(name, graph_.kernels.size())) {
+    if (!kernels_.define(name, graph_.kernels().size())) {
       refuse_at(origin_, "kernels", in_quotes(name) + " stands twice");
     }
-    graph_.add_kernel({.name = name});
+    kernel_ = {.name = name};
     return true;
   }
   const auto refuse_key = [this](const std::string& message) {
@@ -305,20 +322,20 @@ bool Reader::number(const Number& value) {
   require(Kind::number);
   switch (field_) {
     case Field::bytes:
-      graph_.data.back().bytes.value = static_cast<std::uint64_t>(
+      datum_fields_.bytes.value = static_cast<std::uint64_t>(
           whole(value, 0, static_cast<std::int64_t>(graph::kMostGraphBytes.value)));
       break;
     case Field::flops:
-      graph_.kernels.back().flops = real(value, graph::kMostTaskFlops);
+      kernel_.flops = real(value, graph::kMostTaskFlops);
       break;
     case Field::priority:
-      graph_.tasks.back().priority = static_cast<int>(
+      task_.priority = static_cast<int>(
           whole(value, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
       break;
     default: {
       const auto kind =
           static_cast<std::size_t>(field_) - static_cast<std::size_t>(Field::seconds_cpu);
-      graph_.kernels.back().seconds[kind] = real(value, graph::kMostTaskSeconds);
+      kernel_.seconds[kind] = real(value, graph::kMostTaskSeconds);
       break;
     }
   }
@@ -333,26 +350,25 @@ bool Reader::string(const std::string& value) {
   }
   switch (field_) {
     case Field::graph_name:
-      graph_.name = value;
+      graph_.application().name = value;
       break;
     case Field::precision:
       if (value != "float" && value != "double") {
         refuse("expected \"float\" or \"double\", found " + in_quotes(value));
       }
-      graph_.precision = value;
+      graph_.application().precision = value;
       break;
     case Field::home:
       if (value != "ram" && value != "disk") {
         refuse("expected \"ram\" or \"disk\", found " + in_quotes(value));
       }
-      graph_.data.back().has_home = true;
-      graph_.data.back().home = value == "ram" ? NodeKind::ram : NodeKind::disk;
+      datum_fields_.home = value == "ram" ? NodeKind::ram : NodeKind::disk;
       break;
     case Field::kernel:
-      graph_.tasks.back().kernel = kernels_.number(value, {.task = graph_.tasks.size() - 1});
+      task_.kernel = kernels_.number(value, {.task = graph_.tasks().size()});
       break;
     case Field::task_name:
-      graph_.tasks.back().name = value;
+      task_.name = value;
       break;
     default:
       if (value != "vicinal-graph-1")
@@ -365,7 +381,7 @@ bool Reader::string(const std::string& value) {
 void Reader::access_text(const std::string& value) {
   ++access_parts_;
   if (access_parts_ == 1) {
-    datum_ = data_.number(value, {.task = graph_.tasks.size() - 1, .access = access_number_});
+    datum_ = data_.number(value, {.task = graph_.tasks().size(), .access = access_number_});
   } else if (access_parts_ > 2) {
     refuse("expected [datum, mode]");
   } else if (value == "R" || value == "W" || value == "RW") {
@@ -376,21 +392,21 @@ void Reader::access_text(const std::string& value) {
 }
 
 void Reader::add_access(AccessMode mode) {
-  graph::GraphTask& task = graph_.tasks.back();
   if (last_access_.size() < data_.count()) {
     last_access_.resize(data_.count(), std::numeric_limits<std::uint64_t>::max());
   }
   std::uint64_t& last = last_access_[datum_];
-  if (last >= task.first_access && last < graph_.accesses.size()) {
-    graph_.accesses[last].mode = strongest(graph_.accesses[last].mode, mode);
+  const std::uint64_t first = graph_.accesses().size();
+  if (last >= first && last - first < task_.accesses.size()) {
+    AccessMode& named_before = task_.accesses[last - first].mode;
+    named_before = strongest(named_before, mode);
     return;
   }
-  if (task.access_count == graph::kMostAccesses) {
+  if (task_.accesses.size() == graph::kMostAccesses) {
     refuse(fmt::format("a task has {} accesses at most", graph::kMostAccesses));
   }
-  last = graph_.accesses.size();
-  graph_.accesses.push_back({datum_, mode});
-  ++task.access_count;
+  last = first + task_.accesses.size();
+  task_.accesses.push_back({datum_, mode});
 }
 
 // --- the end -------------------------------------------------------------------------------------
@@ -407,18 +423,17 @@ void Reader::resolve(const Names& names, std::string_view what) const {
                         did_you_mean(name, names.defined())));
 }
 
-graph::TaskGraph Reader::finish() {
+graph::Graph Reader::finish() {
   resolve(kernels_, "kernel");
   resolve(data_, "datum");
-  for (graph::GraphTask& task : graph_.tasks) task.kernel = kernels_.index(task.kernel);
-  for (graph::GraphAccess& access : graph_.accesses) access.datum = data_.index(access.datum);
+  graph_.renumber(kernels_.indices(), data_.indices());
   require_sound(graph_, origin_);
   return std::move(graph_);
 }
 
 }  // namespace
 
-graph::TaskGraph parse_graph_json(std::string_view text, const std::string& origin) {
+graph::Graph parse_graph_json(std::string_view text, const std::string& origin) {
   Reader reader(text, origin);
   nlohmann::json::sax_parse(text.begin(), text.end(), &reader);
   return reader.finish();

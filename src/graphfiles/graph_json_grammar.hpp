@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -127,7 +128,7 @@ class Names {
     defined = static_cast<std::uint32_t>(index);
     return true;
   }
-  std::uint32_t index(std::uint32_t number) const { return index_[number]; }
+  std::span<const std::uint32_t> indices() const { return index_; }  // in the graph, by number
   std::size_t count() const { return index_.size(); }
   const std::string& name(std::uint32_t number) const { return *names_[number]; }
   Use first_use(std::uint32_t number) const { return first_use_[number]; }
@@ -148,7 +149,7 @@ class Names {
 
  private:
   std::unordered_map<std::string, std::uint32_t> numbers_;
-  std::vector<std::uint32_t> index_;  // in the graph
+  std::vector<std::uint32_t> index_;
   std::vector<const std::string*> names_;
   std::vector<Use> first_use_;
 };

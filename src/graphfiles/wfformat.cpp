@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "graph/sound.hpp"
 #include "graphfiles/graph_file.hpp"
 #include "graphfiles/json_text.hpp"
 #include "vicinal/error.hpp"
@@ -44,9 +45,9 @@ struct Step {
   std::string id;
   std::string category;
   double seconds = 0;
-  std::vector<graph::GraphAccess> accesses;  // files; each once
-  std::vector<Index> children;               // as declared by it or by them
-  std::vector<Index> later;                  // what must come after: children, and by files
+  std::vector<graph::Graph::Access> accesses;  // files; each once
+  std::vector<Index> children;                 // as declared by it or by them
+  std::vector<Index> later;                    // what must come after: children, and by files
 };
 
 // "blastall_00000002" and "blastall_ID0000002" are tasks of the category "blastall".
@@ -71,7 +72,7 @@ class WfReader {
  public:
   WfReader(const Json& root, const std::string& origin) : root_(root), origin_(origin) {}
 
-  graph::TaskGraph read() {
+  graph::Graph read() {
     check_version();
     const Json& workflow = member(root_, "", "workflow", Type::object);
     const Json& specification = member(workflow, "workflow.", "specification", Type::object);
@@ -116,7 +117,7 @@ class WfReader {
 
   const Json& root_;
   const std::string& origin_;
-  graph::TaskGraph graph_;
+  graph::Graph graph_;
   Ids files_;  // datum of each
   Ids ids_;    // step of each
   std::vector<Step> steps_;
@@ -185,7 +186,8 @@ void WfReader::check_version() const {
 
 void WfReader::read_files(const Json& specification) {
   const auto name = root_.find("name");
-  if (name != root_.end() && name->is_string()) graph_.name = name->get<std::string>();
+  if (name != root_.end() && name->is_string())
+    graph_.application().name = name->get<std::string>();
   if (!specification.contains("files")) return;  // optional: then no task names a file
   const Json& files = member(specification, "workflow.specification.", "files", Type::array);
   for (std::size_t f = 0; f < files.size(); ++f) {
@@ -195,10 +197,10 @@ void WfReader::read_files(const Json& specification) {
       refuse(At{kFiles, f, "sizeInBytes"}.text(),
              fmt::format("expected a whole number from 0 to {}", graph::kMostGraphBytes.value));
     }
-    if (!files_.emplace(id, static_cast<Index>(graph_.data.size())).second) {
+    if (!files_.emplace(id, static_cast<Index>(graph_.data().size())).second) {
       refuse(At{kFiles, f, "id"}.text(), in_quotes(id) + " stands twice");
     }
-    graph_.add_datum({.name = id, .bytes = {size.get<std::uint64_t>()}});
+    graph_.add_datum({.bytes = {size.get<std::uint64_t>()}}, id);
   }
 }
 
@@ -241,7 +243,7 @@ void WfReader::read_runtimes(const Json& workflow) {
 }
 
 void WfReader::read_accesses(const Json& task, Index t) {
-  std::vector<graph::GraphAccess>& accesses = steps_[t].accesses;
+  std::vector<graph::Graph::Access>& accesses = steps_[t].accesses;
   std::unordered_map<Index, std::size_t> position;  // a task may name a file twice
   for (const auto& [key, mode] :
        {std::pair("inputFiles", AccessMode::R), {"outputFiles", AccessMode::W}}) {
@@ -279,10 +281,10 @@ void WfReader::read_relations(const Json& task, Index t) {
 // in the file can say which version a reader means.
 void WfReader::order_by_files() {
   constexpr Index kNone = static_cast<Index>(-1);
-  std::vector<Index> writer(graph_.data.size(), kNone);
-  std::vector<bool> many(graph_.data.size());
+  std::vector<Index> writer(graph_.data().size(), kNone);
+  std::vector<bool> many(graph_.data().size());
   for (Index t = 0; t < steps_.size(); ++t) {
-    for (const graph::GraphAccess& access : steps_[t].accesses) {
+    for (const graph::Graph::Access& access : steps_[t].accesses) {
       if (!writes(access.mode)) continue;
       many[access.datum] = writer[access.datum] != kNone;
       writer[access.datum] = t;
@@ -296,7 +298,7 @@ void WfReader::order_by_files() {
     step.later = step.children;
   }
   for (Index t = 0; t < steps_.size(); ++t) {
-    for (const graph::GraphAccess& access : steps_[t].accesses) {
+    for (const graph::Graph::Access& access : steps_[t].accesses) {
       const Index before = writer[access.datum];
       if (before != kNone && before != t && !many[access.datum]) steps_[before].later.push_back(t);
     }
@@ -360,12 +362,12 @@ void WfReader::keep_edges_without_files(Index t) {
   Step& step = steps_[t];
   if (step.children.empty()) return;
   std::unordered_map<Index, AccessMode> own;
-  for (const graph::GraphAccess& access : step.accesses) own.emplace(access.datum, access.mode);
+  for (const graph::Graph::Access& access : step.accesses) own.emplace(access.datum, access.mode);
   std::optional<Index> datum;
   for (const Index child : step.children) {
     const auto& accesses = steps_[child].accesses;
     const bool shares =
-        std::any_of(accesses.begin(), accesses.end(), [&](const graph::GraphAccess& access) {
+        std::any_of(accesses.begin(), accesses.end(), [&](const graph::Graph::Access& access) {
           const auto mine = own.find(access.datum);
           return mine != own.end() && (writes(mine->second) || writes(access.mode));
         });
@@ -373,8 +375,8 @@ void WfReader::keep_edges_without_files(Index t) {
     if (!datum) {
       std::string name = "end of " + step.id;
       while (files_.contains(name)) name += "'";
-      files_.emplace(name, static_cast<Index>(graph_.data.size()));
-      datum = graph_.add_datum({.name = name});
+      files_.emplace(name, static_cast<Index>(graph_.data().size()));
+      datum = graph_.add_datum({}, name);
       step.accesses.push_back({*datum, AccessMode::W});
     }
     steps_[child].accesses.push_back({*datum, AccessMode::R});
@@ -405,7 +407,7 @@ Index WfReader::kernel_of(const Step& step) {
     ++count;
     name = count == 1 ? step.category : fmt::format("{}#{}", step.category, count);
   } while (!kernel_names_.insert(name).second);
-  graph::GraphKernel kernel{.name = name};
+  graph::Graph::Kernel kernel{.name = name};
   kernel.seconds[static_cast<std::size_t>(ProcessorKind::cpu)] = step.seconds;
   kernel.seconds[static_cast<std::size_t>(ProcessorKind::gpu)] = step.seconds;
   found->second = graph_.add_kernel(std::move(kernel));
@@ -414,18 +416,20 @@ Index WfReader::kernel_of(const Step& step) {
 
 // A file that is there before any task writes it lies in RAM; so does one that no task names.
 void WfReader::give_homes() {
-  std::vector<bool> written_first(graph_.data.size());
-  std::vector<bool> named(graph_.data.size());
-  for (const graph::GraphAccess& access : graph_.accesses) {
+  std::vector<bool> written_first(graph_.data().size());
+  std::vector<bool> named(graph_.data().size());
+  for (const graph::Graph::Access& access : graph_.accesses()) {
     if (!named[access.datum]) written_first[access.datum] = !reads(access.mode);
     named[access.datum] = true;
   }
-  for (std::size_t d = 0; d < graph_.data.size(); ++d) graph_.data[d].has_home = !written_first[d];
+  for (std::size_t d = 0; d < graph_.data().size(); ++d) {
+    if (!written_first[d]) graph_.set_home(d, NodeKind::ram);
+  }
 }
 
 }  // namespace
 
-graph::TaskGraph parse_wfformat(std::string_view text, const std::string& origin) {
+graph::Graph parse_wfformat(std::string_view text, const std::string& origin) {
   Json root;
   try {
     root = Json::parse(text.begin(), text.end());

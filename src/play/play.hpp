@@ -2,8 +2,8 @@
 // results home.
 #pragma once
 
+#include "graph/graph.hpp"
 #include "graph/kernel_times.hpp"
-#include "graph/task_graph.hpp"
 #include "machine/machine_model.hpp"
 #include "vicinal/options.hpp"
 #include "vicinal/statistics.hpp"
@@ -23,7 +23,7 @@ enum class StartingPlace {
 };
 
 // `scale`: of all kernel times, to see how much a result depends on them.
-Played play(const graph::TaskGraph& graph, const machine::MachineModel& machine,
-            const Options& options, double scale = 1, StartingPlace place = StartingPlace::homes);
+Played play(const graph::Graph& graph, const machine::MachineModel& machine, const Options& options,
+            double scale = 1, StartingPlace place = StartingPlace::homes);
 
 }  // namespace vicinal::play

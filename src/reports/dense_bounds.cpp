@@ -124,15 +124,13 @@ RunBounds cholesky_bounds(const CholeskyWork& work, const MachineDescription& ma
   return bounds;
 }
 
-RunBounds bounds_of_filled(graph::TaskGraph graph, const MachineDescription& machine,
+RunBounds bounds_of_filled(graph::Graph graph, const MachineDescription& machine,
                            const std::vector<std::array<double, kProcessorKinds>>& seconds,
                            const Statistics& before) {
   const Limited limited = limited_memories(machine, before);
   const bool all_limited = limited.everywhere && limited.count > 0;
-  for (graph::GraphDatum& datum : graph.data) {
-    datum.has_home = true;
-    if (all_limited && machine.disk()) datum.home = NodeKind::disk;
-  }
+  const NodeKind home = all_limited && machine.disk() ? NodeKind::disk : NodeKind::ram;
+  for (std::size_t d = 0; d < graph.data().size(); ++d) graph.set_home(d, home);
   const RunBounds all = run_bounds(bounds::graph_bounds(graph, machine, seconds));
   RunBounds bounds;
   if (all_limited) {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/task_graph.hpp"
+#include "graph/graph.hpp"
 #include "reports/report.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/machine.hpp"
@@ -39,7 +39,7 @@ RunBounds cholesky_bounds(const CholeskyWork& work, const MachineDescription& ma
 // from `before`. So they are taken to lie on the disk, if there is one and all memories are limited, and
 // what then lies in these memories is subtracted. The runtime keeps all of them until the run has ended,
 // also results without a home. Bounds on bytes as above. `seconds` as for graph_bounds.
-RunBounds bounds_of_filled(graph::TaskGraph graph, const MachineDescription& machine,
+RunBounds bounds_of_filled(graph::Graph graph, const MachineDescription& machine,
                            const std::vector<std::array<double, kProcessorKinds>>& seconds,
                            const Statistics& before);
 

@@ -7,7 +7,7 @@
 
 namespace vicinal::reports {
 
-RunBounds play_bounds(const graph::TaskGraph& graph, const machine::MachineModel& machine) {
+RunBounds play_bounds(const graph::Graph& graph, const machine::MachineModel& machine) {
   const graph::KernelSeconds seconds = graph::kernel_seconds(graph, machine);
   RunBounds bounds = run_bounds(bounds::graph_bounds(graph, machine.description, seconds));
   bounds.compulsory_out =
@@ -16,7 +16,7 @@ RunBounds play_bounds(const graph::TaskGraph& graph, const machine::MachineModel
   return bounds;
 }
 
-RunRecord play_record(const graph::TaskGraph& graph, const machine::MachineModel& machine,
+RunRecord play_record(const graph::Graph& graph, const machine::MachineModel& machine,
                       const Options& options, const RunBounds& bounds) {
   const play::Played played = play::play(graph, machine, options);
   Statistics whole = played.last;

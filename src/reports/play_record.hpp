@@ -1,7 +1,7 @@
 // The report of a graph that was played on a simulated machine.
 #pragma once
 
-#include "graph/task_graph.hpp"
+#include "graph/graph.hpp"
 #include "machine/machine_model.hpp"
 #include "reports/report.hpp"
 #include "vicinal/options.hpp"
@@ -10,11 +10,11 @@ namespace vicinal::reports {
 
 // What a report shows beside a run: no schedule is faster up to the last task, and none writes back
 // less until all results are at home.
-RunBounds play_bounds(const graph::TaskGraph& graph, const machine::MachineModel& machine);
+RunBounds play_bounds(const graph::Graph& graph, const machine::MachineModel& machine);
 
 // One run of a report, by options.policy. Its time is that up to the end of the last task, its bytes
 // include the way home of the results.
-RunRecord play_record(const graph::TaskGraph& graph, const machine::MachineModel& machine,
+RunRecord play_record(const graph::Graph& graph, const machine::MachineModel& machine,
                       const Options& options, const RunBounds& bounds);
 
 }  // namespace vicinal::reports

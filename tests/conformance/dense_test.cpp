@@ -41,16 +41,16 @@ DenseGraph small_graph(const std::string& name, Precision precision) {
 
 Bytes all_data(const DenseGraph& graph) {
   Bytes sum;
-  for (const auto& datum : graph.tasks.data) sum += padded(datum.bytes);
+  for (const auto& datum : graph.tasks.data()) sum += padded(datum.bytes);
   return sum;
 }
 
 Bytes largest_task(const DenseGraph& graph) {
   Bytes most;
-  for (const auto& task : graph.tasks.tasks) {
+  for (const auto& task : graph.tasks.tasks()) {
     Bytes sum;
     for (const auto& access : graph.tasks.accesses_of(task)) {
-      sum += padded(graph.tasks.data[access.datum].bytes);
+      sum += padded(graph.tasks.data()[access.datum].bytes);
     }
     most = std::max(most, sum);
   }
@@ -71,7 +71,7 @@ class DenseConformance : public ::testing::TestWithParam<Case> {
     RunOutcome outcome = run_dense(runtime, request);
     EXPECT_TRUE(outcome.residual->passed())
         << outcome.residual->value << " > " << outcome.residual->tolerance;
-    EXPECT_EQ(outcome.after.tasks_done - outcome.before.tasks_done, graph_.tasks.tasks.size());
+    EXPECT_EQ(outcome.after.tasks_done - outcome.before.tasks_done, graph_.tasks.tasks().size());
     // At least: what waits for a vector of the check to be unregistered counts as a task too.
     EXPECT_GE(outcome.last.tasks_done - outcome.after.tasks_done, check_tasks(graph_));
     expect_within_limit(runtime);
@@ -149,10 +149,9 @@ class DenseCheck : public ::testing::TestWithParam<CheckCase> {
     runtime_.wait();
   }
   std::size_t datum(const std::string& name) const {
-    const auto& all = graph_.tasks.data;
-    const auto found =
-        std::find_if(all.begin(), all.end(), [&](const auto& d) { return d.name == name; });
-    return static_cast<std::size_t>(found - all.begin());
+    std::size_t number = 0;
+    while (graph_.tasks.data_name(number) != name) ++number;
+    return number;
   }
   void change(const std::string& name, double by) {
     change_elements(runtime_, data_[datum(name)], graph_.tiles.precision, by);
@@ -160,7 +159,7 @@ class DenseCheck : public ::testing::TestWithParam<CheckCase> {
   Residual check() { return check_dense(runtime_, data_); }
   // Tiles of the result: on, below and above the diagonal of LU.
   std::vector<std::string> results() const {
-    const std::string matrix = graph_.tasks.name == "lu" ? "A" : "C";
+    const std::string matrix = graph_.tasks.application().name == "lu" ? "A" : "C";
     return {matrix + "0_0", matrix + "7_0", matrix + "0_7",
             matrix + "3_1", matrix + "2_6", matrix + "7_7"};
   }
@@ -251,7 +250,7 @@ TEST(Lu, NamesTileAndRowOfAPivotThatIsZero) {
 TEST(DenseTasks, AreNamedForStepAndTile) {
   const DenseGraph graph = graphs::dense_lu({.tiles = 2, .tile = 10});
   std::vector<std::string> names;
-  for (const auto& task : graph.tasks.tasks) names.push_back(task_name(graph, task));
+  for (const auto& task : graph.tasks.tasks()) names.push_back(task_name(graph, task));
   EXPECT_THAT(names, ::testing::ElementsAre("getrf(0)", "trsm(0,1)", "trsm(1,0)", "gemm(1,1,0)",
                                             "getrf(1)"));
 }
@@ -260,7 +259,7 @@ TEST(DenseTasks, HaveATime) {
   for (const std::string& name : kNames) {
     const DenseGraph graph = small_graph(name, Precision::f64);
     const std::vector<double> seconds = measure_kernels(graph);
-    ASSERT_EQ(seconds.size(), graph.tasks.kernels.size());
+    ASSERT_EQ(seconds.size(), graph.tasks.kernels().size());
     for (const double time : seconds) EXPECT_GT(time, 0) << name;
   }
 }

@@ -13,10 +13,10 @@
 namespace vicinal {
 namespace {
 
-std::tuple<std::int64_t, std::uint64_t> time_and_bytes(graph::TaskGraph graph, int priority,
+std::tuple<std::int64_t, std::uint64_t> time_and_bytes(graph::Graph graph, int priority,
                                                        const machine::MachineModel& machine,
                                                        std::string_view policy) {
-  for (graph::GraphTask& task : graph.tasks) task.priority = priority;
+  for (std::size_t t = 0; t < graph.tasks().size(); ++t) graph.set_priority(t, priority);
   Options options;
   options.policy = policy;
   const play::Played played = play::play(graph, machine, options);
@@ -35,7 +35,7 @@ TEST(EqualPriorities, AreTheSameToEveryPolicyWhateverTheyAre) {
     for (const auto* machine : {&alike, &several, &cores}) {
       for (const std::string application : {"cholesky", "gemm2d", "random"}) {
         SCOPED_TRACE(std::string(policy.name) + ", " + application + " on " + machine->name);
-        const graph::TaskGraph graph = graphs::make_graph(
+        const graph::Graph graph = graphs::make_graph(
             {.application = application, .tiles = 10, .tile = 960, .tasks = 300, .bytes = 4_MiB});
         const auto without = time_and_bytes(graph, 0, *machine, policy.name);
         EXPECT_EQ(time_and_bytes(graph, 5, *machine, policy.name), without);

@@ -58,7 +58,7 @@ heft   437422057 2480947200 984268800
 
 std::string line_of(std::string_view policy, const machine::MachineChoice& choice,
                     const std::string& rules = {}) {
-  const graph::TaskGraph graph = graphs::cholesky({.tiles = 12, .tile = 960});
+  const graph::Graph graph = graphs::cholesky({.tiles = 12, .tile = 960});
   Options options;
   options.policy = policy;
   options.memory_rules = rules;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "graph/sound.hpp"
 #include "graphfiles/graph_file.hpp"
 #include "vicinal/error.hpp"
 
@@ -19,7 +20,7 @@ namespace vicinal::testing {
 using namespace graph;
 using namespace graphfiles;
 
-using Parse = TaskGraph (*)(std::string_view, const std::string&);
+using Parse = Graph (*)(std::string_view, const std::string&);
 
 inline std::string refusal(Parse parse, std::string_view text) {
   try {
@@ -30,44 +31,44 @@ inline std::string refusal(Parse parse, std::string_view text) {
   return "accepted";
 }
 
-inline std::string written(const TaskGraph& graph) {
+inline std::string written(const Graph& graph) {
   std::ostringstream out;
   write_graph_json(graph, out);
   return out.str();
 }
 
-inline std::vector<std::string> data_names(const TaskGraph& graph) {
+inline std::vector<std::string> data_names(const Graph& graph) {
   std::vector<std::string> names;
-  for (const GraphDatum& datum : graph.data) names.push_back(datum.name);
+  for (std::size_t d = 0; d < graph.data().size(); ++d) names.emplace_back(graph.data_name(d));
   return names;
 }
 
-inline std::vector<std::string> task_names(const TaskGraph& graph) {
+inline std::vector<std::string> task_names(const Graph& graph) {
   std::vector<std::string> names;
-  for (const GraphTask& task : graph.tasks) names.push_back(task.name);
+  for (std::size_t t = 0; t < graph.tasks().size(); ++t) names.emplace_back(graph.task_name(t));
   return names;
 }
 
 // "A R, B RW"
-inline std::string accesses(const TaskGraph& graph, std::size_t task) {
+inline std::string accesses(const Graph& graph, std::size_t task) {
   std::string text;
-  for (const GraphAccess& access : graph.accesses_of(graph.tasks.at(task))) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", graph.data.at(access.datum).name,
+  for (const Graph::Access& access : graph.accesses_of(graph.tasks()[task])) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", graph.data_name(access.datum),
                         to_string(access.mode));
   }
   return text;
 }
 
 // Every number within the lists it points into, every datum readable when it is read.
-inline void expect_valid(const TaskGraph& graph) {
-  for (const GraphTask& task : graph.tasks) {
-    ASSERT_LT(task.kernel, graph.kernels.size());
+inline void expect_valid(const Graph& graph) {
+  for (const Graph::Task& task : graph.tasks()) {
+    ASSERT_LT(task.kernel, graph.kernels().size());
     ASSERT_LE(task.access_count, kMostAccesses);
-    ASSERT_LE(task.first_access + task.access_count, graph.accesses.size());
+    ASSERT_LE(task.first_access + task.access_count, graph.accesses().size());
   }
-  for (const GraphAccess& access : graph.accesses) ASSERT_LT(access.datum, graph.data.size());
-  for (const GraphDatum& datum : graph.data) ASSERT_LE(datum.bytes, kMostGraphBytes);
-  for (const GraphKernel& kernel : graph.kernels) {
+  for (const Graph::Access& access : graph.accesses()) ASSERT_LT(access.datum, graph.data().size());
+  for (const Graph::Datum& datum : graph.data()) ASSERT_LE(datum.bytes, kMostGraphBytes);
+  for (const Graph::Kernel& kernel : graph.kernels()) {
     for (const double seconds : kernel.seconds) ASSERT_TRUE(seconds >= 0 && std::isfinite(seconds));
     ASSERT_TRUE(kernel.flops >= 0 && std::isfinite(kernel.flops));
   }

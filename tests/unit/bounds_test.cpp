@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,8 +17,7 @@
 namespace vicinal::bounds {
 namespace {
 
-using graph::PlannedAccess;
-using graph::PlannedTask;
+using graph::Graph;
 using testing::HasSubstr;
 
 constexpr AccessMode kR = AccessMode::R;
@@ -30,16 +30,28 @@ std::uint64_t mebibytes(Bytes bytes) {
   return bytes.value >> 20;
 }
 
-// --- Time ----------------------------------------------------------------------------------------
+struct SidedTask {
+  Side side = Side::either;
+  std::vector<Graph::Access> accesses;
+};
 
-TEST(TimeBounds, WorkIsTheSumOfDurationsSharedByTheWorkers) {
-  const std::vector<PlannedTask> tasks{{.duration = {10}, .accesses = {}},
-                                       {.duration = {20}, .accesses = {}},
-                                       {.duration = {5}, .accesses = {}}};
-  EXPECT_EQ(work_bound(tasks, 1).value, Time{35});
-  EXPECT_EQ(work_bound(tasks, 4).value, Time{8});  // 8.75, rounded down
-  EXPECT_EQ(work_bound(tasks, 0).value, Time{0});
+// A kernel for each side, in the order of kSides.
+constexpr std::array kSides{Side::inside, Side::outside, Side::either};
+Graph graph_of(std::size_t data, const std::vector<SidedTask>& tasks) {
+  Graph graph;
+  for (std::size_t d = 0; d < data; ++d) graph.add_datum({});
+  for (const SidedTask& task : tasks) {
+    graph.add_task(static_cast<Graph::Number>(task.side), task.accesses);
+  }
+  return graph;
 }
+
+Crossings crossings_of(const std::vector<SidedTask>& tasks, const std::vector<DatumUse>& data,
+                       std::optional<Bytes> room = {}) {
+  return compulsory_crossings(graph_of(data.size(), tasks), kSides, data, room);
+}
+
+// --- Time ----------------------------------------------------------------------------------------
 
 TEST(TimeBounds, WorkIsTheOperationsOverTheRateOfAllWorkers) {
   // 1e12 operations on 4 workers of 100 GFlop/s: 2.5 s.
@@ -49,13 +61,12 @@ TEST(TimeBounds, WorkIsTheOperationsOverTheRateOfAllWorkers) {
 }
 
 TEST(TimeBounds, TheCriticalPathIsTheLongestPath) {
-  const std::vector<PlannedAccess> first{{0, kRW}};
-  const std::vector<PlannedAccess> both{{0, kR}, {1, kRW}};
-  const std::vector<PlannedTask> tasks{{.duration = {10}, .accesses = first},
-                                       {.duration = {3}, .accesses = both},
-                                       {.duration = {4}, .accesses = both}};
-  EXPECT_EQ(critical_path_bound(tasks, 2).value, Time{17});
-  EXPECT_EQ(critical_path_bound({}, 0).value, Time{0});
+  // The second and the third task change datum 1 one after the other, both behind the first.
+  const std::vector<Graph::Access> both{{0, kR}, {1, kRW}};
+  const Graph graph =
+      graph_of(2, {{Side::either, {{0, kRW}}}, {Side::either, both}, {Side::either, both}});
+  EXPECT_EQ(critical_path_bound(graph, {{10}, {3}, {4}}).value, Time{17});
+  EXPECT_EQ(critical_path_bound(Graph{}, {}).value, Time{0});
 }
 
 TEST(TimeBounds, ATransferTakesItsBytesOverTheRate) {
@@ -74,9 +85,9 @@ TEST(TimeBounds, ARoundedSumLosesAPartInABillion) {
 // --- Bytes that must cross -----------------------------------------------------------------------
 
 TEST(Crossings, InComeTheDataReadBeforeTheyAreOverwrittenOnceEach) {
-  const std::vector<PlannedAccess> a{{0, kR}, {1, kR}, {2, kW}};
-  const std::vector<PlannedAccess> b{{0, kR}, {2, kR}, {3, kRW}, {4, kR}, {5, kR}};
-  const std::vector<PlacedTask> tasks{{Side::inside, a}, {Side::inside, b}, {Side::inside, b}};
+  const std::vector<Graph::Access> a{{0, kR}, {1, kR}, {2, kW}};
+  const std::vector<Graph::Access> b{{0, kR}, {2, kR}, {3, kRW}, {4, kR}, {5, kR}};
+  const std::vector<SidedTask> tasks{{Side::inside, a}, {Side::inside, b}, {Side::inside, b}};
   const std::vector<DatumUse> data{
       {.size = Bytes{1}, .initially = Side::outside},        // read twice: once
       {.size = Bytes{10}, .initially = Side::outside},       // read
@@ -86,47 +97,47 @@ TEST(Crossings, InComeTheDataReadBeforeTheyAreOverwrittenOnceEach) {
       {.size = Bytes{100000}, .initially = Side::either},    // is there perhaps
       {.size = Bytes{1000000}, .initially = Side::outside},  // nobody asks
   };
-  EXPECT_EQ(compulsory_crossings(tasks, data, {}).in.value, Bytes{1011});
+  EXPECT_EQ(crossings_of(tasks, data).in.value, Bytes{1011});
 }
 
 TEST(Crossings, ATaskThatReadsAndOverwritesADatumReadsItFirst) {
-  const std::vector<PlannedAccess> write_named_first{{0, kW}, {0, kR}};
-  const std::vector<PlacedTask> tasks{{Side::inside, write_named_first}};
+  const std::vector<Graph::Access> write_named_first{{0, kW}, {0, kR}};
+  const std::vector<SidedTask> tasks{{Side::inside, write_named_first}};
   const std::vector<DatumUse> data{{.size = Bytes{7}, .initially = Side::outside}};
-  EXPECT_EQ(compulsory_crossings(tasks, data, {}).in.value, Bytes{7});
+  EXPECT_EQ(crossings_of(tasks, data).in.value, Bytes{7});
 }
 
 TEST(Crossings, OutGoesWhatMustEndOutsideAndWhatDoesNotFit) {
-  const std::vector<PlannedAccess> a{{0, kW}, {1, kRW}, {2, kW}, {3, kR}};
-  const std::vector<PlacedTask> tasks{{Side::inside, a}};
+  const std::vector<Graph::Access> a{{0, kW}, {1, kRW}, {2, kW}, {3, kR}};
+  const std::vector<SidedTask> tasks{{Side::inside, a}};
   const std::vector<DatumUse> data{
       {.size = Bytes{1000}, .finally = FinalPlace::outside},
       {.size = Bytes{30}, .finally = FinalPlace::anywhere},
       {.size = Bytes{40}, .finally = FinalPlace::anywhere},
       {.size = Bytes{700}, .finally = FinalPlace::outside},  // never written: it is outside already
   };
-  EXPECT_EQ(compulsory_crossings(tasks, data, Bytes{70}).out.value, Bytes{1000});
-  EXPECT_EQ(compulsory_crossings(tasks, data, Bytes{50}).out.value, Bytes{1020});
-  EXPECT_EQ(compulsory_crossings(tasks, data, {}).out.value, Bytes{1000});
+  EXPECT_EQ(crossings_of(tasks, data, Bytes{70}).out.value, Bytes{1000});
+  EXPECT_EQ(crossings_of(tasks, data, Bytes{50}).out.value, Bytes{1020});
+  EXPECT_EQ(crossings_of(tasks, data).out.value, Bytes{1000});
 }
 
 TEST(Crossings, EachVersionThatIsMadeOnOneSideAndReadOnTheOtherCrossesOnce) {
-  const std::vector<PlannedAccess> change{{0, kRW}};
-  const std::vector<PlannedAccess> look{{0, kR}};
+  const std::vector<Graph::Access> change{{0, kRW}};
+  const std::vector<Graph::Access> look{{0, kR}};
   const std::vector<DatumUse> data{{.size = Bytes{1}, .initially = Side::outside}};
   // In for the first task, out for the second, which changes it; in for the third, and out, once, for
   // the two readers: so it need not go out at the end.
-  const std::vector<PlacedTask> tasks{{Side::inside, change},
-                                      {Side::outside, change},
-                                      {Side::inside, change},
-                                      {Side::outside, look},
-                                      {Side::outside, look}};
-  const Crossings crossings = compulsory_crossings(tasks, data, Bytes{0});
+  const std::vector<SidedTask> tasks{{Side::inside, change},
+                                     {Side::outside, change},
+                                     {Side::inside, change},
+                                     {Side::outside, look},
+                                     {Side::outside, look}};
+  const Crossings crossings = crossings_of(tasks, data, Bytes{0});
   EXPECT_EQ(crossings.in.value, Bytes{2});
   EXPECT_EQ(crossings.out.value, Bytes{2});
   // A task that may run on either side leaves nothing certain.
-  const std::vector<PlacedTask> free{{Side::either, change}, {Side::inside, look}};
-  EXPECT_EQ(compulsory_crossings(free, data, Bytes{0}).in.value, Bytes{0});
+  const std::vector<SidedTask> free{{Side::either, change}, {Side::inside, look}};
+  EXPECT_EQ(crossings_of(free, data, Bytes{0}).in.value, Bytes{0});
 }
 
 // --- Bandwidth of several links ------------------------------------------------------------------

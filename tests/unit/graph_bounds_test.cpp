@@ -70,23 +70,23 @@ MachineDescription paper_machine(const Shape& shape) {
 }
 
 // C tile (x, y) from block row y of A and block column x of B, K = 3840.
-graph::TaskGraph product(std::uint32_t n) {
-  graph::TaskGraph graph;
-  graph.name = "gemm2d";
-  graph.dense = graph::DenseShape{.tiles = n, .tile = 960, .k = 3840, .element = {4}};
+graph::Graph product(std::uint32_t n) {
+  graph::Graph graph;
+  graph.application().name = "gemm2d";
+  graph.application().dense = graph::DenseShape{.tiles = n, .tile = 960, .k = 3840, .element = {4}};
   const std::uint32_t kernel =
       graph.add_kernel({.name = "gemm", .seconds = {}, .flops = 2.0 * 960 * 960 * 3840});
   std::vector<std::uint32_t> rows;
   std::vector<std::uint32_t> columns;
   for (std::uint32_t i = 0; i < n; ++i) {
-    rows.push_back(graph.add_datum({.name = "A", .bytes = kBlock, .has_home = true}));
-    columns.push_back(graph.add_datum({.name = "B", .bytes = kBlock, .has_home = true}));
+    rows.push_back(graph.add_datum({.bytes = kBlock, .home = NodeKind::ram}, "A"));
+    columns.push_back(graph.add_datum({.bytes = kBlock, .home = NodeKind::ram}, "B"));
   }
   for (std::uint32_t x = 0; x < n; ++x) {
     for (std::uint32_t y = 0; y < n; ++y) {
-      const std::uint32_t c = graph.add_datum({.name = "C", .bytes = kTile, .has_home = true});
-      graph.add_task(kernel,
-                     std::array<graph::GraphAccess, 3>{{{rows[y], kR}, {columns[x], kR}, {c, kW}}});
+      const std::uint32_t c = graph.add_datum({.bytes = kTile, .home = NodeKind::ram}, "C");
+      graph.add_task(
+          kernel, std::array<graph::Graph::Access, 3>{{{rows[y], kR}, {columns[x], kR}, {c, kW}}});
     }
   }
   return graph;
@@ -95,19 +95,18 @@ graph::TaskGraph product(std::uint32_t n) {
 const Seconds kProductSeconds = on_gpu({563.6607e-6});
 
 // Right-looking, kernels in the order potrf, trsm, syrk, gemm.
-graph::TaskGraph cholesky(std::uint32_t n, NodeKind home = NodeKind::ram) {
-  graph::TaskGraph graph;
-  graph.name = "cholesky";
-  graph.dense = graph::DenseShape{.tiles = n, .tile = 960, .element = {4}};
+graph::Graph cholesky(std::uint32_t n, NodeKind home = NodeKind::ram) {
+  graph::Graph graph;
+  graph.application().name = "cholesky";
+  graph.application().dense = graph::DenseShape{.tiles = n, .tile = 960, .element = {4}};
   for (const char* name : {"potrf", "trsm", "syrk", "gemm"}) graph.add_kernel({.name = name});
   std::vector<std::vector<std::uint32_t>> tile(n);
   for (std::uint32_t i = 0; i < n; ++i) {
     for (std::uint32_t j = 0; j <= i; ++j) {
-      tile[i].push_back(
-          graph.add_datum({.name = "A", .bytes = kTile, .has_home = true, .home = home}));
+      tile[i].push_back(graph.add_datum({.bytes = kTile, .home = home}, "A"));
     }
   }
-  const auto add = [&](std::uint32_t kernel, const std::vector<graph::GraphAccess>& accesses) {
+  const auto add = [&](std::uint32_t kernel, const std::vector<graph::Graph::Access>& accesses) {
     graph.add_task(kernel, accesses);
   };
   for (std::uint32_t k = 0; k < n; ++k) {
@@ -218,8 +217,10 @@ TEST(GraphBounds, TheBridgeLimitsSeveralGpus) {
 
 TEST(GraphBounds, ResultsWithoutAHomeAreKeptToTheEndOfTheRun) {
   // 500 MiB hold 142 tiles of the 1024; the others go out, whether or not results go home afterwards.
-  graph::TaskGraph graph = product(32);
-  for (graph::GraphDatum& datum : graph.data) datum.has_home = datum.bytes == kBlock;
+  graph::Graph graph = product(32);
+  for (std::size_t d = 0; d < graph.data().size(); ++d) {
+    if (graph.data()[d].bytes != kBlock) graph.set_home(d, {});
+  }
   for (const FinalPlace results : {FinalPlace::anywhere, FinalPlace::outside}) {
     const auto bounds = graph_bounds(graph, paper_machine({}), kProductSeconds, results);
     EXPECT_EQ(bounds.out.value, kTile * 882);
@@ -322,9 +323,9 @@ TEST(GraphBounds, WhatIsAtHomeInRamIsNotLoadedFromTheDisk) {
 }
 
 TEST(GraphBounds, DataThatTasksCreateAreNoLoadsOfTheFormula) {
-  graph::TaskGraph graph = cholesky(120);
+  graph::Graph graph = cholesky(120);
   const auto loaded = graph_bounds(graph, paper_machine({}), kCholeskySeconds);
-  for (graph::GraphDatum& datum : graph.data) datum.has_home = false;
+  for (std::size_t d = 0; d < graph.data().size(); ++d) graph.set_home(d, {});
   const auto created = graph_bounds(graph, paper_machine({}), kCholeskySeconds);
   EXPECT_EQ(created.compulsory_in.value, Bytes{0});
   EXPECT_EQ(created.out.value, kTile * (7260 - 142));  // kept to the end
@@ -350,7 +351,7 @@ TEST(GraphBounds, KernelsWithoutATimeCountNothing) {
 }
 
 TEST(GraphBounds, OfAnEmptyGraphAreZero) {
-  const auto bounds = graph_bounds(graph::TaskGraph{}, paper_machine({}), {});
+  const auto bounds = graph_bounds(graph::Graph{}, paper_machine({}), {});
   EXPECT_EQ(bounds.time().value, Time{0});
   EXPECT_EQ(bounds.in().value, Bytes{0});
 }
@@ -366,8 +367,8 @@ struct Known {
   double out;  // MiB
 };
 
-void expect_below(const Known& known, const graph::TaskGraph& graph, const Seconds& seconds) {
-  SCOPED_TRACE(graph.name + " " + std::to_string(known.n));
+void expect_below(const Known& known, const graph::Graph& graph, const Seconds& seconds) {
+  SCOPED_TRACE(graph.application().name + " " + std::to_string(known.n));
   const auto run = graph_bounds(graph, paper_machine({}), seconds);
   const auto home = graph_bounds(graph, paper_machine({}), seconds, FinalPlace::outside);
   EXPECT_LE(run.time().value.seconds(), known.seconds);

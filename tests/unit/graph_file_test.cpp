@@ -1,6 +1,7 @@
 #include "graphfiles/graph_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "graph/bottom_level.hpp"
 #include "support/graph_text.hpp"
 #include "support/random_runs.hpp"
 #include "support/temporary_folder.hpp"
@@ -42,70 +44,74 @@ constexpr std::string_view kOwn = R"json({
 })json";
 
 TEST(GraphJson, KeepsTheOrderAndEveryValueOfTheFile) {
-  const graph::TaskGraph graph = parse_graph_json(kOwn, "g.json");
-  EXPECT_EQ(graph.name, "two tiles");
-  EXPECT_EQ(graph.precision, "float");
+  const graph::Graph graph = parse_graph_json(kOwn, "g.json");
+  EXPECT_EQ(graph.application().name, "two tiles");
+  EXPECT_EQ(graph.application().precision, "float");
   EXPECT_THAT(data_names(graph), ElementsAre("B", "A", "C"));
-  EXPECT_EQ(graph.data[0].bytes.value, 3686400U);
-  EXPECT_EQ(graph.data[1].bytes.value, 4000U);  // whole, though written with a point
-  EXPECT_EQ(graph.data[2].bytes.value, 0U);
-  EXPECT_TRUE(graph.data[0].has_home);
-  EXPECT_EQ(graph.data[0].home, NodeKind::ram);
-  EXPECT_EQ(graph.data[1].home, NodeKind::disk);
-  EXPECT_FALSE(graph.data[2].has_home);
-  ASSERT_EQ(graph.kernels.size(), 2U);
-  EXPECT_THAT(graph.kernels[0].seconds, ElementsAre(0.03, 0, 1.409e-4));  // cpu, emulated, gpu
-  EXPECT_EQ(graph.kernels[0].flops, 1.77e9);
-  EXPECT_FALSE(graph.kernels[0].synchronous);
-  EXPECT_TRUE(graph.kernels[1].synchronous);
-  ASSERT_EQ(graph.tasks.size(), 3U);
-  EXPECT_EQ(graph.tasks[0].kernel, 1U);
-  EXPECT_EQ(graph.tasks[0].priority, -12);
+  EXPECT_EQ(graph.data()[0].bytes.value, 3686400U);
+  EXPECT_EQ(graph.data()[1].bytes.value, 4000U);  // whole, though written with a point
+  EXPECT_EQ(graph.data()[2].bytes.value, 0U);
+  EXPECT_EQ(graph.data()[0].home, NodeKind::ram);
+  EXPECT_EQ(graph.data()[1].home, NodeKind::disk);
+  EXPECT_FALSE(graph.data()[2].home);
+  ASSERT_EQ(graph.kernels().size(), 2U);
+  EXPECT_THAT(graph.kernels()[0].seconds, ElementsAre(0.03, 0, 1.409e-4));  // cpu, emulated, gpu
+  EXPECT_EQ(graph.kernels()[0].flops, 1.77e9);
+  EXPECT_FALSE(graph.kernels()[0].synchronous);
+  EXPECT_TRUE(graph.kernels()[1].synchronous);
+  ASSERT_EQ(graph.tasks().size(), 3U);
+  EXPECT_EQ(graph.tasks()[0].kernel, 1U);
+  EXPECT_EQ(graph.tasks()[0].priority, -12);
   EXPECT_EQ(accesses(graph, 0), "A R, C W");
   EXPECT_EQ(accesses(graph, 1), "C RW, B R");  // R and W of one task are RW, where the first stood
-  EXPECT_EQ(graph.tasks[1].name, "trsm(1,0)");
+  EXPECT_EQ(graph.task_name(1), "trsm(1,0)");
   EXPECT_EQ(accesses(graph, 2), "");
 }
 
 TEST(GraphJson, TasksMayStandBeforeWhatTheyName) {
-  const graph::TaskGraph graph = parse_graph_json(
+  const graph::Graph graph = parse_graph_json(
       R"({"tasks": [{"accesses": [["y", "R"], ["x", "W"]], "kernel": "b"}],
           "kernels": {"a": {}, "b": {}}, "data": {"x": {"bytes": 1}, "y": {"home": "ram", "bytes": 2}}})",
       "g.json");
   EXPECT_THAT(data_names(graph), ElementsAre("x", "y"));
-  EXPECT_EQ(graph.tasks[0].kernel, 1U);
+  EXPECT_EQ(graph.tasks()[0].kernel, 1U);
   EXPECT_EQ(accesses(graph, 0), "y R, x W");
 }
 
 TEST(GraphJson, ADatumWrittenFirstKeepsTheHomeItIsGiven) {
-  const graph::TaskGraph graph = parse_graph_json(
+  const graph::Graph graph = parse_graph_json(
       R"({"data": {"x": {"bytes": 1, "home": "disk"}}, "kernels": {"k": {}},
           "tasks": [{"kernel": "k", "accesses": [["x", "W"]]}]})",
       "g.json");
-  EXPECT_TRUE(graph.data[0].has_home);
-  EXPECT_EQ(graph.data[0].home, NodeKind::disk);
+  EXPECT_EQ(graph.data()[0].home, NodeKind::disk);
 }
 
 TEST(GraphJson, WrittenAndReadAgainItIsTheSameGraph) {
-  graph::TaskGraph graph = parse_graph_json(kOwn, "g.json");
-  graph.data[0].name = "quoted \" \\ \n \xC3\xA9";
-  graph.kernels[0].flops = 1.0 / 3;
-  const graph::TaskGraph again = parse_graph_json(written(graph), "again");
+  graph::Graph graph = parse_graph_json(kOwn, "g.json");
+  const auto datum = graph.add_datum({.bytes = {7}}, "quoted \" \\ \n \xC3\xA9");
+  const auto kernel = graph.add_kernel({.name = "third", .flops = 1.0 / 3});
+  graph.add_task(kernel, std::array<graph::Graph::Access, 1>{{{datum, AccessMode::W}}});
+  const graph::Graph again = parse_graph_json(written(graph), "again");
   EXPECT_EQ(written(again), written(graph));
   EXPECT_EQ(data_names(again), data_names(graph));
-  EXPECT_EQ(again.kernels[0].flops, graph.kernels[0].flops);  // to the last bit
-  EXPECT_EQ(again.kernels[0].seconds, graph.kernels[0].seconds);
-  ASSERT_EQ(again.tasks.size(), graph.tasks.size());
-  for (std::size_t t = 0; t < graph.tasks.size(); ++t) {
+  EXPECT_EQ(again.kernels()[2].flops, 1.0 / 3);  // to the last bit
+  EXPECT_EQ(again.kernels()[0].seconds, graph.kernels()[0].seconds);
+  EXPECT_EQ(task_names(again), task_names(graph));
+  for (std::size_t t = 0; t < graph.tasks().size(); ++t) {
     EXPECT_EQ(accesses(again, t), accesses(graph, t));
-    EXPECT_EQ(again.tasks[t].priority, graph.tasks[t].priority);
-    EXPECT_EQ(again.tasks[t].name, graph.tasks[t].name);
+    EXPECT_EQ(again.tasks()[t].priority, graph.tasks()[t].priority);
   }
 }
 
 TEST(GraphJson, TwoDataOfOneNameAreNotWritten) {
-  graph::TaskGraph graph = parse_graph_json(kOwn, "g.json");
-  graph.data[0].name = graph.data[1].name;
+  graph::Graph graph = parse_graph_json(kOwn, "g.json");
+  graph.add_datum({}, graph.data_name(1));
+  EXPECT_THROW(written(graph), UsageError);
+}
+
+TEST(GraphJson, DependenciesWithoutDataAreNotWritten) {
+  graph::Graph graph = parse_graph_json(kOwn, "g.json");
+  graph.add_task(0, {}, 0, {}, std::array<graph::Graph::Number, 1>{0});
   EXPECT_THROW(written(graph), UsageError);
 }
 
@@ -237,7 +243,7 @@ TEST(GraphJson, ATaskHas8192AccessesAtMostEachDatumCountedOnce) {
         R"({{"data": {{{}}}, "kernels": {{"k": {{}}}}, "tasks": [{{"kernel": "k", "accesses": [{}]}}]}})",
         described, list);
   };
-  EXPECT_EQ(parse_graph_json(graph(8192), "g").tasks[0].access_count, 8192U);
+  EXPECT_EQ(parse_graph_json(graph(8192), "g").tasks()[0].access_count, 8192U);
   EXPECT_THAT(refusal(parse_graph_json, graph(8193)),
               HasSubstr("tasks[0].accesses[16384]: a task has 8192 accesses at most"));
 }
@@ -259,8 +265,8 @@ TEST(ReadGraph, TellsTheFormatByTheContentAndNamesTheFile) {
     std::ofstream(folder.file(name)) << text;
     return folder.file(name);
   };
-  EXPECT_EQ(read_graph(file("own.json", kOwn)).name, "two tiles");
-  EXPECT_EQ(read_graph(file("wf.json", kWorkflow)).name, "blast-small");
+  EXPECT_EQ(read_graph(file("own.json", kOwn)).application().name, "two tiles");
+  EXPECT_EQ(read_graph(file("wf.json", kWorkflow)).application().name, "blast-small");
   const auto message = [](const std::string& path) {
     try {
       read_graph(path);
@@ -274,33 +280,34 @@ TEST(ReadGraph, TellsTheFormatByTheContentAndNamesTheFile) {
   EXPECT_THAT(message(folder.path()), HasSubstr("Is a directory"));
 }
 
+// a writes x and y, b and c read one of each, d reads nothing; b and c are tasks of one kernel.
+std::vector<int> priorities_with(std::string_view kernels) {
+  graph::Graph graph =
+      parse_graph_json(fmt::format(
+                           R"({{"data": {{"x": {{"bytes": 1}}, "y": {{"bytes": 1}}}}, "kernels": {},
+              "tasks": [{{"kernel": "a", "accesses": [["x", "W"], ["y", "W"]]}},
+                        {{"kernel": "b", "accesses": [["x", "R"]]}},
+                        {{"kernel": "b", "accesses": [["y", "R"]]}},
+                        {{"kernel": "d", "accesses": []}}]}})",
+                           kernels),
+                       "g");
+  set_bottom_level_priorities(graph);
+  std::vector<int> list;
+  for (const graph::Graph::Task& task : graph.tasks()) list.push_back(task.priority);
+  return list;
+}
+
 TEST(Priorities, AreTheRanksOfBottomLevels) {
-  // a writes x and y, b and c read one of each, d reads nothing. Times: a 1 s, b 5 s, c 5 s, d 6 s.
-  // Bottom levels: a 1 + 5, b 5, c 5, d 6: two of 6 s, two of 5 s.
-  graph::TaskGraph graph = parse_graph_json(
-      R"({"data": {"x": {"bytes": 1}, "y": {"bytes": 1}},
-          "kernels": {"a": {"seconds": {"cpu": 3, "gpu": 1}}, "b": {"seconds": {"cpu": 5}},
-                      "d": {"seconds": {"gpu": 6}}},
-          "tasks": [{"kernel": "a", "accesses": [["x", "W"], ["y", "W"]]},
-                    {"kernel": "b", "accesses": [["x", "R"]]}, {"kernel": "b", "accesses": [["y", "R"]]},
-                    {"kernel": "d", "accesses": []}]})",
-      "g");
-  const auto priorities = [&graph] {
-    set_bottom_level_priorities(graph);
-    std::vector<int> list;
-    for (const graph::GraphTask& task : graph.tasks) list.push_back(task.priority);
-    return list;
-  };
-  EXPECT_THAT(priorities(), ElementsAre(1, 0, 0, 1));
+  // Times: a 1 s, b 5 s, c 5 s, d 6 s. Bottom levels: a 1 + 5, b 5, c 5, d 6: two of 6 s, two of 5 s.
+  EXPECT_THAT(priorities_with(R"({"a": {"seconds": {"cpu": 3, "gpu": 1}},
+                                  "b": {"seconds": {"cpu": 5}}, "d": {"seconds": {"gpu": 6}}})"),
+              ElementsAre(1, 0, 0, 1));
   // Without times operations stand for them: a 4 + 2, b 2, d 3.
-  for (graph::GraphKernel& kernel : graph.kernels) kernel.seconds = {};
-  graph.kernels[0].flops = 4e12;
-  graph.kernels[1].flops = 2e12;
-  graph.kernels[2].flops = 3e12;
-  EXPECT_THAT(priorities(), ElementsAre(2, 0, 0, 1));
+  EXPECT_THAT(
+      priorities_with(R"({"a": {"flops": 4e12}, "b": {"flops": 2e12}, "d": {"flops": 3e12}})"),
+      ElementsAre(2, 0, 0, 1));
   // Without these all tasks count the same: a 2, the others 1.
-  for (graph::GraphKernel& kernel : graph.kernels) kernel.flops = 0;
-  EXPECT_THAT(priorities(), ElementsAre(1, 0, 0, 0));
+  EXPECT_THAT(priorities_with(R"({"a": {}, "b": {}, "d": {}})"), ElementsAre(1, 0, 0, 0));
 }
 
 // One to four edits: a byte changed, parts removed, doubled or exchanged for what JSON is made of.

@@ -32,15 +32,16 @@ bool has(const KernelSet& set, const std::string& name) {
 
 TEST(KernelProbes, EveryKernelOfEveryApplicationIsTimedUnderItsOwnName) {
   const graphs::Tiles tiles{.tiles = 3, .tile = 16};
-  const std::vector<graph::TaskGraph> graphs{graphs::lu(tiles), graphs::gemm2d(tiles),
-                                             graphs::gemm3d(tiles)};
+  const std::vector<graph::Graph> graphs{graphs::lu(tiles), graphs::gemm2d(tiles),
+                                         graphs::gemm3d(tiles)};
   for (const KernelSet& set : kernel_sets(16)) {
     for (const char* name : {"potrf", "trsm", "syrk", "gemm", "getrf", "gemm2d"}) {
       EXPECT_TRUE(has(set, name)) << name;
     }
-    for (const graph::TaskGraph& graph : graphs) {
-      for (const graph::GraphKernel& kernel : graph.kernels) {
-        EXPECT_TRUE(has(set, graph.name + "." + kernel.name)) << graph.name << kernel.name;
+    for (const graph::Graph& graph : graphs) {
+      for (const graph::Graph::Kernel& kernel : graph.kernels()) {
+        EXPECT_TRUE(has(set, graph.application().name + "." + kernel.name))
+            << graph.application().name << kernel.name;
       }
     }
     // In a machine file the first that matches counts: gemm, of any graph, comes behind lu.gemm.

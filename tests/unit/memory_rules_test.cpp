@@ -116,7 +116,7 @@ TEST(MemoryRules, ACopyOnItsWayIsVoidWhenTheDatumGetsAnOwner) {
   EXPECT_FALSE(memory.valid(a, kOther) || memory.valid(a, kRam));
 }
 
-play::Played play(const graph::TaskGraph& graph, std::string_view policy, const std::string& rules,
+play::Played play(const graph::Graph& graph, std::string_view policy, const std::string& rules,
                   Bytes memory, unsigned gpus = 1) {
   Options options;
   options.policy = policy;
@@ -126,14 +126,14 @@ play::Played play(const graph::TaskGraph& graph, std::string_view policy, const 
 }
 
 TEST(MemoryRules, WhatTheApplicationGivesUpIsSavedWhenItIsWritten) {
-  const graph::TaskGraph graph = graphs::cholesky({.tiles = 6, .tile = 960});
+  const graph::Graph graph = graphs::cholesky({.tiles = 6, .tile = 960});
   const Bytes all_but_the_last{20 * 960 * 960 * 4};
   EXPECT_EQ(play(graph, "eager", "", 1_GiB).after.nodes[kRam.value].bytes_in, Bytes{0});
   EXPECT_EQ(play(graph, "eager", "hint", 1_GiB).after.nodes[kRam.value].bytes_in, all_but_the_last);
 }
 
 TEST(MemoryRules, AreRefusedWhereTheyDoNotApply) {
-  const graph::TaskGraph graph = graphs::cholesky({.tiles = 2, .tile = 960});
+  const graph::Graph graph = graphs::cholesky({.tiles = 2, .tile = 960});
   EXPECT_THAT([&] { play(graph, "darts", "starpu", 1_GiB); },
               ThrowsMessage<UsageError>(HasSubstr("darts chooses what is driven out itself")));
   Options options;
@@ -147,12 +147,13 @@ TEST(MemoryRules, NoRunHangsUnderThem) {
   const std::array graphs{graphs::cholesky({.tiles = 8, .tile = 960}), graphs::lu({8, 960}),
                           graphs::gemm3d({6, 960}),
                           graphs::random_dag({.tasks = 200, .bytes = 1_MiB, .seed = 7})};
-  for (const graph::TaskGraph& graph : graphs) {
+  for (const graph::Graph& graph : graphs) {
     for (const char* rules : {"starpu", "clean", "prefetch", "owner,prefetch", "pipeline,owner"}) {
       for (const char* policy : {"lws", "eager", "dmda", "dmdar", "dmdas", "heft", "random"}) {
         for (const unsigned gpus : {1U, 2U}) {
           SCOPED_TRACE(std::string(policy) + " " + rules);
-          EXPECT_GE(play(graph, policy, rules, 24_MiB, gpus).after.tasks_done, graph.tasks.size());
+          EXPECT_GE(play(graph, policy, rules, 24_MiB, gpus).after.tasks_done,
+                    graph.tasks().size());
         }
       }
     }

@@ -378,14 +378,14 @@ TEST(CholeskyBounds, ThereAreNoneOnBytesIfSomeWorkerHasNoLimit) {
 }
 
 // Four tasks of 1 s read A and write a result each.
-graph::TaskGraph four_results() {
-  graph::TaskGraph graph;
+graph::Graph four_results() {
+  graph::Graph graph;
   const auto kernel = graph.add_kernel({.name = "copy"});
-  const auto a = graph.add_datum({.name = "A", .bytes = {5000}, .has_home = true});
+  const auto a = graph.add_datum({.bytes = {5000}, .home = NodeKind::ram}, "A");
   for (const char* name : {"C0", "C1", "C2", "C3"}) {
-    const auto c = graph.add_datum({.name = name, .bytes = {4000}});
+    const auto c = graph.add_datum({.bytes = {4000}}, name);
     graph.add_task(kernel,
-                   std::array<graph::GraphAccess, 2>{{{a, AccessMode::R}, {c, AccessMode::W}}});
+                   std::array<graph::Graph::Access, 2>{{{a, AccessMode::R}, {c, AccessMode::W}}});
   }
   return graph;
 }

@@ -17,8 +17,8 @@ using ::testing::HasSubstr;
 using namespace ::vicinal::testing;
 
 TEST(WfFormat, TasksComeInAnOrderThatTheirFilesAllow) {
-  const graph::TaskGraph graph = parse_wfformat(kWorkflow, "wf.json");
-  EXPECT_EQ(graph.name, "blast-small");
+  const graph::Graph graph = parse_wfformat(kWorkflow, "wf.json");
+  EXPECT_EQ(graph.application().name, "blast-small");
   EXPECT_THAT(task_names(graph),
               ElementsAre("split_ID0000001", "search_ID0000002", "search_ID0000003",
                           "cat_ID0000004", "audit_ID0000005"));
@@ -27,32 +27,32 @@ TEST(WfFormat, TasksComeInAnOrderThatTheirFilesAllow) {
   // What follows without a file follows by a datum of no bytes.
   EXPECT_EQ(accesses(graph, 3), "found1 R, found2 R, all W, end of cat_ID0000004 W");
   EXPECT_EQ(accesses(graph, 4), "end of cat_ID0000004 R");
-  EXPECT_EQ(graph.data.back().bytes.value, 0U);
-  EXPECT_FALSE(graph.data.back().has_home);
+  EXPECT_EQ(graph.data().back().bytes.value, 0U);
+  EXPECT_FALSE(graph.data().back().home);
 }
 
 TEST(WfFormat, FilesThatATaskWritesHaveNoHomeTheOthersLieInRam) {
-  const graph::TaskGraph graph = parse_wfformat(kWorkflow, "wf.json");
+  const graph::Graph graph = parse_wfformat(kWorkflow, "wf.json");
   std::vector<std::string> with_home;
-  for (const graph::GraphDatum& datum : graph.data) {
-    if (datum.has_home) with_home.push_back(datum.name);
+  for (std::size_t d = 0; d < graph.data().size(); ++d) {
+    if (graph.data()[d].home) with_home.emplace_back(graph.data_name(d));
   }
   EXPECT_THAT(with_home, ElementsAre("fasta", "database", "unused"));
-  EXPECT_EQ(graph.data[3].bytes.value, 4000U);
+  EXPECT_EQ(graph.data()[3].bytes.value, 4000U);
 }
 
 TEST(WfFormat, EachCategoryAndTimeIsAKernel) {
-  const graph::TaskGraph graph = parse_wfformat(kWorkflow, "wf.json");
+  const graph::Graph graph = parse_wfformat(kWorkflow, "wf.json");
   std::vector<std::string> names;
-  for (const graph::GraphKernel& kernel : graph.kernels) names.push_back(kernel.name);
+  for (const graph::Graph::Kernel& kernel : graph.kernels()) names.push_back(kernel.name);
   EXPECT_THAT(names, ElementsAre("split", "search", "search#2", "cat", "audit"));
-  EXPECT_THAT(graph.kernels[1].seconds, ElementsAre(3.25, 0, 3.25));  // cpu, emulated, gpu
-  EXPECT_THAT(graph.kernels[2].seconds, ElementsAre(4, 0, 4));
-  EXPECT_THAT(graph.kernels[4].seconds, ElementsAre(1e-9, 0, 1e-9));  // 0 would mean: not known
+  EXPECT_THAT(graph.kernels()[1].seconds, ElementsAre(3.25, 0, 3.25));  // cpu, emulated, gpu
+  EXPECT_THAT(graph.kernels()[2].seconds, ElementsAre(4, 0, 4));
+  EXPECT_THAT(graph.kernels()[4].seconds, ElementsAre(1e-9, 0, 1e-9));  // 0 would mean: not known
 }
 
 TEST(WfFormat, ExportedInOurFormatItIsTheSameGraph) {
-  const graph::TaskGraph graph = parse_wfformat(kWorkflow, "wf.json");
+  const graph::Graph graph = parse_wfformat(kWorkflow, "wf.json");
   EXPECT_EQ(written(parse_graph_json(written(graph), "again")), written(graph));
 }
 
@@ -75,7 +75,7 @@ std::string step(int t, const std::string& more, const std::string& parents = ""
 }
 
 TEST(WfFormat, AFileIsOrderEnoughWhereNoParentsAreNamed) {
-  const graph::TaskGraph graph = parse_wfformat(
+  const graph::Graph graph = parse_wfformat(
       workflow(step(1, R"(, "inputFiles": ["a"])") + "," + step(2, R"(, "outputFiles": ["a"])"), 2),
       "wf");
   EXPECT_THAT(task_names(graph), ElementsAre("t2", "t1"));
@@ -84,25 +84,25 @@ TEST(WfFormat, AFileIsOrderEnoughWhereNoParentsAreNamed) {
 TEST(WfFormat, AFileOfTwoWritersIsWrittenInTheOrderOfTheParentsThenOfTheFile) {
   const std::string writes_a = R"(, "outputFiles": ["a"])";
   const std::string changes_a = R"(, "inputFiles": ["a"], "outputFiles": ["a"])";
-  const graph::TaskGraph graph = parse_wfformat(
+  const graph::Graph graph = parse_wfformat(
       workflow(step(1, changes_a, "\"t3\"") + "," + step(2, writes_a) + "," + step(3, writes_a), 3),
       "wf");
   EXPECT_THAT(task_names(graph), ElementsAre("t2", "t3", "t1"));
   EXPECT_EQ(accesses(graph, 2), "a RW");
-  EXPECT_FALSE(graph.data[0].has_home);
+  EXPECT_FALSE(graph.data()[0].home);
 }
 
 TEST(WfFormat, AFileThatItsOnlyWriterReadsTooIsThereFromTheStart) {
-  const graph::TaskGraph graph = parse_wfformat(
+  const graph::Graph graph = parse_wfformat(
       workflow(step(1, R"(, "inputFiles": ["a", "a"], "outputFiles": ["a"])"), 1), "wf");
   EXPECT_EQ(accesses(graph, 0), "a RW");
-  EXPECT_TRUE(graph.data[0].has_home);
+  EXPECT_TRUE(graph.data()[0].home);
 }
 
 TEST(WfFormat, AnEdgeNamedAtOneEndOnlyOrAtBothIsOneDependency) {
   for (const auto& [parents, children] :
        {std::pair("\"t2\"", ""), {"", "\"t1\""}, {"\"t2\"", "\"t1\""}}) {
-    const graph::TaskGraph graph =
+    const graph::Graph graph =
         parse_wfformat(workflow(step(1, "", parents) + "," + step(2, "", "", children), 2), "wf");
     EXPECT_THAT(task_names(graph), ElementsAre("t2", "t1"));
     EXPECT_EQ(accesses(graph, 0), "end of t2 W");

@@ -1,0 +1,78 @@
+#include "graph/sound.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "vicinal/error.hpp"
+
+namespace vicinal::graph {
+
+namespace {
+
+double longest_seconds(const Graph::Kernel& kernel) {
+  return *std::max_element(kernel.seconds.begin(), kernel.seconds.end());
+}
+
+void require_sums(const Graph& graph, const std::string& origin) {
+  double seconds = 0;
+  for (const Graph::Task& task : graph.tasks())
+    seconds += longest_seconds(graph.kernels()[task.kernel]);
+  if (!(seconds <= kMostGraphSeconds)) {
+    throw UsageError(
+        fmt::format("{}: the tasks take {:.3g} s one after the other; at most {:.3g} s are "
+                    "accepted. Are the kernels' times in seconds?",
+                    origin, seconds, kMostGraphSeconds));
+  }
+  Bytes bytes;
+  for (std::size_t d = 0; d < graph.data().size(); ++d) {
+    const Bytes of_datum = graph.data()[d].bytes;
+    if (of_datum > kMostGraphBytes - bytes) {
+      throw UsageError(fmt::format("{}: the data up to \"{}\" have more than {} bytes altogether",
+                                   origin, graph.data_name(d), kMostGraphBytes.value));
+    }
+    bytes += of_datum;
+  }
+  for (std::size_t d = 0; d < graph.data().size(); ++d) {
+    const Bytes of_datum = graph.data()[d].bytes;
+    if (of_datum > kLargestData) {
+      throw UsageError(fmt::format("{}: \"{}\" has {} bytes; one datum has at most {} (1 PiB)",
+                                   origin, graph.data_name(d), of_datum.value, kLargestData.value));
+    }
+  }
+}
+
+void require_first_writes(const Graph& graph, const std::string& origin) {
+  std::vector<bool> has_content(graph.data().size());
+  for (std::size_t d = 0; d < graph.data().size(); ++d) {
+    has_content[d] = graph.data()[d].home.has_value();
+  }
+  for (std::size_t t = 0; t < graph.tasks().size(); ++t) {
+    for (const Graph::Access& access : graph.accesses_of(graph.tasks()[t])) {
+      if (reads(access.mode) && !has_content[access.datum]) {
+        const std::string_view name = graph.task_name(t);
+        throw UsageError(fmt::format(
+            "{}: tasks[{}] ({}) reads \"{}\", which has no home and which no task "
+            "before it writes. Give "
+            "the datum a home, \"ram\" or \"disk\", or let a task write it first",
+            origin, t, name.empty() ? graph.kernels()[graph.tasks()[t].kernel].name : name,
+            graph.data_name(access.datum)));
+      }
+    }
+    for (const Graph::Access& access : graph.accesses_of(graph.tasks()[t])) {
+      if (writes(access.mode)) has_content[access.datum] = true;
+    }
+  }
+}
+
+}  // namespace
+
+void require_sound(const Graph& graph, const std::string& origin) {
+  if (graph.tasks().empty()) throw UsageError(origin + ": the graph has no task");
+  require_sums(graph, origin);
+  require_first_writes(graph, origin);
+}
+
+}  // namespace vicinal::graph
