@@ -172,8 +172,8 @@ class FakeGraph {
                     const Attributes& attributes) {
     Codelet& codelet = codelets_.emplace_back();
     codelet.name = std::move(name);
-    codelet.cpu = attributes.accelerators_only ? nullptr : &no_kernel;
-    codelet.emulated = &no_kernel;
+    codelet.cpu = attributes.accelerators_only ? Kernel() : &no_kernel;
+    codelet.kernels[ProcessorKind::emulated] = &no_kernel;
     codelet.expected = {attributes.time, attributes.accelerator_time.value_or(attributes.time)};
     graph::Task& task = tasks_.emplace_back();
     task.codelet = &codelet;
