@@ -161,14 +161,14 @@ void Engine::relocate(NodeId node, std::byte* to, const std::byte* from, Bytes b
 
 // A time suffices to simulate it.
 bool Engine::is_implemented(const Codelet& codelet, ProcessorKind kind) const {
-  return codelet.implementation(kind) != nullptr ||
+  return codelet.implementation(kind) ||
          (config_.simulated && codelet.expected[static_cast<std::size_t>(kind)].ns > 0);
 }
 
 bool Engine::can_run(const Task& task, WorkerId worker) const {
   const WorkerDescription& description = config_.machine.workers[worker.value];
   if (task.extension && task.extension->worker && *task.extension->worker != worker) return false;
-  if (task.codelet != nullptr && !is_implemented(*task.codelet, description.kind)) return false;
+  if (!is_implemented(*task.codelet, description.kind)) return false;
   return trivial_ || fits_any_node(task) || residency_.fits(task, description.node);
 }
 
@@ -203,7 +203,6 @@ Time Engine::transfer_time(const graph::Handle& handle, NodeId node) const {
 }
 
 Time Engine::run_time(const Task& task, WorkerId worker) const {
-  if (task.codelet == nullptr) return {0};
   const ProcessorKind kind = config_.machine.workers[worker.value].kind;
   const Time expected = task.codelet->expected[static_cast<std::size_t>(kind)];
   if (expected.ns != 0 || !timed_) return expected;
@@ -315,7 +314,7 @@ void Engine::release(memory::Request& request) {
   perform(actions);
 }
 
-void Engine::end_acquisition(Task& task, Obtained obtained) {
+void Engine::end_plain_task(Task& task, Obtained obtained) {
   if (obtained == Obtained::nothing) {
     graph::Access& access = task.accesses()[0];
     if (writes(access.mode)) access.mode = AccessMode::RW;

@@ -56,15 +56,14 @@ Task& Engine::new_task(WorkerId worker, std::size_t accesses) {
   return take_slot(index, accesses, true);
 }
 
-Task& Engine::new_acquisition(const char* what, bool counts) {
+Task& Engine::new_plain_task(graph::TaskKind kind, const char* what) {
   auto extension = std::make_unique<graph::TaskExtension>();
   extension->name = what;
-  extension->counts = counts;
   const std::size_t index = lane_index(kNoWorker);
   std::unique_lock lock(external_lock_, std::defer_lock);
   if (shared(index)) lock.lock();
-  Task& task = take_slot(index, 1, counts);
-  task.codelet = nullptr;
+  Task& task = take_slot(index, 1, rules_of(kind).counts);
+  task.kind = kind;
   task.priority = 0;
   task.access_count = 1;
   task.extension = std::move(extension);
@@ -74,7 +73,7 @@ Task& Engine::new_acquisition(const char* what, bool counts) {
 [[gnu::noinline]] void Engine::discard(Task& task, WorkerId worker) {
   // Under no lock: what it holds is the application's.
   if (task.extension) task.extension->on_end = nullptr;
-  if (!task.extension || task.extension->counts) {
+  if (rules_of(task.kind).counts) {
     const std::size_t index = lane_index(worker);
     std::unique_lock lock(external_lock_, std::defer_lock);
     if (shared(index)) lock.lock();
@@ -125,7 +124,7 @@ void Engine::announce(Task& task, std::span<const TaskId> after, graph::Content 
 void Engine::submit_announced(Task& task, std::span<const TaskId> after, WorkerId worker,
                               ReadyList& later) {
   if (!enter<graph::insert_announced>(task, after)) return;
-  if (task.codelet == nullptr || must_cancel(task)) return later.append(task);
+  if (!rules_of(task.kind).scheduled || must_cancel(task)) return later.append(task);
   // A task that begins to be cancelled only now is so when a worker gets it.
   const bool restricted = task.extension && task.extension->worker;
   move(task, TaskState::ready);
@@ -157,13 +156,11 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
   const Task* restricted = nullptr;
   while (Task* task = list.take()) {
     move(*task, TaskState::ready);
-    if (task->codelet == nullptr && task->extension && task->extension->on_runnable) {
-      move(*task, TaskState::running);
-      // Taken out: whoever was waiting may end the task, and with it what lies in the task.
-      const auto on_runnable = std::move(task->extension->on_runnable);
-      on_runnable(*task);
-    } else if (must_cancel(*task)) {
+    const graph::KindRules rules = rules_of(task->kind);
+    if (rules.cancellable && must_cancel(*task)) {
       cancel_at_once(*task, releasing, list);
+    } else if (!rules.scheduled) {
+      run_in_place(*task);
     } else {
       if (task->extension && task->extension->worker) restricted = task;
       gate_.push(*task, releasing);
@@ -172,6 +169,13 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
   }
   if (pushed > 0) wake_for(pushed, restricted, releasing, then);
   grant_fresh_wishes();
+}
+
+[[gnu::noinline]] void Engine::run_in_place(Task& task) {
+  move(task, TaskState::running);
+  // Taken out: whoever was waiting may end the task, and with it what lies in the task.
+  const auto on_runnable = std::move(task.extension->on_runnable);
+  on_runnable(task);
 }
 
 // What the policy had no memory to take: the run is cancelled, and these with it, by a worker that was woken for it.
@@ -325,8 +329,8 @@ void Engine::start(Task& task, WorkerId worker) {
   worker_drivers_[worker.value]->start_task(task, worker);
 }
 
-// The drivers of a machine that is there run a task inside start_task: what lies between this and
-// task_done is its kernel and the call of it. A run that there is no memory to note is not noted.
+// A driver that runs the task inside start_task needs no clock of its own: what lies between this and
+// task_done is the kernel and the call of it. A run that there is no memory to note is not noted.
 [[gnu::noinline]] void Engine::begin_run_time(const Task& task, WorkerId worker) {
   try {
     timers_[worker.value].begin(task, config_.now);
@@ -334,9 +338,15 @@ void Engine::start(Task& task, WorkerId worker) {
   }
 }
 
-[[gnu::noinline]] void Engine::end_run_time(WorkerId worker, bool failed) {
+[[gnu::noinline]] void Engine::end_run_time(const Task& task, WorkerId worker,
+                                            std::optional<Time> run_time) {
+  RunTimer& timer = timers_[worker.value];
   try {
-    timers_[worker.value].end(failed, config_.now);
+    if (run_time) {
+      timer.note(task, *run_time);
+    } else {
+      timer.end(config_.now);
+    }
   } catch (const std::bad_alloc&) {
   }
 }
@@ -353,8 +363,9 @@ const InTask* Engine::this_threads_task() {
 
 // --- done: memory takes note of what was written, graph releases the successors -------------
 
-[[gnu::flatten]] void Engine::task_done(Task& task, WorkerId worker, std::exception_ptr error) {
-  if (timed_) end_run_time(worker, error != nullptr);
+[[gnu::flatten]] void Engine::task_done(Task& task, WorkerId worker, std::exception_ptr error,
+                                        std::optional<Time> run_time) {
+  if (timed_ && !error) end_run_time(task, worker, run_time);
   Lane& own = lanes_[worker.value];
   own.running.store(nullptr, std::memory_order_relaxed);
   if (task.extension) own.name[0].store(0, std::memory_order_relaxed);
@@ -384,8 +395,9 @@ const InTask* Engine::this_threads_task() {
 // The policy hears of it before the graph does, so before any handle of the task can be forgotten. It
 // may be busy and hear it late: the slot is free when both have done with the task.
 void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready) {
+  const graph::KindRules rules = rules_of(task.kind);
   const bool was_pushed =
-      task.codelet != nullptr && task.state.load(std::memory_order_relaxed) != TaskState::ready;
+      rules.scheduled && task.state.load(std::memory_order_relaxed) != TaskState::ready;
   const bool shared = was_pushed && gate_.wants_ends();
   move(task, TaskState::done);
   if (shared) {
@@ -401,8 +413,7 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
       access.handle->poisoned.store(now_poisoned, std::memory_order_relaxed);
     }
   }
-  // Of tasks with a kernel: who acquires or prefetches asks for the data because it will use them.
-  const bool uses_end = !trivial_ && task.codelet != nullptr && residency_.has_last_use(task);
+  const bool uses_end = !trivial_ && rules.uses_data && residency_.has_last_use(task);
   if (uses_end) performing_.fetch_add(1, std::memory_order_acq_rel);  // no handle is forgotten
   graph::release(task, ready);
   if (uses_end) {
@@ -410,7 +421,7 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
     performing_.fetch_sub(1, std::memory_order_acq_rel);
   }
   precedences_.end_life(task, ready);
-  if (config_.count_bytes && task.codelet != nullptr) count_bytes(task, worker);
+  if (config_.count_bytes && rules.scheduled) count_bytes(task, worker);
   bool group_ended = false;
   if (task.extension) {
     if (task.extension->on_end) call_on_end(task, worker, outcome, ready);
@@ -419,9 +430,8 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   }
   // Counted after on_end, which may submit more: whoever waits waits for that, too.
   auto& ended = lane(worker).ended[static_cast<std::size_t>(outcome)];
-  if (worker == kNoWorker) {  // also acquisitions, which do not count
-    const bool counts = !task.extension || task.extension->counts;
-    if (counts) ended.fetch_add(1, std::memory_order_release);
+  if (worker == kNoWorker) {  // kinds that do not count end here
+    if (rules.counts) ended.fetch_add(1, std::memory_order_release);
   } else {
     ended.store(ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }

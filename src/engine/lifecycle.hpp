@@ -92,12 +92,12 @@ class Engine final : public Completions,
   void make_ready(graph::ReadyList& list, WorkerId releasing, Releaser then = Releaser::asks);
   bool advance(WorkerId worker) override;
   void copy_done(std::uint64_t copy_id, std::exception_ptr error) override;
-  void task_done(graph::Task& task, WorkerId worker, std::exception_ptr error) override;
+  void task_done(graph::Task& task, WorkerId worker, std::exception_ptr error,
+                 std::optional<Time> run_time) override;
 
-  // --- acquisitions: tasks without a kernel whose `on_runnable` was called
-  // `what` is the call, for messages. Not among the tasks submitted and ended, unless `counts`: nobody who waits
-  // for tasks waits for what the application holds.
-  graph::Task& new_acquisition(const char* what, bool counts);
+  // --- tasks of kinds that are not scheduled: ended by who is called when they have access
+  // `what` is the call, for messages.
+  graph::Task& new_plain_task(graph::TaskKind kind, const char* what);
   // Its access is W; what follows must write.
   void submit_invalidation(graph::Task& task);
   // Wants the operands of the task in RAM; the request ends `ready` or `failed`.
@@ -108,7 +108,7 @@ class Engine final : public Completions,
     order,    // alone: what was done needed no more than its turn among the tasks
     nothing,  // it was given up, or nothing written: what a failed writer left is as it was
   };
-  void end_acquisition(graph::Task& task, Obtained obtained);
+  void end_plain_task(graph::Task& task, Obtained obtained);
 
   // --- handles
   void add(graph::Handle& handle);
@@ -205,7 +205,7 @@ class Engine final : public Completions,
   // Nearly all tasks: not bound, with a CPU kernel, and small enough for every memory whatever their
   // operands are.
   bool fits_anywhere(const graph::Task& task) const {
-    return !task.extension && task.codelet->cpu != nullptr && has_cpu_ && fits_any_node(task);
+    return !task.extension && task.codelet->cpu && has_cpu_ && fits_any_node(task);
   }
   bool fits_any_node(const graph::Task& task) const {
     return task.access_count * largest_.load(std::memory_order_relaxed) <= least_limit_;
@@ -250,7 +250,8 @@ class Engine final : public Completions,
   graph::Task* drop(Window& window, std::size_t at);
   void start(graph::Task& task, WorkerId worker);
   void begin_run_time(const graph::Task& task, WorkerId worker);
-  void end_run_time(WorkerId worker, bool failed);
+  void end_run_time(const graph::Task& task, WorkerId worker, std::optional<Time> run_time);
+  void run_in_place(graph::Task& task);
   void end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
   void note_unused(const graph::Task& task);
   void call_on_end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);

@@ -246,7 +246,7 @@ void Runtime::wont_use(Handle handle) {
   // With this rule it is brought to RAM, if there is something to bring.
   const bool brings = impl_->engine().rules().hint && graph::has_content(data);
   if (!brings) return impl_->engine().wont_use(data);
-  impl_->when_granted(handle, AccessMode::R, "wont_use",
+  impl_->when_granted(handle, AccessMode::R, {graph::TaskKind::prefetch, "wont_use"},
                       [engine = &impl_->engine(), &data] { engine->wont_use(data); });
 }
 
@@ -257,7 +257,7 @@ void Runtime::prefetch(Handle handle, NodeId node) {
                      "; the machine has " + std::to_string(machine().nodes.size()));
   }
   if (impl_->engine().residency().trivial()) return;
-  impl_->when_granted(handle, AccessMode::R, "prefetch",
+  impl_->when_granted(handle, AccessMode::R, {graph::TaskKind::prefetch, "prefetch"},
                       [engine = &impl_->engine(), &data, node] { engine->prefetch(data, node); });
 }
 

@@ -30,7 +30,7 @@ constexpr std::size_t kPlanAtMost = 1 << 16;
 constexpr std::int64_t kLongestTask = std::int64_t{1} << 46;
 
 Time planned_time(const graph::Task& task) {
-  if (task.codelet == nullptr) return {0};
+  if (!graph::rules_of(task.kind).scheduled) return {0};
   Time time;
   for (const Time expected : task.codelet->expected) time = std::max(time, expected);
   if (time.ns == 0) {
@@ -83,7 +83,7 @@ void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> oper
       task.extension->view_of.push_back(static_cast<std::uint16_t>(at));
     }
   }
-  task.access_count = static_cast<std::uint16_t>(count);
+  task.access_count = count & 0x7fffU;  // at most kMostOperands
 }
 
 // By the first task that writes it, or not at all.

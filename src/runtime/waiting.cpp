@@ -199,11 +199,10 @@ void RuntimeImpl::wait(Handle registered) {
   }
 }
 
-// What is no task of the application's is named as it is called.
+// Not a task of the application's: it is named as it is called.
 graph::Task& RuntimeImpl::plain_task(graph::Handle& handle, std::uint32_t life, AccessMode mode,
-                                     const char* what, bool counts,
-                                     std::function<void(graph::Task&)> then) {
-  graph::Task& task = engine_->new_acquisition(what, counts);
+                                     Call call, std::function<void(graph::Task&)> then) {
+  graph::Task& task = engine_->new_plain_task(call.kind, call.what);
   task.inline_accesses[0] = graph::Access(handle, life, mode, 0, false);
   task.extension->on_runnable = std::move(then);
   return task;
@@ -232,10 +231,11 @@ std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, std::uint
       notify_waiters();
     } else {  // whoever wanted it is gone
       delete access;
-      engine_->end_acquisition(self, engine::Engine::Obtained::nothing);
+      engine_->end_plain_task(self, engine::Engine::Obtained::nothing);
     }
   };
-  graph::Task& task = plain_task(handle, life, mode, what, false, on_runnable);
+  const Call call{graph::TaskKind::acquisition, what};
+  graph::Task& task = plain_task(handle, life, mode, call, on_runnable);
   access->handle = &handle;
   access->task = &task;
   const auto forget = [&] {
@@ -267,7 +267,7 @@ std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, std::uint
                                               std::memory_order_acq_rel)) {
       static_cast<void>(access.release());
     } else {
-      engine_->end_acquisition(task, engine::Engine::Obtained::nothing);
+      engine_->end_plain_task(task, engine::Engine::Obtained::nothing);
     }
     throw;
   }
@@ -275,18 +275,18 @@ std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, std::uint
 }
 
 // A task that does `then` when it has access.
-graph::Task& RuntimeImpl::task_for(Handle handle, AccessMode mode, const char* what,
+graph::Task& RuntimeImpl::task_for(Handle handle, AccessMode mode, Call call,
                                    std::function<void()> then) {
   const auto on_runnable = [this, then = std::move(then)](graph::Task& self) {
     then();
-    engine_->end_acquisition(self, engine::Engine::Obtained::order);
+    engine_->end_plain_task(self, engine::Engine::Obtained::order);
   };
-  return plain_task(*handle.impl(), handle.life(), mode, what, true, on_runnable);
+  return plain_task(*handle.impl(), handle.life(), mode, call, on_runnable);
 }
 
-void RuntimeImpl::when_granted(Handle handle, AccessMode mode, const char* what,
+void RuntimeImpl::when_granted(Handle handle, AccessMode mode, Call call,
                                std::function<void()> then) {
-  submit_plain(task_for(handle, mode, what, std::move(then)));
+  submit_plain(task_for(handle, mode, call, std::move(then)));
 }
 
 std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode mode) {
@@ -355,8 +355,8 @@ void RuntimeImpl::end(Acquisition& acquisition, bool written) {
     std::erase(acquisitions_, &acquisition);
   }
   using engine::Engine;
-  engine_->end_acquisition(*acquisition.task,
-                           written ? Engine::Obtained::content : Engine::Obtained::nothing);
+  engine_->end_plain_task(*acquisition.task,
+                          written ? Engine::Obtained::content : Engine::Obtained::nothing);
 }
 
 std::string RuntimeImpl::stall_report() const {

@@ -95,10 +95,11 @@ class Idle : public ::testing::TestWithParam<bool> {
     ASSERT_FALSE(driver.tasks.empty());
     graph::Task& task = *driver.tasks.front();
     driver.tasks.pop_front();
-    engine_.task_done(task, worker, nullptr);
+    engine_.task_done(task, worker, nullptr, std::nullopt);
   }
 
-  const Codelet codelet_{.name = "f", .emulated = [](KernelContext&) {}};
+  const Codelet codelet_{.name = "f",
+                         .kernels = {{ProcessorKind::emulated, [](KernelContext&) {}}}};
   std::vector<std::byte> content_ = std::vector<std::byte>(4096);
   std::vector<std::unique_ptr<graph::Handle>> handles_;
   HoldingDriver ram_;

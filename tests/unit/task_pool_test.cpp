@@ -102,5 +102,27 @@ TEST(TaskPool, SlotsPassFromTheLaneThatGivesBackToTheOneThatTakes) {
   for (const Task* task : slots) EXPECT_EQ(pool.find(TaskPool::id(*task)), task);
 }
 
+TEST(TaskPool, ASlotOfAnotherKindIsAComputationInItsNextLife) {
+  TaskPool pool(1);
+  Task& task = pool.take(0);
+  task.kind = TaskKind::acquisition;
+  task.extension = std::make_unique<TaskExtension>();
+  pool.give_back(task, 0);
+  Task& next = pool.take(0);
+  EXPECT_EQ(&next, &task);
+  EXPECT_EQ(next.kind, TaskKind::compute);
+}
+
+// What an application holds is nobody's to wait for, and only what a worker runs can be cancelled.
+TEST(TaskKinds, DifferInWhoRunsThemAndWhoWaitsForThem) {
+  constexpr KindRules task = rules_of(TaskKind::compute);
+  EXPECT_TRUE(task.scheduled && task.counts && task.cancellable && task.uses_data);
+  for (const TaskKind kind : {TaskKind::acquisition, TaskKind::prefetch, TaskKind::invalidation}) {
+    const KindRules rules = rules_of(kind);
+    EXPECT_FALSE(rules.scheduled || rules.cancellable || rules.uses_data);
+    EXPECT_EQ(rules.counts, kind != TaskKind::acquisition);
+  }
+}
+
 }  // namespace
 }  // namespace vicinal::graph
