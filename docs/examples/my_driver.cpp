@@ -209,7 +209,7 @@ bool doubles_all() {
     engine.submit(task, {}, kNoWorker);
   }
   engine.submission_closed();
-  waiting.until([&] { return engine.all_ended(); });
+  waiting.until([&] { return engine.counts().all_ended(); });
   for (graph::Handle& handle : handles) flush(engine, waiting, handle);
   device.stop();  // before the engine goes
 

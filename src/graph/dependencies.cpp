@@ -189,7 +189,7 @@ void grant_all(Access* access, ReadyList& ready) {
 [[gnu::cold]] UsageError refusal(const Task& task, const Access& access) {
   const Handle& handle = *access.handle;
   // A call of the application, prefetch say, is named as it is called.
-  const bool has_kernel = rules_of(task.kind).scheduled;
+  const bool has_kernel = is_scheduled(task.kind);
   const std::string who = (has_kernel ? "task " : "") + std::string(task.name());
   if (access.named_life() + 1 == handle.life()) {
     return UsageError(who + " uses handle " + handle.name +

@@ -78,7 +78,7 @@ struct alignas(128) Task {
   }
   std::string_view name() const {
     if (extension && !extension->name.empty()) return extension->name;
-    return rules_of(kind).scheduled ? std::string_view(codelet->name) : to_string(kind);
+    return is_scheduled(kind) ? std::string_view(codelet->name) : to_string(kind);
   }
 };
 

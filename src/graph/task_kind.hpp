@@ -14,24 +14,23 @@ enum class TaskKind : std::uint8_t {
   invalidation,  // the content is void from here on
 };
 
-struct KindRules {
-  bool scheduled = false;    // passes through the policy to a worker that runs its kernel
-  bool counts = true;        // among the tasks submitted and ended, for which a wait waits
-  bool cancellable = false;  // does not begin if the run is cancelled or what it reads is poisoned
-  bool uses_data = false;    // its end may be the last use of its data; the others announce a use
-};
+// --- what differs by kind
 
-constexpr KindRules rules_of(TaskKind kind) {
-  switch (kind) {
-    case TaskKind::compute:
-      return {.scheduled = true, .cancellable = true, .uses_data = true};
-    case TaskKind::acquisition:  // nobody who waits for tasks waits for what the application holds
-      return {.counts = false};
-    case TaskKind::prefetch:
-    case TaskKind::invalidation:
-      break;
-  }
-  return {};
+// It passes through the policy to a worker, which runs its kernel.
+constexpr bool is_scheduled(TaskKind kind) {
+  return kind == TaskKind::compute;
+}
+// It is among the tasks submitted and ended, for which a wait waits. Nobody waits for what the application holds.
+constexpr bool is_counted(TaskKind kind) {
+  return kind != TaskKind::acquisition;
+}
+// It does not begin if the run is cancelled or what it reads is poisoned.
+constexpr bool is_cancellable(TaskKind kind) {
+  return kind == TaskKind::compute;
+}
+// Its end may be the last use of its data; the others announce a use.
+constexpr bool uses_data(TaskKind kind) {
+  return kind == TaskKind::compute;
 }
 
 constexpr std::string_view to_string(TaskKind kind) {

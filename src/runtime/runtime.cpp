@@ -145,7 +145,7 @@ base::SureVector<Handle> RuntimeImpl::left_and_not_held() const {
 // What waits for an acquisition that outlives this must not run later: its kernels may be gone.
 void RuntimeImpl::close() noexcept {
   if (forked()) return;
-  if (!guarded([this] { wait(); })) engine_->cancel(nullptr);
+  if (!guarded([this] { wait(); })) engine_->cancel();
   for (const Handle handle : left_and_not_held()) {
     guarded([&] { unregister(handle, WriteBack::yes); });
   }
@@ -288,7 +288,7 @@ void Runtime::wait(Handle handle) {
   impl_->wait(handle);
 }
 void Runtime::cancel() {
-  impl_->engine().cancel(nullptr);
+  impl_->engine().cancel();
 }
 
 Acquired Runtime::acquire(Handle handle, AccessMode mode) {

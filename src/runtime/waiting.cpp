@@ -74,7 +74,7 @@ std::string RuntimeImpl::held_by_this_thread() const {
 // Looks twice: others may be about to push a task or to start a copy.
 void RuntimeImpl::throw_if_held(const char* what, const std::function<bool()>& done) {
   const auto counts = [this] {
-    return std::pair(engine_->ended_tasks(), engine_->submitted_tasks());
+    return std::pair(engine_->counts().ended(), engine_->counts().submitted());
   };
   const auto before = counts();
   const auto stuck = [&] { return engine_->stalled() && !done() && counts() == before; };
@@ -165,7 +165,7 @@ void RuntimeImpl::wait() {
   flush_planned();
   engine_->submission_closed();
   const auto all_ended = [this] {
-    return !(setup_.simulated && setup_.simulated->any_running()) && engine_->all_ended();
+    return !(setup_.simulated && setup_.simulated->any_running()) && engine_->counts().all_ended();
   };
   wait_until(all_ended, "wait", Looks::when_idle);
   const std::exception_ptr error = engine_->take_error();
@@ -177,7 +177,7 @@ void RuntimeImpl::wait(Group& group) {
   flush_planned();
   engine_->submission_closed();
   wait_until([&] { return group.pending() == 0; }, "wait for a group");
-  if (engine_->cancelling() || engine_->has_error()) wait();  // throws it
+  if (engine_->errors().cancelling() || engine_->errors().any()) wait();  // throws it
 }
 
 void RuntimeImpl::wait(Handle registered) {
@@ -193,7 +193,7 @@ void RuntimeImpl::wait(Handle registered) {
   const auto access = order(handle, registered.life(), AccessMode::R, "wait for a handle");
   const bool poisoned = handle.poisoned.load(std::memory_order_relaxed);
   end(*access, false);
-  if (engine_->cancelling()) wait();
+  if (engine_->errors().cancelling()) wait();
   if (poisoned) {
     throw PoisonedError("handle " + handle.name + ": its writer failed or was cancelled");
   }
@@ -391,13 +391,13 @@ std::string RuntimeImpl::stall_report() const {
 // One thread, only if asked for: no task has ended for so long although some have not.
 void RuntimeImpl::watch() {
   const auto interval = std::chrono::duration<double>(options_.stall_seconds);
-  std::uint64_t last = engine_->ended_tasks();
+  std::uint64_t last = engine_->counts().ended();
   std::unique_lock lock(wait_mutex_);
   while (!watcher_wakes_.wait_for(lock, interval, [this] { return stopping_; })) {
     lock.unlock();
-    const std::uint64_t ended = engine_->ended_tasks();
+    const std::uint64_t ended = engine_->counts().ended();
     const std::uint64_t planned = planned_count_.load(std::memory_order_relaxed);
-    if (ended == last && ended + planned != engine_->submitted_tasks()) {
+    if (ended == last && ended + planned != engine_->counts().submitted()) {
       try {
         base::process_log().warn("no task has ended for " + std::to_string(options_.stall_seconds) +
                                  " s\n" + stall_report());

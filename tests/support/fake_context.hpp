@@ -111,7 +111,7 @@ class FakeContext final : public sched::PolicyContext {
   }
   base::Random& random() override { return random_; }
   bool away(WorkerId worker) const override { return away_.contains(worker.value); }
-  void prefetch(const graph::Task& task, NodeId node) override { wishes.push_back({&task, node}); }
+  void wish(const graph::Task& task, NodeId node) override { wishes.push_back({&task, node}); }
   void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const override {
     expected_worker = worker;
     expected.assign(tasks.begin(), tasks.end());

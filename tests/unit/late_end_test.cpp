@@ -54,7 +54,7 @@ TEST(LateEnd, AChainOfTasksRunsInOrderAndItsTimesAreTheDrivers) {
     engine.submit(task, {}, kNoWorker);
   }
   engine.submission_closed();
-  for (int seen = changes; !engine.all_ended(); seen = changes) changes.wait(seen);
+  for (int seen = changes; !engine.counts().all_ended(); seen = changes) changes.wait(seen);
   driver.stop();
   engine.hand_on_run_times();
   EXPECT_EQ(order.size(), std::size_t{kTasks});

@@ -113,14 +113,14 @@ TEST(TaskPool, ASlotOfAnotherKindIsAComputationInItsNextLife) {
   EXPECT_EQ(next.kind, TaskKind::compute);
 }
 
-// What an application holds is nobody's to wait for, and only what a worker runs can be cancelled.
-TEST(TaskKinds, DifferInWhoRunsThemAndWhoWaitsForThem) {
-  constexpr KindRules task = rules_of(TaskKind::compute);
-  EXPECT_TRUE(task.scheduled && task.counts && task.cancellable && task.uses_data);
-  for (const TaskKind kind : {TaskKind::acquisition, TaskKind::prefetch, TaskKind::invalidation}) {
-    const KindRules rules = rules_of(kind);
-    EXPECT_FALSE(rules.scheduled || rules.cancellable || rules.uses_data);
-    EXPECT_EQ(rules.counts, kind != TaskKind::acquisition);
+TEST(TaskKinds, OnlyComputationsPassThroughThePolicyAndNobodyWaitsForAcquisitions) {
+  for (const TaskKind kind :
+       {TaskKind::compute, TaskKind::acquisition, TaskKind::prefetch, TaskKind::invalidation}) {
+    const bool computes = kind == TaskKind::compute;
+    EXPECT_EQ(is_scheduled(kind), computes);
+    EXPECT_EQ(is_cancellable(kind), computes);
+    EXPECT_EQ(uses_data(kind), computes);
+    EXPECT_EQ(is_counted(kind), kind != TaskKind::acquisition);
   }
 }
 
