@@ -67,7 +67,8 @@ class SerialDevice final : public engine::Driver {
   // Called by the engine inside advance(), so on the device's thread: the kernel may run here.
   void start_task(graph::Task& task, WorkerId worker) override {
     completions_->task_done(task, worker,
-                            drivers::run_kernel(task, worker, kDevice, ProcessorKind::emulated));
+                            drivers::run_kernel(task, worker, kDevice, ProcessorKind::emulated),
+                            std::nullopt);
   }
 
   void wake(WorkerId /*worker*/) override {
@@ -208,7 +209,7 @@ bool doubles_all() {
     engine.submit(task, {}, kNoWorker);
   }
   engine.submission_closed();
-  waiting.until([&] { return engine.all_ended(); });
+  waiting.until([&] { return engine.counts().all_ended(); });
   for (graph::Handle& handle : handles) flush(engine, waiting, handle);
   device.stop();  // before the engine goes
 

@@ -111,7 +111,7 @@ std::uint64_t copies_under(std::unique_ptr<sched::Policy> policy) {
   while (driver.step()) {
   }
   const std::uint64_t copies = engine.statistics().links[0].copies;
-  const bool all_ran = engine.all_ended();
+  const bool all_ran = engine.counts().all_ended();
   for (graph::Handle& block : blocks) engine.remove(block);
   return all_ran ? copies : 0;
 }

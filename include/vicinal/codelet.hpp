@@ -10,10 +10,12 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -31,10 +33,15 @@ enum class ProcessorKind : std::uint8_t {
   emulated,  // an emulated accelerator: own memory, a host thread that runs the CPU kernels
   gpu,       // an accelerator of a simulated machine
 };
-inline constexpr std::size_t kProcessorKinds = 3;
+inline constexpr std::array<std::string_view, 3> kProcessorNames{"cpu", "emulated", "gpu"};
+inline constexpr std::size_t kProcessorKinds = kProcessorNames.size();
 constexpr std::string_view to_string(ProcessorKind kind) {
-  constexpr std::array<std::string_view, kProcessorKinds> names{"cpu", "emulated", "gpu"};
-  return names[static_cast<std::size_t>(kind)];
+  return kProcessorNames[static_cast<std::size_t>(kind)];
+}
+
+// Its workers are threads of this process: what is written for a core runs there, too.
+constexpr bool runs_on_host(ProcessorKind kind) {
+  return kind == ProcessorKind::cpu || kind == ProcessorKind::emulated;
 }
 
 // Where one operand lies while the kernel runs.
@@ -80,8 +87,14 @@ class KernelContext {
     return value;
   }
   WorkerId worker() const { return worker_; }
+  // What the kernel was bound to, see Kernel.
+  template <typename T>
+  T& bound() const {
+    return *static_cast<T*>(bound_);
+  }
 
  private:
+  friend class Kernel;
   [[noreturn]] void refuse_parameter(std::size_t wanted) const;
 
   const OperandView* views_;
@@ -89,24 +102,82 @@ class KernelContext {
   const std::byte* parameters_;
   std::size_t parameter_bytes_;
   WorkerId worker_;
+  void* bound_ = nullptr;
 };
 
-using Kernel = void (*)(KernelContext&);
+// A function, and data of the application that it finds again in KernelContext::bound. Closures and other
+// languages bind so: the data are not copied, outlive the tasks, and are used by several workers at once.
+//
+//   auto scale = [&](vicinal::KernelContext& k) { scale_by(factors, k); };
+//   const vicinal::Codelet codelet{.name = "scale", .cpu = vicinal::Kernel::bind(scale)};
+class Kernel {
+ public:
+  using Function = void (*)(KernelContext&);
+
+  constexpr Kernel() = default;
+  constexpr Kernel(std::nullptr_t) {}  // NOLINT(google-explicit-constructor)
+  template <std::convertible_to<Function> F>
+  constexpr Kernel(F function)  // NOLINT(google-explicit-constructor): .cpu = axpy
+      : function_(function) {}
+  constexpr Kernel(Function function, void* bound) : function_(function), bound_(bound) {}
+  // Calls `callable`, which stays where it is.
+  template <std::invocable<KernelContext&> F>
+  static constexpr Kernel bind(F& callable) {
+    return {[](KernelContext& k) { k.bound<F>()(k); },
+            const_cast<void*>(static_cast<const void*>(&callable))};
+  }
+
+  explicit constexpr operator bool() const { return function_ != nullptr; }
+  constexpr bool operator==(std::nullptr_t) const { return function_ == nullptr; }
+  void operator()(KernelContext& context) const {
+    context.bound_ = bound_;
+    function_(context);
+  }
+
+ private:
+  Function function_ = nullptr;
+  void* bound_ = nullptr;
+};
+
+// A kernel per kind of processor, none where nothing is said.
+//
+//   {{ProcessorKind::emulated, axpy_there}, {ProcessorKind::gpu, axpy_elsewhere}}
+class Kernels {
+ public:
+  struct Entry {
+    ProcessorKind kind;
+    Kernel kernel;
+  };
+  constexpr Kernels() = default;
+  constexpr Kernels(std::initializer_list<Entry> entries) {
+    for (const Entry& entry : entries) (*this)[entry.kind] = entry.kernel;
+  }
+  constexpr Kernel& operator[](ProcessorKind kind) {
+    return table_[static_cast<std::size_t>(kind)];
+  }
+  constexpr const Kernel& operator[](ProcessorKind kind) const {
+    return table_[static_cast<std::size_t>(kind)];
+  }
+
+ private:
+  std::array<Kernel, kProcessorKinds> table_{};
+};
 
 // Must outlive the tasks that use it.
 struct Codelet {
   std::string name;
-  Kernel cpu = nullptr;
-  Kernel emulated = nullptr;  // nullptr: the cpu kernel serves
-  double flops = 0;           // of one task, 0 when unknown; a task may give its own
+  // Of host threads: cores, and emulated accelerators unless `kernels` has one for them.
+  Kernel cpu = {};
+  Kernels kernels = {};  // of other kinds of processors
+  double flops = 0;      // of one task, 0 when unknown; a task may give its own
   // Time of one task per kind of processor, for simulation and for policies; 0 when unknown.
   std::array<Time, kProcessorKinds> expected{};
   // Simulation: the thread that drives an accelerator launches nothing else while the task runs.
   bool synchronous = false;
 
-  Kernel implementation(ProcessorKind kind) const {
-    if (kind == ProcessorKind::gpu) return nullptr;
-    return kind == ProcessorKind::emulated && emulated != nullptr ? emulated : cpu;
+  const Kernel& implementation(ProcessorKind kind) const {
+    const Kernel& own = kernels[kind];
+    return own || !runs_on_host(kind) ? own : cpu;
   }
 };
 

@@ -44,8 +44,9 @@ std::size_t operands_of(const graph::Task& task) {
 
 // `views` is room for `count`, as many as the task has operands; they are constructed one by one: to set all of
 // it first would cost as much as the rest of an empty task's call.
-[[gnu::always_inline]] inline void call(Kernel kernel, const graph::Task& task, WorkerId worker,
-                                        NodeId node, OperandView* views, std::size_t count) {
+[[gnu::always_inline]] inline void call(const Kernel& kernel, const graph::Task& task,
+                                        WorkerId worker, NodeId node, OperandView* views,
+                                        std::size_t count) {
   const std::span<const graph::Access> accesses = task.accesses();
   const std::span<const std::uint16_t> named = view_of(task);
   for (std::size_t i = 0; i < count; ++i) {
@@ -58,8 +59,8 @@ std::size_t operands_of(const graph::Task& task) {
 }
 static_assert(std::is_trivially_destructible_v<OperandView>);
 
-[[gnu::noinline]] void call_with_many(Kernel kernel, const graph::Task& task, WorkerId worker,
-                                      NodeId node) {
+[[gnu::noinline]] void call_with_many(const Kernel& kernel, const graph::Task& task,
+                                      WorkerId worker, NodeId node) {
   std::vector<OperandView> views(operands_of(task));
   call(kernel, task, worker, node, views.data(), views.size());
 }
@@ -67,10 +68,9 @@ static_assert(std::is_trivially_destructible_v<OperandView>);
 }  // namespace
 
 std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, ProcessorKind kind) {
-  if (task.codelet == nullptr) return nullptr;
   try {
-    const Kernel kernel = task.codelet->implementation(kind);
-    if (kernel == nullptr) {
+    const Kernel& kernel = task.codelet->implementation(kind);
+    if (!kernel) {
       throw std::logic_error("task " + std::string(task.name()) + " was given to worker " +
                              std::to_string(worker.value) + ", of kind " +
                              std::string(to_string(kind)) +

@@ -11,7 +11,7 @@
 namespace vicinal::drivers {
 
 // Runs the task's kernel for `kind` on the calling thread, with the operands' replicas on `node`.
-// Null, or what the kernel threw. A task without a codelet runs nothing. Allocates only for more than
+// Null, or what the kernel threw. Allocates only for more than
 // 16 operands.
 std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, ProcessorKind kind);
 

@@ -25,11 +25,14 @@ class Completions {
   virtual void copy_done(std::uint64_t copy_id, std::exception_ptr error) = 0;
   // The worker has nothing running: gives it a task to run if there is one (through start_task) and
   // says whether there was. The driver calls it for an idle worker after start and after each wake,
-  // from the thread that runs the worker's tasks, until it returns false. Then the worker may sleep:
-  // any task that becomes runnable for it later is followed by a wake.
+  // until it returns false. Then the worker may sleep: any task that becomes runnable for it later is
+  // followed by a wake.
   virtual bool advance(WorkerId worker) = 0;
-  // The task given to start_task has ended. `error` is null or what the kernel threw.
-  virtual void task_done(graph::Task& task, WorkerId worker, std::exception_ptr error) = 0;
+  // The task given to start_task has ended. `error` is null or what the kernel threw. `run_time`: as the
+  // driver has measured it; else the time since start_task is taken, which is right for a driver that runs
+  // tasks inside it. One call of this and of advance at a time per worker, from any thread.
+  virtual void task_done(graph::Task& task, WorkerId worker, std::exception_ptr error,
+                         std::optional<Time> run_time) = 0;
 };
 
 class Driver {

@@ -42,43 +42,21 @@ class Inside {
 
 // --- submit: graph says what it waits for ---------------------------------------------------
 
-// Counted before anybody else can know the task: it may have ended when insert returns.
-inline Task& Engine::take_slot(std::size_t lane, std::size_t accesses, bool counts) {
-  Task& task = pool_.take(lane, accesses);
-  if (counts) count_submitted(lanes_[lane], 1);
-  return task;
-}
-
 Task& Engine::new_task(WorkerId worker, std::size_t accesses) {
-  const std::size_t index = lane_index(worker);
-  if (!shared(index)) return take_slot(index, accesses, true);
-  const std::lock_guard lock(external_lock_);
-  return take_slot(index, accesses, true);
-}
-
-Task& Engine::new_acquisition(const char* what, bool counts) {
-  auto extension = std::make_unique<graph::TaskExtension>();
-  extension->name = what;
-  extension->counts = counts;
-  const std::size_t index = lane_index(kNoWorker);
-  std::unique_lock lock(external_lock_, std::defer_lock);
-  if (shared(index)) lock.lock();
-  Task& task = take_slot(index, 1, counts);
-  task.codelet = nullptr;
-  task.priority = 0;
-  task.access_count = 1;
-  task.extension = std::move(extension);
-  return task;
+  const std::size_t lane = lanes_.index(worker);
+  if (!lanes_.shared(lane)) return take_slot(lane, accesses, true);
+  const std::lock_guard lock(lanes_.shared_lock());
+  return take_slot(lane, accesses, true);
 }
 
 [[gnu::noinline]] void Engine::discard(Task& task, WorkerId worker) {
   // Under no lock: what it holds is the application's.
   if (task.extension) task.extension->on_end = nullptr;
-  if (!task.extension || task.extension->counts) {
-    const std::size_t index = lane_index(worker);
-    std::unique_lock lock(external_lock_, std::defer_lock);
-    if (shared(index)) lock.lock();
-    count_submitted(lanes_[index], -1);
+  if (is_counted(task.kind)) {
+    const std::size_t lane = lanes_.index(worker);
+    std::unique_lock lock(lanes_.shared_lock(), std::defer_lock);
+    if (lanes_.shared(lane)) lock.lock();
+    lanes_.count_submitted(lane, -1);
   }
   retire(task, worker);
   config_.notify_waiters();  // who may have seen it counted
@@ -125,53 +103,41 @@ void Engine::announce(Task& task, std::span<const TaskId> after, graph::Content 
 void Engine::submit_announced(Task& task, std::span<const TaskId> after, WorkerId worker,
                               ReadyList& later) {
   if (!enter<graph::insert_announced>(task, after)) return;
-  if (task.codelet == nullptr || must_cancel(task)) return later.append(task);
+  if (!is_scheduled(task.kind) || must_cancel(task)) return later.append(task);
   // A task that begins to be cancelled only now is so when a worker gets it.
   const bool restricted = task.extension && task.extension->worker;
   move(task, TaskState::ready);
   gate_.push(task, worker);
-  wake_for(1, restricted ? &task : nullptr, worker, Releaser::goes_on);
+  sleepers_.wake_for(1, restricted, worker, Releaser::goes_on);
   grant_fresh_wishes();
-}
-
-void Engine::submit_invalidation(Task& task) {
-  move(task, TaskState::submitted);
-  task.blocked.store(1, std::memory_order_relaxed);
-  bool is_ready = false;
-  try {
-    is_ready = graph::insert_invalidation(task);
-  } catch (...) {
-    discard(task, kNoWorker);
-    throw;
-  }
-  if (!is_ready) return;
-  ReadyList ready;
-  ready.append(task);
-  make_ready(ready, kNoWorker, Releaser::goes_on);
 }
 
 // --- ready: the policy takes it -------------------------------------------------------------
 
 void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
   std::size_t pushed = 0;
-  const Task* restricted = nullptr;
+  bool restricted = false;
   while (Task* task = list.take()) {
     move(*task, TaskState::ready);
-    if (task->codelet == nullptr && task->extension && task->extension->on_runnable) {
-      move(*task, TaskState::running);
-      // Taken out: whoever was waiting may end the task, and with it what lies in the task.
-      const auto on_runnable = std::move(task->extension->on_runnable);
-      on_runnable(*task);
-    } else if (must_cancel(*task)) {
+    if (is_cancellable(task->kind) && must_cancel(*task)) {
       cancel_at_once(*task, releasing, list);
+    } else if (!is_scheduled(task->kind)) {
+      run_in_place(*task);
     } else {
-      if (task->extension && task->extension->worker) restricted = task;
+      if (task->extension && task->extension->worker) restricted = true;
       gate_.push(*task, releasing);
       ++pushed;
     }
   }
-  if (pushed > 0) wake_for(pushed, restricted, releasing, then);
+  if (pushed > 0) sleepers_.wake_for(pushed, restricted, releasing, then);
   grant_fresh_wishes();
+}
+
+[[gnu::noinline]] void Engine::run_in_place(Task& task) {
+  move(task, TaskState::running);
+  // Taken out: whoever was waiting may end the task, and with it what lies in the task.
+  const auto on_runnable = std::move(task.extension->on_runnable);
+  on_runnable(task);
 }
 
 // What the policy had no memory to take: the run is cancelled, and these with it, by a worker that was woken for it.
@@ -199,13 +165,13 @@ Task* Engine::pop(WorkerId worker) {
   Task* task = gate_.pop(worker);
   if (task == nullptr) return nullptr;
   move(*task, TaskState::scheduled);
-  if (ever_wished_.load(std::memory_order_relaxed)) forget_wishes(*task);
+  wishes_.forget(*task);
   return task;
 }
 
 Task* Engine::pull(WorkerId worker) {
   while (Task* task = pop(worker)) {
-    if (!cancelling()) return task;
+    if (!errors_.cancelling()) return task;
     ReadyList cancelled;
     cancelled.append(*task);
     end_cancelled(cancelled, worker);
@@ -216,31 +182,37 @@ Task* Engine::pull(WorkerId worker) {
 
 Task* Engine::next(WorkerId worker) {
   if (trivial_) return pull(worker);
-  const NodeId node = config_.machine.workers[worker.value].node;
-  Window& window = windows_[node.value];
-  if (window.size.load(std::memory_order_relaxed) == 0 &&
-      window.calm.load(std::memory_order_relaxed) >= kCalm) {
-    Task* task = pull(worker);
+  LookAhead& ahead = *look_aheads_[node_of(worker).value];
+  if (ahead.bypassed()) {
+    Task* const task = pull(worker);
     grant_fresh_wishes();
-    if (task == nullptr) return move_from_peer(worker) ? take_from_window(worker) : nullptr;
-    const std::size_t pinned = residency_.pin_first(*task, node);
-    if (pinned == task->accesses().size()) return task;
-    memory::Actions actions;
-    residency_.unpin_first(*task, node, pinned, actions);
-    {
-      const std::lock_guard lock(window.mutex);
-      window.calm.store(0, std::memory_order_relaxed);
-      keep(window, *task);
-    }
-    perform(actions);
+    if (task == nullptr) return move_from_peer(worker) ? take_from_look_ahead(worker) : nullptr;
+    if (pin_or_keep(*task, node_of(worker))) return task;
   }
-  return take_from_window(worker);
+  return take_from_look_ahead(worker);
+}
+
+// True: its operands are all here. A task that lacks one begins a look-ahead.
+bool Engine::pin_or_keep(Task& task, NodeId node) {
+  const std::size_t pinned = residency_.pin_first(task, node);
+  if (pinned == task.accesses().size()) return true;
+  memory::Actions actions;
+  residency_.unpin_first(task, node, pinned, actions);
+  {
+    LookAhead& ahead = *look_aheads_[node.value];
+    const std::lock_guard lock(ahead.mutex());
+    ahead.disturb();
+    ahead.keep(task);
+  }
+  perform(actions);
+  return false;
 }
 
 // --- fetching: memory makes room and copies (look_ahead.cpp) ---------------------------------
 
-[[gnu::noinline]] Task* Engine::take_from_window(WorkerId worker) {
-  Window& window = windows_[config_.machine.workers[worker.value].node.value];
+[[gnu::noinline]] Task* Engine::take_from_look_ahead(WorkerId worker) {
+  const NodeId node = node_of(worker);
+  LookAhead& ahead = *look_aheads_[node.value];
   for (;;) {
     memory::Actions actions;
     ReadyList cancelled;
@@ -250,18 +222,15 @@ Task* Engine::next(WorkerId worker) {
     bool offers = false;
     bool has_one = false;
     {
-      const std::lock_guard lock(window.mutex);
-      offers = refill(window, worker, cancelled);
-      found = take_runnable(window, worker, actions, cancelled);
-      if (found != nullptr) window.calm.fetch_add(1, std::memory_order_relaxed);
-      if (found == nullptr || window.firm_each > 1) {
-        at_once = ask_firmly(window, worker, actions);
-      }
-      all_asked = copy_early(window, actions);
-      has_one = found == nullptr && has_one_for(window, worker);
+      const std::lock_guard lock(ahead.mutex());
+      offers = refill(ahead, worker, cancelled);
+      found = ahead.take_runnable(worker, actions, cancelled);
+      at_once = ahead.ask_firmly(worker, found != nullptr, actions);
+      all_asked = ahead.copy_early(actions);
+      has_one = found == nullptr && ahead.has_one_for(worker);
     }
-    if (all_asked) grant_wishes(config_.machine.workers[worker.value].node, actions);
-    if (offers) wake_a_peer(window);
+    if (all_asked) wishes_.grant(node, actions);
+    if (offers) sleepers_.wake_a_peer_of(node);
     const bool released = cancelled.head != nullptr;
     const bool performs = !actions.empty();
     perform(actions);
@@ -269,9 +238,60 @@ Task* Engine::next(WorkerId worker) {
     grant_fresh_wishes();
     if (gate_.any_refused()) end_refused(worker);
     if (found != nullptr) return found;
-    if (at_once || released || (performs && anything_ended(window, worker))) continue;
+    if (at_once || released || (performs && has_any_ended(ahead, worker))) continue;
     if (has_one || !move_from_peer(worker)) return nullptr;
   }
+}
+
+bool Engine::has_any_ended(const LookAhead& ahead, WorkerId worker) {
+  const std::lock_guard lock(ahead.mutex());
+  return ahead.anything_ended(worker);
+}
+
+// True: it has pulled more than its own workers need at once.
+bool Engine::refill(LookAhead& ahead, WorkerId worker, ReadyList& cancelled) {
+  bool pulled_more = false;
+  ahead.note_traffic();
+  while (ahead.wants_more(worker)) {
+    Task* const task = pop(worker);
+    if (task == nullptr) break;
+    if (errors_.cancelling()) {
+      cancelled.append(*task);
+    } else {
+      pulled_more = ahead.keep(*task);
+    }
+  }
+  return pulled_more;
+}
+
+// Where few tasks are ready one node's look-ahead may hold them all. A worker that has none gets one
+// from the longest look-ahead of the nodes like its own, if the policy agrees.
+bool Engine::move_from_peer(WorkerId worker) {
+  const NodeId node = node_of(worker);
+  const std::vector<NodeId>& peers = node_workers_[node.value].peers;
+  if (peers.empty() || errors_.cancelling()) return false;
+  const auto held = [&](NodeId peer) { return look_aheads_[peer.value]->size(); };
+  const NodeId richest = std::ranges::max(peers, {}, held);
+  LookAhead& peer = *look_aheads_[richest.value];
+  if (peer.size() == 0) return false;
+  memory::Actions actions;
+  Task* task = nullptr;
+  {
+    const std::lock_guard lock(peer.mutex());
+    task = peer.give_away(worker, actions);
+  }
+  if (task != nullptr) {
+    {
+      LookAhead& own = *look_aheads_[node.value];
+      const std::lock_guard lock(own.mutex());
+      own.keep(*task);
+    }
+    // They may pull more again, also what was pushed while the node was satisfied; and the task may have
+    // been the one whose operands were on their way.
+    sleepers_.wake_node(richest);
+  }
+  perform(actions);
+  return task != nullptr;
 }
 
 // --- runnable, running: the driver of the worker --------------------------------------------
@@ -289,26 +309,26 @@ Task* Engine::next(WorkerId worker) {
 }
 
 [[gnu::flatten]] bool Engine::advance(WorkerId worker) {
-  clear_idle(worker);
+  sleepers_.rouse(worker);
   const std::uint64_t before = performances_;
   Task* task = next(worker);
   if (task == nullptr) task = look_for_a_while(worker);
   if (task == nullptr) {
-    // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see wake_for). In
+    // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see Sleepers). In
     // simulation nobody pushes meanwhile, and what the look performed is all that can bring it a task now; a
     // copy that it queued behind others wakes it when it ends.
-    set_idle(worker);
+    sleepers_.fall_asleep(worker);
     const bool in_vain = config_.simulated && performances_ == before;
     task = in_vain ? nullptr : next(worker);
     if (task == nullptr) {
-      begin_idle_time(worker);
+      lanes_.begin_idle(worker);
       config_.notify_waiters();
       return false;
     }
-    clear_idle(worker);
+    sleepers_.rouse(worker);
   }
-  end_idle_time(worker);
-  if (Lane& own = lanes_[worker.value]; ++own.burst == kDistance) keep_distance(own);
+  lanes_.end_idle(worker);
+  lanes_.keep_distance(worker);
   move(*task, TaskState::runnable);
   start(*task, worker);
   return true;
@@ -316,17 +336,15 @@ Task* Engine::next(WorkerId worker) {
 
 void Engine::start(Task& task, WorkerId worker) {
   move(task, TaskState::running);
-  Lane& own = lanes_[worker.value];
-  own.running.store(task.codelet, std::memory_order_relaxed);
-  if (task.extension && !task.extension->name.empty()) own.keep_name(task.extension->name);
+  lanes_.begin_run(worker, task);
   const Inside inside(this, worker);
-  graph::prefetch_successors(task);
+  graph::warm_successors(task);
   if (timed_) begin_run_time(task, worker);
-  worker_drivers_[worker.value]->start_task(task, worker);
+  drivers_.of(worker).start_task(task, worker);
 }
 
-// The drivers of a machine that is there run a task inside start_task: what lies between this and
-// task_done is its kernel and the call of it. A run that there is no memory to note is not noted.
+// A driver that runs the task inside start_task needs no clock of its own: what lies between this and
+// task_done is the kernel and the call of it. A run that there is no memory to note is not noted.
 [[gnu::noinline]] void Engine::begin_run_time(const Task& task, WorkerId worker) {
   try {
     timers_[worker.value].begin(task, config_.now);
@@ -334,9 +352,15 @@ void Engine::start(Task& task, WorkerId worker) {
   }
 }
 
-[[gnu::noinline]] void Engine::end_run_time(WorkerId worker, bool failed) {
+[[gnu::noinline]] void Engine::end_run_time(const Task& task, WorkerId worker,
+                                            std::optional<Time> run_time) {
+  RunTimer& timer = timers_[worker.value];
   try {
-    timers_[worker.value].end(failed, config_.now);
+    if (run_time) {
+      timer.note(task, *run_time);
+    } else {
+      timer.end(config_.now);
+    }
   } catch (const std::bad_alloc&) {
   }
 }
@@ -353,13 +377,12 @@ const InTask* Engine::this_threads_task() {
 
 // --- done: memory takes note of what was written, graph releases the successors -------------
 
-[[gnu::flatten]] void Engine::task_done(Task& task, WorkerId worker, std::exception_ptr error) {
-  if (timed_) end_run_time(worker, error != nullptr);
-  Lane& own = lanes_[worker.value];
-  own.running.store(nullptr, std::memory_order_relaxed);
-  if (task.extension) own.name[0].store(0, std::memory_order_relaxed);
+[[gnu::flatten]] void Engine::task_done(Task& task, WorkerId worker, std::exception_ptr error,
+                                        std::optional<Time> run_time) {
+  if (timed_ && !error) end_run_time(task, worker, run_time);
+  lanes_.end_run(worker, task);
   if (!trivial_) {
-    const NodeId node = config_.machine.workers[worker.value].node;
+    const NodeId node = node_of(worker);
     if (!residency_.only_valid_here(task, node)) {
       memory::Actions actions;
       residency_.written(task, node, actions);
@@ -372,26 +395,15 @@ const InTask* Engine::this_threads_task() {
     }
   }
   const Outcome outcome = error ? Outcome::failed : Outcome::done;
-  if (error) fail(task, error);
+  if (error) errors_.fail(task, error);
   ReadyList ready;
   end(task, worker, outcome, ready);
   if (ready.head != nullptr) return make_ready(ready, worker);
   grant_fresh_wishes();  // of a push that found the policy busy
 }
 
-// Every task ends here, also the cancelled ones: what it accessed passes to others.
-//
-// The policy hears of it before the graph does, so before any handle of the task can be forgotten. It
-// may be busy and hear it late: the slot is free when both have done with the task.
-void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready) {
-  const bool was_pushed =
-      task.codelet != nullptr && task.state.load(std::memory_order_relaxed) != TaskState::ready;
-  const bool shared = was_pushed && gate_.wants_ends();
-  move(task, TaskState::done);
-  if (shared) {
-    task.blocked.store(2, std::memory_order_relaxed);
-    gate_.task_done(task, worker);
-  }
+// What a failed task wrote is poisoned, until a task writes it anew without reading it.
+inline void Engine::leave_or_lift_poison(const Task& task, Outcome outcome) {
   for (const graph::Access& access : task.accesses()) {
     if (!writes(access.mode)) continue;
     // Only a store that changes something: whoever uses the handle reads that line.
@@ -401,8 +413,23 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
       access.handle->poisoned.store(now_poisoned, std::memory_order_relaxed);
     }
   }
-  // Of tasks with a kernel: who acquires or prefetches asks for the data because it will use them.
-  const bool uses_end = !trivial_ && task.codelet != nullptr && residency_.has_last_use(task);
+}
+
+// Every task ends here, also the cancelled ones: what it accessed passes to others.
+//
+// The policy hears of it before the graph does, so before any handle of the task can be forgotten. It
+// may be busy and hear it late: the slot is free when both have done with the task.
+void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready) {
+  const bool was_pushed =
+      is_scheduled(task.kind) && task.state.load(std::memory_order_relaxed) != TaskState::ready;
+  const bool shared = was_pushed && gate_.wants_ends();
+  move(task, TaskState::done);
+  if (shared) {
+    task.blocked.store(2, std::memory_order_relaxed);
+    gate_.task_done(task, worker);
+  }
+  leave_or_lift_poison(task, outcome);
+  const bool uses_end = !trivial_ && uses_data(task.kind) && residency_.has_last_use(task);
   if (uses_end) performing_.fetch_add(1, std::memory_order_acq_rel);  // no handle is forgotten
   graph::release(task, ready);
   if (uses_end) {
@@ -410,7 +437,7 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
     performing_.fetch_sub(1, std::memory_order_acq_rel);
   }
   precedences_.end_life(task, ready);
-  if (config_.count_bytes && task.codelet != nullptr) count_bytes(task, worker);
+  if (config_.count_bytes && is_scheduled(task.kind)) lanes_.count_bytes(task, worker);
   bool group_ended = false;
   if (task.extension) {
     if (task.extension->on_end) call_on_end(task, worker, outcome, ready);
@@ -418,13 +445,7 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
     group_ended = group != nullptr && graph::GroupCount::end_one(*group);
   }
   // Counted after on_end, which may submit more: whoever waits waits for that, too.
-  auto& ended = lane(worker).ended[static_cast<std::size_t>(outcome)];
-  if (worker == kNoWorker) {  // also acquisitions, which do not count
-    const bool counts = !task.extension || task.extension->counts;
-    if (counts) ended.fetch_add(1, std::memory_order_release);
-  } else {
-    ended.store(ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
+  if (worker != kNoWorker || is_counted(task.kind)) lanes_.count_ended(worker, outcome);
   if (group_ended) config_.notify_waiters();
   if (!shared || task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) retire(task, worker);
 }
@@ -446,11 +467,11 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
     const auto on_end = std::move(task.extension->on_end);
     on_end(outcome);
   } catch (const std::exception& error) {
-    report_error(base::make_error<TaskError>([&] {
+    errors_.report(base::make_error<TaskError>([&] {
       return "task " + std::string(task.name()) + ": its on_end threw: " + error.what();
     }));
   } catch (...) {
-    report_error(base::make_error<TaskError>([&] {
+    errors_.report(base::make_error<TaskError>([&] {
       return "task " + std::string(task.name()) +
              ": its on_end threw something that is no std::exception";
     }));
@@ -467,73 +488,10 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
 // The slot is free for another task.
 void Engine::retire(Task& task, WorkerId worker) {
   task.state.store(TaskState::free, std::memory_order_relaxed);
-  const std::size_t index = lane_index(worker);
-  if (!shared(index)) return pool_.give_back(task, index);
-  const std::lock_guard lock(external_lock_);
-  pool_.give_back(task, index);
-}
-
-// --- what the rooms asked for ---------------------------------------------------------------
-
-[[gnu::noinline]] void Engine::perform_all(memory::Actions& actions) {
-  performing_.fetch_add(1, std::memory_order_acq_rel);
-  if (config_.simulated) ++performances_;
-  bool arrived = false;
-  ActionsPool::Lease todo(actions_);
-  while (!actions.empty()) {
-    todo->clear();
-    std::swap(*todo, actions);
-    arrived |= !todo->arrivals.empty();
-    for (const memory::Notice& notice : todo->notices) gate_.notice(notice);
-    for (const memory::Copy& copy : todo->copies) {
-      const NodeId owner = copy.to.node == kRam ? copy.from.node : copy.to.node;
-      try {
-        node_drivers_[owner.value]->start_copy(copy);
-      } catch (const std::exception&) {  // then it has ended
-        end_copy(copy.id, base::say_out_of_memory(std::current_exception(), "started a copy"),
-                 actions);
-      }
-    }
-    for (const memory::VictimQuery& query : todo->queries) {
-      memory::Residency::Search candidates(residency_, query);
-      residency_.answer(query, gate_.choose_victim(query, candidates), actions);
-    }
-    for (const NodeId node : todo->arrivals) {
-      // A worker that wakes looks for itself.
-      if (!wake_node(node)) look_again(node, actions);
-    }
-    if (fresh_wishes_.load(std::memory_order_relaxed)) grant_fresh_wishes(actions);
-  }
-  performing_.fetch_sub(1, std::memory_order_acq_rel);
-  if (arrived) config_.notify_waiters();  // who may ask whether everything is stalled
-}
-
-// Something has changed on the node while its workers may be in long kernels: early copies go on.
-void Engine::look_again(NodeId node, memory::Actions& actions) {
-  Window& window = windows_[node.value];
-  if (window.size.load(std::memory_order_relaxed) != 0) {
-    if (!window.mutex.try_lock()) return;  // whoever has it does the same
-    const std::lock_guard lock(window.mutex, std::adopt_lock);
-    if (!copy_early(window, actions)) return;
-  }
-  grant_wishes(node, actions);
-  if (node != kRam) return;
-  for (std::uint32_t n = 1; n < wishes_.size(); ++n)
-    grant_wishes(NodeId{n}, actions);  // through RAM
-}
-
-void Engine::end_copy(std::uint64_t copy_id, std::exception_ptr error, memory::Actions& actions) {
-  residency_.copy_done(copy_id, std::move(error), actions);
-  if (const auto broken = residency_.broken()) tell_broken(broken);
-}
-
-void Engine::copy_done(std::uint64_t copy_id, std::exception_ptr error) {
-  ActionsPool::Lease actions(actions_);
-  performing_.fetch_add(1, std::memory_order_acq_rel);  // not stalled before what follows is done
-  end_copy(copy_id, std::move(error), *actions);
-  perform(*actions);
-  performing_.fetch_sub(1, std::memory_order_acq_rel);
-  config_.notify_waiters();
+  const std::size_t lane = lanes_.index(worker);
+  if (!lanes_.shared(lane)) return pool_.give_back(task, lane);
+  const std::lock_guard lock(lanes_.shared_lock());
+  pool_.give_back(task, lane);
 }
 
 }  // namespace vicinal::engine

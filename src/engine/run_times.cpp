@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace vicinal::engine {
 
@@ -30,7 +31,6 @@ RunTimer::Slot& RunTimer::slot_of(const graph::Task& task) {
 
 void RunTimer::begin(const graph::Task& task, const std::function<Time()>& now) {
   timed_ = nullptr;
-  if (task.codelet == nullptr) return;
   Slot& slot = slot_of(task);
   if (slot.skip > 0) {
     --slot.skip;
@@ -40,11 +40,19 @@ void RunTimer::begin(const graph::Task& task, const std::function<Time()>& now) 
   began_ = now();
 }
 
-void RunTimer::end(bool failed, const std::function<Time()>& now) {
-  if (timed_ == nullptr || failed) return;
-  Slot& slot = *timed_;
+void RunTimer::end(const std::function<Time()>& now) {
+  if (timed_ == nullptr) return;
+  keep(*std::exchange(timed_, nullptr), now() - began_);
+}
+
+// The slot is looked up anew: others may have begun since.
+void RunTimer::note(const graph::Task& task, Time run_time) {
   timed_ = nullptr;
-  slot.runs[slot.kept++] = now() - began_;
+  keep(slot_of(task), run_time);
+}
+
+void RunTimer::keep(Slot& slot, Time run_time) {
+  slot.runs[slot.kept++] = run_time;
   if (slot.kept >= slot.hand_on_at) hand_on(slot);
   if (slot.even) slot.skip = kSparsely - 1;
 }

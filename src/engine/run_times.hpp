@@ -20,7 +20,7 @@ namespace vicinal::engine {
 
 machine::Footprint footprint_of(const graph::Task& task);
 
-// Of one worker: called by the thread that runs its tasks, one after the other.
+// Of one worker: one call at a time.
 class alignas(64) RunTimer {
  public:
   RunTimer(machine::PerformanceModel& model, ProcessorKind kind) : model_(&model), kind_(kind) {}
@@ -29,8 +29,10 @@ class alignas(64) RunTimer {
   // the others the clock is not read.
   static constexpr std::uint32_t kSparsely = 16;
   void begin(const graph::Task& task, const std::function<Time()>& now);
-  // When its kernel has returned; what has failed says nothing.
-  void end(bool failed, const std::function<Time()>& now);
+  // When its kernel has returned. Not after one that has failed, which says nothing.
+  void end(const std::function<Time()>& now);
+  // In place of `end`, where the driver has measured the run.
+  void note(const graph::Task& task, Time run_time);
   // Hands on what it keeps.
   void flush();
 
@@ -49,6 +51,7 @@ class alignas(64) RunTimer {
   };
   void hand_on(Slot& slot);
   Slot& slot_of(const graph::Task& task);
+  void keep(Slot& slot, Time run_time);
 
   machine::PerformanceModel* model_;
   ProcessorKind kind_;

@@ -188,9 +188,9 @@ void grant_all(Access* access, ReadyList& ready) {
 // Under the lock of the handle.
 [[gnu::cold]] UsageError refusal(const Task& task, const Access& access) {
   const Handle& handle = *access.handle;
-  // What is no task, prefetch say, is named as it is called.
-  const bool is_task = task.codelet != nullptr;
-  const std::string who = (is_task ? "task " : "") + std::string(task.name());
+  // A call of the application, prefetch say, is named as it is called.
+  const bool has_kernel = is_scheduled(task.kind);
+  const std::string who = (has_kernel ? "task " : "") + std::string(task.name());
   if (access.named_life() + 1 == handle.life()) {
     return UsageError(who + " uses handle " + handle.name +
                       ", which is being unregistered; submit it before unregister");

@@ -56,7 +56,7 @@ bool insert_announced(Task& task);
 
 // The task is about to run: asks the memory for those that get its accesses next, or else for the
 // handles. Only the address of the former is looked at: another thread may be writing them.
-inline void prefetch_successors(const Task& task) {
+inline void warm_successors(const Task& task) {
   for (const Access& access : task.accesses()) {
     if (!writes(access.mode) || access.next() == nullptr) {
       base::warm(access.handle);

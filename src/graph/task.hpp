@@ -15,6 +15,7 @@
 #include "base/warm.hpp"
 #include "graph/group.hpp"
 #include "graph/handle.hpp"
+#include "graph/task_kind.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/ids.hpp"
 #include "vicinal/task.hpp"
@@ -43,9 +44,7 @@ struct TaskExtension {
   std::vector<Access> accesses;            // when they are many, see put_outside
   std::vector<std::uint16_t> view_of;      // operand -> access, when a handle is named twice
   double flops = 0;                        // 0: the codelet's
-  std::function<void(Task&)> on_runnable;  // an acquisition: called in place of a kernel
-  // Among the tasks submitted and ended; what the application acquires does not.
-  bool counts = true;
+  std::function<void(Task&)> on_runnable;  // of kinds that are not scheduled, in place of a kernel
 };
 
 inline constexpr std::size_t kInlineAccesses = 4;
@@ -53,11 +52,12 @@ inline constexpr std::size_t kInlineAccesses = 4;
 struct alignas(128) Task {
   // Accesses not yet granted, explicit dependencies not yet ended, and 1 while being submitted.
   std::atomic<std::int32_t> blocked{0};
-  std::uint16_t access_count = 0;
+  std::uint16_t access_count : 15 = 0;
   bool outside : 1 = false;  // the accesses lie where the first of those in the task leads
-  std::uint8_t parameter_bytes : 7 = 0;  // of `parameters`
+  std::uint8_t parameter_bytes : 5 = 0;  // of `parameters`
+  TaskKind kind : 3 = TaskKind::compute;
   std::atomic<TaskState> state{TaskState::free};
-  const Codelet* codelet = nullptr;  // nullptr: an acquisition or another task without a kernel
+  const Codelet* codelet = nullptr;  // of kinds that are scheduled
   Task* next = nullptr;         // link of whichever list holds the task: a policy's, the pool's
   void* policy_data = nullptr;  // the policy's own, null until it sets it
   std::unique_ptr<TaskExtension> extension;
@@ -78,7 +78,7 @@ struct alignas(128) Task {
   }
   std::string_view name() const {
     if (extension && !extension->name.empty()) return extension->name;
-    return codelet != nullptr ? std::string_view(codelet->name) : "acquire";
+    return is_scheduled(kind) ? std::string_view(codelet->name) : to_string(kind);
   }
 };
 

@@ -31,10 +31,14 @@ class TaskPool {
     if (accesses > kInlineAccesses) make_room(task, accesses, lane);  // or gives it back and throws
     return task;
   }
-  // The task has ended: begins a new life of its slot. Its extension is dropped.
+  // The task has ended: begins a new life of its slot, which is a computation unless it is told otherwise. Its
+  // extension is dropped.
   void give_back(Task& task, std::size_t lane) {
     if (task.outside) drop_room(task, lane);
-    if (task.extension) task.extension.reset();
+    if (task.extension) {  // every task of another kind has one
+      task.extension.reset();
+      task.kind = TaskKind::compute;
+    }
     task.policy_data = nullptr;
     tasks_.give_back(task, lane);
   }

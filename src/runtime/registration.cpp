@@ -143,8 +143,8 @@ void RuntimeImpl::throw_unknown_handle(Handle handle, const char* what) const {
 
 void RuntimeImpl::invalidate(Handle handle) {
   graph::Handle& data = check(handle, "invalidate");
-  graph::Task& task =
-      task_for(handle, AccessMode::W, "invalidate", [this, &data] { engine_->invalidate(data); });
+  graph::Task& task = task_for(handle, AccessMode::W, {graph::TaskKind::invalidation, "invalidate"},
+                               [this, &data] { engine_->invalidate(data); });
   if (!options_.compute_priorities) return engine_->submit_invalidation(task);
   plan(task, {}, kNoWorker, Held::no, graph::Content::invalidated);
 }

@@ -145,7 +145,7 @@ base::SureVector<Handle> RuntimeImpl::left_and_not_held() const {
 // What waits for an acquisition that outlives this must not run later: its kernels may be gone.
 void RuntimeImpl::close() noexcept {
   if (forked()) return;
-  if (!guarded([this] { wait(); })) engine_->cancel(nullptr);
+  if (!guarded([this] { wait(); })) engine_->cancel();
   for (const Handle handle : left_and_not_held()) {
     guarded([&] { unregister(handle, WriteBack::yes); });
   }
@@ -246,7 +246,7 @@ void Runtime::wont_use(Handle handle) {
   // With this rule it is brought to RAM, if there is something to bring.
   const bool brings = impl_->engine().rules().hint && graph::has_content(data);
   if (!brings) return impl_->engine().wont_use(data);
-  impl_->when_granted(handle, AccessMode::R, "wont_use",
+  impl_->when_granted(handle, AccessMode::R, {graph::TaskKind::prefetch, "wont_use"},
                       [engine = &impl_->engine(), &data] { engine->wont_use(data); });
 }
 
@@ -257,7 +257,7 @@ void Runtime::prefetch(Handle handle, NodeId node) {
                      "; the machine has " + std::to_string(machine().nodes.size()));
   }
   if (impl_->engine().residency().trivial()) return;
-  impl_->when_granted(handle, AccessMode::R, "prefetch",
+  impl_->when_granted(handle, AccessMode::R, {graph::TaskKind::prefetch, "prefetch"},
                       [engine = &impl_->engine(), &data, node] { engine->prefetch(data, node); });
 }
 
@@ -288,7 +288,7 @@ void Runtime::wait(Handle handle) {
   impl_->wait(handle);
 }
 void Runtime::cancel() {
-  impl_->engine().cancel(nullptr);
+  impl_->engine().cancel();
 }
 
 Acquired Runtime::acquire(Handle handle, AccessMode mode) {

@@ -27,7 +27,7 @@ namespace vicinal::runtime {
 // Never 0, never twice in a process.
 std::uint32_t next_runtime_number();
 
-// What an application's thread holds or waits to hold: a task without a kernel in the graph, and a
+// What an application's thread holds or waits to hold: an acquisition in the graph, and a
 // reservation in RAM.
 struct Acquisition {
   enum class State : std::uint8_t { queued, granted, abandoned };  // in the graph
@@ -84,13 +84,18 @@ class RuntimeImpl {
   void release(Acquisition& acquisition);
   // `written`: the application may have changed the content in RAM.
   void end(Acquisition& acquisition, bool written);
+  // What the application asks for beside tasks: the kind of task that waits for access, and the call, for messages.
+  struct Call {
+    graph::TaskKind kind;
+    const char* what;
+  };
   // Has the graph's access to this life of the handle, nothing in memory. `what` is the call, for messages.
   std::unique_ptr<Acquisition> order(graph::Handle& handle, std::uint32_t life, AccessMode mode,
                                      const char* what);
   void note_acquisition(Acquisition& access);
   void bring_to_ram(const graph::Handle& handle, Acquisition& access, AccessMode mode);
   // Does `then` when the graph gives access; does not wait.
-  void when_granted(Handle handle, AccessMode mode, const char* what, std::function<void()> then);
+  void when_granted(Handle handle, AccessMode mode, Call call, std::function<void()> then);
   // Runs tasks, if this thread may, until `done` says true. Throws UsageError if that cannot come
   // because of what this thread holds.
   enum class Looks : bool { after_each_task, when_idle };
@@ -125,7 +130,7 @@ class RuntimeImpl {
   PlannedTasks take_planned(std::size_t kept);
   // `here`: the worker whose thread calls.
   void flush(std::size_t kept = 0, WorkerId here = kNoWorker);
-  // A task without a kernel, behind all that was submitted before.
+  // A task that is not scheduled, behind all that was submitted before.
   void submit_plain(graph::Task& task);
   graph::Task& make_task(const TaskSpec& spec, std::span<const Operand> operands, WorkerId worker);
   void fill_accesses(graph::Task& task, std::span<const Operand> operands);
@@ -136,10 +141,9 @@ class RuntimeImpl {
   void respect_window(Bytes bytes, bool may_wait);
   void will_not_come(Bytes bytes, graph::GroupCount* group);
   Bytes window_bytes(std::span<const Operand> operands) const;
-  graph::Task& plain_task(graph::Handle& handle, std::uint32_t life, AccessMode mode,
-                          const char* what, bool counts, std::function<void(graph::Task&)> then);
-  graph::Task& task_for(Handle handle, AccessMode mode, const char* what,
-                        std::function<void()> then);
+  graph::Task& plain_task(graph::Handle& handle, std::uint32_t life, AccessMode mode, Call call,
+                          std::function<void(graph::Task&)> then);
+  graph::Task& task_for(Handle handle, AccessMode mode, Call call, std::function<void()> then);
   void pass_time();
   void forget(graph::Handle& handle);
   std::exception_ptr write_home(graph::Handle& handle, memory::Request& request);

@@ -30,7 +30,7 @@ constexpr std::size_t kPlanAtMost = 1 << 16;
 constexpr std::int64_t kLongestTask = std::int64_t{1} << 46;
 
 Time planned_time(const graph::Task& task) {
-  if (task.codelet == nullptr) return {0};
+  if (!graph::is_scheduled(task.kind)) return {0};
   Time time;
   for (const Time expected : task.codelet->expected) time = std::max(time, expected);
   if (time.ns == 0) {
@@ -83,7 +83,7 @@ void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> oper
       task.extension->view_of.push_back(static_cast<std::uint16_t>(at));
     }
   }
-  task.access_count = static_cast<std::uint16_t>(count);
+  task.access_count = count & 0x7fffU;  // at most kMostOperands
 }
 
 // By the first task that writes it, or not at all.
@@ -130,7 +130,7 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operan
 }
 
 void RuntimeImpl::check_task(const graph::Task& task) {
-  engine_->check_can_run(task);
+  engine_->eligibility().check(task);
   if (setup_.simulated) check_simulated_time(task);
   if (!options_.memory || setup_.machine.disk() || setup_.simulated) return;
   check_sole_copies(task);
@@ -257,7 +257,7 @@ TaskId RuntimeImpl::submit_behind_planned(graph::Task& task, std::span<const Tas
   if (is_ready) {
     graph::ReadyList ready;
     ready.append(task);
-    engine_->make_ready(ready, submitter, engine::Engine::Releaser::goes_on);
+    engine_->make_ready(ready, submitter, engine::Releaser::goes_on);
   }
   return id;
 }
@@ -334,7 +334,7 @@ std::vector<Time> RuntimeImpl::planned_levels(std::span<const PlannedTask> tasks
     }
     planned_count_.fetch_sub(tasks.size(), std::memory_order_seq_cst);
   }
-  if (later.head != nullptr) engine_->make_ready(later, here, engine::Engine::Releaser::goes_on);
+  if (later.head != nullptr) engine_->make_ready(later, here, engine::Releaser::goes_on);
 }
 
 // Under order_mutex_: with their priorities, the first of those that are planned.
@@ -374,9 +374,9 @@ RuntimeImpl::PlannedTasks RuntimeImpl::take_planned(std::size_t kept) {
 [[gnu::noinline]] void RuntimeImpl::respect_window(Bytes bytes, bool may_wait) {
   const auto room = [&] {
     // Ends first: they are never more than the submissions read afterwards.
-    const std::uint64_t ended = engine_->ended_tasks();
-    const std::uint64_t ended_bytes = engine_->ended_bytes().value;
-    const std::uint64_t pending = engine_->submitted_tasks() - ended;
+    const std::uint64_t ended = engine_->counts().ended();
+    const std::uint64_t ended_bytes = engine_->counts().ended_bytes().value;
+    const std::uint64_t pending = engine_->counts().submitted() - ended;
     const std::uint64_t pending_bytes =
         submitted_bytes_.load(std::memory_order_relaxed) - ended_bytes;
     return pending == 0 || ((options_.window_tasks == 0 || pending < options_.window_tasks) &&

@@ -74,7 +74,7 @@ std::string RuntimeImpl::held_by_this_thread() const {
 // Looks twice: others may be about to push a task or to start a copy.
 void RuntimeImpl::throw_if_held(const char* what, const std::function<bool()>& done) {
   const auto counts = [this] {
-    return std::pair(engine_->ended_tasks(), engine_->submitted_tasks());
+    return std::pair(engine_->counts().ended(), engine_->counts().submitted());
   };
   const auto before = counts();
   const auto stuck = [&] { return engine_->stalled() && !done() && counts() == before; };
@@ -165,7 +165,7 @@ void RuntimeImpl::wait() {
   flush_planned();
   engine_->submission_closed();
   const auto all_ended = [this] {
-    return !(setup_.simulated && setup_.simulated->any_running()) && engine_->all_ended();
+    return !(setup_.simulated && setup_.simulated->any_running()) && engine_->counts().all_ended();
   };
   wait_until(all_ended, "wait", Looks::when_idle);
   const std::exception_ptr error = engine_->take_error();
@@ -177,7 +177,7 @@ void RuntimeImpl::wait(Group& group) {
   flush_planned();
   engine_->submission_closed();
   wait_until([&] { return group.pending() == 0; }, "wait for a group");
-  if (engine_->cancelling() || engine_->has_error()) wait();  // throws it
+  if (engine_->errors().cancelling() || engine_->errors().any()) wait();  // throws it
 }
 
 void RuntimeImpl::wait(Handle registered) {
@@ -193,17 +193,16 @@ void RuntimeImpl::wait(Handle registered) {
   const auto access = order(handle, registered.life(), AccessMode::R, "wait for a handle");
   const bool poisoned = handle.poisoned.load(std::memory_order_relaxed);
   end(*access, false);
-  if (engine_->cancelling()) wait();
+  if (engine_->errors().cancelling()) wait();
   if (poisoned) {
     throw PoisonedError("handle " + handle.name + ": its writer failed or was cancelled");
   }
 }
 
-// What is no task of the application's is named as it is called.
+// Not a task of the application's: it is named as it is called.
 graph::Task& RuntimeImpl::plain_task(graph::Handle& handle, std::uint32_t life, AccessMode mode,
-                                     const char* what, bool counts,
-                                     std::function<void(graph::Task&)> then) {
-  graph::Task& task = engine_->new_acquisition(what, counts);
+                                     Call call, std::function<void(graph::Task&)> then) {
+  graph::Task& task = engine_->new_plain_task(call.kind, call.what);
   task.inline_accesses[0] = graph::Access(handle, life, mode, 0, false);
   task.extension->on_runnable = std::move(then);
   return task;
@@ -232,10 +231,11 @@ std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, std::uint
       notify_waiters();
     } else {  // whoever wanted it is gone
       delete access;
-      engine_->end_acquisition(self, engine::Engine::Obtained::nothing);
+      engine_->end_plain_task(self, engine::Engine::Obtained::nothing);
     }
   };
-  graph::Task& task = plain_task(handle, life, mode, what, false, on_runnable);
+  const Call call{graph::TaskKind::acquisition, what};
+  graph::Task& task = plain_task(handle, life, mode, call, on_runnable);
   access->handle = &handle;
   access->task = &task;
   const auto forget = [&] {
@@ -267,7 +267,7 @@ std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, std::uint
                                               std::memory_order_acq_rel)) {
       static_cast<void>(access.release());
     } else {
-      engine_->end_acquisition(task, engine::Engine::Obtained::nothing);
+      engine_->end_plain_task(task, engine::Engine::Obtained::nothing);
     }
     throw;
   }
@@ -275,18 +275,18 @@ std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, std::uint
 }
 
 // A task that does `then` when it has access.
-graph::Task& RuntimeImpl::task_for(Handle handle, AccessMode mode, const char* what,
+graph::Task& RuntimeImpl::task_for(Handle handle, AccessMode mode, Call call,
                                    std::function<void()> then) {
   const auto on_runnable = [this, then = std::move(then)](graph::Task& self) {
     then();
-    engine_->end_acquisition(self, engine::Engine::Obtained::order);
+    engine_->end_plain_task(self, engine::Engine::Obtained::order);
   };
-  return plain_task(*handle.impl(), handle.life(), mode, what, true, on_runnable);
+  return plain_task(*handle.impl(), handle.life(), mode, call, on_runnable);
 }
 
-void RuntimeImpl::when_granted(Handle handle, AccessMode mode, const char* what,
+void RuntimeImpl::when_granted(Handle handle, AccessMode mode, Call call,
                                std::function<void()> then) {
-  submit_plain(task_for(handle, mode, what, std::move(then)));
+  submit_plain(task_for(handle, mode, call, std::move(then)));
 }
 
 std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode mode) {
@@ -355,8 +355,8 @@ void RuntimeImpl::end(Acquisition& acquisition, bool written) {
     std::erase(acquisitions_, &acquisition);
   }
   using engine::Engine;
-  engine_->end_acquisition(*acquisition.task,
-                           written ? Engine::Obtained::content : Engine::Obtained::nothing);
+  engine_->end_plain_task(*acquisition.task,
+                          written ? Engine::Obtained::content : Engine::Obtained::nothing);
 }
 
 std::string RuntimeImpl::stall_report() const {
@@ -391,13 +391,13 @@ std::string RuntimeImpl::stall_report() const {
 // One thread, only if asked for: no task has ended for so long although some have not.
 void RuntimeImpl::watch() {
   const auto interval = std::chrono::duration<double>(options_.stall_seconds);
-  std::uint64_t last = engine_->ended_tasks();
+  std::uint64_t last = engine_->counts().ended();
   std::unique_lock lock(wait_mutex_);
   while (!watcher_wakes_.wait_for(lock, interval, [this] { return stopping_; })) {
     lock.unlock();
-    const std::uint64_t ended = engine_->ended_tasks();
+    const std::uint64_t ended = engine_->counts().ended();
     const std::uint64_t planned = planned_count_.load(std::memory_order_relaxed);
-    if (ended == last && ended + planned != engine_->submitted_tasks()) {
+    if (ended == last && ended + planned != engine_->counts().submitted()) {
       try {
         base::process_log().warn("no task has ended for " + std::to_string(options_.stall_seconds) +
                                  " s\n" + stall_report());

@@ -77,7 +77,7 @@ class PolicyContext {
   // free room, nothing is evicted for it; and until it is popped, LRU evicts what it reads after what no
   // such task reads. Wishes of a node wait first in, first out, until there is room; those of a task that
   // has been popped are dropped, the look-ahead copies for it.
-  virtual void prefetch(const graph::Task& task, NodeId node) = 0;
+  virtual void wish(const graph::Task& task, NodeId node) = 0;
   // A task that was pushed is kept for this worker: it must not sleep on.
   virtual void wake(WorkerId worker) = 0;
 };
@@ -90,7 +90,7 @@ struct PolicyTraits {
   bool wants_ends = false;  // task_done is called
   // Tasks are timed: run_time() is known also where the application does not say.
   bool wants_run_times = false;
-  // Tasks of a node are popped about in the order of PolicyContext::prefetch.
+  // Tasks of a node are popped about in the order of PolicyContext::wish.
   bool keeps_order = true;
 };
 

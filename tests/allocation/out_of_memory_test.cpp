@@ -34,10 +34,14 @@ void set_kernel(KernelContext& k) {
 void add_kernel(KernelContext& k) {
   k.data<std::int64_t>(1)[0] += k.data<std::int64_t>(0)[0];
 }
-const Codelet kSetCodelet{
-    .name = "set", .cpu = set_kernel, .emulated = set_kernel, .expected = {Time{100}, Time{100}}};
-const Codelet kAddCodelet{
-    .name = "add", .cpu = add_kernel, .emulated = add_kernel, .expected = {Time{100}, Time{100}}};
+const Codelet kSetCodelet{.name = "set",
+                          .cpu = set_kernel,
+                          .kernels = {{ProcessorKind::emulated, set_kernel}},
+                          .expected = {Time{100}, Time{100}}};
+const Codelet kAddCodelet{.name = "add",
+                          .cpu = add_kernel,
+                          .kernels = {{ProcessorKind::emulated, add_kernel}},
+                          .expected = {Time{100}, Time{100}}};
 // Much to read, for longer and longer on one kind of worker: what a policy notes of both grows.
 void look_kernel(KernelContext&) {}
 const std::vector<Codelet> kLookCodelets = [] {
@@ -46,7 +50,7 @@ const std::vector<Codelet> kLookCodelets = [] {
     const auto longer = static_cast<std::int64_t>(100 + 100 * i);
     codelets[i] = {.name = "look",
                    .cpu = look_kernel,
-                   .emulated = look_kernel,
+                   .kernels = {{ProcessorKind::emulated, look_kernel}},
                    .expected = {Time{100}, Time{longer}}};
   }
   return codelets;

@@ -41,7 +41,7 @@ void call_kernel(KernelContext& k) {
   (*k.parameter<const std::function<void()>*>())();
 }
 const Codelet kSet{.name = "set", .cpu = set_kernel};
-const Codelet kSetOnDevice{.name = "set there", .emulated = set_kernel};
+const Codelet kSetOnDevice{.name = "set there", .kernels = {{ProcessorKind::emulated, set_kernel}}};
 const Codelet kCall{.name = "call", .cpu = call_kernel};
 
 Options options() {

@@ -60,7 +60,7 @@ void look_kernel(KernelContext& k) {
   seen_count = k.count<std::int64_t>(0);
 }
 const Codelet kLook{.name = "look", .cpu = look_kernel};
-const Codelet kLookOnDevice{.name = "look", .emulated = look_kernel};
+const Codelet kLookOnDevice{.name = "look", .kernels = {{ProcessorKind::emulated, look_kernel}}};
 
 TEST(Runtime, AKernelSeesTheLeadingDimensionOfTheReplicaItIsGiven) {
   Options options = small_options(1);

@@ -254,7 +254,7 @@ void compute_in_sequence(const Work& work, std::vector<Content>& data) {
 }
 
 const Codelet kAnywhere{.name = "anywhere", .cpu = compute};
-const Codelet kOnDevices{.name = "on_devices", .emulated = compute};
+const Codelet kOnDevices{.name = "on_devices", .kernels = {{ProcessorKind::emulated, compute}}};
 
 class RealRun {
  public:

@@ -236,7 +236,8 @@ void misuse_kernel(KernelContext& /*context*/) {
   handle_message = message_of<UsageError>([] { the_runtime->wait(the_handle); });
   unregister_message = message_of<UsageError>([] { the_runtime->unregister(the_handle); });
 }
-const Codelet kMisuse{.name = "misuse", .cpu = misuse_kernel, .emulated = misuse_kernel};
+const Codelet kMisuse{
+    .name = "misuse", .cpu = misuse_kernel, .kernels = {{ProcessorKind::emulated, misuse_kernel}}};
 
 TEST_F(Failure, AcquireWaitAndUnregisterInsideATaskAreErrors) {
   for (const bool on_device : {false, true}) {

@@ -27,7 +27,8 @@ void throw_number_kernel(KernelContext& /*context*/) {
   throw 42;  // NOLINT(hicpp-exception-baseclass): that is the point
 }
 const Codelet kThrow{.name = "throws", .cpu = throw_kernel};
-const Codelet kThrowOnDevice{.name = "throws_on_device", .emulated = throw_kernel};
+const Codelet kThrowOnDevice{.name = "throws_on_device",
+                             .kernels = {{ProcessorKind::emulated, throw_kernel}}};
 const Codelet kThrowNumber{.name = "throws_number", .cpu = throw_number_kernel};
 
 class ThrowingKernel : public ::testing::TestWithParam<std::tuple<std::uint32_t, bool>> {

@@ -87,7 +87,8 @@ void increment_kernel(KernelContext& k) {
   for (std::size_t i = 0; i < k.operands(); ++i) ++*k.data<std::int64_t>(i);
 }
 const Codelet kIncrement{.name = "increment", .cpu = increment_kernel};
-const Codelet kIncrementOnDevice{.name = "increment", .emulated = increment_kernel};
+const Codelet kIncrementOnDevice{.name = "increment",
+                                 .kernels = {{ProcessorKind::emulated, increment_kernel}}};
 
 TEST_F(Stress, ManyTinyTasksOverFewHandles) {
   for_each_seed([&](std::uint64_t seed, base::Random& random, Options& options) {

@@ -111,7 +111,7 @@ class FakeContext final : public sched::PolicyContext {
   }
   base::Random& random() override { return random_; }
   bool away(WorkerId worker) const override { return away_.contains(worker.value); }
-  void prefetch(const graph::Task& task, NodeId node) override { wishes.push_back({&task, node}); }
+  void wish(const graph::Task& task, NodeId node) override { wishes.push_back({&task, node}); }
   void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const override {
     expected_worker = worker;
     expected.assign(tasks.begin(), tasks.end());
@@ -172,8 +172,8 @@ class FakeGraph {
                     const Attributes& attributes) {
     Codelet& codelet = codelets_.emplace_back();
     codelet.name = std::move(name);
-    codelet.cpu = attributes.accelerators_only ? nullptr : &no_kernel;
-    codelet.emulated = &no_kernel;
+    codelet.cpu = attributes.accelerators_only ? Kernel() : &no_kernel;
+    codelet.kernels[ProcessorKind::emulated] = &no_kernel;
     codelet.expected = {attributes.time, attributes.accelerator_time.value_or(attributes.time)};
     graph::Task& task = tasks_.emplace_back();
     task.codelet = &codelet;

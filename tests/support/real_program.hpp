@@ -124,7 +124,7 @@ class RealProgram {
       Codelet codelet;
       codelet.name = "codelet" + std::to_string(i);
       if (i % 3 != 1) codelet.cpu = compute;
-      if (i % 3 != 0) codelet.emulated = compute;
+      if (i % 3 != 0) codelet.kernels[ProcessorKind::emulated] = compute;
       if (!chance(random, 3)) {
         codelet.expected[0] = Time{static_cast<std::int64_t>(between(random, 100, 1e7))};
       }
@@ -132,7 +132,7 @@ class RealProgram {
         codelet.expected[1] = Time{static_cast<std::int64_t>(between(random, 100, 1e7))};
       }
       codelets_.push_back(codelet);
-      if (codelet.cpu != nullptr) on_cores_.push_back(codelet);
+      if (codelet.cpu) on_cores_.push_back(codelet);
     }
   }
   Options random_options(base::Random& random, const ProgramShape& shape, std::uint32_t runtimes) {

@@ -53,9 +53,12 @@ inline const Codelet kSet{.name = "set", .cpu = set_kernel};
 inline const Codelet kAdd{.name = "add", .cpu = add_kernel};
 inline const Codelet kNext{.name = "next", .cpu = next_kernel};
 inline const Codelet kNothing{.name = "nothing", .cpu = nothing_kernel};
-inline const Codelet kSetOnDevice{.name = "set_on_device", .emulated = set_kernel};
-inline const Codelet kAddOnDevice{.name = "add_on_device", .emulated = add_kernel};
-inline const Codelet kNextOnDevice{.name = "next_on_device", .emulated = next_kernel};
+inline const Codelet kSetOnDevice{.name = "set_on_device",
+                                  .kernels = {{ProcessorKind::emulated, set_kernel}}};
+inline const Codelet kAddOnDevice{.name = "add_on_device",
+                                  .kernels = {{ProcessorKind::emulated, add_kernel}}};
+inline const Codelet kNextOnDevice{.name = "next_on_device",
+                                   .kernels = {{ProcessorKind::emulated, next_kernel}}};
 
 inline TaskSpec set(Handle handle, std::int64_t value, const Codelet& codelet = kSet) {
   static thread_local Operand operand;  // lives until the next call: submit copies it

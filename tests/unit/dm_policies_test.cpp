@@ -541,7 +541,7 @@ TEST_F(Belady, AnEarlyCopyDoesNotDriveOutWhatTheNodeWasGiven) {
   EXPECT_EQ(choose({&first, &second}), &second);
 }
 
-// --- prefetch at push, in a simulated run -------------------------------------------------------
+// --- wishes at push, in a simulated run ----------------------------------------------------------
 
 constexpr Bytes kBlock = 1_MiB;
 

@@ -10,10 +10,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
+#include "drivers/run_kernel.hpp"
 #include "engine/driver.hpp"
 #include "memory/replica.hpp"
 
@@ -35,7 +38,8 @@ class FakeEngine : public engine::Completions {
     ++calls;
     return on_advance ? on_advance(worker) : false;
   }
-  void task_done(graph::Task& task, WorkerId worker, std::exception_ptr error) override {
+  void task_done(graph::Task& task, WorkerId worker, std::exception_ptr error,
+                 std::optional<Time> /*run_time*/) override {
     const std::lock_guard lock(mutex_);
     tasks_.emplace(&task, std::pair(worker, error));
     changed_.notify_all();
@@ -88,6 +92,88 @@ class FakeEngine : public engine::Completions {
   std::map<std::uint64_t, std::exception_ptr> copies_;
   std::map<const graph::Task*, std::pair<WorkerId, std::exception_ptr>> tasks_;
   std::exception_ptr first_error_;
+};
+
+// A device on RAM whose tasks run elsewhere: its worker's thread starts one, a second thread runs and ends it
+// and says how long it took. So devices with queues do.
+class LateDriver final : public engine::Driver {
+ public:
+  explicit LateDriver(Time run_time) : run_time_(run_time) {}
+  ~LateDriver() override { stop(); }
+  LateDriver(const LateDriver&) = delete;
+  LateDriver& operator=(const LateDriver&) = delete;
+
+  void start(engine::Completions& completions) override {
+    completions_ = &completions;
+    worker_ = std::thread([this] { look_for_work(); });
+    device_ = std::thread([this] { run_tasks(); });
+  }
+  std::byte* reserve(NodeId, Bytes) override { return nullptr; }
+  std::byte* allocate(NodeId, Bytes) override { return nullptr; }
+  void release(NodeId, std::byte*, Bytes) override {}
+  void start_copy(const memory::Copy&) override {}
+  void start_task(graph::Task& task, WorkerId) override {
+    const std::lock_guard lock(mutex_);
+    started_ = &task;
+    changed_.notify_all();
+  }
+  void wake(WorkerId) override {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+    changed_.notify_all();
+  }
+  void stop() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      changed_.notify_all();
+    }
+    if (worker_.joinable()) worker_.join();
+    if (device_.joinable()) device_.join();
+  }
+
+ private:
+  static constexpr WorkerId kWorker{0};
+
+  // Not while a task runs: one call at a time for each worker.
+  void look_for_work() {
+    for (;;) {
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return stopping_ || (woken_ && started_ == nullptr); });
+        if (stopping_) return;
+        woken_ = false;
+      }
+      completions_->advance(kWorker);
+    }
+  }
+  void run_tasks() {
+    for (;;) {
+      graph::Task* task = nullptr;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return stopping_ || started_ != nullptr; });
+        if (stopping_) return;
+        task = started_;
+      }
+      completions_->task_done(*task, kWorker, run_kernel(*task, kWorker, kRam, ProcessorKind::cpu),
+                              run_time_);
+      const std::lock_guard lock(mutex_);
+      started_ = nullptr;
+      woken_ = true;
+      changed_.notify_all();
+    }
+  }
+
+  const Time run_time_;
+  engine::Completions* completions_ = nullptr;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  graph::Task* started_ = nullptr;
+  bool woken_ = true;
+  bool stopping_ = false;
+  std::thread worker_;
+  std::thread device_;
 };
 
 // Replicas of handles, as memory would have placed them.

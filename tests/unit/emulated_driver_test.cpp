@@ -188,11 +188,11 @@ TEST_F(EmulatedDriverTest, StopWaitsForAllCopies) {
 }
 
 TEST_F(EmulatedDriverTest, ItsWorkerRunsTheEmulatedKernelOnTheDevicesReplica) {
-  const Codelet codelet{
-      .name = "fill",
-      .cpu = [](KernelContext& k) { *k.data<int>(0) = 1; },
-      .emulated =
-          [](KernelContext& k) { *k.data<int>(0) = 100 + static_cast<int>(k.worker().value); }};
+  const Codelet codelet{.name = "fill",
+                        .cpu = [](KernelContext& k) { *k.data<int>(0) = 1; },
+                        .kernels = {{ProcessorKind::emulated, [](KernelContext& k) {
+                                       *k.data<int>(0) = 100 + static_cast<int>(k.worker().value);
+                                     }}}};
   graph::Handle handle;
   graph::Task task;
   task.codelet = &codelet;

@@ -1,7 +1,6 @@
 // Whom the engine wakes: workers that a push, a copy or a peer gives something to do, and not those that
 // wait for what they have pulled.
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -9,10 +8,13 @@
 #include <gtest/gtest.h>
 
 #include "engine/lifecycle.hpp"
+#include "support/holding_driver.hpp"
 #include "support/queue_policy.hpp"
 
 namespace vicinal::engine {
 namespace {
+
+using testing::HoldingDriver;
 
 constexpr NodeId kFirst{1};
 constexpr NodeId kSecond{2};
@@ -21,24 +23,6 @@ constexpr WorkerId kWorkerOfSecond{1};
 
 class MovingPolicy final : public sched::QueuePolicy {
   sched::PolicyTraits traits() const override { return {.moves_tasks = true}; }
-};
-
-// Counts wake-ups, keeps copies and tasks until the test ends them.
-class HoldingDriver final : public Driver {
- public:
-  void start(Completions& /*completions*/) override {}
-  std::byte* reserve(NodeId, Bytes) override { return nullptr; }
-  std::byte* allocate(NodeId, Bytes) override { return nullptr; }
-  void release(NodeId, std::byte*, Bytes) override {}
-  void relocate(NodeId, std::byte*, const std::byte*, Bytes) override {}
-  void start_copy(const memory::Copy& copy) override { copies.push_back(copy); }
-  void start_task(graph::Task& task, WorkerId) override { tasks.push_back(&task); }
-  void wake(WorkerId) override { ++wakes; }
-  void stop() override {}
-
-  std::deque<memory::Copy> copies;
-  std::deque<graph::Task*> tasks;
-  int wakes = 0;
 };
 
 // RAM, where the data are, and accelerators of one worker each that look two tasks ahead.
@@ -95,10 +79,11 @@ class Idle : public ::testing::TestWithParam<bool> {
     ASSERT_FALSE(driver.tasks.empty());
     graph::Task& task = *driver.tasks.front();
     driver.tasks.pop_front();
-    engine_.task_done(task, worker, nullptr);
+    engine_.task_done(task, worker, nullptr, std::nullopt);
   }
 
-  const Codelet codelet_{.name = "f", .emulated = [](KernelContext&) {}};
+  const Codelet codelet_{.name = "f",
+                         .kernels = {{ProcessorKind::emulated, [](KernelContext&) {}}}};
   std::vector<std::byte> content_ = std::vector<std::byte>(4096);
   std::vector<std::unique_ptr<graph::Handle>> handles_;
   HoldingDriver ram_;

@@ -407,7 +407,7 @@ TEST(RunTimer, TimesEachRunAtFirstAndOneInSixteenWhenTheyAreEven) {
   const auto run = [&](std::int64_t ns, bool failed = false) {
     timer.begin(timed.task, clock.now);
     clock.ns += ns;
-    timer.end(failed, clock.now);
+    if (!failed) timer.end(clock.now);
   };
   const auto known = [&] { return model.runs("f", ProcessorKind::cpu, footprint_of(timed.task)); };
   run(500);
@@ -434,7 +434,7 @@ TEST(RunTimer, KeepsFootprintsApartAlsoWhereTheyMeetInASlot) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       timer.begin(tasks[i].task, clock.now);
       clock.ns += static_cast<std::int64_t>(i + 1) * 1000;
-      timer.end(false, clock.now);
+      timer.end(clock.now);
     }
   }
   timer.flush();
@@ -444,6 +444,24 @@ TEST(RunTimer, KeepsFootprintsApartAlsoWhereTheyMeetInASlot) {
     EXPECT_EQ(model.predict("f", ProcessorKind::emulated, footprint),
               Time{static_cast<std::int64_t>(i + 1) * 1000});
   }
+}
+
+TEST(RunTimer, KeepsWhatADriverHasMeasuredWithTheTaskThatEndedNotWithTheLastThatBegan) {
+  PerformanceModel model;
+  FakeClock clock;
+  RunTimer timer(model, ProcessorKind::gpu);
+  const Codelet codelet{.name = "f"};
+  TimedTask small(codelet, 64);
+  TimedTask large(codelet, 4096);
+  timer.begin(small.task, clock.now);
+  timer.begin(large.task, clock.now);  // queued behind it
+  timer.note(small.task, Time{100});
+  timer.note(large.task, Time{9000});
+  const auto predicted = [&](const TimedTask& timed) {
+    return model.predict("f", ProcessorKind::gpu, footprint_of(timed.task));
+  };
+  EXPECT_EQ(predicted(small), Time{100});
+  EXPECT_EQ(predicted(large), Time{9000});
 }
 
 // A policy that asks how long each task it is given will take.
@@ -466,7 +484,8 @@ class AskingPolicy final : public sched::QueuePolicy {
 // One worker on RAM whose tasks take as long as the clock is told.
 class FakeDriver final : public Driver {
  public:
-  explicit FakeDriver(FakeClock& clock) : clock_(clock) {}
+  // `measured`: what it says of each run.
+  FakeDriver(FakeClock& clock, std::optional<Time> measured) : clock_(clock), measured_(measured) {}
   void start(Completions& completions) override { completions_ = &completions; }
   std::byte* reserve(NodeId, Bytes) override { return nullptr; }
   std::byte* allocate(NodeId, Bytes) override { return nullptr; }
@@ -474,19 +493,20 @@ class FakeDriver final : public Driver {
   void start_copy(const memory::Copy&) override {}
   void start_task(graph::Task& task, WorkerId worker) override {
     clock_.ns += 7000;
-    completions_->task_done(task, worker, nullptr);
+    completions_->task_done(task, worker, nullptr, measured_);
   }
   void wake(WorkerId) override {}
   void stop() override {}
 
  private:
   FakeClock& clock_;
+  const std::optional<Time> measured_;
   Completions* completions_ = nullptr;
 };
 
 // What the policy is told of `count` tasks, each submitted when the last has ended.
 std::vector<std::int64_t> answers_of(PerformanceModel* model, const Codelet& codelet, bool asks,
-                                     FakeClock& clock, int count = 3) {
+                                     FakeClock& clock, std::optional<Time> measured = {}) {
   std::vector<std::int64_t> answers;
   EngineConfig config;
   config.machine = {.nodes = {{kRam, "ram", NodeKind::ram, std::nullopt}},
@@ -497,11 +517,11 @@ std::vector<std::int64_t> answers_of(PerformanceModel* model, const Codelet& cod
   config.notify_waiters = [] {};
   config.models = model;
   Engine engine(std::move(config));
-  FakeDriver driver(clock);
+  FakeDriver driver(clock, measured);
   engine.attach({&driver}, {&driver});
   driver.start(engine);
   clock.looks = 0;
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < 3; ++i) {
     graph::Task& task = engine.new_task(kNoWorker);
     task.codelet = &codelet;
     engine.submit(task, {}, kNoWorker);
@@ -520,6 +540,14 @@ TEST(LearnedRunTimes, ReachThePolicyFromTheSecondTaskOnAndTheNextRunFromItsFirst
   const Codelet codelet{.name = "f", .cpu = [](KernelContext&) {}};
   EXPECT_THAT(answers_of(&model, codelet, true, clock), ElementsAre(0, 7000, 7000));
   EXPECT_THAT(answers_of(&model, codelet, true, clock), ElementsAre(7000, 7000, 7000));
+}
+
+TEST(LearnedRunTimes, AreThoseThatTheDriverHasMeasuredIfItSays) {
+  PerformanceModel model;
+  FakeClock clock;
+  const Codelet codelet{.name = "f", .cpu = [](KernelContext&) {}};
+  // Not the 7000 ns between start_task and task_done.
+  EXPECT_THAT(answers_of(&model, codelet, true, clock, Time{1234}), ElementsAre(0, 1234, 1234));
 }
 
 TEST(LearnedRunTimes, GiveWayToWhatTheCodeletSays) {

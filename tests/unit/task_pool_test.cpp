@@ -102,5 +102,27 @@ TEST(TaskPool, SlotsPassFromTheLaneThatGivesBackToTheOneThatTakes) {
   for (const Task* task : slots) EXPECT_EQ(pool.find(TaskPool::id(*task)), task);
 }
 
+TEST(TaskPool, ASlotOfAnotherKindIsAComputationInItsNextLife) {
+  TaskPool pool(1);
+  Task& task = pool.take(0);
+  task.kind = TaskKind::acquisition;
+  task.extension = std::make_unique<TaskExtension>();
+  pool.give_back(task, 0);
+  Task& next = pool.take(0);
+  EXPECT_EQ(&next, &task);
+  EXPECT_EQ(next.kind, TaskKind::compute);
+}
+
+TEST(TaskKinds, OnlyComputationsPassThroughThePolicyAndNobodyWaitsForAcquisitions) {
+  for (const TaskKind kind :
+       {TaskKind::compute, TaskKind::acquisition, TaskKind::prefetch, TaskKind::invalidation}) {
+    const bool computes = kind == TaskKind::compute;
+    EXPECT_EQ(is_scheduled(kind), computes);
+    EXPECT_EQ(is_cancellable(kind), computes);
+    EXPECT_EQ(uses_data(kind), computes);
+    EXPECT_EQ(is_counted(kind), kind != TaskKind::acquisition);
+  }
+}
+
 }  // namespace
 }  // namespace vicinal::graph

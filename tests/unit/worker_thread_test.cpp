@@ -310,11 +310,32 @@ TEST(RunKernel, GivesBackWhatTheKernelThrew) {
   EXPECT_THROW(std::rethrow_exception(error), std::runtime_error);
 }
 
-TEST(RunKernel, ATaskWithoutACodeletRunsNothing) {
-  TaskOverHandles one(1);
-  one.task.codelet = nullptr;
-  EXPECT_EQ(one.run(), nullptr);
-  EXPECT_TRUE(one.seen.empty());
+TEST(RunKernel, AKernelFindsWhatItWasBoundTo) {
+  int calls = 0;
+  const auto closure = [&calls](KernelContext& k) { calls += static_cast<int>(k.operands()); };
+  const Codelet bound{.name = "bound", .cpu = Kernel::bind(closure)};
+  int other = 0;
+  const Codelet by_hand{.name = "by hand",
+                        .cpu = Kernel([](KernelContext& k) { ++k.bound<int>(); }, &other)};
+  TaskOverHandles three(3);
+  for (const Codelet* codelet : {&bound, &by_hand, &bound}) {
+    three.task.codelet = codelet;
+    EXPECT_EQ(three.run(), nullptr);
+  }
+  EXPECT_EQ(calls, 6);  // two calls, three operands each
+  EXPECT_EQ(other, 1);
+}
+
+TEST(RunKernel, HostThreadsRunTheKernelOfCoresAndOtherKindsOnlyTheirOwn) {
+  const auto nothing = [](KernelContext&) {};
+  const Codelet cores{.name = "cores", .cpu = nothing};
+  EXPECT_TRUE(cores.implementation(ProcessorKind::cpu));
+  EXPECT_TRUE(cores.implementation(ProcessorKind::emulated));  // a thread of the host
+  EXPECT_FALSE(cores.implementation(ProcessorKind::gpu));
+  const Codelet device{.name = "device", .kernels = {{ProcessorKind::gpu, nothing}}};
+  EXPECT_FALSE(device.implementation(ProcessorKind::cpu));
+  EXPECT_FALSE(device.implementation(ProcessorKind::emulated));
+  EXPECT_TRUE(device.implementation(ProcessorKind::gpu));
 }
 
 TEST(RunKernel, ACodeletWithoutAnImplementationIsAnErrorThatNamesTheTask) {

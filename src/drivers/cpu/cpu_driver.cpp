@@ -78,7 +78,8 @@ void CpuDriver::start_copy(const memory::Copy& copy) {
 }
 
 void CpuDriver::start_task(graph::Task& task, WorkerId worker) {
-  completions_->task_done(task, worker, run_kernel(task, worker, kRam, ProcessorKind::cpu));
+  completions_->task_done(task, worker, run_kernel(task, worker, kRam, ProcessorKind::cpu),
+                          std::nullopt);
 }
 
 void CpuDriver::wake(WorkerId worker) {

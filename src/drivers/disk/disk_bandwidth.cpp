@@ -91,7 +91,7 @@ class DiskCopies::Meter final : public engine::Completions {
     start_next(id);
   }
   bool advance(WorkerId /*worker*/) override { return false; }
-  void task_done(graph::Task&, WorkerId, std::exception_ptr) override {}
+  void task_done(graph::Task&, WorkerId, std::exception_ptr, std::optional<Time>) override {}
 
  private:
   struct Planned {

@@ -53,8 +53,8 @@ void EmulatedDriver::start_copy(const memory::Copy& copy) {
 }
 
 void EmulatedDriver::start_task(graph::Task& task, WorkerId worker) {
-  completions_->task_done(task, worker,
-                          run_kernel(task, worker, config_.node, ProcessorKind::emulated));
+  completions_->task_done(
+      task, worker, run_kernel(task, worker, config_.node, ProcessorKind::emulated), std::nullopt);
 }
 
 void EmulatedDriver::wake(WorkerId /*worker*/) {

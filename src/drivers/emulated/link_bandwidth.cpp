@@ -29,7 +29,7 @@ class Counter final : public engine::Completions {
     changed_.notify_one();
   }
   bool advance(WorkerId /*worker*/) override { return false; }
-  void task_done(graph::Task&, WorkerId, std::exception_ptr) override {}
+  void task_done(graph::Task&, WorkerId, std::exception_ptr, std::optional<Time>) override {}
   void wait_for(std::uint64_t copies) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return ended_ >= copies; });

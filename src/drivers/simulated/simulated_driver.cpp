@@ -110,7 +110,7 @@ void SimulatedDriver::handle(const Event& event) {
   }
   if (prolong_kernel(event)) return;
   end_kernel(event.worker);
-  completions_->task_done(*event.task, event.worker, nullptr);
+  completions_->task_done(*event.task, event.worker, nullptr, std::nullopt);
 }
 
 // Not those of a pipeline: the kernels behind would have to move, too.
@@ -147,8 +147,7 @@ void SimulatedDriver::start_task(graph::Task& task, WorkerId id) {
       std::max(now(), worker.thread_free) + machine_.workers[id.value].task_overhead;
   const Time start = std::max(launched, worker.processor_free);
   const Time end = start + time;
-  const bool synchronous = task.codelet != nullptr && task.codelet->synchronous;
-  worker.thread_free = synchronous ? end : launched;
+  worker.thread_free = task.codelet->synchronous ? end : launched;
   worker.processor_free = end;
   worker.kernels.push_back({start, time, lost_to_copies_});
   ++running_;
@@ -158,7 +157,6 @@ void SimulatedDriver::start_task(graph::Task& task, WorkerId id) {
 }
 
 Time SimulatedDriver::task_time(const graph::Task& task, WorkerId worker) const {
-  if (task.codelet == nullptr) return {0};
   const auto kind = static_cast<std::size_t>(machine_.workers[worker.value].kind);
   const Time expected = task.codelet->expected[kind];
   return expected.ns == 0 ? kUnknownTask : expected;

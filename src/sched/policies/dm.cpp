@@ -184,7 +184,7 @@ void DequeModel::enqueue(TaskRecord& record, const Prediction& chosen) {
 
 void DequeModel::ask_for_data(TaskRecord& record) {
   const NodeId node = node_of(record.worker);
-  context_->prefetch(*record.task, node);
+  context_->wish(*record.task, node);
   ledger_.request(record, node);
   if (strategy_.order.ready_first) ledger_.follow(record, node);
 }

@@ -1,0 +1,124 @@
+// What the application does with its data beside tasks: it registers and acquires them, says where and whether it
+// will use them, and declares them void.
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "engine/lifecycle.hpp"
+#include "engine/task_state.hpp"
+
+namespace vicinal::engine {
+
+using graph::Task;
+using graph::TaskState;
+
+// --- tasks that are not scheduled
+
+Task& Engine::new_plain_task(graph::TaskKind kind, const char* what) {
+  auto extension = std::make_unique<graph::TaskExtension>();
+  extension->name = what;
+  const std::size_t lane = lanes_.index(kNoWorker);
+  std::unique_lock lock(lanes_.shared_lock(), std::defer_lock);
+  if (lanes_.shared(lane)) lock.lock();
+  Task& task = take_slot(lane, 1, graph::is_counted(kind));
+  task.kind = kind;
+  task.priority = 0;
+  task.access_count = 1;
+  task.extension = std::move(extension);
+  return task;
+}
+
+void Engine::submit_invalidation(Task& task) {
+  move(task, TaskState::submitted);
+  task.blocked.store(1, std::memory_order_relaxed);
+  bool is_ready = false;
+  try {
+    is_ready = graph::insert_invalidation(task);
+  } catch (...) {
+    discard(task, kNoWorker);
+    throw;
+  }
+  if (!is_ready) return;
+  graph::ReadyList ready;
+  ready.append(task);
+  make_ready(ready, kNoWorker, Releaser::goes_on);
+}
+
+void Engine::end_plain_task(Task& task, Obtained obtained) {
+  if (obtained == Obtained::nothing) {
+    graph::Access& access = task.accesses()[0];
+    if (writes(access.mode)) access.mode = AccessMode::RW;
+  }
+  if (obtained == Obtained::content && !trivial_) {
+    memory::Actions actions;
+    residency_.written(task, kRam, actions);
+    residency_.unpin(task, kRam, actions);
+    perform(actions);
+  }
+  graph::ReadyList ready;
+  end(task, kNoWorker, Outcome::done, ready);
+  make_ready(ready, kNoWorker);
+  config_.notify_waiters();
+}
+
+// --- handles and their content
+
+void Engine::add(graph::Handle& handle) {
+  eligibility_.add(handle);
+  residency_.add(handle);
+}
+
+bool Engine::remove(graph::Handle& handle) {
+  if (handle.replicas == nullptr) return true;  // it was asked for again
+  wishes_.let_pass();
+  memory::Actions actions;
+  const bool removed = residency_.remove(handle, actions);
+  perform(actions);
+  if (!removed) return false;
+  // A notice about the handle may still be on its way to the policy.
+  while (performing_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+  gate_.forget(handle);
+  residency_.forget(handle);
+  grant_fresh_wishes();
+  return true;
+}
+
+void Engine::request(memory::Request& request) {
+  memory::Actions actions;
+  residency_.request(request, actions);
+  perform(actions);
+}
+
+void Engine::withdraw(memory::Request& request) {
+  memory::Actions actions;
+  residency_.withdraw(request, actions);
+  perform(actions);
+}
+
+void Engine::release(memory::Request& request) {
+  memory::Actions actions;
+  residency_.release(request, actions);
+  perform(actions);
+}
+
+void Engine::invalidate(graph::Handle& handle) {
+  memory::Actions actions;
+  residency_.invalidate(handle, actions);
+  perform(actions);
+}
+
+bool Engine::prefetch(graph::Handle& handle, NodeId node) {
+  memory::Actions actions;
+  const bool coming = residency_.prefetch(handle, node, actions);
+  perform(actions);
+  return coming;
+}
+
+void Engine::wont_use(graph::Handle& handle) {
+  memory::Actions actions;
+  residency_.wont_use(handle, actions);
+  if (config_.rules.hint) residency_.prefetch(handle, kRam, actions);
+  perform(actions);
+}
+
+}  // namespace vicinal::engine

@@ -1,0 +1,92 @@
+#include "engine/eligibility.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "memory/arena.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::engine {
+
+Eligibility::Eligibility(const MachineDescription& machine, const memory::Residency& residency,
+                         bool simulated)
+    : machine_(machine), residency_(residency), simulated_(simulated) {
+  for (const WorkerDescription& worker : machine.workers) {
+    has_cpu_ |= worker.kind == ProcessorKind::cpu;
+  }
+  for (const NodeDescription& node : machine.nodes) {
+    if (node.limit && node.kind != NodeKind::disk) {
+      least_limit_ = std::min(least_limit_, node.limit->value);
+    }
+  }
+}
+
+void Eligibility::add(const graph::Handle& handle) {
+  const std::uint64_t bytes = memory::Arena::padded(handle.bytes()).value;
+  std::uint64_t largest = largest_.load(std::memory_order_relaxed);
+  while (bytes > largest && !largest_.compare_exchange_weak(largest, bytes)) {
+  }
+}
+
+// A time suffices to simulate it.
+bool Eligibility::is_implemented(const Codelet& codelet, ProcessorKind kind) const {
+  return codelet.implementation(kind) ||
+         (simulated_ && codelet.expected[static_cast<std::size_t>(kind)].ns > 0);
+}
+
+bool Eligibility::can_run(const graph::Task& task, WorkerId worker) const {
+  const WorkerDescription& description = machine_.workers[worker.value];
+  if (task.extension && task.extension->worker && *task.extension->worker != worker) return false;
+  if (!is_implemented(*task.codelet, description.kind)) return false;
+  return residency_.trivial() || fits_any_node(task) || residency_.fits(task, description.node);
+}
+
+void Eligibility::check_worker_by_worker(const graph::Task& task) const {
+  const WorkerDescription* nearest = nullptr;
+  const graph::Handle* large = too_large_for_ram(task);
+  for (const WorkerDescription& worker : machine_.workers) {
+    if (can_run(task, worker.id)) {
+      if (large == nullptr) return;
+      throw CapacityError("task " + std::string(task.name()) + ": handle " + large->name + " of " +
+                          std::to_string(large->bytes().value) +
+                          " bytes passes through ram on its way, whose limit is " +
+                          std::to_string(residency_.limit(kRam)->value) +
+                          " bytes; raise the limit (option memory) or use smaller tiles");
+    }
+    if (task.extension && task.extension->worker && *task.extension->worker != worker.id) continue;
+    if (is_implemented(*task.codelet, worker.kind)) nearest = &worker;
+  }
+  refuse(task, nearest);
+}
+
+// `nearest`: a worker that could run it but for its memory; null if there is none.
+void Eligibility::refuse(const graph::Task& task, const WorkerDescription* nearest) const {
+  const std::string name(task.name());
+  if (nearest == nullptr) {
+    throw UsageError(
+        "task " + name + ": no worker can run it; codelet " + task.codelet->name +
+        " has no implementation for the workers of this machine, or the task asks for a "
+        "worker that does not exist");
+  }
+  const NodeDescription& node = machine_.nodes[nearest->node.value];
+  throw CapacityError("task " + name + " needs " +
+                      std::to_string(residency_.working_set(task, node.id).value) +
+                      " bytes at once on " + node.name + ", whose limit is " +
+                      std::to_string(residency_.limit(node.id).value_or(Bytes{0}).value) +
+                      " bytes; raise the limit (" +
+                      (simulated_                      ? "of the simulated machine"
+                       : node.kind == NodeKind::device ? "option accelerator_memory"
+                                                       : "option memory") +
+                      ") or use smaller tiles");
+}
+
+// Content on its way to a device or from it passes through RAM, one handle at a time.
+const graph::Handle* Eligibility::too_large_for_ram(const graph::Task& task) const {
+  if (residency_.trivial() || !residency_.limit(kRam)) return nullptr;
+  for (const graph::Access& access : task.accesses()) {
+    if (residency_.footprint(*access.handle, kRam) > *residency_.limit(kRam)) return access.handle;
+  }
+  return nullptr;
+}
+
+}  // namespace vicinal::engine

@@ -1,0 +1,51 @@
+// Which workers can run a task: those with an implementation of its codelet, on whose memory it fits, and that it
+// is not bound away from.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "graph/handle.hpp"
+#include "graph/task.hpp"
+#include "memory/residency.hpp"
+#include "vicinal/codelet.hpp"
+#include "vicinal/ids.hpp"
+#include "vicinal/machine.hpp"
+
+namespace vicinal::engine {
+
+class Eligibility {
+ public:
+  Eligibility(const MachineDescription& machine, const memory::Residency& residency,
+              bool simulated);
+
+  void add(const graph::Handle& handle);  // before any task names it
+  bool can_run(const graph::Task& task, WorkerId worker) const;
+  // Throws CapacityError or UsageError if no worker can ever run the task.
+  void check(const graph::Task& task) const {
+    if (!fits_anywhere(task)) check_worker_by_worker(task);
+  }
+
+ private:
+  // Nearly all tasks: not bound, with a CPU kernel, and small enough for every memory whatever their
+  // operands are.
+  bool fits_anywhere(const graph::Task& task) const {
+    return !task.extension && task.codelet->cpu && has_cpu_ && fits_any_node(task);
+  }
+  bool fits_any_node(const graph::Task& task) const {
+    return task.access_count * largest_.load(std::memory_order_relaxed) <= least_limit_;
+  }
+  bool is_implemented(const Codelet& codelet, ProcessorKind kind) const;
+  void check_worker_by_worker(const graph::Task& task) const;
+  [[noreturn]] void refuse(const graph::Task& task, const WorkerDescription* nearest) const;
+  const graph::Handle* too_large_for_ram(const graph::Task& task) const;
+
+  const MachineDescription& machine_;
+  const memory::Residency& residency_;
+  const bool simulated_;
+  bool has_cpu_ = false;
+  std::uint64_t least_limit_ = ~std::uint64_t{0};  // of the memories, in bytes
+  std::atomic<std::uint64_t> largest_{0};          // padded bytes of a handle, at most
+};
+
+}  // namespace vicinal::engine

@@ -1,0 +1,136 @@
+#include "engine/lanes.hpp"
+
+#include "base/processor.hpp"
+
+namespace vicinal::engine {
+
+Lanes::Lanes(std::size_t workers, const std::function<Time()>& now, bool simulated)
+    : lanes_(workers + 2), now_(now), simulated_(simulated) {}
+
+void Lanes::start() {
+  for (Lane& lane : lanes_) {
+    lane.idle_since.store(now_().ns, std::memory_order_relaxed);
+    lane.idle_ns.store(now_().ns, std::memory_order_relaxed);
+  }
+}
+
+// --- counts
+
+std::uint64_t Lanes::ended() const {
+  std::uint64_t sum = 0;
+  for (const Lane& lane : lanes_) {
+    for (const auto& count : lane.ended) sum += count.load(std::memory_order_acquire);
+  }
+  return sum;
+}
+
+std::uint64_t Lanes::submitted() const {
+  std::uint64_t sum = 0;
+  for (const Lane& lane : lanes_) sum += lane.submitted.load(std::memory_order_acquire);
+  return sum;
+}
+
+void Lanes::count_bytes(const graph::Task& task, WorkerId worker) {
+  std::uint64_t sum = 0;
+  for (const graph::Access& access : task.accesses()) sum += access.handle->bytes().value;
+  lanes_[index(worker)].ended_bytes.fetch_add(sum, std::memory_order_release);
+}
+
+Bytes Lanes::ended_bytes() const {
+  Bytes sum;
+  for (const Lane& lane : lanes_) sum += Bytes{lane.ended_bytes.load(std::memory_order_acquire)};
+  return sum;
+}
+
+// Ends are summed first, and only grow; a submission is taken back only when it is refused, by the thread that
+// is still in it. So if the sums agree, all that had been submitted when the second sum began has ended.
+bool Lanes::all_ended() const {
+  const std::uint64_t ended = this->ended();
+  return ended == submitted();
+}
+
+std::uint64_t Lanes::tasks_run(WorkerId worker) const {
+  const Lane& lane = lanes_[worker.value];
+  return lane.ended[0].load() + lane.ended[1].load();
+}
+
+void Lanes::report(Statistics& s) const {
+  for (const Lane& lane : lanes_) {
+    s.tasks_submitted += lane.submitted.load(std::memory_order_relaxed);
+    s.tasks_done += lane.ended[0].load(std::memory_order_relaxed);
+    s.tasks_failed += lane.ended[1].load(std::memory_order_relaxed);
+    s.tasks_cancelled += lane.ended[2].load(std::memory_order_relaxed);
+  }
+}
+
+// --- idle time
+
+void Lanes::begin_idle(WorkerId worker) {
+  Lane& own = lanes_[worker.value];
+  if (own.idle_since.load(std::memory_order_relaxed) != kNotIdle) return;
+  own.idle_since.store(now_().ns, std::memory_order_relaxed);
+}
+
+Time Lanes::busy(WorkerId worker, Time now) const {
+  const Lane& lane = lanes_[worker.value];
+  const std::int64_t since = lane.idle_since.load(std::memory_order_relaxed);
+  const std::int64_t idle = lane.idle_ns.load(std::memory_order_relaxed);
+  return {(since == kNotIdle ? now.ns : since) - idle};
+}
+
+// --- names
+
+// A task's name goes with the task, so a report reads a copy: whole, unless the next task begins meanwhile.
+[[gnu::noinline]] void Lanes::Lane::keep_name(std::string_view of) {
+  std::array<std::uint64_t, 6> words{};
+  of.copy(reinterpret_cast<char*>(words.data()), sizeof(words) - 1);
+  for (std::size_t i = 0; i < words.size(); ++i) name[i].store(words[i], std::memory_order_relaxed);
+}
+
+std::string Lanes::running_name(WorkerId worker) const {
+  const Lane& lane = lanes_[worker.value];
+  const Codelet* const codelet = lane.running.load(std::memory_order_relaxed);
+  if (codelet == nullptr) return {};
+  std::array<std::uint64_t, 7> words{};  // the last one ends the text
+  for (std::size_t i = 0; i < lane.name.size(); ++i) {
+    words[i] = lane.name[i].load(std::memory_order_relaxed);
+  }
+  if (words[0] == 0) return codelet->name;
+  return reinterpret_cast<const char*>(words.data());
+}
+
+// --- the distance to the submitting thread
+
+std::uint64_t Lanes::submitted_by_application() const {
+  return lanes_[lanes_.size() - 2].submitted.load(std::memory_order_relaxed) +
+         lanes_.back().submitted.load(std::memory_order_relaxed);
+}
+
+// A thread that submits and a worker that runs what was submitted a moment ago meet at every task: at
+// the policy's queue, at the handles, at the task. When the worker has waited for some hundreds of
+// tasks it goes through them as fast as if nobody submitted. docs/architecture.md has numbers.
+void Lanes::let_submitter_run_ahead() const {
+  const std::size_t workers = lanes_.size() - 2;
+  if (simulated_ || workers == 1) return;
+  constexpr int kLooks = 5;
+  const std::uint64_t first = submitted_by_application();
+  std::uint64_t before = first;
+  for (int look = 0; look < kLooks; ++look) {
+    for (int pauses = 16 << look; pauses > 0; --pauses) base::pause();
+    const std::uint64_t now = submitted_by_application();
+    if (now == before || now - first >= kDistance) return;
+    before = now;
+  }
+}
+
+// Once per so many tasks: a worker that has caught up with the submitting thread would never run dry,
+// but stay right behind it.
+[[gnu::noinline]] void Lanes::look_at_distance(Lane& own) {
+  own.burst = 0;
+  const std::uint64_t now = submitted_by_application();
+  const bool goes_on = now != own.submissions_then;
+  own.submissions_then = now;
+  if (goes_on && submitted() - ended() < kDistance) let_submitter_run_ahead();
+}
+
+}  // namespace vicinal::engine

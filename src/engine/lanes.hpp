@@ -1,0 +1,131 @@
+// What each thread counts of tasks: a lane per worker, one for the thread that made the engine, and one that the
+// application's other threads share. A lane is written by its owner alone, so counting contends for nothing; sums
+// are taken by whoever asks.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/spin_lock.hpp"
+#include "graph/task.hpp"
+#include "vicinal/codelet.hpp"
+#include "vicinal/ids.hpp"
+#include "vicinal/statistics.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::engine {
+
+class Lanes {
+ public:
+  // `now` outlives it.
+  Lanes(std::size_t workers, const std::function<Time()>& now, bool simulated);
+  // All are idle from now on; what was before does not count as busy.
+  void start();
+
+  std::size_t count() const { return lanes_.size(); }
+  // `worker`: kNoWorker for a thread of the application.
+  std::size_t index(WorkerId worker) const {
+    if (worker != kNoWorker) return worker.value;
+    return lanes_.size() - (this_thread() == owner_ ? 2 : 1);
+  }
+  // Several threads use it, and take the lock around what they do in it.
+  bool shared(std::size_t lane) const { return lane == lanes_.size() - 1; }
+  base::SpinLock& shared_lock() { return shared_lock_; }
+
+  // --- counts of tasks
+  void count_submitted(std::size_t lane, std::int64_t change) {
+    std::atomic<std::uint64_t>& submitted = lanes_[lane].submitted;
+    submitted.store(submitted.load(std::memory_order_relaxed) + static_cast<std::uint64_t>(change),
+                    std::memory_order_release);
+  }
+  void count_ended(WorkerId worker, Outcome outcome) {
+    auto& ended = lanes_[index(worker)].ended[static_cast<std::size_t>(outcome)];
+    if (worker == kNoWorker) {  // without the lock
+      ended.fetch_add(1, std::memory_order_release);
+    } else {
+      ended.store(ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    }
+  }
+  void count_bytes(const graph::Task& task, WorkerId worker);
+  std::uint64_t submitted() const;
+  std::uint64_t ended() const;
+  Bytes ended_bytes() const;  // of the operands of ended tasks
+  // Everything submitted has ended.
+  bool all_ended() const;
+  std::uint64_t tasks_run(WorkerId worker) const;
+  void report(Statistics& statistics) const;
+
+  // --- idle time. The clock is looked at only by those who have nothing to do: to time every kernel would take
+  // longer than the rest of a small task.
+  void begin_idle(WorkerId worker);
+  void end_idle(WorkerId worker) {
+    Lane& own = lanes_[worker.value];
+    const std::int64_t since = own.idle_since.load(std::memory_order_relaxed);
+    if (since == kNotIdle) return;
+    own.idle_ns.store(own.idle_ns.load(std::memory_order_relaxed) + now_().ns - since,
+                      std::memory_order_relaxed);
+    own.idle_since.store(kNotIdle, std::memory_order_relaxed);
+  }
+  bool idle(WorkerId worker) const {
+    return lanes_[worker.value].idle_since.load(std::memory_order_relaxed) != kNotIdle;
+  }
+  Time busy(WorkerId worker, Time now) const;
+
+  // --- the task that runs, for reports: codelets outlive their tasks, of names a copy is kept
+  void begin_run(WorkerId worker, const graph::Task& task) {
+    Lane& own = lanes_[worker.value];
+    own.running.store(task.codelet, std::memory_order_relaxed);
+    if (task.extension && !task.extension->name.empty()) own.keep_name(task.extension->name);
+  }
+  void end_run(WorkerId worker, const graph::Task& task) {
+    Lane& own = lanes_[worker.value];
+    own.running.store(nullptr, std::memory_order_relaxed);
+    if (task.extension) own.name[0].store(0, std::memory_order_relaxed);
+  }
+  std::string running_name(WorkerId worker) const;  // empty: it runs nothing
+
+  // Before each task of a worker: now and then it waits until the submitting thread is ahead.
+  void keep_distance(WorkerId worker) {
+    if (++lanes_[worker.value].burst == kDistance) look_at_distance(lanes_[worker.value]);
+  }
+
+ private:
+  static constexpr std::int64_t kNotIdle = -1;
+  static constexpr std::uint32_t kDistance = 256;  // tasks
+  struct alignas(64) Lane {
+    std::atomic<std::uint64_t> submitted{0};
+    std::array<std::atomic<std::uint64_t>, 3> ended{};  // by Outcome
+    std::atomic<std::uint64_t> ended_bytes{0};
+    std::atomic<std::int64_t> idle_since{0};  // kNotIdle: it has a task
+    std::atomic<std::int64_t> idle_ns{0};     // until then, the time before the start included
+    std::atomic<const Codelet*> running{nullptr};
+    std::uint32_t burst = 0;  // tasks run since the last look at the distance
+    std::uint64_t submissions_then = 0;
+    // Of the task that runs, if it has its own; cut. A report may read it while it changes.
+    std::array<std::atomic<std::uint64_t>, 6> name{};
+    void keep_name(std::string_view of);
+  };
+
+  // A number of the thread; that of one that has ended may be another's.
+  static const void* this_thread() {
+    static thread_local const char mark = 0;
+    return &mark;
+  }
+  std::uint64_t submitted_by_application() const;
+  void look_at_distance(Lane& own);
+  void let_submitter_run_ahead() const;
+
+  std::vector<Lane> lanes_;
+  const std::function<Time()>& now_;
+  const bool simulated_;
+  const void* const owner_ = this_thread();  // the thread that made the engine
+  base::SpinLock shared_lock_;
+};
+
+}  // namespace vicinal::engine

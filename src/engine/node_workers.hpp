@@ -1,0 +1,21 @@
+// The workers of one memory node.
+#pragma once
+
+#include <vector>
+
+#include "vicinal/ids.hpp"
+#include "vicinal/machine.hpp"
+
+namespace vicinal::engine {
+
+struct NodeWorkers {
+  std::vector<WorkerId> ids;  // none: nothing runs there
+  ProcessorKind kind = ProcessorKind::cpu;
+  bool alike = true;  // they are of one kind: what one can run, all can, if it is not bound
+  // Other nodes whose workers are all of this kind: tasks may move between them. None if the policy moves none.
+  std::vector<NodeId> peers;
+};
+
+std::vector<NodeWorkers> workers_by_node(const MachineDescription& machine, bool moves_tasks);
+
+}  // namespace vicinal::engine

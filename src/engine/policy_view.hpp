@@ -1,0 +1,76 @@
+// What a policy sees of the engine, and what it may wish.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "base/warm.hpp"
+#include "engine/costs.hpp"
+#include "engine/eligibility.hpp"
+#include "engine/sleepers.hpp"
+#include "engine/wishes.hpp"
+#include "graph/task_pool.hpp"
+#include "sched/policy.hpp"
+
+namespace vicinal::engine {
+
+// All of it outlives the view.
+struct Viewed {
+  const MachineDescription& machine;
+  const std::function<Time()>& now;
+  const memory::Residency& residency;
+  const Eligibility& eligibility;
+  const Costs& costs;
+  Sleepers& sleepers;
+  Wishes& wishes;
+};
+
+class PolicyView final : public sched::PolicyContext {
+ public:
+  PolicyView(const Viewed& viewed, std::uint64_t seed) : all_(viewed), random_(seed) {}
+
+  const MachineDescription& machine() const override { return all_.machine; }
+  Time now() const override { return all_.now(); }
+  bool can_run(const graph::Task& task, WorkerId worker) const override {
+    return all_.eligibility.can_run(task, worker);
+  }
+  bool on_node(const graph::Handle& handle, NodeId node) const override {
+    return all_.residency.on_node(handle, node);
+  }
+  sched::Presence presence(const graph::Handle& handle) const override {
+    return {.valid = all_.residency.valid_mask(handle), .on_node = all_.residency.on_nodes(handle)};
+  }
+  Bytes missing_bytes(const graph::Task& task, NodeId node) const override {
+    return all_.costs.missing_bytes(task, node);
+  }
+  Time transfer_time(const graph::Handle& handle, NodeId node) const override {
+    return all_.costs.transfer_time(handle, node);
+  }
+  Time run_time(const graph::Task& task, WorkerId worker) const override {
+    return all_.costs.run_time(task, worker);
+  }
+  base::Random& random() override { return random_; }
+  bool away(WorkerId worker) const override { return all_.sleepers.away(worker); }
+  // Each step takes its addresses from what the step before asked for one pop ago (by another worker, maybe).
+  void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const override {
+    if (tasks.size() > 2) graph::warm(*tasks[2]);
+    if (all_.residency.trivial()) return;
+    if (tasks.size() > 1) {
+      graph::warm_handles(*tasks[1]);
+      base::warm(&graph::TaskPool::note(*tasks[1]));
+    }
+    if (!tasks.empty()) {
+      all_.residency.warm(*tasks[0], all_.machine.workers[worker.value].node);
+    }
+  }
+  void wish(const graph::Task& task, NodeId node) override {
+    if (!all_.residency.trivial()) all_.wishes.add(task, node);
+  }
+  void wake(WorkerId worker) override { all_.sleepers.wake(worker); }
+
+ private:
+  const Viewed all_;
+  base::Random random_;
+};
+
+}  // namespace vicinal::engine

@@ -1,0 +1,82 @@
+#include "engine/wishes.hpp"
+
+#include <bit>
+
+namespace vicinal::engine {
+
+using graph::Task;
+
+void Wishes::add(const Task& task, NodeId node) {
+  residency_.warm(task, node);
+  Node& lists = nodes_[node.value];
+  const std::lock_guard lock(lists.mutex);
+  ever_.store(true, std::memory_order_relaxed);
+  if (WishedTasks::name(task, node)) {
+    tasks_.keep_use(task, node, residency_.await_uses(task, node));
+  }
+  for (const graph::Access& access : task.accesses()) {
+    const bool owns = rules_.owner && writes(access.mode);
+    if (!reads(access.mode) && !owns) continue;
+    const bool there = residency_.on_node(*access.handle, node);
+    if (there) residency_.touch(*access.handle, node);
+    if (there && !owns) continue;
+    // What is there already, or is not read, needs no copy: only the word that it belongs to this node.
+    WishList& takes = there || !reads(access.mode) ? lists.places : lists.copies;
+    takes.add(task, *access.handle, rules_.prefetch ? task.priority : 0, access.mode);
+    fresh_.store(true, std::memory_order_relaxed);
+  }
+}
+
+void Wishes::grant(NodeId node, memory::Actions& actions) {
+  Node& lists = nodes_[node.value];
+  if (!lists.copies.any() && !lists.places.any()) return;
+  const std::lock_guard lock(lists.mutex);
+  lists.copies.looked_at();
+  lists.places.looked_at();
+  const auto waits = [](const Wish& wish) {  // else it was pulled meanwhile
+    return wish.task->state.load(std::memory_order_relaxed) == graph::TaskState::ready &&
+           graph::TaskPool::alive(*wish.task, wish.id);
+  };
+  for (WishList& places = lists.places; !places.empty(); places.pop_front()) {
+    const Wish& wish = places.front();
+    if (waits(wish) && !residency_.place_early(*wish.handle, node, wish.mode, actions)) break;
+  }
+  for (WishList& copies = lists.copies; !copies.empty(); copies.pop_front()) {
+    if (waits(copies.front()) && !grant_copy(copies.front(), node, actions)) return;
+  }
+}
+
+// False: it got no room.
+bool Wishes::grant_copy(const Wish& wish, NodeId node, memory::Actions& actions) {
+  const bool owns = rules_.owner && writes(wish.mode);
+  if (!owns && residency_.comes_or_stays(*wish.handle, node)) return true;
+  const auto room = rules_.prefetch ? memory::EarlyRoom::unpromised : memory::EarlyRoom::free_alone;
+  return residency_.prefetch(*wish.handle, node, actions, room, owns);
+}
+
+void Wishes::grant_fresh(memory::Actions& actions) {
+  fresh_.store(false, std::memory_order_relaxed);
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+    if (nodes_[n].copies.fresh() || nodes_[n].places.fresh()) grant(NodeId{n}, actions);
+  }
+}
+
+void Wishes::grant_through_ram(memory::Actions& actions) {
+  for (std::uint32_t n = 1; n < nodes_.size(); ++n) grant(NodeId{n}, actions);
+}
+
+// On whatever node it was to run: it may have been popped for another one.
+void Wishes::forget_all(const Task& task) {
+  for (std::uint32_t nodes = WishedTasks::take(task); nodes != 0; nodes &= nodes - 1) {
+    const NodeId node{static_cast<std::uint32_t>(std::countr_zero(nodes))};
+    const std::lock_guard lock(nodes_[node.value].mutex);
+    residency_.forget_uses(task, tasks_.take_use(task, node), node);
+  }
+}
+
+void Wishes::let_pass() const {
+  if (!ever_.load(std::memory_order_relaxed)) return;
+  for (const Node& node : nodes_) const std::lock_guard passed(node.mutex);
+}
+
+}  // namespace vicinal::engine
