@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "linalg/kernel_times.hpp"
-#include "linalg/lu_kernels.hpp"
 #include "linalg/openblas.hpp"
+#include "linalg/tile_kernels.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::linalg {
@@ -38,10 +38,9 @@ void trsm_kernel(KernelContext& context) {
   index.i == index.k ? trsm_left_lower_unit(factor, tile) : trsm_right_upper(factor, tile);
 }
 
-// C <- kBeta C + kAlpha A B
-template <typename T, int kAlpha, int kBeta>
+template <typename T, Update kUpdate>
 void gemm_kernel(KernelContext& context) {
-  gemm(T{kAlpha}, operand_block<T>(context, 0), operand_block<T>(context, 1), T{kBeta},
+  gemm(kUpdate, operand_block<T>(context, 0), operand_block<T>(context, 1),
        operand_block<T>(context, 2));
 }
 
@@ -67,16 +66,16 @@ const std::array<KernelCode, 5>& all_code() {
        {.name = "lu.trsm", .cpu = trsm_kernel<double>}},
       {"lu",
        "gemm",
-       {.name = "lu.gemm", .cpu = gemm_kernel<float, -1, 1>},
-       {.name = "lu.gemm", .cpu = gemm_kernel<double, -1, 1>}},
+       {.name = "lu.gemm", .cpu = gemm_kernel<float, Update::subtract>},
+       {.name = "lu.gemm", .cpu = gemm_kernel<double, Update::subtract>}},
       {"gemm2d",
        "gemm2d",
-       {.name = "gemm2d", .cpu = gemm_kernel<float, 1, 0>},
-       {.name = "gemm2d", .cpu = gemm_kernel<double, 1, 0>}},
+       {.name = "gemm2d", .cpu = gemm_kernel<float, Update::assign>},
+       {.name = "gemm2d", .cpu = gemm_kernel<double, Update::assign>}},
       {"gemm3d",
        "gemm",
-       {.name = "gemm3d.gemm", .cpu = gemm_kernel<float, 1, 1>},
-       {.name = "gemm3d.gemm", .cpu = gemm_kernel<double, 1, 1>}},
+       {.name = "gemm3d.gemm", .cpu = gemm_kernel<float, Update::add>},
+       {.name = "gemm3d.gemm", .cpu = gemm_kernel<double, Update::add>}},
   }};
   return code;
 }
