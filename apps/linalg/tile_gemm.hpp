@@ -12,7 +12,8 @@
 //   trsm     38   69     53   75    63   74      (OpenBLAS: recursive, with its gemm)
 //   potrf    26   52     35   66    39   71      (this: recursive, LAPACK up to 32)
 //
-// tile_kernels.hpp chooses between the two.
+// gemm is that of Cholesky, C - A B^T; where B is not transposed it is packed by columns, and the rate is the same
+// within 2 % (cores of an AMD EPYC, double and float, tiles of 512). tile_kernels.hpp chooses between the two.
 #pragma once
 
 #include <cstdint>
