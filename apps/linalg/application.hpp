@@ -36,10 +36,9 @@ struct KernelCall {
   TaskIndex index;
 };
 
-struct Kernel {
-  std::string name;                  // of its tasks: "gemm"
-  const Codelet* codelet = nullptr;  // a constant
-  double flops = 0;                  // of one task on whole tiles
+struct TaskKernel {
+  std::string name;  // of its tasks: "gemm"
+  Codelet codelet;   // with the operations of one task on whole tiles
   // Of a task on whole tiles. Several: its tasks run different code, as many of each. None: it has no task.
   std::vector<KernelCall> calls;
 };
@@ -81,7 +80,7 @@ struct Application {
   TileGrid grid;            // of the result
   std::uint64_t inner = 0;  // elements between the factors of a product; 0: it is none
   std::vector<Datum> data;
-  std::vector<Kernel> kernels;
+  std::vector<TaskKernel> kernels;
   std::uint64_t tasks = 0;
   double flops = 0;
   // The operands of the largest task, and their name in messages: "3 tiles of 512 x 512 doubles".

@@ -54,14 +54,13 @@ class Visit {
 };
 
 // b^3 times 1/3, 1, 1, 2: the smaller tiles at the edge are counted as whole ones.
-std::vector<Kernel> kernels(const TileGrid& grid) {
+std::vector<TaskKernel> kernels(const TileGrid& grid) {
   const auto b = static_cast<double>(grid.tile);
   const double cube = b * b * b;
   const auto kernel = [&](const char* name, double flops, std::size_t operands) {
-    return Kernel{.name = name,
-                  .codelet = &codelet_of("cholesky", name, grid.precision),
-                  .flops = flops,
-                  .calls = {{std::vector(operands, grid.shape(0, 0)), {}}}};
+    return TaskKernel{.name = name,
+                      .codelet = codelet_of("cholesky", name, grid.precision, flops),
+                      .calls = {{std::vector(operands, grid.shape(0, 0)), {}}}};
   };
   return {kernel("potrf", cube / 3, 1), kernel("trsm", cube, 2), kernel("syrk", cube, 2),
           kernel("gemm", 2 * cube, 3)};

@@ -73,33 +73,40 @@ void gemm_kernel(KernelContext& context) {
        operand_block<T>(context, 2));
 }
 
-// The operations of a task are the application's to say.
 template <typename T>
-const std::array<Codelet, 9>& all_codelets() {
-  static const std::array<Codelet, 9> codelets{{
-      {.name = "potrf", .cpu = potrf_kernel<T>},
-      {.name = "trsm", .cpu = cholesky_trsm_kernel<T>},
-      {.name = "syrk", .cpu = syrk_kernel<T>},
-      {.name = "gemm", .cpu = gemm_transposed_kernel<T>},
-      {.name = "getrf", .cpu = getrf_kernel<T>},
-      {.name = "lu.trsm", .cpu = lu_trsm_kernel<T>},
-      {.name = "lu.gemm", .cpu = gemm_kernel<T, Update::subtract>},
-      {.name = "gemm2d", .cpu = gemm_kernel<T, Update::assign>},
-      {.name = "gemm3d.gemm", .cpu = gemm_kernel<T, Update::add>},
-  }};
-  return codelets;
+Codelet codelet_named(std::string_view name) {
+  struct Code {
+    std::string_view name;
+    Kernel cpu;
+  };
+  const std::array codelets{
+      Code{"potrf", potrf_kernel<T>},
+      Code{"trsm", cholesky_trsm_kernel<T>},
+      Code{"syrk", syrk_kernel<T>},
+      Code{"gemm", gemm_transposed_kernel<T>},
+      Code{"getrf", getrf_kernel<T>},
+      Code{"lu.trsm", lu_trsm_kernel<T>},
+      Code{"lu.gemm", gemm_kernel<T, Update::subtract>},
+      Code{"gemm2d", gemm_kernel<T, Update::assign>},
+      Code{"gemm3d.gemm", gemm_kernel<T, Update::add>},
+  };
+  for (const Code& code : codelets) {
+    if (code.name == name) return {.name = std::string(name), .cpu = code.cpu};
+  }
+  return {};
 }
 
 }  // namespace
 
-const Codelet& codelet_of(std::string_view application, std::string_view kernel,
-                          Precision precision) {
+Codelet codelet_of(std::string_view application, std::string_view kernel, Precision precision,
+                   double flops) {
   prepare_openblas();
-  const auto& codelets =
-      precision == Precision::f32 ? all_codelets<float>() : all_codelets<double>();
   for (const std::string& name : {fmt::format("{}.{}", application, kernel), std::string(kernel)}) {
-    const auto found = std::ranges::find(codelets, name, &Codelet::name);
-    if (found != codelets.end()) return *found;
+    Codelet codelet =
+        precision == Precision::f32 ? codelet_named<float>(name) : codelet_named<double>(name);
+    if (codelet.cpu == nullptr) continue;
+    codelet.flops = flops;
+    return codelet;
   }
   throw std::invalid_argument(fmt::format("kernel {} of {} has no code", kernel, application));
 }

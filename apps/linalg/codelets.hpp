@@ -8,8 +8,8 @@
 
 namespace vicinal::linalg {
 
-// A constant, so that it outlives every runtime. What the tasks of a kernel of an application run: the codelet
-// "lu.gemm" if there is one, else "gemm". Machine files and learned run times know codelets by their names.
+// What the tasks of a kernel of an application run: the codelet "lu.gemm" if there is one, else "gemm". Machine files
+// and learned run times know codelets by their names. `flops`: of one task.
 // Kernels take the operands in the order of the tasks' accesses and TaskIndex for their parameter.
 //   cholesky  potrf   RW A_kk                    L_kk with L_kk L_kk^T = A_kk; zeroes above the diagonal
 //             trsm    R L_kk, RW A_ik            A_ik L_kk^-T
@@ -23,7 +23,7 @@ namespace vicinal::linalg {
 //   gemm3d    gemm    R A_ik, R B_kj, RW C_ij    C_ij + A_ik B_kj
 // potrf and getrf throw TaskError, naming tile and row, if a pivot is not positive or 0. Throws
 // std::invalid_argument if there is no code.
-const Codelet& codelet_of(std::string_view application, std::string_view kernel,
-                          Precision precision);
+Codelet codelet_of(std::string_view application, std::string_view kernel, Precision precision,
+                   double flops);
 
 }  // namespace vicinal::linalg

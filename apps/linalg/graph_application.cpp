@@ -85,11 +85,11 @@ Application described(const SharedGraph& graph) {
     application.data.push_back({tasks.data[d].name, graph->blocks[d], tasks.data[d].has_home});
   }
   for (std::size_t k = 0; k < tasks.kernels.size(); ++k) {
-    const std::string& name = tasks.kernels[k].name;
-    application.kernels.push_back({.name = name,
-                                   .codelet = &codelet_of(tasks.name, name, graph->tiles.precision),
-                                   .flops = tasks.kernels[k].flops,
-                                   .calls = calls(application, *graph, k)});
+    const tools::GraphKernel& kernel = tasks.kernels[k];
+    application.kernels.push_back(
+        {.name = kernel.name,
+         .codelet = codelet_of(tasks.name, kernel.name, application.grid.precision, kernel.flops),
+         .calls = calls(application, *graph, k)});
   }
   set_largest_task(application, *graph);
   application.visit_tasks = [graph](const TaskVisitor& visitor) {

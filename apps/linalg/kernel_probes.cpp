@@ -40,17 +40,17 @@ constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
 // A kernel of an application and its names in a machine file, see tools::KernelSet.
 struct Probe {
   std::vector<std::string> names;
-  Kernel kernel;
+  TaskKernel kernel;
 
-  double flops() const { return kernel.flops * static_cast<double>(kernel.calls.size()); }
+  double flops() const { return kernel.codelet.flops * static_cast<double>(kernel.calls.size()); }
 };
 using Probes = std::vector<Probe>;
 
 // "lu.gemm"; what has a name of its own goes by it in other graphs, too.
 void add_graph(Probes& probes, const Application& application, const Application& cholesky) {
-  for (const Kernel& kernel : application.kernels) {
+  for (const TaskKernel& kernel : application.kernels) {
     Probe probe{{application.name + "." + kernel.name}, kernel};
-    if (std::ranges::count(cholesky.kernels, kernel.name, &Kernel::name) == 0) {
+    if (std::ranges::count(cholesky.kernels, kernel.name, &TaskKernel::name) == 0) {
       probe.names.push_back(kernel.name);
     }
     probes.push_back(std::move(probe));
@@ -75,7 +75,7 @@ std::shared_ptr<const Probes> probes_of(std::uint64_t tile) {
   add(graphs::dense_gemm2d(tiles(1), inner));
   add(graphs::dense_gemm3d(tiles(1)));
   // Last, since its names are those of other graphs as well and the first that matches counts.
-  for (const Kernel& kernel : of_cholesky.kernels) probes->push_back({{kernel.name}, kernel});
+  for (const TaskKernel& kernel : of_cholesky.kernels) probes->push_back({{kernel.name}, kernel});
   return probes;
 }
 
@@ -139,8 +139,8 @@ class Bench {
   // Seconds of one run of all its calls.
   double run(std::size_t kernel) {
     double seconds = 0;
-    const Kernel& of_probe = (*probes_)[kernel].kernel;
-    for (const KernelCall& call : of_probe.calls) seconds += time(*of_probe.codelet, call);
+    const TaskKernel& of_probe = (*probes_)[kernel].kernel;
+    for (const KernelCall& call : of_probe.calls) seconds += time(of_probe.codelet, call);
     return seconds;
   }
 

@@ -85,10 +85,10 @@ double seconds_of(const Codelet& codelet, const KernelCall& call) {
 
 std::vector<double> measure_kernels(const Application& application) {
   std::vector<double> seconds;
-  for (const Kernel& kernel : application.kernels) {
+  for (const TaskKernel& kernel : application.kernels) {
     double shortest = kernel.calls.empty() ? 0 : std::numeric_limits<double>::max();
     for (const KernelCall& call : kernel.calls) {
-      shortest = std::min(shortest, seconds_of(*kernel.codelet, call));
+      shortest = std::min(shortest, seconds_of(kernel.codelet, call));
     }
     seconds.push_back(shortest);
   }

@@ -36,11 +36,9 @@ void submit_tasks(Runtime& runtime, const ApplicationData& data, const SubmitOpt
     for (const tools::GraphAccess& access : task.accesses) {
       operands.push_back({data[access.datum], access.mode});
     }
-    const Kernel& kernel = application.kernels[task.kernel];
-    TaskSpec spec{.codelet = kernel.codelet,
+    TaskSpec spec{.codelet = &application.kernels[task.kernel].codelet,
                   .operands = operands,
-                  .parameters = application.index(task),
-                  .flops = kernel.flops};
+                  .parameters = application.index(task)};
     if (options.priorities) spec.priority = task.priority;
     if (options.names) spec.name = application.task_name(task);
     runtime.submit(spec);

@@ -43,7 +43,8 @@ struct RunOutcome {
 // tasks it has.
 using PhaseObserver = std::function<void(std::string_view phase, std::uint64_t tasks)>;
 
-// Submits all tasks on data that have been filled. Waits for nothing but a full submission window.
+// Submits all tasks on data that have been filled. Waits for nothing but a full submission window. The application
+// must outlive the tasks.
 void submit_tasks(Runtime& runtime, const ApplicationData& data, const SubmitOptions& options);
 
 // Throws what tasks throw, after all tasks have ended, and UsageError for files that do not fit.

@@ -311,6 +311,22 @@ TEST(DenseTasks, AreNamedForStepAndTile) {
                              "gemm(2,1,0)", "potrf(1)", "trsm(2,1)", "syrk(2,1)", "potrf(2)"));
 }
 
+TEST(DenseTasks, OfCholeskyAreThoseThatAreSimulated) {
+  const tools::TaskGraph graph = graphs::cholesky_as_run({.tiles = 5, .tile = 10});
+  const Application application = cholesky({50, 10, Precision::f32});
+  std::size_t next = 0;
+  application.visit_tasks([&](const Task& task) {
+    ASSERT_LT(next, graph.tasks.size());
+    const tools::GraphTask& simulated = graph.tasks[next++];
+    EXPECT_EQ(application.kernels[task.kernel].name, graph.kernels[simulated.kernel].name);
+    EXPECT_TRUE(std::ranges::equal(
+        task.accesses, graph.accesses_of(simulated),
+        [](const auto& a, const auto& b) { return a.datum == b.datum && a.mode == b.mode; }))
+        << application.task_name(task);
+  });
+  EXPECT_EQ(next, graph.tasks.size());
+}
+
 TEST(DenseTasks, AreAsManyAsTheApplicationSays) {
   for (const std::string& name : kNames) {
     const Application application = small_application(name, Precision::f32);
