@@ -36,12 +36,11 @@
 #include "comparison.hpp"
 #include "drivers/disk/disk_bandwidth.hpp"
 #include "help.hpp"
-#include "linalg/cholesky_run.hpp"
 #include "linalg/kernel_times.hpp"
 #include "linalg/openblas.hpp"
+#include "linalg/run.hpp"
 #include "linalg/tile_kernels.hpp"
 #include "reports/catalogue.hpp"
-#include "reports/dense_bounds.hpp"
 #include "reports/report.hpp"
 
 namespace {
@@ -123,9 +122,9 @@ Options options_of(const Settings& settings, const std::string& policy) {
 // One checked run.
 reports::RunRecord run(const Options& options, const linalg::TileGrid& grid) {
   Runtime runtime(options);
-  linalg::CholeskyRequest request{.grid = grid};
-  request.check = true;
-  const linalg::CholeskyOutcome outcome = linalg::run_cholesky(runtime, request);
+  const linalg::Application cholesky = linalg::cholesky(grid);
+  const linalg::RunOutcome outcome =
+      linalg::run(runtime, {.application = &cholesky, .check = true});
   if (!outcome.residual->passed()) {
     throw std::runtime_error(fmt::format("wrong result under {}: residual {} > {}", options.policy,
                                          outcome.residual->value, outcome.residual->tolerance));
@@ -149,20 +148,11 @@ std::optional<double> run_peer(const Settings& settings) {
 }
 
 double bound_seconds(const Settings& settings, const linalg::TileGrid& grid) {
-  const linalg::KernelTimes times = linalg::measure_kernels(grid);
-  const reports::CholeskyWork work{.order = grid.size,
-                                   .tile = grid.tile,
-                                   .element = {element_bytes(grid.precision)},
-                                   .matrix = grid.bytes(),
-                                   .flops = linalg::cholesky_flops(grid.size),
-                                   .potrf = times.potrf,
-                                   .trsm = times.trsm,
-                                   .syrk = times.syrk,
-                                   .gemm = times.gemm};
+  const linalg::Application cholesky = linalg::cholesky(grid);
   MachineDescription machine;
   machine.nodes.push_back({kRam, "ram", NodeKind::ram, {}});
   machine.workers.resize(settings.workers);
-  return reports::cholesky_bounds(work, machine, {}).seconds();
+  return cholesky.bounds(machine, linalg::measure_kernels(cholesky), {}).seconds();
 }
 
 nlohmann::json measure_in_memory(const Settings& settings, std::uint64_t tile) {

@@ -3,21 +3,15 @@
 #include "applications.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "graphs/linalg_graphs.hpp"
 #include "linalg/cholesky.hpp"
-#include "linalg/cholesky_run.hpp"
-#include "linalg/dense_run.hpp"
-#include "linalg/dense_tasks.hpp"
-#include "linalg/kernel_times.hpp"
+#include "linalg/tile_file.hpp"
 #include "output_file.hpp"
 #include "reports/catalogue.hpp"
-#include "reports/dense_bounds.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::cli {
@@ -33,141 +27,25 @@ constexpr std::uint64_t kPage = 4096;  // replicas are padded to pages
 // BLAS counts the rows of a block in 31 bits.
 constexpr std::uint64_t kLargestInner = (1ULL << 31) - 1;
 
-Bytes padded(Bytes bytes) {
-  return {(bytes.value + kPage - 1) / kPage * kPage};
+// What the runtime notes of a task until it has ended.
+constexpr std::uint64_t kNotesOfATask = 256;
+
+// Found out before the tasks, or the tiles that they work on, are described.
+void require_tasks(std::uint64_t tasks, const Options& options) {
+  const Bytes installed = installed_memory();
+  const std::uint64_t pending =
+      options.window_tasks > 0 ? std::min(tasks, options.window_tasks) : tasks;
+  if (pending <= installed.value / kNotesOfATask) return;
+  throw UsageError(
+      fmt::format("--tile: it makes {} tasks, too many to keep account of in the {} of this "
+                  "computer: make it larger, or --size smaller, or limit the tasks at a time "
+                  "with --window-tasks",
+                  tasks, reports::format_bytes(installed)));
 }
 
-std::string priorities_text(bool priorities) {
-  return priorities ? "bottom-level" : "none";
+Bytes padded(const TileShape& shape) {
+  return {(shape.layout().bytes().value + kPage - 1) / kPage * kPage};
 }
-
-// --- Cholesky: of a generated matrix or one in a file --------------------------------------------
-class Cholesky : public Application {
- public:
-  explicit Cholesky(linalg::CholeskyRequest request) : request_(std::move(request)) {}
-
-  reports::Facts parameters() const override {
-    const linalg::TileGrid& grid = request_.grid;
-    reports::Facts facts{{"size", grid.size},
-                         {"tile", grid.tile},
-                         {"tiles", grid.tiles()},
-                         {"precision", std::string(to_string(grid.precision))},
-                         {"matrix_bytes", grid.bytes()},
-                         {"priorities", priorities_text(request_.priorities)}};
-    if (request_.matrix.empty()) {
-      facts.emplace_back("seed", request_.seed);
-    } else {
-      facts.emplace_back("matrix", request_.matrix);
-    }
-    if (!request_.output.empty()) facts.emplace_back("output", request_.output);
-    return facts;
-  }
-
-  double flops() const override { return linalg::cholesky_flops(request_.grid.size); }
-
-  MemoryNeed memory() const override {
-    const linalg::TileGrid& grid = request_.grid;
-    // gemm needs three tiles at once; a matrix of one or two tile rows has no gemm.
-    const std::uint64_t most = std::min<std::uint64_t>(grid.tiles(), 3);
-    const Bytes tile = padded(grid.full_tile_bytes());
-    return {.task = tile * most,
-            .operands = fmt::format("{} tiles of {} x {} {}s", most, grid.tile, grid.tile,
-                                    to_string(grid.precision)),
-            .all = tile * grid.lower_tiles(),
-            .tasks = linalg::cholesky_tasks(grid.tiles()),
-            .has_home = !request_.output.empty()};
-  }
-
-  void measure() override { times_ = linalg::measure_kernels(request_.grid); }
-
-  linalg::RunOutcome run(Runtime& runtime, const linalg::PhaseObserver& observer) const override {
-    return linalg::run_cholesky(runtime, request_, observer);
-  }
-
-  reports::RunBounds bounds(const MachineDescription& machine,
-                            const Statistics& before) const override {
-    const linalg::TileGrid& grid = request_.grid;
-    const reports::CholeskyWork work{.order = grid.size,
-                                     .tile = grid.tile,
-                                     .element = {element_bytes(grid.precision)},
-                                     .matrix = grid.bytes(),
-                                     .flops = flops(),
-                                     .potrf = times_.potrf,
-                                     .trsm = times_.trsm,
-                                     .syrk = times_.syrk,
-                                     .gemm = times_.gemm};
-    return reports::cholesky_bounds(work, machine, before);
-  }
-
- private:
-  linalg::CholeskyRequest request_;
-  linalg::KernelTimes times_;
-};
-
-// --- LU and products: from their graphs ----------------------------------------------------------
-class Dense : public Application {
- public:
-  Dense(graphs::DenseGraph graph, linalg::DenseRequest request)
-      : graph_(std::move(graph)), request_(request) {
-    request_.graph = &graph_;
-    request_.names = graph_.tasks.tasks().size() <= kNamedTasks;
-  }
-
-  reports::Facts parameters() const override {
-    Bytes bytes;
-    for (const graph::Graph::Datum& datum : graph_.tasks.data()) bytes += datum.bytes;
-    reports::Facts facts{
-        {"size", graph_.order()},      {"tile", graph_.tiles.tile},
-        {"tiles", graph_.tiles.tiles}, {"precision", graph_.tasks.application().precision},
-        {"data_bytes", bytes},         {"priorities", priorities_text(request_.priorities)},
-        {"seed", request_.seed}};
-    if (graph_.tasks.application().dense->k > 0)
-      facts.emplace_back("inner", graph_.tasks.application().dense->k);
-    return facts;
-  }
-
-  double flops() const override { return graph_.tasks.flops(); }
-
-  MemoryNeed memory() const override {
-    MemoryNeed need;
-    need.tasks = graph_.tasks.tasks().size();
-    for (const graph::Graph::Datum& datum : graph_.tasks.data()) need.all += padded(datum.bytes);
-    for (const graph::Graph::Task& task : graph_.tasks.tasks()) {
-      Bytes bytes;
-      for (const graph::Graph::Access& access : graph_.tasks.accesses_of(task)) {
-        bytes += padded(graph_.tasks.data()[access.datum].bytes);
-      }
-      if (bytes <= need.task) continue;
-      need.task = bytes;
-      need.operands = "the operands of " + linalg::task_name(graph_, task);
-    }
-    return need;
-  }
-
-  void measure() override {
-    for (const double seconds : linalg::measure_kernels(graph_)) {
-      // Emulated accelerators run the kernels of the cores.
-      std::array<double, kProcessorKinds> kinds{};
-      kinds[static_cast<std::size_t>(ProcessorKind::cpu)] = seconds;
-      kinds[static_cast<std::size_t>(ProcessorKind::emulated)] = seconds;
-      seconds_.push_back(kinds);
-    }
-  }
-
-  linalg::RunOutcome run(Runtime& runtime, const linalg::PhaseObserver& observer) const override {
-    return linalg::run_dense(runtime, request_, observer);
-  }
-
-  reports::RunBounds bounds(const MachineDescription& machine,
-                            const Statistics& before) const override {
-    return reports::bounds_of_filled(graph_.tasks, machine, seconds_, before);
-  }
-
- private:
-  graphs::DenseGraph graph_;
-  linalg::DenseRequest request_;
-  std::vector<std::array<double, kProcessorKinds>> seconds_;  // per kernel
-};
 
 void refuse(std::string_view option, const std::string& text, std::string_view why) {
   if (text.empty()) return;
@@ -175,6 +53,40 @@ void refuse(std::string_view option, const std::string& text, std::string_view w
 }
 
 }  // namespace
+
+MemoryNeed memory_need(const linalg::RunRequest& request) {
+  const linalg::Application& application = *request.application;
+  MemoryNeed need;
+  need.has_home = !request.places.output.empty();
+  for (const TileShape& shape : application.largest_task) need.task += padded(shape);
+  for (std::size_t d = 0; d < application.data.size(); ++d) {
+    need.all += padded(application.shape(d));
+  }
+  return need;
+}
+
+reports::Facts parameters(const linalg::RunRequest& request) {
+  const linalg::Application& application = *request.application;
+  const linalg::TileGrid& grid = application.grid;
+  Bytes bytes;
+  for (std::size_t d = 0; d < application.data.size(); ++d) {
+    bytes += application.shape(d).layout().bytes();
+  }
+  reports::Facts facts{{"size", grid.size},
+                       {"tile", grid.tile},
+                       {"tiles", grid.tiles()},
+                       {"precision", std::string(to_string(grid.precision))},
+                       {application.name == "cholesky" ? "matrix_bytes" : "data_bytes", bytes},
+                       {"priorities", request.submit.priorities ? "bottom-level" : "none"}};
+  if (request.places.matrix.empty()) {
+    facts.emplace_back("seed", request.places.seed);
+  } else {
+    facts.emplace_back("matrix", request.places.matrix);
+  }
+  if (!request.places.output.empty()) facts.emplace_back("output", request.places.output);
+  if (application.inner > 0) facts.emplace_back("inner", application.inner);
+  return facts;
+}
 
 ApplicationOptions::ApplicationOptions(CLI::App& command)
     : shape_(command, {"cholesky", "lu", "gemm2d", "gemm3d"}) {
@@ -189,26 +101,20 @@ ApplicationOptions::ApplicationOptions(CLI::App& command)
       ->type_name("TEXT [bottom-level]");
 }
 
-std::unique_ptr<Application> ApplicationOptions::make(std::uint64_t seed) const {
-  return name() == "cholesky" ? make_cholesky(seed) : make_dense(seed);
+linalg::Application ApplicationOptions::application(const Options& options) const {
+  return name() == "cholesky" ? cholesky(options) : of_graph(options);
 }
 
-std::unique_ptr<Application> ApplicationOptions::make_cholesky(std::uint64_t seed) const {
+linalg::Application ApplicationOptions::cholesky(const Options& options) const {
   require_writable("--output", output_);
   refuse("--inner", inner_, "cholesky has no inner dimension, only gemm2d and gemm3d have one");
-  linalg::CholeskyRequest request;
-  request.grid =
+  const linalg::TileGrid grid =
       matrix_.empty() ? shape_.parse() : shape_.parse(linalg::TileFile::open(matrix_).grid());
-  request.seed = seed;
-  request.matrix = matrix_;
-  request.output = output_;
-  request.check = check_;
-  request.priorities = priorities();
-  request.names = linalg::cholesky_tasks(request.grid.tiles()) <= kNamedTasks;
-  return std::make_unique<Cholesky>(std::move(request));
+  require_tasks(linalg::cholesky_tasks(grid.tiles()), options);
+  return linalg::cholesky(grid);
 }
 
-std::unique_ptr<Application> ApplicationOptions::make_dense(std::uint64_t seed) const {
+linalg::Application ApplicationOptions::of_graph(const Options& options) const {
   const std::string generates = name() + " generates what it works on, only cholesky reads a file";
   refuse("--matrix", matrix_, generates);
   refuse("--output", output_, name() + " forgets its result, only cholesky writes a file");
@@ -223,11 +129,17 @@ std::unique_ptr<Application> ApplicationOptions::make_dense(std::uint64_t seed) 
         name(), grid.size, grid.tile, grid.size / grid.tile * grid.tile, grid.tiles() * grid.tile));
   }
   const graphs::Tiles tiles{.tiles = grid.tiles(), .tile = grid.tile, .precision = grid.precision};
-  linalg::DenseRequest request;
-  request.seed = seed;
-  request.check = check_;
-  request.priorities = priorities();
-  return std::make_unique<Dense>(graphs::dense_graph(name(), tiles, inner()), request);
+  graphs::DenseGraph graph = graphs::dense_graph(name(), tiles, inner());
+  require_tasks(graph.tasks.tasks().size(), options);
+  return linalg::application_of(std::move(graph));
+}
+
+linalg::RunRequest ApplicationOptions::request(const linalg::Application& application,
+                                               const Options& options) const {
+  return {.application = &application,
+          .places = {.seed = options.seed, .matrix = matrix_, .output = output_},
+          .check = check_,
+          .submit = {.priorities = priorities(), .names = application.tasks <= kNamedTasks}};
 }
 
 // 0: the application's own choice.

@@ -10,7 +10,7 @@
 
 #if VICINAL_HAVE_BLAS
 
-#include "linalg/cholesky_run.hpp"
+#include "linalg/run.hpp"
 #include "matrix_options.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
@@ -37,8 +37,10 @@ void generate(const GenerateArguments& arguments, Signals& signals) {
   const Signals::Watch watch(signals, runtime);
   {
     Progress progress(runtime, "generate");
-    linalg::generate_to_file(
-        runtime, grid, options.seed, arguments.output,
+    const linalg::Application cholesky = linalg::cholesky(grid);
+    linalg::generate(
+        runtime, cholesky,
+        {.seed = options.seed, .output = arguments.output, .left = linalg::TileContent::symmetric},
         [&](std::string_view phase, std::uint64_t tasks) { progress.phase(phase, tasks); });
   }
   fmt::print("{}: {} x {} {}s in tiles of {}, {}\n", arguments.output, grid.size, grid.size,

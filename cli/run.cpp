@@ -13,8 +13,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "applications.hpp"
+#include "linalg/kernel_times.hpp"
+#include "linalg/run.hpp"
 #include "linalg/tile_kernels.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
@@ -36,29 +40,21 @@ struct RunArguments {
 // What is to be done.
 struct Plan {
   std::string name;  // of the application
-  std::unique_ptr<Application> application;
+  std::unique_ptr<linalg::Application> application;
+  linalg::RunRequest request;
   Options options;
   std::vector<std::string> policies;
   std::string json;
   bool verbose = false;
 };
 
-// What the runtime notes of a task until it has ended.
-constexpr std::uint64_t kNotesOfATask = 256;
-
 // The runtime refuses too what can never fit, task by task; here the remedy can be named in the
 // words of the command line.
-void require_room(const MemoryNeed& need, const Options& options) {
+void require_room(const Plan& plan) {
+  const linalg::Application& application = *plan.application;
+  const Options& options = plan.options;
+  const MemoryNeed need = memory_need(plan.request);
   const Bytes installed = installed_memory();
-  const std::uint64_t pending =
-      options.window_tasks > 0 ? std::min(need.tasks, options.window_tasks) : need.tasks;
-  if (pending > installed.value / kNotesOfATask) {
-    throw UsageError(
-        fmt::format("--tile: it makes {} tasks, too many to keep account of in the {} of this "
-                    "computer: make it larger, or --size smaller, or limit the tasks at a time "
-                    "with --window-tasks",
-                    need.tasks, reports::format_bytes(installed)));
-  }
   if (!options.memory && need.all > installed) {
     throw UsageError(fmt::format(
         "--memory: the data take {} and this computer has {}: limit the memory and name a folder "
@@ -70,8 +66,8 @@ void require_room(const MemoryNeed& need, const Options& options) {
     throw UsageError(fmt::format(
         "--memory: {} is less than one task needs: {} are {}; use --memory {} or more, or a "
         "smaller --tile",
-        reports::format_bytes(*options.memory), need.operands, reports::format_bytes(need.task),
-        need.task.value));
+        reports::format_bytes(*options.memory), application.largest_task_name,
+        reports::format_bytes(need.task), need.task.value));
   }
   if (need.all > *options.memory && options.disk.empty() && !need.has_home) {
     throw UsageError(
@@ -88,30 +84,33 @@ Plan make_plan(const RunArguments& arguments) {
   plan.options = arguments.runtime.parse({application.output(), application.matrix()});
   plan.policies = arguments.runtime.policies();
   plan.name = application.name();
-  plan.application = application.make(plan.options.seed);
+  plan.application = std::make_unique<linalg::Application>(application.application(plan.options));
+  plan.request = application.request(*plan.application, plan.options);
   plan.json = arguments.json;
   plan.verbose = arguments.verbose;
-  require_room(plan.application->memory(), plan.options);
+  require_room(plan);
   return plan;
 }
 
 // One policy, in a runtime of its own.
-reports::RunRecord run_policy(const Plan& plan, const std::string& policy, Signals& signals) {
+reports::RunRecord run_policy(const Plan& plan, const std::string& policy,
+                              std::span<const double> kernel_seconds, Signals& signals) {
   Options options = plan.options;
   options.policy = policy;
   Runtime runtime(options);
   const Signals::Watch watch(signals, runtime);
   Progress progress(runtime, policy);
-  const linalg::RunOutcome outcome = plan.application->run(
-      runtime, [&](std::string_view phase, std::uint64_t tasks) { progress.phase(phase, tasks); });
+  const linalg::RunOutcome outcome = linalg::run(
+      runtime, plan.request,
+      [&](std::string_view phase, std::uint64_t tasks) { progress.phase(phase, tasks); });
   reports::RunRecord record =
       reports::make_record(policy, runtime.machine(), outcome.before, outcome.after);
   // The limit holds in all of the run, so the peak of all of it is shown, the check included.
   for (std::size_t n = 0; n < record.nodes.size(); ++n) {
     record.nodes[n].peak = outcome.last.nodes[n].peak;
   }
-  record.flops = plan.application->flops();
-  record.bounds = plan.application->bounds(runtime.machine(), outcome.before);
+  record.flops = plan.application->flops;
+  record.bounds = plan.application->bounds(runtime.machine(), kernel_seconds, outcome.before);
   if (outcome.residual) {
     record.verified = outcome.residual->passed();
     record.residual = outcome.residual->value;
@@ -132,15 +131,15 @@ reports::Facts machine_of(const Plan& plan) {
 }
 
 int run_all(const Plan& plan, Session& session) {
-  plan.application->measure();
+  const std::vector<double> kernel_seconds = linalg::measure_kernels(*plan.application);
   ReportOutput output(session,
                       {.application = plan.name,
-                       .parameters = plan.application->parameters(),
+                       .parameters = parameters(plan.request),
                        .machine = machine_of(plan),
                        .runs = {}},
                       plan.json, plan.verbose, plan.policies.size());
   for (const std::string& policy : plan.policies) {
-    output.add(policy, [&] { return run_policy(plan, policy, session.signals); });
+    output.add(policy, [&] { return run_policy(plan, policy, kernel_seconds, session.signals); });
   }
   return output.finish();
 }

@@ -32,7 +32,7 @@ struct Tiles {
 // graph::set_bottom_level_priorities or linalg::BottomLevels give.
 graph::Graph cholesky(const Tiles& tiles);
 
-// The same tasks as linalg::submit_cholesky submits them: in the order of cholesky_order.hpp, with bottom
+// The same tasks as linalg::cholesky has them submitted: in the order of cholesky_order.hpp, with bottom
 // levels as priorities, on tiles that are registered, and filled, column by column.
 graph::Graph cholesky_as_run(const Tiles& tiles);
 
@@ -45,7 +45,7 @@ struct MatrixBlock {
   std::uint64_t columns = 0;
 };
 
-// A graph whose kernels can be given code: apps/linalg/dense_run.hpp.
+// A graph whose kernels can be given code: apps/linalg/application.hpp.
 struct DenseGraph {
   graph::Graph tasks;
   std::vector<MatrixBlock> blocks;  // one per datum of `tasks`

@@ -1,51 +1,10 @@
-// Tile Cholesky factorisation, A = L L^T, right-looking, in place of the lower tiles of A.
-//
-//   linalg::TileGrid grid{.size = 20000, .tile = 1000, .precision = linalg::Precision::f64};
-//   auto matrix = linalg::TiledMatrix::empty(runtime, grid, "A");
-//   linalg::fill(runtime, matrix, linalg::Generator(grid.size, 1));
-//   linalg::CholeskyCodelets codelets = linalg::cholesky_codelets<double>(grid.tile);
-//   linalg::submit_cholesky(runtime, matrix, codelets, {});
-//   runtime.wait();
+// What is known of the tile Cholesky factorisation, right-looking, in place of the lower tiles of A;
+// application.hpp describes it.
 #pragma once
 
 #include <cstdint>
 
-#include "linalg/kernel_operands.hpp"
-#include "linalg/tiled_matrix.hpp"
-#include "vicinal/codelet.hpp"
-#include "vicinal/runtime.hpp"
-
 namespace vicinal::linalg {
-
-// The four tile kernels: sequential, see tile_kernels.hpp. Must outlive the tasks.
-//   potrf  RW A_kk                    L_kk with L_kk L_kk^T = A_kk; zeroes above the diagonal
-//   trsm   R L_kk, RW A_ik            A_ik L_kk^-T
-//   syrk   R L_ik, RW A_ii            A_ii - L_ik L_ik^T, lower triangle
-//   gemm   R L_ik, R L_jk, RW A_ij    A_ij - L_ik L_jk^T
-// Each takes TaskIndex for its parameter: potrf(k), trsm(i,k), syrk(i,k), gemm(i,j,k). potrf throws TaskError, naming tile and row, if a pivot
-// is not positive: then A was not positive definite.
-struct CholeskyCodelets {
-  Codelet potrf;
-  Codelet trsm;
-  Codelet syrk;
-  Codelet gemm;
-};
-
-// Instantiated for float and double. `tile` is for the flops of a task: b^3 times 1/3, 1, 1, 2 (the
-// smaller tiles at the edge are counted as whole ones).
-template <typename T>
-CholeskyCodelets cholesky_codelets(std::uint64_t tile);
-CholeskyCodelets cholesky_codelets(const TileGrid& grid);
-
-struct CholeskyOptions {
-  bool priorities = true;  // bottom levels; false: 0 for all
-  bool names = false;      // "gemm(3,1,0)": some 100 bytes more per task
-};
-
-// Submits the tasks in the order of graphs/cholesky_order.hpp; returns their number. Waits for nothing
-// but a full submission window.
-std::uint64_t submit_cholesky(Runtime& runtime, const TiledMatrix& matrix,
-                              const CholeskyCodelets& codelets, const CholeskyOptions& options);
 
 // n + n(n-1)/2 + n(n-1)/2 + n(n-1)(n-2)/6 tasks for n x n tiles.
 constexpr std::uint64_t cholesky_tasks(std::uint64_t n) {

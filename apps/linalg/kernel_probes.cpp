@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "graphs/linalg_graphs.hpp"
-#include "linalg/cholesky.hpp"
-#include "linalg/dense_tasks.hpp"
+#include "linalg/application.hpp"
 #include "linalg/generator.hpp"
 
 namespace vicinal::linalg {
@@ -38,66 +37,45 @@ constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// One kernel of an application. Several calls: its tasks run different code, as many of each.
+// A kernel of an application and its names in a machine file, see calibration::KernelSet.
 struct Probe {
-  std::vector<std::string> names;  // see calibration::KernelSet
-  double flops = 0;                // of all calls
-  std::vector<KernelCall> calls;
+  std::vector<std::string> names;
+  TaskKernel kernel;
+
+  double flops() const { return kernel.codelet.flops * static_cast<double>(kernel.calls.size()); }
 };
-
-struct Probes {
-  explicit Probes(CholeskyCodelets of_cholesky) : cholesky(std::move(of_cholesky)) {}
-  Probes(const Probes&) = delete;  // calls point to the codelets
-  Probes& operator=(const Probes&) = delete;
-  CholeskyCodelets cholesky;
-  std::vector<Probe> all;
-};
-
-void add_cholesky(Probes& probes, const TileShape& tile) {
-  const auto add = [&](const Codelet& codelet, std::size_t operands) {
-    probes.all.push_back(
-        {{codelet.name},
-         codelet.flops,
-         {{.codelet = &codelet, .operands = std::vector(operands, tile), .index = {}}}});
-  };
-  add(probes.cholesky.potrf, 1);
-  add(probes.cholesky.trsm, 2);
-  add(probes.cholesky.syrk, 2);
-  add(probes.cholesky.gemm, 3);
-}
-
-bool is_of(const CholeskyCodelets& codelets, const std::string& kernel) {
-  const auto all = {&codelets.potrf, &codelets.trsm, &codelets.syrk, &codelets.gemm};
-  return std::ranges::any_of(all, [&](const Codelet* codelet) { return codelet->name == kernel; });
-}
+using Probes = std::vector<Probe>;
 
 // "lu.gemm"; what has a name of its own goes by it in other graphs, too.
-void add_graph(Probes& probes, const graphs::DenseGraph& graph) {
-  const auto calls = kernel_calls(graph);
-  for (std::size_t k = 0; k < calls.size(); ++k) {
-    const graph::Graph::Kernel& kernel = graph.tasks.kernels()[k];
-    Probe probe{.names = {graph.tasks.application().name + "." + kernel.name},
-                .flops = kernel.flops * static_cast<double>(calls[k].size()),
-                .calls = calls[k]};
-    if (!is_of(probes.cholesky, kernel.name)) probe.names.push_back(kernel.name);
-    probes.all.push_back(std::move(probe));
+void add_graph(Probes& probes, const Application& application, const Application& cholesky) {
+  for (const TaskKernel& kernel : application.kernels) {
+    Probe probe{{application.name + "." + kernel.name}, kernel};
+    if (std::ranges::count(cholesky.kernels, kernel.name, &TaskKernel::name) == 0) {
+      probe.names.push_back(kernel.name);
+    }
+    probes.push_back(std::move(probe));
   }
 }
 
 template <typename T>
 std::shared_ptr<const Probes> probes_of(std::uint64_t tile) {
-  auto probes = std::make_shared<Probes>(cholesky_codelets<T>(tile));
+  const auto probes = std::make_shared<Probes>();
   const auto tiles = [&](std::uint64_t count) {
     return graphs::Tiles{.tiles = count, .tile = tile, .precision = kPrecisionOf<T>};
   };
+  const Application of_cholesky =
+      cholesky({.size = tile, .tile = tile, .precision = kPrecisionOf<T>});
+  const auto add = [&](graphs::DenseGraph graph) {
+    add_graph(*probes, application_of(std::move(graph)), of_cholesky);
+  };
   // A step and the beginning of the next have all of LU's kernels.
-  add_graph(*probes, graphs::dense_lu(tiles(2)));
+  add(graphs::dense_lu(tiles(2)));
   // Block rows of four tiles, as if nothing else were asked for, while two of them are not too much.
   const std::uint64_t inner = 9 * tile * tile * sizeof(T) <= kMostBlockRow ? 0 : tile;
-  add_graph(*probes, graphs::dense_gemm2d(tiles(1), inner));
-  add_graph(*probes, graphs::dense_gemm3d(tiles(1)));
+  add(graphs::dense_gemm2d(tiles(1), inner));
+  add(graphs::dense_gemm3d(tiles(1)));
   // Last, since its names are those of other graphs as well and the first that matches counts.
-  add_cholesky(*probes, {tile, tile, 0, sizeof(T)});
+  for (const TaskKernel& kernel : of_cholesky.kernels) probes->push_back({{kernel.name}, kernel});
   return probes;
 }
 
@@ -158,10 +136,11 @@ class Bench {
   Bench(std::uint64_t tile, std::shared_ptr<const Probes> probes)
       : probes_(std::move(probes)), pool_(tile, largest_task(*probes_, tile)) {}
 
-  // Seconds of one run.
+  // Seconds of one run of all its calls.
   double run(std::size_t kernel) {
     double seconds = 0;
-    for (const KernelCall& call : probes_->all[kernel].calls) seconds += time(call);
+    const TaskKernel& of_probe = (*probes_)[kernel].kernel;
+    for (const KernelCall& call : of_probe.calls) seconds += time(of_probe.codelet, call);
     return seconds;
   }
 
@@ -171,8 +150,8 @@ class Bench {
   // With a slot of padding per operand.
   static std::uint64_t largest_task(const Probes& probes, std::uint64_t tile) {
     std::uint64_t most = 0;
-    for (const Probe& probe : probes.all) {
-      for (const KernelCall& call : probe.calls) {
+    for (const Probe& probe : probes) {
+      for (const KernelCall& call : probe.kernel.calls) {
         std::uint64_t bytes = 0;
         for (const TileShape& shape : call.operands) {
           bytes += shape.layout().bytes().value + tile * tile * sizeof(T) + kPage;
@@ -183,7 +162,7 @@ class Bench {
     return most;
   }
 
-  double time(const KernelCall& call) {
+  double time(const Codelet& codelet, const KernelCall& call) {
     std::array<OperandView, kMostViews> views;
     const std::size_t count = call.operands.size();
     for (std::size_t i = 0; i < count; ++i) {
@@ -193,7 +172,7 @@ class Bench {
     KernelContext context(views.data(), count, reinterpret_cast<const std::byte*>(&call.index),
                           sizeof(call.index), WorkerId{0});
     const double start = seconds_now();
-    call.codelet->cpu(context);
+    codelet.cpu(context);
     const double seconds = seconds_now() - start;
     const OperandView& written = views[count - 1];
     pool_.restore(written.address, written.layout.bytes().value);
@@ -209,7 +188,7 @@ calibration::KernelSet kernel_set(std::uint64_t tile) {
   const auto probes = probes_of<T>(tile);
   calibration::KernelSet set;
   set.precision = to_string(kPrecisionOf<T>);
-  for (const Probe& probe : probes->all) set.kernels.push_back({probe.names, probe.flops});
+  for (const Probe& probe : *probes) set.kernels.push_back({probe.names, probe.flops()});
   set.prepare = [tile, probes] {
     auto bench = std::make_shared<Bench<T>>(tile, probes);
     return [bench](std::size_t kernel) { return bench->run(kernel); };

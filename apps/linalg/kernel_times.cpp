@@ -1,12 +1,10 @@
 #include "linalg/kernel_times.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <limits>
 #include <vector>
 
-#include "linalg/cholesky.hpp"
 #include "linalg/generator.hpp"
 
 namespace vicinal::linalg {
@@ -25,9 +23,9 @@ double seconds_now() {
 template <typename T>
 class Bench {
  public:
-  Bench(const Codelet& codelet, std::span<const TileShape> operands, const TaskIndex& index)
-      : codelet_(codelet), index_(index) {
-    for (const TileShape& shape : operands) {
+  // Diagonals dominate, so that an operand stands for a matrix and for a factor.
+  Bench(const Codelet& codelet, const KernelCall& call) : codelet_(codelet), index_(call.index) {
+    for (const TileShape& shape : call.operands) {
       tiles_.push_back(content(shape));
       views_.push_back({reinterpret_cast<std::byte*>(tiles_.back().data()), shape.layout()});
     }
@@ -78,26 +76,23 @@ class Bench {
   std::vector<T> saved_;
 };
 
-}  // namespace
-
-double measure_codelet(const Codelet& codelet, std::span<const TileShape> operands,
-                       const TaskIndex& index) {
-  return operands.front().element_bytes == sizeof(float)
-             ? Bench<float>(codelet, operands, index).best()
-             : Bench<double>(codelet, operands, index).best();
+double seconds_of(const Codelet& codelet, const KernelCall& call) {
+  return call.operands.front().element_bytes == sizeof(float) ? Bench<float>(codelet, call).best()
+                                                              : Bench<double>(codelet, call).best();
 }
 
-KernelTimes measure_kernels(const TileGrid& grid) {
-  const TileShape tile = grid.shape(0, 0);
-  const CholeskyCodelets codelets = cholesky_codelets(grid);
-  const std::array<TileShape, 3> tiles{tile, tile, tile};
-  const auto time = [&](const Codelet& codelet, std::size_t operands) {
-    return measure_codelet(codelet, std::span(tiles).first(operands), {});
-  };
-  return {.potrf = time(codelets.potrf, 1),
-          .trsm = time(codelets.trsm, 2),
-          .syrk = time(codelets.syrk, 2),
-          .gemm = time(codelets.gemm, 3)};
+}  // namespace
+
+std::vector<double> measure_kernels(const Application& application) {
+  std::vector<double> seconds;
+  for (const TaskKernel& kernel : application.kernels) {
+    double shortest = kernel.calls.empty() ? 0 : std::numeric_limits<double>::max();
+    for (const KernelCall& call : kernel.calls) {
+      shortest = std::min(shortest, seconds_of(kernel.codelet, call));
+    }
+    seconds.push_back(shortest);
+  }
+  return seconds;
 }
 
 }  // namespace vicinal::linalg

@@ -41,7 +41,15 @@ struct Vector<double> {
   VICINAL_AVX512_INLINE static R minus(R x, R y) { return _mm512_sub_pd(x, y); }
   VICINAL_AVX512_INLINE static R times(R x, R y) { return _mm512_mul_pd(x, y); }
   VICINAL_AVX512_INLINE static R plus_product(R z, R x, R y) { return _mm512_fmadd_pd(x, y, z); }
+  VICINAL_AVX512_INLINE static R plus(R x, R y) { return _mm512_add_pd(x, y); }
   VICINAL_AVX512_INLINE static R minus_product(R z, R x, R y) { return _mm512_fnmadd_pd(x, y, z); }
+  // x_0 y_0 x_1 y_1 ..., the first halves of both, and the same of the second halves.
+  VICINAL_AVX512_INLINE static R interleave_first(R x, R y) {
+    return _mm512_permutex2var_pd(x, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), y);
+  }
+  VICINAL_AVX512_INLINE static R interleave_second(R x, R y) {
+    return _mm512_permutex2var_pd(x, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), y);
+  }
 };
 
 template <>
@@ -62,7 +70,17 @@ struct Vector<float> {
   VICINAL_AVX512_INLINE static R minus(R x, R y) { return _mm512_sub_ps(x, y); }
   VICINAL_AVX512_INLINE static R times(R x, R y) { return _mm512_mul_ps(x, y); }
   VICINAL_AVX512_INLINE static R plus_product(R z, R x, R y) { return _mm512_fmadd_ps(x, y, z); }
+  VICINAL_AVX512_INLINE static R plus(R x, R y) { return _mm512_add_ps(x, y); }
   VICINAL_AVX512_INLINE static R minus_product(R z, R x, R y) { return _mm512_fnmadd_ps(x, y, z); }
+  // x_0 y_0 x_1 y_1 ..., the first halves of both, and the same of the second halves.
+  VICINAL_AVX512_INLINE static R interleave_first(R x, R y) {
+    return _mm512_permutex2var_ps(
+        x, _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), y);
+  }
+  VICINAL_AVX512_INLINE static R interleave_second(R x, R y) {
+    return _mm512_permutex2var_ps(
+        x, _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), y);
+  }
 };
 
 // 24 sums, 3 vectors of A and one broadcast element of B take 28 of the 32 registers, and 24
@@ -206,6 +224,38 @@ VICINAL_AVX512 void pack_rows(const Block<T>& b, T* packed) {
     V::store(packed, V::load(from, read), written);
     from += b.ld;
     packed += kColumns;
+  }
+}
+
+// The same from columns: at most kColumns columns of B, whose elements of one row lie side by side after it.
+// What is written ends at a multiple of kLanes rows. Eight vectors are a matrix of 8 x kLanes elements. To
+// interleave its first half with its second rotates the bits of an element's place by one, so that three times
+// transpose it: (j2 j1 j0 p) becomes (p j2 j1 j0).
+template <typename T>
+VICINAL_AVX512 void pack_columns(const Block<T>& b, T* packed) {
+  using V = Vector<T>;
+  constexpr int kHalf = kColumns / 2;
+  for (int p = 0; p < b.rows; p += V::kLanes) {
+    const auto read = first_lanes<T>(std::min(V::kLanes, b.rows - p));
+    typename V::Register from[kColumns];
+    typename V::Register to[kColumns];
+#pragma GCC unroll 8
+    for (int j = 0; j < kColumns; ++j) {
+      from[j] = j < b.columns ? V::load(b.at(p, j), read) : V::zero();
+    }
+#pragma GCC unroll 3
+    for (int round = 0; round < 3; ++round) {
+#pragma GCC unroll 4
+      for (int i = 0; i < kHalf; ++i) {
+        to[2 * i] = V::interleave_first(from[i], from[i + kHalf]);
+        to[2 * i + 1] = V::interleave_second(from[i], from[i + kHalf]);
+      }
+#pragma GCC unroll 8
+      for (int j = 0; j < kColumns; ++j) from[j] = to[j];
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kColumns; ++i) V::store(packed + i * V::kLanes, to[i]);
+    packed += kColumns * V::kLanes;
   }
 }
 

@@ -45,8 +45,9 @@ class TileFile {
   TileContent content() const { return content_; }
   const std::string& path() const { return path_; }
   std::uint64_t bytes() const { return kFileBlock + grid_.lower_tiles() * slot_bytes(); }
-  FileRegion region(std::uint64_t i, std::uint64_t j, bool writable) const {
-    return {path_, kFileBlock + grid_.index(i, j) * slot_bytes(), writable};
+  // Of a tile, by its number in the order of TileGrid::index.
+  FileRegion region(std::uint64_t tile, bool writable) const {
+    return {path_, kFileBlock + tile * slot_bytes(), writable};
   }
   // After all tiles have been written: syncs them to the disk, then says so in the header.
   // Throws DeviceError.

@@ -44,13 +44,21 @@ struct MicroTask {
   // Element (i, j) is stored where i >= diagonal + j.
   int diagonal = -kColumns;
   typename Vector<T>::Mask last = 0;  // the lanes of the last vector
-  const char* ahead = nullptr;        // what to fetch meanwhile, the next ahead_stride bytes behind
+  Update update = Update::subtract;
+  const char* ahead = nullptr;  // what to fetch meanwhile, the next ahead_stride bytes behind
   std::ptrdiff_t ahead_stride = 0;
 };
 
-template <typename T, int kHeight>
-VICINAL_AVX512_INLINE void subtract(const MicroTile<T, kHeight>& tile, const MicroTask<T>& task) {
+template <typename T, Update kUpdate>
+VICINAL_AVX512_INLINE typename Vector<T>::Register updated(typename Vector<T>::Register c,
+                                                           typename Vector<T>::Register sum) {
+  return kUpdate == Update::subtract ? Vector<T>::minus(c, sum) : Vector<T>::plus(c, sum);
+}
+
+template <typename T, int kHeight, Update kUpdate>
+VICINAL_AVX512_INLINE void update(const MicroTile<T, kHeight>& tile, const MicroTask<T>& task) {
   using V = Vector<T>;
+  constexpr bool kReads = kUpdate != Update::assign;
   T* c = task.c;
 #pragma GCC unroll 8
   for (int j = 0; j < kColumns; ++j) {
@@ -58,21 +66,34 @@ VICINAL_AVX512_INLINE void subtract(const MicroTile<T, kHeight>& tile, const Mic
 #pragma GCC unroll 3
       for (int r = 0; r < kHeight; ++r) {
         T* const p = c + r * V::kLanes;
+        const typename V::Register sum = tile.sum[j][r];
         if (r > 0 && r < kHeight - 1) {
-          V::store(p, V::minus(V::load(p), tile.sum[j][r]));
+          V::store(p, kReads ? updated<T, kUpdate>(V::load(p), sum) : sum);
           continue;
         }
         unsigned mask = r == kHeight - 1 ? task.last : ~0U;
         if (r == 0) mask &= ~0U << std::max(0, task.diagonal + j);
         const auto lanes = static_cast<typename V::Mask>(mask);
-        V::store(p, V::minus(V::load(p, lanes), tile.sum[j][r]), lanes);
+        V::store(p, kReads ? updated<T, kUpdate>(V::load(p, lanes), sum) : sum, lanes);
       }
     }
     c += task.ldc;
   }
 }
 
-// C <- C - A B^T for one micro-tile. kPack: A comes from the tile and is packed on the way.
+template <typename T, int kHeight>
+VICINAL_AVX512_INLINE void update(const MicroTile<T, kHeight>& tile, const MicroTask<T>& task) {
+  switch (task.update) {
+    case Update::subtract:
+      return update<T, kHeight, Update::subtract>(tile, task);
+    case Update::add:
+      return update<T, kHeight, Update::add>(tile, task);
+    case Update::assign:
+      return update<T, kHeight, Update::assign>(tile, task);
+  }
+}
+
+// The product of one micro-tile. kPack: A comes from the tile and is packed on the way.
 template <typename T, int kHeight, bool kPack>
 VICINAL_AVX512 void multiply(const MicroTask<T>& task) {
   using V = Vector<T>;
@@ -103,7 +124,7 @@ VICINAL_AVX512 void multiply(const MicroTask<T>& task) {
     fetch(ahead);
     ahead += task.ahead_stride;
   }
-  subtract(tile, task);
+  update(tile, task);
 }
 
 // What is computed between two copies: a block of C with `depth` columns of the factors.
@@ -116,15 +137,20 @@ struct Piece {
   int depth = 0;
 };
 
+struct Form {
+  bool transposed = false;  // B is (n x k), and its transpose multiplies
+  bool lower = false;       // only the lower triangle of C
+  Update update = Update::subtract;
+};
+
 template <typename T>
 class Product {
  public:
-  // lower: only the lower triangle of C.
-  Product(const Block<T>& a, const Block<T>& b, const Block<T>& c, bool lower)
+  Product(const Block<T>& a, const Block<T>& b, const Block<T>& c, const Form& form)
       : a_(a),
         b_(b),
         c_(c),
-        lower_(lower),
+        form_(form),
         rows_(piece_length(c.rows, kBlockVectors * kLanes, kLanes)),
         columns_(piece_length(c.columns, kBlockColumns, kColumns)),
         depth_(piece_length(a.columns, kDepth, 1)) {}
@@ -155,18 +181,24 @@ class Product {
     if (p.row + p.rows < c_.rows) return piece_at(p.row + p.rows, p.column, 0);
     const int column = p.column + p.columns;
     if (column >= c_.columns) return {};
-    return piece_at(lower_ ? column / rows_ * rows_ : 0, column, 0);
+    return piece_at(form_.lower ? column / rows_ * rows_ : 0, column, 0);
   }
 
   Block<T> part_of_a(const Piece& p) const { return a_.part(p.row, p.first, p.rows, p.depth); }
   Block<T> part_of_b(const Piece& p) const {
-    return b_.part(p.column, p.first, p.columns, p.depth);
+    return form_.transposed ? b_.part(p.column, p.first, p.columns, p.depth)
+                            : b_.part(p.first, p.column, p.depth, p.columns);
   }
 
   void compute(const Piece& piece) {
     for (int column = 0; column < piece.columns; column += kColumns) {
       const int columns = std::min(kColumns, piece.columns - column);
-      pack_rows(b_.part(piece.column + column, piece.first, columns, piece.depth), packed_b_);
+      const Piece part{.column = piece.column + column,
+                       .columns = columns,
+                       .first = piece.first,
+                       .depth = piece.depth};
+      form_.transposed ? pack_rows(part_of_b(part), packed_b_)
+                       : pack_columns(part_of_b(part), packed_b_);
       compute(piece, column, columns);
     }
   }
@@ -178,7 +210,10 @@ class Product {
     task.depth = piece.depth;
     task.ldc = c_.ld;
     task.columns = columns;
-    const int above = lower_ ? piece.column + column - piece.row : 0;  // rows above the diagonal
+    // What the first piece has assigned the others add to.
+    task.update = form_.update == Update::assign && piece.first > 0 ? Update::add : form_.update;
+    const int above =
+        form_.lower ? piece.column + column - piece.row : 0;  // rows above the diagonal
     const int vectors = vectors_of<T>(piece.rows);
     T* packed = packed_a_;
     for (int panel = 0; panel < vectors;) {
@@ -188,7 +223,7 @@ class Product {
       const int row = vector * kLanes;
       task.packed = packed + (vector - panel) * kLanes;
       task.packed_stride = height * kLanes;
-      if (lower_) task.diagonal = above - row;
+      if (form_.lower) task.diagonal = above - row;
       panel += height;
       packed += height * kLanes * piece.depth;
       if (vector >= panel) continue;
@@ -217,7 +252,7 @@ class Product {
   const Block<T> a_;
   const Block<T> b_;
   const Block<T> c_;
-  const bool lower_;
+  const Form form_;
   const int rows_;  // of a block, and so on
   const int columns_;
   const int depth_;
@@ -234,13 +269,18 @@ bool has_tile_gemm() {
 }
 
 template <typename T>
-void tile_gemm(const Block<T>& a, const Block<T>& b, const Block<T>& c) {
-  Product<T>(a, b, c, false).compute();
+void tile_gemm(Update update, const Block<T>& a, const Block<T>& b, const Block<T>& c) {
+  Product<T>(a, b, c, {.update = update}).compute();
+}
+
+template <typename T>
+void tile_gemm_transposed(const Block<T>& a, const Block<T>& b, const Block<T>& c) {
+  Product<T>(a, b, c, {.transposed = true}).compute();
 }
 
 template <typename T>
 void tile_syrk(const Block<T>& a, const Block<T>& c) {
-  Product<T>(a, a, c, true).compute();
+  Product<T>(a, a, c, {.transposed = true, .lower = true}).compute();
 }
 
 #else
@@ -250,8 +290,14 @@ bool has_tile_gemm() {
 }
 
 template <typename T>
-void tile_gemm(const Block<T>& /*a*/, const Block<T>& /*b*/, const Block<T>& /*c*/) {
+void tile_gemm(Update /*update*/, const Block<T>& /*a*/, const Block<T>& /*b*/,
+               const Block<T>& /*c*/) {
   throw std::logic_error("tile_gemm needs AVX-512");
+}
+
+template <typename T>
+void tile_gemm_transposed(const Block<T>& /*a*/, const Block<T>& /*b*/, const Block<T>& /*c*/) {
+  throw std::logic_error("tile_gemm_transposed needs AVX-512");
 }
 
 template <typename T>
@@ -261,8 +307,11 @@ void tile_syrk(const Block<T>& /*a*/, const Block<T>& /*c*/) {
 
 #endif
 
-template void tile_gemm(const Block<float>& a, const Block<float>& b, const Block<float>& c);
-template void tile_gemm(const Block<double>& a, const Block<double>& b, const Block<double>& c);
+template void tile_gemm(Update, const Block<float>&, const Block<float>&, const Block<float>&);
+template void tile_gemm(Update, const Block<double>&, const Block<double>&, const Block<double>&);
+template void tile_gemm_transposed(const Block<float>&, const Block<float>&, const Block<float>&);
+template void tile_gemm_transposed(const Block<double>&, const Block<double>&,
+                                   const Block<double>&);
 template void tile_syrk(const Block<float>& a, const Block<float>& c);
 template void tile_syrk(const Block<double>& a, const Block<double>& c);
 

@@ -13,16 +13,17 @@ namespace {
 
 static_assert(kMostSolved % kColumns == 0);
 
-// L, eight rows at a time as the micro-tile reads them: element (j + q, p), j a multiple of 8 and
-// p <= j + q, is number j (j + 8) / 2 + 8 p + q. On the diagonal are reciprocals.
+// L, or the transpose of U, eight rows at a time as the micro-tile reads them: element (j + q, p), j a multiple
+// of 8 and p <= j + q, is number j (j + 8) / 2 + 8 p + q. On the diagonal are reciprocals.
 template <typename T>
 class PackedFactor {
  public:
-  explicit PackedFactor(const Block<T>& l) {
+  PackedFactor(const Block<T>& factor, bool is_lower) {
     T* to = elements_;
-    for (int j = 0; j < l.columns; j += kColumns) {
-      const int rows = std::min(kColumns, l.columns - j);
-      pack_rows(l.part(j, 0, rows, j + rows), to);
+    for (int j = 0; j < factor.columns; j += kColumns) {
+      const int rows = std::min(kColumns, factor.columns - j);
+      is_lower ? pack_rows(factor.part(j, 0, rows, j + rows), to)
+               : pack_columns(factor.part(0, j, j + rows, rows), to);
       to += kColumns * j;
       for (int q = 0; q < rows; ++q) to[q * kColumns + q] = 1 / to[q * kColumns + q];
       to += kColumns * kColumns;
@@ -31,7 +32,7 @@ class PackedFactor {
   const T* elements() const { return elements_; }
 
  private:
-  // 8 + 16 + ... + kMostSolved columns of 8
+  // 8 + 16 + ... + kMostSolved columns of 8; what pack_columns writes behind one block the next overwrites.
   alignas(kLine) T elements_[kMostSolved * (kMostSolved + kColumns) / 2];
 };
 
@@ -88,9 +89,8 @@ VICINAL_AVX512 void solve_panel(const T* l, const Block<T>& b, T* x, Lines& next
 }
 
 template <typename T>
-void solve(const Block<T>& l, const Block<T>& b) {
+void solve(const PackedFactor<T>& packed, const Block<T>& b) {
   constexpr int kLanes = Vector<T>::kLanes;
-  const PackedFactor<T> packed(l);
   alignas(kLine) T x[kVectors * kLanes * kMostSolved];
   const int vectors = vectors_of<T>(b.rows);
   for (int panel = 0; panel < vectors;) {
@@ -105,24 +105,41 @@ void solve(const Block<T>& l, const Block<T>& b) {
   }
 }
 
+void require_room(int columns) {
+  if (columns > kMostSolved) throw std::logic_error("tile_solve: more columns than kMostSolved");
+}
+
 }  // namespace
 
 template <typename T>
-void tile_solve(const Block<T>& l, const Block<T>& b) {
-  if (l.columns > kMostSolved) throw std::logic_error("tile_solve: more columns than kMostSolved");
-  solve(l, b);
+void tile_solve_lower(const Block<T>& l, const Block<T>& b) {
+  require_room(l.columns);
+  solve(PackedFactor<T>(l, true), b);
+}
+
+template <typename T>
+void tile_solve_upper(const Block<T>& u, const Block<T>& b) {
+  require_room(u.columns);
+  solve(PackedFactor<T>(u, false), b);
 }
 
 #else
 
 template <typename T>
-void tile_solve(const Block<T>& /*l*/, const Block<T>& /*b*/) {
-  throw std::logic_error("tile_solve needs AVX-512");
+void tile_solve_lower(const Block<T>& /*l*/, const Block<T>& /*b*/) {
+  throw std::logic_error("tile_solve_lower needs AVX-512");
+}
+
+template <typename T>
+void tile_solve_upper(const Block<T>& /*u*/, const Block<T>& /*b*/) {
+  throw std::logic_error("tile_solve_upper needs AVX-512");
 }
 
 #endif
 
-template void tile_solve(const Block<float>& l, const Block<float>& b);
-template void tile_solve(const Block<double>& l, const Block<double>& b);
+template void tile_solve_lower(const Block<float>& l, const Block<float>& b);
+template void tile_solve_lower(const Block<double>& l, const Block<double>& b);
+template void tile_solve_upper(const Block<float>& u, const Block<float>& b);
+template void tile_solve_upper(const Block<double>& u, const Block<double>& b);
 
 }  // namespace vicinal::linalg

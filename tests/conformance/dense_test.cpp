@@ -1,19 +1,19 @@
-// LU and the products under every policy: in memory and in a part of it, float and double, checked.
+// The dense applications under every policy: in memory and in a part of it, float and double, checked.
 #if VICINAL_HAVE_BLAS
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linalg/dense_check.hpp"
-#include "linalg/dense_run.hpp"
-#include "linalg/dense_tasks.hpp"
+#include "linalg/kernel_times.hpp"
+#include "linalg/run.hpp"
 #include "support/linalg_runs.hpp"
 #include "support/temporary_folder.hpp"
 #include "vicinal/error.hpp"
@@ -21,7 +21,6 @@
 namespace vicinal::linalg {
 namespace {
 
-using graphs::DenseGraph;
 using testing::change_elements;
 using testing::expect_within_limit;
 using ::testing::HasSubstr;
@@ -30,31 +29,42 @@ using testing::policy_names;
 using testing::TemporaryFolder;
 using testing::with_policy;
 
-const std::vector<std::string> kNames{"lu", "gemm2d", "gemm3d"};
+const std::vector<std::string> kNames{"cholesky", "lu", "gemm2d", "gemm3d"};
+const std::vector<Precision> kPrecisions{Precision::f32, Precision::f64};
 
-// 5 x 5 tiles of LU; products of 4 x 4 tiles, 192 or 144 elements deep.
-DenseGraph small_graph(const std::string& name, Precision precision) {
-  if (name == "lu") return graphs::dense_lu({.tiles = 5, .tile = 56, .precision = precision});
-  const std::uint64_t inner = name == "gemm2d" ? 0 : 144;
-  return graphs::dense_graph(name, {.tiles = 4, .tile = 48, .precision = precision}, inner);
+Application application_named(const std::string& name, const graphs::Tiles& tiles,
+                              std::uint64_t inner = 0) {
+  if (name == "cholesky") return cholesky({tiles.tiles * tiles.tile, tiles.tile, tiles.precision});
+  return application_of(graphs::dense_graph(name, tiles, inner));
 }
 
-Bytes all_data(const DenseGraph& graph) {
+// Cholesky of 7 x 7 tiles, the last row and column smaller: 28 tiles, of which 7 fit in a quarter. 5 x 5 tiles of
+// LU; products of 4 x 4 tiles, 192 or 144 elements deep.
+Application small_application(const std::string& name, Precision precision) {
+  if (name == "cholesky") return cholesky({600, 96, precision});
+  if (name == "lu")
+    return application_named(name, {.tiles = 5, .tile = 56, .precision = precision});
+  const std::uint64_t inner = name == "gemm2d" ? 0 : 144;
+  return application_named(name, {.tiles = 4, .tile = 48, .precision = precision}, inner);
+}
+
+Bytes all_data(const Application& application) {
   Bytes sum;
-  for (const auto& datum : graph.tasks.data()) sum += padded(datum.bytes);
+  for (std::size_t d = 0; d < application.data.size(); ++d) {
+    sum += padded(application.shape(d).layout().bytes());
+  }
   return sum;
 }
 
-Bytes largest_task(const DenseGraph& graph) {
-  Bytes most;
-  for (const auto& task : graph.tasks.tasks()) {
-    Bytes sum;
-    for (const auto& access : graph.tasks.accesses_of(task)) {
-      sum += padded(graph.tasks.data()[access.datum].bytes);
-    }
-    most = std::max(most, sum);
-  }
-  return most;
+Bytes largest_task(const Application& application) {
+  Bytes sum;
+  for (const TileShape& shape : application.largest_task) sum += padded(shape.layout().bytes());
+  return sum;
+}
+
+// A third of the data, or a quarter of Cholesky's, whose largest task takes less of them.
+Bytes part_of_data(const Application& application) {
+  return {all_data(application).value / (application.name == "cholesky" ? 4 : 3)};
 }
 
 using Case = std::tuple<std::string, std::string, Precision>;
@@ -62,24 +72,24 @@ using Case = std::tuple<std::string, std::string, Precision>;
 class DenseConformance : public ::testing::TestWithParam<Case> {
  protected:
   Options options() const { return with_policy(std::get<1>(GetParam())); }
-  const DenseGraph& graph() const { return graph_; }
+  const Application& application() const { return application_; }
 
-  RunOutcome run(Runtime& runtime) const { return run(runtime, {.names = true}); }
-  RunOutcome run(Runtime& runtime, DenseRequest request) const {
-    request.graph = &graph_;
+  RunOutcome run(Runtime& runtime, RunRequest request = {.submit = {.names = true}}) const {
+    request.application = &application_;
     request.check = true;
-    RunOutcome outcome = run_dense(runtime, request);
+    RunOutcome outcome = linalg::run(runtime, request);
     EXPECT_TRUE(outcome.residual->passed())
         << outcome.residual->value << " > " << outcome.residual->tolerance;
-    EXPECT_EQ(outcome.after.tasks_done - outcome.before.tasks_done, graph_.tasks.tasks().size());
+    EXPECT_EQ(outcome.after.tasks_done - outcome.before.tasks_done, application_.tasks);
     // At least: what waits for a vector of the check to be unregistered counts as a task too.
-    EXPECT_GE(outcome.last.tasks_done - outcome.after.tasks_done, check_tasks(graph_));
+    EXPECT_GE(outcome.last.tasks_done - outcome.after.tasks_done,
+              application_.check().products.size());
     expect_within_limit(runtime);
     return outcome;
   }
 
  private:
-  DenseGraph graph_ = small_graph(std::get<0>(GetParam()), std::get<2>(GetParam()));
+  Application application_ = small_application(std::get<0>(GetParam()), std::get<2>(GetParam()));
 };
 
 TEST_P(DenseConformance, IsRightInMemory) {
@@ -87,31 +97,36 @@ TEST_P(DenseConformance, IsRightInMemory) {
   run(runtime);
 }
 
-TEST_P(DenseConformance, IsRightInAThirdOfTheMemory) {
+TEST_P(DenseConformance, IsRightInAPartOfTheMemory) {
   const TemporaryFolder folder;
   Options limited = options();
-  limited.memory = Bytes{all_data(graph()).value / 3};
+  limited.memory = part_of_data(application());
   limited.disk = folder.path();
   Runtime runtime(limited);
   const RunOutcome outcome = run(runtime);
-  // Two thirds at least must go to the disk.
-  EXPECT_GE(outcome.last.nodes[0].bytes_out, Bytes{all_data(graph()).value / 2});
+  // What does not fit, two thirds or more, must go to the disk.
+  EXPECT_GE(outcome.last.nodes[0].bytes_out, Bytes{all_data(application()).value / 2});
+  // A factorisation writes all of it again: three quarters at least of Cholesky's must come in, too.
+  if (application().name == "cholesky") {
+    EXPECT_GE(outcome.after.nodes[0].bytes_in - outcome.before.nodes[0].bytes_in,
+              Bytes{all_data(application()).value / 4});
+  }
 }
 
 TEST_P(DenseConformance, IsRightWhereOnlyOneTaskFits) {
   const TemporaryFolder folder;
   Options limited = options();
-  limited.memory = largest_task(graph());
+  limited.memory = largest_task(application());
   limited.disk = folder.path();
   Runtime runtime(limited);
   run(runtime);
 }
 
-TEST_P(DenseConformance, IsRightOnAnAcceleratorWithAThirdOfTheMemory) {
+TEST_P(DenseConformance, IsRightOnAnAcceleratorWithAPartOfTheMemory) {
   Options accelerated = options();
   accelerated.workers = 1;
   accelerated.accelerators = 1;
-  accelerated.accelerator_memory = Bytes{all_data(graph()).value / 3};
+  accelerated.accelerator_memory = part_of_data(application());
   Runtime runtime(accelerated);
   run(runtime);
 }
@@ -120,90 +135,117 @@ TEST_P(DenseConformance, IsRightWithoutPrioritiesAndWithASmallWindow) {
   Options windowed = options();
   windowed.window_tasks = 10;
   Runtime runtime(windowed);
-  run(runtime, {.seed = 2, .priorities = false});
+  run(runtime, {.places = {.seed = 2}, .submit = {.priorities = false}});
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryPolicy, DenseConformance,
                          ::testing::Combine(::testing::ValuesIn(kNames),
                                             ::testing::ValuesIn(policy_names()),
-                                            ::testing::Values(Precision::f32, Precision::f64)),
+                                            ::testing::ValuesIn(kPrecisions)),
                          [](const ::testing::TestParamInfo<Case>& test) {
                            return std::get<0>(test.param) + "_" + std::get<1>(test.param) + "_" +
                                   std::string(to_string(std::get<2>(test.param)));
                          });
 
 // --- the check must see a wrong tile -------------------------------------------------------------
-using CheckCase = std::tuple<std::string, Precision>;
+std::string tile_name(const std::string& application, int i, int j) {
+  if (application == "cholesky") return fmt::format("L({},{})", i, j);
+  return fmt::format("{}{}_{}", application == "lu" ? 'A' : 'C', i, j);
+}
 
-class DenseCheck : public ::testing::TestWithParam<CheckCase> {
- protected:
-  // The result of a run of 2000 x 2000 elements in tiles of 250.
-  DenseCheck()
-      : graph_(
-            graphs::dense_graph(std::get<0>(GetParam()),
-                                {.tiles = 8, .tile = 250, .precision = std::get<1>(GetParam())})),
+// The result of a run.
+class FinishedRun {
+ public:
+  explicit FinishedRun(Application application)
+      : application_(std::move(application)),
         runtime_(with_policy("lws")),
-        data_(runtime_, graph_, 1) {
+        data_(runtime_, application_, {}) {
     data_.fill(runtime_);
-    submit_dense(runtime_, data_, {});
+    submit_tasks(runtime_, data_, {});
     runtime_.wait();
   }
-  std::size_t datum(const std::string& name) const {
-    std::size_t number = 0;
-    while (graph_.tasks.data_name(number) != name) ++number;
-    return number;
-  }
   void change(const std::string& name, double by) {
-    change_elements(runtime_, data_[datum(name)], graph_.tiles.precision, by);
+    const auto found = std::ranges::find(application_.data, name, &Datum::name);
+    change_elements(runtime_, data_[static_cast<std::size_t>(found - application_.data.begin())],
+                    application_.grid.precision, by);
   }
-  Residual check() { return check_dense(runtime_, data_); }
-  // Tiles of the result: on, below and above the diagonal of LU.
-  std::vector<std::string> results() const {
-    const std::string matrix = graph_.tasks.application().name == "lu" ? "A" : "C";
-    return {matrix + "0_0", matrix + "7_0", matrix + "0_7",
-            matrix + "3_1", matrix + "2_6", matrix + "7_7"};
-  }
-
- private:
-  DenseGraph graph_;
-  Runtime runtime_;
-  DenseData data_;
-};
-
-TEST_P(DenseCheck, FailsWhenOneTileIsChangedByAThousandth) {
-  ASSERT_TRUE(check().passed());
-  for (const std::string& name : results()) {
+  void expect_right() { EXPECT_TRUE(check().passed()); }
+  Residual check() { return run_check(runtime_, data_, application_.check()); }
+  void expect_wrong_when_changed(const std::string& name) {
     change(name, 1e-3);
     const Residual residual = check();
     EXPECT_FALSE(residual.passed())
         << name << ": " << residual.value << " <= " << residual.tolerance;
     change(name, -1e-3);  // but for a rounding error, far below a thousandth
   }
+
+ private:
+  Application application_;
+  Runtime runtime_;
+  ApplicationData data_;
+};
+
+using CheckCase = std::tuple<std::string, Precision>;
+
+class DenseCheck : public ::testing::TestWithParam<CheckCase> {
+ protected:
+  std::string name() const { return std::get<0>(GetParam()); }
+  Application application(std::uint64_t tiles, std::uint64_t tile) const {
+    return application_named(name(),
+                             {.tiles = tiles, .tile = tile, .precision = std::get<1>(GetParam())});
+  }
+};
+
+TEST_P(DenseCheck, FailsWhenOneTileIsChangedByAThousandth) {
+  FinishedRun run(application(8, 250));
+  run.expect_right();
+  // Tiles of the result: on, below and above the diagonal.
+  std::vector<std::pair<int, int>> tiles{{0, 0}, {7, 0}, {3, 1}, {7, 7}};
+  if (name() != "cholesky") tiles.insert(tiles.end(), {{0, 7}, {2, 6}});
+  for (const auto& [i, j] : tiles) run.expect_wrong_when_changed(tile_name(name(), i, j));
 }
 
 TEST_P(DenseCheck, FailsOnNaN) {
-  change(results().front(), std::nan(""));
-  EXPECT_FALSE(check().passed());
+  FinishedRun run(application(2, 50));
+  run.change(tile_name(name(), 1, 0), std::nan(""));
+  EXPECT_FALSE(run.check().passed());
 }
 
 INSTANTIATE_TEST_SUITE_P(BothPrecisions, DenseCheck,
                          ::testing::Combine(::testing::ValuesIn(kNames),
-                                            ::testing::Values(Precision::f32, Precision::f64)),
+                                            ::testing::ValuesIn(kPrecisions)),
                          [](const ::testing::TestParamInfo<CheckCase>& test) {
                            return std::get<0>(test.param) + "_" +
                                   std::string(to_string(std::get<1>(test.param)));
                          });
 
+TEST(CholeskyCheck, FailsWhenOneTileOfAFewOrARaggedOneIsChangedByAThousandth) {
+  for (const Precision precision : kPrecisions) {
+    for (const auto& [size, tile] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
+             {500, 125}, {1000, 128}, {2000, 500}}) {
+      SCOPED_TRACE(::testing::Message() << size << " in tiles of " << tile);
+      const TileGrid grid{size, tile, precision};
+      FinishedRun run(cholesky(grid));
+      run.expect_right();
+      const auto last = static_cast<int>(grid.tiles()) - 1;
+      for (const auto& [i, j] : {std::pair{1, 0}, {last, 0}, {2, 2}, {3, 1}}) {
+        run.expect_wrong_when_changed(tile_name("cholesky", i, j));
+      }
+    }
+  }
+}
+
 // --- where it stands between right and wrong -----------------------------------------------------
 TEST(DenseTolerance, IsAFewTimesWhatARightResultHas) {
   for (const std::string& name : kNames) {
-    for (const Precision precision : {Precision::f32, Precision::f64}) {
+    for (const Precision precision : kPrecisions) {
       for (const auto& [tiles, tile] :
            std::vector<std::pair<std::uint64_t, std::uint64_t>>{{1, 1}, {2, 1}, {7, 5}, {4, 100}}) {
-        const DenseGraph graph =
-            graphs::dense_graph(name, {.tiles = tiles, .tile = tile, .precision = precision});
+        const Application application =
+            application_named(name, {.tiles = tiles, .tile = tile, .precision = precision});
         Runtime runtime(with_policy("lws"));
-        const RunOutcome outcome = run_dense(runtime, {.graph = &graph, .check = true});
+        const RunOutcome outcome =
+            linalg::run(runtime, {.application = &application, .check = true});
         EXPECT_LE(outcome.residual->value, outcome.residual->tolerance / 2)
             << name << ", " << tiles << " tiles of " << tile << " " << to_string(precision) << "s";
       }
@@ -211,32 +253,37 @@ TEST(DenseTolerance, IsAFewTimesWhatARightResultHas) {
   }
 }
 
-TEST(Lu, TheFactorsAreTheSameToTheBitUnderEveryPolicy) {
+TEST(DenseFactors, AreTheSameToTheBitUnderEveryPolicy) {
   // The order of updates of a tile is fixed by the dependencies, so nothing may differ.
-  const DenseGraph graph = small_graph("lu", Precision::f64);
-  std::vector<double> first;
-  for (const std::string& policy : policy_names()) {
-    Runtime runtime(with_policy(policy));
-    const DenseData data(runtime, graph, 1);
-    data.fill(runtime);
-    submit_dense(runtime, data, {});
-    const Acquired last = runtime.acquire(data[24], AccessMode::R);
-    const std::vector<double> tile(last.data<double>(), last.data<double>() + 56 * 56);
-    if (first.empty()) first = tile;
-    EXPECT_EQ(tile, first) << policy;
+  for (const std::string name : {"cholesky", "lu"}) {
+    const Application application = small_application(name, Precision::f64);
+    const std::size_t last = application.data.size() - 1;
+    const graphs::MatrixBlock& block = application.data[last].block;
+    std::vector<double> first;
+    for (const std::string& policy : policy_names()) {
+      Runtime runtime(with_policy(policy));
+      const ApplicationData data(runtime, application, {});
+      data.fill(runtime);
+      submit_tasks(runtime, data, {});
+      const Acquired held = runtime.acquire(data[last], AccessMode::R);
+      const std::vector<double> tile(held.data<double>(),
+                                     held.data<double>() + block.rows * block.columns);
+      if (first.empty()) first = tile;
+      EXPECT_EQ(tile, first) << policy;
+    }
   }
 }
 
 TEST(Lu, NamesTileAndRowOfAPivotThatIsZero) {
-  const DenseGraph graph = graphs::dense_lu({.tiles = 3, .tile = 10});
+  const Application application = application_of(graphs::dense_lu({.tiles = 3, .tile = 10}));
   Runtime runtime(with_policy("lws"));
-  const DenseData data(runtime, graph, 1);
+  const ApplicationData data(runtime, application, {});
   data.fill(runtime);
   for (const std::size_t d : {3, 4, 5}) {  // row 1 of tiles becomes zero
     const Acquired tile = runtime.acquire(data[d], AccessMode::RW);
     std::fill_n(tile.data<float>(), 100, 0.0F);
   }
-  submit_dense(runtime, data, {.names = true});
+  submit_tasks(runtime, data, {.names = true});
   try {
     runtime.wait();
     FAIL() << "no error";
@@ -247,19 +294,51 @@ TEST(Lu, NamesTileAndRowOfAPivotThatIsZero) {
   }
 }
 
-TEST(DenseTasks, AreNamedForStepAndTile) {
-  const DenseGraph graph = graphs::dense_lu({.tiles = 2, .tile = 10});
+// --- tasks ---------------------------------------------------------------------------------------
+std::vector<std::string> task_names(const Application& application) {
   std::vector<std::string> names;
-  for (const auto& task : graph.tasks.tasks()) names.push_back(task_name(graph, task));
-  EXPECT_THAT(names, ::testing::ElementsAre("getrf(0)", "trsm(0,1)", "trsm(1,0)", "gemm(1,1,0)",
-                                            "getrf(1)"));
+  application.visit_tasks([&](const Task& task) { names.push_back(application.task_name(task)); });
+  return names;
+}
+
+TEST(DenseTasks, AreNamedForStepAndTile) {
+  EXPECT_THAT(
+      task_names(application_of(graphs::dense_lu({.tiles = 2, .tile = 10}))),
+      ::testing::ElementsAre("getrf(0)", "trsm(0,1)", "trsm(1,0)", "gemm(1,1,0)", "getrf(1)"));
+  EXPECT_THAT(
+      task_names(cholesky({30, 10, Precision::f32})),
+      ::testing::ElementsAre("potrf(0)", "trsm(1,0)", "trsm(2,0)", "syrk(1,0)", "syrk(2,0)",
+                             "gemm(2,1,0)", "potrf(1)", "trsm(2,1)", "syrk(2,1)", "potrf(2)"));
+}
+
+TEST(DenseTasks, OfCholeskyAreThoseThatAreSimulated) {
+  const graph::Graph graph = graphs::cholesky_as_run({.tiles = 5, .tile = 10});
+  const Application application = cholesky({50, 10, Precision::f32});
+  std::size_t next = 0;
+  application.visit_tasks([&](const Task& task) {
+    ASSERT_LT(next, graph.tasks().size());
+    const graph::Graph::Task& simulated = graph.tasks()[next++];
+    EXPECT_EQ(application.kernels[task.kernel].name, graph.kernels()[simulated.kernel].name);
+    EXPECT_TRUE(std::ranges::equal(
+        task.accesses, graph.accesses_of(simulated),
+        [](const auto& a, const auto& b) { return a.datum == b.datum && a.mode == b.mode; }))
+        << application.task_name(task);
+  });
+  EXPECT_EQ(next, graph.tasks().size());
+}
+
+TEST(DenseTasks, AreAsManyAsTheApplicationSays) {
+  for (const std::string& name : kNames) {
+    const Application application = small_application(name, Precision::f32);
+    EXPECT_EQ(task_names(application).size(), application.tasks) << name;
+  }
 }
 
 TEST(DenseTasks, HaveATime) {
   for (const std::string& name : kNames) {
-    const DenseGraph graph = small_graph(name, Precision::f64);
-    const std::vector<double> seconds = measure_kernels(graph);
-    ASSERT_EQ(seconds.size(), graph.tasks.kernels().size());
+    const Application application = small_application(name, Precision::f64);
+    const std::vector<double> seconds = measure_kernels(application);
+    ASSERT_EQ(seconds.size(), application.kernels.size());
     for (const double time : seconds) EXPECT_GT(time, 0) << name;
   }
 }

@@ -3,39 +3,25 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "linalg/cholesky.hpp"
-#include "linalg/cholesky_check.hpp"
 #include "linalg/kernel_times.hpp"
-#include "linalg/openblas.hpp"
+#include "linalg/run.hpp"
+#include "support/lapack.hpp"
+#include "support/tile_kernels.hpp"
 #include "vicinal/error.hpp"
-
-extern "C" {
-void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info);
-void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
-}
 
 namespace vicinal::linalg {
 namespace {
 
-int lapack_potrf(int n, float* a) {
-  int info = 0;
-  spotrf_("L", &n, a, &n, &info);
-  return info;
-}
-int lapack_potrf(int n, double* a) {
-  int info = 0;
-  dpotrf_("L", &n, a, &n, &info);
-  return info;
-}
-
 template <typename T>
-class CholeskyKernels : public testing::Test {};
-using Precisions = testing::Types<float, double>;
-TYPED_TEST_SUITE(CholeskyKernels, Precisions);
+class CholeskyKernels : public ::testing::Test {};
+TYPED_TEST_SUITE(CholeskyKernels, testing::Precisions);
 
 Options two_workers() {
   Options options;
@@ -44,31 +30,22 @@ Options two_workers() {
   return options;
 }
 
-// The whole matrix, column-major, as LAPACK wants it.
-template <typename T>
-std::vector<T> assemble(const Generator& generator, std::uint64_t n) {
-  std::vector<T> a(n * n);
-  for (std::uint64_t j = 0; j < n; ++j) {
-    for (std::uint64_t i = 0; i < n; ++i) a[i + j * n] = static_cast<T>(generator.element(i, j));
-  }
-  return a;
-}
-
 // Largest difference between the lower tiles and a column-major matrix, above the diagonal
 // included.
 template <typename T>
-double largest_difference(Runtime& runtime, const TiledMatrix& tiles, const std::vector<T>& whole) {
-  const TileGrid& grid = tiles.grid();
+double largest_difference(Runtime& runtime, const ApplicationData& data,
+                          const std::vector<T>& whole) {
+  const Application& application = data.application();
   double largest = 0;
-  for (std::uint64_t j = 0; j < grid.tiles(); ++j) {
-    for (std::uint64_t i = j; i < grid.tiles(); ++i) {
-      const Acquired held = runtime.acquire(tiles.tile(i, j), AccessMode::R);
-      for (std::uint64_t c = 0; c < grid.extent(j); ++c) {
-        for (std::uint64_t r = 0; r < grid.extent(i); ++r) {
-          const T actual = held.data<T>()[r + c * held.view().layout.leading_dimension()];
-          const T expected = whole[grid.first(i) + r + (grid.first(j) + c) * grid.size];
-          largest = std::max(largest, std::abs(static_cast<double>(actual) - expected));
-        }
+  for (std::size_t d = 0; d < application.data.size(); ++d) {
+    const graphs::MatrixBlock& block = application.data[d].block;
+    const Acquired held = runtime.acquire(data[d], AccessMode::R);
+    for (std::uint64_t c = 0; c < block.columns; ++c) {
+      for (std::uint64_t r = 0; r < block.rows; ++r) {
+        const T actual = held.data<T>()[r + c * held.view().layout.leading_dimension()];
+        const T expected =
+            whole[block.first_row + r + (block.first_column + c) * application.grid.size];
+        largest = std::max(largest, std::abs(static_cast<double>(actual) - expected));
       }
     }
   }
@@ -76,41 +53,37 @@ double largest_difference(Runtime& runtime, const TiledMatrix& tiles, const std:
 }
 
 TYPED_TEST(CholeskyKernels, GiveTheFactorOfLapackWholeAndRaggedTiles) {
-  prepare_openblas();
   for (const auto& [size, tile] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
            {1, 1}, {5, 5}, {6, 2}, {64, 16}, {65, 16}, {79, 16}, {100, 33}, {200, 100}, {30, 1}}) {
-    SCOPED_TRACE(testing::Message() << size << " in tiles of " << tile);
+    SCOPED_TRACE(::testing::Message() << size << " in tiles of " << tile);
+    const Application application = cholesky({size, tile, kPrecisionOf<TypeParam>});
     Runtime runtime(two_workers());
-    const TileGrid grid{size, tile, kPrecisionOf<TypeParam>};
-    const Generator generator(size, 7);
-    const CholeskyCodelets codelets = cholesky_codelets<TypeParam>(tile);
-    const TiledMatrix matrix = TiledMatrix::empty(runtime, grid, "A");
-    fill(runtime, matrix, generator);
-    EXPECT_EQ(submit_cholesky(runtime, matrix, codelets, {}), cholesky_tasks(grid.tiles()));
+    const ApplicationData data(runtime, application, {.seed = 7});
+    data.fill(runtime);
+    submit_tasks(runtime, data, {});
     runtime.wait();
 
-    std::vector<TypeParam> expected = assemble<TypeParam>(generator, size);
-    ASSERT_EQ(lapack_potrf(static_cast<int>(size), expected.data()), 0);
+    auto expected = testing::whole_matrix<TypeParam>(Generator(size, 7), size);
+    ASSERT_EQ(testing::lapack_potrf(static_cast<int>(size), expected.data()), 0);
     for (std::uint64_t j = 1; j < size; ++j) {
       std::fill_n(expected.data() + j * size, j, TypeParam{0});
     }
     // Both factors differ from the exact one by rounding: elements are of size 2, the condition
     // number is below 10, and at most 200 products are summed. 50 u leaves room.
-    EXPECT_LE(largest_difference(runtime, matrix, expected), 50 * roundoff(grid.precision));
+    EXPECT_LE(largest_difference(runtime, data, expected), 50 * roundoff(kPrecisionOf<TypeParam>));
   }
 }
 
 TYPED_TEST(CholeskyKernels, PotrfNamesTileAndRowOfANonPositivePivot) {
+  const Application application = cholesky({40, 10, kPrecisionOf<TypeParam>});
   Runtime runtime(two_workers());
-  const TileGrid grid{40, 10, kPrecisionOf<TypeParam>};
-  const CholeskyCodelets codelets = cholesky_codelets<TypeParam>(grid.tile);
-  const TiledMatrix matrix = TiledMatrix::empty(runtime, grid, "A");
-  fill(runtime, matrix, Generator(grid.size, 1));
+  const ApplicationData data(runtime, application, {});
+  data.fill(runtime);
   {
-    const Acquired tile = runtime.acquire(matrix.tile(2, 2), AccessMode::RW);
+    const Acquired tile = runtime.acquire(data[application.grid.index(2, 2)], AccessMode::RW);
     tile.data<TypeParam>()[3 + 3 * 10] = -5;  // row 23
   }
-  submit_cholesky(runtime, matrix, codelets, {});
+  submit_tasks(runtime, data, {});
   try {
     runtime.wait();
     FAIL() << "no error";
@@ -123,11 +96,9 @@ TYPED_TEST(CholeskyKernels, PotrfNamesTileAndRowOfANonPositivePivot) {
 }
 
 TYPED_TEST(CholeskyKernels, HaveATime) {
-  const KernelTimes times = measure_kernels({64, 32, kPrecisionOf<TypeParam>});
-  EXPECT_GT(times.potrf, 0);
-  EXPECT_GT(times.trsm, 0);
-  EXPECT_GT(times.syrk, 0);
-  EXPECT_GT(times.gemm, 0);
+  const std::vector<double> seconds = measure_kernels(cholesky({64, 32, kPrecisionOf<TypeParam>}));
+  ASSERT_EQ(seconds.size(), 4U);
+  for (const double time : seconds) EXPECT_GT(time, 0);
 }
 
 TEST(TileGrid, NumbersTheLowerTilesColumnByColumn) {
@@ -151,7 +122,7 @@ TEST(Generator, IsSymmetricAndTheSameForEveryTileSize) {
   EXPECT_EQ(generator.element(3, 900), generator.element(900, 3));
   EXPECT_NE(generator.element(3, 900), generator.element(4, 900));
   EXPECT_NE(generator.element(3, 900), Generator(1000, 43).element(3, 900));
-  // Tiles are filled with the same function of the global indices; see tiled_matrix.cpp.
+  // Tiles are filled with the same function of the global indices; see application_data.cpp.
   double sum = 0;
   double squares = 0;
   for (std::uint64_t i = 0; i < 1000; ++i) {
@@ -165,6 +136,16 @@ TEST(Generator, IsSymmetricAndTheSameForEveryTileSize) {
   // 499500 uniform numbers: the mean is 0 +- 0.0008, the mean square 1/3 +- 0.0004 (one sigma).
   EXPECT_NEAR(sum / 499500, 0, 0.004);
   EXPECT_NEAR(squares / 499500, 1.0 / 3, 0.002);
+}
+
+TEST(Generator, DominantIsNotSymmetricAndRandomHasNoDiagonal) {
+  const Generator dominant = Generator::dominant(1000, 42);
+  EXPECT_NE(dominant.element(3, 900), dominant.element(900, 3));
+  EXPECT_NEAR(dominant.element(5, 5), 3, 1 / std::sqrt(1000.0));
+  const Generator random = Generator::random(0.5, 42);
+  EXPECT_LE(std::abs(random.element(5, 5)), 0.5);
+  EXPECT_NE(random.element(3, 900), random.element(900, 3));
+  EXPECT_EQ(Generator::random(0, 42).element(3, 900), 0);
 }
 
 // The closed forms of BottomLevels against the recursion over the successors of each task.

@@ -1,45 +1,87 @@
-// All operands hold small integers, and the diagonals of factors powers of two: then every sum,
-// product and quotient is exact in float and double, in whatever order, and so must the results be.
+// Products of tiles: exact for integers, see integer_matrix.hpp.
 #if VICINAL_HAVE_BLAS
 
 #include "linalg/tile_kernels.hpp"
 
-#include <cmath>
-#include <stdexcept>
+#include <limits>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "linalg/openblas.hpp"
-#include "linalg/tile_gemm.hpp"
-#include "support/integer_matrix.hpp"
+#include "support/tile_kernels.hpp"
 
 namespace vicinal::linalg {
 namespace {
 
 using testing::orders;
 using testing::same;
+using testing::Shape;
 using testing::shapes;
+
+template <typename T>
+class TileKernels : public testing::TileKernelsFixture<T> {};
+TYPED_TEST_SUITE(TileKernels, testing::Precisions);
+
 template <typename T>
 using Matrix = testing::IntegerMatrix<T>;
 
-template <typename T>
-class TileKernels : public ::testing::Test {
- protected:
-  TileKernels() { prepare_openblas(); }
+std::string text(const Shape& s) {
+  return fmt::format("{} x {} x {}", s.m, s.n, s.k);
+}
 
-  // Whoever can multiply here.
-  static std::vector<Products> products() {
-    if (fastest_products() == Products::openblas) return {Products::openblas};
-    return {Products::own, Products::openblas};
+// What C becomes with A B.
+template <typename T>
+std::vector<T> updated(Update update, const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& c) {
+  const Block<T> block = c.block();
+  std::vector<T> result = c.content();
+  for (int j = 0; j < block.columns; ++j) {
+    for (int i = 0; i < block.rows; ++i) {
+      T sum = 0;
+      for (int p = 0; p < a.block().columns; ++p) sum += a(i, p) * b(p, j);
+      const T before = update == Update::assign ? 0 : c(i, j);
+      result[block.at(i, j) - block.data] =
+          update == Update::subtract ? before - sum : before + sum;
+    }
   }
-};
-using Precisions = ::testing::Types<float, double>;
-TYPED_TEST_SUITE(TileKernels, Precisions);
+  return result;
+}
 
 TYPED_TEST(TileKernels, GemmIsExactForIntegersOfAllShapes) {
-  for (const auto& [m, n, k] : shapes()) {
+  for (const Shape& shape : shapes()) {
+    const auto& [m, n, k] = shape;
+    const Matrix<TypeParam> a(m, k, m + k % 3);
+    const Matrix<TypeParam> b(k, n, k + m % 5);
+    Matrix<TypeParam> c(m, n, m + n % 4);
+    const std::vector<TypeParam> before = c.content();
+    for (const Update update : {Update::subtract, Update::add}) {
+      c.fill(before);
+      this->expect_content(c, updated(update, a, b, c), text(shape),
+                           [&](Products by) { gemm(update, a.block(), b.block(), c.block(), by); });
+    }
+  }
+}
+
+TYPED_TEST(TileKernels, GemmThatAssignsDoesNotReadWhatItOverwrites) {
+  for (const Shape& shape :
+       {Shape{1, 1, 1}, {17, 5, 40}, {49, 11, 130}, {64, 64, 64}, {300, 90, 129}}) {
+    const auto& [m, n, k] = shape;
+    const Matrix<TypeParam> a(m, k, m);
+    const Matrix<TypeParam> b(k, n, k);
+    Matrix<TypeParam> c(m, n, m);
+    const std::vector<TypeParam> expected = updated(Update::assign, a, b, c);
+    c.fill(std::vector<TypeParam>(expected.size(), std::numeric_limits<TypeParam>::quiet_NaN()));
+    this->expect_content(c, expected, text(shape), [&](Products by) {
+      gemm(Update::assign, a.block(), b.block(), c.block(), by);
+    });
+  }
+}
+
+TYPED_TEST(TileKernels, GemmOfATransposedFactorIsExactForIntegersOfAllShapes) {
+  for (const Shape& shape : shapes()) {
+    const auto& [m, n, k] = shape;
     const Matrix<TypeParam> a(m, k, m + k % 3);
     const Matrix<TypeParam> b(n, k, n + m % 5);
     Matrix<TypeParam> c(m, n, m + n % 4);
@@ -50,12 +92,10 @@ TYPED_TEST(TileKernels, GemmIsExactForIntegersOfAllShapes) {
       }
     }
     const std::vector<TypeParam> expected = c.content();
-    for (const Products by : this->products()) {
-      c.fill(before);
+    c.fill(before);
+    this->expect_content(c, expected, text(shape), [&](Products by) {
       gemm_transposed(a.block(), b.block(), c.block(), by);
-      ASSERT_TRUE(same(c.content(), expected))
-          << m << " x " << n << " x " << k << ", " << static_cast<int>(by);
-    }
+    });
   }
 }
 
@@ -71,79 +111,9 @@ TYPED_TEST(TileKernels, SyrkIsExactForIntegersAndLeavesTheUpperTriangle) {
       }
     }
     const std::vector<TypeParam> expected = c.content();
-    for (const Products by : this->products()) {
-      c.fill(before);
-      syrk_lower(a.block(), c.block(), by);
-      ASSERT_TRUE(same(c.content(), expected)) << n << " x " << k << ", " << static_cast<int>(by);
-    }
-  }
-}
-
-TYPED_TEST(TileKernels, TrsmGivesBackTheIntegersThatWereMultiplied) {
-  for (const int n : orders()) {
-    for (const int m : {1, 7, 8, 9, 16, 23, 24, 25, 32, 33, 47, 48, 49, 64, 100}) {
-      Matrix<TypeParam> l(n, n, n + n % 3);
-      l.make_lower();
-      Matrix<TypeParam> b(m, n, m + n % 4);
-      const std::vector<TypeParam> x = b.content();
-      for (int j = n - 1; j >= 0; --j) {  // B <- X L^T, in place
-        for (int i = 0; i < m; ++i) {
-          TypeParam sum = 0;
-          for (int p = 0; p <= j; ++p) sum += b(i, p) * l(j, p);
-          b(i, j) = sum;
-        }
-      }
-      const std::vector<TypeParam> before = b.content();
-      for (const Products by : this->products()) {
-        b.fill(before);
-        trsm_right_lower_transposed(l.block(), b.block(), by);
-        ASSERT_TRUE(same(b.content(), x)) << m << " x " << n << ", " << static_cast<int>(by);
-      }
-    }
-  }
-}
-
-// A <- L L^T, the lower triangle, in place.
-template <typename T>
-void square(const Matrix<T>& l) {
-  const int n = l.block().columns;
-  for (int j = n - 1; j >= 0; --j) {
-    for (int i = n - 1; i >= j; --i) {
-      T sum = 0;
-      for (int p = 0; p <= j; ++p) sum += l(i, p) * l(j, p);
-      l(i, j) = sum;
-    }
-  }
-}
-
-TYPED_TEST(TileKernels, PotrfGivesBackTheIntegersThatWereSquared) {
-  for (const int n : orders()) {
-    Matrix<TypeParam> a(n, n, n + n % 3);
-    a.make_lower();
-    const std::vector<TypeParam> l = a.content();
-    square(a);
-    const std::vector<TypeParam> before = a.content();
-    for (const Products by : this->products()) {
-      a.fill(before);
-      EXPECT_EQ(potrf_lower(a.block(), by), 0);
-      ASSERT_TRUE(same(a.content(), l)) << n << ", " << static_cast<int>(by);
-    }
-  }
-}
-
-TYPED_TEST(TileKernels, PotrfNamesTheFirstMinorThatIsNotPositive) {
-  for (const int n : {1, 30, 100, 257}) {
-    for (const int bad : {0, n / 3, n / 2, n - 1}) {
-      Matrix<TypeParam> a(n, n, n);
-      a.make_lower();
-      square(a);
-      a(bad, bad) = -1;
-      const std::vector<TypeParam> before = a.content();
-      for (const Products by : this->products()) {
-        a.fill(before);
-        EXPECT_EQ(potrf_lower(a.block(), by), bad + 1) << n << ", " << static_cast<int>(by);
-      }
-    }
+    c.fill(before);
+    this->expect_content(c, expected, text({n, n, k}),
+                         [&](Products by) { syrk_lower(a.block(), c.block(), by); });
   }
 }
 
@@ -183,20 +153,12 @@ TYPED_TEST(TileKernels, AreRightWhenManyThreadsCallThem) {
 
 TYPED_TEST(TileKernels, NothingTimesNothingIsNothing) {
   Matrix<TypeParam> c(3, 4, 5);
-  const std::vector<TypeParam> before = c.content();
-  for (const Products by : this->products()) {
-    const Block<TypeParam> whole = c.block();
+  const Block<TypeParam> whole = c.block();
+  this->expect_content(c, c.content(), "3 x 4", [&](Products by) {
     gemm_transposed(whole.part(0, 0, 3, 0), whole.part(0, 0, 3, 0), whole.part(0, 0, 3, 3), by);
     gemm_transposed(whole.part(0, 0, 0, 2), whole.part(0, 0, 3, 2), whole.part(0, 0, 0, 3), by);
     gemm_transposed(whole.part(0, 0, 3, 2), whole.part(0, 0, 0, 2), whole.part(0, 0, 3, 0), by);
-    EXPECT_TRUE(same(c.content(), before)) << static_cast<int>(by);
-  }
-}
-
-TYPED_TEST(TileKernels, TileSolveRefusesMoreColumnsThanItHasRoomFor) {
-  const Matrix<TypeParam> l(kMostSolved + 1, kMostSolved + 1, kMostSolved + 1);
-  const Matrix<TypeParam> b(2, kMostSolved + 1, 2);
-  EXPECT_THROW(tile_solve(l.block(), b.block()), std::logic_error);
+  });
 }
 
 }  // namespace

@@ -1,0 +1,215 @@
+// The applications whose tasks are those of a graph, one by one: LU and products.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "linalg/application.hpp"
+#include "linalg/codelets.hpp"
+#include "reports/dense_bounds.hpp"
+
+namespace vicinal::linalg {
+
+namespace {
+
+using graphs::DenseGraph;
+using graphs::MatrixBlock;
+using GraphTask = graph::Graph::Task;
+using SharedGraph = std::shared_ptr<const DenseGraph>;
+
+Task task_of(const DenseGraph& graph, const GraphTask& task) {
+  return {task.kernel, task.priority, graph.tasks.accesses_of(task)};
+}
+
+std::vector<TileShape> operand_shapes(const Application& application, const Task& task) {
+  std::vector<TileShape> shapes;
+  for (const graph::Graph::Access& access : task.accesses) {
+    shapes.push_back(application.shape(access.datum));
+  }
+  return shapes;
+}
+
+// Its first task and its last: the first trsm of LU solves from the left, the last from the right.
+std::vector<KernelCall> calls(const Application& application, const DenseGraph& graph,
+                              std::size_t kernel) {
+  const auto tasks = graph.tasks.tasks();
+  const auto is_of_kernel = [&](const GraphTask& task) { return task.kernel == kernel; };
+  const auto call = [&](const GraphTask& of_graph) {
+    const Task task = task_of(graph, of_graph);
+    return KernelCall{operand_shapes(application, task), application.index(task)};
+  };
+  const auto first = std::find_if(tasks.begin(), tasks.end(), is_of_kernel);
+  if (first == tasks.end()) return {};
+  return {call(*first), call(*std::find_if(tasks.rbegin(), tasks.rend(), is_of_kernel))};
+}
+
+void set_largest_task(Application& application, const DenseGraph& graph) {
+  Bytes most;
+  for (const GraphTask& of_graph : graph.tasks.tasks()) {
+    Bytes bytes;
+    for (const graph::Graph::Access& access : graph.tasks.accesses_of(of_graph)) {
+      bytes += graph.tasks.data()[access.datum].bytes;
+    }
+    if (bytes <= most) continue;
+    most = bytes;
+    const Task task = task_of(graph, of_graph);
+    application.largest_task = operand_shapes(application, task);
+    application.largest_task_name = "the operands of " + application.task_name(task);
+  }
+}
+
+reports::RunBounds bounds(const DenseGraph& graph, const MachineDescription& machine,
+                          std::span<const double> seconds, const Statistics& before) {
+  std::vector<std::array<double, kProcessorKinds>> kinds(seconds.size());
+  for (std::size_t k = 0; k < seconds.size(); ++k) {
+    // Emulated accelerators run the kernels of the cores.
+    kinds[k][static_cast<std::size_t>(ProcessorKind::cpu)] = seconds[k];
+    kinds[k][static_cast<std::size_t>(ProcessorKind::emulated)] = seconds[k];
+  }
+  return reports::bounds_of_filled(graph.tasks, machine, kinds, before);
+}
+
+// What the graph says.
+Application described(const SharedGraph& graph) {
+  const graph::Graph& tasks = graph->tasks;
+  Application application;
+  application.name = tasks.application().name;
+  application.grid = {
+      .size = graph->order(), .tile = graph->tiles.tile, .precision = graph->tiles.precision};
+  application.inner = tasks.application().dense->k;
+  application.tasks = tasks.tasks().size();
+  application.flops = tasks.flops();
+  for (std::size_t d = 0; d < tasks.data().size(); ++d) {
+    application.data.push_back(
+        {std::string(tasks.data_name(d)), graph->blocks[d], tasks.data()[d].home.has_value()});
+  }
+  for (std::size_t k = 0; k < tasks.kernels().size(); ++k) {
+    const graph::Graph::Kernel& kernel = tasks.kernels()[k];
+    application.kernels.push_back({.name = kernel.name,
+                                   .codelet = codelet_of(application.name, kernel.name,
+                                                         application.grid.precision, kernel.flops),
+                                   .calls = calls(application, *graph, k)});
+  }
+  set_largest_task(application, *graph);
+  application.visit_tasks = [graph](const TaskVisitor& visitor) {
+    for (const GraphTask& task : graph->tasks.tasks()) visitor(task_of(*graph, task));
+  };
+  application.bounds = [graph](const MachineDescription& machine, std::span<const double> seconds,
+                               const Statistics& before) {
+    return bounds(*graph, machine, seconds, before);
+  };
+  return application;
+}
+
+// --- LU ------------------------------------------------------------------------------------------
+
+// y = A x against z = L (w = U x), row of tiles by row of tiles: w_i needs the row from the diagonal on, and z_i
+// the row up to the diagonal with the w_j so far. So every tile is loaded once, one on the diagonal perhaps
+// twice.
+//
+// K = b + n roundings per element, as for Cholesky, and the model of cholesky.cpp: roundings independent with
+// mean 0, K u^2 of the square of what is rounded, signs of x independent of them. L U = A + D, D_ij gathering the
+// roundings of the partial results that go from a_ij to u_ij or l_ij u_jj. They are elements of Schur complements
+// (or differences of two), which here may grow: for A = 3 I + E of generator.hpp, e = |E|_2 = 1.155, a Schur
+// complement is A_22 - E_21 (3 I + E_11)^-1 E_12, so its norm is at most
+// ||A||_F + e / (3 - e) ||E||_F <= g ||A||_F with g = 1.63. The check's own sums double the residual, and another
+// 2 is for roundings that are not quite independent: 4 g sqrt(K) u.
+//
+// Measured, in units of g sqrt(K) u, N from 8 to 4096, tiles from 1 to 1000: 0.03 to 0.19 (float) and 0.24 to
+// 0.26 (double).
+//
+// A wrong tile. If every element of one tile changes by e, b rows of the product change by e times a sum of b
+// random signs (times the size of w, 3, for L): in the norm e b. ||A||_F = 3.05 sqrt(N): the residual becomes
+// some e b / (3 sqrt(N)). For e = 1e-3, N = 2000, b = 250 that is 1.9e-3, where the tolerance is 6.2e-6 in float.
+Check check_factors(const TileGrid& grid) {
+  using enum CheckVector;
+  const std::uint64_t n = grid.tiles();
+  const auto roundings = static_cast<double>(grid.tile + n);
+  Check check{.products = {},
+              .inner = grid,
+              .tolerance = 4 * 1.63 * std::sqrt(roundings) * roundoff(grid.precision)};
+  for (std::size_t d = 0; d < n * n; ++d)
+    check.products.push_back({.datum = d, .is_result = false});
+  for (std::uint64_t i = 0; i < n; ++i) {
+    const std::size_t row = i * n;  // data are numbered by rows
+    for (std::uint64_t j = n; j-- > i;) {
+      check.products.push_back(
+          {.datum = row + j, .part = j == i ? Part::upper : Part::whole, .from = x, .to = w});
+    }
+    for (std::uint64_t j = i + 1; j-- > 0;) {
+      check.products.push_back(
+          {.datum = row + j, .part = j == i ? Part::unit_lower : Part::whole, .from = w, .to = z});
+    }
+  }
+  return check;
+}
+
+// --- products ------------------------------------------------------------------------------------
+
+// y = C x against z = A (w = B x).
+//
+// An element of C is a sum of products whose partial sums are no larger than it in the mean (the elements of A
+// and B being independent). Kernels sum over an inner block of p elements, and the q sums of an element follow
+// each other: p + q roundings. The check sums in double over a tile and then over tiles: b + n roundings for C x,
+// p + q for A w. K is the larger of both; each product of the check adds at most as much as a result in double
+// has, in all 2, and another 2 is for roundings that are not quite independent: 4 sqrt(K) u.
+//
+// Measured, in units of sqrt(K) u, N from 8 to 4096, tiles from 1 to 1000: 0.1 to 0.35 (float) and 0.29 to 0.74
+// (double).
+//
+// A wrong tile, as for LU: ||C||_F = N / 3, the residual becomes some 3 e b / N. For e = 1e-3, N = 2000, b = 250
+// that is 3.8e-4, where the tolerance is at most 7.5e-6 in float.
+Check check_product(const DenseGraph& graph, const TileGrid& grid) {
+  using enum CheckVector;
+  const auto block = std::ranges::find(graph.blocks, 'A', &MatrixBlock::matrix)->columns;
+  const std::uint64_t inner = graph.tasks.application().dense->k;
+  const std::uint64_t roundings = std::max(grid.tile + grid.tiles(), block + inner / block);
+  Check check{
+      .products = {},
+      .inner = {.size = inner, .tile = block, .precision = grid.precision},
+      .tolerance = 4 * std::sqrt(static_cast<double>(roundings)) * roundoff(grid.precision)};
+  const auto multiply = [&](char matrix, bool is_result, CheckVector from, CheckVector to) {
+    for (std::size_t d = 0; d < graph.blocks.size(); ++d) {
+      if (graph.blocks[d].matrix != matrix) continue;
+      check.products.push_back({.datum = d, .is_result = is_result, .from = from, .to = to});
+    }
+  };
+  multiply('C', true, x, y);
+  multiply('B', false, x, w);
+  multiply('A', false, w, z);
+  return check;
+}
+
+// A with elements of size 1 / sqrt(K), K the inner dimension, B with elements of size 1, so that C has elements
+// of size 1/3; C is 0 where it has content at the start.
+Generator factor_content(char matrix, std::uint64_t inner, std::uint64_t seed) {
+  if (matrix == 'A') return Generator::random(1 / std::sqrt(static_cast<double>(inner)), seed);
+  if (matrix == 'B') return Generator::random(1, seed + 1);
+  return Generator::random(0, seed);
+}
+
+}  // namespace
+
+Application application_of(DenseGraph graph) {
+  const auto shared = std::make_shared<const DenseGraph>(std::move(graph));
+  Application application = described(shared);
+  const TileGrid grid = application.grid;
+  if (application.name == "lu") {
+    application.action = "factorise";
+    application.content = [grid](char, std::uint64_t seed) {
+      return Generator::dominant(grid.size, seed);
+    };
+    application.check = [grid] { return check_factors(grid); };
+  } else {
+    application.action = "multiply";
+    application.content = [inner = application.inner](char matrix, std::uint64_t seed) {
+      return factor_content(matrix, inner, seed);
+    };
+    application.check = [shared, grid] { return check_product(*shared, grid); };
+  }
+  return application;
+}
+
+}  // namespace vicinal::linalg

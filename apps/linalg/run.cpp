@@ -1,0 +1,88 @@
+#include "linalg/run.hpp"
+
+#include <exception>
+#include <vector>
+
+namespace vicinal::linalg {
+
+namespace {
+
+// When a submission throws, earlier tasks may still be running, on vectors of the caller.
+class Drain {
+ public:
+  explicit Drain(Runtime& runtime) : runtime_(runtime) {}
+  Drain(const Drain&) = delete;
+  Drain& operator=(const Drain&) = delete;
+  ~Drain() {
+    if (std::uncaught_exceptions() == 0) return;
+    try {
+      runtime_.cancel();
+      runtime_.wait();
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the first error is already on its way
+    }
+  }
+
+ private:
+  Runtime& runtime_;
+};
+
+}  // namespace
+
+void submit_tasks(Runtime& runtime, const ApplicationData& data, const SubmitOptions& options) {
+  const Application& application = data.application();
+  std::vector<Operand> operands;
+  application.visit_tasks([&](const Task& task) {
+    operands.clear();
+    for (const graph::Graph::Access& access : task.accesses) {
+      operands.push_back({data[access.datum], access.mode});
+    }
+    TaskSpec spec{.codelet = &application.kernels[task.kernel].codelet,
+                  .operands = operands,
+                  .parameters = application.index(task)};
+    if (options.priorities) spec.priority = task.priority;
+    if (options.names) spec.name = application.task_name(task);
+    runtime.submit(spec);
+  });
+}
+
+RunOutcome run(Runtime& runtime, const RunRequest& request, const PhaseObserver& observer) {
+  const Application& application = *request.application;
+  const auto enter = [&](std::string_view phase, std::uint64_t tasks) {
+    if (observer) observer(phase, tasks);
+  };
+  ApplicationData data(runtime, application, request.places);
+  const Drain drain(runtime);
+  RunOutcome outcome;
+
+  enter("fill", data.fill_tasks());
+  data.fill(runtime);
+  runtime.wait();
+
+  enter(application.action, application.tasks);
+  outcome.before = runtime.statistics();
+  submit_tasks(runtime, data, request.submit);
+  runtime.wait();
+  outcome.after = runtime.statistics();
+
+  if (request.check) {
+    const Check check = application.check();
+    enter("check", check.products.size());
+    outcome.residual = run_check(runtime, data, check);
+  }
+  enter("write", 0);
+  outcome.last = runtime.statistics();
+  data.unregister(runtime);
+  return outcome;
+}
+
+void generate(Runtime& runtime, const Application& application, const DataPlaces& places,
+              const PhaseObserver& observer) {
+  ApplicationData data(runtime, application, places);
+  if (observer) observer("fill", data.fill_tasks());
+  data.fill(runtime);
+  runtime.wait();
+  if (observer) observer("write", 0);
+  data.unregister(runtime);
+}
+
+}  // namespace vicinal::linalg
