@@ -2,9 +2,11 @@
 # vicinal::vicinal), machine files. The executable is installed where it is defined.
 include(CMakePackageConfigHelpers)
 
-if(NOT tomlplusplus_FOUND)
-  set(tomlplusplus_FOUND FALSE) # header-only then, and not needed by users
-endif()
+foreach(package fmt tomlplusplus)
+  if(NOT ${package}_FOUND)
+    set(${package}_FOUND FALSE) # header-only then, and not needed by users
+  endif()
+endforeach()
 
 set(vicinal_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/vicinal")
 
