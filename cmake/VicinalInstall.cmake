@@ -36,6 +36,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/vicinalConfigVersion.cma
 install(
   FILES "${PROJECT_BINARY_DIR}/vicinalConfig.cmake"
         "${PROJECT_BINARY_DIR}/vicinalConfigVersion.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/VicinalFindPackage.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/FindLiburing.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake"
   DESTINATION "${vicinal_cmake_dir}")
