@@ -57,24 +57,27 @@ class CholeskyConformance : public ::testing::TestWithParam<Case> {
  protected:
   std::string policy() const { return std::get<0>(GetParam()); }
   TileGrid grid() const { return ragged_grid(std::get<1>(GetParam())); }
+  // A checked run of the request.
+  static CholeskyOutcome expect_right(const Options& options, CholeskyRequest request) {
+    Runtime runtime(options);
+    request.check = true;
+    CholeskyOutcome outcome = run_cholesky(runtime, request);
+    EXPECT_TRUE(outcome.residual->passed())
+        << outcome.residual->value << " > " << outcome.residual->tolerance;
+    expect_within_limit(runtime);
+    return outcome;
+  }
 };
 
 TEST_P(CholeskyConformance, IsRightInMemory) {
-  Runtime runtime(with_policy(policy()));
-  const CholeskyOutcome outcome = run_cholesky(runtime, {.grid = grid(), .check = true});
-  EXPECT_TRUE(outcome.residual->passed())
-      << outcome.residual->value << " > " << outcome.residual->tolerance;
+  const CholeskyOutcome outcome = expect_right(with_policy(policy()), {.grid = grid()});
   EXPECT_EQ(outcome.after.tasks_done - outcome.before.tasks_done, cholesky_tasks(7));
 }
 
 TEST_P(CholeskyConformance, IsRightInAQuarterOfTheMemory) {
   const TemporaryFolder folder;
-  Runtime runtime(quarter(policy(), grid(), folder));
   const CholeskyOutcome outcome =
-      run_cholesky(runtime, {.grid = grid(), .check = true, .names = true});
-  EXPECT_TRUE(outcome.residual->passed())
-      << outcome.residual->value << " > " << outcome.residual->tolerance;
-  expect_within_limit(runtime);
+      expect_right(quarter(policy(), grid(), folder), {.grid = grid(), .names = true});
   // Three quarters at least must come in, and go out.
   const Bytes matrix = padded_matrix(grid());
   EXPECT_GE(outcome.after.nodes[0].bytes_in - outcome.before.nodes[0].bytes_in,
@@ -86,11 +89,7 @@ TEST_P(CholeskyConformance, IsRightWhereOnlyOneTaskFits) {
   const TemporaryFolder folder;
   Options options = quarter(policy(), grid(), folder);
   options.memory = padded(grid().full_tile_bytes()) * 3;  // gemm's operands
-  Runtime runtime(options);
-  const CholeskyOutcome outcome = run_cholesky(runtime, {.grid = grid(), .check = true});
-  EXPECT_TRUE(outcome.residual->passed())
-      << outcome.residual->value << " > " << outcome.residual->tolerance;
-  expect_within_limit(runtime);
+  expect_right(options, {.grid = grid()});
 }
 
 TEST_P(CholeskyConformance, IsRightOnAnAcceleratorWithAQuarterOfTheMemory) {
@@ -98,20 +97,13 @@ TEST_P(CholeskyConformance, IsRightOnAnAcceleratorWithAQuarterOfTheMemory) {
   options.workers = 1;
   options.accelerators = 1;
   options.accelerator_memory = Bytes{padded_matrix(grid()).value / 4};
-  Runtime runtime(options);
-  const CholeskyOutcome outcome = run_cholesky(runtime, {.grid = grid(), .check = true});
-  EXPECT_TRUE(outcome.residual->passed())
-      << outcome.residual->value << " > " << outcome.residual->tolerance;
-  expect_within_limit(runtime);
+  expect_right(options, {.grid = grid()});
 }
 
 TEST_P(CholeskyConformance, IsRightWithoutPrioritiesAndWithASmallWindow) {
   Options options = with_policy(policy());
   options.window_tasks = 10;
-  Runtime runtime(options);
-  const CholeskyOutcome outcome =
-      run_cholesky(runtime, {.grid = grid(), .check = true, .priorities = false});
-  EXPECT_TRUE(outcome.residual->passed());
+  expect_right(options, {.grid = grid(), .priorities = false});
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryPolicy, CholeskyConformance,
