@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -60,6 +61,22 @@ inline std::optional<double> quantile(std::vector<double> values, double part) {
 inline std::optional<double> median(const std::vector<double>& values) {
   return quantile(values, 0.5);
 }
+
+// In the order in which their keys came.
+template <typename Key, typename Row>
+class RowsInOrder {
+ public:
+  Row& operator[](const Key& key) {
+    if (!rows_.contains(key)) keys_.push_back(key);
+    return rows_[key];
+  }
+  const Row& at(const Key& key) const { return rows_.at(key); }
+  const std::vector<Key>& keys() const { return keys_; }
+
+ private:
+  std::map<Key, Row> rows_;
+  std::vector<Key> keys_;
+};
 
 // To standard output ("-"), to a file, or nowhere ("").
 inline void write_json(const nlohmann::json& json, const std::string& to) {

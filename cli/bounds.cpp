@@ -41,17 +41,13 @@ void print_bounds(const BoundsArguments& arguments) {
 void add_bounds(CLI::App& app, Session& /*session*/) {
   CLI::App* command = app.add_subcommand(
       "bounds", "Lower bounds on the time of a graph on a machine, and on the bytes it moves.");
-  command->allow_extras();
   auto arguments = std::make_shared<BoundsArguments>(*command);
   command->add_option("--seed", arguments->seed, "Of graphs made at random.")
       ->type_name("INTEGER [1]")
       ->group("Graph");
   command->add_option("--json", arguments->json, "Also write them as JSON; -: to the output.")
       ->type_name("FILE");
-  command->callback([command, arguments] {
-    refuse_extras(*command);
-    print_bounds(*arguments);
-  });
+  command->callback([arguments] { print_bounds(*arguments); });
 }
 
 }  // namespace vicinal::cli

@@ -90,7 +90,6 @@ void calibrate(const CalibrateArguments& arguments) {
 void add_calibrate(CLI::App& app, Session& /*session*/) {
   CLI::App* command =
       app.add_subcommand("calibrate", "Measures this machine and writes a machine file.");
-  command->allow_extras();
   auto arguments = std::make_shared<CalibrateArguments>(*command);
   command->add_option("--output", arguments->output, "Machine file to write; -: to the output.")
       ->type_name("FILE");
@@ -99,10 +98,7 @@ void add_calibrate(CLI::App& app, Session& /*session*/) {
   command->footer(
       "The options of the runtime say what is measured: --disk DIR, --accelerators N, --workers "
       "N.");
-  command->callback([command, arguments] {
-    refuse_extras(*command);
-    calibrate(*arguments);
-  });
+  command->callback([arguments] { calibrate(*arguments); });
 }
 
 }  // namespace vicinal::cli

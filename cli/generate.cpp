@@ -51,29 +51,9 @@ void generate(const GenerateArguments& arguments, Signals& signals) {
 
 void add_generate(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("generate", "Writes a matrix to a tile file.");
-  command->allow_extras();
   auto arguments = std::make_shared<GenerateArguments>(*command);
   command->add_option("--output", arguments->output, "Tile file to write.")->type_name("FILE");
-  command->callback([command, arguments, &session] {
-    refuse_extras(*command);
-    generate(*arguments, session.signals);
-  });
-}
-
-}  // namespace vicinal::cli
-
-#else
-
-namespace vicinal::cli {
-
-void add_generate(CLI::App& app, Session& /*session*/) {
-  CLI::App* command = app.add_subcommand("generate", "Writes a matrix (not in this build).");
-  command->allow_extras();
-  command->callback([] {
-    throw UsageError(
-        "this vicinal was built without OpenBLAS and has no matrix to write: install "
-        "libopenblas-serial-dev and build it again");
-  });
+  command->callback([arguments, &session] { generate(*arguments, session.signals); });
 }
 
 }  // namespace vicinal::cli

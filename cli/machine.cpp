@@ -46,12 +46,10 @@ void print_machine(const MachineDescription& machine) {
 void add_machine(CLI::App& app, Session& /*session*/) {
   CLI::App* command =
       app.add_subcommand("machine", "Shows the memory nodes, links and workers of a runtime.");
-  command->allow_extras();
   auto options = std::make_shared<RuntimeOptions>(*command);
   auto list = std::make_shared<bool>(false);
   command->add_flag("--list", *list, "List the machines that can be simulated.");
-  command->callback([command, options, list] {
-    refuse_extras(*command);
+  command->callback([options, list] {
     if (*list) {
       for (const auto& machine : machine::shipped_machines()) {
         fmt::print("{:<9}  {}\n", machine.name, machine.sentence);

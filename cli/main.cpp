@@ -41,9 +41,34 @@ std::string quoted_list(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+// Throws UsageError for the first argument that the command, or the subcommand given, does not know, with the
+// nearest that it does: CLI11's own message offers nothing.
+void refuse_extras(const CLI::App& command) {
+  const std::vector<std::string> extras = command.remaining();
+  if (extras.empty()) {
+    for (const CLI::App* given : command.get_subcommands()) refuse_extras(*given);
+    return;
+  }
+  const std::string& word = extras.front();
+  const bool is_option = word.starts_with('-');
+  const std::string name = word.substr(0, word.find('='));
+  const std::vector<std::string> known = known_words(command, is_option);
+  std::string help = reports::suggestion(name, known);
+  if (help.empty()) {
+    help = is_option || known.empty()
+               ? fmt::format("; `vicinal {}--help` lists what there is",
+                             command.get_parent() == nullptr ? "" : command.get_name() + " ")
+               : fmt::format("; there are {}", quoted_list(known));
+  }
+  throw UsageError(fmt::format("{}: unknown {}{}", name,
+                               is_option       ? "option"
+                               : known.empty() ? "argument"
+                                               : "command",
+                               help));
+}
+
 void parse(CLI::App& app, int argc, char** argv) {
   app.parse(argc, argv);
-  refuse_extras(app);
   if (app.get_subcommands().empty()) {
     throw UsageError(fmt::format("say what to do: vicinal {}; --help tells more",
                                  quoted_list(known_words(app, false))));
@@ -87,7 +112,8 @@ int run(int argc, char** argv) {
   CLI::App app("Vicinal: a task runtime that keeps work near its data.");
   app.name("vicinal");
   app.set_version_flag("--version", "vicinal " VICINAL_VERSION);
-  app.allow_extras();
+  app.allow_extras();                                           // and so do the subcommands
+  app.parse_complete_callback([&app] { refuse_extras(app); });  // before the subcommand runs
   add_run(app, session);
   add_generate(app, session);
   add_simulate(app, session);
@@ -110,28 +136,6 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-
-void refuse_extras(const CLI::App& command) {
-  if (command.get_parent() != nullptr) refuse_extras(*command.get_parent());
-  const std::vector<std::string> extras = command.remaining();
-  if (extras.empty()) return;
-  const std::string& word = extras.front();
-  const bool is_option = word.starts_with('-');
-  const std::string name = word.substr(0, word.find('='));
-  const std::vector<std::string> known = known_words(command, is_option);
-  std::string help = reports::suggestion(name, known);
-  if (help.empty()) {
-    help = is_option || known.empty()
-               ? fmt::format("; `vicinal {}--help` lists what there is",
-                             command.get_parent() == nullptr ? "" : command.get_name() + " ")
-               : fmt::format("; there are {}", quoted_list(known));
-  }
-  throw UsageError(fmt::format("{}: unknown {}{}", name,
-                               is_option       ? "option"
-                               : known.empty() ? "argument"
-                                               : "command",
-                               help));
-}
 
 }  // namespace vicinal::cli
 

@@ -11,11 +11,9 @@ namespace vicinal::cli {
 
 void add_options(CLI::App& app, Session& /*session*/) {
   CLI::App* command = app.add_subcommand("options", "Lists the options of the runtime.");
-  command->allow_extras();
   auto markdown = std::make_shared<bool>(false);
   command->add_flag("--markdown", *markdown, "The page docs/options.md.");
-  command->callback([command, markdown] {
-    refuse_extras(*command);
+  command->callback([markdown] {
     if (*markdown) {
       fmt::print("{}", reports::options_page());
       return;

@@ -7,9 +7,7 @@ namespace vicinal::cli {
 
 void add_policies(CLI::App& app, Session& /*session*/) {
   CLI::App* command = app.add_subcommand("policies", "Lists the scheduling policies.");
-  command->allow_extras();
-  command->callback([command] {
-    refuse_extras(*command);
+  command->callback([] {
     for (const auto& policy : reports::policies()) {
       fmt::print("{:<8}  {}\n", policy.name, policy.sentence);
     }

@@ -148,32 +148,13 @@ int run_all(const Plan& plan, Session& session) {
 
 void add_run(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("run", "Runs an application and reports what it did.");
-  command->allow_extras();
   auto arguments = std::make_shared<RunArguments>(*command);
   command->add_option("--json", arguments->json, "Also write the report as JSON; -: to the output.")
       ->type_name("FILE");
   command->add_flag("--verbose", arguments->verbose, kVerboseSentence);
   command->footer("--policy all runs every policy in turn, --policy darts,dmdas these two.");
-  command->callback([command, arguments, &session] {
-    refuse_extras(*command);
-    session.status = run_all(make_plan(*arguments), session);
-  });
-}
-
-}  // namespace vicinal::cli
-
-#else
-
-namespace vicinal::cli {
-
-void add_run(CLI::App& app, Session& /*session*/) {
-  CLI::App* command = app.add_subcommand("run", "Runs an application (not in this build).");
-  command->allow_extras();
-  command->callback([] {
-    throw UsageError(
-        "this vicinal was built without OpenBLAS and has no application to run: "
-        "install libopenblas-serial-dev and build it again");
-  });
+  command->callback(
+      [arguments, &session] { session.status = run_all(make_plan(*arguments), session); });
 }
 
 }  // namespace vicinal::cli

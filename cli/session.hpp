@@ -29,9 +29,4 @@ void add_bounds(CLI::App& app, Session& session);
 inline constexpr const char* kVerboseSentence =
     "Print all that the report holds, not its first lines alone.";
 
-// Throws UsageError for the first argument that the command, or the one above it, does not know,
-// with the nearest that it does. Subcommands allow extras and call this first: CLI11's own message
-// offers nothing.
-void refuse_extras(const CLI::App& command);
-
 }  // namespace vicinal::cli

@@ -124,7 +124,6 @@ int simulate(const SimulateArguments& arguments, Session& session) {
 void add_simulate(CLI::App& app, Session& session) {
   CLI::App* command =
       app.add_subcommand("simulate", "Plays a graph of tasks on a machine that one does not have.");
-  command->allow_extras();
   auto arguments = std::make_shared<SimulateArguments>(*command);
   command->add_option("--json", arguments->json, "Also write the report as JSON; -: to the output.")
       ->type_name("FILE");
@@ -159,10 +158,7 @@ void add_simulate(CLI::App& app, Session& session) {
       ->needs(against);
   command->add_flag("--verbose", arguments->verbose, kVerboseSentence);
   command->footer("--policy all plays every policy in turn, --policy darts,dmdas these two.");
-  command->callback([command, arguments, &session] {
-    refuse_extras(*command);
-    session.status = simulate(*arguments, session);
-  });
+  command->callback([arguments, &session] { session.status = simulate(*arguments, session); });
 }
 
 }  // namespace vicinal::cli

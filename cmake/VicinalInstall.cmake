@@ -2,9 +2,11 @@
 # vicinal::vicinal), machine files. The executable is installed where it is defined.
 include(CMakePackageConfigHelpers)
 
-if(NOT tomlplusplus_FOUND)
-  set(tomlplusplus_FOUND FALSE) # header-only then, and not needed by users
-endif()
+foreach(package fmt tomlplusplus)
+  if(NOT ${package}_FOUND)
+    set(${package}_FOUND FALSE) # header-only then, and not needed by users
+  endif()
+endforeach()
 
 set(vicinal_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/vicinal")
 
@@ -34,6 +36,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/vicinalConfigVersion.cma
 install(
   FILES "${PROJECT_BINARY_DIR}/vicinalConfig.cmake"
         "${PROJECT_BINARY_DIR}/vicinalConfigVersion.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/VicinalFindPackage.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/FindLiburing.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake"
   DESTINATION "${vicinal_cmake_dir}")

@@ -22,9 +22,7 @@ class Rows {
  public:
   // One line that overhead/samples.hpp printed.
   void add(const nlohmann::json& line) {
-    const Key key{line.at("shape"), line.at("workers"), line.at("runtime")};
-    if (!rows_.contains(key)) order_.push_back(key);
-    Row& row = rows_[key];
+    Row& row = rows_[{line.at("shape"), line.at("workers"), line.at("runtime")}];
     row.tasks = line.at("tasks");
     row.inferred = line.at("inferred");
     if (line.contains("runs_at_creation")) row.runs_at_creation = line["runs_at_creation"];
@@ -133,13 +131,12 @@ class Rows {
       const auto* at = std::ranges::find(shapes, std::get<0>(key));
       return std::pair(at - std::begin(shapes), std::get<1>(key));
     };
-    std::vector<Key> keys = order_;
+    std::vector<Key> keys = rows_.keys();
     std::ranges::stable_sort(keys, std::less<>{}, place);
     return keys;
   }
 
-  std::map<Key, Row> rows_;
-  std::vector<Key> order_;
+  bench::RowsInOrder<Key, Row> rows_;
 };
 
 }  // namespace overhead

@@ -22,9 +22,9 @@
 #include <unistd.h>
 #include <vector>
 
-#include "help.hpp"
 #include "overhead/graphs.hpp"
 #include "overhead/tile_work.hpp"
+#include "peer_main.hpp"
 
 namespace overhead {
 
@@ -120,6 +120,15 @@ inline void print_list(const char* name, const std::vector<std::int64_t>& values
 //   void let_go()
 //   void submit(const Graph&, Body)    all tasks of the graph; Body is called with the task's number
 //   void wait()
+//
+// The answers of most of them.
+struct LibraryDefaults {
+  bool runs(Shape) const { return true; }
+  void prepare(const Graph&) {}
+  bool hold() { return true; }
+  void let_go() {}
+};
+
 template <typename Library>
 Samples time_graph(Library& library, const Graph& graph, std::uint32_t repetitions) {
   Samples samples;
@@ -253,18 +262,17 @@ void print_samples_of(const Request& request, int number, const Arguments&... ar
 // main() of a peer: `measure(request)` prints its samples.
 template <typename Measure>
 int peer_main(int count, char** arguments, Measure&& measure) {
-  if (bench::helped(count, arguments,
-                    "A library to compare with, run by `overhead`, whose --help lists the "
-                    "options.\n")) {
-    return 0;
-  }
-  try {
-    measure(parse_request(count, arguments));
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", arguments[0], error.what());
-    return 1;
-  }
+  return bench::peer_main(count, arguments, "overhead",
+                          [&] { measure(parse_request(count, arguments)); });
+}
+
+// Where each library is made from a number of workers.
+template <typename... Libraries>
+int peer_main(int count, char** arguments) {
+  return peer_main(count, arguments, [](const Request& request) {
+    int number = 0;
+    (print_samples_of<Libraries>(request, number++, request.workers), ...);
+  });
 }
 
 }  // namespace overhead

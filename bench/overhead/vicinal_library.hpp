@@ -15,7 +15,7 @@ namespace overhead {
 // No limit on memory; a limit far above the data; the same with a disk to evict to.
 enum class Memory { free, limit, disk };
 
-class VicinalLibrary {
+class VicinalLibrary : public LibraryDefaults {
  public:
   static constexpr bool kInferred = true;
 
@@ -27,7 +27,6 @@ class VicinalLibrary {
            : memory_ == Memory::limit ? "vicinal, memory limit"
                                       : "vicinal, memory limit and disk";
   }
-  bool runs(Shape) const { return true; }
 
   void prepare(const Graph& graph) {
     for (const vicinal::Handle handle : handles_) runtime_.unregister(handle);

@@ -13,14 +13,13 @@ using overhead::Data;
 using overhead::Graph;
 using overhead::Shape;
 
-class OpenMp {
+class OpenMp : public overhead::LibraryDefaults {
  public:
   static constexpr bool kInferred = true;
   std::string name() const { return "OpenMP tasks"; }
   bool runs(Shape shape) const { return shape != Shape::pending; }
   void prepare(const Graph& graph) { data_.assign(graph.data() * kApart, 0); }
   bool hold() { return false; }
-  void let_go() {}
 
   template <typename Body>
   void submit(const Graph& graph, Body body) {

@@ -38,7 +38,6 @@ namespace {
 using overhead::Data;
 using overhead::EmptyBody;
 using overhead::Graph;
-using overhead::Shape;
 using overhead::WorkBody;
 
 parsec_hook_return_t run_empty(parsec_execution_stream_t*, parsec_task_t*) {
@@ -83,7 +82,7 @@ struct Collection : parsec_data_collection_t {
   static std::uint32_t rank(parsec_data_collection_t*, parsec_data_key_t) { return 0; }
 };
 
-class ParsecDtd {
+class ParsecDtd : public overhead::LibraryDefaults {
  public:
   static constexpr bool kInferred = true;
 
@@ -102,7 +101,6 @@ class ParsecDtd {
   ParsecDtd& operator=(const ParsecDtd&) = delete;
 
   std::string name() const { return "PaRSEC DTD"; }
-  bool runs(Shape) const { return true; }
 
   // A pool of tasks for each graph: the window of one grows with what has been submitted to it.
   void prepare(const Graph& graph) {

@@ -14,7 +14,6 @@ namespace {
 using overhead::Data;
 using overhead::EmptyBody;
 using overhead::Graph;
-using overhead::Shape;
 using overhead::WorkBody;
 
 void run_empty(void**, void*) {}
@@ -24,7 +23,7 @@ void run_checked(void**, void* index) {
   work->run(reinterpret_cast<std::uintptr_t>(index));
 }
 
-class StarPu {
+class StarPu : public overhead::LibraryDefaults {
  public:
   static constexpr bool kInferred = true;
 
@@ -50,7 +49,6 @@ class StarPu {
   StarPu& operator=(const StarPu&) = delete;
 
   std::string name() const { return "StarPU lws"; }
-  bool runs(Shape) const { return true; }
 
   void prepare(const Graph& graph) {
     forget_data();

@@ -11,17 +11,12 @@
 namespace {
 
 using overhead::Graph;
-using overhead::Shape;
 
-class StaticGraph {
+class StaticGraph : public overhead::LibraryDefaults {
  public:
   static constexpr bool kInferred = false;
   explicit StaticGraph(std::uint32_t workers) : executor_(workers) {}
   std::string name() const { return "Taskflow static graph"; }
-  bool runs(Shape) const { return true; }
-  void prepare(const Graph&) {}
-  bool hold() { return true; }
-  void let_go() {}
 
   template <typename Body>
   void submit(const Graph& graph, Body body) {
@@ -42,13 +37,11 @@ class StaticGraph {
   tf::Taskflow taskflow_;
 };
 
-class DependentAsync {
+class DependentAsync : public overhead::LibraryDefaults {
  public:
   static constexpr bool kInferred = false;
   explicit DependentAsync(std::uint32_t workers) : executor_(workers) {}
   std::string name() const { return "Taskflow dependent async"; }
-  bool runs(Shape) const { return true; }
-  void prepare(const Graph&) {}
   bool hold() {
     const auto threads = static_cast<std::uint32_t>(executor_.num_workers());
     gate_.close();
@@ -80,8 +73,5 @@ class DependentAsync {
 }  // namespace
 
 int main(int count, char** arguments) {
-  return overhead::peer_main(count, arguments, [](const overhead::Request& request) {
-    overhead::print_samples_of<StaticGraph>(request, 0, request.workers);
-    overhead::print_samples_of<DependentAsync>(request, 1, request.workers);
-  });
+  return overhead::peer_main<StaticGraph, DependentAsync>(count, arguments);
 }

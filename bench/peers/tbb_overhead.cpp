@@ -13,17 +13,15 @@ namespace {
 using overhead::Graph;
 using overhead::Shape;
 using Node = tbb::flow::continue_node<tbb::flow::continue_msg>;
+constexpr auto kWorkers = tbb::global_control::max_allowed_parallelism;
 
 // Nothing runs before all nodes and edges are there: an edge from a node that has run would never
 // deliver. Nodes are freed after the wait.
-class FlowGraph {
+class FlowGraph : public overhead::LibraryDefaults {
  public:
   static constexpr bool kInferred = false;
+  explicit FlowGraph(std::uint32_t workers) : limit_(kWorkers, workers) {}
   std::string name() const { return "oneTBB flow graph"; }
-  bool runs(Shape) const { return true; }
-  void prepare(const Graph&) {}
-  bool hold() { return true; }
-  void let_go() {}
 
   template <typename Body>
   void submit(const Graph& graph, Body body) {
@@ -48,20 +46,19 @@ class FlowGraph {
   }
 
  private:
+  tbb::global_control limit_;
   tbb::flow::graph graph_;
   std::deque<Node> nodes_;
   std::vector<Node*> first_;
 };
 
-class TaskGroup {
+class TaskGroup : public overhead::LibraryDefaults {
  public:
   static constexpr bool kInferred = false;
-  explicit TaskGroup(std::uint32_t workers) : workers_(workers) {}
+  explicit TaskGroup(std::uint32_t workers) : workers_(workers), limit_(kWorkers, workers) {}
   std::string name() const { return "oneTBB task group"; }
   bool runs(Shape shape) const { return shape == Shape::independent; }
-  void prepare(const Graph&) {}
   bool hold() { return workers_ == 1; }  // alone, the thread runs nothing before it waits
-  void let_go() {}
 
   template <typename Body>
   void submit(const Graph& graph, Body body) {
@@ -71,15 +68,12 @@ class TaskGroup {
 
  private:
   std::uint32_t workers_;
+  tbb::global_control limit_;
   tbb::task_group group_;
 };
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  return overhead::peer_main(count, arguments, [](const overhead::Request& request) {
-    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, request.workers);
-    overhead::print_samples_of<FlowGraph>(request, 0);
-    overhead::print_samples_of<TaskGroup>(request, 1, request.workers);
-  });
+  return overhead::peer_main<FlowGraph, TaskGroup>(count, arguments);
 }

@@ -45,9 +45,7 @@ class Rows {
  public:
   // What one process printed.
   void add(const nlohmann::json& process) {
-    const Key key{process.at("pattern"), process.at("workers"), process.at("runtime")};
-    if (!rows_.contains(key)) order_.push_back(key);
-    Row& row = rows_[key];
+    Row& row = rows_[{process.at("pattern"), process.at("workers"), process.at("runtime")}];
     row.about = process;
     row.about.erase("curve");
     row.about.erase("best_rate");
@@ -62,7 +60,7 @@ class Rows {
 
   nlohmann::json json() const {
     nlohmann::json rows = nlohmann::json::array();
-    for (const Key& key : order_) {
+    for (const Key& key : rows_.keys()) {
       const Row& row = rows_.at(key);
       const std::vector<double> metgs = metg_of_rounds(key);
       nlohmann::json to = row.about;
@@ -84,7 +82,7 @@ class Rows {
     print_curves(to);
     std::fprintf(to, "%-20s %2s  %-26s %9s %17s\n", "pattern", "w", "runtime", "METG, us",
                  "least..most");
-    for (const Key& key : order_) {
+    for (const Key& key : rows_.keys()) {
       const auto& [pattern, workers, runtime] = key;
       const std::vector<double> metgs = metg_of_rounds(key);
       std::fprintf(to, "%-20s %2u  %-26s ", pattern.c_str(), workers, runtime.c_str());
@@ -145,7 +143,7 @@ class Rows {
   }
 
   void print_curves(std::FILE* to) const {
-    for (const Key& key : order_) {
+    for (const Key& key : rows_.keys()) {
       const auto& [pattern, workers, runtime] = key;
       std::fprintf(to, "%s, workers %u, %s\n%12s %15s %11s\n", pattern.c_str(), workers,
                    runtime.c_str(), "iterations", "granularity, us", "efficiency");
@@ -157,9 +155,8 @@ class Rows {
     }
   }
 
-  std::map<Key, Row> rows_;
+  bench::RowsInOrder<Key, Row> rows_;
   std::map<std::pair<std::string, unsigned>, double> best_;  // work per ns, by runtime and workers
-  std::vector<Key> order_;
 };
 
 }  // namespace taskbench

@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "help.hpp"
+#include "peer_main.hpp"
 #include "taskbench/graphs.hpp"
 #include "taskbench/tasks.hpp"
 
@@ -264,18 +264,9 @@ void run_request(Library& library, const Request& request) {
 // main() of a peer: `run(request)` calls run_request.
 template <typename Run>
 int peer_main(int count, char** arguments, Run&& run) {
-  if (bench::helped(count, arguments,
-                    "A library to compare with, run by `taskbench`, whose --help lists the "
-                    "options.\n")) {
-    return 0;
-  }
-  try {
+  return bench::peer_main(count, arguments, "taskbench", [&] {
     run(parse_request(std::vector<std::string>(arguments + 1, arguments + count)));
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", arguments[0], error.what());
-    return 1;
-  }
+  });
 }
 
 }  // namespace taskbench

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <system_error>
 #include <vector>
 
@@ -105,25 +106,18 @@ Bytes parse_bytes(std::string_view text) {
   return Bytes{whole * unit->bytes + part};
 }
 
-namespace {
-
-template <typename Integer>
-Integer parse_whole(std::string_view text, Integer lowest, Integer highest) {
+std::uint64_t parse_count(std::string_view text, std::uint64_t lowest, std::uint64_t highest) {
   const auto refuse = [&](std::string_view reason) {
-    const bool any = lowest == std::numeric_limits<Integer>::min() &&
-                     highest == std::numeric_limits<Integer>::max() && lowest < 0;
-    const std::string range =
-        any ? "such as 12 or -3" : fmt::format("from {} to {}", lowest, highest);
-    return UsageError(
-        fmt::format("\"{}\" is not accepted: {}. Write an integer {}", text, reason, range));
+    return UsageError(fmt::format("\"{}\" is not accepted: {}. Write an integer from {} to {}",
+                                  text, reason, lowest, highest));
   };
   std::string_view digits = trim(text);
   if (digits.empty()) throw refuse("it is empty");
   if (digits.size() > 1 && digits[0] == '+' && is_digit(digits[1])) digits.remove_prefix(1);
 
-  // Of an unsigned one, too, -5 is out of range rather than no integer.
-  const bool below = lowest >= 0 && digits.size() > 1 && digits[0] == '-' && is_digit(digits[1]);
-  Integer value = 0;
+  // -5 is out of range rather than no integer.
+  const bool below = digits.size() > 1 && digits[0] == '-' && is_digit(digits[1]);
+  std::uint64_t value = 0;
   const auto* const end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data() + (below ? 1 : 0), end, value);
   if (error == std::errc::result_out_of_range) throw refuse("it does not fit 64 bits");
@@ -131,16 +125,6 @@ Integer parse_whole(std::string_view text, Integer lowest, Integer highest) {
   if ((below && value != 0) || value < lowest || value > highest)
     throw refuse("it is out of range");
   return value;
-}
-
-}  // namespace
-
-std::int64_t parse_integer(std::string_view text, std::int64_t lowest, std::int64_t highest) {
-  return parse_whole(text, lowest, highest);
-}
-
-std::uint64_t parse_count(std::string_view text, std::uint64_t lowest, std::uint64_t highest) {
-  return parse_whole(text, lowest, highest);
 }
 
 double parse_real(std::string_view text) {

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,11 +19,7 @@ namespace vicinal::base {
 // rounded to the nearest byte.
 Bytes parse_bytes(std::string_view text);
 
-// Decimal, with a sign if need be; within [lowest, highest].
-std::int64_t parse_integer(std::string_view text,
-                           std::int64_t lowest = std::numeric_limits<std::int64_t>::min(),
-                           std::int64_t highest = std::numeric_limits<std::int64_t>::max());
-// The same, for what is not below 0.
+// Decimal; within [lowest, highest].
 std::uint64_t parse_count(std::string_view text, std::uint64_t lowest, std::uint64_t highest);
 
 // Finite; "0.5", "-3", "1e-6".

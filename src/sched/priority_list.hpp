@@ -69,21 +69,13 @@ class PriorityList {
   // The first item, in the order of the list, that is wanted; nullptr if none is.
   template <typename Predicate>
   Item* find_first(Predicate&& wanted) const {
-    if (Item* found = top_.find_first(wanted)) return found;
-    for (const auto& [priority, bucket] : below_) {
-      if (Item* found = bucket.find_first(wanted)) return found;
-    }
-    return nullptr;
+    return find([&](const Bucket& bucket) { return bucket.find_first(wanted); });
   }
 
   // The last wanted item of the highest priority that has one; nullptr if none is.
   template <typename Predicate>
   Item* find_last_of_highest(Predicate&& wanted) const {
-    if (Item* found = top_.find_last(wanted)) return found;
-    for (const auto& [priority, bucket] : below_) {
-      if (Item* found = bucket.find_last(wanted)) return found;
-    }
-    return nullptr;
+    return find([&](const Bucket& bucket) { return bucket.find_last(wanted); });
   }
 
  private:
@@ -92,40 +84,30 @@ class PriorityList {
     Item* tail = nullptr;
 
     void push_back(Item& item) {
-      Links::set_next(item, nullptr);
-      Links::set_previous(item, tail);
-      if (tail != nullptr) {
-        Links::set_next(*tail, &item);
-      } else {
-        head = &item;
-      }
-      tail = &item;
+      join(tail, &item);
+      join(&item, nullptr);
     }
     void push_front(Item& item) {
-      Links::set_next(item, head);
-      Links::set_previous(item, nullptr);
-      if (head != nullptr) {
-        Links::set_previous(*head, &item);
-      } else {
-        tail = &item;
-      }
-      head = &item;
+      join(&item, head);
+      join(nullptr, &item);
     }
     void unlink(Item& item) {
-      Item* const next = Links::next(item);
-      Item* const previous = Links::previous(item);
-      if (previous != nullptr) {
-        Links::set_next(*previous, next);
-      } else {
-        head = next;
-      }
-      if (next != nullptr) {
-        Links::set_previous(*next, previous);
-      } else {
-        tail = previous;
-      }
+      join(Links::previous(item), Links::next(item));
       Links::set_next(item, nullptr);
       Links::set_previous(item, nullptr);
+    }
+    // One behind the other. nullptr stands for what is before the head and for what is behind the tail.
+    void join(Item* before, Item* behind) {
+      if (before != nullptr) {
+        Links::set_next(*before, behind);
+      } else {
+        head = behind;
+      }
+      if (behind != nullptr) {
+        Links::set_previous(*behind, before);
+      } else {
+        tail = before;
+      }
     }
     template <typename Predicate>
     Item* find_first(Predicate& wanted) const {
@@ -141,6 +123,16 @@ class PriorityList {
     }
   };
   using Buckets = base::SureMap<int, Bucket, std::greater<>>;
+
+  // What the search finds in the bucket of the highest priority where it finds anything.
+  template <typename Search>
+  Item* find(const Search& search) const {
+    if (Item* found = search(top_)) return found;
+    for (const auto& [priority, bucket] : below_) {
+      if (Item* found = search(bucket)) return found;
+    }
+    return nullptr;
+  }
 
   // Not empty, and the priority is not that of the top.
   void push_other(Item& item, int priority, void (Bucket::*push)(Item&)) {

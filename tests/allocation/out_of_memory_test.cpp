@@ -11,7 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sched/policy.hpp"
+#include "support/machines.hpp"
+#include "support/policy_names.hpp"
 #include "support/refusal.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/watchdog.hpp"
@@ -117,17 +118,12 @@ struct Way {
 };
 
 MachineDescription simulated_machine() {
-  MachineDescription machine;
-  machine.nodes = {{kRam, "ram", NodeKind::ram, 64_KiB},
-                   {NodeId{1}, "disk", NodeKind::disk, {}},
-                   {NodeId{2}, "gpu", NodeKind::device, 64_KiB}};
-  for (const NodeId other : {NodeId{1}, NodeId{2}}) {
-    machine.links.push_back({kRam, other, BytesPerSecond{1e9}, Time{10}, 2});
-    machine.links.push_back({other, kRam, BytesPerSecond{1e9}, Time{10}, 2});
-  }
-  machine.workers = {{WorkerId{0}, ProcessorKind::cpu, kRam},
-                     {WorkerId{1}, ProcessorKind::emulated, NodeId{2}}};
-  return machine;
+  return testing::around_ram(
+      {{kRam, "ram", NodeKind::ram, 64_KiB},
+       {NodeId{1}, "disk", NodeKind::disk, {}},
+       {NodeId{2}, "gpu", NodeKind::device, 64_KiB}},
+      {{WorkerId{0}, ProcessorKind::cpu, kRam}, {WorkerId{1}, ProcessorKind::emulated, NodeId{2}}},
+      {.latency = Time{10}, .copies_in_flight = 2});
 }
 
 // An exception must say what it is about.
@@ -165,14 +161,14 @@ bool survives(const Way& way, long nth) {
   return refused;
 }
 
-class OutOfMemory : public ::testing::TestWithParam<std::string_view> {
+class OutOfMemory : public ::testing::TestWithParam<std::string> {
  protected:
   Options options() const {
     Options options;
     options.workers = 2;
     options.bind = false;
     options.models = "none";
-    options.policy = std::string(GetParam());
+    options.policy = GetParam();
     return options;
   }
   Options tight() const {
@@ -215,18 +211,12 @@ TEST_P(OutOfMemory, EndsARunWithoutALimitWithAnExceptionAndLosesNothing) {
 
 TEST_P(OutOfMemory, EndsASimulatedRunWithAnException) {
   Options simulated;
-  simulated.policy = std::string(GetParam());
+  simulated.policy = GetParam();
   refuse_each({simulated, true});
 }
 
-std::vector<std::string_view> names() {
-  std::vector<std::string_view> names;
-  for (const sched::PolicyEntry& policy : sched::policies()) names.push_back(policy.name);
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(EveryPolicy, OutOfMemory, ::testing::ValuesIn(names()),
-                         [](const auto& policy) { return std::string(policy.param); });
+INSTANTIATE_TEST_SUITE_P(EveryPolicy, OutOfMemory, ::testing::ValuesIn(testing::policy_names()),
+                         [](const auto& policy) { return policy.param; });
 
 }  // namespace
 }  // namespace vicinal

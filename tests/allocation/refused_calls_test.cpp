@@ -70,45 +70,57 @@ std::int64_t value_of(Runtime& runtime, Handle handle) {
   return *runtime.acquire(handle, AccessMode::R).data<std::int64_t>();
 }
 
-// `once` refuses the allocation of that number and says whether there was one.
-void for_each_allocation(const std::function<bool(long)>& once) {
+// Refuses the allocation of one number inside a call.
+class RefusedAllocation {
+ public:
+  explicit RefusedAllocation(long number) : number_(number) {}
+
+  long number() const { return number_; }
+  // What it throws, if anything, is not for lack of memory alone.
+  void in(const std::function<void()>& call) {
+    const Refusal refusal(number_);
+    try {
+      call();
+    } catch (const std::bad_alloc&) {
+    } catch (const Error&) {
+    }
+    refused_ = Refusal::happened();
+  }
+  // An unregistration that was refused is repeated.
+  void in_unregister(Runtime& runtime, Handle handle) {
+    bool done = false;
+    in([&] {
+      runtime.unregister(handle);
+      done = true;
+    });
+    if (!done) runtime.unregister(handle);
+  }
+  // There was an allocation of that number.
+  bool refused() const { return refused_; }
+
+ private:
+  const long number_;
+  bool refused_ = false;
+};
+
+void for_each_allocation(const std::function<void(RefusedAllocation&)>& once) {
   for (long nth = 0; !::testing::Test::HasFailure(); ++nth) {
     const std::string label = "allocation " + std::to_string(nth);
     SCOPED_TRACE(label);
     const Watchdog watchdog(label, 20);
-    if (!once(nth)) break;
+    RefusedAllocation allocation(nth);
+    once(allocation);
+    if (!allocation.refused()) break;
   }
-}
-
-// What it throws, if anything, is not for lack of memory alone.
-bool refuse(long nth, const std::function<void()>& call) {
-  const Refusal refusal(nth);
-  try {
-    call();
-  } catch (const std::bad_alloc&) {
-  } catch (const Error&) {
-  }
-  return Refusal::happened();
-}
-
-// An unregistration that was refused is repeated.
-bool refuse_to_unregister(long nth, Runtime& runtime, Handle handle) {
-  bool done = false;
-  const bool refused = refuse(nth, [&] {
-    runtime.unregister(handle);
-    done = true;
-  });
-  if (!done) runtime.unregister(handle);
-  return refused;
 }
 
 TEST(RefusedCalls, ASubmissionThatCannotEvenSayWhyItIsRefusedLeavesItsHandlesUsable) {
   for (const bool several : {false, true}) {
-    for_each_allocation([&](long nth) {
+    for_each_allocation([&](RefusedAllocation& refused) {
       Runtime runtime(options());
       const Handle unwritten = runtime.register_empty(kTile, kName);
       const Handle other = runtime.register_empty(kTile);
-      const bool refused = refuse(nth, [&] {
+      refused.in([&] {
         std::vector<Operand> operands{R(unwritten)};
         if (several) operands.push_back(W(other));
         runtime.submit({.codelet = &kSet, .operands = operands, .parameters = std::int64_t{1}});
@@ -117,36 +129,32 @@ TEST(RefusedCalls, ASubmissionThatCannotEvenSayWhyItIsRefusedLeavesItsHandlesUsa
       set(runtime, kSet, other, 8);
       EXPECT_EQ(value_of(runtime, unwritten), 7);
       EXPECT_EQ(value_of(runtime, other), 8);
-      return refused;
     });
   }
 }
 
 TEST(RefusedCalls, ToNameAHandleThatIsGoneLeavesItsPlaceUsable) {
-  for_each_allocation([&](long nth) {
+  for_each_allocation([&](RefusedAllocation& refused) {
     Runtime runtime(options());
     const Handle gone = runtime.register_empty(kTile, kName);
     runtime.unregister(gone);
-    const bool refused = refuse(nth, [&] { set(runtime, kSet, gone, 1); });
+    refused.in([&] { set(runtime, kSet, gone, 1); });
     const Handle next = runtime.register_empty(kTile);
     set(runtime, kSet, next, 7);
     EXPECT_EQ(value_of(runtime, next), 7);
-    return refused;
   });
 }
 
 TEST(RefusedCalls, AReportOfWhatWaitsLeavesItWaiting) {
-  for_each_allocation([&](long nth) {
+  for_each_allocation([&](RefusedAllocation& refused) {
     Runtime runtime(options());
     const Handle handle = runtime.register_empty(kTile, kName);
-    bool refused = false;
     {
       const Acquired held = runtime.acquire(handle, AccessMode::W);
       set(runtime, kSet, handle, 7);
-      refused = refuse(nth, [&] { static_cast<void>(runtime.stall_report()); });
+      refused.in([&] { static_cast<void>(runtime.stall_report()); });
     }
     EXPECT_EQ(value_of(runtime, handle), 7);
-    return refused;
   });
 }
 
@@ -173,43 +181,41 @@ TEST(RefusedCalls, TheWatcherOutlivesAReportWithoutMemory) {
 }
 
 TEST(RefusedCalls, UnregisterWritesHomeOrMayBeRepeated) {
-  for_each_allocation([&](long nth) {
+  for_each_allocation([&](RefusedAllocation& refused) {
     std::vector<std::int64_t> home(kTile.value / sizeof(std::int64_t));
     Runtime runtime(with_device());
     const Handle handle = runtime.register_buffer(home.data(), kTile, kName);
     set(runtime, kSetOnDevice, handle, 7);
     runtime.wait();
-    const bool refused = refuse_to_unregister(nth, runtime, handle);
+    refused.in_unregister(runtime, handle);
     EXPECT_EQ(home[0], 7);
-    return refused;
   });
 }
 
 TEST(RefusedCalls, UnregisterWritesToTheFileOrMayBeRepeated) {
   const TemporaryFolder folder("refused");
   const std::string path = folder.path() + "/data";
-  for_each_allocation([&](long nth) {
+  for_each_allocation([&](RefusedAllocation& refused) {
     Runtime runtime(with_disk(folder));
     const Handle handle = runtime.register_file({path, 0}, kTile, kName);
-    set(runtime, kSet, handle, 100 + nth);
+    set(runtime, kSet, handle, 100 + refused.number());
     runtime.wait();
-    const bool refused = refuse_to_unregister(nth, runtime, handle);
+    refused.in_unregister(runtime, handle);
     std::int64_t first = 0;
     std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(&first), sizeof(first));
-    EXPECT_EQ(first, 100 + nth);
-    return refused;
+    EXPECT_EQ(first, 100 + refused.number());
   });
 }
 
 TEST(RefusedCalls, WhatCouldNotBeRegisteredMayBeRegisteredAgain) {
   const TemporaryFolder folder("refused");
   const std::string path = folder.path() + "/data";
-  for_each_allocation([&](long nth) {
+  for_each_allocation([&](RefusedAllocation& refused) {
     Runtime runtime(with_disk(folder));
     std::vector<std::int64_t> home(kTile.value / sizeof(std::int64_t));
     Handle buffer;
     Handle file;
-    const bool refused = refuse(nth, [&] {
+    refused.in([&] {
       buffer = runtime.register_buffer(home.data(), kTile, kName);
       file = runtime.register_file({path, 0}, kTile, kName);
     });
@@ -219,13 +225,12 @@ TEST(RefusedCalls, WhatCouldNotBeRegisteredMayBeRegisteredAgain) {
     set(runtime, kSet, file, 8);
     EXPECT_EQ(value_of(runtime, buffer), 7);
     EXPECT_EQ(value_of(runtime, file), 8);
-    return refused;
   });
 }
 
 TEST(RefusedCalls, TheEndOfTheRuntimeWritesEverythingHome) {
   constexpr std::size_t kBuffers = 5;
-  for_each_allocation([&](long nth) {
+  for_each_allocation([&](RefusedAllocation& refused) {
     std::vector<std::vector<std::int64_t>> homes(
         kBuffers, std::vector<std::int64_t>(kTile.value / sizeof(std::int64_t)));
     auto runtime = std::make_unique<Runtime>(with_device());
@@ -233,28 +238,26 @@ TEST(RefusedCalls, TheEndOfTheRuntimeWritesEverythingHome) {
       const Handle handle = runtime->register_buffer(homes[i].data(), kTile, kName);
       set(*runtime, kSetOnDevice, handle, 10 + static_cast<std::int64_t>(i));
     }
-    const bool refused = refuse(nth, [&] { runtime.reset(); });
+    refused.in([&] { runtime.reset(); });
     for (std::size_t i = 0; i < kBuffers; ++i) {
       EXPECT_EQ(homes[i][0], 10 + static_cast<std::int64_t>(i));
     }
-    return refused;
   });
 }
 
 // What a policy notes of a task is noted, or it would look for it in vain.
 TEST(RefusedCalls, DartsNotesHowLongTasksTake) {
   base::map_reserve();
-  for_each_allocation([](long nth) {
+  for_each_allocation([](RefusedAllocation& refused) {
     sched::darts::SpeedTable table;
     sched::darts::TaskRecord record;
     record.nodes.resize(3);
     for (auto& here : record.nodes) here = {.duration_ns = 5, .can_run = true};
     record.least_ns = 5;
-    const bool refused = refuse(nth, [&] { table.enter_main(table.of(record)); });
+    refused.in([&] { table.enter_main(table.of(record)); });
     const sched::darts::Speeds& speeds = table.of(record);
     EXPECT_EQ(speeds.duration_ns.size(), record.nodes.size());
     EXPECT_EQ(table.in_main().size(), 1);
-    return refused;
   });
 }
 
@@ -280,7 +283,7 @@ TEST(RefusedCalls, PlannedTasksAreNotLost) {
 // A task of one waits for a second, where a task waits for a third: what could not be noted then must not make a
 // wait of the third for the second, later, look like a circle.
 TEST(RefusedCalls, AWaitBetweenRuntimesThatWasNotNotedIsForgotten) {
-  for_each_allocation([&](long nth) {
+  for_each_allocation([&](RefusedAllocation& refused) {
     Options one = options();
     one.workers = 1;
     one.submitter_works = true;
@@ -291,10 +294,9 @@ TEST(RefusedCalls, AWaitBetweenRuntimesThatWasNotNotedIsForgotten) {
     const auto submit = [](Runtime& runtime, const std::function<void()>& what) {
       runtime.submit({.codelet = &kCall, .parameters = &what});
     };
-    bool refused = false;
     const std::function<void()> in_second = [&] {
       submit(third, nothing);
-      refused = refuse(nth, [&] { third.wait(); });
+      refused.in([&] { third.wait(); });
     };
     const std::function<void()> in_first = [&] {
       submit(second, in_second);
@@ -309,7 +311,6 @@ TEST(RefusedCalls, AWaitBetweenRuntimesThatWasNotNotedIsForgotten) {
     };
     submit(third, in_third);
     EXPECT_NO_THROW(third.wait());
-    return refused;
   });
 }
 

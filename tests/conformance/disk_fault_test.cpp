@@ -11,9 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "drivers/disk/fault_injection.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "support/failure_fixture.hpp"
+#include "support/planned_faults.hpp"
 #include "support/small_runs.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -57,7 +57,18 @@ class FaultyRun {
     }
   }
 
-  drivers::FaultInjection faults;
+  // How many pages have their number plus `added`; no error is allowed but that a page cannot be had.
+  int right_pages(int added) {
+    int right = 0;
+    for (int i = 0; i < 10; ++i) {
+      const std::int64_t found = value(tiles[i]);
+      EXPECT_TRUE(found == i + added || found == -1) << i << ": " << found;
+      if (found == i + added) ++right;
+    }
+    return right;
+  }
+
+  PlannedFaults faults;
   runtime::RuntimeImpl impl;
   std::vector<Handle> tiles;
   std::string last_error;
@@ -85,14 +96,7 @@ TEST_F(Failure, AWriteThatFailsInMidRunEndsItAndLosesNothing) {
     EXPECT_THAT(message_of<DeviceError>([&] { run.impl.wait(); }),
                 AllOf(HasSubstr("tile"), HasSubstr(std::strerror(EIO)), HasSubstr(folder_.path())));
     run.impl.wait();
-    // Each is there with its value, or was cancelled and says so.
-    int right = 0;
-    for (int i = 0; i < 10; ++i) {
-      const std::int64_t value = run.value(run.tiles[i]);
-      EXPECT_TRUE(value == i || value == -1) << value;
-      if (value == i) ++right;
-    }
-    EXPECT_GE(right, 3);
+    EXPECT_GE(run.right_pages(0), 3);  // the others were cancelled
     EXPECT_EQ(run.impl.engine().residency().quiet(), true);
     run.impl.engine().residency().check();
   }
@@ -111,12 +115,9 @@ TEST_F(Failure, ADiskSpaceThatFillsInMidRunEndsTheRunNamingDataAndRemedy) {
   Options options = out_of_core(3);
   options.disk_space = kPage * 3;
   Runtime runtime(options);
-  watchdog_.set(&runtime);
-  std::vector<Handle> tiles;
-  for (int i = 0; i < 10; ++i) {
-    tiles.push_back(runtime.register_empty(kPage, "tile" + std::to_string(i)));
-    runtime.submit(set(tiles.back(), i));
-  }
+  const Watched watched(watchdog_, runtime);
+  const std::vector<Handle> tiles = empty_tiles(runtime, 10);
+  for (int i = 0; i < 10; ++i) runtime.submit(set(tiles[i], i));
   // 10 pages, of which 3 and 3 fit.
   EXPECT_THAT(message_of<DeviceError>([&] { runtime.wait(); }),
               AllOf(HasSubstr("disk full"), HasSubstr("tile"), HasSubstr("disk_space")));
@@ -130,7 +131,6 @@ TEST_F(Failure, ADiskSpaceThatFillsInMidRunEndsTheRunNamingDataAndRemedy) {
     }
   }
   EXPECT_GE(readable, 3);  // what is in RAM stays there
-  watchdog_.set(nullptr);
 }
 
 TEST_F(Failure, AReadThatFailsEndsTheRunNamesTheDataAndLeavesTheOthersReadable) {
@@ -144,10 +144,7 @@ TEST_F(Failure, AReadThatFailsEndsTheRunNamesTheDataAndLeavesTheOthersReadable) 
   run.impl.wait();
   // What was not read keeps its old content on disk, but its task was cancelled; so were others.
   // What was neither failed nor cancelled has its value.
-  for (int i = 0; i < 10; ++i) {
-    const std::int64_t value = run.value(run.tiles[i]);
-    EXPECT_TRUE(value == 100 + i || value == -1) << i << ": " << value;
-  }
+  run.right_pages(100);
   for (int i = 0; i < 10; ++i)
     run.impl.submit(set(run.tiles[i], i));  // and all may be written anew
   run.impl.wait();
@@ -170,10 +167,7 @@ TEST_F(Failure, AReadThatFailsOnItsWayToADeviceEndsTheRun) {
   EXPECT_THAT(message_of<DeviceError>([&] { run.impl.wait(); }),
               AllOf(HasSubstr("reading"), HasSubstr("tile"), HasSubstr(std::strerror(EIO))));
   run.impl.wait();
-  for (int i = 0; i < 10; ++i) {
-    const std::int64_t value = run.value(run.tiles[i]);
-    EXPECT_TRUE(value == 100 + i || value == -1) << i << ": " << value;
-  }
+  run.right_pages(100);
 }
 
 TEST_F(Failure, AnAcquisitionWhoseReadFailsThrowsAndMayBeRepeated) {

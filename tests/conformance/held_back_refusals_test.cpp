@@ -45,49 +45,46 @@ class HeldBack : public Failure {
 
   Runtime runtime_{options()};
   const Watched watched_{watchdog_, runtime_};
+  const Handle x_ = runtime_.register_empty(kPage, "x");
   std::atomic<int> accepted_{0};
   std::atomic<int> ended_{0};
   std::atomic<int> done_{0};
 };
 
 TEST_F(HeldBack, ATaskThatReadsWhatNobodyWroteIsRefusedAtOnce) {
-  const Handle x = runtime_.register_empty(kPage, "x");
-  EXPECT_THAT(message_of<UsageError>([&] { submit(add(x, 1)); }), HasSubstr("never written"));
-  submit(set(x, 3));
-  submit(add(x, 1));
+  EXPECT_THAT(message_of<UsageError>([&] { submit(add(x_, 1)); }), HasSubstr("never written"));
+  submit(set(x_, 3));
+  submit(add(x_, 1));
   expect_all_ended();
   EXPECT_EQ(done_, 2);
-  EXPECT_EQ(value_of(runtime_, x), 4);
+  EXPECT_EQ(value_of(runtime_, x_), 4);
 }
 
 TEST_F(HeldBack, ATaskThatReadsWhatARefusedOneWouldHaveWrittenIsRefusedToo) {
-  const Handle x = runtime_.register_empty(kPage, "x");
   const Handle never = runtime_.register_empty(kPage, "never");
-  const std::vector<Operand> operands{R(never), W(x)};
+  const std::vector<Operand> operands{R(never), W(x_)};
   TaskSpec spec{.codelet = &kNext};
   spec.operands = operands;
   EXPECT_THROW(submit(spec), UsageError);
-  EXPECT_THAT(message_of<UsageError>([&] { submit(add(x, 1)); }), HasSubstr("never written"));
+  EXPECT_THAT(message_of<UsageError>([&] { submit(add(x_, 1)); }), HasSubstr("never written"));
   expect_all_ended();
   EXPECT_EQ(accepted_, 0);
 }
 
 TEST_F(HeldBack, ATaskThatReadsWhatIsInvalidatedIsRefusedAtOnceAndThoseBeforeAreNot) {
-  const Handle x = runtime_.register_empty(kPage, "x");
-  submit(set(x, 1));
-  submit(add(x, 1));
-  runtime_.invalidate(x);
-  EXPECT_THAT(message_of<UsageError>([&] { submit(add(x, 1)); }), HasSubstr("invalidated"));
-  submit(set(x, 5));
+  submit(set(x_, 1));
+  submit(add(x_, 1));
+  runtime_.invalidate(x_);
+  EXPECT_THAT(message_of<UsageError>([&] { submit(add(x_, 1)); }), HasSubstr("invalidated"));
+  submit(set(x_, 5));
   expect_all_ended();
   EXPECT_EQ(done_, 3);
-  EXPECT_EQ(value_of(runtime_, x), 5);
+  EXPECT_EQ(value_of(runtime_, x_), 5);
 }
 
 TEST_F(HeldBack, ATaskAfterAnIdThatNeverWasIsRefusedAtOnce) {
-  const Handle x = runtime_.register_empty(kPage, "x");
   const std::vector<TaskId> after{TaskId{(std::uint64_t{9} << 32) | 0xfffffffU}};
-  TaskSpec spec = set(x, 1);
+  TaskSpec spec = set(x_, 1);
   spec.after = after;
   EXPECT_THROW(submit(spec), UsageError);
   expect_all_ended();

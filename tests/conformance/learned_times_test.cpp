@@ -9,6 +9,7 @@
 
 #include "machine/performance_model.hpp"
 #include "sched/policy.hpp"
+#include "support/policy_names.hpp"
 #include "support/small_runs.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/watchdog.hpp"
@@ -93,13 +94,7 @@ TEST_P(LearnedTimes, AFolderThatCannotBeMadeIsNoError) {
   run_with(GetParam(), "/proc/none/here");
 }
 
-std::vector<std::string> all_policies() {
-  std::vector<std::string> names;
-  for (const auto& policy : sched::policies()) names.emplace_back(policy.name);
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Policies, LearnedTimes, ::testing::ValuesIn(all_policies()),
+INSTANTIATE_TEST_SUITE_P(Policies, LearnedTimes, ::testing::ValuesIn(testing::policy_names()),
                          [](const auto& of) { return of.param; });
 
 TEST(LearnedTimesOff, NothingIsKept) {

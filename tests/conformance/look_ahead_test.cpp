@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/machines.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal {
@@ -11,18 +12,12 @@ namespace {
 
 // A core, and two accelerators that copy at 1 GB/s. All run a task in the same time.
 MachineDescription core_and_accelerators() {
-  MachineDescription machine;
-  machine.nodes = {{kRam, "ram", NodeKind::ram, {}},
-                   {NodeId{1}, "device0", NodeKind::device, 1_GiB},
-                   {NodeId{2}, "device1", NodeKind::device, 1_GiB}};
-  for (const std::uint32_t device : {1U, 2U}) {
-    machine.links.push_back({kRam, NodeId{device}, BytesPerSecond{1e9}, Time{0}, 1});
-    machine.links.push_back({NodeId{device}, kRam, BytesPerSecond{1e9}, Time{0}, 1});
-  }
-  machine.workers = {{WorkerId{0}, ProcessorKind::cpu, kRam},
-                     {WorkerId{1}, ProcessorKind::emulated, NodeId{1}},
-                     {WorkerId{2}, ProcessorKind::emulated, NodeId{2}}};
-  return machine;
+  return testing::around_ram({{kRam, "ram", NodeKind::ram, {}},
+                              {NodeId{1}, "device0", NodeKind::device, 1_GiB},
+                              {NodeId{2}, "device1", NodeKind::device, 1_GiB}},
+                             {{WorkerId{0}, ProcessorKind::cpu, kRam},
+                              {WorkerId{1}, ProcessorKind::emulated, NodeId{1}},
+                              {WorkerId{2}, ProcessorKind::emulated, NodeId{2}}});
 }
 
 // Seconds of so many independent tasks, each of which reads a datum of its own.

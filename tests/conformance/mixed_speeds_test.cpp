@@ -10,6 +10,7 @@
 
 #include "base/random.hpp"
 #include "sched/policy.hpp"
+#include "support/machines.hpp"
 #include "support/random_runs.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -65,8 +66,7 @@ class MixedSpeeds {
     for (std::uint32_t i = 1; i <= devices; ++i) {
       machine_.nodes.push_back({NodeId{i}, "device", NodeKind::device, limit()});
       const BytesPerSecond rate{std::pow(10.0, 7 + random_.uniform() * 4)};
-      machine_.links.push_back({kRam, NodeId{i}, rate, Time{}, 1});
-      machine_.links.push_back({NodeId{i}, kRam, rate, Time{}, 1});
+      testing::join(machine_, kRam, NodeId{i}, {rate});
       const std::uint64_t workers = 1 + random_.below(mixed ? 3 : 2);
       for (std::uint64_t w = 0; w < workers; ++w) {
         add_worker(mixed && random_.below(2) == 0 ? ProcessorKind::emulated : ProcessorKind::gpu,

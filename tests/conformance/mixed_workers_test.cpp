@@ -12,6 +12,8 @@
 
 #include "base/random.hpp"
 #include "sched/policy.hpp"
+#include "support/machines.hpp"
+#include "support/policy_names.hpp"
 #include "support/watchdog.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
@@ -78,8 +80,7 @@ class MixedProgram {
     for (std::uint32_t n = 0; n < machine_.nodes.size(); ++n) {
       if (n != 0) {
         const auto rate = BytesPerSecond{1e9 * static_cast<double>(1 + random_.below(9))};
-        machine_.links.push_back({kRam, NodeId{n}, rate, Time{0}, 1});
-        machine_.links.push_back({NodeId{n}, kRam, rate, Time{0}, 1});
+        testing::join(machine_, kRam, NodeId{n}, {rate});
       }
       if (n == 1) continue;
       for (std::uint64_t i = 0; i < 1 + random_.below(3); ++i) {
@@ -132,11 +133,11 @@ class MixedProgram {
   std::uint32_t look_ahead_ = 0;
 };
 
-class MixedWorkers : public ::testing::TestWithParam<std::string_view> {};
+class MixedWorkers : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(MixedWorkers, EveryTaskFindsAWorkerThatCanRunIt) {
   constexpr std::uint64_t kPrograms = 1500 / testing::kSlowDown;
-  testing::Watchdog watchdog{std::string(GetParam())};
+  testing::Watchdog watchdog{GetParam()};
   for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     try {
@@ -148,28 +149,19 @@ TEST_P(MixedWorkers, EveryTaskFindsAWorkerThatCanRunIt) {
   }
 }
 
-std::vector<std::string_view> every_policy() {
-  std::vector<std::string_view> names;
-  for (const sched::PolicyEntry& policy : sched::policies()) names.push_back(policy.name);
-  return names;
-}
-INSTANTIATE_TEST_SUITE_P(EveryPolicy, MixedWorkers, ::testing::ValuesIn(every_policy()),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(EveryPolicy, MixedWorkers, ::testing::ValuesIn(testing::policy_names()),
+                         [](const auto& test) { return test.param; });
 
 // Two tasks on an accelerator with a worker of another kind before the one that both can run on.
 TEST(Runtime, WhoSleepsBehindAWorkerOfAnotherKindIsWokenForATask) {
   for (const sched::PolicyEntry& policy : sched::policies()) {
-    MachineDescription machine;
-    machine.nodes = {{kRam, "ram", NodeKind::ram, {}},
-                     {NodeId{1}, "device0", NodeKind::device, {}},
-                     {NodeId{2}, "device1", NodeKind::device, {}}};
-    for (const std::uint32_t device : {1U, 2U}) {
-      machine.links.push_back({kRam, NodeId{device}, BytesPerSecond{1e9}, Time{}, 1});
-      machine.links.push_back({NodeId{device}, kRam, BytesPerSecond{1e9}, Time{}, 1});
-    }
-    machine.workers = {{WorkerId{0}, ProcessorKind::gpu, NodeId{1}},
-                       {WorkerId{1}, ProcessorKind::gpu, NodeId{2}},
-                       {WorkerId{2}, ProcessorKind::emulated, NodeId{2}}};
+    const MachineDescription machine =
+        testing::around_ram({{kRam, "ram", NodeKind::ram, {}},
+                             {NodeId{1}, "device0", NodeKind::device, {}},
+                             {NodeId{2}, "device1", NodeKind::device, {}}},
+                            {{WorkerId{0}, ProcessorKind::gpu, NodeId{1}},
+                             {WorkerId{1}, ProcessorKind::gpu, NodeId{2}},
+                             {WorkerId{2}, ProcessorKind::emulated, NodeId{2}}});
     const Codelet both{.name = "both", .expected = {Time{}, Time{5000}, Time{4000}}};
     const Codelet emulated{.name = "emulated", .expected = {Time{}, Time{5000}, Time{}}};
     Options options;

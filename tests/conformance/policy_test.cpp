@@ -17,6 +17,7 @@
 #include "base/random.hpp"
 #include "support/fake_candidates.hpp"
 #include "support/fake_context.hpp"
+#include "support/threads.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal {
@@ -357,9 +358,7 @@ TEST_P(PolicyConformance, GivesEachTaskOnceToThreadsThatPushAndPopAtOnce) {
       left.fetch_sub(1);
     }
   };
-  std::vector<std::thread> running;
-  for (std::size_t thread = 0; thread < threads; ++thread) running.emplace_back(work, thread);
-  for (std::thread& thread : running) thread.join();
+  testing::in_threads(threads, work);
   for (const auto& times : times_popped) EXPECT_EQ(times.load(), 1);
 }
 

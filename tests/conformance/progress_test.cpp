@@ -210,13 +210,12 @@ std::string simulate(std::uint64_t seed, Watchdog& watchdog) {
 }
 
 TEST(Progress, SimulatedRunsCompleteAtTheTightestLimitsAndAreTheSameTwice) {
-  for (const std::uint64_t seed : testing::seeds(200)) {
-    SCOPED_TRACE("TEST_SEED_VICINAL=" + std::to_string(seed));
+  testing::for_each_seed(200, [](base::Random& /*random*/, std::uint64_t seed) {
     Watchdog watchdog("simulation, seed " + std::to_string(seed), 20);
     const std::string first = simulate(seed, watchdog);
     ASSERT_FALSE(HasFailure());
     ASSERT_EQ(first, simulate(seed, watchdog));
-  }
+  });
 }
 
 // --- real -------------------------------------------------------------------------------------

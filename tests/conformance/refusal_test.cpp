@@ -95,11 +95,8 @@ TEST_F(Failure, DirtyDeviceDataBeyondTheLimitOfRamAreRefusedEarlyIfThereIsNoDisk
   options.accelerators = 1;
   options.accelerator_memory = kPage;
   Runtime runtime(options);
-  watchdog_.set(&runtime);
-  std::vector<Handle> tiles;
-  for (int i = 0; i < 9; ++i) {
-    tiles.push_back(runtime.register_empty(kPage, "tile" + std::to_string(i)));
-  }
+  const Watched watched(watchdog_, runtime);
+  const std::vector<Handle> tiles = empty_tiles(runtime, 9);
   for (int i = 0; i < 8; ++i) runtime.submit(set(tiles[i], i, kSetOnDevice));
   // 9 pages are to be kept, RAM has 8.
   EXPECT_THAT(message_of<CapacityError>([&] { runtime.submit(set(tiles[8], 8, kSetOnDevice)); }),
@@ -110,7 +107,6 @@ TEST_F(Failure, DirtyDeviceDataBeyondTheLimitOfRamAreRefusedEarlyIfThereIsNoDisk
   runtime.submit(set(tiles[8], 8, kSetOnDevice));
   runtime.wait();
   EXPECT_EQ(value_of(runtime, tiles[8]), 8);
-  watchdog_.set(nullptr);
 }
 
 TEST_F(Failure, ARefusedTaskDoesNotCountWhatItWouldHaveWritten) {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/machines.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal {
@@ -18,17 +19,11 @@ const NodeId kDisk{1};
 const NodeId kDevice{2};
 
 MachineDescription with_disk_and_device() {
-  MachineDescription machine;
-  machine.nodes = {{kRam, "ram", NodeKind::ram, {}},
-                   {kDisk, "disk", NodeKind::disk, {}},
-                   {kDevice, "dev", NodeKind::device, 1_MiB}};
-  for (const NodeId other : {kDisk, kDevice}) {
-    machine.links.push_back({kRam, other, BytesPerSecond{1e9}, Time{0}, 1});
-    machine.links.push_back({other, kRam, BytesPerSecond{1e9}, Time{0}, 1});
-  }
-  machine.workers = {{WorkerId{0}, ProcessorKind::cpu, kRam},
-                     {WorkerId{1}, ProcessorKind::gpu, kDevice}};
-  return machine;
+  return testing::around_ram(
+      {{kRam, "ram", NodeKind::ram, {}},
+       {kDisk, "disk", NodeKind::disk, {}},
+       {kDevice, "dev", NodeKind::device, 1_MiB}},
+      {{WorkerId{0}, ProcessorKind::cpu, kRam}, {WorkerId{1}, ProcessorKind::gpu, kDevice}});
 }
 
 template <typename Thrown, typename Function>

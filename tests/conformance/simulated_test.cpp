@@ -13,6 +13,7 @@
 
 #include "base/random.hpp"
 #include "sched/policy.hpp"
+#include "support/machines.hpp"
 #include "support/random_runs.hpp"
 #include "support/small_runs.hpp"
 #include "vicinal/runtime.hpp"
@@ -27,17 +28,13 @@ using namespace vicinal::
 MachineDescription one_device(std::optional<Bytes> ram, Bytes device, double rate,
                               bool disk = true) {
   const NodeId last{disk ? 2U : 1U};
-  MachineDescription machine;
-  machine.nodes = {{kRam, "ram", NodeKind::ram, ram}};
-  if (disk) machine.nodes.push_back({NodeId{1}, "disk", NodeKind::disk, {}});
-  machine.nodes.push_back({last, "device0", NodeKind::device, device});
-  for (std::uint32_t other = 1; other <= last.value; ++other) {
-    machine.links.push_back({kRam, NodeId{other}, BytesPerSecond{rate}, Time{0}, 1});
-    machine.links.push_back({NodeId{other}, kRam, BytesPerSecond{rate}, Time{0}, 1});
-  }
-  machine.workers = {{WorkerId{0}, ProcessorKind::cpu, kRam},
-                     {WorkerId{1}, ProcessorKind::emulated, last}};
-  return machine;
+  std::vector<NodeDescription> nodes = {{kRam, "ram", NodeKind::ram, ram}};
+  if (disk) nodes.push_back({NodeId{1}, "disk", NodeKind::disk, {}});
+  nodes.push_back({last, "device0", NodeKind::device, device});
+  return around_ram(
+      nodes,
+      {{WorkerId{0}, ProcessorKind::cpu, kRam}, {WorkerId{1}, ProcessorKind::emulated, last}},
+      {BytesPerSecond{rate}});
 }
 Options eager() {
   Options options;
@@ -89,8 +86,7 @@ TEST(Runtime, SimulatedPrefetchHidesTheCopyBehindAnotherTask) {
 MachineDescription two_devices() {
   MachineDescription machine = one_device(std::nullopt, 1_GiB, 1e9);
   machine.nodes.push_back({NodeId{3}, "device1", NodeKind::device, 1_GiB});
-  machine.links.push_back({kRam, NodeId{3}, BytesPerSecond{1e9}, Time{0}, 1});
-  machine.links.push_back({NodeId{3}, kRam, BytesPerSecond{1e9}, Time{0}, 1});
+  join(machine, kRam, NodeId{3});
   machine.workers.push_back({WorkerId{2}, ProcessorKind::emulated, NodeId{3}});
   return machine;
 }
@@ -291,41 +287,43 @@ TEST(Runtime, SimulatedTasksStartWhileTheApplicationSubmits) {
 
 // --- data that lie somewhere at the start
 
-TEST(Runtime, SimulatedDataOfRamLieOutsideItsLimit) {
-  // 1 GB/s: 1 ms to the device, 1 ms there, 1 ms back at the end. RAM has room for one page.
-  Runtime runtime(one_device(kPage, 1_GiB, 1e9), Options{});
-  const Handle x = runtime.register_simulated(Bytes{1'000'000});
-  runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {RW(x)}});
+// Before and after the end of 1 MB that lie on a node at the start, when one task of 1 ms on the device has used
+// them. A copy takes 1 ms.
+struct UseOfSimulated {
+  Statistics before;
+  Statistics after;
+};
+UseOfSimulated use_simulated(std::optional<Bytes> ram, NodeId node, AccessMode mode) {
+  Runtime runtime(one_device(ram, 1_GiB, 1e9), Options{});
+  const Handle x = runtime.register_simulated(Bytes{1'000'000}, node);
+  runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {Operand{x, mode}}});
   runtime.wait();
-  EXPECT_EQ(runtime.statistics().now.ns, 2'000'000);
+  const Statistics before = runtime.statistics();
   runtime.unregister(x);
-  const Statistics s = runtime.statistics();
+  return {before, runtime.statistics()};
+}
+
+TEST(Runtime, SimulatedDataOfRamLieOutsideItsLimit) {
+  // 1 ms to the device, 1 ms there, 1 ms back at the end. RAM has room for one page.
+  const auto [before, s] = use_simulated(kPage, kRam, AccessMode::RW);
+  EXPECT_EQ(before.now.ns, 2'000'000);
   EXPECT_EQ(s.now.ns, 3'000'000);
   EXPECT_EQ(s.nodes[0].peak, Bytes{0});
   EXPECT_EQ(s.nodes[0].bytes_in, Bytes{1'000'000});
 }
 
 TEST(Runtime, SimulatedDataOfTheDiskPassRam) {
-  // 1 ms per hop: disk to RAM, RAM to the device, 1 ms there, and the same way back.
-  Runtime runtime(one_device(1_GiB, 1_GiB, 1e9), Options{});
-  const Handle x = runtime.register_simulated(Bytes{1'000'000}, NodeId{1});
-  runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {RW(x)}});
-  runtime.wait();
-  EXPECT_EQ(runtime.statistics().now.ns, 3'000'000);
-  runtime.unregister(x);
-  const Statistics s = runtime.statistics();
+  // Disk to RAM, RAM to the device, the task there, and the same way back.
+  const auto [before, s] = use_simulated(1_GiB, NodeId{1}, AccessMode::RW);
+  EXPECT_EQ(before.now.ns, 3'000'000);
   EXPECT_EQ(s.now.ns, 5'000'000);
   EXPECT_EQ(s.nodes[1].bytes_out, Bytes{1'000'000});
   EXPECT_EQ(s.nodes[1].bytes_in, Bytes{1'000'000});
 }
 
 TEST(Runtime, SimulatedDataThatOnlyAreReadAreNotWrittenBack) {
-  Runtime runtime(one_device(1_GiB, 1_GiB, 1e9), Options{});
-  const Handle x = runtime.register_simulated(Bytes{1'000'000}, NodeId{1});
-  runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {R(x)}});
-  runtime.wait();
-  runtime.unregister(x);
-  EXPECT_EQ(runtime.statistics().now.ns, 3'000'000);
+  // Disk to RAM, RAM to the device, the task there.
+  EXPECT_EQ(use_simulated(1_GiB, NodeId{1}, AccessMode::R).after.now.ns, 3'000'000);
 }
 
 TEST(Runtime, SimulatedDataAreRefusedWhereTheyCannotLie) {
@@ -387,8 +385,7 @@ MachineDescription two_gpus() {
   MachineDescription machine = one_device(std::nullopt, 1_MiB, 1e9);
   machine.nodes.push_back({NodeId{3}, "device1", NodeKind::device, 1_MiB});
   for (const std::uint32_t from : {0U, 2U}) {
-    machine.links.push_back({NodeId{from}, NodeId{3}, BytesPerSecond{1e9}, Time{0}, 2});
-    machine.links.push_back({NodeId{3}, NodeId{from}, BytesPerSecond{1e9}, Time{0}, 2});
+    join(machine, NodeId{from}, NodeId{3}, {.copies_in_flight = 2});
   }
   machine.workers.push_back({WorkerId{2}, ProcessorKind::emulated, NodeId{3}});
   for (WorkerDescription& worker : machine.workers) {

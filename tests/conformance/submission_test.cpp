@@ -10,6 +10,7 @@
 
 #include "support/every_way.hpp"
 #include "support/small_runs.hpp"
+#include "support/threads.hpp"
 #include "support/watchdog.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -65,21 +66,17 @@ TEST_P(Every, SeveralThreadsMaySubmitAndGetOneOrderForAllHandles) {
   std::vector<std::uint64_t> own(4, 0);
   const Handle a = runtime.register_buffer(&shared[0], Bytes{8});
   const Handle b = runtime.register_buffer(&shared[1], Bytes{8});
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      const Handle mine = runtime.register_buffer(&own[t], Bytes{8});
-      for (std::uint64_t i = 0; i < 200; ++i) {
-        if (t % 2 == 0) {
-          runtime.submit({.codelet = &both, .operands = {RW(a), RW(b), RW(mine)}, .parameters = i});
-        } else {
-          runtime.submit({.codelet = &both, .operands = {RW(b), RW(a), RW(mine)}, .parameters = i});
-        }
+  in_threads(4, [&](std::size_t t) {
+    const Handle mine = runtime.register_buffer(&own[t], Bytes{8});
+    for (std::uint64_t i = 0; i < 200; ++i) {
+      if (t % 2 == 0) {
+        runtime.submit({.codelet = &both, .operands = {RW(a), RW(b), RW(mine)}, .parameters = i});
+      } else {
+        runtime.submit({.codelet = &both, .operands = {RW(b), RW(a), RW(mine)}, .parameters = i});
       }
-      runtime.unregister(mine);
-    });
-  }
-  for (auto& thread : threads) thread.join();
+    }
+    runtime.unregister(mine);
+  });
   runtime.unregister(a);
   runtime.unregister(b);
   EXPECT_EQ(shared, Values(2, 800));

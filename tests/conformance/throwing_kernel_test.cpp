@@ -159,12 +159,9 @@ TEST_F(Failure, AKernelThatThrowsOnADeviceOutOfCorePoisonsAndLeavesTheRest) {
   options.accelerators = 2;
   options.accelerator_memory = kPage * 2;
   Runtime runtime(options);
-  watchdog_.set(&runtime);
-  std::vector<Handle> tiles;
-  for (int i = 0; i < 12; ++i) {
-    tiles.push_back(runtime.register_empty(kPage, "tile" + std::to_string(i)));
-    runtime.submit(set(tiles.back(), i, i % 2 == 0 ? kSetOnDevice : kSet));
-  }
+  const Watched watched(watchdog_, runtime);
+  const std::vector<Handle> tiles = empty_tiles(runtime, 12);
+  for (int i = 0; i < 12; ++i) runtime.submit(set(tiles[i], i, i % 2 == 0 ? kSetOnDevice : kSet));
   runtime.wait();
   runtime.submit({.codelet = &kThrowOnDevice, .operands = {RW(tiles[4])}});
   EXPECT_THROW(runtime.wait(), TaskError);
@@ -173,7 +170,6 @@ TEST_F(Failure, AKernelThatThrowsOnADeviceOutOfCorePoisonsAndLeavesTheRest) {
     EXPECT_EQ(value_of(runtime, tiles[i]), i);
   }
   EXPECT_THROW(value_of(runtime, tiles[4]), PoisonedError);
-  watchdog_.set(nullptr);
 }
 
 TEST_F(Failure, CancelledTasksPoisonWhatTheyWouldHaveWritten) {

@@ -28,12 +28,8 @@ class SimGridOracle : public ::testing::Test {
  protected:
   template <typename Check>
   void for_each_case(Check check) {
-    for (const std::uint64_t seed : seeds(kCases)) {
-      SCOPED_TRACE("TEST_SEED_VICINAL=" + std::to_string(seed));
-      base::Random random(seed);
-      check(random);
-      if (HasFailure()) return;
-    }
+    for_each_seed(kCases, [&](base::Random& random, std::uint64_t /*seed*/) { check(random); });
+    if (HasFailure()) return;
     fmt::print("largest deviation of {} ends: {:.4g} ns, relative {:.1e}\n", compared_, largest_ns_,
                largest_relative_);
   }

@@ -15,6 +15,7 @@
 #include "support/random_runs.hpp"
 #include "support/small_runs.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/threads.hpp"
 #include "support/watchdog.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -174,48 +175,44 @@ TEST_F(Stress, LimitedMemoryWithDiskAndDevicesAndSeveralThreads) {
     // Each thread has pages of its own, and all share some; a page counts its increments.
     const std::vector<Handle> shared = pages_of_zeros(runtime, 4);
     std::atomic<std::int64_t> shared_increments{0};
-    std::vector<std::thread> threads;
-    for (std::uint64_t t = 0; t < 3; ++t) {
-      threads.emplace_back([&, t] {
-        base::Random own_random(seed * 10 + t);
-        std::vector<Handle> own;
-        std::vector<std::int64_t> expected;
-        for (int i = 0; i < 6; ++i) {
-          own.push_back(runtime.register_empty(Bytes{4096 + 512 * own_random.below(3)}));
-          runtime.submit(set(own.back(), 0));
-          expected.push_back(0);
-        }
-        for (int i = 0; i < 150; ++i) {
-          const std::size_t at = own_random.below(own.size());
-          const Handle other = shared[own_random.below(shared.size())];
-          const bool device = options.accelerators > 0 && own_random.below(2) == 0;
-          runtime.submit({.codelet = device ? &kIncrementOnDevice : &kIncrement,
-                          .operands = {RW(own[at]), RW(other)}});
+    in_threads(3, [&](std::size_t t) {
+      base::Random own_random(seed * 10 + t);
+      std::vector<Handle> own;
+      std::vector<std::int64_t> expected;
+      for (int i = 0; i < 6; ++i) {
+        own.push_back(runtime.register_empty(Bytes{4096 + 512 * own_random.below(3)}));
+        runtime.submit(set(own.back(), 0));
+        expected.push_back(0);
+      }
+      for (int i = 0; i < 150; ++i) {
+        const std::size_t at = own_random.below(own.size());
+        const Handle other = shared[own_random.below(shared.size())];
+        const bool device = options.accelerators > 0 && own_random.below(2) == 0;
+        runtime.submit({.codelet = device ? &kIncrementOnDevice : &kIncrement,
+                        .operands = {RW(own[at]), RW(other)}});
+        ++expected[at];
+        ++shared_increments;
+        if (own_random.below(30) == 0) {
+          const Acquired acquired = runtime.acquire(own[at], AccessMode::RW);
+          EXPECT_EQ(*acquired.data<std::int64_t>(), expected[at]);
+          ++*acquired.data<std::int64_t>();
           ++expected[at];
-          ++shared_increments;
-          if (own_random.below(30) == 0) {
-            const Acquired acquired = runtime.acquire(own[at], AccessMode::RW);
-            EXPECT_EQ(*acquired.data<std::int64_t>(), expected[at]);
-            ++*acquired.data<std::int64_t>();
-            ++expected[at];
-          }
-          if (own_random.below(40) == 0) {  // one goes, another comes
-            runtime.unregister(own[at]);
-            own[at] = runtime.register_empty(kPage);
-            runtime.submit(set(own[at], 0));
-            expected[at] = 0;
-          }
-          if (own_random.below(50) == 0) runtime.prefetch(own[at], kRam);
-          if (own_random.below(50) == 0) runtime.wont_use(own[at]);
         }
-        for (std::size_t i = 0; i < own.size(); ++i) {
-          const Acquired acquired = runtime.acquire(own[i], AccessMode::R);
-          EXPECT_EQ(*acquired.data<std::int64_t>(), expected[i]);
+        if (own_random.below(40) == 0) {  // one goes, another comes
+          runtime.unregister(own[at]);
+          own[at] = runtime.register_empty(kPage);
+          runtime.submit(set(own[at], 0));
+          expected[at] = 0;
         }
-        for (const Handle handle : own) runtime.unregister(handle);
-      });
-    }
-    for (auto& thread : threads) thread.join();
+        if (own_random.below(50) == 0) runtime.prefetch(own[at], kRam);
+        if (own_random.below(50) == 0) runtime.wont_use(own[at]);
+      }
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        const Acquired acquired = runtime.acquire(own[i], AccessMode::R);
+        EXPECT_EQ(*acquired.data<std::int64_t>(), expected[i]);
+      }
+      for (const Handle handle : own) runtime.unregister(handle);
+    });
     runtime.wait();
     std::int64_t sum = 0;
     for (const Handle handle : shared) {
@@ -259,27 +256,23 @@ TEST_F(Stress, ConcurrentAcquisitionsOfTheSameData) {
     const Watched watched(watchdog_, runtime);
     const std::vector<Handle> handles = pages_of_zeros(runtime, 3);
     std::atomic<std::int64_t> increments{0};
-    std::vector<std::thread> threads;
-    for (std::uint64_t t = 0; t < 4; ++t) {
-      threads.emplace_back([&, t] {
-        base::Random own(seed * 10 + t);
-        for (int i = 0; i < 100; ++i) {
-          const Handle handle = handles[own.below(handles.size())];
-          if (own.below(3) == 0) {
-            runtime.submit(add(handle, 1));
-            ++increments;
-          } else if (own.below(2) == 0) {
-            const Acquired acquired = runtime.acquire(handle, AccessMode::RW);
-            for_each_element(acquired.view(), [](std::int64_t& value) { ++value; });
-            ++increments;
-          } else {
-            value_of(runtime, handle);
-          }
-          if (own.below(40) == 0) runtime.wait();
+    in_threads(4, [&](std::size_t t) {
+      base::Random own(seed * 10 + t);
+      for (int i = 0; i < 100; ++i) {
+        const Handle handle = handles[own.below(handles.size())];
+        if (own.below(3) == 0) {
+          runtime.submit(add(handle, 1));
+          ++increments;
+        } else if (own.below(2) == 0) {
+          const Acquired acquired = runtime.acquire(handle, AccessMode::RW);
+          for_each_element(acquired.view(), [](std::int64_t& value) { ++value; });
+          ++increments;
+        } else {
+          value_of(runtime, handle);
         }
-      });
-    }
-    for (auto& thread : threads) thread.join();
+        if (own.below(40) == 0) runtime.wait();
+      }
+    });
     std::int64_t sum = 0;
     for (const Handle handle : handles) sum += value_of(runtime, handle);
     ASSERT_EQ(sum, increments);

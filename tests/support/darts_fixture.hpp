@@ -1,7 +1,6 @@
 // What the tests of DARTS share: a policy on accelerators whose replicas lie where the test says.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -11,18 +10,11 @@
 
 namespace vicinal::testing {
 
-// Accelerators with one worker each, and RAM without: node i of `nodes` has worker i.
-class DartsTest : public PolicyTest {
+class DartsTest : public AcceleratorPolicyTest {
  protected:
-  DartsTest() : PolicyTest("darts") {}
+  DartsTest() : AcceleratorPolicyTest("darts") {}
 
-  void start(std::size_t accelerators) {
-    for (std::size_t i = 0; i < accelerators; ++i) {
-      nodes.push_back(context.add_device(Bytes{1000}));
-      context.add_worker(nodes.back());
-    }
-    policy->start(context);
-  }
+  void start(std::size_t accelerators) { AcceleratorPolicyTest::start(accelerators, Bytes{1000}); }
   // With the first choice of every node, which is by priority alone, behind it.
   void start_and_open(std::size_t accelerators = 1) {
     start(accelerators);
@@ -37,12 +29,6 @@ class DartsTest : public PolicyTest {
     graph::Handle& handle = data();
     context.put(handle, nodes[node]);
     return handle;
-  }
-  graph::Task& push(const std::string& name, const std::vector<FakeOperand>& operands,
-                    const FakeGraph::Attributes& attributes = {}) {
-    graph::Task& task = graph.task(name, operands, attributes);
-    policy->push(task, kNoWorker);
-    return task;
   }
   // The victim on the first node, which then really leaves.
   graph::Handle* evict(const std::vector<graph::Handle*>& candidates,
@@ -59,8 +45,6 @@ class DartsTest : public PolicyTest {
     FakeCandidates list(candidates);
     return policy->victims()->choose(nodes[0], Bytes{100}, reason, list);
   }
-
-  std::vector<NodeId> nodes;
 };
 
 }  // namespace vicinal::testing

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -24,5 +26,14 @@ class Failure : public ::testing::Test {
     return options;
   }
 };
+
+// A page each: "tile0", "tile1", ...
+inline std::vector<Handle> empty_tiles(Runtime& runtime, int count) {
+  std::vector<Handle> tiles;
+  for (int i = 0; i < count; ++i) {
+    tiles.push_back(runtime.register_empty(kPage, "tile" + std::to_string(i)));
+  }
+  return tiles;
+}
 
 }  // namespace vicinal::testing

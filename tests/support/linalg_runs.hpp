@@ -3,12 +3,11 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "linalg/tile_grid.hpp"
-#include "reports/catalogue.hpp"
+#include "support/policy_names.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal::testing {
@@ -16,12 +15,6 @@ namespace vicinal::testing {
 // As the runtime pads a replica.
 inline Bytes padded(Bytes bytes) {
   return {(bytes.value + 4095) / 4096 * 4096};
-}
-
-inline std::vector<std::string> policy_names() {
-  std::vector<std::string> names;
-  for (const auto& policy : reports::policies()) names.emplace_back(policy.name);
-  return names;
 }
 
 inline Options with_policy(const std::string& policy) {

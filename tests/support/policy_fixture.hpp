@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -28,9 +30,33 @@ class PolicyTest : public ::testing::Test {
     return names;
   }
 
+  // Released by no worker.
+  graph::Task& push(const std::string& name, const std::vector<FakeOperand>& operands = {},
+                    const FakeGraph::Attributes& attributes = {}) {
+    graph::Task& task = graph.task(name, operands, attributes);
+    policy->push(task, kNoWorker);
+    return task;
+  }
+
   FakeContext context;
   FakeGraph graph;
   std::unique_ptr<sched::Policy> policy;
+};
+
+// Accelerators with one worker each, and RAM without: nodes[i] has worker i.
+class AcceleratorPolicyTest : public PolicyTest {
+ protected:
+  using PolicyTest::PolicyTest;
+
+  void start(std::size_t accelerators, std::optional<Bytes> memory = {}) {
+    for (std::size_t i = 0; i < accelerators; ++i) {
+      nodes.push_back(context.add_device(memory));
+      context.add_worker(nodes.back());
+    }
+    policy->start(context);
+  }
+
+  std::vector<NodeId> nodes;
 };
 
 }  // namespace vicinal::testing

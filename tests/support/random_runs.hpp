@@ -8,6 +8,10 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+
 namespace vicinal::testing {
 
 inline std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
@@ -27,6 +31,18 @@ inline std::vector<std::uint64_t> seeds(std::uint64_t by_default, std::uint64_t 
   const std::uint64_t first = from_environment("TEST_FIRST_SEED_VICINAL", 1);
   for (std::uint64_t seed = first; seed < first + count; ++seed) list.push_back(seed);
   return list;
+}
+
+// Calls check(random, seed) with the random numbers of each of seeds(by_default), until one has failed; the
+// failure names it.
+template <typename Check>
+void for_each_seed(std::uint64_t by_default, Check check) {
+  for (const std::uint64_t seed : seeds(by_default)) {
+    SCOPED_TRACE("TEST_SEED_VICINAL=" + std::to_string(seed));
+    base::Random random(seed);
+    check(random, seed);
+    if (::testing::Test::HasFailure()) return;
+  }
 }
 
 }  // namespace vicinal::testing

@@ -60,23 +60,20 @@ inline const Codelet kAddOnDevice{.name = "add_on_device",
 inline const Codelet kNextOnDevice{.name = "next_on_device",
                                    .kernels = {{ProcessorKind::emulated, next_kernel}}};
 
-inline TaskSpec set(Handle handle, std::int64_t value, const Codelet& codelet = kSet) {
+inline TaskSpec task_on(const Operand& only_operand, std::int64_t value, const Codelet& codelet) {
   static thread_local Operand operand;  // lives until the next call: submit copies it
-  operand = W(handle);
+  operand = only_operand;
   TaskSpec spec;
   spec.codelet = &codelet;
   spec.operands = std::span<const Operand>(&operand, 1);
   spec.parameters = value;
   return spec;
 }
+inline TaskSpec set(Handle handle, std::int64_t value, const Codelet& codelet = kSet) {
+  return task_on(W(handle), value, codelet);
+}
 inline TaskSpec add(Handle handle, std::int64_t value, const Codelet& codelet = kAdd) {
-  static thread_local Operand operand;
-  operand = RW(handle);
-  TaskSpec spec;
-  spec.codelet = &codelet;
-  spec.operands = std::span<const Operand>(&operand, 1);
-  spec.parameters = value;
-  return spec;
+  return task_on(RW(handle), value, codelet);
 }
 
 // --- reading

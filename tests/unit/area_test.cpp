@@ -109,15 +109,13 @@ double brute_force(const AreaInstance& instance) {
 class AreaProperty : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(AreaProperty, IsTheBestVertexOfTheDual) {
-  for (const std::uint64_t seed : vicinal::testing::seeds(200)) {
-    SCOPED_TRACE("TEST_SEED_VICINAL=" + std::to_string(seed));
-    base::Random random(seed);
+  vicinal::testing::for_each_seed(200, [](base::Random& random, std::uint64_t /*seed*/) {
     const AreaInstance instance = random_area_instance(random, GetParam(), 5);
     const double best = brute_force(instance);
     const double bound = seconds_of(instance.types, instance.workers);
     EXPECT_LE(bound, best);
     EXPECT_GE(bound, best * (1 - 1e-7) - 1e-8);
-  }
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, AreaProperty, ::testing::Values(1, 2, 3));

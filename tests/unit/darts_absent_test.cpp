@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "support/random_runs.hpp"
 
 namespace vicinal::sched::darts {
 namespace {
@@ -96,8 +96,7 @@ class AbsentListUnderRandomChanges {
 };
 
 TEST(DartsAbsent, TheBestIsThatOfAWalkAfterRandomChanges) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  vicinal::testing::for_each_seed(20, [](base::Random& /*random*/, std::uint64_t seed) {
     AbsentListUnderRandomChanges list(seed);
     for (int step = 0; step < 2000; ++step) {
       list.step();
@@ -105,8 +104,7 @@ TEST(DartsAbsent, TheBestIsThatOfAWalkAfterRandomChanges) {
       if (::testing::Test::HasFailure()) return;
     }
     list.check_order();
-    if (::testing::Test::HasFailure()) return;
-  }
+  });
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "support/fake_context.hpp"
+#include "support/random_runs.hpp"
 
 namespace vicinal::sched::darts {
 namespace {
@@ -239,15 +240,14 @@ class LedgerUnderRandomEvents {
 };
 
 TEST(DartsLedger, AgreesWithACountFromScratchAfterRandomEvents) {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  vicinal::testing::for_each_seed(10, [](base::Random& /*random*/, std::uint64_t seed) {
     LedgerUnderRandomEvents ledger(seed);
     for (int step = 0; step < 600; ++step) {
       ledger.step();
       ledger.check();
       if (::testing::Test::HasFailure()) return;
     }
-  }
+  });
 }
 
 }  // namespace

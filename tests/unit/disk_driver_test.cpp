@@ -32,6 +32,7 @@
 #include "drivers/disk/disk_bandwidth.hpp"
 #include "drivers/mapped_memory.hpp"
 #include "drivers/strided_copy.hpp"
+#include "support/planned_faults.hpp"
 #include "unit/driver_fakes.hpp"
 #include "vicinal/error.hpp"
 
@@ -179,7 +180,7 @@ class DiskDriverTest : public ::testing::TestWithParam<Way> {
 
   Folder folder_;
   FakeEngine engine_;
-  FaultInjection faults_;
+  vicinal::testing::PlannedFaults faults_;
   std::unique_ptr<DiskDriver> driver_;
   std::uint64_t ids_ = 0;
 };
@@ -201,9 +202,7 @@ std::uint64_t random_size(base::Random& random) {
 }
 
 TEST_P(DiskDriverTest, ScratchGivesBackWhatWasWrittenWhateverTheSizeAndTheMemory) {
-  const std::uint64_t seed = 1;
-  SCOPED_TRACE(seed);
-  base::Random random(seed);
+  base::Random random(1);
   struct Slot {
     Content content;
     std::uint64_t offset;
@@ -238,9 +237,7 @@ TEST_P(DiskDriverTest, ScratchGivesBackWhatWasWrittenWhateverTheSizeAndTheMemory
 }
 
 TEST_P(DiskDriverTest, ARegionOfTheUsersFileIsWrittenAndReadAndItsNeighboursStay) {
-  const std::uint64_t seed = 2;
-  SCOPED_TRACE(seed);
-  base::Random random(seed);
+  base::Random random(2);
   Content model = random_bytes(700'001, random);
   const int file = driver_->open_file(folder_.make_file("matrix", model), true);
   const bool direct = driver_->uses_direct_io(file);
@@ -268,9 +265,7 @@ TEST_P(DiskDriverTest, ARegionOfTheUsersFileIsWrittenAndReadAndItsNeighboursStay
 
 // Neighbours share blocks and pages, and all are in flight at once, reads beside writes.
 TEST_P(DiskDriverTest, AdjoiningRegionsInFlightAtOnceDoNotDisturbEachOther) {
-  const std::uint64_t seed = 3;
-  SCOPED_TRACE(seed);
-  base::Random random(seed);
+  base::Random random(3);
   constexpr std::uint64_t kFile = 400'000;
   Content model = random_bytes(kFile, random);
   const int file = driver_->open_file(folder_.make_file("matrix", model), true);
@@ -310,9 +305,7 @@ TEST_P(DiskDriverTest, AdjoiningRegionsInFlightAtOnceDoNotDisturbEachOther) {
 }
 
 TEST_P(DiskDriverTest, AStridedTileIsPackedIntoTheFileAndUnpackedWithoutTouchingItsGaps) {
-  const std::uint64_t seed = 4;
-  SCOPED_TRACE(seed);
-  base::Random random(seed);
+  base::Random random(4);
   for (int round = 0; round < 12; ++round) {
     const std::uint64_t column = 8 * (1 + random.below(700));
     const Layout layout{column, 1 + random.below(400), column + 8 * random.below(100), 8};

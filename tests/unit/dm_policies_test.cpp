@@ -23,28 +23,15 @@ using testing::FakeOperand;
 using testing::reading;
 using testing::writing;
 
-// Accelerators with one worker each, and RAM without: nodes[i] has worker i. A byte takes 1 ns.
-class DequeModelTest : public testing::PolicyTest {
+// A byte takes 1 ns.
+class DequeModelTest : public testing::AcceleratorPolicyTest {
  protected:
-  using PolicyTest::PolicyTest;
+  using AcceleratorPolicyTest::AcceleratorPolicyTest;
 
-  void start(std::size_t accelerators) {
-    for (std::size_t i = 0; i < accelerators; ++i) {
-      nodes.push_back(context.add_device());
-      context.add_worker(nodes.back());
-    }
-    policy->start(context);
-  }
   graph::Handle& data_on(NodeId node, Bytes bytes = {100}) {
     graph::Handle& handle = graph.data("d", bytes);
     context.put(handle, node);
     return handle;
-  }
-  graph::Task& push(const std::string& name, const std::vector<FakeOperand>& operands,
-                    const FakeGraph::Attributes& attributes = {}) {
-    graph::Task& task = graph.task(name, operands, attributes);
-    policy->push(task, kNoWorker);
-    return task;
   }
   void load(graph::Handle& handle, NodeId node) {
     context.put(handle, node);
@@ -54,8 +41,6 @@ class DequeModelTest : public testing::PolicyTest {
     context.take_away(handle, node);
     policy->data_evicted(handle, node);
   }
-
-  std::vector<NodeId> nodes;
 };
 
 // --- the worker ---------------------------------------------------------------------------------

@@ -18,11 +18,7 @@ TEST_F(Eager, GivesTasksOutInTheirOrderAndSaysWhichComeNext) {
   context.add_worker();
   policy->start(context);
   std::vector<const graph::Task*> tasks;
-  for (const char* name : {"a", "b", "c", "d", "e"}) {
-    graph::Task& task = graph.task(name, {});
-    policy->push(task, kNoWorker);
-    tasks.push_back(&task);
-  }
+  for (const char* name : {"a", "b", "c", "d", "e"}) tasks.push_back(&push(name));
   ASSERT_EQ(pop(1), "a");
   EXPECT_EQ(context.expected_worker, WorkerId{1});
   EXPECT_EQ(context.expected, (std::vector{tasks[1], tasks[2], tasks[3]}));

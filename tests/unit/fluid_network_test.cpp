@@ -27,9 +27,9 @@ namespace {
 
 using ::testing::ElementsAre;
 using vicinal::testing::FlowCase;
+using vicinal::testing::for_each_seed;
 using vicinal::testing::play;
 using vicinal::testing::random_flow_case;
-using vicinal::testing::seeds;
 
 using Ends = std::vector<FluidNetwork::End>;
 using Path = std::vector<FluidNetwork::Resource>;
@@ -149,19 +149,12 @@ constexpr std::uint64_t kCases = 300;
 constexpr std::size_t kMostFlows = 30;
 constexpr double kRounding = 1e-9;  // relative
 
-class FluidNetworkCases : public ::testing::Test {
- protected:
-  // Calls check(case) for each seed, and says which one if it fails.
-  template <typename Check>
-  void for_each_case(Check check) {
-    for (const std::uint64_t seed : seeds(kCases)) {
-      SCOPED_TRACE("TEST_SEED_VICINAL=" + std::to_string(seed));
-      base::Random random(seed);
-      check(random_flow_case(random, kMostFlows), random);
-      if (HasFailure()) return;
-    }
-  }
-};
+template <typename Check>
+void for_each_case(Check check) {
+  for_each_seed(kCases, [&](base::Random& random, std::uint64_t /*seed*/) {
+    check(random_flow_case(random, kMostFlows), random);
+  });
+}
 
 struct Use {
   double sum = 0;
@@ -197,7 +190,7 @@ bool has_bottleneck(const FlowCase& flows, const std::vector<Use>& uses, std::si
   });
 }
 
-TEST_F(FluidNetworkCases, RatesAreMaxMinFairAtEveryMoment) {
+TEST(FluidNetworkCases, RatesAreMaxMinFairAtEveryMoment) {
   for_each_case([](const FlowCase& flows, base::Random&) {
     FluidNetwork network;
     play(flows, network, [&](double at) {
@@ -215,7 +208,7 @@ TEST_F(FluidNetworkCases, RatesAreMaxMinFairAtEveryMoment) {
   });
 }
 
-TEST_F(FluidNetworkCases, RatesOverTimeSumUpToTheBytes) {
+TEST(FluidNetworkCases, RatesOverTimeSumUpToTheBytes) {
   for_each_case([](const FlowCase& flows, base::Random&) {
     FluidNetwork network;
     std::vector<double> moved(flows.flows.size(), 0);
@@ -233,7 +226,7 @@ TEST_F(FluidNetworkCases, RatesOverTimeSumUpToTheBytes) {
   });
 }
 
-TEST_F(FluidNetworkCases, EveryFlowEndsOnceAndEndsAreInOrder) {
+TEST(FluidNetworkCases, EveryFlowEndsOnceAndEndsAreInOrder) {
   for_each_case([](const FlowCase& flows, base::Random&) {
     const Ends ends = played(flows);
     ASSERT_EQ(ends.size(), flows.flows.size());
@@ -250,7 +243,7 @@ TEST_F(FluidNetworkCases, EveryFlowEndsOnceAndEndsAreInOrder) {
 }
 
 // Bit for bit: a simulation says the same however its driver steps through time.
-TEST_F(FluidNetworkCases, EndsDoNotDependOnTheTimesAtWhichOneAsks) {
+TEST(FluidNetworkCases, EndsDoNotDependOnTheTimesAtWhichOneAsks) {
   for_each_case([](const FlowCase& flows, base::Random& random) {
     FluidNetwork network;
     double now = 0;

@@ -18,10 +18,10 @@ class Prio : public testing::PolicyTest {
 TEST_F(Prio, TakesTheHighestPriorityAndAmongEqualsTheFirstPushed) {
   context.add_worker();
   policy->start(context);
-  policy->push(graph.task("low", {}, {.priority = -1}), kNoWorker);
-  policy->push(graph.task("first", {}, {.priority = 2}), kNoWorker);
-  policy->push(graph.task("middle", {}, {.priority = 1}), kNoWorker);
-  policy->push(graph.task("second", {}, {.priority = 2}), kNoWorker);
+  push("low", {}, {.priority = -1});
+  push("first", {}, {.priority = 2});
+  push("middle", {}, {.priority = 1});
+  push("second", {}, {.priority = 2});
   EXPECT_EQ(pop_all(), "first second middle low");
 }
 
@@ -29,8 +29,8 @@ TEST_F(Prio, PassesOverWhatTheWorkerCannotRun) {
   context.add_worker();
   const WorkerId other = context.add_worker();
   policy->start(context);
-  policy->push(graph.task("bound", {}, {.priority = 5, .worker = other}), kNoWorker);
-  policy->push(graph.task("any", {}), kNoWorker);
+  push("bound", {}, {.priority = 5, .worker = other});
+  push("any");
   EXPECT_EQ(pop_all(0), "any");
   EXPECT_EQ(pop(1), "bound");
 }

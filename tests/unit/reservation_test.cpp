@@ -24,14 +24,17 @@ TEST(Residency, AReservationHoldsNothingUntilItHasEverything) {
   EXPECT_EQ(second.state(), RequestState::ready);
 }
 
-TEST(Residency, NothingOvertakesTheFirstInTheQueue) {
-  FakeMemory memory({.ram = 3});
-  auto& a = memory.data("a", 2);
-  auto& b = memory.data("b", 2);
-  auto& c = memory.data("c");
-  auto& first = memory.ask(kRam, {{&a, kW}});
-  auto& second = memory.ask(kRam, {{&b, kW}});
-  auto& third = memory.ask(kRam, {{&c, kW}});  // there would be room
+// RAM of three pages: the first task has two of them and the second waits for two, before the third, which could
+// have the one that is free.
+class ReservationQueue : public ::testing::Test {
+ protected:
+  FakeMemory memory{{.ram = 3}};
+  FakeMemory::Use& first = memory.ask(kRam, {{&memory.data("a", 2), kW}});
+  FakeMemory::Use& second = memory.ask(kRam, {{&memory.data("b", 2), kW}});
+  FakeMemory::Use& third = memory.ask(kRam, {{&memory.data("c"), kW}});
+};
+
+TEST_F(ReservationQueue, NothingOvertakesTheFirstThatWaits) {
   EXPECT_EQ(second.state(), RequestState::queued);
   EXPECT_EQ(third.state(), RequestState::queued);
   memory.end(first);
@@ -40,14 +43,7 @@ TEST(Residency, NothingOvertakesTheFirstInTheQueue) {
   EXPECT_EQ(third.state(), RequestState::ready);
 }
 
-TEST(Residency, AWithdrawnReservationLetsTheNextOneThrough) {
-  FakeMemory memory({.ram = 3});
-  auto& a = memory.data("a", 2);
-  auto& b = memory.data("b", 2);
-  auto& c = memory.data("c");
-  memory.ask(kRam, {{&a, kW}});
-  auto& second = memory.ask(kRam, {{&b, kW}});
-  auto& third = memory.ask(kRam, {{&c, kW}});
+TEST_F(ReservationQueue, AWithdrawnReservationLetsTheNextOneThrough) {
   memory.withdraw(second);
   EXPECT_EQ(second.state(), RequestState::idle);
   EXPECT_EQ(third.state(), RequestState::ready);

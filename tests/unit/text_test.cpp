@@ -35,6 +35,18 @@ std::string bytes_refusal(std::string_view text) {
   return refusal([](std::string_view t) { parse_bytes(t); }, text);
 }
 
+// A text that cannot be, and the reason that its refusal gives.
+struct Refused {
+  std::string_view text;
+  std::string reason;
+};
+template <typename Parse>
+void expect_refused(Parse parse, const std::vector<Refused>& all) {
+  for (const Refused& each : all) {
+    EXPECT_THAT(refusal(parse, each.text), HasSubstr(each.reason)) << '"' << each.text << '"';
+  }
+}
+
 TEST(ParseBytes, AcceptsBinaryUnitsDecimalUnitsAndBareSuffixes) {
   EXPECT_EQ(parse_bytes("0").value, 0U);
   EXPECT_EQ(parse_bytes("4096").value, 4096U);
@@ -77,58 +89,55 @@ TEST(ParseBytes, ARefusalNamesTheTextTheReasonAndTheForms) {
   EXPECT_THAT(bytes_refusal("12 parsecs"),
               AllOf(HasSubstr("\"12 parsecs\""), HasSubstr("unknown unit \"parsecs\""),
                     HasSubstr("KiB"), HasSubstr("kB"), HasSubstr("1.5 GB")));
-  EXPECT_THAT(bytes_refusal(""), HasSubstr("empty"));
-  EXPECT_THAT(bytes_refusal("  "), HasSubstr("empty"));
-  EXPECT_THAT(bytes_refusal("-1MiB"), HasSubstr("negative"));
-  EXPECT_THAT(bytes_refusal("MiB"), HasSubstr("begin with a number"));
-  EXPECT_THAT(bytes_refusal("."), HasSubstr("begin with a number"));
-  EXPECT_THAT(bytes_refusal("1.5"), HasSubstr("fraction of a byte"));
-  EXPECT_THAT(bytes_refusal("1.5B"), HasSubstr("fraction of a byte"));
-  EXPECT_THAT(bytes_refusal("1 MiB 2"), HasSubstr("unknown unit"));
-  EXPECT_THAT(bytes_refusal("1e9"), HasSubstr("unknown unit"));
-  EXPECT_THAT(bytes_refusal("0x10"), HasSubstr("unknown unit"));
-  EXPECT_THAT(bytes_refusal("1.2.3MB"), HasSubstr("unknown unit"));
-  EXPECT_THAT(bytes_refusal("nan"), HasSubstr("begin with a number"));
+  expect_refused(parse_bytes, {{"", "empty"},
+                               {"  ", "empty"},
+                               {"-1MiB", "negative"},
+                               {"MiB", "begin with a number"},
+                               {".", "begin with a number"},
+                               {"1.5", "fraction of a byte"},
+                               {"1.5B", "fraction of a byte"},
+                               {"1 MiB 2", "unknown unit"},
+                               {"1e9", "unknown unit"},
+                               {"0x10", "unknown unit"},
+                               {"1.2.3MB", "unknown unit"},
+                               {"nan", "begin with a number"}});
 }
 
-TEST(ParseInteger, AcceptsSignsAndRefusesTheRest) {
-  const auto refused = [](std::string_view text) {
-    return refusal([](std::string_view t) { parse_integer(t); }, text);
-  };
-  EXPECT_EQ(parse_integer("12"), 12);
-  EXPECT_EQ(parse_integer("+12"), 12);
-  EXPECT_EQ(parse_integer(" -3 "), -3);
-  EXPECT_EQ(parse_integer("-9223372036854775808"), std::numeric_limits<std::int64_t>::min());
-  EXPECT_THAT(refused("9223372036854775808"), HasSubstr("64 bits"));
-  EXPECT_THAT(refused("1.5"), AllOf(HasSubstr("\"1.5\""), HasSubstr("12 or -3")));
-  EXPECT_THAT(refused("4 x"), HasSubstr("not an integer"));
-  EXPECT_THAT(refused("+-4"), HasSubstr("not an integer"));
-  EXPECT_THAT(refused("+"), HasSubstr("not an integer"));
-  EXPECT_THAT(refused(""), HasSubstr("empty"));
+TEST(ParseCount, AcceptsSignsAndRefusesTheRest) {
+  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_EQ(parse_count("12", 0, kMost), 12U);
+  EXPECT_EQ(parse_count("+12", 0, kMost), 12U);
+  EXPECT_EQ(parse_count(" -0 ", 0, kMost), 0U);
+  EXPECT_EQ(parse_count("18446744073709551615", 0, kMost), kMost);
+  expect_refused([](std::string_view text) { parse_count(text, 0, kMost); },
+                 {{"18446744073709551616", "64 bits"},
+                  {"1.5", "\"1.5\""},
+                  {"4 x", "not an integer"},
+                  {"+-4", "not an integer"},
+                  {"+", "not an integer"},
+                  {"", "empty"}});
 }
 
-TEST(ParseInteger, ARefusalOutOfRangeNamesTheRange) {
-  const auto refused = [](std::string_view text) {
-    return refusal([](std::string_view t) { parse_integer(t, 1, 64); }, text);
-  };
-  EXPECT_EQ(parse_integer("64", 1, 64), 64);
-  EXPECT_THAT(refused("65"), AllOf(HasSubstr("\"65\""), HasSubstr("from 1 to 64")));
-  EXPECT_THAT(refused("0"), HasSubstr("from 1 to 64"));
+TEST(ParseCount, ARefusalOutOfRangeNamesTheRange) {
+  EXPECT_EQ(parse_count("64", 1, 64), 64U);
+  expect_refused([](std::string_view text) { parse_count(text, 1, 64); },
+                 {{"65", "\"65\""},
+                  {"65", "out of range. Write an integer from 1 to 64"},
+                  {"0", "out of range"},
+                  {"-5", "out of range"}});
 }
 
 TEST(ParseReal, AcceptsFiniteNumbersOnly) {
-  const auto refused = [](std::string_view text) {
-    return refusal([](std::string_view t) { parse_real(t); }, text);
-  };
   EXPECT_EQ(parse_real("0.5"), 0.5);
   EXPECT_EQ(parse_real("-3"), -3.0);
   EXPECT_EQ(parse_real("+1e-6"), 1e-6);
-  EXPECT_THAT(refused("1e999"), HasSubstr("fit a double"));
-  EXPECT_THAT(refused("inf"), HasSubstr("finite"));
-  EXPECT_THAT(refused("nan"), HasSubstr("finite"));
-  EXPECT_THAT(refused("0,5"), AllOf(HasSubstr("\"0,5\""), HasSubstr("not a number")));
-  EXPECT_THAT(refused("+-1"), HasSubstr("not a number"));
-  EXPECT_THAT(refused(""), HasSubstr("empty"));
+  expect_refused(parse_real, {{"1e999", "fit a double"},
+                              {"inf", "finite"},
+                              {"nan", "finite"},
+                              {"0,5", "\"0,5\""},
+                              {"0,5", "not a number"},
+                              {"+-1", "not a number"},
+                              {"", "empty"}});
 }
 
 TEST(ParseBool, AcceptsTheUsualWords) {

@@ -1,7 +1,6 @@
 #include "drivers/cpu/cpu_driver.hpp"
 
 #include <cstdlib>
-#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -25,7 +24,8 @@ std::optional<std::uint32_t> processor_of(const CpuConfig& config, std::uint32_t
 
 }  // namespace
 
-CpuDriver::CpuDriver(CpuConfig config) : config_(std::move(config)) {
+CpuDriver::CpuDriver(CpuConfig config)
+    : DeviceDriver("the CPU driver"), config_(std::move(config)) {
   const std::uint32_t threads = config_.workers - (config_.submitter_works ? 1 : 0);
   for (std::uint32_t i = 0; i < threads; ++i) {
     threads_.push_back(std::make_unique<WorkerThread>(WorkerId{config_.first_worker.value + i},
@@ -70,11 +70,6 @@ void CpuDriver::release(NodeId /*node*/, std::byte* address, Bytes bytes) {
   } else {
     std::free(address);
   }
-}
-
-void CpuDriver::start_copy(const memory::Copy& copy) {
-  throw std::logic_error(fmt::format("the CPU driver was given copy {} from node {} to node {}",
-                                     copy.id, copy.from.node.value, copy.to.node.value));
 }
 
 void CpuDriver::start_task(graph::Task& task, WorkerId worker) {

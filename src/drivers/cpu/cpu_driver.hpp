@@ -9,8 +9,8 @@
 
 #include "drivers/cpu/wake_gate.hpp"
 #include "drivers/cpu/worker_thread.hpp"
+#include "drivers/device_driver.hpp"
 #include "drivers/mapped_memory.hpp"
-#include "engine/driver.hpp"
 #include "vicinal/ids.hpp"
 #include "vicinal/units.hpp"
 
@@ -27,7 +27,7 @@ struct CpuConfig {
   bool whole_pages = true;
 };
 
-class CpuDriver final : public engine::Driver {
+class CpuDriver final : public DeviceDriver {
  public:
   explicit CpuDriver(CpuConfig config);
   ~CpuDriver() override;
@@ -36,8 +36,6 @@ class CpuDriver final : public engine::Driver {
   std::byte* reserve(NodeId node, Bytes bytes) override;
   std::byte* allocate(NodeId node, Bytes bytes) override;
   void release(NodeId node, std::byte* address, Bytes bytes) override;
-  // Throws logic_error: no link joins RAM with itself.
-  void start_copy(const memory::Copy& copy) override;
   void start_task(graph::Task& task, WorkerId worker) override;
   void wake(WorkerId worker) override;
   void stop() override;

@@ -1,7 +1,6 @@
 #include "drivers/disk/disk_driver.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,7 +13,10 @@
 
 namespace vicinal::drivers {
 
-DiskDriver::DiskDriver(DiskConfig config) : config_(std::move(config)), files_(config_.direct_io) {
+DiskDriver::DiskDriver(DiskConfig config)
+    : DeviceDriver(fmt::format("the disk, node {},", config.node.value)),
+      config_(std::move(config)),
+      files_(config_.direct_io) {
   scratch_ = create_scratch(config_.folder, config_.direct_io);
   const Bytes free = free_space(config_.folder);
   if (config_.space && *config_.space > free) {
@@ -52,33 +54,10 @@ void DiskDriver::stop() {
   queue_.reset();
 }
 
-std::byte* DiskDriver::reserve(NodeId /*node*/, Bytes /*bytes*/) {
-  return nullptr;
-}
-
-std::byte* DiskDriver::allocate(NodeId /*node*/, Bytes /*bytes*/) {
-  return nullptr;
-}
-
-void DiskDriver::release(NodeId /*node*/, std::byte* /*address*/, Bytes /*bytes*/) {}
-
-void DiskDriver::start_task(graph::Task& task, WorkerId worker) {
-  throw std::logic_error(fmt::format("task {} was given to worker {} of the disk, which has none",
-                                     task.name(), worker.value));
-}
-
-void DiskDriver::wake(WorkerId worker) {
-  throw std::logic_error(
-      fmt::format("worker {} of the disk was to be woken; it has none", worker.value));
-}
-
 void DiskDriver::start_copy(const memory::Copy& copy) {
   const bool writing = copy.to.node == config_.node;
   if (writing == (copy.from.node == config_.node) || queue_ == nullptr) {
-    throw std::logic_error(
-        fmt::format("the disk, node {}, was given copy {} from node {} to node {}{}",
-                    config_.node.value, copy.id, copy.from.node.value, copy.to.node.value,
-                    queue_ == nullptr ? " while stopped" : ""));
+    refuse(copy, queue_ == nullptr ? " while stopped" : "");
   }
   if (copy.bytes().value == 0) {
     completions_->copy_done(copy.id, nullptr);

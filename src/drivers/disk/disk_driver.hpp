@@ -10,10 +10,10 @@
 #include <optional>
 #include <string>
 
+#include "drivers/device_driver.hpp"
 #include "drivers/disk/fault_injection.hpp"
 #include "drivers/disk/files.hpp"
 #include "drivers/disk/io_queue.hpp"
-#include "engine/driver.hpp"
 #include "vicinal/ids.hpp"
 #include "vicinal/units.hpp"
 
@@ -31,7 +31,7 @@ struct DiskConfig {
   FaultInjection* faults = nullptr;  // in tests
 };
 
-class DiskDriver final : public engine::Driver, private IoListener {
+class DiskDriver final : public DeviceDriver, private IoListener {
  public:
   // Throws UsageError, which names the folder and the remedy: the folder is missing, is none, is
   // read-only, or has less free space than config.space.
@@ -53,15 +53,8 @@ class DiskDriver final : public engine::Driver, private IoListener {
   void close_file(int file) { files_.close(file); }
 
   void start(engine::Completions& completions) override;
-  // A disk gives no addresses: nullptr.
-  std::byte* reserve(NodeId node, Bytes bytes) override;
-  std::byte* allocate(NodeId node, Bytes bytes) override;
-  void release(NodeId node, std::byte* address, Bytes bytes) override;
   // Between RAM and a file. Zero bytes end at once, on the calling thread.
   void start_copy(const memory::Copy& copy) override;
-  // A disk has no workers: both throw logic_error.
-  void start_task(graph::Task& task, WorkerId worker) override;
-  void wake(WorkerId worker) override;
   void stop() override;
 
  private:

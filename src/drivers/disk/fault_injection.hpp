@@ -1,60 +1,23 @@
-// Faults on demand, for tests of what a run does when its disk fails. Null in production.
+// What a disk does wrong on demand, so that tests can see what a run does then. Null in production.
 #pragma once
 
-#include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <limits>
-#include <map>
-#include <mutex>
-#include <optional>
 
 #include "drivers/disk/io_queue.hpp"
-#include "vicinal/units.hpp"
 
 namespace vicinal::drivers {
 
 class FaultInjection {
  public:
+  // A read or write ends with the error number, or moves at most so many bytes.
   struct Effect {
-    int error = 0;                                                      // 0: none
-    std::uint64_t at_most = std::numeric_limits<std::uint64_t>::max();  // bytes
+    int error = 0;  // 0: none
+    std::uint64_t at_most = std::numeric_limits<std::uint64_t>::max();
   };
-
-  // The n-th read or write from now on (from 1; a copy may take several) ends with the error number, or
-  // moves at most so many bytes. Continuations of short ones count, too.
-  void fail(IoKind kind, std::uint64_t nth, int error) { plan(kind, nth, {.error = error}); }
-  void shorten(IoKind kind, std::uint64_t nth, std::uint64_t at_most) {
-    plan(kind, nth, {.at_most = at_most});
-  }
-  void disk_full_after(Bytes bytes) {
-    const std::lock_guard lock(mutex_);
-    room_ = bytes.value;
-  }
-
-  // The driver, before each read and write. Any thread.
-  Effect before(IoKind kind, std::uint64_t bytes) {
-    const std::lock_guard lock(mutex_);
-    auto& plans = plans_[kind];
-    const auto found = plans.find(++count_[kind]);
-    if (found != plans.end()) return found->second;
-    if (kind != IoKind::write || !room_) return {};
-    if (*room_ == 0) return {.error = ENOSPC};
-    const std::uint64_t written = std::min(*room_, bytes);
-    *room_ -= written;
-    return {.at_most = written};
-  }
-
- private:
-  void plan(IoKind kind, std::uint64_t nth, Effect effect) {
-    const std::lock_guard lock(mutex_);
-    plans_[kind][count_[kind] + nth] = effect;
-  }
-
-  std::mutex mutex_;
-  std::map<IoKind, std::map<std::uint64_t, Effect>> plans_;
-  std::map<IoKind, std::uint64_t> count_;
-  std::optional<std::uint64_t> room_;
+  virtual ~FaultInjection() = default;
+  // The driver, before each read and write, continuations of short ones included. Any thread.
+  virtual Effect before(IoKind kind, std::uint64_t bytes) = 0;
 };
 
 }  // namespace vicinal::drivers

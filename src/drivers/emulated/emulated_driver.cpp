@@ -1,7 +1,5 @@
 #include "drivers/emulated/emulated_driver.hpp"
 
-#include <stdexcept>
-
 #include <fmt/format.h>
 
 #include "base/text.hpp"
@@ -11,7 +9,8 @@
 namespace vicinal::drivers {
 
 EmulatedDriver::EmulatedDriver(const EmulatedConfig& config)
-    : config_(config),
+    : DeviceDriver(fmt::format("accelerator node {}", config.node.value)),
+      config_(config),
       in_(config.bandwidth, fmt::format("copy in {}", config.node.value)),
       out_(config.bandwidth, fmt::format("copy out {}", config.node.value)),
       thread_(config.worker, config.processor) {}
@@ -38,17 +37,13 @@ std::byte* EmulatedDriver::allocate(NodeId node, Bytes bytes) {
       base::format_bytes(bytes), node.value));
 }
 
-void EmulatedDriver::release(NodeId /*node*/, std::byte* /*address*/, Bytes /*bytes*/) {}
-
 void EmulatedDriver::start_copy(const memory::Copy& copy) {
   if (copy.to.node == config_.node) {
     in_.submit(copy);
   } else if (copy.from.node == config_.node && copy.to.node == kRam) {
     out_.submit(copy);
   } else {
-    throw std::logic_error(
-        fmt::format("accelerator node {} was given copy {} from node {} to node {}",
-                    config_.node.value, copy.id, copy.from.node.value, copy.to.node.value));
+    refuse(copy);
   }
 }
 

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "drivers/cpu/worker_thread.hpp"
+#include "drivers/device_driver.hpp"
 #include "drivers/emulated/copy_engine.hpp"
 #include "drivers/mapped_memory.hpp"
-#include "engine/driver.hpp"
 #include "vicinal/ids.hpp"
 #include "vicinal/units.hpp"
 
@@ -22,7 +22,7 @@ struct EmulatedConfig {
   std::optional<std::uint32_t> processor = {};  // of the worker's thread, see cpu/binding.hpp
 };
 
-class EmulatedDriver final : public engine::Driver {
+class EmulatedDriver final : public DeviceDriver {
  public:
   explicit EmulatedDriver(const EmulatedConfig& config);
   ~EmulatedDriver() override;
@@ -31,7 +31,6 @@ class EmulatedDriver final : public engine::Driver {
   std::byte* reserve(NodeId node, Bytes bytes) override;
   // A device's memory always has a limit: throws CapacityError.
   std::byte* allocate(NodeId node, Bytes bytes) override;
-  void release(NodeId node, std::byte* address, Bytes bytes) override;
   // From RAM or from a peer to this node, or from this node to RAM. A copy to a peer is the peer's.
   void start_copy(const memory::Copy& copy) override;
   void start_task(graph::Task& task, WorkerId worker) override;
