@@ -189,7 +189,7 @@ Bytes Engine::missing_bytes(const Task& task, NodeId node) const {
 }
 
 Time Engine::transfer_time(const graph::Handle& handle, NodeId node) const {
-  const std::uint32_t valid = residency_.valid_mask(handle);
+  const std::uint64_t valid = residency_.valid_mask(handle);
   if ((valid & memory::bit(node)) != 0) return {0};
   std::optional<Time> best;
   for (const LinkDescription& link : config_.machine.links) {

@@ -384,7 +384,7 @@ void Engine::grant_wishes(NodeId node, memory::Actions& actions) {
 
 // On whatever node it was to run: it may have been popped for another one.
 [[gnu::noinline]] void Engine::forget_wishes(const Task& task) {
-  for (std::uint32_t nodes = WishedTasks::take(task); nodes != 0; nodes &= nodes - 1) {
+  for (std::uint64_t nodes = WishedTasks::take(task); nodes != 0; nodes &= nodes - 1) {
     const NodeId node{static_cast<std::uint32_t>(std::countr_zero(nodes))};
     const std::lock_guard lock(wishes_[node.value].mutex);
     residency_.forget_uses(task, wished_.take_use(task, node), node);
