@@ -69,7 +69,7 @@ class NodeMask {
   std::uint64_t get() const { return bits_.load(std::memory_order_acquire); }
   bool has(NodeId node) const { return (get() >> node.value & 1) != 0; }
   void assign(std::uint64_t nodes) { bits_.store(nodes, std::memory_order_release); }
-  // Release: who sees the bit sees what was done before. Several nodes may change at once.
+  // Release: who sees the bit sees what was done before. Several threads may change bits at once.
   void add(NodeId node) { bits_.fetch_or(bit(node), std::memory_order_release); }
   void remove(NodeId node) { bits_.fetch_and(~bit(node), std::memory_order_release); }
 

@@ -1,6 +1,8 @@
 // What a change of the memory leaves to be done, as values: the engine does it, and under no lock of the memory's.
 #pragma once
 
+#include <cstdint>
+
 #include "base/sure_memory.hpp"
 #include "memory/copy.hpp"
 #include "memory/victim.hpp"
@@ -26,8 +28,8 @@ struct Actions {
   base::SureVector<Notice> notices;       // for the policy
   base::SureVector<VictimQuery> queries;  // each to be answered
   base::SureVector<NodeId> arrivals;  // something to look at: a copy arrived, a request ended, room
-  // Residency's own: nodes that were busy when something was left for them; none when it returns.
-  base::SureVector<NodeId> undelivered;
+  // Residency's own: nodes, a bit each, that were busy when something was left for them; none when it returns.
+  std::uint64_t undelivered = 0;
   bool empty() const {
     return copies.empty() && notices.empty() && queries.empty() && arrivals.empty();
   }

@@ -11,8 +11,9 @@ namespace {
 void mark_valid(Replica& replica) {
   // Release: whoever pins it sees the content.
   replica.word.fetch_or(kValid, std::memory_order_release);
-  if (replica.fixed) replica.handle->on.placed.add(replica.node);
-  replica.handle->on.valid.add(replica.node);
+  graph::NodeMasks& on = replica.handle->on;
+  if (replica.fixed) on.placed.add(replica.node);
+  on.valid.assign(on.valid.get() | bit(replica.node));
 }
 
 // Under the handle's lock: `nodes` hold it no longer.
@@ -79,7 +80,7 @@ GivenUp give_up(Replica& replica, bool even_last) {
     // Acquire pairs with the release of the last pin.
   } while (!replica.word.compare_exchange_weak(word, word & ~kValid, std::memory_order_acquire,
                                                std::memory_order_acquire));
-  handle.on.valid.remove(replica.node);
+  handle.on.valid.assign(handle.on.valid.get() & ~bit(replica.node));
   return {GivenUp::Result::gone, (word & kValid) != 0};
 }
 

@@ -58,7 +58,7 @@ bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
     from = pin_best_source(handle, to.node);
     if (from == nullptr && waiter == nullptr) return false;  // it has become void
   }
-  Fetch& fetch = fetches_.take();
+  Fetch& fetch = node_of(to).fetches.take();
   fetch.handle = &handle;
   fetch.to = to.node;
   fetch.version = handle.version.load(std::memory_order_relaxed);
@@ -78,7 +78,7 @@ bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
   if (from != nullptr) {
     queue_on_link(fetch, *from, actions);
   } else {
-    Request& relay = own_request(RequestKind::relay, handle, kRam);
+    Request& relay = own_request(RequestKind::relay, node_of(to), handle, kRam);
     relay.relayed = &fetch;
     fetch.relay = &relay;
     enqueue(relay, actions);
@@ -105,13 +105,17 @@ void Residency::make_urgent(Fetch& fetch) {
 }
 
 // A relay that still waits for room in RAM. False: it does not.
-bool Residency::take_relay_back(Request& relay, Actions& actions) {
-  return at(kRam, actions, [&] {
+bool Residency::take_relay_back(Fetch& fetch, Actions& actions) {
+  Request& relay = *fetch.relay;
+  const bool waits = at(kRam, actions, [&] {
     if (relay.state.load(std::memory_order_relaxed) != RequestState::queued) return false;
     nodes_[kRam.value].requests.remove(relay);
-    recycle(relay);
     return true;
   });
+  if (!waits) return false;
+  recycle(relay, nodes_[fetch.to.value]);
+  fetch.relay = nullptr;
+  return true;
 }
 
 // A way through RAM that still waits for room there is not needed if the content has come to RAM by another one. An
@@ -120,27 +124,30 @@ void Residency::go_directly(Fetch& fetch, Actions& actions) {
   if (fetch.relay == nullptr || fetch.has_source) return;
   const Source* const from = pin_best_source(*fetch.handle, fetch.to);
   if (from == nullptr) return;
-  if (!take_relay_back(*fetch.relay, actions)) {
+  if (!take_relay_back(fetch, actions)) {
     return unpin_one(replica(*fetch.handle, from->node), actions, true);
   }
-  fetch.relay = nullptr;
   queue_on_link(fetch, *from, actions);
   at(kRam, actions, [&] { pump(kRam, actions); });  // the relay may have been the first there
 }
 
 // Both ends are pinned, so they stay where they are.
 void Residency::pump_link(std::uint32_t link, Actions& actions) {
-  while (const Fetch* const fetch = links_.start_next(link)) {
-    actions.copies.push_back({fetch->id, fetch->handle,
+  Links::Started started;
+  do {
+    started = links_.start_next(link);
+    const Fetch* const fetch = started.fetch;
+    if (fetch == nullptr) return;
+    actions.copies.push_back({reinterpret_cast<std::uintptr_t>(fetch), fetch->handle,
                               place_of(replica(*fetch->handle, fetch->from)),
                               place_of(replica(*fetch->handle, fetch->to)), fetch->urgent});
-  }
+  } while (started.more);
 }
 
 // One that nobody waits for: an early copy, or one whose way through RAM waits for room there. False: it has started.
 bool Residency::cancel_fetch(Fetch& fetch, Actions& actions) {
   const bool on_link = fetch.has_source;
-  if (on_link ? !links_.take_back(fetch) : !take_relay_back(*fetch.relay, actions)) return false;
+  if (on_link ? !links_.take_back(fetch) : !take_relay_back(fetch, actions)) return false;
   Replica& to = replica(*fetch.handle, fetch.to);
   to.incoming = nullptr;
   to.word.fetch_and(~kComing, std::memory_order_relaxed);
@@ -153,7 +160,7 @@ bool Residency::cancel_fetch(Fetch& fetch, Actions& actions) {
   } else {
     at(kRam, actions, [&] { pump(kRam, actions); });
   }
-  fetches_.give_back(fetch);
+  node_of(to).fetches.give_back(fetch);
   unpin_one(to, actions);
   return true;
 }
@@ -192,7 +199,7 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
     if (relay.state.load(std::memory_order_relaxed) == RequestState::ready) {
       at(kRam, actions, [&] { drop_pins(relay, actions); });
     }
-    recycle(relay);
+    recycle(relay, node);
   }
   copies_in_course_.fetch_sub(1, std::memory_order_acq_rel);
   unpin_one(to, actions);
@@ -203,7 +210,7 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
       ended(*request, RequestState::ready, actions);
     }
   }
-  fetches_.give_back(fetch);  // not before: what has just ended may start another
+  node.fetches.give_back(fetch);  // not before: what has just ended may start another
 }
 
 // Of what no submitted task uses, so that where it came from can be freed at once now: a worker of that node may
@@ -226,7 +233,7 @@ void Residency::note_arrival(const Fetch& fetch, Actions& actions) {
 // By value: the caller must not hold the last reference while whoever waits reads the error.
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
 void Residency::copy_done(std::uint64_t id, std::exception_ptr error, Actions& actions) {
-  Fetch& fetch = fetches_.at(id);
+  Fetch& fetch = *reinterpret_cast<Fetch*>(id);
   const std::uint32_t link = fetch.link;
   const NodeId from = fetch.from;
   const NodeId to = fetch.to;
@@ -235,8 +242,10 @@ void Residency::copy_done(std::uint64_t id, std::exception_ptr error, Actions& a
   links_.end(link, copied);
   at(to, actions, [&] { finish_fetch(fetch, error, actions); });
   pump_link(link, actions);
-  at(from, actions, [&] { pump(from, actions); });
-  at(to, actions, [&] { pump(to, actions); });
+  for (const NodeId node : {from, to}) {
+    if (nodes_[node.value].requests.empty()) continue;  // who comes later looks by himself
+    at(node, actions, [&] { pump(node, actions); });
+  }
   write_behind(bit(from) | bit(to), actions);
   actions.arrivals.push_back(to);
 }
@@ -312,7 +321,9 @@ bool Residency::bring_early(Replica& to, EarlyRoom room, Actions& actions) {
 void Residency::write_behind(std::uint64_t nodes, Actions& actions) {
   for (; nodes != 0; nodes &= nodes - 1) {
     const NodeId node{static_cast<std::uint32_t>(std::countr_zero(nodes))};
-    if (nodes_[node.value].description.kind != NodeKind::device || rules_.hint) continue;
+    const MemoryNode& from = nodes_[node.value];
+    if (from.description.kind != NodeKind::device || rules_.hint) continue;
+    if (!from.victims.any_unsaved() && !from.last_copies.any()) continue;
     at(node, actions, [&] { write_behind(node, actions); });
   }
 }

@@ -31,9 +31,11 @@ void Residency::free_replica(Replica& replica, bool was_valid, Actions& actions)
     throw std::logic_error("replica of " + handle.name + " on " + node.description.name +
                            " is freed while in use, word " + std::to_string(word));
   }
-  node.room.stays_or_is_gone(replica);
+  if (handle.on.leaving.has(replica.node)) {
+    node.room.stays_or_is_gone(replica);
+    handle.on.leaving.remove(replica.node);
+  }
   handle.on.placed.remove(replica.node);
-  handle.on.leaving.remove(replica.node);
   node.victims.remove(replica);
   node.room.free(replica);
   replica.placed_early = false;
@@ -60,10 +62,14 @@ bool Residency::claim_room(Replica& replica, std::uint32_t and_mark) {
     // Acquire pairs with the release of the last pin.
   } while (!replica.word.compare_exchange_weak(
       word, word | kEvicting | and_mark, std::memory_order_acquire, std::memory_order_relaxed));
-  replica.handle->on.leaving.add(replica.node);
-  node_of(replica).room.begins_to_leave(replica);
   node_of(replica).lost(replica);
   return true;
+}
+
+// It was claimed, and takes its room until its content is safe.
+void Residency::begin_to_leave(Replica& replica) {
+  replica.handle->on.leaving.add(replica.node);
+  node_of(replica).room.begins_to_leave(replica);
 }
 
 void Residency::pin(Replica& replica) {
@@ -79,13 +85,15 @@ void Residency::settle(Replica& replica, Actions& actions) {
     return;
   }
   if (replica.incoming != nullptr) return;
-  const bool leaves = (word & kEvicting) != 0 || ((word & kValid) == 0 && claim_room(replica));
-  if (!leaves) return;
+  const bool leaves = (word & kEvicting) != 0;
+  if (!leaves && ((word & kValid) != 0 || !claim_room(replica))) return;
   const GivenUp given = give_up(replica);
   if (given.result == GivenUp::Result::gone) {
     free_replica(replica, given.was_valid, actions);
+  } else if (!leaves) {
+    begin_to_leave(replica);
   } else if (given.result == GivenUp::Result::last) {
-    save(replica, actions);  // it was safe when it was claimed
+    save(replica, actions);  // it was safe when it was chosen
   }
 }
 
@@ -107,8 +115,10 @@ void Residency::unpin_one(Replica& replica, Actions& actions, bool pumps) {
 void Residency::rescue(Replica& replica) {
   if ((replica.word.load(std::memory_order_relaxed) & kEvicting) == 0) return;
   replica.word.fetch_and(~kEvicting, std::memory_order_release);  // it may have moved
-  replica.handle->on.leaving.remove(replica.node);
-  node_of(replica).room.stays_or_is_gone(replica);
+  if (replica.handle->on.leaving.has(replica.node)) {
+    replica.handle->on.leaving.remove(replica.node);
+    node_of(replica).room.stays_or_is_gone(replica);
+  }
   node_of(replica).gained();
 }
 
@@ -138,8 +148,12 @@ bool Residency::evict(Replica& replica, Actions& actions) {
     ++node.evictions;
     node.traffic.store(true, std::memory_order_relaxed);
     given = give_up(replica);
-    if (given.result == GivenUp::Result::gone) free_replica(replica, given.was_valid, actions);
+    if (given.result == GivenUp::Result::gone) {
+      free_replica(replica, given.was_valid, actions);
+      return true;
+    }
   }
+  begin_to_leave(replica);
   if (given.result == GivenUp::Result::last) {
     ++node.write_backs;
     save(replica, actions);
@@ -150,7 +164,8 @@ bool Residency::evict(Replica& replica, Actions& actions) {
 void Residency::save(Replica& replica, Actions& actions) {
   if (replica.eviction != nullptr) return;  // an earlier one, rescued, is still on its way
   if (!node_of(replica).parent) return rescue(replica);  // it was safe when it was chosen
-  Request& request = own_request(RequestKind::eviction, *replica.handle, *node_of(replica).parent);
+  Request& request = own_request(RequestKind::eviction, node_of(replica), *replica.handle,
+                                 *node_of(replica).parent);
   request.victim = &replica;
   replica.eviction = &request;
   enqueue(request, actions);
@@ -183,7 +198,7 @@ void Residency::saved(Request& eviction, Actions& actions) {
       settle(victim, actions);
     }
   }
-  recycle(eviction);
+  recycle(eviction, node_of(victim));
   actions.arrivals.push_back(victim.node);
   pump(victim.node, actions);
 }

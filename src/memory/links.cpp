@@ -55,6 +55,7 @@ void Links::queue(Fetch& fetch) {
   Link& link = links_[fetch.link];
   const std::lock_guard lock(link.lock);
   (fetch.urgent ? link.urgent : link.early).push_back(&fetch);
+  link.publish();
 }
 
 void Links::hurry(Fetch& fetch) {
@@ -65,6 +66,7 @@ void Links::hurry(Fetch& fetch) {
   if (at == link.early.end()) return;
   link.early.erase(at);
   link.urgent.push_back(&fetch);
+  link.publish();
 }
 
 bool Links::take_back(Fetch& fetch) {
@@ -73,31 +75,33 @@ bool Links::take_back(Fetch& fetch) {
   const auto at = std::ranges::find(link.early, &fetch);
   if (at == link.early.end()) return false;
   link.early.erase(at);
+  link.publish();
   return true;
 }
 
-Fetch* Links::start_next(std::uint32_t number) {
+Links::Started Links::start_next(std::uint32_t number) {
   Link& link = links_[number];
   const std::lock_guard lock(link.lock);
-  if (link.in_flight >= link.most_in_flight) return nullptr;
+  if (!link.may_start()) return {};
   auto& queue = link.urgent.empty() ? link.early : link.urgent;
-  if (queue.empty()) return nullptr;
   Fetch& fetch = *queue.front();
   queue.pop_front();
   ++link.in_flight;
+  link.publish();
   fetch.started.store(true, std::memory_order_relaxed);
   if (!queue.empty()) {  // it is looked at next
     const Fetch& next = *queue.front();
     base::warm(&replica_of(*next.handle, next.from), sizeof(Replica));
     base::warm(&replica_of(*next.handle, next.to), sizeof(Replica));
   }
-  return &fetch;
+  return {&fetch, link.may_start()};
 }
 
 void Links::end(std::uint32_t number, std::optional<Bytes> copied) {
   Link& link = links_[number];
   const std::lock_guard lock(link.lock);
   --link.in_flight;
+  link.publish();
   if (!copied) return;
   link.bytes += *copied;
   ++link.copies;
@@ -107,18 +111,6 @@ base::SureVector<Fetch*> Links::early(std::uint32_t number) const {
   const Link& link = links_[number];
   const std::lock_guard lock(link.lock);
   return {link.early.begin(), link.early.end()};
-}
-
-bool Links::any_early(std::uint32_t number) const {
-  const Link& link = links_[number];
-  const std::lock_guard lock(link.lock);
-  return !link.early.empty();
-}
-
-std::size_t Links::load(std::uint32_t number) const {
-  const Link& link = links_[number];
-  const std::lock_guard lock(link.lock);
-  return link.in_flight + link.urgent.size() + link.early.size();
 }
 
 void Links::statistics(Statistics& into) const {

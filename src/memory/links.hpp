@@ -4,6 +4,7 @@
 // queues here changes under the link's lock as well, so that a copy either starts or is taken back.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -41,15 +42,25 @@ class Links {
   void hurry(Fetch& fetch);
   // Takes it back. False: it has started.
   bool take_back(Fetch& fetch);
-  // The next one that may start, marked as started; nullptr: none.
-  Fetch* start_next(std::uint32_t link);
+  // The next one that may start, marked as started; nullptr: none. `more`: there is another.
+  struct Started {
+    Fetch* fetch = nullptr;
+    bool more = false;
+  };
+  Started start_next(std::uint32_t link);
   // One that had started has ended; `copied`: so much has arrived, none if it failed.
   void end(std::uint32_t link, std::optional<Bytes> copied);
 
   // The early copies that wait for it.
   base::SureVector<Fetch*> early(std::uint32_t link) const;
-  bool any_early(std::uint32_t link) const;
-  std::size_t load(std::uint32_t link) const;  // copies that wait or are in course
+  // --- without the lock
+  bool any_early(std::uint32_t link) const {
+    return links_[link].early_waiting.load(std::memory_order_relaxed) > 0;
+  }
+  // Copies that wait or are in course.
+  std::size_t load(std::uint32_t link) const {
+    return links_[link].load.load(std::memory_order_relaxed);
+  }
   bool is_idle(std::uint32_t link) const { return load(link) == 0; }
 
   // Of each link, and what each node got and gave by them.
@@ -67,6 +78,16 @@ class Links {
     base::SureDeque<Fetch*> early;
     Bytes bytes;
     std::uint64_t copies = 0;
+    // For who asks without the lock.
+    std::atomic<std::size_t> load{0};
+    std::atomic<std::size_t> early_waiting{0};
+    bool may_start() const {
+      return in_flight < most_in_flight && !(urgent.empty() && early.empty());
+    }
+    void publish() {
+      load.store(in_flight + urgent.size() + early.size(), std::memory_order_relaxed);
+      early_waiting.store(early.size(), std::memory_order_relaxed);
+    }
   };
 
   std::vector<Link> links_;

@@ -11,6 +11,7 @@
 #include "memory/node_lock.hpp"
 #include "memory/request.hpp"
 #include "memory/room.hpp"
+#include "memory/stable_pool.hpp"
 #include "memory/victim_orders.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/statistics.hpp"
@@ -65,12 +66,15 @@ struct MemoryNode {
   Room room;
   VictimOrders victims;
   RequestQueue requests;
-  bool query_open = false;  // a victim query has not been answered
+  StablePool<Fetch> fetches;         // to here
+  StablePool<Request> own_requests;  // relays of these, and evictions from here
+  bool query_open = false;           // a victim query has not been answered
   bool pumping = false;
   bool pump_again = false;
   std::uint64_t evictions = 0;
   std::uint64_t write_backs = 0;
 
+  bool was_left_something() const { return inbox.any() || last_copies.any(); }
   // Under the lock, before an order of victims is looked at.
   void note_last_copies() {
     if (!last_copies.any()) return;

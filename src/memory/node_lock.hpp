@@ -23,21 +23,24 @@ class NodeLock {
   void set_rank(int rank) { rank_ = rank; }
 
   void lock() {
-    if (take_again()) return;
-    check_order();
+    Thread& thread = of_thread();
+    if (take_again(thread)) return;
+    check_order(thread);
     mutex_.lock();
-    own();
+    own(thread);
   }
   bool try_lock() {
-    if (take_again()) return true;
+    Thread& thread = of_thread();
+    if (take_again(thread)) return true;
     if (!mutex_.try_lock()) return false;
-    own();
+    own(thread);
     return true;
   }
   void unlock() {
     if (--depth_ > 0) return;
+    Thread& thread = *owner_.load(std::memory_order_relaxed);
     owner_.store(nullptr, std::memory_order_relaxed);
-    forget();
+    forget(thread);
     mutex_.unlock();
   }
 
@@ -51,17 +54,25 @@ class NodeLock {
   // While it lives this thread evicts something from the node: to take another node's lock is counted.
   class Evicting {
    public:
+#ifdef NDEBUG
+    explicit Evicting(const NodeLock& /*node*/) {}
+#else
     explicit Evicting(const NodeLock& node)
         : before_(std::exchange(of_thread().evicts_from, &node)) {}
-    ~Evicting() { of_thread().evicts_from = before_; }
+    ~Evicting() {
+      of_thread().evicts_from = before_;
+    }
     Evicting(const Evicting&) = delete;
     Evicting& operator=(const Evicting&) = delete;
 
    private:
     const NodeLock* const before_;
+#endif
   };
   // How often this lock was taken for another node's eviction; 0 in builds with NDEBUG.
-  std::uint64_t taken_for_others() const { return taken_for_others_; }
+  std::uint64_t taken_for_others() const {
+    return taken_for_others_;
+  }
 
  private:
   // What a thread has.
@@ -75,23 +86,21 @@ class NodeLock {
     return thread;
   }
 
-  bool take_again() {
-    if (!held()) return false;
+  bool take_again(const Thread& thread) {
+    if (owner_.load(std::memory_order_relaxed) != &thread) return false;
     ++depth_;
     return true;
   }
-  void own() {
-    owner_.store(&of_thread(), std::memory_order_relaxed);
+  void own(Thread& thread) {
+    owner_.store(&thread, std::memory_order_relaxed);
     depth_ = 1;
-    Thread& thread = of_thread();
 #ifndef NDEBUG
     if (thread.count < thread.held.size()) thread.held[thread.count] = this;
     if (thread.evicts_from != nullptr && thread.evicts_from != this) ++taken_for_others_;
 #endif
     ++thread.count;
   }
-  void forget() {
-    Thread& thread = of_thread();
+  void forget(Thread& thread) {
     --thread.count;
 #ifndef NDEBUG
     // The last one takes its place; those beyond the room of the list are not known.
@@ -101,9 +110,9 @@ class NodeLock {
     *at = std::exchange(thread.held[last], nullptr);
 #endif
   }
-  void check_order() const {
+  void check_order([[maybe_unused]] const Thread& thread) const {
 #ifndef NDEBUG
-    for (const NodeLock* lock : of_thread().held) {
+    for (const NodeLock* lock : thread.held) {
       if (lock != nullptr && lock->rank_ <= rank_) {
         throw std::logic_error("memory: a node's lock is waited for behind one nearer to the disk");
       }
@@ -112,7 +121,7 @@ class NodeLock {
   }
 
   std::mutex mutex_;
-  std::atomic<const void*> owner_{nullptr};
+  std::atomic<Thread*> owner_{nullptr};
   int depth_ = 0;  // the owner's
   int rank_ = 0;
   std::uint64_t taken_for_others_ = 0;  // under the lock

@@ -45,7 +45,6 @@ struct Request {
 
 // One copy of a handle's content to one node, under whose lock it is; see links.hpp for what is under the link's, too.
 struct Fetch {
-  std::uint64_t id = 0;
   graph::Handle* handle = nullptr;
   NodeId to;
   NodeId from;

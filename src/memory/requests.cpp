@@ -9,8 +9,9 @@
 
 namespace vicinal::memory {
 
-Request& Residency::own_request(RequestKind kind, graph::Handle& handle, NodeId node) {
-  Request& request = own_requests_.take();
+Request& Residency::own_request(RequestKind kind, MemoryNode& owner, graph::Handle& handle,
+                                NodeId node) {
+  Request& request = owner.own_requests.take();
   request.kind = kind;
   request.node = node;
   request.single = graph::Access{};
@@ -27,10 +28,10 @@ Request& Residency::own_request(RequestKind kind, graph::Handle& handle, NodeId 
   return request;
 }
 
-void Residency::recycle(Request& request) {
+void Residency::recycle(Request& request, MemoryNode& owner) {
   request.state.store(RequestState::idle, std::memory_order_relaxed);
   request.error = nullptr;
-  own_requests_.give_back(request);
+  owner.own_requests.give_back(request);
 }
 
 void Residency::enqueue(Request& request, Actions& actions) {

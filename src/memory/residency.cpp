@@ -69,11 +69,11 @@ void Residency::post(NodeId id, const Message& message, Actions& actions) {
   MemoryNode& node = nodes_[id.value];
   if (may_act_on(node) && node.lock.try_lock()) {
     const std::lock_guard hold(node.lock, std::adopt_lock);
-    if (node.lock.held_once()) read_inbox(node, actions);
+    if (node.was_left_something() && node.lock.held_once()) read_inbox(node, actions);
     return act_on(node, message, actions);
   }
   node.inbox.leave(message);
-  actions.undelivered.push_back(id);
+  actions.undelivered |= bit(id);
 }
 
 void Residency::act_on(MemoryNode& node, const Message& message, Actions& actions) {
@@ -115,9 +115,9 @@ void Residency::read_inbox(MemoryNode& node, Actions& actions) {
 }
 
 void Residency::deliver_all(Actions& actions) {
-  while (!actions.undelivered.empty()) {
-    const NodeId id = actions.undelivered.back();
-    actions.undelivered.pop_back();
+  while (actions.undelivered != 0) {
+    const NodeId id{static_cast<std::uint32_t>(std::countr_zero(actions.undelivered))};
+    actions.undelivered &= actions.undelivered - 1;
     at(id, actions, [] {});  // reads the inbox
   }
 }
@@ -192,7 +192,7 @@ bool Residency::stop_what_waits(Replica& r, Actions& actions) {
     const bool waits = at(parent, actions, [&] {
       if (r.eviction->state.load(std::memory_order_relaxed) != RequestState::queued) return false;
       nodes_[parent.value].requests.remove(*r.eviction);
-      recycle(*r.eviction);
+      recycle(*r.eviction, node_of(r));
       r.eviction = nullptr;
       pump(parent, actions);
       return true;

@@ -39,7 +39,6 @@
 #include "memory/request.hpp"
 #include "memory/rules.hpp"
 #include "memory/sizes.hpp"
-#include "memory/stable_pool.hpp"
 #include "memory/victim.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/statistics.hpp"
@@ -192,7 +191,7 @@ class Residency : public FastPath, public Sizes {
       MemoryNode& node = nodes_[id.value];
       node.lock.lock();
       const Leave leave{node.lock};
-      if (node.lock.held_once()) read_inbox(node, actions);
+      if (node.was_left_something() && node.lock.held_once()) read_inbox(node, actions);
       return work();
     };
     if constexpr (std::is_void_v<decltype(work())>) {
@@ -215,7 +214,7 @@ class Residency : public FastPath, public Sizes {
   void act_on(MemoryNode& node, const Message& message, Actions& actions);
   void read_inbox(MemoryNode& node, Actions& actions);
   void deliver(Actions& actions) {
-    if (!actions.undelivered.empty() && !NodeLock::any_held()) deliver_all(actions);
+    if (actions.undelivered != 0 && !NodeLock::any_held()) deliver_all(actions);
   }
   void deliver_all(Actions& actions);
 
@@ -241,8 +240,9 @@ class Residency : public FastPath, public Sizes {
   std::exception_ptr first_broken() const;
 
   // --- requests.cpp: reservations. Under the lock of the request's node.
-  Request& own_request(RequestKind kind, graph::Handle& handle, NodeId node);
-  void recycle(Request& request);
+  // Of the node `owner`, whose lock is held: to wait for room on another one.
+  Request& own_request(RequestKind kind, MemoryNode& owner, graph::Handle& handle, NodeId node);
+  static void recycle(Request& request, MemoryNode& owner);
   void enqueue(Request& request, Actions& actions);
   void pump(NodeId node, Actions& actions);
   bool serve_head(MemoryNode& node, Actions& actions);
@@ -264,7 +264,7 @@ class Residency : public FastPath, public Sizes {
   void queue_on_link(Fetch& fetch, const Source& from, Actions& actions);
   void make_urgent(Fetch& fetch);
   void go_directly(Fetch& fetch, Actions& actions);
-  bool take_relay_back(Request& relay, Actions& actions);
+  bool take_relay_back(Fetch& fetch, Actions& actions);
   void pump_link(std::uint32_t link, Actions& actions);
   bool cancel_fetch(Fetch& fetch, Actions& actions);
   bool cancel_early_copies(NodeId node, Actions& actions);
@@ -282,6 +282,7 @@ class Residency : public FastPath, public Sizes {
   // False: there is no room, or outside an arena the source refused.
   bool allocate(Replica& replica);
   void free_replica(Replica& replica, bool was_valid, Actions& actions);
+  void begin_to_leave(Replica& replica);
   static void pin(Replica& replica);
   // Nobody uses it: frees it if it has nothing to lose.
   void settle(Replica& replica, Actions& actions);
@@ -319,8 +320,6 @@ class Residency : public FastPath, public Sizes {
   const bool external_victims_;
   const Rules rules_;
 
-  StablePool<Fetch> fetches_;
-  StablePool<Request> own_requests_;  // relays and evictions
   std::atomic<std::uint64_t> copies_in_course_{0};
 
   mutable std::mutex broken_mutex_;

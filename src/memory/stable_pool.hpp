@@ -1,11 +1,6 @@
-// Objects that stay where they are and are used again. Any thread.
+// Objects that stay where they are and are used again. One thread at a time.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <mutex>
-
-#include "base/spin_lock.hpp"
 #include "base/sure_memory.hpp"
 
 namespace vicinal::memory {
@@ -13,29 +8,16 @@ namespace vicinal::memory {
 template <typename T>
 class StablePool {
  public:
-  // As it was given back, or new. A new one that has an `id` gets its number, with which `at` finds it.
+  // As it was given back, or new.
   T& take() {
-    const std::lock_guard lock(lock_);
-    if (unused_.empty()) {
-      T& made = made_.emplace_back();
-      if constexpr (requires { made.id; }) made.id = made_.size() - 1;
-      return made;
-    }
+    if (unused_.empty()) return made_.emplace_back();
     T& taken = *unused_.back();
     unused_.pop_back();
     return taken;
   }
-  void give_back(T& used) {
-    const std::lock_guard lock(lock_);
-    unused_.push_back(&used);
-  }
-  T& at(std::uint64_t number) {
-    const std::lock_guard lock(lock_);
-    return made_[number];
-  }
+  void give_back(T& used) { unused_.push_back(&used); }
 
  private:
-  base::SpinLock lock_;
   base::SureDeque<T> made_;
   base::SureVector<T*> unused_;
 };

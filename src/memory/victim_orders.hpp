@@ -67,7 +67,7 @@ class VictimOrders {
   // The least recently used one that is not claimed.
   Replica* least_recent_unclaimed(const Goes& goes);
 
-  bool any_unsaved() const { return unsaved_.size() > 0; }
+  bool any_unsaved() const { return unsaved_.size() > 0; }                            // any thread
   Bytes saved_bytes() const { return saved_bytes_.load(std::memory_order_relaxed); }  // any thread
   // Throws std::logic_error if an order does not hold what the replicas say; `node` is for the message.
   void check(const std::string& node) const;

@@ -54,18 +54,18 @@ TEST(Links, WhatATaskWaitsForOvertakesEarlyCopiesThatHaveNotStarted) {
   t.links.queue(t.fetches[1]);
   t.fetches[2].urgent = true;
   t.links.queue(t.fetches[2]);
-  EXPECT_EQ(t.links.start_next(t.link), &t.fetches[2]);
-  EXPECT_EQ(t.links.start_next(t.link), nullptr);  // it carries one
+  EXPECT_EQ(t.links.start_next(t.link).fetch, &t.fetches[2]);
+  EXPECT_EQ(t.links.start_next(t.link).fetch, nullptr);  // it carries one
   t.links.end(t.link, Bytes{7});
   t.links.hurry(t.fetches[1]);
-  EXPECT_EQ(t.links.start_next(t.link), &t.fetches[1]);
+  EXPECT_EQ(t.links.start_next(t.link).fetch, &t.fetches[1]);
 }
 
 TEST(Links, ACopyThatHasStartedIsNotTakenBack) {
   OneAtATime t;
   t.links.queue(t.fetches[0]);
   t.links.queue(t.fetches[1]);
-  ASSERT_EQ(t.links.start_next(t.link), &t.fetches[0]);
+  ASSERT_EQ(t.links.start_next(t.link).fetch, &t.fetches[0]);
   EXPECT_FALSE(t.links.take_back(t.fetches[0]));
   EXPECT_TRUE(t.links.take_back(t.fetches[1]));
   EXPECT_EQ(t.links.load(t.link), 1U);
