@@ -19,7 +19,7 @@ Time Costs::run_time(const graph::Task& task, WorkerId worker) const {
 }
 
 Time Costs::transfer_time(const graph::Handle& handle, NodeId node) const {
-  const std::uint32_t valid = residency_.valid_mask(handle);
+  const std::uint64_t valid = residency_.valid_mask(handle);
   if ((valid & memory::bit(node)) != 0) return {0};
   std::optional<Time> best;
   for (const LinkDescription& link : machine_.links) {

@@ -72,26 +72,26 @@ class WishedTasks {
   // name and keep_use: of a task one thread at a time, and before anybody can pop it.
   // False: it was named for the node before.
   static bool name(const graph::Task& task, NodeId node) {
-    const std::uint32_t bit = std::uint32_t{1} << node.value;
+    const std::uint64_t bit = std::uint64_t{1} << node.value;
     graph::TaskNote& note = graph::TaskPool::note(task);
-    const std::uint32_t before = note.wished.fetch_or(bit, std::memory_order_relaxed);
+    const std::uint64_t before = note.wished.fetch_or(bit, std::memory_order_relaxed);
     if (before == 0) {
-      note.first = node;
+      note.first = node.value & (graph::NodeMask::kMostNodes - 1);
       note.last_use = 0;  // of the slot's task before
     }
     return (before & bit) == 0;
   }
   void keep_use(const graph::Task& task, NodeId node, std::uint64_t last_use) {
     graph::TaskNote& note = graph::TaskPool::note(task);
-    if (note.first == node) {
-      note.last_use = last_use;
+    if (note.first == node.value) {
+      note.last_use = last_use & kUseBits;
     } else {
       const std::lock_guard lock(mutex_);
       others_[{&task, node}] = last_use;
     }
   }
   // A bit per node; and nothing is wished any more.
-  static std::uint32_t take(const graph::Task& task) {
+  static std::uint64_t take(const graph::Task& task) {
     graph::TaskNote& note = graph::TaskPool::note(task);
     if (note.wished.load(std::memory_order_relaxed) == 0) return 0;
     return note.wished.exchange(0, std::memory_order_relaxed);
@@ -99,13 +99,15 @@ class WishedTasks {
   // After take, for each node.
   std::uint64_t take_use(const graph::Task& task, NodeId node) {
     const graph::TaskNote& note = graph::TaskPool::note(task);
-    if (note.first == node) return note.last_use;
+    if (note.first == node.value) return note.last_use;
     const std::lock_guard lock(mutex_);
     const auto kept = others_.extract({&task, node});
     return kept ? kept.mapped() : 0;
   }
 
  private:
+  static constexpr std::uint64_t kUseBits =
+      (std::uint64_t{1} << 58) - 1;  // they are numbered from 1
   std::mutex mutex_;
   base::SureMap<std::pair<const graph::Task*, NodeId>, std::uint64_t> others_;
 };

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/spin_lock.hpp"
 #include "vicinal/access.hpp"
 #include "vicinal/data.hpp"
 #include "vicinal/ids.hpp"
@@ -61,25 +62,29 @@ struct Access {
 static_assert(kMostOperands == 1 << 13);
 static_assert(sizeof(Access) == 16);
 
-// A bit per memory node. Changed by one thread at a time, read by any.
+// A bit per memory node.
 class NodeMask {
  public:
-  std::uint32_t get() const { return bits_.load(std::memory_order_acquire); }
+  static constexpr std::size_t kMostNodes = 64;
+  std::uint64_t get() const { return bits_.load(std::memory_order_acquire); }
   bool has(NodeId node) const { return (get() >> node.value & 1) != 0; }
-  void assign(std::uint32_t nodes) { bits_.store(nodes, std::memory_order_release); }
-  void add(NodeId node) { assign(get() | std::uint32_t{1} << node.value); }
-  void remove(NodeId node) { assign(get() & ~(std::uint32_t{1} << node.value)); }
+  void assign(std::uint64_t nodes) { bits_.store(nodes, std::memory_order_release); }
+  // Release: who sees the bit sees what was done before. Several threads may change bits at once.
+  void add(NodeId node) { bits_.fetch_or(bit(node), std::memory_order_release); }
+  void remove(NodeId node) { bits_.fetch_and(~bit(node), std::memory_order_release); }
 
  private:
-  std::atomic<std::uint32_t> bits_{0};
+  static std::uint64_t bit(NodeId node) { return std::uint64_t{1} << node.value; }
+  std::atomic<std::uint64_t> bits_{0};
 };
 
-// Where a handle's replica is in some state: memory::Residency's, changed under its lock.
+// Where a handle's replica is in some state: memory::Residency's.
 struct NodeMasks {
-  // Its content is the handle's. Whoever has write access to the handle may rely on it without the lock:
-  // nobody else changes it meanwhile but by a copy from a pinned replica. To anybody else these three are
-  // hints.
+  // Its content is the handle's; changes under Handle::coherence alone. Whoever has write access to the handle
+  // may rely on it without the lock: nobody else changes it meanwhile but by a copy from a pinned replica. To
+  // anybody else these three are hints.
   NodeMask valid;
+  // Each bit changes under the lock of its node.
   NodeMask placed;   // it has room there; the home only while it is valid or in use
   NodeMask leaving;  // it is to lose that room
 };
@@ -105,8 +110,8 @@ enum class Content : std::uint8_t {
 inline constexpr std::size_t kHotBytes = 128;
 
 struct alignas(128) Handle {
-  // --- the queue, on a line apart from where the data are: otherwise who runs a task and looks there takes
-  // it away from who submits another. Written under the lock bit of `word`, but for the last two.
+  // --- the queue and what goes with it, on a line apart from where the data are: otherwise who runs a task and looks
+  // there takes it away from who submits another. Written under the lock bit of `word`, down to `content`.
   // bit 0: locked; bit 1: a writer has access; bit 2: someone waits; bits 8..: readers with access.
   std::atomic<std::uint64_t> word{0};
   Access* head = nullptr;
@@ -120,20 +125,23 @@ struct alignas(128) Handle {
   Content content = Content::none;  // of tasks announced, too
   // In the sum of what has no home; see runtime/submission.cpp.
   std::atomic<bool> counts_unhomed{false};
-  std::uint64_t version = 0;  // of the content: memory::Residency's, under its lock, for copies
-
-  // --- written seldom, and what every task asks for: one line
-  alignas(64) std::atomic<bool> poisoned{false};  // its last writer failed or was cancelled
-  // memory::Residency's, this and the next three: early copies are left to whoever needs the content; where it
-  // is; by node, null when it does not know the handle.
-  bool early_failed = false;
+  std::atomic<bool> poisoned{false};  // its last writer failed or was cancelled
   // Tasks may write it: its home takes what is written, and memory::Residency::give_room need not be called first.
   // Whoever reads it with acquire may do so.
   std::atomic<bool> takes_writes{true};
-  NodeMasks on;
-  memory::Replica* replicas = nullptr;
-  void* policy_data = nullptr;  // the policy's own, null until it sets it
-  Layout layout;                // fixed, as all below
+  // memory::Residency's, this and the next three: early copies are left to whoever needs the content; nothing new
+  // begins to be done with it; which replicas are valid, and `version`, change under this lock.
+  std::atomic<bool> early_failed{false};
+  std::atomic<bool> going{false};
+  base::SpinLock coherence;
+  std::atomic<std::uint64_t> version{0};  // of the content, for copies
+  void* policy_data = nullptr;            // the policy's own, null until it sets it
+
+  // --- what every task with several memories asks for: one line. memory::Residency's: where it is; by node, null
+  // when it does not know the handle.
+  alignas(64) NodeMasks on;
+  std::atomic<memory::Replica*> replicas{nullptr};
+  Layout layout;  // fixed, as all below
 
   Home home;
   HandleId id;
@@ -143,7 +151,7 @@ struct alignas(128) Handle {
   std::uint32_t life() const { return current_life.load(std::memory_order_relaxed); }
   bool takes_tasks() const { return (life() & 1) != 0; }
 };
-static_assert(offsetof(Handle, home) == kHotBytes);
+static_assert(offsetof(Handle, on) == 64 && offsetof(Handle, home) == kHotBytes);
 
 inline Access::Access(Handle& of, AccessMode how, std::size_t number, bool outside)
     : Access(of, of.life(), how, number, outside) {}

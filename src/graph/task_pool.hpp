@@ -14,9 +14,9 @@ namespace vicinal::graph {
 // For which memory nodes something was wished for the task while it is with the policy, a bit each, and the
 // uses it was given there: the engine's, see engine/wishes.hpp.
 struct TaskNote {
-  std::atomic<std::uint32_t> wished{0};
-  NodeId first;  // the node that `last_use` is of
-  std::uint64_t last_use = 0;
+  std::atomic<std::uint64_t> wished{0};
+  std::uint64_t first : 6 = 0;  // the node that `last_use` is of
+  std::uint64_t last_use : 58 = 0;
 };
 
 class TaskPool {

@@ -14,8 +14,8 @@
 
 namespace vicinal::machine {
 
-// A machine has at most 32 memory nodes: RAM, a disk, and these.
-inline constexpr std::uint32_t kMostGpus = 30;
+// A machine has at most 64 memory nodes: RAM, a disk, and these.
+inline constexpr std::uint32_t kMostGpus = 62;
 inline constexpr std::uint32_t kMostCpuWorkers = 1024;
 
 // What a link and both directions of a disk have in common.

@@ -6,16 +6,17 @@
 namespace vicinal::memory {
 
 // False: nothing can go.
-bool Residency::evict_by_rules(Node& node, Bytes operand, EvictionReason reason, Request* asks,
-                               Actions& actions) {
-  refresh_order(node);
+bool Residency::evict_by_rules(MemoryNode& node, Bytes operand, EvictionReason reason,
+                               Request* asks, Actions& actions) {
+  node.victims.refresh();
   const auto goes = [&](const Replica& r) {
     const bool promised = r.placed_early || r.uses.load(std::memory_order_relaxed) != 0;
     return evictable(r, asks) && (reason == EvictionReason::firm || !promised);
   };
   const auto bytes = [](const Replica& r) { return Arena::padded(r.handle->bytes()); };
+  const auto newer = [&](const Replica& r) { return node.victims.newer_than(r); };
   if (rules_.clean) {
-    for (Replica* r = node.residents.oldest(); r != nullptr; r = node.residents.newer_than(*r)) {
+    for (Replica* r = node.victims.oldest(); r != nullptr; r = newer(*r)) {
       const bool void_here = (r->word.load(std::memory_order_relaxed) & kValid) == 0;
       if (bytes(*r) != operand || !(void_here || safe_elsewhere(*r)) || !goes(*r)) continue;
       evict(*r, actions);
@@ -24,8 +25,8 @@ bool Residency::evict_by_rules(Node& node, Bytes operand, EvictionReason reason,
   }
   const Bytes wanted = rules_.clean ? operand * 2 : Bytes{1};
   Bytes gone;  // or fewer, if what is evicted takes the next one with it
-  for (Replica* r = node.residents.oldest(); r != nullptr && r->listed && gone < wanted;) {
-    Replica& replica = *std::exchange(r, node.residents.newer_than(*r));
+  for (Replica* r = node.victims.oldest(); r != nullptr && r->listed && gone < wanted;) {
+    Replica& replica = *std::exchange(r, newer(*r));
     if (!goes(replica)) continue;
     gone += bytes(replica);
     evict(replica, actions);
@@ -33,26 +34,28 @@ bool Residency::evict_by_rules(Node& node, Bytes operand, EvictionReason reason,
   return gone.value > 0;
 }
 
-bool Residency::place_early(graph::Handle& handle, NodeId node, AccessMode mode, Actions& actions) {
-  const std::lock_guard lock(mutex_);
-  Replica& to = replica(handle, node);
-  const std::uint32_t word = to.word.load(std::memory_order_relaxed);
-  if ((word & (kEvicting | kPinMask)) != 0 || to.incoming != nullptr) return true;
-  if ((word & kAllocated) == 0) {
-    if (reads(mode)) return true;  // it has left
-    if (nodes_[node.value].first != nullptr) return false;
-    const Bytes needed = Arena::padded(handle.bytes());
-    while (!allocate(to)) {
-      if (!nodes_[node.value].arena || make_room(node, {needed, needed}, EvictionReason::prefetch,
-                                                 nullptr, actions) != Room::again) {
-        return false;
+bool Residency::place_early(graph::Handle& handle, NodeId id, AccessMode mode, Actions& actions) {
+  return at(id, actions, [&] {
+    MemoryNode& node = nodes_[id.value];
+    Replica& to = replica(handle, id);
+    const std::uint32_t word = to.word.load(std::memory_order_relaxed);
+    if ((word & (kEvicting | kPinMask)) != 0 || to.incoming != nullptr) return true;
+    if ((word & kAllocated) == 0) {
+      if (reads(mode)) return true;  // it has left
+      if (!node.requests.empty()) return false;
+      const Bytes needed = Arena::padded(handle.bytes());
+      while (!allocate(to)) {
+        if (!node.room.is_limited() || make_room(id, {needed, needed}, EvictionReason::prefetch,
+                                                 nullptr, actions) != Outcome::again) {
+          return false;
+        }
       }
+      actions.notices.push_back({&handle, id, true});
+      to.placed_early = true;
     }
-    actions.notices.push_back({&handle, node, true});
-    to.placed_early = true;
-  }
-  make_sole(to, actions);
-  return true;
+    make_sole(to, actions);
+    return true;
+  });
 }
 
 }  // namespace vicinal::memory

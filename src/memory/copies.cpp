@@ -4,7 +4,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/processor.hpp"
 #include "base/sure_memory.hpp"
+#include "base/warm.hpp"
+#include "memory/coherence.hpp"
 #include "memory/residency.hpp"
 #include "vicinal/error.hpp"
 
@@ -21,45 +24,48 @@ Place Residency::place_of(const Replica& replica) const {
   return place;
 }
 
-// nullptr: no link from any valid replica.
-const Residency::Source* Residency::best_source(const graph::Handle& handle, NodeId to) const {
-  const std::uint32_t valid = handle.on.valid.get();
-  for (const Source& source : sources_[to.value]) {
-    if ((valid & bit(source.node)) != 0) return &source;
-  }
-  return nullptr;
-}
-
-// nullptr: no link joins them.
-const Residency::Source* Residency::source_on(NodeId from, NodeId to) const {
-  const auto& sources = sources_[to.value];
-  const auto found = std::ranges::find(sources, from, &Source::node);
-  return found != sources.end() ? &*found : nullptr;
-}
-
-const Residency::Source& Residency::ram_as_source(NodeId to) const {
-  const Source* const ram = source_on(kRam, to);
+const Source& Residency::ram_as_source(NodeId to) const {
+  const Source* const ram = links_.between(kRam, to);
   if (ram == nullptr) {
     throw std::logic_error("no link from ram to " + nodes_[to.value].description.name);
   }
   return *ram;
 }
 
-bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
-  if (free_fetches_.empty()) {
-    Fetch& added = fetches_.emplace_back();
-    added.id = fetches_.size() - 1;
-    free_fetches_.push_back(&added);
+// nullptr: no link from any valid replica. One that leaves meanwhile leaves another behind.
+const Source* Residency::pin_best_source(const graph::Handle& handle, NodeId to) {
+  for (;;) {
+    const Source* const source = links_.best(handle.on.valid.get(), to);
+    if (source == nullptr || pin_source(replica(handle, source->node))) return source;
+    base::pause();
   }
-  Fetch& fetch = *free_fetches_.back();
-  free_fetches_.pop_back();
-  fetch.handle = to.handle;
+}
+
+bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
+  graph::Handle& handle = *to.handle;
+  const bool saves = waiter != nullptr && waiter->kind == RequestKind::eviction;
+  const Source* from = nullptr;
+  if (saves) {
+    // A task may be writing it otherwise: only the graph orders what runs while an eviction waits.
+    const Replica& victim = *waiter->victim;
+    if (!pin_source(*waiter->victim, true)) {
+      drop_pins(*waiter, actions);
+      give_up_eviction(*waiter, actions);
+      return false;
+    }
+    from = links_.between(victim.node, to.node);
+  } else {
+    from = pin_best_source(handle, to.node);
+    if (from == nullptr && waiter == nullptr) return false;  // it has become void
+  }
+  Fetch& fetch = node_of(to).fetches.take();
+  fetch.handle = &handle;
   fetch.to = to.node;
-  fetch.version = to.handle->version;
+  fetch.version = handle.version.load(std::memory_order_relaxed);
   fetch.urgent = waiter != nullptr;
   fetch.owns = false;
   fetch.behind = false;
-  fetch.started = false;
+  fetch.started.store(false, std::memory_order_relaxed);
   fetch.has_source = false;
   fetch.relay = nullptr;
   fetch.waiters.clear();
@@ -67,12 +73,12 @@ bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
   pin(to);
   to.incoming = &fetch;
   to.word.fetch_or(kComing, std::memory_order_relaxed);
-  ++copies_in_course_;
-  nodes_[to.node.value].traffic.store(true, std::memory_order_relaxed);
-  if (const Source* const from = best_source(*to.handle, to.node)) {
+  copies_in_course_.fetch_add(1, std::memory_order_acq_rel);
+  node_of(to).traffic.store(true, std::memory_order_relaxed);
+  if (from != nullptr) {
     queue_on_link(fetch, *from, actions);
   } else {
-    Request& relay = own_request(RequestKind::relay, *to.handle, kRam);
+    Request& relay = own_request(RequestKind::relay, node_of(to), handle, kRam);
     relay.relayed = &fetch;
     fetch.relay = &relay;
     enqueue(relay, actions);
@@ -80,127 +86,122 @@ bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
   return to.incoming == &fetch;
 }
 
+// The source is pinned.
 void Residency::queue_on_link(Fetch& fetch, const Source& from, Actions& actions) {
-  Replica& source = replica(*fetch.handle, from.node);
-  pin(source);
   fetch.from = from.node;
-  fetch.has_source = true;
   fetch.link = from.link;
-  Link& link = links_[fetch.link];
-  (fetch.urgent ? link.urgent : link.early).push_back(&fetch);
-  pump_link(fetch.link, actions);
+  fetch.has_source = true;
+  links_.queue(fetch);
+  pump_link(from.link, actions);
 }
 
 void Residency::make_urgent(Fetch& fetch) {
   if (fetch.urgent) return;
-  fetch.urgent = true;
-  if (fetch.started || !fetch.has_source) return;
-  Link& link = links_[fetch.link];
-  take_off_link(fetch);
-  link.urgent.push_back(&fetch);
+  if (fetch.has_source) {
+    links_.hurry(fetch);
+  } else {
+    fetch.urgent = true;
+  }
+}
+
+// A relay that still waits for room in RAM. False: it does not.
+bool Residency::take_relay_back(Fetch& fetch, Actions& actions) {
+  Request& relay = *fetch.relay;
+  const bool waits = at(kRam, actions, [&] {
+    if (relay.state.load(std::memory_order_relaxed) != RequestState::queued) return false;
+    nodes_[kRam.value].requests.remove(relay);
+    return true;
+  });
+  if (!waits) return false;
+  recycle(relay, nodes_[fetch.to.value]);
+  fetch.relay = nullptr;
+  return true;
 }
 
 // A way through RAM that still waits for room there is not needed if the content has come to RAM by another one. An
 // eviction from RAM that joins the copy would wait for room that itself is to make.
 void Residency::go_directly(Fetch& fetch, Actions& actions) {
-  if (fetch.relay == nullptr) return;
-  Request& relay = *fetch.relay;
-  if (relay.state.load(std::memory_order_relaxed) != RequestState::queued) return;
-  const Source* const from = best_source(*fetch.handle, fetch.to);
+  if (fetch.relay == nullptr || fetch.has_source) return;
+  const Source* const from = pin_best_source(*fetch.handle, fetch.to);
   if (from == nullptr) return;
-  take_from_queue(relay);
-  recycle(relay);
-  fetch.relay = nullptr;
+  if (!take_relay_back(fetch, actions)) {
+    return unpin_one(replica(*fetch.handle, from->node), actions, true);
+  }
   queue_on_link(fetch, *from, actions);
-  pump(kRam, actions);  // the relay may have been the first there
+  at(kRam, actions, [&] { pump(kRam, actions); });  // the relay may have been the first there
 }
 
-// It waits there as an early copy.
-void Residency::take_off_link(Fetch& fetch) {
-  base::SureDeque<Fetch*>& early = links_[fetch.link].early;
-  const auto at = std::ranges::find(early, &fetch);
-  if (at == early.end()) {
-    throw std::logic_error("early copy of " + fetch.handle->name + " does not wait for its link");
-  }
-  early.erase(at);
+// Both ends are pinned, so they stay where they are.
+void Residency::pump_link(std::uint32_t link, Actions& actions) {
+  Links::Started started;
+  do {
+    started = links_.start_next(link);
+    const Fetch* const fetch = started.fetch;
+    if (fetch == nullptr) return;
+    actions.copies.push_back({reinterpret_cast<std::uintptr_t>(fetch), fetch->handle,
+                              place_of(replica(*fetch->handle, fetch->from)),
+                              place_of(replica(*fetch->handle, fetch->to)), fetch->urgent});
+  } while (started.more);
 }
 
-void Residency::pump_link(std::uint32_t index, Actions& actions) {
-  Link& link = links_[index];
-  while (link.in_flight < link.description.copies_in_flight) {
-    auto& queue = link.urgent.empty() ? link.early : link.urgent;
-    if (queue.empty()) return;
-    Fetch& fetch = *queue.front();
-    queue.pop_front();
-    ++link.in_flight;
-    fetch.started = true;
-    if (!queue.empty()) warm(*queue.front());
-    actions.copies.push_back({fetch.id, fetch.handle, place_of(replica(*fetch.handle, fetch.from)),
-                              place_of(replica(*fetch.handle, fetch.to)), fetch.urgent});
-  }
-}
-
-// One that was not started and nobody waits for: an early copy, or one whose way through RAM waits for
-// room there.
-void Residency::cancel_fetch(Fetch& fetch, Actions& actions) {
+// One that nobody waits for: an early copy, or one whose way through RAM waits for room there. False: it has started.
+bool Residency::cancel_fetch(Fetch& fetch, Actions& actions) {
+  const bool on_link = fetch.has_source;
+  if (on_link ? !links_.take_back(fetch) : !take_relay_back(fetch, actions)) return false;
   Replica& to = replica(*fetch.handle, fetch.to);
   to.incoming = nullptr;
   to.word.fetch_and(~kComing, std::memory_order_relaxed);
-  lost(to);
-  --copies_in_course_;
-  free_fetches_.push_back(&fetch);
-  if (fetch.has_source) {
-    take_off_link(fetch);
+  node_of(to).lost(to);
+  copies_in_course_.fetch_sub(1, std::memory_order_acq_rel);
+  if (on_link) {
+    // Whoever waits for it is looked at when the copies end behind which this one waited for the link.
     unpin_one(replica(*fetch.handle, fetch.from), actions);
     actions.notices.push_back({to.handle, to.node, false});
   } else {
-    take_from_queue(*fetch.relay);
-    recycle(*fetch.relay);
-    pump(kRam, actions);
+    at(kRam, actions, [&] { pump(kRam, actions); });
   }
+  node_of(to).fetches.give_back(fetch);
   unpin_one(to, actions);
+  return true;
 }
 
 bool Residency::cancel_early_copies(NodeId node, Actions& actions) {
   bool any = false;
-  for (const std::uint32_t link : links_into_[node.value]) {
-    if (links_[link].early.empty()) continue;
-    const base::SureDeque<Fetch*> early = links_[link].early;
-    for (Fetch* fetch : early) {
-      if (!fetch->waiters.empty()) continue;
-      cancel_fetch(*fetch, actions);
-      any = true;
+  for (const std::uint32_t link : links_.into(node)) {
+    if (!links_.any_early(link)) continue;
+    for (Fetch* const fetch : links_.early(link)) {
+      if (fetch->waiters.empty()) any |= cancel_fetch(*fetch, actions);
     }
   }
   return any;
 }
 
 void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Actions& actions) {
-  fetch.handle->early_failed = error != nullptr;
-  Replica& to = replica(*fetch.handle, fetch.to);
+  graph::Handle& handle = *fetch.handle;
+  handle.early_failed.store(error != nullptr, std::memory_order_relaxed);
+  Replica& to = replica(handle, fetch.to);
+  MemoryNode& node = node_of(to);
   to.incoming = nullptr;
   to.word.fetch_and(~kComing, std::memory_order_relaxed);
-  if (error || fetch.version != fetch.handle->version) lost(to);
-  if (!error && fetch.version == fetch.handle->version) {
-    set_valid(to);
+  if (!error && make_valid(to, fetch.version)) {
+    node.gained();
     note_arrival(fetch, actions);
-    if (nodes_[fetch.to.value].description.kind != NodeKind::disk) {
-      actions.notices.push_back({fetch.handle, fetch.to, true});
+    if (node.description.kind != NodeKind::disk) {
+      actions.notices.push_back({&handle, fetch.to, true});
     }
     if (fetch.owns) make_sole(to, actions);
+  } else {
+    node.lost(to);
   }
-  if (fetch.has_source) {
-    Replica& from = replica(*fetch.handle, fetch.from);
-    unpin_one(from, actions);
-  }
+  if (fetch.has_source) unpin_one(replica(handle, fetch.from), actions);
   if (fetch.relay != nullptr) {
-    if (fetch.relay->state.load(std::memory_order_relaxed) == RequestState::ready) {
-      drop_pins(*fetch.relay, actions);
+    Request& relay = *std::exchange(fetch.relay, nullptr);
+    if (relay.state.load(std::memory_order_relaxed) == RequestState::ready) {
+      at(kRam, actions, [&] { drop_pins(relay, actions); });
     }
-    recycle(*fetch.relay);
-    fetch.relay = nullptr;
+    recycle(relay, node);
   }
-  --copies_in_course_;
+  copies_in_course_.fetch_sub(1, std::memory_order_acq_rel);
   unpin_one(to, actions);
   for (Request* request : fetch.waiters) {
     if (error) {
@@ -209,7 +210,7 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
       ended(*request, RequestState::ready, actions);
     }
   }
-  free_fetches_.push_back(&fetch);  // not before: what has just ended may start another
+  node.fetches.give_back(fetch);  // not before: what has just ended may start another
 }
 
 // Of what no submitted task uses, so that where it came from can be freed at once now: a worker of that node may
@@ -217,106 +218,124 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
 void Residency::note_arrival(const Fetch& fetch, Actions& actions) {
   Replica& from = replica(*fetch.handle, fetch.from);
   if (!is_known_unused(from) || !graph::is_unused(*fetch.handle)) return;
-  put_unused(from);
+  post(fetch.from, {.kind = Message::Kind::unused_source, .replica = &from}, actions);
   actions.arrivals.push_back(fetch.from);
   const bool evicts =
       !fetch.waiters.empty() && std::ranges::all_of(fetch.waiters, [](const Request* request) {
         return request->kind == RequestKind::eviction;
       });
-  if (fetch.behind || evicts) put_unused(replica(*fetch.handle, fetch.to));
+  if (fetch.behind || evicts) {
+    Replica& to = replica(*fetch.handle, fetch.to);
+    node_of(to).victims.put_unused(to);
+  }
 }
 
 // By value: the caller must not hold the last reference while whoever waits reads the error.
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
 void Residency::copy_done(std::uint64_t id, std::exception_ptr error, Actions& actions) {
-  const std::lock_guard lock(mutex_);
-  Fetch& fetch = fetches_[id];
-  const std::uint32_t index = fetch.link;
+  Fetch& fetch = *reinterpret_cast<Fetch*>(id);
+  const std::uint32_t link = fetch.link;
   const NodeId from = fetch.from;
   const NodeId to = fetch.to;
-  Link& link = links_[index];
-  --link.in_flight;
-  if (!error) {
-    const Bytes bytes = fetch.handle->bytes();
-    link.statistics.bytes += bytes;
-    ++link.statistics.copies;
-    nodes_[from.value].statistics.bytes_out += bytes;
-    nodes_[to.value].statistics.bytes_in += bytes;
+  std::optional<Bytes> copied;
+  if (!error) copied = fetch.handle->bytes();
+  links_.end(link, copied);
+  at(to, actions, [&] { finish_fetch(fetch, error, actions); });
+  pump_link(link, actions);
+  for (const NodeId node : {from, to}) {
+    if (nodes_[node.value].requests.empty()) continue;  // who comes later looks by himself
+    at(node, actions, [&] { pump(node, actions); });
   }
-  finish_fetch(fetch, error, actions);
-  pump_link(index, actions);
-  pump(from, actions);
-  pump(to, actions);
   write_behind(bit(from) | bit(to), actions);
   actions.arrivals.push_back(to);
 }
 
 bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, EarlyRoom room,
                          bool owns) {
-  const std::lock_guard lock(mutex_);
-  return fetch_early(handle, node, actions, room, owns);
+  bool through_ram = false;
+  const bool coming = at(node, actions, [&] {
+    return fetch_early(replica(handle, node), room, owns, through_ram, actions);
+  });
+  if (through_ram) {  // first as far as RAM
+    at(kRam, actions, [&] { bring_early(replica(handle, kRam), room, actions); });
+  }
+  return coming;
 }
 
-bool Residency::fetch_early(graph::Handle& handle, NodeId node, Actions& actions, EarlyRoom room,
-                            bool owns) {
-  Replica& to = replica(handle, node);
-  wanted_again(to);
-  const std::uint32_t valid = handle.on.valid.get();
+bool Residency::fetch_early(Replica& to, EarlyRoom room, bool owns, bool& through_ram,
+                            Actions& actions) {
+  graph::Handle& handle = *to.handle;
+  MemoryNode& node = node_of(to);
+  node.victims.wanted_again(to);
+  const std::uint64_t valid = handle.on.valid.get();
   if ((to.word.load(std::memory_order_relaxed) & kEvicting) != 0) {
-    if (nodes_[node.value].first != nullptr) return false;  // somebody waits for its room
+    if (!node.requests.empty()) return false;  // somebody waits for its room
     rescue(to);
   }
   if (to.incoming != nullptr && owns) to.incoming->owns = true;
-  if ((valid & bit(node)) != 0 && owns) make_sole(to, actions);
-  if ((valid & bit(node)) != 0 || to.incoming != nullptr) return true;
-  if (valid == 0 || handle.early_failed) return true;  // nothing to bring
-  const Source* const from = best_source(handle, node);
-  const bool direct = from != nullptr;
-  if (direct) base::warm(&replica(handle, from->node), sizeof(Replica));
-  base::warm(&handle);                                  // what start_fetch looks at
-  Replica& next = direct ? to : replica(handle, kRam);  // first as far as RAM
-  if (next.incoming != nullptr || nodes_[next.node.value].first != nullptr) return false;
+  const bool is_there = (valid & bit(to.node)) != 0;
+  if (is_there && owns) make_sole(to, actions);
+  if (is_there || to.incoming != nullptr) return true;
+  const bool is_left = handle.early_failed.load(std::memory_order_relaxed) ||
+                       handle.going.load(std::memory_order_seq_cst);
+  if (valid == 0 || is_left) return true;  // nothing to bring
+  const Source* const from = links_.best(valid, to.node);
+  base::warm(&handle);  // what start_fetch looks at
+  through_ram = from == nullptr;
+  if (through_ram) return false;
+  base::warm(&replica(handle, from->node), sizeof(Replica));
+  if (!bring_early(to, room, actions)) return false;
+  if (owns && to.incoming != nullptr) to.incoming->owns = true;
+  return true;
+}
+
+// False: there is no room now, or a copy is on its way.
+bool Residency::bring_early(Replica& to, EarlyRoom room, Actions& actions) {
+  MemoryNode& node = node_of(to);
+  if (to.incoming != nullptr || !node.requests.empty()) return false;
   const bool free_alone = room == EarlyRoom::free_alone;
-  if (room == EarlyRoom::unpromised) {
-    const Source* const source = best_source(handle, next.node);
-    if (source != nullptr) {
-      const Link& link = links_[source->link];
-      if (link.in_flight + link.urgent.size() + link.early.size() >= 2) return false;
+  if (room != EarlyRoom::victims) {
+    const Source* const source = links_.best(to.handle->on.valid.get(), to.node);
+    if (source != nullptr && room == EarlyRoom::unpromised && links_.load(source->link) >= 2) {
+      return false;
     }
+    if (source != nullptr && free_alone && links_.any_early(source->link)) return false;
   }
-  if (free_alone) {
-    const Source* const source = best_source(handle, next.node);
-    if (source != nullptr && !links_[source->link].early.empty()) return false;
-  }
-  if ((next.word.load(std::memory_order_relaxed) & kAllocated) == 0) {
-    const Bytes needed = Arena::padded(handle.bytes());
-    if (free_alone && !has_free(nodes_[next.node.value], needed)) return false;
-    while (!allocate(next)) {
-      if (free_alone || !nodes_[next.node.value].arena ||
-          make_room(next.node, {needed, needed}, EvictionReason::prefetch, nullptr, actions) !=
-              Room::again) {
+  if ((to.word.load(std::memory_order_relaxed) & kAllocated) == 0) {
+    const Bytes needed = Arena::padded(to.handle->bytes());
+    if (free_alone && !node.room.has_free(needed)) return false;
+    while (!allocate(to)) {
+      if (free_alone || !node.room.is_limited() ||
+          make_room(to.node, {needed, needed}, EvictionReason::prefetch, nullptr, actions) !=
+              Outcome::again) {
         return false;
       }
     }
-  } else if ((next.word.load(std::memory_order_relaxed) & kPinMask) != 0) {
+  } else if ((to.word.load(std::memory_order_relaxed) & kPinMask) != 0) {
     return false;  // a void replica that a copy still reads
   }
-  start_fetch(next, nullptr, actions);
-  if (direct && owns && to.incoming != nullptr) to.incoming->owns = true;
-  return direct;
+  if (!start_fetch(to, nullptr, actions)) settle(to, actions);
+  return true;
 }
 
-void Residency::write_behind(std::uint32_t nodes, Actions& actions) {
+void Residency::write_behind(std::uint64_t nodes, Actions& actions) {
   for (; nodes != 0; nodes &= nodes - 1) {
-    write_behind(NodeId{static_cast<std::uint32_t>(std::countr_zero(nodes))}, actions);
+    const NodeId node{static_cast<std::uint32_t>(std::countr_zero(nodes))};
+    const MemoryNode& from = nodes_[node.value];
+    if (from.description.kind != NodeKind::device || rules_.hint) continue;
+    if (!from.victims.any_unsaved() && !from.last_copies.any()) continue;
+    at(node, actions, [&] { write_behind(node, actions); });
   }
 }
 
 // Less than half of it is free or could be at once.
-bool Residency::is_short(const Node& node) {
-  if (!node.arena) return false;
-  const Bytes room = node.arena->capacity() - node.arena->used() + node.leaving + node.saved_bytes;
-  return room.value < node.arena->capacity().value / 2;
+bool Residency::is_short(NodeId id) {
+  MemoryNode& node = nodes_[id.value];
+  if (!node.room.is_limited()) return false;
+  const std::lock_guard lock(node.lock);
+  node.note_last_copies();
+  const Bytes room = node.room.unused() + node.room.leaving() + node.victims.saved_bytes();
+  return room.value < node.room.capacity().value / 2;
 }
 
 // Saves what no submitted task uses before its room is needed, one copy at a time while the link is idle, as long
@@ -326,41 +345,42 @@ bool Residency::is_short(const Node& node) {
 // Not to a disk: it would read more slowly meanwhile. And once only: RAM gives it up for an early copy, also for one
 // that gets no room in the end, and then it would come and go for as long as that one waits.
 void Residency::write_behind(NodeId id, Actions& actions) {
-  Node& node = nodes_[id.value];
-  if (node.description.kind != NodeKind::device || rules_.hint) return;
-  if (node.unsaved.size() == 0 || !is_short(node)) return;
-  if (is_short(nodes_[node.parent->value])) return;  // or the copies would come and go
-  const Source* const out = source_on(id, *node.parent);
-  if (out == nullptr || !is_idle(links_[out->link])) return;
-  Replica* const next = first_unused(node, Order::unsaved, [this](const Replica& r) {
-    return evictable(r, nullptr) && !r.saved_behind && !r.handle->early_failed;
+  MemoryNode& node = nodes_[id.value];
+  if (!node.victims.any_unsaved() || !is_short(id)) return;
+  const NodeId parent = *node.parent;
+  if (is_short(parent)) return;  // or the copies would come and go
+  const Source* const out = links_.between(id, parent);
+  if (out == nullptr || !links_.is_idle(out->link)) return;
+  Replica* const next = node.victims.unsaved([this](const Replica& r) {
+    return evictable(r, nullptr) && !r.saved_behind &&
+           !r.handle->early_failed.load(std::memory_order_relaxed);
   });
   // Unlike other copies it is made for nobody who has access, so a task may be submitted and begin to write
   // meanwhile: it has the pin, or this has.
   if (next == nullptr || !memory::try_pin(*next, AccessMode::RW, next->last_use)) return;
-  fetch_early(*next->handle, *node.parent, actions, EarlyRoom::free_alone, false);
-  if (Fetch* const fetch = replica(*next->handle, *node.parent).incoming) {
-    fetch->behind = true;
-    next->saved_behind = true;
-  }
+  at(parent, actions, [&] {
+    Replica& to = replica(*next->handle, parent);
+    bool through_ram = false;
+    fetch_early(to, EarlyRoom::free_alone, false, through_ram, actions);
+    if (to.incoming != nullptr) {
+      to.incoming->behind = true;
+      next->saved_behind = true;
+    }
+  });
   unpin_one(*next, actions);
 }
 
-// Besides what keep_free keeps for others.
-bool Residency::has_free(const Node& node, Bytes needed) const {
-  return !node.arena || node.arena->used() + node.kept_free + needed <= node.arena->capacity();
-}
-
 void Residency::keep_free(NodeId id, Bytes reserve, Actions& actions) {
-  const std::lock_guard lock(mutex_);
-  Node& node = nodes_[id.value];
-  node.kept_free = reserve;
-  if (!node.arena || node.first != nullptr) return;
-  while (node.arena->capacity() - node.arena->used() + node.leaving < reserve) {
-    if (make_room(id, {reserve, reserve}, EvictionReason::prefetch, nullptr, actions) !=
-        Room::again)
-      return;
-  }
+  at(id, actions, [&] {
+    MemoryNode& node = nodes_[id.value];
+    node.room.keep_free(reserve);
+    if (!node.room.is_limited() || !node.requests.empty()) return;
+    while (node.room.unused() + node.room.leaving() < reserve) {
+      if (make_room(id, {reserve, reserve}, EvictionReason::prefetch, nullptr, actions) !=
+          Outcome::again)
+        return;
+    }
+  });
 }
 
 }  // namespace vicinal::memory

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 #include "base/sure_memory.hpp"
@@ -17,7 +18,7 @@ namespace vicinal::memory {
 
 class Recency {
  public:
-  std::size_t size() const { return live_; }
+  std::size_t size() const { return live_.load(std::memory_order_relaxed); }  // any thread
   // Has no entry.
   void add(Replica& replica) {
     if (free_slots_.empty()) {
@@ -30,7 +31,7 @@ class Recency {
     taken.replica = &replica;
     taken.handle = replica.handle;
     push(replica.recency_slot);
-    ++live_;
+    live_.store(size() + 1, std::memory_order_relaxed);
   }
   // Or it has none. Whoever forgets the replica does this before: an entry that is dead is told by its
   // slot alone.
@@ -39,8 +40,8 @@ class Recency {
     slot(replica.recency_slot) = Slot{};
     free_slots_.push_back(replica.recency_slot);
     replica.recency_slot = 0;
-    --live_;
-    if (entries_.size() > 2 * live_ + 64) drop_dead();
+    live_.store(size() - 1, std::memory_order_relaxed);
+    if (entries_.size() > 2 * size() + 64) drop_dead();
   }
   // The least recently used one that `accept` says yes to, which keeps its entry; nullptr: none. What
   // `leave_out` says yes to loses its entry and is told to `left`: it is to be added again when that has
@@ -123,7 +124,7 @@ class Recency {
   base::SureVector<Entry> aside_;    // of least(), a member to keep its room
   base::SureVector<Slot> slots_;
   base::SureVector<std::uint32_t> free_slots_;
-  std::size_t live_ = 0;
+  std::atomic<std::size_t> live_{0};
   std::uint64_t last_number_ = 0;
 };
 

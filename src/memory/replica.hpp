@@ -20,11 +20,11 @@ struct Request;
 //   pins        tasks, acquisitions and copies that use the replica; it stays while > 0
 //   kAllocated  it has room on the node
 //   kValid      its content is the handle's present content
-//   kEvicting   chosen as a victim: no new pin without the residency's lock
-//   kComing     a copy brings its content: there is `incoming`
+//   kEvicting   chosen as a victim: no new pin of a task without the node's lock
+//   kComing     a copy brings its content: there is `incoming`; with kValid: the content is being moved
 // Holds: kValid implies kAllocated; pins > 0 implies kAllocated.
-// kAllocated, kValid, kEvicting and kComing change only under the residency's lock; pins change by
-// compare-and-swap without it.
+// kAllocated, kEvicting and kComing change only under the node's lock, kValid under Handle::coherence (see
+// coherence.hpp); pins change by compare-and-swap without either.
 // Tasks and copies that use a replica at once are few; of acquisitions there are no more than a part of the pins.
 inline constexpr std::uint32_t kPinMask = 0x0fffffff;
 inline constexpr std::uint32_t kAllocated = 1U << 28;
@@ -40,8 +40,9 @@ struct Awaited {
   auto operator<=>(const Awaited&) const = default;
 };
 
-// The orders of victims of a node, of which a replica is in one. Each is put right when it is looked at.
-enum class Order : std::uint8_t {
+// By what is known of its next use: which of VictimOrders' orders a replica is in. Each is put right when it is
+// looked at.
+enum class VictimClass : std::uint8_t {
   none,     // claimed by the look-ahead, at home, or without room
   recency,  // nothing is known of who uses it next
   awaited,  // tasks that wait with the policy read it
@@ -57,21 +58,21 @@ struct alignas(128) Replica {
   std::byte* address = nullptr;            // on a memory node
   bool fixed = false;                      // the home: never freed, outside the limit
   bool own_layout = false;                 // of the home, as the handle says; else packed
-  // Under the residency's lock.
+  // Under the node's lock.
   bool listed = false;        // it is in the node's list
   bool overwritten = false;   // void, and granted to a task that writes all of it
   bool placed_early = false;  // see Rules::owner
   // Since a task last used the data: the copy may go for others, and is not made again.
   bool saved_behind = false;
-  // That it is in. A hint for who asks without the lock.
-  std::atomic<Order> order{Order::none};
+  // A hint for who asks without the lock.
+  std::atomic<VictimClass> victim_class{VictimClass::none};
   // Of tasks that are still with the policy: see NextUses, which alone changes these three.
   std::uint64_t next_use = 0;          // number of the first use, unless that has left
   std::atomic<std::uint32_t> uses{0};  // how many there are
   std::uint32_t queue = 0;             // of the uses behind the first; 0: there is none
-  // --- under the residency's lock
-  std::uint32_t claims = 0;        // tasks in the node's window that use it
-  std::uint32_t recency_slot = 0;  // of its entry in Recency; 0: none
+  // --- changed under the node's lock
+  std::atomic<std::uint32_t> claims{0};  // tasks in the node's look-ahead that use it
+  std::uint32_t recency_slot = 0;        // of its entry in Recency; 0: none
   graph::Handle* handle = nullptr;
 
   std::uint64_t offset = 0;         // in the node's arena or file
@@ -83,17 +84,29 @@ struct alignas(128) Replica {
 };
 static_assert(sizeof(Replica) == 128);
 
-inline Order order_of(const Replica& replica) {
-  return replica.order.load(std::memory_order_relaxed);
+inline Replica& replica_of(const graph::Handle& handle, NodeId node) {
+  return handle.replicas.load(std::memory_order_relaxed)[node.value];
 }
-inline void set_order(Replica& replica, Order order) {
-  replica.order.store(order, std::memory_order_relaxed);
+
+inline VictimClass class_of(const Replica& replica) {
+  return replica.victim_class.load(std::memory_order_relaxed);
+}
+inline void set_class(Replica& replica, VictimClass of) {
+  replica.victim_class.store(of, std::memory_order_relaxed);
+}
+inline bool is_claimed(const Replica& replica) {
+  return replica.claims.load(std::memory_order_relaxed) > 0;
 }
 
 // No task that was submitted used it when that was noted.
 inline bool is_known_unused(const Replica& replica) {
-  const Order order = order_of(replica);
-  return order == Order::unsaved || order == Order::saved;
+  const VictimClass of = class_of(replica);
+  return of == VictimClass::unsaved || of == VictimClass::saved;
+}
+
+// The content is on another node, too: a hint, see coherence.hpp.
+inline bool safe_elsewhere(const Replica& replica) {
+  return (replica.handle->on.valid.get() & ~(std::uint64_t{1} << replica.node.value)) != 0;
 }
 
 // Valid, and nothing is about to evict it.
@@ -101,13 +114,13 @@ inline bool stays(const Replica& replica) {
   return (replica.word.load(std::memory_order_relaxed) & (kValid | kEvicting)) == kValid;
 }
 
-inline constexpr std::uint32_t bit(NodeId node) {
-  return 1U << node.value;
+inline constexpr std::uint64_t bit(NodeId node) {
+  return std::uint64_t{1} << node.value;
 }
 
 // Where the content lies on the node. The replica is pinned there.
 inline OperandView view(const graph::Handle& handle, NodeId node) {
-  const Replica& r = handle.replicas[node.value];
+  const Replica& r = replica_of(handle, node);
   return {r.address, r.own_layout ? handle.layout : handle.layout.packed()};
 }
 

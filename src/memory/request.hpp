@@ -43,21 +43,53 @@ struct Request {
   bool empties = false;       // room is there in pieces: its operands leave, and are placed anew
 };
 
-// One copy of a handle's content to one node.
+// One copy of a handle's content to one node, under whose lock it is; see links.hpp for what is under the link's, too.
 struct Fetch {
-  std::uint64_t id = 0;
   graph::Handle* handle = nullptr;
   NodeId to;
   NodeId from;
   std::uint64_t version = 0;
-  bool owns = false;         // for a task that writes: the other replicas are void then
-  bool behind = false;       // nobody asked for it: Residency::write_behind
-  bool urgent = false;       // a firm reservation waits for it
-  bool started = false;      // given to the driver
+  bool owns = false;    // for a task that writes: the other replicas are void then
+  bool behind = false;  // nobody asked for it: Residency::write_behind
+  bool urgent = false;  // a firm reservation waits for it
+  // Given to the driver, or about to be: changed under the link's lock.
+  std::atomic<bool> started{false};
   std::uint32_t link = 0;    // valid once it has a source
   bool has_source = false;   // `from` is pinned for it
   Request* relay = nullptr;  // it holds the source in RAM
   base::SureVector<Request*> waiters;
+};
+
+// Firm requests of one node: first in, first out. Under the node's lock.
+class RequestQueue {
+ public:
+  bool empty() const { return first_.load(std::memory_order_relaxed) == nullptr; }  // any thread
+  Request* first() const { return first_.load(std::memory_order_relaxed); }
+  void push(Request& request) {
+    request.next = nullptr;
+    (last_ != nullptr ? last_->next : begin_) = &request;
+    last_ = &request;
+    publish();
+  }
+  void pop() {
+    begin_ = begin_->next;
+    if (begin_ == nullptr) last_ = nullptr;
+    publish();
+  }
+  // It is in the queue.
+  void remove(Request& request) {
+    Request* before = nullptr;
+    for (Request* r = begin_; r != &request; r = r->next) before = r;
+    (before != nullptr ? before->next : begin_) = request.next;
+    if (last_ == &request) last_ = before;
+    publish();
+  }
+
+ private:
+  void publish() { first_.store(begin_, std::memory_order_relaxed); }
+  Request* begin_ = nullptr;
+  Request* last_ = nullptr;
+  std::atomic<Request*> first_{nullptr};
 };
 
 }  // namespace vicinal::memory

@@ -9,12 +9,9 @@
 
 namespace vicinal::memory {
 
-Request& Residency::own_request(RequestKind kind, graph::Handle& handle, NodeId node) {
-  if (free_requests_.empty()) {
-    free_requests_.push_back(&own_requests_.emplace_back());
-  }
-  Request& request = *free_requests_.back();
-  free_requests_.pop_back();
+Request& Residency::own_request(RequestKind kind, MemoryNode& owner, graph::Handle& handle,
+                                NodeId node) {
+  Request& request = owner.own_requests.take();
   request.kind = kind;
   request.node = node;
   request.single = graph::Access{};
@@ -26,40 +23,32 @@ Request& Residency::own_request(RequestKind kind, graph::Handle& handle, NodeId 
   request.error = nullptr;
   request.relayed = nullptr;
   request.victim = nullptr;
-  request.attempt = attempt_;
+  request.attempt = attempt_.load(std::memory_order_relaxed);
   request.empties = false;
   return request;
 }
 
-void Residency::recycle(Request& request) {
+void Residency::recycle(Request& request, MemoryNode& owner) {
   request.state.store(RequestState::idle, std::memory_order_relaxed);
   request.error = nullptr;
-  free_requests_.push_back(&request);
-}
-
-void Residency::take_from_queue(Request& request) {
-  Node& node = nodes_[request.node.value];
-  Request* before = nullptr;
-  for (Request* r = node.first; r != &request; r = r->next) before = r;
-  (before != nullptr ? before->next : node.first) = request.next;
-  if (node.last == &request) node.last = before;
+  owner.own_requests.give_back(request);
 }
 
 void Residency::enqueue(Request& request, Actions& actions) {
-  Node& node = nodes_[request.node.value];
-  request.state.store(RequestState::queued, std::memory_order_relaxed);
-  request.missing = 0;
-  request.empties = false;
-  request.next = nullptr;
-  (node.last != nullptr ? node.last->next : node.first) = &request;
-  node.last = &request;
-  pump(request.node, actions);
+  const NodeId id = request.node;
+  at(id, actions, [&] {
+    request.state.store(RequestState::queued, std::memory_order_relaxed);
+    request.missing = 0;
+    request.empties = false;
+    nodes_[id.value].requests.push(request);
+    pump(id, actions);
+  });
 }
 
 // Grants from the head of the queue as long as there is room. `waiting` is set before the pins are
 // looked at: a pin that goes afterwards sees it and pumps again (see unpin).
 void Residency::pump(NodeId id, Actions& actions) {
-  Node& node = nodes_[id.value];
+  MemoryNode& node = nodes_[id.value];
   if (node.pumping) {
     node.pump_again = true;
     return;
@@ -70,27 +59,36 @@ void Residency::pump(NodeId id, Actions& actions) {
   } const pumping{node.pumping = true};
   do {
     node.pump_again = false;
-    while (node.first != nullptr) {
-      node.waiting.store(true, std::memory_order_seq_cst);
-      Request& head = *node.first;
-      if (head.kind == RequestKind::eviction && moot(head, actions)) {
-        take_from_queue(head);
-        head.state.store(RequestState::idle, std::memory_order_relaxed);
-        saved(head, actions);
-        continue;
-      }
-      const Placed placed = place(head, actions);
-      if (placed == Placed::waits) break;
-      node.first = head.next;
-      if (node.first == nullptr) node.last = nullptr;
-      if (placed == Placed::yes) {
-        grant(head, actions);
-      } else {
-        ended(head, RequestState::failed, actions);
-      }
+    while (!node.requests.empty() && serve_head(node, actions)) {
     }
   } while (node.pump_again);
-  if (node.first == nullptr) node.waiting.store(false, std::memory_order_seq_cst);
+  if (node.requests.empty()) node.waiting.store(false, std::memory_order_seq_cst);
+}
+
+// False: it waits.
+bool Residency::serve_head(MemoryNode& node, Actions& actions) {
+  node.waiting.store(true, std::memory_order_seq_cst);
+  Request& head = *node.requests.first();
+  if (head.kind == RequestKind::eviction && moot(head, actions)) {
+    node.requests.pop();
+    give_up_eviction(head, actions);
+    return true;
+  }
+  const Placed placed = place(head, actions);
+  if (placed == Placed::waits) return false;
+  node.requests.pop();
+  if (placed == Placed::yes) {
+    grant(head, actions);
+  } else {
+    ended(head, RequestState::failed, actions);
+  }
+  return true;
+}
+
+// There is nothing to save, or not from there.
+void Residency::give_up_eviction(Request& eviction, Actions& actions) {
+  eviction.state.store(RequestState::idle, std::memory_order_relaxed);
+  post(eviction.victim->node, {.kind = Message::Kind::saved, .request = &eviction}, actions);
 }
 
 // What the operands lack; waits if one is to be written and somebody else still uses it.
@@ -101,11 +99,10 @@ Residency::Placed Residency::prepare(Request& request, Bytes& needed, Actions& a
     if (!request.empties) rescue(r);
     // A copy that brings what is to be overwritten, or has been meanwhile, is nobody's to join.
     const std::uint32_t before = r.word.load(std::memory_order_relaxed);
-    if ((before & kComing) != 0 &&
-        (!reads(access.mode) || r.incoming->version != access.handle->version)) {
+    const std::uint64_t version = access.handle->version.load(std::memory_order_relaxed);
+    if ((before & kComing) != 0 && (!reads(access.mode) || r.incoming->version != version)) {
       Fetch& early = *r.incoming;
-      if (early.started || early.urgent || !early.has_source) return Placed::waits;
-      cancel_fetch(early, actions);
+      if (early.urgent || !early.has_source || !cancel_fetch(early, actions)) return Placed::waits;
     }
     const std::uint32_t word = r.word.load(std::memory_order_seq_cst);
     if ((word & kEvicting) != 0) return Placed::waits;  // until it has left, see last_resort
@@ -138,23 +135,23 @@ bool Residency::allocate_all(Request& request, Lack& lack) {
 }
 
 std::exception_ptr Residency::no_room(const Request& request, Bytes needed) {
-  const Node& node = nodes_[request.node.value];
+  MemoryNode& node = nodes_[request.node.value];
   const std::string& name = request.operands[0].handle->name;
   if (node.description.kind == NodeKind::disk) {
     return base::make_error<DeviceError>([&] {
       return "disk full: no room for " + std::to_string(needed.value) + " bytes of " + name +
-             " in the " + std::to_string(node.limit ? node.limit->value : 0) +
+             " in the " + std::to_string(node.room.limit().value_or(Bytes{0}).value) +
              " bytes of the disk folder; give a folder with more room (option disk) or raise "
              "disk_space";
     });
   }
-  if (node.arena) {
+  if (node.room.is_limited()) {
     return base::make_error<DeviceError>([&] {
       return "no room for " + std::to_string(needed.value) + " bytes on " + node.description.name +
              ": what it holds has nowhere to go";
     });
   }
-  const std::exception_ptr why = std::exchange(refused_, nullptr);
+  const std::exception_ptr why = node.room.take_refusal();
   try {
     if (why) std::rethrow_exception(why);
   } catch (const Error& error) {
@@ -170,18 +167,20 @@ Residency::Placed Residency::place(Request& request, Actions& actions) {
     if (prepare(request, needed, actions) == Placed::waits) return Placed::waits;
     Lack lack;
     if (allocate_all(request, lack)) return Placed::yes;
-    if (!nodes_[request.node.value].arena) {  // without a limit, but the system gives no more
+    if (!nodes_[request.node.value]
+             .room.is_limited()) {  // without a limit, but the system gives no more
       request.error = no_room(request, lack.operand);
       return Placed::failed;
     }
     if (!rules_.lru) lack.bytes = needed;
     switch (make_room(request.node, lack, EvictionReason::firm, &request, actions)) {
-      case Room::again:
+      case Outcome::again:
         continue;
-      case Room::waits:
+      case Outcome::waits:
         return Placed::waits;
-      case Room::never:
-        request.error = broken_ ? broken_ : no_room(request, needed);
+      case Outcome::never:
+        request.error = broken();
+        if (!request.error) request.error = no_room(request, needed);
         return Placed::failed;
     }
   }
@@ -226,11 +225,8 @@ void Residency::drop_pins(Request& request, Actions& actions) {
     Replica& r = replica(*access.handle, request.node);
     if (Fetch* const fetch = r.incoming; fetch != nullptr) {
       std::erase(fetch->waiters, &request);
-      // It would read, unordered by the graph, whatever is there when its turn comes.
-      const bool holds_nothing =
-          fetch->relay != nullptr &&
-          fetch->relay->state.load(std::memory_order_relaxed) == RequestState::queued;
-      if (fetch->waiters.empty() && holds_nothing) cancel_fetch(*fetch, actions);
+      // What waits for its way through RAM would read, unordered by the graph, whatever is there when its turn comes.
+      if (fetch->waiters.empty() && !fetch->has_source) cancel_fetch(*fetch, actions);
     }
     if (!reads(access.mode)) r.overwritten = false;
     unpin_one(r, actions);
@@ -254,53 +250,51 @@ void Residency::ended(Request& request, RequestState state, Actions& actions) {
       const NodeId node = request.node;
       actions.arrivals.push_back(node);
       request.state.store(state, std::memory_order_release);
-      gained(node);
+      nodes_[node.value].gained();
       break;
     }
     case RequestKind::relay:
       request.state.store(state, std::memory_order_relaxed);
-      if (const std::exception_ptr error = request.error) {  // finish_fetch recycles the request
-        finish_fetch(*request.relayed, error, actions);
-      } else {
-        queue_on_link(*request.relayed, ram_as_source(request.relayed->to), actions);
-      }
+      post(request.relayed->to, {.kind = Message::Kind::relayed, .request = &request}, actions);
       break;
     case RequestKind::eviction:
       request.state.store(state, std::memory_order_relaxed);
-      saved(request, actions);
+      if (state == RequestState::ready) drop_pins(request, actions);
+      post(request.victim->node, {.kind = Message::Kind::saved, .request = &request}, actions);
       break;
   }
 }
 
 void Residency::request(Request& request, Actions& actions) {
-  const std::lock_guard lock(mutex_);
   request.error = nullptr;
   enqueue(request, actions);
 }
 
 void Residency::withdraw(Request& request, Actions& actions) {
-  const std::lock_guard lock(mutex_);
-  switch (request.state.load(std::memory_order_relaxed)) {
-    case RequestState::queued:
-      take_from_queue(request);
-      break;
-    case RequestState::granted:
-    case RequestState::ready:
-      drop_pins(request, actions);
-      break;
-    case RequestState::idle:
-    case RequestState::failed:
-      break;
-  }
-  request.state.store(RequestState::idle, std::memory_order_relaxed);
-  pump(request.node, actions);
+  at(request.node, actions, [&] {
+    switch (request.state.load(std::memory_order_relaxed)) {
+      case RequestState::queued:
+        nodes_[request.node.value].requests.remove(request);
+        break;
+      case RequestState::granted:
+      case RequestState::ready:
+        drop_pins(request, actions);
+        break;
+      case RequestState::idle:
+      case RequestState::failed:
+        break;
+    }
+    request.state.store(RequestState::idle, std::memory_order_relaxed);
+    pump(request.node, actions);
+  });
 }
 
 void Residency::release(Request& request, Actions& actions) {
-  const std::lock_guard lock(mutex_);
-  drop_pins(request, actions);
-  request.state.store(RequestState::idle, std::memory_order_relaxed);
-  pump(request.node, actions);
+  at(request.node, actions, [&] {
+    drop_pins(request, actions);
+    request.state.store(RequestState::idle, std::memory_order_relaxed);
+    pump(request.node, actions);
+  });
 }
 
 }  // namespace vicinal::memory

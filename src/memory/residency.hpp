@@ -15,87 +15,43 @@
 // So the head of RAM's queue waits only for tasks that run, copies in course and writes to disk; the
 // head of a device's queue waits for these and for RAM's queue.
 //
-// Locks: one for all of the slow path (room, eviction, copies), and one per node inside it or without it for the
-// uses that tasks with the policy have announced; pinning resident data takes none.
+// Locks: one per memory node (node_lock.hpp), and leaves: one per handle for which replicas are valid (coherence.hpp),
+// one per link (links.hpp). Pinning resident data takes none (fast_path.hpp).
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
-#include "base/function_ref.hpp"
 #include "base/sure_memory.hpp"
-#include "base/warm.hpp"
 #include "graph/task.hpp"
-#include "memory/arena.hpp"
-#include "memory/copy.hpp"
-#include "memory/next_uses.hpp"
-#include "memory/recency.hpp"
-#include "memory/replica.hpp"
+#include "memory/actions.hpp"
+#include "memory/fast_path.hpp"
+#include "memory/links.hpp"
+#include "memory/memory_node.hpp"
 #include "memory/request.hpp"
-#include "memory/resident_list.hpp"
 #include "memory/rules.hpp"
+#include "memory/sizes.hpp"
 #include "memory/victim.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/statistics.hpp"
 
 namespace vicinal::memory {
 
-// Gives memory; the engine implements it over the drivers.
-class MemorySource {
- public:
-  virtual ~MemorySource() = default;
-  virtual std::byte* reserve(NodeId node, Bytes bytes) = 0;
-  virtual std::byte* allocate(NodeId node, Bytes bytes) = 0;
-  virtual void release(NodeId node, std::byte* address, Bytes bytes) = 0;
-  // Moves content that nobody uses within a reserved range; the ranges may overlap.
-  virtual void relocate(NodeId node, std::byte* to, const std::byte* from, Bytes bytes) = 0;
-};
-
-struct Notice {
-  graph::Handle* handle = nullptr;
-  NodeId node;
-  bool loaded = false;  // else evicted
-};
-
-// The victim choice of a policy is asked for outside the lock: see Residency::answer.
-struct VictimQuery {
-  NodeId node;
-  Bytes needed;
-  EvictionReason reason = EvictionReason::firm;
-};
-
-struct Actions {
-  base::SureVector<Copy> copies;          // to start
-  base::SureVector<Notice> notices;       // for the policy
-  base::SureVector<VictimQuery> queries;  // each to be answered
-  base::SureVector<NodeId> arrivals;  // something to look at: a copy arrived, a request ended, room
-  bool empty() const {
-    return copies.empty() && notices.empty() && queries.empty() && arrivals.empty();
-  }
-  void clear() {
-    copies.clear();
-    notices.clear();
-    queries.clear();
-    arrivals.clear();
-  }
-};
-
 // Where the room of an early copy comes from.
 // `unpromised`: of victims that no task with the policy was promised, at most two copies at once.
 enum class EarlyRoom : std::uint8_t { victims, free_alone, unpromised };
 
-class Residency {
+class Residency : public FastPath, public Sizes {
  public:
-  // `external_victims`: victims are chosen by answering queries; else here, see Residency::lru_victim.
+  // `external_victims`: victims are chosen by answering queries; else here, see lru_victim.
   // `in_order`: uses come about in the order of await_uses.
   Residency(const MachineDescription& machine, MemorySource& source, bool external_victims,
             bool in_order = true, Rules rules = {});
@@ -105,7 +61,7 @@ class Residency {
   Residency(const Residency&) = delete;
   Residency& operator=(const Residency&) = delete;
 
-  // --- handles
+  // --- handles (residency.cpp)
   void add(graph::Handle& handle);
   // Nobody uses it. Its replicas are freed, content that is nowhere else is lost. False if a copy
   // is still in course: try again when one has ended.
@@ -121,47 +77,17 @@ class Residency {
   // First to go, once no submitted task uses it.
   void wont_use(graph::Handle& handle, Actions& actions);
 
-  // --- the fast path: no lock
-  // Pins the operands on the node, in their order, up to the first that is not there. How many?
-  std::size_t pin_first(graph::Task& task, NodeId node) {
-    const std::uint64_t epoch = epoch_.load(std::memory_order_relaxed);
-    std::size_t pinned = 0;
-    for (const graph::Access& access : task.accesses()) {
-      if (!memory::try_pin(replica(*access.handle, node), access.mode, epoch)) break;
-      ++pinned;
-    }
-    return pinned;
-  }
-  // Takes that back (rare, not without the lock).
+  // --- tasks
+  // Takes pin_first back (rare, not without the lock).
   void unpin_first(graph::Task& task, NodeId node, std::size_t count, Actions& actions);
   // All or none.
   bool try_pin(graph::Task& task, NodeId node, Actions& actions);
-  // False: somebody waits for the pins, or what they held has to go; settle() is to be called.
-  bool unpin_at_once(const graph::Task& task, NodeId node) {
-    bool done = true;
-    for (const graph::Access& access : task.accesses()) {
-      // Release: what the task did here comes before whoever frees or overwrites the replica.
-      const std::uint32_t old =
-          replica(*access.handle, node).word.fetch_sub(1, std::memory_order_seq_cst);
-      done &= (old & kPinMask) != 1 || (old & (kEvicting | kValid)) == kValid;
-    }
-    return done && !nodes_[node.value].waiting.load(std::memory_order_seq_cst);
-  }
   void settle(graph::Task& task, NodeId node, Actions& actions);
   void unpin(graph::Task& task, NodeId node, Actions& actions) {
     if (!unpin_at_once(task, node)) settle(task, node, actions);
   }
-  // What the task writes on the node is valid nowhere else: written() would change nothing.
-  bool only_valid_here(const graph::Task& task, NodeId node) const {
-    for (const graph::Access& access : task.accesses()) {
-      if (!writes(access.mode) || access.handle->bytes().value == 0) continue;
-      if (valid_mask(*access.handle) != bit(node)) return false;
-    }
-    return true;
-  }
   // What the task wrote on the node is the content now; other replicas are void.
   void written(graph::Task& task, NodeId node, Actions& actions);
-
   // Of a task that is about to release its operands: of one of them it is the last user, which is not noted yet.
   // Then note_unused is to be called when it has, before the handle can be removed.
   bool has_last_use(const graph::Task& task) const {
@@ -173,19 +99,6 @@ class Residency {
   }
   // What no submitted task uses goes first from now on, and some of it is saved meanwhile (write_behind).
   void note_unused(const graph::Task& task, Actions& actions);
-
-  // A task will soon be looked at there, see base/warm.hpp.
-  void warm(const graph::Task& task, NodeId node) const {
-    for (const graph::Access& access : task.accesses()) {
-      base::warm(&replica(*access.handle, node));  // the line that tasks look at
-    }
-  }
-
-  // It is next on its link, see base/warm.hpp.
-  void warm(const Fetch& fetch) const {
-    base::warm(&replica(*fetch.handle, fetch.from), sizeof(Replica));
-    base::warm(&replica(*fetch.handle, fetch.to), sizeof(Replica));
-  }
 
   // --- reservations
   // Firm: queues on request.node. `request` stays where it is until it has ended and been released.
@@ -210,7 +123,7 @@ class Residency {
   }
   // The task waits with the policy and will probably run there: what it reads is driven out after what
   // nobody is known to read; forget_uses when it has left the policy, with what await_uses returned. One
-  // caller at a time per node, once per task there; await_uses does not wait for the residency's lock.
+  // caller at a time per node, once per task there; await_uses does not wait for the node's lock.
   std::uint64_t await_uses(const graph::Task& task, NodeId node);
   void forget_uses(const graph::Task& task, std::uint64_t last_use, NodeId node);
   // Evicts what the choice gives, as for an early copy, until so much is free or becoming free.
@@ -221,7 +134,7 @@ class Residency {
   Bytes unclaim(graph::Task& task, NodeId node);
 
   void copy_done(std::uint64_t id, std::exception_ptr error, Actions& actions);
-  // Who may go for a query. Takes the lock for each question.
+  // Who may go for a query. Takes the node's lock for each question.
   class Search final : public Candidates {
    public:
     Search(Residency& residency, const VictimQuery& query)
@@ -239,52 +152,9 @@ class Residency {
   // The choice for a query; nullptr refuses.
   void answer(const VictimQuery& query, graph::Handle* victim, Actions& actions);
 
-  // --- questions, without the lock
-  bool valid_on(const graph::Handle& handle, NodeId node) const;
-  // Whether give_room is to be called before tasks may write the handle.
-  bool lacks_room(const graph::Handle& handle) const {
-    return trivial() && handle.home.kind == graph::HomeKind::none && handle.bytes().value > 0;
-  }
-  // To look at its state, as long as some task in the graph uses the handle.
-  const Replica& look_at(const graph::Handle& handle, NodeId node) const {
-    return replica(handle, node);
-  }
-  // Valid there with nothing about to evict it, or on its way: an early copy would have nothing to do.
-  bool comes_or_stays(const graph::Handle& handle, NodeId node) const {
-    const std::uint32_t word = replica(handle, node).word.load(std::memory_order_relaxed);
-    return (word & kEvicting) == 0 && (word & (kValid | kComing)) != 0;
-  }
-  // Valid there or on its way.
-  bool on_node(const graph::Handle& handle, NodeId node) const;
-  std::uint32_t on_nodes(const graph::Handle& handle) const;  // a bit per node
-  std::uint32_t valid_mask(const graph::Handle& handle) const { return handle.on.valid.get(); }
-  // Bytes the handle takes of the node's limit.
-  Bytes footprint(const graph::Handle& handle, NodeId node) const;
-  std::optional<Bytes> limit(NodeId node) const { return nodes_[node.value].limit; }
-  bool fits(const graph::Task& task, NodeId node) const;
-  Bytes working_set(const graph::Task& task, NodeId node) const;
-  // All operands are at home on the node, for ever: nothing to fetch, nothing to pin.
-  bool trivial() const { return nodes_.size() == 1 && !nodes_[0].limit; }
-  // Grows when content that a claimed operand had on the node, or on its way there, is lost: while it
-  // stays the same, what comes_or_stays said of claimed operands still holds.
-  std::uint64_t losses(NodeId node) const {
-    return nodes_[node.value].losses.load(std::memory_order_acquire);
-  }
-  // Grows when something is more on the node than before: content is valid, a victim stays after all, a
-  // task's request has ended. While it stays the same, who lacked content there still does.
-  std::uint64_t gains(NodeId node) const {
-    return nodes_[node.value].gains.load(std::memory_order_acquire);
-  }
-  // Copies to the node or evictions from it have begun since this was asked last.
-  bool take_traffic(NodeId node) {
-    auto& traffic = nodes_[node.value].traffic;
-    return traffic.load(std::memory_order_relaxed) &&
-           traffic.exchange(false, std::memory_order_relaxed);
-  }
-
-  // --- for statistics and reports
+  // --- for statistics and reports (report.cpp)
   void statistics(Statistics& into) const;
-  bool quiet() const;  // no copy in course
+  bool quiet() const { return copies_in_course_.load(std::memory_order_acquire) == 0; }
   std::exception_ptr broken() const {
     return is_broken_.load(std::memory_order_acquire) ? first_broken() : nullptr;
   }
@@ -293,92 +163,90 @@ class Residency {
   void try_again(Actions& actions);
   std::string describe() const;
   // Throws std::logic_error with the values if an invariant is broken; for tests, when quiet.
-  void check() const;
+  void check();
 
  private:
-  struct Node {
-    NodeDescription description;
-    std::optional<Bytes> limit;
-    std::optional<NodeId> parent;  // where victims' content goes
-    std::byte* base = nullptr;
-    std::unique_ptr<Arena> arena;  // under a limit, and on disk
-    Bytes leaving;                 // of victims whose content is on its way to safety
-    Bytes outside;                 // allocated without an arena
-    Bytes kept_free;               // as keep_free was told last
-    // All that are allocated, in the order of refresh_order after it, else in no order that counts.
-    ResidentList residents;
-    // By Replica::order.
-    Recency recency;
-    base::SureMap<Awaited, Replica*> awaited;  // some have been named again since
-    Recency unsaved;
-    Recency saved;
-    Bytes saved_bytes;         // of the replicas in it
-    NextUses next_uses;        // under a lock of its own
-    Request* first = nullptr;  // queue of firm requests
-    Request* last = nullptr;
-    bool query_open = false;  // a victim query has not been answered
-    bool pumping = false;
-    bool pump_again = false;
-    Bytes peak_outside;
-    std::atomic<bool> waiting{false};  // someone waits for pins to go
-    std::atomic<bool> traffic{false};
-    std::atomic<std::uint64_t> losses{0};
-    std::atomic<std::uint64_t> gains{0};
-    NodeStatistics statistics;
-  };
-  struct Link {
-    LinkDescription description;
-    std::uint32_t in_flight = 0;
-    base::SureDeque<Fetch*> urgent;
-    base::SureDeque<Fetch*> early;
-    LinkStatistics statistics;
-  };
   enum class Placed : std::uint8_t { yes, waits, failed };
   // What came of an attempt to make room: try again at once, wait (for pins, copies or an answer),
   // or there will never be room.
-  enum class Room : std::uint8_t { again, waits, never };
-
-  // Its replicas are where note_unused would put them.
-  bool is_noted(const graph::Access& access) const {
-    std::uint32_t there = access.handle->on.placed.get() & notes_unused_;
-    for (; there != 0; there &= there - 1) {
-      const NodeId node{static_cast<std::uint32_t>(std::countr_zero(there))};
-      const Replica& at = replica(*access.handle, node);
-      const Order order = order_of(at);
-      const bool right = order == Order::unsaved || (order == Order::saved && !writes(access.mode));
-      if (!right && !at.fixed) return false;
-    }
-    return true;
-  }
-  void lost(const Replica& replica) {
-    if (replica.claims > 0) {
-      nodes_[replica.node.value].losses.fetch_add(1, std::memory_order_release);
-    }
-  }
-  void gained(NodeId node) { nodes_[node.value].gains.fetch_add(1, std::memory_order_release); }
-  std::exception_ptr first_broken() const;
-  bool has_free(const Node& node, Bytes needed) const;
-  // Victims are chosen here, and not by the policy.
-  bool by_recency(const Node& node) const {
-    return !external_victims_ || node.description.kind == NodeKind::disk;
-  }
-  Replica& replica(const graph::Handle& handle, NodeId node) const {
-    return handle.replicas[node.value];
-  }
-  struct Source {
-    NodeId node;
-    std::uint32_t link;  // from there
-  };
-  void find_sources();
-
-  // requests.cpp: reservations and copies. All under the lock.
-  void enqueue(Request& request, Actions& actions);
+  enum class Outcome : std::uint8_t { again, waits, never };
   // Room that lacks: in all, and of the operand that got none. Rules::clean goes by the latter.
   struct Lack {
     Bytes bytes;
     Bytes operand;
   };
+
+  MemoryNode& node_of(const Replica& replica) { return nodes_[replica.node.value]; }
+  const MemoryNode& node_of(const Replica& replica) const { return nodes_[replica.node.value]; }
+
+  // --- between nodes
+  // Calls `work` with the node's lock. Whoever has no other node's lock then sees to what could not be told meanwhile.
+  template <typename Work>
+  auto at(NodeId id, Actions& actions, const Work& work) {
+    struct Leave {
+      NodeLock& lock;
+      ~Leave() { lock.unlock(); }
+    };
+    const auto locked = [&] {
+      MemoryNode& node = nodes_[id.value];
+      node.lock.lock();
+      const Leave leave{node.lock};
+      if (node.was_left_something() && node.lock.held_once()) read_inbox(node, actions);
+      return work();
+    };
+    if constexpr (std::is_void_v<decltype(work())>) {
+      locked();
+      deliver(actions);
+    } else {
+      const auto result = locked();
+      deliver(actions);
+      return result;
+    }
+  }
+  template <typename Work>
+  void at_each(Actions& actions, const Work& work) {
+    for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+      at(NodeId{n}, actions, [&] { work(NodeId{n}); });
+    }
+  }
+  void post(NodeId id, const Message& message, Actions& actions);
+  bool may_act_on(const MemoryNode& node) const;
+  void act_on(MemoryNode& node, const Message& message, Actions& actions);
+  void read_inbox(MemoryNode& node, Actions& actions);
+  void deliver(Actions& actions) {
+    if (actions.undelivered != 0 && !NodeLock::any_held()) deliver_all(actions);
+  }
+  void deliver_all(Actions& actions);
+
+  // --- residency.cpp
+  // Its replicas are where note_unused would put them.
+  bool is_noted(const graph::Access& access) const {
+    std::uint64_t there = access.handle->on.placed.get() & notes_unused_;
+    for (; there != 0; there &= there - 1) {
+      const NodeId node{static_cast<std::uint32_t>(std::countr_zero(there))};
+      const Replica& at = replica(*access.handle, node);
+      const VictimClass of = class_of(at);
+      const bool right =
+          of == VictimClass::unsaved || (of == VictimClass::saved && !writes(access.mode));
+      if (!right && !at.fixed) return false;
+    }
+    return true;
+  }
+  void place_home(graph::Handle& handle, Replica* replicas);
+  bool stop_what_waits(Replica& replica, Actions& actions);
+  std::uint64_t note_unused(graph::Handle& handle, Actions& actions);
+  void became_void(const graph::Handle& handle, std::uint64_t nodes, Actions& actions, bool pumps);
+  void make_sole(Replica& here, Actions& actions);
+  std::exception_ptr first_broken() const;
+
+  // --- requests.cpp: reservations. Under the lock of the request's node.
+  // Of the node `owner`, whose lock is held: to wait for room on another one.
+  Request& own_request(RequestKind kind, MemoryNode& owner, graph::Handle& handle, NodeId node);
+  static void recycle(Request& request, MemoryNode& owner);
+  void enqueue(Request& request, Actions& actions);
   void pump(NodeId node, Actions& actions);
+  bool serve_head(MemoryNode& node, Actions& actions);
+  void give_up_eviction(Request& eviction, Actions& actions);
   Placed place(Request& request, Actions& actions);
   Placed prepare(Request& request, Bytes& needed, Actions& actions);
   bool allocate_all(Request& request, Lack& lack);
@@ -386,113 +254,78 @@ class Residency {
   void fail(Request& request, std::exception_ptr error, Actions& actions);
   void ended(Request& request, RequestState state, Actions& actions);
   void drop_pins(Request& request, Actions& actions);
-  Request& own_request(RequestKind kind, graph::Handle& handle, NodeId node);
-  void recycle(Request& request);
-  void take_from_queue(Request& request);
   std::exception_ptr no_room(const Request& request, Bytes needed);
 
-  // copies.cpp. All under the lock.
+  // --- copies.cpp. Under the lock of the node that the copy goes to.
   // Urgent if somebody waits for it. False: it failed at once, and `waiter` with it.
   bool start_fetch(Replica& to, Request* waiter, Actions& actions);
+  const Source* pin_best_source(const graph::Handle& handle, NodeId to);
+  const Source& ram_as_source(NodeId to) const;
   void queue_on_link(Fetch& fetch, const Source& from, Actions& actions);
   void make_urgent(Fetch& fetch);
   void go_directly(Fetch& fetch, Actions& actions);
-  void take_off_link(Fetch& fetch);
+  bool take_relay_back(Fetch& fetch, Actions& actions);
   void pump_link(std::uint32_t link, Actions& actions);
-  void cancel_fetch(Fetch& fetch, Actions& actions);
+  bool cancel_fetch(Fetch& fetch, Actions& actions);
   bool cancel_early_copies(NodeId node, Actions& actions);
-  bool fetch_early(graph::Handle& handle, NodeId node, Actions& actions, EarlyRoom room, bool owns);
-  void write_behind(std::uint32_t nodes, Actions& actions);
+  // `through_ram`: no link leads here from where the content is; it is to come to RAM first.
+  bool fetch_early(Replica& to, EarlyRoom room, bool owns, bool& through_ram, Actions& actions);
+  bool bring_early(Replica& to, EarlyRoom room, Actions& actions);
+  void write_behind(std::uint64_t nodes, Actions& actions);
   void write_behind(NodeId node, Actions& actions);
-  static bool is_short(const Node& node);
+  bool is_short(NodeId node);
   void note_arrival(const Fetch& fetch, Actions& actions);
-  bool is_idle(const Link& link) const {
-    return link.in_flight == 0 && link.urgent.empty() && link.early.empty();
-  }
   void finish_fetch(Fetch& fetch, const std::exception_ptr& error, Actions& actions);
-  const Source* best_source(const graph::Handle& handle, NodeId to) const;
-  const Source* source_on(NodeId from, NodeId to) const;
-  const Source& ram_as_source(NodeId to) const;
   Place place_of(const Replica& replica) const;
 
-  // room.cpp: room and eviction. All under the lock.
-  // False: there is no room, or outside an arena the source refused (refused_).
+  // --- eviction.cpp: room and who leaves. Under the lock of the replica's node, but for unpin_one.
+  // False: there is no room, or outside an arena the source refused.
   bool allocate(Replica& replica);
-  // Outside an arena padding is the source's affair.
-  Bytes taken(const Replica& replica) const {
-    return nodes_[replica.node.value].arena ? Arena::padded(replica.handle->bytes())
-                                            : replica.handle->bytes();
-  }
-  void free_replica(Replica& replica, Actions& actions);
-  void set_valid(Replica& replica);
-  void make_invalid(Replica& replica, Actions& actions);
-  void make_sole(Replica& here, Actions& actions);
-  void pin(Replica& replica);
+  void free_replica(Replica& replica, bool was_valid, Actions& actions);
+  void begin_to_leave(Replica& replica);
+  static void pin(Replica& replica);
+  // Nobody uses it: frees it if it has nothing to lose.
   void settle(Replica& replica, Actions& actions);
-  void unpin_one(Replica& replica, Actions& actions);
+  void unpin_one(Replica& replica, Actions& actions, bool pumps = false);
+  void note_last_copy(const graph::Handle& handle);
   void rescue(Replica& replica);
-  bool claim_room(Replica& replica);
+  bool claim_room(Replica& replica, std::uint32_t and_mark = 0);
   // By a task that waits with the policy.
   bool is_awaited(AccessMode mode) const { return reads(mode) || rules_.owner; }
   bool evictable(const Replica& replica, const Request* asks) const;
-  bool safe_elsewhere(const Replica& replica) const;
-  void check_masks(const graph::Handle& handle) const;
   bool evict(Replica& replica, Actions& actions);
   void save(Replica& replica, Actions& actions);
   void saved(Request& eviction, Actions& actions);
+  void note_broken(const Request& eviction);
   bool moot(const Request& eviction, Actions& actions);
-  Room make_room(NodeId node, Lack lack, EvictionReason reason, Request* asks, Actions& actions);
-  bool evict_by_rules(Node& node, Bytes operand, EvictionReason reason, Request* asks,
+  Outcome make_room(NodeId node, Lack lack, EvictionReason reason, Request* asks, Actions& actions);
+  bool evict_by_rules(MemoryNode& node, Bytes operand, EvictionReason reason, Request* asks,
                       Actions& actions);
-  Room last_resort(NodeId node, Bytes needed, Request* asks, Actions& actions);
-  Room compact(Node& node);
-
-  // victims.cpp. All under the lock.
-  Replica* lru_victim(Node& node, EvictionReason reason, const Request* asks);
-  Awaited awaited_place(Node& node, Replica& replica);
-  void put_aside(Node& node, Replica& replica);
-  Replica* awaited_victim(Node& node, const Request* asks);
-  void leave_order(Node& node, Replica& replica);
-  void put_unused(Replica& replica);
-  void keep_last(const graph::Handle& handle);
-  void wanted_again(Replica& replica);
-  using Goes = base::FunctionRef<bool(const Replica&)>;
-  Replica* unused_victim(Node& node, const Goes& goes);
-  Replica* first_unused(Node& node, Order order, const Goes& goes);
-  std::uint32_t note_unused(graph::Handle& handle);
-  void put_in_order(Node& node, Replica& replica);
-  void refresh_order(Node& node);
-  void list_append(Node& node, Replica& replica);
-  void list_remove(Node& node, Replica& replica);
-
-  // search.cpp. All under the lock.
-  static const Request* who_asks(const Node& node, EvictionReason reason) {
-    return reason == EvictionReason::firm ? node.first : nullptr;
+  Outcome last_resort(NodeId node, Bytes needed, Request* asks, Actions& actions);
+  Outcome compact(MemoryNode& node);
+  // Victims are chosen here, and not by the policy.
+  bool by_recency(const MemoryNode& node) const {
+    return !external_victims_ || node.description.kind == NodeKind::disk;
   }
-  bool any_may_go(Node& node, const Request* asks);
+  Replica* lru_victim(MemoryNode& node, EvictionReason reason, const Request* asks);
+  Replica* unused_victim(MemoryNode& node, VictimOrders::Goes goes);
+  bool any_may_go(MemoryNode& node, const Request* asks);
+  static const Request* who_asks(const MemoryNode& node, EvictionReason reason) {
+    return reason == EvictionReason::firm ? node.requests.first() : nullptr;
+  }
 
-  std::vector<Node> nodes_;
-  std::uint32_t notes_unused_ = 0;  // a bit per node that does
-  std::vector<Link> links_;
-  std::vector<std::vector<std::uint32_t>> links_into_;  // by destination
-  std::vector<std::vector<Source>> sources_;            // by destination: the best first
-  MemorySource& source_;
+  const MachineDescription machine_;
+  Links links_;
+  std::uint64_t notes_unused_ = 0;  // a bit per node that does
   const bool external_victims_;
-  const bool in_order_;
   const Rules rules_;
-  std::atomic<std::uint64_t> epoch_{1};  // recency: raised by each request and eviction
 
-  mutable std::mutex mutex_;
-  base::SureDeque<Fetch> fetches_;  // by id
-  base::SureVector<Fetch*> free_fetches_;
-  base::SureDeque<Request> own_requests_;  // relays and evictions
-  base::SureVector<Request*> free_requests_;
-  base::SureVector<Replica*> touched_;  // refresh_order's
+  std::atomic<std::uint64_t> copies_in_course_{0};
+
+  mutable std::mutex broken_mutex_;
   std::exception_ptr broken_;  // the first write-back that failed: content stays where it is
-  std::atomic<bool> is_broken_{false};  // to ask without the lock
-  std::uint64_t attempt_ = 0;           // of write-backs: grows with try_again
-  std::exception_ptr refused_;          // why the source gave no memory, the last time
-  std::uint64_t copies_in_course_ = 0;
+  std::atomic<bool> is_broken_{false};     // to ask without the lock
+  std::atomic<std::uint64_t> attempt_{0};  // of write-backs: grows with try_again
 };
 
 }  // namespace vicinal::memory

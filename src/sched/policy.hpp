@@ -35,8 +35,8 @@ namespace vicinal::sched {
 
 // Where a handle is: bit n says it of memory node n.
 struct Presence {
-  std::uint32_t valid = 0;    // the replica is valid
-  std::uint32_t on_node = 0;  // what PolicyContext::on_node says: not while it is being evicted
+  std::uint64_t valid = 0;    // the replica is valid
+  std::uint64_t on_node = 0;  // what PolicyContext::on_node says: not while it is being evicted
 };
 
 // What a policy may ask, and wish. Implemented by the engine. All of it may be called from any method

@@ -87,9 +87,9 @@ class FakeContext final : public sched::PolicyContext {
     return replicas_.contains({&handle, node});
   }
   sched::Presence presence(const graph::Handle& handle) const override {
-    std::uint32_t on = 0;
+    std::uint64_t on = 0;
     for (const NodeDescription& node : machine_.nodes) {
-      if (on_node(handle, node.id)) on |= 1U << node.id.value;
+      if (on_node(handle, node.id)) on |= std::uint64_t{1} << node.id.value;
     }
     return {.valid = on, .on_node = on};
   }

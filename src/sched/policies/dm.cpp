@@ -341,13 +341,14 @@ TaskRecord* DequeModel::sooner_with(WorkerId worker, WorkerId other) {
 // end later than it would have when they asked, behind others or since a task took longer.
 void DequeModel::wake_who_takes_from(WorkerId worker) {
   if (!takes_ || waiting_ == 0 || books_[worker.value].queue.size() == 0) return;
-  std::array<std::uint32_t, kProcessorKinds> looked{};  // bit n: one of memory node n
+  std::array<std::uint64_t, kProcessorKinds> looked{};  // bit n: one of memory node n
   for (std::uint32_t w = 0; w < books_.size(); ++w) {
     const NodeId node = node_of(WorkerId{w});
     if (!books_[w].waits || books_[w].queue.size() > 0) continue;
     if (!has_idle_worker(node) || context_->away(WorkerId{w})) continue;
-    std::uint32_t& nodes = looked[static_cast<std::size_t>(kind_of(WorkerId{w}))];
-    if ((std::exchange(nodes, nodes | 1U << node.value) >> node.value & 1U) != 0) continue;
+    std::uint64_t& nodes = looked[static_cast<std::size_t>(kind_of(WorkerId{w}))];
+    const std::uint64_t bit = std::uint64_t{1} << node.value;
+    if ((std::exchange(nodes, nodes | bit) & bit) != 0) continue;
     if (sooner_with(WorkerId{w}, worker) == nullptr) continue;
     return context_->wake(WorkerId{w});
   }

@@ -9,11 +9,13 @@
 namespace vicinal::sched::dm {
 namespace {
 
-constexpr std::uint32_t bit(std::uint32_t node) {
-  return 1U << node;
+constexpr std::uint64_t kAllNodes = ~std::uint64_t{0};
+
+constexpr std::uint64_t bit(std::uint32_t node) {
+  return std::uint64_t{1} << node;
 }
 
-bool has(std::uint32_t nodes, std::uint32_t node) {
+bool has(std::uint64_t nodes, std::uint32_t node) {
   return (nodes & bit(node)) != 0;
 }
 
@@ -86,7 +88,7 @@ void Ledger::open(TaskRecord& record) {
   }
   for (const graph::Access& access : record.task->accesses()) {
     DataRecord& data = record_of(*access.handle);
-    look(data, ~0U, true);
+    look(data, kAllNodes, true);
     base::warm(data.queued.data() + data.queued.size());  // for follow, if it comes
   }
 }
@@ -99,21 +101,21 @@ void Ledger::warm(const TaskRecord& record) const {
 
 void Ledger::close(const TaskRecord& record) {
   for (const graph::Access& access : record.task->accesses()) {
-    if (writes(access.mode)) look(of(access), ~0U, false);
+    if (writes(access.mode)) look(of(access), kAllNodes, false);
   }
 }
 
-void Ledger::look(DataRecord& data, std::uint32_t nodes, bool keep_requests) {
+void Ledger::look(DataRecord& data, std::uint64_t nodes, bool keep_requests) {
   const Presence now = context_->presence(*data.handle);
-  const std::uint32_t kept = keep_requests ? data.requested : 0;
-  const std::uint32_t valid = (now.valid & nodes) | (data.valid & ~nodes);
-  const std::uint32_t requested =
+  const std::uint64_t kept = keep_requests ? data.requested : 0;
+  const std::uint64_t valid = (now.valid & nodes) | (data.valid & ~nodes);
+  const std::uint64_t requested =
       ((now.valid | now.on_node | kept) & nodes) | (data.requested & ~nodes);
   set(data, valid, requested);
 }
 
-void Ledger::set(DataRecord& data, std::uint32_t valid, std::uint32_t requested) {
-  const std::uint32_t changed = (data.valid ^ valid) | (data.requested ^ requested);
+void Ledger::set(DataRecord& data, std::uint64_t valid, std::uint64_t requested) {
+  const std::uint64_t changed = (data.valid ^ valid) | (data.requested ^ requested);
   const Bytes size = data.handle->bytes();
   if (changed != 0) {
     std::erase_if(data.queued, [&](const Use& use) {

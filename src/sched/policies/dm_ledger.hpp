@@ -52,8 +52,8 @@ class Ledger {
   void add_wires(const MachineDescription& machine);
   DataRecord& record_of(graph::Handle& handle);
   bool is_queued(const Use& use) const { return queued_[use.task].number == use.number; }
-  void look(DataRecord& data, std::uint32_t nodes, bool keep_requests);
-  void set(DataRecord& data, std::uint32_t valid, std::uint32_t requested);
+  void look(DataRecord& data, std::uint64_t nodes, bool keep_requests);
+  void set(DataRecord& data, std::uint64_t valid, std::uint64_t requested);
   std::int64_t transfer_ns(const DataRecord& data, NodeId node) const;
 
   PolicyContext* context_ = nullptr;

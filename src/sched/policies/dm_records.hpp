@@ -38,8 +38,8 @@ struct DataRecord {
   graph::Handle* handle = nullptr;
   // Bit n: on memory node n. `valid` as the context said last; `requested`: valid, on its way, or wished
   // for by a task that waits to run there.
-  std::uint32_t valid = 0;
-  std::uint32_t requested = 0;
+  std::uint64_t valid = 0;
+  std::uint64_t requested = 0;
   // For whichever node: most data are operands of few queued tasks, and to look for a list by node is a
   // line from memory.
   base::SureVector<Use> queued;

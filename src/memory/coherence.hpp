@@ -1,0 +1,41 @@
+// Which replicas of a handle hold its present content (MSI), and its version.
+//
+// All of it changes under the handle's own lock (graph::Handle::coherence), a leaf that is held for some
+// instructions. So two nodes that evict their replicas at once do not both take the other's for safe, and a copy
+// that arrives while a task writes elsewhere is not taken for the present content.
+#pragma once
+
+#include <cstdint>
+
+#include "memory/replica.hpp"
+
+namespace vicinal::memory {
+
+// Its content is the handle's, and it has room.
+void make_valid(Replica& replica);
+// A copy of that version has arrived. False: the handle was written meanwhile, and the copy is void.
+bool make_valid(Replica& replica, std::uint64_t version);
+// Whoever has write access has written it here. Returns the nodes, a bit each, whose replicas are void by that.
+std::uint64_t make_sole(Replica& here);
+// The content is lost wherever it was. Returns where.
+std::uint64_t make_void(graph::Handle& handle);
+// The replica's alone. False: it was void.
+bool make_void(Replica& replica);
+
+// A victim gives its content up.
+struct GivenUp {
+  enum class Result : std::uint8_t {
+    gone,  // void, and nobody uses it: its room can be freed
+    used,  // a copy reads it
+    last,  // the content is nowhere else
+  } result = Result::gone;
+  bool was_valid = false;
+};
+// The replica is claimed (kEvicting), its node's lock is held. `even_last`: the content may be lost.
+GivenUp give_up(Replica& replica, bool even_last = false);
+
+// Pins it for a copy that reads it. False: it is void, is being moved or, with `victim`, is not being evicted any
+// more: a task may be writing it.
+bool pin_source(Replica& replica, bool victim = false);
+
+}  // namespace vicinal::memory

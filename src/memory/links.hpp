@@ -1,0 +1,98 @@
+// The links of a machine: which way content takes, and which copies wait for a link or are in course on it.
+//
+// Each link has a lock of its own, a leaf. A copy (Fetch) belongs to the node that it goes to; what is in the
+// queues here changes under the link's lock as well, so that a copy either starts or is taken back.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/spin_lock.hpp"
+#include "base/sure_memory.hpp"
+#include "memory/request.hpp"
+#include "vicinal/machine.hpp"
+#include "vicinal/statistics.hpp"
+
+namespace vicinal::memory {
+
+struct Source {
+  NodeId node;
+  std::uint32_t link = 0;  // from there
+};
+
+class Links {
+ public:
+  explicit Links(const MachineDescription& machine);
+
+  // The best of the nodes, a bit each, with a link to the node: memory before disk, RAM, then a peer, then the
+  // disk, the first among equals. nullptr: no link from any of them.
+  const Source* best(std::uint64_t nodes, NodeId to) const;
+  // nullptr: no link joins them.
+  const Source* between(NodeId from, NodeId to) const;
+  // Numbers of the links to the node.
+  std::span<const std::uint32_t> into(NodeId node) const { return into_[node.value]; }
+
+  // The copy waits for its link: behind those that a task waits for, too, or behind early ones alone.
+  void queue(Fetch& fetch);
+  // A task waits for it now. It may have started.
+  void hurry(Fetch& fetch);
+  // Takes it back. False: it has started.
+  bool take_back(Fetch& fetch);
+  // The next one that may start, marked as started; nullptr: none. `more`: there is another.
+  struct Started {
+    Fetch* fetch = nullptr;
+    bool more = false;
+  };
+  Started start_next(std::uint32_t link);
+  // One that had started has ended; `copied`: so much has arrived, none if it failed.
+  void end(std::uint32_t link, std::optional<Bytes> copied);
+
+  // The early copies that wait for it.
+  base::SureVector<Fetch*> early(std::uint32_t link) const;
+  // --- without the lock
+  bool any_early(std::uint32_t link) const {
+    return links_[link].early_waiting.load(std::memory_order_relaxed) > 0;
+  }
+  // Copies that wait or are in course.
+  std::size_t load(std::uint32_t link) const {
+    return links_[link].load.load(std::memory_order_relaxed);
+  }
+  bool is_idle(std::uint32_t link) const { return load(link) == 0; }
+
+  // Of each link, and what each node got and gave by them.
+  void statistics(Statistics& into) const;
+  std::string describe(const MachineDescription& machine) const;
+
+ private:
+  struct Link {
+    NodeId from;
+    NodeId to;
+    std::uint32_t most_in_flight = 1;
+    mutable base::SpinLock lock;  // guards what follows
+    std::uint32_t in_flight = 0;
+    base::SureDeque<Fetch*> urgent;
+    base::SureDeque<Fetch*> early;
+    Bytes bytes;
+    std::uint64_t copies = 0;
+    // For who asks without the lock.
+    std::atomic<std::size_t> load{0};
+    std::atomic<std::size_t> early_waiting{0};
+    bool may_start() const {
+      return in_flight < most_in_flight && !(urgent.empty() && early.empty());
+    }
+    void publish() {
+      load.store(in_flight + urgent.size() + early.size(), std::memory_order_relaxed);
+      early_waiting.store(early.size(), std::memory_order_relaxed);
+    }
+  };
+
+  std::vector<Link> links_;
+  std::vector<std::vector<std::uint32_t>> into_;  // by destination
+  std::vector<std::vector<Source>> sources_;      // by destination: the best first
+};
+
+}  // namespace vicinal::memory

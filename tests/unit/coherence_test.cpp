@@ -1,0 +1,129 @@
+// Which replicas are valid, as nodes change them without one another's locks.
+#include "memory/coherence.hpp"
+
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace vicinal::memory {
+namespace {
+
+using Result = GivenUp::Result;
+
+constexpr NodeId kFirst{2};
+constexpr NodeId kSecond{3};
+
+// A handle with replicas on four nodes, that have room.
+struct Data {
+  Data() {
+    for (std::uint32_t n = 0; n < replicas.size(); ++n) {
+      replicas[n].node = NodeId{n};
+      replicas[n].handle = &handle;
+      replicas[n].word.store(kAllocated);
+    }
+    handle.replicas = replicas.data();
+  }
+  Replica& on(NodeId node) { return replicas[node.value]; }
+  // Chosen as a victim, as Residency does it.
+  Replica& evicting(NodeId node) {
+    on(node).word.fetch_or(kEvicting);
+    return on(node);
+  }
+  bool valid(NodeId node) {
+    const bool word = (on(node).word.load() & kValid) != 0;
+    EXPECT_EQ(word, handle.on.valid.has(node));
+    return word;
+  }
+
+  graph::Handle handle;
+  std::array<Replica, 4> replicas;
+};
+
+TEST(Coherence, ACopyOfAnOlderVersionIsVoid) {
+  Data data;
+  make_valid(data.on(kRam));
+  const std::uint64_t version = data.handle.version;
+  EXPECT_TRUE(make_valid(data.on(kFirst), version));
+  make_sole(data.on(kRam));  // a task has written it in RAM
+  EXPECT_FALSE(make_valid(data.on(kSecond), version));
+  EXPECT_FALSE(data.valid(kSecond));
+}
+
+TEST(Coherence, AWriteMakesAllOtherReplicasVoid) {
+  Data data;
+  make_valid(data.on(kRam));
+  make_valid(data.on(kFirst));
+  EXPECT_EQ(make_sole(data.on(kSecond)), bit(kRam) | bit(kFirst));
+  EXPECT_FALSE(data.valid(kRam));
+  EXPECT_FALSE(data.valid(kFirst));
+  EXPECT_TRUE(data.valid(kSecond));
+}
+
+TEST(Coherence, TheLastReplicaDoesNotGiveItsContentUp) {
+  Data data;
+  make_valid(data.on(kFirst));
+  make_valid(data.on(kSecond));
+  EXPECT_EQ(give_up(data.evicting(kFirst)).result, Result::gone);
+  EXPECT_EQ(give_up(data.evicting(kSecond)).result, Result::last);
+  EXPECT_TRUE(data.valid(kSecond));
+  EXPECT_EQ(give_up(data.on(kSecond), true).result, Result::gone);
+  EXPECT_FALSE(data.valid(kSecond));
+}
+
+TEST(Coherence, AReplicaThatACopyReadsKeepsItsContent) {
+  Data data;
+  make_valid(data.on(kRam));
+  make_valid(data.on(kFirst));
+  ASSERT_TRUE(pin_source(data.on(kFirst)));
+  EXPECT_EQ(give_up(data.evicting(kFirst)).result, Result::used);
+  EXPECT_TRUE(data.valid(kFirst));
+}
+
+TEST(Coherence, AVictimThatWasRescuedIsNotCopied) {
+  Data data;
+  make_valid(data.on(kFirst));
+  EXPECT_FALSE(pin_source(data.on(kFirst), true));  // a task may be writing it
+  EXPECT_TRUE(pin_source(data.evicting(kFirst), true));
+}
+
+TEST(Coherence, WhatIsMovedIsNotCopiedMeanwhile) {
+  Data data;
+  make_valid(data.on(kRam));
+  data.evicting(kRam).word.fetch_or(kComing);
+  EXPECT_FALSE(pin_source(data.on(kRam)));
+}
+
+// Both find the other's replica valid; one gives its content up, the other does not.
+TEST(Coherence, OfTwoNodesThatEvictAtOnceOneKeepsTheContent) {
+  constexpr int kRounds = 20'000;
+  Data data;
+  std::atomic<int> round{0};
+  std::atomic<int> done{0};
+  std::array<std::atomic<int>, 2> gone{};
+  const auto node = [&](std::size_t which) {
+    Replica& mine = data.on(which == 0 ? kFirst : kSecond);
+    for (int r = 1; r <= kRounds; ++r) {
+      while (round.load() < r) std::this_thread::yield();
+      if (give_up(mine).result == Result::gone) ++gone[which];
+      ++done;
+    }
+  };
+  std::thread first(node, 0);
+  std::thread second(node, 1);
+  for (int r = 1; r <= kRounds; ++r) {
+    make_valid(data.evicting(kFirst));
+    make_valid(data.evicting(kSecond));
+    done = 0;
+    round = r;
+    while (done.load() < 2) std::this_thread::yield();
+    ASSERT_NE(data.valid(kFirst), data.valid(kSecond)) << "round " << r;
+  }
+  first.join();
+  second.join();
+  EXPECT_EQ(gone[0] + gone[1], kRounds);
+}
+
+}  // namespace
+}  // namespace vicinal::memory
