@@ -29,6 +29,7 @@
 #include "graph/task_pool.hpp"
 #include "memory/residency.hpp"
 #include "sched/policy.hpp"
+#include "trace/decision.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/statistics.hpp"
 
@@ -50,6 +51,7 @@ struct EngineConfig {
   machine::PerformanceModel* models = nullptr;
   std::uint64_t seed = 1;
   memory::Rules rules = {};
+  trace::DecisionListener* listener = nullptr;  // outlives the engine; null: nobody listens
 };
 
 // A task on the stack of a thread: its kernel, or what is called at its end. Both may submit, but not wait.
@@ -193,6 +195,7 @@ class Engine final : public Completions,
     return (away_[worker.value / 64].load(std::memory_order_seq_cst) >> (worker.value % 64) & 1) !=
            0;
   }
+  trace::DecisionListener* listener() const override { return config_.listener; }
   void prefetch(const graph::Task& task, NodeId node) override;
   void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const override;
   void wake(WorkerId worker) override;
