@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "engine/decisions.hpp"
 #include "engine/lifecycle.hpp"
 #include "engine/task_state.hpp"
 
@@ -151,6 +152,7 @@ Task* Engine::give_away(Window& window, WorkerId to, memory::Actions& actions) {
   Time least;
   Time runs;   // of those before it
   Time loads;  // and of itself
+  MoveDecision decision(*this, to);
   for (std::size_t i = 0; i < window.pulled.size(); ++i) {
     const Pulled& entry = *window.pulled[i];
     const Time run = entry.run_time;
@@ -162,14 +164,17 @@ Task* Engine::give_away(Window& window, WorkerId to, memory::Actions& actions) {
         entry.request.state.load(std::memory_order_acquire) == memory::RequestState::failed;
     if (i < stay || failed || !can_run(*entry.task, to)) continue;
     const Time copies = copy_time(*entry.task, other);
-    if (run.ns > 0 && 2 * copies.ns >= std::max(until_free, loads).ns) continue;
+    const Time wait = std::max(until_free, loads);
+    decision.consider(entry, copies, wait);
+    if (run.ns > 0 && 2 * copies.ns >= wait.ns) continue;
     if (best != window.pulled.size() && copies > least) continue;
     best = i;
     least = copies;
   }
-  if (best == window.pulled.size() || !gate_.may_move(*window.pulled[best]->task, to)) {
-    return nullptr;
-  }
+  if (best == window.pulled.size()) return nullptr;
+  const bool agreed = gate_.may_move(*window.pulled[best]->task, to);
+  decision.tell(*window.pulled[best], agreed);
+  if (!agreed) return nullptr;
   residency_.withdraw(window.pulled[best]->request, actions);
   Task* const task = drop(window, best);
   move(*task, TaskState::scheduled);
@@ -278,7 +283,10 @@ Task* Engine::take_runnable(Window& window, WorkerId worker, memory::Actions& ac
     if (maybe && can_start(entry, worker)) {
       const bool here = state == memory::RequestState::ready ||
                         residency_.try_pin(*entry.task, entry.request.node, actions);
-      if (here) return drop(window, i);
+      if (here) {
+        if (config_.listener != nullptr) tell_start(*this, window, i, worker);
+        return drop(window, i);
+      }
       all_lack = false;  // until others use it no longer
     }
     ++i;

@@ -36,7 +36,7 @@ constexpr ReasonEntry kReasons[] = {
     {set_free, placement, "set free",
      "the node that has planned to load the datum, which is all that the task lacks there"},
     {free_nowhere, placement, "free nowhere",
-     "none: on no node are all its operands present or planned to be"},
+     "none: on no node, RAM aside, are all its operands present or planned to be"},
     {faster_elsewhere, placement, "faster elsewhere",
      "none: it is free in RAM alone, and another node runs it as fast or ends it as early"},
     {first_pushed, order, "first pushed", "the least place"},
@@ -44,11 +44,11 @@ constexpr ReasonEntry kReasons[] = {
     {just_released, order, "just released",
      "the one that the worker itself has released, where nothing else waits"},
     {last_of_highest, order, "last of the highest",
-     "the highest priority; the greatest place on ties"},
+     "the highest priority; the least place, counted from the back, on ties"},
     {lacks_least, order, "lacks least",
-     "of those whose priority is not below that of the least place: the least missing, then "
-     "unrequested, then "
-     "unplaced bytes; the least place on ties"},
+     "of those whose priority is not below that of the question: the least missing, then "
+     "unrequested, "
+     "then unplaced bytes; the least place on ties"},
     {lacks_least_of_highest, order, "lacks least of the highest",
      "the highest priority, then the least missing, unrequested, and unplaced bytes; the least "
      "place on ties"},
@@ -58,14 +58,18 @@ constexpr ReasonEntry kReasons[] = {
      "else the other"},
     {first_ready, start, "first ready", "the first that is ready"},
     {nearest_with_tasks, theft, "nearest with tasks",
-     "the first that has tasks, by increasing distance"},
+     "the first that has tasks for this worker, by increasing distance"},
     {longest_queue_left, theft, "longest queue left",
-     "of the workers that are away, the most tasks; the first on ties"},
+     "of the workers that are away and have one for this worker, the most tasks; the first on "
+     "ties"},
     {latest_to_end, theft, "latest to end",
-     "of the workers that would end one later than the asking one, the greatest time when free; "
-     "the first on ties"},
+     "of the workers that would end one of theirs later than this one, the greatest time when "
+     "free; the "
+     "first on ties"},
     {longest_plan, theft, "longest plan",
-     "of the nodes that would not end one sooner, the most tasks; the first on ties"},
+     "of the nodes that have planned one which this worker would not end later, the most tasks; "
+     "the first "
+     "on ties"},
     {fewest_copies, move, "fewest copies",
      "of those whose copies take less than half of their wait, the least transfer; the last on "
      "ties"},
@@ -88,8 +92,7 @@ constexpr ReasonEntry kReasons[] = {
      "of those without claims and pulled uses, the fewest planned uses; the first, the least "
      "recently used, on ties"},
     {latest_first_use, victim, "latest first use",
-     "the greatest next use by a pulled task, and before all others who has none; the first on "
-     "ties"},
+     "the greatest next use, by a pulled task; the first on ties"},
     {chosen_before, victim, "chosen before",
      "the last victim, which was in use when it was to leave"},
     {no_next_use, victim, "no next use",
@@ -121,7 +124,8 @@ constexpr MeasureEntry kMeasures[] = {
      "of what the task reads: not even requested"},
     {unplaced_bytes, Unit::bytes, "unplaced bytes", "of all operands: no room, and none asked for"},
     {missing_operands, Unit::number, "missing operands",
-     "that the task reads: not present, nor planned to be"},
+     "that the task reads and that are not present; of a task that becomes ready, nor planned to "
+     "be"},
     {in_order, Unit::number, "in order",
      "1: it missed nothing when it was planned, and goes by priority; 0: not"},
     {free_tasks, Unit::number, "free tasks", "that lack nothing but the datum"},

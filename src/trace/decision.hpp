@@ -4,7 +4,7 @@
 //   if (listener != nullptr) {
 //     trace::Decision decision(trace::Reason::first_pushed, trace::Among::tasks, now);
 //     decision.worker = worker;
-//     for (...) decision.consider({task_id.value, {{trace::Measure::place, place}}}, task == chosen);
+//     for (...) decision.consider({id.value, {{trace::Measure::place, place}}}, task == chosen);
 //     listener->hear(std::move(decision));
 //   }
 //
@@ -135,7 +135,7 @@ struct Candidate {
 };
 
 struct Decision {
-  // More candidates than these are counted and not listed. The winner always is.
+  // Of more candidates the first are listed, and the winner.
   static constexpr std::size_t kMostListed = 64;
 
   Decision(Reason why, Among what, Time when) : reason(why), among(what), time(when) {}
@@ -152,16 +152,19 @@ struct Decision {
   std::optional<Bytes> bytes;
   base::SureVector<Score> scores;  // of the question, the same for all candidates
   base::SureVector<Candidate> candidates;
-  std::size_t unlisted = 0;
   std::optional<std::size_t> winner;  // an index of `candidates`; none: it was refused, or put off
 
+  bool full() const { return candidates.size() >= kMostListed; }
   void consider(Candidate candidate, bool wins = false) {
-    if (candidates.size() >= kMostListed && !wins) {
-      ++unlisted;
-      return;
-    }
+    if (full() && !wins) return;
     if (wins) winner = candidates.size();
     candidates.push_back(std::move(candidate));
+  }
+  // Of those that are listed.
+  void choose(std::uint64_t id) {
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (candidates[i].id == id) winner = i;
+    }
   }
 };
 
