@@ -10,6 +10,7 @@
 
 #include "sched/policy.hpp"
 #include "support/decision_rules.hpp"
+#include "support/small_runs.hpp"
 #include "support/told_run.hpp"
 
 namespace vicinal {
@@ -98,6 +99,27 @@ TEST_P(DecisionsOf, EachTaskIsGivenOnce) {
     run.wait();
     EXPECT_THAT(given(listener), UnorderedElementsAreArray(tasks));
   }
+}
+
+// A chain of forks: the threads release tasks for one another, and steal them.
+TEST_P(DecisionsOf, EachTaskIsGivenOnceByThreadsAtOnce) {
+  Options options = small_options(4);
+  options.policy = GetParam();
+  Listener listener;
+  std::vector<TaskId> tasks;
+  {
+    runtime::RuntimeImpl impl(options, runtime::MachineSetup(options), &listener);
+    const Handle joint = impl.add({8, 1, 8, 1}, {}, false, "joint");
+    for (int step = 0; step < 50; ++step) {
+      tasks.push_back(impl.submit(set(joint, step)));
+      for (int i = 0; i < 8; ++i) {
+        tasks.push_back(impl.submit({.codelet = &kNothing, .operands = {R(joint)}}));
+      }
+    }
+    impl.wait();
+    impl.close();
+  }
+  EXPECT_THAT(given(listener), UnorderedElementsAreArray(tasks));
 }
 
 std::vector<std::string> policy_names() {

@@ -304,14 +304,17 @@ void DequeModel::tell_given(const TaskRecord& record, WorkerId worker) {
       trace::Among::workers);
   theft.task = graph::TaskPool::id(*record.task);
   for (std::uint32_t w = 0; w < books_.size(); ++w) {
-    if ((left ? left_behind(worker, WorkerId{w}) : sooner_with(worker, WorkerId{w})) == nullptr) {
-      continue;
-    }
+    const bool wins = w == record.worker.value;
+    const auto has_one = [&] {
+      return (left ? left_behind(worker, WorkerId{w}) : sooner_with(worker, WorkerId{w})) !=
+             nullptr;
+    };
+    if (!wins && !has_one()) continue;
     const Books& books = books_[w];
     theft.consider({w,
                     {{trace::Measure::tasks, static_cast<std::int64_t>(books.queue.size())},
                      {trace::Measure::free_at, books.free_at_ns + books.queued_ns}}},
-                   w == record.worker.value);
+                   wins);
   }
   decisions_.tell(std::move(theft));
 }

@@ -62,16 +62,18 @@ class Lws final : public Policy {
   std::uint32_t next_turn();
   graph::Task* take_own(Deque& deque);
   graph::Task* take_waiting(Deque& deque) const;
+  [[gnu::noinline]] graph::Task* steal_for(WorkerId worker);
   graph::Task* steal_from_all(Theft& theft);
   graph::Task* steal(Theft& theft, std::uint32_t victim);
   graph::Task* take_last(Deque& deque, std::uint32_t victim, std::uint32_t thief) const;
-  // What is told, only if somebody listens. Of a deque under its lock.
+  // What is told, only if somebody listens, and apart from the rest, which many tasks pass. Of a deque under its lock.
   WorkerId worker_of(const Deque& deque) const {
     return WorkerId{static_cast<std::uint32_t>(&deque - deques_.data())};
   }
   void tell_home(const graph::Task& task, trace::Reason reason, std::uint32_t worker) const;
-  void tell_released(const graph::Task& task, const Deque& deque) const;
-  void tell_taken(std::span<graph::Task* const> tasks, const Deque& deque) const;
+  [[gnu::cold]] void tell_released(const graph::Task& task, const Deque& deque) const;
+  [[gnu::cold]] graph::Task* tell_waiting(Deque& deque) const;
+  [[gnu::cold]] void tell_taken(std::span<graph::Task* const> tasks, const Deque& deque) const;
   trace::Decision own_tasks(const Deque& deque) const;
   trace::Decision others_with_tasks(std::uint32_t thief);
   trace::Decision last_tasks(const Deque& deque, std::uint32_t victim, std::uint32_t thief) const;
@@ -151,8 +153,11 @@ graph::Task* Lws::pop(WorkerId worker) {
     if (graph::Task* task = take_own(own)) return task;
     if (graph::Task* task = take_entries(own)) return task;
   } while (!own.only_next());  // an entry that went before its own was taken by another worker
-  if (count_ == 1) return nullptr;
-  // A victim whose lock is held is left for later, that is until all others turned out to be empty.
+  return count_ == 1 ? nullptr : steal_for(worker);
+}
+
+// A victim whose lock is held is left for later, that is until all others turned out to be empty.
+graph::Task* Lws::steal_for(WorkerId worker) {
   Theft theft{.thief = worker.value};
   if (decisions_.heard()) theft.told = others_with_tasks(worker.value);
   graph::Task* task = steal_from_all(theft);
@@ -168,8 +173,7 @@ graph::Task* Lws::pop(WorkerId worker) {
 graph::Task* Lws::take_own(Deque& deque) {
   if (graph::Task* const next = deque.take_next()) {
     if (deque.only_next() && !entries_.above(next->priority)) {
-      if (decisions_.heard()) [[unlikely]]
-        tell_released(*next, deque);
+      if (decisions_.heard()) tell_released(*next, deque);
       return next;
     }
     const std::lock_guard held(deque.lock);
@@ -178,18 +182,11 @@ graph::Task* Lws::take_own(Deque& deque) {
   }
   if (deque.bound_length.zero() && deque.shared_length.zero()) return nullptr;
   const std::lock_guard held(deque.lock);
-  if (!decisions_.heard()) [[likely]]
-    return take_waiting(deque);
-  trace::Decision decision = own_tasks(deque);
-  graph::Task* const task = take_waiting(deque);
-  if (task == nullptr) return nullptr;
-  decision.choose(id_of(*task));
-  decisions_.tell(std::move(decision));
-  return task;
+  return decisions_.heard() ? tell_waiting(deque) : take_waiting(deque);
 }
 
 // Under the lock.
-graph::Task* Lws::take_waiting(Deque& deque) const {
+inline graph::Task* Lws::take_waiting(Deque& deque) const {
   const bool none = deque.nothing_shared();
   const bool any_bound = !deque.bound_length.zero();
   if (!none && entries_.above(deque.top_priority()) &&
@@ -298,6 +295,15 @@ void Lws::tell_released(const graph::Task& task, const Deque& deque) const {
       decisions_.asked_by(worker_of(deque), trace::Reason::just_released, trace::Among::tasks);
   decision.consider({id_of(task), Decisions::ranks(task, 0)}, true);
   decisions_.tell(std::move(decision));
+}
+
+graph::Task* Lws::tell_waiting(Deque& deque) const {
+  trace::Decision decision = own_tasks(deque);
+  graph::Task* const task = take_waiting(deque);
+  if (task == nullptr) return nullptr;
+  decision.choose(id_of(*task));
+  decisions_.tell(std::move(decision));
+  return task;
 }
 
 // From those of the application.
