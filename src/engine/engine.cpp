@@ -26,10 +26,11 @@ Engine::Engine(EngineConfig config)
       eligibility_(config_.machine, residency_, config_.simulated),
       costs_(config_.machine, residency_, timed_ ? config_.models : nullptr),
       wishes_(config_.machine.nodes.size(), residency_, config_.rules),
-      view_({config_.machine, config_.now, residency_, eligibility_, costs_, sleepers_, wishes_},
+      view_({config_.machine, config_.now, residency_, eligibility_, costs_, sleepers_, wishes_,
+             config_.listener},
             config_.seed) {
-  const LookAheadParts parts{config_.machine, residency_, gate_,     eligibility_,
-                             costs_,          lanes_,     sleepers_, errors_};
+  const LookAheadParts parts{config_.machine, residency_, gate_,   eligibility_, costs_,
+                             lanes_,          sleepers_,  errors_, view_};
   const LookAheadOptions options{.depth = config_.look_ahead,
                                  .one_at_a_time = config_.rules.pipeline,
                                  .moves_tasks = traits_.moves_tasks,

@@ -32,6 +32,7 @@
 #include "graph/task_pool.hpp"
 #include "memory/residency.hpp"
 #include "sched/policy.hpp"
+#include "trace/decision.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/statistics.hpp"
 
@@ -53,6 +54,7 @@ struct EngineConfig {
   machine::PerformanceModel* models = nullptr;
   std::uint64_t seed = 1;
   memory::Rules rules = {};
+  trace::DecisionListener* listener = nullptr;  // outlives the engine; null: nobody listens
 };
 
 // A task on the stack of a thread: its kernel, or what is called at its end. Both may submit, but not wait.

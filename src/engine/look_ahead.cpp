@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/decisions.hpp"
 #include "engine/task_state.hpp"
 
 namespace vicinal::engine {
@@ -184,6 +185,7 @@ Task* LookAhead::take_runnable(WorkerId worker, memory::Actions& actions, ReadyL
   const std::uint64_t gains = residency_.gains(node_);
   if (none_for_ == worker && none_at_ == gains && !errors_.cancelling()) return nullptr;
   bool all_lack = true;  // or wait for their request
+  StartDecision decision(context_, worker);
   for (std::size_t i = 0; i < pulled_.size();) {
     Entry& entry = *pulled_[i];
     const RequestState state = state_of(entry.request);
@@ -205,10 +207,12 @@ Task* LookAhead::take_runnable(WorkerId worker, memory::Actions& actions, ReadyL
           state == RequestState::ready || residency_.try_pin(*entry.task, node_, actions);
       if (here) {
         calm_.fetch_add(1, std::memory_order_relaxed);
+        decision.consider(*entry.task, true);
         return drop(i);
       }
       all_lack = false;  // until others use it no longer
     }
+    decision.consider(*entry.task, false);
     ++i;
   }
   if (all_lack) {
@@ -291,8 +295,12 @@ bool LookAhead::copy_early(memory::Actions& actions) {
 // --- to another node
 
 Task* LookAhead::give_away(WorkerId to, memory::Actions& actions) {
-  const std::size_t best = best_to_give(to);
-  if (best == pulled_.size() || !gate_.may_move(*pulled_[best]->task, to)) return nullptr;
+  MoveDecision decision(context_, to);
+  const std::size_t best = best_to_give(to, decision);
+  if (best == pulled_.size()) return nullptr;
+  const bool agreed = gate_.may_move(*pulled_[best]->task, to);
+  decision.tell(*pulled_[best]->task, agreed);
+  if (!agreed) return nullptr;
   residency_.withdraw(pulled_[best]->request, actions);
   Task* const task = drop(best);
   move(*task, TaskState::scheduled);
@@ -302,7 +310,7 @@ Task* LookAhead::give_away(WorkerId to, memory::Actions& actions) {
 // As many as its own workers wait for stay. Of the others the one whose copies take least, the last of
 // such, if they take less than half of the time that it would wait here: others use the links, too. The number of
 // all if there is none.
-std::size_t LookAhead::best_to_give(WorkerId to) const {
+std::size_t LookAhead::best_to_give(WorkerId to, MoveDecision& decision) const {
   const NodeId other = machine_.workers[to.value].node;
   const auto workers = static_cast<std::int64_t>(workers_.ids.size());
   const std::size_t stay = workers_without_task();
@@ -320,7 +328,9 @@ std::size_t LookAhead::best_to_give(WorkerId to) const {
     const bool failed = state_of(entry.request) == RequestState::failed;
     if (i < stay || failed || !eligibility_.can_run(*entry.task, to)) continue;
     const Time copies = costs_.copy_time(*entry.task, other);
-    if (run.ns > 0 && 2 * copies.ns >= std::max(until_free, loads).ns) continue;
+    const Time wait = std::max(until_free, loads);
+    decision.consider(*entry.task, copies, wait, run);
+    if (run.ns > 0 && 2 * copies.ns >= wait.ns) continue;
     if (best != pulled_.size() && copies > least) continue;
     best = i;
     least = copies;

@@ -24,6 +24,8 @@
 
 namespace vicinal::engine {
 
+class MoveDecision;
+
 // What a look-ahead asks; all of it outlives it.
 struct LookAheadParts {
   const MachineDescription& machine;
@@ -34,6 +36,7 @@ struct LookAheadParts {
   const Lanes& lanes;
   Sleepers& sleepers;
   Errors& errors;
+  const sched::PolicyContext& context;  // for what is told of choices
 };
 
 struct LookAheadOptions {
@@ -114,7 +117,7 @@ class LookAhead {
   bool ask_for_one(WorkerId worker, memory::Actions& actions);
   template <typename Visit>
   bool any_firm(Visit visit) const;
-  std::size_t best_to_give(WorkerId to) const;
+  std::size_t best_to_give(WorkerId to, MoveDecision& decision) const;
 
   static constexpr std::uint32_t kCalm = 64;
 
@@ -125,6 +128,7 @@ class LookAhead {
   const Lanes& lanes_;
   Sleepers& sleepers_;
   Errors& errors_;
+  const sched::PolicyContext& context_;
   const MachineDescription& machine_;
   const NodeWorkers& workers_;
   const NodeId node_;

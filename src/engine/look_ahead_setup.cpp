@@ -54,6 +54,7 @@ LookAhead::LookAhead(const LookAheadParts& parts, const NodeDescription& node,
       lanes_(parts.lanes),
       sleepers_(parts.sleepers),
       errors_(parts.errors),
+      context_(parts.context),
       machine_(parts.machine),
       workers_(workers),
       node_(node.id) {

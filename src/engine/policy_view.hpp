@@ -23,6 +23,7 @@ struct Viewed {
   const Costs& costs;
   Sleepers& sleepers;
   Wishes& wishes;
+  trace::DecisionListener* listener;  // null: nobody listens
 };
 
 class PolicyView final : public sched::PolicyContext {
@@ -50,6 +51,7 @@ class PolicyView final : public sched::PolicyContext {
     return all_.costs.run_time(task, worker);
   }
   base::Random& random() override { return random_; }
+  trace::DecisionListener* listener() const override { return all_.listener; }
   bool away(WorkerId worker) const override { return all_.sleepers.away(worker); }
   // Each step takes its addresses from what the step before asked for one pop ago (by another worker, maybe).
   void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const override {

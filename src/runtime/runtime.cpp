@@ -53,7 +53,8 @@ void RuntimeImpl::require_rules_apply(const engine::EngineConfig& config) const 
   }
 }
 
-RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup)
+RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
+                         trace::DecisionListener* listener)
     : options_(options), setup_(std::move(setup)) {
   for (const WorkerDescription& worker : setup_.machine.workers) {
     most_overhead_ =
@@ -67,6 +68,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup)
   config.count_bytes = options.window_bytes.value > 0;
   config.seed = options.seed;
   config.rules = memory::parse_rules(options.memory_rules);
+  config.listener = listener;
   if (config.rules.any()) require_rules_apply(config);
   config.notify_waiters = [this] { notify_waiters(); };
   config.simulated = setup_.simulated != nullptr;

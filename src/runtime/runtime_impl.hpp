@@ -20,6 +20,7 @@
 #include "graph/overlap.hpp"
 #include "machine/performance_model.hpp"
 #include "runtime/machine_setup.hpp"
+#include "trace/decision.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal::runtime {
@@ -41,7 +42,9 @@ struct Acquisition {
 
 class RuntimeImpl {
  public:
-  RuntimeImpl(const Options& options, MachineSetup setup);
+  // `listener` hears why the runtime decides as it does, and outlives it; null: nobody listens.
+  RuntimeImpl(const Options& options, MachineSetup setup,
+              trace::DecisionListener* listener = nullptr);
   // Closes, if close() has not, and forgets what was still acquired then.
   ~RuntimeImpl();
   // The threads that the runtime has started are not in this process.

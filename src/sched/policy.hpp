@@ -29,6 +29,7 @@
 #include "graph/handle.hpp"
 #include "graph/task.hpp"
 #include "memory/victim.hpp"
+#include "trace/decision.hpp"
 #include "vicinal/machine.hpp"
 
 namespace vicinal::sched {
@@ -65,6 +66,8 @@ class PolicyContext {
   virtual base::Random& random() = 0;
   // No thread works for the worker at present: it is the application's, which does something else.
   virtual bool away(WorkerId worker) const = 0;
+  // Who is told of the policy's choices; null: nobody, and no decision is built. Always the same.
+  virtual trace::DecisionListener* listener() const { return nullptr; }
 
   // Tasks that were pushed and that the worker will probably pop next, in this order: what belongs to them
   // is asked from memory at once (base/warm.hpp). Nobody may pop them before this returns: a concurrent

@@ -19,6 +19,7 @@
 
 #include "base/random.hpp"
 #include "graph/task.hpp"
+#include "graph/task_pool.hpp"
 #include "sched/policy.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/machine.hpp"
@@ -59,6 +60,8 @@ class FakeContext final : public sched::PolicyContext {
   void add_link(LinkDescription link) { machine_.links.push_back(std::move(link)); }
   void set_now(Time now) { now_ = now; }
   void set_away(WorkerId worker) { away_.insert(worker.value); }
+  // Of the decisions. Before the policy is started.
+  void set_listener(trace::DecisionListener& listener) { listener_ = &listener; }
 
   // --- what the policy wished for
   struct Wish {
@@ -112,6 +115,7 @@ class FakeContext final : public sched::PolicyContext {
   base::Random& random() override { return random_; }
   bool away(WorkerId worker) const override { return away_.contains(worker.value); }
   void wish(const graph::Task& task, NodeId node) override { wishes.push_back({&task, node}); }
+  trace::DecisionListener* listener() const override { return listener_; }
   void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const override {
     expected_worker = worker;
     expected.assign(tasks.begin(), tasks.end());
@@ -133,6 +137,7 @@ class FakeContext final : public sched::PolicyContext {
   std::set<std::uint32_t> away_;
   Time now_;
   base::Random random_;
+  trace::DecisionListener* listener_ = nullptr;
 };
 
 struct FakeOperand {
@@ -175,7 +180,7 @@ class FakeGraph {
     codelet.cpu = attributes.accelerators_only ? Kernel() : &no_kernel;
     codelet.kernels[ProcessorKind::emulated] = &no_kernel;
     codelet.expected = {attributes.time, attributes.accelerator_time.value_or(attributes.time)};
-    graph::Task& task = tasks_.emplace_back();
+    graph::Task& task = tasks_.take(0);
     task.codelet = &codelet;
     task.priority = attributes.priority;
     if (attributes.worker || operands.size() > graph::kInlineAccesses) {
@@ -199,7 +204,7 @@ class FakeGraph {
 
   std::deque<Codelet> codelets_;
   std::deque<graph::Handle> handles_;
-  std::deque<graph::Task> tasks_;
+  graph::TaskPool tasks_{1};
 };
 
 // "-" for no task.

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/fake_context.hpp"
 #include "support/fake_memory.hpp"
 #include "support/holding_driver.hpp"
 #include "support/queue_policy.hpp"
@@ -77,11 +78,12 @@ class LookAheadTest : public ::testing::Test {
   PolicyGate gate_{policy_, [](graph::Task&, WorkerId) {}};
   Eligibility eligibility_{machine_, memory_.residency, false};
   Costs costs_{machine_, memory_.residency, nullptr};
-  LookAhead ahead_{
-      {machine_, memory_.residency, gate_, eligibility_, costs_, lanes_, sleepers_, errors_},
-      machine_.nodes[kDevice.value],
-      nodes_[kDevice.value],
-      {.depth = 2, .moves_tasks = true}};
+  FakeContext context_;  // to which nobody listens
+  LookAhead ahead_{{machine_, memory_.residency, gate_, eligibility_, costs_, lanes_, sleepers_,
+                    errors_, context_},
+                   machine_.nodes[kDevice.value],
+                   nodes_[kDevice.value],
+                   {.depth = 2, .moves_tasks = true}};
   graph::Task* cancelled_ = nullptr;
 };
 

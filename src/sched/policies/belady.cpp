@@ -7,10 +7,13 @@
 // given and has not ended.
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "base/sure_memory.hpp"
+#include "sched/decisions.hpp"
 #include "sched/policy.hpp"
 #include "sched/records.hpp"
 
@@ -46,7 +49,10 @@ class Belady final : public Policy, private memory::VictimChoice {
   std::string_view name() const override { return "belady"; }
   PolicyTraits traits() const override { return {.moves_tasks = true, .wants_ends = true}; }
   memory::VictimChoice* victims() override { return this; }
-  void start(PolicyContext& context) override { context_ = &context; }
+  void start(PolicyContext& context) override {
+    context_ = &context;
+    decisions_.start(context);
+  }
 
   void push(graph::Task& task, WorkerId releasing) override;
   graph::Task* pop(WorkerId worker) override;
@@ -65,9 +71,14 @@ class Belady final : public Policy, private memory::VictimChoice {
   graph::Handle* choose(NodeId node, Bytes needed, memory::EvictionReason reason,
                         memory::Candidates& candidates) override;
   static bool next_use(const graph::Handle& handle, NodeId node, NextUse& use);
+  graph::Handle* unused(NodeId node, Bytes needed, memory::Candidates& candidates) const;
   DataRecord& record_of(graph::Handle& handle);
+  static trace::Candidate scored(const graph::Handle& handle, NodeId node);
+  void explain(trace::Decision decision, const graph::Handle* victim,
+               std::span<const memory::Candidate> among) const;
 
   PolicyContext* context_ = nullptr;
+  Decisions decisions_;
   Chain<TaskRecord> ready_;
   std::uint64_t next_number_ = 0;
   RecordPool<TaskRecord> tasks_;
@@ -101,6 +112,13 @@ graph::Task* Belady::pop(WorkerId worker) {
   TaskRecord* record = ready_.head;
   while (record != nullptr && !context_->can_run(*record->task, worker)) record = record->next;
   if (record == nullptr) return nullptr;
+  if (decisions_.heard()) {
+    decisions_.tell_first(*record->task, worker, trace::Reason::first_pushed,
+                          [&](const auto& name) {
+                            const TaskRecord* at = ready_.head;
+                            while (at != nullptr && !name(*at->task)) at = at->next;
+                          });
+  }
   ready_.unlink(*record);
   record->number = next_number_++;
   record->node = context_->machine().workers[worker.value].node;
@@ -144,26 +162,64 @@ bool Belady::next_use(const graph::Handle& handle, NodeId node, NextUse& use) {
   return true;
 }
 
+trace::Candidate Belady::scored(const graph::Handle& handle, NodeId node) {
+  NextUse use;
+  const bool known = next_use(handle, node, use);
+  return {handle.id.value,
+          {{trace::Measure::next_use, known ? static_cast<std::int64_t>(use.number) + 1 : 0},
+           {trace::Measure::queued, use.queued ? 1 : 0}}};
+}
+
+void Belady::explain(trace::Decision decision, const graph::Handle* victim,
+                     std::span<const memory::Candidate> among) const {
+  for (const memory::Candidate& candidate : among) {
+    decision.consider(scored(*candidate.handle, *decision.node), candidate.handle == victim);
+  }
+  decisions_.tell(std::move(decision));
+}
+
 // O(log n) of n candidates for each one up to the first without a use.
-graph::Handle* Belady::choose(NodeId node, Bytes /*needed*/, memory::EvictionReason reason,
-                              memory::Candidates& candidates) {
-  const auto has_no_use = [&](const graph::Handle& handle) {
+graph::Handle* Belady::unused(NodeId node, Bytes needed, memory::Candidates& candidates) const {
+  std::optional<trace::Decision> decision;
+  if (decisions_.heard()) decision = decisions_.room_on(node, needed, trace::Reason::no_next_use);
+  graph::Handle* const victim = candidates.least_recent([&](const graph::Handle& handle) {
     NextUse use;
-    return !next_use(handle, node, use);
-  };
-  if (graph::Handle* const unused = candidates.least_recent(has_no_use)) return unused;
+    const bool goes = !next_use(handle, node, use);
+    if (decision) decision->consider(scored(handle, node), goes);
+    return goes;
+  });
+  if (victim != nullptr && decision) {
+    decision->choose(victim->id.value);
+    decisions_.tell(*std::move(decision));
+  }
+  return victim;
+}
+
+graph::Handle* Belady::choose(NodeId node, Bytes needed, memory::EvictionReason reason,
+                              memory::Candidates& candidates) {
+  if (graph::Handle* const victim = unused(node, needed, candidates)) return victim;
   graph::Handle* victim = nullptr;
   NextUse latest;
-  for (const memory::Candidate& candidate : candidates.all()) {
+  bool is_used = true;
+  const std::span<const memory::Candidate> all = candidates.all();
+  for (const memory::Candidate& candidate : all) {
     NextUse use;
-    if (!next_use(*candidate.handle, node, use)) return candidate.handle;
-    if (victim != nullptr && use <= latest) continue;
+    is_used = next_use(*candidate.handle, node, use);
+    if (is_used && victim != nullptr && use <= latest) continue;
     victim = candidate.handle;
     latest = use;
+    if (!is_used) break;
   }
   // A copy that only comes early must not drive out what is used before it.
-  const bool refuses = reason != memory::EvictionReason::firm && !latest.queued;
-  return refuses ? nullptr : victim;
+  const bool refuses = is_used && reason != memory::EvictionReason::firm && !latest.queued;
+  if (refuses) victim = nullptr;
+  if (decisions_.heard() && !all.empty()) {
+    const trace::Reason why = refuses   ? trace::Reason::used_sooner
+                              : is_used ? trace::Reason::latest_next_use
+                                        : trace::Reason::no_next_use;
+    explain(decisions_.room_on(node, needed, why), victim, all);
+  }
+  return victim;
 }
 
 }  // namespace

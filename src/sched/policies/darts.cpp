@@ -25,6 +25,9 @@
 //  - RAM takes a task on release only if others have its data, too, or are slower even with its data: data are
 //    at home in RAM, so every task of the beginning would be free there, and the accelerators would get none.
 
+#include <utility>
+
+#include "sched/policies/darts_decisions.hpp"
 #include "sched/policies/darts_ledger.hpp"
 #include "sched/policies/darts_selection.hpp"
 #include "sched/policies/darts_victims.hpp"
@@ -59,17 +62,27 @@ class Darts final : public Policy {
  private:
   NodeIndex node_free_for(const TaskRecord& record) const;
   std::int64_t cost_on(const TaskRecord& record, NodeIndex node) const;
-  TaskRecord* first_planned_for(WorkerId worker) const;
+  // The first that the worker can run of those that are planned.
+  struct First {
+    TaskRecord* by_priority = nullptr;  // of those that missed nothing
+    TaskRecord* other = nullptr;
+  };
+  First first_planned_for(WorkerId worker) const;
+  TaskRecord* first_of(const First& first, WorkerId worker) const;
   TaskRecord* taken_from_other(WorkerId worker) const;
+  TaskRecord* taken_from(NodeIndex node, WorkerId worker) const;
+  void tell_theft(const TaskRecord& taken, WorkerId worker) const;
   void settle(const TaskRecord& pulled);
 
   darts::Ledger ledger_;
-  darts::Selection selection_{ledger_};
-  darts::LeastUsed least_used_{ledger_};
+  darts::Explanation explanation_{ledger_};
+  darts::Selection selection_{ledger_, explanation_};
+  darts::LeastUsed least_used_{ledger_, explanation_};
 };
 
 void Darts::start(PolicyContext& context) {
   ledger_.start(context);
+  explanation_.start(context);
   selection_.start();
   least_used_.start();
 }
@@ -77,6 +90,7 @@ void Darts::start(PolicyContext& context) {
 void Darts::push(graph::Task& task, WorkerId /*releasing*/) {
   TaskRecord& record = ledger_.add(task);
   const NodeIndex node = node_free_for(record);
+  if (explanation_.heard()) explanation_.pushed(record, node);
   if (node == kNoNode) {
     ledger_.enter_main(record);
   } else {
@@ -125,12 +139,21 @@ std::int64_t Darts::cost_on(const TaskRecord& record, NodeIndex node) const {
 }
 
 graph::Task* Darts::pop(WorkerId worker) {
-  TaskRecord* record = first_planned_for(worker);
-  while (record == nullptr && selection_.plan_some(worker)) record = first_planned_for(worker);
-  if (record == nullptr) record = taken_from_other(worker);
+  First first = first_planned_for(worker);
+  TaskRecord* record = first_of(first, worker);
+  while (record == nullptr && selection_.plan_some(worker)) {
+    first = first_planned_for(worker);
+    record = first_of(first, worker);
+  }
+  const bool taken = record == nullptr;
+  if (taken) record = taken_from_other(worker);
   if (record == nullptr) {
     ledger_.wake_the_fastest(worker);
     return nullptr;
+  }
+  if (explanation_.heard()) {
+    taken ? tell_theft(*record, worker)
+          : explanation_.ordered(first.by_priority, first.other, *record, worker);
   }
   ledger_.pull(*record, ledger_.nodes().of(worker));
   settle(*record);
@@ -142,24 +165,25 @@ bool Darts::may_move(graph::Task& task, WorkerId to) {
   return true;
 }
 
-// Of those that need no loading the one of highest priority, then the others in the order of the plan.
-TaskRecord* Darts::first_planned_for(WorkerId worker) const {
+Darts::First Darts::first_planned_for(WorkerId worker) const {
   const auto& nodes = ledger_.nodes();
-  const NodeIndex node = nodes.of(worker);
-  const auto& books = ledger_.books(node);
+  const auto& books = ledger_.books(nodes.of(worker));
   const auto can_run = [&](const TaskRecord& record) { return nodes.can_run(record, worker); };
   TaskRecord* record = books.planned.head;
   while (record != nullptr && !can_run(*record)) record = record->next;
-  TaskRecord* const in_order = books.in_order.find_first(can_run);
-  if (record == nullptr || in_order == nullptr) return record != nullptr ? record : in_order;
-  const bool goes_first =
-      record->nodes[node].missing == 0 && record->task->priority >= in_order->task->priority;
-  return goes_first ? record : in_order;
+  return {books.in_order.find_first(can_run), record};
 }
 
-// From the longest plan that has one which the worker can run and would not end later than who has planned it;
-// any if that one is away. The last of those that miss something; else, where nodes are alike, the last of
-// highest priority, and where they are not the first that gains.
+// Of those that need no loading the one of highest priority, then the others in the order of the plan.
+TaskRecord* Darts::first_of(const First& first, WorkerId worker) const {
+  const auto& [by_priority, other] = first;
+  if (other == nullptr || by_priority == nullptr) return other != nullptr ? other : by_priority;
+  const bool goes_first = other->nodes[ledger_.nodes().of(worker)].missing == 0 &&
+                          other->task->priority >= by_priority->task->priority;
+  return goes_first ? other : by_priority;
+}
+
+// From the longest plan that has one to take.
 TaskRecord* Darts::taken_from_other(WorkerId worker) const {
   const auto& nodes = ledger_.nodes();
   const NodeIndex own = nodes.of(worker);
@@ -167,33 +191,58 @@ TaskRecord* Darts::taken_from_other(WorkerId worker) const {
   TaskRecord* best = nullptr;
   std::size_t longest = 0;
   for (NodeIndex node = 0; node < nodes.count(); ++node) {
-    const auto& books = ledger_.books(node);
-    if (node == own || books.planned_tasks() <= longest) continue;
-    const bool away = ledger_.present_workers(node) == 0;
-    const std::int64_t last_ns = ledger_.busy_ns(node);
-    const auto gains = [&](const TaskRecord& record, std::int64_t until_ns) {
-      const std::int64_t alone = record.nodes[own].duration_ns;
-      return nodes.can_run(record, worker) &&
-             (away || alone <= record.nodes[node].duration_ns || alone < until_ns);
-    };
-    TaskRecord* record = books.planned.tail;
-    while (record != nullptr && !gains(*record, last_ns)) record = record->previous;
-    if (record == nullptr && nodes.all_alike()) {
-      record = books.in_order.find_last_of_highest(
-          [&](const TaskRecord& other) { return gains(other, last_ns); });
-    } else if (record == nullptr) {
-      const auto workers = static_cast<std::int64_t>(nodes[node].workers.size());
-      std::int64_t runs_ns = books.pulled_ns;  // what the other runs until it has ended this one
-      record = books.in_order.find_first([&](const TaskRecord& other) {
-        runs_ns += other.nodes[node].duration_ns;
-        return gains(other, runs_ns / workers);
-      });
-    }
+    const std::size_t planned = ledger_.books(node).planned_tasks();
+    if (node == own || planned <= longest) continue;
+    TaskRecord* const record = taken_from(node, worker);
     if (record == nullptr) continue;
     best = record;
-    longest = books.planned_tasks();
+    longest = planned;
   }
   return best;
+}
+
+// One that the worker can run and would not end later than the node that has planned it; any if that one is
+// away. The last of those that miss something; else, where nodes are alike, the last of highest priority, and
+// where they are not the first that gains.
+TaskRecord* Darts::taken_from(NodeIndex node, WorkerId worker) const {
+  const auto& nodes = ledger_.nodes();
+  const auto& books = ledger_.books(node);
+  const NodeIndex own = nodes.of(worker);
+  const bool away = ledger_.present_workers(node) == 0;
+  const std::int64_t last_ns = ledger_.busy_ns(node);
+  const auto gains = [&](const TaskRecord& record, std::int64_t until_ns) {
+    const std::int64_t alone = record.nodes[own].duration_ns;
+    return nodes.can_run(record, worker) &&
+           (away || alone <= record.nodes[node].duration_ns || alone < until_ns);
+  };
+  TaskRecord* record = books.planned.tail;
+  while (record != nullptr && !gains(*record, last_ns)) record = record->previous;
+  if (record != nullptr) return record;
+  if (nodes.all_alike()) {
+    return books.in_order.find_last_of_highest(
+        [&](const TaskRecord& other) { return gains(other, last_ns); });
+  }
+  const auto workers = static_cast<std::int64_t>(nodes[node].workers.size());
+  std::int64_t runs_ns = books.pulled_ns;  // what the other runs until it has ended this one
+  return books.in_order.find_first([&](const TaskRecord& other) {
+    runs_ns += other.nodes[node].duration_ns;
+    return gains(other, runs_ns / workers);
+  });
+}
+
+void Darts::tell_theft(const TaskRecord& taken, WorkerId worker) const {
+  const Decisions& decisions = explanation_.decisions();
+  trace::Decision decision =
+      decisions.asked_by(worker, trace::Reason::longest_plan, trace::Among::nodes);
+  decision.task = graph::TaskPool::id(*taken.task);
+  const auto& nodes = ledger_.nodes();
+  for (NodeIndex node = 0; node < nodes.count(); ++node) {
+    if (node == nodes.of(worker) || taken_from(node, worker) == nullptr) continue;
+    const auto planned = static_cast<std::int64_t>(ledger_.books(node).planned_tasks());
+    decision.consider({nodes[node].id.value, {{trace::Measure::tasks, planned}}},
+                      node == taken.node);
+  }
+  decisions.tell(std::move(decision));
 }
 
 // What was to be evicted and was not is wanted again.

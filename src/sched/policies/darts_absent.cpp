@@ -47,6 +47,11 @@ void AbsentList::remove(DataOnNode& at) {
   }
 }
 
+bool AbsentList::visit(DataOnNode* at, const std::function<bool(DataOnNode&)>& enough) {
+  if (at == nullptr) return false;
+  return visit(at->place.before, enough) || enough(*at) || visit(at->place.behind, enough);
+}
+
 void AbsentList::put_in_place_of(DataOnNode& at, DataOnNode* other) {
   DataOnNode* const above = at.place.above;
   if (above == nullptr) {

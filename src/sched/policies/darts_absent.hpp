@@ -42,8 +42,11 @@ class AbsentList {
   // are taken off the list first. `is_better` is a strict weak order, and changes none of those that it
   // compares.
   DataOnNode* best(const IsBetter& is_better);
+  // All of them, in their order, until `enough` says true.
+  void visit(const std::function<bool(DataOnNode&)>& enough) const { visit(root_, enough); }
 
  private:
+  static bool visit(DataOnNode* at, const std::function<bool(DataOnNode&)>& enough);
   static std::size_t size_of(const DataOnNode* at) { return at != nullptr ? at->place.size : 0; }
   void put_in_place_of(DataOnNode& at, DataOnNode* other);
   void rotate_up(DataOnNode& at);

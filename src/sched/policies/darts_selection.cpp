@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 namespace vicinal::sched::darts {
 namespace {
@@ -27,7 +28,8 @@ void make_exact(int& highest, const DataOnNode& at, NodeIndex node, std::uint32_
   highest = found;
 }
 
-// Of the free tasks if there are any, else of the near ones.
+}  // namespace
+
 std::int64_t highest_priority(DataOnNode& at, NodeIndex node) {
   if (at.free_tasks > 0) {
     if (at.free_priority_stale) make_exact(at.free_priority, at, node, 0);
@@ -39,8 +41,6 @@ std::int64_t highest_priority(DataOnNode& at, NodeIndex node) {
   at.near_priority_stale = false;
   return at.near_priority;
 }
-
-}  // namespace
 
 // Alg. 3 of the paper, which assumes that loading some datum is what lets tasks start, comes last:
 //  - A task of main that misses nothing is planned at once, by priority. It is one whose operands
@@ -55,6 +55,9 @@ bool Selection::plan_some(WorkerId worker) {
   if (first_choice) return plan_by_priority(worker, node);
   DataOnNode* const best = ledger_.absent(node).best(
       [&](DataOnNode& a, DataOnNode& b) { return is_better(a, b, node); });
+  if (best != nullptr && best->free_tasks + best->near_tasks > 0 && explanation_.heard()) {
+    explanation_.chose_datum(ledger_.absent(node), *best, worker);
+  }
   if (best != nullptr && best->free_tasks > 0 && plan_free_tasks(*best, worker, node)) return true;
   if (best != nullptr && best->free_tasks == 0 && best->near_tasks > 0 &&
       plan_near_task(*best, worker, node)) {
@@ -65,11 +68,13 @@ bool Selection::plan_some(WorkerId worker) {
 
 bool Selection::plan_ready(WorkerId worker, NodeIndex node) {
   if (!ledger_.begin_look(node)) return false;
-  TaskRecord* const ready = ledger_.main().find_first([&](const TaskRecord& record) {
+  const auto wanted = [&](const TaskRecord& record) {
     return record.nodes[node].missing == 0 && !ledger_.is_left(record) &&
            ledger_.nodes().can_run(record, worker);
-  });
+  };
+  TaskRecord* const ready = ledger_.main().find_first(wanted);
   if (ready == nullptr) return false;
+  if (explanation_.heard()) explain_ready(*ready, worker, wanted);
   plan(*ready, worker, node);
   return true;
 }
@@ -101,6 +106,7 @@ bool Selection::plan_free_tasks(DataOnNode& best, WorkerId worker, NodeIndex nod
   for (TaskRecord* record : chosen_) {
     if (ledger_.is_left_to_faster(*record, node)) continue;
     if (!planned) ledger_.unlist(best, node);
+    if (explanation_.heard()) explanation_.set_free(*record, best, node);
     plan(*record, worker, node);
     planned = true;
   }
@@ -115,6 +121,7 @@ bool Selection::plan_near_task(DataOnNode& best, WorkerId worker, NodeIndex node
     if (!ledger_.is_left_to_faster(*use->task, node)) highest = use->task;
   }
   if (highest == nullptr) return false;
+  if (explanation_.heard()) explain_near(best, *highest, worker);
   plan_with_operands(*highest, worker, node);
   return true;
 }
@@ -131,8 +138,9 @@ bool Selection::plan_by_priority(WorkerId worker, NodeIndex node) {
   TaskRecord* first = ledger_.main().find_first(wanted);
   if (first == nullptr) return false;
   TaskRecord* const nearer = ledger_.fewest(node).find(node, first->nodes[node].missing, wanted);
-  if (nearer != nullptr) first = nearer;
-  plan_with_operands(*first, worker, node);
+  TaskRecord& chosen = nearer != nullptr ? *nearer : *first;
+  if (explanation_.heard()) explain_fewest(*first, chosen, worker);
+  plan_with_operands(chosen, worker, node);
   return true;
 }
 
@@ -146,6 +154,48 @@ void Selection::plan_with_operands(TaskRecord& record, WorkerId worker, NodeInde
 void Selection::plan(TaskRecord& record, WorkerId worker, NodeIndex node) {
   ledger_.plan(record, node);
   if (!ledger_.nodes().can_run(record, worker)) ledger_.wake_for(record, node);
+}
+
+// --- what is told of tasks of main that are planned
+
+// The next ones, too, as far as a short look finds some.
+void Selection::explain_ready(const TaskRecord& chosen, WorkerId worker,
+                              const std::function<bool(const TaskRecord&)>& wanted) const {
+  const Decisions& decisions = explanation_.decisions();
+  trace::Decision decision =
+      decisions.asked_by(worker, trace::Reason::misses_nothing, trace::Among::tasks);
+  std::size_t looks = 0;
+  ledger_.main().find_first([&](const TaskRecord& record) {
+    if (!decision.winner && &record != &chosen) return false;
+    if (wanted(record)) decision.consider(explanation_.scored(record, worker), &record == &chosen);
+    return ++looks == trace::Decision::kMostListed;
+  });
+  decisions.tell(std::move(decision));
+}
+
+void Selection::explain_near(const DataOnNode& best, const TaskRecord& chosen,
+                             WorkerId worker) const {
+  const Decisions& decisions = explanation_.decisions();
+  const NodeIndex node = ledger_.nodes().of(worker);
+  trace::Decision decision =
+      decisions.asked_by(worker, trace::Reason::nearly_free, trace::Among::tasks);
+  decision.handle = best.data->handle->id;
+  for (const Use* use = best.data->in_main.head; use != nullptr; use = use->next) {
+    if (!misses_besides(*use->task, best, node, 1)) continue;
+    if (ledger_.is_left_to_faster(*use->task, node)) continue;
+    decision.consider(explanation_.scored(*use->task, worker), use->task == &chosen);
+  }
+  decisions.tell(std::move(decision));
+}
+
+void Selection::explain_fewest(const TaskRecord& first, const TaskRecord& chosen,
+                               WorkerId worker) const {
+  const Decisions& decisions = explanation_.decisions();
+  trace::Decision decision =
+      decisions.asked_by(worker, trace::Reason::misses_fewest, trace::Among::tasks);
+  decision.consider(explanation_.scored(first, worker), &first == &chosen);
+  if (&first != &chosen) decision.consider(explanation_.scored(chosen, worker), true);
+  decisions.tell(std::move(decision));
 }
 
 }  // namespace vicinal::sched::darts

@@ -1,16 +1,23 @@
 // Which tasks of main a node plans next: the heart of DARTS (Gonthier et al. 2024, section 5.3).
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "base/sure_memory.hpp"
+#include "sched/policies/darts_decisions.hpp"
 #include "sched/policies/darts_ledger.hpp"
 
 namespace vicinal::sched::darts {
 
+// Of the tasks that the datum would set free if there are any, else of the near ones.
+std::int64_t highest_priority(DataOnNode& at, NodeIndex node);
+
 class Selection {
  public:
-  explicit Selection(Ledger& ledger) : ledger_(ledger) {}
+  Selection(Ledger& ledger, const Explanation& explanation)
+      : ledger_(ledger), explanation_(explanation) {}
   void start() { asked_before_.assign(ledger_.nodes().count(), false); }
 
   // Plans at least one task of main on the worker's node, or says that there is none to plan: all that the
@@ -28,8 +35,13 @@ class Selection {
   bool plan_by_priority(WorkerId worker, NodeIndex node);
   void plan_with_operands(TaskRecord& record, WorkerId worker, NodeIndex node);
   void plan(TaskRecord& record, WorkerId worker, NodeIndex node);
+  void explain_ready(const TaskRecord& chosen, WorkerId worker,
+                     const std::function<bool(const TaskRecord&)>& wanted) const;
+  void explain_near(const DataOnNode& best, const TaskRecord& chosen, WorkerId worker) const;
+  void explain_fewest(const TaskRecord& first, const TaskRecord& chosen, WorkerId worker) const;
 
   Ledger& ledger_;
+  const Explanation& explanation_;
   std::vector<bool> asked_before_;        // by node
   base::SureVector<TaskRecord*> chosen_;  // of plan_free_tasks; a member to keep its room
 };

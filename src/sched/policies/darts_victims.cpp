@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "graph/handle.hpp"
 
@@ -22,25 +24,43 @@ std::uint32_t planned_uses(const graph::Handle& handle, NodeIndex node) {
   const DataRecord* const data = record_of(handle);
   return data != nullptr ? data->nodes[node].planned : 0;
 }
-bool is_pulled(const graph::Handle& handle, NodeIndex node) {
+std::uint32_t pulled_uses(const graph::Handle& handle, NodeIndex node) {
   const DataRecord* const data = record_of(handle);
-  return data != nullptr && data->nodes[node].pulled > 0;
+  return data != nullptr ? data->nodes[node].pulled : 0;
+}
+
+trace::Candidate scored(const graph::Handle& handle, NodeIndex node, std::uint32_t claims = 0) {
+  return {handle.id.value,
+          {{trace::Measure::planned_uses, planned_uses(handle, node)},
+           {trace::Measure::pulled_uses, pulled_uses(handle, node)},
+           {trace::Measure::claims, claims}}};
+}
+
+// Its number, see used_last.
+std::uint64_t first_use_of(const graph::Handle& handle) {
+  const DataRecord* const data = record_of(handle);
+  return data != nullptr ? data->first_use : 0;
 }
 
 }  // namespace
 
-graph::Handle* LeastUsed::choose(NodeId node_id, Bytes /*needed*/, EvictionReason reason,
+graph::Handle* LeastUsed::choose(NodeId node_id, Bytes needed, EvictionReason reason,
                                  Candidates& candidates) {
   const NodeIndex node = ledger_.nodes().find(node_id);
   if (node == kNoNode) {  // nothing runs there
     return candidates.least_recent([](const graph::Handle& /*any*/) { return true; });
   }
-  if (graph::Handle* again = take_unfinished(node, candidates)) return again;
-  graph::Handle* victim = least_planned(node, candidates);
+  const Room room{node, needed, candidates};
+  if (graph::Handle* again = take_unfinished(room)) return again;
+  graph::Handle* victim = unplanned(room);
+  if (victim == nullptr) victim = least_planned(room);
   if (victim == nullptr) {
     // A copy that only comes early must not drive out what is used before it.
-    if (reason == EvictionReason::prefetch) return nullptr;
-    victim = used_last(node, candidates);
+    if (reason == EvictionReason::prefetch) {
+      if (explanation_.heard()) explain(room, trace::Reason::used_sooner, nullptr);
+      return nullptr;
+    }
+    victim = used_last(room);
   }
   if (victim == nullptr) return nullptr;  // all have been pinned meanwhile
   if (DataRecord* data = record_of(*victim)) {
@@ -56,10 +76,16 @@ void LeastUsed::settled(const DataRecord& data, NodeIndex node) {
 
 // The last victim, if it is there still and nobody pulled wants it: it was pinned when the engine
 // wanted to evict it. Its tasks have been withdrawn already; those planned since are again.
-graph::Handle* LeastUsed::take_unfinished(NodeIndex node, Candidates& candidates) {
+graph::Handle* LeastUsed::take_unfinished(const Room& room) {
+  const NodeIndex node = room.node;
   DataRecord* const data = unfinished_[node];
   if (data == nullptr) return nullptr;
-  if (data->nodes[node].pulled == 0 && candidates.has_unclaimed(*data->handle)) {
+  if (data->nodes[node].pulled == 0 && room.candidates.has_unclaimed(*data->handle)) {
+    if (explanation_.heard()) {
+      trace::Decision again = decision(room, trace::Reason::chosen_before);
+      again.consider(scored(*data->handle, node), true);
+      explanation_.decisions().tell(std::move(again));
+    }
     ledger_.leave_node(*data, node);
     return data->handle;
   }
@@ -68,29 +94,46 @@ graph::Handle* LeastUsed::take_unfinished(NodeIndex node, Candidates& candidates
   return nullptr;
 }
 
-// Of those that no pulled task uses: the one that fewest planned tasks use, the least recently used on ties.
-// One that none uses goes even if tasks of main do: they are told by Ledger::leave_node.
-graph::Handle* LeastUsed::least_planned(NodeIndex node, Candidates& candidates) {
-  graph::Handle* best = candidates.least_recent([node](const graph::Handle& handle) {
-    return planned_uses(handle, node) == 0 && !is_pulled(handle, node);
+// The least recently used one that no pulled and no planned task uses. It goes even if tasks of main use it: they
+// are told by Ledger::leave_node.
+graph::Handle* LeastUsed::unplanned(const Room& room) const {
+  const NodeIndex node = room.node;
+  std::optional<trace::Decision> told;
+  if (explanation_.heard()) told = decision(room, trace::Reason::no_planned_use);
+  graph::Handle* const victim = room.candidates.least_recent([&](const graph::Handle& handle) {
+    const bool goes = planned_uses(handle, node) == 0 && pulled_uses(handle, node) == 0;
+    if (told) told->consider(scored(handle, node), goes);
+    return goes;
   });
-  if (best != nullptr) return best;
+  if (victim != nullptr && told) {
+    told->choose(victim->id.value);
+    explanation_.decisions().tell(*std::move(told));
+  }
+  return victim;
+}
+
+// Of those that no pulled task uses: the one that fewest planned tasks use, the least recently used on ties.
+graph::Handle* LeastUsed::least_planned(const Room& room) const {
+  graph::Handle* best = nullptr;
   std::uint32_t fewest = 0;
-  for (const Candidate& candidate : candidates.all()) {
-    if (candidate.claims > 0 || is_pulled(*candidate.handle, node)) continue;
-    const std::uint32_t planned = planned_uses(*candidate.handle, node);
+  for (const Candidate& candidate : room.candidates.all()) {
+    if (candidate.claims > 0 || pulled_uses(*candidate.handle, room.node) > 0) continue;
+    const std::uint32_t planned = planned_uses(*candidate.handle, room.node);
     if (best != nullptr && planned >= fewest) continue;
     best = candidate.handle;
     fewest = planned;
+  }
+  if (best != nullptr && explanation_.heard()) {
+    explain(room, trace::Reason::fewest_planned_uses, best);
   }
   return best;
 }
 
 // Belady's rule on the tasks pulled by the node, in the order they were pulled: the candidate whose
 // first use comes last. One in use by others than these counts as used first.
-graph::Handle* LeastUsed::used_last(NodeIndex node, Candidates& candidates) {
+graph::Handle* LeastUsed::used_last(const Room& room) {
   const std::uint64_t before = clock_;
-  for (const TaskRecord* task = ledger_.books(node).pulled.head; task != nullptr;
+  for (const TaskRecord* task = ledger_.books(room.node).pulled.head; task != nullptr;
        task = task->next) {
     ++clock_;
     for (const Use& use : task->uses) {
@@ -99,14 +142,35 @@ graph::Handle* LeastUsed::used_last(NodeIndex node, Candidates& candidates) {
   }
   graph::Handle* best = nullptr;
   std::uint64_t latest = before;
-  for (const Candidate& candidate : candidates.all()) {
-    const DataRecord* const data = record_of(*candidate.handle);
-    const std::uint64_t first_use = data != nullptr ? data->first_use : 0;
+  for (const Candidate& candidate : room.candidates.all()) {
+    const std::uint64_t first_use = first_use_of(*candidate.handle);
     if (best != nullptr && first_use <= latest) continue;
     best = candidate.handle;
     latest = std::max(first_use, before);
   }
+  if (best != nullptr && explanation_.heard()) {
+    explain(room, trace::Reason::latest_first_use, best, before);
+  }
   return best;
+}
+
+trace::Decision LeastUsed::decision(const Room& room, trace::Reason reason) const {
+  return explanation_.decisions().room_on(ledger_.nodes()[room.node].id, room.needed, reason);
+}
+
+void LeastUsed::explain(const Room& room, trace::Reason reason, const graph::Handle* victim,
+                        std::uint64_t before) const {
+  trace::Decision told = decision(room, reason);
+  for (const Candidate& candidate : room.candidates.all()) {
+    trace::Candidate listed = scored(*candidate.handle, room.node, candidate.claims);
+    if (reason == trace::Reason::latest_first_use) {
+      const std::uint64_t first_use = std::max(first_use_of(*candidate.handle), before);
+      listed.scores.push_back(
+          {trace::Measure::next_use, static_cast<std::int64_t>(first_use - before)});
+    }
+    told.consider(std::move(listed), candidate.handle == victim);
+  }
+  explanation_.decisions().tell(std::move(told));
 }
 
 }  // namespace vicinal::sched::darts

@@ -3,13 +3,15 @@
 
 #include "base/sure_memory.hpp"
 #include "memory/victim.hpp"
+#include "sched/policies/darts_decisions.hpp"
 #include "sched/policies/darts_ledger.hpp"
 
 namespace vicinal::sched::darts {
 
 class LeastUsed final : public memory::VictimChoice {
  public:
-  explicit LeastUsed(Ledger& ledger) : ledger_(ledger) {}
+  LeastUsed(Ledger& ledger, const Explanation& explanation)
+      : ledger_(ledger), explanation_(explanation) {}
   void start() { unfinished_.assign(ledger_.nodes().count(), nullptr); }
 
   // O(log n) of n candidates for each one up to the least recently used that no task planned or pulled
@@ -21,11 +23,23 @@ class LeastUsed final : public memory::VictimChoice {
   void settled(const DataRecord& data, NodeIndex node);
 
  private:
-  graph::Handle* take_unfinished(NodeIndex node, memory::Candidates& candidates);
-  static graph::Handle* least_planned(NodeIndex node, memory::Candidates& candidates);
-  graph::Handle* used_last(NodeIndex node, memory::Candidates& candidates);
+  // What was asked.
+  struct Room {
+    NodeIndex node;
+    Bytes needed;
+    memory::Candidates& candidates;
+  };
+  graph::Handle* take_unfinished(const Room& room);
+  graph::Handle* unplanned(const Room& room) const;
+  graph::Handle* least_planned(const Room& room) const;
+  graph::Handle* used_last(const Room& room);
+  trace::Decision decision(const Room& room, trace::Reason reason) const;
+  // Uses up to `before` are of earlier searches.
+  void explain(const Room& room, trace::Reason reason, const graph::Handle* victim,
+               std::uint64_t before = 0) const;
 
   Ledger& ledger_;
+  const Explanation& explanation_;
   base::SureVector<DataRecord*> unfinished_;  // by node: chosen, and not yet known to have gone
   std::uint64_t clock_ = 0;                   // grows; numbers the uses that used_last looks at
 };

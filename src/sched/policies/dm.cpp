@@ -27,12 +27,14 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "base/sure_memory.hpp"
+#include "sched/policies/dm_decisions.hpp"
 #include "sched/policies/dm_ledger.hpp"
 #include "sched/policies/dm_queue.hpp"
 #include "sched/policy.hpp"
@@ -41,6 +43,7 @@
 namespace vicinal::sched {
 namespace {
 
+using dm::Prediction;
 using dm::TaskRecord;
 
 enum class Placement : std::uint8_t {
@@ -63,15 +66,6 @@ struct Books {
   std::int64_t free_at_ns = 0;  // when they will have ended
   std::size_t tasks = 0;        // queued or given
   bool waits = false;           // has asked and found nothing
-};
-
-// What is predicted of a task on one of the workers that can run it.
-struct Prediction {
-  std::uint32_t worker;
-  std::int64_t duration_ns;
-  std::int64_t transfer_ns = 0;
-  std::int64_t free_ns = 0;    // S + L
-  std::int64_t finish_ns = 0;  // C
 };
 
 // Tasks at the end of another's queue that one which has nothing looks at.
@@ -108,20 +102,25 @@ class DequeModel final : public Policy {
   const Prediction& choose(const TaskRecord& record);
   const Prediction& fewest_tasks() const;
   const Prediction& least_cost() const;
-  const Prediction& draw();
+  const Prediction& chosen_by(double drawn) const;
+  const Prediction& explained(const TaskRecord& record, trace::Reason reason,
+                              const Prediction& chosen, std::optional<double> drawn = {});
   // A task that one of its workers was given may run on another.
   bool has_idle_worker(NodeId node) const {
     return on_node_[node.value].given < on_node_[node.value].workers;
   }
   TaskRecord* left_behind(WorkerId worker);
+  TaskRecord* left_behind(WorkerId worker, WorkerId other);
   TaskRecord* sooner_with(WorkerId worker);
   TaskRecord* sooner_with(WorkerId worker, WorkerId other);
   void wake_who_takes_from(WorkerId worker);
   void note_wait(WorkerId worker, bool waits);
+  void tell_given(const TaskRecord& record, WorkerId worker);
   void give(TaskRecord& record, WorkerId worker);
 
   const Strategy strategy_;
   PolicyContext* context_ = nullptr;
+  Decisions decisions_;
   dm::Ledger ledger_;
   std::deque<Books> books_;  // by worker
   std::size_t waiting_ = 0;  // of them, how many wait
@@ -141,6 +140,7 @@ class DequeModel final : public Policy {
 
 void DequeModel::start(PolicyContext& context) {
   context_ = &context;
+  decisions_.start(context);
   ledger_.start(context);
   on_node_.resize(context.machine().nodes.size());
   for (std::size_t i = 0; i < context.machine().workers.size(); ++i) {
@@ -193,9 +193,23 @@ void DequeModel::ask_for_data(TaskRecord& record) {
 
 const Prediction& DequeModel::choose(const TaskRecord& record) {
   const bool times_known = find_workers(*record.task);
-  if (strategy_.placement == Placement::random) return draw();
+  if (strategy_.placement == Placement::random) {
+    const double drawn = context_->random().uniform();
+    return explained(record, trace::Reason::drawn, chosen_by(drawn), drawn);
+  }
   predict(record);
-  return times_known ? least_cost() : fewest_tasks();
+  if (!times_known) return explained(record, trace::Reason::fewest_tasks, fewest_tasks());
+  const bool near = strategy_.placement == Placement::near;
+  return explained(record, near ? trace::Reason::least_cost : trace::Reason::earliest_end,
+                   least_cost());
+}
+
+const Prediction& DequeModel::explained(const TaskRecord& record, trace::Reason reason,
+                                        const Prediction& chosen, std::optional<double> drawn) {
+  if (decisions_.heard()) {
+    dm::tell(decisions_, {*record.task, reason, predictions_, chosen.worker, drawn});
+  }
+  return chosen;
 }
 
 // Is the task's time known on all of them?
@@ -227,6 +241,7 @@ void DequeModel::predict(const TaskRecord& record) {
     if (transfer_ns < 0) transfer_ns = ledger_.transfer_ns(record, node);
     const Books& books = books_[on.worker];
     on.transfer_ns = transfer_ns;
+    on.tasks = books.tasks;
     on.free_ns = std::max(books.free_at_ns, now) + books.queued_ns;
     on.finish_ns = std::max(on.free_ns, now + on.transfer_ns) + on.duration_ns;
   }
@@ -240,12 +255,11 @@ const Prediction& DequeModel::least_cost() const {
 }
 
 const Prediction& DequeModel::fewest_tasks() const {
-  return *std::ranges::min_element(predictions_, {},
-                                   [&](const Prediction& on) { return books_[on.worker].tasks; });
+  return *std::ranges::min_element(predictions_, {}, &Prediction::tasks);
 }
 
 // Workers count alike if the task's time is not known on all of them.
-const Prediction& DequeModel::draw() {
+const Prediction& DequeModel::chosen_by(double drawn) const {
   const bool known =
       std::ranges::all_of(predictions_, [](const Prediction& on) { return on.duration_ns > 0; });
   const auto speed = [&](const Prediction& on) {
@@ -253,7 +267,7 @@ const Prediction& DequeModel::draw() {
   };
   double sum = 0;
   for (const Prediction& on : predictions_) sum += speed(on);
-  double left = context_->random().uniform() * sum;
+  double left = drawn * sum;
   for (const Prediction& on : predictions_) {
     left -= speed(on);
     if (left < 0) return on;
@@ -270,6 +284,7 @@ graph::Task* DequeModel::pop(WorkerId worker) {
   if (record == nullptr) record = sooner_with(worker);
   note_wait(worker, record == nullptr);
   if (record == nullptr) return nullptr;
+  if (decisions_.heard()) tell_given(*record, worker);
   const WorkerId queued_for = record->worker;
   give(*record, worker);
   wake_who_takes_from(queued_for);
@@ -280,20 +295,49 @@ graph::Task* DequeModel::pop(WorkerId worker) {
   return record->task;
 }
 
+void DequeModel::tell_given(const TaskRecord& record, WorkerId worker) {
+  dm::Queue& own = books_[worker.value].queue;
+  if (own.size() > 0) return dm::tell_first(decisions_, worker, record, own);
+  const bool left = context_->away(record.worker);
+  trace::Decision theft = decisions_.asked_by(
+      worker, left ? trace::Reason::longest_queue_left : trace::Reason::latest_to_end,
+      trace::Among::workers);
+  theft.task = graph::TaskPool::id(*record.task);
+  for (std::uint32_t w = 0; w < books_.size(); ++w) {
+    const bool wins = w == record.worker.value;
+    const auto has_one = [&] {
+      return (left ? left_behind(worker, WorkerId{w}) : sooner_with(worker, WorkerId{w})) !=
+             nullptr;
+    };
+    if (!wins && !has_one()) continue;
+    const Books& books = books_[w];
+    theft.consider({w,
+                    {{trace::Measure::tasks, static_cast<std::int64_t>(books.queue.size())},
+                     {trace::Measure::free_at, books.free_at_ns + books.queued_ns}}},
+                   wins);
+  }
+  decisions_.tell(std::move(theft));
+}
+
 // Queued for a worker that is away: of the longest queue that has one this worker can run.
 TaskRecord* DequeModel::left_behind(WorkerId worker) {
   TaskRecord* best = nullptr;
   std::size_t longest = 0;
   for (std::uint32_t w = 0; w < books_.size(); ++w) {
     const dm::Queue& queue = books_[w].queue;
-    if (queue.size() <= longest || !context_->away(WorkerId{w})) continue;
-    TaskRecord* const record = queue.find(
-        [&](const TaskRecord& queued) { return context_->can_run(*queued.task, worker); });
+    if (queue.size() <= longest) continue;
+    TaskRecord* const record = left_behind(worker, WorkerId{w});
     if (record == nullptr) continue;
     best = record;
     longest = queue.size();
   }
   return best;
+}
+
+TaskRecord* DequeModel::left_behind(WorkerId worker, WorkerId other) {
+  if (!context_->away(other)) return nullptr;
+  return books_[other.value].queue.find(
+      [&](const TaskRecord& queued) { return context_->can_run(*queued.task, worker); });
 }
 
 // Of the queue whose worker has most to do, for one that has nothing.

@@ -47,11 +47,14 @@ class Queue {
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
+  Order order() const { return order_; }
   std::size_t size() const { return size_; }
   void insert(TaskRecord& record);
   void remove(TaskRecord& record);
   void missing_changed(TaskRecord& record);
   TaskRecord* first();  // by the rule; nullptr when empty
+  // Only for the ready rule without priorities, and not when empty.
+  int oldest_priority() { return oldest().task->priority; }
   // Those that will probably be first next, as far as a short look tells. How many?
   std::size_t coming(std::span<const graph::Task*> tasks);
   // Those that will probably be last, the last one first; of a long bucket as a short look tells. How many?

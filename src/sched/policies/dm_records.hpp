@@ -59,4 +59,14 @@ struct TaskRecord {
   Bucket* bucket = nullptr;  // nullptr: not queued
 };
 
+// What is predicted of a task on one of the workers that can run it.
+struct Prediction {
+  std::uint32_t worker;
+  std::int64_t duration_ns;
+  std::int64_t transfer_ns = 0;
+  std::int64_t free_ns = 0;    // S + L
+  std::int64_t finish_ns = 0;  // C
+  std::size_t tasks = 0;       // queued for the worker, or given to it
+};
+
 }  // namespace vicinal::sched::dm

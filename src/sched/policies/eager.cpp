@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/sure_memory.hpp"
+#include "sched/decisions.hpp"
 #include "sched/policy.hpp"
 
 namespace vicinal::sched {
@@ -13,7 +14,10 @@ class Eager final : public Policy {
  public:
   std::string_view name() const override { return "eager"; }
   PolicyTraits traits() const override { return {.moves_tasks = true}; }
-  void start(PolicyContext& context) override { context_ = &context; }
+  void start(PolicyContext& context) override {
+    context_ = &context;
+    decisions_.start(context);
+  }
 
   void push(graph::Task& task, WorkerId /*releasing*/) override { ready_.push_back(&task); }
 
@@ -22,6 +26,11 @@ class Eager final : public Policy {
     const auto first = std::find_if(ready_.begin(), ready_.end(), can_run);
     if (first == ready_.end()) return nullptr;
     graph::Task* const task = *first;
+    if (decisions_.heard()) {
+      decisions_.tell_first(*task, worker, trace::Reason::first_pushed, [&](const auto& name) {
+        std::ranges::any_of(ready_, [&](const graph::Task* ready) { return name(*ready); });
+      });
+    }
     ready_.erase(first);
     std::array<const graph::Task*, PolicyContext::kComing> coming;
     const std::size_t known = std::min(ready_.size(), coming.size());
@@ -32,6 +41,7 @@ class Eager final : public Policy {
 
  private:
   PolicyContext* context_ = nullptr;
+  Decisions decisions_;
   base::SureDeque<graph::Task*> ready_;
 };
 

@@ -24,93 +24,20 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "base/spin_lock.hpp"
 #include "base/warm.hpp"
+#include "sched/decisions.hpp"
 #include "sched/entry_queue.hpp"
+#include "sched/policies/lws_deque.hpp"
 #include "sched/policy.hpp"
-#include "sched/priority_list.hpp"
 
 namespace vicinal::sched {
 namespace {
 
-// A length that is changed under a lock and read without.
-class Length {
- public:
-  bool zero() const { return value_.load(std::memory_order_relaxed) == 0; }
-  void add(std::uint32_t change) {  // the lock is held: no read-modify-write is needed
-    value_.store(value_.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
-  }
-  void subtract_one() { add(~std::uint32_t{0}); }
-
- private:
-  std::atomic<std::uint32_t> value_{0};
-};
-
-constexpr std::size_t kMostTaken = 64;
-
-// Tasks of one priority that a worker has taken from those of the application, in their order. An
-// array, so that they are asked for some steps ahead and are not touched before they run.
-class Taken {
- public:
-  bool empty() const { return first_ == last_; }
-  int priority() const { return priority_; }
-  graph::Task& pop_front() {
-    constexpr std::size_t kAhead = 4;
-    if (first_ + kAhead < last_) base::warm(tasks_[first_ + kAhead]);
-    return *tasks_[first_++];
-  }
-  graph::Task& pop_back() { return *tasks_[--last_]; }
-  // Only if it is empty.
-  void fill(std::span<graph::Task* const> tasks, int priority) {
-    std::ranges::copy(tasks, tasks_.begin());
-    priority_ = priority;
-    first_ = 0;
-    last_ = tasks.size();
-  }
-
- private:
-  std::array<graph::Task*, kMostTaken> tasks_;
-  std::size_t first_ = 0;
-  std::size_t last_ = 0;
-  int priority_ = 0;
-};
-
-struct alignas(64) Deque {
-  base::SpinLock lock;
-  Length shared_length;
-  Length bound_length;
-  // The task that its worker has just released, if there was no other: for that worker, which asks
-  // next, without the lock. Put there by its worker alone; taken by whoever exchanges it.
-  std::atomic<graph::Task*> next{nullptr};
-  // Its worker can run all of them, others may take those they can run; `taken` are before their
-  // equals in `shared`, and `shared_length` counts both.
-  Taken taken;
-  TaskList shared;
-  TaskList bound;  // submitted for its worker alone
-
-  bool only_next() const { return shared_length.zero() && bound_length.zero(); }
-  graph::Task* take_next() {
-    if (next.load(std::memory_order_relaxed) == nullptr) return nullptr;
-    return next.exchange(nullptr, std::memory_order_acquire);  // pairs with the store
-  }
-
-  // --- of `taken` and `shared`, under the lock
-  bool taken_first() const {
-    return !taken.empty() && (shared.empty() || shared.top_priority() <= taken.priority());
-  }
-  bool taken_last() const {
-    return !taken.empty() && (shared.empty() || shared.top_priority() < taken.priority());
-  }
-  bool nothing_shared() const { return taken.empty() && shared.empty(); }
-  int top_priority() const { return taken_first() ? taken.priority() : shared.top_priority(); }
-  graph::Task* pop_front() {
-    if (nothing_shared()) return nullptr;
-    shared_length.subtract_one();
-    return taken_first() ? &taken.pop_front() : shared.pop_front();
-  }
-};
+using lws::Deque;
+using lws::kMostTaken;
 
 class Lws final : public Policy {
  public:
@@ -122,16 +49,37 @@ class Lws final : public Policy {
 
  private:
   enum class Patience : bool { none, waits };
+  // A worker that has nothing looks at the others.
+  struct Theft {
+    std::uint32_t thief;
+    Patience patience = Patience::none;
+    bool passed_over = false;  // a victim whose lock was held
+    std::optional<trace::Decision> told = {};
+  };
 
   std::uint32_t home_of(const graph::Task& task, WorkerId releasing);
   graph::Task* take_entries(Deque& deque);
   std::uint32_t next_turn();
   graph::Task* take_own(Deque& deque);
-  graph::Task* steal_from_all(std::uint32_t thief, Patience patience, bool& passed_over);
-  graph::Task* steal(std::uint32_t thief, std::uint32_t victim, Patience patience,
-                     bool& passed_over);
+  graph::Task* take_waiting(Deque& deque) const;
+  [[gnu::noinline]] graph::Task* steal_for(WorkerId worker);
+  graph::Task* steal_from_all(Theft& theft);
+  graph::Task* steal(Theft& theft, std::uint32_t victim);
+  graph::Task* take_last(Deque& deque, std::uint32_t victim, std::uint32_t thief) const;
+  // What is told, only if somebody listens, and apart from the rest, which many tasks pass. Of a deque under its lock.
+  WorkerId worker_of(const Deque& deque) const {
+    return WorkerId{static_cast<std::uint32_t>(&deque - deques_.data())};
+  }
+  void tell_home(const graph::Task& task, trace::Reason reason, std::uint32_t worker) const;
+  [[gnu::cold]] void tell_released(const graph::Task& task, const Deque& deque) const;
+  [[gnu::cold]] graph::Task* tell_waiting(Deque& deque) const;
+  [[gnu::cold]] void tell_taken(std::span<graph::Task* const> tasks, const Deque& deque) const;
+  trace::Decision own_tasks(const Deque& deque) const;
+  trace::Decision others_with_tasks(std::uint32_t thief);
+  trace::Decision last_tasks(const Deque& deque, std::uint32_t victim, std::uint32_t thief) const;
 
   PolicyContext* context_ = nullptr;
+  Decisions decisions_;
   std::uint32_t count_ = 0;
   std::vector<Deque> deques_;         // by worker
   std::vector<std::uint32_t> alike_;  // by worker: equal where the same tasks can run
@@ -142,6 +90,7 @@ class Lws final : public Policy {
 
 void Lws::start(PolicyContext& context) {
   context_ = &context;
+  decisions_.start(context);
   const auto& workers = context.machine().workers;
   count_ = static_cast<std::uint32_t>(workers.size());
   deques_ = std::vector<Deque>(count_);
@@ -164,9 +113,15 @@ std::uint32_t Lws::next_turn() {
 // The worker whose deque takes the task, which is not bound.
 std::uint32_t Lws::home_of(const graph::Task& task, WorkerId releasing) {
   if (all_alike_) return releasing.value;
-  if (releasing != kNoWorker && context_->can_run(task, releasing)) return releasing.value;
+  if (releasing != kNoWorker && context_->can_run(task, releasing)) {
+    if (decisions_.heard()) tell_home(task, trace::Reason::released_here, releasing.value);
+    return releasing.value;
+  }
   for (std::uint32_t tried = 0, worker = next_turn(); tried < count_; ++tried) {
-    if (context_->can_run(task, WorkerId{worker})) return worker;
+    if (context_->can_run(task, WorkerId{worker})) {
+      if (decisions_.heard()) tell_home(task, trace::Reason::next_in_turn, worker);
+      return worker;
+    }
     worker = (worker + 1) % count_;
   }
   throw std::logic_error("lws: no worker can run the ready task " + std::string(task.name()));
@@ -198,12 +153,17 @@ graph::Task* Lws::pop(WorkerId worker) {
     if (graph::Task* task = take_own(own)) return task;
     if (graph::Task* task = take_entries(own)) return task;
   } while (!own.only_next());  // an entry that went before its own was taken by another worker
-  if (count_ == 1) return nullptr;
-  // A victim whose lock is held is left for later, that is until all others turned out to be empty.
-  bool passed_over = false;
-  graph::Task* task = steal_from_all(worker.value, Patience::none, passed_over);
-  if (task == nullptr && passed_over) {
-    task = steal_from_all(worker.value, Patience::waits, passed_over);
+  return count_ == 1 ? nullptr : steal_for(worker);
+}
+
+// A victim whose lock is held is left for later, that is until all others turned out to be empty.
+graph::Task* Lws::steal_for(WorkerId worker) {
+  Theft theft{.thief = worker.value};
+  if (decisions_.heard()) theft.told = others_with_tasks(worker.value);
+  graph::Task* task = steal_from_all(theft);
+  if (task == nullptr && theft.passed_over) {
+    theft.patience = Patience::waits;
+    task = steal_from_all(theft);
   }
   return task;
 }
@@ -212,21 +172,28 @@ graph::Task* Lws::pop(WorkerId worker) {
 // those in the list.
 graph::Task* Lws::take_own(Deque& deque) {
   if (graph::Task* const next = deque.take_next()) {
-    if (deque.only_next() && !entries_.above(next->priority)) return next;
+    if (deque.only_next() && !entries_.above(next->priority)) {
+      if (decisions_.heard()) tell_released(*next, deque);
+      return next;
+    }
     const std::lock_guard held(deque.lock);
     deque.shared.push_front(*next);
     deque.shared_length.add(1);
   }
-  const bool bound_empty = deque.bound_length.zero();
-  if (bound_empty && deque.shared_length.zero()) return nullptr;
+  if (deque.bound_length.zero() && deque.shared_length.zero()) return nullptr;
   const std::lock_guard held(deque.lock);
+  return decisions_.heard() ? tell_waiting(deque) : take_waiting(deque);
+}
+
+// Under the lock.
+inline graph::Task* Lws::take_waiting(Deque& deque) const {
   const bool none = deque.nothing_shared();
+  const bool any_bound = !deque.bound_length.zero();
   if (!none && entries_.above(deque.top_priority()) &&
-      (deque.bound.empty() || entries_.above(deque.bound.top_priority()))) {
+      (!any_bound || entries_.above(deque.bound.top_priority()))) {
     return nullptr;  // take_entries comes next
   }
-  if (!bound_empty && !deque.bound.empty() &&
-      (none || deque.bound.top_priority() >= deque.top_priority())) {
+  if (any_bound && (none || deque.bound.top_priority() >= deque.top_priority())) {
     deque.bound_length.subtract_one();
     return deque.bound.pop_front();
   }
@@ -240,6 +207,7 @@ graph::Task* Lws::take_entries(Deque& deque) {
   const auto [count, priority] = entries_.take(tasks, count_);
   if (count == 0) return nullptr;
   base::warm(tasks[0]);
+  if (decisions_.heard()) tell_taken(std::span(tasks).first(count), deque);
   const std::span others(tasks.data() + 1, count - 1);
   if (others.empty()) return tasks[0];
   const std::lock_guard held(deque.lock);
@@ -252,45 +220,164 @@ graph::Task* Lws::take_entries(Deque& deque) {
   return tasks[0];
 }
 
-graph::Task* Lws::steal_from_all(std::uint32_t thief, Patience patience, bool& passed_over) {
+graph::Task* Lws::steal_from_all(Theft& theft) {
+  const std::uint32_t thief = theft.thief;
   for (std::uint32_t distance = 1; distance < count_; ++distance) {
     if (thief + distance < count_) {
-      if (auto* task = steal(thief, thief + distance, patience, passed_over)) return task;
+      if (auto* task = steal(theft, thief + distance)) return task;
     }
     if (thief >= distance) {
-      if (auto* task = steal(thief, thief - distance, patience, passed_over)) return task;
+      if (auto* task = steal(theft, thief - distance)) return task;
     }
   }
   return nullptr;
 }
 
 // With workers that differ, a thief may walk past all that it cannot run, holding the lock.
-graph::Task* Lws::steal(std::uint32_t thief, std::uint32_t victim, Patience patience,
-                        bool& passed_over) {
+graph::Task* Lws::steal(Theft& theft, std::uint32_t victim) {
   Deque& deque = deques_[victim];
-  if (deque.shared_length.zero()) return deque.take_next();
   std::unique_lock held(deque.lock, std::defer_lock);
-  if (patience == Patience::waits) {
-    held.lock();
-  } else if (!held.try_lock()) {
-    passed_over = true;
-    return nullptr;
+  graph::Task* task = nullptr;
+  if (deque.shared_length.zero()) {
+    task = deque.take_next();
+  } else {
+    if (theft.patience == Patience::waits) {
+      held.lock();
+    } else if (!held.try_lock()) {
+      theft.passed_over = true;
+      return nullptr;
+    }
+    if (graph::Task* const next = deque.take_next()) {  // the first of its priority
+      deque.shared.push_front(*next);
+      deque.shared_length.add(1);
+    }
+    task = take_last(deque, victim, theft.thief);
   }
-  if (graph::Task* const next = deque.take_next()) {  // the first of its priority
-    deque.shared.push_front(*next);
-    deque.shared_length.add(1);
-  }
-  if (deque.taken_last()) {  // any worker can run them
-    deque.shared_length.subtract_one();
-    return &deque.taken.pop_back();
-  }
-  const bool alike = alike_[thief] == alike_[victim];
-  graph::Task* const task = deque.shared.find_last_of_highest(
-      [&](const graph::Task& ready) { return alike || context_->can_run(ready, WorkerId{thief}); });
-  if (task == nullptr) return nullptr;
-  deque.shared.remove(*task);
-  deque.shared_length.subtract_one();
+  if (task == nullptr || !theft.told) return task;
+  theft.told->task = graph::TaskPool::id(*task);
+  theft.told->choose(victim);
+  decisions_.tell(*std::move(theft.told));
   return task;
+}
+
+graph::Task* Lws::take_last(Deque& deque, std::uint32_t victim, std::uint32_t thief) const {
+  std::optional<trace::Decision> decision;
+  if (decisions_.heard()) decision = last_tasks(deque, victim, thief);
+  graph::Task* task = nullptr;
+  if (deque.taken_last()) {  // any worker can run them
+    task = &deque.taken.pop_back();
+  } else {
+    const bool alike = alike_[thief] == alike_[victim];
+    task = deque.shared.find_last_of_highest([&](const graph::Task& ready) {
+      return alike || context_->can_run(ready, WorkerId{thief});
+    });
+    if (task == nullptr) return nullptr;
+    deque.shared.remove(*task);
+  }
+  deque.shared_length.subtract_one();
+  if (decision) {
+    decision->choose(id_of(*task));
+    decisions_.tell(*std::move(decision));
+  }
+  return task;
+}
+
+// --- what is told of the choices
+
+void Lws::tell_home(const graph::Task& task, trace::Reason reason, std::uint32_t worker) const {
+  trace::Decision decision = decisions_.about(task, reason, trace::Among::workers);
+  decision.consider({worker, {}}, true);
+  decisions_.tell(std::move(decision));
+}
+
+void Lws::tell_released(const graph::Task& task, const Deque& deque) const {
+  trace::Decision decision =
+      decisions_.asked_by(worker_of(deque), trace::Reason::just_released, trace::Among::tasks);
+  decision.consider({id_of(task), Decisions::ranks(task, 0)}, true);
+  decisions_.tell(std::move(decision));
+}
+
+graph::Task* Lws::tell_waiting(Deque& deque) const {
+  trace::Decision decision = own_tasks(deque);
+  graph::Task* const task = take_waiting(deque);
+  if (task == nullptr) return nullptr;
+  decision.choose(id_of(*task));
+  decisions_.tell(std::move(decision));
+  return task;
+}
+
+// From those of the application.
+void Lws::tell_taken(std::span<graph::Task* const> tasks, const Deque& deque) const {
+  trace::Decision decision =
+      decisions_.asked_by(worker_of(deque), trace::Reason::highest_priority, trace::Among::tasks);
+  for (const graph::Task* task : tasks) {
+    const auto place = static_cast<std::int64_t>(decision.candidates.size());
+    decision.consider({id_of(*task), Decisions::ranks(*task, place)}, task == tasks.front());
+  }
+  decisions_.tell(std::move(decision));
+}
+
+// The front of each of its parts, in the order in which equals go.
+trace::Decision Lws::own_tasks(const Deque& deque) const {
+  constexpr std::size_t kOfEach = trace::Decision::kMostListed / 3;
+  trace::Decision decision =
+      decisions_.asked_by(worker_of(deque), trace::Reason::highest_priority, trace::Among::tasks);
+  std::size_t most = 0;
+  const auto list = [&](const graph::Task& task) {
+    const auto place = static_cast<std::int64_t>(decision.candidates.size());
+    decision.consider({id_of(task), Decisions::ranks(task, place)});
+    return decision.candidates.size() == most;
+  };
+  const auto more = [&] { most = decision.candidates.size() + kOfEach; };
+  more();
+  deque.bound.find_first(list);
+  more();
+  std::ranges::any_of(deque.taken.tasks(), [&](const graph::Task* task) { return list(*task); });
+  more();
+  deque.shared.find_first(list);
+  return decision;
+}
+
+// By increasing distance. How many they have is a hint, as others change it meanwhile.
+trace::Decision Lws::others_with_tasks(std::uint32_t thief) {
+  trace::Decision decision = decisions_.asked_by(WorkerId{thief}, trace::Reason::nearest_with_tasks,
+                                                 trace::Among::workers);
+  const auto look = [&](std::uint32_t victim, std::int64_t distance) {
+    Deque& deque = deques_[victim];
+    const std::lock_guard held(deque.lock);
+    std::int64_t tasks = deque.next.load(std::memory_order_relaxed) != nullptr ? 1 : 0;
+    const bool can_run =
+        alike_[thief] == alike_[victim] || deque.shared.find_first([&](const graph::Task& task) {
+          return context_->can_run(task, WorkerId{thief});
+        }) != nullptr;
+    if (can_run) tasks += deque.shared_length.get();
+    decision.consider(
+        {victim, {{trace::Measure::distance, distance}, {trace::Measure::tasks, tasks}}});
+  };
+  for (std::uint32_t distance = 1; distance < count_; ++distance) {
+    if (thief + distance < count_) look(thief + distance, distance);
+    if (thief >= distance) look(thief - distance, distance);
+  }
+  return decision;
+}
+
+// From the back.
+trace::Decision Lws::last_tasks(const Deque& deque, std::uint32_t victim,
+                                std::uint32_t thief) const {
+  trace::Decision decision =
+      decisions_.asked_by(WorkerId{thief}, trace::Reason::last_of_highest, trace::Among::tasks);
+  const bool alike = alike_[thief] == alike_[victim];
+  const auto list = [&](const graph::Task& task) {
+    const auto place = static_cast<std::int64_t>(decision.candidates.size());
+    if (alike || context_->can_run(task, WorkerId{thief})) {
+      decision.consider({id_of(task), Decisions::ranks(task, place)});
+    }
+    return 2 * decision.candidates.size() >= trace::Decision::kMostListed;
+  };
+  deque.shared.find_last_of_highest(list);
+  const auto taken = deque.taken.tasks();
+  for (std::size_t i = taken.size(); i > 0 && !decision.full(); --i) list(*taken[i - 1]);
+  return decision;
 }
 
 }  // namespace

@@ -1,0 +1,76 @@
+// The decisions of a policy, on their way to who listens.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "graph/task.hpp"
+#include "graph/task_pool.hpp"
+#include "sched/policy.hpp"
+#include "trace/decision.hpp"
+
+namespace vicinal::sched {
+
+inline std::uint64_t id_of(const graph::Task& task) {
+  return graph::TaskPool::id(task).value;
+}
+
+class Decisions {
+ public:
+  void start(const PolicyContext& context) {
+    context_ = &context;
+    listener_ = context.listener();
+  }
+  // Else no decision is to be built.
+  bool heard() const { return listener_ != nullptr; }
+
+  // --- only if they are heard
+  trace::Decision about(const graph::Task& task, trace::Reason reason, trace::Among among) const {
+    trace::Decision decision(reason, among, context_->now());
+    decision.task = graph::TaskPool::id(task);
+    return decision;
+  }
+  // The worker asks for something.
+  trace::Decision asked_by(WorkerId worker, trace::Reason reason, trace::Among among) const {
+    trace::Decision decision(reason, among, context_->now());
+    decision.worker = worker;
+    decision.node = context_->machine().workers[worker.value].node;
+    return decision;
+  }
+  // Room is needed on the node.
+  trace::Decision room_on(NodeId node, Bytes needed, trace::Reason reason) const {
+    trace::Decision decision(reason, trace::Among::handles, context_->now());
+    decision.node = node;
+    decision.bytes = needed;
+    return decision;
+  }
+  void tell(trace::Decision decision) const { listener_->hear(std::move(decision)); }
+  // The worker is given `chosen`, the first that it can run of those that `walk` names in their order, until it is
+  // answered true.
+  template <typename Walk>
+  void tell_first(const graph::Task& chosen, WorkerId worker, trace::Reason reason,
+                  Walk&& walk) const {
+    trace::Decision decision = asked_by(worker, reason, trace::Among::tasks);
+    std::int64_t place = -1;
+    std::size_t looks = 0;
+    walk([&](const graph::Task& task) {
+      ++place;
+      if (!decision.winner && &task != &chosen) return false;
+      if (context_->can_run(task, worker)) {
+        decision.consider({id_of(task), ranks(task, place)}, &task == &chosen);
+      }
+      return ++looks == trace::Decision::kMostListed;
+    });
+    tell(std::move(decision));
+  }
+  static base::SureVector<trace::Score> ranks(const graph::Task& task, std::int64_t place) {
+    return {{trace::Measure::priority, task.priority}, {trace::Measure::place, place}};
+  }
+
+ private:
+  const PolicyContext* context_ = nullptr;
+  trace::DecisionListener* listener_ = nullptr;
+};
+
+}  // namespace vicinal::sched

@@ -1,0 +1,170 @@
+#include "trace/decision.hpp"
+
+#include <cstddef>
+
+namespace vicinal::trace {
+
+namespace {
+
+using enum DecisionKind;
+using enum Reason;
+using enum Measure;
+
+constexpr KindEntry kKinds[] = {
+    {placement, "placement", "the worker, or the memory node, that is to run a ready task"},
+    {order, "order", "the task that a worker is given next, of those that wait for it"},
+    {start, "start", "the task of a node's look-ahead that starts next"},
+    {theft, "theft", "the worker, or the node, that one which has nothing takes a task from"},
+    {move, "move", "a task of one node's look-ahead that goes to another node"},
+    {plan, "plan", "what a node loads and runs next, of the tasks that no node has planned"},
+    {victim, "victim", "the replica that leaves a memory node"},
+    {early_copy, "early copy", "whether data are copied before a task that needs them may wait"},
+    {write_behind, "write-behind", "the replica that is copied to RAM before its room is needed"},
+};
+
+constexpr ReasonEntry kReasons[] = {
+    {least_cost, placement, "least cost", "the least sum of end and transfer; the first on ties"},
+    {earliest_end, placement, "earliest end", "the least end; the first on ties"},
+    {fewest_tasks, placement, "fewest tasks", "the fewest tasks; the first on ties"},
+    {drawn, placement, "drawn",
+     "by lot: the first with which the sum of the speeds, 1 / run, exceeds the draw's share of the "
+     "sum of all; "
+     "speeds are equal where a run is not known"},
+    {released_here, placement, "released here", "the worker whose task released this one"},
+    {next_in_turn, placement, "next in turn",
+     "the first, from the worker whose turn it is, that can run it"},
+    {set_free, placement, "set free",
+     "the node that has planned to load the datum, which is all that the task lacks there"},
+    {free_nowhere, placement, "free nowhere",
+     "none: on no node, RAM aside, are all its operands present or planned to be"},
+    {faster_elsewhere, placement, "faster elsewhere",
+     "none: it is free in RAM alone, and another node runs it as fast or ends it as early"},
+    {first_pushed, order, "first pushed", "the least place"},
+    {highest_priority, order, "highest priority", "the highest priority; the least place on ties"},
+    {just_released, order, "just released",
+     "the one that the worker itself has released, where nothing else waits"},
+    {last_of_highest, order, "last of the highest",
+     "the highest priority; the least place, counted from the back, on ties"},
+    {lacks_least, order, "lacks least",
+     "of those whose priority is not below that of the question: the least missing, then "
+     "unrequested, "
+     "then unplaced bytes; the least place on ties"},
+    {lacks_least_of_highest, order, "lacks least of the highest",
+     "the highest priority, then the least missing, unrequested, and unplaced bytes; the least "
+     "place on ties"},
+    {plan_order, order, "order of the plan",
+     "the one that is not in the order of priorities if it misses nothing and the other's priority "
+     "is not higher; "
+     "else the other"},
+    {first_ready, start, "first ready", "the first that is ready"},
+    {nearest_with_tasks, theft, "nearest with tasks",
+     "the first that has tasks for this worker, by increasing distance"},
+    {longest_queue_left, theft, "longest queue left",
+     "of the workers that are away and have one for this worker, the most tasks; the first on "
+     "ties"},
+    {latest_to_end, theft, "latest to end",
+     "of the workers that would end one of theirs later than this one, the greatest time when "
+     "free; the "
+     "first on ties"},
+    {longest_plan, theft, "longest plan",
+     "of the nodes that have planned one which this worker would not end later, the most tasks; "
+     "the first "
+     "on ties"},
+    {fewest_copies, move, "fewest copies",
+     "of those whose copies take less than half of their wait, the least transfer; the last on "
+     "ties"},
+    {policy_keeps, move, "policy keeps",
+     "none: the policy does not agree to the move of the one with fewest copies"},
+    {sets_most_free, plan, "sets most free",
+     "the least transfer per free run, where both set tasks free; then the most free tasks, the "
+     "highest priority, "
+     "the most near tasks, the most work left; the first on ties"},
+    {misses_nothing, plan, "misses nothing",
+     "the first in the order of priorities that misses no operand"},
+    {nearly_free, plan, "nearly free",
+     "of the tasks that miss one operand beside the datum, the highest priority; the first on "
+     "ties"},
+    {misses_fewest, plan, "misses fewest",
+     "the fewest missing operands; the first, which has the highest priority, on ties"},
+    {no_planned_use, victim, "no planned use",
+     "the first, from the least recently used one on, that no planned and no pulled task uses"},
+    {fewest_planned_uses, victim, "fewest planned uses",
+     "of those without claims and pulled uses, the fewest planned uses; the first, the least "
+     "recently used, on ties"},
+    {latest_first_use, victim, "latest first use",
+     "the greatest next use, by a pulled task; the first on ties"},
+    {chosen_before, victim, "chosen before",
+     "the last victim, which was in use when it was to leave"},
+    {no_next_use, victim, "no next use",
+     "the first, from the least recently used one on, without a next use"},
+    {latest_next_use, victim, "latest next use",
+     "who is used by queued tasks alone before the others; then the greatest next use; the first "
+     "on ties"},
+    {used_sooner, victim, "used sooner",
+     "none: all are used before the early copy that asks for the room"},
+};
+
+constexpr MeasureEntry kMeasures[] = {
+    {place, Unit::number, "place",
+     "position in the order in which the candidates came; the least is the first"},
+    {priority, Unit::number, "priority",
+     "of the task, or the highest of those that the datum sets free"},
+    {tasks, Unit::number, "tasks", "that wait there, or were given to it and have not ended"},
+    {distance, Unit::number, "distance", "between the numbers of two workers"},
+    {run, Unit::nanoseconds, "run", "predicted run time of the task; 0: not known"},
+    {transfer, Unit::nanoseconds, "transfer",
+     "predicted time of the copies that are not under way"},
+    {free_at, Unit::nanoseconds, "free at", "when the worker has done what it was given"},
+    {end, Unit::nanoseconds, "end", "when the task would end; of nodes, from now"},
+    {wait, Unit::nanoseconds, "wait", "of the task before it would start where it is"},
+    {draw, Unit::number, "draw", "evenly drawn from 0 to 2^53 - 1"},
+    {ready, Unit::number, "ready", "1: all operands are there and reserved; 0: not"},
+    {missing_bytes, Unit::bytes, "missing bytes", "of what the task reads: not valid there"},
+    {unrequested_bytes, Unit::bytes, "unrequested bytes",
+     "of what the task reads: not even requested"},
+    {unplaced_bytes, Unit::bytes, "unplaced bytes", "of all operands: no room, and none asked for"},
+    {missing_operands, Unit::number, "missing operands",
+     "that the task reads and that are not present; of a task that becomes ready, nor planned to "
+     "be"},
+    {in_order, Unit::number, "in order",
+     "1: it missed nothing when it was planned, and goes by priority; 0: not"},
+    {free_tasks, Unit::number, "free tasks", "that lack nothing but the datum"},
+    {free_run, Unit::nanoseconds, "free run", "run time of the free tasks"},
+    {near_tasks, Unit::number, "near tasks", "that lack one operand beside the datum"},
+    {left_run, Unit::nanoseconds, "left run",
+     "run time of all tasks planned nowhere that read the datum"},
+    {planned_uses, Unit::number, "planned uses", "tasks planned on the node that use the datum"},
+    {pulled_uses, Unit::number, "pulled uses",
+     "tasks pulled by the node and not ended that use the datum"},
+    {claims, Unit::number, "claims", "tasks of the look-ahead that use the replica"},
+    {next_use, Unit::number, "next use",
+     "number of the first use, greater if later; 0: none is known"},
+    {queued, Unit::number, "queued",
+     "1: the next use is by a task that no node was given; 0: by one of the node's"},
+};
+
+// Entries are found by their number.
+template <typename Entry, std::size_t n, typename Key>
+constexpr bool in_order_of(const Entry (&table)[n], Key Entry::*key, Key last) {
+  for (std::size_t i = 0; i < n; ++i) {
+    if (static_cast<std::size_t>(table[i].*key) != i) return false;
+  }
+  return static_cast<std::size_t>(last) + 1 == n;
+}
+static_assert(in_order_of(kKinds, &KindEntry::kind, write_behind));
+static_assert(in_order_of(kReasons, &ReasonEntry::reason, used_sooner));
+static_assert(in_order_of(kMeasures, &MeasureEntry::measure, queued));
+
+}  // namespace
+
+std::span<const KindEntry> kinds() {
+  return kKinds;
+}
+std::span<const ReasonEntry> reasons() {
+  return kReasons;
+}
+std::span<const MeasureEntry> measures() {
+  return kMeasures;
+}
+
+}  // namespace vicinal::trace

@@ -1,0 +1,213 @@
+// Decisions as values: what was asked, which candidates there were, their scores, which of them won, and by
+// which rule. Whoever chooses builds one only if somebody listens:
+//
+//   if (listener != nullptr) {
+//     trace::Decision decision(trace::Reason::first_pushed, trace::Among::tasks, now);
+//     decision.worker = worker;
+//     for (...) decision.consider({id.value, {{trace::Measure::place, place}}}, task == chosen);
+//     listener->hear(std::move(decision));
+//   }
+//
+// A rule is applied to the scores alone, in the order in which the candidates are listed: it gives the winner again.
+// docs/decisions.md shows the tables of decision.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/sure_memory.hpp"
+#include "vicinal/ids.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::trace {
+
+enum class DecisionKind : std::uint8_t {
+  placement,
+  order,
+  start,
+  theft,
+  move,
+  plan,
+  victim,
+  early_copy,
+  write_behind,
+};
+
+// The rule by which the winner was chosen, or by which there is none. It belongs to one kind.
+enum class Reason : std::uint8_t {
+  // placement
+  least_cost,
+  earliest_end,
+  fewest_tasks,
+  drawn,
+  released_here,
+  next_in_turn,
+  set_free,
+  free_nowhere,
+  faster_elsewhere,
+  // order
+  first_pushed,
+  highest_priority,
+  just_released,
+  last_of_highest,
+  lacks_least,
+  lacks_least_of_highest,
+  plan_order,
+  // start
+  first_ready,
+  // theft
+  nearest_with_tasks,
+  longest_queue_left,
+  latest_to_end,
+  longest_plan,
+  // move
+  fewest_copies,
+  policy_keeps,
+  // plan
+  sets_most_free,
+  misses_nothing,
+  nearly_free,
+  misses_fewest,
+  // victim
+  no_planned_use,
+  fewest_planned_uses,
+  latest_first_use,
+  chosen_before,
+  no_next_use,
+  latest_next_use,
+  used_sooner,
+};
+
+enum class Unit : std::uint8_t { number, nanoseconds, bytes };
+
+// What a score measures.
+enum class Measure : std::uint8_t {
+  place,
+  priority,
+  tasks,
+  distance,
+  run,
+  transfer,
+  free_at,
+  end,
+  wait,
+  draw,
+  ready,
+  missing_bytes,
+  unrequested_bytes,
+  unplaced_bytes,
+  missing_operands,
+  in_order,
+  free_tasks,
+  free_run,
+  near_tasks,
+  left_run,
+  planned_uses,
+  pulled_uses,
+  claims,
+  next_use,
+  queued,
+};
+
+struct Score {
+  Measure measure{};
+  std::int64_t value = 0;  // in the unit of the measure
+  friend bool operator==(const Score&, const Score&) = default;
+};
+
+// What the candidates are.
+enum class Among : std::uint8_t { tasks, handles, nodes, workers };
+
+struct Candidate {
+  std::uint64_t id = 0;  // the value of a TaskId, a HandleId, a NodeId or a WorkerId
+  base::SureVector<Score> scores;
+
+  std::optional<std::int64_t> score(Measure measure) const {
+    for (const Score& score : scores) {
+      if (score.measure == measure) return score.value;
+    }
+    return std::nullopt;
+  }
+};
+
+struct Decision {
+  // Of more candidates the first are listed, and the winner.
+  static constexpr std::size_t kMostListed = 64;
+
+  Decision(Reason why, Among what, Time when) : reason(why), among(what), time(when) {}
+
+  Reason reason;
+  Among among;
+  Time time;
+  // What was asked, or was found out on the way: the task that is placed, the worker that asks, the room that is
+  // needed. Empty where the question has none.
+  std::optional<TaskId> task;
+  std::optional<HandleId> handle;
+  std::optional<NodeId> node;
+  std::optional<WorkerId> worker;
+  std::optional<Bytes> bytes;
+  base::SureVector<Score> scores;  // of the question, the same for all candidates
+  base::SureVector<Candidate> candidates;
+  std::optional<std::size_t> winner;  // an index of `candidates`; none: it was refused, or put off
+
+  bool full() const { return candidates.size() >= kMostListed; }
+  void consider(Candidate candidate, bool wins = false) {
+    if (full() && !wins) return;
+    if (wins) winner = candidates.size();
+    candidates.push_back(std::move(candidate));
+  }
+  // Of those that are listed.
+  void choose(std::uint64_t id) {
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (candidates[i].id == id) winner = i;
+    }
+  }
+};
+
+class DecisionListener {
+ public:
+  virtual ~DecisionListener() = default;
+  // By any thread, several at once, under locks of the runtime: it may not call the runtime, nor wait for a
+  // thread that does.
+  virtual void hear(Decision decision) noexcept = 0;
+};
+
+// --- names and sentences. Each table is in the order of its enumeration.
+
+struct KindEntry {
+  DecisionKind kind;
+  std::string_view name;
+  std::string_view sentence;  // what is chosen
+};
+struct ReasonEntry {
+  Reason reason;
+  DecisionKind kind;
+  std::string_view name;
+  std::string_view sentence;  // the rule
+};
+struct MeasureEntry {
+  Measure measure;
+  Unit unit;
+  std::string_view name;
+  std::string_view sentence;
+};
+
+std::span<const KindEntry> kinds();
+std::span<const ReasonEntry> reasons();
+std::span<const MeasureEntry> measures();
+
+inline const KindEntry& entry(DecisionKind kind) {
+  return kinds()[static_cast<std::size_t>(kind)];
+}
+inline const ReasonEntry& entry(Reason reason) {
+  return reasons()[static_cast<std::size_t>(reason)];
+}
+inline const MeasureEntry& entry(Measure measure) {
+  return measures()[static_cast<std::size_t>(measure)];
+}
+
+}  // namespace vicinal::trace
