@@ -14,6 +14,7 @@
 namespace vicinal::engine {
 namespace {
 
+using testing::FakeContext;
 using testing::FakeMachine;
 using testing::FakeMemory;
 using testing::HoldingDriver;
