@@ -116,8 +116,11 @@ class Kernel {
 
   constexpr Kernel() = default;
   constexpr Kernel(std::nullptr_t) {}  // NOLINT(google-explicit-constructor)
+  constexpr Kernel(Function function)  // NOLINT(google-explicit-constructor): .cpu = axpy
+      : function_(function) {}
+  // A lambda that captures nothing.
   template <std::convertible_to<Function> F>
-  constexpr Kernel(F function)  // NOLINT(google-explicit-constructor): .cpu = axpy
+  constexpr Kernel(F function)  // NOLINT(google-explicit-constructor)
       : function_(function) {}
   // Also one of several functions of a name. NOLINTNEXTLINE(google-explicit-constructor)
   constexpr Kernel(Function function, void* bound = nullptr)

@@ -326,6 +326,24 @@ TEST(RunKernel, AKernelFindsWhatItWasBoundTo) {
   EXPECT_EQ(other, 1);
 }
 
+int double_or_nothing(int value) {
+  return 2 * value;
+}
+void double_or_nothing(KernelContext& k) {
+  *k.data<int>(0) = double_or_nothing(*k.data<int>(0));
+}
+
+TEST(RunKernel, AnOverloadedFunctionIsAKernelIfOneOfThemIs) {
+  Codelet codelet{.name = "overloaded", .cpu = double_or_nothing};
+  codelet.kernels[ProcessorKind::gpu] = double_or_nothing;
+  EXPECT_TRUE(codelet.implementation(ProcessorKind::gpu));
+  int value = 21;
+  const OperandView view{.address = reinterpret_cast<std::byte*>(&value), .layout = {}};
+  KernelContext context(&view, 1, nullptr, 0, WorkerId{0});
+  codelet.cpu(context);
+  EXPECT_EQ(value, 42);
+}
+
 TEST(RunKernel, HostThreadsRunTheKernelOfCoresAndOtherKindsOnlyTheirOwn) {
   const auto nothing = [](KernelContext&) {};
   const Codelet cores{.name = "cores", .cpu = nothing};
