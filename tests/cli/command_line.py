@@ -572,7 +572,7 @@ def test_progress_bar():
     check("tasks" in text and "factorise" in text, f"a progress bar on a terminal: {text!r}")
     check(text.count("tasks") <= 10 * seconds + 1, "at most 10 updates per second")
     for columns in (79, 40, 20):
-        text = on_terminal(columns, "xterm", "--size", "3000", "--tile", "60")
+        text = on_terminal(columns, "xterm", "--size", "4500", "--tile", "60")
         lines = [line for part in text.split("\r") for line in part.replace("\x1b[K", "").split("\n")]
         check("lws" in text, f"a line on {columns} columns: {text!r}")
         check(max(len(line) for line in lines) < columns, f"no line wraps at {columns} columns: {lines}")
