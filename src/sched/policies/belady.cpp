@@ -6,93 +6,53 @@
 // order is that of the one queue, whichever node its tasks will run on, behind what the node has been
 // given and has not ended.
 
-#include <cstdint>
 #include <utility>
-#include <vector>
 
-#include "base/sure_memory.hpp"
+#include "sched/future_uses.hpp"
 #include "sched/policy.hpp"
 #include "sched/records.hpp"
 
 namespace vicinal::sched {
 namespace {
 
-struct DataRecord;
-struct TaskRecord;
-
-struct Use {
-  DataRecord* data = nullptr;
-  TaskRecord* task = nullptr;
-  Use* previous = nullptr;
-  Use* next = nullptr;
-};
-
-struct DataRecord {
-  Chain<Use> queued;                   // by tasks of the queue, in its order
-  base::SureVector<Chain<Use>> given;  // by node: by tasks it was given, in that order
-};
-
 struct TaskRecord {
   graph::Task* task = nullptr;
   TaskRecord* previous = nullptr;  // in the queue
   TaskRecord* next = nullptr;
-  std::uint64_t number = 0;  // of its push, and from then on of its pop
-  NodeId node;               // that it was given to
-  base::SureVector<Use> uses;
+  FutureUses::Place place;
 };
 
-class Belady final : public Policy, private memory::VictimChoice {
+class Belady final : public Policy {
  public:
   std::string_view name() const override { return "belady"; }
   PolicyTraits traits() const override { return {.moves_tasks = true, .wants_ends = true}; }
-  memory::VictimChoice* victims() override { return this; }
-  void start(PolicyContext& context) override { context_ = &context; }
+  memory::VictimChoice* victims() override { return &future_; }
+  void start(PolicyContext& context) override {
+    context_ = &context;
+    future_.start(context);
+  }
 
   void push(graph::Task& task, WorkerId releasing) override;
   graph::Task* pop(WorkerId worker) override;
   bool may_move(graph::Task& task, WorkerId to) override;
   void task_done(graph::Task& task, WorkerId worker) override;
-  void data_forgotten(graph::Handle& handle) override;
+  void data_forgotten(graph::Handle& handle) override { future_.forget(handle); }
 
  private:
-  // Later ones are greater: what was given comes before what is queued.
-  struct NextUse {
-    bool queued = false;
-    std::uint64_t number = 0;
-    friend auto operator<=>(const NextUse&, const NextUse&) = default;
-  };
-
-  graph::Handle* choose(NodeId node, Bytes needed, memory::EvictionReason reason,
-                        memory::Candidates& candidates) override;
-  static bool next_use(const graph::Handle& handle, NodeId node, NextUse& use);
-  DataRecord& record_of(graph::Handle& handle);
+  void give(TaskRecord& record, WorkerId worker) {
+    future_.give(*record.task, context_->machine().workers[worker.value].node, record.place);
+  }
 
   PolicyContext* context_ = nullptr;
+  FutureUses future_;
   Chain<TaskRecord> ready_;
-  std::uint64_t next_number_ = 0;
   RecordPool<TaskRecord> tasks_;
-  RecordPool<DataRecord> data_;
 };
-
-DataRecord& Belady::record_of(graph::Handle& handle) {
-  if (handle.policy_data == nullptr) {
-    DataRecord& data = data_.take();
-    data.given.resize(context_->machine().nodes.size());
-    handle.policy_data = &data;
-  }
-  return *static_cast<DataRecord*>(handle.policy_data);
-}
 
 void Belady::push(graph::Task& task, WorkerId /*releasing*/) {
   TaskRecord& record = tasks_.take();
   record.task = &task;
-  record.number = next_number_++;
-  record.uses.resize(task.accesses().size());
-  for (std::size_t i = 0; i < record.uses.size(); ++i) {
-    DataRecord& data = record_of(*task.accesses()[i].handle);
-    record.uses[i] = {.data = &data, .task = &record};
-    data.queued.insert(record.uses[i]);
-  }
+  future_.expect(task, record.place);
   task.policy_data = &record;
   ready_.insert(record);
 }
@@ -102,68 +62,19 @@ graph::Task* Belady::pop(WorkerId worker) {
   while (record != nullptr && !context_->can_run(*record->task, worker)) record = record->next;
   if (record == nullptr) return nullptr;
   ready_.unlink(*record);
-  record->number = next_number_++;
-  record->node = context_->machine().workers[worker.value].node;
-  for (Use& use : record->uses) {
-    use.data->queued.unlink(use);
-    use.data->given[record->node.value].insert(use);
-  }
+  give(*record, worker);
   return record->task;
 }
 
 bool Belady::may_move(graph::Task& task, WorkerId to) {
-  auto& record = *static_cast<TaskRecord*>(task.policy_data);
-  const NodeId from = std::exchange(record.node, context_->machine().workers[to.value].node);
-  record.number = next_number_++;
-  for (Use& use : record.uses) {
-    use.data->given[from.value].unlink(use);
-    use.data->given[record.node.value].insert(use);
-  }
+  give(*static_cast<TaskRecord*>(task.policy_data), to);
   return true;
 }
 
 void Belady::task_done(graph::Task& task, WorkerId /*worker*/) {
   auto& record = *static_cast<TaskRecord*>(std::exchange(task.policy_data, nullptr));
-  for (Use& use : record.uses) use.data->given[record.node.value].unlink(use);
+  future_.forget(task, record.place);
   tasks_.give_back(record);
-}
-
-void Belady::data_forgotten(graph::Handle& handle) {
-  if (handle.policy_data == nullptr) return;
-  data_.give_back(*static_cast<DataRecord*>(std::exchange(handle.policy_data, nullptr)));
-}
-
-// False: none is known.
-bool Belady::next_use(const graph::Handle& handle, NodeId node, NextUse& use) {
-  const auto* const data = static_cast<const DataRecord*>(handle.policy_data);
-  if (data == nullptr) return false;
-  const Use* const given = data->given[node.value].head;
-  const Use* const first = given != nullptr ? given : data->queued.head;
-  if (first == nullptr) return false;
-  use = {.queued = given == nullptr, .number = first->task->number};
-  return true;
-}
-
-// O(log n) of n candidates for each one up to the first without a use.
-graph::Handle* Belady::choose(NodeId node, Bytes /*needed*/, memory::EvictionReason reason,
-                              memory::Candidates& candidates) {
-  const auto has_no_use = [&](const graph::Handle& handle) {
-    NextUse use;
-    return !next_use(handle, node, use);
-  };
-  if (graph::Handle* const unused = candidates.least_recent(has_no_use)) return unused;
-  graph::Handle* victim = nullptr;
-  NextUse latest;
-  for (const memory::Candidate& candidate : candidates.all()) {
-    NextUse use;
-    if (!next_use(*candidate.handle, node, use)) return candidate.handle;
-    if (victim != nullptr && use <= latest) continue;
-    victim = candidate.handle;
-    latest = use;
-  }
-  // A copy that only comes early must not drive out what is used before it.
-  const bool refuses = reason != memory::EvictionReason::firm && !latest.queued;
-  return refuses ? nullptr : victim;
 }
 
 }  // namespace
