@@ -144,7 +144,7 @@ bool Engine::stalled() const {
     const std::size_t word = worker.id.value / 64;
     if (((idle_[word].load() | away_[word].load()) & mask) == 0) return false;
   }
-  return performing_.load() == 0 && residency_.quiet();
+  return performing_.load() == 0 && !gate_.has_deferred() && residency_.quiet();
 }
 
 }  // namespace vicinal::engine

@@ -292,6 +292,7 @@ Task* Engine::next(WorkerId worker) {
   clear_idle(worker);
   const std::uint64_t before = performances_;
   Task* task = next(worker);
+  if (task == nullptr && gate_.has_deferred()) task = next_after_slices(worker);
   if (task == nullptr) task = look_for_a_while(worker);
   if (task == nullptr) {
     // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see wake_for). In
@@ -300,6 +301,7 @@ Task* Engine::next(WorkerId worker) {
     set_idle(worker);
     const bool in_vain = config_.simulated && performances_ == before;
     task = in_vain ? nullptr : next(worker);
+    if (task == nullptr && gate_.has_deferred()) task = next_after_slices(worker);
     if (task == nullptr) {
       begin_idle_time(worker);
       config_.notify_waiters();
@@ -384,9 +386,9 @@ const InTask* Engine::this_threads_task() {
 // The policy hears of it before the graph does, so before any handle of the task can be forgotten. It
 // may be busy and hear it late: the slot is free when both have done with the task.
 void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready) {
-  const bool was_pushed =
-      task.codelet != nullptr && task.state.load(std::memory_order_relaxed) != TaskState::ready;
-  const bool shared = was_pushed && gate_.wants_ends();
+  const bool was_told =
+      traits_.plans || task.state.load(std::memory_order_relaxed) != TaskState::ready;
+  const bool shared = task.codelet != nullptr && was_told && gate_.wants_ends();
   move(task, TaskState::done);
   if (shared) {
     task.blocked.store(2, std::memory_order_relaxed);

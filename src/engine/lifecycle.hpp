@@ -132,6 +132,12 @@ class Engine final : public Completions,
     gate_.submission_closed();
     grant_fresh_wishes();
   }
+  // --- planning (planning.cpp)
+  bool policy_plans() const { return traits_.plans; }
+  void plan(const sched::KnownTasks& known);
+  // A slice of the policy's long work, by a worker that has no task or by a thread that waits (kNoWorker). False:
+  // there was none.
+  bool run_slice(WorkerId worker);
   // Tasks that have not started are cancelled until everything has ended and `take_error` is called.
   void cancel(std::exception_ptr cause);
   void report_error(std::exception_ptr error);  // keeps the first
@@ -196,6 +202,7 @@ class Engine final : public Completions,
   void prefetch(const graph::Task& task, NodeId node) override;
   void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const override;
   void wake(WorkerId worker) override;
+  void defer(std::function<bool()> slice) override;
   // memory::MemorySource
   std::byte* reserve(NodeId node, Bytes bytes) override;
   std::byte* allocate(NodeId node, Bytes bytes) override;
@@ -217,6 +224,7 @@ class Engine final : public Completions,
   bool enter(graph::Task& task, std::span<const TaskId> after);
   void cancel_at_once(graph::Task& task, WorkerId releasing, graph::ReadyList& list);
   graph::Task* next(WorkerId worker);
+  graph::Task* next_after_slices(WorkerId worker);
   graph::Task* look_for_a_while(WorkerId worker);
   graph::Task* pull(WorkerId worker);
   graph::Task* take_from_window(WorkerId worker);
