@@ -1,6 +1,5 @@
 #include "sched/policies/darts_victims.hpp"
 
-#include <algorithm>
 #include <cstdint>
 
 #include "graph/handle.hpp"
@@ -24,7 +23,7 @@ std::uint32_t planned_uses(const graph::Handle& handle, NodeIndex node) {
 }
 bool is_pulled(const graph::Handle& handle, NodeIndex node) {
   const DataRecord* const data = record_of(handle);
-  return data != nullptr && data->nodes[node].pulled > 0;
+  return data != nullptr && data->nodes[node].pulled.uses > 0;
 }
 
 }  // namespace
@@ -59,7 +58,7 @@ void LeastUsed::settled(const DataRecord& data, NodeIndex node) {
 graph::Handle* LeastUsed::take_unfinished(NodeIndex node, Candidates& candidates) {
   DataRecord* const data = unfinished_[node];
   if (data == nullptr) return nullptr;
-  if (data->nodes[node].pulled == 0 && candidates.has_unclaimed(*data->handle)) {
+  if (data->nodes[node].pulled.uses == 0 && candidates.has_unclaimed(*data->handle)) {
     ledger_.leave_node(*data, node);
     return data->handle;
   }
@@ -89,22 +88,14 @@ graph::Handle* LeastUsed::least_planned(NodeIndex node, Candidates& candidates) 
 // Belady's rule on the tasks pulled by the node, in the order they were pulled: the candidate whose
 // first use comes last. One in use by others than these counts as used first.
 graph::Handle* LeastUsed::used_last(NodeIndex node, Candidates& candidates) {
-  const std::uint64_t before = clock_;
-  for (const TaskRecord* task = ledger_.books(node).pulled.head; task != nullptr;
-       task = task->next) {
-    ++clock_;
-    for (const Use& use : task->uses) {
-      if (use.data->first_use <= before) use.data->first_use = clock_;
-    }
-  }
   graph::Handle* best = nullptr;
-  std::uint64_t latest = before;
+  std::uint64_t latest = 0;
   for (const Candidate& candidate : candidates.all()) {
-    const DataRecord* const data = record_of(*candidate.handle);
-    const std::uint64_t first_use = data != nullptr ? data->first_use : 0;
+    DataRecord* const data = record_of(*candidate.handle);
+    const std::uint64_t first_use = data != nullptr ? ledger_.first_pulled_use(*data, node) : 0;
     if (best != nullptr && first_use <= latest) continue;
     best = candidate.handle;
-    latest = std::max(first_use, before);
+    latest = first_use;
   }
   return best;
 }

@@ -13,7 +13,7 @@ class LeastUsed final : public memory::VictimChoice {
   void start() { unfinished_.assign(ledger_.nodes().count(), nullptr); }
 
   // O(log n) of n candidates for each one up to the least recently used that no task planned or pulled
-  // uses, plus what Ledger::leave_node costs; O(tasks pulled there) more where all are in use.
+  // uses, plus what Ledger::leave_node costs.
   graph::Handle* choose(NodeId node, Bytes needed, memory::EvictionReason reason,
                         memory::Candidates& candidates) override;
 
@@ -27,7 +27,6 @@ class LeastUsed final : public memory::VictimChoice {
 
   Ledger& ledger_;
   base::SureVector<DataRecord*> unfinished_;  // by node: chosen, and not yet known to have gone
-  std::uint64_t clock_ = 0;                   // grows; numbers the uses that used_last looks at
 };
 
 }  // namespace vicinal::sched::darts
