@@ -138,7 +138,7 @@ if(header_sources)
 endif()
 
 # The command line as a user sees it: bad input, JSON, files, the progress bar, signals.
-if(TARGET vicinal_cli AND NOT VICINAL_SANITIZE)
+if(TARGET vicinal_cli AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   find_package(Python3 COMPONENTS Interpreter QUIET)
   if(Python3_FOUND)
     add_test(NAME cli/command_line COMMAND "${Python3_EXECUTABLE}"

@@ -119,7 +119,9 @@ class Kernel {
   template <std::convertible_to<Function> F>
   constexpr Kernel(F function)  // NOLINT(google-explicit-constructor): .cpu = axpy
       : function_(function) {}
-  constexpr Kernel(Function function, void* bound) : function_(function), bound_(bound) {}
+  // Also one of several functions of a name. NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr Kernel(Function function, void* bound = nullptr)
+      : function_(function), bound_(bound) {}
   // Calls `callable`, which stays where it is.
   template <std::invocable<KernelContext&> F>
   static constexpr Kernel bind(F& callable) {

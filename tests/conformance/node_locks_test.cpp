@@ -82,7 +82,7 @@ std::vector<std::string_view> names() {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryPolicy, NodeLocks, ::testing::ValuesIn(names()),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& named) { return std::string(named.param); });
 
 }  // namespace
 }  // namespace vicinal

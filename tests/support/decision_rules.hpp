@@ -153,7 +153,11 @@ inline Winner plan_order(const Decision& decision) {
   return goes_first ? other : by_priority;
 }
 
-inline Winner winner_by_rule(const Decision& decision) {
+inline Winner no_rule(const Decision& decision) {
+  throw std::logic_error("no rule " + std::string(trace::entry(decision.reason).name));
+}
+
+inline Winner placement_by_rule(const Decision& decision) {
   using enum trace::Reason;
   const auto& all = decision.candidates;
   switch (decision.reason) {
@@ -170,14 +174,22 @@ inline Winner winner_by_rule(const Decision& decision) {
     case released_here:
     case next_in_turn:
     case set_free:
-    case just_released:
-    case chosen_before:
       return only(decision);
     case free_nowhere:
       return none_as(std::ranges::all_of(
           all, [](const Candidate& c) { return value(c, Measure::missing_operands) > 0; }));
     case faster_elsewhere:
       return none_as(is_faster_elsewhere(decision));
+    default:
+      return no_rule(decision);
+  }
+}
+
+inline Winner order_by_rule(const Decision& decision) {
+  using enum trace::Reason;
+  switch (decision.reason) {
+    case just_released:
+      return only(decision);
     case first_pushed:
       return least(decision, Measure::place);
     case highest_priority:
@@ -195,6 +207,16 @@ inline Winner winner_by_rule(const Decision& decision) {
       });
     case trace::Reason::plan_order:
       return testing::plan_order(decision);
+    default:
+      return no_rule(decision);
+  }
+}
+
+// Of a theft, a move, or the start of a task of the look-ahead.
+inline Winner theft_by_rule(const Decision& decision) {
+  using enum trace::Reason;
+  const auto& all = decision.candidates;
+  switch (decision.reason) {
     case first_ready:
       return first(decision, [](const Candidate& c) { return value(c, Measure::ready) == 1; });
     case nearest_with_tasks:
@@ -218,6 +240,14 @@ inline Winner winner_by_rule(const Decision& decision) {
           });
     case policy_keeps:
       return none_as(!all.empty());
+    default:
+      return no_rule(decision);
+  }
+}
+
+inline Winner plan_by_rule(const Decision& decision) {
+  using enum trace::Reason;
+  switch (decision.reason) {
     case sets_most_free:
       return first_best(decision, sets_more_free);
     case misses_nothing:
@@ -227,6 +257,17 @@ inline Winner winner_by_rule(const Decision& decision) {
       return greatest(decision, Measure::priority);
     case misses_fewest:
       return least(decision, Measure::missing_operands);
+    default:
+      return no_rule(decision);
+  }
+}
+
+inline Winner victim_by_rule(const Decision& decision) {
+  using enum trace::Reason;
+  const auto& all = decision.candidates;
+  switch (decision.reason) {
+    case chosen_before:
+      return only(decision);
     case no_planned_use:
       return first(decision, [](const Candidate& c) {
         return is_unclaimed(c) && value(c, Measure::planned_uses) == 0;
@@ -245,8 +286,28 @@ inline Winner winner_by_rule(const Decision& decision) {
       });
     case used_sooner:
       return none_as(std::ranges::all_of(all, is_used_sooner));
+    default:
+      return no_rule(decision);
   }
-  return {};
+}
+
+inline Winner winner_by_rule(const Decision& decision) {
+  switch (trace::entry(decision.reason).kind) {
+    case trace::DecisionKind::placement:
+      return placement_by_rule(decision);
+    case trace::DecisionKind::order:
+      return order_by_rule(decision);
+    case trace::DecisionKind::start:
+    case trace::DecisionKind::theft:
+    case trace::DecisionKind::move:
+      return theft_by_rule(decision);
+    case trace::DecisionKind::plan:
+      return plan_by_rule(decision);
+    case trace::DecisionKind::victim:
+      return victim_by_rule(decision);
+    default:
+      return no_rule(decision);
+  }
 }
 
 }  // namespace vicinal::testing
