@@ -120,8 +120,7 @@ class Kernel {
   constexpr Kernel(F function)  // NOLINT(google-explicit-constructor): .cpu = axpy
       : function_(function) {}
   // Also one of several functions of a name. NOLINTNEXTLINE(google-explicit-constructor)
-  constexpr Kernel(Function function, void* bound = nullptr)
-      : function_(function), bound_(bound) {}
+  constexpr Kernel(Function function, void* bound = nullptr) : function_(function), bound_(bound) {}
   // Calls `callable`, which stays where it is.
   template <std::invocable<KernelContext&> F>
   static constexpr Kernel bind(F& callable) {
