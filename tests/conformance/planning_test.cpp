@@ -118,7 +118,7 @@ TEST_P(Planning, TheWholeGraphOfACholeskyIsKnownBeforeItRuns) {
     for (const graph::Graph::Task& task : known.graph.tasks()) {
       const auto& kernel = known.graph.kernels()[task.kernel];
       ++count[kernel.name];
-      EXPECT_EQ(kernel.seconds[0], 1e-6);
+      EXPECT_DOUBLE_EQ(kernel.seconds[0], 1e-6);
       durations.push_back(Time{1});
     }
     using Counts = std::map<std::string, int>;
@@ -250,16 +250,19 @@ std::uint64_t fewest_loads(const std::vector<std::size_t>& order, std::size_t ro
   return loads;
 }
 
-// 16 blocks in a circle, 8 fit. Of the reads after the first round 7 in 15 find their block: each of 8 places has it
-// but the one that the last read has taken. 128 - 112 * 7 / 15 = 76, and in the last round 4 fewer, for what has no
-// reader left makes room for others. Least recently used finds none, and belady, which knows of one ready task, is no
-// better.
+// 16 blocks in a circle, 8 fit. Of the reads after the first round 7 in 15 find their block: each of 8 places
+// has it but the one that the last read has taken. 128 - 112 * 7 / 15 = 76, and in the last round 4 fewer,
+// for what has no reader left makes room for others.
+//
+// Least recently used finds none before the last round. Then 8 to 15 are there, 0 takes the place of 8, and each
+// block after it that of the one before, which nobody reads any more: 9 to 15 are found. belady, which knows of
+// one ready task at a time, is no better.
 TEST(PlannedVictims, LoadTheFewestBytesWhereLeastRecentlyUsedReloadsAll) {
   const std::vector<std::size_t> order = in_a_circle(16, 128);
   EXPECT_EQ(read_as_planned(order, 8).loads, fewest_loads(order, 8));
   EXPECT_EQ(fewest_loads(order, 8), 72U);
   for (const std::string_view policy : {"eager", "belady"}) {
-    EXPECT_EQ(read_in_order(order, 8, sched::make_policy(policy), nullptr).loads, 128U) << policy;
+    EXPECT_EQ(read_in_order(order, 8, sched::make_policy(policy), nullptr).loads, 121U) << policy;
   }
 }
 
