@@ -27,7 +27,7 @@ Engine::Engine(EngineConfig config)
       costs_(config_.machine, residency_, timed_ ? config_.models : nullptr),
       wishes_(config_.machine.nodes.size(), residency_, config_.rules),
       view_({config_.machine, config_.now, residency_, eligibility_, costs_, sleepers_, wishes_,
-             config_.listener},
+             gate_, config_.notify_waiters, config_.listener},
             config_.seed) {
   const LookAheadParts parts{config_.machine, residency_, gate_,   eligibility_, costs_,
                              lanes_,          sleepers_,  errors_, view_};
@@ -65,7 +65,8 @@ void Engine::submission_closed() {
 }
 
 bool Engine::stalled() const {
-  return sleepers_.all_asleep_or_away() && performing_.load() == 0 && residency_.quiet();
+  return sleepers_.all_asleep_or_away() && performing_.load() == 0 && !gate_.has_deferred() &&
+         residency_.quiet();
 }
 
 // Tasks that it was expected to take are somebody else's now.

@@ -312,6 +312,7 @@ bool Engine::move_from_peer(WorkerId worker) {
   sleepers_.rouse(worker);
   const std::uint64_t before = performances_;
   Task* task = next(worker);
+  if (task == nullptr && gate_.has_deferred()) task = next_after_slices(worker);
   if (task == nullptr) task = look_for_a_while(worker);
   if (task == nullptr) {
     // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see Sleepers). In
@@ -320,6 +321,7 @@ bool Engine::move_from_peer(WorkerId worker) {
     sleepers_.fall_asleep(worker);
     const bool in_vain = config_.simulated && performances_ == before;
     task = in_vain ? nullptr : next(worker);
+    if (task == nullptr && gate_.has_deferred()) task = next_after_slices(worker);
     if (task == nullptr) {
       lanes_.begin_idle(worker);
       config_.notify_waiters();
@@ -420,9 +422,9 @@ inline void Engine::leave_or_lift_poison(const Task& task, Outcome outcome) {
 // The policy hears of it before the graph does, so before any handle of the task can be forgotten. It
 // may be busy and hear it late: the slot is free when both have done with the task.
 void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready) {
-  const bool was_pushed =
-      is_scheduled(task.kind) && task.state.load(std::memory_order_relaxed) != TaskState::ready;
-  const bool shared = was_pushed && gate_.wants_ends();
+  const bool was_told =
+      traits_.plans || task.state.load(std::memory_order_relaxed) != TaskState::ready;
+  const bool shared = is_scheduled(task.kind) && was_told && gate_.wants_ends();
   move(task, TaskState::done);
   if (shared) {
     task.blocked.store(2, std::memory_order_relaxed);

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/actions_pool.hpp"
@@ -132,9 +133,15 @@ class Engine final : public Completions {
   void worker_leaves(WorkerId worker);  // its thread goes to do something else
   void worker_comes(WorkerId worker);
   void submission_closed();
+  // --- planning (planning.cpp)
+  bool policy_plans() const { return traits_.plans; }
+  void plan(const sched::KnownTasks& known);
+  // A slice of the policy's long work, by a worker that has no task or by a thread that waits (kNoWorker). False:
+  // there was none.
+  bool run_slice(WorkerId worker);
   const Errors& errors() const { return errors_; }
   // Tasks that have not started are cancelled until everything has ended and `take_error` is called.
-  void cancel() { errors_.cancel(nullptr); }
+  void cancel(std::exception_ptr cause = nullptr) { errors_.cancel(std::move(cause)); }
   std::exception_ptr take_error();
 
   // To the performance model, what workers still keep. No worker may run a task.
@@ -159,6 +166,7 @@ class Engine final : public Completions {
   graph::Task* pop(WorkerId worker);
   graph::Task* pull(WorkerId worker);
   graph::Task* next(WorkerId worker);
+  graph::Task* next_after_slices(WorkerId worker);
   graph::Task* look_for_a_while(WorkerId worker);
   bool pin_or_keep(graph::Task& task, NodeId node);
   graph::Task* take_from_look_ahead(WorkerId worker);

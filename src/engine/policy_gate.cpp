@@ -130,6 +130,60 @@ void PolicyGate::submission_closed() {
   drain_leftovers(kNoWorker);
 }
 
+std::exception_ptr PolicyGate::plan(const sched::KnownTasks& known) {
+  std::exception_ptr error;
+  {
+    const std::lock_guard lock(mutex_);
+    drain(kNoWorker);
+    const base::Stopwatch::Lap lap(watch_.get());
+    try {
+      policy_.plan(known);
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }
+  drain_leftovers(kNoWorker);
+  return error;
+}
+
+void PolicyGate::defer(std::function<bool()> slice) {
+  const std::lock_guard lock(inbox_mutex_);
+  deferred_.push_back(std::move(slice));
+  deferred_count_.store(deferred_.size(), std::memory_order_seq_cst);
+}
+
+PolicyGate::Slice PolicyGate::run_slice(WorkerId current, std::exception_ptr& error) {
+  if (!has_deferred() || in_slice_.exchange(true, std::memory_order_seq_cst)) return Slice::none;
+  Slice what = Slice::none;
+  {
+    const std::lock_guard lock(mutex_);
+    drain(current);
+    if (has_deferred()) what = run_first(error);
+  }
+  in_slice_.store(false, std::memory_order_seq_cst);
+  drain_leftovers(current);
+  return what;
+}
+
+// Under the policy's lock, and nothing else: a slice may defer more.
+PolicyGate::Slice PolicyGate::run_first(std::exception_ptr& error) {
+  std::unique_lock list(inbox_mutex_);
+  std::function<bool()>& slice = deferred_.front();  // which stays where it is when others come
+  list.unlock();
+  const base::Stopwatch::Lap lap(watch_.get());
+  try {
+    if (slice()) return Slice::done;
+  } catch (...) {
+    error = std::current_exception();
+  }
+  list.lock();
+  const std::function<bool()> finished = std::move(slice);
+  deferred_.pop_front();
+  deferred_count_.store(deferred_.size(), std::memory_order_seq_cst);
+  list.unlock();
+  return Slice::last;
+}
+
 void PolicyGate::forget(graph::Handle& handle) {
   {
     const std::lock_guard lock(mutex_);

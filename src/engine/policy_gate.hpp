@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -46,6 +47,14 @@ class PolicyGate {
   void task_done(graph::Task& task, WorkerId worker);
   void notice(const memory::Notice& notice);
   void submission_closed();
+  // What the policy throws, if it does.
+  std::exception_ptr plan(const sched::KnownTasks& known);
+  // Long work of the policy, by the policy; then by any thread a slice of it. Work that throws is over.
+  void defer(std::function<bool()> slice);
+  bool has_deferred() const { return deferred_count_.load(std::memory_order_seq_cst) != 0; }
+  enum class Slice : std::uint8_t { none, done, last };
+  // None: there is nothing to do, or another thread is at it.
+  Slice run_slice(WorkerId current, std::exception_ptr& error);
   void forget(graph::Handle& handle);
   graph::Handle* choose_victim(const memory::VictimQuery& query, memory::Candidates& candidates);
   Time time_in_policy() const { return watch_ ? watch_->time() : Time{0}; }
@@ -76,6 +85,7 @@ class PolicyGate {
     return policy_.may_move(task, to);
   }
   void refuse(graph::Task& task);
+  Slice run_first(std::exception_ptr& error);
   graph::Task* pop_serial(WorkerId worker);
   bool may_move_serial(graph::Task& task, WorkerId to);
   void post(const Event& event, WorkerId current);
@@ -94,6 +104,9 @@ class PolicyGate {
   base::SureVector<Event> inbox_;
   base::SureVector<Event> draining_;
   std::atomic<bool> inbox_filled_{false};
+  base::SureDeque<std::function<bool()>> deferred_;  // under inbox_mutex_; the first is being done
+  std::atomic<std::size_t> deferred_count_{0};
+  std::atomic<bool> in_slice_{false};
   std::function<void()> tell_refused_;
   graph::ReadyList refused_;  // under inbox_mutex_
   std::atomic<bool> any_refused_{false};

@@ -3,10 +3,12 @@
 
 #include <functional>
 #include <span>
+#include <utility>
 
 #include "base/warm.hpp"
 #include "engine/costs.hpp"
 #include "engine/eligibility.hpp"
+#include "engine/policy_gate.hpp"
 #include "engine/sleepers.hpp"
 #include "engine/wishes.hpp"
 #include "graph/task_pool.hpp"
@@ -23,6 +25,8 @@ struct Viewed {
   const Costs& costs;
   Sleepers& sleepers;
   Wishes& wishes;
+  PolicyGate& gate;
+  const std::function<void()>& notify_waiters;
   trace::DecisionListener* listener;  // null: nobody listens
 };
 
@@ -69,6 +73,12 @@ class PolicyView final : public sched::PolicyContext {
     if (!all_.residency.trivial()) all_.wishes.add(task, node);
   }
   void wake(WorkerId worker) override { all_.sleepers.wake(worker); }
+  // By the policy, under its lock. As many are woken as there are: some may find a task first.
+  void defer(std::function<bool()> slice) override {
+    all_.gate.defer(std::move(slice));
+    all_.sleepers.wake_all();
+    all_.notify_waiters();
+  }
 
  private:
   const Viewed all_;

@@ -1,15 +1,17 @@
-// What tasks that are still with the policy will read on one memory node, in the order in which the
-// policy named them: how many will read a replica, and which is the first of them.
+// Who uses a datum next in one place, among uses that are known in their order: how many there are, and
+// which is the first. The one rule behind every choice of the replica "whose next use comes last": of what
+// tasks wait with the policy to read (Residency), and of what a policy has planned (sched::FutureUses).
 //
-// StarPU counts such tasks per replica (nb_tasks_prefetch) and lets no prefetch drive out what one of
+// StarPU counts the former per replica (nb_tasks_prefetch) and lets no prefetch drive out what one of
 // them will use. The order is kept besides, for when all that could go is awaited.
 //
-// Who leaves is marked by a bit of its number. It is dropped from the queue of its replica when somebody asks
-// who is first, or when the queue has grown: both are rare where there is room, and a look at a queue is
-// a line from memory for each use.
+// Uses have numbers, which rise; those of one task may share one. Who leaves is marked by a bit of its
+// number. It is dropped from the queue of its datum when somebody asks who is first, or when the queue has
+// grown: both are rare where there is room, and a look at a queue is a line from memory for each use.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -18,55 +20,83 @@
 
 #include "base/spin_lock.hpp"
 #include "base/sure_memory.hpp"
-#include "memory/replica.hpp"
 
 namespace vicinal::memory {
 
-// Uses have numbers, in their order. Replica::uses is read by anybody; it falls under the residency's lock, too.
+// What is kept of one datum in one place. A replica has the same members, with an atomic `uses` that
+// anybody may read. NextUses alone changes them.
+struct Uses {
+  std::uint64_t next_use = 0;  // number of the first use, unless that has left
+  std::uint32_t uses = 0;      // how many there are
+  std::uint32_t queue = 0;     // of the uses behind the first; 0: there is none
+};
+
 class NextUses {
  public:
-  // Held around the rest.
+  // Held around the rest by those who share it.
   mutable base::SpinLock lock;
 
-  // A task will read the replica. Returns the number of the use.
-  std::uint64_t add(Replica& replica) {
+  // Of a use, or of those of one task: from 1, greater than all before.
+  std::uint64_t take_number() {
     const std::uint64_t number = ++last_number_;
     if (number / kBits - first_word_ == has_left_.size()) has_left_.push_back(0);
-    const std::uint32_t before = replica.uses.load(std::memory_order_relaxed);
-    replica.uses.store(before + 1, std::memory_order_relaxed);
-    if (before == 0) {
-      replica.next_use = number;
-      return number;
-    }
-    if (replica.queue == 0) replica.queue = empty_queue();
-    Queue& queue = queues_[replica.queue];
-    if (queue.uses.size() == queue.most) drop_left(queue);
-    queue.uses.push_back(number);
     return number;
   }
 
-  // The task is not with the policy any more.
-  void leave(Replica& replica, std::uint64_t number) {
+  // A use of the datum, behind those that it has: the number is greater than theirs, and was taken.
+  template <typename Datum>
+  void add(Datum& datum, std::uint64_t number) {
+    const std::uint32_t before = count(datum.uses);
+    set(datum.uses, before + 1);
+    if (before == 0) {
+      datum.next_use = number;
+      return;
+    }
+    if (datum.queue == 0) datum.queue = empty_queue();
+    Queue& queue = queues_[datum.queue];
+    if (queue.uses.size() == queue.most) drop_left(queue);
+    queue.uses.push_back(number);
+  }
+  // With a number of its own, which it returns.
+  template <typename Datum>
+  std::uint64_t add(Datum& datum) {
+    const std::uint64_t number = take_number();
+    add(datum, number);
+    return number;
+  }
+
+  // The uses with this number leave. Of each datum one of them must be dropped before anybody asks for its
+  // first.
+  void mark_left(std::uint64_t number) {
     if (number > last_number_ || has_left(number)) {
       throw std::logic_error("memory::NextUses: use " + std::to_string(number) + " of " +
                              std::to_string(last_number_) + " leaves twice, or was never added");
     }
     mark(number);
-    const std::uint32_t left = replica.uses.load(std::memory_order_relaxed) - 1;
-    replica.uses.store(left, std::memory_order_relaxed);
+  }
+  template <typename Datum>
+  void drop(Datum& datum) {
+    const std::uint32_t left = count(datum.uses) - 1;
+    set(datum.uses, left);
     if (left > 0) return;
-    if (replica.queue != 0) free_.push_back(std::exchange(replica.queue, 0));
+    if (datum.queue != 0) free_.push_back(std::exchange(datum.queue, 0));
+  }
+  template <typename Datum>
+  void leave(Datum& datum, std::uint64_t number) {
+    mark_left(number);
+    drop(datum);
   }
 
   // The number of the first use; 0: there is none.
-  std::uint64_t first(Replica& replica) {
-    if (replica.uses.load(std::memory_order_relaxed) == 0) return 0;
-    if (has_left(replica.next_use)) replica.next_use = take_next(queues_[replica.queue]);
-    return replica.next_use;
+  template <typename Datum>
+  std::uint64_t first(Datum& datum) {
+    if (count(datum.uses) == 0) return 0;
+    if (has_left(datum.next_use)) datum.next_use = take_next(queues_[datum.queue]);
+    return datum.next_use;
   }
 
  private:
-  // Of one replica, those behind the first; some have left.
+  // Of one datum, those behind the first; some have left.
   struct Queue {
     base::SureVector<std::uint64_t> uses;
     std::size_t first = 0;    // those before it are done with
@@ -75,6 +105,14 @@ class NextUses {
   static constexpr std::size_t kFew = 16;
   static constexpr std::uint64_t kBits = 64;
 
+  static std::uint32_t count(std::uint32_t uses) { return uses; }
+  static std::uint32_t count(const std::atomic<std::uint32_t>& uses) {
+    return uses.load(std::memory_order_relaxed);
+  }
+  static void set(std::uint32_t& uses, std::uint32_t to) { uses = to; }
+  static void set(std::atomic<std::uint32_t>& uses, std::uint32_t to) {
+    uses.store(to, std::memory_order_relaxed);  // it changes under the lock alone
+  }
   bool has_left(std::uint64_t number) const {
     const std::uint64_t word = number / kBits;
     return word < first_word_ || (has_left_[word - first_word_] >> (number % kBits) & 1) != 0;

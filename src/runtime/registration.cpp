@@ -145,8 +145,8 @@ void RuntimeImpl::invalidate(Handle handle) {
   graph::Handle& data = check(handle, "invalidate");
   graph::Task& task = task_for(handle, AccessMode::W, {graph::TaskKind::invalidation, "invalidate"},
                                [this, &data] { engine_->invalidate(data); });
-  if (!options_.compute_priorities) return engine_->submit_invalidation(task);
-  plan(task, {}, kNoWorker, Held::no, graph::Content::invalidated);
+  if (!held_back_) return engine_->submit_invalidation(task);
+  held_back_->add(task, {}, kNoWorker, Held::no, graph::Content::invalidated);
 }
 
 // Tasks are refused before it waits: it would not wait for those that come meanwhile. Where there was no memory
@@ -156,8 +156,9 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
   graph::Handle& handle = check(registered, "unregister");
   const std::uint32_t life = registered.life();
   {
-    // A task that is planned has been announced, and goes before the unregistration.
-    const std::lock_guard lock(planned_mutex_);
+    // A task that is held back has been announced, and goes before the unregistration.
+    std::unique_lock<std::mutex> lock;
+    if (held_back_) lock = std::unique_lock(held_back_->announcements());
     if (!graph::refuse_tasks(handle, life)) throw_unknown_handle(registered, "unregister");
   }
   const graph::Content content = graph::content_of(handle);

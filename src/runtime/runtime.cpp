@@ -54,7 +54,7 @@ void RuntimeImpl::require_rules_apply(const engine::EngineConfig& config) const 
 }
 
 RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
-                         trace::DecisionListener* listener)
+                         trace::DecisionListener* listener, std::unique_ptr<sched::Policy> policy)
     : options_(options), setup_(std::move(setup)) {
   for (const WorkerDescription& worker : setup_.machine.workers) {
     most_overhead_ =
@@ -62,7 +62,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   }
   engine::EngineConfig config;
   config.machine = setup_.machine;
-  config.policy = sched::make_policy(options.policy);
+  config.policy = policy != nullptr ? std::move(policy) : sched::make_policy(options.policy);
   config.time_policy = options.measure_scheduling;
   config.look_ahead = options.look_ahead;
   config.count_bytes = options.window_bytes.value > 0;
@@ -79,6 +79,11 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
     config.now = drivers::monotonic_now;
   }
   engine_ = std::make_unique<engine::Engine>(std::move(config));
+  if (options.compute_priorities || engine_->policy_plans()) {
+    using Priorities = HeldBack::Priorities;
+    held_back_.emplace(
+        *engine_, options.compute_priorities ? Priorities::computed : Priorities::given, waiting_);
+  }
   setup_.make_drivers(options_);
   engine_->attach(setup_.by_node(), setup_.by_worker());
   if (slot()) engine_->worker_leaves(*slot());  // until somebody waits

@@ -19,6 +19,7 @@
 #include "engine/lifecycle.hpp"
 #include "graph/overlap.hpp"
 #include "machine/performance_model.hpp"
+#include "runtime/held_back.hpp"
 #include "runtime/machine_setup.hpp"
 #include "trace/decision.hpp"
 #include "vicinal/runtime.hpp"
@@ -42,9 +43,11 @@ struct Acquisition {
 
 class RuntimeImpl {
  public:
-  // `listener` hears why the runtime decides as it does, and outlives it; null: nobody listens.
+  // `listener` hears why the runtime decides as it does, and outlives it; null: nobody listens. `policy`: null
+  // for the one that the options name.
   RuntimeImpl(const Options& options, MachineSetup setup,
-              trace::DecisionListener* listener = nullptr);
+              trace::DecisionListener* listener = nullptr,
+              std::unique_ptr<sched::Policy> policy = nullptr);
   // Closes, if close() has not, and forgets what was still acquired then.
   ~RuntimeImpl();
   // The threads that the runtime has started are not in this process.
@@ -69,9 +72,9 @@ class RuntimeImpl {
 
   // submission.cpp
   TaskId submit(const TaskSpec& spec);
-  // Planned tasks go into the graph, and with them all that this thread has submitted.
-  void flush_planned() {
-    if (has_planned()) flush();
+  // And so all that this thread has submitted.
+  void pass_on_held_back() {
+    if (held_back_ && held_back_->any()) held_back_->flush();
   }
   // Simulation: what the application has spent on a submission.
   void pass_submission_time() {
@@ -112,27 +115,7 @@ class RuntimeImpl {
   const engine::Engine& engine() const { return *engine_; }
 
  private:
-  enum class Held : bool { no, back };  // until priorities are computed; else it gets none
-  struct PlannedTask {
-    graph::Task* task = nullptr;
-    std::vector<TaskId> after;
-    WorkerId submitter = kNoWorker;
-    Held held = Held::no;
-  };
-  // What is taken from the list must reach the graph.
-  using PlannedTasks = base::SureVector<PlannedTask>;
-
-  // Made and not in the graph. Seq_cst, with the store: see wait_until.
-  bool has_planned() const { return planned_count_.load(std::memory_order_seq_cst) > 0; }
-  TaskId submit_planned(graph::Task& task, const TaskSpec& spec, const engine::InTask* inside);
-  TaskId submit_behind_planned(graph::Task& task, std::span<const TaskId> after,
-                               WorkerId submitter);
-  TaskId plan(graph::Task& task, std::span<const TaskId> after, WorkerId submitter, Held held,
-              graph::Content leaves = graph::Content::written);
-  static std::vector<Time> planned_levels(std::span<const PlannedTask> tasks);
-  PlannedTasks take_planned(std::size_t kept);
-  // `here`: the worker whose thread calls.
-  void flush(std::size_t kept = 0, WorkerId here = kNoWorker);
+  TaskId hold_back(graph::Task& task, const TaskSpec& spec, const engine::InTask* inside);
   // A task that is not scheduled, behind all that was submitted before.
   void submit_plain(graph::Task& task);
   graph::Task& make_task(const TaskSpec& spec, std::span<const Operand> operands, WorkerId worker);
@@ -174,6 +157,7 @@ class RuntimeImpl {
   machine::PerformanceModel models_;
   std::optional<std::string> models_file_;  // none: nothing is kept
   std::unique_ptr<engine::Engine> engine_;
+  std::optional<HeldBack> held_back_;  // if priorities are computed or the policy plans
 
   mutable std::mutex handles_mutex_;           // guards what follows
   mutable std::deque<graph::Handle> handles_;  // reports take their lock bits
@@ -184,14 +168,6 @@ class RuntimeImpl {
   std::map<int, graph::RegionIndex> files_;
   Bytes unhomed_;  // written data whose only place is what the runtime allocates
 
-  // With computed priorities: who takes planned tasks puts them into the graph before another does, or
-  // they would overtake each other. No function of the application is called under it.
-  std::mutex order_mutex_;
-  // Behind it. Guards the list, in which all are that have been announced to the graph, in that order.
-  std::mutex planned_mutex_;
-  PlannedTasks planned_;
-  // In the list, or on their way from it to the graph.
-  std::atomic<std::uint64_t> planned_count_{0};
   std::atomic<std::uint64_t> submitted_bytes_{0};
   Time most_overhead_;                         // of one task, on any worker; in simulation
   std::atomic<std::int64_t> simulated_ns_{0};  // of the tasks submitted, at most; in simulation

@@ -1,13 +1,9 @@
 // From what the application says to a task in the graph.
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <iterator>
-#include <new>
 #include <utility>
 
 #include "base/warm.hpp"
-#include "graph/bottom_level.hpp"
 #include "graph/dependencies.hpp"
 #include "graph/group.hpp"
 #include "memory/arena.hpp"
@@ -21,39 +17,6 @@ namespace {
 graph::TaskExtension& extension(graph::Task& task) {
   if (!task.extension) task.extension = std::make_unique<graph::TaskExtension>();
   return *task.extension;
-}
-
-// When so many are planned half of them go into the graph: the others are what those are planned by.
-constexpr std::size_t kPlanAtMost = 1 << 16;
-
-// Of a task, in nanoseconds: 19 hours, so that a path of kPlanAtMost tasks can be counted.
-constexpr std::int64_t kLongestTask = std::int64_t{1} << 46;
-
-Time planned_time(const graph::Task& task) {
-  if (!graph::is_scheduled(task.kind)) return {0};
-  Time time;
-  for (const Time expected : task.codelet->expected) time = std::max(time, expected);
-  if (time.ns == 0) {
-    const bool has_own = task.extension && task.extension->flops > 0;
-    const double flops = has_own ? task.extension->flops : task.codelet->flops;
-    const double seconds = std::max(1e-6, flops * 1e-9);
-    time = Time::from_seconds(std::min(seconds, static_cast<double>(kLongestTask) * 1e-9));
-  }
-  return {std::min(time.ns, kLongestTask)};
-}
-
-// Microseconds up to 2^29 of them, 9 minutes. From there on 2^24 steps for each doubling, which is enough
-// for 2^62 ns: the function is the same for all tasks, grows, and never saturates.
-int priority_of(Time level) {
-  constexpr int kExactBits = 29;
-  constexpr int kStepBits = 24;
-  const auto microseconds = static_cast<std::uint64_t>(level.ns / 1000);
-  const auto doublings = static_cast<int>(std::bit_width(microseconds >> kExactBits));
-  if (doublings == 0) return static_cast<int>(microseconds);
-  const std::uint64_t steps = microseconds >> (kExactBits - kStepBits + doublings - 1);
-  const std::uint64_t first = std::uint64_t{1} << kStepBits;
-  return static_cast<int>((std::uint64_t{1} << kExactBits) +
-                          static_cast<std::uint64_t>(doublings - 1) * first + (steps - first));
 }
 
 }  // namespace
@@ -202,7 +165,7 @@ void RuntimeImpl::check_task(const graph::Task& task) {
   if (spec.group != nullptr) spec.group->count_->begin_one();
   // A task that is refused is gone when this throws, and with it its extension.
   try {
-    if (options_.compute_priorities) return submit_planned(task, spec, inside);
+    if (held_back_) return hold_back(task, spec, inside);
     return engine_->submit(task, spec.after, worker);
   } catch (...) {
     will_not_come(bytes, spec.group != nullptr ? spec.group->count_ : nullptr);
@@ -223,8 +186,8 @@ Bytes RuntimeImpl::window_bytes(std::span<const Operand> operands) const {
   return sum;
 }
 
-[[gnu::noinline]] TaskId RuntimeImpl::submit_planned(graph::Task& task, const TaskSpec& spec,
-                                                     const engine::InTask* inside) {
+[[gnu::noinline]] TaskId RuntimeImpl::hold_back(graph::Task& task, const TaskSpec& spec,
+                                                const engine::InTask* inside) {
   const WorkerId submitter = inside != nullptr ? inside->worker : kNoWorker;
   try {
     if (spec.flops > 0) extension(task).flops = spec.flops;
@@ -232,133 +195,16 @@ Bytes RuntimeImpl::window_bytes(std::span<const Operand> operands) const {
     engine_->discard(task, submitter);
     throw;
   }
-  if (inside == nullptr) return plan(task, spec.after, kNoWorker, Held::back);
-  return submit_behind_planned(task, spec.after, submitter);
-}
-
-// At once, if nothing has been announced that the graph does not have yet.
-TaskId RuntimeImpl::submit_behind_planned(graph::Task& task, std::span<const TaskId> after,
-                                          WorkerId submitter) {
-  std::unique_lock lock(planned_mutex_);
-  if (has_planned()) {
-    lock.unlock();
-    return plan(task, after, submitter, Held::no);
-  }
-  const TaskId id = graph::TaskPool::id(task);
-  bool is_ready = false;
-  try {
-    is_ready = engine_->insert(task, after);
-  } catch (...) {
-    lock.unlock();  // with the task goes what its on_end holds, which is the application's
-    engine_->discard(task, submitter);
-    throw;
-  }
-  lock.unlock();
-  if (is_ready) {
-    graph::ReadyList ready;
-    ready.append(task);
-    engine_->make_ready(ready, submitter, engine::Releaser::goes_on);
-  }
-  return id;
-}
-
-// With computed priorities everything takes its place among the submissions here, and is refused here or never:
-// what is accepted reaches the graph, whatever others unregister or invalidate meanwhile.
-[[gnu::noinline]] TaskId RuntimeImpl::plan(graph::Task& task, std::span<const TaskId> after,
-                                           WorkerId submitter, Held held, graph::Content leaves) {
-  const TaskId id = graph::TaskPool::id(task);
-  bool full = false;
-  try {
-    PlannedTask planned{&task, {after.begin(), after.end()}, submitter, held};
-    const std::lock_guard lock(planned_mutex_);
-    planned_.push_back(std::move(planned));
-    try {
-      engine_->announce(task, after, leaves);
-    } catch (...) {
-      planned_.pop_back();
-      throw;
-    }
-    planned_count_.fetch_add(1, std::memory_order_seq_cst);
-    full = planned_.size() >= kPlanAtMost;
-  } catch (...) {
-    engine_->discard(task, submitter);
-    throw;
-  }
-  // Somebody who waits may wait for this one.
-  if (held == Held::no || waiting_.load(std::memory_order_seq_cst) > 0) {
-    flush(0, submitter);
-  } else if (full) {
-    flush(kPlanAtMost / 2);
-  }
-  return id;
+  if (inside == nullptr) return held_back_->add(task, spec.after, kNoWorker, Held::back);
+  return held_back_->add_behind(task, spec.after, submitter);
 }
 
 void RuntimeImpl::submit_plain(graph::Task& task) {
-  if (options_.compute_priorities) {
-    submit_behind_planned(task, {}, kNoWorker);
+  if (held_back_) {
+    held_back_->add_behind(task, {}, kNoWorker);
   } else {
     engine_->submit(task, {}, kNoWorker);
   }
-}
-
-// Bottom levels; none if there is no memory for them.
-std::vector<Time> RuntimeImpl::planned_levels(std::span<const PlannedTask> tasks) {
-  try {
-    std::unordered_map<const graph::Handle*, std::size_t> number;
-    std::vector<std::vector<graph::PlannedAccess>> accesses(tasks.size());
-    std::vector<graph::PlannedTask> plan(tasks.size());
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      for (const graph::Access& access : tasks[i].task->accesses()) {
-        accesses[i].push_back(
-            {number.try_emplace(access.handle, number.size()).first->second, access.mode});
-      }
-      plan[i] = {planned_time(*tasks[i].task), accesses[i]};
-    }
-    return graph::bottom_levels(plan, number.size());
-  } catch (const std::bad_alloc&) {
-    return {};
-  }
-}
-
-// Those that were planned first, but for the last `kept`, go into the graph in their order, with priorities if
-// they have none.
-[[gnu::noinline]] void RuntimeImpl::flush(std::size_t kept, WorkerId here) {
-  graph::ReadyList later;
-  {
-    const std::lock_guard order(order_mutex_);
-    const PlannedTasks tasks = take_planned(kept);
-    for (const PlannedTask& planned : tasks) {
-      // What the policy keeps of a worker is for that worker's thread.
-      const WorkerId submitter = planned.submitter == here ? here : kNoWorker;
-      engine_->submit_announced(*planned.task, planned.after, submitter, later);
-    }
-    planned_count_.fetch_sub(tasks.size(), std::memory_order_seq_cst);
-  }
-  if (later.head != nullptr) engine_->make_ready(later, here, engine::Releaser::goes_on);
-}
-
-// Under order_mutex_: with their priorities, the first of those that are planned.
-RuntimeImpl::PlannedTasks RuntimeImpl::take_planned(std::size_t kept) {
-  PlannedTasks tasks;
-  {
-    const std::lock_guard lock(planned_mutex_);
-    if (planned_.size() <= kept) return {};
-    tasks.swap(planned_);
-  }
-  const std::vector<Time> levels = planned_levels(tasks);
-  const std::size_t count = tasks.size() - kept;
-  for (std::size_t i = 0; i < std::min(count, levels.size()); ++i) {
-    if (tasks[i].held == Held::back && tasks[i].task->priority == 0) {
-      tasks[i].task->priority = priority_of(levels[i]);
-    }
-  }
-  if (kept > 0) {
-    const auto later = std::make_move_iterator(tasks.begin() + static_cast<std::ptrdiff_t>(count));
-    const std::lock_guard lock(planned_mutex_);
-    planned_.insert(planned_.begin(), later, std::make_move_iterator(tasks.end()));
-    tasks.resize(count);
-  }
-  return tasks;
 }
 
 // Of a task that was refused, and counted until now. Who waits for the window, or for the group, may wait for nothing
@@ -369,21 +215,25 @@ RuntimeImpl::PlannedTasks RuntimeImpl::take_planned(std::size_t kept) {
   notify_waiters();
 }
 
-// A submitter that runs far ahead works, or sleeps, until the window has room.
-// What is submitted inside a task is counted, but does not wait.
+// A submitter that runs far ahead works, or sleeps, until the window has room; until half of it is free if the
+// policy plans, or it would plan one task at a time. What is submitted inside a task is counted, but does not wait.
 [[gnu::noinline]] void RuntimeImpl::respect_window(Bytes bytes, bool may_wait) {
-  const auto room = [&] {
+  const auto has_room_in = [&](std::uint64_t part) {
     // Ends first: they are never more than the submissions read afterwards.
     const std::uint64_t ended = engine_->counts().ended();
     const std::uint64_t ended_bytes = engine_->counts().ended_bytes().value;
     const std::uint64_t pending = engine_->counts().submitted() - ended;
     const std::uint64_t pending_bytes =
         submitted_bytes_.load(std::memory_order_relaxed) - ended_bytes;
-    return pending == 0 || ((options_.window_tasks == 0 || pending < options_.window_tasks) &&
-                            (options_.window_bytes.value == 0 ||
-                             pending_bytes + bytes.value <= options_.window_bytes.value));
+    return pending == 0 ||
+           ((options_.window_tasks == 0 || pending < options_.window_tasks / part) &&
+            (options_.window_bytes.value == 0 ||
+             pending_bytes + bytes.value <= options_.window_bytes.value / part));
   };
-  if (may_wait) wait_until(room, "submit (the submission window is full)");
+  if (may_wait && !has_room_in(1)) {
+    const std::uint64_t part = engine_->policy_plans() ? 2 : 1;
+    wait_until([&] { return has_room_in(part); }, "submit (the submission window is full)");
+  }
   submitted_bytes_.fetch_add(bytes.value, std::memory_order_relaxed);
 }
 

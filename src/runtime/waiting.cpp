@@ -88,7 +88,7 @@ void RuntimeImpl::throw_if_held(const char* what, const std::function<bool()>& d
 
 void RuntimeImpl::wait_simulated(const std::function<bool()>& done, const char* what) {
   while (!done()) {
-    if (setup_.simulated->step()) continue;
+    if (engine_->run_slice(kNoWorker) || setup_.simulated->step()) continue;
     if (done()) return;
     throw_if_held(what, done);
     throw Error(std::string(what) + ": nothing is left to simulate, but it has not ended\n" +
@@ -108,14 +108,15 @@ void RuntimeImpl::require_same_process(const char* what) const {
       "not in it; make the runtime after the fork, or call exec in the child");
 }
 
-// Planned tasks: who plans one reads `waiting_` afterwards, who waits looks for them after it has raised it.
+// Tasks that are held back: who holds one back reads `waiting_` afterwards, who waits looks for them after it has
+// raised it.
 void RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* what, Looks looks) {
   if (is_done()) return;
   require_same_process(what);
   std::optional<WaitsBetween> inside_others;
   if (engine::Engine::this_threads_task() != nullptr) inside_others.emplace(*engine_, what);
   const std::function<bool()> done = [&] {
-    flush_planned();
+    pass_on_held_back();
     return is_done();
   };
   if (setup_.simulated) return wait_simulated(done, what);
@@ -150,6 +151,9 @@ void RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* w
       if (looks == Looks::after_each_task && done()) return;
     }
     if (done()) return;
+    while (!works && engine_->run_slice(kNoWorker)) {
+      if (done()) return;
+    }
     throw_if_held(what, done);
     if (works) {
       setup_.cpu->wait_for_wake(slot_epoch);
@@ -162,7 +166,7 @@ void RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* w
 
 void RuntimeImpl::wait() {
   not_inside_task("wait");
-  flush_planned();
+  pass_on_held_back();
   engine_->submission_closed();
   const auto all_ended = [this] {
     return !(setup_.simulated && setup_.simulated->any_running()) && engine_->counts().all_ended();
@@ -174,7 +178,7 @@ void RuntimeImpl::wait() {
 
 void RuntimeImpl::wait(Group& group) {
   not_inside_task("wait");
-  flush_planned();
+  pass_on_held_back();
   engine_->submission_closed();
   wait_until([&] { return group.pending() == 0; }, "wait for a group");
   if (engine_->errors().cancelling() || engine_->errors().any()) wait();  // throws it
@@ -183,7 +187,7 @@ void RuntimeImpl::wait(Group& group) {
 void RuntimeImpl::wait(Handle registered) {
   not_inside_task("wait");
   graph::Handle& handle = check(registered, "wait");
-  flush_planned();
+  pass_on_held_back();
   if (!graph::has_content(handle)) {  // nothing will be there to read
     const auto idle_or_gone = [&] {
       return graph::idle(handle) || handle.life() != registered.life();
@@ -396,8 +400,8 @@ void RuntimeImpl::watch() {
   while (!watcher_wakes_.wait_for(lock, interval, [this] { return stopping_; })) {
     lock.unlock();
     const std::uint64_t ended = engine_->counts().ended();
-    const std::uint64_t planned = planned_count_.load(std::memory_order_relaxed);
-    if (ended == last && ended + planned != engine_->counts().submitted()) {
+    const std::uint64_t held = held_back_ ? held_back_->count() : 0;
+    if (ended == last && ended + held != engine_->counts().submitted()) {
       try {
         base::process_log().warn("no task has ended for " + std::to_string(options_.stall_seconds) +
                                  " s\n" + stall_report());

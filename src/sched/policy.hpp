@@ -7,6 +7,8 @@
 //                 worker or on another one of the same node that can run it;
 //   may_move      a worker of another node has found nothing: it may get a popped task that waits;
 //   task_done     it has ended (also when it failed or was cancelled).
+// A policy that plans is told of it before: plan(), when the submission window is full or the application
+// waits.
 // Every task that is pushed must be popped once, by some worker that can run it: a policy never
 // drops a task, and never withholds one for ever from a worker that asks again. It may keep a task for
 // one worker, which it then wakes (PolicyContext::wake), as long as that worker is there: what waits
@@ -20,12 +22,15 @@
 // registry.cpp; the conformance tests then run over it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
 
 #include "base/random.hpp"
+#include "graph/graph.hpp"
 #include "graph/handle.hpp"
 #include "graph/task.hpp"
 #include "memory/victim.hpp"
@@ -83,6 +88,25 @@ class PolicyContext {
   virtual void wish(const graph::Task& task, NodeId node) = 0;
   // A task that was pushed is kept for this worker: it must not sleep on.
   virtual void wake(WorkerId worker) = 0;
+  // Work that takes long, in slices: each call does one and says whether there are more. Workers that find no
+  // task and a thread that waits call it, first come first served, one slice at a time and under the policy's
+  // lock: a slice longer than a task makes others wait. After the last one all workers look for tasks.
+  // In simulation a slice takes no time of its own; --count-scheduling counts it with the rest.
+  virtual void defer(std::function<bool()> slice) = 0;
+};
+
+// What is known of the tasks to come: those submitted and not passed on yet, in the order of their
+// submission. Valid during the call of plan().
+struct KnownTasks {
+  // Data and tasks have numbers of their own in each graph. What stays: a task is number `first` + its
+  // number here, among all tasks of the run; a datum is its handle, until data_forgotten.
+  const graph::Graph& graph;
+  // By number here. Null: what the application acquires or invalidates, which is never pushed. A policy may set
+  // their policy_data.
+  std::span<graph::Task* const> tasks;
+  std::span<graph::Handle* const> data;  // by number here
+  std::uint64_t first = 0;
+  std::size_t planned_before = 0;  // so many of the tasks were known at the call before
 };
 
 // What a policy wants and promises. Asked for once, when the engine is made.
@@ -95,6 +119,8 @@ struct PolicyTraits {
   bool wants_run_times = false;
   // Tasks of a node are popped about in the order of PolicyContext::wish.
   bool keeps_order = true;
+  // plan() is called: tasks are held back until the submission window is full or the application waits.
+  bool plans = false;
 };
 
 class Policy {
@@ -104,6 +130,12 @@ class Policy {
   virtual PolicyTraits traits() const { return {}; }
   // Called once, before any other method. The context outlives the policy.
   virtual void start(PolicyContext& context) = 0;
+  // If its traits say that it plans: before any of the tasks that are new to it is pushed. Each is new once,
+  // in the order of submission; they may be few at a time, for what is submitted inside tasks, or while a
+  // thread waits, is passed on at once. A policy that wants ends hears of the end of each, also of one that
+  // is cancelled before it was pushed. If this throws, or there is no memory to say what is known, the run
+  // is cancelled: then ends come of tasks that it has not seen.
+  virtual void plan(const KnownTasks& known) { (void)known; }
   // `releasing` is the worker whose task released this one, or kNoWorker at submission.
   virtual void push(graph::Task& task, WorkerId releasing) = 0;
   virtual graph::Task* pop(WorkerId worker) = 0;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -71,6 +72,7 @@ class FakeContext final : public sched::PolicyContext {
   };
   std::vector<Wish> wishes;
   std::vector<WorkerId> woken;
+  std::vector<std::function<bool()>> deferred;
   // As the policy said last.
   mutable std::vector<const graph::Task*> expected;
   mutable WorkerId expected_worker = kNoWorker;
@@ -121,6 +123,7 @@ class FakeContext final : public sched::PolicyContext {
     expected.assign(tasks.begin(), tasks.end());
   }
   void wake(WorkerId worker) override { woken.push_back(worker); }
+  void defer(std::function<bool()> slice) override { deferred.push_back(std::move(slice)); }
 
  private:
   using Place = std::pair<const graph::Handle*, NodeId>;

@@ -1,8 +1,10 @@
 // Small parts of the way of a task: the table of its states, and the gate to a policy.
 #include <atomic>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -128,6 +130,38 @@ TEST(PolicyGate, TheTimeInsideThePolicyIsCountedIfItIsAskedFor) {
     EXPECT_EQ(gate.pop(WorkerId{0}), &task);
     EXPECT_EQ(gate.time_in_policy() > Time{10'000'000}, timed);
   }
+}
+
+// The first work takes two slices, the second fails in its first: it is over.
+TEST(PolicyGate, DeferredWorkIsDoneOneSliceAtATimeFirstComeFirstServed) {
+  SerialPolicy policy;
+  PolicyGate gate(policy, [](Task&, WorkerId) {});
+  std::string done;
+  gate.defer([&] { return (done += "a").size() < 2; });
+  gate.defer([&]() -> bool { throw std::runtime_error(done + "b"); });
+  std::exception_ptr error;
+  EXPECT_EQ(gate.run_slice(kNoWorker, error), PolicyGate::Slice::done);
+  EXPECT_EQ(gate.run_slice(kNoWorker, error), PolicyGate::Slice::last);
+  EXPECT_EQ(error, nullptr);
+  EXPECT_TRUE(gate.has_deferred());
+  EXPECT_EQ(gate.run_slice(kNoWorker, error), PolicyGate::Slice::last);
+  EXPECT_THROW(std::rethrow_exception(error), std::runtime_error);
+  EXPECT_FALSE(gate.has_deferred());
+  EXPECT_EQ(gate.run_slice(kNoWorker, error), PolicyGate::Slice::none);
+  EXPECT_EQ(done, "aa");
+}
+
+TEST(PolicyGate, ASliceIsLeftToTheThreadThatIsAtIt) {
+  SerialPolicy policy;
+  PolicyGate gate(policy, [](Task&, WorkerId) {});
+  std::exception_ptr error;
+  PolicyGate::Slice other = PolicyGate::Slice::done;
+  gate.defer([&] {
+    std::thread([&] { other = gate.run_slice(kNoWorker, error); }).join();
+    return false;
+  });
+  EXPECT_EQ(gate.run_slice(kNoWorker, error), PolicyGate::Slice::last);
+  EXPECT_EQ(other, PolicyGate::Slice::none);
 }
 
 TEST(PolicyGate, ManyThreadsMeetASerialPolicyOneAtATimeAndNoTaskIsLost) {

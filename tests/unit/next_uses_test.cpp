@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "memory/replica.hpp"
 
 namespace vicinal::memory {
 namespace {
@@ -47,6 +48,25 @@ TEST_F(NextUsesTest, AUseLeavesFromTheMiddleAndOnlyOnce) {
   uses.leave(replicas[0], 4);
   EXPECT_EQ(next(0), 0U);
   EXPECT_EQ(replicas[0].uses, 0U);
+}
+
+// Number 1: a task that uses both; 2: one that uses the second.
+TEST(NextUses, TheUsesOfATaskShareANumberAndLeaveTogether) {
+  NextUses uses;
+  Uses first;
+  Uses second;
+  const std::uint64_t both = uses.take_number();
+  uses.add(first, both);
+  uses.add(second, both);
+  EXPECT_EQ(uses.add(second), 2U);
+  EXPECT_EQ(uses.first(first), 1U);
+  EXPECT_EQ(uses.first(second), 1U);
+  uses.mark_left(both);
+  uses.drop(first);
+  uses.drop(second);
+  EXPECT_EQ(uses.first(first), 0U);
+  EXPECT_EQ(uses.first(second), 2U);
+  EXPECT_THROW(uses.mark_left(both), std::logic_error);
 }
 
 // A model that takes each use out at once. Queues are used again many times.

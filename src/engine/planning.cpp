@@ -1,0 +1,42 @@
+// Plans of the policy: made when tasks are known and not passed on yet; long ones in slices, by whoever has
+// nothing else to do.
+#include <exception>
+#include <utility>
+
+#include "engine/lifecycle.hpp"
+
+namespace vicinal::engine {
+
+using graph::Task;
+
+// The policy may not know what it has not planned: nothing of it is run.
+void Engine::plan(const sched::KnownTasks& known) {
+  if (std::exception_ptr error = gate_.plan(known)) {
+    cancel(base::say_out_of_memory(std::move(error), "planned tasks"));
+  }
+}
+
+bool Engine::run_slice(WorkerId worker) {
+  std::exception_ptr error;
+  const PolicyGate::Slice slice = gate_.run_slice(worker, error);
+  if (error) cancel(base::say_out_of_memory(std::move(error), "planned tasks"));
+  if (slice == PolicyGate::Slice::last) sleepers_.wake_all();
+  return slice != PolicyGate::Slice::none;
+}
+
+// Who gets a task leaves the other slices to those who have none.
+[[gnu::noinline]] Task* Engine::next_after_slices(WorkerId worker) {
+  lanes_.begin_idle(worker);
+  while (run_slice(worker)) {
+    Task* const task = next(worker);
+    if (task == nullptr) continue;
+    if (gate_.has_deferred()) {
+      sleepers_.wake_all();
+      config_.notify_waiters();
+    }
+    return task;
+  }
+  return nullptr;
+}
+
+}  // namespace vicinal::engine

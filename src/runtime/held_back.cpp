@@ -1,0 +1,138 @@
+#include "runtime/held_back.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <new>
+#include <utility>
+
+namespace vicinal::runtime {
+
+namespace {
+// When so many are held half of them go on: the others are what those are planned by.
+constexpr std::size_t kMost = 1 << 16;
+}  // namespace
+
+HeldBack::HeldBack(engine::Engine& engine, Priorities priorities,
+                   const std::atomic<std::uint32_t>& waiting)
+    : engine_(engine),
+      computes_priorities_(priorities == Priorities::computed),
+      waiting_(waiting) {}
+
+[[gnu::noinline]] TaskId HeldBack::add(graph::Task& task, std::span<const TaskId> after,
+                                       WorkerId submitter, Held held, graph::Content leaves) {
+  const TaskId id = graph::TaskPool::id(task);
+  bool full = false;
+  try {
+    HeldTask entry{&task, {after.begin(), after.end()}, submitter, held};
+    const std::lock_guard lock(list_mutex_);
+    list_.push_back(std::move(entry));
+    try {
+      engine_.announce(task, after, leaves);
+    } catch (...) {
+      list_.pop_back();
+      throw;
+    }
+    count_.fetch_add(1, std::memory_order_seq_cst);
+    full = list_.size() >= kMost;
+  } catch (...) {
+    engine_.discard(task, submitter);
+    throw;
+  }
+  // Somebody who waits may wait for this one.
+  if (held == Held::no || waiting_.load(std::memory_order_seq_cst) > 0) {
+    flush(0, submitter);
+  } else if (full) {
+    flush(kMost / 2);
+  }
+  return id;
+}
+
+TaskId HeldBack::add_behind(graph::Task& task, std::span<const TaskId> after, WorkerId submitter) {
+  const bool is_planned = engine_.policy_plans() && graph::is_scheduled(task.kind);
+  std::unique_lock lock(list_mutex_);
+  if (is_planned || any()) {
+    lock.unlock();
+    return add(task, after, submitter, Held::no);
+  }
+  const TaskId id = graph::TaskPool::id(task);
+  bool is_ready = false;
+  try {
+    is_ready = engine_.insert(task, after);
+  } catch (...) {
+    lock.unlock();  // with the task goes what its on_end holds, which is the application's
+    engine_.discard(task, submitter);
+    throw;
+  }
+  lock.unlock();
+  if (is_ready) {
+    graph::ReadyList ready;
+    ready.append(task);
+    engine_.make_ready(ready, submitter, engine::Releaser::goes_on);
+  }
+  return id;
+}
+
+[[gnu::noinline]] void HeldBack::flush(std::size_t kept, WorkerId here) {
+  graph::ReadyList later;
+  {
+    const std::lock_guard order(order_mutex_);
+    const HeldTasks tasks = take(kept);
+    for (const HeldTask& held : tasks) {
+      // What the policy keeps of a worker is for that worker's thread.
+      const WorkerId submitter = held.submitter == here ? here : kNoWorker;
+      engine_.submit_announced(*held.task, held.after, submitter, later);
+    }
+    count_.fetch_sub(tasks.size(), std::memory_order_seq_cst);
+  }
+  if (later.head != nullptr) engine_.make_ready(later, here, engine::Releaser::goes_on);
+}
+
+// Under order_mutex_: with their priorities, the first of those that are held.
+HeldTasks HeldBack::take(std::size_t kept) {
+  HeldTasks tasks;
+  {
+    const std::lock_guard lock(list_mutex_);
+    if (list_.size() <= kept) return {};
+    tasks.swap(list_);
+  }
+  const std::size_t leaving = tasks.size() - kept;
+  prepare(tasks, leaving);
+  if (kept > 0) {
+    const auto later =
+        std::make_move_iterator(tasks.begin() + static_cast<std::ptrdiff_t>(leaving));
+    const std::lock_guard lock(list_mutex_);
+    list_.insert(list_.begin(), later, std::make_move_iterator(tasks.end()));
+    tasks.resize(leaving);
+  }
+  return tasks;
+}
+
+// Where there is no memory there are no priorities; a policy does not run what it has not planned.
+void HeldBack::prepare(std::span<const HeldTask> list, std::size_t leaving) {
+  const bool plans = engine_.policy_plans();
+  try {
+    using Predecessors = KnownGraph::Predecessors;
+    KnownGraph known(list, plans ? Predecessors::named : Predecessors::left_out);
+    if (computes_priorities_) give_priorities(known, list, leaving);
+    if (plans && planned_ < list.size()) {
+      engine_.plan({known.graph, known.tasks, known.data, left_, planned_});
+    }
+  } catch (const std::bad_alloc&) {
+    if (plans) engine_.cancel(base::out_of_memory("planned tasks"));
+  }
+  planned_ = list.size() - leaving;
+  left_ += leaving;
+}
+
+// To those that leave. Of the others, whose priorities change when more is known, the graph alone has them.
+void HeldBack::give_priorities(KnownGraph& known, std::span<const HeldTask> list,
+                               std::size_t leaving) const {
+  const std::vector<int> urgencies = known.urgencies();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].held != Held::back || list[i].task->priority != 0) continue;
+    known.graph.set_priority(i, urgencies[i]);
+    if (i < leaving) list[i].task->priority = urgencies[i];
+  }
+}
+
+}  // namespace vicinal::runtime

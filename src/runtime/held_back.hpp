@@ -1,0 +1,61 @@
+// Tasks that have been submitted and are held back until the submission window is full or somebody waits.
+// What is known of the application then is a graph: priorities are computed on it if they are asked for,
+// and a policy that plans plans on it. Then the tasks enter the graph of dependencies, in the order of
+// their submission.
+//
+// Every task takes its place among the submissions here, and is refused here or never: what is accepted
+// reaches the graph of dependencies, whatever others unregister or invalidate meanwhile.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+
+#include "engine/lifecycle.hpp"
+#include "graph/dependencies.hpp"
+#include "runtime/known_graph.hpp"
+
+namespace vicinal::runtime {
+
+class HeldBack {
+ public:
+  enum class Priorities : bool { given, computed };
+  // `waiting`: how many threads wait. Who waits raises it before it looks for tasks that are held back.
+  HeldBack(engine::Engine& engine, Priorities priorities,
+           const std::atomic<std::uint32_t>& waiting);
+
+  // Some are not in the graph of dependencies. Seq_cst, with the store: see RuntimeImpl::wait_until.
+  bool any() const { return count() > 0; }
+  std::uint64_t count() const { return count_.load(std::memory_order_seq_cst); }
+  // A task of the application or inside a task, by a worker. Refused: the task is gone when this throws.
+  TaskId add(graph::Task& task, std::span<const TaskId> after, WorkerId submitter, Held held,
+             graph::Content leaves = graph::Content::written);
+  // The same for one that is not held, and needs no plan if nothing is.
+  TaskId add_behind(graph::Task& task, std::span<const TaskId> after, WorkerId submitter);
+  // All but the last `kept` go on, with priorities if they have none. `here`: the worker whose thread calls.
+  void flush(std::size_t kept = 0, WorkerId here = kNoWorker);
+  // Held, no task is accepted.
+  std::mutex& announcements() { return list_mutex_; }
+
+ private:
+  HeldTasks take(std::size_t kept);
+  void prepare(std::span<const HeldTask> known, std::size_t leaving);
+  void give_priorities(KnownGraph& known, std::span<const HeldTask> list,
+                       std::size_t leaving) const;
+
+  engine::Engine& engine_;
+  const bool computes_priorities_;
+  const std::atomic<std::uint32_t>& waiting_;
+  // Who takes tasks puts them into the graph before another does, or they would overtake each other. No function
+  // of the application is called under it.
+  std::mutex order_mutex_;
+  std::uint64_t left_ = 0;   // that have been taken, all in all; under order_mutex_
+  std::size_t planned_ = 0;  // of the first that are held, the policy has made its plan; likewise
+  std::mutex list_mutex_;    // behind it
+  HeldTasks list_;           // in the order in which they were announced to the graph
+  std::atomic<std::uint64_t> count_{0};  // in the list, or on their way from it to the graph
+};
+
+}  // namespace vicinal::runtime

@@ -1,0 +1,107 @@
+#include "sched/future_uses.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace vicinal::sched {
+
+FutureUses::DataRecord& FutureUses::record_of(graph::Handle& handle) {
+  if (handle.policy_data == nullptr) {
+    DataRecord& data = data_.take();
+    data.lists.resize(2 * nodes_ + 1);
+    handle.policy_data = &data;
+  }
+  return *static_cast<DataRecord*>(handle.policy_data);
+}
+
+void FutureUses::put(const graph::Task& task, std::size_t list, Place& place) {
+  place = {.number = uses_.take_number(), .list = list};
+  for (const graph::Access& access : task.accesses()) {
+    uses_.add(record_of(*access.handle).lists[list], place.number);
+  }
+}
+
+void FutureUses::forget(const graph::Task& task, Place& place) {
+  if (place.number == 0) return;
+  uses_.mark_left(std::exchange(place.number, 0));
+  for (const graph::Access& access : task.accesses()) {
+    uses_.drop(record_of(*access.handle).lists[place.list]);
+  }
+}
+
+void FutureUses::forget(graph::Handle& handle) {
+  if (handle.policy_data == nullptr) return;
+  data_.give_back(*static_cast<DataRecord*>(std::exchange(handle.policy_data, nullptr)));
+}
+
+FutureUses::NextUse FutureUses::next_use(const graph::Handle& handle, NodeId node) {
+  auto* const data = static_cast<DataRecord*>(handle.policy_data);
+  if (data == nullptr) return {};
+  if (const std::uint64_t given = uses_.first(data->lists[node.value])) return {false, given};
+  NextUse next;
+  for (const std::size_t list : {nodes_ + node.value, 2 * nodes_}) {
+    if (const std::uint64_t number = uses_.first(data->lists[list])) {
+      next.number = std::min(next.number, number);
+    }
+  }
+  return next;
+}
+
+trace::Candidate FutureUses::scored(const graph::Handle& handle, NodeId node) {
+  const NextUse use = next_use(handle, node);
+  const bool known = use.number != kNever;
+  return {handle.id.value,
+          {{trace::Measure::next_use, known ? static_cast<std::int64_t>(use.number) : 0},
+           {trace::Measure::queued, known && use.expected ? 1 : 0}}};
+}
+
+void FutureUses::explain(trace::Decision decision, const graph::Handle* victim,
+                         std::span<const memory::Candidate> among) {
+  for (const memory::Candidate& candidate : among) {
+    decision.consider(scored(*candidate.handle, *decision.node), candidate.handle == victim);
+  }
+  decisions_.tell(std::move(decision));
+}
+
+graph::Handle* FutureUses::unused(NodeId node, Bytes needed, memory::Candidates& candidates) {
+  std::optional<trace::Decision> decision;
+  if (decisions_.heard()) decision = decisions_.room_on(node, needed, trace::Reason::no_next_use);
+  graph::Handle* const victim = candidates.least_recent([&](const graph::Handle& handle) {
+    const bool goes = next_use(handle, node).number == kNever;
+    if (decision) decision->consider(scored(handle, node), goes);
+    return goes;
+  });
+  if (victim != nullptr && decision) {
+    decision->choose(victim->id.value);
+    decisions_.tell(*std::move(decision));
+  }
+  return victim;
+}
+
+graph::Handle* FutureUses::choose(NodeId node, Bytes needed, memory::EvictionReason reason,
+                                  memory::Candidates& candidates) {
+  if (graph::Handle* const victim = unused(node, needed, candidates)) return victim;
+  graph::Handle* victim = nullptr;
+  NextUse latest;
+  const std::span<const memory::Candidate> all = candidates.all();
+  for (const memory::Candidate& candidate : all) {
+    const NextUse use = next_use(*candidate.handle, node);
+    if (victim != nullptr && use <= latest) continue;
+    victim = candidate.handle;
+    latest = use;
+    if (use.number == kNever) break;
+  }
+  // A copy that only comes early must not drive out what is used before it.
+  const bool refuses = reason != memory::EvictionReason::firm && !latest.expected;
+  if (refuses) victim = nullptr;
+  if (decisions_.heard() && !all.empty()) {
+    const trace::Reason why = refuses                   ? trace::Reason::used_sooner
+                              : latest.number != kNever ? trace::Reason::latest_next_use
+                                                        : trace::Reason::no_next_use;
+    explain(decisions_.room_on(node, needed, why), victim, all);
+  }
+  return victim;
+}
+
+}  // namespace vicinal::sched

@@ -1,0 +1,88 @@
+// What a policy knows of the future of the data, and the victims that follow from it: of the replicas
+// that may go, what has no known use, then the one whose next use comes last (Belady's rule).
+//
+// A task that will come is expected on a node, or on any; when a worker has popped it it is given to the
+// node. Uses are in the order of these calls. Those of tasks that the node was given come before those of
+// tasks that it only expects.
+//
+// Belongs to one policy, which calls it where the policy's methods are called, one at a time. It has
+// Handle::policy_data to itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/sure_memory.hpp"
+#include "graph/handle.hpp"
+#include "graph/task.hpp"
+#include "memory/next_uses.hpp"
+#include "memory/victim.hpp"
+#include "sched/decisions.hpp"
+#include "sched/policy.hpp"
+#include "sched/records.hpp"
+
+namespace vicinal::sched {
+
+class FutureUses final : public memory::VictimChoice {
+ public:
+  // Where the uses of a task stand. The policy keeps it with the task.
+  struct Place {
+    std::uint64_t number = 0;  // 0: nowhere
+    std::size_t list = 0;      // of each of its data
+  };
+
+  // Called once, before the rest.
+  void start(const PolicyContext& context) {
+    nodes_ = context.machine().nodes.size();
+    decisions_.start(context);
+  }
+
+  // The task will run on the node, or on any, after all that are expected so far. Before that it was nowhere.
+  void expect_on(const graph::Task& task, NodeId node, Place& place) {
+    put(task, nodes_ + node.value, place);
+  }
+  void expect(const graph::Task& task, Place& place) { put(task, 2 * nodes_, place); }
+  // The node has got the task, after all that it was given before. The task was anywhere.
+  void give(const graph::Task& task, NodeId node, Place& place) {
+    forget(task, place);
+    put(task, node.value, place);
+  }
+  // It has ended, or will not come. Nothing happens if it was nowhere.
+  void forget(const graph::Task& task, Place& place);
+  // For Policy::data_forgotten.
+  void forget(graph::Handle& handle);
+
+  // Refuses an early copy if all that could go is used by tasks that the node was given.
+  // O(log n) of n candidates for each one up to the first without a use.
+  graph::Handle* choose(NodeId node, Bytes needed, memory::EvictionReason reason,
+                        memory::Candidates& candidates) override;
+
+ private:
+  // By node what it was given, by node what it expects, what is expected on any.
+  struct DataRecord {
+    base::SureVector<memory::Uses> lists;
+  };
+  // Later ones are greater. No use is the greatest.
+  struct NextUse {
+    bool expected = true;
+    std::uint64_t number = kNever;
+    friend auto operator<=>(const NextUse&, const NextUse&) = default;
+  };
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+  void put(const graph::Task& task, std::size_t list, Place& place);
+  DataRecord& record_of(graph::Handle& handle);
+  NextUse next_use(const graph::Handle& handle, NodeId node);
+  graph::Handle* unused(NodeId node, Bytes needed, memory::Candidates& candidates);
+  trace::Candidate scored(const graph::Handle& handle, NodeId node);
+  void explain(trace::Decision decision, const graph::Handle* victim,
+               std::span<const memory::Candidate> among);
+
+  std::size_t nodes_ = 0;
+  memory::NextUses uses_;
+  Decisions decisions_;
+  RecordPool<DataRecord> data_;
+};
+
+}  // namespace vicinal::sched
