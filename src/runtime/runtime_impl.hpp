@@ -186,8 +186,7 @@ class RuntimeImpl {
   // In the list, or on their way from it to the graph.
   std::atomic<std::uint64_t> planned_count_{0};
   std::atomic<std::uint64_t> submitted_bytes_{0};
-  Time most_overhead_;                         // of one task, on any worker; in simulation
-  std::atomic<std::int64_t> simulated_ns_{0};  // of the tasks submitted, at most; in simulation
+  Time most_overhead_;  // of one task, on any worker; in simulation
 
   // Waiting threads. Whoever makes something happen reads `waiting_` after it; a waiter raises it
   // before it looks.
