@@ -80,7 +80,8 @@ MachineDescription machine() {
 
 // Submits read(0) .. read(3), eight times over, and returns the copies to the accelerator.
 std::uint64_t copies_under(std::unique_ptr<sched::Policy> policy) {
-  drivers::SimulatedDriver driver(machine());
+  sim::World world;
+  drivers::SimulatedDriver driver(machine(), world);
   engine::EngineConfig config;
   config.machine = machine();
   config.policy = std::move(policy);
@@ -108,7 +109,7 @@ std::uint64_t copies_under(std::unique_ptr<sched::Policy> policy) {
     engine.submit(task, {}, kNoWorker);
   }
   engine.submission_closed();
-  while (driver.step()) {
+  while (world.step()) {
   }
   const std::uint64_t copies = engine.statistics().links[0].copies;
   const bool all_ran = engine.counts().all_ended();

@@ -44,6 +44,8 @@ struct LinkDescription {
 struct SegmentDescription {
   std::string name;
   BytesPerSecond bandwidth;
+  // The number of a segment that the copies of several runtimes pass; SimulatedWorld::add_segment sets it.
+  std::optional<std::uint32_t> shared = {};
 };
 
 struct WorkerDescription {

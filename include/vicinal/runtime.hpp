@@ -22,6 +22,7 @@
 #include "vicinal/ids.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/options.hpp"
+#include "vicinal/simulated_world.hpp"
 #include "vicinal/statistics.hpp"
 #include "vicinal/task.hpp"
 
@@ -80,6 +81,8 @@ class Runtime {
   // The same runtime on a simulated machine: kernels do not run, tasks take Codelet::expected, copies
   // the bandwidth of their link; waiting advances simulated time. One thread at a time.
   Runtime(const MachineDescription& simulated, const Options& options);
+  // The same in a world that other runtimes may share; time goes on for all of them.
+  Runtime(const MachineDescription& simulated, const Options& options, const SimulatedWorld& world);
   // Waits for all tasks; errors nobody waited for are printed. Does not write back handles that
   // were not unregistered, except those homed in the user's own buffers and files.
   ~Runtime();

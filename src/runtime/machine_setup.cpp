@@ -4,6 +4,7 @@
 #include <string>
 #include <sys/vfs.h>
 #include <thread>
+#include <utility>
 
 #include "base/log.hpp"
 #include "drivers/cpu/binding.hpp"
@@ -75,9 +76,11 @@ MachineSetup::MachineSetup(const Options& options, drivers::FaultInjection* faul
   }
 }
 
-MachineSetup::MachineSetup(const MachineDescription& simulated_machine)
-    : machine(require_sound(simulated_machine)),
-      simulated(std::make_unique<drivers::SimulatedDriver>(simulated_machine)) {}
+MachineSetup::MachineSetup(const MachineDescription& simulated_machine,
+                           std::shared_ptr<SharedWorld> in_world)
+    : machine(require_sound(simulated_machine, in_world->segments)),
+      world(std::move(in_world)),
+      simulated(std::make_unique<drivers::SimulatedDriver>(simulated_machine, world->world)) {}
 
 MachineSetup::MachineSetup(MachineSetup&&) noexcept = default;
 MachineSetup::~MachineSetup() = default;

@@ -10,6 +10,7 @@
 #include "drivers/emulated/emulated_driver.hpp"
 #include "drivers/simulated/simulated_driver.hpp"
 #include "engine/driver.hpp"
+#include "runtime/simulated_world.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/options.hpp"
 
@@ -19,7 +20,8 @@ namespace vicinal::runtime {
 // room.
 struct MachineSetup {
   explicit MachineSetup(const Options& options, drivers::FaultInjection* faults = nullptr);
-  explicit MachineSetup(const MachineDescription& simulated);
+  explicit MachineSetup(const MachineDescription& simulated,
+                        std::shared_ptr<SharedWorld> world = std::make_shared<SharedWorld>());
   MachineSetup(MachineSetup&&) noexcept;
   ~MachineSetup();
 
@@ -31,6 +33,7 @@ struct MachineSetup {
   void stop();
 
   MachineDescription machine;
+  std::shared_ptr<SharedWorld> world;                   // where `simulated` is
   std::unique_ptr<drivers::SimulatedDriver> simulated;  // then none of the others
   std::unique_ptr<drivers::DiskDriver> disk;
   std::unique_ptr<drivers::CpuDriver> cpu;

@@ -192,6 +192,11 @@ Runtime::Runtime(const MachineDescription& simulated, const Options& options)
     : impl_(owned(std::make_unique<RuntimeImpl>((options.check(), options),
                                                 runtime::MachineSetup(simulated)))) {}
 
+Runtime::Runtime(const MachineDescription& simulated, const Options& options,
+                 const SimulatedWorld& world)
+    : impl_(owned(std::make_unique<RuntimeImpl>(
+          (options.check(), options), runtime::MachineSetup(simulated, world.shared_)))) {}
+
 Runtime::~Runtime() {
   impl_->close();
 }

@@ -169,8 +169,7 @@ class RuntimeImpl {
   Bytes unhomed_;  // written data whose only place is what the runtime allocates
 
   std::atomic<std::uint64_t> submitted_bytes_{0};
-  Time most_overhead_;                         // of one task, on any worker; in simulation
-  std::atomic<std::int64_t> simulated_ns_{0};  // of the tasks submitted, at most; in simulation
+  Time most_overhead_;  // of one task, on any worker; in simulation
 
   // Waiting threads. Whoever makes something happen reads `waiting_` after it; a waiter raises it
   // before it looks.

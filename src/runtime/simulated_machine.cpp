@@ -99,17 +99,36 @@ void require_ways(const MachineDescription& machine) {
   }
 }
 
+void require_in_world(const SegmentDescription& segment,
+                      std::span<const SegmentDescription> shared) {
+  if (!segment.shared) return;
+  const bool there = std::ranges::any_of(shared, [&](const SegmentDescription& other) {
+    return other.shared == segment.shared && other.name == segment.name &&
+           other.bandwidth == segment.bandwidth;
+  });
+  require(there, "segment " + segment.name,
+          "the runtime's world has no such segment; give the runtime the SimulatedWorld that made "
+          "it, and leave "
+          "its name and bandwidth as they are");
+}
+
 }  // namespace
 
-const MachineDescription& require_sound(const MachineDescription& machine) {
+void require_sound(const SegmentDescription& segment) {
+  require(is_rate(segment.bandwidth), "segment " + segment.name,
+          "its bandwidth must be finite and not below 1000 bytes per second");
+}
+
+const MachineDescription& require_sound(const MachineDescription& machine,
+                                        std::span<const SegmentDescription> shared) {
   require_nodes(machine);
   require_workers(machine);
   for (std::size_t l = 0; l < machine.links.size(); ++l) {
     require_link(machine, machine.links[l], numbered("link", l));
   }
   for (const SegmentDescription& segment : machine.segments) {
-    require(is_rate(segment.bandwidth), "segment " + segment.name,
-            "its bandwidth must be finite and not below 1000 bytes per second");
+    require_sound(segment);
+    require_in_world(segment, shared);
   }
   require(is_time(machine.submit_overhead), "submit_overhead",
           "it must not be below 0, nor longer than a day");

@@ -101,17 +101,18 @@ void RuntimeImpl::check_task(const graph::Task& task) {
 
 // All tasks together end before times overflow, whatever the order in which they run.
 [[gnu::noinline]] void RuntimeImpl::check_simulated_time(const graph::Task& task) {
-  constexpr std::int64_t kMost = drivers::SimulatedDriver::kEndOfTime.ns;
+  constexpr std::int64_t kMost = sim::World::kEndOfTime.ns;
   const std::int64_t longest = std::ranges::max(task.codelet->expected).ns;
   const std::int64_t overhead = most_overhead_.ns;
-  const std::int64_t before = simulated_ns_.load(std::memory_order_relaxed);
+  sim::World& world = setup_.world->world;
+  const std::int64_t before = world.claimed().ns;
   if (longest > kMost - overhead - before) {
     throw UsageError("task " + std::string(task.name()) + ": its codelet " + task.codelet->name +
                      " expects " + std::to_string(longest) + " ns, and the tasks before it take " +
                      std::to_string(before) +
                      " ns: a simulated run lasts 2^60 ns (36 years) at most; give shorter times");
   }
-  simulated_ns_.fetch_add(longest + overhead, std::memory_order_relaxed);
+  world.claim(Time{longest + overhead});
 }
 
 // RAM is limited and there is no disk: what the runtime allocates must fit in RAM altogether, since

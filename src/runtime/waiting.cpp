@@ -87,8 +87,15 @@ void RuntimeImpl::throw_if_held(const char* what, const std::function<bool()>& d
 }
 
 void RuntimeImpl::wait_simulated(const std::function<bool()>& done, const char* what) {
+  sim::World& world = setup_.world->world;
+  if (world.stepping()) {
+    throw UsageError(std::string(what) +
+                     " inside a task of another runtime of the same simulated world: time must not "
+                     "pass there; submit a task "
+                     "that does what is to follow");
+  }
   while (!done()) {
-    if (engine_->run_slice(kNoWorker) || setup_.simulated->step()) continue;
+    if (engine_->run_slice(kNoWorker) || world.step()) continue;
     if (done()) return;
     throw_if_held(what, done);
     throw Error(std::string(what) + ": nothing is left to simulate, but it has not ended\n" +
@@ -97,7 +104,9 @@ void RuntimeImpl::wait_simulated(const std::function<bool()>& done, const char* 
 }
 
 void RuntimeImpl::pass_time() {
-  if (engine_->inside_task() == nullptr) setup_.simulated->pass(setup_.machine.submit_overhead);
+  sim::World& world = setup_.world->world;
+  const bool inside = world.stepping() || engine_->inside_task() != nullptr;
+  if (!inside) world.pass(setup_.machine.submit_overhead);
 }
 
 void RuntimeImpl::require_same_process(const char* what) const {

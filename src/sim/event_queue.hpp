@@ -1,42 +1,49 @@
-// Events in simulated time: earliest first, and first scheduled first among equals.
+// Events in simulated time: earliest first; of equal times those of the first turn, then the first scheduled.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
-#include <utility>
 
 #include "base/sure_memory.hpp"
 #include "vicinal/units.hpp"
 
 namespace vicinal::sim {
 
-template <typename Event>
+enum class Turn : std::uint8_t { flows, others };
+
+struct Event {
+  Time at;
+  std::uint64_t token = 0;  // says to its actor which one it is
+  std::uint32_t actor = 0;
+};
+
 class EventQueue {
  public:
-  void schedule(Time at, Event event) {
-    heap_.push_back({at, next_++, std::move(event)});
+  void schedule(const Event& event, Turn turn) {
+    heap_.push_back({event, (static_cast<std::uint64_t>(turn) << 63) | next_++});
     std::push_heap(heap_.begin(), heap_.end(), later);
   }
   bool empty() const { return heap_.empty(); }
-  // Of the earliest event; the queue must not be empty.
-  Time next() const { return heap_.front().at; }
-  // The earliest event and its time; the queue must not be empty.
-  std::pair<Time, Event> take() {
+  // The earliest event; the queue must not be empty.
+  const Event& next() const { return heap_.front().event; }
+  Event take() {
     std::pop_heap(heap_.begin(), heap_.end(), later);
-    Entry entry = std::move(heap_.back());
+    const Event event = heap_.back().event;
     heap_.pop_back();
-    return {entry.at, std::move(entry.event)};
+    return event;
+  }
+  void forget(std::uint32_t actor) {
+    std::erase_if(heap_, [actor](const Entry& entry) { return entry.event.actor == actor; });
+    std::make_heap(heap_.begin(), heap_.end(), later);
   }
 
  private:
   struct Entry {
-    Time at;
-    std::uint64_t sequence;
     Event event;
+    std::uint64_t order;  // among equal times
   };
   static bool later(const Entry& a, const Entry& b) {
-    return a.at != b.at ? a.at > b.at : a.sequence > b.sequence;
+    return a.event.at != b.event.at ? a.event.at > b.event.at : a.order > b.order;
   }
   base::SureVector<Entry> heap_;
   std::uint64_t next_ = 0;

@@ -1,133 +1,231 @@
 #include "sim/fluid_network.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <utility>
 
 namespace vicinal::sim {
 
-FluidNetwork::Resource FluidNetwork::add_resource(BytesPerSecond bandwidth) {
-  if (!(bandwidth.value > 0) || !std::isfinite(bandwidth.value)) {
-    throw std::invalid_argument("fluid network: a resource needs a bandwidth above 0");
+namespace {
+// Sums of weights keep their digits.
+bool is_weight(double weight) {
+  return weight >= 1e-6 && weight <= 1e6;
+}
+
+void require_sound(const Fluid& fluid) {
+  const bool weights = std::ranges::all_of(fluid.demands, is_weight, &Demand::weight);
+  if (!weights || !(fluid.most > 0)) {
+    throw std::invalid_argument(
+        "a simulated flow needs weights from 1e-6 to 1e6, and a rate above 0");
   }
-  capacities_.push_back(bandwidth.value * 1e-9);
-  left_.push_back(0);
-  users_.push_back(0);
-  const auto resource = static_cast<Resource>(capacities_.size() - 1);
-  groups_.push_back(resource);
+}
+}  // namespace
+
+Resource FluidNetwork::add_resource(BytesPerSecond bandwidth) {
+  const Resource resource = rates_.add_resource(bandwidth);
+  uses_.emplace_back();
   return resource;
 }
 
-void FluidNetwork::start(std::uint64_t id, Bytes bytes, std::span<const Resource> path, double at) {
-  advance(at);
-  if (spare_.empty()) spare_.emplace_back();
-  Flow& flow = flows_.emplace_back(std::move(spare_.back()));
-  spare_.pop_back();
-  flow.id = id;
-  flow.left = path.empty() ? 0 : static_cast<double>(bytes.value);
-  flow.path.assign(path.begin(), path.end());
-  flow.group = join(path);
-  share(flow.group);
-  find_next_end();
+void FluidNetwork::start(std::uint64_t id, const Fluid& fluid, double at) {
+  require_sound(fluid);
+  const GroupIndex group = join(fluid.demands, at);
+  const FlowIndex flow = take_flow(id, fluid);
+  flows_[flow].group = group;
+  groups_[group].flows.push_back(flow);
+  for (const Demand& demand : fluid.demands) {
+    Use& use = uses_[demand.resource];
+    use.group = group;
+    ++use.demands;
+  }
+  settle(group);
 }
 
-// They are one group from now on.
-std::uint32_t FluidNetwork::join(std::span<const Resource> path) {
-  if (path.empty()) return kNoGroup;
-  const std::uint32_t group = groups_[path.front()];
-  for (const Resource r : path) {
-    const std::uint32_t other = groups_[r];
-    if (other == group) continue;
-    std::ranges::replace(groups_, other, group);
-    for (Flow& flow : flows_) {
-      if (flow.group == other) flow.group = group;
-    }
+// The slot of a flow that has ended is used again, for the room of its demands.
+FluidNetwork::FlowIndex FluidNetwork::take_flow(std::uint64_t id, const Fluid& fluid) {
+  if (free_flows_.empty()) {
+    free_flows_.push_back(static_cast<FlowIndex>(flows_.size()));
+    flows_.emplace_back();
+    parents_.emplace_back();
   }
+  const FlowIndex index = free_flows_.back();
+  free_flows_.pop_back();
+  ++in_course_;
+  Flow& flow = flows_[index];
+  const bool at_once = fluid.demands.empty() && fluid.most == kNever;
+  flow.id = id;
+  flow.number = next_number_++;
+  flow.left = at_once ? 0 : fluid.amount;
+  flow.demands.assign(fluid.demands.begin(), fluid.demands.end());
+  flow.most = fluid.most;
+  return index;
+}
+
+FluidNetwork::GroupIndex FluidNetwork::take_group(double at) {
+  if (free_groups_.empty()) {
+    free_groups_.push_back(static_cast<GroupIndex>(groups_.size()));
+    groups_.emplace_back();
+  }
+  const GroupIndex group = free_groups_.back();
+  free_groups_.pop_back();
+  groups_[group].changed = at;
   return group;
 }
 
+// The one group of all flows that use these, advanced to `at`.
+FluidNetwork::GroupIndex FluidNetwork::join(std::span<const Demand> demands, double at) {
+  GroupIndex group = kNoGroup;
+  for (const Demand& demand : demands) {
+    const Use& use = uses_[demand.resource];
+    if (use.demands == 0 || use.group == group) continue;
+    advance(use.group, at);
+    if (group == kNoGroup) {
+      group = use.group;
+    } else {
+      merge(group, use.group);
+    }
+  }
+  return group == kNoGroup ? take_group(at) : group;
+}
+
+void FluidNetwork::merge(GroupIndex into, GroupIndex other) {
+  auto& flows = groups_[into].flows;
+  auto& others = groups_[other].flows;
+  for (const FlowIndex f : others) {
+    flows_[f].group = into;
+    for (const Demand& demand : flows_[f].demands) uses_[demand.resource].group = into;
+  }
+  flows.insert(flows.end(), others.begin(), others.end());
+  std::ranges::sort(flows, {}, [this](FlowIndex f) { return flows_[f].number; });
+  others.clear();
+  free_groups_.push_back(other);
+  ends_.erase(other);
+}
+
+void FluidNetwork::advance(GroupIndex index, double to) {
+  Group& group = groups_[index];
+  const double passed = to - group.changed;
+  if (passed <= 0) return;
+  for (const FlowIndex f : group.flows) {
+    Flow& flow = flows_[f];
+    flow.left = std::max(0.0, flow.left - flow.rate * passed);
+  }
+  group.changed = to;
+}
+
 bool FluidNetwork::take_end(double to, End& end) {
-  if (next_end_ > to) return false;
-  // Which one: by the same arithmetic as next_end_, so that it is found again.
-  const auto first = std::ranges::find_if(flows_, [this](const Flow& flow) {
-    return flow.left <= 0 || changed_ + flow.left / flow.rate <= next_end_;
-  });
-  end = {first->id, next_end_};
-  advance(next_end_);
-  const std::uint32_t group = first->group;
-  spare_.push_back(std::move(*first));
-  flows_.erase(first);
-  share(group);
-  find_next_end();
+  if (next_end() > to) return false;
+  const auto [next, group] = ends_.top();
+  end = {flows_[next.flow].id, next.at};
+  advance(group, next.at);
+  remove(next.flow);
   return true;
 }
 
+void FluidNetwork::cancel(std::uint64_t id, double at) {
+  const FlowIndex flow = find(id);
+  advance(flows_[flow].group, at);
+  remove(flow);
+}
+
+FluidNetwork::FlowIndex FluidNetwork::find(std::uint64_t id) const {
+  const auto flow = std::ranges::find_if(
+      flows_, [id](const Flow& f) { return f.id == id && f.group != kNoGroup; });
+  return static_cast<FlowIndex>(flow - flows_.begin());
+}
+
 double FluidNetwork::rate(std::uint64_t id) const {
-  for (const Flow& flow : flows_) {
-    if (flow.id == id) return flow.rate * 1e9;
-  }
-  return 0;
+  const FlowIndex flow = find(id);
+  return flow == flows_.size() ? 0 : flows_[flow].rate * 1e9;
 }
 
-void FluidNetwork::advance(double to) {
-  const double passed = to - changed_;
-  if (passed > 0) {
-    for (Flow& flow : flows_) flow.left = std::max(0.0, flow.left - flow.rate * passed);
-    changed_ = to;
+void FluidNetwork::remove(FlowIndex index) {
+  Flow& flow = flows_[index];
+  const GroupIndex group = std::exchange(flow.group, kNoGroup);
+  auto& flows = groups_[group].flows;
+  flows.erase(std::ranges::find(flows, index));
+  const bool joined = release(flow.demands);
+  free_flows_.push_back(index);
+  --in_course_;
+  if (flows.empty()) {
+    free_groups_.push_back(group);
+    ends_.erase(group);
+  } else if (joined) {
+    take_apart(group);
+  } else {
+    settle(group);
   }
 }
 
-// Progressive filling: the resource that gives its flows least fixes their rates; what it leaves to
-// the others is shared in the same way.
-void FluidNetwork::share(std::uint32_t group) {
-  used_.clear();
-  unfixed_.clear();
-  for (std::uint32_t f = 0; f < flows_.size(); ++f) {
-    if (flows_[f].group != group) continue;
-    unfixed_.push_back(f);
-    for (const Resource r : flows_[f].path) {
-      if (users_[r]++ == 0) {
-        used_.push_back(r);
-        left_[r] = capacities_[r];
-      }
+// True if others use at least two of the resources: perhaps nothing else has joined these.
+bool FluidNetwork::release(std::span<const Demand> demands) {
+  for (const Demand& demand : demands) --uses_[demand.resource].demands;
+  const auto used = [this](const Demand& demand) { return uses_[demand.resource].demands > 0; };
+  return std::ranges::count_if(demands, used) > 1;
+}
+
+// A group of its own for each set of flows that are joined.
+void FluidNetwork::take_apart(GroupIndex group) {
+  together_.assign(groups_[group].flows.begin(), groups_[group].flows.end());
+  groups_[group].flows.clear();
+  label(together_);
+  apart_.assign({group});
+  for (const FlowIndex f : together_) {
+    const FlowIndex first = root(f);  // comes before the others
+    if (first == f && f != together_.front()) {
+      flows_[f].group = take_group(groups_[group].changed);
+      apart_.push_back(flows_[f].group);
+    }
+    flows_[f].group = flows_[first].group;
+    groups_[flows_[f].group].flows.push_back(f);
+    for (const Demand& demand : flows_[f].demands) {
+      uses_[demand.resource].group = flows_[f].group;
     }
   }
-  double before = 0;  // rates only grow from one bottleneck to the next, but for rounding
-  while (!unfixed_.empty()) {
-    double least = kNever;
-    Resource narrowest = 0;
-    for (const Resource r : used_) {
-      if (users_[r] == 0) continue;
-      const double each = left_[r] / users_[r];
-      if (each < least) {
-        least = each;
-        narrowest = r;
-      }
-    }
-    before = least = std::max(least, before);
-    const auto passes = [&](std::uint32_t f) {
-      const auto& path = flows_[f].path;
-      return std::ranges::find(path, narrowest) != path.end();
-    };
-    std::erase_if(unfixed_, [&](std::uint32_t f) {
-      if (least < kNever && !passes(f)) return false;
-      flows_[f].rate = least;
-      for (const Resource r : flows_[f].path) {
-        left_[r] = std::max(0.0, left_[r] - least);
-        --users_[r];
-      }
-      return true;
-    });
-  }
-  for (const Resource r : used_) users_[r] = 0;
+  for (const GroupIndex part : apart_) settle(part);
 }
 
-void FluidNetwork::find_next_end() {
-  next_end_ = kNever;
-  for (const Flow& flow : flows_) {
-    next_end_ = std::min(next_end_, flow.left <= 0 ? changed_ : changed_ + flow.left / flow.rate);
+// Each flow's root is the first of those that it is joined with.
+void FluidNetwork::label(std::span<const FlowIndex> flows) {
+  ++pass_;
+  for (const FlowIndex f : flows) {
+    parents_[f] = f;
+    for (const Demand& demand : flows_[f].demands) {
+      Use& use = uses_[demand.resource];
+      if (use.pass != pass_) {
+        use.pass = pass_;
+        use.first = f;
+        continue;
+      }
+      FlowIndex first = root(f);
+      FlowIndex second = root(use.first);
+      if (flows_[second].number < flows_[first].number) std::swap(first, second);
+      parents_[second] = first;
+    }
   }
+}
+
+FluidNetwork::FlowIndex FluidNetwork::root(FlowIndex flow) {
+  while (parents_[flow] != flow) {
+    parents_[flow] = parents_[parents_[flow]];
+    flow = parents_[flow];
+  }
+  return flow;
+}
+
+// New rates, and the next end that follows from them.
+void FluidNetwork::settle(GroupIndex index) {
+  const Group& group = groups_[index];
+  sharing_.clear();
+  for (const FlowIndex f : group.flows) sharing_.push_back(&flows_[f]);
+  rates_.share(sharing_);
+  NextEnd next;
+  for (const FlowIndex f : group.flows) {
+    const Flow& flow = flows_[f];
+    const double at = flow.left <= 0 ? group.changed : group.changed + flow.left / flow.rate;
+    if (f == group.flows.front() || at < next.at) next = {at, flow.number, f};
+  }
+  ends_.set(index, next);
 }
 
 }  // namespace vicinal::sim

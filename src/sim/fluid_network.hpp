@@ -1,77 +1,114 @@
-// Transfers that share links, as fluids: at every moment the rates are max-min fair. Each flow passes
-// some resources; the rates of the flows on a resource sum up to its bandwidth at most, and no flow
-// could be faster but at the expense of one that is not faster than it.
-//
-// This is what SimGrid computes without cross-traffic, latency weights and bandwidth factors (Velho,
-// Schnorr, Casanova, Legrand 2013, section 3), which a test compares it with.
+// Flows that share resources: transfers on links, kernels in memory, messages in a network. At every moment
+// their rates are max-min fair (fair_rates.hpp).
 //
 // Pure and re-entrant. Times are nanoseconds in double precision; only starts and ends are rounded in
 // it, so that ends are the same, bit for bit, whatever the times at which one asks.
 //
-// Resources that no path has ever joined, not even through others, are of different groups, and rates in
-// one do not depend on another. A change of the flows costs a pass over all of them and, in the group of
-// the one that came or went, O(flows x resources of each), plus, for each bottleneck, a pass over the
-// resources in use.
+// Flows that are joined by resources in use are a group: the rates of no other flow can change with theirs. A
+// start joins groups, an end may take one apart. A change costs a pass over the flows of its group, with
+// what FairRates::share says, and O(log(groups)); all other flows are left alone.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 
 #include "base/sure_memory.hpp"
+#include "sim/fair_rates.hpp"
+#include "sim/indexed_heap.hpp"
 #include "vicinal/units.hpp"
 
 namespace vicinal::sim {
 
+// What flows: bytes, or whatever the weights say how much of each resource one unit takes.
+struct Fluid {
+  double amount = 0;
+  std::span<const Demand> demands = {};
+  double most = kNever;  // units per nanosecond
+};
+
 class FluidNetwork {
  public:
-  using Resource = std::uint32_t;
-  static constexpr double kNever = std::numeric_limits<double>::infinity();
-
   // Throws std::invalid_argument unless the bandwidth is more than 0 and finite.
   Resource add_resource(BytesPerSecond bandwidth);
-  std::size_t resources() const { return capacities_.size(); }
+  std::size_t resources() const { return rates_.resources(); }
 
-  // `id` is given back at the end. A flow without bytes or without resources ends at once. `at` is not
-  // before any earlier start or end, and not after next_end().
-  void start(std::uint64_t id, Bytes bytes, std::span<const Resource> path, double at);
+  // `id` is given back at the end. A flow without an amount, or with neither demands nor a rate of its own, ends at
+  // once. `at` is not before any earlier change, and not after next_end(). Throws std::invalid_argument for
+  // a weight that is not between 1e-6 and 1e6 or a rate that is not above 0.
+  void start(std::uint64_t id, const Fluid& fluid, double at);
   // When the next flow ends, if none starts before; kNever without flows.
-  double next_end() const { return next_end_; }
-  // Lets the first flow end that ends not later than `to`. False: there is none, and nothing changes.
+  double next_end() const { return ends_.empty() ? kNever : ends_.top().key.at; }
+  // Lets the first flow end that ends not later than `to`, of equal ones that which started first. False:
+  // there is none, and nothing changes.
   struct End {
     std::uint64_t id = 0;
     double at = 0;
   };
   bool take_end(double to, End& end);
-  std::size_t flows() const { return flows_.size(); }
-  // In bytes per second, of a flow in course; 0 if there is no such flow.
+  // Ends a flow in course that has not all of its amount. `at` as for start.
+  void cancel(std::uint64_t id, double at);
+  std::size_t flows() const { return in_course_; }
+  // In units per second, of a flow in course; 0 if there is no such flow.
   double rate(std::uint64_t id) const;
 
  private:
-  struct Flow {
+  using FlowIndex = std::uint32_t;
+  using GroupIndex = std::uint32_t;
+  struct Flow : FairRates::Flow {
     std::uint64_t id = 0;
-    double left = 0;  // bytes, at changed_
-    double rate = 0;  // bytes per nanosecond
-    std::uint32_t group = kNoGroup;
-    base::SureVector<Resource> path;
+    std::uint64_t number = 0;  // in the order of the starts
+    double left = 0;           // units, at the group's last change
+    GroupIndex group = kNoGroup;
   };
-  static constexpr std::uint32_t kNoGroup = 0xffffffffU;  // of a flow without resources
-  void advance(double to);
-  std::uint32_t join(std::span<const Resource> path);
-  void share(std::uint32_t group);
-  void find_next_end();
+  struct NextEnd {
+    double at = kNever;
+    std::uint64_t number = 0;
+    FlowIndex flow = 0;
+    bool operator<(const NextEnd& other) const {
+      return at != other.at ? at < other.at : number < other.number;
+    }
+  };
+  struct Group {
+    base::SureVector<FlowIndex> flows;  // in the order of their start
+    double changed = 0;                 // when its flows last did
+  };
+  struct Use {
+    std::uint32_t demands = 0;    // of flows in course
+    GroupIndex group = kNoGroup;  // of these flows
+    FlowIndex first = 0;          // of the group, while it is taken apart
+    std::uint64_t pass = 0;       // when `first` was noted
+  };
+  static constexpr GroupIndex kNoGroup = 0xffffffffU;
 
-  base::SureVector<double> capacities_;     // bytes per nanosecond
-  base::SureVector<std::uint32_t> groups_;  // by resource: the number of one of its group
-  base::SureVector<Flow> flows_;            // in the order of their start
-  base::SureVector<Flow> spare_;            // to use the room of their paths again
-  double changed_ = 0;                      // when the flows last did
-  double next_end_ = kNever;
-  // Of share(), members to keep their room.
-  base::SureVector<double> left_;
-  base::SureVector<std::uint32_t> users_;
-  base::SureVector<Resource> used_;
-  base::SureVector<std::uint32_t> unfixed_;
+  FlowIndex take_flow(std::uint64_t id, const Fluid& fluid);
+  FlowIndex find(std::uint64_t id) const;
+  GroupIndex take_group(double at);
+  GroupIndex join(std::span<const Demand> demands, double at);
+  void merge(GroupIndex into, GroupIndex other);
+  void advance(GroupIndex group, double to);
+  void remove(FlowIndex flow);
+  bool release(std::span<const Demand> demands);
+  void take_apart(GroupIndex group);
+  void label(std::span<const FlowIndex> flows);
+  FlowIndex root(FlowIndex flow);
+  void settle(GroupIndex group);
+
+  FairRates rates_;
+  base::SureVector<Use> uses_;  // by resource
+  base::SureVector<Flow> flows_;
+  base::SureVector<FlowIndex> free_flows_;
+  base::SureVector<Group> groups_;
+  base::SureVector<GroupIndex> free_groups_;
+  IndexedHeap<NextEnd> ends_;  // of the groups
+  std::size_t in_course_ = 0;
+  std::uint64_t next_number_ = 0;
+  // Members to keep their room.
+  base::SureVector<FlowIndex> parents_;  // by flow, while a group is taken apart
+  base::SureVector<FlowIndex> together_;
+  base::SureVector<GroupIndex> apart_;
+  base::SureVector<FairRates::Flow*> sharing_;
+  std::uint64_t pass_ = 0;
 };
 
 }  // namespace vicinal::sim

@@ -126,28 +126,23 @@ CopyCase random_copy_case(base::Random& random) {
 }
 
 std::vector<Time> ends_of(const CopyCase& copies) {
-  drivers::SimulatedLinks links(copies.machine);
   std::vector<Time> ends(copies.copies.size());
-  std::size_t started = 0;
-  std::size_t ended = 0;
-  while (ended < ends.size()) {
-    const bool more = started < copies.copies.size();
-    if (!more || links.next() <= copies.copies[started].at) {
-      const Time now = links.next();
-      drivers::SimulatedLinks::Copy copy;
-      if (!links.advance(now, copy)) continue;
-      ends[copy.id] = now;
-      ++ended;
-    } else {
-      const CopyCase::Start& start = copies.copies[started];
-      const LinkDescription& link = copies.machine.links[start.link];
-      memory::Copy copy;
-      copy.id = started++;
-      copy.from.node = link.from;
-      copy.from.layout = {start.bytes, 1, start.bytes, 1};
-      copy.to.node = link.to;
-      links.start(links.describe(copy), start.at);
-    }
+  sim::World world;
+  using drivers::SimulatedLinks;
+  SimulatedLinks links(copies.machine, world,
+                       [&](const SimulatedLinks::Copy& copy) { ends[copy.id] = world.now(); });
+  for (std::size_t c = 0; c < ends.size(); ++c) {
+    const CopyCase::Start& start = copies.copies[c];
+    const LinkDescription& link = copies.machine.links[start.link];
+    memory::Copy copy;
+    copy.id = c;
+    copy.from.node = link.from;
+    copy.from.layout = {start.bytes, 1, start.bytes, 1};
+    copy.to.node = link.to;
+    world.pass(start.at - world.now());
+    links.start(links.describe(copy));
+  }
+  while (world.step()) {
   }
   return ends;
 }

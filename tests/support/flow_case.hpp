@@ -13,8 +13,10 @@ namespace vicinal::testing {
 struct FlowCase {
   struct Flow {
     std::uint64_t bytes = 0;
-    std::vector<sim::FluidNetwork::Resource> path;
-    double at = 0;  // ns
+    std::vector<sim::Resource> path;
+    double at = 0;                     // ns
+    std::vector<double> weights = {};  // along the path; none: 1 each
+    double most = sim::kNever;         // bytes per ns
   };
   std::vector<double> bandwidths;  // bytes per second
   std::vector<Flow> flows;         // in the order of their start
@@ -58,6 +60,27 @@ inline FlowCase random_flow_case(base::Random& random, std::size_t most_flows) {
   return result;
 }
 
+// The same with weights and rates of their own for half of the flows.
+inline FlowCase random_weighted_case(base::Random& random, std::size_t most_flows) {
+  FlowCase result = random_flow_case(random, most_flows);
+  for (FlowCase::Flow& flow : result.flows) {
+    if (random.below(2) == 0) continue;
+    for (std::size_t i = 0; i < flow.path.size(); ++i) {
+      flow.weights.push_back(0.1 + random.uniform() * 4);
+    }
+    if (random.below(2) == 0) flow.most = 0.1 + random.uniform() * 8;
+  }
+  return result;
+}
+
+inline std::vector<sim::Demand> demands_of(const FlowCase::Flow& flow) {
+  std::vector<sim::Demand> demands;
+  for (std::size_t i = 0; i < flow.path.size(); ++i) {
+    demands.push_back({flow.path[i], flow.weights.empty() ? 1 : flow.weights[i]});
+  }
+  return demands;
+}
+
 // Plays the case in a network whose resources are numbered as those of the case. Before each event it
 // calls before(time of the event), which may ask and must not start.
 template <typename Before>
@@ -67,15 +90,15 @@ std::vector<sim::FluidNetwork::End> play(const FlowCase& flows, sim::FluidNetwor
   std::vector<sim::FluidNetwork::End> ends;
   std::size_t started = 0;
   while (started < flows.flows.size() || network.flows() > 0) {
-    const double start =
-        started < flows.flows.size() ? flows.flows[started].at : sim::FluidNetwork::kNever;
+    const double start = started < flows.flows.size() ? flows.flows[started].at : sim::kNever;
     before(std::min(start, network.next_end()));
     sim::FluidNetwork::End end;
     if (network.next_end() <= start && network.take_end(network.next_end(), end)) {
       ends.push_back(end);
     } else {
       const FlowCase::Flow& flow = flows.flows[started];
-      network.start(started, Bytes{flow.bytes}, flow.path, flow.at);
+      network.start(started, {static_cast<double>(flow.bytes), demands_of(flow), flow.most},
+                    flow.at);
       ++started;
     }
   }

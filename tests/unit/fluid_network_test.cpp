@@ -26,13 +26,14 @@ inline void PrintTo(const FluidNetwork::End& end, std::ostream* out) {
 namespace {
 
 using ::testing::ElementsAre;
+using vicinal::testing::demands_of;
 using vicinal::testing::FlowCase;
 using vicinal::testing::for_each_seed;
 using vicinal::testing::play;
 using vicinal::testing::random_flow_case;
+using vicinal::testing::random_weighted_case;
 
 using Ends = std::vector<FluidNetwork::End>;
-using Path = std::vector<FluidNetwork::Resource>;
 
 // Bandwidths in bytes per nanosecond: the numbers stay small. Powers of two, so that ends are exact.
 FlowCase on_links(const std::vector<double>& bytes_per_ns, std::vector<FlowCase::Flow> flows) {
@@ -110,8 +111,9 @@ TEST(FluidNetwork, AFlowWithoutResourcesEndsAtOnce) {
 
 TEST(FluidNetwork, EqualEndsComeInTheOrderOfTheStarts) {
   FluidNetwork network;
-  const FluidNetwork::Resource link = network.add_resource(BytesPerSecond{4e9});
-  for (const std::uint64_t id : {7U, 3U, 5U, 1U}) network.start(id, Bytes{100}, {{link}}, 0);
+  const Resource link = network.add_resource(BytesPerSecond{4e9});
+  const std::vector<Demand> demands{{link}};
+  for (const std::uint64_t id : {7U, 3U, 5U, 1U}) network.start(id, {100, demands}, 0);
   Ends ends(4);
   for (FluidNetwork::End& end : ends) ASSERT_TRUE(network.take_end(100, end));
   EXPECT_THAT(ends, ElementsAre(FluidNetwork::End{7, 100}, FluidNetwork::End{3, 100},
@@ -122,23 +124,93 @@ TEST(FluidNetwork, AResourcePassedTwiceIsUsedTwice) {
   EXPECT_THAT(played(on_links({4}, {{400, {0, 0}, 0}})), ElementsAre(FluidNetwork::End{0, 200}));
 }
 
+TEST(FluidNetwork, AFlowOfAGreaterWeightTakesThatMuchMoreAtTheSameRate) {
+  // 8 bytes/ns: both have 1 unit/ns, of which one of the first takes 2 bytes, one of the second 6. At 100 ns the
+  // second has ended, and the first has 4 units/ns for its other 400.
+  FlowCase flows = on_links({8}, {{500, {0}, 0}, {100, {0}, 0}});
+  flows.flows[0].weights = {2};
+  flows.flows[1].weights = {6};
+  EXPECT_THAT(played(flows), ElementsAre(FluidNetwork::End{1, 100}, FluidNetwork::End{0, 200}));
+}
+
+TEST(FluidNetwork, WeightsOfAFlowDifferFromLinkToLink) {
+  // Links of 8 and 2 bytes/ns; a unit takes 4 of the first and 0.5 of the second: 2 units/ns by the first, 4 by
+  // the second.
+  FlowCase flows = on_links({8, 2}, {{600, {0, 1}, 0}});
+  flows.flows[0].weights = {4, 0.5};
+  EXPECT_THAT(played(flows), ElementsAre(FluidNetwork::End{0, 300}));
+}
+
+TEST(FluidNetwork, WhatASlowFlowDoesNotTakeGoesToTheOthers) {
+  // 4 bytes/ns, of which the first takes 1 at most: 3 are left to the second, and nothing more comes to the
+  // first when that has ended.
+  FlowCase flows = on_links({4}, {{400, {0}, 0}, {300, {0}, 0}});
+  flows.flows[0].most = 1;
+  EXPECT_THAT(played(flows), ElementsAre(FluidNetwork::End{1, 100}, FluidNetwork::End{0, 400}));
+}
+
+TEST(FluidNetwork, AFlowOfItsOwnRateNeedsNoResource) {
+  FlowCase flows = on_links({4}, {{400, {}, 10}});
+  flows.flows[0].most = 2;
+  EXPECT_THAT(played(flows), ElementsAre(FluidNetwork::End{0, 210}));
+}
+
+TEST(FluidNetwork, FlowsThatAnEndedOneHasJoinedDoNotMeetAnyMore) {
+  // Links of 4 and 2 bytes/ns, joined by flow 1 until its 100 bytes are there at 100 ns, at 1 byte/ns. Flow 0 had 3
+  // of the first and has 100 bytes left, at 4; flow 2 had 1 of the second and has 300 left, at 2. What starts on the
+  // first at 200 ns has it alone.
+  EXPECT_THAT(
+      played(on_links({4, 2}, {{400, {0}, 0}, {100, {0, 1}, 0}, {400, {1}, 0}, {40, {0}, 200}})),
+      ElementsAre(FluidNetwork::End{1, 100}, FluidNetwork::End{0, 125}, FluidNetwork::End{3, 210},
+                  FluidNetwork::End{2, 250}));
+}
+
+TEST(FluidNetwork, EqualEndsOfFlowsThatDoNotMeetComeInTheOrderOfTheStarts) {
+  EXPECT_THAT(
+      played(on_links({1, 2, 4}, {{400, {2}, 0}, {100, {0}, 0}, {200, {1}, 0}})),
+      ElementsAre(FluidNetwork::End{0, 100}, FluidNetwork::End{1, 100}, FluidNetwork::End{2, 100}));
+}
+
+TEST(FluidNetwork, AFlowThatIsCutOffLeavesItsShareToTheOthers) {
+  // 4 bytes/ns for two flows; the second is cut off at 100 ns, when the first has 200 bytes left.
+  FluidNetwork network;
+  const std::vector<Demand> demands{{network.add_resource(BytesPerSecond{4e9})}};
+  network.start(1, {400, demands}, 0);
+  network.start(2, {400, demands}, 0);
+  network.cancel(2, 100);
+  EXPECT_EQ(network.flows(), 1U);
+  EXPECT_EQ(network.next_end(), 150);
+}
+
+TEST(FluidNetwork, WeightsAndRatesThatCannotBeAreRefused) {
+  FluidNetwork network;
+  const Resource link = network.add_resource(BytesPerSecond{4e9});
+  for (const double weight : {0.0, -1.0, 1e-9, 1e9, kNever}) {
+    const std::vector<Demand> demands{{link, weight}};
+    EXPECT_THROW(network.start(1, {100, demands}, 0), std::invalid_argument);
+  }
+  EXPECT_THROW(network.start(1, {100, {}, 0.0}, 0), std::invalid_argument);
+  EXPECT_EQ(network.flows(), 0U);
+}
+
 TEST(FluidNetwork, AskingBeforeTheEndFindsNoneAndChangesNothing) {
   FluidNetwork network;
-  const FluidNetwork::Resource link = network.add_resource(BytesPerSecond{3e9});
-  network.start(1, Bytes{1000}, {{link}}, 0);
+  const Resource link = network.add_resource(BytesPerSecond{3e9});
+  const std::vector<Demand> demands{{link}};
+  network.start(1, {1000, demands}, 0);
   const double end = network.next_end();
   FluidNetwork::End taken;
   for (double t = 0.1; t < end; t += 0.1) ASSERT_FALSE(network.take_end(t, taken));
   EXPECT_EQ(network.next_end(), end);
   ASSERT_TRUE(network.take_end(end, taken));
   EXPECT_EQ(taken, (FluidNetwork::End{1, end}));
-  EXPECT_EQ(network.next_end(), FluidNetwork::kNever);
+  EXPECT_EQ(network.next_end(), kNever);
   EXPECT_FALSE(network.take_end(1e9, taken));
 }
 
 TEST(FluidNetwork, AResourceWithoutABandwidthIsRefused) {
   FluidNetwork network;
-  for (const double bandwidth : {0.0, -1.0, FluidNetwork::kNever}) {
+  for (const double bandwidth : {0.0, -1.0, kNever}) {
     EXPECT_THROW(network.add_resource(BytesPerSecond{bandwidth}), std::invalid_argument);
   }
 }
@@ -149,10 +221,12 @@ constexpr std::uint64_t kCases = 300;
 constexpr std::size_t kMostFlows = 30;
 constexpr double kRounding = 1e-9;  // relative
 
+// Without and with weights.
 template <typename Check>
 void for_each_case(Check check) {
   for_each_seed(kCases, [&](base::Random& random, std::uint64_t /*seed*/) {
     check(random_flow_case(random, kMostFlows), random);
+    check(random_weighted_case(random, kMostFlows), random);
   });
 }
 
@@ -173,18 +247,20 @@ std::vector<std::size_t> in_course(const FlowCase& flows, const FluidNetwork& ne
 std::vector<Use> use_of_resources(const FlowCase& flows, const FluidNetwork& network) {
   std::vector<Use> uses(flows.bandwidths.size());
   for (const std::size_t f : in_course(flows, network)) {
-    for (const FluidNetwork::Resource r : flows.flows[f].path) {
-      uses[r].sum += network.rate(f);
-      uses[r].most = std::max(uses[r].most, network.rate(f));
+    for (const Demand& demand : demands_of(flows.flows[f])) {
+      uses[demand.resource].sum += demand.weight * network.rate(f);
+      uses[demand.resource].most = std::max(uses[demand.resource].most, network.rate(f));
     }
   }
   return uses;
 }
 
-// It passes a resource that is full and of which no flow has more: the definition of max-min fair.
+// It is as fast as it may be, or passes a resource that is full and of which no flow has more: the definition of
+// max-min fair.
 bool has_bottleneck(const FlowCase& flows, const std::vector<Use>& uses, std::size_t flow,
                     double rate) {
-  return std::ranges::any_of(flows.flows[flow].path, [&](FluidNetwork::Resource r) {
+  if (rate >= flows.flows[flow].most * 1e9 * (1 - kRounding)) return true;
+  return std::ranges::any_of(flows.flows[flow].path, [&](Resource r) {
     return uses[r].sum >= flows.bandwidths[r] * (1 - kRounding) &&
            rate >= uses[r].most * (1 - kRounding);
   });
@@ -200,6 +276,9 @@ TEST(FluidNetworkCases, RatesAreMaxMinFairAtEveryMoment) {
       }
       const std::vector<std::size_t> running = in_course(flows, network);
       EXPECT_EQ(running.size(), network.flows());
+      for (const std::size_t f : running) {
+        EXPECT_LE(network.rate(f), flows.flows[f].most * 1e9 * (1 + kRounding)) << "flow " << f;
+      }
       for (const std::size_t f : running) {
         EXPECT_TRUE(has_bottleneck(flows, uses, f, network.rate(f)))
             << "flow " << f << " before " << at << " ns";

@@ -56,7 +56,7 @@ Codelet kernel_of(std::int64_t ns, bool synchronous = false) {
 class Player final : public engine::Completions {
  public:
   explicit Player(const MachineDescription& machine)
-      : driver(machine), waiting_(machine.workers.size()) {
+      : driver(machine, world), waiting_(machine.workers.size()) {
     driver.start(*this);
   }
 
@@ -75,7 +75,7 @@ class Player final : public engine::Completions {
     driver.start_copy(copy);
   }
   void run() {
-    while (driver.step()) after_step();
+    while (world.step()) after_step();
   }
 
   void copy_done(std::uint64_t id, std::exception_ptr) override {
@@ -95,6 +95,7 @@ class Player final : public engine::Completions {
     ends.push_back("task");
   }
 
+  sim::World world;
   SimulatedDriver driver;
   std::map<std::uint32_t, std::vector<std::int64_t>> task_ends;  // by worker
   std::map<std::uint64_t, std::int64_t> copies;
@@ -184,7 +185,7 @@ std::int64_t end_of_copy_behind_kernel(bool synchronous, Time task_overhead, Tim
   const Codelet kernel = kernel_of(500, synchronous);
   Player player(machine);
   player.task(kernel);
-  player.driver.step();
+  player.world.step();
   player.copy(1, kRam, kFirst, 1000);
   player.run();
   return player.copies[1];
@@ -240,9 +241,9 @@ TEST(SimulatedDriver, CopiesThatEndDuringAKernelMakeItLonger) {
   const Codelet kernel = cpu_kernel_of(1000);
   Player player(two_cores_and_disk());
   for (int i = 0; i < 2; ++i) player.task(kernel);
-  player.driver.pass(Time{10});
+  player.world.pass(Time{10});
   player.copy(1, kRam, kFirst, 200);
-  player.driver.pass(Time{40});
+  player.world.pass(Time{40});
   player.copy(2, kFirst, kRam, 400);
   player.run();
   EXPECT_THAT(player.copies, ElementsAre(Pair(1, 210), Pair(2, 450)));
@@ -259,7 +260,7 @@ TEST(SimulatedDriver, ACopyTakesFromTheWorkersWhatItCostsWhateverItsSize) {
   machine.links[1].worker_bandwidth = {};
   Player player(machine);
   player.task(kernel);
-  player.driver.pass(Time{10});
+  player.world.pass(Time{10});
   player.copy(1, kRam, kFirst, 200);
   player.copy(2, kFirst, kRam, 400);
   player.run();
@@ -270,7 +271,7 @@ TEST(SimulatedDriver, CopiesThatEndWhileAWorkerIsIdleTakeNothingFromIt) {
   const Codelet kernel = cpu_kernel_of(1000);
   Player player(two_cores_and_disk());
   player.copy(1, kFirst, kRam, 400);
-  player.driver.pass(Time{500});
+  player.world.pass(Time{500});
   player.task(kernel);
   player.run();
   EXPECT_THAT(player.task_ends[0], ElementsAre(1500));
@@ -281,7 +282,7 @@ TEST(SimulatedDriver, AKernelThatCopiesHaveProlongedIsProlongedByThoseThatEndThe
   Player player(two_cores_and_disk());
   player.task(kernel, 1);
   player.copy(1, kFirst, kRam, 600);
-  player.driver.pass(Time{1200});  // it would have ended
+  player.world.pass(Time{1200});  // it would have ended
   EXPECT_EQ(player.driver.busy(WorkerId{1})->ns, 1200);
   player.copy(2, kFirst, kRam, 20);
   player.run();
@@ -297,7 +298,7 @@ TEST(SimulatedDriver, CopiesTakeNothingFromAPipelineNorFromAGpu) {
   Player player(machine);
   for (int i = 0; i < 2; ++i) player.task(kernel, 0);
   player.task(kernel, 1);
-  player.driver.pass(Time{10});
+  player.world.pass(Time{10});
   player.copy(1, kFirst, kRam, 100);
   player.run();
   EXPECT_THAT(player.task_ends,
@@ -310,10 +311,10 @@ TEST(SimulatedDriver, WhatHappensMeanwhileHappensAndNothingLater) {
   const Codelet kernel = kernel_of(100);
   Player player(two_accelerators());
   for (int i = 0; i < 3; ++i) player.task(kernel);
-  player.driver.pass(Time{200});
+  player.world.pass(Time{200});
   EXPECT_EQ(player.driver.now(), Time{200});
   EXPECT_THAT(player.task_ends[0], ElementsAre(100, 200));
-  player.driver.pass(Time{50});
+  player.world.pass(Time{50});
   EXPECT_EQ(player.driver.now(), Time{250});
   player.run();
   EXPECT_THAT(player.task_ends[0], ElementsAre(100, 200, 300));
@@ -328,16 +329,16 @@ TEST(SimulatedDriver, AWorkerIsBusyWhileItsKernelsRun) {
   Player player(machine);
   const auto busy = [&] { return player.driver.busy(WorkerId{0})->ns; };
   player.task(kernel);
-  player.driver.pass(Time{4});
+  player.world.pass(Time{4});
   EXPECT_EQ(busy(), 0);  // the thread launches it
-  player.driver.pass(Time{26});
+  player.world.pass(Time{26});
   EXPECT_EQ(busy(), 20);
-  player.driver.pass(Time{170});
+  player.world.pass(Time{170});
   EXPECT_EQ(busy(), 100);
   player.task(kernel);  // at 200, runs from 210 on
-  player.driver.pass(Time{5});
+  player.world.pass(Time{5});
   EXPECT_EQ(busy(), 100);
-  player.driver.pass(Time{15});
+  player.world.pass(Time{15});
   EXPECT_EQ(busy(), 110);
 }
 

@@ -15,8 +15,11 @@ constexpr Time kUnknownTask{1000};
 constexpr double kYear = 365.25 * 86400e9;  // ns
 }  // namespace
 
-SimulatedDriver::SimulatedDriver(const MachineDescription& machine)
+SimulatedDriver::SimulatedDriver(const MachineDescription& machine, sim::World& world)
     : machine_(machine),
+      world_(world),
+      place_(world.enter(*this)),
+      links_(machine_, world, [this](const SimulatedLinks::Copy& copy) { end_copy(copy); }),
       workers_(machine.workers.size()),
       look_(machine.workers.size() / 64 + 1),
       first_worker_(machine.nodes.size()) {
@@ -31,6 +34,10 @@ SimulatedDriver::SimulatedDriver(const MachineDescription& machine)
   }
 }
 
+SimulatedDriver::~SimulatedDriver() {
+  world_.leave(place_);
+}
+
 void SimulatedDriver::start(engine::Completions& completions) {
   completions_ = &completions;
 }
@@ -43,18 +50,11 @@ std::byte* SimulatedDriver::allocate(NodeId /*node*/, Bytes /*bytes*/) {
 }
 void SimulatedDriver::release(NodeId /*node*/, std::byte* /*address*/, Bytes /*bytes*/) {}
 
-bool SimulatedDriver::step() {
-  return look_for_work() || next_event(SimulatedLinks::kNoTime);
+std::uint64_t SimulatedDriver::token(Kind kind, std::uint32_t number) {
+  return static_cast<std::uint64_t>(kind) << 32 | number;
 }
 
-void SimulatedDriver::pass(Time duration) {
-  const Time until = now() + duration;
-  while (look_for_work() || next_event(until)) {
-  }
-  now_.store(until, std::memory_order_relaxed);
-}
-
-bool SimulatedDriver::look_for_work() {
+bool SimulatedDriver::act() {
   for (std::size_t word = 0; word < look_.size(); ++word) {
     if (look_[word] == 0) continue;
     const auto bit = static_cast<std::size_t>(std::countr_zero(look_[word]));
@@ -65,7 +65,7 @@ bool SimulatedDriver::look_for_work() {
       if (completions_->advance(id)) set_woken(id, true);  // for one more
     } else if (!worker.will_look) {
       worker.will_look = true;
-      events_.schedule(worker.thread_free, {Event::Kind::look, id});
+      world_.schedule(place_, worker.thread_free, token(Kind::look, id.value));
     }
     return true;
   }
@@ -83,48 +83,43 @@ void SimulatedDriver::note_whether_it_looks(WorkerId id) {
   std::uint64_t& word = look_[id.value / 64];
   const bool looks = worker.woken && worker.kernels.size() < machine_.workers[id.value].pipeline;
   word = looks ? word | mask : word & ~mask;
+  if (looks) world_.rouse(place_);
 }
 
-// Copies first: what they bring is there for tasks that end at the same time.
-bool SimulatedDriver::next_event(Time until) {
-  const Time copies = links_.next();
-  const Time others = events_.empty() ? SimulatedLinks::kNoTime : events_.next();
-  const Time next = std::min(copies, others);
-  if (next == SimulatedLinks::kNoTime || next > until) return false;
-  now_.store(next, std::memory_order_relaxed);
-  if (copies <= others) {
-    SimulatedLinks::Copy ended;
-    if (links_.advance(next, ended)) end_copy(ended);
-  } else {
-    handle(events_.take().second);
+void SimulatedDriver::happened(std::uint64_t token) {
+  const auto number = static_cast<std::uint32_t>(token);
+  switch (static_cast<Kind>(token >> 32)) {
+    case Kind::copy_start:
+      free_later_.push_back(number);
+      return links_.start(SimulatedLinks::Copy(later_[number]));
+    case Kind::look:
+      workers_[number].will_look = false;
+      return set_woken(WorkerId{number}, true);
+    case Kind::task_end:
+      return end_task(WorkerId{number});
   }
-  return true;
 }
 
-void SimulatedDriver::handle(const Event& event) {
-  if (event.kind == Event::Kind::copy_start) return links_.start(event.copy, now());
-  set_woken(event.worker, true);
-  if (event.kind == Event::Kind::look) {
-    workers_[event.worker.value].will_look = false;
-    return;
-  }
-  if (prolong_kernel(event)) return;
-  end_kernel(event.worker);
-  completions_->task_done(*event.task, event.worker, nullptr, std::nullopt);
+void SimulatedDriver::end_task(WorkerId worker) {
+  set_woken(worker, true);
+  if (prolong_kernel(worker)) return;
+  graph::Task* const task = workers_[worker.value].kernels.front().task;
+  end_kernel(worker);
+  completions_->task_done(*task, worker, nullptr, std::nullopt);
 }
 
 // Not those of a pipeline: the kernels behind would have to move, too.
-bool SimulatedDriver::prolong_kernel(const Event& end) {
-  const WorkerDescription& description = machine_.workers[end.worker.value];
+bool SimulatedDriver::prolong_kernel(WorkerId id) {
+  const WorkerDescription& description = machine_.workers[id.value];
   if (description.kind != ProcessorKind::cpu || description.pipeline > 1) return false;
-  Worker& worker = workers_[end.worker.value];
+  Worker& worker = workers_[id.value];
   Kernel& kernel = worker.kernels.front();
   const Time lost = lost_to_copies_ - kernel.lost_before;
   if (lost.ns == 0) return false;
   kernel.lost_before = lost_to_copies_;
   kernel.time += lost;
   worker.processor_free += lost;
-  events_.schedule(now() + lost, end);
+  world_.schedule(place_, now() + lost, token(Kind::task_end, id.value));
   return true;
 }
 
@@ -149,11 +144,11 @@ void SimulatedDriver::start_task(graph::Task& task, WorkerId id) {
   const Time end = start + time;
   worker.thread_free = task.codelet->synchronous ? end : launched;
   worker.processor_free = end;
-  worker.kernels.push_back({start, time, lost_to_copies_});
+  worker.kernels.push_back({&task, start, time, lost_to_copies_});
   ++running_;
   note_whether_it_looks(id);
   worker.start_ns.store(worker.kernels.front().start.ns, std::memory_order_relaxed);
-  events_.schedule(end, {Event::Kind::task_end, id, &task});
+  world_.schedule(place_, end, token(Kind::task_end, id.value));
 }
 
 Time SimulatedDriver::task_time(const graph::Task& task, WorkerId worker) const {
@@ -162,20 +157,20 @@ Time SimulatedDriver::task_time(const graph::Task& task, WorkerId worker) const 
   return expected.ns == 0 ? kUnknownTask : expected;
 }
 
-// Beyond kEndOfTime sums of times would overflow.
+// Beyond the end of time sums of times would overflow.
 void SimulatedDriver::require_ends_in_time(const memory::Copy& copy, std::uint32_t link_number,
                                            Time start) const {
   const LinkDescription& link = machine_.links[link_number];
   const double rate = link.bandwidth.value;
   const double flows = rate > 0 ? static_cast<double>(copy.bytes().value) / rate * 1e9 : 0;
   const double end = static_cast<double>(start.ns) + static_cast<double>(link.latency.ns) + flows;
-  if (end < static_cast<double>(kEndOfTime.ns)) return;
+  if (end < static_cast<double>(sim::World::kEndOfTime.ns)) return;
   throw DeviceError(
       fmt::format("the copy of {} ({} bytes) from {} to {} would end {:.0f} years after the start: "
                   "a simulated run lasts {:.0f} years at most; use a faster link or smaller data",
                   copy.handle != nullptr ? copy.handle->name : "data", copy.bytes().value,
                   machine_.nodes[link.from.value].name, machine_.nodes[link.to.value].name,
-                  end / kYear, static_cast<double>(kEndOfTime.ns) / kYear));
+                  end / kYear, static_cast<double>(sim::World::kEndOfTime.ns) / kYear));
 }
 
 void SimulatedDriver::start_copy(const memory::Copy& copy) {
@@ -183,12 +178,23 @@ void SimulatedDriver::start_copy(const memory::Copy& copy) {
   const std::optional<WorkerId> driver = driven_by(copy);
   const Time free = driver ? workers_[driver->value].thread_free : Time{0};
   require_ends_in_time(copy, on_links.link, std::max(now(), free));
-  if (!driver) return links_.start(on_links, now());
+  if (!driver) return links_.start(on_links);
   Worker& worker = workers_[driver->value];
   worker.thread_free =
       std::max(now(), worker.thread_free) + machine_.workers[driver->value].copy_overhead;
-  if (worker.thread_free == now()) return links_.start(on_links, now());
-  events_.schedule(worker.thread_free, {Event::Kind::copy_start, *driver, nullptr, on_links});
+  if (worker.thread_free == now()) return links_.start(on_links);
+  start_later(on_links, worker.thread_free);
+}
+
+void SimulatedDriver::start_later(const SimulatedLinks::Copy& copy, Time at) {
+  if (free_later_.empty()) {
+    free_later_.push_back(static_cast<std::uint32_t>(later_.size()));
+    later_.emplace_back();
+  }
+  const std::uint32_t number = free_later_.back();
+  free_later_.pop_back();
+  later_[number] = copy;
+  world_.schedule(place_, at, token(Kind::copy_start, number));
 }
 
 // What it took from the workers is charged at its end: most copies start when a task has just ended, and

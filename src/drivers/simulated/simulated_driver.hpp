@@ -1,5 +1,5 @@
-// A machine that one does not have: all of its nodes and workers, in simulated time. Tasks take the
-// time their codelet expects, copies share the links (simulated_links.hpp).
+// A machine that one does not have: all of its nodes and workers, in a simulated world, whose time may be that of
+// other machines, too. Tasks take the time their codelet expects, copies share the links (simulated_links.hpp).
 //
 // Of an accelerator a thread of the host is simulated too: it spends some microseconds before each
 // kernel and each copy, one after the other, while the kernels it has launched run in their order.
@@ -15,26 +15,22 @@
 #include "base/sure_memory.hpp"
 #include "drivers/simulated/simulated_links.hpp"
 #include "engine/driver.hpp"
-#include "sim/event_queue.hpp"
+#include "sim/world.hpp"
 #include "vicinal/machine.hpp"
 
 namespace vicinal::drivers {
 
-class SimulatedDriver final : public engine::Driver {
+class SimulatedDriver final : public engine::Driver, private sim::Actor {
  public:
-  explicit SimulatedDriver(const MachineDescription& machine);
-  // 36 years. What a run's tasks take altogether, and the end of each copy, is kept below it; so sums of some
-  // times are in range.
-  static constexpr Time kEndOfTime{std::int64_t{1} << 60};
+  // The world outlives the driver.
+  SimulatedDriver(const MachineDescription& machine, sim::World& world);
+  ~SimulatedDriver() override;
+  SimulatedDriver(const SimulatedDriver&) = delete;
+  SimulatedDriver& operator=(const SimulatedDriver&) = delete;
 
-  Time now() const { return now_.load(std::memory_order_relaxed); }  // any thread
-  // Lets idle workers look for work, or else advances to the next event. False: nothing is left to
-  // do. The caller's thread is the only one there is.
-  bool step();
+  Time now() const { return world_.now(); }  // any thread
   // A task has been started that has not ended.
   bool any_running() const { return running_ > 0; }
-  // The application does something else for so long: all that happens meanwhile.
-  void pass(Time duration);
 
   void start(engine::Completions& completions) override;
   std::byte* reserve(NodeId node, Bytes bytes) override;
@@ -49,6 +45,7 @@ class SimulatedDriver final : public engine::Driver {
 
  private:
   struct Kernel {
+    graph::Task* task;
     Time start;
     Time time;
     Time lost_before;  // lost_to_copies_ when it was launched or last made longer
@@ -64,19 +61,18 @@ class SimulatedDriver final : public engine::Driver {
     std::atomic<std::int64_t> start_ns{kNoKernel};  // of the first of those that have not
   };
   static constexpr std::int64_t kNoKernel = INT64_MAX;
-  struct Event {
-    enum class Kind : std::uint8_t { task_end, copy_start, look } kind;
-    WorkerId worker;
-    graph::Task* task = nullptr;
-    SimulatedLinks::Copy copy = {};
-  };
+  // What a token in the world says: of a worker (look, task_end), or of a copy that its thread starts then.
+  enum class Kind : std::uint8_t { look, task_end, copy_start };
+  static std::uint64_t token(Kind kind, std::uint32_t number);
 
-  bool look_for_work();
-  // Up to the next event, if that is not after `until`.
-  bool next_event(Time until);
-  void handle(const Event& event);
+  // An idle worker looks for work.
+  bool act() override;
+  void happened(std::uint64_t token) override;
+  void flow_ended(std::uint64_t) override {}  // they are the links'
+  void end_task(WorkerId worker);
+  void start_later(const SimulatedLinks::Copy& copy, Time at);
   // By what copies that have ended meanwhile took from it. False: by nothing.
-  bool prolong_kernel(const Event& end);
+  bool prolong_kernel(WorkerId worker);
   void end_kernel(WorkerId worker);
   void end_copy(const SimulatedLinks::Copy& copy);
   void set_woken(WorkerId worker, bool woken);
@@ -88,9 +84,11 @@ class SimulatedDriver final : public engine::Driver {
 
   const MachineDescription machine_;
   engine::Completions* completions_ = nullptr;
-  std::atomic<Time> now_{};
-  sim::EventQueue<Event> events_;
-  SimulatedLinks links_{machine_};
+  sim::World& world_;
+  const sim::World::Place place_;
+  SimulatedLinks links_;
+  base::SureVector<SimulatedLinks::Copy> later_;  // by the number in their token
+  base::SureVector<std::uint32_t> free_later_;
   std::vector<Worker> workers_;
   std::vector<std::uint64_t> look_;  // bit per worker: it is woken and may launch a kernel
   std::uint64_t running_ = 0;        // kernels launched and not ended

@@ -1,105 +1,105 @@
 #include "drivers/simulated/simulated_links.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
+#include <utility>
 
 namespace vicinal::drivers {
 
-namespace {
-constexpr std::uint32_t kNoLink = 0xffffffffU;
-}  // namespace
-
-SimulatedLinks::SimulatedLinks(const MachineDescription& machine)
+SimulatedLinks::SimulatedLinks(const MachineDescription& machine, sim::World& world, Ended ended)
     : machine_(machine),
-      link_of_(machine.nodes.size() * machine.nodes.size(), kNoLink),
-      paths_(machine.links.size()),
-      excludes_(machine.links.size() * machine.links.size()) {
-  std::vector<sim::FluidNetwork::Resource> segments;
+      world_(world),
+      ended_(std::move(ended)),
+      place_(world.enter(*this)),
+      ways_(machine.nodes.size()),
+      links_(machine.links.size()) {
+  std::vector<sim::Resource> segments;
   for (const SegmentDescription& segment : machine.segments) {
-    segments.push_back(network_.add_resource(segment.bandwidth));
+    segments.push_back(segment.shared ? *segment.shared : world_.add_resource(segment.bandwidth));
   }
-  for (std::uint32_t l = 0; l < machine.links.size(); ++l) {
+  for (std::uint32_t l = 0; l < links_.size(); ++l) {
     const LinkDescription& link = machine.links[l];
-    link_of_[link.from.value * machine.nodes.size() + link.to.value] = l;
-    if (link.bandwidth.value > 0) paths_[l].push_back(network_.add_resource(link.bandwidth));
-    for (const std::uint32_t segment : link.segments) paths_[l].push_back(segments.at(segment));
+    links_[l].latency = link.latency;
+    ways_[link.from.value].push_back({link.to, l});
+    if (link.bandwidth.value > 0) links_[l].path.push_back({world_.add_resource(link.bandwidth)});
+    for (const std::uint32_t segment : link.segments) {
+      links_[l].path.push_back({segments.at(segment)});
+    }
     for (const std::uint32_t other : link.serialised) {
-      excludes_.at(l * machine.links.size() + other) = 1;
-      excludes_.at(other * machine.links.size() + l) = 1;
+      links_[l].excludes.push_back(other);
+      links_.at(other).excludes.push_back(l);
     }
   }
+  for (auto& ways : ways_) std::ranges::stable_sort(ways, {}, &Way::to);
+  for (Link& link : links_) {
+    std::ranges::sort(link.excludes);
+    const auto again = std::ranges::unique(link.excludes);
+    link.excludes.erase(again.begin(), again.end());
+  }
+}
+
+SimulatedLinks::~SimulatedLinks() {
+  world_.leave(place_);
 }
 
 SimulatedLinks::Copy SimulatedLinks::describe(const memory::Copy& copy) const {
-  const std::uint32_t link =
-      link_of_[copy.from.node.value * machine_.nodes.size() + copy.to.node.value];
-  if (link == kNoLink) {
+  const auto& ways = ways_[copy.from.node.value];
+  // Of several links the last.
+  const auto behind = std::ranges::upper_bound(ways, copy.to.node, {}, &Way::to);
+  if (behind == ways.begin() || std::prev(behind)->to != copy.to.node) {
     throw std::logic_error("simulated copy from " + machine_.nodes[copy.from.node.value].name +
                            " to " + machine_.nodes[copy.to.node.value].name + ": no such link");
   }
-  return {copy.id, link, copy.bytes()};
+  return {copy.id, std::prev(behind)->link, copy.bytes()};
 }
 
-void SimulatedLinks::start(const Copy& copy, Time now) {
-  if (unused_.empty()) {
-    unused_.push_back(static_cast<std::uint32_t>(transfers_.size()));
-    transfers_.emplace_back();
-  }
-  const std::uint32_t slot = unused_.back();
-  unused_.pop_back();
+void SimulatedLinks::start(const Copy& copy) {
+  const Slot slot = take_slot();
   Transfer& transfer = transfers_[slot];
   transfer.copy = copy;
   transfer.waits_for = 0;
   transfer.holds_back.clear();
-  const std::uint8_t* const excluded = &excludes_[copy.link * paths_.size()];
-  for (const std::uint32_t earlier : unended_) {
-    if (excluded[transfers_[earlier].copy.link] == 0) continue;
-    transfers_[earlier].holds_back.push_back(slot);
-    ++transfer.waits_for;
+  for (const std::uint32_t other : links_[copy.link].excludes) {
+    for (const Slot earlier : links_[other].unended) {
+      transfers_[earlier].holds_back.push_back(slot);
+      ++transfer.waits_for;
+    }
   }
-  unended_.push_back(slot);
-  if (transfer.waits_for == 0) begin(slot, now);
+  links_[copy.link].unended.push_back(slot);
+  if (transfer.waits_for == 0) begin(slot);
 }
 
-void SimulatedLinks::begin(std::uint32_t transfer, Time now) {
-  latencies_.schedule(now + machine_.links[transfers_[transfer].copy.link].latency, transfer);
+SimulatedLinks::Slot SimulatedLinks::take_slot() {
+  if (unused_.empty()) {
+    unused_.push_back(static_cast<Slot>(transfers_.size()));
+    transfers_.emplace_back();
+  }
+  const Slot slot = unused_.back();
+  unused_.pop_back();
+  return slot;
 }
 
-Time SimulatedLinks::next() const {
-  Time next = kNoTime;
-  if (!latencies_.empty()) next = latencies_.next();
-  const double end = network_.next_end();
-  // Rounded up: no copy ends before it has.
-  if (end < sim::FluidNetwork::kNever) {
-    constexpr double kMost = 4e18;  // a copy that is slowed down by very many others
-    next = std::min(next, Time{static_cast<std::int64_t>(std::ceil(std::min(end, kMost)))});
-  }
-  return next;
+void SimulatedLinks::begin(Slot transfer) {
+  const Time latency = links_[transfers_[transfer].copy.link].latency;
+  world_.schedule(place_, world_.now() + latency, transfer, sim::Turn::flows);
 }
 
-bool SimulatedLinks::advance(Time now, Copy& ended) {
-  sim::FluidNetwork::End flow;
-  if (network_.take_end(static_cast<double>(now.ns), flow)) {
-    const auto slot = static_cast<std::uint32_t>(flow.id);
-    ended = transfers_[slot].copy;
-    end(slot, now);
-    return true;
-  }
-  if (!latencies_.empty() && latencies_.next() <= now) {
-    const std::uint32_t slot = latencies_.take().second;
-    const Copy& copy = transfers_[slot].copy;
-    network_.start(slot, copy.bytes, paths_[copy.link], static_cast<double>(now.ns));
-  }
-  return false;
+// Its content begins to flow.
+void SimulatedLinks::happened(std::uint64_t token) {
+  const Copy& copy = transfers_[token].copy;
+  world_.start(place_, token, {static_cast<double>(copy.bytes.value), links_[copy.link].path});
 }
 
-void SimulatedLinks::end(std::uint32_t transfer, Time now) {
-  unended_.erase(std::ranges::find(unended_, transfer));
-  for (const std::uint32_t held : transfers_[transfer].holds_back) {
-    if (--transfers_[held].waits_for == 0) begin(held, now);
+void SimulatedLinks::flow_ended(std::uint64_t token) {
+  const auto slot = static_cast<Slot>(token);
+  const Copy copy = transfers_[slot].copy;
+  auto& unended = links_[copy.link].unended;
+  unended.erase(std::ranges::find(unended, slot));
+  for (const Slot held : transfers_[slot].holds_back) {
+    if (--transfers_[held].waits_for == 0) begin(held);
   }
-  unused_.push_back(transfer);
+  unused_.push_back(slot);
+  ended_(copy);
 }
 
 }  // namespace vicinal::drivers

@@ -1,54 +1,72 @@
 // The copies of a simulated machine: those of links that exclude each other run in the order of their
-// start, those that run at once share bandwidth (sim/fluid_network.hpp).
+// start, those that run at once share bandwidth (sim/world.hpp).
+//
+// What a copy costs at its start and its end grows with the copies in course that it excludes, and with the
+// flows that it shares bandwidth with, not with the links of the machine.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "base/sure_memory.hpp"
 #include "memory/copy.hpp"
-#include "sim/event_queue.hpp"
-#include "sim/fluid_network.hpp"
+#include "sim/world.hpp"
 #include "vicinal/machine.hpp"
 
 namespace vicinal::drivers {
 
-class SimulatedLinks {
+class SimulatedLinks final : public sim::Actor {
  public:
-  explicit SimulatedLinks(const MachineDescription& machine);
-
-  // What the links need to know of a copy. Throws std::logic_error if no link leads there.
+  // What the links need to know of a copy.
   struct Copy {
     std::uint64_t id = 0;
     std::uint32_t link = 0;
     Bytes bytes;
   };
+  // `ended` is called at the end of each copy, from the world. The machine and the world outlive this.
+  using Ended = std::function<void(const Copy&)>;
+  SimulatedLinks(const MachineDescription& machine, sim::World& world, Ended ended);
+  ~SimulatedLinks();
+  SimulatedLinks(const SimulatedLinks&) = delete;
+  SimulatedLinks& operator=(const SimulatedLinks&) = delete;
+
+  // Throws std::logic_error if no link leads there.
   Copy describe(const memory::Copy& copy) const;
-  void start(const Copy& copy, Time now);
-  // When something happens next; sim::kNoTime if nothing is in course.
-  Time next() const;
-  static constexpr Time kNoTime{INT64_MAX};
-  // Goes on to `now`, which is next(). True if a copy has ended: which.
-  bool advance(Time now, Copy& ended);
+  // From now on it waits for those that exclude it, then for its link's latency, and then it flows.
+  void start(const Copy& copy);
+
+  void happened(std::uint64_t token) override;
+  void flow_ended(std::uint64_t token) override;
 
  private:
+  using Slot = std::uint32_t;
   struct Transfer {
     Copy copy;
-    std::uint32_t waits_for = 0;                 // transfers that exclude it and began before
-    base::SureVector<std::uint32_t> holds_back;  // those that wait for this one
+    std::uint32_t waits_for = 0;        // transfers that exclude it and began before
+    base::SureVector<Slot> holds_back;  // those that wait for this one
   };
-  void begin(std::uint32_t transfer, Time now);
-  void end(std::uint32_t transfer, Time now);
+  struct Link {
+    Time latency;
+    std::vector<sim::Demand> path;
+    std::vector<std::uint32_t> excludes;  // links, each once
+    base::SureVector<Slot> unended;       // in the order of their start
+  };
+  struct Way {
+    NodeId to;
+    std::uint32_t link = 0;
+  };
+  Slot take_slot();
+  void begin(Slot transfer);
 
   const MachineDescription& machine_;
-  std::vector<std::uint32_t> link_of_;                           // [from * nodes + to]
-  std::vector<std::vector<sim::FluidNetwork::Resource>> paths_;  // by link
-  std::vector<std::uint8_t> excludes_;                           // [link * links + link], 0 or 1
-  sim::FluidNetwork network_;
-  sim::EventQueue<std::uint32_t> latencies_;  // transfers whose content begins to flow then
+  sim::World& world_;
+  const Ended ended_;
+  const sim::World::Place place_;
+  std::vector<std::vector<Way>> ways_;  // by the node they lead from, sorted by `to`
+  std::vector<Link> links_;
   base::SureVector<Transfer> transfers_;
-  base::SureVector<std::uint32_t> unused_;
-  base::SureVector<std::uint32_t> unended_;  // in the order of their start
+  base::SureVector<Slot> unused_;
 };
 
 }  // namespace vicinal::drivers

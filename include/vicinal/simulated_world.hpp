@@ -1,0 +1,46 @@
+// A simulated world that several runtimes share: one clock, and segments that copies of all of them pass.
+//
+//   SimulatedWorld world;
+//   const SegmentDescription network = world.add_segment("network", BytesPerSecond{12.5e9});
+//   machine.segments.push_back(network);  // a link names it by its number there (LinkDescription::segments)
+//   Runtime first(machine, {}, world);
+//   Runtime second(machine, {}, world);
+//   first.submit(...);
+//   second.submit(...);
+//   first.wait();   // lets time pass, for the tasks and copies of both
+//   second.wait();  // for what is left
+//
+// Compiled as docs/examples/shared_world.cpp.
+//
+// One thread at a time uses a world and its runtimes. When a runtime ends, what it still copies is cut off. The same
+// program gives the same times.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "vicinal/machine.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal {
+
+namespace runtime {
+struct SharedWorld;
+}
+
+class SimulatedWorld {
+ public:
+  SimulatedWorld();
+
+  // A segment of this world, to be put among those of machines. Its bandwidth is shared max-min fairly by all copies
+  // that pass it, whoever's they are. Throws UsageError unless the bandwidth is finite and at least 1000 bytes per
+  // second.
+  SegmentDescription add_segment(std::string name, BytesPerSecond bandwidth);
+  Time now() const;
+
+ private:
+  friend class Runtime;
+  std::shared_ptr<runtime::SharedWorld> shared_;  // its runtimes hold it, too
+};
+
+}  // namespace vicinal

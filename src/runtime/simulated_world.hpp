@@ -1,0 +1,17 @@
+// Behind vicinal::SimulatedWorld: a world, and the segments that machines in it may name.
+#pragma once
+
+#include <vector>
+
+#include "sim/world.hpp"
+#include "vicinal/machine.hpp"
+#include "vicinal/simulated_world.hpp"
+
+namespace vicinal::runtime {
+
+struct SharedWorld {
+  sim::World world;
+  std::vector<SegmentDescription> segments;
+};
+
+}  // namespace vicinal::runtime
