@@ -22,10 +22,13 @@ void FairRates::share(std::span<Flow* const> flows) {
   while (!unfixed_.empty()) {
     Resource bottleneck = 0;
     const double least = narrowest(bottleneck);
-    double slowest = kNever;
-    for (const Flow* const flow : unfixed_) slowest = std::min(slowest, flow->most);
+    const double slowest = slowest_most();
     const bool by_flow = slowest <= least;
     before = std::max(std::min(least, slowest), before);
+    if (unfixed_.size() == 1) {  // nobody asks what it leaves
+      unfixed_.front()->rate = std::min(before, unfixed_.front()->most);
+      break;
+    }
     std::erase_if(unfixed_, [&](Flow* flow) {
       const bool fixed = by_flow ? flow->most <= slowest
                                  : std::ranges::find(flow->demands, bottleneck,
@@ -39,8 +42,10 @@ void FairRates::share(std::span<Flow* const> flows) {
 
 void FairRates::count(std::span<Flow* const> flows) {
   used_.clear();
+  any_most_ = false;
   unfixed_.assign(flows.begin(), flows.end());
   for (const Flow* const flow : flows) {
+    any_most_ |= flow->most < kNever;
     for (const Demand& demand : flow->demands) {
       State& resource = resources_[demand.resource];
       if (resource.demands++ == 0) {
@@ -51,6 +56,14 @@ void FairRates::count(std::span<Flow* const> flows) {
       resource.weights += demand.weight;
     }
   }
+}
+
+// Of the flows without a rate.
+double FairRates::slowest_most() const {
+  double slowest = kNever;
+  if (!any_most_) return slowest;
+  for (const Flow* const flow : unfixed_) slowest = std::min(slowest, flow->most);
+  return slowest;
 }
 
 // The resource that gives its flows least, and how much; kNever if all flows on resources have their rates.

@@ -50,12 +50,14 @@ class FairRates {
     std::uint32_t demands = 0;
   };
   void count(std::span<Flow* const> flows);
+  double slowest_most() const;
   double narrowest(Resource& found) const;
   void fix(Flow& flow, double rate);
 
   base::SureVector<State> resources_;
   base::SureVector<Resource> used_;
   base::SureVector<Flow*> unfixed_;
+  bool any_most_ = false;  // a flow has a rate of its own
 };
 
 }  // namespace vicinal::sim

@@ -61,16 +61,16 @@ void World::pass(Time duration) {
   now_.store(until, std::memory_order_relaxed);
 }
 
+// The first by place.
 bool World::act() {
+  const auto word = std::ranges::find_if(roused_, [](std::uint64_t bits) { return bits != 0; });
+  any_roused_ = word != roused_.end();
+  if (!any_roused_) return false;
+  const auto place =
+      static_cast<std::size_t>(64 * (word - roused_.begin()) + std::countr_zero(*word));
   const Stepping stepping(stepping_);
-  for (std::size_t word = 0; word < roused_.size(); ++word) {
-    while (roused_[word] != 0) {
-      const auto bit = static_cast<std::size_t>(std::countr_zero(roused_[word]));
-      if (actors_[64 * word + bit]->act()) return true;
-      roused_[word] &= ~(std::uint64_t{1} << bit);
-    }
-  }
-  return false;
+  if (!actors_[place]->act()) roused_[place / 64] &= ~(std::uint64_t{1} << (place % 64));
+  return true;
 }
 
 // Flows first: what they bring is there for tasks that end at the same time.

@@ -27,7 +27,7 @@ namespace vicinal::sim {
 // Who has events and flows in a world. All calls come from World::step() or pass().
 class Actor {
  public:
-  // Does the next of the things that are to be done at once. False: there was nothing.
+  // Was roused: does one of the things that are to be done at once. False: nothing is left of them.
   virtual bool act() { return false; }
   // What was scheduled with this token happens now.
   virtual void happened(std::uint64_t token) = 0;
@@ -57,8 +57,11 @@ class World {
   Place enter(Actor& actor);
   // Its events do not happen any more, its flows are cut off.
   void leave(Place place);
-  // act() is to be called until it says no.
-  void rouse(Place place) { roused_[place / 64] |= std::uint64_t{1} << (place % 64); }
+  // act() is to be called before time goes on, until it says no.
+  void rouse(Place place) {
+    roused_[place / 64] |= std::uint64_t{1} << (place % 64);
+    any_roused_ = true;
+  }
   // `at` is not in the past.
   void schedule(Place place, Time at, std::uint64_t token, Turn turn = Turn::others) {
     events_.schedule({at, token, place}, turn);
@@ -68,7 +71,7 @@ class World {
 
   // Lets an actor act, or else goes on to the next end of a flow or event, if that is not after `until`. False: there
   // is none.
-  bool step(Time until = kNoTime) { return act() || next_event(until); }
+  bool step(Time until = kNoTime) { return (any_roused_ && act()) || next_event(until); }
   // All that happens in the time to come.
   void pass(Time duration);
   // Inside an actor's call.
@@ -94,6 +97,7 @@ class World {
   FluidNetwork network_;
   std::vector<Actor*> actors_;         // by place; nullptr: it has left
   std::vector<std::uint64_t> roused_;  // bit per place
+  bool any_roused_ = false;            // may be; false: none is
   base::SureVector<Flow> flows_;       // by the id in the network
   base::SureVector<std::uint32_t> free_flows_;
   bool stepping_ = false;

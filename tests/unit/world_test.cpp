@@ -28,9 +28,8 @@ class Noter final : public Actor {
   }
   bool act() override {
     if (acts == 0) return false;
-    --acts;
     note("acts");
-    return true;
+    return --acts > 0;
   }
   void happened(std::uint64_t token) override {
     note("event " + std::to_string(token));
@@ -92,7 +91,7 @@ TEST_F(WorldTest, AtOneTimeFlowsEndThenFlowsStartThenTheFirstScheduledHappens) {
   EXPECT_EQ(notes.back(), "b event 4 at 100");
 }
 
-TEST_F(WorldTest, WhoIsRousedActsUntilItHasNothingToDoBeforeTimeGoesOn) {
+TEST_F(WorldTest, WhoIsRousedActsBeforeTimeGoesOn) {
   world.schedule(a.place, Time{10}, 1);
   world.schedule(a.place, Time{20}, 2);
   a.then = [&] {

@@ -32,6 +32,7 @@ SimulatedDriver::SimulatedDriver(const MachineDescription& machine, sim::World& 
     }
     note_whether_it_looks(worker.id);
   }
+  world_.rouse(place_);
 }
 
 SimulatedDriver::~SimulatedDriver() {
@@ -55,26 +56,26 @@ std::uint64_t SimulatedDriver::token(Kind kind, std::uint32_t number) {
 }
 
 bool SimulatedDriver::act() {
-  for (std::size_t word = 0; word < look_.size(); ++word) {
-    if (look_[word] == 0) continue;
-    const auto bit = static_cast<std::size_t>(std::countr_zero(look_[word]));
-    const WorkerId id{static_cast<std::uint32_t>(64 * word + bit)};
-    Worker& worker = workers_[id.value];
-    set_woken(id, false);
-    if (worker.thread_free <= now()) {
-      if (completions_->advance(id)) set_woken(id, true);  // for one more
-    } else if (!worker.will_look) {
-      worker.will_look = true;
-      world_.schedule(place_, worker.thread_free, token(Kind::look, id.value));
-    }
-    return true;
+  const auto is_set = [](std::uint64_t bits) { return bits != 0; };
+  const auto word = std::ranges::find_if(look_, is_set);
+  if (word == look_.end()) return false;
+  const WorkerId id{
+      static_cast<std::uint32_t>(64 * (word - look_.begin()) + std::countr_zero(*word))};
+  Worker& worker = workers_[id.value];
+  set_woken(id, false);
+  if (worker.thread_free <= now()) {
+    if (completions_->advance(id)) set_woken(id, true);  // for one more
+  } else if (!worker.will_look) {
+    worker.will_look = true;
+    world_.schedule(place_, worker.thread_free, token(Kind::look, id.value));
   }
-  return false;
+  return std::ranges::any_of(look_, is_set);
 }
 
 void SimulatedDriver::set_woken(WorkerId worker, bool woken) {
   workers_[worker.value].woken = woken;
   note_whether_it_looks(worker);
+  if (woken) world_.rouse(place_);
 }
 
 void SimulatedDriver::note_whether_it_looks(WorkerId id) {
@@ -83,7 +84,6 @@ void SimulatedDriver::note_whether_it_looks(WorkerId id) {
   std::uint64_t& word = look_[id.value / 64];
   const bool looks = worker.woken && worker.kernels.size() < machine_.workers[id.value].pipeline;
   word = looks ? word | mask : word & ~mask;
-  if (looks) world_.rouse(place_);
 }
 
 void SimulatedDriver::happened(std::uint64_t token) {
