@@ -107,7 +107,8 @@ class NodeLock {
     const auto at = std::find(thread.held.begin(), thread.held.end(), this);
     if (at == thread.held.end()) return;
     const std::size_t last = std::min(thread.count, thread.held.size() - 1);
-    *at = std::exchange(thread.held[last], nullptr);
+    *at = thread.held[last];
+    thread.held[last] = nullptr;
 #endif
   }
   void check_order([[maybe_unused]] const Thread& thread) const {

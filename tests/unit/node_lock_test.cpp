@@ -34,6 +34,8 @@ TEST(NodeLock, IsNotWaitedForBehindOneNearerToTheDisk) {
   ram.lock();  // towards the disk
   ram.unlock();
   device.unlock();
+  device.lock();  // as if nothing had been
+  device.unlock();
   ram.lock();
   EXPECT_THROW(device.lock(), std::logic_error);
   EXPECT_TRUE(device.try_lock());  // which waits for nobody
