@@ -57,23 +57,25 @@ void Residency::reserve() {
 
 // --- between nodes
 
-// On an accelerator it may lead to RAM, whose lock is not waited for behind the disk's.
-bool Residency::may_act_on(const MemoryNode& node) const {
-  if (node.description.kind != NodeKind::device || nodes_[kRam.value].lock.held()) return true;
-  const std::optional<NodeId> disk = nodes_[kRam.value].parent;
-  return !disk || !nodes_[disk->value].lock.held();
+bool Residency::try_take(MemoryNode& node) {
+  const bool behind_ram = is_behind_ram(node);
+  if (behind_ram && !nodes_[kRam.value].lock.try_lock()) return false;
+  if (node.lock.try_lock()) return true;
+  if (behind_ram) nodes_[kRam.value].lock.unlock();
+  return false;
 }
 
 // At once if the node is free or this thread's; else it is left there.
 void Residency::post(NodeId id, const Message& message, Actions& actions) {
   MemoryNode& node = nodes_[id.value];
-  if (may_act_on(node) && node.lock.try_lock()) {
-    const std::lock_guard hold(node.lock, std::adopt_lock);
-    if (node.was_left_something() && node.lock.held_once()) read_inbox(node, actions);
-    return act_on(node, message, actions);
+  if (!try_take(node)) {
+    node.inbox.leave(message);
+    actions.undelivered |= bit(id);
+    return;
   }
-  node.inbox.leave(message);
-  actions.undelivered |= bit(id);
+  const Leave leave{*this, node};
+  if (node.was_left_something() && node.lock.held_once()) read_inbox(node, actions);
+  act_on(node, message, actions);
 }
 
 void Residency::act_on(MemoryNode& node, const Message& message, Actions& actions) {

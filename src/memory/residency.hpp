@@ -180,17 +180,34 @@ class Residency : public FastPath, public Sizes {
   const MemoryNode& node_of(const Replica& replica) const { return nodes_[replica.node.value]; }
 
   // --- between nodes
+  // Whoever has the disk's lock has RAM's, too: all that comes to the disk or leaves it does so there.
+  bool is_behind_ram(const MemoryNode& node) const {
+    return nodes_[kRam.value].parent == node.description.id;
+  }
+  void take(MemoryNode& node) {
+    if (is_behind_ram(node)) {
+      nodes_[kRam.value].lock.lock();
+      nodes_[kRam.value].note_last_copies();
+    }
+    node.lock.lock();
+  }
+  bool try_take(MemoryNode& node);
+  void leave(MemoryNode& node) {
+    node.lock.unlock();
+    if (is_behind_ram(node)) nodes_[kRam.value].lock.unlock();
+  }
+  struct Leave {
+    Residency& residency;
+    MemoryNode& node;
+    ~Leave() { residency.leave(node); }
+  };
   // Calls `work` with the node's lock. Whoever has no other node's lock then sees to what could not be told meanwhile.
   template <typename Work>
   auto at(NodeId id, Actions& actions, const Work& work) {
-    struct Leave {
-      NodeLock& lock;
-      ~Leave() { lock.unlock(); }
-    };
     const auto locked = [&] {
       MemoryNode& node = nodes_[id.value];
-      node.lock.lock();
-      const Leave leave{node.lock};
+      take(node);
+      const Leave leave{*this, node};
       if (node.was_left_something() && node.lock.held_once()) read_inbox(node, actions);
       return work();
     };
@@ -210,7 +227,6 @@ class Residency : public FastPath, public Sizes {
     }
   }
   void post(NodeId id, const Message& message, Actions& actions);
-  bool may_act_on(const MemoryNode& node) const;
   void act_on(MemoryNode& node, const Message& message, Actions& actions);
   void read_inbox(MemoryNode& node, Actions& actions);
   void deliver(Actions& actions) {
