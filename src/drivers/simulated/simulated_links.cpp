@@ -32,9 +32,9 @@ SimulatedLinks::SimulatedLinks(const MachineDescription& machine, sim::World& wo
   }
   for (auto& ways : ways_) std::ranges::stable_sort(ways, {}, &Way::to);
   for (Link& link : links_) {
-    std::ranges::sort(link.excludes);
-    const auto again = std::ranges::unique(link.excludes);
-    link.excludes.erase(again.begin(), again.end());
+    auto& excludes = link.excludes;
+    std::ranges::sort(excludes);
+    excludes.erase(std::unique(excludes.begin(), excludes.end()), excludes.end());
   }
 }
 
