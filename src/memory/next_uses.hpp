@@ -1,6 +1,6 @@
 // Who uses a datum next in one place, among uses that are known in their order: how many there are, and
 // which is the first. The one rule behind every choice of the replica "whose next use comes last": of what
-// tasks wait with the policy to read (Residency), and of what a policy has planned (sched::FutureUses).
+// tasks wait with the policy to read (Residency), a policy has planned (FutureUses), a node has pulled (DARTS).
 //
 // StarPU counts the former per replica (nb_tasks_prefetch) and lets no prefetch drive out what one of
 // them will use. The order is kept besides, for when all that could go is awaited.

@@ -101,7 +101,7 @@ struct KnownTasks {
   // Data and tasks have numbers of their own in each graph. What stays: a task is number `first` + its
   // number here, among all tasks of the run; a datum is its handle, until data_forgotten.
   const graph::Graph& graph;
-  // By number here. Null: what the application acquires or invalidates, which is never pushed. A policy may set
+  // By number here. Null: what the application acquires, prefetches or invalidates, which is never pushed. A policy may set
   // their policy_data.
   std::span<graph::Task* const> tasks;
   std::span<graph::Handle* const> data;  // by number here

@@ -196,7 +196,7 @@ class LedgerUnderRandomEvents {
         if (use.data != &data) continue;
         const bool here = task->node == node;
         if (task->stage == Stage::planned && here) ++expected.planned;
-        if (task->stage == Stage::pulled && here) ++expected.pulled;
+        if (task->stage == Stage::pulled && here) ++expected.pulled.uses;
         if (task->stage != Stage::main || !use.reads || !task->nodes[node].can_run) continue;
         expected.left_ns += task->nodes[node].duration_ns;
         const std::uint32_t others = missing(*task, node, &data);
@@ -212,7 +212,7 @@ class LedgerUnderRandomEvents {
     }
     const DataOnNode& at = data.nodes[node];
     EXPECT_EQ(at.planned, expected.planned);
-    EXPECT_EQ(at.pulled, expected.pulled);
+    EXPECT_EQ(at.pulled.uses, expected.pulled.uses);
     EXPECT_EQ(at.free_tasks, expected.free_tasks);
     EXPECT_EQ(at.near_tasks, expected.near_tasks);
     EXPECT_EQ(at.free_ns, expected.free_ns);

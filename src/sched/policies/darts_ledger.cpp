@@ -217,10 +217,11 @@ void Ledger::enter_pulled(TaskRecord& record, NodeIndex node) {
   books_[node].pulled.insert(record);
   books_[node].work_ns += record.nodes[node].duration_ns;
   books_[node].pulled_ns += record.nodes[node].duration_ns;
+  record.pulled = pulled_uses_.take_number();
   for (const Use& use : record.uses) {
     DataOnNode& at = use.data->nodes[node];
     const bool was_present = at.present();
-    ++at.pulled;
+    pulled_uses_.add(at.pulled, record.pulled);
     if (!was_present) presence_changed(*use.data, node);
   }
 }
@@ -229,10 +230,11 @@ void Ledger::leave_pulled(TaskRecord& record) {
   books_[record.node].pulled.unlink(record);
   books_[record.node].work_ns -= record.nodes[record.node].duration_ns;
   books_[record.node].pulled_ns -= record.nodes[record.node].duration_ns;
+  pulled_uses_.mark_left(record.pulled);
   for (const Use& use : record.uses) {
     DataOnNode& at = use.data->nodes[record.node];
-    if (at.pulled == 1) refresh(*use.data, record.node);
-    --at.pulled;
+    if (at.pulled.uses == 1) refresh(*use.data, record.node);
+    pulled_uses_.drop(at.pulled);
     // A task that failed or was cancelled may never have loaded it.
     if (!at.present()) presence_changed(*use.data, record.node);
   }

@@ -102,6 +102,10 @@ class Ledger {
   // is absent at a random position. (On other nodes it is absent already: see the invariant.)
   void leave_node(DataRecord& data, NodeIndex node);
   void forget(DataRecord& data);
+  // Number of its first use by a task pulled there, in the order they were pulled; 0: there is none.
+  std::uint64_t first_pulled_use(DataRecord& data, NodeIndex node) {
+    return pulled_uses_.first(data.nodes[node].pulled);
+  }
 
  private:
   DataRecord& record_of(graph::Handle& handle);
@@ -121,6 +125,7 @@ class Ledger {
   PolicyContext* context_ = nullptr;
   Nodes nodes_;
   std::vector<NodeBooks> books_;
+  memory::NextUses pulled_uses_;
   PriorityList<TaskRecord, RecordLinks> main_;
   SpeedTable speeds_;
   // Of the ready tasks that have not ended, each for the first of the nodes where it is fastest.

@@ -17,6 +17,7 @@
 #include "base/sure_memory.hpp"
 #include "graph/handle.hpp"
 #include "graph/task.hpp"
+#include "memory/next_uses.hpp"
 #include "sched/records.hpp"
 
 namespace vicinal::sched::darts {
@@ -80,13 +81,13 @@ struct DataOnNode {
   int free_priority = 0;  // highest of the free tasks, or more if stale; if there are any
   int near_priority = 0;
   std::uint32_t planned = 0;         // tasks planned on the node that use it
-  std::uint32_t pulled = 0;          // tasks pulled there that use it
+  memory::Uses pulled;               // by tasks pulled there, in the order they were pulled
   bool on_node = false;              // as the context said last
   bool listed = false;               // in the absent list
   bool free_priority_stale = false;  // a task that had the highest has left
   bool near_priority_stale = false;
 
-  bool present() const { return on_node || pulled > 0; }
+  bool present() const { return on_node || pulled.uses > 0; }
   // What the task, which reads this datum, misses besides it.
   std::uint32_t missing_besides(std::uint32_t missing) const {
     return missing - (present() ? 0 : 1);
@@ -98,7 +99,6 @@ struct DataRecord {
   base::SureVector<DataOnNode> nodes;  // by NodeIndex
   UseList in_main;                     // its readers in main
   UseList in_plans;                    // its readers planned on any node
-  std::uint64_t first_use = 0;         // for the choice of a victim only: see LeastUsed
 };
 
 struct TaskOnNode {
@@ -120,6 +120,7 @@ struct TaskRecord {
   bool bound = false;          // submitted for one worker
   bool in_order = false;       // while planned: in NodeBooks::in_order
   NodeIndex node = kNoNode;    // where it is planned or pulled
+  std::uint64_t pulled = 0;    // while it is: number of its uses
   std::int64_t least_ns = 1;   // where it is fastest
   Speeds* speeds = nullptr;    // nullptr: no node would leave it to another
   base::SureVector<Use> uses;  // all operands

@@ -1,6 +1,5 @@
 #include "sched/policies/darts_victims.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -26,7 +25,7 @@ std::uint32_t planned_uses(const graph::Handle& handle, NodeIndex node) {
 }
 std::uint32_t pulled_uses(const graph::Handle& handle, NodeIndex node) {
   const DataRecord* const data = record_of(handle);
-  return data != nullptr ? data->nodes[node].pulled : 0;
+  return data != nullptr ? data->nodes[node].pulled.uses : 0;
 }
 
 trace::Candidate scored(const graph::Handle& handle, NodeIndex node, std::uint32_t claims = 0) {
@@ -34,12 +33,6 @@ trace::Candidate scored(const graph::Handle& handle, NodeIndex node, std::uint32
           {{trace::Measure::planned_uses, planned_uses(handle, node)},
            {trace::Measure::pulled_uses, pulled_uses(handle, node)},
            {trace::Measure::claims, claims}}};
-}
-
-// Its number, see used_last.
-std::uint64_t first_use_of(const graph::Handle& handle) {
-  const DataRecord* const data = record_of(handle);
-  return data != nullptr ? data->first_use : 0;
 }
 
 }  // namespace
@@ -80,7 +73,7 @@ graph::Handle* LeastUsed::take_unfinished(const Room& room) {
   const NodeIndex node = room.node;
   DataRecord* const data = unfinished_[node];
   if (data == nullptr) return nullptr;
-  if (data->nodes[node].pulled == 0 && room.candidates.has_unclaimed(*data->handle)) {
+  if (data->nodes[node].pulled.uses == 0 && room.candidates.has_unclaimed(*data->handle)) {
     if (explanation_.heard()) {
       trace::Decision again = decision(room, trace::Reason::chosen_before);
       again.consider(scored(*data->handle, node), true);
@@ -131,42 +124,36 @@ graph::Handle* LeastUsed::least_planned(const Room& room) const {
 
 // Belady's rule on the tasks pulled by the node, in the order they were pulled: the candidate whose
 // first use comes last. One in use by others than these counts as used first.
-graph::Handle* LeastUsed::used_last(const Room& room) {
-  const std::uint64_t before = clock_;
-  for (const TaskRecord* task = ledger_.books(room.node).pulled.head; task != nullptr;
-       task = task->next) {
-    ++clock_;
-    for (const Use& use : task->uses) {
-      if (use.data->first_use <= before) use.data->first_use = clock_;
-    }
-  }
+graph::Handle* LeastUsed::used_last(const Room& room) const {
   graph::Handle* best = nullptr;
-  std::uint64_t latest = before;
+  std::uint64_t latest = 0;
   for (const Candidate& candidate : room.candidates.all()) {
-    const std::uint64_t first_use = first_use_of(*candidate.handle);
+    const std::uint64_t first_use = first_use_of(*candidate.handle, room.node);
     if (best != nullptr && first_use <= latest) continue;
     best = candidate.handle;
-    latest = std::max(first_use, before);
+    latest = first_use;
   }
-  if (best != nullptr && explanation_.heard()) {
-    explain(room, trace::Reason::latest_first_use, best, before);
-  }
+  if (best != nullptr && explanation_.heard()) explain(room, trace::Reason::latest_first_use, best);
   return best;
+}
+
+// By a task pulled by the node; 0: there is none.
+std::uint64_t LeastUsed::first_use_of(const graph::Handle& handle, NodeIndex node) const {
+  DataRecord* const data = record_of(handle);
+  return data != nullptr ? ledger_.first_pulled_use(*data, node) : 0;
 }
 
 trace::Decision LeastUsed::decision(const Room& room, trace::Reason reason) const {
   return explanation_.decisions().room_on(ledger_.nodes()[room.node].id, room.needed, reason);
 }
 
-void LeastUsed::explain(const Room& room, trace::Reason reason, const graph::Handle* victim,
-                        std::uint64_t before) const {
+void LeastUsed::explain(const Room& room, trace::Reason reason, const graph::Handle* victim) const {
   trace::Decision told = decision(room, reason);
   for (const Candidate& candidate : room.candidates.all()) {
     trace::Candidate listed = scored(*candidate.handle, room.node, candidate.claims);
     if (reason == trace::Reason::latest_first_use) {
-      const std::uint64_t first_use = std::max(first_use_of(*candidate.handle), before);
-      listed.scores.push_back(
-          {trace::Measure::next_use, static_cast<std::int64_t>(first_use - before)});
+      const std::uint64_t first_use = first_use_of(*candidate.handle, room.node);
+      listed.scores.push_back({trace::Measure::next_use, static_cast<std::int64_t>(first_use)});
     }
     told.consider(std::move(listed), candidate.handle == victim);
   }

@@ -15,7 +15,7 @@ class LeastUsed final : public memory::VictimChoice {
   void start() { unfinished_.assign(ledger_.nodes().count(), nullptr); }
 
   // O(log n) of n candidates for each one up to the least recently used that no task planned or pulled
-  // uses, plus what Ledger::leave_node costs; O(tasks pulled there) more where all are in use.
+  // uses, plus what Ledger::leave_node costs.
   graph::Handle* choose(NodeId node, Bytes needed, memory::EvictionReason reason,
                         memory::Candidates& candidates) override;
 
@@ -32,16 +32,14 @@ class LeastUsed final : public memory::VictimChoice {
   graph::Handle* take_unfinished(const Room& room);
   graph::Handle* unplanned(const Room& room) const;
   graph::Handle* least_planned(const Room& room) const;
-  graph::Handle* used_last(const Room& room);
+  graph::Handle* used_last(const Room& room) const;
+  std::uint64_t first_use_of(const graph::Handle& handle, NodeIndex node) const;
   trace::Decision decision(const Room& room, trace::Reason reason) const;
-  // Uses up to `before` are of earlier searches.
-  void explain(const Room& room, trace::Reason reason, const graph::Handle* victim,
-               std::uint64_t before = 0) const;
+  void explain(const Room& room, trace::Reason reason, const graph::Handle* victim) const;
 
   Ledger& ledger_;
   const Explanation& explanation_;
   base::SureVector<DataRecord*> unfinished_;  // by node: chosen, and not yet known to have gone
-  std::uint64_t clock_ = 0;                   // grows; numbers the uses that used_last looks at
 };
 
 }  // namespace vicinal::sched::darts
