@@ -16,8 +16,8 @@ namespace vicinal::graph {
 std::vector<Time> bottom_levels(const Graph& graph, std::vector<Time> durations);
 
 // As priorities: 0 for the smallest, one more for each larger one; equal levels have equal priorities. A
-// task takes the shortest known time of its kernel; if no kernel's
-// is known, its operations stand for it; if these are not known either, all tasks count the same.
+// task takes the shortest known time of its kernel; if no kernel's is known, its operations stand for it; if these
+// are not known either, all tasks count the same.
 void set_bottom_level_priorities(Graph& graph);
 
 }  // namespace vicinal::graph
