@@ -140,7 +140,7 @@ void Residency::pump_link(std::uint32_t link, Actions& actions) {
     if (fetch == nullptr) return;
     actions.copies.push_back({reinterpret_cast<std::uintptr_t>(fetch), fetch->handle,
                               place_of(replica(*fetch->handle, fetch->from)),
-                              place_of(replica(*fetch->handle, fetch->to)), fetch->urgent});
+                              place_of(replica(*fetch->handle, fetch->to)), started.urgent});
   } while (started.more);
 }
 
@@ -276,8 +276,7 @@ bool Residency::fetch_early(Replica& to, EarlyRoom room, bool owns, bool& throug
   const bool is_there = (valid & bit(to.node)) != 0;
   if (is_there && owns) make_sole(to, actions);
   if (is_there || to.incoming != nullptr) return true;
-  const bool is_left = handle.early_failed.load(std::memory_order_relaxed) ||
-                       handle.going.load(std::memory_order_seq_cst);
+  const bool is_left = handle.early_failed.load(std::memory_order_relaxed);
   if (valid == 0 || is_left) return true;  // nothing to bring
   const Source* const from = links_.best(valid, to.node);
   base::warm(&handle);  // what start_fetch looks at
@@ -292,6 +291,10 @@ bool Residency::fetch_early(Replica& to, EarlyRoom room, bool owns, bool& throug
 // False: there is no room now, or a copy is on its way.
 bool Residency::bring_early(Replica& to, EarlyRoom room, Actions& actions) {
   MemoryNode& node = node_of(to);
+  // Both are looked at under this node's lock: it may have come, or begun to go, since another node was looked at.
+  if (to.handle->on.valid.has(to.node) || to.handle->going.load(std::memory_order_seq_cst)) {
+    return true;
+  }
   if (to.incoming != nullptr || !node.requests.empty()) return false;
   const bool free_alone = room == EarlyRoom::free_alone;
   if (room != EarlyRoom::victims) {

@@ -123,11 +123,14 @@ void Residency::rescue(Replica& replica) {
 }
 
 bool Residency::evictable(const Replica& replica, const Request* asks) const {
-  const std::uint32_t word = replica.word.load(std::memory_order_relaxed);
+  return !replica.handle->going.load(std::memory_order_relaxed) &&
+         may_leave(replica, replica.word.load(std::memory_order_relaxed), asks);
+}
+
+bool Residency::may_leave(const Replica& replica, std::uint32_t word, const Request* asks) const {
   if (replica.fixed || (word & kAllocated) == 0 || (word & (kPinMask | kEvicting)) != 0)
     return false;
   if ((word & kComing) != 0 || replica.handle->bytes().value == 0) return false;
-  if (replica.handle->going.load(std::memory_order_relaxed)) return false;
   if (asks != nullptr) {
     for (const graph::Access& access : asks->operands) {
       if (access.handle == replica.handle) return false;
@@ -288,11 +291,13 @@ Residency::Outcome Residency::last_resort(NodeId id, Bytes needed, Request* asks
   MemoryNode& node = nodes_[id.value];
   if (node.room.leaving().value > 0) return Outcome::waits;
   base::SureVector<Replica*> own;
-  bool held = false;  // by somebody who will end: a task, a copy, an acquisition
+  bool held = false;  // by somebody who will end: a task, a copy, an acquisition, an unregistration
   for (Replica* r = node.victims.oldest(); r != nullptr; r = node.victims.newer_than(*r)) {
-    const std::uint32_t word = r->word.load(std::memory_order_acquire);
-    held |= (word & kPinMask) != 0 || r->incoming != nullptr;
-    if (evictable(*r, nullptr)) own.push_back(r);
+    // Each is read once: who lets go of it between two looks would be seen by neither.
+    const bool going = r->handle->going.load(std::memory_order_seq_cst);
+    const std::uint32_t word = r->word.load(std::memory_order_seq_cst);
+    held |= going || (word & kPinMask) != 0 || r->incoming != nullptr;
+    if (!going && may_leave(*r, word, nullptr)) own.push_back(r);
   }
   if (held) return Outcome::waits;
   if (asks == nullptr) return Outcome::never;

@@ -94,7 +94,7 @@ Links::Started Links::start_next(std::uint32_t number) {
     base::warm(&replica_of(*next.handle, next.from), sizeof(Replica));
     base::warm(&replica_of(*next.handle, next.to), sizeof(Replica));
   }
-  return {&fetch, link.may_start()};
+  return {&fetch, link.may_start(), fetch.urgent};
 }
 
 void Links::end(std::uint32_t number, std::optional<Bytes> copied) {

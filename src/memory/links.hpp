@@ -46,6 +46,7 @@ class Links {
   struct Started {
     Fetch* fetch = nullptr;
     bool more = false;
+    bool urgent = false;  // as it started
   };
   Started start_next(std::uint32_t link);
   // One that had started has ended; `copied`: so much has arrived, none if it failed.

@@ -220,6 +220,8 @@ bool Residency::remove(graph::Handle& handle, Actions& actions) {
   }
   if (!idle) {  // it may stay after all
     handle.going.store(false, std::memory_order_seq_cst);
+    note_last_copy(handle);
+    at_each(actions, [&](NodeId id) { pump(id, actions); });  // who asks for room may have it again
     return false;
   }
   at_each(actions, [&](NodeId id) {

@@ -309,6 +309,8 @@ class Residency : public FastPath, public Sizes {
   // By a task that waits with the policy.
   bool is_awaited(AccessMode mode) const { return reads(mode) || rules_.owner; }
   bool evictable(const Replica& replica, const Request* asks) const;
+  // By its word, whether or not its handle is being removed.
+  bool may_leave(const Replica& replica, std::uint32_t word, const Request* asks) const;
   bool evict(Replica& replica, Actions& actions);
   void save(Replica& replica, Actions& actions);
   void saved(Request& eviction, Actions& actions);
