@@ -138,7 +138,7 @@ class Engine final : public Completions {
   void plan(const sched::KnownTasks& known);
   // A slice of the policy's long work, by a worker that has no task or by a thread that waits (kNoWorker). False:
   // there was none.
-  bool run_slice(WorkerId worker);
+  bool run_slice(WorkerId worker) { return gate_.has_deferred() && run_deferred(worker); }
   const Errors& errors() const { return errors_; }
   // Tasks that have not started are cancelled until everything has ended and `take_error` is called.
   void cancel(std::exception_ptr cause = nullptr) { errors_.cancel(std::move(cause)); }
@@ -167,6 +167,7 @@ class Engine final : public Completions {
   graph::Task* pull(WorkerId worker);
   graph::Task* next(WorkerId worker);
   graph::Task* next_after_slices(WorkerId worker);
+  bool run_deferred(WorkerId worker);
   graph::Task* look_for_a_while(WorkerId worker);
   bool pin_or_keep(graph::Task& task, NodeId node);
   graph::Task* take_from_look_ahead(WorkerId worker);

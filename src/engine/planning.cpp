@@ -16,7 +16,7 @@ void Engine::plan(const sched::KnownTasks& known) {
   }
 }
 
-bool Engine::run_slice(WorkerId worker) {
+bool Engine::run_deferred(WorkerId worker) {
   std::exception_ptr error;
   const PolicyGate::Slice slice = gate_.run_slice(worker, error);
   if (error) cancel(base::say_out_of_memory(std::move(error), "planned tasks"));

@@ -327,6 +327,7 @@ void Residency::write_behind(std::uint64_t nodes, Actions& actions) {
     const MemoryNode& from = nodes_[node.value];
     if (from.description.kind != NodeKind::device || rules_.hint) continue;
     if (!from.victims.any_unsaved() && !from.last_copies.any()) continue;
+    if (!from.way_out || !links_.is_idle(*from.way_out)) continue;
     at(node, actions, [&] { write_behind(node, actions); });
   }
 }
@@ -352,8 +353,7 @@ void Residency::write_behind(NodeId id, Actions& actions) {
   if (!node.victims.any_unsaved() || !is_short(id)) return;
   const NodeId parent = *node.parent;
   if (is_short(parent)) return;  // or the copies would come and go
-  const Source* const out = links_.between(id, parent);
-  if (out == nullptr || !links_.is_idle(out->link)) return;
+  if (!node.way_out || !links_.is_idle(*node.way_out)) return;
   Replica* const next = node.victims.unsaved([this](const Replica& r) {
     return evictable(r, nullptr) && !r.saved_behind &&
            !r.handle->early_failed.load(std::memory_order_relaxed);

@@ -123,8 +123,8 @@ void Residency::rescue(Replica& replica) {
 }
 
 bool Residency::evictable(const Replica& replica, const Request* asks) const {
-  return !replica.handle->going.load(std::memory_order_relaxed) &&
-         may_leave(replica, replica.word.load(std::memory_order_relaxed), asks);
+  return may_leave(replica, replica.word.load(std::memory_order_relaxed), asks) &&
+         !replica.handle->going.load(std::memory_order_relaxed);
 }
 
 bool Residency::may_leave(const Replica& replica, std::uint32_t word, const Request* asks) const {

@@ -51,57 +51,61 @@ const Source* Links::between(NodeId from, NodeId to) const {
   return found != sources.end() ? &*found : nullptr;
 }
 
+bool Links::Link::take_early(Fetch& fetch) {
+  const auto at = std::ranges::find(early, &fetch);
+  if (at == early.end()) return false;
+  early.erase(at);
+  count(early_waiting, -1U);
+  return true;
+}
+
 void Links::queue(Fetch& fetch) {
   Link& link = links_[fetch.link];
   const std::lock_guard lock(link.lock);
-  (fetch.urgent ? link.urgent : link.early).push_back(&fetch);
-  link.publish();
+  link.put(fetch);
+  Link::count(link.load, 1);
 }
 
 void Links::hurry(Fetch& fetch) {
   Link& link = links_[fetch.link];
   const std::lock_guard lock(link.lock);
   fetch.urgent = true;
-  const auto at = std::ranges::find(link.early, &fetch);
-  if (at == link.early.end()) return;
-  link.early.erase(at);
-  link.urgent.push_back(&fetch);
-  link.publish();
+  if (link.take_early(fetch)) link.put(fetch);
 }
 
 bool Links::take_back(Fetch& fetch) {
   Link& link = links_[fetch.link];
   const std::lock_guard lock(link.lock);
-  const auto at = std::ranges::find(link.early, &fetch);
-  if (at == link.early.end()) return false;
-  link.early.erase(at);
-  link.publish();
+  if (!link.take_early(fetch)) return false;
+  Link::count(link.load, -1U);
   return true;
 }
 
 Links::Started Links::start_next(std::uint32_t number) {
   Link& link = links_[number];
+  if (!link.any_waits()) return {};  // who puts one there looks himself
   const std::lock_guard lock(link.lock);
-  if (!link.may_start()) return {};
-  auto& queue = link.urgent.empty() ? link.early : link.urgent;
+  if (link.in_flight == link.most_in_flight || !link.any_waits()) return {};
+  const bool urgent = link.urgent_waiting.load(std::memory_order_relaxed) != 0;
+  auto& queue = urgent ? link.urgent : link.early;
+  Link::count(urgent ? link.urgent_waiting : link.early_waiting, -1U);
   Fetch& fetch = *queue.front();
   queue.pop_front();
   ++link.in_flight;
-  link.publish();
   fetch.started.store(true, std::memory_order_relaxed);
   if (!queue.empty()) {  // it is looked at next
     const Fetch& next = *queue.front();
     base::warm(&replica_of(*next.handle, next.from), sizeof(Replica));
     base::warm(&replica_of(*next.handle, next.to), sizeof(Replica));
   }
-  return {&fetch, link.may_start(), fetch.urgent};
+  return {&fetch, link.in_flight < link.most_in_flight && link.any_waits(), urgent};
 }
 
 void Links::end(std::uint32_t number, std::optional<Bytes> copied) {
   Link& link = links_[number];
   const std::lock_guard lock(link.lock);
   --link.in_flight;
-  link.publish();
+  Link::count(link.load, -1U);
   if (!copied) return;
   link.bytes += *copied;
   ++link.copies;

@@ -79,16 +79,23 @@ class Links {
     base::SureDeque<Fetch*> early;
     Bytes bytes;
     std::uint64_t copies = 0;
-    // For who asks without the lock.
-    std::atomic<std::size_t> load{0};
-    std::atomic<std::size_t> early_waiting{0};
-    bool may_start() const {
-      return in_flight < most_in_flight && !(urgent.empty() && early.empty());
+    // The same for who asks without the lock.
+    std::atomic<std::uint32_t> load{0};  // copies that wait or are in course
+    std::atomic<std::uint32_t> urgent_waiting{0};
+    std::atomic<std::uint32_t> early_waiting{0};
+    bool any_waits() const {
+      return (urgent_waiting.load(std::memory_order_relaxed) |
+              early_waiting.load(std::memory_order_relaxed)) != 0;
     }
-    void publish() {
-      load.store(in_flight + urgent.size() + early.size(), std::memory_order_relaxed);
-      early_waiting.store(early.size(), std::memory_order_relaxed);
+    static void count(std::atomic<std::uint32_t>& number, std::uint32_t change) {
+      number.store(number.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
     }
+    void put(Fetch& fetch) {
+      (fetch.urgent ? urgent : early).push_back(&fetch);
+      count(fetch.urgent ? urgent_waiting : early_waiting, 1);
+    }
+    // False: it has started.
+    bool take_early(Fetch& fetch);
   };
 
   std::vector<Link> links_;

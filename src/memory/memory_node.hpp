@@ -57,7 +57,8 @@ class Inbox {
 
 struct MemoryNode {
   NodeDescription description;
-  std::optional<NodeId> parent;  // where victims' content goes
+  std::optional<NodeId> parent;          // where victims' content goes
+  std::optional<std::uint32_t> way_out;  // the link to it
   Inbox<Message> inbox;
   // Replicas whose content is nowhere else since another one has gone. Nobody waits for these to be read.
   Inbox<Replica*> last_copies;

@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <stdexcept>
 #include <utility>
 
@@ -26,13 +25,21 @@ class NodeLock {
     Thread& thread = of_thread();
     if (take_again(thread)) return;
     check_order(thread);
-    mutex_.lock();
+    State expected = State::free;
+    if (!state_.compare_exchange_strong(expected, State::taken, std::memory_order_acquire,
+                                        std::memory_order_relaxed)) {
+      wait();
+    }
     own(thread);
   }
   bool try_lock() {
     Thread& thread = of_thread();
     if (take_again(thread)) return true;
-    if (!mutex_.try_lock()) return false;
+    State expected = State::free;
+    if (!state_.compare_exchange_strong(expected, State::taken, std::memory_order_acquire,
+                                        std::memory_order_relaxed)) {
+      return false;
+    }
     own(thread);
     return true;
   }
@@ -41,7 +48,9 @@ class NodeLock {
     Thread& thread = *owner_.load(std::memory_order_relaxed);
     owner_.store(nullptr, std::memory_order_relaxed);
     forget(thread);
-    mutex_.unlock();
+    if (state_.exchange(State::free, std::memory_order_release) == State::awaited) {
+      state_.notify_one();
+    }
   }
 
   // By this thread.
@@ -121,7 +130,16 @@ class NodeLock {
 #endif
   }
 
-  std::mutex mutex_;
+  // Inline where nobody waits, as almost always: std::mutex takes some 30 instructions more for a pair.
+  enum class State : std::int32_t { free, taken, awaited };
+  [[gnu::noinline]] void wait() {
+    // Whoever slept cannot know whether others still do.
+    while (state_.exchange(State::awaited, std::memory_order_acquire) != State::free) {
+      state_.wait(State::awaited, std::memory_order_relaxed);
+    }
+  }
+
+  std::atomic<State> state_{State::free};
   std::atomic<Thread*> owner_{nullptr};
   int depth_ = 0;  // the owner's
   int rank_ = 0;

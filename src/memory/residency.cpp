@@ -42,6 +42,10 @@ Residency::Residency(const MachineDescription& machine, MemorySource& source, bo
     node.lock.set_rank(rank_of(description.kind));
     if (description.kind == NodeKind::device) node.parent = kRam;
     if (description.kind == NodeKind::ram) node.parent = disk;
+    if (node.parent) {
+      const Source* const out = links_.between(description.id, *node.parent);
+      if (out != nullptr) node.way_out = out->link;
+    }
     node.room.set_up(description, source);
     const bool notes = description.limit && description.kind != NodeKind::disk && !rules.lru;
     if (notes) notes_unused_ |= bit(description.id);
