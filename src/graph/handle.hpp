@@ -125,10 +125,6 @@ struct alignas(128) Handle {
   Content content = Content::none;  // of tasks announced, too
   // In the sum of what has no home; see runtime/submission.cpp.
   std::atomic<bool> counts_unhomed{false};
-  std::atomic<bool> poisoned{false};  // its last writer failed or was cancelled
-  // Tasks may write it: its home takes what is written, and memory::Residency::give_room need not be called first.
-  // Whoever reads it with acquire may do so.
-  std::atomic<bool> takes_writes{true};
   // memory::Residency's, this and the next three: early copies are left to whoever needs the content; nothing new
   // begins to be done with it; which replicas are valid, and `version`, change under this lock.
   std::atomic<bool> early_failed{false};
@@ -137,12 +133,17 @@ struct alignas(128) Handle {
   std::atomic<std::uint64_t> version{0};  // of the content, for copies
   void* policy_data = nullptr;            // the policy's own, null until it sets it
 
-  // --- what every task with several memories asks for: one line. memory::Residency's: where it is; by node, null
-  // when it does not know the handle.
+  // --- written seldom, and what every task asks for: one line. memory::Residency's: where it is; by node, null when
+  // it does not know the handle.
   alignas(64) NodeMasks on;
   std::atomic<memory::Replica*> replicas{nullptr};
-  Layout layout;  // fixed, as all below
+  [[no_unique_address]] Layout layout;  // fixed; the next two lie in its padding
+  std::atomic<bool> poisoned{false};    // its last writer failed or was cancelled
+  // Tasks may write it: its home takes what is written, and memory::Residency::give_room need not be called first.
+  // Whoever reads it with acquire may do so.
+  std::atomic<bool> takes_writes{true};
 
+  // --- fixed
   Home home;
   HandleId id;
   std::string name;
