@@ -22,11 +22,9 @@
 namespace vicinal::machine {
 namespace {
 
+using namespace vicinal::
+    testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
 using ::testing::HasSubstr;
-using vicinal::testing::add;
-using vicinal::testing::footprint;
-using vicinal::testing::kCpu;
-using vicinal::testing::TemporaryFolder;
 using Reading = PerformanceModel::Reading;
 
 std::string file_in(const TemporaryFolder& folder) {
