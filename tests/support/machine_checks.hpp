@@ -9,11 +9,19 @@
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "vicinal/machine.hpp"
 
 namespace vicinal::testing {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+inline constexpr ProcessorKind kCpu = ProcessorKind::cpu;
+inline constexpr ProcessorKind kGpu = ProcessorKind::gpu;
 
 inline std::uint32_t link_number(const MachineDescription& machine, std::string_view from,
                                  std::string_view to) {

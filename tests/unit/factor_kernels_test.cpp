@@ -125,6 +125,14 @@ TYPED_TEST(FactorKernels, TrsmFromTheLeftGivesBackTheIntegersThatWereMultiplied)
   }
 }
 
+// Orders, and where in a matrix of that order the first pivot is that cannot be.
+template <typename Test>
+void for_each_bad(const Test& test) {
+  for (const int n : {1, 30, 100, 257}) {
+    for (const int bad : {0, n / 3, n / 2, n - 1}) test(n, bad);
+  }
+}
+
 // A <- L L^T, the lower triangle, in place.
 template <typename T>
 void square(const Matrix<T>& l) {
@@ -144,15 +152,13 @@ TYPED_TEST(FactorKernels, PotrfGivesBackTheIntegersThatWereSquared) {
 }
 
 TYPED_TEST(FactorKernels, PotrfNamesTheFirstMinorThatIsNotPositive) {
-  for (const int n : {1, 30, 100, 257}) {
-    for (const int bad : {0, n / 3, n / 2, n - 1}) {
-      Matrix<TypeParam> a(n, n, n);
-      a.make_lower();
-      square(a);
-      a(bad, bad) = -1;
-      this->expect_stop(potrf_lower<TypeParam>, a, bad + 1);
-    }
-  }
+  for_each_bad([this](int n, int bad) {
+    Matrix<TypeParam> a(n, n, n);
+    a.make_lower();
+    square(a);
+    a(bad, bad) = -1;
+    this->expect_stop(potrf_lower<TypeParam>, a, bad + 1);
+  });
 }
 
 // A <- L U, in place.
@@ -174,21 +180,19 @@ TYPED_TEST(FactorKernels, GetrfGivesBackTheIntegersThatWereMultiplied) {
 }
 
 TYPED_TEST(FactorKernels, GetrfNamesTheFirstSingularMinor) {
-  for (const int n : {1, 30, 100, 257}) {
-    for (const int bad : {0, n / 3, n / 2, n - 1}) {
-      for (const double pivot : {0.0, std::nan("")}) {
-        SCOPED_TRACE(pivot);
-        Matrix<TypeParam> a(n, n, n);
-        a.make_diagonal();
-        a(bad, bad) = static_cast<TypeParam>(pivot);
-        if (pivot == 0)
-          multiply_factors(a);  // a NaN would be in all that follows, and is as it stands
-        else if (bad > 0)
-          continue;
-        this->expect_stop(getrf_without_pivoting<TypeParam>, a, bad + 1);
-      }
+  for_each_bad([this](int n, int bad) {
+    for (const double pivot : {0.0, std::nan("")}) {
+      SCOPED_TRACE(pivot);
+      Matrix<TypeParam> a(n, n, n);
+      a.make_diagonal();
+      a(bad, bad) = static_cast<TypeParam>(pivot);
+      if (pivot == 0)
+        multiply_factors(a);  // a NaN would be in all that follows, and is as it stands
+      else if (bad > 0)
+        continue;
+      this->expect_stop(getrf_without_pivoting<TypeParam>, a, bad + 1);
     }
-  }
+  });
 }
 
 TYPED_TEST(FactorKernels, GetrfGivesTheFactorsOfLapackWhereThatNeedNotPivot) {

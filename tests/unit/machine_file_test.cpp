@@ -24,13 +24,7 @@ namespace {
 
 using namespace vicinal::
     testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-constexpr auto kGpu = ProcessorKind::gpu;
-constexpr auto kCpu = ProcessorKind::cpu;
 
 constexpr std::string_view kSmall = R"(name = "small"
 sentence = "a machine of a test"

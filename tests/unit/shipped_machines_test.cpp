@@ -19,13 +19,7 @@ namespace {
 
 using namespace vicinal::
     testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr auto kGpu = ProcessorKind::gpu;
-constexpr auto kCpu = ProcessorKind::cpu;
 
 MachineModel v100p(std::uint32_t gpus) {
   return load_machine("v100p", {.gpus = gpus});
