@@ -25,15 +25,25 @@ SECONDS = {"potrf": FLOPS / 3 / 500e9, "trsm": FLOPS / 7534e9, "syrk": FLOPS / 1
            "gemm": 2 * FLOPS / 12557e9}
 
 
+def potrf(tile):
+    return ("potrf", [(tile, "RW")])
+
+
+def trsm(factor, tile):
+    return ("trsm", [(factor, "R"), (tile, "RW")])
+
+
+def gemm(a, b, c):
+    return ("gemm", [(a, "R"), (b, "R"), (c, "RW")])
+
+
 def cholesky(n):
     tasks = []
     for k in range(n):
-        tasks.append(("potrf", [((k, k), "RW")]))
+        tasks.append(potrf((k, k)))
+        tasks += [trsm((k, k), (i, k)) for i in range(k + 1, n)]
         for i in range(k + 1, n):
-            tasks.append(("trsm", [((k, k), "R"), ((i, k), "RW")]))
-        for i in range(k + 1, n):
-            for j in range(k + 1, i):
-                tasks.append(("gemm", [((i, k), "R"), ((j, k), "R"), ((i, j), "RW")]))
+            tasks += [gemm((i, k), (j, k), (i, j)) for j in range(k + 1, i)]
             tasks.append(("syrk", [((i, k), "R"), ((i, i), "RW")]))
     return tasks
 
@@ -41,18 +51,15 @@ def cholesky(n):
 def lu(n):
     tasks = []
     for k in range(n):
-        tasks.append(("potrf", [((k, k), "RW")]))
+        tasks.append(potrf((k, k)))
         for i in range(k + 1, n):
-            tasks.append(("trsm", [((k, k), "R"), ((i, k), "RW")]))
-            tasks.append(("trsm", [((k, k), "R"), ((k, i), "RW")]))
-        for i in range(k + 1, n):
-            for j in range(k + 1, n):
-                tasks.append(("gemm", [((i, k), "R"), ((k, j), "R"), ((i, j), "RW")]))
+            tasks += [trsm((k, k), (i, k)), trsm((k, k), (k, i))]
+        tasks += [gemm((i, k), (k, j), (i, j)) for i in range(k + 1, n) for j in range(k + 1, n)]
     return tasks
 
 
 def product(n):
-    return [("gemm", [(("a", i, k), "R"), (("b", k, j), "R"), (("c", i, j), "RW")])
+    return [gemm(("a", i, k), ("b", k, j), ("c", i, j))
             for i in range(n) for j in range(n) for k in range(n)]
 
 

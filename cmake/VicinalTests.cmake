@@ -141,9 +141,11 @@ endif()
 if(TARGET vicinal_cli AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   find_package(Python3 COMPONENTS Interpreter QUIET)
   if(Python3_FOUND)
-    add_test(NAME cli/command_line COMMAND "${Python3_EXECUTABLE}"
-             "${PROJECT_SOURCE_DIR}/tests/cli/command_line.py" $<TARGET_FILE:vicinal_cli>)
-    set_tests_properties(cli/command_line PROPERTIES LABELS cli TIMEOUT ${VICINAL_TEST_TIMEOUT})
+    foreach(script against_real bad_input files reports signals)
+      add_test(NAME cli/${script} COMMAND "${Python3_EXECUTABLE}" -B
+               "${PROJECT_SOURCE_DIR}/tests/cli/${script}.py" $<TARGET_FILE:vicinal_cli>)
+      set_tests_properties(cli/${script} PROPERTIES LABELS cli TIMEOUT ${VICINAL_TEST_TIMEOUT})
+    endforeach()
   endif()
 endif()
 

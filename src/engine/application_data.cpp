@@ -50,10 +50,10 @@ void Engine::end_plain_task(Task& task, Obtained obtained) {
     if (writes(access.mode)) access.mode = AccessMode::RW;
   }
   if (obtained == Obtained::content && !trivial_) {
-    memory::Actions actions;
-    residency_.written(task, kRam, actions);
-    residency_.unpin(task, kRam, actions);
-    perform(actions);
+    perform_what([&](memory::Actions& actions) {
+      residency_.written(task, kRam, actions);
+      residency_.unpin(task, kRam, actions);
+    });
   }
   graph::ReadyList ready;
   end(task, kNoWorker, Outcome::done, ready);
@@ -71,9 +71,8 @@ void Engine::add(graph::Handle& handle) {
 bool Engine::remove(graph::Handle& handle) {
   if (handle.replicas == nullptr) return true;  // it was asked for again
   wishes_.let_pass();
-  memory::Actions actions;
-  const bool removed = residency_.remove(handle, actions);
-  perform(actions);
+  bool removed = false;
+  perform_what([&](memory::Actions& actions) { removed = residency_.remove(handle, actions); });
   if (!removed) return false;
   // A notice about the handle may still be on its way to the policy.
   while (performing_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
@@ -84,41 +83,33 @@ bool Engine::remove(graph::Handle& handle) {
 }
 
 void Engine::request(memory::Request& request) {
-  memory::Actions actions;
-  residency_.request(request, actions);
-  perform(actions);
+  perform_what([&](memory::Actions& actions) { residency_.request(request, actions); });
 }
 
 void Engine::withdraw(memory::Request& request) {
-  memory::Actions actions;
-  residency_.withdraw(request, actions);
-  perform(actions);
+  perform_what([&](memory::Actions& actions) { residency_.withdraw(request, actions); });
 }
 
 void Engine::release(memory::Request& request) {
-  memory::Actions actions;
-  residency_.release(request, actions);
-  perform(actions);
+  perform_what([&](memory::Actions& actions) { residency_.release(request, actions); });
 }
 
 void Engine::invalidate(graph::Handle& handle) {
-  memory::Actions actions;
-  residency_.invalidate(handle, actions);
-  perform(actions);
+  perform_what([&](memory::Actions& actions) { residency_.invalidate(handle, actions); });
 }
 
 bool Engine::prefetch(graph::Handle& handle, NodeId node) {
-  memory::Actions actions;
-  const bool coming = residency_.prefetch(handle, node, actions);
-  perform(actions);
+  bool coming = false;
+  perform_what(
+      [&](memory::Actions& actions) { coming = residency_.prefetch(handle, node, actions); });
   return coming;
 }
 
 void Engine::wont_use(graph::Handle& handle) {
-  memory::Actions actions;
-  residency_.wont_use(handle, actions);
-  if (config_.rules.hint) residency_.prefetch(handle, kRam, actions);
-  perform(actions);
+  perform_what([&](memory::Actions& actions) {
+    residency_.wont_use(handle, actions);
+    if (config_.rules.hint) residency_.prefetch(handle, kRam, actions);
+  });
 }
 
 }  // namespace vicinal::engine

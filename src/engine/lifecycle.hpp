@@ -201,6 +201,13 @@ class Engine final : public Completions {
     if (!actions.empty()) perform_all(actions);
   }
   void perform_all(memory::Actions& actions);
+  // What call(actions) asks for.
+  template <typename Call>
+  void perform_what(const Call& call) {
+    memory::Actions actions;
+    call(actions);
+    perform(actions);
+  }
   void perform_once(const memory::Actions& todo, memory::Actions& actions);
   void start_copy(const memory::Copy& copy, memory::Actions& actions);
   void look_again(NodeId node, memory::Actions& actions);

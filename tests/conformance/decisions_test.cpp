@@ -192,6 +192,16 @@ TEST(Decisions, OfDartsAndDmdasPlaceEachTask) {
 
 // --- by hand. A byte takes 1 ns on a link.
 
+// One task for each of the handles, that reads it.
+std::vector<TaskId> submit_readers(ToldRun& run, const Codelet& codelet,
+                                   const std::vector<Handle>& handles) {
+  std::vector<TaskId> tasks;
+  for (const Handle& handle : handles) {
+    tasks.push_back(run.submit({.codelet = &codelet, .operands = {R(handle)}}));
+  }
+  return tasks;
+}
+
 // Tasks of 5000 ns, that read a, a, a and b, of 1000 and 2000 bytes. They are queued, and none has begun.
 //   first:  both workers: free 0, transfer 1000, end 6000                        -> 0, the first
 //   second: 0: free 6000 (its 5000, and 1000 for its data), transfer 0, end 11000, cost 11000
@@ -205,10 +215,7 @@ TEST(Decisions, OfDmdaTellTheEndOnEachWorkerAndItsParts) {
   const Codelet codelet = codelet_of("reads", Time{0}, Time{5000});
   const Handle a = run.data(Bytes{1000});
   const Handle b = run.data(Bytes{2000});
-  std::vector<TaskId> tasks;
-  for (const Handle& handle : {a, a, a, b}) {
-    tasks.push_back(run.submit({.codelet = &codelet, .operands = {R(handle)}}));
-  }
+  const std::vector<TaskId> tasks = submit_readers(run, codelet, {a, a, a, b});
   run.wait();
   using Times = std::vector<std::int64_t>;
   std::vector<Times> times;
@@ -244,10 +251,7 @@ TEST(Decisions, OfLwsTellFromWhomATaskIsStolen) {
   const Codelet reader = codelet_of("reads", Time{1000}, Time{0});
   const Handle datum = run.data(Bytes{100});
   run.submit({.codelet = &writer, .operands = {W(datum)}});
-  std::vector<TaskId> readers;
-  for (int i = 0; i < 3; ++i) {
-    readers.push_back(run.submit({.codelet = &reader, .operands = {R(datum)}}));
-  }
+  const std::vector<TaskId> readers = submit_readers(run, reader, {datum, datum, datum});
   run.wait();
   const std::vector<Decision> thefts = listener.of(DecisionKind::theft);
   ASSERT_EQ(thefts.size(), 1U);
@@ -275,10 +279,7 @@ TEST(Decisions, OfDartsTellWhatEachAbsentDatumWouldSetFree) {
   const Codelet reader = codelet_of("reads", Time{0}, Time{2000});
   const Handle x = run.data(Bytes{1000});
   const Handle y = run.data(Bytes{1000});
-  std::vector<TaskId> tasks;
-  for (const Handle& handle : {run.data(Bytes{1000}), y, x, x}) {
-    tasks.push_back(run.submit({.codelet = &reader, .operands = {R(handle)}}));
-  }
+  const std::vector<TaskId> tasks = submit_readers(run, reader, {run.data(Bytes{1000}), y, x, x});
   run.wait();
   const std::vector<Decision> plans = listener.of(DecisionKind::plan);
   ASSERT_GE(plans.size(), 2U);

@@ -72,6 +72,13 @@ using Case = std::tuple<std::string, std::string, Precision>;
 class DenseConformance : public ::testing::TestWithParam<Case> {
  protected:
   Options options() const { return with_policy(std::get<1>(GetParam())); }
+  // With so much RAM, and a disk.
+  Options limited_to(Bytes memory) const {
+    Options limited = options();
+    limited.memory = memory;
+    limited.disk = folder_.path();
+    return limited;
+  }
   const Application& application() const { return application_; }
 
   RunOutcome run(Runtime& runtime, RunRequest request = {.submit = {.names = true}}) const {
@@ -89,6 +96,7 @@ class DenseConformance : public ::testing::TestWithParam<Case> {
   }
 
  private:
+  TemporaryFolder folder_;
   Application application_ = small_application(std::get<0>(GetParam()), std::get<2>(GetParam()));
 };
 
@@ -98,11 +106,7 @@ TEST_P(DenseConformance, IsRightInMemory) {
 }
 
 TEST_P(DenseConformance, IsRightInAPartOfTheMemory) {
-  const TemporaryFolder folder;
-  Options limited = options();
-  limited.memory = part_of_data(application());
-  limited.disk = folder.path();
-  Runtime runtime(limited);
+  Runtime runtime(limited_to(part_of_data(application())));
   const RunOutcome outcome = run(runtime);
   // What does not fit, two thirds or more, must go to the disk.
   EXPECT_GE(outcome.last.nodes[0].bytes_out, Bytes{all_data(application()).value / 2});
@@ -114,11 +118,7 @@ TEST_P(DenseConformance, IsRightInAPartOfTheMemory) {
 }
 
 TEST_P(DenseConformance, IsRightWhereOnlyOneTaskFits) {
-  const TemporaryFolder folder;
-  Options limited = options();
-  limited.memory = largest_task(application());
-  limited.disk = folder.path();
-  Runtime runtime(limited);
+  Runtime runtime(limited_to(largest_task(application())));
   run(runtime);
 }
 

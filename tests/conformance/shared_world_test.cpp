@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "sched/policy.hpp"
+#include "support/small_runs.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal {
@@ -42,39 +43,56 @@ void read(Runtime& runtime, std::uint64_t bytes) {
   runtime.submit({.codelet = &kTask, .operands = {R(data)}});
 }
 
+// At once.
+void read_1000_and_3000(Runtime& first, Runtime& second) {
+  read(first, 1000);
+  read(second, 3000);
+}
+
+using Ends = std::pair<Time, Time>;
+
+// When each has ended.
+Ends ends_of_1000_and_3000(SimulatedWorld& world, Runtime& first, Runtime& second) {
+  read_1000_and_3000(first, second);
+  first.wait();
+  const Time end_of_first = world.now();
+  second.wait();
+  return {end_of_first, world.now()};
+}
+
 template <typename Call>
 std::string refusal(Call call) {
-  try {
-    call();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "not refused";
+  return testing::message_of<UsageError>(call);
 }
 
-TEST(SharedWorld, CopiesOfTwoRuntimesShareASegment) {
+// A world with a network of 4 bytes per nanosecond.
+class SharedNetwork : public ::testing::Test {
+ protected:
+  SimulatedWorld world;
+  const SegmentDescription network = world.add_segment("network", per_ns(4));
+};
+
+// Two runtimes that share nothing but their world.
+class TwoRuntimes : public ::testing::Test {
+ protected:
+  SimulatedWorld world;
+  Runtime first{host(1), {}, world};
+  Runtime second{host(1), {}, world};
+};
+
+TEST_F(SharedNetwork, CopiesOfTwoRuntimesShareASegment) {
   // Links of 4 and 2, a network of 4: 2 for each copy until the first has its 1000 bytes at 500 ns; the second then
   // goes on with 2, its own link's, until 1500 ns.
-  SimulatedWorld world;
-  const SegmentDescription network = world.add_segment("network", per_ns(4));
   Runtime first(host(4, {network}), {}, world);
   Runtime second(host(2, {network}), {}, world);
-  read(first, 1000);
-  read(second, 3000);
-  first.wait();
-  EXPECT_EQ(world.now(), Time{500 + 100});
-  second.wait();
-  EXPECT_EQ(world.now(), Time{1500 + 100});
+  EXPECT_EQ(ends_of_1000_and_3000(world, first, second), (Ends{{500 + 100}, {1500 + 100}}));
 }
 
-TEST(SharedWorld, ACopyGoesFasterWhenAnotherRuntimesHasEnded) {
+TEST_F(SharedNetwork, ACopyGoesFasterWhenAnotherRuntimesHasEnded) {
   // 4 for both: 2 each until 500 ns; then the second's other 2000 bytes at 4, until 1000 ns.
-  SimulatedWorld world;
-  const SegmentDescription network = world.add_segment("network", per_ns(4));
   Runtime first(host(4, {network}), {}, world);
   Runtime second(host(4, {network}), {}, world);
-  read(first, 1000);
-  read(second, 3000);
+  read_1000_and_3000(first, second);
   second.wait();
   EXPECT_EQ(world.now(), Time{1000 + 100});
   first.wait();  // has ended meanwhile
@@ -87,18 +105,11 @@ TEST(SharedWorld, SegmentsThatAreNotTheWorldsAreEachMachinesOwn) {
   const SegmentDescription bus{"bus", per_ns(4)};
   Runtime first(host(4, {bus}), {}, world);
   Runtime second(host(4, {bus}), {}, world);
-  read(first, 1000);
-  read(second, 3000);
-  first.wait();
-  EXPECT_EQ(world.now(), Time{250 + 100});
-  second.wait();
-  EXPECT_EQ(world.now(), Time{750 + 100});
+  EXPECT_EQ(ends_of_1000_and_3000(world, first, second), (Ends{{250 + 100}, {750 + 100}}));
 }
 
-TEST(SharedWorld, ARuntimeThatComesLaterBeginsWhenItIsMade) {
+TEST_F(SharedNetwork, ARuntimeThatComesLaterBeginsWhenItIsMade) {
   // The first takes 250 + 100 ns; both copies of 1000 bytes then begin at 350 and have 2 each.
-  SimulatedWorld world;
-  const SegmentDescription network = world.add_segment("network", per_ns(4));
   Runtime first(host(4, {network}), {}, world);
   read(first, 1000);
   first.wait();
@@ -113,14 +124,11 @@ TEST(SharedWorld, ARuntimeThatComesLaterBeginsWhenItIsMade) {
   EXPECT_EQ(second.statistics().workers[0].busy, Time{100});
 }
 
-TEST(SharedWorld, TheWorldGoesOnWhenARuntimeHasEnded) {
-  SimulatedWorld world;
-  const SegmentDescription network = world.add_segment("network", per_ns(4));
+TEST_F(SharedNetwork, TheWorldGoesOnWhenARuntimeHasEnded) {
   Runtime second(host(4, {network}), {}, world);
   {
     Runtime first(host(4, {network}), {}, world);
-    read(first, 1000);
-    read(second, 3000);
+    read_1000_and_3000(first, second);
   }  // waits, until 600 ns
   EXPECT_EQ(world.now(), Time{600});
   second.wait();
@@ -162,10 +170,7 @@ TEST(SharedWorld, ASubmissionLetsTheOthersTimePass) {
   EXPECT_EQ(second.statistics().tasks_done, 1U);
 }
 
-TEST(SharedWorld, AWaitInsideATaskOfAnotherRuntimeIsRefused) {
-  SimulatedWorld world;
-  Runtime first(host(1), {}, world);
-  Runtime second(host(1), {}, world);
+TEST_F(TwoRuntimes, AWaitInsideATaskOfTheOtherIsRefused) {
   second.submit({.codelet = &kTask});
   std::string refused;
   first.submit(
@@ -176,10 +181,7 @@ TEST(SharedWorld, AWaitInsideATaskOfAnotherRuntimeIsRefused) {
   EXPECT_EQ(world.now(), Time{100});
 }
 
-TEST(SharedWorld, ATaskOfOneRuntimeMaySubmitToAnother) {
-  SimulatedWorld world;
-  Runtime first(host(1), {}, world);
-  Runtime second(host(1), {}, world);
+TEST_F(TwoRuntimes, ATaskOfOneMaySubmitToTheOther) {
   first.submit({.codelet = &kTask, .on_end = [&](Outcome) { second.submit({.codelet = &kTask}); }});
   first.wait();
   second.wait();
@@ -209,11 +211,8 @@ TEST(SharedWorld, ASegmentWithoutABandwidthIsRefused) {
   }
 }
 
-TEST(SharedWorld, WhatAllRuntimesTakeTogetherIsBounded) {
+TEST_F(TwoRuntimes, WhatTheyTakeTogetherIsBounded) {
   const Codelet years{.name = "years", .expected = {Time{std::int64_t{1} << 59}}};
-  SimulatedWorld world;
-  Runtime first(host(1), {}, world);
-  Runtime second(host(1), {}, world);
   first.submit({.codelet = &years});
   EXPECT_THAT(refusal([&] {
                 for (int i = 0; i < 2; ++i) second.submit({.codelet = &years});

@@ -47,4 +47,25 @@ class DartsTest : public AcceleratorPolicyTest {
   }
 };
 
+// One accelerator, that has `loaded`, x and y. One task that reads `loaded` is pulled; that pull has planned two tasks
+// that read `loaded` and x, and one that reads `loaded` and y.
+class PlannedDartsTest : public DartsTest {
+ protected:
+  void SetUp() override {
+    start_and_open();
+    x = &data_on(0);
+    y = &data_on(0);
+    push("x1", {reading(loaded), reading(*x)});
+    push("y1", {reading(loaded), reading(*y)});
+    push("x2", {reading(loaded), reading(*x)});
+    push("pulled", {reading(loaded)});  // the newest, so the head of the plan
+    EXPECT_EQ(pop(), "pulled");         // planned: x2 y1 x1
+    context.put(loaded, nodes[0]);
+    policy->data_loaded(loaded, nodes[0]);
+  }
+  graph::Handle& loaded = data();
+  graph::Handle* x = nullptr;
+  graph::Handle* y = nullptr;
+};
+
 }  // namespace vicinal::testing

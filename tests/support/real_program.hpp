@@ -1,6 +1,5 @@
-// Plays a random program for real: threads, workers, accelerators, disk. What was computed is compared
-// with the same tasks one after the other, thread by thread; what was not executed, because something
-// failed or was cancelled, must have left no content behind.
+// Plays a random program for real: threads, workers, accelerators, disk. What it did is kept and compared in
+// program_account.hpp.
 #pragma once
 
 #include <algorithm>
@@ -18,21 +17,19 @@
 #include <gtest/gtest.h>
 
 #include "support/exclusions.hpp"
+#include "support/program_account.hpp"
 #include "support/program_data.hpp"
-#include "support/random_machine.hpp"
 #include "support/random_program.hpp"
+#include "support/real_machine.hpp"
 #include "support/watchdog.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal::testing {
 
-enum class Faults : std::uint8_t { no, failures, allocations };
-
 class RealProgram {
  public:
-  RealProgram(std::uint64_t seed, const std::string& folder, Faults faults)
-      : folder_(folder), faults_(faults) {
+  RealProgram(std::uint64_t seed, const std::string& folder, Faults faults) : faults_(faults) {
     base::Random random(seed);
     const std::uint32_t runtimes = chance(random, 3) ? 2 : 1;
     ProgramShape shape{.sizes = {0, 1, 7, 4096, 4097, 9'999, 16'384, 50'001},
@@ -45,16 +42,16 @@ class RealProgram {
       shape.cancels = !excluded().cancel && chance(random, 2);
       shape.retires = !excluded().retire && chance(random, 2);
     }
-    make_codelets(random);
+    codelets_ = random_codelets(random, compute);
     std::vector<ProgramPlace> places;
     for (std::uint32_t r = 0; r < runtimes; ++r) {
-      options_.push_back(random_options(random, shape, runtimes));
-      places.push_back(place(options_.back()));
+      options_.push_back(random_real_options(random, shape, runtimes, folder, faults));
+      places.push_back(place_of(options_.back(), codelets_));
     }
     program_ = ProgramMaker(seed, shape, places).make();
     for (std::uint32_t r = 0; r < runtimes; ++r) set_limits(options_[r], places[r], random);
     orderly_ = !chance(random, 3);
-    records_ = std::vector<Record>(program_.tasks.size());
+    account_.open();
     for (std::size_t d = 0; d < program_.data.size(); ++d) {
       data_.emplace_back(program_.data[d], "h" + std::to_string(d),
                          folder + "/data" + std::to_string(d),
@@ -96,100 +93,22 @@ class RealProgram {
     watchdog.set(nullptr);
     runtimes_.clear();
     if (!orderly_) check_homes();
-    replay_all();
+    if (values_count()) account_.replay_all();
   }
 
  private:
   using Kind = ProgramStep::Kind;
-  // Of a task while it runs; stays where it is.
-  struct Record {
-    RealProgram* program = nullptr;
-    std::size_t task = 0;
-    TaskId id;
-    std::atomic<bool> submitted{false};
-    std::atomic<bool> ran{false};
-    std::atomic<int> outcome{-1};
-    std::vector<RandomAccess> accesses;
-  };
-  // What a thread has done, in its order.
-  struct Event {
-    enum class Kind : std::uint8_t { task, saw, wrote, invalidated, registered } kind;
-    std::size_t what = 0;     // task or data
-    std::uint64_t value = 0;  // hash of what it saw, key of what it wrote
-  };
-
-  // --- what it runs on
-  void make_codelets(base::Random& random) {
-    for (int i = 0; i < 6; ++i) {
-      Codelet codelet;
-      codelet.name = "codelet" + std::to_string(i);
-      if (i % 3 != 1) codelet.cpu = compute;
-      if (i % 3 != 0) codelet.kernels[ProcessorKind::emulated] = compute;
-      if (!chance(random, 3)) {
-        codelet.expected[0] = Time{static_cast<std::int64_t>(between(random, 100, 1e7))};
-      }
-      if (!chance(random, 3)) {
-        codelet.expected[1] = Time{static_cast<std::int64_t>(between(random, 100, 1e7))};
-      }
-      codelets_.push_back(codelet);
-      if (codelet.cpu) on_cores_.push_back(codelet);
-    }
-  }
-  Options random_options(base::Random& random, const ProgramShape& shape, std::uint32_t runtimes) {
-    Options o = random_common_options(random);
-    o.bind = false;
-    o.workers = 1 + below32(random, 4);
-    o.submitter_works = chance(random, 2);
-    if (!chance(random, 3)) o.disk = folder_;
-    o.direct_io = !chance(random, 4);
-    o.disk_copies = 1 + below32(random, 4);
-    o.accelerators = chance(random, 2) ? 0 : 1 + below32(random, 3);
-    if (chance(random, 6)) o.accelerator_bandwidth = BytesPerSecond{between(random, 1e8, 1e10)};
-    if (chance(random, 8)) o.models = folder_;
-    // Two that wait for each other's windows may wait for ever.
-    if (runtimes > 1 || (faults_ != Faults::no && excluded().window_with_failures)) {
-      o.window_tasks = 0;
-      o.window_bytes = Bytes{0};
-    }
-    const bool several = shape.threads > 1 || runtimes > 1;
-    if (several && excluded().computed_priorities_of_threads) o.compute_priorities = false;
-    return o;
-  }
-  ProgramPlace place(const Options& options) {
-    ProgramPlace place;
-    for (std::uint32_t w = 0; w < options.workers; ++w) {
-      place.workers.push_back({WorkerId{w}, ProcessorKind::cpu, kRam});
-    }
-    if (!options.disk.empty()) place.disk = place.nodes++;
-    for (std::uint32_t a = 0; a < options.accelerators; ++a) {
-      place.workers.push_back(
-          {WorkerId{options.workers + a}, ProcessorKind::emulated, NodeId{place.nodes++}});
-    }
-    place.codelets = options.accelerators > 0 ? &codelets_ : &on_cores_;
-    place.window = options.window_tasks > 0 || options.window_bytes.value > 0;
-    return place;
-  }
-  static void set_limits(Options& options, const ProgramPlace& place, base::Random& random) {
-    const std::uint32_t first = place.disk ? 2 : 1;
-    options.accelerator_memory = Bytes{4096};
-    for (std::uint32_t n = first; n < place.nodes; ++n) {
-      options.accelerator_memory = std::max(options.accelerator_memory, place.least[n]);
-    }
-    if (chance(random, 4)) return;
-    options.memory = place.disk ? place.least[0] : std::max(place.least[0], place.unhomed);
-  }
-
   // --- the kernel
   static void compute(KernelContext& k) {
-    const Record& record = *k.parameter<const Record*>();
-    record.program->compute(k, const_cast<Record&>(record));
+    const TaskRecord& record = *k.parameter<const TaskRecord*>();
+    record.program->compute(k, const_cast<TaskRecord&>(record));
   }
-  void compute(KernelContext& k, Record& record) {
+  void compute(KernelContext& k, TaskRecord& record) {
     const ProgramTask& task = program_.tasks[record.task];
     EXPECT_FALSE(record.ran.exchange(true)) << "t" << record.task << " ran twice";
     if (faults_ == Faults::no) {
       for (const std::size_t before : task.after) {
-        EXPECT_TRUE(records_[before].ran) << "t" << record.task << " ran before t" << before;
+        EXPECT_TRUE(account_.task(before).ran) << "t" << record.task << " ran before t" << before;
       }
     }
     for (volatile std::uint64_t left = task.spin; left > 0;) left = left - 1;
@@ -230,7 +149,6 @@ class RealProgram {
   Runtime& of(std::size_t data) { return *runtimes_[program_.data[data].runtime]; }
 
   void play(const std::function<std::shared_ptr<void>()>& arm) {
-    events_.resize(program_.threads.size());
     for (std::size_t i = 0; i < program_.threads.size() * runtimes_.size(); ++i) {
       groups_.emplace_back();
     }
@@ -269,7 +187,6 @@ class RealProgram {
       ADD_FAILURE() << error.what();
     }
   }
-  void note(std::size_t thread, Event event) { events_[thread].push_back(event); }
 
   void do_step(std::size_t thread, const ProgramStep& step) {
     Runtime& runtime = *runtimes_[step.runtime];
@@ -292,7 +209,7 @@ class RealProgram {
         return runtime.wont_use(datum.handle());
       case Kind::invalidate:
         runtime.invalidate(datum.handle());
-        return note(thread, {Event::Kind::invalidated, step.data, 0});
+        return account_.note(thread, {ProgramEvent::Kind::invalidated, step.data, 0});
       case Kind::renew:
         return renew(thread, step);
       case Kind::look:
@@ -306,12 +223,12 @@ class RealProgram {
   }
 
   void submit(std::size_t thread, std::size_t t, Group* group) {
-    note(thread, {Event::Kind::task, t, 0});
+    account_.note(thread, {ProgramEvent::Kind::task, t, 0});
     submit(t, group);
   }
   void submit(std::size_t t, Group* group) {
     const ProgramTask& task = program_.tasks[t];
-    Record& record = records_[t];
+    TaskRecord& record = account_.task(t);
     record.program = this;
     record.task = t;
     std::vector<Operand> operands;
@@ -320,13 +237,12 @@ class RealProgram {
     }
     std::vector<TaskId> after;
     for (const std::size_t before : task.after) {
-      if (records_[before].submitted) after.push_back(records_[before].id);
+      if (account_.task(before).submitted) after.push_back(account_.task(before).id);
     }
     TaskSpec spec;
-    spec.codelet =
-        &(*(options_[task.runtime].accelerators > 0 ? &codelets_ : &on_cores_))[task.codelet];
+    spec.codelet = &codelets_.of(options_[task.runtime])[task.codelet];
     spec.operands = operands;
-    spec.parameters = static_cast<const Record*>(&record);
+    spec.parameters = static_cast<const TaskRecord*>(&record);
     spec.priority = task.priority;
     if (task.worker) spec.worker = WorkerId{*task.worker};
     if (task.in_group) spec.group = group;
@@ -343,7 +259,7 @@ class RealProgram {
     guarded([&] { submit(t, nullptr); });
   }
   void ended(std::size_t t, Outcome outcome) {
-    EXPECT_EQ(records_[t].outcome.exchange(static_cast<int>(outcome)), -1)
+    EXPECT_EQ(account_.task(t).outcome.exchange(static_cast<int>(outcome)), -1)
         << "t" << t << " ended twice";
     ended_.fetch_add(1);
     const ProgramTask& task = program_.tasks[t];
@@ -370,14 +286,14 @@ class RealProgram {
         }
       } else {
         if (reads(step.mode)) {
-          note(thread, {Event::Kind::saw, d, hash_of(gather(acquired.view()))});
+          account_.note(thread, {ProgramEvent::Kind::saw, d, hash_of(gather(acquired.view()))});
         }
         if (writes(step.mode)) {
-          const std::uint64_t key = 1'000'000 * (thread + 1) + events_[thread].size();
+          const std::uint64_t key = 1'000'000 * (thread + 1) + account_.events(thread);
           Content content(program_.data[d].bytes);
           fill(content.data(), content.size(), key);
           scatter(content, acquired.view());
-          note(thread, {Event::Kind::wrote, d, key});
+          account_.note(thread, {ProgramEvent::Kind::wrote, d, key});
         }
       }
       if (step.task != ProgramStep::kNone) submit(thread, step.task, group);
@@ -387,13 +303,13 @@ class RealProgram {
     ProgramDatum& datum = data_[step.data];
     guarded([&] {
       of(step.data).unregister(datum.handle(), step.write_back);
-      if (step.write_back == WriteBack::yes && datum.has_home() && last_known(step.data)) {
-        note(thread, {Event::Kind::saw, step.data, hash_of(datum.at_home())});
+      if (step.write_back == WriteBack::yes && datum.has_home() && account_.last_known(step.data)) {
+        account_.note(thread, {ProgramEvent::Kind::saw, step.data, hash_of(datum.at_home())});
       }
     });
-    const std::uint64_t key = 2'000'000 * (thread + 1) + events_[thread].size();
+    const std::uint64_t key = 2'000'000 * (thread + 1) + account_.events(thread);
     datum.register_with(of(step.data), key);
-    note(thread, {Event::Kind::registered, step.data, key});
+    account_.note(thread, {ProgramEvent::Kind::registered, step.data, key});
   }
 
   void wait_for_all() {
@@ -439,32 +355,33 @@ class RealProgram {
   // The result, as the user finds it.
   void finish(std::size_t d) {
     const Handle handle = data_[d].handle();
-    const bool known = !(faults_ == Faults::no) || last_known(d);
+    const bool known = !(faults_ == Faults::no) || account_.last_known(d);
     if (known) {
       const Acquired acquired = of(d).acquire(handle, AccessMode::R);
       if (program_.data[d].shared()) {
         check_counter(d, counter_of(acquired.view()));
       } else {
-        note(program_.data[d].owner, {Event::Kind::saw, d, hash_of(gather(acquired.view()))});
+        account_.note(program_.data[d].owner,
+                      {ProgramEvent::Kind::saw, d, hash_of(gather(acquired.view()))});
       }
     }
     if (faults_ == Faults::no) forget(d);
   }
   void forget(std::size_t d) {
     of(d).unregister(data_[d].handle());
-    if (!data_[d].has_home() || !last_known(d)) return;
+    if (!data_[d].has_home() || !account_.last_known(d)) return;
     check_home(d);
   }
   void check_homes() {
     if (faults_ != Faults::no) return;  // what failed is told to nobody here
     for (std::size_t d = 0; d < data_.size(); ++d) {
-      if (data_[d].has_home() && last_known(d)) check_home(d);
+      if (data_[d].has_home() && account_.last_known(d)) check_home(d);
     }
   }
   void check_home(std::size_t d) {
     const Content content = data_[d].at_home();
     if (!program_.data[d].shared()) {
-      note(program_.data[d].owner, {Event::Kind::saw, d, hash_of(content)});
+      account_.note(program_.data[d].owner, {ProgramEvent::Kind::saw, d, hash_of(content)});
     } else if (!content.empty()) {
       std::uint64_t count = 0;
       std::memcpy(&count, content.data(), 8);
@@ -475,111 +392,14 @@ class RealProgram {
     if (incomplete_ || !values_count() || program_.data[d].bytes == 0) return;
     EXPECT_EQ(count, counters_[d].load()) << data_[d].name();
   }
-  // Something has written it since it was registered or invalidated.
-  bool last_known(std::size_t d) const {
-    const ProgramData& data = program_.data[d];
-    if (data.shared()) return true;
-    bool known = data.home != Home::none;
-    for (const Event& event : events_[data.owner]) {
-      if (event.kind == Event::Kind::task) {
-        const Record& record = records_[event.what];
-        if (!record.submitted) continue;
-        for (const RandomAccess& access : program_.tasks[event.what].accesses) {
-          if (access.data == d && writes(access.mode)) {
-            known = faults_ == Faults::no || record.outcome == static_cast<int>(Outcome::done);
-          }
-        }
-      } else if (event.what == d) {
-        if (event.kind == Event::Kind::wrote) known = true;
-        if (event.kind == Event::Kind::invalidated) known = false;
-        if (event.kind == Event::Kind::registered) known = data.home != Home::none;
-      }
-    }
-    return known;
-  }
-
-  // --- the same, one after the other
-  void replay_all() {
-    if (!values_count()) return;
-    for (std::size_t t = 0; t < events_.size(); ++t) replay(t);
-  }
-  struct Expected {
-    Content content;
-    bool known = false;
-  };
-  void replay(std::size_t thread) {
-    std::vector<Expected> all(program_.data.size());
-    for (std::size_t d = 0; d < all.size(); ++d) {
-      if (program_.data[d].owner == thread) register_in(all[d], d, d);
-    }
-    for (const Event& event : events_[thread]) {
-      Expected& expected = all[event.kind == Event::Kind::task ? 0 : event.what];
-      switch (event.kind) {
-        case Event::Kind::task:
-          replay_task(event.what, all);
-          break;
-        case Event::Kind::saw:
-          EXPECT_TRUE(expected.known) << data_[event.what].name() << " has a content";
-          if (expected.known && event.value != hash_of(expected.content)) {
-            ADD_FAILURE() << data_[event.what].name() << " of " << expected.content.size()
-                          << " bytes is not what the sequence computes";
-            return;  // and so is what follows from it
-          }
-          break;
-        case Event::Kind::wrote:
-          fill(expected.content.data(), expected.content.size(), event.value);
-          expected.known = true;
-          break;
-        case Event::Kind::invalidated:
-          expected.known = false;
-          break;
-        case Event::Kind::registered:
-          register_in(expected, event.what, event.value);
-          break;
-      }
-    }
-  }
-  void register_in(Expected& expected, std::size_t d, std::uint64_t key) const {
-    expected.content.resize(program_.data[d].bytes);
-    fill(expected.content.data(), expected.content.size(), key);
-    expected.known = program_.data[d].home != Home::none;
-  }
-  void replay_task(std::size_t t, std::vector<Expected>& all) {
-    if (!records_[t].submitted) return;  // refused
-    const ProgramTask& task = program_.tasks[t];
-    const bool done = records_[t].outcome == static_cast<int>(Outcome::done);
-    std::uint64_t key = task.key;
-    for (const RandomAccess& access : task.accesses) {
-      Expected& read = all[access.data];
-      if (!done || program_.data[access.data].shared() || !reads(access.mode)) continue;
-      EXPECT_TRUE(read.known || named_before(task, access))
-          << "t" << t << " ran, though " << data_[access.data].name() << " had no content";
-      key = mixed(key, read.content.data(), read.content.size());
-    }
-    for (std::size_t i = 0; i < task.accesses.size(); ++i) {
-      Expected& written = all[task.accesses[i].data];
-      if (program_.data[task.accesses[i].data].shared() || !writes(task.accesses[i].mode)) continue;
-      written.known = done;
-      if (done) fill(written.content.data(), written.content.size(), key + i);
-    }
-  }
-  static bool named_before(const ProgramTask& task, const RandomAccess& access) {
-    return &task.accesses[0] != &access && std::ranges::any_of(task.accesses, [&](const auto& a) {
-      return &a < &access && a.data == access.data;
-    });
-  }
-
-  const std::string folder_;
   const Faults faults_;
-  std::vector<Codelet> codelets_;
-  std::vector<Codelet> on_cores_;  // those of them that run on any machine
-  std::vector<Options> options_;   // by runtime
+  RealCodelets codelets_;
+  std::vector<Options> options_;  // by runtime
   Program program_;
   bool orderly_ = true;  // else all is left to the destructors
-  std::vector<Record> records_;
   std::deque<ProgramDatum> data_;
+  ProgramAccount account_{program_, data_, faults_};
   std::deque<std::atomic<std::uint64_t>> counters_;  // by data
-  std::vector<std::vector<Event>> events_;           // by thread
   std::deque<Group> groups_;                         // by thread and runtime
   std::atomic<std::uint64_t> submitted_{0};
   std::atomic<std::uint64_t> ended_{0};

@@ -12,22 +12,8 @@ namespace {
 using memory::EvictionReason;
 using testing::reading;
 
-// The pull of "pulled" has planned two tasks of `loaded` and x, and one of `loaded` and y.
-class DartsEviction : public testing::DartsTest {
+class DartsEviction : public testing::PlannedDartsTest {
  protected:
-  void SetUp() override {
-    start_and_open();
-    x = &data_on(0);
-    y = &data_on(0);
-    push("x1", {reading(loaded), reading(*x)});
-    push("y1", {reading(loaded), reading(*y)});
-    push("x2", {reading(loaded), reading(*x)});
-    push("pulled", {reading(loaded)});  // the newest, so the head of the plan
-    EXPECT_EQ(pop(), "pulled");         // planned: x2 y1 x1
-    context.put(loaded, nodes[0]);
-    policy->data_loaded(loaded, nodes[0]);
-  }
-  graph::Handle& loaded = data();
   void end(graph::Task& task) {
     graph::Task* given = nullptr;
     do {
@@ -36,8 +22,6 @@ class DartsEviction : public testing::DartsTest {
     } while (given != &task);
     policy->task_done(task, WorkerId{0});
   }
-  graph::Handle* x = nullptr;
-  graph::Handle* y = nullptr;
 };
 
 TEST_F(DartsEviction, ADatumThatNoPlanUsesGoesAtOnceEvenIfTasksOfMainUseIt) {

@@ -23,11 +23,36 @@ namespace {
 using testing::orders;
 
 template <typename T>
-class FactorKernels : public testing::TileKernelsFixture<T> {};
-TYPED_TEST_SUITE(FactorKernels, testing::Precisions);
+using Matrix = testing::IntegerMatrix<T>;
 
 template <typename T>
-using Matrix = testing::IntegerMatrix<T>;
+class FactorKernels : public testing::TileKernelsFixture<T> {
+ protected:
+  using Factorise = int (*)(const Block<T>&, Products);
+
+  // Factors that `make` makes come back from their product, which multiply(a) puts in their place.
+  static void expect_factors_back(Factorise factorise, void (Matrix<T>::*make)(),
+                                  void (*multiply)(const Matrix<T>&)) {
+    for (const int n : orders()) {
+      Matrix<T> a(n, n, n + n % 3);
+      (a.*make)();
+      const std::vector<T> factors = a.content();
+      multiply(a);
+      FactorKernels::expect_content(a, factors, std::to_string(n),
+                                    [&](Products by) { EXPECT_EQ(factorise(a.block(), by), 0); });
+    }
+  }
+  // The first minor that has no factors is that of order `minor`.
+  static void expect_stop(Factorise factorise, Matrix<T>& a, int minor) {
+    const std::vector<T> before = a.content();
+    for (const Products by : FactorKernels::products()) {
+      a.fill(before);
+      EXPECT_EQ(factorise(a.block(), by), minor)
+          << a.block().columns << ", " << static_cast<int>(by);
+    }
+  }
+};
+TYPED_TEST_SUITE(FactorKernels, testing::Precisions);
 
 // What a kernel must not read: the other triangle, and the diagonal if that stands for ones.
 template <typename T>
@@ -100,6 +125,14 @@ TYPED_TEST(FactorKernels, TrsmFromTheLeftGivesBackTheIntegersThatWereMultiplied)
   }
 }
 
+// Orders, and where in a matrix of that order the first pivot is that cannot be.
+template <typename Test>
+void for_each_bad(const Test& test) {
+  for (const int n : {1, 30, 100, 257}) {
+    for (const int bad : {0, n / 3, n / 2, n - 1}) test(n, bad);
+  }
+}
+
 // A <- L L^T, the lower triangle, in place.
 template <typename T>
 void square(const Matrix<T>& l) {
@@ -114,30 +147,18 @@ void square(const Matrix<T>& l) {
 }
 
 TYPED_TEST(FactorKernels, PotrfGivesBackTheIntegersThatWereSquared) {
-  for (const int n : orders()) {
-    Matrix<TypeParam> a(n, n, n + n % 3);
-    a.make_lower();
-    const std::vector<TypeParam> l = a.content();
-    square(a);
-    this->expect_content(a, l, std::to_string(n),
-                         [&](Products by) { EXPECT_EQ(potrf_lower(a.block(), by), 0); });
-  }
+  this->expect_factors_back(potrf_lower<TypeParam>, &Matrix<TypeParam>::make_lower,
+                            square<TypeParam>);
 }
 
 TYPED_TEST(FactorKernels, PotrfNamesTheFirstMinorThatIsNotPositive) {
-  for (const int n : {1, 30, 100, 257}) {
-    for (const int bad : {0, n / 3, n / 2, n - 1}) {
-      Matrix<TypeParam> a(n, n, n);
-      a.make_lower();
-      square(a);
-      a(bad, bad) = -1;
-      const std::vector<TypeParam> before = a.content();
-      for (const Products by : this->products()) {
-        a.fill(before);
-        EXPECT_EQ(potrf_lower(a.block(), by), bad + 1) << n << ", " << static_cast<int>(by);
-      }
-    }
-  }
+  for_each_bad([this](int n, int bad) {
+    Matrix<TypeParam> a(n, n, n);
+    a.make_lower();
+    square(a);
+    a(bad, bad) = -1;
+    this->expect_stop(potrf_lower<TypeParam>, a, bad + 1);
+  });
 }
 
 // A <- L U, in place.
@@ -154,35 +175,24 @@ void multiply_factors(const Matrix<T>& a) {
 }
 
 TYPED_TEST(FactorKernels, GetrfGivesBackTheIntegersThatWereMultiplied) {
-  for (const int n : orders()) {
-    Matrix<TypeParam> a(n, n, n + n % 3);
-    a.make_diagonal();
-    const std::vector<TypeParam> factors = a.content();
-    multiply_factors(a);
-    this->expect_content(a, factors, std::to_string(n),
-                         [&](Products by) { EXPECT_EQ(getrf_without_pivoting(a.block(), by), 0); });
-  }
+  this->expect_factors_back(getrf_without_pivoting<TypeParam>, &Matrix<TypeParam>::make_diagonal,
+                            multiply_factors<TypeParam>);
 }
 
 TYPED_TEST(FactorKernels, GetrfNamesTheFirstSingularMinor) {
-  for (const int n : {1, 30, 100, 257}) {
-    for (const int bad : {0, n / 3, n / 2, n - 1}) {
-      for (const double pivot : {0.0, std::nan("")}) {
-        Matrix<TypeParam> a(n, n, n);
-        a.make_diagonal();
-        a(bad, bad) = static_cast<TypeParam>(pivot);
-        if (pivot == 0)
-          multiply_factors(a);  // a NaN would be in all that follows, and is as it stands
-        else if (bad > 0)
-          continue;
-        const std::vector<TypeParam> before = a.content();
-        for (const Products by : this->products()) {
-          a.fill(before);
-          EXPECT_EQ(getrf_without_pivoting(a.block(), by), bad + 1) << n << ", " << pivot;
-        }
-      }
+  for_each_bad([this](int n, int bad) {
+    for (const double pivot : {0.0, std::nan("")}) {
+      SCOPED_TRACE(pivot);
+      Matrix<TypeParam> a(n, n, n);
+      a.make_diagonal();
+      a(bad, bad) = static_cast<TypeParam>(pivot);
+      if (pivot == 0)
+        multiply_factors(a);  // a NaN would be in all that follows, and is as it stands
+      else if (bad > 0)
+        continue;
+      this->expect_stop(getrf_without_pivoting<TypeParam>, a, bad + 1);
     }
-  }
+  });
 }
 
 TYPED_TEST(FactorKernels, GetrfGivesTheFactorsOfLapackWhereThatNeedNotPivot) {

@@ -435,7 +435,7 @@ TEST(BoundsText, SaysHowManyTasksHaveNoTime) {
   EXPECT_THAT(reports::bounds_text(bounds), HasSubstr("16 tasks have no time"));
 }
 
-// The numbers themselves: the text form is that of the documentation, see tests/cli/command_line.py.
+// The numbers themselves: the text form is that of the documentation, see tests/cli/reports.py.
 TEST(BoundsJson, HasTheBoundsOfTheGraph) {
   const auto bounds = graph_bounds(cholesky(30), paper_machine({}), kCholeskySeconds);
   const auto json = nlohmann::json::parse(reports::bounds_json(bounds));

@@ -31,29 +31,15 @@ Numbers uses_of(const trace::Candidate& candidate) {
   return numbers(candidate, {Measure::planned_uses, Measure::pulled_uses, Measure::claims});
 }
 
-// One accelerator, that has `loaded`, x and y. One task that reads `loaded` is pulled; planned are two that read
-// `loaded` and x, and one that reads `loaded` and y.
-class DartsTells : public testing::DartsTest {
+class DartsTells : public testing::PlannedDartsTest {
  protected:
   void SetUp() override {
     context.set_listener(listener);
-    start_and_open();
-    x = &data_on(0);
-    y = &data_on(0);
-    push("x1", {reading(loaded), reading(*x)});
-    push("y1", {reading(loaded), reading(*y)});
-    push("x2", {reading(loaded), reading(*x)});
-    push("pulled", {reading(loaded)});
-    EXPECT_EQ(pop(), "pulled");
-    context.put(loaded, nodes[0]);
-    policy->data_loaded(loaded, nodes[0]);
+    PlannedDartsTest::SetUp();
   }
   const trace::Decision& last() const { return listener.heard().back(); }
 
   testing::Listener listener;
-  graph::Handle& loaded = data();
-  graph::Handle* x = nullptr;
-  graph::Handle* y = nullptr;
 };
 
 TEST_F(DartsTells, HowManyPlannedAndPulledTasksUseEachCandidate) {

@@ -22,19 +22,15 @@ using testing::Shape;
 using testing::shapes;
 
 template <typename T>
-class TileKernels : public testing::TileKernelsFixture<T> {};
-TYPED_TEST_SUITE(TileKernels, testing::Precisions);
-
-template <typename T>
 using Matrix = testing::IntegerMatrix<T>;
 
 std::string text(const Shape& s) {
   return fmt::format("{} x {} x {}", s.m, s.n, s.k);
 }
 
-// What C becomes with A B.
-template <typename T>
-std::vector<T> updated(Update update, const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& c) {
+// What C becomes with A B, where b(p, j) are the elements of B.
+template <typename T, typename Element>
+std::vector<T> updated(Update update, const Matrix<T>& a, const Element& b, const Matrix<T>& c) {
   const Block<T> block = c.block();
   std::vector<T> result = c.content();
   for (int j = 0; j < block.columns; ++j) {
@@ -49,19 +45,43 @@ std::vector<T> updated(Update update, const Matrix<T>& a, const Matrix<T>& b, co
   return result;
 }
 
-TYPED_TEST(TileKernels, GemmIsExactForIntegersOfAllShapes) {
-  for (const Shape& shape : shapes()) {
-    const auto& [m, n, k] = shape;
-    const Matrix<TypeParam> a(m, k, m + k % 3);
-    const Matrix<TypeParam> b(k, n, k + m % 5);
-    Matrix<TypeParam> c(m, n, m + n % 4);
-    const std::vector<TypeParam> before = c.content();
-    for (const Update update : {Update::subtract, Update::add}) {
-      c.fill(before);
-      this->expect_content(c, updated(update, a, b, c), text(shape),
-                           [&](Products by) { gemm(update, a.block(), b.block(), c.block(), by); });
+enum class Factor { plain, transposed };
+
+template <typename T>
+class TileKernels : public testing::TileKernelsFixture<T> {
+ protected:
+  // kernel(a, b, c, by) updates C with A B, or with A B^T.
+  template <typename Kernel>
+  static void expect_exact_for_all_shapes(Update update, Factor factor, const Kernel& kernel) {
+    const bool plain = factor == Factor::plain;
+    for (const Shape& shape : shapes()) {
+      const auto& [m, n, k] = shape;
+      const Matrix<T> a(m, k, m + k % 3);
+      const Matrix<T> b = plain ? Matrix<T>(k, n, k + m % 5) : Matrix<T>(n, k, n + m % 5);
+      Matrix<T> c(m, n, m + n % 4);
+      const auto element = [&](int p, int j) { return plain ? b(p, j) : b(j, p); };
+      TileKernels::expect_content(c, updated(update, a, element, c), text(shape), [&](Products by) {
+        kernel(a.block(), b.block(), c.block(), by);
+      });
     }
   }
+};
+TYPED_TEST_SUITE(TileKernels, testing::Precisions);
+
+TYPED_TEST(TileKernels, GemmIsExactForIntegersOfAllShapes) {
+  for (const Update update : {Update::subtract, Update::add}) {
+    this->expect_exact_for_all_shapes(
+        update, Factor::plain, [&](const auto& a, const auto& b, const auto& c, Products by) {
+          gemm(update, a, b, c, by);
+        });
+  }
+}
+
+TYPED_TEST(TileKernels, GemmOfATransposedFactorIsExactForIntegersOfAllShapes) {
+  this->expect_exact_for_all_shapes(Update::subtract, Factor::transposed,
+                                    [](const auto& a, const auto& b, const auto& c, Products by) {
+                                      gemm_transposed(a, b, c, by);
+                                    });
 }
 
 TYPED_TEST(TileKernels, GemmThatAssignsDoesNotReadWhatItOverwrites) {
@@ -75,26 +95,6 @@ TYPED_TEST(TileKernels, GemmThatAssignsDoesNotReadWhatItOverwrites) {
     c.fill(std::vector<TypeParam>(expected.size(), std::numeric_limits<TypeParam>::quiet_NaN()));
     this->expect_content(c, expected, text(shape), [&](Products by) {
       gemm(Update::assign, a.block(), b.block(), c.block(), by);
-    });
-  }
-}
-
-TYPED_TEST(TileKernels, GemmOfATransposedFactorIsExactForIntegersOfAllShapes) {
-  for (const Shape& shape : shapes()) {
-    const auto& [m, n, k] = shape;
-    const Matrix<TypeParam> a(m, k, m + k % 3);
-    const Matrix<TypeParam> b(n, k, n + m % 5);
-    Matrix<TypeParam> c(m, n, m + n % 4);
-    const std::vector<TypeParam> before = c.content();
-    for (int p = 0; p < k; ++p) {
-      for (int j = 0; j < n; ++j) {
-        for (int i = 0; i < m; ++i) c(i, j) -= a(i, p) * b(j, p);
-      }
-    }
-    const std::vector<TypeParam> expected = c.content();
-    c.fill(before);
-    this->expect_content(c, expected, text(shape), [&](Products by) {
-      gemm_transposed(a.block(), b.block(), c.block(), by);
     });
   }
 }

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""What the command line of vicinal refuses: exit status 2, and one line that says what to do.
+
+    tests/cli/bad_input.py PATH_OF_VICINAL
+
+Exit status 0 if all is well; every failure is printed.
+"""
+
+from vicinal import SMALL, VICINAL, WHOLE, expect_refusal, finish, run
+
+# Command line, exit status, what stderr says (all of it one line).
+BAD_INPUT = [
+    ([], 2, ["say what to do"]),
+    (["rum", "cholesky"], 2, ["rum", "unknown command", "did you mean run"]),
+    (["run"], 2, ["say which application", "cholesky", "lu", "gemm2d", "gemm3d"]),
+    (["run", "choleski"], 2, ["choleski", "did you mean cholesky"]),
+    (["run", "cholesky", "--polcy", "darts"], 2, ["--polcy", "did you mean --policy"]),
+    (["run", "cholesky", "--policy", "drts"], 2, ["drts", "did you mean", "darts", "lws"]),
+    (["run", "cholesky", "--size", "20x"], 2, ["--size", "20x", "integer"]),
+    (["run", "cholesky", "--size", "0"], 2, ["--size", "0", "from 1"]),
+    (["run", "cholesky", "--size", "-5"], 2, ["--size", "-5"]),
+    (["run", "cholesky", "--size"], 2, ["--size"]),
+    (["run", "cholesky", "--tile", "1.5"], 2, ["--tile", "1.5", "integer"]),
+    (["run", "cholesky", "--size", "100", "--tile", "200"], 2, ["--tile", "200", "at most 100"]),
+    (["run", "cholesky", "--precision", "half"], 2, ["half", "double", "float"]),
+    (["run", "cholesky", "--priorities", "some"], 2, ["some", "bottom-level", "none"]),
+    (["run", "cholesky", "--workers", "many"], 2, ["--workers", "many", "integer"]),
+    (["run", "cholesky", "--memory", "800Mib/s"], 2, ["--memory", "800Mib/s"]),
+    (["run", "cholesky", "--bind=maybe"], 2, ["--bind", "maybe"]),
+    (["run", "cholesky", *SMALL, "extra"], 2, ["extra", "unknown"]),
+    # One tile of 64 x 64 doubles is 32 KiB; gemm needs three.
+    (["run", "cholesky", *SMALL, "--memory", "64KiB"], 2,
+     ["64 KiB", "96 KiB", "--memory 98304", "--tile"]),
+    (["run", "cholesky", *SMALL, "--memory", "200KiB"], 2, ["--memory", "--disk"]),
+    (["run", "cholesky", *SMALL, "--memory", "200KiB", "--disk", "/no/such/folder"], 2,
+     ["/no/such/folder", "No such file", "disk"]),
+    # Nobody, not even root, can create a file there.
+    (["run", "cholesky", *SMALL, "--memory", "200KiB", "--disk", "/proc"], 2, ["/proc", "disk"]),
+    (["run", "cholesky", *SMALL, "--json", "/no/such/folder/r"], 2, ["/no/such/folder/r"]),
+    (["run", "cholesky", *SMALL, "--matrix", "/no/such/file"], 2, ["/no/such/file"]),
+    (["run", "cholesky", "--matrix", VICINAL], 2, [VICINAL, "not a tile file"]),
+    (["run", "cholesky", *SMALL, "--output", "/no/such/folder/l"], 2, ["/no/such/folder/l"]),
+    (["run", "lu", *SMALL], 2, ["--size", "300", "64", "256 or 320", "--tile"]),
+    (["run", "lu", *WHOLE, "--matrix", "a"], 2, ["--matrix", "lu", "only cholesky"]),
+    (["run", "gemm2d", *WHOLE, "--output", "c"], 2, ["--output", "gemm2d", "only cholesky"]),
+    (["run", "lu", *WHOLE, "--inner", "64"], 2, ["--inner", "lu", "gemm2d and gemm3d"]),
+    (["run", "cholesky", *WHOLE, "--inner", "64"], 2, ["--inner", "cholesky", "gemm2d"]),
+    (["run", "gemm3d", *WHOLE, "--inner", "100"], 2, ["inner", "100", "64"]),
+    (["run", "gemm2d", *WHOLE, "--inner", "0"], 2, ["--inner", "0", "from 1"]),
+    # A block row and a block column of 64 x 256 doubles are 128 KiB each, a tile is 32 KiB.
+    (["run", "gemm2d", *WHOLE, "--memory", "200KiB"], 2,
+     ["200 KiB", "288 KiB", "--memory 294912", "--tile"]),
+    (["run", "lu", *WHOLE, "--memory", "200KiB"], 2, ["--memory", "--disk"]),
+    (["generate", "lu", *WHOLE, "--output", "a"], 2, ["lu", "there are cholesky"]),
+    (["generate", "cholesky", *SMALL], 2, ["--output"]),
+    (["calibrate", "--tile", "5"], 2, ["--tile", "5", "from 16"]),
+    (["calibrate", "--output", "/no/such/folder/m.toml"], 2, ["/no/such/folder/m.toml"]),
+    (["calibrate", "--policy", "drts"], 2, ["drts", "darts"]),
+    (["simulate"], 2, ["cholesky", "--graph"]),
+    (["simulate", "choleski"], 2, ["choleski", "cholesky"]),
+    (["simulate", "cholesky", "--machine", "v10p"], 2, ["v10p", "v100p"]),
+    (["simulate", "cholesky", "--gpus", "9", "--machine", "v100p"], 2, ["9", "v100p"]),
+    (["simulate", "cholesky", "--memory", "4MiB", "--machine", "v100p"], 2, ["gpu3", "bytes"]),
+    (["simulate", "--graph", "/no/such/graph.json"], 2, ["/no/such/graph.json"]),
+    (["simulate", "cholesky", "--against", "unreal"], 2, ["unreal", "real"]),
+    (["simulate", "cholesky", "--disk", "."], 2, ["--disk", "--against"]),
+    (["simulate", "cholesky", "--real-runs", "5"], 2, ["--real-runs", "--against"]),
+    (["simulate", "cholesky", "--memory-rules", "clear"], 2, ["clear", "starpu", "clean"]),
+    (["simulate", "cholesky", "--memory-rules", "lru", "--policy", "darts"], 2, ["memory_rules", "darts"]),
+    (["simulate", "cholesky", "--memory-rules", "lru", "--against", "real"], 2, ["--memory-rules", "real"]),
+    (["run", "cholesky", *SMALL, "--memory-rules", "lru"], 2, ["memory_rules", "simulated"]),
+    (["simulate", "cholesky", "--machine", "v100", "--against", "real"], 2, ["calibrate"]),
+    (["simulate", "cholesky", "--count-scheduling", "v100"], 2, ["v100", "calibrate"]),
+    (["simulate", "cholesky", "--vary", "100"], 2, ["--vary", "100"]),
+    (["simulate", "cholesky", "--vary", "some"], 2, ["--vary", "some"]),
+    (["simulate", "cholesky", "--vary", "1", "--against", "real"], 2, ["--vary", "--against"]),
+    (["policies", "darts"], 2, ["darts", "unknown"]),
+    (["run", "cholesky", "--policy"], 2, ["--policy", "value is missing", "--policy VALUE"]),
+    (["simulate", "--graph"], 2, ["--graph", "value is missing"]),
+    (["run", "cholesky", "--size", "100", "--size", "200"], 2, ["--size", "more than once"]),
+    (["run", "cholesky", "--check=maybe"], 2, ["--check", "takes no value"]),
+    (["simulate", "cholesky", "--disk", "."], 2, ["--disk", "without --against"]),
+    (["run", "cholesky", "--policy", "darts,drts"], 2, ["--policy", "drts", "did you mean"]),
+    (["run", "cholesky", "--policy", "darts,"], 2, ["--policy", "there is no policy"]),
+    # Sizes whose products do not fit 64 bits, or tiles that no computer can keep account of.
+    (["run", "cholesky", "--size", "100000000"], 2, ["--size", "100000000", "to 33554432"]),
+    (["run", "cholesky", "--size", "4294967295", "--tile", "1"], 2, ["--size", "4294967295"]),
+    (["run", "cholesky", "--size", "33554432", "--tile", "1"], 2, ["--tile", "33554432", "too many"]),
+    (["generate", "cholesky", "--size", "33554432", "--tile", "32", "--output", "a"], 2,
+     ["--tile", "too many", "larger"]),
+    (["run", "cholesky", "--size", "33554432", "--tile", "1048576"], 2, ["--memory", "--disk DIR"]),
+    (["simulate", "cholesky", "--tiles", "4294967295"], 2, ["tiles", "4294967295"]),
+    (["simulate", "cholesky", "--tile", "4294967295"], 2, ["tile", "4294967295"]),
+    (["simulate", "cholesky", "--memory", "1KiB"], 2, ["--memory", "1KiB", "from 4096"]),
+    (["bounds", "cholesky", "--ram", "0"], 2, ["--ram", "from 4096"]),
+    (["simulate", "cholesky", "--memory", "18446744073709551615"], 2, ["--memory", "from 4096 to"]),
+    (["simulate", "bipartite", "--bytes", "17179869184GiB"], 2, ["--bytes", "too large"]),
+    (["run", "cholesky", "--workers", "100000"], 2, ["--workers", "100000", "from 0 to 4096"]),
+    (["run", "cholesky", *SMALL, "--memory", "200KiB", "--disk", ".", "--disk-copies", "0"], 2,
+     ["--disk-copies", "from 1 to 1024"]),
+    (["run", "cholesky", "--stall-seconds", "nan"], 2, ["--stall-seconds", "nan", "finite"]),
+    (["options", "--markdwon"], 2, ["--markdwon", "did you mean --markdown"]),
+]
+
+BAD_VARIABLES = [
+    ({"VICINAL_MEMROY": "1GiB"}, ["VICINAL_MEMROY", "did you mean VICINAL_MEMORY"]),
+    ({"VICINAL_WORKERS": "two"}, ["VICINAL_WORKERS", "two", "integer"]),
+    ({"VICINAL_POLICY": "darts,drts"}, ["VICINAL_POLICY", "drts", "did you mean"]),
+]
+
+
+def test_bad_input():
+    for arguments, status, parts in BAD_INPUT:
+        expect_refusal(run(*arguments), status, parts, " ".join(arguments))
+    for variables, parts in BAD_VARIABLES:
+        expect_refusal(run("run", "cholesky", *SMALL, environment=variables), 2, parts,
+                       str(variables))
+
+
+test_bad_input()
+finish()
