@@ -42,6 +42,7 @@ Engine::Engine(EngineConfig config)
   for (const WorkerDescription& worker : config_.machine.workers) {
     if (timed_) timers_.emplace_back(*config_.models, worker.kind);
   }
+  residency_.tell(config_.listener, config_.now);
   policy_->start(view_);
 }
 

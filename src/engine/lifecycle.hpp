@@ -136,9 +136,10 @@ class Engine final : public Completions {
   // --- planning (planning.cpp)
   bool policy_plans() const { return traits_.plans; }
   void plan(const sched::KnownTasks& known);
+  bool has_slices() const { return gate_.has_deferred(); }
   // A slice of the policy's long work, by a worker that has no task or by a thread that waits (kNoWorker). False:
   // there was none.
-  bool run_slice(WorkerId worker) { return gate_.has_deferred() && run_deferred(worker); }
+  bool run_slice(WorkerId worker) { return has_slices() && run_deferred(worker); }
   const Errors& errors() const { return errors_; }
   // Tasks that have not started are cancelled until everything has ended and `take_error` is called.
   void cancel(std::exception_ptr cause = nullptr) { errors_.cancel(std::move(cause)); }

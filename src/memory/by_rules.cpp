@@ -19,6 +19,7 @@ bool Residency::evict_by_rules(MemoryNode& node, Bytes operand, EvictionReason r
     for (Replica* r = node.victims.oldest(); r != nullptr; r = newer(*r)) {
       const bool void_here = (r->word.load(std::memory_order_relaxed) & kValid) == 0;
       if (bytes(*r) != operand || !(void_here || safe_elsewhere(*r)) || !goes(*r)) continue;
+      decisions_.by_rules(*r, operand);
       evict(*r, actions);
       return true;
     }
@@ -29,6 +30,7 @@ bool Residency::evict_by_rules(MemoryNode& node, Bytes operand, EvictionReason r
     Replica& replica = *std::exchange(r, newer(*r));
     if (!goes(replica)) continue;
     gone += bytes(replica);
+    decisions_.by_rules(replica, operand);
     evict(replica, actions);
   }
   return gone.value > 0;

@@ -295,28 +295,36 @@ bool Residency::bring_early(Replica& to, EarlyRoom room, Actions& actions) {
   if (to.handle->on.valid.has(to.node) || to.handle->going.load(std::memory_order_seq_cst)) {
     return true;
   }
-  if (to.incoming != nullptr || !node.requests.empty()) return false;
+  const auto refuse = [&](trace::Reason why) {
+    decisions_.early_copy(links_, to, why);
+    return false;
+  };
+  if (to.incoming != nullptr) return false;
+  if (!node.requests.empty()) return refuse(trace::Reason::room_is_awaited);
   const bool free_alone = room == EarlyRoom::free_alone;
   if (room != EarlyRoom::victims) {
     const Source* const source = links_.best(to.handle->on.valid.get(), to.node);
     if (source != nullptr && room == EarlyRoom::unpromised && links_.load(source->link) >= 2) {
-      return false;
+      return refuse(trace::Reason::link_is_busy);
     }
-    if (source != nullptr && free_alone && links_.any_early(source->link)) return false;
+    if (source != nullptr && free_alone && links_.any_early(source->link)) {
+      return refuse(trace::Reason::link_is_busy);
+    }
   }
   if ((to.word.load(std::memory_order_relaxed) & kAllocated) == 0) {
     const Bytes needed = Arena::padded(to.handle->bytes());
-    if (free_alone && !node.room.has_free(needed)) return false;
+    if (free_alone && !node.room.has_free(needed)) return refuse(trace::Reason::no_room);
     while (!allocate(to)) {
       if (free_alone || !node.room.is_limited() ||
           make_room(to.node, {needed, needed}, EvictionReason::prefetch, nullptr, actions) !=
               Outcome::again) {
-        return false;
+        return refuse(trace::Reason::no_room);
       }
     }
   } else if ((to.word.load(std::memory_order_relaxed) & kPinMask) != 0) {
     return false;  // a void replica that a copy still reads
   }
+  decisions_.early_copy(links_, to, trace::Reason::best_source);
   if (!start_fetch(to, nullptr, actions)) settle(to, actions);
   return true;
 }
@@ -354,13 +362,15 @@ void Residency::write_behind(NodeId id, Actions& actions) {
   const NodeId parent = *node.parent;
   if (is_short(parent)) return;  // or the copies would come and go
   if (!node.way_out || !links_.is_idle(*node.way_out)) return;
-  Replica* const next = node.victims.unsaved([this](const Replica& r) {
+  const auto goes = [this](const Replica& r) {
     return evictable(r, nullptr) && !r.saved_behind &&
            !r.handle->early_failed.load(std::memory_order_relaxed);
-  });
+  };
+  Replica* const next = node.victims.unsaved(goes);
   // Unlike other copies it is made for nobody who has access, so a task may be submitted and begin to write
   // meanwhile: it has the pin, or this has.
   if (next == nullptr || !memory::try_pin(*next, AccessMode::RW, next->last_use)) return;
+  decisions_.write_behind(node.victims, *next, goes);
   at(parent, actions, [&] {
     Replica& to = replica(*next->handle, parent);
     bool through_ram = false;

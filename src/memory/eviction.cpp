@@ -242,13 +242,20 @@ Replica* Residency::unused_victim(MemoryNode& node, VictimOrders::Goes goes) {
 
 // The least recently used one that nobody is known to use; else one of those that tasks wait with the
 // policy to read; else, for who cannot do without, the least recently used of those in the look-ahead.
-Replica* Residency::lru_victim(MemoryNode& node, EvictionReason reason, const Request* asks) {
+Replica* Residency::lru_victim(MemoryNode& node, EvictionReason reason, const Request* asks,
+                               Bytes needed) {
   const auto goes = [&](const Replica& r) { return evictable(r, asks); };
   if (by_recency(node)) {
-    if (Replica* const victim = node.victims.least_needed(goes)) return victim;
+    if (Replica* const victim = node.victims.least_needed(goes)) {
+      decisions_.victim(node.victims, *victim, needed, goes);
+      return victim;
+    }
     if (reason != EvictionReason::firm) return nullptr;
   }
-  return node.victims.least_recent(goes);  // rare: all are claimed, or the policy gave none
+  Replica* const victim =
+      node.victims.least_recent(goes);  // rare: all are claimed, or the policy gave none
+  if (victim != nullptr) decisions_.last_of_all(node.victims, *victim, needed, goes);
+  return victim;
 }
 
 Residency::Outcome Residency::make_room(NodeId id, Lack lack, EvictionReason reason, Request* asks,
@@ -266,6 +273,7 @@ Residency::Outcome Residency::make_room(NodeId id, Lack lack, EvictionReason rea
   if (by_rules) {
     if (evict_by_rules(node, lack.operand, reason, asks, actions)) return Outcome::again;
   } else if (Replica* const victim = unused_victim(node, goes); victim != nullptr) {
+    decisions_.victim(node.victims, *victim, needed, goes);
     evict(*victim, actions);  // pinned meanwhile: chosen again
     return Outcome::again;
   } else if (!by_recency(node)) {
@@ -275,7 +283,7 @@ Residency::Outcome Residency::make_room(NodeId id, Lack lack, EvictionReason rea
       actions.queries.push_back({id, needed, reason});
       return Outcome::waits;
     }
-  } else if (Replica* const chosen = lru_victim(node, reason, asks); chosen != nullptr) {
+  } else if (Replica* const chosen = lru_victim(node, reason, asks, needed); chosen != nullptr) {
     evict(*chosen, actions);
     return Outcome::again;
   }
@@ -337,7 +345,7 @@ void Residency::answer(const VictimQuery& query, graph::Handle* victim, Actions&
     if (victim != nullptr && victim->replicas == nullptr) victim = nullptr;
     Replica* chosen = victim != nullptr ? &replica(*victim, query.node) : nullptr;
     if (chosen == nullptr && query.reason == EvictionReason::firm) {
-      chosen = lru_victim(node, EvictionReason::firm, asks);
+      chosen = lru_victim(node, EvictionReason::firm, asks, query.needed);
     }
     if (chosen != nullptr && evictable(*chosen, asks) && evict(*chosen, actions)) {
       if (node.room.leaving().value == 0) actions.arrivals.push_back(query.node);

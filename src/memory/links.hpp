@@ -31,6 +31,8 @@ class Links {
   // The best of the nodes, a bit each, with a link to the node: memory before disk, RAM, then a peer, then the
   // disk, the first among equals. nullptr: no link from any of them.
   const Source* best(std::uint64_t nodes, NodeId to) const;
+  // All nodes with a link to it, the best first.
+  std::span<const Source> sources(NodeId to) const { return sources_[to.value]; }
   // nullptr: no link joins them.
   const Source* between(NodeId from, NodeId to) const;
   // Numbers of the links to the node.

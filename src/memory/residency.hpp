@@ -33,6 +33,7 @@
 #include "base/sure_memory.hpp"
 #include "graph/task.hpp"
 #include "memory/actions.hpp"
+#include "memory/decisions.hpp"
 #include "memory/fast_path.hpp"
 #include "memory/links.hpp"
 #include "memory/memory_node.hpp"
@@ -60,6 +61,11 @@ class Residency : public FastPath, public Sizes {
   void reserve();
   Residency(const Residency&) = delete;
   Residency& operator=(const Residency&) = delete;
+
+  // Tells its choices; see Decisions.
+  void tell(trace::DecisionListener* listener, const std::function<Time()>& now) {
+    decisions_.listen(listener, now);
+  }
 
   // --- handles (residency.cpp)
   void add(graph::Handle& handle);
@@ -325,7 +331,7 @@ class Residency : public FastPath, public Sizes {
   bool by_recency(const MemoryNode& node) const {
     return !external_victims_ || node.description.kind == NodeKind::disk;
   }
-  Replica* lru_victim(MemoryNode& node, EvictionReason reason, const Request* asks);
+  Replica* lru_victim(MemoryNode& node, EvictionReason reason, const Request* asks, Bytes needed);
   Replica* unused_victim(MemoryNode& node, VictimOrders::Goes goes);
   bool any_may_go(MemoryNode& node, const Request* asks);
   static const Request* who_asks(const MemoryNode& node, EvictionReason reason) {
@@ -334,6 +340,7 @@ class Residency : public FastPath, public Sizes {
 
   const MachineDescription machine_;
   Links links_;
+  Decisions decisions_;
   std::uint64_t notes_unused_ = 0;  // a bit per node that does
   const bool external_victims_;
   const Rules rules_;

@@ -133,6 +133,10 @@ Replica* VictimOrders::awaited_victim(const Goes& goes) {
     if (awaited_place(replica) != replica.awaited_as) {
       leave(replica);
       put_aside(replica);
+      // It goes behind where it was, and may still stand before the next one.
+      const bool is_next = class_of(replica) == VictimClass::awaited &&
+                           (at == awaited_.end() || replica.awaited_as < at->first);
+      if (is_next) at = awaited_.find(replica.awaited_as);
     } else if (!is_claimed(replica) && goes(replica)) {
       return &replica;
     }

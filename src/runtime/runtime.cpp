@@ -79,6 +79,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
     config.now = drivers::monotonic_now;
   }
   engine_ = std::make_unique<engine::Engine>(std::move(config));
+  if (setup_.simulated) planner_.emplace(setup_.world->world, *engine_);
   if (options.compute_priorities || engine_->policy_plans()) {
     using Priorities = HeldBack::Priorities;
     held_back_.emplace(

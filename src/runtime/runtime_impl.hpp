@@ -21,6 +21,7 @@
 #include "machine/performance_model.hpp"
 #include "runtime/held_back.hpp"
 #include "runtime/machine_setup.hpp"
+#include "runtime/simulated_planner.hpp"
 #include "trace/decision.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -157,7 +158,8 @@ class RuntimeImpl {
   machine::PerformanceModel models_;
   std::optional<std::string> models_file_;  // none: nothing is kept
   std::unique_ptr<engine::Engine> engine_;
-  std::optional<HeldBack> held_back_;  // if priorities are computed or the policy plans
+  std::optional<SimulatedPlanner> planner_;  // in simulation
+  std::optional<HeldBack> held_back_;        // if priorities are computed or the policy plans
 
   mutable std::mutex handles_mutex_;           // guards what follows
   mutable std::deque<graph::Handle> handles_;  // reports take their lock bits

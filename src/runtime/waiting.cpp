@@ -95,7 +95,8 @@ void RuntimeImpl::wait_simulated(const std::function<bool()>& done, const char* 
                      "that does what is to follow");
   }
   while (!done()) {
-    if (engine_->run_slice(kNoWorker) || world.step()) continue;
+    planner_->look();
+    if (world.step()) continue;
     if (done()) return;
     throw_if_held(what, done);
     throw Error(std::string(what) + ": nothing is left to simulate, but it has not ended\n" +

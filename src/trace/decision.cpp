@@ -102,6 +102,23 @@ constexpr ReasonEntry kReasons[] = {
      "on ties"},
     {used_sooner, victim, "used sooner",
      "none: all are used before the early copy that asks for the room"},
+    {unused_and_saved, victim, "unused and saved",
+     "of what no submitted task uses and is elsewhere, too: the least last use"},
+    {unused, victim, "unused", "of what no submitted task uses: the least last use"},
+    {least_recently_used, victim, "least recently used",
+     "of what nobody is known to use: the least last use"},
+    {awaited_last, victim, "awaited last",
+     "of what waiting tasks use: the fewest awaiting, then the greatest next use"},
+    {none_unclaimed, victim, "none unclaimed",
+     "of all, as the policy gave none, or the look-ahead claims them: the least last use"},
+    {other_rules, victim, "other rules", "the one that the option memory_rules says"},
+    {best_source, early_copy, "best source", "the least place"},
+    {room_is_awaited, early_copy, "room is awaited",
+     "none: tasks that can start wait for room there"},
+    {link_is_busy, early_copy, "link is busy", "none: other copies use the link of the first"},
+    {no_room, early_copy, "no room", "none: there is no room, or nothing may leave for it now"},
+    {first_unsaved, write_behind, "first unsaved",
+     "of what no submitted task uses and is nowhere else: the least last use"},
 };
 
 constexpr MeasureEntry kMeasures[] = {
@@ -141,6 +158,12 @@ constexpr MeasureEntry kMeasures[] = {
      "number of the first use, greater if later; 0: none is known"},
     {queued, Unit::number, "queued",
      "1: the next use is by a task that no node was given; 0: by one of the node's"},
+    {last_use, Unit::number, "last use",
+     "when a task last used it, greater if later; 0: to go first"},
+    {saved, Unit::number, "saved", "1: the content is on another node, too; 0: nowhere else"},
+    {awaiting, Unit::number, "awaiting",
+     "tasks that wait with the policy and use it; 0 where the policy keeps their order"},
+    {copies, Unit::number, "copies", "that wait for the link from there, or are in course on it"},
 };
 
 // Entries are found by their number.
@@ -152,8 +175,8 @@ constexpr bool in_order_of(const Entry (&table)[n], Key Entry::*key, Key last) {
   return static_cast<std::size_t>(last) + 1 == n;
 }
 static_assert(in_order_of(kKinds, &KindEntry::kind, write_behind));
-static_assert(in_order_of(kReasons, &ReasonEntry::reason, used_sooner));
-static_assert(in_order_of(kMeasures, &MeasureEntry::measure, queued));
+static_assert(in_order_of(kReasons, &ReasonEntry::reason, first_unsaved));
+static_assert(in_order_of(kMeasures, &MeasureEntry::measure, copies));
 
 }  // namespace
 

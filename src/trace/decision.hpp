@@ -80,6 +80,19 @@ enum class Reason : std::uint8_t {
   no_next_use,
   latest_next_use,
   used_sooner,
+  unused_and_saved,
+  unused,
+  least_recently_used,
+  awaited_last,
+  none_unclaimed,
+  other_rules,
+  // early copy
+  best_source,
+  room_is_awaited,
+  link_is_busy,
+  no_room,
+  // write-behind
+  first_unsaved,
 };
 
 enum class Unit : std::uint8_t { number, nanoseconds, bytes };
@@ -111,6 +124,10 @@ enum class Measure : std::uint8_t {
   claims,
   next_use,
   queued,
+  last_use,
+  saved,
+  awaiting,
+  copies,
 };
 
 struct Score {

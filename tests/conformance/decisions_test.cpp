@@ -190,6 +190,18 @@ TEST(Decisions, OfDartsAndDmdasPlaceEachTask) {
   }
 }
 
+TEST(Decisions, OfMemoryTellVictimsEarlyCopiesAndWhatIsWrittenBehind) {
+  using enum Reason;
+  std::set<Reason> heard;
+  for (const char* policy : {"eager", "dmdas"}) {
+    heard.merge(reasons_in(policy, {.accelerators = 2, .memory = 12_MiB}));
+  }
+  for (const Reason reason : {least_recently_used, unused_and_saved, awaited_last, best_source,
+                              no_room, link_is_busy, room_is_awaited, first_unsaved}) {
+    EXPECT_TRUE(heard.contains(reason)) << trace::entry(reason).name;
+  }
+}
+
 // --- by hand. A byte takes 1 ns on a link.
 
 // One task for each of the handles, that reads it.
@@ -269,6 +281,30 @@ TEST(Decisions, OfLwsTellFromWhomATaskIsStolen) {
     EXPECT_EQ(decision.candidates[1].id, readers[1].value);
     EXPECT_EQ(decision.winner, 0U);
   }
+}
+
+// Two of the three data fit. What is read last comes when nothing else is submitted: b was used longer ago.
+TEST(Decisions, OfMemoryTellWhoHadGoneUnusedForLongest) {
+  Listener listener;
+  ToldRun run(machine_of({.accelerators = 1, .memory = Bytes{8192}}), "eager", &listener);
+  const Codelet codelet = codelet_of("reads", Time{0}, Time{5000});
+  const Handle a = run.data(Bytes{4096});
+  const Handle b = run.data(Bytes{4096});
+  for (const Handle& handle : {b, a, run.data(Bytes{4000})}) {
+    submit_readers(run, codelet, {handle});
+    run.wait();
+  }
+  std::vector<Decision> victims;
+  for (const Decision& decision : listener.heard()) {
+    if (trace::entry(decision.reason).kind == DecisionKind::victim) victims.push_back(decision);
+  }
+  ASSERT_EQ(victims.size(), 1U);
+  const Decision& decision = victims.front();
+  EXPECT_EQ(decision.reason, Reason::unused_and_saved);
+  EXPECT_EQ(decision.node, NodeId{1});
+  EXPECT_EQ(decision.bytes, Bytes{4096});  // padded
+  ASSERT_EQ(decision.candidates.size(), 2U);
+  EXPECT_EQ(decision.candidates[*decision.winner].id, b.impl()->id.value);
 }
 
 // The first choice is by priority: the opener. Then two data are absent. x takes 1000 ns to load for two tasks of

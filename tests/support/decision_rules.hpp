@@ -262,6 +262,19 @@ inline Winner plan_by_rule(const Decision& decision) {
   }
 }
 
+// Which of several that are equal cannot be told from outside.
+template <typename Key>
+Winner one_of_least(const Decision& decision, Key key) {
+  const Winner first = least(decision, key);
+  const Winner won = decision.winner;
+  return won && key(decision.candidates[*won]) == key(decision.candidates[*first]) ? won : first;
+}
+
+// Of those of its class, by how long ago they were used.
+inline Winner longest_unused(const Decision& decision) {
+  return one_of_least(decision, [](const Candidate& c) { return value(c, Measure::last_use); });
+}
+
 inline Winner victim_by_rule(const Decision& decision) {
   using enum trace::Reason;
   const auto& all = decision.candidates;
@@ -286,6 +299,36 @@ inline Winner victim_by_rule(const Decision& decision) {
       });
     case used_sooner:
       return none_as(std::ranges::all_of(all, is_used_sooner));
+    case least_recently_used:
+    case none_unclaimed:
+      return longest_unused(decision);
+    case unused_and_saved:
+      return value(all[decision.winner.value()], Measure::saved) == 1 ? longest_unused(decision)
+                                                                      : Winner{};
+    case unused:
+      return value(all[decision.winner.value()], Measure::saved) == 0 ? longest_unused(decision)
+                                                                      : Winner{};
+    case awaited_last:
+      return one_of_least(decision, [](const Candidate& c) {
+        return std::pair(value(c, Measure::awaiting), -value(c, Measure::next_use));
+      });
+    case other_rules:
+      return only(decision);
+    default:
+      return no_rule(decision);
+  }
+}
+
+inline Winner early_copy_by_rule(const Decision& decision) {
+  using enum trace::Reason;
+  switch (decision.reason) {
+    case best_source:
+      return least(decision, Measure::place);
+    case link_is_busy:
+      return none_as(value(decision.candidates.front(), Measure::copies) > 0);
+    case room_is_awaited:
+    case no_room:
+      return none_as(decision.bytes->value > 0);
     default:
       return no_rule(decision);
   }
@@ -305,6 +348,11 @@ inline Winner winner_by_rule(const Decision& decision) {
       return plan_by_rule(decision);
     case trace::DecisionKind::victim:
       return victim_by_rule(decision);
+    case trace::DecisionKind::early_copy:
+      return early_copy_by_rule(decision);
+    case trace::DecisionKind::write_behind:
+      return decision.reason == trace::Reason::first_unsaved ? longest_unused(decision)
+                                                             : no_rule(decision);
     default:
       return no_rule(decision);
   }

@@ -1,0 +1,110 @@
+#include "memory/decisions.hpp"
+
+#include <cstdint>
+#include <utility>
+
+#include "memory/arena.hpp"
+
+namespace vicinal::memory {
+
+using trace::Measure;
+using trace::Reason;
+
+namespace {
+
+Reason reason_of(VictimClass of) {
+  switch (of) {
+    case VictimClass::saved:
+      return Reason::unused_and_saved;
+    case VictimClass::unsaved:
+      return Reason::unused;
+    case VictimClass::awaited:
+      return Reason::awaited_last;
+    case VictimClass::recency:
+    case VictimClass::none:
+      break;
+  }
+  return Reason::least_recently_used;
+}
+
+trace::Candidate described(const Replica& r, bool awaited) {
+  trace::Candidate candidate{
+      r.handle->id.value,
+      {{Measure::last_use, static_cast<std::int64_t>(r.last_use.load(std::memory_order_relaxed))},
+       {Measure::claims, r.claims.load(std::memory_order_relaxed)},
+       {Measure::saved, safe_elsewhere(r) ? 1 : 0}}};
+  if (awaited) {
+    candidate.scores.push_back({Measure::awaiting, r.awaited_as.uses});
+    candidate.scores.push_back({Measure::next_use, static_cast<std::int64_t>(~r.awaited_as.turn)});
+  }
+  return candidate;
+}
+
+}  // namespace
+
+trace::Decision Decisions::decision(Reason why, trace::Among among, NodeId node) const {
+  trace::Decision decision(why, among, (*now_)());
+  decision.node = node;
+  return decision;
+}
+
+void Decisions::tell_among(Reason why, const VictimOrders& orders, const Replica& chosen,
+                           std::optional<Bytes> needed, VictimOrders::Goes goes) const {
+  trace::Decision made = decision(why, trace::Among::handles, chosen.node);
+  made.bytes = needed;
+  for (const Replica* r = orders.oldest(); r != nullptr; r = orders.newer_than(*r)) {
+    if (r != &chosen && !goes(*r)) continue;
+    made.consider(described(*r, why == Reason::awaited_last), r == &chosen);
+  }
+  listener_->hear(std::move(made));
+}
+
+void Decisions::victim(const VictimOrders& orders, const Replica& victim, Bytes needed,
+                       VictimOrders::Goes goes) const {
+  if (!heard()) return;
+  const VictimClass of = class_of(victim);
+  tell_among(reason_of(of), orders, victim, needed,
+             [&](const Replica& r) { return class_of(r) == of && !is_claimed(r) && goes(r); });
+}
+
+void Decisions::last_of_all(const VictimOrders& orders, const Replica& victim, Bytes needed,
+                            VictimOrders::Goes goes) const {
+  if (heard()) tell_among(Reason::none_unclaimed, orders, victim, needed, goes);
+}
+
+void Decisions::by_rules(const Replica& victim, Bytes needed) const {
+  if (!heard()) return;
+  trace::Decision made = decision(Reason::other_rules, trace::Among::handles, victim.node);
+  made.bytes = needed;
+  made.consider(described(victim, false), true);
+  listener_->hear(std::move(made));
+}
+
+void Decisions::early_copy(const Links& links, const Replica& to, Reason why) const {
+  if (!heard()) return;
+  trace::Decision made = decision(why, trace::Among::nodes, to.node);
+  made.handle = to.handle->id;
+  made.bytes = Arena::padded(to.handle->bytes());
+  const std::uint64_t valid = to.handle->on.valid.get();
+  std::int64_t place = 0;
+  for (const Source& source : links.sources(to.node)) {
+    if ((valid & bit(source.node)) == 0) continue;
+    made.consider({source.node.value,
+                   {{Measure::place, place},
+                    {Measure::copies, static_cast<std::int64_t>(links.load(source.link))}}},
+                  why == Reason::best_source && place == 0);
+    ++place;
+  }
+  if (made.candidates.empty()) return;  // nothing to bring any more
+  listener_->hear(std::move(made));
+}
+
+void Decisions::write_behind(const VictimOrders& orders, const Replica& saved,
+                             VictimOrders::Goes goes) const {
+  if (!heard()) return;
+  tell_among(Reason::first_unsaved, orders, saved, std::nullopt, [&](const Replica& r) {
+    return class_of(r) == VictimClass::unsaved && !is_claimed(r) && goes(r);
+  });
+}
+
+}  // namespace vicinal::memory

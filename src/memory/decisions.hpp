@@ -1,0 +1,51 @@
+// What memory tells of its choices, if somebody listens: victims, early copies, what is written behind.
+//
+// Each is told under the lock of the node that it concerns, when it has been made.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "base/function_ref.hpp"
+#include "memory/links.hpp"
+#include "memory/replica.hpp"
+#include "memory/victim_orders.hpp"
+#include "trace/decision.hpp"
+#include "vicinal/ids.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::memory {
+
+class Decisions {
+ public:
+  // Both outlive it. Without a listener nothing is told.
+  void listen(trace::DecisionListener* listener, const std::function<Time()>& now) {
+    listener_ = listener;
+    now_ = &now;
+  }
+  bool heard() const { return listener_ != nullptr; }
+
+  // One of those of its class leaves. To be told while it is in that class.
+  void victim(const VictimOrders& orders, const Replica& victim, Bytes needed,
+              VictimOrders::Goes goes) const;
+  // The one that was used longest ago leaves, of all that may; by another runtime's rules if `by_rules`.
+  void last_of_all(const VictimOrders& orders, const Replica& victim, Bytes needed,
+                   VictimOrders::Goes goes) const;
+  void by_rules(const Replica& victim, Bytes needed) const;
+
+  // A copy to `to` before a task waits for it begins from the best source, or not, for that reason.
+  void early_copy(const Links& links, const Replica& to, trace::Reason why) const;
+  // It is the first of those that nothing uses, and is copied to its parent.
+  void write_behind(const VictimOrders& orders, const Replica& saved,
+                    VictimOrders::Goes goes) const;
+
+ private:
+  trace::Decision decision(trace::Reason why, trace::Among among, NodeId node) const;
+  void tell_among(trace::Reason why, const VictimOrders& orders, const Replica& chosen,
+                  std::optional<Bytes> needed, VictimOrders::Goes goes) const;
+
+  trace::DecisionListener* listener_ = nullptr;
+  const std::function<Time()>* now_ = nullptr;
+};
+
+}  // namespace vicinal::memory
