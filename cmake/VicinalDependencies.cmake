@@ -39,6 +39,11 @@ if(NOT Liburing_FOUND)
   vicinal_missing("liburing (Debian: liburing-dev)" "The disk driver uses threads and pread/pwrite")
 endif()
 
+find_package(OpenCL QUIET)
+if(NOT OpenCL_FOUND)
+  vicinal_missing("an OpenCL loader (Debian: ocl-icd-opencl-dev)" "There are no OpenCL devices")
+endif()
+
 find_package(Hwloc QUIET)
 if(NOT Hwloc_FOUND)
   vicinal_missing("hwloc (Debian: libhwloc-dev)" "Workers are neither placed nor bound by topology")

@@ -32,8 +32,10 @@ enum class ProcessorKind : std::uint8_t {
   cpu,       // a core, on RAM
   emulated,  // an emulated accelerator: own memory, a host thread that runs the CPU kernels
   gpu,       // an accelerator of a simulated machine
+  opencl,    // an OpenCL device, see opencl.hpp
 };
-inline constexpr std::array<std::string_view, 3> kProcessorNames{"cpu", "emulated", "gpu"};
+inline constexpr std::array<std::string_view, 4> kProcessorNames{"cpu", "emulated", "gpu",
+                                                                 "opencl"};
 inline constexpr std::size_t kProcessorKinds = kProcessorNames.size();
 constexpr std::string_view to_string(ProcessorKind kind) {
   return kProcessorNames[static_cast<std::size_t>(kind)];
@@ -54,12 +56,15 @@ struct OperandView {
 class KernelContext {
  public:
   KernelContext(const OperandView* views, std::size_t count, const std::byte* parameters,
-                std::size_t parameter_bytes, WorkerId worker)
+                std::size_t parameter_bytes, WorkerId worker,
+                ProcessorKind kind = ProcessorKind::cpu, void* native = nullptr)
       : views_(views),
         count_(count),
         parameters_(parameters),
         parameter_bytes_(parameter_bytes),
-        worker_(worker) {}
+        worker_(worker),
+        kind_(kind),
+        native_(native) {}
 
   std::size_t operands() const { return count_; }
   const OperandView& operand(std::size_t i) const { return views_[i]; }
@@ -87,6 +92,9 @@ class KernelContext {
     return value;
   }
   WorkerId worker() const { return worker_; }
+  ProcessorKind kind() const { return kind_; }  // of the worker
+  // What the worker's device gives besides; for the functions of opencl.hpp.
+  void* native() const { return native_; }
   // What the kernel was bound to, see Kernel.
   template <typename T>
   T& bound() const {
@@ -102,6 +110,8 @@ class KernelContext {
   const std::byte* parameters_;
   std::size_t parameter_bytes_;
   WorkerId worker_;
+  ProcessorKind kind_;
+  void* native_;
   void* bound_ = nullptr;
 };
 

@@ -31,6 +31,14 @@ Parameter parameter_of(const graph::Task& task) {
   return {task.parameters, task.parameter_bytes};
 }
 
+// Where it runs.
+struct Site {
+  WorkerId worker;
+  NodeId node;
+  ProcessorKind kind;
+  void* native;
+};
+
 // Operand -> access; empty: operand i is access i.
 std::span<const std::uint16_t> view_of(const graph::Task& task) {
   return task.extension ? std::span<const std::uint16_t>(task.extension->view_of)
@@ -45,29 +53,30 @@ std::size_t operands_of(const graph::Task& task) {
 // `views` is room for `count`, as many as the task has operands; they are constructed one by one: to set all of
 // it first would cost as much as the rest of an empty task's call.
 [[gnu::always_inline]] inline void call(const Kernel& kernel, const graph::Task& task,
-                                        WorkerId worker, NodeId node, OperandView* views,
-                                        std::size_t count) {
+                                        const Site& site, OperandView* views, std::size_t count) {
   const std::span<const graph::Access> accesses = task.accesses();
   const std::span<const std::uint16_t> named = view_of(task);
   for (std::size_t i = 0; i < count; ++i) {
     const graph::Access& access = accesses[named.empty() ? i : named[i]];
-    std::construct_at(views + i, memory::view(*access.handle, node));
+    std::construct_at(views + i, memory::view(*access.handle, site.node));
   }
   const Parameter parameter = parameter_of(task);
-  KernelContext context(views, count, parameter.data, parameter.bytes, worker);
+  KernelContext context(views, count, parameter.data, parameter.bytes, site.worker, site.kind,
+                        site.native);
   kernel(context);
 }
 static_assert(std::is_trivially_destructible_v<OperandView>);
 
 [[gnu::noinline]] void call_with_many(const Kernel& kernel, const graph::Task& task,
-                                      WorkerId worker, NodeId node) {
+                                      const Site& site) {
   std::vector<OperandView> views(operands_of(task));
-  call(kernel, task, worker, node, views.data(), views.size());
+  call(kernel, task, site, views.data(), views.size());
 }
 
 }  // namespace
 
-std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, ProcessorKind kind) {
+std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, ProcessorKind kind,
+                              void* native) {
   try {
     const Kernel& kernel = task.codelet->implementation(kind);
     if (!kernel) {
@@ -76,12 +85,13 @@ std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, P
                              std::string(to_string(kind)) +
                              ", for which its codelet has no implementation");
     }
+    const Site site{worker, node, kind, native};
     const std::size_t count = operands_of(task);
     if (count <= kInlineOperands) {
       alignas(OperandView) std::byte room[kInlineOperands * sizeof(OperandView)];
-      call(kernel, task, worker, node, reinterpret_cast<OperandView*>(room), count);
+      call(kernel, task, site, reinterpret_cast<OperandView*>(room), count);
     } else {
-      call_with_many(kernel, task, worker, node);
+      call_with_many(kernel, task, site);
     }
     return nullptr;
   } catch (...) {

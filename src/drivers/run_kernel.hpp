@@ -12,7 +12,8 @@ namespace vicinal::drivers {
 
 // Runs the task's kernel for `kind` on the calling thread, with the operands' replicas on `node`.
 // Null, or what the kernel threw. Allocates only for more than
-// 16 operands.
-std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, ProcessorKind kind);
+// 16 operands. `native`: what KernelContext::native gives.
+std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, ProcessorKind kind,
+                              void* native = nullptr);
 
 }  // namespace vicinal::drivers

@@ -60,6 +60,8 @@ class Driver {
   virtual void start_task(graph::Task& task, WorkerId worker) = 0;
   // The worker may have something to run: advance() is to be called soon. Any thread, any locks.
   virtual void wake(WorkerId worker) = 0;
+  // Tasks are in flight, although a worker was told that there is nothing for it: it takes several at a time.
+  virtual bool runs_any() const { return false; }
   // How long tasks have kept the worker busy so far, where the driver knows better than the engine,
   // which counts from advance() to advance(): where a worker is given a task while it runs another.
   virtual std::optional<Time> busy(WorkerId /*worker*/) const { return std::nullopt; }

@@ -1,6 +1,7 @@
 // Which driver a memory node or a worker has; memory takes its room from them through this.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,10 @@ class DriverTable final : public memory::MemorySource {
   }
   Driver& of(NodeId node) const { return *by_node_[node.value]; }
   Driver& of(WorkerId worker) const { return *by_worker_[worker.value]; }
+
+  bool any_runs() const {
+    return std::ranges::any_of(by_worker_, [](const Driver* driver) { return driver->runs_any(); });
+  }
 
   std::byte* reserve(NodeId node, Bytes bytes) override { return of(node).reserve(node, bytes); }
   std::byte* allocate(NodeId node, Bytes bytes) override { return of(node).allocate(node, bytes); }

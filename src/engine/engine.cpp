@@ -67,7 +67,7 @@ void Engine::submission_closed() {
 
 bool Engine::stalled() const {
   return sleepers_.all_asleep_or_away() && performing_.load() == 0 && !gate_.has_deferred() &&
-         residency_.quiet();
+         residency_.quiet() && !drivers_.any_runs();
 }
 
 // Tasks that it was expected to take are somebody else's now.

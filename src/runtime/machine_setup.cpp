@@ -1,5 +1,6 @@
 #include "runtime/machine_setup.hpp"
 
+#include <algorithm>
 #include <linux/magic.h>
 #include <string>
 #include <sys/vfs.h>
@@ -8,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "drivers/cpu/binding.hpp"
+#include "drivers/opencl/opencl_device.hpp"
 #include "runtime/simulated_machine.hpp"
 #include "vicinal/error.hpp"
 
@@ -74,6 +76,33 @@ MachineSetup::MachineSetup(const Options& options, drivers::FaultInjection* faul
     for (const NodeId peer : devices) join(machine, peer, node, options.accelerator_bandwidth, 2);
     devices.push_back(node);
   }
+  add_opencl_devices(options);
+}
+
+// As much as can be had of it in one piece, and a tenth is left to the device's own programs.
+void MachineSetup::add_opencl_devices(const Options& options) {
+  if (options.opencl_devices == 0) return;
+  const auto descriptions = drivers::opencl_devices();
+  for (std::uint32_t i = 0; i < options.opencl_devices; ++i) {
+    QueuedAccelerator accelerator;
+    accelerator.device = drivers::open_opencl_device(i, options.device_queues);
+    const drivers::OpenClDescription& description = descriptions[i];
+    const std::uint64_t most =
+        std::min(description.memory.value / 10 * 9, description.largest_buffer.value) / 4096 * 4096;
+    const NodeId node{static_cast<std::uint32_t>(machine.nodes.size())};
+    const WorkerId worker{static_cast<std::uint32_t>(machine.workers.size())};
+    machine.nodes.push_back(
+        {node, "opencl" + std::to_string(i), NodeKind::device,
+         Bytes{std::min(most, options.device_memory.value_or(Bytes{most}).value)}});
+    machine.workers.push_back({worker, ProcessorKind::opencl, node});
+    join(machine, kRam, node, BytesPerSecond{0}, 2);
+    accelerator.config = {.node = node,
+                          .worker = worker,
+                          .kind = ProcessorKind::opencl,
+                          .run_queues = options.device_queues,
+                          .most_runs = options.device_tasks};
+    opened_.push_back(std::move(accelerator));
+  }
 }
 
 MachineSetup::MachineSetup(const MachineDescription& simulated_machine,
@@ -96,6 +125,10 @@ void MachineSetup::make_drivers(const Options& options) {
     if (worker.kind != ProcessorKind::emulated) continue;
     accelerators.push_back(std::make_unique<drivers::EmulatedDriver>(drivers::EmulatedConfig{
         worker.node, worker.id, options.accelerator_bandwidth, std::nullopt}));
+  }
+  for (QueuedAccelerator& accelerator : opened_) {
+    accelerators.push_back(
+        std::make_unique<drivers::QueuedDriver>(accelerator.config, std::move(accelerator.device)));
   }
 }
 

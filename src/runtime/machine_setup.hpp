@@ -1,4 +1,4 @@
-// The machine that the options describe: RAM, disk, emulated accelerators, workers, and the drivers
+// The machine that the options describe: RAM, disk, accelerators real and emulated, workers, and the drivers
 // behind them. The only place that names concrete drivers.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include "drivers/cpu/cpu_driver.hpp"
 #include "drivers/disk/disk_driver.hpp"
 #include "drivers/emulated/emulated_driver.hpp"
+#include "drivers/queued/queued_driver.hpp"
 #include "drivers/simulated/simulated_driver.hpp"
 #include "engine/driver.hpp"
 #include "runtime/simulated_world.hpp"
@@ -16,8 +17,8 @@
 
 namespace vicinal::runtime {
 
-// Throws UsageError for a machine that cannot be. Opens the disk folder, if there is one, to know its
-// room.
+// Throws UsageError for a machine that cannot be. Opens the disk folder and the devices, if there are
+// any, to know their room.
 struct MachineSetup {
   explicit MachineSetup(const Options& options, drivers::FaultInjection* faults = nullptr);
   explicit MachineSetup(const MachineDescription& simulated,
@@ -37,7 +38,16 @@ struct MachineSetup {
   std::unique_ptr<drivers::SimulatedDriver> simulated;  // then none of the others
   std::unique_ptr<drivers::DiskDriver> disk;
   std::unique_ptr<drivers::CpuDriver> cpu;
-  std::vector<std::unique_ptr<drivers::EmulatedDriver>> accelerators;
+  std::vector<std::unique_ptr<engine::Driver>> accelerators;  // in the order of their nodes
+
+ private:
+  // To be driven: make_drivers takes the device.
+  struct QueuedAccelerator {
+    drivers::QueuedConfig config;
+    std::unique_ptr<drivers::QueuedDevice> device;
+  };
+  void add_opencl_devices(const Options& options);
+  std::vector<QueuedAccelerator> opened_;
 };
 
 }  // namespace vicinal::runtime

@@ -1,0 +1,65 @@
+// A device with queues: what CUDA and OpenCL have in common, one class per API. A backend makes calls of its API here
+// and nothing else; when they are made is decided by QueuedDriver.
+//
+// What is put on a queue is done in the order in which it was put there; queues do not wait for one another. A
+// method that throws, throws DeviceError with the words of the API; what it was to put on the queue is not there
+// then, or is done as well.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "vicinal/data.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::drivers {
+
+// What a backend keeps of one copy or one run, and where it says that it has ended.
+class Flight {
+ public:
+  // The backend calls it once, on any thread, after notify: all is done that was on the queue then. `failure` is
+  // the API's number of an error; 0: none.
+  virtual void ended(int failure) noexcept = 0;
+  void* begun = nullptr;  // the backend's, for times
+  void* done = nullptr;
+
+ protected:
+  ~Flight() = default;
+};
+
+class QueuedDevice {
+ public:
+  using Queue = std::uint32_t;
+  static constexpr Queue kIn = 0;        // content to the device
+  static constexpr Queue kOut = 1;       // content to RAM
+  static constexpr Queue kFirstRun = 2;  // kernels, from here on
+
+  virtual ~QueuedDevice() = default;
+
+  // For messages: "OpenCL device 0 (NVIDIA H100)".
+  virtual std::string name() const = 0;
+  // All its memory that is used, once: device addresses, 4 KiB aligned. Throws CapacityError.
+  virtual std::byte* allocate(Bytes bytes) = 0;
+
+  // A content between RAM, where it may be strided, and the device, where it is packed.
+  virtual void copy_in(Queue queue, std::byte* to, const std::byte* from, const Layout& layout) = 0;
+  virtual void copy_out(Queue queue, std::byte* to, const Layout& layout,
+                        const std::byte* from) = 0;
+  // What is put on the queue until notify is one run, to be timed.
+  virtual void begin_run(Queue queue, Flight& flight) = 0;
+  // Calls flight.ended when what is on the queue so far is done.
+  virtual void notify(Queue queue, Flight& flight) = 0;
+  // After it has ended: how long the run took on the device, where that is known. Frees what was kept of it.
+  virtual std::optional<Time> finish(Flight& flight) = 0;
+  // What is put on the queue by a kernel's function is put there through this, see vicinal/opencl.hpp.
+  virtual void* native(Queue queue) = 0;
+  // In words.
+  virtual std::string failure_text(int failure) const = 0;
+  // Returns when all that was put on its queues is done, or cannot be done any more.
+  virtual void drain() noexcept = 0;
+};
+
+}  // namespace vicinal::drivers

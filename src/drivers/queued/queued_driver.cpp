@@ -1,0 +1,226 @@
+#include "drivers/queued/queued_driver.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "drivers/clock.hpp"
+#include "drivers/cpu/binding.hpp"
+#include "drivers/run_kernel.hpp"
+#include "drivers/start_thread.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::drivers {
+
+// One copy or one task in flight.
+struct QueuedDriver::Course final : Flight {
+  void ended(int with) noexcept override {
+    failure = with;
+    driver->note_ended(*this);
+  }
+  QueuedDriver* driver = nullptr;
+  memory::Copy copy;  // of which `handle` is null for a task
+  graph::Task* task = nullptr;
+  std::exception_ptr error;  // what the kernel's function threw
+  std::uint32_t queue = 0;   // of a task
+  int failure = 0;
+  Course* before = nullptr;  // in the list of the ended
+};
+
+QueuedDriver::QueuedDriver(const QueuedConfig& config, std::unique_ptr<QueuedDevice> device)
+    : DeviceDriver(device->name()),
+      config_(config),
+      device_(std::move(device)),
+      on_queue_(config.run_queues, 0) {}
+
+QueuedDriver::~QueuedDriver() {
+  stop();
+}
+
+void QueuedDriver::start(engine::Completions& completions) {
+  completions_ = &completions;
+  thread_ = start_thread("of " + device_->name(), [this] { run(); });
+}
+
+std::byte* QueuedDriver::reserve(NodeId /*node*/, Bytes bytes) {
+  return device_->allocate(bytes);
+}
+
+std::byte* QueuedDriver::allocate(NodeId /*node*/, Bytes bytes) {
+  throw CapacityError(fmt::format("{} asked of {} outside its memory: give it a limit",
+                                  base::format_bytes(bytes), device_->name()));
+}
+
+void QueuedDriver::start_copy(const memory::Copy& copy) {
+  const bool comes = copy.to.node == config_.node && copy.from.node == kRam;
+  const bool goes = copy.from.node == config_.node && copy.to.node == kRam;
+  if (!comes && !goes) refuse(copy);
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(copy);
+    any_waits_.store(true, std::memory_order_relaxed);
+  }
+  gate_.wake();
+}
+
+void QueuedDriver::wake(WorkerId /*worker*/) {
+  gate_.wake();
+}
+
+std::optional<Time> QueuedDriver::busy(WorkerId /*worker*/) const {
+  return busy_.load(std::memory_order_relaxed);
+}
+
+void QueuedDriver::stop() {
+  if (!thread_.joinable()) return;
+  stopping_.store(true, std::memory_order_relaxed);  // the wake releases it
+  gate_.wake();
+  thread_.join();
+  device_->drain();
+}
+
+// Copies first: tasks may wait for them. A stop waits for what is in flight.
+void QueuedDriver::run() {
+  name_this_thread(fmt::format("device {}", config_.node.value));
+  for (;;) {
+    const std::uint32_t epoch = gate_.epoch();
+    bool any = true;
+    while (any) {
+      any = end_some();
+      any |= take_copies();
+      const bool stopping = stopping_.load(std::memory_order_relaxed);
+      if (stopping && in_course_ == 0 && !any) return;
+      if (!stopping && runs_.load(std::memory_order_relaxed) < config_.most_runs) {
+        any |= completions_->advance(config_.worker);
+      }
+    }
+    gate_.wait(epoch);
+  }
+}
+
+bool QueuedDriver::take_copies() {
+  if (!any_waits_.load(std::memory_order_relaxed)) return false;
+  base::SureDeque<memory::Copy> copies;
+  {
+    const std::lock_guard lock(mutex_);
+    copies.swap(waiting_);
+    any_waits_.store(false, std::memory_order_relaxed);
+  }
+  for (const memory::Copy& copy : copies) put_copy(copy);
+  return !copies.empty();
+}
+
+void QueuedDriver::put_copy(const memory::Copy& copy) {
+  Course& course = new_course();
+  course.copy = copy;
+  ++in_course_;
+  try {
+    if (copy.to.node == config_.node) {
+      device_->copy_in(QueuedDevice::kIn, copy.to.address, copy.from.address, copy.from.layout);
+      device_->notify(QueuedDevice::kIn, course);
+    } else {
+      device_->copy_out(QueuedDevice::kOut, copy.to.address, copy.to.layout, copy.from.address);
+      device_->notify(QueuedDevice::kOut, course);
+    }
+  } catch (const std::exception& error) {
+    // Nobody may use either end while it may still be written or read.
+    device_->drain();
+    course.error = copy_failed(copy, error.what());
+    end(course);
+  }
+}
+
+void QueuedDriver::start_task(graph::Task& task, WorkerId worker) {
+  const auto least = std::ranges::min_element(on_queue_);
+  Course& course = new_course();
+  course.task = &task;
+  course.queue = static_cast<std::uint32_t>(least - on_queue_.begin());
+  const QueuedDevice::Queue queue = QueuedDevice::kFirstRun + course.queue;
+  ++*least;
+  ++in_course_;
+  if (runs_.fetch_add(1, std::memory_order_acq_rel) == 0) busy_since_ = monotonic_now();
+  try {
+    device_->begin_run(queue, course);
+    course.error = run_kernel(task, worker, config_.node, config_.kind, device_->native(queue));
+    device_->notify(queue, course);  // also after an error: some of it may be on the queue
+  } catch (...) {
+    device_->drain();
+    if (!course.error) course.error = std::current_exception();
+    end(course);
+  }
+}
+
+// By a thread of the device's API.
+void QueuedDriver::note_ended(Course& course) noexcept {
+  course.before = ended_.load(std::memory_order_relaxed);
+  // Release: who takes the list sees what is in it.
+  while (!ended_.compare_exchange_weak(course.before, &course, std::memory_order_release,
+                                       std::memory_order_relaxed)) {
+  }
+  gate_.wake();
+}
+
+bool QueuedDriver::end_some() {
+  Course* last = ended_.exchange(nullptr, std::memory_order_acquire);
+  Course* first = nullptr;
+  while (last != nullptr) {  // in the order in which they ended
+    Course* const before = std::exchange(last->before, first);
+    first = std::exchange(last, before);
+  }
+  const bool any = first != nullptr;
+  while (first != nullptr) {
+    Course& course = *first;
+    first = first->before;
+    end(course);
+  }
+  return any;
+}
+
+void QueuedDriver::end(Course& course) {
+  const std::optional<Time> run_time = device_->finish(course);
+  if (course.failure != 0 && !course.error) course.error = failed(course);
+  const std::exception_ptr error = std::exchange(course.error, nullptr);
+  graph::Task* const task = std::exchange(course.task, nullptr);
+  const std::uint64_t copy = course.copy.id;
+  const std::uint32_t queue = course.queue;
+  course.failure = 0;
+  free_.push_back(&course);
+  --in_course_;
+  if (task == nullptr) return completions_->copy_done(copy, error);
+  --on_queue_[queue];
+  completions_->task_done(*task, config_.worker, error, run_time);
+  // Afterwards: until then nobody may think that nothing is going on.
+  if (runs_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    busy_.store(busy_.load(std::memory_order_relaxed) + (monotonic_now() - busy_since_),
+                std::memory_order_relaxed);
+  }
+}
+
+QueuedDriver::Course& QueuedDriver::new_course() {
+  if (!free_.empty()) {
+    Course& course = *free_.back();
+    free_.pop_back();
+    return course;
+  }
+  Course& course = courses_.emplace_back();
+  course.driver = this;
+  return course;
+}
+
+std::exception_ptr QueuedDriver::failed(const Course& course) const {
+  const std::string why = device_->failure_text(course.failure);
+  if (course.task == nullptr) return copy_failed(course.copy, why);
+  return base::make_error<DeviceError>([&] { return device_->name() + ": " + why; });
+}
+
+std::exception_ptr QueuedDriver::copy_failed(const memory::Copy& copy,
+                                             const std::string& why) const {
+  return base::make_error<DeviceError>([&] {
+    return fmt::format("{}: the copy of {} {} failed: {}", device_->name(), copy.handle->name,
+                       copy.to.node == config_.node ? "to it" : "from it", why);
+  });
+}
+
+}  // namespace vicinal::drivers

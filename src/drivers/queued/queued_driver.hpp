@@ -1,0 +1,86 @@
+// One accelerator with queues: a thread of this process puts copies and kernels on its queues, several at a time,
+// and sleeps until one has ended or there is more to do. The device says that something has ended from a thread of
+// its API, which only notes it and wakes that one.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/sure_memory.hpp"
+#include "drivers/cpu/wake_gate.hpp"
+#include "drivers/device_driver.hpp"
+#include "drivers/queued/queued_device.hpp"
+#include "memory/copy.hpp"
+#include "vicinal/codelet.hpp"
+#include "vicinal/ids.hpp"
+
+namespace vicinal::drivers {
+
+struct QueuedConfig {
+  NodeId node;
+  WorkerId worker;
+  ProcessorKind kind = ProcessorKind::opencl;
+  std::uint32_t run_queues = 1;
+  std::uint32_t most_runs = 1;  // tasks in flight at once, on all its queues
+};
+
+class QueuedDriver final : public DeviceDriver {
+ public:
+  QueuedDriver(const QueuedConfig& config, std::unique_ptr<QueuedDevice> device);
+  ~QueuedDriver() override;
+
+  void start(engine::Completions& completions) override;
+  std::byte* reserve(NodeId node, Bytes bytes) override;
+  // The memory of a device always has a limit: throws CapacityError.
+  std::byte* allocate(NodeId node, Bytes bytes) override;
+  // Between RAM and this node. The thread puts it on a queue.
+  void start_copy(const memory::Copy& copy) override;
+  // Inside advance(), on that thread.
+  void start_task(graph::Task& task, WorkerId worker) override;
+  void wake(WorkerId worker) override;
+  bool runs_any() const override { return runs_.load(std::memory_order_acquire) != 0; }
+  std::optional<Time> busy(WorkerId worker) const override;
+  void stop() override;
+
+ private:
+  struct Course;
+  void run();
+  bool take_copies();
+  void put_copy(const memory::Copy& copy);
+  bool end_some();
+  void end(Course& course);
+  void note_ended(Course& course) noexcept;
+  Course& new_course();
+  std::exception_ptr failed(const Course& course) const;
+  std::exception_ptr copy_failed(const memory::Copy& copy, const std::string& why) const;
+
+  const QueuedConfig config_;
+  const std::unique_ptr<QueuedDevice> device_;
+  engine::Completions* completions_ = nullptr;
+
+  WakeGate gate_;
+  std::atomic<bool> stopping_{false};
+  std::mutex mutex_;                       // guards the copies
+  base::SureDeque<memory::Copy> waiting_;  // not on a queue yet
+  std::atomic<bool> any_waits_{false};     // may be; false: none
+  std::atomic<Course*> ended_{nullptr};    // the last first, each with the one before it
+  std::atomic<std::uint32_t> runs_{0};     // tasks in flight
+
+  // --- the thread's own
+  base::SureDeque<Course> courses_;
+  base::SureVector<Course*> free_;
+  std::uint32_t in_course_ = 0;          // copies and tasks in flight
+  std::vector<std::uint32_t> on_queue_;  // tasks in flight, by queue of runs
+  Time busy_since_;
+  std::atomic<Time> busy_{};
+  std::thread thread_;
+};
+
+}  // namespace vicinal::drivers
