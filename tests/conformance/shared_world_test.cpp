@@ -212,7 +212,7 @@ TEST(SharedWorld, ASegmentWithoutABandwidthIsRefused) {
 }
 
 TEST_F(TwoRuntimes, WhatTheyTakeTogetherIsBounded) {
-  const Codelet years{.name = "years", .expected = {Time{std::int64_t{1} << 59}}};
+  static const Codelet years{.name = "years", .expected = {Time{std::int64_t{1} << 59}}};
   first.submit({.codelet = &years});
   EXPECT_THAT(refusal([&] {
                 for (int i = 0; i < 2; ++i) second.submit({.codelet = &years});
