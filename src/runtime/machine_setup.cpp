@@ -79,29 +79,33 @@ MachineSetup::MachineSetup(const Options& options, drivers::FaultInjection* faul
   add_opencl_devices(options);
 }
 
+void MachineSetup::add_device(std::unique_ptr<drivers::QueuedDevice> device, ProcessorKind kind,
+                              const std::string& name, Bytes memory, const Options& options) {
+  const NodeId node{static_cast<std::uint32_t>(machine.nodes.size())};
+  const WorkerId worker{static_cast<std::uint32_t>(machine.workers.size())};
+  const Bytes limit{std::min(memory.value, options.device_memory.value_or(memory).value)};
+  machine.nodes.push_back({node, name, NodeKind::device, limit});
+  machine.workers.push_back({worker, kind, node});
+  join(machine, kRam, node, BytesPerSecond{0}, 2);
+  opened_.push_back({.config = {.node = node,
+                                .worker = worker,
+                                .kind = kind,
+                                .run_queues = options.device_queues,
+                                .most_runs = options.device_tasks},
+                     .device = std::move(device)});
+}
+
 // As much as can be had of it in one piece, and a tenth is left to the device's own programs.
 void MachineSetup::add_opencl_devices(const Options& options) {
   if (options.opencl_devices == 0) return;
   const auto descriptions = drivers::opencl_devices();
   for (std::uint32_t i = 0; i < options.opencl_devices; ++i) {
-    QueuedAccelerator accelerator;
-    accelerator.device = drivers::open_opencl_device(i, options.device_queues);
+    auto device = drivers::open_opencl_device(i, options.device_queues);
     const drivers::OpenClDescription& description = descriptions[i];
     const std::uint64_t most =
-        std::min(description.memory.value / 10 * 9, description.largest_buffer.value) / 4096 * 4096;
-    const NodeId node{static_cast<std::uint32_t>(machine.nodes.size())};
-    const WorkerId worker{static_cast<std::uint32_t>(machine.workers.size())};
-    machine.nodes.push_back(
-        {node, "opencl" + std::to_string(i), NodeKind::device,
-         Bytes{std::min(most, options.device_memory.value_or(Bytes{most}).value)}});
-    machine.workers.push_back({worker, ProcessorKind::opencl, node});
-    join(machine, kRam, node, BytesPerSecond{0}, 2);
-    accelerator.config = {.node = node,
-                          .worker = worker,
-                          .kind = ProcessorKind::opencl,
-                          .run_queues = options.device_queues,
-                          .most_runs = options.device_tasks};
-    opened_.push_back(std::move(accelerator));
+        std::min(description.memory.value / 10 * 9, description.largest_buffer.value);
+    add_device(std::move(device), ProcessorKind::opencl, "opencl" + std::to_string(i),
+               Bytes{most / drivers::kPageBytes * drivers::kPageBytes}, options);
   }
 }
 

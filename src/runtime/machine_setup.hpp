@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "drivers/cpu/cpu_driver.hpp"
@@ -26,6 +27,10 @@ struct MachineSetup {
   MachineSetup(MachineSetup&&) noexcept;
   ~MachineSetup();
 
+  // An accelerator, a node and a worker of its own, with room for so much, or device_memory if that is less. Before
+  // make_drivers.
+  void add_device(std::unique_ptr<drivers::QueuedDevice> device, ProcessorKind kind,
+                  const std::string& name, Bytes memory, const Options& options);
   // Makes the other drivers.
   void make_drivers(const Options& options);
   std::vector<engine::Driver*> by_node() const;

@@ -55,8 +55,7 @@ void CL_CALLBACK tell_ended(cl_event /*event*/, cl_int status, void* flight) {
 class OpenClDevice final : public QueuedDevice {
  public:
   OpenClDevice(std::uint32_t number, cl_device_id device, std::uint32_t run_queues)
-      : name_(fmt::format("OpenCL device {} ({})", number, text_of(device, CL_DEVICE_NAME))),
-        device_(device) {
+      : name_(fmt::format("OpenCL device {} ({})", number, text_of(device, CL_DEVICE_NAME))) {
     cl_int code = CL_SUCCESS;
     context_.reset(clCreateContext(nullptr, 1, &device, nullptr, nullptr, &code));
     opencl::check(code, "clCreateContext");
@@ -74,45 +73,51 @@ class OpenClDevice final : public QueuedDevice {
     return memory_.allocate(context_.get(), bytes, name_);
   }
 
-  void copy_in(Queue queue, std::byte* to, const std::byte* from, const Layout& layout) override {
+  void copy_in(Queue queue, Flight& flight, std::byte* to, const std::byte* from,
+               const Layout& layout) override {
     const cl_mem part = memory_.part(to, layout.bytes());
+    cl_event event = nullptr;
     if (layout.contiguous()) {
       opencl::check(clEnqueueWriteBuffer(queues_[queue].get(), part, CL_FALSE, 0,
-                                         layout.bytes().value, from, 0, nullptr, nullptr),
+                                         layout.bytes().value, from, 0, nullptr, &event),
                     "clEnqueueWriteBuffer");
     } else {
       const auto region = region_of(layout);
       opencl::check(clEnqueueWriteBufferRect(queues_[queue].get(), part, CL_FALSE, kOrigin.data(),
                                              kOrigin.data(), region.data(), layout.column_bytes, 0,
-                                             layout.stride_bytes, 0, from, 0, nullptr, nullptr),
+                                             layout.stride_bytes, 0, from, 0, nullptr, &event),
                     "clEnqueueWriteBufferRect");
     }
+    flight.done = event;
   }
 
-  void copy_out(Queue queue, std::byte* to, const Layout& layout, const std::byte* from) override {
+  void copy_out(Queue queue, Flight& flight, std::byte* to, const Layout& layout,
+                const std::byte* from) override {
     const cl_mem part = memory_.part(from, layout.bytes());
+    cl_event event = nullptr;
     if (layout.contiguous()) {
       opencl::check(clEnqueueReadBuffer(queues_[queue].get(), part, CL_FALSE, 0,
-                                        layout.bytes().value, to, 0, nullptr, nullptr),
+                                        layout.bytes().value, to, 0, nullptr, &event),
                     "clEnqueueReadBuffer");
     } else {
       const auto region = region_of(layout);
       opencl::check(clEnqueueReadBufferRect(queues_[queue].get(), part, CL_FALSE, kOrigin.data(),
                                             kOrigin.data(), region.data(), layout.column_bytes, 0,
-                                            layout.stride_bytes, 0, to, 0, nullptr, nullptr),
+                                            layout.stride_bytes, 0, to, 0, nullptr, &event),
                     "clEnqueueReadBufferRect");
     }
+    flight.done = event;
   }
 
   void begin_run(Queue queue, Flight& flight) override { flight.begun = mark(queue); }
 
-  // An order in a queue that fails may leave the mark behind it well, so what fails at once is told by the call
-  // alone; what fails later, by the queue's later calls.
+  // A copy's own event tells whether it failed; a mark behind a kernel may not.
   void notify(Queue queue, Flight& flight) override {
-    cl_event done = mark(queue);
-    flight.done = done;
-    opencl::check(clSetEventCallback(done, CL_COMPLETE, tell_ended, &flight), "clSetEventCallback");
+    if (flight.done == nullptr) flight.done = mark(queue);
     opencl::check(clFlush(queues_[queue].get()), "clFlush");
+    opencl::check(
+        clSetEventCallback(static_cast<cl_event>(flight.done), CL_COMPLETE, tell_ended, &flight),
+        "clSetEventCallback");
   }
 
   std::optional<Time> finish(Flight& flight) override {
@@ -153,7 +158,6 @@ class OpenClDevice final : public QueuedDevice {
   }
 
   const std::string name_;
-  const cl_device_id device_;
   ClContext context_;
   std::deque<ClQueue> queues_;
   OpenClMemory memory_;

@@ -44,13 +44,14 @@ class QueuedDevice {
   // All its memory that is used, once: device addresses, 4 KiB aligned. Throws CapacityError.
   virtual std::byte* allocate(Bytes bytes) = 0;
 
-  // A content between RAM, where it may be strided, and the device, where it is packed.
-  virtual void copy_in(Queue queue, std::byte* to, const std::byte* from, const Layout& layout) = 0;
-  virtual void copy_out(Queue queue, std::byte* to, const Layout& layout,
+  // A content between RAM, where it may be strided, and the device, where it is packed. `flight` is the copy's.
+  virtual void copy_in(Queue queue, Flight& flight, std::byte* to, const std::byte* from,
+                       const Layout& layout) = 0;
+  virtual void copy_out(Queue queue, Flight& flight, std::byte* to, const Layout& layout,
                         const std::byte* from) = 0;
   // What is put on the queue until notify is one run, to be timed.
   virtual void begin_run(Queue queue, Flight& flight) = 0;
-  // Calls flight.ended when what is on the queue so far is done.
+  // Calls flight.ended when its copy, or what is on the queue so far, is done. Not if it throws.
   virtual void notify(Queue queue, Flight& flight) = 0;
   // After it has ended: how long the run took on the device, where that is known. Frees what was kept of it.
   virtual std::optional<Time> finish(Flight& flight) = 0;

@@ -118,10 +118,12 @@ void QueuedDriver::put_copy(const memory::Copy& copy) {
   ++in_course_;
   try {
     if (copy.to.node == config_.node) {
-      device_->copy_in(QueuedDevice::kIn, copy.to.address, copy.from.address, copy.from.layout);
+      device_->copy_in(QueuedDevice::kIn, course, copy.to.address, copy.from.address,
+                       copy.from.layout);
       device_->notify(QueuedDevice::kIn, course);
     } else {
-      device_->copy_out(QueuedDevice::kOut, copy.to.address, copy.to.layout, copy.from.address);
+      device_->copy_out(QueuedDevice::kOut, course, copy.to.address, copy.to.layout,
+                        copy.from.address);
       device_->notify(QueuedDevice::kOut, course);
     }
   } catch (const std::exception& error) {
@@ -143,12 +145,25 @@ void QueuedDriver::start_task(graph::Task& task, WorkerId worker) {
   if (runs_.fetch_add(1, std::memory_order_acq_rel) == 0) busy_since_ = monotonic_now();
   try {
     device_->begin_run(queue, course);
-    course.error = run_kernel(task, worker, config_.node, config_.kind, device_->native(queue));
+    course.error =
+        named(run_kernel(task, worker, config_.node, config_.kind, device_->native(queue)));
     device_->notify(queue, course);  // also after an error: some of it may be on the queue
   } catch (...) {
     device_->drain();
-    if (!course.error) course.error = std::current_exception();
+    if (!course.error) course.error = named(std::current_exception());
     end(course);
+  }
+}
+
+// An error of the device says which.
+std::exception_ptr QueuedDriver::named(std::exception_ptr error) const {
+  if (!error) return error;
+  try {
+    std::rethrow_exception(error);
+  } catch (const DeviceError& of_device) {
+    return base::make_error<DeviceError>([&] { return device_->name() + ": " + of_device.what(); });
+  } catch (...) {
+    return error;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -58,6 +59,7 @@ class QueuedDriver final : public DeviceDriver {
   void end(Course& course);
   void note_ended(Course& course) noexcept;
   Course& new_course();
+  std::exception_ptr named(std::exception_ptr error) const;
   std::exception_ptr failed(const Course& course) const;
   std::exception_ptr copy_failed(const memory::Copy& copy, const std::string& why) const;
 
