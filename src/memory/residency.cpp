@@ -329,33 +329,21 @@ void Residency::became_void(const graph::Handle& handle, std::uint64_t nodes, Ac
 }
 
 Bytes Residency::claim(graph::Task& task, NodeId id) {
-  MemoryNode& node = nodes_[id.value];
-  const std::lock_guard lock(node.lock);
-  Bytes first;
-  for (const graph::Access& access : task.accesses()) {
-    Replica& r = replica(*access.handle, id);
+  return room_of(task, id, [](Replica& r, MemoryNode& node) {
     const std::uint32_t before = r.claims.load(std::memory_order_relaxed);
     r.claims.store(before + 1, std::memory_order_relaxed);
-    if (before > 0) continue;
-    first += footprint(*access.handle, id);
-    if (is_known_unused(r)) node.victims.leave(r);
-  }
-  return first;
+    if (before == 0 && is_known_unused(r)) node.victims.leave(r);
+    return before == 0;
+  });
 }
 
 Bytes Residency::unclaim(graph::Task& task, NodeId id) {
-  MemoryNode& node = nodes_[id.value];
-  const std::lock_guard lock(node.lock);
-  Bytes last;
-  for (const graph::Access& access : task.accesses()) {
-    Replica& r = replica(*access.handle, id);
+  return room_of(task, id, [](Replica& r, MemoryNode& node) {
     const std::uint32_t left = r.claims.load(std::memory_order_relaxed) - 1;
     r.claims.store(left, std::memory_order_relaxed);
-    if (left > 0) continue;
-    last += footprint(*access.handle, id);
-    node.victims.put(r);
-  }
-  return last;
+    if (left == 0) node.victims.put(r);
+    return left == 0;
+  });
 }
 
 std::uint64_t Residency::await_uses(const graph::Task& task, NodeId id) {

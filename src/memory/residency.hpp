@@ -259,6 +259,17 @@ class Residency : public FastPath, public Sizes {
   std::uint64_t note_unused(graph::Handle& handle, Actions& actions);
   void became_void(const graph::Handle& handle, std::uint64_t nodes, Actions& actions, bool pumps);
   void make_sole(Replica& here, Actions& actions);
+  // The room of those operands of which `count` says so, with the node's lock.
+  template <typename Count>
+  Bytes room_of(const graph::Task& task, NodeId id, const Count& count) {
+    MemoryNode& node = nodes_[id.value];
+    const std::lock_guard lock(node.lock);
+    Bytes room;
+    for (const graph::Access& access : task.accesses()) {
+      if (count(replica(*access.handle, id), node)) room += footprint(*access.handle, id);
+    }
+    return room;
+  }
   std::exception_ptr first_broken() const;
 
   // --- requests.cpp: reservations. Under the lock of the request's node.

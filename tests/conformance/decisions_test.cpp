@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sched/policy.hpp"
 #include "support/decision_rules.hpp"
+#include "support/policy_names.hpp"
 #include "support/small_runs.hpp"
 #include "support/told_run.hpp"
 
@@ -122,13 +122,7 @@ TEST_P(DecisionsOf, EachTaskIsGivenOnceByThreadsAtOnce) {
   EXPECT_THAT(given(listener), UnorderedElementsAreArray(tasks));
 }
 
-std::vector<std::string> policy_names() {
-  std::vector<std::string> names;
-  for (const sched::PolicyEntry& policy : sched::policies()) names.emplace_back(policy.name);
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Policies, DecisionsOf, ::testing::ValuesIn(policy_names()),
+INSTANTIATE_TEST_SUITE_P(Policies, DecisionsOf, ::testing::ValuesIn(testing::policy_names()),
                          [](const auto& tested) { return tested.param; });
 
 // --- which kinds there are, or the tests above would be content with nothing

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "drivers/opencl/opencl_device.hpp"
-#include "sched/policy.hpp"
+#include "support/policy_names.hpp"
 #include "support/small_runs.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/watchdog.hpp"
@@ -156,13 +156,7 @@ TEST_P(OpenCl, OfAKernelOfACoreSaysWhereItBelongs) {
   EXPECT_THAT(message_of<TaskError>([&] { runtime.wait(); }), HasSubstr("ProcessorKind::opencl"));
 }
 
-std::vector<std::string> policy_names() {
-  std::vector<std::string> names;
-  for (const sched::PolicyEntry& policy : sched::policies()) names.emplace_back(policy.name);
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Policies, OpenCl, ::testing::ValuesIn(policy_names()),
+INSTANTIATE_TEST_SUITE_P(Policies, OpenCl, ::testing::ValuesIn(testing::policy_names()),
                          [](const auto& tested) { return tested.param; });
 
 }  // namespace

@@ -11,8 +11,8 @@
 
 #include "base/random.hpp"
 #include "runtime/runtime_impl.hpp"
-#include "sched/policy.hpp"
 #include "support/host_device.hpp"
+#include "support/policy_names.hpp"
 #include "support/small_runs.hpp"
 #include "support/temporary_folder.hpp"
 #include "vicinal/runtime.hpp"
@@ -172,13 +172,7 @@ TEST_P(QueuedDevices, ThatFailEndTheRunWithAnErrorAndPassNothingWrongForRight) {
   EXPECT_GT(failed, 20U);
 }
 
-std::vector<std::string> policy_names() {
-  std::vector<std::string> names;
-  for (const sched::PolicyEntry& policy : sched::policies()) names.emplace_back(policy.name);
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Policies, QueuedDevices, ::testing::ValuesIn(policy_names()),
+INSTANTIATE_TEST_SUITE_P(Policies, QueuedDevices, ::testing::ValuesIn(testing::policy_names()),
                          [](const auto& tested) { return tested.param; });
 
 }  // namespace
