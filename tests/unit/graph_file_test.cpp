@@ -20,6 +20,7 @@
 namespace vicinal::graphfiles {
 namespace {
 
+using Seconds = std::array<double, kProcessorKinds>;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace ::vicinal::testing;
@@ -55,7 +56,7 @@ TEST(GraphJson, KeepsTheOrderAndEveryValueOfTheFile) {
   EXPECT_EQ(graph.data()[1].home, NodeKind::disk);
   EXPECT_FALSE(graph.data()[2].home);
   ASSERT_EQ(graph.kernels().size(), 2U);
-  EXPECT_THAT(graph.kernels()[0].seconds, ElementsAre(0.03, 0, 1.409e-4));  // cpu, emulated, gpu
+  EXPECT_EQ(graph.kernels()[0].seconds, (Seconds{0.03, 0, 1.409e-4}));  // cpu, emulated, gpu
   EXPECT_EQ(graph.kernels()[0].flops, 1.77e9);
   EXPECT_FALSE(graph.kernels()[0].synchronous);
   EXPECT_TRUE(graph.kernels()[1].synchronous);
