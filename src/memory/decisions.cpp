@@ -1,5 +1,7 @@
 #include "memory/decisions.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -12,20 +14,11 @@ using trace::Reason;
 
 namespace {
 
-Reason reason_of(VictimClass of) {
-  switch (of) {
-    case VictimClass::saved:
-      return Reason::unused_and_saved;
-    case VictimClass::unsaved:
-      return Reason::unused;
-    case VictimClass::awaited:
-      return Reason::awaited_last;
-    case VictimClass::recency:
-    case VictimClass::none:
-      break;
-  }
-  return Reason::least_recently_used;
-}
+// By VictimClass: none, recency, awaited, unsaved, saved.
+constexpr std::array<Reason, 5> kReasons{Reason::least_recently_used, Reason::least_recently_used,
+                                         Reason::awaited_last, Reason::unused,
+                                         Reason::unused_and_saved};
+static_assert(static_cast<std::size_t>(VictimClass::saved) + 1 == kReasons.size());
 
 trace::Candidate described(const Replica& r, bool awaited) {
   trace::Candidate candidate{
@@ -63,7 +56,7 @@ void Decisions::victim(const VictimOrders& orders, const Replica& victim, Bytes 
                        VictimOrders::Goes goes) const {
   if (!heard()) return;
   const VictimClass of = class_of(victim);
-  tell_among(reason_of(of), orders, victim, needed,
+  tell_among(kReasons[static_cast<std::size_t>(of)], orders, victim, needed,
              [&](const Replica& r) { return class_of(r) == of && !is_claimed(r) && goes(r); });
 }
 

@@ -12,7 +12,7 @@
 
 namespace vicinal::drivers {
 
-// Of those that the system's OpenCL knows, in its order; a description without a call that could fail later.
+// One of those that the system's OpenCL knows, in its order.
 struct OpenClDescription {
   std::string name;
   Bytes memory;          // in all

@@ -6,7 +6,6 @@
 // then, or is done as well.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
