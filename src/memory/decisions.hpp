@@ -28,9 +28,10 @@ class Decisions {
   // One of those of its class leaves. To be told while it is in that class.
   void victim(const VictimOrders& orders, const Replica& victim, Bytes needed,
               VictimOrders::Goes goes) const;
-  // The one that was used longest ago leaves, of all that may; by another runtime's rules if `by_rules`.
+  // The one that was used longest ago leaves, of all that may.
   void last_of_all(const VictimOrders& orders, const Replica& victim, Bytes needed,
                    VictimOrders::Goes goes) const;
+  // It leaves by another runtime's rules.
   void by_rules(const Replica& victim, Bytes needed) const;
 
   // A copy to `to` before a task waits for it begins from the best source, or not, for that reason.

@@ -62,7 +62,9 @@ bool Links::Link::take_early(Fetch& fetch) {
 void Links::queue(Fetch& fetch) {
   Link& link = links_[fetch.link];
   const std::lock_guard lock(link.lock);
-  link.put(fetch);
+  (fetch.urgent ? link.urgent : link.early).push_back(&fetch);
+  if (!fetch.urgent) Link::count(link.early_waiting, 1);
+  Link::count(link.waiting, 1);
   Link::count(link.load, 1);
 }
 
@@ -70,13 +72,14 @@ void Links::hurry(Fetch& fetch) {
   Link& link = links_[fetch.link];
   const std::lock_guard lock(link.lock);
   fetch.urgent = true;
-  if (link.take_early(fetch)) link.put(fetch);
+  if (link.take_early(fetch)) link.urgent.push_back(&fetch);
 }
 
 bool Links::take_back(Fetch& fetch) {
   Link& link = links_[fetch.link];
   const std::lock_guard lock(link.lock);
   if (!link.take_early(fetch)) return false;
+  Link::count(link.waiting, -1U);
   Link::count(link.load, -1U);
   return true;
 }
@@ -86,9 +89,10 @@ Links::Started Links::start_next(std::uint32_t number) {
   if (!link.any_waits()) return {};  // who puts one there looks himself
   const std::lock_guard lock(link.lock);
   if (link.in_flight == link.most_in_flight || !link.any_waits()) return {};
-  const bool urgent = link.urgent_waiting.load(std::memory_order_relaxed) != 0;
+  const bool urgent = !link.urgent.empty();
   auto& queue = urgent ? link.urgent : link.early;
-  Link::count(urgent ? link.urgent_waiting : link.early_waiting, -1U);
+  if (!urgent) Link::count(link.early_waiting, -1U);
+  Link::count(link.waiting, -1U);
   Fetch& fetch = *queue.front();
   queue.pop_front();
   ++link.in_flight;

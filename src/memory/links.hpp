@@ -82,21 +82,14 @@ class Links {
     Bytes bytes;
     std::uint64_t copies = 0;
     // The same for who asks without the lock.
-    std::atomic<std::uint32_t> load{0};  // copies that wait or are in course
-    std::atomic<std::uint32_t> urgent_waiting{0};
+    std::atomic<std::uint32_t> load{0};     // copies that wait or are in course
+    std::atomic<std::uint32_t> waiting{0};  // one number for both: who is hurried never lacks in it
     std::atomic<std::uint32_t> early_waiting{0};
-    bool any_waits() const {
-      return (urgent_waiting.load(std::memory_order_relaxed) |
-              early_waiting.load(std::memory_order_relaxed)) != 0;
-    }
+    bool any_waits() const { return waiting.load(std::memory_order_relaxed) != 0; }
     static void count(std::atomic<std::uint32_t>& number, std::uint32_t change) {
       number.store(number.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
     }
-    void put(Fetch& fetch) {
-      (fetch.urgent ? urgent : early).push_back(&fetch);
-      count(fetch.urgent ? urgent_waiting : early_waiting, 1);
-    }
-    // False: it has started.
+    // From among the early ones. False: it has started.
     bool take_early(Fetch& fetch);
   };
 
