@@ -376,11 +376,8 @@ extern "C" __attribute__((visibility("default"))) std::size_t vicinal_stand_in_l
   return left;
 }
 
-extern "C" __attribute__((visibility("default"))) void vicinal_stand_in_launch(CUstream_st* stream,
-                                                                               void (*work)(void*),
-                                                                               void* data) {
+extern "C" __attribute__((visibility("default"))) void vicinal_stand_in_launch(
+    CUstream_st* stream, void (*work)(void*, bool), void* data) {
   Stream& known_one = known(stream, "a launch");
-  known_one.put([&known_one, work, data] {
-    if (known_one.error == kSuccess) work(data);
-  });
+  known_one.put([&known_one, work, data] { work(data, known_one.error != kSuccess); });
 }

@@ -24,6 +24,7 @@ extern "C" {
 void vicinal_stand_in_set(const cuda_stand_in::Settings* settings);
 // Allocations, streams, events and contexts that have not been given back.
 std::size_t vicinal_stand_in_left();
-// A kernel: `work` runs in the stream's order, on what lies in the device's memory.
-void vicinal_stand_in_launch(CUstream_st* stream, void (*work)(void*), void* data);
+// A kernel: `work` is called in the stream's order, and may use what lies in the device's memory; not if `lost`: the
+// device has failed before.
+void vicinal_stand_in_launch(CUstream_st* stream, void (*work)(void* data, bool lost), void* data);
 }
