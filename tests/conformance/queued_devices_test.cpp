@@ -67,10 +67,9 @@ bool on_threads(Options options, std::uint32_t devices, const Faults& faults, st
 void put_on_stream(const KernelContext& k, std::function<void()> work) {
   vicinal_stand_in_launch(
       cuda::stream(k),
-      [](void* data) {
-        const std::unique_ptr<std::function<void()>> work(
-            static_cast<std::function<void()>*>(data));
-        (*work)();
+      [](void* data, bool lost) {
+        const std::unique_ptr<std::function<void()>> run(static_cast<std::function<void()>*>(data));
+        if (!lost) (*run)();
       },
       new std::function<void()>(std::move(work)));
 }

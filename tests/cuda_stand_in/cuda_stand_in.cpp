@@ -1,11 +1,7 @@
 // A library that stands in for CUDA's driver API, as far as Vicinal calls it: devices of host memory, streams that
 // are threads and overtake each other. What a program may not do ends it with a message: a copy beyond an allocation,
 // a call without a current context, a device address where a host's belongs, something destroyed twice. What a device
-// may do happens if it is asked for, by environment variables that are read at each call of cuInit and of
-// cuStandInSet:
-//   devices       how many there are
-//   fail_one_in   a call, or what was put on a stream, fails so often
-//   lost_after    so many calls; then every one fails
+// may do happens if it is asked for: see cuda_stand_in::Settings.
 #include "cuda_stand_in/cuda_stand_in.hpp"
 
 #include <atomic>
