@@ -40,6 +40,11 @@ function(vicinal_add_test_folder folder)
   target_compile_definitions(${target} PRIVATE VICINAL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE vicinal_apps GTest::gtest GTest::gmock
                                           GTest::gtest_main)
+  if(folder STREQUAL "conformance")
+    target_link_libraries(${target} PRIVATE vicinal_cuda_stand_in)
+    target_compile_definitions(
+      ${target} PRIVATE VICINAL_CUDA_STAND_IN="$<TARGET_FILE:vicinal_cuda_stand_in>")
+  endif()
   vicinal_warnings(${target} RELAXED)
   # What takes time to run is the library; what takes time to build is the tests. GCC 12 takes twice as long
   # to optimise them fully, and more than that to optimise what it checks.
@@ -62,6 +67,15 @@ function(vicinal_add_test_folder folder)
     add_dependencies(vicinal_sanitizer_tests ${target})
   endif()
 endfunction()
+
+# Stands in for CUDA's driver API: loaded by the library as that is.
+add_library(vicinal_cuda_stand_in SHARED EXCLUDE_FROM_ALL
+            "${PROJECT_SOURCE_DIR}/tests/cuda_stand_in/cuda_stand_in.cpp")
+target_include_directories(vicinal_cuda_stand_in PUBLIC "${PROJECT_SOURCE_DIR}/tests")
+target_include_directories(vicinal_cuda_stand_in PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
+target_compile_features(vicinal_cuda_stand_in PRIVATE cxx_std_20)
+target_link_libraries(vicinal_cuda_stand_in PRIVATE Threads::Threads)
+set_target_properties(vicinal_cuda_stand_in PROPERTIES CXX_VISIBILITY_PRESET hidden)
 
 if(GTest_FOUND)
   include(GoogleTest)

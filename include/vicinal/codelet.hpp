@@ -33,9 +33,10 @@ enum class ProcessorKind : std::uint8_t {
   emulated,  // an emulated accelerator: own memory, a host thread that runs the CPU kernels
   gpu,       // an accelerator of a simulated machine
   opencl,    // an OpenCL device, see opencl.hpp
+  cuda,      // a CUDA device, see cuda.hpp
 };
-inline constexpr std::array<std::string_view, 4> kProcessorNames{"cpu", "emulated", "gpu",
-                                                                 "opencl"};
+inline constexpr std::array<std::string_view, 5> kProcessorNames{"cpu", "emulated", "gpu", "opencl",
+                                                                 "cuda"};
 inline constexpr std::size_t kProcessorKinds = kProcessorNames.size();
 constexpr std::string_view to_string(ProcessorKind kind) {
   return kProcessorNames[static_cast<std::size_t>(kind)];

@@ -9,6 +9,8 @@
 
 #include "base/log.hpp"
 #include "drivers/cpu/binding.hpp"
+#include "drivers/cuda/cuda_device.hpp"
+#include "drivers/mapped_memory.hpp"
 #include "drivers/opencl/opencl_device.hpp"
 #include "runtime/simulated_machine.hpp"
 #include "vicinal/error.hpp"
@@ -76,6 +78,7 @@ MachineSetup::MachineSetup(const Options& options, drivers::FaultInjection* faul
     for (const NodeId peer : devices) join(machine, peer, node, options.accelerator_bandwidth, 2);
     devices.push_back(node);
   }
+  add_cuda_devices(options);
   add_opencl_devices(options);
 }
 
@@ -95,17 +98,31 @@ void MachineSetup::add_device(std::unique_ptr<drivers::QueuedDevice> device, Pro
                      .device = std::move(device)});
 }
 
-// As much as can be had of it in one piece, and a tenth is left to the device's own programs.
+namespace {
+// A tenth is left to the device's own programs and to libraries.
+Bytes most_of(Bytes memory) {
+  return {memory.value / 10 * 9 / drivers::kPageBytes * drivers::kPageBytes};
+}
+}  // namespace
+
+void MachineSetup::add_cuda_devices(const Options& options) {
+  if (options.cuda_devices == 0) return;
+  const auto descriptions = drivers::cuda_devices(options.cuda_library);
+  for (std::uint32_t i = 0; i < options.cuda_devices; ++i) {
+    auto device = drivers::open_cuda_device(options.cuda_library, i, options.device_queues);
+    add_device(std::move(device), ProcessorKind::cuda, "cuda" + std::to_string(i),
+               most_of(descriptions[i].memory), options);
+  }
+}
+
 void MachineSetup::add_opencl_devices(const Options& options) {
   if (options.opencl_devices == 0) return;
   const auto descriptions = drivers::opencl_devices();
   for (std::uint32_t i = 0; i < options.opencl_devices; ++i) {
     auto device = drivers::open_opencl_device(i, options.device_queues);
-    const drivers::OpenClDescription& description = descriptions[i];
-    const std::uint64_t most =
-        std::min(description.memory.value / 10 * 9, description.largest_buffer.value);
+    const Bytes most = most_of(descriptions[i].memory);
     add_device(std::move(device), ProcessorKind::opencl, "opencl" + std::to_string(i),
-               Bytes{most / drivers::kPageBytes * drivers::kPageBytes}, options);
+               std::min(most, descriptions[i].largest_buffer), options);
   }
 }
 

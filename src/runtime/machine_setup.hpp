@@ -51,6 +51,7 @@ struct MachineSetup {
     drivers::QueuedConfig config;
     std::unique_ptr<drivers::QueuedDevice> device;
   };
+  void add_cuda_devices(const Options& options);
   void add_opencl_devices(const Options& options);
   std::vector<QueuedAccelerator> opened_;
 };

@@ -1,179 +1,219 @@
 // Devices with queues, several at once: what they compute under every policy with little memory, and what becomes of a
-// run when they fail at random moments.
+// run when they fail at random moments. The devices are threads of this process; then the library that stands in for
+// CUDA, behind the CUDA backend.
 #include <cstdint>
-#include <cstdlib>
+#include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/random.hpp"
-#include "runtime/runtime_impl.hpp"
+#include "cuda_stand_in/cuda_stand_in.hpp"
+#include "drivers/cuda/cuda_device.hpp"
+#include "support/device_program.hpp"
 #include "support/host_device.hpp"
 #include "support/policy_names.hpp"
 #include "support/small_runs.hpp"
 #include "support/temporary_folder.hpp"
-#include "vicinal/runtime.hpp"
+#include "vicinal/cuda.hpp"
 
 namespace vicinal {
 namespace {
 
-using testing::HostDevice;
-using testing::HostDeviceFaults;
+using ::testing::AnyOf;
+using testing::DeviceProgram;
+using ::testing::HasSubstr;
 using testing::kPage;
+using testing::message_of;
 using testing::TemporaryFolder;
 
-constexpr std::size_t kLength = 512;  // of 64-bit numbers: a page
-
-// c becomes a + b.
-void sum(std::uint64_t* c, const std::uint64_t* a, const std::uint64_t* b) {
-  for (std::size_t i = 0; i < kLength; ++i) c[i] = a[i] + b[i];
-}
-void sum_on_device(KernelContext& k) {
-  auto* const a = k.data<std::uint64_t>(0);
-  auto* const b = k.data<std::uint64_t>(1);
-  auto* const c = k.data<std::uint64_t>(2);
-  testing::host_queue(k).put([=] { sum(c, a, b); });
-}
-void sum_on_core(KernelContext& k) {
-  sum(k.data<std::uint64_t>(2), k.data<std::uint64_t>(0), k.data<std::uint64_t>(1));
-}
-void count_on_device(KernelContext& k) {
-  auto* const x = k.data<std::uint64_t>(0);
-  testing::host_queue(k).put([=] {
-    for (std::size_t i = 0; i < kLength; ++i) x[i] = i;
-  });
-}
-const Codelet kCount{.name = "count", .kernels = {{ProcessorKind::opencl, count_on_device}}};
-const Codelet kSum{.name = "sum", .kernels = {{ProcessorKind::opencl, sum_on_device}}};
-const Codelet kSumAnywhere{
-    .name = "sum", .cpu = sum_on_core, .kernels = {{ProcessorKind::opencl, sum_on_device}}};
-
-struct Machine {
-  std::uint32_t devices = 1;
-  HostDeviceFaults faults = {};
+struct Faults {
+  std::uint64_t seed = 1;
+  std::uint64_t one_in = 0;
+  std::uint64_t lost_after = 0;
 };
 
-// The application's data and what they should hold; each page is a multiple of 0, 1, 2, ...
-class Program {
- public:
-  Program(const Machine& machine, Options options, std::uint64_t seed)
-      : random_(seed), impl_(options, setup_of(machine, options)) {}
-  ~Program() { impl_.close(); }
+// How a program runs on so many devices.
+using Play = std::function<bool(Options options, std::uint32_t devices, const Faults& faults,
+                                std::size_t tasks, std::string& message)>;
 
-  // False: the run failed; what can be read was right all the same.
-  bool run(std::size_t tasks) {
-    for (int i = 0; i < 6; ++i) {
-      handles_.push_back(impl_.add({kPage.value, 1, kPage.value, 8}, {}, false, "page"));
-      impl_.submit({.codelet = &kCount, .operands = {W(handles_.back())}});
-      factors_.push_back(1);
-    }
-    for (std::size_t i = 0; i < tasks; ++i) {
-      const std::size_t a = random_.below(handles_.size());
-      const std::size_t b = random_.below(handles_.size());
-      const std::size_t c = random_.below(handles_.size());
-      if (a == b || b == c || a == c) continue;
-      const Codelet& codelet = random_.below(3) == 0 ? kSumAnywhere : kSum;
-      impl_.submit(
-          {.codelet = &codelet, .operands = {R(handles_[a]), R(handles_[b]), W(handles_[c])}});
-      factors_[c] = factors_[a] + factors_[b];
-    }
-    bool well = true;
-    try {
-      impl_.wait();
-    } catch (const Error& error) {
-      message = error.what();
-      well = false;
-    }
-    for (std::size_t i = 0; i < handles_.size(); ++i) well &= check(i);
-    return well;
+void put_on_thread(const KernelContext& k, std::function<void()> work) {
+  testing::host_queue(k).put(std::move(work));
+}
+
+bool on_threads(Options options, std::uint32_t devices, const Faults& faults, std::size_t tasks,
+                std::string& message) {
+  static const testing::PageCodelets<put_on_thread> codelets(ProcessorKind::opencl);
+  runtime::MachineSetup setup(options);
+  for (std::uint32_t i = 0; i < devices; ++i) {
+    const std::string name = "device " + std::to_string(i);
+    setup.add_device(
+        std::make_unique<testing::HostDevice>(
+            name, options.device_queues,
+            testing::HostDeviceFaults{faults.seed * 31 + i, faults.one_in, faults.lost_after}),
+        ProcessorKind::opencl, name, Bytes{1 << 20}, options);
   }
-  std::string message;
+  DeviceProgram program(codelets, options, std::move(setup), faults.seed);
+  const bool well = program.run(tasks);
+  message = program.message;
+  return well;
+}
 
- private:
-  static runtime::MachineSetup setup_of(const Machine& machine, const Options& options) {
+void put_on_stream(const KernelContext& k, std::function<void()> work) {
+  vicinal_stand_in_launch(
+      cuda::stream(k),
+      [](void* data, bool lost) {
+        const std::unique_ptr<std::function<void()>> run(static_cast<std::function<void()>*>(data));
+        if (!lost) (*run)();
+      },
+      new std::function<void()>(std::move(work)));
+}
+
+bool on_stand_in(Options options, std::uint32_t devices, const Faults& faults, std::size_t tasks,
+                 std::string& message) {
+  static const testing::PageCodelets<put_on_stream> codelets(ProcessorKind::cuda);
+  cuda_stand_in::Settings settings{.devices = static_cast<int>(devices), .seed = faults.seed};
+  vicinal_stand_in_set(&settings);
+  options.cuda_devices = devices;
+  options.cuda_library = VICINAL_CUDA_STAND_IN;
+  bool well = false;
+  {
     runtime::MachineSetup setup(options);
-    for (std::uint32_t i = 0; i < machine.devices; ++i) {
-      HostDeviceFaults faults = machine.faults;
-      faults.seed = faults.seed * 31 + i;
-      const std::string name = "host device " + std::to_string(i);
-      setup.add_device(std::make_unique<HostDevice>(name, options.device_queues, faults),
-                       ProcessorKind::opencl, name, Bytes{1 << 20}, options);
-    }
-    return setup;
+    settings.fail_one_in = faults.one_in;
+    settings.lost_after = faults.lost_after;
+    vicinal_stand_in_set(&settings);
+    DeviceProgram program(codelets, options, std::move(setup), faults.seed);
+    well = program.run(tasks);
+    message = program.message;
   }
-  // What is there is right; false: it cannot be read.
-  bool check(std::size_t number) {
-    std::unique_ptr<runtime::Acquisition> held;
-    try {
-      held = impl_.acquire(handles_[number], AccessMode::R);
-    } catch (const Error& error) {
-      if (message.empty()) message = error.what();
-      return false;
-    }
-    const auto* const data = reinterpret_cast<const std::uint64_t*>(
-        memory::view(*handles_[number].impl(), kRam).address);
-    for (std::size_t i = 0; i < kLength; ++i) {
-      if (data[i] == i * factors_[number]) continue;
-      ADD_FAILURE() << "page " << number << " at " << i << ": " << data[i];
-      break;
-    }
-    impl_.release(*held);
-    return true;
-  }
-
-  base::Random random_;
-  runtime::RuntimeImpl impl_;
-  std::vector<Handle> handles_;
-  std::vector<std::uint64_t> factors_;
-};
-
-Options small(const std::string& policy, const TemporaryFolder& folder) {
-  Options options = testing::small_options(2);
-  options.policy = policy;
-  options.memory = kPage * 5;
-  options.disk = folder.path();
-  options.device_memory = kPage * 3;  // one task
-  return options;
+  EXPECT_EQ(vicinal_stand_in_left(), 0U) << "not given back";
+  return well;
 }
 
-class QueuedDevices : public ::testing::TestWithParam<std::string> {};
+struct Way {
+  std::string name;
+  Play play;
+};
+void PrintTo(const Way& way, std::ostream* out) {
+  *out << way.name;
+}
+
+using Tested = std::tuple<Way, std::string>;
+class QueuedDevices : public ::testing::TestWithParam<Tested> {
+ protected:
+  Options small() const {
+    Options options = testing::small_options(2);
+    options.policy = std::get<1>(GetParam());
+    options.memory = kPage * 5;
+    options.disk = folder_.path();
+    options.device_memory = kPage * 3;  // one task
+    return options;
+  }
+  bool play(const Options& options, std::uint32_t devices, const Faults& faults,
+            std::size_t tasks) {
+    return std::get<0>(GetParam()).play(options, devices, faults, tasks, message_);
+  }
+  TemporaryFolder folder_{"queued"};
+  std::string message_;
+};
 
 TEST_P(QueuedDevices, ComputeWhatTheyShouldWithRoomForOneTask) {
-  const TemporaryFolder folder("queued");
   for (std::uint32_t devices = 1; devices <= 4; ++devices) {
     for (const std::uint32_t in_flight : {1U, 8U}) {
-      Options options = small(GetParam(), folder);
+      Options options = small();
       options.device_tasks = in_flight;
       options.device_memory = kPage * (in_flight == 1 ? 3 : 12);
-      Program program({.devices = devices}, options, devices);
-      EXPECT_TRUE(program.run(120)) << program.message;
+      EXPECT_TRUE(play(options, devices, {.seed = devices}, 120)) << message_;
     }
   }
 }
 
 // 100 trials of each of ten policies: each call fails with the same likelihood, or all do from some moment on.
 TEST_P(QueuedDevices, ThatFailEndTheRunWithAnErrorAndPassNothingWrongForRight) {
-  const TemporaryFolder folder("queued");
   std::size_t failed = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    HostDeviceFaults faults{.seed = seed};
+    Faults faults{.seed = seed};
     (seed % 2 == 0 ? faults.one_in : faults.lost_after) = 20 + seed * 2;
-    Program program({.devices = static_cast<std::uint32_t>(1 + seed % 4), .faults = faults},
-                    small(GetParam(), folder), seed);
-    if (program.run(40)) continue;
+    if (play(small(), static_cast<std::uint32_t>(1 + seed % 4), faults, 40)) continue;
     ++failed;
-    EXPECT_THAT(program.message, ::testing::AnyOf(::testing::HasSubstr("host device"),
-                                                  ::testing::HasSubstr("no content")));
+    EXPECT_THAT(message_, AnyOf(HasSubstr("device "), HasSubstr("no content")));
   }
   EXPECT_GT(failed, 20U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, QueuedDevices, ::testing::ValuesIn(testing::policy_names()),
-                         [](const auto& tested) { return tested.param; });
+INSTANTIATE_TEST_SUITE_P(Policies, QueuedDevices,
+                         ::testing::Combine(::testing::Values(Way{"Threads", on_threads},
+                                                              Way{"Cuda", on_stand_in}),
+                                            ::testing::ValuesIn(testing::policy_names())),
+                         [](const auto& tested) {
+                           return std::get<0>(tested.param).name + "_" + std::get<1>(tested.param);
+                         });
+
+// --- what CUDA alone has
+
+TEST(Cuda, IsAskedForWhereItIsNot) {
+  Options options = testing::small_options(1);
+  options.cuda_devices = 1;
+  options.cuda_library = "libthere_is_no_such_thing.so";
+  EXPECT_THAT(message_of<UsageError>([&] { const Runtime runtime(options); }),
+              AllOf(HasSubstr("cuda_devices"), HasSubstr("libthere_is_no_such_thing.so"),
+                    HasSubstr("driver")));
+  EXPECT_TRUE(drivers::cuda_devices(options.cuda_library).empty());
+}
+
+TEST(Cuda, HasFewerDevicesThanAsked) {
+  const cuda_stand_in::Settings settings{.devices = 2};
+  vicinal_stand_in_set(&settings);
+  Options options = testing::small_options(1);
+  options.cuda_devices = 3;
+  options.cuda_library = VICINAL_CUDA_STAND_IN;
+  EXPECT_THAT(message_of<UsageError>([&] { const Runtime runtime(options); }),
+              AllOf(HasSubstr("3 asked"), HasSubstr("2 here"), HasSubstr("CUDA_VISIBLE_DEVICES")));
+  EXPECT_EQ(vicinal_stand_in_left(), 0U);
+}
+
+TEST(Cuda, HasTooLittleMemory) {
+  const cuda_stand_in::Settings settings;
+  vicinal_stand_in_set(&settings);
+  EXPECT_THAT(
+      message_of<CapacityError>([&] {
+        drivers::open_cuda_device(VICINAL_CUDA_STAND_IN, 0, 1)
+            ->allocate(Bytes{cuda_stand_in::kMemory * 2});
+      }),
+      AllOf(HasSubstr("2 GiB"), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"), HasSubstr("device_memory")));
+  EXPECT_EQ(vicinal_stand_in_left(), 0U);
+}
+
+// Columns of 100 numbers, 128 apart.
+TEST(Cuda, PacksAStridedTile) {
+  const cuda_stand_in::Settings settings;
+  vicinal_stand_in_set(&settings);
+  const auto twice = [](KernelContext& k) {
+    put_on_stream(k, [x = k.data<double>(0), n = k.count<double>(0)] {
+      for (std::size_t i = 0; i < n; ++i) x[i] *= 2;
+    });
+  };
+  const Codelet codelet{.name = "twice", .kernels = {{ProcessorKind::cuda, twice}}};
+  Options options = testing::small_options(1);
+  options.cuda_devices = 1;
+  options.cuda_library = VICINAL_CUDA_STAND_IN;
+  std::vector<double> matrix(128 * 5, 3);
+  {
+    Runtime runtime(options);
+    const Handle tile = runtime.register_tile(
+        matrix.data(), {.rows = 100, .columns = 5, .leading_dimension = 128, .element_bytes = 8});
+    runtime.submit({.codelet = &codelet, .operands = {RW(tile)}});
+    runtime.unregister(tile);
+  }
+  for (std::size_t i = 0; i < matrix.size(); ++i) ASSERT_EQ(matrix[i], i % 128 < 100 ? 6 : 3) << i;
+  EXPECT_EQ(vicinal_stand_in_left(), 0U);
+}
 
 }  // namespace
 }  // namespace vicinal

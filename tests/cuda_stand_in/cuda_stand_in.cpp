@@ -1,0 +1,379 @@
+// A library that stands in for CUDA's driver API, as far as Vicinal calls it: devices of host memory, streams that
+// are threads and overtake each other. What a program may not do ends it with a message: a copy beyond an allocation,
+// a call without a current context, a device address where a host's belongs, something destroyed twice. What a device
+// may do happens if it is asked for: see cuda_stand_in::Settings.
+#include "cuda_stand_in/cuda_stand_in.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "drivers/cuda/cuda_api.hpp"
+
+struct CUstream_st {};
+
+namespace {
+
+namespace cu = vicinal::drivers::cu;
+using cu::Result;
+
+constexpr Result kSuccess = 0;
+constexpr Result kInvalidValue = 1;
+constexpr Result kOutOfMemory = 2;
+constexpr Result kNoDevice = 100;
+constexpr Result kLaunchFailed = 719;
+
+[[noreturn]] void misused(const std::string& what) {
+  std::fprintf(stderr, "CUDA stand-in: misused: %s\n", what.c_str());
+  std::abort();
+}
+
+struct Event {
+  std::atomic<std::int64_t> at{-1};  // ns; -1: not yet
+};
+
+// In order, on a thread of its own.
+class Stream : public CUstream_st {
+ public:
+  Stream() : thread_([this] { run(); }) {}
+  ~Stream() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  void put(std::function<void()> work) {
+    {
+      const std::lock_guard lock(mutex_);
+      work_.push_back(std::move(work));
+    }
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return work_.empty() && !busy_; });
+  }
+  std::atomic<Result> error{kSuccess};  // of what was on it, told to the callbacks behind
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return stopping_ || !work_.empty(); });
+      if (work_.empty()) return;
+      const std::function<void()> work = std::move(work_.front());
+      work_.pop_front();
+      busy_ = true;
+      lock.unlock();
+      work();
+      lock.lock();
+      busy_ = false;
+      changed_.notify_all();
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> work_;
+  bool busy_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+struct State {
+  std::mutex mutex;
+  cuda_stand_in::Settings settings;
+  std::uint64_t calls = 0;
+  std::uint64_t random = 1;
+  std::map<std::uintptr_t, std::size_t> allocations;  // by address
+  std::set<Stream*> streams;
+  std::set<Event*> events;
+  std::map<int, int> contexts;  // how often each device's was retained
+};
+State& state() {
+  static State* const the = new State;  // streams of a test that failed outlive main
+  return *the;
+}
+
+thread_local int current_device = -1;
+
+// Of a call that may fail. Under no lock.
+bool fails() {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  ++s.calls;
+  if (s.settings.lost_after != 0 && s.calls > s.settings.lost_after) return true;
+  if (s.settings.fail_one_in == 0) return false;
+  s.random = s.random * 6364136223846793005ULL + 1442695040888963407ULL;
+  return (s.random >> 33) % s.settings.fail_one_in == 0;
+}
+
+void require_context(const char* call) {
+  if (current_device < 0) misused(std::string(call) + " without a current context");
+}
+
+Stream& known(CUstream_st* stream, const char* call) {
+  auto* const found = static_cast<Stream*>(stream);
+  const std::lock_guard lock(state().mutex);
+  if (!state().streams.contains(found))
+    misused(std::string(call) + " on a stream that is not there");
+  return *found;
+}
+
+// The range lies in one allocation.
+std::byte* on_device(cu::Address address, std::size_t bytes, const char* call) {
+  const std::lock_guard lock(state().mutex);
+  auto& all = state().allocations;
+  auto at = all.upper_bound(address);
+  if (at == all.begin()) misused(std::string(call) + ": no device address");
+  --at;
+  if (address + bytes > at->first + at->second) {
+    misused(std::string(call) + ": beyond an allocation of " + std::to_string(at->second));
+  }
+  return reinterpret_cast<std::byte*>(address);
+}
+
+void require_host(const void* address, const char* call) {
+  const auto value = reinterpret_cast<std::uintptr_t>(address);
+  const std::lock_guard lock(state().mutex);
+  for (const auto& [begin, bytes] : state().allocations) {
+    if (value >= begin && value < begin + bytes) {
+      misused(std::string(call) + ": a device address where a host's belongs");
+    }
+  }
+}
+
+Result put(Stream& stream, std::function<void()> work) {
+  if (fails()) return kLaunchFailed;
+  const bool breaks = fails();
+  stream.put([&stream, breaks, work = std::move(work)] {
+    if (stream.error != kSuccess) return;
+    if (breaks) {
+      stream.error = kLaunchFailed;
+    } else {
+      work();
+    }
+  });
+  return kSuccess;
+}
+
+std::int64_t now_ns() {
+  return std::chrono::steady_clock::now().time_since_epoch().count();
+}
+
+}  // namespace
+
+#define VICINAL_STAND_IN extern "C" __attribute__((visibility("default"))) Result
+
+VICINAL_STAND_IN cuInit(unsigned /*flags*/) {
+  return kSuccess;
+}
+VICINAL_STAND_IN cuGetErrorName(Result result, const char** name) {
+  *name = result == kSuccess        ? "CUDA_SUCCESS"
+          : result == kInvalidValue ? "CUDA_ERROR_INVALID_VALUE"
+          : result == kOutOfMemory  ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : result == kNoDevice     ? "CUDA_ERROR_NO_DEVICE"
+                                    : "CUDA_ERROR_LAUNCH_FAILED";
+  return kSuccess;
+}
+VICINAL_STAND_IN cuGetErrorString(Result result, const char** sentence) {
+  *sentence = result == kLaunchFailed ? "unspecified launch failure" : "stand-in";
+  return kSuccess;
+}
+VICINAL_STAND_IN cuDeviceGetCount(int* count) {
+  const std::lock_guard lock(state().mutex);
+  *count = state().settings.devices;
+  return kSuccess;
+}
+VICINAL_STAND_IN cuDeviceGet(int* device, int number) {
+  const std::lock_guard lock(state().mutex);
+  if (number < 0 || number >= state().settings.devices) return kNoDevice;
+  *device = number;
+  return kSuccess;
+}
+VICINAL_STAND_IN cuDeviceGetName(char* name, int length, int device) {
+  std::snprintf(name, static_cast<std::size_t>(length), "stand-in %d", device);
+  return kSuccess;
+}
+VICINAL_STAND_IN cuDeviceTotalMem_v2(std::size_t* bytes, int /*device*/) {
+  *bytes = cuda_stand_in::kMemory;
+  return kSuccess;
+}
+VICINAL_STAND_IN cuDevicePrimaryCtxRetain(cu::Context* context, int device) {
+  const std::lock_guard lock(state().mutex);
+  ++state().contexts[device];
+  *context = reinterpret_cast<cu::Context>(static_cast<std::uintptr_t>(device) + 1);
+  return kSuccess;
+}
+VICINAL_STAND_IN cuDevicePrimaryCtxRelease_v2(int device) {
+  const std::lock_guard lock(state().mutex);
+  if (--state().contexts[device] < 0) misused("a context is released that was not retained");
+  return kSuccess;
+}
+VICINAL_STAND_IN cuCtxSetCurrent(cu::Context context) {
+  current_device = static_cast<int>(reinterpret_cast<std::uintptr_t>(context)) - 1;
+  return kSuccess;
+}
+VICINAL_STAND_IN cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  require_context("cuMemGetInfo");
+  *free = *total = cuda_stand_in::kMemory;
+  return kSuccess;
+}
+VICINAL_STAND_IN cuMemAlloc_v2(cu::Address* address, std::size_t bytes) {
+  require_context("cuMemAlloc");
+  if (bytes > cuda_stand_in::kMemory) return kOutOfMemory;
+  void* const memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  if (memory == nullptr) return kOutOfMemory;
+  *address = reinterpret_cast<cu::Address>(memory);
+  const std::lock_guard lock(state().mutex);
+  state().allocations[*address] = bytes;
+  return kSuccess;
+}
+VICINAL_STAND_IN cuMemFree_v2(cu::Address address) {
+  require_context("cuMemFree");
+  {
+    const std::lock_guard lock(state().mutex);
+    if (state().allocations.erase(address) == 0) misused("cuMemFree of what is not allocated");
+  }
+  std::free(reinterpret_cast<void*>(address));
+  return kSuccess;
+}
+VICINAL_STAND_IN cuMemHostRegister_v2(void* address, std::size_t /*bytes*/, unsigned /*flags*/) {
+  require_host(address, "cuMemHostRegister");
+  return kSuccess;
+}
+VICINAL_STAND_IN cuMemHostUnregister(void* /*address*/) {
+  return kSuccess;
+}
+VICINAL_STAND_IN cuStreamCreate(CUstream_st** stream, unsigned /*flags*/) {
+  require_context("cuStreamCreate");
+  auto* const made = new Stream;
+  *stream = made;
+  const std::lock_guard lock(state().mutex);
+  state().streams.insert(made);
+  return kSuccess;
+}
+VICINAL_STAND_IN cuStreamDestroy_v2(CUstream_st* stream) {
+  Stream& known_one = known(stream, "cuStreamDestroy");
+  {
+    const std::lock_guard lock(state().mutex);
+    state().streams.erase(&known_one);
+  }
+  delete &known_one;
+  return kSuccess;
+}
+VICINAL_STAND_IN cuStreamSynchronize(CUstream_st* stream) {
+  Stream& known_one = known(stream, "cuStreamSynchronize");
+  known_one.wait();
+  return known_one.error;
+}
+VICINAL_STAND_IN cuStreamAddCallback(CUstream_st* stream, cu::Callback callback, void* data,
+                                     unsigned flags) {
+  require_context("cuStreamAddCallback");
+  if (flags != 0) misused("cuStreamAddCallback: flags must be 0");
+  Stream& known_one = known(stream, "cuStreamAddCallback");
+  if (fails()) return kLaunchFailed;
+  known_one.put([&known_one, callback, data] { callback(&known_one, known_one.error, data); });
+  return kSuccess;
+}
+VICINAL_STAND_IN cuMemcpyHtoDAsync_v2(cu::Address to, const void* from, std::size_t bytes,
+                                      CUstream_st* stream) {
+  require_context("cuMemcpyHtoDAsync");
+  require_host(from, "cuMemcpyHtoDAsync");
+  std::byte* const there = on_device(to, bytes, "cuMemcpyHtoDAsync");
+  return put(known(stream, "cuMemcpyHtoDAsync"), [=] { std::memcpy(there, from, bytes); });
+}
+VICINAL_STAND_IN cuMemcpyDtoHAsync_v2(void* to, cu::Address from, std::size_t bytes,
+                                      CUstream_st* stream) {
+  require_context("cuMemcpyDtoHAsync");
+  require_host(to, "cuMemcpyDtoHAsync");
+  const std::byte* const there = on_device(from, bytes, "cuMemcpyDtoHAsync");
+  return put(known(stream, "cuMemcpyDtoHAsync"), [=] { std::memcpy(to, there, bytes); });
+}
+VICINAL_STAND_IN cuMemcpy2DAsync_v2(const cu::Copy2D* copy, CUstream_st* stream) {
+  require_context("cuMemcpy2DAsync");
+  const cu::Copy2D c = *copy;
+  if (c.from_x + c.from_y + c.to_x + c.to_y != 0)
+    misused("cuMemcpy2DAsync: not from the first byte");
+  if (c.from_pitch < c.width || c.to_pitch < c.width) return kInvalidValue;
+  const auto span = [&](std::size_t pitch) { return (c.height - 1) * pitch + c.width; };
+  const auto* const from = c.from_kind == cu::kDeviceMemory
+                               ? on_device(c.from_device, span(c.from_pitch), "cuMemcpy2DAsync")
+                               : static_cast<const std::byte*>(c.from_host);
+  auto* const to = c.to_kind == cu::kDeviceMemory
+                       ? on_device(c.to_device, span(c.to_pitch), "cuMemcpy2DAsync")
+                       : static_cast<std::byte*>(c.to_host);
+  return put(known(stream, "cuMemcpy2DAsync"), [=] {
+    for (std::size_t i = 0; i < c.height; ++i) {
+      std::memcpy(to + i * c.to_pitch, from + i * c.from_pitch, c.width);
+    }
+  });
+}
+VICINAL_STAND_IN cuEventCreate(cu::Event* event, unsigned /*flags*/) {
+  require_context("cuEventCreate");
+  auto* const made = new Event;
+  *event = reinterpret_cast<cu::Event>(made);
+  const std::lock_guard lock(state().mutex);
+  state().events.insert(made);
+  return kSuccess;
+}
+VICINAL_STAND_IN cuEventDestroy_v2(cu::Event event) {
+  auto* const known_one = reinterpret_cast<Event*>(event);
+  {
+    const std::lock_guard lock(state().mutex);
+    if (state().events.erase(known_one) == 0) misused("cuEventDestroy of no event");
+  }
+  delete known_one;
+  return kSuccess;
+}
+VICINAL_STAND_IN cuEventRecord(cu::Event event, CUstream_st* stream) {
+  require_context("cuEventRecord");
+  auto* const known_one = reinterpret_cast<Event*>(event);
+  known_one->at = -1;
+  return put(known(stream, "cuEventRecord"), [=] { known_one->at = now_ns(); });
+}
+VICINAL_STAND_IN cuEventElapsedTime(float* milliseconds, cu::Event begin, cu::Event end) {
+  const std::int64_t from = reinterpret_cast<Event*>(begin)->at;
+  const std::int64_t to = reinterpret_cast<Event*>(end)->at;
+  if (from < 0 || to < 0) return 600;  // not ready
+  *milliseconds = static_cast<float>(static_cast<double>(to - from) / 1e6);
+  return kSuccess;
+}
+
+// --- for tests
+
+extern "C" __attribute__((visibility("default"))) void vicinal_stand_in_set(
+    const cuda_stand_in::Settings* settings) {
+  const std::lock_guard lock(state().mutex);
+  state().settings = *settings;
+  state().calls = 0;
+  state().random = settings->seed;
+}
+
+extern "C" __attribute__((visibility("default"))) std::size_t vicinal_stand_in_left() {
+  const std::lock_guard lock(state().mutex);
+  std::size_t left = state().allocations.size() + state().streams.size() + state().events.size();
+  for (const auto& [device, retained] : state().contexts)
+    left += static_cast<std::size_t>(retained);
+  return left;
+}
+
+extern "C" __attribute__((visibility("default"))) void vicinal_stand_in_launch(
+    CUstream_st* stream, void (*work)(void*, bool), void* data) {
+  Stream& known_one = known(stream, "a launch");
+  known_one.put([&known_one, work, data] { work(data, known_one.error != kSuccess); });
+}
