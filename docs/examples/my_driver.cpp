@@ -66,9 +66,11 @@ class SerialDevice final : public engine::Driver {
 
   // Called by the engine inside advance(), so on the device's thread: the kernel may run here.
   void start_task(graph::Task& task, WorkerId worker) override {
-    completions_->task_done(task, worker,
-                            drivers::run_kernel(task, worker, kDevice, ProcessorKind::emulated),
-                            std::nullopt);
+    completions_->task_done(
+        task, worker,
+        drivers::run_kernel(task,
+                            {.worker = worker, .node = kDevice, .kind = ProcessorKind::emulated}),
+        std::nullopt);
   }
 
   void wake(WorkerId /*worker*/) override {

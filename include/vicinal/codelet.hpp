@@ -58,14 +58,16 @@ class KernelContext {
  public:
   KernelContext(const OperandView* views, std::size_t count, const std::byte* parameters,
                 std::size_t parameter_bytes, WorkerId worker,
-                ProcessorKind kind = ProcessorKind::cpu, void* native = nullptr)
+                ProcessorKind kind = ProcessorKind::cpu, void* native = nullptr,
+                std::function<void()>* at_end = nullptr)
       : views_(views),
         count_(count),
         parameters_(parameters),
         parameter_bytes_(parameter_bytes),
         worker_(worker),
         kind_(kind),
-        native_(native) {}
+        native_(native),
+        at_end_(at_end) {}
 
   std::size_t operands() const { return count_; }
   const OperandView& operand(std::size_t i) const { return views_[i]; }
@@ -96,6 +98,9 @@ class KernelContext {
   ProcessorKind kind() const { return kind_; }  // of the worker
   // What the worker's device gives besides; for the functions of opencl.hpp.
   void* native() const { return native_; }
+  // On a device with queues: `check` is called when all that the kernel has put on its queue is done, by another
+  // thread; what it throws fails the task, as if the kernel had thrown. One per task. Elsewhere it is called at once.
+  void at_end(std::function<void()> check) const;
   // What the kernel was bound to, see Kernel.
   template <typename T>
   T& bound() const {
@@ -113,6 +118,7 @@ class KernelContext {
   WorkerId worker_;
   ProcessorKind kind_;
   void* native_;
+  std::function<void()>* at_end_;
   void* bound_ = nullptr;
 };
 

@@ -34,6 +34,10 @@ struct Layout {
 
   // Registered data have at most kLargestData, so that this does not wrap.
   constexpr Bytes bytes() const { return {column_bytes * columns}; }
+  // From its first byte to behind its last, gaps included.
+  constexpr Bytes span() const {
+    return {columns == 0 ? 0 : (columns - 1) * stride_bytes + column_bytes};
+  }
   constexpr bool contiguous() const { return columns <= 1 || stride_bytes == column_bytes; }
   constexpr Layout packed() const { return {column_bytes, columns, column_bytes, element_bytes}; }
   // In elements, for kernels.

@@ -28,10 +28,12 @@ struct Options {
   std::uint32_t accelerators = 0;        // emulated ones
   Bytes accelerator_memory = Bytes{256ULL << 20};
   BytesPerSecond accelerator_bandwidth = BytesPerSecond{0};  // emulated link; 0: as fast as memory
+  std::string accelerator_api = "threads";                   // whose queues they are: cuda, opencl
   std::uint32_t cuda_devices = 0;                            // the first ones that CUDA shows
   std::string cuda_library = "libcuda.so.1";                 // its driver API
   std::uint32_t opencl_devices = 0;                          // the first ones that OpenCL knows
   std::optional<Bytes> device_memory = {};  // of each, at most; none: most of what it has
+  bool pin_memory = true;                   // RAM under a limit, for copies to CUDA devices
   std::uint32_t device_queues = 2;          // of kernels, per device
   std::uint32_t device_tasks = 8;           // in flight, per device
   // Tasks pulled from the policy and not started, per memory node; 0: as copies take to come, up to 8 in

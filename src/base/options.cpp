@@ -61,6 +61,10 @@ constexpr Entry kTable[] = {
      "Limit on the replicas in the memory of each.", kPage},
     {"accelerator_bandwidth", &Options::accelerator_bandwidth,
      "Bytes per second of the emulated link, in each direction; 0: as fast as memory."},
+    {"accelerator_api", &Options::accelerator_api,
+     "What drives them: threads; or cuda or opencl, for tests of what drives real ones: the queues "
+     "of such a device, with memory that the CPU kernels can reach, too (OpenCL: on a device that "
+     "runs functions of the host, as PoCL's does)."},
     {"cuda_devices", &Options::cuda_devices,
      "CUDA devices to use, the first ones of those that CUDA_VISIBLE_DEVICES leaves.", 0, 32},
     {"cuda_library", &Options::cuda_library,
@@ -70,6 +74,10 @@ constexpr Entry kTable[] = {
     {"device_memory", &Options::device_memory,
      "Limit on the replicas in the memory of each; none: nine tenths of it, or its largest buffer.",
      kPage},
+    {"pin_memory", &Options::pin_memory,
+     "Pin the memory under the limit of RAM where there are CUDA devices: copies from and to it "
+     "are "
+     "several times faster, and to begin takes a second per some GiB."},
     {"device_queues", &Options::device_queues, "Queues of kernels per device.", 1, 64},
     {"device_tasks", &Options::device_tasks,
      "Tasks that are on the queues of a device at once, at most.", 1, 1024},

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "memory/replica.hpp"
@@ -31,14 +32,6 @@ Parameter parameter_of(const graph::Task& task) {
   return {task.parameters, task.parameter_bytes};
 }
 
-// Where it runs.
-struct Site {
-  WorkerId worker;
-  NodeId node;
-  ProcessorKind kind;
-  void* native;
-};
-
 // Operand -> access; empty: operand i is access i.
 std::span<const std::uint16_t> view_of(const graph::Task& task) {
   return task.extension ? std::span<const std::uint16_t>(task.extension->view_of)
@@ -53,39 +46,43 @@ std::size_t operands_of(const graph::Task& task) {
 // `views` is room for `count`, as many as the task has operands; they are constructed one by one: to set all of
 // it first would cost as much as the rest of an empty task's call.
 [[gnu::always_inline]] inline void call(const Kernel& kernel, const graph::Task& task,
-                                        const Site& site, OperandView* views, std::size_t count) {
+                                        const KernelSite& site, OperandView* views,
+                                        std::size_t count) {
   const std::span<const graph::Access> accesses = task.accesses();
   const std::span<const std::uint16_t> named = view_of(task);
   for (std::size_t i = 0; i < count; ++i) {
     const graph::Access& access = accesses[named.empty() ? i : named[i]];
     std::construct_at(views + i, memory::view(*access.handle, site.node));
   }
+  if (site.shift != 0) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (views[i].address != nullptr) views[i].address += site.shift;
+    }
+  }
   const Parameter parameter = parameter_of(task);
   KernelContext context(views, count, parameter.data, parameter.bytes, site.worker, site.kind,
-                        site.native);
+                        site.native, site.at_end);
   kernel(context);
 }
 static_assert(std::is_trivially_destructible_v<OperandView>);
 
 [[gnu::noinline]] void call_with_many(const Kernel& kernel, const graph::Task& task,
-                                      const Site& site) {
+                                      const KernelSite& site) {
   std::vector<OperandView> views(operands_of(task));
   call(kernel, task, site, views.data(), views.size());
 }
 
 }  // namespace
 
-std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, ProcessorKind kind,
-                              void* native) {
+std::exception_ptr run_kernel(graph::Task& task, const KernelSite& site) {
   try {
-    const Kernel& kernel = task.codelet->implementation(kind);
+    const Kernel& kernel = task.codelet->implementation(site.kind);
     if (!kernel) {
       throw std::logic_error("task " + std::string(task.name()) + " was given to worker " +
-                             std::to_string(worker.value) + ", of kind " +
-                             std::string(to_string(kind)) +
+                             std::to_string(site.worker.value) + ", of kind " +
+                             std::string(to_string(site.kind)) +
                              ", for which its codelet has no implementation");
     }
-    const Site site{worker, node, kind, native};
     const std::size_t count = operands_of(task);
     if (count <= kInlineOperands) {
       alignas(OperandView) std::byte room[kInlineOperands * sizeof(OperandView)];
@@ -107,6 +104,11 @@ void KernelContext::refuse_parameter(std::size_t wanted) const {
   throw UsageError("its kernel asks for a parameter of " + std::to_string(wanted) +
                    " bytes, and the task was given one of " + std::to_string(parameter_bytes_) +
                    "; submit it with a value of the type that the kernel asks for");
+}
+
+void KernelContext::at_end(std::function<void()> check) const {
+  if (at_end_ == nullptr) return check();
+  *at_end_ = std::move(check);
 }
 
 }  // namespace vicinal

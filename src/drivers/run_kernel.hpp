@@ -2,7 +2,9 @@
 // drivers whose workers are host threads.
 #pragma once
 
+#include <cstddef>
 #include <exception>
+#include <functional>
 
 #include "graph/task.hpp"
 #include "vicinal/codelet.hpp"
@@ -10,10 +12,18 @@
 
 namespace vicinal::drivers {
 
-// Runs the task's kernel for `kind` on the calling thread, with the operands' replicas on `node`.
-// Null, or what the kernel threw. Allocates only for more than
-// 16 operands. `native`: what KernelContext::native gives.
-std::exception_ptr run_kernel(graph::Task& task, WorkerId worker, NodeId node, ProcessorKind kind,
-                              void* native = nullptr);
+struct KernelSite {
+  WorkerId worker;
+  NodeId node;  // of the operands' replicas
+  ProcessorKind kind = ProcessorKind::cpu;
+  void* native = nullptr;  // what KernelContext::native gives
+  std::function<void()>* at_end =
+      nullptr;               // where KernelContext::at_end leaves its function; null: it is called
+  std::ptrdiff_t shift = 0;  // from the node's addresses to those that the calling thread may use
+};
+
+// Runs the task's kernel for the site's kind on the calling thread. Null, or what the kernel threw. Allocates only for
+// more than 16 operands.
+std::exception_ptr run_kernel(graph::Task& task, const KernelSite& site);
 
 }  // namespace vicinal::drivers

@@ -52,6 +52,10 @@ class Driver {
   virtual void relocate(NodeId /*node*/, std::byte* to, const std::byte* from, Bytes bytes) {
     std::memmove(to, from, bytes.value);
   }
+  // RAM that many copies will come from and go to, until it is unpinned: a device may prepare it. Any thread. Throws
+  // DeviceError, CapacityError.
+  virtual void pin(std::byte* /*address*/, Bytes /*bytes*/) {}
+  virtual void unpin(std::byte* /*address*/) noexcept {}
   // Starts a copy of which one end is a node of this driver. Does not block for the copy's time. The
   // engine keeps at most LinkDescription::copies_in_flight started per link.
   virtual void start_copy(const memory::Copy& copy) = 0;

@@ -26,7 +26,13 @@ class DriverTable final : public memory::MemorySource {
     return std::ranges::any_of(by_worker_, [](const Driver* driver) { return driver->runs_any(); });
   }
 
-  std::byte* reserve(NodeId node, Bytes bytes) override { return of(node).reserve(node, bytes); }
+  std::byte* reserve(NodeId node, Bytes bytes) override {
+    std::byte* const address = of(node).reserve(node, bytes);
+    if (node == kRam && address != nullptr) {
+      for (Driver* const driver : by_node_) driver->pin(address, bytes);
+    }
+    return address;
+  }
   std::byte* allocate(NodeId node, Bytes bytes) override { return of(node).allocate(node, bytes); }
   void release(NodeId node, std::byte* address, Bytes bytes) override {
     of(node).release(node, address, bytes);

@@ -48,11 +48,8 @@ void warn_if_in_memory(const std::string& folder) {
 MachineSetup::MachineSetup(const Options& options, drivers::FaultInjection* faults) {
   options.check();
   machine.nodes.push_back({kRam, "ram", NodeKind::ram, options.memory});
-  const auto next_node = [this] {
-    return NodeId{static_cast<std::uint32_t>(machine.nodes.size())};
-  };
   if (!options.disk.empty()) {
-    const NodeId node = next_node();
+    const NodeId node{static_cast<std::uint32_t>(machine.nodes.size())};
     disk = std::make_unique<drivers::DiskDriver>(drivers::DiskConfig{.folder = options.disk,
                                                                      .space = options.disk_space,
                                                                      .direct_io = options.direct_io,
@@ -68,9 +65,16 @@ MachineSetup::MachineSetup(const Options& options, drivers::FaultInjection* faul
   for (std::uint32_t i = 0; i < workers; ++i) {
     machine.workers.push_back({WorkerId{i}, ProcessorKind::cpu, kRam});
   }
+  options.accelerator_api == "threads" ? add_emulated(options) : add_emulated_on_queues(options);
+  add_cuda_devices(options);
+  add_opencl_devices(options);
+}
+
+void MachineSetup::add_emulated(const Options& options) {
+  const auto workers = static_cast<std::uint32_t>(machine.workers.size());
   std::vector<NodeId> devices;
   for (std::uint32_t i = 0; i < options.accelerators; ++i) {
-    const NodeId node = next_node();
+    const NodeId node{static_cast<std::uint32_t>(machine.nodes.size())};
     machine.nodes.push_back(
         {node, "device" + std::to_string(i), NodeKind::device, options.accelerator_memory});
     machine.workers.push_back({WorkerId{workers + i}, ProcessorKind::emulated, node});
@@ -78,30 +82,61 @@ MachineSetup::MachineSetup(const Options& options, drivers::FaultInjection* faul
     for (const NodeId peer : devices) join(machine, peer, node, options.accelerator_bandwidth, 2);
     devices.push_back(node);
   }
-  add_cuda_devices(options);
-  add_opencl_devices(options);
+}
+
+// Several may share a device, as far as it has room.
+void MachineSetup::add_emulated_on_queues(const Options& options) {
+  const bool cuda = options.accelerator_api == "cuda";
+  if (!cuda && options.accelerator_api != "opencl") {
+    throw UsageError("accelerator_api: \"" + options.accelerator_api +
+                     "\" is none; write threads, cuda or opencl");
+  }
+  if (options.accelerator_bandwidth.value > 0) {
+    throw UsageError(
+        "accelerator_bandwidth: only accelerators of threads have an emulated link; "
+        "set it to 0, or accelerator_api to threads");
+  }
+  const auto there = static_cast<std::uint32_t>(
+      cuda ? drivers::cuda_devices(options.cuda_library).size() : drivers::opencl_devices().size());
+  constexpr auto kHost = drivers::DeviceKernels::of_host;
+  for (std::uint32_t i = 0; i < options.accelerators; ++i) {
+    const std::uint32_t number = there > 0 ? i % there : 0;
+    auto device =
+        cuda ? drivers::open_cuda_device(options.cuda_library, number, options.device_queues, kHost)
+             : drivers::open_opencl_device(number, options.device_queues, kHost);
+    add_device(std::move(device), ProcessorKind::emulated, "device" + std::to_string(i),
+               options.accelerator_memory, options);
+  }
 }
 
 void MachineSetup::add_device(std::unique_ptr<drivers::QueuedDevice> device, ProcessorKind kind,
-                              const std::string& name, Bytes memory, const Options& options) {
+                              const std::string& name, Bytes limit, const Options& options) {
   const NodeId node{static_cast<std::uint32_t>(machine.nodes.size())};
   const WorkerId worker{static_cast<std::uint32_t>(machine.workers.size())};
-  const Bytes limit{std::min(memory.value, options.device_memory.value_or(memory).value)};
   machine.nodes.push_back({node, name, NodeKind::device, limit});
   machine.workers.push_back({worker, kind, node});
   join(machine, kRam, node, BytesPerSecond{0}, 2);
-  opened_.push_back({.config = {.node = node,
-                                .worker = worker,
-                                .kind = kind,
-                                .run_queues = options.device_queues,
-                                .most_runs = options.device_tasks},
-                     .device = std::move(device)});
+  QueuedAccelerator added{.config = {.node = node,
+                                     .worker = worker,
+                                     .kind = kind,
+                                     .run_queues = options.device_queues,
+                                     .most_runs = options.device_tasks,
+                                     .pin = options.pin_memory},
+                          .device = std::move(device)};
+  for (QueuedAccelerator& peer : opened_) {
+    if (!added.device->connect(*peer.device) || !peer.device->connect(*added.device)) continue;
+    join(machine, peer.config.node, node, BytesPerSecond{0}, 2);
+    added.config.peers.push_back({peer.config.node, peer.device.get()});
+    peer.config.peers.push_back({node, added.device.get()});
+  }
+  opened_.push_back(std::move(added));
 }
 
 namespace {
 // A tenth is left to the device's own programs and to libraries.
-Bytes most_of(Bytes memory) {
-  return {memory.value / 10 * 9 / drivers::kPageBytes * drivers::kPageBytes};
+Bytes limit_of(Bytes memory, const Options& options) {
+  const std::uint64_t most = memory.value / 10 * 9 / drivers::kPageBytes * drivers::kPageBytes;
+  return {std::min(most, options.device_memory.value_or(Bytes{most}).value)};
 }
 }  // namespace
 
@@ -111,7 +146,7 @@ void MachineSetup::add_cuda_devices(const Options& options) {
   for (std::uint32_t i = 0; i < options.cuda_devices; ++i) {
     auto device = drivers::open_cuda_device(options.cuda_library, i, options.device_queues);
     add_device(std::move(device), ProcessorKind::cuda, "cuda" + std::to_string(i),
-               most_of(descriptions[i].memory), options);
+               limit_of(descriptions[i].memory, options), options);
   }
 }
 
@@ -120,9 +155,9 @@ void MachineSetup::add_opencl_devices(const Options& options) {
   const auto descriptions = drivers::opencl_devices();
   for (std::uint32_t i = 0; i < options.opencl_devices; ++i) {
     auto device = drivers::open_opencl_device(i, options.device_queues);
-    const Bytes most = most_of(descriptions[i].memory);
     add_device(std::move(device), ProcessorKind::opencl, "opencl" + std::to_string(i),
-               std::min(most, descriptions[i].largest_buffer), options);
+               std::min(limit_of(descriptions[i].memory, options), descriptions[i].largest_buffer),
+               options);
   }
 }
 
@@ -143,7 +178,7 @@ void MachineSetup::make_drivers(const Options& options) {
   cpu = std::make_unique<drivers::CpuDriver>(drivers::CpuConfig{
       WorkerId{0}, workers, options.submitter_works, processors, disk != nullptr});
   for (const WorkerDescription& worker : machine.workers) {
-    if (worker.kind != ProcessorKind::emulated) continue;
+    if (worker.kind != ProcessorKind::emulated || options.accelerator_api != "threads") continue;
     accelerators.push_back(std::make_unique<drivers::EmulatedDriver>(drivers::EmulatedConfig{
         worker.node, worker.id, options.accelerator_bandwidth, std::nullopt}));
   }

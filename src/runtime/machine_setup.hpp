@@ -27,10 +27,9 @@ struct MachineSetup {
   MachineSetup(MachineSetup&&) noexcept;
   ~MachineSetup();
 
-  // An accelerator, a node and a worker of its own, with room for so much, or device_memory if that is less. Before
-  // make_drivers.
+  // An accelerator, a node and a worker of its own. Before make_drivers.
   void add_device(std::unique_ptr<drivers::QueuedDevice> device, ProcessorKind kind,
-                  const std::string& name, Bytes memory, const Options& options);
+                  const std::string& name, Bytes limit, const Options& options);
   // Makes the other drivers.
   void make_drivers(const Options& options);
   std::vector<engine::Driver*> by_node() const;
@@ -51,6 +50,8 @@ struct MachineSetup {
     drivers::QueuedConfig config;
     std::unique_ptr<drivers::QueuedDevice> device;
   };
+  void add_emulated(const Options& options);
+  void add_emulated_on_queues(const Options& options);
   void add_cuda_devices(const Options& options);
   void add_opencl_devices(const Options& options);
   std::vector<QueuedAccelerator> opened_;

@@ -246,4 +246,24 @@ void RuntimeImpl::forget(graph::Handle& handle) {
   if (handle.life() < kLastLife) free_handles_.push_back(&handle);
 }
 
+void RuntimeImpl::pin(std::byte* data, Bytes bytes) {
+  if (data == nullptr || bytes.value == 0) throw UsageError("pin: no memory was given");
+  if (!pinned_.add(data, bytes)) {
+    throw UsageError("pin: the memory overlaps what is pinned already; unpin that first");
+  }
+  try {
+    for (const auto& driver : setup_.accelerators) driver->pin(data, bytes);
+  } catch (...) {
+    unpin(data);
+    throw;
+  }
+}
+
+void RuntimeImpl::unpin(std::byte* data) {
+  if (!pinned_.remove(data)) {
+    throw UsageError("unpin: no memory that was pinned begins there; give what pin was given");
+  }
+  for (const auto& driver : setup_.accelerators) driver->unpin(data);
+}
+
 }  // namespace vicinal::runtime

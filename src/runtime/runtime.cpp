@@ -274,6 +274,14 @@ void Runtime::prefetch(Handle handle, NodeId node) {
                       [engine = &impl_->engine(), &data, node] { engine->prefetch(data, node); });
 }
 
+void Runtime::pin(void* data, Bytes size) {
+  impl_->pin(static_cast<std::byte*>(data), size);
+}
+
+void Runtime::unpin(void* data) {
+  impl_->unpin(static_cast<std::byte*>(data));
+}
+
 TaskId Runtime::submit(const TaskSpec& spec) {
   try {
     const TaskId id = impl_->submit(spec);

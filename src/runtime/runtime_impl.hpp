@@ -70,6 +70,8 @@ class RuntimeImpl {
   }
   [[noreturn]] void throw_unknown_handle(Handle handle, const char* what) const;
   void invalidate(Handle handle);
+  void pin(std::byte* data, Bytes bytes);
+  void unpin(std::byte* data);
 
   // submission.cpp
   TaskId submit(const TaskSpec& spec);
@@ -155,6 +157,7 @@ class RuntimeImpl {
   const std::uint32_t number_ = next_runtime_number();
   const pid_t process_ = getpid();
   MachineSetup setup_;
+  drivers::PinnedRanges pinned_;  // by the application
   machine::PerformanceModel models_;
   std::optional<std::string> models_file_;  // none: nothing is kept
   std::unique_ptr<engine::Engine> engine_;

@@ -34,6 +34,7 @@ constexpr Result kSuccess = 0;
 constexpr Result kInvalidValue = 1;
 constexpr Result kOutOfMemory = 2;
 constexpr Result kNoDevice = 100;
+constexpr Result kAlreadyPinned = 712;
 constexpr Result kLaunchFailed = 719;
 
 [[noreturn]] void misused(const std::string& what) {
@@ -100,9 +101,11 @@ struct State {
   std::uint64_t calls = 0;
   std::uint64_t random = 1;
   std::map<std::uintptr_t, std::size_t> allocations;  // by address
+  std::map<std::uintptr_t, std::size_t> pinned;       // RAM, by address
   std::set<Stream*> streams;
   std::set<Event*> events;
-  std::map<int, int> contexts;  // how often each device's was retained
+  std::map<int, int> contexts;         // how often each device's was retained
+  std::set<std::pair<int, int>> ways;  // between devices
 };
 State& state() {
   static State* const the = new State;  // streams of a test that failed outlive main
@@ -134,6 +137,10 @@ Stream& known(CUstream_st* stream, const char* call) {
   return *found;
 }
 
+int device_of(cu::Context context) {
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(context)) - 1;
+}
+
 // The range lies in one allocation.
 std::byte* on_device(cu::Address address, std::size_t bytes, const char* call) {
   const std::lock_guard lock(state().mutex);
@@ -147,11 +154,18 @@ std::byte* on_device(cu::Address address, std::size_t bytes, const char* call) {
   return reinterpret_cast<std::byte*>(address);
 }
 
-void require_host(const void* address, const char* call) {
+// Of a copy: content that is pinned in part is an error of CUDA's.
+void require_host(const void* address, const char* call, std::size_t bytes = 1) {
   const auto value = reinterpret_cast<std::uintptr_t>(address);
   const std::lock_guard lock(state().mutex);
-  for (const auto& [begin, bytes] : state().allocations) {
-    if (value >= begin && value < begin + bytes) {
+  for (const auto& [begin, length] : state().pinned) {
+    const bool meets = value < begin + length && begin < value + bytes;
+    if (meets && (value < begin || value + bytes > begin + length)) {
+      misused(std::string(call) + ": memory of which a part is pinned");
+    }
+  }
+  for (const auto& [begin, length] : state().allocations) {
+    if (value >= begin && value < begin + length) {
       misused(std::string(call) + ": a device address where a host's belongs");
     }
   }
@@ -225,7 +239,7 @@ VICINAL_STAND_IN cuDevicePrimaryCtxRelease_v2(int device) {
   return kSuccess;
 }
 VICINAL_STAND_IN cuCtxSetCurrent(cu::Context context) {
-  current_device = static_cast<int>(reinterpret_cast<std::uintptr_t>(context)) - 1;
+  current_device = device_of(context);
   return kSuccess;
 }
 VICINAL_STAND_IN cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
@@ -252,12 +266,41 @@ VICINAL_STAND_IN cuMemFree_v2(cu::Address address) {
   std::free(reinterpret_cast<void*>(address));
   return kSuccess;
 }
-VICINAL_STAND_IN cuMemHostRegister_v2(void* address, std::size_t /*bytes*/, unsigned /*flags*/) {
+VICINAL_STAND_IN cuMemAllocManaged(cu::Address* address, std::size_t bytes, unsigned flags) {
+  if (flags != cu::kManagedGlobal) misused("cuMemAllocManaged: not for all streams");
+  return cuMemAlloc_v2(address, bytes);
+}
+VICINAL_STAND_IN cuMemHostRegister_v2(void* address, std::size_t bytes, unsigned flags) {
+  require_context("cuMemHostRegister");
   require_host(address, "cuMemHostRegister");
+  if (flags != cu::kPortableHost) misused("cuMemHostRegister: not for all contexts");
+  if (fails()) return kOutOfMemory;
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  const std::lock_guard lock(state().mutex);
+  for (const auto& [other, length] : state().pinned) {
+    if (begin < other + length && other < begin + bytes) return kAlreadyPinned;
+  }
+  state().pinned[begin] = bytes;
   return kSuccess;
 }
-VICINAL_STAND_IN cuMemHostUnregister(void* /*address*/) {
+VICINAL_STAND_IN cuMemHostUnregister(void* address) {
+  require_context("cuMemHostUnregister");
+  const std::lock_guard lock(state().mutex);
+  if (state().pinned.erase(reinterpret_cast<std::uintptr_t>(address)) == 0) {
+    misused("cuMemHostUnregister of what is not pinned");
+  }
   return kSuccess;
+}
+VICINAL_STAND_IN cuDeviceCanAccessPeer(int* can, int device, int peer) {
+  *can = device != peer && state().settings.peers ? 1 : 0;
+  return kSuccess;
+}
+VICINAL_STAND_IN cuCtxEnablePeerAccess(cu::Context peer, unsigned flags) {
+  require_context("cuCtxEnablePeerAccess");
+  if (flags != 0 || peer == nullptr) misused("cuCtxEnablePeerAccess");
+  const std::lock_guard lock(state().mutex);
+  const auto pair = std::pair(current_device, device_of(peer));
+  return state().ways.insert(pair).second ? kSuccess : cu::kPeersAlready;
 }
 VICINAL_STAND_IN cuStreamCreate(CUstream_st** stream, unsigned /*flags*/) {
   require_context("cuStreamCreate");
@@ -293,16 +336,32 @@ VICINAL_STAND_IN cuStreamAddCallback(CUstream_st* stream, cu::Callback callback,
 VICINAL_STAND_IN cuMemcpyHtoDAsync_v2(cu::Address to, const void* from, std::size_t bytes,
                                       CUstream_st* stream) {
   require_context("cuMemcpyHtoDAsync");
-  require_host(from, "cuMemcpyHtoDAsync");
+  require_host(from, "cuMemcpyHtoDAsync", bytes);
   std::byte* const there = on_device(to, bytes, "cuMemcpyHtoDAsync");
   return put(known(stream, "cuMemcpyHtoDAsync"), [=] { std::memcpy(there, from, bytes); });
 }
 VICINAL_STAND_IN cuMemcpyDtoHAsync_v2(void* to, cu::Address from, std::size_t bytes,
                                       CUstream_st* stream) {
   require_context("cuMemcpyDtoHAsync");
-  require_host(to, "cuMemcpyDtoHAsync");
+  require_host(to, "cuMemcpyDtoHAsync", bytes);
   const std::byte* const there = on_device(from, bytes, "cuMemcpyDtoHAsync");
   return put(known(stream, "cuMemcpyDtoHAsync"), [=] { std::memcpy(to, there, bytes); });
+}
+VICINAL_STAND_IN cuMemcpyDtoDAsync_v2(cu::Address to, cu::Address from, std::size_t bytes,
+                                      CUstream_st* stream) {
+  require_context("cuMemcpyDtoDAsync");
+  std::byte* const there = on_device(to, bytes, "cuMemcpyDtoDAsync");
+  const std::byte* const source = on_device(from, bytes, "cuMemcpyDtoDAsync");
+  return put(known(stream, "cuMemcpyDtoDAsync"), [=] { std::memcpy(there, source, bytes); });
+}
+VICINAL_STAND_IN cuMemcpyPeerAsync(cu::Address to, cu::Context there, cu::Address from,
+                                   cu::Context source, std::size_t bytes, CUstream_st* stream) {
+  if (there == source) misused("cuMemcpyPeerAsync: within a device");
+  return cuMemcpyDtoDAsync_v2(to, from, bytes, stream);
+}
+VICINAL_STAND_IN cuLaunchHostFunc(CUstream_st* stream, cu::HostFunction function, void* data) {
+  require_context("cuLaunchHostFunc");
+  return put(known(stream, "cuLaunchHostFunc"), [=] { function(data); });
 }
 VICINAL_STAND_IN cuMemcpy2DAsync_v2(const cu::Copy2D* copy, CUstream_st* stream) {
   require_context("cuMemcpy2DAsync");
@@ -366,7 +425,8 @@ extern "C" __attribute__((visibility("default"))) void vicinal_stand_in_set(
 
 extern "C" __attribute__((visibility("default"))) std::size_t vicinal_stand_in_left() {
   const std::lock_guard lock(state().mutex);
-  std::size_t left = state().allocations.size() + state().streams.size() + state().events.size();
+  std::size_t left = state().allocations.size() + state().streams.size() + state().events.size() +
+                     state().pinned.size();
   for (const auto& [device, retained] : state().contexts)
     left += static_cast<std::size_t>(retained);
   return left;

@@ -12,6 +12,7 @@ inline constexpr std::size_t kMemory = std::size_t{1} << 30;  // of each device
 
 struct Settings {
   int devices = 1;
+  bool peers = true;  // copies between devices without RAM
   std::uint64_t seed = 1;
   std::uint64_t fail_one_in = 0;  // a call, or what was put on a stream, fails so often; 0: never
   std::uint64_t lost_after = 0;   // so many calls; then every one fails; 0: never

@@ -24,6 +24,7 @@ struct Way {
   std::uint64_t pages;  // of RAM; 0: no limit and no disk
   std::uint32_t accelerators;
   const char* policy;
+  const char* accelerator_api = "threads";
 };
 inline void PrintTo(const Way& way, std::ostream* out) {
   *out << way.name;
@@ -37,6 +38,8 @@ class Every : public ::testing::TestWithParam<Way> {
     options.submitter_works = GetParam().submitter_works;
     options.accelerators = GetParam().accelerators;
     options.accelerator_memory = kPage * 8;
+    options.accelerator_api = GetParam().accelerator_api;
+    options.cuda_library = VICINAL_CUDA_STAND_IN;
     options.policy = GetParam().policy;
     if (GetParam().pages > 0) {
       options.memory = kPage * GetParam().pages;

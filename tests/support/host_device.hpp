@@ -114,6 +114,9 @@ class HostDevice final : public drivers::QueuedDevice {
   }
   std::optional<Time> finish(drivers::Flight& /*flight*/) override { return Time{1000}; }
   void* native(Queue queue) override { return &queues_[queue]; }
+  void call(Queue queue, drivers::Flight& flight) override {
+    queues_[queue].put([&flight] { flight.run_here(0); });
+  }
   std::string failure_text(int failure) const override {
     return "failure " + std::to_string(failure);
   }

@@ -156,7 +156,7 @@ class LateDriver final : public engine::Driver {
         if (stopping_) return;
         task = started_;
       }
-      completions_->task_done(*task, kWorker, run_kernel(*task, kWorker, kRam, ProcessorKind::cpu),
+      completions_->task_done(*task, kWorker, run_kernel(*task, {.worker = kWorker, .node = kRam}),
                               run_time_);
       const std::lock_guard lock(mutex_);
       started_ = nullptr;

@@ -244,7 +244,7 @@ struct TaskOverHandles {
     task.codelet = &kRemember;
   }
   std::exception_ptr run(ProcessorKind kind = ProcessorKind::emulated) {
-    return run_kernel(task, WorkerId{3}, kDevice, kind);
+    return run_kernel(task, {.worker = WorkerId{3}, .node = kDevice, .kind = kind});
   }
   std::vector<const std::byte*> addresses() const {
     std::vector<const std::byte*> result;
@@ -298,7 +298,7 @@ TEST(RunKernel, LargeParametersComeFromTheExtension) {
   task.extension = std::make_unique<graph::TaskExtension>();
   task.extension->parameters.resize(sizeof(large));
   std::memcpy(task.extension->parameters.data(), &large, sizeof(large));
-  EXPECT_EQ(run_kernel(task, WorkerId{0}, kRam, ProcessorKind::cpu), nullptr);
+  EXPECT_EQ(run_kernel(task, {.worker = WorkerId{0}, .node = kRam}), nullptr);
   EXPECT_EQ(sum, 15);
 }
 

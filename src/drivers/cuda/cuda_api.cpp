@@ -35,15 +35,20 @@ bool find_all(void* library, Api& api, std::string& why) {
          has("cuDevicePrimaryCtxRetain", api.context_retain) &&
          has("cuDevicePrimaryCtxRelease_v2", api.context_release) &&
          has("cuCtxSetCurrent", api.context_use) && has("cuMemGetInfo_v2", api.memory_info) &&
-         has("cuMemAlloc_v2", api.memory_allocate) && has("cuMemFree_v2", api.memory_free) &&
-         has("cuMemHostRegister_v2", api.host_register) &&
+         has("cuMemAlloc_v2", api.memory_allocate) &&
+         has("cuMemAllocManaged", api.memory_allocate_managed) &&
+         has("cuMemFree_v2", api.memory_free) && has("cuMemHostRegister_v2", api.host_register) &&
          has("cuMemHostUnregister", api.host_unregister) &&
          has("cuStreamCreate", api.stream_create) &&
          has("cuStreamDestroy_v2", api.stream_destroy) &&
          has("cuStreamSynchronize", api.stream_wait) &&
          has("cuStreamAddCallback", api.stream_callback) &&
          has("cuMemcpyHtoDAsync_v2", api.copy_in) && has("cuMemcpyDtoHAsync_v2", api.copy_out) &&
-         has("cuMemcpy2DAsync_v2", api.copy_2d) && has("cuEventCreate", api.event_create) &&
+         has("cuMemcpy2DAsync_v2", api.copy_2d) && has("cuMemcpyDtoDAsync_v2", api.copy_within) &&
+         has("cuMemcpyPeerAsync", api.copy_peer) &&
+         has("cuDeviceCanAccessPeer", api.can_access_peer) &&
+         has("cuCtxEnablePeerAccess", api.enable_peer) &&
+         has("cuLaunchHostFunc", api.launch_host) && has("cuEventCreate", api.event_create) &&
          has("cuEventDestroy_v2", api.event_destroy) && has("cuEventRecord", api.event_record) &&
          has("cuEventElapsedTime", api.event_time);
 }

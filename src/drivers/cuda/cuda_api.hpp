@@ -18,6 +18,8 @@ using Stream = CUstream_st*;
 using Address = std::uint64_t;
 inline constexpr unsigned kNonBlockingStream = 1;
 inline constexpr unsigned kPortableHost = 1;
+inline constexpr unsigned kManagedGlobal = 1;
+inline constexpr Result kPeersAlready = 704;
 inline constexpr unsigned kHostMemory = 1;
 inline constexpr unsigned kDeviceMemory = 2;
 
@@ -41,6 +43,7 @@ struct Copy2D {
 };
 
 using Callback = void (*)(Stream, Result, void*);
+using HostFunction = void (*)(void*);
 
 struct Api {
   Result (*init)(unsigned);
@@ -55,6 +58,7 @@ struct Api {
   Result (*context_use)(Context);
   Result (*memory_info)(std::size_t*, std::size_t*);
   Result (*memory_allocate)(Address*, std::size_t);
+  Result (*memory_allocate_managed)(Address*, std::size_t, unsigned);
   Result (*memory_free)(Address);
   Result (*host_register)(void*, std::size_t, unsigned);
   Result (*host_unregister)(void*);
@@ -65,6 +69,11 @@ struct Api {
   Result (*copy_in)(Address, const void*, std::size_t, Stream);
   Result (*copy_out)(void*, Address, std::size_t, Stream);
   Result (*copy_2d)(const Copy2D*, Stream);
+  Result (*copy_within)(Address, Address, std::size_t, Stream);
+  Result (*copy_peer)(Address, Context, Address, Context, std::size_t, Stream);
+  Result (*can_access_peer)(int*, Device, Device);
+  Result (*enable_peer)(Context, unsigned);
+  Result (*launch_host)(Stream, HostFunction, void*);
   Result (*event_create)(Event*, unsigned);
   Result (*event_destroy)(Event);
   Result (*event_record)(Event, Stream);

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <deque>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,10 +21,25 @@ void tell_ended(cu::Stream /*stream*/, cu::Result result, void* flight) {
   static_cast<Flight*>(flight)->ended(result);
 }
 
+void run_here(void* flight) {
+  static_cast<Flight*>(flight)->run_here(0);
+}
+
+// A range is pinned once, for all devices of the process.
+struct PinnedOnce {
+  std::mutex mutex;
+  std::map<std::byte*, std::uint32_t> users;
+};
+PinnedOnce& pinned_once() {
+  static PinnedOnce the;
+  return the;
+}
+
 class CudaDevice final : public QueuedDevice {
  public:
-  CudaDevice(const cu::Api& api, int number, const std::string& called, std::uint32_t run_queues)
-      : api_(api), name_(fmt::format("CUDA device {} ({})", number, called)) {
+  CudaDevice(const cu::Api& api, int number, const std::string& called, std::uint32_t run_queues,
+             DeviceKernels kernels)
+      : api_(api), name_(fmt::format("CUDA device {} ({})", number, called)), kernels_(kernels) {
     check(api_.device_get(&device_, number), "cuDeviceGet");
     check(api_.context_retain(&context_, device_), "cuDevicePrimaryCtxRetain");
     try {
@@ -45,12 +62,42 @@ class CudaDevice final : public QueuedDevice {
 
   std::byte* allocate(Bytes bytes) override {
     use();
-    if (const cu::Result result = api_.memory_allocate(&memory_, bytes.value); result != 0) {
+    const cu::Result result =
+        kernels_ == DeviceKernels::of_host
+            ? api_.memory_allocate_managed(&memory_, bytes.value, cu::kManagedGlobal)
+            : api_.memory_allocate(&memory_, bytes.value);
+    if (result != 0) {
       throw CapacityError(fmt::format("no {} of memory on {}: {}; lower the option device_memory",
                                       base::format_bytes(bytes), name_,
                                       cu::describe(api_, result)));
     }
     return reinterpret_cast<std::byte*>(memory_);
+  }
+
+  bool pins() const override { return true; }
+  void pin(std::byte* address, Bytes bytes) override {
+    const std::lock_guard lock(pinned_once().mutex);
+    std::uint32_t& users = pinned_once().users[address];
+    if (users == 0) {
+      use();
+      if (const cu::Result result = api_.host_register(address, bytes.value, cu::kPortableHost);
+          result != 0) {
+        pinned_once().users.erase(address);
+        throw DeviceError(fmt::format(
+            "{}: {} of RAM cannot be pinned: {}; lower the option memory, or switch the option "
+            "pin_memory off",
+            name_, base::format_bytes(bytes), cu::describe(api_, result)));
+      }
+    }
+    ++users;
+  }
+  void unpin(std::byte* address) noexcept override {
+    const std::lock_guard lock(pinned_once().mutex);
+    const auto found = pinned_once().users.find(address);
+    if (found == pinned_once().users.end() || --found->second != 0) return;
+    pinned_once().users.erase(found);
+    api_.context_use(context_);
+    api_.host_unregister(address);
   }
 
   void copy_in(Queue queue, Flight& /*flight*/, std::byte* to, const std::byte* from,
@@ -89,6 +136,30 @@ class CudaDevice final : public QueuedDevice {
     }
   }
 
+  bool connect(const QueuedDevice& other) override {
+    const auto* const peer = dynamic_cast<const CudaDevice*>(&other);
+    if (peer == nullptr || &peer->api_ != &api_) return false;
+    if (peer->device_ == device_) return true;
+    int can = 0;
+    if (api_.can_access_peer(&can, device_, peer->device_) != 0 || can == 0) return false;
+    use();
+    const cu::Result result = api_.enable_peer(peer->context_, 0);
+    return result == 0 || result == cu::kPeersAlready;
+  }
+  void copy_across(Queue queue, Flight& /*flight*/, std::byte* to, const QueuedDevice& source,
+                   const std::byte* from, Bytes bytes) override {
+    use();
+    const auto& peer = static_cast<const CudaDevice&>(source);
+    if (peer.device_ == device_) {
+      check(api_.copy_within(address(to), address(from), bytes.value, stream(queue)),
+            "cuMemcpyDtoDAsync");
+    } else {
+      check(api_.copy_peer(address(to), context_, address(from), peer.context_, bytes.value,
+                           stream(queue)),
+            "cuMemcpyPeerAsync");
+    }
+  }
+
   void begin_run(Queue queue, Flight& flight) override {
     use();
     flight.begun = mark(queue);
@@ -114,6 +185,11 @@ class CudaDevice final : public QueuedDevice {
   }
 
   void* native(Queue queue) override { return &natives_[queue]; }
+  // Memory that is managed is the host's as well, at the same addresses.
+  void call(Queue queue, Flight& flight) override {
+    use();
+    check(api_.launch_host(stream(queue), run_here, &flight), "cuLaunchHostFunc");
+  }
   std::string failure_text(int failure) const override { return cu::describe(api_, failure); }
   void drain() noexcept override {
     api_.context_use(context_);
@@ -156,6 +232,7 @@ class CudaDevice final : public QueuedDevice {
 
   const cu::Api& api_;
   const std::string name_;
+  const DeviceKernels kernels_;
   cu::Device device_ = 0;
   cu::Context context_ = nullptr;
   cu::Address memory_ = 0;
@@ -189,7 +266,7 @@ std::vector<CudaDescription> cuda_devices(const std::string& library) {
 }
 
 std::unique_ptr<QueuedDevice> open_cuda_device(const std::string& library, std::uint32_t number,
-                                               std::uint32_t run_queues) {
+                                               std::uint32_t run_queues, DeviceKernels kernels) {
   std::string why;
   const cu::Api* const api = cu::load(library, why);
   if (api == nullptr) {
@@ -205,7 +282,7 @@ std::unique_ptr<QueuedDevice> open_cuda_device(const std::string& library, std::
                     number + 1, there));
   }
   const auto index = static_cast<int>(number);
-  return std::make_unique<CudaDevice>(*api, index, name_of(*api, index), run_queues);
+  return std::make_unique<CudaDevice>(*api, index, name_of(*api, index), run_queues, kernels);
 }
 
 }  // namespace vicinal::drivers

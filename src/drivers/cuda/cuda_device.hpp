@@ -22,7 +22,8 @@ std::vector<CudaDescription> cuda_devices(const std::string& library);
 
 // The device of that number, with so many streams for kernels. Throws DeviceError; UsageError: there is none.
 std::unique_ptr<QueuedDevice> open_cuda_device(const std::string& library, std::uint32_t number,
-                                               std::uint32_t run_queues);
+                                               std::uint32_t run_queues,
+                                               DeviceKernels kernels = DeviceKernels::of_device);
 
 // What vicinal/cuda.hpp gives to a kernel's function.
 struct CudaNative {

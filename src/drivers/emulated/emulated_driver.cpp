@@ -49,7 +49,9 @@ void EmulatedDriver::start_copy(const memory::Copy& copy) {
 
 void EmulatedDriver::start_task(graph::Task& task, WorkerId worker) {
   completions_->task_done(
-      task, worker, run_kernel(task, worker, config_.node, ProcessorKind::emulated), std::nullopt);
+      task, worker,
+      run_kernel(task, {.worker = worker, .node = config_.node, .kind = ProcessorKind::emulated}),
+      std::nullopt);
 }
 
 void EmulatedDriver::wake(WorkerId /*worker*/) {

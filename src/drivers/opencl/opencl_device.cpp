@@ -52,6 +52,16 @@ void CL_CALLBACK tell_ended(cl_event /*event*/, cl_int status, void* flight) {
   static_cast<Flight*>(flight)->ended(status < 0 ? status : 0);
 }
 
+// The arguments of a native kernel: OpenCL writes where the memory lies.
+struct HostCall {
+  Flight* flight;
+  std::byte* memory;
+};
+void CL_CALLBACK run_here(void* arguments) {
+  const auto& call = *static_cast<const HostCall*>(arguments);
+  call.flight->run_here(call.memory - OpenClMemory::base());
+}
+
 class OpenClDevice final : public QueuedDevice {
  public:
   OpenClDevice(std::uint32_t number, cl_device_id device, std::uint32_t run_queues)
@@ -136,6 +146,15 @@ class OpenClDevice final : public QueuedDevice {
   }
 
   void* native(Queue queue) override { return &natives_[queue]; }
+  void call(Queue queue, Flight& flight) override {
+    HostCall call{&flight, nullptr};
+    const cl_mem all = memory_.all();
+    const void* const where = &call.memory;
+    opencl::check(
+        clEnqueueNativeKernel(queues_[queue].get(), run_here, &call, sizeof(call), 1, &all,
+                              const_cast<const void**>(&where), 0, nullptr, nullptr),
+        "clEnqueueNativeKernel");
+  }
   std::string failure_text(int failure) const override { return opencl_error_name(failure); }
   void drain() noexcept override {
     for (const ClQueue& queue : queues_) clFinish(queue.get());
@@ -178,7 +197,8 @@ std::vector<OpenClDescription> opencl_devices() {
   return found;
 }
 
-std::unique_ptr<QueuedDevice> open_opencl_device(std::uint32_t number, std::uint32_t run_queues) {
+std::unique_ptr<QueuedDevice> open_opencl_device(std::uint32_t number, std::uint32_t run_queues,
+                                                 DeviceKernels kernels) {
   const std::vector<cl_device_id> devices = all_devices();
   if (number >= devices.size()) {
     throw UsageError(fmt::format(
@@ -186,7 +206,16 @@ std::unique_ptr<QueuedDevice> open_opencl_device(std::uint32_t number, std::uint
         "device (Debian: pocl-opencl-icd runs on the processor)",
         number + 1, devices.size()));
   }
-  return std::make_unique<OpenClDevice>(number, devices[number], run_queues);
+  const auto device = devices[number];
+  if (kernels == DeviceKernels::of_host &&
+      (value_of<cl_device_exec_capabilities>(device, CL_DEVICE_EXECUTION_CAPABILITIES) &
+       CL_EXEC_NATIVE_KERNEL) == 0) {
+    throw UsageError(fmt::format(
+        "accelerator_api: OpenCL device {} ({}) cannot run functions of the host; use one that "
+        "can (Debian: pocl-opencl-icd), or threads",
+        number, text_of(device, CL_DEVICE_NAME)));
+  }
+  return std::make_unique<OpenClDevice>(number, device, run_queues);
 }
 
 }  // namespace vicinal::drivers

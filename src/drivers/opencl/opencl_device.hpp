@@ -23,6 +23,7 @@ struct OpenClDescription {
 std::vector<OpenClDescription> opencl_devices();
 
 // The device of that number, with so many queues for kernels. Throws DeviceError; UsageError: there is none.
-std::unique_ptr<QueuedDevice> open_opencl_device(std::uint32_t number, std::uint32_t run_queues);
+std::unique_ptr<QueuedDevice> open_opencl_device(std::uint32_t number, std::uint32_t run_queues,
+                                                 DeviceKernels kernels = DeviceKernels::of_device);
 
 }  // namespace vicinal::drivers

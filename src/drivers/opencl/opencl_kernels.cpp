@@ -13,11 +13,6 @@
 
 namespace vicinal::drivers {
 
-namespace {
-// Stands for offset 0. Not null, which is the address of empty data.
-std::byte* const kBase = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 32);
-}  // namespace
-
 const char* opencl_error_name(cl_int code) {
   struct Name {
     cl_int code;
@@ -78,13 +73,13 @@ cl_kernel OpenClPrograms::kernel(cl_context context, cl_device_id device, const 
 std::byte* OpenClMemory::allocate(cl_context context, Bytes bytes, const std::string& device) {
   cl_int code = CL_SUCCESS;
   all_.reset(clCreateBuffer(context, CL_MEM_READ_WRITE, bytes.value, nullptr, &code));
-  if (code == CL_SUCCESS) return kBase;
+  if (code == CL_SUCCESS) return base();
   throw CapacityError(fmt::format("no {} of memory on {}: {}; lower the option device_memory",
                                   base::format_bytes(bytes), device, opencl_error_name(code)));
 }
 
 cl_mem OpenClMemory::part(const std::byte* address, Bytes bytes) {
-  const auto offset = static_cast<std::size_t>(address - kBase);
+  const auto offset = static_cast<std::size_t>(address - base());
   constexpr std::size_t kMostKept = 65536;
   if (parts_.size() >= kMostKept) parts_.clear();  // what is on a queue lives on
   ClMemory& kept = parts_[{offset, bytes.value}];

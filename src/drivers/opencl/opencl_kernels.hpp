@@ -28,6 +28,9 @@ class OpenClMemory {
  public:
   // Throws CapacityError; `device` is for the message.
   std::byte* allocate(cl_context context, Bytes bytes, const std::string& device);
+  // The address that stands for offset 0. Not null, which is the address of empty data.
+  static std::byte* base() { return reinterpret_cast<std::byte*>(std::uintptr_t{1} << 32); }
+  cl_mem all() const { return all_.get(); }
   // Kept: data come to the same places again.
   cl_mem part(const std::byte* address, Bytes bytes);
 

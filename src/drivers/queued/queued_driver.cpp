@@ -15,16 +15,22 @@
 namespace vicinal::drivers {
 
 // One copy or one task in flight.
-struct QueuedDriver::Course final : Flight {
+struct QueuedDriver::Course final : StagedFlight {
   void ended(int with) noexcept override {
     failure = with;
     driver->note_ended(*this);
   }
+  // An emulated accelerator's, on a thread of the device.
+  void run_here(std::ptrdiff_t shift) noexcept override {
+    const QueuedConfig& config = driver->config_;
+    error = run_kernel(
+        *task, {.worker = config.worker, .node = config.node, .kind = config.kind, .shift = shift});
+  }
   QueuedDriver* driver = nullptr;
   memory::Copy copy;  // of which `handle` is null for a task
   graph::Task* task = nullptr;
-  std::exception_ptr error;  // what the kernel's function threw
-  std::uint32_t queue = 0;   // of a task
+  std::function<void()> check;  // of the kernel's, when the task has ended
+  std::uint32_t queue = 0;      // of a task
   int failure = 0;
   Course* before = nullptr;  // in the list of the ended
 };
@@ -33,14 +39,21 @@ QueuedDriver::QueuedDriver(const QueuedConfig& config, std::unique_ptr<QueuedDev
     : DeviceDriver(device->name()),
       config_(config),
       device_(std::move(device)),
+      staged_in_(*device_, QueuedDevice::kIn),
+      staged_out_(*device_, QueuedDevice::kOut),
       on_queue_(config.run_queues, 0) {}
 
 QueuedDriver::~QueuedDriver() {
   stop();
+  for (std::byte* const begin : pinned_.take_all()) device_->unpin(begin);
 }
 
 void QueuedDriver::start(engine::Completions& completions) {
   completions_ = &completions;
+  if (device_->pins()) {
+    staged_in_.start();
+    staged_out_.start();
+  }
   thread_ = start_thread("of " + device_->name(), [this] { run(); });
 }
 
@@ -54,15 +67,26 @@ std::byte* QueuedDriver::allocate(NodeId /*node*/, Bytes bytes) {
 }
 
 void QueuedDriver::start_copy(const memory::Copy& copy) {
-  const bool comes = copy.to.node == config_.node && copy.from.node == kRam;
-  const bool goes = copy.from.node == config_.node && copy.to.node == kRam;
-  if (!comes && !goes) refuse(copy);
+  const bool comes = copy.to.node == config_.node;
+  const NodeId other = comes ? copy.from.node : copy.to.node;
+  const bool goes = copy.from.node == config_.node && other == kRam;
+  if (!goes && !(comes && (other == kRam || peer_of(other) != nullptr))) refuse(copy);
   {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(copy);
     any_waits_.store(true, std::memory_order_relaxed);
   }
   gate_.wake();
+}
+
+void QueuedDriver::pin(std::byte* address, Bytes bytes) {
+  if (!config_.pin || !device_->pins() || bytes.value == 0) return;
+  device_->pin(address, bytes);
+  pinned_.add(address, bytes);
+}
+
+void QueuedDriver::unpin(std::byte* address) noexcept {
+  if (pinned_.remove(address)) device_->unpin(address);
 }
 
 void QueuedDriver::wake(WorkerId /*worker*/) {
@@ -78,6 +102,8 @@ void QueuedDriver::stop() {
   stopping_.store(true, std::memory_order_relaxed);  // the wake releases it
   gate_.wake();
   thread_.join();
+  staged_in_.stop();
+  staged_out_.stop();
   device_->drain();
 }
 
@@ -116,8 +142,29 @@ void QueuedDriver::put_copy(const memory::Copy& copy) {
   Course& course = new_course();
   course.copy = copy;
   ++in_course_;
+  if (!staged(copy)) return put_at_once(copy, course);
+  (copy.to.node == config_.node ? staged_in_ : staged_out_).put(copy, course);
+}
+
+// Between the device and RAM that is not pinned.
+bool QueuedDriver::staged(const memory::Copy& copy) const {
+  if (!device_->pins()) return false;
+  const memory::Place& in_ram = copy.from.node == kRam ? copy.from : copy.to;
+  return in_ram.node == kRam && !pinned_.contains(in_ram.address, in_ram.layout.span());
+}
+
+const QueuedDevice* QueuedDriver::peer_of(NodeId node) const {
+  const auto found = std::ranges::find(config_.peers, node, &QueuedConfig::Peer::node);
+  return found != config_.peers.end() ? found->device : nullptr;
+}
+
+void QueuedDriver::put_at_once(const memory::Copy& copy, Course& course) {
   try {
-    if (copy.to.node == config_.node) {
+    if (copy.from.node != kRam && copy.to.node != kRam) {
+      device_->copy_across(QueuedDevice::kIn, course, copy.to.address, *peer_of(copy.from.node),
+                           copy.from.address, copy.bytes());
+      device_->notify(QueuedDevice::kIn, course);
+    } else if (copy.to.node == config_.node) {
       device_->copy_in(QueuedDevice::kIn, course, copy.to.address, copy.from.address,
                        copy.from.layout);
       device_->notify(QueuedDevice::kIn, course);
@@ -126,10 +173,10 @@ void QueuedDriver::put_copy(const memory::Copy& copy) {
                         copy.from.address);
       device_->notify(QueuedDevice::kOut, course);
     }
-  } catch (const std::exception& error) {
+  } catch (...) {
     // Nobody may use either end while it may still be written or read.
     device_->drain();
-    course.error = copy_failed(copy, error.what());
+    course.error = std::current_exception();
     end(course);
   }
 }
@@ -145,8 +192,15 @@ void QueuedDriver::start_task(graph::Task& task, WorkerId worker) {
   if (runs_.fetch_add(1, std::memory_order_acq_rel) == 0) busy_since_ = monotonic_now();
   try {
     device_->begin_run(queue, course);
-    course.error =
-        named(run_kernel(task, worker, config_.node, config_.kind, device_->native(queue)));
+    if (config_.kind == ProcessorKind::emulated) {
+      device_->call(queue, course);
+    } else {
+      course.error = named(run_kernel(task, {.worker = worker,
+                                             .node = config_.node,
+                                             .kind = config_.kind,
+                                             .native = device_->native(queue),
+                                             .at_end = &course.check}));
+    }
     device_->notify(queue, course);  // also after an error: some of it may be on the queue
   } catch (...) {
     device_->drain();
@@ -195,8 +249,7 @@ bool QueuedDriver::end_some() {
 
 void QueuedDriver::end(Course& course) {
   const std::optional<Time> run_time = device_->finish(course);
-  if (course.failure != 0 && !course.error) course.error = failed(course);
-  const std::exception_ptr error = std::exchange(course.error, nullptr);
+  const std::exception_ptr error = outcome_of(course);
   graph::Task* const task = std::exchange(course.task, nullptr);
   const std::uint64_t copy = course.copy.id;
   const std::uint32_t queue = course.queue;
@@ -213,6 +266,21 @@ void QueuedDriver::end(Course& course) {
   }
 }
 
+// What became of it. An error of the device comes first: what it leaves undone may make a kernel's check fail.
+std::exception_ptr QueuedDriver::outcome_of(Course& course) const {
+  const std::exception_ptr thrown = std::exchange(course.error, nullptr);
+  const std::function<void()> check = std::exchange(course.check, nullptr);
+  if (course.failure != 0) return failed(course);
+  if (thrown && course.task == nullptr) return copy_failed(course.copy, text_of(thrown));
+  if (thrown) return thrown;
+  try {
+    if (check) check();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
 QueuedDriver::Course& QueuedDriver::new_course() {
   if (!free_.empty()) {
     Course& course = *free_.back();
@@ -222,6 +290,14 @@ QueuedDriver::Course& QueuedDriver::new_course() {
   Course& course = courses_.emplace_back();
   course.driver = this;
   return course;
+}
+
+std::string QueuedDriver::text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    return known.what();
+  }
 }
 
 std::exception_ptr QueuedDriver::failed(const Course& course) const {

@@ -17,7 +17,9 @@
 #include "base/sure_memory.hpp"
 #include "drivers/cpu/wake_gate.hpp"
 #include "drivers/device_driver.hpp"
+#include "drivers/queued/pinned_ranges.hpp"
 #include "drivers/queued/queued_device.hpp"
+#include "drivers/queued/staged_copies.hpp"
 #include "memory/copy.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/ids.hpp"
@@ -30,6 +32,12 @@ struct QueuedConfig {
   ProcessorKind kind = ProcessorKind::opencl;
   std::uint32_t run_queues = 1;
   std::uint32_t most_runs = 1;  // tasks in flight at once, on all its queues
+  bool pin = true;              // RAM, where the device wants it
+  struct Peer {
+    NodeId node;
+    const QueuedDevice* device;
+  };
+  std::vector<Peer> peers = {};  // from which copies come without RAM
 };
 
 class QueuedDriver final : public DeviceDriver {
@@ -41,7 +49,9 @@ class QueuedDriver final : public DeviceDriver {
   std::byte* reserve(NodeId node, Bytes bytes) override;
   // The memory of a device always has a limit: throws CapacityError.
   std::byte* allocate(NodeId node, Bytes bytes) override;
-  // Between RAM and this node. The thread puts it on a queue.
+  void pin(std::byte* address, Bytes bytes) override;
+  void unpin(std::byte* address) noexcept override;
+  // Between RAM and this node, or from a peer to it. The thread puts it on a queue.
   void start_copy(const memory::Copy& copy) override;
   // Inside advance(), on that thread.
   void start_task(graph::Task& task, WorkerId worker) override;
@@ -55,16 +65,24 @@ class QueuedDriver final : public DeviceDriver {
   void run();
   bool take_copies();
   void put_copy(const memory::Copy& copy);
+  bool staged(const memory::Copy& copy) const;
+  void put_at_once(const memory::Copy& copy, Course& course);
+  const QueuedDevice* peer_of(NodeId node) const;
   bool end_some();
   void end(Course& course);
   void note_ended(Course& course) noexcept;
   Course& new_course();
+  std::exception_ptr outcome_of(Course& course) const;
+  static std::string text_of(const std::exception_ptr& error);
   std::exception_ptr named(std::exception_ptr error) const;
   std::exception_ptr failed(const Course& course) const;
   std::exception_ptr copy_failed(const memory::Copy& copy, const std::string& why) const;
 
   const QueuedConfig config_;
   const std::unique_ptr<QueuedDevice> device_;
+  PinnedRanges pinned_;
+  StagedCopies staged_in_;
+  StagedCopies staged_out_;
   engine::Completions* completions_ = nullptr;
 
   WakeGate gate_;

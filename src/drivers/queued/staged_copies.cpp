@@ -1,0 +1,133 @@
+#include "drivers/queued/staged_copies.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "drivers/cpu/binding.hpp"
+#include "drivers/start_thread.hpp"
+#include "drivers/strided_copy.hpp"
+
+namespace vicinal::drivers {
+
+struct StagedCopies::Piece final : Flight {
+  void ended(int with) noexcept override {
+    failure = with;
+    in_course.store(false, std::memory_order_release);
+    in_course.notify_one();
+  }
+  std::byte* memory = nullptr;
+  std::uint64_t begin = 0;  // of the content, in packed order
+  std::uint64_t bytes = 0;  // 0: holds nothing
+  int failure = 0;
+  std::atomic<bool> in_course{false};
+};
+
+StagedCopies::StagedCopies(QueuedDevice& device, QueuedDevice::Queue queue)
+    : device_(device), queue_(queue) {}
+
+StagedCopies::~StagedCopies() {
+  stop();
+}
+
+void StagedCopies::start() {
+  memory_ = MappedMemory(kPiece * kPieces, "what copies to a device are staged in");
+  device_.pin(memory_.address(), kPiece * kPieces);
+  pieces_ = std::make_unique<std::array<Piece, kPieces>>();
+  for (std::size_t i = 0; i < kPieces; ++i) {
+    (*pieces_)[i].memory = memory_.address() + i * kPiece.value;
+  }
+  thread_ = start_thread("that stages copies of " + device_.name(), [this] { run(); });
+}
+
+void StagedCopies::put(const memory::Copy& copy, StagedFlight& flight) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back({copy, &flight});
+  }
+  changed_.notify_one();
+}
+
+void StagedCopies::stop() {
+  if (thread_.joinable()) {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+  if (pieces_) device_.unpin(memory_.address());
+  pieces_.reset();
+}
+
+void StagedCopies::run() {
+  name_this_thread("staging");
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    const Waiting next = waiting_.front();
+    waiting_.pop_front();
+    lock.unlock();
+    int failure = 0;
+    try {
+      failure = copy_all(next.copy);
+    } catch (...) {
+      // Nobody may use either end, nor a piece, while it may still be written or read.
+      device_.drain();
+      for (Piece& piece : *pieces_) {
+        piece.bytes = 0;
+        piece.in_course = false;
+      }
+      next.flight->error = std::current_exception();
+    }
+    next.flight->ended(failure);
+  }
+}
+
+int StagedCopies::copy_all(const memory::Copy& copy) {
+  const std::uint64_t bytes = copy.bytes().value;
+  int failure = 0;
+  std::size_t turn = 0;
+  for (std::uint64_t begin = 0; begin < bytes && failure == 0; begin += kPiece.value) {
+    Piece& piece = (*pieces_)[turn++ % kPieces];
+    failure = settle(piece, copy);
+    if (failure != 0) break;
+    piece.begin = begin;
+    piece.bytes = std::min(kPiece.value, bytes - begin);
+    put_piece(piece, copy);
+  }
+  for (std::size_t i = 0; i < kPieces; ++i) {  // the oldest first
+    const int of_piece = settle((*pieces_)[turn++ % kPieces], copy);
+    if (failure == 0) failure = of_piece;
+  }
+  return failure;
+}
+
+void StagedCopies::put_piece(Piece& piece, const memory::Copy& copy) {
+  const Layout layout{piece.bytes, 1, piece.bytes, 1};
+  piece.in_course.store(true, std::memory_order_relaxed);
+  if (queue_ == QueuedDevice::kIn) {
+    gather(piece.memory, copy.from.address, copy.from.layout, piece.begin, piece.bytes);
+    device_.copy_in(queue_, piece, copy.to.address + piece.begin, piece.memory, layout);
+  } else {
+    device_.copy_out(queue_, piece, piece.memory, layout, copy.from.address + piece.begin);
+  }
+  device_.notify(queue_, piece);
+}
+
+// Waits for what is under way; content that came from the device goes to its place.
+int StagedCopies::settle(Piece& piece, const memory::Copy& copy) {
+  piece.in_course.wait(true, std::memory_order_acquire);
+  const std::uint64_t bytes = std::exchange(piece.bytes, 0);
+  if (bytes == 0) return 0;
+  device_.finish(piece);
+  const int failure = std::exchange(piece.failure, 0);
+  if (failure == 0 && queue_ == QueuedDevice::kOut) {
+    scatter(copy.to.address, copy.to.layout, piece.memory, piece.begin, bytes);
+  }
+  return failure;
+}
+
+}  // namespace vicinal::drivers
