@@ -8,6 +8,7 @@
 #include <exception>
 #include <optional>
 
+#include "base/function_ref.hpp"
 #include "graph/task.hpp"
 #include "memory/copy.hpp"
 #include "vicinal/ids.hpp"
@@ -33,6 +34,9 @@ class Completions {
   // tasks inside it. One call of this and of advance at a time per worker, from any thread.
   virtual void task_done(graph::Task& task, WorkerId worker, std::exception_ptr error,
                          std::optional<Time> run_time) = 0;
+  // Calls a kernel's function on another thread than that which calls advance() for its worker: what it asks of the
+  // runtime is asked inside a task.
+  virtual void call_apart(base::FunctionRef<void()> kernel) { kernel(); }
 };
 
 class Driver {

@@ -367,6 +367,12 @@ void Engine::start(Task& task, WorkerId worker) {
   }
 }
 
+// The worker's own pools are its thread's.
+void Engine::call_apart(base::FunctionRef<void()> kernel) {
+  const Inside inside(this, kNoWorker);
+  kernel();
+}
+
 const InTask* Engine::inside_task() const {
   const InTask* at = in_task;
   while (at != nullptr && at->engine != this) at = at->outer;

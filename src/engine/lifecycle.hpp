@@ -96,6 +96,7 @@ class Engine final : public Completions {
   void copy_done(std::uint64_t copy_id, std::exception_ptr error) override;
   void task_done(graph::Task& task, WorkerId worker, std::exception_ptr error,
                  std::optional<Time> run_time) override;
+  void call_apart(base::FunctionRef<void()> kernel) override;
   // The task of this engine that is on the stack of this thread; null outside tasks.
   const InTask* inside_task() const;
   // The innermost of any engine.

@@ -23,8 +23,11 @@ struct QueuedDriver::Course final : StagedFlight {
   // An emulated accelerator's, on a thread of the device.
   void run_here(std::ptrdiff_t shift) noexcept override {
     const QueuedConfig& config = driver->config_;
-    error = run_kernel(
-        *task, {.worker = config.worker, .node = config.node, .kind = config.kind, .shift = shift});
+    driver->completions_->call_apart([&] {
+      error = run_kernel(
+          *task,
+          {.worker = config.worker, .node = config.node, .kind = config.kind, .shift = shift});
+    });
   }
   QueuedDriver* driver = nullptr;
   memory::Copy copy;  // of which `handle` is null for a task
