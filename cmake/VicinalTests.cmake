@@ -40,7 +40,7 @@ function(vicinal_add_test_folder folder)
   target_compile_definitions(${target} PRIVATE VICINAL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE vicinal_apps GTest::gtest GTest::gmock
                                           GTest::gtest_main)
-  if(folder STREQUAL "conformance")
+  if(folder MATCHES "conformance|stress")
     target_link_libraries(${target} PRIVATE vicinal_cuda_stand_in)
     target_compile_definitions(
       ${target} PRIVATE VICINAL_CUDA_STAND_IN="$<TARGET_FILE:vicinal_cuda_stand_in>")

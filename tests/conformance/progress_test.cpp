@@ -11,6 +11,7 @@
 
 #include "sched/policy.hpp"
 #include "support/content.hpp"
+#include "support/device_queues.hpp"
 #include "support/random_case.hpp"
 #include "support/random_runs.hpp"
 #include "support/temporary_folder.hpp"
@@ -276,13 +277,14 @@ class RealRun {
     options.disk_copies = 1 + static_cast<std::uint32_t>(random_.below(4));
     options.accelerators = the_case_.devices;
     options.accelerator_memory = the_case_.device;
+    testing::choose_queues(options, random_);
     options.look_ahead = 1 + static_cast<std::uint32_t>(random_.below(8));
     if (random_.below(3) == 0) options.window_tasks = 1 + random_.below(12);
     if (random_.below(4) == 0) options.window_bytes = Bytes{random_.below(1 << 18)};
     options.compute_priorities = random_.below(3) == 0;
     workers_ = options.workers;
     label = options.policy + ", " + std::to_string(options.workers) + " workers, " +
-            std::to_string(the_case_.devices) + " devices, ram " +
+            std::to_string(the_case_.devices) + " devices (" + options.accelerator_api + "), ram " +
             std::to_string(the_case_.ram.value) + ", device " +
             std::to_string(the_case_.device.value);
     runtime = std::make_unique<Runtime>(options);

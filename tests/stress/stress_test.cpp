@@ -12,6 +12,7 @@
 
 #include "base/random.hpp"
 #include "sched/policy.hpp"
+#include "support/device_queues.hpp"
 #include "support/random_runs.hpp"
 #include "support/small_runs.hpp"
 #include "support/temporary_folder.hpp"
@@ -47,6 +48,7 @@ class Stress : public ::testing::Test {
     options.disk = folder_.path();
     options.accelerators = static_cast<std::uint32_t>(random.below(3));
     options.accelerator_memory = kPage * pages;
+    testing::choose_queues(options, random);
   }
 
   TemporaryFolder folder_{"stress"};
@@ -70,8 +72,9 @@ class Stress : public ::testing::Test {
 std::string with_seed(std::uint64_t seed, const Options& options) {
   return "TEST_SEED_VICINAL=" + std::to_string(seed - 1) + ", policy " + options.policy + ", " +
          std::to_string(options.workers) + " workers, " + std::to_string(options.accelerators) +
-         " devices, memory " + std::to_string(options.memory.value_or(Bytes{0}).value) +
-         ", window " + std::to_string(options.window_tasks) + " tasks " +
+         " devices (" + options.accelerator_api + "), memory " +
+         std::to_string(options.memory.value_or(Bytes{0}).value) + ", window " +
+         std::to_string(options.window_tasks) + " tasks " +
          std::to_string(options.window_bytes.value) + " bytes";
 }
 

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cuda_stand_in/cuda_stand_in.hpp"
 #include "support/small_runs.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/watchdog.hpp"
@@ -40,6 +41,8 @@ class Every : public ::testing::TestWithParam<Way> {
     options.accelerator_memory = kPage * 8;
     options.accelerator_api = GetParam().accelerator_api;
     options.cuda_library = VICINAL_CUDA_STAND_IN;
+    const cuda_stand_in::Settings two{.devices = 2};
+    vicinal_stand_in_set(&two);
     options.policy = GetParam().policy;
     if (GetParam().pages > 0) {
       options.memory = kPage * GetParam().pages;

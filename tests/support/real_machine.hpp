@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "support/device_queues.hpp"
 #include "support/exclusions.hpp"
 #include "support/random_machine.hpp"
 #include "support/random_program.hpp"
@@ -58,6 +59,7 @@ inline Options random_real_options(base::Random& random, const ProgramShape& sha
   o.disk_copies = 1 + below32(random, 4);
   o.accelerators = chance(random, 2) ? 0 : 1 + below32(random, 3);
   if (chance(random, 6)) o.accelerator_bandwidth = BytesPerSecond{between(random, 1e8, 1e10)};
+  if (faults != Faults::allocations) choose_queues(o, random);  // whose libraries do not do without
   if (chance(random, 8)) o.models = folder;
   // Two that wait for each other's windows may wait for ever.
   if (runtimes > 1 || (faults != Faults::no && excluded().window_with_failures)) {

@@ -65,7 +65,7 @@ class RealProgram {
     for (const Options& o : options_) {
       text += "; policy " + o.policy + ", " + std::to_string(o.workers) + " workers" +
               (o.submitter_works ? " with the submitter" : "") + ", " +
-              std::to_string(o.accelerators) + " devices of " +
+              std::to_string(o.accelerators) + " devices (" + o.accelerator_api + ") of " +
               std::to_string(o.accelerator_memory.value) + ", memory " +
               (o.memory ? std::to_string(o.memory->value) : "none") +
               (o.disk.empty() ? "" : " and disk") +

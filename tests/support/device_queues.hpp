@@ -1,0 +1,36 @@
+// Emulated accelerators of a random run: threads, or the queues of OpenCL, or those of the library that stands in for
+// CUDA, with one to four devices that reach each other or do not.
+#pragma once
+
+#include <string>
+
+#include "base/random.hpp"
+#include "cuda_stand_in/cuda_stand_in.hpp"
+#include "vicinal/options.hpp"
+
+namespace vicinal::testing {
+
+inline void choose_queues(Options& options, base::Random& random) {
+  options.cuda_library = VICINAL_CUDA_STAND_IN;
+  options.device_queues = 1 + static_cast<std::uint32_t>(random.below(3));
+  options.device_tasks = 1 + static_cast<std::uint32_t>(random.below(8));
+  options.pin_memory = random.below(3) != 0;
+  const cuda_stand_in::Settings settings{.devices = 1 + static_cast<int>(random.below(4)),
+                                         .peers = random.below(2) == 0};
+  vicinal_stand_in_set(&settings);
+  switch (random.below(3)) {
+    case 0:
+      options.accelerator_api = "cuda";
+      break;
+#if VICINAL_HAVE_OPENCL
+    case 1:
+      options.accelerator_api = "opencl";
+      break;
+#endif
+    default:
+      break;
+  }
+  if (options.accelerator_api != "threads") options.accelerator_bandwidth = BytesPerSecond{0};
+}
+
+}  // namespace vicinal::testing
