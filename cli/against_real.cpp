@@ -30,17 +30,45 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
-std::uint32_t cpu_workers(const MachineDescription& machine) {
-  std::uint32_t workers = 0;
-  for (const WorkerDescription& worker : machine.workers) {
-    if (worker.kind != ProcessorKind::cpu) {
-      throw UsageError(
-          "--against real: machine has workers that are not CPUs; give the file that "
-          "`vicinal calibrate` wrote here");
-    }
-    ++workers;
+std::uint32_t workers_of(const MachineDescription& machine, ProcessorKind kind) {
+  return static_cast<std::uint32_t>(
+      std::ranges::count(machine.workers, kind, &WorkerDescription::kind));
+}
+
+void require_workers_of_here(const MachineDescription& machine) {
+  if (workers_of(machine, ProcessorKind::gpu) > 0) {
+    throw UsageError(
+        "--against real: machine has GPUs of no known kind; give the file that "
+        "`vicinal calibrate` wrote here, with --cuda-devices or --opencl-devices where it has "
+        "some");
   }
-  return workers;
+  if (workers_of(machine, ProcessorKind::cpu) == 0) {
+    throw UsageError("--against real: a runtime has a CPU worker at least; leave --cpus 0 out");
+  }
+}
+
+// Their memory as the simulation has it: what is asked of a device that has less is what it has.
+void add_devices(const RealJob& job,
+                 const std::function<void(const std::string&, const std::string&)>& add) {
+  const MachineDescription& machine = job.machine.description;
+  const std::uint32_t cuda = workers_of(machine, ProcessorKind::cuda);
+  const std::uint32_t opencl = workers_of(machine, ProcessorKind::opencl);
+  add("--cuda-devices", fmt::to_string(cuda));
+  add("--opencl-devices", fmt::to_string(opencl));
+  if (cuda + opencl == 0) return;
+  Bytes memory;
+  std::uint32_t tasks = 1;
+  for (const WorkerDescription& worker : machine.workers) {
+    if (worker.kind == ProcessorKind::cpu) continue;
+    memory = std::max(memory, machine.nodes[worker.node.value].limit.value_or(Bytes{0}));
+    tasks = std::max(tasks, worker.pipeline);
+  }
+  add("--device-memory", fmt::to_string(memory.value));
+  add("--device-tasks", fmt::to_string(tasks));
+  if (cuda == 0) return;
+  add("--cuda-library", job.options.cuda_library);
+  add("--cublas-library", job.options.cublas_library);
+  add("--cusolver-library", job.options.cusolver_library);
 }
 
 // In flight per direction.
@@ -69,7 +97,9 @@ std::string command_of(const RealJob& job, const std::string& policy) {
   if (shape.k > 0) add("--inner", fmt::to_string(shape.k));
   add("--precision", job.graph.application().precision);
   add("--policy", policy);
-  add("--workers", fmt::to_string(cpu_workers(job.machine.description)));
+  require_workers_of_here(job.machine.description);
+  add("--workers", fmt::to_string(workers_of(job.machine.description, ProcessorKind::cpu)));
+  add_devices(job, add);
   if (const auto limit = job.machine.description.nodes[0].limit) {
     add("--memory", fmt::to_string(limit->value));
   }

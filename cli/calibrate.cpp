@@ -96,8 +96,8 @@ void add_calibrate(CLI::App& app, Session& /*session*/) {
   command->add_option("--tile", arguments->tile, "Order of the tiles of the timed kernels.")
       ->type_name("INTEGER [512]");
   command->footer(
-      "The options of the runtime say what is measured: --disk DIR, --accelerators N, --workers "
-      "N.");
+      "The options of the runtime say what is measured: --disk DIR, --accelerators N, "
+      "--cuda-devices N, --opencl-devices N, --workers N.");
   command->callback([arguments] { calibrate(*arguments); });
 }
 

@@ -144,8 +144,10 @@ MachineOptions::MachineOptions(CLI::App& command) {
   add("--machine", name_, "NAME", "One that is shipped (vicinal machine --list), or a TOML file.");
   add("--gpus", gpus_, "INTEGER", "How many of its GPUs; else all that it has by default.");
   add("--cpus", cpus_, "INTEGER", "How many CPU workers; else as many as it has by default.");
+  add("--cuda-devices", cuda_devices_, "INTEGER", "How many of its CUDA devices; else all.");
+  add("--opencl-devices", opencl_devices_, "INTEGER", "How many of its OpenCL devices; else all.");
   add("--memory", memory_, "BYTES",
-      "Limit on the replicas on each GPU; in RAM if there are no GPUs.");
+      "Limit on the replicas on each GPU and device; in RAM if there are none.");
   add("--ram", ram_, "BYTES", "Limit on the replicas in RAM.");
 }
 
@@ -156,6 +158,8 @@ machine::MachineModel MachineOptions::machine() const {
   };
   if (!gpus_.empty()) choice.gpus = count("--gpus", gpus_);
   if (!cpus_.empty()) choice.cpu_workers = count("--cpus", cpus_);
+  if (!cuda_devices_.empty()) choice.cuda_devices = count("--cuda-devices", cuda_devices_);
+  if (!opencl_devices_.empty()) choice.opencl_devices = count("--opencl-devices", opencl_devices_);
   if (!ram_.empty()) choice.ram = limit("--ram", ram_);
   if (!memory_.empty()) {
     const Bytes memory = limit("--memory", memory_);
@@ -164,7 +168,8 @@ machine::MachineModel MachineOptions::machine() const {
       return node.kind == NodeKind::device;
     });
     if (!gpus && choice.ram) {
-      throw UsageError("--memory and --ram: a machine without GPUs has one memory; give one limit");
+      throw UsageError(
+          "--memory and --ram: a machine without GPUs and devices has one memory; give one limit");
     }
     (gpus ? choice.gpu_memory : choice.ram) = memory;
   }

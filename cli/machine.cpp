@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "calibration/calibrate.hpp"
 #include "play/play.hpp"
 #include "reports/catalogue.hpp"
 #include "runtime_options.hpp"
@@ -19,6 +20,13 @@ std::string rate_text(BytesPerSecond rate) {
   return reports::format_bytes({static_cast<std::uint64_t>(rate.value)}) + "/s";
 }
 
+// Of a device, below its node.
+void print_device(const NodeDescription& node) {
+  if (node.device.empty()) return;
+  fmt::print("  {:<10} {}{}\n", "", node.device,
+             node.installed.value > 0 ? ", memory " + reports::format_bytes(node.installed) : "");
+}
+
 void print_machine(const MachineDescription& machine) {
   fmt::print("memory nodes\n");
   for (const NodeDescription& node : machine.nodes) {
@@ -28,6 +36,7 @@ void print_machine(const MachineDescription& machine) {
     }
     fmt::print("  {:<10} {:<16} {} workers\n", node.name,
                node.limit ? "limit " + reports::format_bytes(*node.limit) : "no limit", workers);
+    print_device(node);
   }
   fmt::print("links\n");
   for (const LinkDescription& link : machine.links) {
@@ -49,15 +58,22 @@ void add_machine(CLI::App& app, Session& /*session*/) {
   auto options = std::make_shared<RuntimeOptions>(*command);
   auto list = std::make_shared<bool>(false);
   command->add_flag("--list", *list, "List the machines that can be simulated.");
-  command->callback([options, list] {
+  auto measure = std::make_shared<bool>(false);
+  command->add_flag("--measure", *measure,
+                    "Measure the links and queues of CUDA and OpenCL devices, some seconds.");
+  command->callback([options, list, measure] {
     if (*list) {
       for (const auto& machine : machine::shipped_machines()) {
         fmt::print("{:<9}  {}\n", machine.name, machine.sentence);
       }
       return;
     }
-    const Runtime runtime(options->parse());
-    print_machine(runtime.machine());
+    const Options parsed = options->parse();
+    print_machine(Runtime(parsed).machine());
+    if (!*measure) return;
+    for (const calibration::MeasuredDevice& device : calibration::measure_devices(parsed)) {
+      fmt::print("measured: {}", calibration::device_text(device));
+    }
   });
 }
 

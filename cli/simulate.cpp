@@ -24,10 +24,11 @@ namespace vicinal::cli {
 
 namespace {
 
-// Those that mean something where the machine is described by a file.
-constexpr std::array<std::string_view, 7> kOptions{
-    "policy",       "look_ahead", "window_tasks", "window_bytes", "compute_priorities",
-    "memory_rules", "seed"};
+// Those that mean something where the machine is described by a file,
+// and for --against real where CUDA is.
+constexpr std::array<std::string_view, 10> kOptions{
+    "policy",       "look_ahead", "window_tasks", "window_bytes",   "compute_priorities",
+    "memory_rules", "seed",       "cuda_library", "cublas_library", "cusolver_library"};
 
 struct SimulateArguments {
   explicit SimulateArguments(CLI::App& command)

@@ -13,7 +13,6 @@ namespace {
 constexpr Bytes kMostMemory = 256_MiB;
 
 constexpr double kSeconds = 0.25;  // of each kernel, about
-constexpr std::size_t kLeastRounds = 3;
 constexpr std::size_t kMostRounds = 15;
 
 std::uint64_t padded(const Layout& layout) {
@@ -66,10 +65,10 @@ void DeviceBench::put(const KernelSet::Kernel& kernel, std::byte* operands,
       views.push_back({operands, operand});
       operands += padded(operand);
     }
-    flights_.run(on, [&] {
+    flights_.run(on, [&](drivers::TimedFlights::Check& check) {
       KernelContext context(views.data(), views.size(), call.parameters.data(),
                             call.parameters.size(), config_.worker, config_.kind,
-                            device_.native(on));
+                            device_.native(on), &check);
       call.codelet->implementation(config_.kind)(context);
     });
   }
@@ -100,10 +99,13 @@ double DeviceBench::run(const KernelSet& set, const KernelSet::Kernel& kernel, s
 
 MeasuredKernel DeviceBench::measure(const KernelSet& set, const KernelSet::Kernel& kernel) {
   run(set, kernel, 1);  // compiles it
-  const std::size_t runs = most_runs(kernel);
+  const double alone = run(set, kernel, 1);
+  // At least one on each queue, since they share the device then.
+  const std::size_t wanted = std::max<std::size_t>(
+      config_.run_queues, static_cast<std::size_t>(std::min(kSeconds / alone, 1024.0)));
+  const std::size_t runs = std::min(most_runs(kernel), wanted);
   std::vector<double> seconds;
-  double spent = 0;
-  while (seconds.size() < kLeastRounds || (spent < kSeconds && seconds.size() < kMostRounds)) {
+  for (double spent = 0; spent < kSeconds && seconds.size() < kMostRounds;) {
     seconds.push_back(run(set, kernel, runs));
     spent += seconds.back() * static_cast<double>(runs);
   }

@@ -38,7 +38,15 @@ std::vector<Codelet> codelets_of(const graph::Graph& graph, const machine::Machi
 
 std::vector<Handle> fill_data(Runtime& runtime, const graph::Graph& graph) {
   Codelet fill{.name = "fill"};
-  fill.expected.fill(Time{1000});
+  // Its code is that of a core, unless there is none.
+  const bool cores = std::ranges::any_of(runtime.machine().workers, [](const auto& worker) {
+    return worker.kind == ProcessorKind::cpu;
+  });
+  for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
+    const auto processor = static_cast<ProcessorKind>(kind);
+    const bool is_device = processor == ProcessorKind::opencl || processor == ProcessorKind::cuda;
+    if (!cores || !is_device) fill.expected[kind] = Time{1000};
+  }
   std::vector<Handle> handles;
   handles.reserve(graph.data().size());
   for (const graph::Graph::Datum& datum : graph.data()) {

@@ -43,11 +43,11 @@ void TimedFlights::copy_out(std::byte* to, const std::byte* from, const Layout& 
   notify(QueuedDevice::kOut, flight);
 }
 
-void TimedFlights::run(QueuedDevice::Queue queue, base::FunctionRef<void()> work) {
+void TimedFlights::run(QueuedDevice::Queue queue, base::FunctionRef<void(Check&)> work) {
   One& flight = begin();
   device_.begin_run(queue, flight);
   try {
-    work();
+    work(flight.check);
   } catch (...) {
     device_.drain();
     throw;
@@ -72,14 +72,17 @@ void TimedFlights::await_all() {
   }
   put_ = 0;
   for (One& flight : flights_) device_.finish(flight);
-  flights_.clear();
 }
 
 Time TimedFlights::wait() {
   await_all();
+  const std::deque<One> ended = std::exchange(flights_, {});
   const Time last = std::exchange(last_, Time{0});
   const int failure = std::exchange(failure_, 0);
   if (failure != 0) throw DeviceError(device_.name() + ": " + device_.failure_text(failure));
+  for (const One& flight : ended) {
+    if (flight.check) flight.check();
+  }
   return last;
 }
 

@@ -29,16 +29,19 @@ class TimedFlights {
   // Throw what the device throws.
   void copy_in(std::byte* to, const std::byte* from, const Layout& layout);
   void copy_out(std::byte* to, const std::byte* from, const Layout& layout);
-  // One run: what `work` puts on the queue.
-  void run(QueuedDevice::Queue queue, base::FunctionRef<void()> work);
+  // One run: what `work` puts on the queue. It may set a check for when the run has ended, as KernelContext::at_end.
+  using Check = std::function<void()>;
+  void run(QueuedDevice::Queue queue, base::FunctionRef<void(Check&)> work);
 
-  // When all that was put there has ended: the time of the last end. Throws DeviceError if one has failed.
+  // When all that was put there has ended: the time of the last end. Throws DeviceError if one has failed, and what a
+  // check throws.
   Time wait();
 
  private:
   struct One final : Flight {
     void ended(int failure) noexcept override { all->note(failure); }
     TimedFlights* all = nullptr;
+    Check check;
   };
   One& begin();
   void notify(QueuedDevice::Queue queue, One& flight);
