@@ -4,6 +4,7 @@
 // may do happens if it is asked for: see cuda_stand_in::Settings.
 #include "cuda_stand_in/cuda_stand_in.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -16,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <ranges>
 #include <set>
 #include <string>
 #include <thread>
@@ -102,6 +104,7 @@ struct State {
   std::uint64_t random = 1;
   std::map<std::uintptr_t, std::size_t> allocations;  // by address
   std::map<std::uintptr_t, std::size_t> pinned;       // RAM, by address
+  std::size_t unpinned_copies = 0;
   std::set<Stream*> streams;
   std::set<Event*> events;
   std::map<int, int> contexts;         // how often each device's was retained
@@ -154,21 +157,27 @@ std::byte* on_device(cu::Address address, std::size_t bytes, const char* call) {
   return reinterpret_cast<std::byte*>(address);
 }
 
-// Of a copy: content that is pinned in part is an error of CUDA's.
-void require_host(const void* address, const char* call, std::size_t bytes = 1) {
+void require_host(const void* address, const char* call) {
   const auto value = reinterpret_cast<std::uintptr_t>(address);
   const std::lock_guard lock(state().mutex);
-  for (const auto& [begin, length] : state().pinned) {
-    const bool meets = value < begin + length && begin < value + bytes;
-    if (meets && (value < begin || value + bytes > begin + length)) {
-      misused(std::string(call) + ": memory of which a part is pinned");
-    }
-  }
   for (const auto& [begin, length] : state().allocations) {
     if (value >= begin && value < begin + length) {
       misused(std::string(call) + ": a device address where a host's belongs");
     }
   }
+}
+
+// Of a copy's content in RAM. To be pinned in part is an error of CUDA's.
+void note_host(const void* address, std::size_t bytes, const char* call) {
+  require_host(address, call);
+  const auto value = reinterpret_cast<std::uintptr_t>(address);
+  const std::lock_guard lock(state().mutex);
+  for (const auto& [begin, length] : state().pinned) {
+    if (value >= begin + length || begin >= value + bytes) continue;
+    if (value >= begin && value + bytes <= begin + length) return;
+    misused(std::string(call) + ": memory of which a part is pinned");
+  }
+  ++state().unpinned_copies;
 }
 
 Result put(Stream& stream, std::function<void()> work) {
@@ -336,14 +345,14 @@ VICINAL_STAND_IN cuStreamAddCallback(CUstream_st* stream, cu::Callback callback,
 VICINAL_STAND_IN cuMemcpyHtoDAsync_v2(cu::Address to, const void* from, std::size_t bytes,
                                       CUstream_st* stream) {
   require_context("cuMemcpyHtoDAsync");
-  require_host(from, "cuMemcpyHtoDAsync", bytes);
+  note_host(from, bytes, "cuMemcpyHtoDAsync");
   std::byte* const there = on_device(to, bytes, "cuMemcpyHtoDAsync");
   return put(known(stream, "cuMemcpyHtoDAsync"), [=] { std::memcpy(there, from, bytes); });
 }
 VICINAL_STAND_IN cuMemcpyDtoHAsync_v2(void* to, cu::Address from, std::size_t bytes,
                                       CUstream_st* stream) {
   require_context("cuMemcpyDtoHAsync");
-  require_host(to, "cuMemcpyDtoHAsync", bytes);
+  note_host(to, bytes, "cuMemcpyDtoHAsync");
   const std::byte* const there = on_device(from, bytes, "cuMemcpyDtoHAsync");
   return put(known(stream, "cuMemcpyDtoHAsync"), [=] { std::memcpy(to, there, bytes); });
 }
@@ -370,6 +379,9 @@ VICINAL_STAND_IN cuMemcpy2DAsync_v2(const cu::Copy2D* copy, CUstream_st* stream)
     misused("cuMemcpy2DAsync: not from the first byte");
   if (c.from_pitch < c.width || c.to_pitch < c.width) return kInvalidValue;
   const auto span = [&](std::size_t pitch) { return (c.height - 1) * pitch + c.width; };
+  const bool comes = c.to_kind == cu::kDeviceMemory;
+  note_host(comes ? c.from_host : c.to_host, span(comes ? c.from_pitch : c.to_pitch),
+            "cuMemcpy2DAsync");
   const auto* const from = c.from_kind == cu::kDeviceMemory
                                ? on_device(c.from_device, span(c.from_pitch), "cuMemcpy2DAsync")
                                : static_cast<const std::byte*>(c.from_host);
@@ -420,6 +432,7 @@ extern "C" __attribute__((visibility("default"))) void vicinal_stand_in_set(
   const std::lock_guard lock(state().mutex);
   state().settings = *settings;
   state().calls = 0;
+  state().unpinned_copies = 0;
   state().random = settings->seed;
 }
 
@@ -436,4 +449,15 @@ extern "C" __attribute__((visibility("default"))) void vicinal_stand_in_launch(
     CUstream_st* stream, void (*work)(void*, bool), void* data) {
   Stream& known_one = known(stream, "a launch");
   known_one.put([&known_one, work, data] { work(data, known_one.error != kSuccess); });
+}
+
+extern "C" __attribute__((visibility("default"))) std::size_t vicinal_stand_in_unpinned_copies() {
+  const std::lock_guard lock(state().mutex);
+  return state().unpinned_copies;
+}
+
+extern "C" __attribute__((visibility("default"))) bool vicinal_stand_in_is_pinned(
+    std::size_t bytes) {
+  const std::lock_guard lock(state().mutex);
+  return std::ranges::count(std::views::values(state().pinned), bytes) == 1;
 }
