@@ -44,6 +44,12 @@ if(NOT OpenCL_FOUND)
   vicinal_missing("an OpenCL loader (Debian: ocl-icd-opencl-dev)" "There are no OpenCL devices")
 endif()
 
+find_package(CLBlast MODULE QUIET)
+if(OpenCL_FOUND AND NOT CLBlast_FOUND)
+  vicinal_missing("CLBlast (Debian: libclblast-dev)"
+                  "The dense applications have no kernels for OpenCL devices")
+endif()
+
 find_package(Hwloc QUIET)
 if(NOT Hwloc_FOUND)
   vicinal_missing("hwloc (Debian: libhwloc-dev)" "Workers are neither placed nor bound by topology")

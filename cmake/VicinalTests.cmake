@@ -68,9 +68,9 @@ function(vicinal_add_test_folder folder)
   endif()
 endfunction()
 
-# Stands in for CUDA's driver API: loaded by the library as that is.
-add_library(vicinal_cuda_stand_in SHARED EXCLUDE_FROM_ALL
-            "${PROJECT_SOURCE_DIR}/tests/cuda_stand_in/cuda_stand_in.cpp")
+# Stands in for CUDA's driver API, cuBLAS and cuSOLVER: loaded by the library as those are.
+file(GLOB stand_in_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cuda_stand_in/*.cpp")
+add_library(vicinal_cuda_stand_in SHARED EXCLUDE_FROM_ALL ${stand_in_sources})
 target_include_directories(vicinal_cuda_stand_in PUBLIC "${PROJECT_SOURCE_DIR}/tests")
 target_include_directories(vicinal_cuda_stand_in PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
 target_compile_features(vicinal_cuda_stand_in PRIVATE cxx_std_20)

@@ -7,31 +7,21 @@
 
 #include <fmt/format.h>
 
+#include "linalg/cuda_kernels.hpp"
 #include "linalg/kernel_operands.hpp"
 #include "linalg/openblas.hpp"
+#include "linalg/opencl_kernels.hpp"
+#include "linalg/pivots.hpp"
 #include "linalg/tile_kernels.hpp"
-#include "vicinal/error.hpp"
 
 namespace vicinal::linalg {
 
 namespace {
 
-// `minor`: the order of the first leading minor with such a pivot (LAPACK).
-[[noreturn]] void throw_pivot(const KernelContext& context, int minor, std::string_view kernel,
-                              std::string_view cause, std::string_view what) {
-  const auto index = context.parameter<TaskIndex>();
-  const std::uint64_t row = std::uint64_t{index.k} * index.tile + static_cast<unsigned>(minor) - 1;
-  throw TaskError(
-      fmt::format("{0}({1}): the matrix {2}: pivot {3} of tile ({1},{1}), row {4} of "
-                  "the matrix, is {5}",
-                  kernel, index.k, cause, minor - 1, row, what));
-}
-
 template <typename T>
 void potrf_kernel(KernelContext& context) {
   const Block<T> a = operand_block<T>(context, 0);
-  const int minor = potrf_lower(a);
-  if (minor != 0) throw_pivot(context, minor, "potrf", "is not positive definite", "not positive");
+  require_potrf(context.parameter<TaskIndex>(), potrf_lower(a));
   for (int column = 1; column < a.columns; ++column) {
     std::fill_n(a.at(0, column), column, T{0});
   }
@@ -39,8 +29,8 @@ void potrf_kernel(KernelContext& context) {
 
 template <typename T>
 void getrf_kernel(KernelContext& context) {
-  const int minor = getrf_without_pivoting(operand_block<T>(context, 0));
-  if (minor != 0) throw_pivot(context, minor, "getrf", "needs pivoting", "0");
+  require_getrf(context.parameter<TaskIndex>(),
+                getrf_without_pivoting(operand_block<T>(context, 0)));
 }
 
 template <typename T>
@@ -91,7 +81,11 @@ Codelet codelet_named(std::string_view name) {
       Code{"gemm3d.gemm", gemm_kernel<T, Update::add>},
   };
   for (const Code& code : codelets) {
-    if (code.name == name) return {.name = std::string(name), .cpu = code.cpu};
+    if (code.name != name) continue;
+    return {.name = std::string(name),
+            .cpu = code.cpu,
+            .kernels = {{ProcessorKind::cuda, cuda_kernel<T>(name)},
+                        {ProcessorKind::opencl, opencl_kernel<T>(name)}}};
   }
   return {};
 }

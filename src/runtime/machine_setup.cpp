@@ -144,7 +144,9 @@ void MachineSetup::add_cuda_devices(const Options& options) {
   if (options.cuda_devices == 0) return;
   const auto descriptions = drivers::cuda_devices(options.cuda_library);
   for (std::uint32_t i = 0; i < options.cuda_devices; ++i) {
-    auto device = drivers::open_cuda_device(options.cuda_library, i, options.device_queues);
+    auto device = drivers::open_cuda_device(options.cuda_library, i, options.device_queues,
+                                            drivers::DeviceKernels::of_device,
+                                            {options.cublas_library, options.cusolver_library});
     add_device(std::move(device), ProcessorKind::cuda, "cuda" + std::to_string(i),
                limit_of(descriptions[i].memory, options), options);
   }

@@ -14,6 +14,7 @@
 
 #include "linalg/kernel_times.hpp"
 #include "linalg/run.hpp"
+#include "support/dense_applications.hpp"
 #include "support/linalg_runs.hpp"
 #include "support/temporary_folder.hpp"
 #include "vicinal/error.hpp"
@@ -21,22 +22,17 @@
 namespace vicinal::linalg {
 namespace {
 
+using testing::all_data;
+using testing::application_named;
 using testing::change_elements;
 using testing::expect_within_limit;
 using ::testing::HasSubstr;
-using testing::padded;
+using testing::kDenseNames;
+using testing::kPrecisions;
+using testing::largest_task;
 using testing::policy_names;
 using testing::TemporaryFolder;
 using testing::with_policy;
-
-const std::vector<std::string> kNames{"cholesky", "lu", "gemm2d", "gemm3d"};
-const std::vector<Precision> kPrecisions{Precision::f32, Precision::f64};
-
-Application application_named(const std::string& name, const graphs::Tiles& tiles,
-                              std::uint64_t inner = 0) {
-  if (name == "cholesky") return cholesky({tiles.tiles * tiles.tile, tiles.tile, tiles.precision});
-  return application_of(graphs::dense_graph(name, tiles, inner));
-}
 
 // Cholesky of 7 x 7 tiles, the last row and column smaller: 28 tiles, of which 7 fit in a quarter. 5 x 5 tiles of
 // LU; products of 4 x 4 tiles, 192 or 144 elements deep.
@@ -46,20 +42,6 @@ Application small_application(const std::string& name, Precision precision) {
     return application_named(name, {.tiles = 5, .tile = 56, .precision = precision});
   const std::uint64_t inner = name == "gemm2d" ? 0 : 144;
   return application_named(name, {.tiles = 4, .tile = 48, .precision = precision}, inner);
-}
-
-Bytes all_data(const Application& application) {
-  Bytes sum;
-  for (std::size_t d = 0; d < application.data.size(); ++d) {
-    sum += padded(application.shape(d).layout().bytes());
-  }
-  return sum;
-}
-
-Bytes largest_task(const Application& application) {
-  Bytes sum;
-  for (const TileShape& shape : application.largest_task) sum += padded(shape.layout().bytes());
-  return sum;
 }
 
 // A third of the data, or a quarter of Cholesky's, whose largest task takes less of them.
@@ -139,7 +121,7 @@ TEST_P(DenseConformance, IsRightWithoutPrioritiesAndWithASmallWindow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryPolicy, DenseConformance,
-                         ::testing::Combine(::testing::ValuesIn(kNames),
+                         ::testing::Combine(::testing::ValuesIn(kDenseNames),
                                             ::testing::ValuesIn(policy_names()),
                                             ::testing::ValuesIn(kPrecisions)),
                          [](const ::testing::TestParamInfo<Case>& test) {
@@ -212,7 +194,7 @@ TEST_P(DenseCheck, FailsOnNaN) {
 }
 
 INSTANTIATE_TEST_SUITE_P(BothPrecisions, DenseCheck,
-                         ::testing::Combine(::testing::ValuesIn(kNames),
+                         ::testing::Combine(::testing::ValuesIn(kDenseNames),
                                             ::testing::ValuesIn(kPrecisions)),
                          [](const ::testing::TestParamInfo<CheckCase>& test) {
                            return std::get<0>(test.param) + "_" +
@@ -237,7 +219,7 @@ TEST(CholeskyCheck, FailsWhenOneTileOfAFewOrARaggedOneIsChangedByAThousandth) {
 
 // --- where it stands between right and wrong -----------------------------------------------------
 TEST(DenseTolerance, IsAFewTimesWhatARightResultHas) {
-  for (const std::string& name : kNames) {
+  for (const std::string& name : kDenseNames) {
     for (const Precision precision : kPrecisions) {
       for (const auto& [tiles, tile] :
            std::vector<std::pair<std::uint64_t, std::uint64_t>>{{1, 1}, {2, 1}, {7, 5}, {4, 100}}) {
@@ -328,14 +310,14 @@ TEST(DenseTasks, OfCholeskyAreThoseThatAreSimulated) {
 }
 
 TEST(DenseTasks, AreAsManyAsTheApplicationSays) {
-  for (const std::string& name : kNames) {
+  for (const std::string& name : kDenseNames) {
     const Application application = small_application(name, Precision::f32);
     EXPECT_EQ(task_names(application).size(), application.tasks) << name;
   }
 }
 
 TEST(DenseTasks, HaveATime) {
-  for (const std::string& name : kNames) {
+  for (const std::string& name : kDenseNames) {
     const Application application = small_application(name, Precision::f64);
     const std::vector<double> seconds = measure_kernels(application);
     ASSERT_EQ(seconds.size(), application.kernels.size());

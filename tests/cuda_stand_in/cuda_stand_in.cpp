@@ -2,205 +2,24 @@
 // are threads and overtake each other. What a program may not do ends it with a message: a copy beyond an allocation,
 // a call without a current context, a device address where a host's belongs, something destroyed twice. What a device
 // may do happens if it is asked for: see cuda_stand_in::Settings.
-#include "cuda_stand_in/cuda_stand_in.hpp"
-
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
-#include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <ranges>
-#include <set>
-#include <string>
-#include <thread>
-#include <utility>
 
-#include "drivers/cuda/cuda_api.hpp"
-
-struct CUstream_st {};
+#include "cuda_stand_in/state.hpp"
 
 namespace {
 
-namespace cu = vicinal::drivers::cu;
-using cu::Result;
-
-constexpr Result kSuccess = 0;
-constexpr Result kInvalidValue = 1;
-constexpr Result kOutOfMemory = 2;
-constexpr Result kNoDevice = 100;
-constexpr Result kAlreadyPinned = 712;
-constexpr Result kLaunchFailed = 719;
-
-[[noreturn]] void misused(const std::string& what) {
-  std::fprintf(stderr, "CUDA stand-in: misused: %s\n", what.c_str());
-  std::abort();
-}
-
-struct Event {
-  std::atomic<std::int64_t> at{-1};  // ns; -1: not yet
-};
-
-// In order, on a thread of its own.
-class Stream : public CUstream_st {
- public:
-  Stream() : thread_([this] { run(); }) {}
-  ~Stream() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-  void put(std::function<void()> work) {
-    {
-      const std::lock_guard lock(mutex_);
-      work_.push_back(std::move(work));
-    }
-    changed_.notify_all();
-  }
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return work_.empty() && !busy_; });
-  }
-  std::atomic<Result> error{kSuccess};  // of what was on it, told to the callbacks behind
-
- private:
-  void run() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [this] { return stopping_ || !work_.empty(); });
-      if (work_.empty()) return;
-      const std::function<void()> work = std::move(work_.front());
-      work_.pop_front();
-      busy_ = true;
-      lock.unlock();
-      work();
-      lock.lock();
-      busy_ = false;
-      changed_.notify_all();
-    }
-  }
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> work_;
-  bool busy_ = false;
-  bool stopping_ = false;
-  std::thread thread_;
-};
-
-struct State {
-  std::mutex mutex;
-  cuda_stand_in::Settings settings;
-  std::uint64_t calls = 0;
-  std::uint64_t random = 1;
-  std::map<std::uintptr_t, std::size_t> allocations;  // by address
-  std::map<std::uintptr_t, std::size_t> pinned;       // RAM, by address
-  std::size_t unpinned_copies = 0;
-  std::set<Stream*> streams;
-  std::set<Event*> events;
-  std::map<int, int> contexts;         // how often each device's was retained
-  std::set<std::pair<int, int>> ways;  // between devices
-};
-State& state() {
-  static State* const the = new State;  // streams of a test that failed outlive main
-  return *the;
-}
-
-thread_local int current_device = -1;
-
-// Of a call that may fail. Under no lock.
-bool fails() {
-  State& s = state();
-  const std::lock_guard lock(s.mutex);
-  ++s.calls;
-  if (s.settings.lost_after != 0 && s.calls > s.settings.lost_after) return true;
-  if (s.settings.fail_one_in == 0) return false;
-  s.random = s.random * 6364136223846793005ULL + 1442695040888963407ULL;
-  return (s.random >> 33) % s.settings.fail_one_in == 0;
-}
-
-void require_context(const char* call) {
-  if (current_device < 0) misused(std::string(call) + " without a current context");
-}
-
-Stream& known(CUstream_st* stream, const char* call) {
-  auto* const found = static_cast<Stream*>(stream);
-  const std::lock_guard lock(state().mutex);
-  if (!state().streams.contains(found))
-    misused(std::string(call) + " on a stream that is not there");
-  return *found;
-}
-
-int device_of(cu::Context context) {
-  return static_cast<int>(reinterpret_cast<std::uintptr_t>(context)) - 1;
-}
-
-// The range lies in one allocation.
-std::byte* on_device(cu::Address address, std::size_t bytes, const char* call) {
-  const std::lock_guard lock(state().mutex);
-  auto& all = state().allocations;
-  auto at = all.upper_bound(address);
-  if (at == all.begin()) misused(std::string(call) + ": no device address");
-  --at;
-  if (address + bytes > at->first + at->second) {
-    misused(std::string(call) + ": beyond an allocation of " + std::to_string(at->second));
-  }
-  return reinterpret_cast<std::byte*>(address);
-}
-
-void require_host(const void* address, const char* call) {
-  const auto value = reinterpret_cast<std::uintptr_t>(address);
-  const std::lock_guard lock(state().mutex);
-  for (const auto& [begin, length] : state().allocations) {
-    if (value >= begin && value < begin + length) {
-      misused(std::string(call) + ": a device address where a host's belongs");
-    }
-  }
-}
-
-// Of a copy's content in RAM. To be pinned in part is an error of CUDA's.
-void note_host(const void* address, std::size_t bytes, const char* call) {
-  require_host(address, call);
-  const auto value = reinterpret_cast<std::uintptr_t>(address);
-  const std::lock_guard lock(state().mutex);
-  for (const auto& [begin, length] : state().pinned) {
-    if (value >= begin + length || begin >= value + bytes) continue;
-    if (value >= begin && value + bytes <= begin + length) return;
-    misused(std::string(call) + ": memory of which a part is pinned");
-  }
-  ++state().unpinned_copies;
-}
-
-Result put(Stream& stream, std::function<void()> work) {
-  if (fails()) return kLaunchFailed;
-  const bool breaks = fails();
-  stream.put([&stream, breaks, work = std::move(work)] {
-    if (stream.error != kSuccess) return;
-    if (breaks) {
-      stream.error = kLaunchFailed;
-    } else {
-      work();
-    }
-  });
-  return kSuccess;
-}
+using namespace cuda_stand_in;
 
 std::int64_t now_ns() {
   return std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
 }  // namespace
-
-#define VICINAL_STAND_IN extern "C" __attribute__((visibility("default"))) Result
 
 VICINAL_STAND_IN cuInit(unsigned /*flags*/) {
   return kSuccess;
@@ -324,6 +143,9 @@ VICINAL_STAND_IN cuStreamDestroy_v2(CUstream_st* stream) {
   {
     const std::lock_guard lock(state().mutex);
     state().streams.erase(&known_one);
+    for (const auto& [handle, uses] : state().handles) {
+      if (uses == stream) misused("cuStreamDestroy of the stream of a handle that is there");
+    }
   }
   delete &known_one;
   return kSuccess;
@@ -439,7 +261,7 @@ extern "C" __attribute__((visibility("default"))) void vicinal_stand_in_set(
 extern "C" __attribute__((visibility("default"))) std::size_t vicinal_stand_in_left() {
   const std::lock_guard lock(state().mutex);
   std::size_t left = state().allocations.size() + state().streams.size() + state().events.size() +
-                     state().pinned.size();
+                     state().pinned.size() + state().handles.size();
   for (const auto& [device, retained] : state().contexts)
     left += static_cast<std::size_t>(retained);
   return left;

@@ -10,7 +10,6 @@
 
 #include "base/text.hpp"
 #include "drivers/cuda/cuda_api.hpp"
-#include "vicinal/cuda.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::drivers {
@@ -38,8 +37,11 @@ PinnedOnce& pinned_once() {
 class CudaDevice final : public QueuedDevice {
  public:
   CudaDevice(const cu::Api& api, int number, const std::string& called, std::uint32_t run_queues,
-             DeviceKernels kernels)
-      : api_(api), name_(fmt::format("CUDA device {} ({})", number, called)), kernels_(kernels) {
+             DeviceKernels kernels, const CudaLibraryNames& libraries)
+      : api_(api),
+        name_(fmt::format("CUDA device {} ({})", number, called)),
+        kernels_(kernels),
+        libraries_(api, libraries) {
     check(api_.device_get(&device_, number), "cuDeviceGet");
     check(api_.context_retain(&context_, device_), "cuDevicePrimaryCtxRetain");
     try {
@@ -47,7 +49,7 @@ class CudaDevice final : public QueuedDevice {
       for (std::uint32_t i = 0; i < kFirstRun + run_queues; ++i) {
         cu::Stream stream = nullptr;
         check(api_.stream_create(&stream, cu::kNonBlockingStream), "cuStreamCreate");
-        natives_.push_back({stream, number});
+        natives_.push_back({stream, number, &libraries_});
       }
     } catch (...) {
       close();
@@ -224,6 +226,7 @@ class CudaDevice final : public QueuedDevice {
   }
   void close() noexcept {
     api_.context_use(context_);
+    libraries_.close();
     for (const CudaNative& native : natives_) api_.stream_destroy(native.stream);
     for (const cu::Event event : events_) api_.event_destroy(event);
     if (memory_ != 0) api_.memory_free(memory_);
@@ -236,6 +239,7 @@ class CudaDevice final : public QueuedDevice {
   cu::Device device_ = 0;
   cu::Context context_ = nullptr;
   cu::Address memory_ = 0;
+  CudaLibraries libraries_;
   std::deque<CudaNative> natives_;  // by queue
   std::vector<cu::Event> events_;   // not in use
 };
@@ -266,7 +270,8 @@ std::vector<CudaDescription> cuda_devices(const std::string& library) {
 }
 
 std::unique_ptr<QueuedDevice> open_cuda_device(const std::string& library, std::uint32_t number,
-                                               std::uint32_t run_queues, DeviceKernels kernels) {
+                                               std::uint32_t run_queues, DeviceKernels kernels,
+                                               const CudaLibraryNames& libraries) {
   std::string why;
   const cu::Api* const api = cu::load(library, why);
   if (api == nullptr) {
@@ -282,31 +287,8 @@ std::unique_ptr<QueuedDevice> open_cuda_device(const std::string& library, std::
                     number + 1, there));
   }
   const auto index = static_cast<int>(number);
-  return std::make_unique<CudaDevice>(*api, index, name_of(*api, index), run_queues, kernels);
+  return std::make_unique<CudaDevice>(*api, index, name_of(*api, index), run_queues, kernels,
+                                      libraries);
 }
 
 }  // namespace vicinal::drivers
-
-namespace vicinal::cuda {
-
-namespace {
-
-const drivers::CudaNative& native(const KernelContext& k) {
-  if (k.kind() != ProcessorKind::cuda) {
-    throw UsageError(
-        "vicinal::cuda is asked by a kernel that does not run on a CUDA device; make it the "
-        "codelet's implementation for ProcessorKind::cuda");
-  }
-  return *static_cast<const drivers::CudaNative*>(k.native());
-}
-
-}  // namespace
-
-CUstream_st* stream(const KernelContext& k) {
-  return native(k).stream;
-}
-int device(const KernelContext& k) {
-  return native(k).device;
-}
-
-}  // namespace vicinal::cuda

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "drivers/cuda/cuda_libraries.hpp"
 #include "drivers/queued/queued_device.hpp"
 #include "vicinal/units.hpp"
 
@@ -23,12 +24,14 @@ std::vector<CudaDescription> cuda_devices(const std::string& library);
 // The device of that number, with so many streams for kernels. Throws DeviceError; UsageError: there is none.
 std::unique_ptr<QueuedDevice> open_cuda_device(const std::string& library, std::uint32_t number,
                                                std::uint32_t run_queues,
-                                               DeviceKernels kernels = DeviceKernels::of_device);
+                                               DeviceKernels kernels = DeviceKernels::of_device,
+                                               const CudaLibraryNames& libraries = {});
 
 // What vicinal/cuda.hpp gives to a kernel's function.
 struct CudaNative {
   CUstream_st* stream = nullptr;
   int device = 0;
+  CudaLibraries* libraries = nullptr;
 };
 
 }  // namespace vicinal::drivers
