@@ -110,7 +110,12 @@ reports::RunRecord run_policy(const Plan& plan, const std::string& policy,
     record.nodes[n].peak = outcome.last.nodes[n].peak;
   }
   record.flops = plan.application->flops;
-  record.bounds = plan.application->bounds(runtime.machine(), kernel_seconds, outcome.before);
+  // Kernels are timed on a core: of a run in which other processors take part no bound on time is known.
+  const std::vector<double> unknown(kernel_seconds.size());
+  const bool on_cores = std::ranges::all_of(
+      runtime.machine().workers, [](const auto& worker) { return runs_on_host(worker.kind); });
+  record.bounds = plan.application->bounds(runtime.machine(), on_cores ? kernel_seconds : unknown,
+                                           outcome.before);
   if (outcome.residual) {
     record.verified = outcome.residual->passed();
     record.residual = outcome.residual->value;
@@ -126,6 +131,12 @@ reports::Facts machine_of(const Plan& plan) {
   if (!plan.options.disk.empty()) facts.emplace_back("disk", plan.options.disk);
   if (plan.options.accelerators > 0) {
     facts.emplace_back("accelerators", std::uint64_t{plan.options.accelerators});
+  }
+  if (plan.options.cuda_devices > 0) {
+    facts.emplace_back("cuda_devices", std::uint64_t{plan.options.cuda_devices});
+  }
+  if (plan.options.opencl_devices > 0) {
+    facts.emplace_back("opencl_devices", std::uint64_t{plan.options.opencl_devices});
   }
   return facts;
 }

@@ -74,6 +74,10 @@ RunRecord make_record(std::string policy, const MachineDescription& machine,
   for (std::size_t n = 0; n < machine.nodes.size(); ++n) {
     record.nodes.push_back(node_record(machine.nodes[n], before.nodes[n], after.nodes[n]));
   }
+  for (const WorkerDescription& worker : machine.workers) {
+    record.nodes[worker.node.value].tasks +=
+        after.workers[worker.id.value].tasks - before.workers[worker.id.value].tasks;
+  }
   for (const LinkStatistics& link : after.links) add_link(record, machine, before, link);
   return record;
 }

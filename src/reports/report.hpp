@@ -28,6 +28,7 @@ struct NodeRecord {
   Bytes bytes_out;
   std::uint64_t evictions = 0;
   std::uint64_t write_backs = 0;
+  std::uint64_t tasks = 0;  // that its workers ran
 };
 
 struct LinkRecord {

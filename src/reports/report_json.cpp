@@ -41,7 +41,8 @@ Json nodes_json(const std::vector<NodeRecord>& nodes) {
                        {"bytes_in", node.bytes_in.value},
                        {"bytes_out", node.bytes_out.value},
                        {"evictions", node.evictions},
-                       {"write_backs", node.write_backs}};
+                       {"write_backs", node.write_backs},
+                       {"tasks", node.tasks}};
   }
   return json;
 }

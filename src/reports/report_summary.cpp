@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,20 @@ std::string ratio_text(double value, double bound) {
 double idle_percent(const RunRecord& run) {
   const double all = run.seconds * run.workers;
   return all > 0 ? 100 * run.idle_seconds / all : 0;
+}
+
+// Of the tasks of a real run, those on accelerators; none if it had none.
+std::optional<double> percent_on_devices(const RunRecord& run) {
+  if (run.simulation || run.tasks == 0) return std::nullopt;
+  std::uint64_t tasks = 0;
+  bool has_devices = false;
+  for (const NodeRecord& node : run.nodes) {
+    if (node.kind != NodeKind::device) continue;
+    has_devices = true;
+    tasks += node.tasks;
+  }
+  if (!has_devices) return std::nullopt;
+  return 100 * static_cast<double>(tasks) / static_cast<double>(run.tasks);
 }
 
 // The fastest first.
@@ -159,6 +174,11 @@ std::string table_text(const Runs& runs) {
   }
   table.add("idle",
             [](const RunRecord& run) { return fmt::format("{:.1f} %", idle_percent(run)); });
+  if (any(runs, [](const RunRecord& run) { return percent_on_devices(run).has_value(); })) {
+    table.add("on devices", [](const RunRecord& run) {
+      return fmt::format("{:.1f} %", percent_on_devices(run).value_or(0));
+    });
+  }
   if (any(runs, [](const RunRecord& run) { return run.flops > 0; })) {
     table.add("GFlop/s", [](const RunRecord& run) { return fmt::format("{:.2f}", run.gflops()); });
   }

@@ -70,6 +70,9 @@ void add_node_rows(std::vector<Row>& rows, const RunRecord& model) {
       rows.push_back({node.name + " " + label,
                       [n, cell](const RunRecord& run) { return cell(run.nodes[n]); }});
     };
+    if (node.kind == NodeKind::device) {
+      add("tasks", [](const NodeRecord& r) { return fmt::format("{}", r.tasks); });
+    }
     add(node.limit ? "peak, of " + base::format_bytes(*node.limit) : "peak",
         [](const NodeRecord& r) { return base::format_bytes(r.peak); });
     if (!node.limit || node.kind == NodeKind::disk) continue;  // nothing is evicted

@@ -117,9 +117,16 @@ Report documented_report() {
   run.idle_seconds = 4.0;
   run.bytes_in = {90'000'000};
   run.bytes_out = {36'000'000};
-  run.nodes = {
-      {"ram", NodeKind::ram, Bytes{12'582'912}, {12'582'912}, {90'000'000}, {36'000'000}, 51, 18},
-      {"disk", NodeKind::disk, {}, {42'000'000}, {36'000'000}, {90'000'000}, 0, 0}};
+  run.nodes = {{"ram",
+                NodeKind::ram,
+                Bytes{12'582'912},
+                {12'582'912},
+                {90'000'000},
+                {36'000'000},
+                51,
+                18,
+                56},
+               {"disk", NodeKind::disk, {}, {42'000'000}, {36'000'000}, {90'000'000}, 0, 0}};
   run.links = {{"disk->ram", {90'000'000}, 45}, {"ram->disk", {36'000'000}, 18}};
   run.bounds = {.work_seconds = 0.5,
                 .path_seconds = 0.25,
