@@ -152,7 +152,7 @@ VICINAL_STAND_IN cuStreamDestroy_v2(CUstream_st* stream) {
 }
 VICINAL_STAND_IN cuStreamSynchronize(CUstream_st* stream) {
   Stream& known_one = known(stream, "cuStreamSynchronize");
-  known_one.wait();
+  known_one.drain();
   return known_one.error;
 }
 VICINAL_STAND_IN cuStreamAddCallback(CUstream_st* stream, cu::Callback callback, void* data,
