@@ -79,8 +79,21 @@ std::shared_ptr<const Probes> probes_of(std::uint64_t tile) {
   return probes;
 }
 
+// Of a tile whose diagonal dominates, so that it stands for a matrix and for a factor.
+template <typename T>
+std::vector<T> tile_content(std::uint64_t tile) {
+  std::vector<T> content;
+  const Generator generator(tile, 1);
+  for (std::uint64_t j = 0; j < tile; ++j) {
+    for (std::uint64_t i = 0; i < tile; ++i) {
+      content.push_back(static_cast<T>(generator.element(i, j)));
+    }
+  }
+  return content;
+}
+
 // Slots of one tile in memory like the runtime's: in huge pages, replicas at multiples of 4 KiB. All have
-// the same content, whose diagonal dominates, so that a tile stands for a matrix and for a factor.
+// the same content.
 template <typename T>
 class Pool {
  public:
@@ -88,15 +101,10 @@ class Pool {
       : slot_(round_up(tile * tile * sizeof(T), kPage)),
         bytes_(round_up(std::max(kPoolBytes, largest_task), slot_)),
         memory_(
-            static_cast<std::byte*>(std::aligned_alloc(kHugePage, round_up(bytes_, kHugePage)))) {
+            static_cast<std::byte*>(std::aligned_alloc(kHugePage, round_up(bytes_, kHugePage)))),
+        saved_(tile_content<T>(tile)) {
     if (memory_ == nullptr) throw std::bad_alloc();
     madvise(memory_.get(), bytes_, MADV_HUGEPAGE);  // refused: small pages serve as well
-    const Generator generator(tile, 1);
-    for (std::uint64_t j = 0; j < tile; ++j) {
-      for (std::uint64_t i = 0; i < tile; ++i) {
-        saved_.push_back(static_cast<T>(generator.element(i, j)));
-      }
-    }
     saved_.resize(slot_ / sizeof(T));
     restore(memory_.get(), bytes_);
   }
@@ -183,12 +191,34 @@ class Bench {
   Pool<T> pool_;
 };
 
+// The calls of a task, for devices.
+std::vector<calibration::KernelSet::Call> calls_of(const std::shared_ptr<const Probes>& probes,
+                                                   const Probe& probe) {
+  std::vector<calibration::KernelSet::Call> calls;
+  for (const KernelCall& call : probe.kernel.calls) {
+    calibration::KernelSet::Call& of = calls.emplace_back();
+    of.codelet = std::shared_ptr<const Codelet>(probes, &probe.kernel.codelet);
+    for (const TileShape& shape : call.operands) of.operands.push_back(shape.layout().packed());
+    const auto* const index = reinterpret_cast<const std::byte*>(&call.index);
+    of.parameters.assign(index, index + sizeof(call.index));
+  }
+  return calls;
+}
+
 template <typename T>
 calibration::KernelSet kernel_set(std::uint64_t tile) {
   const auto probes = probes_of<T>(tile);
   calibration::KernelSet set;
   set.precision = to_string(kPrecisionOf<T>);
-  for (const Probe& probe : *probes) set.kernels.push_back({probe.names, probe.flops()});
+  for (const Probe& probe : *probes) {
+    set.kernels.push_back({probe.names, probe.flops(), calls_of(probes, probe)});
+  }
+  set.fill = [content = tile_content<T>(tile)](std::byte* to, Bytes bytes) {
+    const std::uint64_t of_tile = content.size() * sizeof(T);
+    for (std::uint64_t at = 0; at < bytes.value; at += of_tile) {
+      std::memcpy(to + at, content.data(), std::min(of_tile, bytes.value - at));
+    }
+  };
   set.prepare = [tile, probes] {
     auto bench = std::make_shared<Bench<T>>(tile, probes);
     return [bench](std::size_t kernel) { return bench->run(kernel); };

@@ -19,6 +19,9 @@ struct NodeDescription {
   std::string name;  // "ram", "disk", "device0"
   NodeKind kind = NodeKind::ram;
   std::optional<Bytes> limit;  // none: not limited
+  // Of a device that is there, and of one that a machine file names: "OpenCL device 0 (NVIDIA H100)".
+  std::string device = {};
+  Bytes installed = {};  // all the memory that the device has; 0: not known
 };
 
 // One direction between two nodes.

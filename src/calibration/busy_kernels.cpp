@@ -130,16 +130,21 @@ MeasuredKernel summary(const KernelSet& set, std::size_t kernel,
   for (const Shared::Sum& sum : rounds) {
     if (sum.runs > 0) means.push_back(sum.seconds / static_cast<double>(sum.runs));
   }
-  std::sort(means.begin(), means.end());
-  const auto at = [&](std::size_t quarter) { return means[(means.size() - 1) * quarter / 4]; };
-  const double median = std::max(at(2), 1e-9);  // of a kernel of no work
-  return {.names = set.kernels[kernel].names,
-          .precision = set.precision,
-          .flops_per_second = set.kernels[kernel].flops / median,
-          .spread = (at(3) - at(1)) / 2 / median};
+  return rate_of(set, set.kernels[kernel], std::move(means));
 }
 
 }  // namespace
+
+MeasuredKernel rate_of(const KernelSet& set, const KernelSet::Kernel& kernel,
+                       std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  const auto at = [&](std::size_t quarter) { return seconds[(seconds.size() - 1) * quarter / 4]; };
+  const double median = std::max(at(2), 1e-9);  // of a kernel of no work
+  return {.names = kernel.names,
+          .precision = set.precision,
+          .flops_per_second = kernel.flops / median,
+          .spread = (at(3) - at(1)) / 2 / median};
+}
 
 std::vector<MeasuredKernel> measure_busy(std::span<const KernelSet> sets, std::uint32_t threads,
                                          std::span<const std::uint32_t> processors) {

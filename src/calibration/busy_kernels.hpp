@@ -13,6 +13,10 @@
 
 namespace vicinal::calibration {
 
+// From what a run took in several rounds, one at least.
+MeasuredKernel rate_of(const KernelSet& set, const KernelSet::Kernel& kernel,
+                       std::vector<double> seconds);
+
 // `threads` run each kernel at the same time, the i-th on processors[i] if there are so many. Throws
 // what a kernel throws.
 std::vector<MeasuredKernel> measure_busy(std::span<const KernelSet> sets, std::uint32_t threads,

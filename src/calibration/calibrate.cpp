@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "calibration/busy_kernels.hpp"
+#include "calibration/open_devices.hpp"
 #include "drivers/clock.hpp"
 #include "drivers/cpu/binding.hpp"
 #include "drivers/disk/disk_bandwidth.hpp"
@@ -85,6 +86,8 @@ class OverheadTest {
     options.workers = 1;
     options.submitter_works = true;
     options.accelerators = 0;
+    options.cuda_devices = 0;
+    options.opencl_devices = 0;
     options.window_tasks = 0;
     options.window_bytes = {};
     options.compute_priorities = false;
@@ -283,11 +286,17 @@ Calibration calibrate(const Options& options, std::span<const KernelSet> kernels
     progress("links of emulated accelerators");
     result.links = measure_links(options);
   }
+  OpenDevices devices(options);
+  devices.measure_queues(progress);
   if (!kernels.empty()) {
     progress("kernels");
-    // The threads of emulated accelerators are bound to no core and run beside the workers.
-    result.kernels = measure_busy(kernels, result.workers + options.accelerators, processors);
+    devices.measure_kernels(kernels, result.workers, processors);
+    devices.keep_busy_during(kernels, [&] {
+      // The threads of emulated accelerators are bound to no core and run beside the workers.
+      result.kernels = measure_busy(kernels, result.workers + options.accelerators, processors);
+    });
   }
+  result.devices = devices.measured();
   return result;
 }
 

@@ -5,14 +5,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "drivers/queued/queue_measurements.hpp"
 #include "graph/graph.hpp"
 #include "machine/machine_model.hpp"
+#include "vicinal/codelet.hpp"
+#include "vicinal/data.hpp"
 #include "vicinal/options.hpp"
 #include "vicinal/units.hpp"
 
@@ -20,15 +24,24 @@ namespace vicinal::calibration {
 
 // Kernels of one precision, to be timed in several threads at once.
 struct KernelSet {
+  // A task on a device: the codelet's implementation for the kind is called with such operands.
+  struct Call {
+    std::shared_ptr<const Codelet> codelet;
+    std::vector<Layout> operands;       // packed
+    std::vector<std::byte> parameters;  // bytes of the task's
+  };
   struct Kernel {
     std::vector<std::string> names;  // of kernels that run at its rate, its own first
     double flops = 0;                // of one run
+    std::vector<Call> calls = {};    // one run on a device; none: it is not measured there
   };
   std::string precision;  // "float", "double"
   std::vector<Kernel> kernels;
   // Called once in each thread: operands of its own, and a function that runs the kernel of that number
   // and says how many seconds it took.
   std::function<std::function<double(std::size_t)>()> prepare;
+  // Writes what an operand of a call holds, bytes in all. Where there are calls.
+  std::function<void(std::byte* to, Bytes bytes)> fill = {};
 };
 
 struct MeasuredKernel {
@@ -80,6 +93,20 @@ struct MeasuredLinks {
   Time latency;
 };
 
+// An accelerator with queues. Bandwidths are those of the memory that a run copies from and to.
+struct MeasuredDevice {
+  ProcessorKind kind = ProcessorKind::opencl;
+  std::string name;  // "OpenCL device 0 (NVIDIA H100)"
+  Bytes memory;      // of it, used
+  std::uint32_t tasks_in_flight = 1;
+  bool pinned = false;  // the memory of a run
+  drivers::QueueMeasurements queues;
+  std::vector<MeasuredKernel> kernels = {};  // those that the kind has an implementation of
+  const drivers::LinkRates& rates() const {
+    return pinned && queues.pinned ? *queues.pinned : queues.plain;
+  }
+};
+
 struct Calibration {
   std::string name;       // of the machine
   std::string processor;  // as the system calls it
@@ -89,6 +116,7 @@ struct Calibration {
   std::optional<Bytes> memory;
   std::optional<MeasuredDisk> disk;
   std::optional<MeasuredLinks> links;
+  std::vector<MeasuredDevice> devices = {};  // in the order of a runtime's
   std::vector<MeasuredKernel> kernels;
   std::vector<machine::SchedulingCost> scheduling = {};
 };
@@ -99,6 +127,10 @@ struct Calibration {
 Calibration calibrate(const Options& options, std::span<const KernelSet> kernels, Bytes copy,
                       const std::function<void(std::string_view)>& progress);
 
+// The devices of a runtime with these options and what their queues give, without kernels; takes up to two seconds
+// for each. Throws what Runtime throws, DeviceError.
+std::vector<MeasuredDevice> measure_devices(const Options& options);
+
 // What each policy takes per task of the graph, in a simulation on the machine: the least of a few.
 std::vector<machine::SchedulingCost> measure_scheduling(const graph::Graph& graph,
                                                         const machine::MachineModel& machine);
@@ -108,5 +140,7 @@ std::vector<machine::SchedulingCost> measure_scheduling(const graph::Graph& grap
 std::string machine_file(const Calibration& calibration, const std::string& sentence = {});
 // For people.
 std::string calibration_text(const Calibration& calibration);
+// Its name, and its queues; several lines.
+std::string device_text(const MeasuredDevice& device);
 
 }  // namespace vicinal::calibration

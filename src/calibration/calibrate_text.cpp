@@ -84,6 +84,63 @@ void write_speed(Out out, const std::vector<std::string>& names, std::string_vie
       std::max(kernel.flops_per_second, kLeastFlopRate) / 1e9);
 }
 
+// Of a page beyond the time of its bytes, with copies before it on the queue where that hides some of it.
+Time latency(const drivers::QueueTimes& page, BytesPerSecond rate) {
+  return std::max(Time{0}, std::min(page.alone, page.each) - duration(4_KiB, rate));
+}
+
+// A worker's own time per task, and what the device's queue takes of it.
+void write_device(Out out, const Calibration& calibration, const MeasuredDevice& device) {
+  const drivers::LinkRates& rates = device.rates();
+  const drivers::QueueMeasurements& queues = device.queues;
+  const auto mean = [](Time a, Time b) { return Time{(a.ns + b.ns) / 2}; };
+  fmt::format_to(out, "\n[[device]]\nname = {}\nkind = \"{}\"\nmemory = {}\npipeline = {}\n",
+                 quoted(device.name), to_string(device.kind), device.memory.value,
+                 device.tasks_in_flight);
+  fmt::format_to(out, "task_overhead = {}\ncopy_overhead = {}\n",
+                 time(calibration.task_overhead + queues.run.thread),
+                 time(mean(queues.copy_in.thread, queues.copy_out.thread)));
+  fmt::format_to(out, "in = {}\nout = {}\n", bandwidth(rates.in), bandwidth(rates.out));
+  fmt::format_to(out, "both = {}\n", bandwidth(std::max({rates.both, rates.in, rates.out})));
+  fmt::format_to(
+      out, "latency = {}\nserialise = [\"same\"]\n",
+      time(mean(latency(queues.copy_in, rates.in), latency(queues.copy_out, rates.out))));
+}
+
+// Of one kind of devices, the mean of theirs.
+std::vector<MeasuredKernel> kernels_of(const Calibration& calibration, ProcessorKind kind) {
+  std::vector<MeasuredKernel> kernels;
+  double devices = 0;
+  for (const MeasuredDevice& device : calibration.devices) {
+    if (device.kind != kind) continue;
+    ++devices;
+    for (const MeasuredKernel& kernel : device.kernels) {
+      const auto same = std::ranges::find_if(kernels, [&](const MeasuredKernel& other) {
+        return other.names == kernel.names && other.precision == kernel.precision;
+      });
+      if (same == kernels.end()) {
+        kernels.push_back(kernel);
+      } else {
+        same->flops_per_second += kernel.flops_per_second;
+      }
+    }
+  }
+  for (MeasuredKernel& kernel : kernels) kernel.flops_per_second /= devices;
+  return kernels;
+}
+
+// Nothing is assumed of what has no implementation there.
+void write_speeds_of_devices(Out out, const Calibration& calibration) {
+  for (const ProcessorKind kind : {ProcessorKind::cuda, ProcessorKind::opencl}) {
+    const auto kernels = kernels_of(calibration, kind);
+    if (kernels.empty()) continue;
+    fmt::format_to(out, "\n# Of a device, several on it at once, while the workers work.\n");
+    for (const MeasuredKernel& kernel : kernels) {
+      write_speed(out, kernel.names, to_string(kind), kernel);
+    }
+  }
+}
+
 // Of each precision the kernels, then the fastest for what has no name here.
 void write_speeds(Out out, const Calibration& calibration, std::string_view kind) {
   for (const MeasuredKernel& kernel : calibration.kernels) {
@@ -106,6 +163,16 @@ void write_speeds(Out out, const Calibration& calibration, std::string_view kind
   for (const MeasuredKernel* kernel : fastest) write_speed(out, {"*"}, kind, *kernel);
 }
 
+std::string rate_text(BytesPerSecond bytes) {
+  return base::format_bytes({static_cast<std::uint64_t>(bytes.value)}) + "/s";
+}
+
+std::string kernel_text(const MeasuredKernel& kernel, const std::string& whose) {
+  return fmt::format("{:<13} {:<7} {:8.2f} GFlop/s {}, spread {:.1f} %{}\n", kernel.names.front(),
+                     kernel.precision, kernel.flops_per_second / 1e9, whose, 100 * kernel.spread,
+                     kernel.spread > kUnsteady ? ": is the machine busy with something else?" : "");
+}
+
 // What copies take from the workers.
 std::string worker_time(const MeasuredDisk& disk) {
   std::string text;
@@ -120,6 +187,23 @@ std::string worker_time(const MeasuredDisk& disk) {
 }
 
 }  // namespace
+
+std::string device_text(const MeasuredDevice& device) {
+  const drivers::QueueMeasurements& queues = device.queues;
+  const auto rates = [](const char* of, const drivers::LinkRates& link) {
+    return fmt::format("  {} memory: in {}, out {}, both at once {}\n", of, rate_text(link.in),
+                       rate_text(link.out), rate_text(link.both));
+  };
+  const auto times = [](const char* of, const drivers::QueueTimes& time) {
+    return fmt::format("  {}: {} alone, {} each of many, {} of the thread\n", of,
+                       base::format_duration(time.alone), base::format_duration(time.each),
+                       base::format_duration(time.thread));
+  };
+  return device.name + ":\n" + rates("unpinned", queues.plain) +
+         (queues.pinned ? rates("pinned", *queues.pinned) : "") +
+         times("a page in", queues.copy_in) + times("a page out", queues.copy_out) +
+         times("an empty run", queues.run);
+}
 
 std::string machine_file(const Calibration& calibration, const std::string& sentence) {
   std::string text = "# Measured by vicinal calibrate on the machine itself.\n";
@@ -139,11 +223,13 @@ std::string machine_file(const Calibration& calibration, const std::string& sent
   }
   if (calibration.disk) write_disk(out, *calibration.disk);
   if (calibration.links) write_links(out, calibration);
+  for (const MeasuredDevice& device : calibration.devices) write_device(out, calibration, device);
   if (!calibration.kernels.empty()) {
     fmt::format_to(out, "\n# Kernels: of one worker while all of them work.\n");
   }
   write_speeds(out, calibration, "cpu");
   if (calibration.links) write_speeds(out, calibration, "gpu");
+  write_speeds_of_devices(out, calibration);
   if (!calibration.scheduling.empty()) {
     fmt::format_to(out, "\n# Policies, per task: for --count-scheduling.\n");
   }
@@ -157,9 +243,6 @@ std::string machine_file(const Calibration& calibration, const std::string& sent
 std::string calibration_text(const Calibration& calibration) {
   std::string text;
   const Out out(text);
-  const auto rate = [](BytesPerSecond bytes) {
-    return base::format_bytes({static_cast<std::uint64_t>(bytes.value)}) + "/s";
-  };
   fmt::format_to(out, "{}: {} workers, {}\n", calibration.name, calibration.workers,
                  calibration.processor);
   fmt::format_to(out, "per task: {} to submit it, {} of a worker\n",
@@ -167,20 +250,23 @@ std::string calibration_text(const Calibration& calibration) {
                  base::format_duration(calibration.task_overhead));
   if (const auto& disk = calibration.disk) {
     fmt::format_to(out, "disk: read {}, write {}, both at once {}, latency {}{}{}\n",
-                   rate(disk->read), rate(disk->write), rate(disk->both),
+                   rate_text(disk->read), rate_text(disk->write), rate_text(disk->both),
                    base::format_duration(disk->latency), worker_time(*disk),
                    disk->direct_io ? "" : ", through the page cache");
   }
   if (const auto& links = calibration.links) {
     fmt::format_to(out, "links of {} emulated accelerators: one {}, all {}, latency {}\n",
-                   links->accelerators, rate(links->alone), rate(links->together),
+                   links->accelerators, rate_text(links->alone), rate_text(links->together),
                    base::format_duration(links->latency));
   }
+  for (const MeasuredDevice& device : calibration.devices) text += device_text(device);
   for (const MeasuredKernel& kernel : calibration.kernels) {
-    fmt::format_to(out, "{:<13} {:<7} {:8.2f} GFlop/s per worker, spread {:.1f} %{}\n",
-                   kernel.names.front(), kernel.precision, kernel.flops_per_second / 1e9,
-                   100 * kernel.spread,
-                   kernel.spread > kUnsteady ? ": is the machine busy with something else?" : "");
+    text += kernel_text(kernel, "per worker");
+  }
+  for (const MeasuredDevice& device : calibration.devices) {
+    for (const MeasuredKernel& kernel : device.kernels) {
+      text += kernel_text(kernel, "on " + device.name);
+    }
   }
   for (const machine::SchedulingCost& cost : calibration.scheduling) {
     fmt::format_to(out, "{:<8} {} per task\n", cost.policy,

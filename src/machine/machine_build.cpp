@@ -1,5 +1,6 @@
 // Puts a machine together for a number of GPUs: nodes, workers, links, and what links share.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -21,6 +22,7 @@ class Builder {
     add_workers();
     add_disk_links();
     add_gpu_links();
+    add_device_links();
     serialise();
     machine_.submit_overhead = text_.submit_overhead;
     return std::move(machine_);
@@ -39,7 +41,10 @@ class Builder {
   void choose_workers();
   void add_nodes();
   void add_workers();
+  void choose_devices();
+  void refuse_too_many(std::string_view kind, std::size_t there, std::uint32_t asked) const;
   void add_disk_links();
+  void add_device_links();
   void add_gpu_links();
   void resolve(const LinkText& link, std::map<Ends, const LinkText*>& found) const;
   void resolve_one(Ends ends, const LinkText& link, std::map<Ends, const LinkText*>& found) const;
@@ -54,14 +59,16 @@ class Builder {
   void serialise(std::uint32_t link, Ends other);
 
   std::uint32_t gpu_node(std::uint32_t gpu) const { return first_gpu_ + gpu; }
-  bool is_gpu(std::uint32_t node) const { return node >= first_gpu_; }
+  bool is_gpu(std::uint32_t node) const { return node >= first_gpu_ && node < first_gpu_ + gpus_; }
+  std::uint32_t first_device() const { return first_gpu_ + gpus_; }
 
   const MachineText& text_;
   const MachineChoice& choice_;
   MachineDescription machine_;
   std::uint32_t gpus_ = 0;
   std::uint32_t cpu_workers_ = 0;
-  std::uint32_t first_gpu_ = 1;  // node of GPU 0
+  std::uint32_t first_gpu_ = 1;  // node of GPU 0; the devices come behind the GPUs
+  std::vector<const DeviceText*> devices_;
   // Segments of the machine, by segment of the text, part and direction; made when first passed.
   std::map<std::tuple<std::uint32_t, std::uint32_t, bool>, std::uint32_t> parts_;
   std::map<Ends, std::uint32_t> both_directions_;  // segments, by the two nodes, smaller first
@@ -78,6 +85,7 @@ void Builder::choose_workers() {
     refuse(fmt::format("the machine {} has at most {} GPUs, and {} are asked for", text_.name,
                        most_gpus, gpus_));
   }
+  choose_devices();
   const std::uint32_t taken = text_.cpu.drive_gpus ? std::min(gpus_, text_.cpu.most) : 0;
   const std::uint32_t most_cpus = text_.cpu.most - taken;
   cpu_workers_ =
@@ -87,9 +95,34 @@ void Builder::choose_workers() {
         "the machine {} has at most {} CPU workers beside {} GPUs, and {} are asked for",
         text_.name, most_cpus, gpus_, cpu_workers_));
   }
-  if (gpus_ + cpu_workers_ == 0) {
-    refuse(fmt::format("the machine {} has no workers: give it [cpu] or [gpu], or ask for some",
-                       text_.name));
+  if (gpus_ + cpu_workers_ == 0 && devices_.empty()) {
+    refuse(fmt::format(
+        "the machine {} has no workers: give it [cpu], [gpu] or a [[device]], or ask for some",
+        text_.name));
+  }
+}
+
+void Builder::refuse_too_many(std::string_view kind, std::size_t there, std::uint32_t asked) const {
+  refuse(fmt::format("the machine {} has {} {} devices, and {} are asked for", text_.name, there,
+                     kind, asked));
+}
+
+// The first of each kind, as many as are asked for.
+void Builder::choose_devices() {
+  std::uint32_t cuda = 0;
+  std::uint32_t opencl = 0;
+  for (const DeviceText& device : text_.devices) {
+    const bool is_cuda = device.kind == ProcessorKind::cuda;
+    const auto& wanted = is_cuda ? choice_.cuda_devices : choice_.opencl_devices;
+    std::uint32_t& of_kind = is_cuda ? cuda : opencl;
+    if (!wanted || of_kind < *wanted) devices_.push_back(&device);
+    ++of_kind;
+  }
+  if (choice_.cuda_devices.value_or(0) > cuda) {
+    refuse_too_many("CUDA", cuda, *choice_.cuda_devices);
+  }
+  if (choice_.opencl_devices.value_or(0) > opencl) {
+    refuse_too_many("OpenCL", opencl, *choice_.opencl_devices);
   }
 }
 
@@ -104,6 +137,13 @@ void Builder::add_nodes() {
   for (std::uint32_t gpu = 0; gpu < gpus_; ++gpu) {
     add(fmt::format("gpu{}", gpu), NodeKind::device,
         choice_.gpu_memory.value_or(text_.gpu->memory));
+  }
+  std::array<std::uint32_t, kProcessorKinds> of_kind{};
+  for (const DeviceText* device : devices_) {
+    add(fmt::format("{}{}", to_string(device->kind),
+                    of_kind[static_cast<std::size_t>(device->kind)]++),
+        NodeKind::device, choice_.gpu_memory.value_or(device->memory));
+    machine_.nodes.back().device = device->name;
   }
 }
 
@@ -122,6 +162,14 @@ void Builder::add_workers() {
                                 .task_overhead = text_.gpu->task_overhead,
                                 .copy_overhead = text_.gpu->copy_overhead,
                                 .pipeline = text_.gpu->pipeline});
+  }
+  for (std::uint32_t d = 0; d < devices_.size(); ++d) {
+    machine_.workers.push_back({.id = WorkerId{cpu_workers_ + gpus_ + d},
+                                .kind = devices_[d]->kind,
+                                .node = NodeId{first_device() + d},
+                                .task_overhead = devices_[d]->task_overhead,
+                                .copy_overhead = devices_[d]->copy_overhead,
+                                .pipeline = devices_[d]->pipeline});
   }
 }
 
@@ -147,6 +195,20 @@ void Builder::add_gpu_links() {
   }
   for (const auto& [ends, link] : found) {
     add_link(ends, link->bandwidth, link->route, link->bandwidth);
+  }
+}
+
+void Builder::add_device_links() {
+  for (std::uint32_t d = 0; d < devices_.size(); ++d) {
+    const DeviceText& device = *devices_[d];
+    const std::uint32_t node = first_device() + d;
+    add_link({0, node}, device.in, device.route, device.in);
+    add_link({node, 0}, device.out, device.route, device.out);
+    if (!device.both) continue;
+    const std::uint32_t shared = shared_by_both_directions({0, node}, *device.both);
+    for (std::size_t link = machine_.links.size() - 2; link < machine_.links.size(); ++link) {
+      machine_.links[link].segments.push_back(shared);
+    }
   }
 }
 

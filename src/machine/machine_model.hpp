@@ -48,10 +48,12 @@ struct MachineModel {
 
 // What the command line may change of a machine file.
 struct MachineChoice {
-  std::optional<std::uint32_t> gpus = {};         // none: as many as the file says
-  std::optional<std::uint32_t> cpu_workers = {};  // none: as many as the file says
-  std::optional<Bytes> gpu_memory = {};           // of each GPU
-  std::optional<Bytes> ram = {};                  // limit of RAM
+  std::optional<std::uint32_t> gpus = {};          // none: as many as the file says
+  std::optional<std::uint32_t> cpu_workers = {};   // none: as many as the file says
+  std::optional<std::uint32_t> cuda_devices = {};  // the first; none: as many as the file says
+  std::optional<std::uint32_t> opencl_devices = {};
+  std::optional<Bytes> gpu_memory = {};  // of each GPU and each device
+  std::optional<Bytes> ram = {};         // limit of RAM
 };
 
 // `name`: a file (it contains a '/' or ends in ".toml"), or the stem of one of those that are shipped

@@ -2,6 +2,7 @@
 #include "machine/machine_text.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,9 @@ namespace {
 constexpr std::uint32_t kMostInFlight = 1024;
 constexpr std::uint32_t kMostPipeline = 1024;
 constexpr std::size_t kMostSegments = 64;
+constexpr std::array kDeviceKinds{ProcessorKind::cuda, ProcessorKind::opencl};
+constexpr std::array kKinds{ProcessorKind::cpu, ProcessorKind::gpu, ProcessorKind::cuda,
+                            ProcessorKind::opencl};
 
 Time time_or_zero(const TomlTable& table, std::string_view key) {
   const auto found = table.find(key);
@@ -65,6 +69,21 @@ RouteText read_route(const TomlTable& table, const MachineText& machine) {
   return route;
 }
 
+// Of what is no GPU and no link between GPUs.
+RouteText read_route_of(const TomlTable& table, const MachineText& machine, const char* whose) {
+  RouteText route = read_route(table, machine);
+  for (const std::uint32_t segment : route.segments) {
+    if (machine.segments[segment].part_of_gpu.empty()) continue;
+    table.value("segments")
+        .refuse(fmt::format("\"{}\" has a part for each GPU, and none for {}",
+                            machine.segments[segment].name, whose));
+  }
+  if (route.serialise_arrivals) {
+    table.value("serialise").refuse("\"arrivals\" is for a link between GPUs");
+  }
+  return route;
+}
+
 void read_workers_by_default(const TomlTable& table, std::uint32_t most,
                              std::optional<std::uint32_t>& by_default) {
   if (const auto value = table.find("by_default")) by_default = value->count(0, most);
@@ -81,17 +100,24 @@ CpuText read_cpu(const TomlTable& table) {
   return cpu;
 }
 
+// Of the thread that drives an accelerator.
+template <typename Text>
+void read_driving(const TomlTable& table, Text& text) {
+  text.line = table.line();
+  text.memory = table.value("memory").bytes();
+  if (const auto pipeline = table.find("pipeline")) {
+    text.pipeline = pipeline->count(1, kMostPipeline);
+  }
+  text.task_overhead = time_or_zero(table, "task_overhead");
+  text.copy_overhead = time_or_zero(table, "copy_overhead");
+}
+
 GpuText read_gpu(const TomlTable& table) {
   table.allow({"most", "by_default", "memory", "pipeline", "task_overhead", "copy_overhead"});
   GpuText gpu;
-  gpu.line = table.line();
   gpu.most = table.value("most").count(1, kMostGpus);
   read_workers_by_default(table, gpu.most, gpu.by_default);
-  gpu.memory = table.value("memory").bytes();
-  if (const auto pipeline = table.find("pipeline"))
-    gpu.pipeline = pipeline->count(1, kMostPipeline);
-  gpu.task_overhead = time_or_zero(table, "task_overhead");
-  gpu.copy_overhead = time_or_zero(table, "copy_overhead");
+  read_driving(table, gpu);
   return gpu;
 }
 
@@ -125,17 +151,25 @@ DiskText read_disk(const TomlTable& table, const MachineText& machine) {
   if (const auto worker = table.find("worker_bandwidth")) {
     disk.worker_bandwidth = worker->bandwidth();
   }
-  disk.route = read_route(table, machine);
-  for (const std::uint32_t segment : disk.route.segments) {
-    if (machine.segments[segment].part_of_gpu.empty()) continue;
-    table.value("segments")
-        .refuse(fmt::format("\"{}\" has a part for each GPU, and none for the disk",
-                            machine.segments[segment].name));
-  }
-  if (disk.route.serialise_arrivals) {
-    table.value("serialise").refuse("\"arrivals\" is for a link between GPUs");
-  }
+  disk.route = read_route_of(table, machine, "the disk");
   return disk;
+}
+
+DeviceText read_device(const TomlTable& table, const MachineText& machine) {
+  table.allow({"name", "kind", "memory", "pipeline", "task_overhead", "copy_overhead", "in", "out",
+               "both", "latency", "copies_in_flight", "segments", "serialise"});
+  DeviceText device;
+  device.name = table.value("name").text();
+  device.kind = kDeviceKinds[table.value("kind").word({"cuda", "opencl"})];
+  read_driving(table, device);
+  device.in = table.value("in").bandwidth();
+  device.out = table.value("out").bandwidth();
+  if (const auto both = table.find("both")) device.both = both->bandwidth();
+  device.route = read_route_of(table, machine, "this device");
+  if (machine.devices.size() + (machine.gpu ? machine.gpu->most : 0) == kMostGpus) {
+    table.refuse("there are more than 62 GPUs and devices");
+  }
+  return device;
 }
 
 End read_end(const TomlValue& value) {
@@ -198,8 +232,7 @@ LinkText read_link(const TomlTable& table, const MachineText& machine) {
 void read_speed(const TomlTable& table, std::vector<KernelSpeed>& speeds) {
   table.allow({"kernel", "precision", "kind", "rate", "time"});
   KernelSpeed speed;
-  speed.kind =
-      table.value("kind").word({"cpu", "gpu"}) == 0 ? ProcessorKind::cpu : ProcessorKind::gpu;
+  speed.kind = kKinds[table.value("kind").word({"cpu", "gpu", "cuda", "opencl"})];
   if (const auto precision = table.find("precision")) {
     speed.precision = precision->word({"float", "double"}) == 0 ? "float" : "double";
   }
@@ -217,7 +250,7 @@ void read_speed(const TomlTable& table, std::vector<KernelSpeed>& speeds) {
 
 MachineText read(const TomlTable& root, const std::string& origin) {
   root.allow({"name", "sentence", "submit_overhead", "synchronous", "ram", "disk", "cpu", "gpu",
-              "segment", "link", "speed", "scheduling"});
+              "device", "segment", "link", "speed", "scheduling"});
   MachineText machine;
   machine.origin = origin;
   machine.name = root.value("name").text();
@@ -238,6 +271,9 @@ MachineText read(const TomlTable& root, const std::string& origin) {
       named.table.refuse("there are more than 64 segments");
   }
   if (const auto disk = root.table("disk")) machine.disk = read_disk(*disk, machine);
+  for (const auto& device : root.tables("device")) {
+    machine.devices.push_back(read_device(device, machine));
+  }
   for (const auto& link : root.tables("link")) machine.links.push_back(read_link(link, machine));
   for (const auto& speed : root.tables("speed")) read_speed(speed, machine.speeds);
   for (const auto& cost : root.tables("scheduling")) {

@@ -14,7 +14,7 @@
 
 namespace vicinal::machine {
 
-// A machine has at most 64 memory nodes: RAM, a disk, and these.
+// A machine has at most 64 memory nodes: RAM, a disk, and these with the devices that have a name.
 inline constexpr std::uint32_t kMostGpus = 62;
 inline constexpr std::uint32_t kMostCpuWorkers = 1024;
 
@@ -76,6 +76,21 @@ struct GpuText {
   Time copy_overhead;
 };
 
+// One accelerator, with its links from RAM and to it.
+struct DeviceText {
+  std::uint32_t line = 0;
+  std::string name;
+  ProcessorKind kind = ProcessorKind::opencl;
+  Bytes memory;
+  std::uint32_t pipeline = 1;
+  Time task_overhead;
+  Time copy_overhead;
+  BytesPerSecond in;
+  BytesPerSecond out;
+  std::optional<BytesPerSecond> both;  // that the two directions share
+  RouteText route;
+};
+
 struct MachineText {
   std::string origin;  // of the text, for errors
   std::string name;
@@ -87,6 +102,7 @@ struct MachineText {
   std::optional<DiskText> disk;
   CpuText cpu;
   std::optional<GpuText> gpu;
+  std::vector<DeviceText> devices;
   std::vector<SegmentText> segments;
   std::vector<LinkText> links;
   std::vector<KernelSpeed> speeds;

@@ -113,7 +113,7 @@ void MachineSetup::add_device(std::unique_ptr<drivers::QueuedDevice> device, Pro
                               const std::string& name, Bytes limit, const Options& options) {
   const NodeId node{static_cast<std::uint32_t>(machine.nodes.size())};
   const WorkerId worker{static_cast<std::uint32_t>(machine.workers.size())};
-  machine.nodes.push_back({node, name, NodeKind::device, limit});
+  machine.nodes.push_back({node, name, NodeKind::device, limit, device->name()});
   machine.workers.push_back({worker, kind, node});
   join(machine, kRam, node, BytesPerSecond{0}, 2);
   QueuedAccelerator added{.config = {.node = node,
@@ -149,6 +149,7 @@ void MachineSetup::add_cuda_devices(const Options& options) {
                                             {options.cublas_library, options.cusolver_library});
     add_device(std::move(device), ProcessorKind::cuda, "cuda" + std::to_string(i),
                limit_of(descriptions[i].memory, options), options);
+    machine.nodes.back().installed = descriptions[i].memory;
   }
 }
 
@@ -160,6 +161,7 @@ void MachineSetup::add_opencl_devices(const Options& options) {
     add_device(std::move(device), ProcessorKind::opencl, "opencl" + std::to_string(i),
                std::min(limit_of(descriptions[i].memory, options), descriptions[i].largest_buffer),
                options);
+    machine.nodes.back().installed = descriptions[i].memory;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "drivers/cpu/cpu_driver.hpp"
@@ -30,6 +31,13 @@ struct MachineSetup {
   // An accelerator, a node and a worker of its own. Before make_drivers.
   void add_device(std::unique_ptr<drivers::QueuedDevice> device, ProcessorKind kind,
                   const std::string& name, Bytes limit, const Options& options);
+  // To be driven: make_drivers takes the device.
+  struct QueuedAccelerator {
+    drivers::QueuedConfig config;
+    std::unique_ptr<drivers::QueuedDevice> device;
+  };
+  // The devices that were added, for who drives them himself; without them there are no drivers to make.
+  std::vector<QueuedAccelerator> take_devices() { return std::move(opened_); }
   // Makes the other drivers.
   void make_drivers(const Options& options);
   std::vector<engine::Driver*> by_node() const;
@@ -45,11 +53,6 @@ struct MachineSetup {
   std::vector<std::unique_ptr<engine::Driver>> accelerators;  // in the order of their nodes
 
  private:
-  // To be driven: make_drivers takes the device.
-  struct QueuedAccelerator {
-    drivers::QueuedConfig config;
-    std::unique_ptr<drivers::QueuedDevice> device;
-  };
   void add_emulated(const Options& options);
   void add_emulated_on_queues(const Options& options);
   void add_cuda_devices(const Options& options);
