@@ -76,12 +76,20 @@ if(OpenBLASSerial_FOUND)
                           "${VICINAL_OPENBLAS_SERIAL_INCLUDE_DIR}")
   if(VICINAL_PORTABLE)
     # Of the two functions twice there the first is taken, that of apps/linalg; those that choose kernels are looked
-    # up by name.
+    # up by name. Kernels of other processors, 20 MB in each program, give way to those of older ones.
+    set(options -Wl,-z,muldefs)
+    foreach(name quit init)
+      list(APPEND options -Wl,--export-dynamic-symbol=gotoblas_dynamic_${name})
+    endforeach()
+    foreach(core CORE2 PENRYN DUNNINGTON NEHALEM OPTERON OPTERON_SSE3 BARCELONA BOBCAT ATOM NANO
+                 BULLDOZER PILEDRIVER STEAMROLLER EXCAVATOR SANDYBRIDGE)
+      list(APPEND options -Wl,--defsym=gotoblas_${core}=gotoblas_PRESCOTT)
+    endforeach()
+    list(APPEND options -Wl,--defsym=gotoblas_ZEN=gotoblas_HASWELL
+         -Wl,--defsym=gotoblas_COOPERLAKE=gotoblas_SKYLAKEX)
     set_target_properties(
-      vicinal::openblas_serial
-      PROPERTIES INTERFACE_LINK_LIBRARIES "${vicinal_openblas_beside}"
-                 INTERFACE_LINK_OPTIONS
-                 "-Wl,-z,muldefs,--export-dynamic-symbol=gotoblas_dynamic_quit,--export-dynamic-symbol=gotoblas_dynamic_init")
+      vicinal::openblas_serial PROPERTIES INTERFACE_LINK_LIBRARIES "${vicinal_openblas_beside}"
+                                          INTERFACE_LINK_OPTIONS "${options}")
   endif()
 endif()
 

@@ -26,16 +26,16 @@ struct Settings {
 };
 
 struct Row {
-  std::string what;
+  std::string what = {};
   std::uint64_t n = 0;
   std::uint64_t tile = 0;
-  vicinal::Bytes limit;
-  std::string policy;
+  vicinal::Bytes limit = {};
+  std::string policy = {};
   double seconds = 0;
   double value = 0;
-  std::string unit;
-  vicinal::Bytes in;
-  vicinal::Bytes out;
+  std::string unit = {};
+  vicinal::Bytes in = {};
+  vicinal::Bytes out = {};
   double reference = 0;  // in the same unit; 0: none
   bool passed = true;    // the residual of the result, where it is checked
 };

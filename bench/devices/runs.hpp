@@ -63,9 +63,12 @@ inline Measured run_once(const vicinal::Options& options, const linalg::Applicat
   data.fill(runtime);
   runtime.wait();
   const vicinal::WorkerDescription& device = runtime.machine().workers.back();
+  const vicinal::Codelet look{
+      .name = "look", .kernels = {{vicinal::ProcessorKind::cuda, [](vicinal::KernelContext&) {}}}};
   if (!options.device_memory) {
     for (std::size_t d = 0; d < application.data.size(); ++d) {
-      if (application.data[d].has_content) runtime.prefetch(data[d], device.node);
+      if (!application.data[d].has_content) continue;
+      runtime.submit({.codelet = &look, .operands = {R(data[d])}});
     }
     runtime.wait();
   }
