@@ -14,6 +14,7 @@
 #include "cuda_stand_in/cuda_stand_in.hpp"
 #include "drivers/opencl/opencl_device.hpp"
 #include "drivers/queued/pinned_ranges.hpp"
+#include "support/cuda_library.hpp"
 #include "support/small_runs.hpp"
 #include "vicinal/cuda.hpp"
 #include "vicinal/runtime.hpp"
@@ -50,7 +51,23 @@ void add_one(KernelContext& k) {
     for (std::size_t i = 0; i < n; ++i) ++x[i];
   });
 }
-const Codelet kAddOne{.name = "add_one", .kernels = {{ProcessorKind::cuda, add_one}}};
+void add_one_there(KernelContext& k) {
+  std::uint32_t* const x = k.data<std::uint32_t>(0);
+  for (std::size_t i = 0; i < k.count<std::uint32_t>(0); ++i) ++x[i];
+}
+const Codelet kAddOne{
+    .name = "add_one",
+    .kernels = {{ProcessorKind::cuda, add_one}, {ProcessorKind::emulated, add_one_there}}};
+
+// A kernel of this program runs on a real device as that of an emulated accelerator, in memory that both reach.
+Options with_one_device() {
+  if (!testing::on_real_cuda()) return with_devices(1);
+  Options options = testing::small_options(1);
+  options.accelerators = 1;
+  options.accelerator_api = "cuda";
+  options.cuda_library = testing::cuda_library();
+  return options;
+}
 
 std::vector<std::uint32_t> numbers(std::size_t count) {
   std::vector<std::uint32_t> values(count);
@@ -70,7 +87,7 @@ TEST_P(DeviceCopies, KeepTheContentAndLeaveTheGaps) {
   const auto [shape, pinned] = GetParam();
   std::vector<std::uint32_t> values = numbers(shape.stride * shape.columns);
   {
-    Runtime runtime(with_devices(1));
+    Runtime runtime(with_one_device());
     if (pinned) runtime.pin(values.data(), Bytes{values.size() * 4});
     const Handle tile = runtime.register_tile(values.data(), {.rows = shape.rows,
                                                               .columns = shape.columns,
@@ -85,6 +102,7 @@ TEST_P(DeviceCopies, KeepTheContentAndLeaveTheGaps) {
     const std::uint32_t added = i % shape.stride < shape.rows ? 1 : 0;
     ASSERT_EQ(values[i], before[i] + added) << i;
   }
+  if (testing::on_real_cuda()) return;
   EXPECT_EQ(vicinal_stand_in_unpinned_copies(), 0U) << "a copy that holds the device's thread";
   EXPECT_EQ(vicinal_stand_in_left(), 0U);
 }
