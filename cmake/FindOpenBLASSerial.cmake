@@ -6,10 +6,22 @@
 # (RUNPATH). The serial file holds BLAS, CBLAS and LAPACK (dpotrf_, dgeqrt_, dtpqrt_, ...) but not
 # LAPACKE: apps/linalg declares the Fortran routines that it calls. Do not add liblapacke, which
 # pulls liblapack.so.3 and libblas.so.3, hence the alternative, hence the threaded library. Link the
-# shared file, not the archive: apps/linalg/openblas.cpp replaces two of its functions.
+# shared file: apps/linalg/openblas.cpp replaces two of its functions. VICINAL_PORTABLE links the archive, and
+# says which of the two definitions the linker takes.
 #
 # Other systems: -DVICINAL_OPENBLAS_SERIAL=/path/to/libopenblas.so (and _INCLUDE_DIR).
-find_library(VICINAL_OPENBLAS_SERIAL openblas PATH_SUFFIXES openblas-serial)
+set(vicinal_openblas_file openblas)
+set(vicinal_openblas_beside "") # what the archive needs that the shared file brings with it
+if(VICINAL_PORTABLE)
+  set(vicinal_openblas_file libopenblas.a)
+  foreach(file libgfortran.a libquadmath.a)
+    execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -print-file-name=${file}
+                    OUTPUT_VARIABLE vicinal_path OUTPUT_STRIP_TRAILING_WHITESPACE)
+    list(APPEND vicinal_openblas_beside "${vicinal_path}")
+  endforeach()
+  list(APPEND vicinal_openblas_beside m)
+endif()
+find_library(VICINAL_OPENBLAS_SERIAL ${vicinal_openblas_file} PATH_SUFFIXES openblas-serial)
 find_path(VICINAL_OPENBLAS_SERIAL_INCLUDE_DIR cblas.h PATH_SUFFIXES
           "${CMAKE_LIBRARY_ARCHITECTURE}/openblas-serial" openblas-serial openblas)
 find_library(VICINAL_OPENBLAS_THREADED openblas PATH_SUFFIXES openblas-pthread)
@@ -39,7 +51,7 @@ function(vicinal_openblas_parallel result library)
     file(WRITE "${source}" "extern \"C\" int openblas_get_parallel(void);
 int main() { return openblas_get_parallel(); }\n")
     try_run(${result} ${result}_COMPILED "${CMAKE_CURRENT_BINARY_DIR}" "${source}"
-            LINK_LIBRARIES "${library}" LINK_OPTIONS "-Wl,-rpath,${folder}")
+            LINK_LIBRARIES "${library}" ${vicinal_openblas_beside} LINK_OPTIONS "-Wl,-rpath,${folder}")
     set(${result}_FOR "${library}" CACHE INTERNAL "the library that ${result} speaks of")
   endif()
 endfunction()
@@ -62,6 +74,23 @@ find_package_handle_standard_args(
 if(OpenBLASSerial_FOUND)
   vicinal_import_openblas(vicinal::openblas_serial "${VICINAL_OPENBLAS_SERIAL}"
                           "${VICINAL_OPENBLAS_SERIAL_INCLUDE_DIR}")
+  if(VICINAL_PORTABLE)
+    # Of the two functions twice there the first is taken, that of apps/linalg; those that choose kernels are looked
+    # up by name. Kernels of other processors, 20 MB in each program, give way to those of older ones.
+    set(options -Wl,-z,muldefs)
+    foreach(name quit init)
+      list(APPEND options -Wl,--export-dynamic-symbol=gotoblas_dynamic_${name})
+    endforeach()
+    foreach(core CORE2 PENRYN DUNNINGTON NEHALEM OPTERON OPTERON_SSE3 BARCELONA BOBCAT ATOM NANO
+                 BULLDOZER PILEDRIVER STEAMROLLER EXCAVATOR SANDYBRIDGE)
+      list(APPEND options -Wl,--defsym=gotoblas_${core}=gotoblas_PRESCOTT)
+    endforeach()
+    list(APPEND options -Wl,--defsym=gotoblas_ZEN=gotoblas_HASWELL
+         -Wl,--defsym=gotoblas_COOPERLAKE=gotoblas_SKYLAKEX)
+    set_target_properties(
+      vicinal::openblas_serial PROPERTIES INTERFACE_LINK_LIBRARIES "${vicinal_openblas_beside}"
+                                          INTERFACE_LINK_OPTIONS "${options}")
+  endif()
 endif()
 
 if(VICINAL_OPENBLAS_THREADED AND VICINAL_OPENBLAS_THREADED_INCLUDE_DIR)

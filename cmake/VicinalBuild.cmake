@@ -42,6 +42,11 @@ if(VICINAL_SANITIZE)
   endif()
 endif()
 
+if(VICINAL_PORTABLE)
+  add_link_options(-static-libstdc++ -static-libgcc -s)
+  set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+endif()
+
 # vicinal_warnings(<target> [RELAXED]): RELAXED leaves out -Wconversion (tests and benchmarks, where
 # literals of all kinds meet).
 function(vicinal_warnings target)

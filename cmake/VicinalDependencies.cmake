@@ -3,6 +3,13 @@
 
 set(vicinal_hint "scripts/setup installs everything on Debian and Ubuntu")
 
+# Of these only what is linked statically, or headers alone, may be left in programs that are carried elsewhere.
+if(VICINAL_PORTABLE)
+  foreach(package fmt tomlplusplus Liburing OpenCL CLBlast Hwloc Clp benchmark)
+    set(CMAKE_DISABLE_FIND_PACKAGE_${package} ON)
+  endforeach()
+endif()
+
 # vicinal_require(<target> <package for find_package> <header> <Debian package>)
 # Defines <target> from the package's own CMake files (then <package>_FOUND is true), or from its
 # header where it brings none. A macro: <package>_FOUND is used by cmake/VicinalInstall.cmake.

@@ -42,8 +42,9 @@ function(vicinal_add_test_folder folder)
                                           GTest::gtest_main)
   if(folder MATCHES "conformance|stress")
     target_link_libraries(${target} PRIVATE vicinal_cuda_stand_in)
+    # By its name alone: it is loaded already, wherever the tests have been carried.
     target_compile_definitions(
-      ${target} PRIVATE VICINAL_CUDA_STAND_IN="$<TARGET_FILE:vicinal_cuda_stand_in>")
+      ${target} PRIVATE VICINAL_CUDA_STAND_IN="$<TARGET_FILE_NAME:vicinal_cuda_stand_in>")
   endif()
   vicinal_warnings(${target} RELAXED)
   # What takes time to run is the library; what takes time to build is the tests. GCC 12 takes twice as long
@@ -51,7 +52,7 @@ function(vicinal_add_test_folder folder)
   if(VICINAL_SANITIZE MATCHES "undefined")
     target_compile_options(${target} PRIVATE -O0)
   elseif(NOT VICINAL_SANITIZE)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1;-g1>)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1;-g1> $<$<CONFIG:Release>:-O0>)
   endif()
   target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/precompiled.hpp")
   gtest_discover_tests(
@@ -70,6 +71,9 @@ endfunction()
 
 # Stands in for CUDA's driver API, cuBLAS and cuSOLVER: loaded by the library as those are.
 file(GLOB stand_in_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cuda_stand_in/*.cpp")
+if(VICINAL_PORTABLE)
+  list(APPEND stand_in_sources "${PROJECT_SOURCE_DIR}/cmake/arc4random.cpp")
+endif()
 add_library(vicinal_cuda_stand_in SHARED EXCLUDE_FROM_ALL ${stand_in_sources})
 target_include_directories(vicinal_cuda_stand_in PUBLIC "${PROJECT_SOURCE_DIR}/tests")
 target_include_directories(vicinal_cuda_stand_in PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")

@@ -68,7 +68,18 @@ std::string before_tasks(const std::string& name) {
   return "A" + name.substr(1);
 }
 
+Bytes padded(const TileShape& shape) {
+  constexpr std::uint64_t kPage = 4096;
+  return {(shape.layout().bytes().value + kPage - 1) / kPage * kPage};
+}
+
 }  // namespace
+
+Bytes ApplicationData::memory_of(const Application& application) {
+  Bytes all;
+  for (std::size_t d = 0; d < application.data.size(); ++d) all += padded(application.shape(d));
+  return all;
+}
 
 ApplicationData::ApplicationData(Runtime& runtime, const Application& application,
                                  const DataPlaces& places)
@@ -83,12 +94,20 @@ ApplicationData::ApplicationData(Runtime& runtime, const Application& applicatio
   if (!places.matrix.empty()) open_matrix(runtime, places);
   if (!places.output.empty()) output_ = TileFile::create(places.output, grid, places.left);
   handles_.reserve(application.data.size());
+  std::byte* memory = places.memory;
   for (std::size_t d = 0; d < application.data.size(); ++d) {
     const std::string& name = application.data[d].name;
-    handles_.push_back(output_ ? runtime.register_file(
-                                     output_->region(d, true), application.shape(d),
-                                     places.left == TileContent::lower ? name : before_tasks(name))
-                               : runtime.register_empty(application.shape(d), name));
+    const TileShape shape = application.shape(d);
+    if (output_) {
+      handles_.push_back(
+          runtime.register_file(output_->region(d, true), shape,
+                                places.left == TileContent::lower ? name : before_tasks(name)));
+    } else if (memory != nullptr) {
+      handles_.push_back(runtime.register_tile(memory, shape, name));
+      memory += padded(shape).value;
+    } else {
+      handles_.push_back(runtime.register_empty(shape, name));
+    }
   }
 }
 

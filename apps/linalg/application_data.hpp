@@ -20,6 +20,8 @@ struct DataPlaces {
   std::string matrix = {};  // file with the content at the start, left as it is; empty: generated
   std::string output = {};  // file in which the data are left; empty: they are forgotten
   TileContent left = TileContent::lower;
+  // RAM that holds the data, packed, each from a page on; outlives their registration. Null: the runtime's.
+  std::byte* memory = nullptr;
 };
 
 // A part of a generated matrix, from this element on. Trivially copyable: travels in the parameters of a task.
@@ -34,6 +36,9 @@ class ApplicationData {
   // Registers them without content. The application outlives this object. Throws UsageError for files that do
   // not fit the application.
   ApplicationData(Runtime& runtime, const Application& application, const DataPlaces& places);
+
+  // What DataPlaces::memory takes.
+  static Bytes memory_of(const Application& application);
 
   const Application& application() const { return application_; }
   Precision precision() const { return application_.grid.precision; }

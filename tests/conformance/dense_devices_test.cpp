@@ -1,5 +1,5 @@
 // The dense applications on devices: on the library that stands in for CUDA, cuBLAS and cuSOLVER, and on OpenCL with
-// CLBlast. In core and with a part of the data there, with little RAM and a disk; matrices that cannot be factorised.
+// CLBlast; or on CUDA devices, see support/cuda_library.hpp. In core and with a part of the data there, with little RAM and a disk; matrices that cannot be factorised.
 #if VICINAL_HAVE_BLAS
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cuda_stand_in/cuda_stand_in.hpp"
 #include "drivers/opencl/opencl_device.hpp"
+#include "support/cuda_library.hpp"
 #include "support/dense_applications.hpp"
 #include "support/small_runs.hpp"
 #include "support/temporary_folder.hpp"
@@ -91,13 +91,13 @@ Options limited(Options options, const Application& application, std::uint64_t d
 
 // --- CUDA ----------------------------------------------------------------------------------------
 
-Options on_stand_in(std::uint32_t devices, Bytes memory, const std::string& policy = "lws") {
-  const cuda_stand_in::Settings settings{.devices = static_cast<int>(devices)};
-  vicinal_stand_in_set(&settings);
+Options on_cuda(std::uint32_t devices, Bytes memory, const std::string& policy = "lws") {
+  testing::set_stand_in({.devices = static_cast<int>(devices)});
   Options options = with_policy(policy);
-  options.cuda_devices = devices;
+  options.cuda_devices = testing::cuda_devices(devices);
   options.device_memory = memory;
-  options.cuda_library = options.cublas_library = options.cusolver_library = VICINAL_CUDA_STAND_IN;
+  options.cuda_library = testing::cuda_library();
+  options.cublas_library = options.cusolver_library = testing::cuda_math_library();
   return options;
 }
 
@@ -108,7 +108,7 @@ void expect_right_on_cuda(const Options& options, const Application& application
     const RunOutcome outcome = run_right(runtime, application, places);
     EXPECT_EQ(tasks_on(ProcessorKind::cuda, runtime, outcome), application.tasks);
   }
-  EXPECT_EQ(vicinal_stand_in_left(), 0U) << "not given back";
+  testing::expect_all_given_back();
 }
 
 using Case = std::tuple<std::string, Precision>;
@@ -131,10 +131,10 @@ class DenseOnCuda : public ::testing::TestWithParam<Case> {
 TEST_P(DenseOnCuda, IsRightInCoreAndOutOfItOnOneToFourDevices) {
   const Application application = on_device_alone();
   EXPECT_EQ(tasks_with_code(ProcessorKind::cuda, application), application.tasks);
-  for (std::uint32_t devices = 1; devices <= 4; ++devices) {
+  for (std::uint32_t devices = 1; devices <= testing::cuda_devices(4); ++devices) {
     for (const std::uint64_t divisor : {1U, 2U, 4U}) {
       SCOPED_TRACE(fmt::format("{} devices, a part of 1/{}", devices, divisor));
-      const Options options = on_stand_in(devices, part_of(application, divisor));
+      const Options options = on_cuda(devices, part_of(application, divisor));
       expect_right_on_cuda(options, application);
       expect_right_on_cuda(limited(options, application, 3, folder_), application);
     }
@@ -145,7 +145,7 @@ TEST_P(DenseOnCuda, IsRightUnderEveryPolicy) {
   const Application application = on_device_alone();
   for (const std::string& policy : testing::policy_names()) {
     SCOPED_TRACE(policy);
-    const Options options = on_stand_in(2, part_of(application, 4), policy);
+    const Options options = on_cuda(2, part_of(application, 4), policy);
     expect_right_on_cuda(limited(options, application, 3, folder_), application);
   }
 }
@@ -159,7 +159,7 @@ TEST_P(DenseOnCuda, SharesItsTasksWithCores) {
   }
   for (const std::string& policy : testing::policy_names()) {
     SCOPED_TRACE(policy);
-    const Options options = on_stand_in(2, part_of(application, 2), policy);
+    const Options options = on_cuda(2, part_of(application, 2), policy);
     Runtime runtime(limited(options, application, 2, folder_));
     const RunOutcome outcome = run_right(runtime, application);
     const bool is_product = name().starts_with("gemm");
@@ -170,17 +170,18 @@ TEST_P(DenseOnCuda, SharesItsTasksWithCores) {
 
 // What fails at random moments, or at all from some moment on, ends in an error or is right, and gives all back.
 TEST_P(DenseOnCuda, EndsWhereDevicesFail) {
+  if (testing::on_real_cuda()) GTEST_SKIP() << testing::kNeedsStandIn;
   const Application application = on_device_alone();
   std::size_t failed = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const auto devices = static_cast<std::uint32_t>(1 + seed % 3);
-    const Options options = on_stand_in(devices, part_of(application, 2));
+    const Options options = on_cuda(devices, part_of(application, 2));
     {
       Runtime runtime(options);
       cuda_stand_in::Settings settings{.devices = static_cast<int>(devices), .seed = seed};
       (seed % 2 == 0 ? settings.fail_one_in : settings.lost_after) = 50 + 30 * seed;
-      vicinal_stand_in_set(&settings);
+      testing::set_stand_in(settings);
       try {
         run_right(runtime, application);
       } catch (const Error& error) {
@@ -188,7 +189,7 @@ TEST_P(DenseOnCuda, EndsWhereDevicesFail) {
         EXPECT_THAT(error.what(), HasSubstr("CUDA device "));
       }
     }
-    EXPECT_EQ(vicinal_stand_in_left(), 0U) << "not given back";
+    testing::expect_all_given_back();
   }
   EXPECT_GT(failed, 5U);
 }
@@ -204,8 +205,7 @@ TEST(CholeskyOnCuda, FactorisesAMatrixInAFileThatIsLargerThanRam) {
   for (const Precision precision : kPrecisions) {
     Application application = small("cholesky", precision);
     const std::string a = folder.file("a.tiles");
-    const Options options =
-        limited(on_stand_in(1, part_of(application, 4)), application, 4, folder);
+    const Options options = limited(on_cuda(1, part_of(application, 4)), application, 4, folder);
     {
       Runtime runtime(options);
       generate(runtime, application, {.seed = 5, .output = a, .left = TileContent::symmetric});
@@ -235,9 +235,8 @@ TEST(CholeskyOnCuda, NamesThePivotThatIsNotPositiveAsACoreDoes) {
     const std::string by_core = refusal_with(with_policy("lws"), application, -1e6, tile);
     EXPECT_THAT(by_core, AllOf(HasSubstr("potrf(1)"), HasSubstr("row 32 ")));
     leave_to(ProcessorKind::cuda, application);
-    EXPECT_EQ(refusal_with(on_stand_in(1, part_of(application, 1)), application, -1e6, tile),
-              by_core);
-    EXPECT_EQ(vicinal_stand_in_left(), 0U);
+    EXPECT_EQ(refusal_with(on_cuda(1, part_of(application, 1)), application, -1e6, tile), by_core);
+    testing::expect_all_given_back();
   }
 }
 
@@ -258,8 +257,8 @@ TEST(LuOnCuda, NamesThePivotThatIsZeroAsACoreDoes) {
     const std::string by_core = refusal(with_policy("lws"));
     EXPECT_THAT(by_core, AllOf(HasSubstr("getrf(1)"), HasSubstr("row 32 ")));
     leave_to(ProcessorKind::cuda, application);
-    EXPECT_EQ(refusal(on_stand_in(1, part_of(application, 1))), by_core);
-    EXPECT_EQ(vicinal_stand_in_left(), 0U);
+    EXPECT_EQ(refusal(on_cuda(1, part_of(application, 1))), by_core);
+    testing::expect_all_given_back();
   }
 }
 
@@ -267,7 +266,7 @@ TEST(CholeskyOnCuda, LeavesZerosAboveTheDiagonal) {
   for (const Precision precision : kPrecisions) {
     Application application = cholesky({33, 33, precision});
     leave_to(ProcessorKind::cuda, application);
-    Runtime runtime(on_stand_in(1, Bytes{1 << 20}));
+    Runtime runtime(on_cuda(1, Bytes{1 << 20}));
     const ApplicationData data(runtime, application, {});
     data.fill(runtime);
     testing::change_elements(runtime, data[0], precision, 1.0);
@@ -293,7 +292,7 @@ TEST(DenseLibraries, AreNamedWhereTheyAreNotThere) {
   const auto refusal = [](std::string Options::*library) {
     Application application = small("cholesky", Precision::f64);
     leave_to(ProcessorKind::cuda, application);
-    Options options = on_stand_in(1, part_of(application, 1));
+    Options options = on_cuda(1, part_of(application, 1));
     options.*library = "libthere_is_no_such_thing.so";
     Runtime runtime(options);
     return message_of<TaskError>([&] { run(runtime, {.application = &application}); });
@@ -303,7 +302,7 @@ TEST(DenseLibraries, AreNamedWhereTheyAreNotThere) {
                     HasSubstr("cublas_library")));
   EXPECT_THAT(refusal(&Options::cusolver_library),
               AllOf(HasSubstr("cuSOLVER"), HasSubstr("cusolver_library")));
-  EXPECT_EQ(vicinal_stand_in_left(), 0U);
+  testing::expect_all_given_back();
 }
 
 // --- OpenCL --------------------------------------------------------------------------------------

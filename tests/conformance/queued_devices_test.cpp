@@ -84,10 +84,10 @@ bool on_stand_in(Options options, std::uint32_t devices, const Faults& faults, s
   bool well = false;
   {
     runtime::MachineSetup setup(options);
+    DeviceProgram program(codelets, options, std::move(setup), faults.seed);
     settings.fail_one_in = faults.one_in;
     settings.lost_after = faults.lost_after;
     vicinal_stand_in_set(&settings);
-    DeviceProgram program(codelets, options, std::move(setup), faults.seed);
     well = program.run(tasks);
     message = program.message;
   }

@@ -2,10 +2,12 @@
 // are threads and overtake each other. What a program may not do ends it with a message: a copy beyond an allocation,
 // a call without a current context, a device address where a host's belongs, something destroyed twice. What a device
 // may do happens if it is asked for: see cuda_stand_in::Settings.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ranges>
 
 #include "cuda_stand_in/state.hpp"
 
@@ -150,7 +152,7 @@ VICINAL_STAND_IN cuStreamDestroy_v2(CUstream_st* stream) {
 }
 VICINAL_STAND_IN cuStreamSynchronize(CUstream_st* stream) {
   Stream& known_one = known(stream, "cuStreamSynchronize");
-  known_one.wait();
+  known_one.drain();
   return known_one.error;
 }
 VICINAL_STAND_IN cuStreamAddCallback(CUstream_st* stream, cu::Callback callback, void* data,
@@ -165,14 +167,14 @@ VICINAL_STAND_IN cuStreamAddCallback(CUstream_st* stream, cu::Callback callback,
 VICINAL_STAND_IN cuMemcpyHtoDAsync_v2(cu::Address to, const void* from, std::size_t bytes,
                                       CUstream_st* stream) {
   require_context("cuMemcpyHtoDAsync");
-  require_host(from, "cuMemcpyHtoDAsync", bytes);
+  note_host(from, bytes, "cuMemcpyHtoDAsync");
   std::byte* const there = on_device(to, bytes, "cuMemcpyHtoDAsync");
   return put(known(stream, "cuMemcpyHtoDAsync"), [=] { std::memcpy(there, from, bytes); });
 }
 VICINAL_STAND_IN cuMemcpyDtoHAsync_v2(void* to, cu::Address from, std::size_t bytes,
                                       CUstream_st* stream) {
   require_context("cuMemcpyDtoHAsync");
-  require_host(to, "cuMemcpyDtoHAsync", bytes);
+  note_host(to, bytes, "cuMemcpyDtoHAsync");
   const std::byte* const there = on_device(from, bytes, "cuMemcpyDtoHAsync");
   return put(known(stream, "cuMemcpyDtoHAsync"), [=] { std::memcpy(to, there, bytes); });
 }
@@ -199,6 +201,9 @@ VICINAL_STAND_IN cuMemcpy2DAsync_v2(const cu::Copy2D* copy, CUstream_st* stream)
     misused("cuMemcpy2DAsync: not from the first byte");
   if (c.from_pitch < c.width || c.to_pitch < c.width) return kInvalidValue;
   const auto span = [&](std::size_t pitch) { return (c.height - 1) * pitch + c.width; };
+  const bool comes = c.to_kind == cu::kDeviceMemory;
+  note_host(comes ? c.from_host : c.to_host, span(comes ? c.from_pitch : c.to_pitch),
+            "cuMemcpy2DAsync");
   const auto* const from = c.from_kind == cu::kDeviceMemory
                                ? on_device(c.from_device, span(c.from_pitch), "cuMemcpy2DAsync")
                                : static_cast<const std::byte*>(c.from_host);
@@ -241,6 +246,28 @@ VICINAL_STAND_IN cuEventElapsedTime(float* milliseconds, cu::Event begin, cu::Ev
   *milliseconds = static_cast<float>(static_cast<double>(to - from) / 1e6);
   return kSuccess;
 }
+// A module is its text, of which only kernels that do nothing are launched.
+VICINAL_STAND_IN cuModuleLoadData(void** module, const void* text) {
+  require_context("cuModuleLoadData");
+  *module = const_cast<void*>(text);
+  return std::strstr(static_cast<const char*>(text), ".entry") != nullptr ? kSuccess
+                                                                          : kInvalidValue;
+}
+VICINAL_STAND_IN cuModuleGetFunction(void** function, void* module, const char* name) {
+  *function = std::strstr(static_cast<char*>(module), name);
+  return *function != nullptr ? kSuccess : kInvalidValue;
+}
+VICINAL_STAND_IN cuModuleUnload(void* /*module*/) {
+  require_context("cuModuleUnload");
+  return kSuccess;
+}
+VICINAL_STAND_IN cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned in_x,
+                                unsigned in_y, unsigned in_z, unsigned /*shared_bytes*/,
+                                CUstream_st* stream, void** /*parameters*/, void** /*extra*/) {
+  require_context("cuLaunchKernel");
+  if (function == nullptr || x * y * z * in_x * in_y * in_z == 0) return kInvalidValue;
+  return put(known(stream, "cuLaunchKernel"), [] {});
+}
 
 // --- for tests
 
@@ -249,6 +276,7 @@ extern "C" __attribute__((visibility("default"))) void vicinal_stand_in_set(
   const std::lock_guard lock(state().mutex);
   state().settings = *settings;
   state().calls = 0;
+  state().unpinned_copies = 0;
   state().random = settings->seed;
 }
 
@@ -265,4 +293,15 @@ extern "C" __attribute__((visibility("default"))) void vicinal_stand_in_launch(
     CUstream_st* stream, void (*work)(void*, bool), void* data) {
   Stream& known_one = known(stream, "a launch");
   known_one.put([&known_one, work, data] { work(data, known_one.error != kSuccess); });
+}
+
+extern "C" __attribute__((visibility("default"))) std::size_t vicinal_stand_in_unpinned_copies() {
+  const std::lock_guard lock(state().mutex);
+  return state().unpinned_copies;
+}
+
+extern "C" __attribute__((visibility("default"))) bool vicinal_stand_in_is_pinned(
+    std::size_t bytes) {
+  const std::lock_guard lock(state().mutex);
+  return std::ranges::count(std::views::values(state().pinned), bytes) == 1;
 }

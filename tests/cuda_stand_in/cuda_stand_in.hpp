@@ -25,6 +25,10 @@ extern "C" {
 void vicinal_stand_in_set(const cuda_stand_in::Settings* settings);
 // Allocations, streams, events and contexts that have not been given back.
 std::size_t vicinal_stand_in_left();
+// Copies so far from and to RAM that is not pinned: CUDA holds the thread that asks for one.
+std::size_t vicinal_stand_in_unpinned_copies();
+// A range of so many bytes is, once.
+bool vicinal_stand_in_is_pinned(std::size_t bytes);
 // A kernel: `work` is called in the stream's order, and may use what lies in the device's memory; not if `lost`: the
 // device has failed before.
 void vicinal_stand_in_launch(CUstream_st* stream, void (*work)(void* data, bool lost), void* data);

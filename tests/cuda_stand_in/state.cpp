@@ -55,20 +55,26 @@ std::byte* on_device(cu::Address address, std::size_t bytes, const char* call) {
   return reinterpret_cast<std::byte*>(address);
 }
 
-void require_host(const void* address, const char* call, std::size_t bytes) {
+void require_host(const void* address, const char* call) {
   const auto value = reinterpret_cast<std::uintptr_t>(address);
   const std::lock_guard lock(state().mutex);
-  for (const auto& [begin, length] : state().pinned) {
-    const bool meets = value < begin + length && begin < value + bytes;
-    if (meets && (value < begin || value + bytes > begin + length)) {
-      misused(std::string(call) + ": memory of which a part is pinned");
-    }
-  }
   for (const auto& [begin, length] : state().allocations) {
     if (value >= begin && value < begin + length) {
       misused(std::string(call) + ": a device address where a host's belongs");
     }
   }
+}
+
+void note_host(const void* address, std::size_t bytes, const char* call) {
+  require_host(address, call);
+  const auto value = reinterpret_cast<std::uintptr_t>(address);
+  const std::lock_guard lock(state().mutex);
+  for (const auto& [begin, length] : state().pinned) {
+    if (value >= begin + length || begin >= value + bytes) continue;
+    if (value >= begin && value + bytes <= begin + length) return;
+    misused(std::string(call) + ": memory of which a part is pinned");
+  }
+  ++state().unpinned_copies;
 }
 
 Result put(Stream& stream, std::function<void()> work) {

@@ -5,19 +5,19 @@
 #include <string>
 
 #include "base/random.hpp"
-#include "cuda_stand_in/cuda_stand_in.hpp"
+#include "support/cuda_library.hpp"
 #include "vicinal/options.hpp"
 
 namespace vicinal::testing {
 
 inline void choose_queues(Options& options, base::Random& random) {
-  options.cuda_library = VICINAL_CUDA_STAND_IN;
+  options.cuda_library = cuda_library();
   options.device_queues = 1 + static_cast<std::uint32_t>(random.below(3));
   options.device_tasks = 1 + static_cast<std::uint32_t>(random.below(8));
   options.pin_memory = random.below(3) != 0;
   const cuda_stand_in::Settings settings{.devices = 1 + static_cast<int>(random.below(4)),
                                          .peers = random.below(2) == 0};
-  vicinal_stand_in_set(&settings);
+  set_stand_in(settings);
   switch (random.below(3)) {
     case 0:
       options.accelerator_api = "cuda";

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cuda_stand_in/cuda_stand_in.hpp"
+#include "support/cuda_library.hpp"
 #include "support/small_runs.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/watchdog.hpp"
@@ -40,9 +40,8 @@ class Every : public ::testing::TestWithParam<Way> {
     options.accelerators = GetParam().accelerators;
     options.accelerator_memory = kPage * 8;
     options.accelerator_api = GetParam().accelerator_api;
-    options.cuda_library = VICINAL_CUDA_STAND_IN;
-    const cuda_stand_in::Settings two{.devices = 2};
-    vicinal_stand_in_set(&two);
+    options.cuda_library = cuda_library();
+    set_stand_in({.devices = 2});
     options.policy = GetParam().policy;
     if (GetParam().pages > 0) {
       options.memory = kPage * GetParam().pages;

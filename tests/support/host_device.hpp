@@ -2,22 +2,19 @@
 // Copies and runs fail now and then, if that is asked for.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "base/random.hpp"
 #include "drivers/queued/queued_device.hpp"
 #include "drivers/strided_copy.hpp"
+#include "support/host_queue.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/error.hpp"
 
@@ -27,56 +24,6 @@ struct HostDeviceFaults {
   std::uint64_t seed = 1;
   std::uint64_t one_in = 0;      // copies and runs end in an error, or cannot be begun; 0: none
   std::uint64_t lost_after = 0;  // so many; then each fails; 0: never
-};
-
-// Work in order, on a thread of its own.
-class HostQueue {
- public:
-  HostQueue() : thread_([this] { run(); }) {}
-  ~HostQueue() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-  HostQueue(const HostQueue&) = delete;
-  HostQueue& operator=(const HostQueue&) = delete;
-  void put(std::function<void()> work) {
-    {
-      const std::lock_guard lock(mutex_);
-      work_.push_back(std::move(work));
-    }
-    changed_.notify_all();
-  }
-  void drain() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return work_.empty() && !busy_; });
-  }
-
- private:
-  void run() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [this] { return stopping_ || !work_.empty(); });
-      if (work_.empty()) return;
-      const std::function<void()> work = std::move(work_.front());
-      work_.pop_front();
-      busy_ = true;
-      lock.unlock();
-      work();
-      lock.lock();
-      busy_ = false;
-      changed_.notify_all();
-    }
-  }
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> work_;
-  bool busy_ = false;
-  bool stopping_ = false;
-  std::thread thread_;
 };
 
 // What a kernel for it is given: its function puts work there.

@@ -73,7 +73,8 @@ void CpuDriver::release(NodeId /*node*/, std::byte* address, Bytes bytes) {
 }
 
 void CpuDriver::start_task(graph::Task& task, WorkerId worker) {
-  completions_->task_done(task, worker, run_kernel(task, {.worker = worker, .node = kRam}), std::nullopt);
+  completions_->task_done(task, worker, run_kernel(task, {.worker = worker, .node = kRam}),
+                          std::nullopt);
 }
 
 void CpuDriver::wake(WorkerId worker) {

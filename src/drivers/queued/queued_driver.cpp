@@ -53,10 +53,6 @@ QueuedDriver::~QueuedDriver() {
 
 void QueuedDriver::start(engine::Completions& completions) {
   completions_ = &completions;
-  if (device_->pins()) {
-    staged_in_.start();
-    staged_out_.start();
-  }
   thread_ = start_thread("of " + device_->name(), [this] { run(); });
 }
 
@@ -145,8 +141,18 @@ void QueuedDriver::put_copy(const memory::Copy& copy) {
   Course& course = new_course();
   course.copy = copy;
   ++in_course_;
-  if (!staged(copy)) return put_at_once(copy, course);
-  (copy.to.node == config_.node ? staged_in_ : staged_out_).put(copy, course);
+  try {
+    if (staged(copy)) {
+      (copy.to.node == config_.node ? staged_in_ : staged_out_).put(copy, course);
+    } else {
+      put_at_once(copy, course);
+    }
+  } catch (...) {
+    // Nobody may use either end while it may still be written or read.
+    device_->drain();
+    course.error = std::current_exception();
+    end(course);
+  }
 }
 
 // Between the device and RAM that is not pinned.
@@ -162,26 +168,17 @@ const QueuedDevice* QueuedDriver::peer_of(NodeId node) const {
 }
 
 void QueuedDriver::put_at_once(const memory::Copy& copy, Course& course) {
-  try {
-    if (copy.from.node != kRam && copy.to.node != kRam) {
-      device_->copy_across(QueuedDevice::kIn, course, copy.to.address, *peer_of(copy.from.node),
-                           copy.from.address, copy.bytes());
-      device_->notify(QueuedDevice::kIn, course);
-    } else if (copy.to.node == config_.node) {
-      device_->copy_in(QueuedDevice::kIn, course, copy.to.address, copy.from.address,
-                       copy.from.layout);
-      device_->notify(QueuedDevice::kIn, course);
-    } else {
-      device_->copy_out(QueuedDevice::kOut, course, copy.to.address, copy.to.layout,
-                        copy.from.address);
-      device_->notify(QueuedDevice::kOut, course);
-    }
-  } catch (...) {
-    // Nobody may use either end while it may still be written or read.
-    device_->drain();
-    course.error = std::current_exception();
-    end(course);
+  const bool comes = copy.to.node == config_.node;
+  const QueuedDevice::Queue queue = comes ? QueuedDevice::kIn : QueuedDevice::kOut;
+  if (!comes) {
+    device_->copy_out(queue, course, copy.to.address, copy.to.layout, copy.from.address);
+  } else if (copy.from.node == kRam) {
+    device_->copy_in(queue, course, copy.to.address, copy.from.address, copy.from.layout);
+  } else {
+    device_->copy_across(queue, course, copy.to.address, *peer_of(copy.from.node),
+                         copy.from.address, copy.bytes());
   }
+  device_->notify(queue, course);
 }
 
 void QueuedDriver::start_task(graph::Task& task, WorkerId worker) {

@@ -31,9 +31,11 @@ StagedCopies::~StagedCopies() {
 }
 
 void StagedCopies::start() {
-  memory_ = MappedMemory(kPiece * kPieces, "what copies to a device are staged in");
-  device_.pin(memory_.address(), kPiece * kPieces);
-  pieces_ = std::make_unique<std::array<Piece, kPieces>>();
+  if (!pieces_) {
+    memory_ = MappedMemory(kPiece * kPieces, "what copies to a device are staged in");
+    device_.pin(memory_.address(), kPiece * kPieces);
+    pieces_ = std::make_unique<std::array<Piece, kPieces>>();
+  }
   for (std::size_t i = 0; i < kPieces; ++i) {
     (*pieces_)[i].memory = memory_.address() + i * kPiece.value;
   }
@@ -41,6 +43,7 @@ void StagedCopies::start() {
 }
 
 void StagedCopies::put(const memory::Copy& copy, StagedFlight& flight) {
+  if (!thread_.joinable()) start();
   {
     const std::lock_guard lock(mutex_);
     waiting_.push_back({copy, &flight});

@@ -40,9 +40,8 @@ class StagedCopies {
   StagedCopies(const StagedCopies&) = delete;
   StagedCopies& operator=(const StagedCopies&) = delete;
 
-  // The memory and the thread. Throws CapacityError, DeviceError.
-  void start();
-  // To or from the device, as the queue is kIn or kOut. Then flight.ended.
+  // To or from the device, as the queue is kIn or kOut. Then flight.ended. The first one takes the memory and starts the
+  // thread, and throws CapacityError or DeviceError if there is none. The device's thread.
   void put(const memory::Copy& copy, StagedFlight& flight);
   // Ends what was put.
   void stop();
@@ -54,6 +53,7 @@ class StagedCopies {
     memory::Copy copy;
     StagedFlight* flight;
   };
+  void start();
   void run();
   int copy_all(const memory::Copy& copy);
   void put_piece(Piece& piece, const memory::Copy& copy);
