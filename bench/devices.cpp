@@ -104,14 +104,14 @@ drivers::LinkRates measure_link(drivers::QueuedDevice& device, Rows& rows) {
   };
   rates("unpinned", q.plain);
   if (q.pinned) rates("pinned", *q.pinned);
-  const auto times = [&](const char* what, const drivers::QueueTimes& times) {
+  const auto times = [&](const char* what, const drivers::QueueTimes& of) {
     const auto add = [&](const char* which, Time time) {
       rows.add(
           {.what = fmt::format("{}_{}", what, which), .value = time.seconds() * 1e6, .unit = "us"});
     };
-    add("alone", times.alone);
-    add("each", times.each);
-    add("thread", times.thread);
+    add("alone", of.alone);
+    add("each", of.each);
+    add("thread", of.thread);
   };
   times("page_in", q.copy_in);
   times("page_out", q.copy_out);
