@@ -34,12 +34,6 @@ void copy_kernel(KernelContext& context) {
   }
 }
 
-// Constants, so that they outlive every runtime.
-const Codelet& generate_codelet(Precision precision) {
-  static const Codelet single{.name = "generate", .cpu = generate_kernel<float>};
-  static const Codelet twice{.name = "generate", .cpu = generate_kernel<double>};
-  return precision == Precision::f32 ? single : twice;
-}
 const Codelet& copy_codelet() {
   static const Codelet codelet{.name = "copy", .cpu = copy_kernel};
   return codelet;
@@ -74,6 +68,13 @@ Bytes padded(const TileShape& shape) {
 }
 
 }  // namespace
+
+// Constants, so that they outlive every runtime.
+const Codelet& generate_codelet(Precision precision) {
+  static const Codelet single{.name = "generate", .cpu = generate_kernel<float>};
+  static const Codelet twice{.name = "generate", .cpu = generate_kernel<double>};
+  return precision == Precision::f32 ? single : twice;
+}
 
 Bytes ApplicationData::memory_of(const Application& application) {
   Bytes all;

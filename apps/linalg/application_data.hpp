@@ -31,6 +31,9 @@ struct GeneratedPart {
   std::uint64_t first_column = 0;
 };
 
+// Writes the part that its parameter, GeneratedPart, names to its operand.
+const Codelet& generate_codelet(Precision precision);
+
 class ApplicationData {
  public:
   // Registers them without content. The application outlives this object. Throws UsageError for files that do

@@ -3,6 +3,8 @@
 #include <exception>
 #include <vector>
 
+#include "linalg/warm_up.hpp"
+
 namespace vicinal::linalg {
 
 namespace {
@@ -55,6 +57,7 @@ RunOutcome run(Runtime& runtime, const RunRequest& request, const PhaseObserver&
   RunOutcome outcome;
 
   enter("fill", data.fill_tasks());
+  warm_up_devices(runtime, application);
   data.fill(runtime);
   runtime.wait();
 
