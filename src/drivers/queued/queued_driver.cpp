@@ -270,7 +270,7 @@ void QueuedDriver::end(Course& course) {
 
 // What became of it. An error of the device comes first: what it leaves undone may make a kernel's check fail.
 std::exception_ptr QueuedDriver::outcome_of(Course& course) const {
-  const std::exception_ptr thrown = std::exchange(course.error, nullptr);
+  std::exception_ptr thrown = std::exchange(course.error, nullptr);
   const std::function<void()> check = std::exchange(course.check, nullptr);
   if (course.failure != 0) return failed(course);
   if (thrown && course.task == nullptr) return copy_failed(course.copy, text_of(thrown));
