@@ -306,7 +306,8 @@ TEST(DenseLibraries, AreNamedWhereTheyAreNotThere) {
 }
 
 // --- OpenCL --------------------------------------------------------------------------------------
-#if VICINAL_HAVE_CLBLAST && !defined(__SANITIZE_THREAD__)
+// Under sanitizers CLBlast takes minutes to build its programs, and is not built with them.
+#if VICINAL_HAVE_CLBLAST && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 
 // In one precision: for either, CLBlast compiles kernels of its own, half a minute of them on a processor.
 class DenseOnOpenCl : public ::testing::TestWithParam<Case> {
