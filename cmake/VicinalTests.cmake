@@ -79,6 +79,8 @@ target_include_directories(vicinal_cuda_stand_in PUBLIC "${PROJECT_SOURCE_DIR}/t
 target_include_directories(vicinal_cuda_stand_in PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
 target_compile_features(vicinal_cuda_stand_in PRIVATE cxx_std_20)
 target_link_libraries(vicinal_cuda_stand_in PRIVATE Threads::Threads)
+# A copy of it under another name, in place of CUDA, is another library with devices of its own.
+target_link_options(vicinal_cuda_stand_in PRIVATE -Wl,-Bsymbolic)
 set_target_properties(vicinal_cuda_stand_in PROPERTIES CXX_VISIBILITY_PRESET hidden)
 
 if(GTest_FOUND)

@@ -27,15 +27,13 @@ namespace vicinal::sim {
 // Who has events and flows in a world. All calls come from World::step() or pass().
 class Actor {
  public:
+  virtual ~Actor() = default;
   // Was roused: does one of the things that are to be done at once. False: nothing is left of them.
   virtual bool act() { return false; }
   // What was scheduled with this token happens now.
   virtual void happened(std::uint64_t token) = 0;
   // A flow has ended, in the nanosecond that ends now.
   virtual void flow_ended(std::uint64_t token) = 0;
-
- protected:
-  ~Actor() = default;
 };
 
 class World {

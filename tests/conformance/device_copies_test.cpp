@@ -15,6 +15,7 @@
 #include "drivers/opencl/opencl_device.hpp"
 #include "drivers/queued/pinned_ranges.hpp"
 #include "support/cuda_library.hpp"
+#include "support/cuda_stream.hpp"
 #include "support/small_runs.hpp"
 #include "vicinal/cuda.hpp"
 #include "vicinal/runtime.hpp"
@@ -36,18 +37,8 @@ Options with_devices(std::uint32_t devices) {
   return options;
 }
 
-void put_on_stream(const KernelContext& k, std::function<void()> work) {
-  vicinal_stand_in_launch(
-      cuda::stream(k),
-      [](void* data, bool lost) {
-        const std::unique_ptr<std::function<void()>> run(static_cast<std::function<void()>*>(data));
-        if (!lost) (*run)();
-      },
-      new std::function<void()>(std::move(work)));
-}
-
 void add_one(KernelContext& k) {
-  put_on_stream(k, [x = k.data<std::uint32_t>(0), n = k.count<std::uint32_t>(0)] {
+  testing::put_on_stream(k, [x = k.data<std::uint32_t>(0), n = k.count<std::uint32_t>(0)] {
     for (std::size_t i = 0; i < n; ++i) ++x[i];
   });
 }
@@ -198,7 +189,7 @@ TEST(DevicePeers, CopyWithoutRam) {
 TEST(DeviceKernel, ChecksItsResultWhenItHasEnded) {
   const auto checked = [](KernelContext& k) {
     const auto made = std::make_shared<int>(0);
-    put_on_stream(k, [made] {
+    testing::put_on_stream(k, [made] {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       *made = 7;
     });

@@ -174,7 +174,7 @@ std::string simulate(std::uint64_t seed, Watchdog& watchdog) {
   const RandomShape shape{
       .sizes = {0, 1, 4096, 4097, 10'000, 65'536, 1 << 20, 3'000'001, 5ULL << 30},
       .most_steps = 120,
-      .most_devices = 3,
+      .most_devices = 4,
       .files = false};
   const RandomCase the_case = RandomCaseMaker(seed, shape).make();
   base::Random random(seed);
@@ -309,7 +309,7 @@ class RealRun {
   static RandomShape shape(bool files) {
     return {.sizes = {0, 1, 7, 4096, 4097, 9'999, 16'384, 50'001},
             .most_steps = 150,
-            .most_devices = 3,
+            .most_devices = 4,
             .files = files};
   }
   Bytes unhomed() const {

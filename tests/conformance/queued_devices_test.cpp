@@ -15,6 +15,7 @@
 
 #include "cuda_stand_in/cuda_stand_in.hpp"
 #include "drivers/cuda/cuda_device.hpp"
+#include "support/cuda_stream.hpp"
 #include "support/device_program.hpp"
 #include "support/host_device.hpp"
 #include "support/policy_names.hpp"
@@ -64,19 +65,9 @@ bool on_threads(Options options, std::uint32_t devices, const Faults& faults, st
   return well;
 }
 
-void put_on_stream(const KernelContext& k, std::function<void()> work) {
-  vicinal_stand_in_launch(
-      cuda::stream(k),
-      [](void* data, bool lost) {
-        const std::unique_ptr<std::function<void()>> run(static_cast<std::function<void()>*>(data));
-        if (!lost) (*run)();
-      },
-      new std::function<void()>(std::move(work)));
-}
-
 bool on_stand_in(Options options, std::uint32_t devices, const Faults& faults, std::size_t tasks,
                  std::string& message) {
-  static const testing::PageCodelets<put_on_stream> codelets(ProcessorKind::cuda);
+  static const testing::PageCodelets<testing::put_on_stream> codelets(ProcessorKind::cuda);
   cuda_stand_in::Settings settings{.devices = static_cast<int>(devices), .seed = faults.seed};
   vicinal_stand_in_set(&settings);
   options.cuda_devices = devices;
@@ -195,7 +186,7 @@ TEST(Cuda, PacksAStridedTile) {
   const cuda_stand_in::Settings settings;
   vicinal_stand_in_set(&settings);
   const auto twice = [](KernelContext& k) {
-    put_on_stream(k, [x = k.data<double>(0), n = k.count<double>(0)] {
+    testing::put_on_stream(k, [x = k.data<double>(0), n = k.count<double>(0)] {
       for (std::size_t i = 0; i < n; ++i) x[i] *= 2;
     });
   };

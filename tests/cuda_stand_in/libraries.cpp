@@ -287,6 +287,36 @@ VICINAL_STAND_IN cusolverDnSetStream(void* handle, CUstream_st* stream) {
   return set_stream(handle, stream, "cusolverDnSetStream");
 }
 
+// cublasXt, which needs no context and waits: C = A B of matrices in RAM.
+VICINAL_STAND_IN cublasXtCreate(void** handle) {
+  *handle = new char;
+  return 0;
+}
+VICINAL_STAND_IN cublasXtDestroy(void* handle) {
+  delete static_cast<char*>(handle);
+  return 0;
+}
+VICINAL_STAND_IN cublasXtDeviceSelect(void* /*handle*/, int count, const int* devices) {
+  return count == 1 && *devices == 0 ? 0 : kNotSupported;
+}
+VICINAL_STAND_IN cublasXtSetBlockDim(void* /*handle*/, int rows) {
+  return rows > 0 ? 0 : kNotSupported;
+}
+VICINAL_STAND_IN cublasXtDgemm(void* /*handle*/, int of_a, int of_b, std::size_t m, std::size_t n,
+                               std::size_t k, const double* alpha, const double* a, std::size_t lda,
+                               const double* b, std::size_t ldb, const double* beta, double* c,
+                               std::size_t ldc) {
+  if (of_a != 0 || of_b != 0 || *alpha != 1 || *beta != 0) return kNotSupported;
+  for (const double* matrix : {a, b, static_cast<const double*>(c)}) {
+    require_host(matrix, "cublasXtDgemm");
+  }
+  for (std::size_t j = 0; j < n; ++j) {
+    std::fill_n(c + j * ldc, m, 0.0);
+    for (std::size_t l = 0; l < k; ++l) add(c + j * ldc, b[l + j * ldb], a + l * lda, m);
+  }
+  return 0;
+}
+
 #define VICINAL_OF_PRECISION(P, T)                                                                 \
   VICINAL_STAND_IN cublas##P##gemm_v2(void* handle, int of_a, int of_b, int m, int n, int k,       \
                                       const T* alpha, const T* a, int lda, const T* b, int ldb,    \

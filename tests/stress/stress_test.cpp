@@ -46,7 +46,7 @@ class Stress : public ::testing::Test {
   void limit(Options& options, std::uint64_t pages, base::Random& random) const {
     options.memory = kPage * pages;
     options.disk = folder_.path();
-    options.accelerators = static_cast<std::uint32_t>(random.below(3));
+    options.accelerators = static_cast<std::uint32_t>(random.below(5));
     options.accelerator_memory = kPage * pages;
     testing::choose_queues(options, random);
   }

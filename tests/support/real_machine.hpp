@@ -57,7 +57,7 @@ inline Options random_real_options(base::Random& random, const ProgramShape& sha
   if (!chance(random, 3)) o.disk = folder;
   o.direct_io = !chance(random, 4);
   o.disk_copies = 1 + below32(random, 4);
-  o.accelerators = chance(random, 2) ? 0 : 1 + below32(random, 3);
+  o.accelerators = chance(random, 2) ? 0 : 1 + below32(random, 4);
   if (chance(random, 6)) o.accelerator_bandwidth = BytesPerSecond{between(random, 1e8, 1e10)};
   if (faults != Faults::allocations) choose_queues(o, random);  // whose libraries do not do without
   if (chance(random, 8)) o.models = folder;

@@ -19,6 +19,7 @@ namespace vicinal::drivers {
 // What a backend keeps of one copy or one run, and where it says that it has ended.
 class Flight {
  public:
+  virtual ~Flight() = default;
   // The backend calls it once, on any thread, after notify: all is done that was on the queue then. `failure` is
   // the API's number of an error; 0: none.
   virtual void ended(int failure) noexcept = 0;
@@ -26,9 +27,6 @@ class Flight {
   virtual void run_here(std::ptrdiff_t /*shift*/) noexcept {}
   void* begun = nullptr;  // the backend's, for times
   void* done = nullptr;
-
- protected:
-  ~Flight() = default;
 };
 
 // Whose kernels it runs: its own, or, as an emulated accelerator, those of host threads.

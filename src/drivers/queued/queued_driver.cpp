@@ -258,17 +258,19 @@ void QueuedDriver::end(Course& course) {
   --in_course_;
   if (task == nullptr) return completions_->copy_done(copy, error);
   --on_queue_[queue];
+  // Before: who has waited for the task may ask.
+  const Time now = monotonic_now();
+  busy_.store(busy_.load(std::memory_order_relaxed) + (now - busy_since_),
+              std::memory_order_relaxed);
+  busy_since_ = now;
   completions_->task_done(*task, config_.worker, error, run_time);
   // Afterwards: until then nobody may think that nothing is going on.
-  if (runs_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    busy_.store(busy_.load(std::memory_order_relaxed) + (monotonic_now() - busy_since_),
-                std::memory_order_relaxed);
-  }
+  runs_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
 // What became of it. An error of the device comes first: what it leaves undone may make a kernel's check fail.
 std::exception_ptr QueuedDriver::outcome_of(Course& course) const {
-  const std::exception_ptr thrown = std::exchange(course.error, nullptr);
+  std::exception_ptr thrown = std::exchange(course.error, nullptr);
   const std::function<void()> check = std::exchange(course.check, nullptr);
   if (course.failure != 0) return failed(course);
   if (thrown && course.task == nullptr) return copy_failed(course.copy, text_of(thrown));

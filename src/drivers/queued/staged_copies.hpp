@@ -25,9 +25,6 @@ namespace vicinal::drivers {
 class StagedFlight : public Flight {
  public:
   std::exception_ptr error;  // before `ended`: what was thrown
-
- protected:
-  ~StagedFlight() = default;
 };
 
 // One direction.

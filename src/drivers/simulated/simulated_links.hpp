@@ -27,7 +27,7 @@ class SimulatedLinks final : public sim::Actor {
   // `ended` is called at the end of each copy, from the world. The machine and the world outlive this.
   using Ended = std::function<void(const Copy&)>;
   SimulatedLinks(const MachineDescription& machine, sim::World& world, Ended ended);
-  ~SimulatedLinks();
+  ~SimulatedLinks() override;
   SimulatedLinks(const SimulatedLinks&) = delete;
   SimulatedLinks& operator=(const SimulatedLinks&) = delete;
 
