@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """vicinal calibrate, and what it measured against real runs.
 
-    tests/cli/against_real.py PATH_OF_VICINAL
+    tests/cli/against_real.py PATH_OF_VICINAL [PATH_OF_THE_LIBRARY_THAT_STANDS_IN_FOR_CUDA]
 
 Exit status 0 if all is well; every failure is printed.
 """
@@ -9,6 +9,7 @@ Exit status 0 if all is well; every failure is printed.
 import json
 import math
 import os
+import sys
 import tempfile
 
 from vicinal import check, expect_refusal, finish, policy_names, run
@@ -68,6 +69,43 @@ def test_against_real(machine, folder):
                    ["--against real", "--disk", "calibrate"], "--against real on a machine without a disk")
 
 
+# OpenCL's first device, if there is one. It is not calibrated: PoCL builds CLBlast's programs for minutes.
+def test_opencl_device():
+    if run("machine", "--opencl-devices", "1").returncode != 0:
+        return
+    shown = run("machine", "--opencl-devices", "1", "--device-memory", "4MiB", "--measure").stdout
+    for part in ("opencl0", "limit 4 MiB", "OpenCL device 0 (", "measured: ", "both at once"):
+        check(part in shown, f"machine --measure: no {part} in {shown}")
+
+
+def test_stand_in(folder, library):
+    libraries = ["--cuda-library", library, "--cublas-library", library, "--cusolver-library", library]
+    path = os.path.join(folder, "device.toml")
+    result = run("calibrate", "--tile", "32", "--cuda-devices", "1", "--workers", "1", *libraries,
+                 "--device-memory", "64MiB", "--output", path)
+    check(result.returncode == 0 and "CUDA device 0" in result.stdout, f"calibrate: {result}")
+    with open(path, encoding="utf-8") as stream:
+        text = stream.read()
+    for part in ("[[device]]", 'kind = "cuda"', "in = ", "both = ", "latency = ", '"potrf"'):
+        check(part in text, f"calibrate: no {part} in {text}")
+    check(text.count('kernel = ["gemm"]\nkind = "cuda"') == 2, f"calibrate, a precision each: {text}")
+    job = ["simulate", "cholesky", "--machine", path, "--tiles", "4", "--tile", "32", "--policy",
+           "eager", "--look-ahead", "1", "--against", "real", "--real-runs", "1", *libraries]
+    for devices in ("0", "1"):
+        comparison = os.path.join(folder, "comparison.json")
+        result = run(*job, "--cuda-devices", devices, "--json", comparison)
+        check(result.returncode == 0 and "eager" in result.stdout, f"stand-in, against real: {result}")
+        with open(comparison, encoding="utf-8") as stream:
+            row = json.load(stream)["policies"][0]
+        check(row["seconds"] > 0 and row["real_wall_seconds"] > 0, f"stand-in, against real: {row}")
+        check(devices == "1" or row["bytes_in"] == row["real_bytes_in"] == 0, f"no device: {row}")
+    expect_refusal(run(*job, "--cuda-devices", "2"), 2, ["1 CUDA", "2 are asked"], "a device too many")
+    expect_refusal(run(*job, "--cpus", "0"), 2, ["--cpus 0"], "a run without CPU workers")
+
+
 with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
     test_calibrate(temporary)
+    test_opencl_device()
+    if len(sys.argv) > 2:
+        test_stand_in(temporary, sys.argv[2])
 finish()

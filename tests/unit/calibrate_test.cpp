@@ -96,6 +96,68 @@ TEST(Calibrate, KernelsHaveTheirRateAndUnknownOnesThatOfTheFastest) {
   }
 }
 
+MeasuredDevice made_up_device(ProcessorKind kind, double gemm) {
+  return {.kind = kind,
+          .name = "a \"device\"",
+          .memory = 96_MiB,
+          .tasks_in_flight = 8,
+          .pinned = true,
+          .queues = {.plain = {{2e9}, {3e9}, {4e9}},
+                     .pinned = drivers::LinkRates{{8e9}, {10e9}, {9e9}},
+                     // A page takes 512 ns in and 410 ns out beside its latency.
+                     .copy_in = {.alone = Time{4512}, .each = Time{9000}, .thread = Time{300}},
+                     .copy_out = {.alone = Time{9000}, .each = Time{2410}, .thread = Time{500}},
+                     .run = {.alone = Time{9000}, .each = Time{9000}, .thread = Time{600}}},
+          .kernels = {{{"gemm"}, "double", gemm, 0.01}}};
+}
+
+TEST(Calibrate, DevicesAreThoseOfTheFileWithTheirNamesAndLinks) {
+  Calibration calibration = made_up();
+  calibration.links.reset();
+  calibration.devices = {made_up_device(ProcessorKind::cuda, 100e9),
+                         made_up_device(ProcessorKind::opencl, 10e9)};
+  calibration.devices[1].pinned = false;
+  const machine::MachineModel model = read_back(calibration);
+  const MachineDescription& machine = model.description;
+  ASSERT_EQ(machine.nodes.size(), 4U);  // RAM, disk, the devices
+  EXPECT_EQ(machine.nodes[2].name, "cuda0");
+  EXPECT_EQ(machine.nodes[3].name, "opencl0");
+  EXPECT_EQ(machine.nodes[2].device, "a \"device\"");
+  EXPECT_EQ(machine.nodes[2].limit, 96_MiB);
+  ASSERT_EQ(machine.workers.size(), 5U);
+  EXPECT_EQ(machine.workers[3].kind, ProcessorKind::cuda);
+  EXPECT_EQ(machine.workers[4].kind, ProcessorKind::opencl);
+  EXPECT_EQ(machine.workers[4].node, NodeId{3});
+  EXPECT_EQ(machine.workers[3].pipeline, 8U);
+  EXPECT_EQ(machine.workers[3].task_overhead, Time{250 + 600});
+  EXPECT_EQ(machine.workers[3].copy_overhead, Time{400});
+  ASSERT_EQ(machine.links.size(), 6U);
+  const LinkDescription& in = machine.links[2];
+  const LinkDescription& out = machine.links[3];
+  EXPECT_EQ(in.to, NodeId{2});
+  EXPECT_EQ(in.bandwidth.value, 8e9);
+  EXPECT_EQ(out.bandwidth.value, 10e9);
+  EXPECT_EQ(in.latency, Time{3000});  // the mean of 4000 and 2000
+  EXPECT_EQ(in.serialised, std::vector<std::uint32_t>{2});
+  ASSERT_EQ(in.segments, out.segments);
+  EXPECT_EQ(machine.segments.at(in.segments.at(0)).bandwidth.value, 10e9);  // one alone has more
+  EXPECT_EQ(machine.links[4].bandwidth.value, 2e9);
+  EXPECT_EQ(machine.segments.at(machine.links[4].segments.at(0)).bandwidth.value, 4e9);
+  EXPECT_THAT(calibration_text(calibration), ::testing::HasSubstr("a \"device\":\n  unpinned"));
+}
+
+TEST(Calibrate, ADeviceHasTheKernelsThatItsKindImplementsAndNoOthers) {
+  Calibration calibration = made_up();
+  calibration.devices = {made_up_device(ProcessorKind::opencl, 10e9),
+                         made_up_device(ProcessorKind::opencl, 30e9)};
+  const machine::MachineModel model = read_back(calibration);
+  // 40 at 20 Gflop/s, the mean of both.
+  EXPECT_DOUBLE_EQ(*model.seconds("gemm", "double", 40e9, ProcessorKind::opencl), 2);
+  EXPECT_FALSE(model.seconds("gemm", "float", 40e9, ProcessorKind::opencl).has_value());
+  EXPECT_FALSE(model.seconds("getrf", "double", 40e9, ProcessorKind::opencl).has_value());
+  EXPECT_FALSE(model.seconds("gemm", "double", 40e9, ProcessorKind::cuda).has_value());
+}
+
 TEST(Calibrate, AMachineWithoutKernelsDiskAndAcceleratorsIsOne) {
   Calibration calibration = made_up();
   calibration.memory.reset();

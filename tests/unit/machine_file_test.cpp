@@ -17,6 +17,7 @@
 #include "machine/shipped.hpp"
 #include "machine/toml_guard.hpp"
 #include "support/machine_checks.hpp"
+#include "support/small_runs.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::machine {
@@ -68,6 +69,78 @@ TEST(MachineText, RefusesWhatItDoesNotKnowWithLineAndNearestName) {
   EXPECT_THAT(said_with("serialise = [\"arivals\"]"),
               AllOf(StartsWith("m.toml:13: "), HasSubstr("did you mean \"arrivals\"")));
   EXPECT_THAT(said_with("= 3"), StartsWith("m.toml:13: "));  // not TOML
+}
+
+constexpr std::string_view kDevice = R"([[device]]
+name = "some device"
+kind = "opencl"
+memory = "2 GB"
+in = "3 GB/s"
+out = "4 GB/s"
+)";
+
+MachineDescription with_devices(std::string_view more, const MachineChoice& choice) {
+  return parse_machine(std::string(kSmall) + std::string(kDevice) + std::string(more), "m.toml",
+                       choice)
+      .description;
+}
+
+TEST(MachineText, DevicesComeBehindTheGpusInTheirOrder) {
+  const std::string cuda = R"(both = "5 GB/s"
+[[device]]
+name = "another"
+kind = "cuda"
+memory = "1 GB"
+pipeline = 3
+task_overhead = "2 us"
+copy_overhead = "1 us"
+latency = "4 us"
+in = "6 GB/s"
+out = "6 GB/s"
+segments = ["bridge"]
+serialise = ["same"]
+)";
+  const MachineDescription machine = with_devices(cuda, {});
+  ASSERT_EQ(machine.nodes.size(), 5U);  // RAM, two GPUs
+  EXPECT_EQ(machine.nodes[3].name, "opencl0");
+  EXPECT_EQ(machine.nodes[3].device, "some device");
+  EXPECT_EQ(machine.nodes[4].name, "cuda0");
+  const WorkerDescription& worker = machine.workers.at(5);
+  EXPECT_EQ(worker.kind, ProcessorKind::cuda);
+  EXPECT_EQ(worker.node, NodeId{4});
+  EXPECT_EQ(worker.pipeline, 3U);
+  EXPECT_EQ(worker.task_overhead, Time{2000});
+  EXPECT_EQ(worker.copy_overhead, Time{1000});
+  ASSERT_EQ(machine.links.size(), 8U);
+  EXPECT_EQ(machine.links[4].bandwidth.value, 3e9);
+  EXPECT_EQ(machine.links[5].bandwidth.value, 4e9);
+  EXPECT_EQ(machine.links[5].from, NodeId{3});
+  ASSERT_EQ(machine.links[4].segments.size(), 1U);
+  EXPECT_EQ(machine.links[4].segments, machine.links[5].segments);
+  EXPECT_EQ(machine.segments[machine.links[4].segments[0]].bandwidth.value, 5e9);
+  EXPECT_EQ(machine.links[6].latency, Time{4000});
+  EXPECT_EQ(machine.links[6].serialised, std::vector<std::uint32_t>{6});
+  EXPECT_EQ(machine.segments[machine.links[6].segments.at(0)].name, "bridge from RAM");
+}
+
+TEST(MachineText, AsManyDevicesOfAKindAsAreAskedFor) {
+  EXPECT_EQ(with_devices(kDevice, {}).workers.size(), 6U);  // two CPUs, two GPUs, two devices
+  EXPECT_EQ(with_devices(kDevice, {.opencl_devices = 1}).workers.size(), 5U);
+  EXPECT_EQ(with_devices(kDevice, {.gpus = 0, .opencl_devices = 0}).workers.size(), 2U);
+  EXPECT_EQ(with_devices("", {.gpu_memory = Bytes{8192}}).nodes[3].limit, Bytes{8192});
+  EXPECT_THAT(message_of<UsageError>([] { with_devices("", {.cuda_devices = 1}); }),
+              AllOf(HasSubstr("0 CUDA devices"), HasSubstr("1 are asked for")));
+}
+
+TEST(MachineText, RefusesDevicesThatCannotBe) {
+  const std::string device(kDevice);
+  EXPECT_EQ(said_with(device), "accepted");
+  EXPECT_THAT(said_with(device + "duplex = \"half\""), HasSubstr("duplex"));
+  EXPECT_THAT(said_with(device + "serialise = [\"arrivals\"]"), HasSubstr("between GPUs"));
+  EXPECT_THAT(said_with("[[device]]\nkind = \"gpu\"\nname = \"a\""), HasSubstr("opencl"));
+  std::string many;
+  for (int i = 0; i < 61; ++i) many += device;
+  EXPECT_THAT(said_with(many), HasSubstr("more than 62"));
 }
 
 TEST(MachineText, RefusesValuesThatCannotBe) {

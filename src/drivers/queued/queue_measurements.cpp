@@ -17,8 +17,9 @@ constexpr Bytes kLargestCopy = 4_MiB;
 constexpr double kSeconds = 0.08;      // of copies per measured rate, about
 constexpr double kCopySeconds = 0.02;  // of one copy, at most
 constexpr int kAlone = 25;
-constexpr int kInARow = 64;
-constexpr int kRounds = 5;  // of copies and runs in a row
+constexpr std::int64_t kInARow = 64;
+constexpr int kRounds = 5;             // of copies and runs in a row
+constexpr Time kPatience{50'000'000};  // no more of them are begun after that
 
 Layout packed(std::uint64_t bytes) {
   return {.column_bytes = bytes, .stride_bytes = bytes};
@@ -88,24 +89,26 @@ BytesPerSecond rate(const Places& places, TimedFlights& flights, const Direction
   return {bytes / std::max((flights.wait() - begin).seconds(), 1e-9)};
 }
 
-BytesPerSecond rate(const Places& places, TimedFlights& flights, Way way, const Direction& of) {
-  return way == Way::in ? rate(places, flights, of, {}) : rate(places, flights, {}, of);
+BytesPerSecond rate_alone(const Places& places, TimedFlights& flights, Way way,
+                          const Direction& of) {
+  const Direction none;
+  return way == Way::in ? rate(places, flights, of, none) : rate(places, flights, none, of);
 }
 
 // A copy of a page, then larger ones, tell how large they may be and how many fill the time.
 Direction measure(const Places& places, TimedFlights& flights, Way way) {
   const std::uint64_t largest = places.largest_copy();
   Direction of{.bytes = kPageBytes, .copies = 1, .rate = {}};
-  of.rate = rate(places, flights, way, of);
+  of.rate = rate_alone(places, flights, way, of);
   while (of.bytes < largest && static_cast<double>(of.bytes) / of.rate.value < kCopySeconds / 2) {
     of.bytes = std::min(of.bytes * 8, largest);
-    of.rate = rate(places, flights, way, of);
+    of.rate = rate_alone(places, flights, way, of);
   }
   const double copies = of.rate.value * kSeconds / static_cast<double>(of.bytes);
   of.copies = std::min(static_cast<std::uint64_t>(std::clamp(copies, 2.0, 1024.0)), kSlots);
-  rate(places, flights, way, of);  // whoever meets a page of memory first pays for it
+  rate_alone(places, flights, way, of);  // whoever meets a page of memory first pays for it
   of.copies = static_cast<std::uint64_t>(std::clamp(copies, 2.0, 1024.0));
-  of.rate = rate(places, flights, way, of);
+  of.rate = rate_alone(places, flights, way, of);
   return of;
 }
 
@@ -138,18 +141,21 @@ QueueTimes measure_times(TimedFlights& flights, Put put) {
   put();  // what the device makes at the first time
   flights.wait();
   std::vector<Time> alone;
-  for (int i = 0; i < kAlone; ++i) {
+  const Time all_begin = flights.now();
+  const auto goes_on = [&] { return flights.now() - all_begin < kPatience; };
+  for (int i = 0; i < kAlone && (i == 0 || goes_on()); ++i) {
     const Time begin = flights.now();
     put();
     alone.push_back(flights.wait() - begin);
   }
   std::vector<Time> each;
   std::vector<Time> thread;
-  for (int round = 0; round < kRounds; ++round) {
+  const std::int64_t in_a_row = goes_on() ? kInARow : 4;
+  for (int round = 0; round < kRounds && (round == 0 || goes_on()); ++round) {
     const Time begin = flights.now();
-    for (int i = 0; i < kInARow; ++i) put();
-    thread.push_back(Time{(flights.now() - begin).ns / kInARow});
-    each.push_back(Time{(flights.wait() - begin).ns / kInARow});
+    for (std::int64_t i = 0; i < in_a_row; ++i) put();
+    thread.push_back(Time{(flights.now() - begin).ns / in_a_row});
+    each.push_back(Time{(flights.wait() - begin).ns / in_a_row});
   }
   return {median(std::move(alone)), median(std::move(each)), median(std::move(thread))};
 }
