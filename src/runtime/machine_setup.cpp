@@ -182,7 +182,10 @@ void MachineSetup::make_drivers(const Options& options) {
   cpu = std::make_unique<drivers::CpuDriver>(drivers::CpuConfig{
       WorkerId{0}, workers, options.submitter_works, processors, disk != nullptr});
   for (const WorkerDescription& worker : machine.workers) {
-    if (worker.kind != ProcessorKind::emulated || options.accelerator_api != "threads") continue;
+    const bool is_opened = std::ranges::any_of(opened_, [&](const QueuedAccelerator& opened) {
+      return opened.config.worker == worker.id;
+    });
+    if (worker.kind != ProcessorKind::emulated || is_opened) continue;
     accelerators.push_back(std::make_unique<drivers::EmulatedDriver>(drivers::EmulatedConfig{
         worker.node, worker.id, options.accelerator_bandwidth, std::nullopt}));
   }

@@ -154,6 +154,18 @@ TEST(Pin, RefusesWhatCannotBe) {
   EXPECT_THAT(message_of<UsageError>([&] { runtime.unpin(memory.data()); }), HasSubstr("unpin"));
 }
 
+TEST(Pin, OfTwoRuntimesIsOfOneSize) {
+  std::vector<std::byte> memory(2 * kPage.value);
+  Runtime one(with_devices(1));
+  Runtime other(with_devices(1));
+  one.pin(memory.data(), kPage);
+  EXPECT_THAT(message_of<DeviceError>([&] { other.pin(memory.data(), kPage * 2); }),
+              AllOf(HasSubstr("another runtime has pinned 4 KiB"), HasSubstr("same size")));
+  other.pin(memory.data(), kPage);
+  one.unpin(memory.data());
+  other.unpin(memory.data());
+}
+
 TEST(Pin, IsNothingWithoutDevices) {
   std::vector<std::byte> memory(kPage.value);
   Runtime runtime(testing::small_options(1));

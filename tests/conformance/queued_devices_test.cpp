@@ -15,8 +15,10 @@
 
 #include "cuda_stand_in/cuda_stand_in.hpp"
 #include "drivers/cuda/cuda_device.hpp"
+#include "drivers/opencl/opencl_device.hpp"
 #include "support/cuda_stream.hpp"
 #include "support/device_program.hpp"
+#include "support/failing_device.hpp"
 #include "support/host_device.hpp"
 #include "support/policy_names.hpp"
 #include "support/small_runs.hpp"
@@ -57,7 +59,7 @@ bool on_threads(Options options, std::uint32_t devices, const Faults& faults, st
         std::make_unique<testing::HostDevice>(
             name, options.device_queues,
             testing::HostDeviceFaults{faults.seed * 31 + i, faults.one_in, faults.lost_after}),
-        ProcessorKind::opencl, name, Bytes{1 << 20}, options);
+        ProcessorKind::opencl, name, *options.device_memory, options);
   }
   DeviceProgram program(codelets, options, std::move(setup), faults.seed);
   const bool well = program.run(tasks);
@@ -86,6 +88,30 @@ bool on_stand_in(Options options, std::uint32_t devices, const Faults& faults, s
   return well;
 }
 
+void at_once(const KernelContext& /*context*/, std::function<void()> work) {
+  work();
+}
+
+// Functions of the host, run by the device.
+bool on_opencl(Options options, std::uint32_t devices, const Faults& faults, std::size_t tasks,
+               std::string& message) {
+  static const testing::PageCodelets<at_once> codelets(ProcessorKind::emulated);
+  runtime::MachineSetup setup(options);
+  for (std::uint32_t i = 0; i < devices; ++i) {
+    const std::string name = "device " + std::to_string(i);
+    setup.add_device(
+        std::make_unique<testing::FailingDevice>(
+            name,
+            drivers::open_opencl_device(0, options.device_queues, drivers::DeviceKernels::of_host),
+            testing::HostDeviceFaults{faults.seed * 31 + i, faults.one_in, faults.lost_after}),
+        ProcessorKind::emulated, name, *options.device_memory, options);
+  }
+  DeviceProgram program(codelets, options, std::move(setup), faults.seed);
+  const bool well = program.run(tasks);
+  message = program.message;
+  return well;
+}
+
 struct Way {
   std::string name;
   Play play;
@@ -97,6 +123,11 @@ void PrintTo(const Way& way, std::ostream* out) {
 using Tested = std::tuple<Way, std::string>;
 class QueuedDevices : public ::testing::TestWithParam<Tested> {
  protected:
+  void SetUp() override {
+    if (std::get<0>(GetParam()).name == "OpenCl" && drivers::opencl_devices().empty()) {
+      GTEST_SKIP() << "OpenCL knows no device here";
+    }
+  }
   Options small() const {
     Options options = testing::small_options(2);
     options.policy = std::get<1>(GetParam());
@@ -140,6 +171,7 @@ TEST_P(QueuedDevices, ThatFailEndTheRunWithAnErrorAndPassNothingWrongForRight) {
 
 INSTANTIATE_TEST_SUITE_P(Policies, QueuedDevices,
                          ::testing::Combine(::testing::Values(Way{"Threads", on_threads},
+                                                              Way{"OpenCl", on_opencl},
                                                               Way{"Cuda", on_stand_in}),
                                             ::testing::ValuesIn(testing::policy_names())),
                          [](const auto& tested) {

@@ -26,6 +26,24 @@ struct HostDeviceFaults {
   std::uint64_t lost_after = 0;  // so many; then each fails; 0: never
 };
 
+// Says when a call fails. One thread.
+class RandomFaults {
+ public:
+  explicit RandomFaults(HostDeviceFaults faults) : faults_(faults), random_(faults.seed) {}
+  bool fails() {
+    if (faults_.lost_after != 0 && ++calls_ > faults_.lost_after) return true;
+    return faults_.one_in != 0 && random_.below(faults_.one_in) == 0;
+  }
+  void fail_at_once() {
+    if (fails()) throw DeviceError("cannot be begun");
+  }
+
+ private:
+  const HostDeviceFaults faults_;
+  base::Random random_;
+  std::uint64_t calls_ = 0;
+};
+
 // What a kernel for it is given: its function puts work there.
 inline HostQueue& host_queue(const KernelContext& k) {
   return *static_cast<HostQueue*>(k.native());
@@ -34,7 +52,7 @@ inline HostQueue& host_queue(const KernelContext& k) {
 class HostDevice final : public drivers::QueuedDevice {
  public:
   HostDevice(std::string name, std::uint32_t run_queues, HostDeviceFaults faults = {})
-      : name_(std::move(name)), faults_(faults), random_(faults.seed) {
+      : name_(std::move(name)), faults_(faults) {
     for (std::uint32_t i = 0; i < kFirstRun + run_queues; ++i) queues_.emplace_back();
   }
 
@@ -46,17 +64,17 @@ class HostDevice final : public drivers::QueuedDevice {
   }
   void copy_in(Queue queue, drivers::Flight& /*flight*/, std::byte* to, const std::byte* from,
                const Layout& layout) override {
-    fail_at_once();
+    faults_.fail_at_once();
     queues_[queue].put([=] { drivers::strided_copy(to, layout.packed(), from, layout); });
   }
   void copy_out(Queue queue, drivers::Flight& /*flight*/, std::byte* to, const Layout& layout,
                 const std::byte* from) override {
-    fail_at_once();
+    faults_.fail_at_once();
     queues_[queue].put([=] { drivers::strided_copy(to, layout, from, layout.packed()); });
   }
-  void begin_run(Queue /*queue*/, drivers::Flight& /*flight*/) override { fail_at_once(); }
+  void begin_run(Queue /*queue*/, drivers::Flight& /*flight*/) override { faults_.fail_at_once(); }
   void notify(Queue queue, drivers::Flight& flight) override {
-    const int failure = fails() ? 7 : 0;
+    const int failure = faults_.fails() ? 7 : 0;
     queues_[queue].put([&flight, failure] { flight.ended(failure); });
   }
   std::optional<Time> finish(drivers::Flight& /*flight*/) override { return Time{1000}; }
@@ -75,18 +93,8 @@ class HostDevice final : public drivers::QueuedDevice {
   struct Free {
     void operator()(std::byte* memory) const { std::free(memory); }
   };
-  bool fails() {
-    if (faults_.lost_after != 0 && ++calls_ > faults_.lost_after) return true;
-    return faults_.one_in != 0 && random_.below(faults_.one_in) == 0;
-  }
-  void fail_at_once() {
-    if (fails()) throw DeviceError("cannot be begun");
-  }
-
   const std::string name_;
-  const HostDeviceFaults faults_;
-  base::Random random_;  // this and the next: the device's thread alone
-  std::uint64_t calls_ = 0;
+  RandomFaults faults_;  // the device's thread alone
   std::unique_ptr<std::byte, Free> memory_;
   std::deque<HostQueue> queues_;
 };

@@ -27,7 +27,11 @@ void run_here(void* flight) {
 // A range is pinned once, for all devices of the process.
 struct PinnedOnce {
   std::mutex mutex;
-  std::map<std::byte*, std::uint32_t> users;
+  struct Range {
+    Bytes bytes;
+    std::uint32_t users = 0;
+  };
+  std::map<std::byte*, Range> ranges;
 };
 PinnedOnce& pinned_once() {
   static PinnedOnce the;
@@ -79,25 +83,31 @@ class CudaDevice final : public QueuedDevice {
   bool pins() const override { return true; }
   void pin(std::byte* address, Bytes bytes) override {
     const std::lock_guard lock(pinned_once().mutex);
-    std::uint32_t& users = pinned_once().users[address];
-    if (users == 0) {
+    PinnedOnce::Range& range = pinned_once().ranges[address];
+    if (range.users == 0) {
       use();
       if (const cu::Result result = api_.host_register(address, bytes.value, cu::kPortableHost);
           result != 0) {
-        pinned_once().users.erase(address);
+        pinned_once().ranges.erase(address);
         throw DeviceError(fmt::format(
             "{}: {} of RAM cannot be pinned: {}; lower the option memory, or switch the option "
             "pin_memory off",
             name_, base::format_bytes(bytes), cu::describe(api_, result)));
       }
+      range.bytes = bytes;
+    } else if (range.bytes != bytes) {
+      throw DeviceError(fmt::format(
+          "{}: {} of RAM cannot be pinned: another runtime has pinned {} that begin there; give "
+          "both the same size",
+          name_, base::format_bytes(bytes), base::format_bytes(range.bytes)));
     }
-    ++users;
+    ++range.users;
   }
   void unpin(std::byte* address) noexcept override {
     const std::lock_guard lock(pinned_once().mutex);
-    const auto found = pinned_once().users.find(address);
-    if (found == pinned_once().users.end() || --found->second != 0) return;
-    pinned_once().users.erase(found);
+    const auto found = pinned_once().ranges.find(address);
+    if (found == pinned_once().ranges.end() || --found->second.users != 0) return;
+    pinned_once().ranges.erase(found);
     api_.context_use(context_);
     api_.host_unregister(address);
   }
