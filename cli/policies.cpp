@@ -10,6 +10,10 @@ void add_policies(CLI::App& app, Session& /*session*/) {
   command->callback([] {
     for (const auto& policy : reports::policies()) {
       fmt::print("{:<8}  {}\n", policy.name, policy.sentence);
+      for (const auto& setting : policy.settings) {
+        fmt::print("{:<8}    :{}={} ({})  {}\n", "", setting.name, setting.usual, setting.values,
+                   setting.sentence);
+      }
     }
   });
 }

@@ -19,12 +19,6 @@ namespace {
 constexpr auto kInterval = std::chrono::milliseconds(100);
 constexpr std::string_view kClearLine = "\r\x1b[K";
 
-bool can_show() {
-  const char* const terminal = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) == 1 && terminal != nullptr && *terminal != '\0' &&
-         std::string_view(terminal) != "dumb";
-}
-
 // Asked each time: a window may change.
 std::size_t terminal_columns() {
   winsize size{};
@@ -34,8 +28,19 @@ std::size_t terminal_columns() {
 
 }  // namespace
 
+bool can_show_progress() {
+  const char* const terminal = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && terminal != nullptr && *terminal != '\0' &&
+         std::string_view(terminal) != "dumb";
+}
+
 void clear_progress() {
-  if (can_show()) fmt::print(stderr, "{}", kClearLine);
+  if (can_show_progress()) fmt::print(stderr, "{}", kClearLine);
+}
+
+void show_progress(std::string line) {
+  fmt::print(stderr, "{}{}", kClearLine, fitting(std::move(line), terminal_columns()));
+  std::fflush(stderr);
 }
 
 std::string fitting(std::string line, std::size_t columns) {
@@ -52,7 +57,7 @@ std::string progress_bar(std::uint64_t done, std::uint64_t all, std::size_t widt
 }
 
 Progress::Progress(const Runtime& runtime, std::string label)
-    : runtime_(runtime), label_(std::move(label)), shown_(can_show()) {
+    : runtime_(runtime), label_(std::move(label)), shown_(can_show_progress()) {
   if (shown_) thread_ = std::thread([this] { watch(); });
 }
 
@@ -94,8 +99,7 @@ void Progress::draw() {
                         done, tasks_);
   }
   line += reports::format_duration(seconds);
-  fmt::print(stderr, "{}{}", kClearLine, fitting(std::move(line), columns));
-  std::fflush(stderr);
+  show_progress(std::move(line));
 }
 
 }  // namespace vicinal::cli

@@ -42,6 +42,10 @@ class Progress {
   std::thread thread_;
 };
 
+// On the standard error.
+bool can_show_progress();
+// Writes the line over the one that may be there; only where it can be shown.
+void show_progress(std::string line);
 // Of the terminal, if a line may be on it.
 void clear_progress();
 

@@ -52,7 +52,11 @@ Index add_block(DenseGraph& graph, std::string_view name, const MatrixBlock& blo
       .bytes = {block.rows * block.columns * linalg::element_bytes(graph.tiles.precision)}};
   if (has_home) datum.home = NodeKind::ram;
   graph.blocks.push_back(block);
-  return graph.tasks.add_datum(datum, name);
+  const Index number = graph.tasks.add_datum(datum, name);
+  const std::uint64_t b = graph.tiles.tile;
+  graph.tasks.set_tile(number, {static_cast<Index>(block.first_row / b),
+                                static_cast<Index>(block.first_column / b)});
+  return number;
 }
 
 // Tile (i, j), "A2_1".

@@ -24,9 +24,7 @@
 
 namespace vicinal {
 
-namespace graph {
-struct Task;
-}
+class Recursion;
 
 enum class ProcessorKind : std::uint8_t {
   cpu,       // a core, on RAM
@@ -194,6 +192,8 @@ struct Codelet {
   std::array<Time, kProcessorKinds> expected{};
   // Simulation: the thread that drives an accelerator launches nothing else while the task runs.
   bool synchronous = false;
+  // Submits tasks on parts of the operands, in place of a kernel; see recursion.hpp.
+  std::function<void(Recursion&)> recursive = {};
 
   const Kernel& implementation(ProcessorKind kind) const {
     const Kernel& own = kernels[kind];

@@ -62,12 +62,20 @@ struct WorkerDescription {
   std::uint32_t pipeline = 1;
 };
 
+// Simulation: what it costs that an accelerator finds data missing where its memory is one with RAM and the system
+// moves pages when they are touched. Only with the option memory_rules=unified.
+struct PageFaults {
+  Time time = {};    // of one fault, beside the copy of what it brings
+  Bytes bytes = {};  // that one fault brings; 0: not known
+};
+
 struct MachineDescription {
   std::vector<NodeDescription> nodes;  // nodes[i].id == i; nodes[0] is RAM
   std::vector<LinkDescription> links;
   std::vector<WorkerDescription> workers;
   std::vector<SegmentDescription> segments = {};  // simulation
   Time submit_overhead = {};                      // simulation: of the application, per task
+  PageFaults faults = {};                         // simulation
 
   std::optional<NodeId> disk() const {
     for (const auto& node : nodes) {

@@ -22,6 +22,7 @@
 #include "vicinal/ids.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/options.hpp"
+#include "vicinal/partition.hpp"
 #include "vicinal/simulated_world.hpp"
 #include "vicinal/statistics.hpp"
 #include "vicinal/task.hpp"
@@ -113,8 +114,20 @@ class Runtime {
   void unregister(Handle handle, WriteBack write_back = WriteBack::yes);
   // After the tasks submitted so far: the content is lost; the next access must write.
   void invalidate(Handle handle);
+  // The handle in parts, each a handle; see partition.hpp. Nothing is moved and nobody waits; also inside a task. No
+  // other thread may submit a task that names the handle meanwhile. Throws UsageError: parts that overlap or go
+  // beyond the whole; a partition of the same handle that was not taken back, unless both are only read.
+  Parts partition(Handle whole, const Divide& divide, PartAccess access = PartAccess::writable);
+  // After the tasks submitted so far: the whole has the content, and the parts are no more. Does not wait.
+  // unregister of the whole does it, too.
+  void unpartition(const Parts& parts);
   // No task will use it soon: first to be evicted, after what no task submitted so far uses.
   void wont_use(Handle handle);
+  // Where tasks that write it are to run, and what first reads it where the policy follows the reads too: on this
+  // memory node, if one of its workers can. It counts for tasks that become ready from now on, until other advice, or
+  // none, is given. Policies "directed", "owner" and "load" heed it. Any thread. Throws UsageError if there is no
+  // such node.
+  void advise(Handle handle, std::optional<NodeId> node);
   // After the tasks submitted so far: bring a copy to the node if there is room.
   void prefetch(Handle handle, NodeId node);
 

@@ -24,6 +24,9 @@ class Group;
 
 enum class Outcome : std::uint8_t { done, failed, cancelled };
 
+// Whether a task whose codelet is recursive is divided; automatic: the policy says so when it is ready.
+enum class Recursive : std::uint8_t { never, automatic, always };
+
 // A value handed to a task by copy. Up to 16 bytes travel inside the task; more are allocated.
 class Parameters {
  public:
@@ -90,12 +93,15 @@ struct TaskSpec {
   Parameters parameters = {};
   int priority = 0;                     // larger first; 0 and computed if the runtime is asked to
   std::optional<WorkerId> worker = {};  // only this worker may run it
+  // Where it is to run, under policy "directed": by a worker of this memory node, unless none of them can run it.
+  std::optional<NodeId> node = {};
   Group* group = nullptr;
   std::span<const TaskId> after = {};  // dependencies without data; must live until the submission
   // Called by the worker that ends the task, under no lock.
   std::function<void(Outcome)> on_end = {};
   std::string name = {};  // in messages and reports; the codelet's name otherwise
   double flops = 0;       // 0: the codelet's
+  Recursive recursive = Recursive::automatic;
 };
 
 }  // namespace vicinal

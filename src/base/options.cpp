@@ -103,7 +103,9 @@ constexpr Entry kTable[] = {
      "cache; none: nothing is timed or kept."},
     {"memory_rules", &Options::memory_rules,
      "Rules of another runtime for a full memory, to compare with: starpu, or some of lru, clean, "
-     "prefetch, owner, hint, pipeline, with commas; in simulation only; empty: none."},
+     "prefetch, owner, hint, pipeline, with commas; or unified: memory whose pages the system "
+     "moves "
+     "when they are touched; in simulation only; empty: none."},
     {"seed", &Options::seed, "Of the random numbers of the policy.", 0, kAny},
 };
 constexpr std::size_t kCount = std::size(kTable);

@@ -6,6 +6,7 @@
 
 #include "bounds/area.hpp"
 #include "bounds/graph_borders.hpp"
+#include "graph/without_parts.hpp"
 
 namespace vicinal::bounds {
 
@@ -119,6 +120,9 @@ BytesBound proved_or_compulsory(const BorderTraffic& traffic) {
 
 GraphBounds graph_bounds(const graph::Graph& graph, const MachineDescription& machine,
                          const std::vector<SecondsPerKind>& seconds, FinalPlace results) {
+  if (!graph.partitions().empty()) {
+    return graph_bounds(graph::without_parts(graph), machine, seconds, results);
+  }
   const WorkersPerKind workers = workers_of(machine);
   const auto types = types_of(graph, workers, seconds);
   GraphBounds bounds;

@@ -14,17 +14,21 @@ using graph::TaskState;
 
 // --- tasks that are not scheduled
 
-Task& Engine::new_plain_task(graph::TaskKind kind, const char* what) {
+Task& Engine::new_plain_task(graph::TaskKind kind, const char* what, std::size_t accesses) {
   auto extension = std::make_unique<graph::TaskExtension>();
   extension->name = what;
   const std::size_t lane = lanes_.index(kNoWorker);
   std::unique_lock lock(lanes_.shared_lock(), std::defer_lock);
   if (lanes_.shared(lane)) lock.lock();
-  Task& task = take_slot(lane, 1, graph::is_counted(kind));
+  Task& task = take_slot(lane, accesses, graph::is_counted(kind));
   task.kind = kind;
   task.priority = 0;
-  task.access_count = 1;
-  task.extension = std::move(extension);
+  task.access_count = accesses & 0x7fffU;
+  if (task.extension) {  // it has room for many accesses
+    task.extension->name.swap(extension->name);
+  } else {
+    task.extension = std::move(extension);
+  }
   return task;
 }
 
@@ -71,15 +75,19 @@ void Engine::add(graph::Handle& handle) {
 bool Engine::remove(graph::Handle& handle) {
   if (handle.replicas == nullptr) return true;  // it was asked for again
   wishes_.let_pass();
-  bool removed = false;
-  perform_what([&](memory::Actions& actions) { removed = residency_.remove(handle, actions); });
-  if (!removed) return false;
+  if (!remove_replicas(handle)) return false;
   // A notice about the handle may still be on its way to the policy.
   while (performing_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   gate_.forget(handle);
   residency_.forget(handle);
   grant_fresh_wishes();
   return true;
+}
+
+bool Engine::remove_replicas(graph::Handle& handle) {
+  bool removed = false;
+  perform_what([&](memory::Actions& actions) { removed = residency_.remove(handle, actions); });
+  return removed;
 }
 
 void Engine::request(memory::Request& request) {

@@ -22,6 +22,7 @@ Eligibility::Eligibility(const MachineDescription& machine, const memory::Reside
 }
 
 void Eligibility::add(const graph::Handle& handle) {
+  if (handle.home.ram_only) any_in_ram_only_.store(true, std::memory_order_relaxed);
   const std::uint64_t bytes = memory::Arena::padded(handle.bytes()).value;
   std::uint64_t largest = largest_.load(std::memory_order_relaxed);
   while (bytes > largest && !largest_.compare_exchange_weak(largest, bytes)) {
@@ -34,10 +35,16 @@ bool Eligibility::is_implemented(const Codelet& codelet, ProcessorKind kind) con
          (simulated_ && codelet.expected[static_cast<std::size_t>(kind)].ns > 0);
 }
 
+bool Eligibility::uses_ram_only(const graph::Task& task) {
+  return std::ranges::any_of(
+      task.accesses(), [](const graph::Access& access) { return access.handle->home.ram_only; });
+}
+
 bool Eligibility::can_run(const graph::Task& task, WorkerId worker) const {
   const WorkerDescription& description = machine_.workers[worker.value];
   if (task.extension && task.extension->worker && *task.extension->worker != worker) return false;
   if (!is_implemented(*task.codelet, description.kind)) return false;
+  if (description.node != kRam && is_confined(task)) return false;
   return residency_.trivial() || fits_any_node(task) || residency_.fits(task, description.node);
 }
 

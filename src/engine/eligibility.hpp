@@ -21,6 +21,11 @@ class Eligibility {
 
   void add(const graph::Handle& handle);  // before any task names it
   bool can_run(const graph::Task& task, WorkerId worker) const;
+  // It uses parts of what a recursive task holds in limited room: it runs in RAM, and nobody who holds room waits
+  // longer than for such tasks.
+  bool is_confined(const graph::Task& task) const {
+    return any_in_ram_only_.load(std::memory_order_relaxed) && uses_ram_only(task);
+  }
   // Throws CapacityError or UsageError if no worker can ever run the task.
   void check(const graph::Task& task) const {
     if (!fits_anywhere(task)) check_worker_by_worker(task);
@@ -35,6 +40,7 @@ class Eligibility {
   bool fits_any_node(const graph::Task& task) const {
     return task.access_count * largest_.load(std::memory_order_relaxed) <= least_limit_;
   }
+  static bool uses_ram_only(const graph::Task& task);
   bool is_implemented(const Codelet& codelet, ProcessorKind kind) const;
   void check_worker_by_worker(const graph::Task& task) const;
   [[noreturn]] void refuse(const graph::Task& task, const WorkerDescription* nearest) const;
@@ -46,6 +52,7 @@ class Eligibility {
   bool has_cpu_ = false;
   std::uint64_t least_limit_ = ~std::uint64_t{0};  // of the memories, in bytes
   std::atomic<std::uint64_t> largest_{0};          // padded bytes of a handle, at most
+  std::atomic<bool> any_in_ram_only_{false};       // of the handles
 };
 
 }  // namespace vicinal::engine

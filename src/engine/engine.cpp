@@ -1,4 +1,7 @@
 // The engine around the way of a task: how its parts are put together, the end of a wait, reports.
+#include <exception>
+#include <new>
+#include <optional>
 #include <string>
 
 #include "base/sure_memory.hpp"
@@ -32,8 +35,10 @@ Engine::Engine(EngineConfig config)
   const LookAheadParts parts{config_.machine, residency_, gate_,   eligibility_, costs_,
                              lanes_,          sleepers_,  errors_, view_};
   const LookAheadOptions options{.depth = config_.look_ahead,
-                                 .one_at_a_time = config_.rules.pipeline,
+                                 .one_at_a_time = config_.rules.pipeline || config_.rules.unified,
+                                 .on_demand = config_.rules.unified,
                                  .moves_tasks = traits_.moves_tasks,
+                                 .in_flight = traits_.in_flight,
                                  .own_victims = policy_->victims() != nullptr};
   for (const NodeDescription& node : config_.machine.nodes) {
     const NodeWorkers& workers = node_workers_[look_aheads_.size()];
@@ -52,6 +57,30 @@ void Engine::attach(std::vector<Driver*> node_drivers, std::vector<Driver*> work
   drivers_.attach(std::move(node_drivers), std::move(worker_drivers));
   residency_.reserve();
   lanes_.start();
+}
+
+// --- how long tasks run
+
+// A driver that runs the task inside start_task needs no clock of its own: what lies between this and
+// task_done is the kernel and the call of it. A run that there is no memory to note is not noted.
+[[gnu::noinline]] void Engine::begin_run_time(const graph::Task& task, WorkerId worker) {
+  try {
+    timers_[worker.value].begin(task, config_.now);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+[[gnu::noinline]] void Engine::end_run_time(const graph::Task& task, WorkerId worker,
+                                            std::optional<Time> run_time) {
+  RunTimer& timer = timers_[worker.value];
+  try {
+    if (run_time) {
+      timer.note(task, *run_time);
+    } else {
+      timer.end(config_.now);
+    }
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 void Engine::hand_on_run_times() {

@@ -80,15 +80,21 @@ class Lanes {
   // --- the task that runs, for reports: codelets outlive their tasks, of names a copy is kept
   void begin_run(WorkerId worker, const graph::Task& task) {
     Lane& own = lanes_[worker.value];
+    own.started.store(own.started.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     own.running.store(task.codelet, std::memory_order_relaxed);
     if (task.extension && !task.extension->name.empty()) own.keep_name(task.extension->name);
   }
   void end_run(WorkerId worker, const graph::Task& task) {
     Lane& own = lanes_[worker.value];
+    own.started.store(own.started.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     own.running.store(nullptr, std::memory_order_relaxed);
     if (task.extension) own.name[0].store(0, std::memory_order_relaxed);
   }
   std::string running_name(WorkerId worker) const;  // empty: it runs nothing
+  // Tasks handed to its driver that have not ended.
+  std::size_t started(WorkerId worker) const {
+    return lanes_[worker.value].started.load(std::memory_order_relaxed);
+  }
 
   // Before each task of a worker: now and then it waits until the submitting thread is ahead.
   void keep_distance(WorkerId worker) {
@@ -105,6 +111,7 @@ class Lanes {
     std::atomic<std::int64_t> idle_since{0};  // kNotIdle: it has a task
     std::atomic<std::int64_t> idle_ns{0};     // until then, the time before the start included
     std::atomic<const Codelet*> running{nullptr};
+    std::atomic<std::uint32_t> started{0};
     std::uint32_t burst = 0;  // tasks run since the last look at the distance
     std::uint64_t submissions_then = 0;
     // Of the task that runs, if it has its own; cut. A report may read it while it changes.

@@ -103,11 +103,11 @@ void Engine::announce(Task& task, std::span<const TaskId> after, graph::Content 
 void Engine::submit_announced(Task& task, std::span<const TaskId> after, WorkerId worker,
                               ReadyList& later) {
   if (!enter<graph::insert_announced>(task, after)) return;
-  if (!is_scheduled(task.kind) || must_cancel(task)) return later.append(task);
+  if (!is_scheduled(task.kind) || must_cancel(task) || divides(task)) return later.append(task);
   // A task that begins to be cancelled only now is so when a worker gets it.
   const bool restricted = task.extension && task.extension->worker;
   move(task, TaskState::ready);
-  gate_.push(task, worker);
+  hand_to_policy(task, worker);
   sleepers_.wake_for(1, restricted, worker, Releaser::goes_on);
   grant_fresh_wishes();
 }
@@ -117,20 +117,24 @@ void Engine::submit_announced(Task& task, std::span<const TaskId> after, WorkerI
 void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
   std::size_t pushed = 0;
   bool restricted = false;
+  ReadyList divided;
   while (Task* task = list.take()) {
     move(*task, TaskState::ready);
     if (is_cancellable(task->kind) && must_cancel(*task)) {
       cancel_at_once(*task, releasing, list);
     } else if (!is_scheduled(task->kind)) {
       run_in_place(*task);
+    } else if (divides(*task)) {
+      divided.append(*task);
     } else {
       if (task->extension && task->extension->worker) restricted = true;
-      gate_.push(*task, releasing);
+      hand_to_policy(*task, releasing);
       ++pushed;
     }
   }
   if (pushed > 0) sleepers_.wake_for(pushed, restricted, releasing, then);
   grant_fresh_wishes();
+  while (Task* task = divided.take()) config_.divide(*task);
 }
 
 [[gnu::noinline]] void Engine::run_in_place(Task& task) {
@@ -166,6 +170,7 @@ Task* Engine::pop(WorkerId worker) {
   if (task == nullptr) return nullptr;
   move(*task, TaskState::scheduled);
   wishes_.forget(*task);
+  if (eligibility_.is_confined(*task)) confined_.fetch_sub(1, std::memory_order_relaxed);
   return task;
 }
 
@@ -221,10 +226,12 @@ bool Engine::pin_or_keep(Task& task, NodeId node) {
     bool all_asked = false;
     bool offers = false;
     bool has_one = false;
+    bool reached = false;
     {
       const std::lock_guard lock(ahead.mutex());
       offers = refill(ahead, worker, cancelled);
       found = ahead.take_runnable(worker, actions, cancelled);
+      reached = found == nullptr && reach_confined(ahead, worker, cancelled);
       at_once = ahead.ask_firmly(worker, found != nullptr, actions);
       all_asked = ahead.copy_early(actions);
       has_one = found == nullptr && ahead.has_one_for(worker);
@@ -238,7 +245,7 @@ bool Engine::pin_or_keep(Task& task, NodeId node) {
     grant_fresh_wishes();
     if (gate_.any_refused()) end_refused(worker);
     if (found != nullptr) return found;
-    if (at_once || released || (performs && has_any_ended(ahead, worker))) continue;
+    if (at_once || released || reached || (performs && has_any_ended(ahead, worker))) continue;
     if (has_one || !move_from_peer(worker)) return nullptr;
   }
 }
@@ -345,28 +352,6 @@ void Engine::start(Task& task, WorkerId worker) {
   drivers_.of(worker).start_task(task, worker);
 }
 
-// A driver that runs the task inside start_task needs no clock of its own: what lies between this and
-// task_done is the kernel and the call of it. A run that there is no memory to note is not noted.
-[[gnu::noinline]] void Engine::begin_run_time(const Task& task, WorkerId worker) {
-  try {
-    timers_[worker.value].begin(task, config_.now);
-  } catch (const std::bad_alloc&) {
-  }
-}
-
-[[gnu::noinline]] void Engine::end_run_time(const Task& task, WorkerId worker,
-                                            std::optional<Time> run_time) {
-  RunTimer& timer = timers_[worker.value];
-  try {
-    if (run_time) {
-      timer.note(task, *run_time);
-    } else {
-      timer.end(config_.now);
-    }
-  } catch (const std::bad_alloc&) {
-  }
-}
-
 // The worker's own pools are its thread's.
 void Engine::call_apart(base::FunctionRef<void()> kernel) {
   const Inside inside(this, kNoWorker);
@@ -428,8 +413,10 @@ inline void Engine::leave_or_lift_poison(const Task& task, Outcome outcome) {
 // The policy hears of it before the graph does, so before any handle of the task can be forgotten. It
 // may be busy and hear it late: the slot is free when both have done with the task.
 void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready) {
+  const bool was_planned =
+      traits_.plans && !(task.extension && task.extension->recursive == Recursive::always);
   const bool was_told =
-      traits_.plans || task.state.load(std::memory_order_relaxed) != TaskState::ready;
+      was_planned || task.state.load(std::memory_order_relaxed) != TaskState::ready;
   const bool shared = is_scheduled(task.kind) && was_told && gate_.wants_ends();
   move(task, TaskState::done);
   if (shared) {

@@ -26,6 +26,7 @@
 #include "engine/node_workers.hpp"
 #include "engine/policy_gate.hpp"
 #include "engine/policy_view.hpp"
+#include "engine/ram_hold.hpp"
 #include "engine/run_times.hpp"
 #include "engine/sleepers.hpp"
 #include "engine/wishes.hpp"
@@ -46,6 +47,8 @@ struct EngineConfig {
   // Called when a worker has run out of work or something that a waiting thread may look for has
   // happened. Any thread, under no lock of the engine.
   std::function<void()> notify_waiters;
+  // A ready task is to be divided. Any thread, under no lock of the engine.
+  std::function<void(graph::Task&)> divide;
   std::uint32_t look_ahead = 0;  // 0: by the kind of node
   bool simulated = false;        // kernels do not run
   bool count_bytes = false;      // Engine::ended_bytes is asked for
@@ -104,7 +107,7 @@ class Engine final : public Completions {
 
   // --- tasks of kinds that are not scheduled: ended by who is called when they have access
   // `what` is the call, for messages.
-  graph::Task& new_plain_task(graph::TaskKind kind, const char* what);
+  graph::Task& new_plain_task(graph::TaskKind kind, const char* what, std::size_t accesses = 1);
   // Its access is W; what follows must write.
   void submit_invalidation(graph::Task& task);
   enum class Obtained : std::uint8_t {
@@ -114,9 +117,21 @@ class Engine final : public Completions {
   };
   void end_plain_task(graph::Task& task, Obtained obtained);
 
+  // --- tasks that hold their operands in RAM without a worker (ram_hold.cpp)
+  // All of them, or the error that says why not. The task has its accesses; `hold` stays where it is until let_go.
+  void hold_in_ram(RamHold& hold, graph::Task& task, RamHold::Then then);
+  // After it was held: the task ends. What it writes is the content of RAM now.
+  // `error`: why it has failed, if nobody has told.
+  void let_go(RamHold& hold, Outcome outcome, const std::exception_ptr& error = nullptr);
+  // A repartition: what it reads is brought to RAM, where it is the content of what it writes; then it ends.
+  void pass_on_in_ram(graph::Task& task);
+
   // --- the application's data
   void add(graph::Handle& handle);
   bool remove(graph::Handle& handle);  // false: a copy is in course
+  // Its first step: nothing of the handle is anywhere but at home, and nothing in course. For who may not wait for
+  // others; `remove` is still to come.
+  bool remove_replicas(graph::Handle& handle);
   // Wants the operands of the request on its node; it ends `ready`, until it is released, or `failed`.
   void request(memory::Request& request);
   void withdraw(memory::Request& request);
@@ -164,7 +179,16 @@ class Engine final : public Completions {
   template <bool insert(graph::Task&)>
   bool enter(graph::Task& task, std::span<const TaskId> after);
   void run_in_place(graph::Task& task);
+  bool divides(const graph::Task& task) const {
+    return task.extension && task.extension->recursive != Recursive::never && is_divided(task);
+  }
+  bool is_divided(const graph::Task& task) const;
   void cancel_at_once(graph::Task& task, WorkerId releasing, graph::ReadyList& list);
+  void hand_to_policy(graph::Task& task, WorkerId releasing) {
+    if (eligibility_.is_confined(task)) confined_.fetch_add(1, std::memory_order_relaxed);
+    gate_.push(task, releasing);
+  }
+  bool reach_confined(LookAhead& ahead, WorkerId worker, graph::ReadyList& cancelled);
   graph::Task* pop(WorkerId worker);
   graph::Task* pull(WorkerId worker);
   graph::Task* next(WorkerId worker);
@@ -241,6 +265,7 @@ class Engine final : public Completions {
   PolicyView view_;
   std::vector<std::unique_ptr<LookAhead>> look_aheads_;  // by node
   std::vector<RunTimer> timers_;              // by worker; none if times are not asked for
+  std::atomic<std::uint64_t> confined_{0};    // tasks with the policy that are, see Eligibility
   std::atomic<std::uint32_t> performing_{0};  // threads inside perform_all or copy_done
   std::uint64_t performances_ = 0;  // of perform_all; in simulation alone, where one thread calls
   ActionsPool actions_;

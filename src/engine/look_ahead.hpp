@@ -40,10 +40,12 @@ struct LookAheadParts {
 };
 
 struct LookAheadOptions {
-  std::uint32_t depth = 0;     // the option look_ahead; 0: by the kind of node
-  bool one_at_a_time = false;  // memory::Rules::pipeline
-  bool moves_tasks = false;    // the policy's: what waits with it is found by others
-  bool own_victims = false;    // the policy chooses the victims
+  std::uint32_t depth = 0;      // the option look_ahead; 0: by the kind of node
+  bool one_at_a_time = false;   // memory::Rules::pipeline, unified
+  bool on_demand = false;       // memory::Rules::unified
+  bool moves_tasks = false;     // the policy's: what waits with it is found by others
+  std::uint32_t in_flight = 0;  // the policy's
+  bool own_victims = false;     // the policy chooses the victims
 };
 
 class LookAhead {
@@ -101,9 +103,11 @@ class LookAhead {
   };
 
   void set_depth(const NodeDescription& node, const LookAheadOptions& options);
+  void set_window(const NodeDescription& node, const LookAheadOptions& options);
   void set_bandwidth(const LookAheadOptions& options);
   void set_claims(const NodeDescription& node, const LookAheadOptions& options);
   bool calm() const { return calm_.load(std::memory_order_relaxed) >= kCalm; }
+  bool fills_window(WorkerId worker) const;
   bool hides_copies();
   bool lasts(WorkerId worker) const;
   bool waits_for_copies() const;
@@ -162,7 +166,9 @@ class LookAhead {
 
   // --- how far it goes
   std::size_t depth_ = 0;      // most entries
+  std::size_t window_ = 0;     // most entries and tasks started; 0: no such bound
   std::size_t firm_each_ = 1;  // firm requests of one worker, at most
+  bool copies_early_ = true;
   // Beyond which no more is pulled, see wants_more; but up to so many entries and bytes it is, if what was pulled
   // does not run as long as copies take.
   std::optional<Bytes> most_claimed_;

@@ -59,6 +59,7 @@ LookAhead::LookAhead(const LookAheadParts& parts, const NodeDescription& node,
       workers_(workers),
       node_(node.id) {
   set_depth(node, options);
+  set_window(node, options);
   set_bandwidth(options);
   set_claims(node, options);
 }
@@ -70,7 +71,18 @@ void LookAhead::set_depth(const NodeDescription& node, const LookAheadOptions& o
   depth_ = workers_.ids.empty() ? 0 : ahead + workers_.ids.size();
   firm_each_ = device ? kDeviceFirmRequests : 1;
   if (device && options.one_at_a_time) depth_ = firm_each_ = 1;
+  copies_early_ = !(device && options.on_demand);
   if (device) least_ = std::min(depth_, kLookAhead + workers_.ids.size());
+}
+
+void LookAhead::set_window(const NodeDescription& node, const LookAheadOptions& options) {
+  if (options.depth != 0 || options.in_flight == 0) return;
+  const auto is_elsewhere = [&](const WorkerDescription& worker) { return worker.node != kRam; };
+  if (node.kind == NodeKind::device) {
+    window_ = options.in_flight * workers_.ids.size();
+  } else if (std::ranges::any_of(machine_.workers, is_elsewhere)) {
+    window_ = workers_.ids.size();
+  }
 }
 
 void LookAhead::set_bandwidth(const LookAheadOptions& options) {

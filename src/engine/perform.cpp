@@ -30,6 +30,7 @@ void Engine::perform_once(const memory::Actions& todo, memory::Actions& actions)
     memory::Residency::Search candidates(residency_, query);
     residency_.answer(query, gate_.choose_victim(query, candidates), actions);
   }
+  for (memory::Request* const request : todo.ended) RamHold::of(*request).ended();
   for (const NodeId node : todo.arrivals) {
     // A worker that wakes looks for itself.
     if (!sleepers_.wake_node(node)) look_again(node, actions);

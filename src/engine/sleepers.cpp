@@ -1,5 +1,7 @@
 #include "engine/sleepers.hpp"
 
+#include <bit>
+
 namespace vicinal::engine {
 
 Sleepers::Sleepers(const MachineDescription& machine, std::span<const NodeWorkers> nodes,
@@ -32,6 +34,14 @@ bool Sleepers::all_asleep_or_away() const {
     const std::size_t word = worker.id.value / 64;
     return ((idle_[word].load() | away_[word].load()) & bit(worker.id)) != 0;
   });
+}
+
+std::uint32_t Sleepers::asleep() const {
+  std::uint32_t count = 0;
+  for (const auto& word : idle_) {
+    count += static_cast<std::uint32_t>(std::popcount(word.load(std::memory_order_relaxed)));
+  }
+  return count;
 }
 
 bool Sleepers::wake_one_of(std::span<const WorkerId> workers) {

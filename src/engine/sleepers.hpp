@@ -46,6 +46,7 @@ class Sleepers {
     return (away_[worker.value / 64].load(std::memory_order_seq_cst) & bit(worker)) != 0;
   }
   bool all_asleep_or_away() const;
+  std::uint32_t asleep() const;  // how many, by now
 
   // --- who makes work available
   // Of ready `tasks` that the policy was given; `restricted`: some are bound to a worker.

@@ -7,6 +7,7 @@ namespace vicinal::engine {
 using graph::Task;
 
 void Wishes::add(const Task& task, NodeId node) {
+  if (rules_.unified && node != kRam) return;
   residency_.warm(task, node);
   Node& lists = nodes_[node.value];
   const std::lock_guard lock(lists.mutex);

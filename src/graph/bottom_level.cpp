@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "graph/without_parts.hpp"
+
 namespace vicinal::graph {
 
 namespace {
@@ -43,6 +45,9 @@ std::vector<Time> lengths(std::span<const Graph::Kernel> kernels) {
 }  // namespace
 
 std::vector<Time> bottom_levels(const Graph& graph, std::vector<Time> durations) {
+  if (!graph.partitions().empty()) {
+    return bottom_levels(without_parts(graph), std::move(durations));
+  }
   // What comes after the current task, per datum: the bottom level of the next writer, and the
   // largest of the readers before it. 0: none.
   struct Later {

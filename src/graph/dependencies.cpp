@@ -376,6 +376,12 @@ Content content_of(Handle& handle) {
   return content;
 }
 
+void leave(Handle& handle, Content content) {
+  const std::uint64_t word = lock(handle);
+  handle.content = content;
+  unlock(handle, word);
+}
+
 bool has_content(Handle& handle) {
   return content_of(handle) == Content::written;
 }

@@ -74,6 +74,8 @@ void release(Task& task, ReadyList& ready);
 // Some submitted task or the home gives it content.
 bool has_content(Handle& handle);
 Content content_of(Handle& handle);
+// From now on, whatever tasks submitted before leave there.
+void leave(Handle& handle, Content content);
 // From now on tasks that name `life` are refused: the next life has begun, for its unregistration. False:
 // it was not the handle's life.
 bool refuse_tasks(Handle& handle, std::uint32_t life);

@@ -93,6 +93,19 @@ class Graph {
     // without a home the first access writes.
     std::optional<NodeKind> home = {};
   };
+  // A datum in parts (Runtime::partition), which are data without a home: pieces of it, one behind the other. They
+  // have its bytes, or the first of them. Tasks that access it see what tasks have written to the parts, and the other way
+  // round. A part may be in parts itself; a datum is in parts once at most.
+  struct Partition {
+    Number whole = 0;
+    Number first = 0;  // the part with the lowest number; the others follow
+    Number count = 0;
+  };
+  // Of a datum that is a tile of a matrix.
+  struct Tile {
+    Number row = 0;
+    Number column = 0;
+  };
   struct Kernel {
     std::string name;
     // Of one task per kind of processor; 0: not known. What a machine file says of the kernel, by its
@@ -110,11 +123,17 @@ class Graph {
   std::span<const Access> accesses_of(const Task& task) const {
     return accesses().subspan(task.first_access, task.access_count);
   }
+  std::span<const Partition> partitions() const { return partitions_; }
   // Tasks before it that it follows whatever their data.
   std::span<const Number> predecessors_of(std::size_t task) const { return predecessors_[task]; }
   bool has_predecessors() const { return !predecessors_.empty(); }
   std::string_view task_name(std::size_t task) const { return task_names_[task]; }    // or empty
   std::string_view data_name(std::size_t datum) const { return data_names_[datum]; }  // or empty
+  // None: it is no tile. Files do not say it.
+  std::optional<Tile> tile(std::size_t datum) const {
+    if (datum >= tiles_.size()) return std::nullopt;
+    return tiles_[datum];
+  }
   const Application& application() const { return application_; }
   double flops() const {
     double sum = 0;
@@ -128,6 +147,7 @@ class Graph {
     data_.push_back(datum);
     return static_cast<Number>(data_.size() - 1);
   }
+  void add_partition(const Partition& partition) { partitions_.push_back(partition); }
   Number add_kernel(Kernel kernel) {
     kernels_.push_back(std::move(kernel));
     return static_cast<Number>(kernels_.size() - 1);
@@ -144,6 +164,10 @@ class Graph {
   }
   void set_priority(std::size_t task, int priority) { tasks_[task].priority = priority; }
   void set_home(std::size_t datum, std::optional<NodeKind> home) { data_[datum].home = home; }
+  void set_tile(std::size_t datum, Tile tile) {
+    if (datum >= tiles_.size()) tiles_.resize(datum + 1);
+    tiles_[datum] = tile;
+  }
   // A kernel for each task, in their order, in place of those that there are.
   void set_kernels(std::vector<Kernel> one_per_task);
   // Of files that name data and kernels before they say what these are: each number in a task is replaced
@@ -155,9 +179,11 @@ class Graph {
   std::vector<Task> tasks_;
   std::vector<Access> accesses_;
   std::vector<Datum> data_;
+  std::vector<Partition> partitions_;
   std::vector<Kernel> kernels_;
   ListTable<std::string, std::string_view> task_names_;
   ListTable<std::string, std::string_view> data_names_;
+  std::vector<std::optional<Tile>> tiles_;
   ListTable<std::vector<Number>, std::span<const Number>> predecessors_;
   Application application_;
 };

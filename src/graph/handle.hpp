@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/spin_lock.hpp"
@@ -25,6 +26,7 @@ namespace vicinal::graph {
 
 struct Task;
 struct Handle;
+struct Family;
 
 // One operand of one task, 16 bytes: a task with up to four takes two cache lines.
 struct Access {
@@ -97,6 +99,8 @@ struct Home {
   int file = -1;                 // descriptor, owned by the disk driver
   std::uint64_t offset = 0;      // in the file
   bool writable = true;
+  bool inside = false;    // another handle's: it is a part of that
+  bool ram_only = false;  // tasks that use it run where its home is: see runtime/recursions.cpp
 };
 
 // What the tasks submitted so far leave in a handle.
@@ -130,6 +134,8 @@ struct alignas(128) Handle {
   std::atomic<bool> early_failed{false};
   std::atomic<bool> going{false};
   base::SpinLock coherence;
+  // Whoever submits a task looks at `family` only then.
+  std::atomic<bool> has_family{false};
   std::atomic<std::uint64_t> version{0};  // of the content, for copies
   void* policy_data = nullptr;            // the policy's own, null until it sets it
 
@@ -137,11 +143,17 @@ struct alignas(128) Handle {
   // it does not know the handle.
   alignas(64) NodeMasks on;
   std::atomic<memory::Replica*> replicas{nullptr};
-  [[no_unique_address]] Layout layout;  // fixed; the next two lie in its padding
+  [[no_unique_address]] Layout layout;  // fixed; the next three lie in its padding
   std::atomic<bool> poisoned{false};    // its last writer failed or was cancelled
   // Tasks may write it: its home takes what is written, and memory::Residency::give_room need not be called first.
   // Whoever reads it with acquire may do so.
   std::atomic<bool> takes_writes{true};
+  // The number of the memory node that Runtime::advise named; relaxed: it is advice.
+  static constexpr std::uint8_t kNoAdvice = 0xff;
+  std::atomic<std::uint8_t> advised{kNoAdvice};
+
+  // Null: it is neither in parts nor a part. Set by whoever divides it, before a task may use a part.
+  std::atomic<Family*> family{nullptr};
 
   // --- fixed
   Home home;
@@ -149,10 +161,19 @@ struct alignas(128) Handle {
   std::string name;
 
   Bytes bytes() const { return layout.bytes(); }
+  std::optional<NodeId> preferred() const {
+    const std::uint8_t node = advised.load(std::memory_order_relaxed);
+    if (node == kNoAdvice) return std::nullopt;
+    return NodeId{node};
+  }
+  void prefer(std::optional<NodeId> node) {
+    advised.store(node ? static_cast<std::uint8_t>(node->value) : kNoAdvice,
+                  std::memory_order_relaxed);
+  }
   std::uint32_t life() const { return current_life.load(std::memory_order_relaxed); }
   bool takes_tasks() const { return (life() & 1) != 0; }
 };
-static_assert(offsetof(Handle, on) == 64 && offsetof(Handle, home) == kHotBytes);
+static_assert(offsetof(Handle, on) == 64 && offsetof(Handle, family) == kHotBytes);
 
 inline Access::Access(Handle& of, AccessMode how, std::size_t number, bool outside)
     : Access(of, of.life(), how, number, outside) {}

@@ -6,11 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "graph/without_parts.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::graph {
 
 namespace {
+
+using Number = Graph::Number;
 
 double longest_seconds(const Graph::Kernel& kernel) {
   return *std::max_element(kernel.seconds.begin(), kernel.seconds.end());
@@ -67,10 +70,40 @@ void require_first_writes(const Graph& graph, const std::string& origin) {
   }
 }
 
+// A datum is a part once at most, of one with a lower number, and the parts have no more bytes than the whole.
+void require_partitions(const Graph& graph, const std::string& origin) {
+  std::vector<bool> is_whole(graph.data().size());
+  std::vector<bool> is_part(graph.data().size());
+  for (const Graph::Partition& partition : graph.partitions()) {
+    const auto refuse = [&](Number datum, std::string_view why) {
+      throw UsageError(fmt::format("{}: data \"{}\" {}", origin, graph.data_name(datum), why));
+    };
+    if (is_whole[partition.whole]) refuse(partition.whole, "is in parts twice");
+    is_whole[partition.whole] = true;
+    Bytes left = graph.data()[partition.whole].bytes;
+    for (Number part = partition.first; part < partition.first + partition.count; ++part) {
+      if (part <= partition.whole) refuse(part, "stands before the datum whose part it is");
+      if (is_part[part]) refuse(part, "is a part of two data");
+      is_part[part] = true;
+      if (graph.data()[part].home) refuse(part, "has a home, but is a part; leave the home out");
+      if (graph.data()[part].bytes > left) {
+        refuse(part, fmt::format("and the parts before it have more bytes than \"{}\", whose "
+                                 "parts they are",
+                                 graph.data_name(partition.whole)));
+      }
+      left = left - graph.data()[part].bytes;
+    }
+  }
+}
+
 }  // namespace
 
 void require_sound(const Graph& graph, const std::string& origin) {
   if (graph.tasks().empty()) throw UsageError(origin + ": the graph has no task");
+  if (!graph.partitions().empty()) {
+    require_partitions(graph, origin);
+    return require_sound(without_parts(graph), origin);
+  }
   require_sums(graph, origin);
   require_first_writes(graph, origin);
 }

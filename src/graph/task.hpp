@@ -38,12 +38,14 @@ enum class TaskState : std::uint8_t {
 struct TaskExtension {
   std::string name;
   std::optional<WorkerId> worker;
+  std::optional<NodeId> node;
   GroupCount* group = nullptr;
   std::function<void(Outcome)> on_end;
   std::vector<std::byte> parameters;       // when larger than the task's own room
   std::vector<Access> accesses;            // when they are many, see put_outside
   std::vector<std::uint16_t> view_of;      // operand -> access, when a handle is named twice
   double flops = 0;                        // 0: the codelet's
+  Recursive recursive = Recursive::never;  // never: it has a kernel alone
   std::function<void(Task&)> on_runnable;  // of kinds that are not scheduled, in place of a kernel
 };
 
@@ -76,6 +78,8 @@ struct alignas(128) Task {
   std::optional<WorkerId> only_worker() const {
     return extension ? extension->worker : std::nullopt;
   }
+  // The memory node that the application names for it (TaskSpec::node).
+  std::optional<NodeId> named_node() const { return extension ? extension->node : std::nullopt; }
   std::string_view name() const {
     if (extension && !extension->name.empty()) return extension->name;
     return is_scheduled(kind) ? std::string_view(codelet->name) : to_string(kind);

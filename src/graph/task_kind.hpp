@@ -12,6 +12,7 @@ enum class TaskKind : std::uint8_t {
   acquisition,   // the application's own access, until it gives it back
   prefetch,      // asked for by the application: a copy where it will be used
   invalidation,  // the content is void from here on
+  repartition,   // content passes from a handle to its parts, or back
 };
 
 // --- what differs by kind
@@ -34,7 +35,7 @@ constexpr bool uses_data(TaskKind kind) {
 }
 
 constexpr std::string_view to_string(TaskKind kind) {
-  constexpr std::string_view names[] = {"task", "acquire", "prefetch", "invalidate"};
+  constexpr std::string_view names[] = {"task", "acquire", "prefetch", "invalidate", "repartition"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -75,6 +75,7 @@ class Reader {
   bool number(const Number& value);
   void access_text(const std::string& value);
   void add_access(AccessMode mode);
+  void add_part();
   void require_fields(std::initializer_list<Field> fields) const;
   void resolve(const Names& names, std::string_view what) const;
   std::int64_t whole(const Number& value, std::int64_t lowest, std::int64_t highest) const;
@@ -100,6 +101,8 @@ class Reader {
   // What is being read. A task's kernel and data are numbers of their names.
   std::string datum_name_;
   graph::Graph::Datum datum_fields_;
+  std::string part_of_;                              // empty: it is no part
+  std::vector<graph::Graph::Partition> partitions_;  // the last may grow
   graph::Graph::Kernel kernel_;
   struct {
     std::uint32_t kernel = 0;
@@ -241,6 +244,7 @@ bool Reader::close() {
       break;
     case Place::datum:
       require_fields({Field::bytes});
+      if (!part_of_.empty()) add_part();
       graph_.add_datum(datum_fields_, datum_name_);
       break;
     case Place::kernel:
@@ -261,6 +265,24 @@ bool Reader::close() {
   return true;
 }
 
+// The datum that is about to be added: its whole stands before it, and the parts of one whole stand together.
+void Reader::add_part() {
+  const std::string place = fmt::format("data[{}].part_of", in_quotes(datum_name_));
+  const std::optional<std::uint32_t> whole = data_.defined_as(part_of_);
+  const auto number = static_cast<std::uint32_t>(graph_.data().size());
+  if (!whole || *whole == number) {
+    refuse_at(origin_, place,
+              fmt::format("there is no datum {} before it{}", in_quotes(part_of_),
+                          did_you_mean(part_of_, data_.defined())));
+  }
+  graph::Graph::Partition* const last = partitions_.empty() ? nullptr : &partitions_.back();
+  if (last != nullptr && last->whole == *whole && last->first + last->count == number) {
+    ++last->count;
+  } else {
+    partitions_.push_back({.whole = *whole, .first = number, .count = 1});
+  }
+}
+
 void Reader::require_fields(std::initializer_list<Field> fields) const {
   for (const Key& key : kKeys) {
     for (const Field field : fields) {
@@ -277,6 +299,7 @@ bool Reader::key(const std::string& name) {
     if (!data_.define(name, graph_.data().size()))
       refuse_at(origin_, "data", in_quotes(name) + " stands twice");
     datum_fields_ = {};
+    part_of_.clear();
     datum_name_ = name;
     return true;
   }
@@ -364,6 +387,9 @@ bool Reader::string(const std::string& value) {
       }
       datum_fields_.home = value == "ram" ? NodeKind::ram : NodeKind::disk;
       break;
+    case Field::part_of:
+      part_of_ = value;
+      break;
     case Field::kernel:
       task_.kernel = kernels_.number(value, {.task = graph_.tasks().size()});
       break;
@@ -426,6 +452,7 @@ void Reader::resolve(const Names& names, std::string_view what) const {
 graph::Graph Reader::finish() {
   resolve(kernels_, "kernel");
   resolve(data_, "datum");
+  for (const graph::Graph::Partition& partition : partitions_) graph_.add_partition(partition);
   graph_.renumber(kernels_.indices(), data_.indices());
   require_sound(graph_, origin_);
   return std::move(graph_);

@@ -55,6 +55,7 @@ enum class Field : std::uint8_t {
   tasks,
   bytes,
   home,
+  part_of,
   seconds,
   flops,
   synchronous,
@@ -82,6 +83,7 @@ constexpr std::array kKeys{
     Key{Place::graph, "tasks", Field::tasks, Kind::array},
     Key{Place::datum, "bytes", Field::bytes, Kind::number},
     Key{Place::datum, "home", Field::home, Kind::text},
+    Key{Place::datum, "part_of", Field::part_of, Kind::text},
     Key{Place::kernel, "seconds", Field::seconds, Kind::object},
     Key{Place::kernel, "flops", Field::flops, Kind::number},
     Key{Place::kernel, "synchronous", Field::synchronous, Kind::flag},
@@ -127,6 +129,12 @@ class Names {
     if (defined != kUndefined) return false;
     defined = static_cast<std::uint32_t>(index);
     return true;
+  }
+  // Its index, if it is defined.
+  std::optional<std::uint32_t> defined_as(const std::string& name) const {
+    const auto found = numbers_.find(name);
+    if (found == numbers_.end() || index_[found->second] == kUndefined) return std::nullopt;
+    return index_[found->second];
   }
   std::span<const std::uint32_t> indices() const { return index_; }  // in the graph, by number
   std::size_t count() const { return index_.size(); }

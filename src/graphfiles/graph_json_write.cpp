@@ -1,4 +1,6 @@
 // Our own format, written. By hand: a document in memory would be ten times the graph.
+#include <algorithm>
+#include <optional>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -32,10 +34,22 @@ std::vector<std::string> keys(std::size_t count, std::string_view what, Name nam
   return texts;
 }
 
-std::string datum_text(const graph::Graph::Datum& datum) {
+// By datum, what it is a part of; none where no datum is in parts.
+std::vector<std::optional<std::uint32_t>> wholes_of(const graph::Graph& graph) {
+  std::vector<std::optional<std::uint32_t>> wholes(
+      graph.partitions().empty() ? 0 : graph.data().size());
+  for (const auto& [whole, first, count] : graph.partitions()) {
+    std::fill_n(wholes.begin() + first, count, whole);
+  }
+  return wholes;
+}
+
+// `whole`: the name of what it is a part of, as it stands in the file, or empty.
+std::string datum_text(const graph::Graph::Datum& datum, std::string_view whole) {
   std::string text = fmt::format("{{\"bytes\": {}", datum.bytes.value);
   if (datum.home)
     text += datum.home == NodeKind::disk ? ", \"home\": \"disk\"" : ", \"home\": \"ram\"";
+  if (!whole.empty()) text += fmt::format(", \"part_of\": {}", whole);
   return text + "}";
 }
 
@@ -92,8 +106,11 @@ void write_graph_json(const graph::Graph& graph, std::ostream& out) {
   if (!name.empty()) out << "  \"name\": " << json_text(name) << ",\n";
   if (!precision.empty()) out << "  \"precision\": " << json_text(precision) << ",\n";
   out << "  \"data\": {";
+  const auto wholes = wholes_of(graph);
   for (std::size_t d = 0; d < data.size(); ++d) {
-    out << (d == 0 ? "\n    " : ",\n    ") << data[d] << ": " << datum_text(graph.data()[d]);
+    const bool is_part = !wholes.empty() && wholes[d];
+    out << (d == 0 ? "\n    " : ",\n    ") << data[d] << ": "
+        << datum_text(graph.data()[d], is_part ? std::string_view(data[*wholes[d]]) : "");
   }
   out << "\n  },\n  \"kernels\": {";
   for (std::size_t k = 0; k < kernels.size(); ++k) {

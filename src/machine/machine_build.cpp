@@ -25,6 +25,7 @@ class Builder {
     add_device_links();
     serialise();
     machine_.submit_overhead = text_.submit_overhead;
+    machine_.faults = text_.faults;
     return std::move(machine_);
   }
 

@@ -248,9 +248,14 @@ void read_speed(const TomlTable& table, std::vector<KernelSpeed>& speeds) {
   }
 }
 
+PageFaults read_faults(const TomlTable& table) {
+  table.allow({"fault", "bytes"});
+  return {table.value("fault").time(), table.value("bytes").bytes()};
+}
+
 MachineText read(const TomlTable& root, const std::string& origin) {
   root.allow({"name", "sentence", "submit_overhead", "synchronous", "ram", "disk", "cpu", "gpu",
-              "device", "segment", "link", "speed", "scheduling"});
+              "device", "segment", "link", "speed", "scheduling", "unified_memory"});
   MachineText machine;
   machine.origin = origin;
   machine.name = root.value("name").text();
@@ -263,6 +268,7 @@ MachineText read(const TomlTable& root, const std::string& origin) {
     ram->allow({"limit"});
     if (const auto limit = ram->find("limit")) machine.ram_limit = limit->bytes();
   }
+  if (const auto faults = root.table("unified_memory")) machine.faults = read_faults(*faults);
   if (const auto cpu = root.table("cpu")) machine.cpu = read_cpu(*cpu);
   if (const auto gpu = root.table("gpu")) machine.gpu = read_gpu(*gpu);
   for (const auto& named : root.named_tables("segment")) {

@@ -106,6 +106,7 @@ struct MachineText {
   std::vector<SegmentText> segments;
   std::vector<LinkText> links;
   std::vector<KernelSpeed> speeds;
+  PageFaults faults;
 };
 
 // Both throw UsageError that begins with "origin:line: " where a line is to blame.

@@ -23,21 +23,26 @@ struct VictimQuery {
   EvictionReason reason = EvictionReason::firm;
 };
 
+struct Request;
+
 struct Actions {
   base::SureVector<Copy> copies;          // to start
   base::SureVector<Notice> notices;       // for the policy
   base::SureVector<VictimQuery> queries;  // each to be answered
   base::SureVector<NodeId> arrivals;  // something to look at: a copy arrived, a request ended, room
+  base::SureVector<Request*> ended;   // of those whose owner is to be told: Request::tells
   // Residency's own: nodes, a bit each, that were busy when something was left for them; none when it returns.
   std::uint64_t undelivered = 0;
   bool empty() const {
-    return copies.empty() && notices.empty() && queries.empty() && arrivals.empty();
+    return copies.empty() && notices.empty() && queries.empty() && arrivals.empty() &&
+           ended.empty();
   }
   void clear() {
     copies.clear();
     notices.clear();
     queries.clear();
     arrivals.clear();
+    ended.clear();
   }
 };
 

@@ -40,7 +40,9 @@ struct Request {
   Fetch* relayed = nullptr;   // relay: the copy that waits for it
   Replica* victim = nullptr;  // eviction
   std::uint64_t attempt = 0;  // eviction: see Residency::try_again
-  bool empties = false;       // room is there in pieces: its operands leave, and are placed anew
+  bool tells =
+      false;  // of a task: its owner is told when it has ended, and leaves it alone until then
+  bool empties = false;  // room is there in pieces: its operands leave, and are placed anew
 };
 
 // One copy of a handle's content to one node, under whose lock it is; see links.hpp for what is under the link's, too.
@@ -69,6 +71,13 @@ class RequestQueue {
     request.next = nullptr;
     (last_ != nullptr ? last_->next : begin_) = &request;
     last_ = &request;
+    publish();
+  }
+  // Needs no room, so that nobody else gets less.
+  void push_front(Request& request) {
+    request.next = begin_;
+    begin_ = &request;
+    if (last_ == nullptr) last_ = &request;
     publish();
   }
   void pop() {

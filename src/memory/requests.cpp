@@ -40,7 +40,15 @@ void Residency::enqueue(Request& request, Actions& actions) {
     request.state.store(RequestState::queued, std::memory_order_relaxed);
     request.missing = 0;
     request.empties = false;
-    nodes_[id.value].requests.push(request);
+    // What needs no room waits for nobody who does: others may hold that room until it has been served.
+    const auto at_home = [&](const graph::Access& access) {
+      return replica(*access.handle, id).fixed;
+    };
+    MemoryNode& node = nodes_[id.value];
+    const bool needs_none = request.kind == RequestKind::task && node.room.is_limited() &&
+                            std::ranges::all_of(request.operands, at_home);
+    RequestQueue& queue = node.requests;
+    needs_none ? queue.push_front(request) : queue.push(request);
     pump(id, actions);
   });
 }
@@ -76,7 +84,7 @@ bool Residency::serve_head(MemoryNode& node, Actions& actions) {
   }
   const Placed placed = place(head, actions);
   if (placed == Placed::waits) return false;
-  node.requests.pop();
+  node.requests.remove(head);
   if (placed == Placed::yes) {
     grant(head, actions);
   } else {
@@ -249,6 +257,7 @@ void Residency::ended(Request& request, RequestState state, Actions& actions) {
     case RequestKind::flush: {
       const NodeId node = request.node;
       actions.arrivals.push_back(node);
+      if (request.tells) actions.ended.push_back(&request);
       request.state.store(state, std::memory_order_release);
       nodes_[node.value].gained();
       break;

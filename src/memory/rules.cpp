@@ -13,10 +13,12 @@ struct Rule {
   bool Rules::*member;
 };
 constexpr Rule kRules[] = {
-    {"lru", &Rules::lru},     {"clean", &Rules::clean}, {"prefetch", &Rules::prefetch},
-    {"owner", &Rules::owner}, {"hint", &Rules::hint},   {"pipeline", &Rules::pipeline},
+    {"lru", &Rules::lru},         {"clean", &Rules::clean}, {"prefetch", &Rules::prefetch},
+    {"owner", &Rules::owner},     {"hint", &Rules::hint},   {"pipeline", &Rules::pipeline},
+    {"unified", &Rules::unified},
 };
 constexpr std::string_view kAll = "starpu";
+constexpr std::string_view kNotTheirs = "unified";
 
 }  // namespace
 
@@ -27,7 +29,7 @@ Rules parse_rules(std::string_view text) {
     text.remove_prefix(std::min(name.size() + 1, text.size()));
     bool known = name == kAll;
     for (const Rule& rule : kRules) {
-      if (name != kAll && name != rule.name) continue;
+      if (name == kAll ? rule.name == kNotTheirs : name != rule.name) continue;
       rules.*rule.member = true;
       known = true;
     }
@@ -37,7 +39,8 @@ Rules parse_rules(std::string_view text) {
     throw UsageError("memory_rules: there is no rule \"" + std::string(name) + "\"; there are " +
                      names);
   }
-  rules.lru |= rules.clean || rules.prefetch || rules.owner;  // they say which victims there are
+  rules.lru |= rules.clean || rules.prefetch || rules.owner ||
+               rules.unified;  // they say which victims there are
   return rules;
 }
 

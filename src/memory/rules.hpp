@@ -29,12 +29,17 @@ struct Rules {
   bool hint = false;
   // "pipeline": besides what its workers hold, a node pulls and fetches for one task at a time.
   bool pipeline = false;
+  // "unified": not StarPU's, but those of unified memory, whose pages the system moves when they are touched. An
+  // accelerator takes one task at a time, when it has nothing to run, and nothing is copied to it before; what the
+  // task lacks then comes by page faults, whose cost the machine says (MachineDescription::faults), before it
+  // runs. Whole operands come and leave: a fault for each group of pages, an eviction for the least recently used.
+  bool unified = false;
 
-  bool any() const { return lru || prefetch || owner || hint || pipeline; }
+  bool any() const { return lru || prefetch || owner || hint || pipeline || unified; }
 };
 
-// Names with commas; "starpu": all. "clean", "prefetch" and "owner" say which victims there are, so they imply
-// "lru". Throws UsageError that lists them.
+// Names with commas; "starpu": all but "unified". "clean", "prefetch", "owner" and "unified" say which victims there
+// are, so they imply "lru". Throws UsageError that lists them.
 Rules parse_rules(std::string_view text);
 
 }  // namespace vicinal::memory

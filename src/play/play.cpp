@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "memory/rules.hpp"
+#include "vicinal/block_cyclic.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -36,6 +39,36 @@ std::vector<Codelet> codelets_of(const graph::Graph& graph, const machine::Machi
   return codelets;
 }
 
+// By datum: it is a part of another.
+std::vector<bool> parts_of(const graph::Graph& graph) {
+  std::vector<bool> is_part(graph.data().size());
+  for (const auto& [whole, first, count] : graph.partitions()) {
+    std::fill_n(is_part.begin() + first, count, true);
+  }
+  return is_part;
+}
+
+// A part may be in parts itself: wholes come first.
+void divide(Runtime& runtime, const graph::Graph& graph, std::vector<Handle>& handles) {
+  std::vector<graph::Graph::Partition> partitions(graph.partitions().begin(),
+                                                  graph.partitions().end());
+  std::ranges::sort(partitions, {}, &graph::Graph::Partition::whole);
+  for (const auto& [whole, first, count] : partitions) {
+    const Parts parts = runtime.partition(
+        handles[whole], [&, first = first, count = count](const Layout& /*whole*/) {
+          Division division;
+          std::uint64_t at = 0;
+          for (std::uint32_t part = first; part < first + count; ++part) {
+            const std::uint64_t bytes = graph.data()[part].bytes.value;
+            division.blocks.push_back({.row = at, .column = 0, .rows = bytes, .columns = 1});
+            at += bytes;
+          }
+          return division;
+        });
+    for (std::size_t i = 0; i < parts.size(); ++i) handles[first + i] = parts[i];
+  }
+}
+
 std::vector<Handle> fill_data(Runtime& runtime, const graph::Graph& graph) {
   Codelet fill{.name = "fill"};
   // Its code is that of a core, unless there is none.
@@ -49,7 +82,12 @@ std::vector<Handle> fill_data(Runtime& runtime, const graph::Graph& graph) {
   }
   std::vector<Handle> handles;
   handles.reserve(graph.data().size());
+  const std::vector<bool> is_part = parts_of(graph);
   for (const graph::Graph::Datum& datum : graph.data()) {
+    if (is_part[handles.size()]) {
+      handles.emplace_back();
+      continue;
+    }
     handles.push_back(
         runtime.register_empty(datum.bytes, std::string(graph.data_name(handles.size()))));
     if (datum.home) runtime.submit({.codelet = &fill, .operands = {W(handles.back())}});
@@ -62,21 +100,45 @@ std::vector<Handle> register_data(Runtime& runtime, const graph::Graph& graph) {
   const std::optional<NodeId> disk = runtime.machine().disk();
   std::vector<Handle> handles;
   handles.reserve(graph.data().size());
+  const std::vector<bool> is_part = parts_of(graph);
   for (const graph::Graph::Datum& datum : graph.data()) {
     std::string name(graph.data_name(handles.size()));
-    if (!datum.home) {
+    if (is_part[handles.size()]) {
+      handles.emplace_back();
+    } else if (!datum.home) {
       handles.push_back(runtime.register_empty(datum.bytes, std::move(name)));
-      continue;
-    }
-    if (datum.home == NodeKind::disk && !disk) {
+    } else if (datum.home == NodeKind::disk && !disk) {
       throw UsageError("data " + name +
                        ": its home is the disk, which this machine does not have; choose another "
                        "machine or \"home\": \"ram\"");
+    } else {
+      handles.push_back(runtime.register_simulated(
+          datum.bytes, datum.home == NodeKind::disk ? *disk : kRam, std::move(name)));
     }
-    handles.push_back(runtime.register_simulated(
-        datum.bytes, datum.home == NodeKind::disk ? *disk : kRam, std::move(name)));
   }
   return handles;
+}
+
+// The nodes of the accelerators, in their order.
+std::vector<NodeId> accelerators_of(const MachineDescription& machine) {
+  std::vector<NodeId> nodes;
+  for (const WorkerDescription& worker : machine.workers) {
+    const bool is_known = std::ranges::find(nodes, worker.node) != nodes.end();
+    if (worker.node != kRam && !is_known) nodes.push_back(worker.node);
+  }
+  return nodes;
+}
+
+// Where the application of a dense graph would say that its tiles belong. The other policies find out for
+// themselves, so that they can be compared with it.
+void advise_tiles(Runtime& runtime, const graph::Graph& graph, const std::vector<Handle>& handles) {
+  const std::vector<NodeId> nodes = accelerators_of(runtime.machine());
+  if (nodes.empty()) return;
+  const BlockCyclic mapping{.devices = static_cast<std::uint32_t>(nodes.size())};
+  for (std::size_t d = 0; d < handles.size(); ++d) {
+    const auto tile = graph.tile(d);
+    if (tile) runtime.advise(handles[d], nodes[mapping.device(tile->row, tile->column)]);
+  }
 }
 
 // The last task that uses it, per datum.
@@ -88,8 +150,15 @@ std::vector<std::size_t> last_uses(const graph::Graph& graph) {
   return last;
 }
 
+std::function<void(Outcome)> end_of(std::size_t task,
+                                    const std::function<void(std::size_t)>& on_end) {
+  if (!on_end) return {};
+  return [task, &on_end](Outcome /*done*/) { on_end(task); };
+}
+
 void submit_tasks(Runtime& runtime, const graph::Graph& graph, const std::vector<Codelet>& codelets,
-                  const std::vector<Handle>& handles, bool hints) {
+                  const std::vector<Handle>& handles, bool hints,
+                  const std::function<void(std::size_t)>& on_end = {}) {
   const std::vector<std::size_t> last = hints ? last_uses(graph) : std::vector<std::size_t>{};
   std::vector<TaskId> ids;  // none where no task names others
   std::vector<TaskId> after;
@@ -106,6 +175,7 @@ void submit_tasks(Runtime& runtime, const graph::Graph& graph, const std::vector
                                       .operands = operands,
                                       .priority = task.priority,
                                       .after = after,
+                                      .on_end = end_of(t, on_end),
                                       .name = std::string(graph.task_name(t))});
     if (graph.has_predecessors()) ids.push_back(id);
     if (!hints) continue;
@@ -113,6 +183,11 @@ void submit_tasks(Runtime& runtime, const graph::Graph& graph, const std::vector
       if (last[access.datum] == t) runtime.wont_use(handles[access.datum]);
     }
   }
+}
+
+// Settings may follow the name.
+bool is_directed(std::string_view policy) {
+  return policy.substr(0, policy.find(':')) == "directed";
 }
 
 }  // namespace
@@ -124,20 +199,51 @@ Played play(const graph::Graph& graph, const machine::MachineModel& machine, con
   Played played;
   {
     Runtime runtime(machine.description, options);
-    const std::vector<Handle> handles =
+    std::vector<Handle> handles =
         place == StartingPlace::filled ? fill_data(runtime, graph) : register_data(runtime, graph);
+    divide(runtime, graph, handles);
+    if (is_directed(options.policy)) advise_tiles(runtime, graph, handles);
     played.before = runtime.statistics();
     submit_tasks(
         runtime, graph, codelets, handles,
         graph.application().gives_up_data && memory::parse_rules(options.memory_rules).hint);
     runtime.wait();
     played.after = runtime.statistics();
-    for (const Handle handle : handles) runtime.unregister(handle);
+    const std::vector<bool> is_part = parts_of(graph);
+    for (std::size_t d = 0; d < handles.size(); ++d) {
+      if (!is_part[d]) runtime.unregister(handles[d]);
+    }
     played.last = runtime.statistics();
   }
   played.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   return played;
+}
+
+// A task counts among those of its worker only after its on_end. So whose count has grown since is the worker of the
+// task that ended before, and one more look is needed at the end.
+std::vector<Ended> ends_in_order(const graph::Graph& graph, const machine::MachineModel& machine,
+                                 const Options& options) {
+  const std::vector<Codelet> codelets = codelets_of(graph, machine, 1);
+  Runtime runtime(machine.description, options);
+  const std::vector<Handle> handles = register_data(runtime, graph);
+  std::vector<Ended> ends;
+  std::vector<std::uint64_t> counts(machine.description.workers.size());
+  const auto note_worker = [&] {
+    const Statistics statistics = runtime.statistics();
+    for (std::size_t w = 0; w < counts.size(); ++w) {
+      if (statistics.workers[w].tasks == counts[w]) continue;
+      counts[w] = statistics.workers[w].tasks;
+      ends.back().worker = WorkerId{static_cast<std::uint32_t>(w)};
+    }
+  };
+  submit_tasks(runtime, graph, codelets, handles, false, [&](std::size_t task) {
+    if (!ends.empty()) note_worker();
+    ends.push_back({task, {}});
+  });
+  runtime.wait();
+  if (!ends.empty()) note_worker();
+  return ends;
 }
 
 }  // namespace vicinal::play

@@ -2,9 +2,13 @@
 // results home.
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "graph/graph.hpp"
 #include "graph/kernel_times.hpp"
 #include "machine/machine_model.hpp"
+#include "vicinal/ids.hpp"
 #include "vicinal/options.hpp"
 #include "vicinal/statistics.hpp"
 
@@ -25,5 +29,14 @@ enum class StartingPlace {
 // `scale`: of all kernel times, to see how much a result depends on them.
 Played play(const graph::Graph& graph, const machine::MachineModel& machine, const Options& options,
             double scale = 1, StartingPlace place = StartingPlace::homes);
+
+// The end of a task, by its number in the graph.
+struct Ended {
+  std::size_t task = 0;
+  WorkerId worker;
+};
+// The same run, told task by task.
+std::vector<Ended> ends_in_order(const graph::Graph& graph, const machine::MachineModel& machine,
+                                 const Options& options);
 
 }  // namespace vicinal::play

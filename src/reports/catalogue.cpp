@@ -12,7 +12,12 @@ namespace vicinal::reports {
 std::vector<PolicyDescription> policies() {
   std::vector<PolicyDescription> descriptions;
   for (const sched::PolicyEntry& entry : sched::policies()) {
-    descriptions.push_back({entry.name, entry.sentence});
+    PolicyDescription& description = descriptions.emplace_back();
+    description = {.name = entry.name, .sentence = entry.sentence, .settings = {}};
+    for (const sched::Setting& setting : entry.settings) {
+      description.settings.push_back(
+          {setting.name, setting.usual, setting.values, setting.sentence});
+    }
   }
   return descriptions;
 }

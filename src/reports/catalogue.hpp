@@ -12,13 +12,21 @@
 
 namespace vicinal::reports {
 
+// "name:setting=value" is a policy that is told something.
+struct SettingDescription {
+  std::string_view name;
+  std::string_view usual;
+  std::string_view values;
+  std::string_view sentence;
+};
 struct PolicyDescription {
   std::string_view name;
   std::string_view sentence;
+  std::vector<SettingDescription> settings;
 };
 std::vector<PolicyDescription> policies();
 
-// Throws UsageError, which names the nearest one, if there is no such policy.
+// Throws UsageError, which names the nearest one, if there is no such policy, or what it may be told.
 void require_policy(std::string_view name);
 
 // The page docs/options.md.

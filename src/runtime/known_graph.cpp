@@ -48,6 +48,12 @@ int priority_of(Time level) {
                           static_cast<std::uint64_t>(doublings - 1) * first + (steps - first));
 }
 
+// Not what is divided for sure.
+bool is_pushed(const graph::Task& task) {
+  const bool is_divided = task.extension && task.extension->recursive == Recursive::always;
+  return graph::is_scheduled(task.kind) && !is_divided;
+}
+
 using Numbers = std::unordered_map<std::uint64_t, Graph::Number>;
 
 // By id, if any task follows others whatever their data.
@@ -79,7 +85,7 @@ KnownGraph::KnownGraph(std::span<const HeldTask> list, Predecessors predecessors
       }
     }
     graph.add_task(kernel_of(*held.task), accesses, held.task->priority, {}, before);
-    tasks.push_back(graph::is_scheduled(held.task->kind) ? held.task : nullptr);
+    tasks.push_back(is_pushed(*held.task) ? held.task : nullptr);
     durations_.push_back(planned_time(*held.task));
   }
 }

@@ -26,7 +26,9 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
     const std::lock_guard lock(handles_mutex_);
     if (name.empty()) name = "data" + std::to_string(next_handle_);
     if (free_handles_.empty()) free_handles_.push_back(&handles_.emplace_back());
-    if (home.kind == graph::HomeKind::buffer) buffers_.add(home.address, layout, name);
+    if (home.kind == graph::HomeKind::buffer && !home.inside) {
+      buffers_.add(home.address, layout, name);
+    }
     // The offset serves as the address: see RegionIndex.
     if (home.file >= 0) {
       files_[home.file].add(reinterpret_cast<const void*>(home.offset), layout, name);
@@ -41,6 +43,9 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
   handle->layout = layout;
   handle->home = home;
   handle->policy_data = nullptr;
+  handle->has_family.store(false, std::memory_order_relaxed);
+  handle->family.store(nullptr, std::memory_order_relaxed);
+  handle->prefer({});
   try {
     engine_->add(*handle);
   } catch (...) {
@@ -141,12 +146,37 @@ void RuntimeImpl::throw_unknown_handle(Handle handle, const char* what) const {
                    "data first");
 }
 
+NodeId RuntimeImpl::check_node(NodeId node, const char* what) const {
+  const std::size_t nodes = setup_.machine.nodes.size();
+  if (node.value < nodes) return node;
+  throw UsageError(std::string(what) + ": there is no memory node " + std::to_string(node.value) +
+                   "; the machine has " + std::to_string(nodes) + ", from 0 on");
+}
+
 void RuntimeImpl::invalidate(Handle handle) {
   graph::Handle& data = check(handle, "invalidate");
+  Partitions::Lock settled;
+  if (data.has_family.load(std::memory_order_acquire)) {
+    settled = partitions_.settle(data, AccessMode::W);
+  }
+  invalidate_settled(handle);
+}
+
+void RuntimeImpl::invalidate_settled(Handle handle) {
+  graph::Handle& data = *handle.impl();
   graph::Task& task = task_for(handle, AccessMode::W, {graph::TaskKind::invalidation, "invalidate"},
                                [this, &data] { engine_->invalidate(data); });
   if (!held_back_) return engine_->submit_invalidation(task);
   held_back_->add(task, {}, kNoWorker, Held::no, graph::Content::invalidated);
+}
+
+Parts RuntimeImpl::partition(Handle whole, const Divide& divide, PartAccess access) {
+  if (!divide) throw UsageError("partition: no division was given");
+  return partitions_.partition(check(whole, "partition"), divide, access);
+}
+
+void RuntimeImpl::unpartition(const Parts& parts) {
+  partitions_.unpartition(parts);
 }
 
 // Tasks are refused before it waits: it would not wait for those that come meanwhile. Where there was no memory
@@ -155,6 +185,11 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
   not_inside_task("unregister");
   graph::Handle& handle = check(registered, "unregister");
   const std::uint32_t life = registered.life();
+  if (handle.home.inside || is_part(handle)) {
+    throw UsageError("unregister: handle " + handle.name +
+                     " is a part of another; take the partition back (unpartition)");
+  }
+  if (handle.has_family.load(std::memory_order_acquire)) partitions_.dissolve(handle);
   {
     // A task that is held back has been announced, and goes before the unregistration.
     std::unique_lock<std::mutex> lock;
@@ -181,6 +216,9 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
       throw;
     }
     end(*access, false);
+    if (handle.has_family.load(std::memory_order_acquire)) {
+      wait_until([&] { return partitions_.reclaim(); }, "unregister");
+    }
     wait_until([&] { return engine_->remove(handle); }, "unregister");
   } catch (...) {
     graph::accept_tasks(handle, content);
@@ -233,8 +271,9 @@ void RuntimeImpl::flush_home(graph::Handle& handle, memory::Request& request) {
 
 void RuntimeImpl::forget(graph::Handle& handle) {
   const std::lock_guard lock(handles_mutex_);
-  if (handle.home.kind == graph::HomeKind::buffer)
+  if (handle.home.kind == graph::HomeKind::buffer && !handle.home.inside) {
     buffers_.remove(handle.home.address, handle.layout);
+  }
   if (handle.home.file >= 0) {
     files_[handle.home.file].remove(reinterpret_cast<const void*>(handle.home.offset),
                                     handle.layout);

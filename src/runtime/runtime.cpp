@@ -70,7 +70,9 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   config.rules = memory::parse_rules(options.memory_rules);
   config.listener = listener;
   if (config.rules.any()) require_rules_apply(config);
+  if (config.rules.unified) setup_.simulated->use_unified_memory();
   config.notify_waiters = [this] { notify_waiters(); };
+  config.divide = [this](graph::Task& task) { recursions_.begin(task); };
   config.simulated = setup_.simulated != nullptr;
   read_models(config);
   if (setup_.simulated) {
@@ -145,7 +147,8 @@ base::SureVector<Handle> RuntimeImpl::left_and_not_held() const {
     const bool held = std::ranges::any_of(acquisitions_, [&](const Acquisition* acquisition) {
       return acquisition->handle == &handle;
     });
-    if (handle.takes_tasks() && !held) left.emplace_back(handle, number_, handle.life());
+    if (handle.takes_tasks() && !held && !is_part(handle))
+      left.emplace_back(handle, number_, handle.life());
   }
   return left;
 }
@@ -254,6 +257,14 @@ void Runtime::invalidate(Handle handle) {
   impl_->invalidate(handle);
 }
 
+Parts Runtime::partition(Handle whole, const Divide& divide, PartAccess access) {
+  return impl_->partition(whole, divide, access);
+}
+
+void Runtime::unpartition(const Parts& parts) {
+  impl_->unpartition(parts);
+}
+
 void Runtime::wont_use(Handle handle) {
   graph::Handle& data = impl_->check(handle, "wont_use");
   // With this rule it is brought to RAM, if there is something to bring.
@@ -263,12 +274,15 @@ void Runtime::wont_use(Handle handle) {
                       [engine = &impl_->engine(), &data] { engine->wont_use(data); });
 }
 
+void Runtime::advise(Handle handle, std::optional<NodeId> node) {
+  graph::Handle& data = impl_->check(handle, "advise");
+  if (node) impl_->check_node(*node, "advise");
+  data.prefer(node);
+}
+
 void Runtime::prefetch(Handle handle, NodeId node) {
   graph::Handle& data = impl_->check(handle, "prefetch");
-  if (node.value >= machine().nodes.size()) {
-    throw UsageError("prefetch: there is no memory node " + std::to_string(node.value) +
-                     "; the machine has " + std::to_string(machine().nodes.size()));
-  }
+  impl_->check_node(node, "prefetch");
   if (impl_->engine().residency().trivial()) return;
   impl_->when_granted(handle, AccessMode::R, {graph::TaskKind::prefetch, "prefetch"},
                       [engine = &impl_->engine(), &data, node] { engine->prefetch(data, node); });

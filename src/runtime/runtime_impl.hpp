@@ -21,6 +21,8 @@
 #include "machine/performance_model.hpp"
 #include "runtime/held_back.hpp"
 #include "runtime/machine_setup.hpp"
+#include "runtime/partitions.hpp"
+#include "runtime/recursions.hpp"
 #include "runtime/simulated_planner.hpp"
 #include "trace/decision.hpp"
 #include "vicinal/runtime.hpp"
@@ -69,7 +71,11 @@ class RuntimeImpl {
     return *handle.impl();
   }
   [[noreturn]] void throw_unknown_handle(Handle handle, const char* what) const;
+  // Gives the node back; throws UsageError if the machine has none of this number.
+  NodeId check_node(NodeId node, const char* what) const;
   void invalidate(Handle handle);
+  Parts partition(Handle whole, const Divide& divide, PartAccess access);
+  void unpartition(const Parts& parts);
   void pin(std::byte* data, Bytes bytes);
   void unpin(std::byte* data);
 
@@ -83,6 +89,27 @@ class RuntimeImpl {
   void pass_submission_time() {
     if (setup_.simulated && setup_.machine.submit_overhead.ns > 0) pass_time();
   }
+
+  // --- for Partitions, which holds its lock
+  Handle add_part(const Layout& layout, const graph::Home& home, bool written, std::string name) {
+    return add(layout, home, written, std::move(name));
+  }
+  void forget(graph::Handle& handle);
+  std::uint32_t number() const { return number_; }
+  bool holds_any_back() const { return held_back_ && held_back_->any(); }
+  // Held in RAM it takes room that others may need, or lies in such room.
+  bool confines(const graph::Handle& handle) const {
+    const memory::Residency& residency = engine_->residency();
+    return handle.home.ram_only ||
+           (residency.limit(kRam).has_value() && residency.footprint(handle, kRam).value > 0);
+  }
+  TaskId submit_settled(const TaskSpec& spec);
+  void invalidate_settled(Handle handle);
+  void submit_repartition(std::span<const graph::Access> accesses,
+                          std::function<void(Outcome)> on_end = nullptr);
+  // Of a recursive task: behind all who use the parts these are in RAM. `on_end`: not done if one is poisoned.
+  void submit_return(const graph::Partition& partition, std::function<void(Outcome)> on_end);
+  Partitions& partitions() { return partitions_; }
 
   // waiting.cpp
   void wait();
@@ -134,7 +161,11 @@ class RuntimeImpl {
                           std::function<void(graph::Task&)> then);
   graph::Task& task_for(Handle handle, AccessMode mode, Call call, std::function<void()> then);
   void pass_time();
-  void forget(graph::Handle& handle);
+  static bool is_part(const graph::Handle& handle) {
+    const graph::Family* const family = handle.family.load(std::memory_order_acquire);
+    return family != nullptr && family->of != nullptr;
+  }
+  Partitions::Lock settle(graph::Task& task, WorkerId worker);
   std::exception_ptr write_home(graph::Handle& handle, memory::Request& request);
   void flush_home(graph::Handle& handle, memory::Request& request);
   void wait_simulated(const std::function<bool()>& done, const char* what);
@@ -163,6 +194,8 @@ class RuntimeImpl {
   std::unique_ptr<engine::Engine> engine_;
   std::optional<SimulatedPlanner> planner_;  // in simulation
   std::optional<HeldBack> held_back_;        // if priorities are computed or the policy plans
+  Partitions partitions_{*this};
+  Recursions recursions_{*this};
 
   mutable std::mutex handles_mutex_;           // guards what follows
   mutable std::deque<graph::Handle> handles_;  // reports take their lock bits

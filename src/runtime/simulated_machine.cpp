@@ -132,6 +132,8 @@ const MachineDescription& require_sound(const MachineDescription& machine,
   }
   require(is_time(machine.submit_overhead), "submit_overhead",
           "it must not be below 0, nor longer than a day");
+  require(is_time(machine.faults.time), "page faults",
+          "their time must not be below 0, nor longer than a day");
   require_ways(machine);
   return machine;
 }

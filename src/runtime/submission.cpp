@@ -74,6 +74,7 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operan
     task.access_count = 0;
     if (!spec.name.empty()) extension(task).name = spec.name;
     if (spec.worker) extension(task).worker = spec.worker;
+    if (spec.node) extension(task).node = check_node(*spec.node, "submit");
     if (spec.group != nullptr) extension(task).group = spec.group->count_;
     if (spec.on_end) extension(task).on_end = spec.on_end;
     const std::size_t bytes = spec.parameters.size();
@@ -84,6 +85,10 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operan
       std::memcpy(task.parameters, spec.parameters.data(), sizeof(task.parameters));
     }
     fill_accesses(task, operands);
+    if (spec.codelet->recursive && spec.recursive != Recursive::never) {
+      extension(task);
+      recursions_.note(task, spec.recursive);
+    }
     check_task(task);
   } catch (...) {
     engine_->discard(task, worker);
@@ -93,7 +98,8 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operan
 }
 
 void RuntimeImpl::check_task(const graph::Task& task) {
-  engine_->eligibility().check(task);
+  const bool is_divided = task.extension && task.extension->recursive == Recursive::always;
+  if (!is_divided) engine_->eligibility().check(task);
   if (setup_.simulated) check_simulated_time(task);
   if (!options_.memory || setup_.machine.disk() || setup_.simulated) return;
   check_sole_copies(task);
@@ -149,6 +155,11 @@ void RuntimeImpl::check_task(const graph::Task& task) {
 [[gnu::flatten]] TaskId RuntimeImpl::submit(const TaskSpec& spec) {
   const engine::InTask* const inside = engine_->inside_task();
   const WorkerId worker = inside != nullptr ? inside->worker : kNoWorker;
+  if (inside != nullptr && Recursions::current() != nullptr) [[unlikely]] {
+    for (const Operand& operand : spec.operands.span()) {
+      Recursions::current()->check_inside(check(operand.handle, "submit"));
+    }
+  }
   // Often last written by the worker that ended the last task that used them.
   const std::span<const Operand> operands = spec.operands.span();
   for (const Operand& operand : operands) base::warm(operand.handle.impl());
@@ -166,12 +177,69 @@ void RuntimeImpl::check_task(const graph::Task& task) {
   if (spec.group != nullptr) spec.group->count_->begin_one();
   // A task that is refused is gone when this throws, and with it its extension.
   try {
+    const Partitions::Lock settled = settle(task, worker);
     if (held_back_) return hold_back(task, spec, inside);
     return engine_->submit(task, spec.after, worker);
   } catch (...) {
     will_not_come(bytes, spec.group != nullptr ? spec.group->count_ : nullptr);
     throw;
   }
+}
+
+// What it uses of handles in parts is brought to where it looks for it; nobody moves it before the task is in the
+// graph. If it is refused the task is gone.
+Partitions::Lock RuntimeImpl::settle(graph::Task& task, WorkerId worker) {
+  for (const graph::Access& access : task.accesses()) {
+    if (access.handle->has_family.load(std::memory_order_relaxed)) [[unlikely]] {
+      try {
+        return partitions_.settle(task.accesses());
+      } catch (...) {
+        engine_->discard(task, worker);
+        throw;
+      }
+    }
+  }
+  return {};
+}
+
+// A task of the runtime itself: it does not wait for the window.
+TaskId RuntimeImpl::submit_settled(const TaskSpec& spec) {
+  const std::span<const Operand> operands = spec.operands.span();
+  const Bytes bytes = windowed_ ? window_bytes(operands) : Bytes{0};
+  submitted_bytes_.fetch_add(bytes.value, std::memory_order_relaxed);
+  graph::Task* made = nullptr;
+  try {
+    made = &make_task(spec, operands, kNoWorker);
+    if (held_back_) return held_back_->add_behind(*made, {}, kNoWorker);
+    return engine_->submit(*made, {}, kNoWorker);
+  } catch (...) {
+    will_not_come(bytes, nullptr);
+    throw;
+  }
+}
+
+void RuntimeImpl::submit_return(const graph::Partition& partition,
+                                std::function<void(Outcome)> on_end) {
+  base::SureVector<graph::Access> accesses;
+  for (graph::Handle* part : partition.parts) {
+    accesses.emplace_back(*part, graph::has_content(*part) ? AccessMode::RW : AccessMode::W);
+  }
+  submit_repartition(accesses, std::move(on_end));
+}
+
+void RuntimeImpl::submit_repartition(std::span<const graph::Access> accesses,
+                                     std::function<void(Outcome)> on_end) {
+  graph::Task& task =
+      engine_->new_plain_task(graph::TaskKind::repartition, "repartition", accesses.size());
+  const bool outside = task.outside;
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    const graph::Access& access = accesses[i];
+    task.accesses()[i] =
+        graph::Access(*access.handle, access.named_life(), access.mode, i, outside);
+  }
+  task.extension->on_runnable = [this](graph::Task& ready) { engine_->pass_on_in_ram(ready); };
+  task.extension->on_end = std::move(on_end);
+  submit_plain(task);
 }
 
 // Of the different handles, if the window counts them.

@@ -25,6 +25,7 @@ std::optional<WorkerId> RuntimeImpl::slot() const {
 
 // An exchange, not a load: either it sees who waits, or they see all that was stored before it.
 void RuntimeImpl::notify_waiters() {
+  recursions_.look();
   if (waiting_.fetch_add(0, std::memory_order_acq_rel) == 0) return;
   {
     const std::lock_guard lock(wait_mutex_);
@@ -182,6 +183,7 @@ void RuntimeImpl::wait() {
     return !(setup_.simulated && setup_.simulated->any_running()) && engine_->counts().all_ended();
   };
   wait_until(all_ended, "wait", Looks::when_idle);
+  partitions_.reclaim();
   const std::exception_ptr error = engine_->take_error();
   if (error) std::rethrow_exception(error);
 }
@@ -198,6 +200,9 @@ void RuntimeImpl::wait(Handle registered) {
   not_inside_task("wait");
   graph::Handle& handle = check(registered, "wait");
   pass_on_held_back();
+  if (handle.has_family.load(std::memory_order_acquire)) {
+    static_cast<void>(partitions_.settle(handle, AccessMode::R));
+  }
   if (!graph::has_content(handle)) {  // nothing will be there to read
     const auto idle_or_gone = [&] {
       return graph::idle(handle) || handle.life() != registered.life();
@@ -263,6 +268,7 @@ std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, std::uint
     throw;
   }
   try {
+    const Partitions::Lock settled = settle(task, kNoWorker);
     submit_plain(task);
   } catch (...) {
     forget();
@@ -300,7 +306,9 @@ graph::Task& RuntimeImpl::task_for(Handle handle, AccessMode mode, Call call,
 
 void RuntimeImpl::when_granted(Handle handle, AccessMode mode, Call call,
                                std::function<void()> then) {
-  submit_plain(task_for(handle, mode, call, std::move(then)));
+  graph::Task& task = task_for(handle, mode, call, std::move(then));
+  const Partitions::Lock settled = settle(task, kNoWorker);
+  submit_plain(task);
 }
 
 std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode mode) {
@@ -375,7 +383,7 @@ void RuntimeImpl::end(Acquisition& acquisition, bool written) {
 
 std::string RuntimeImpl::stall_report() const {
   constexpr std::size_t kMost = 20;
-  std::string text = engine_->describe();
+  std::string text = engine_->describe() + recursions_.describe();
   const std::lock_guard handles_lock(handles_mutex_);
   std::size_t listed = 0;
   for (graph::Handle& handle : handles_) {

@@ -1,6 +1,7 @@
 // The decisions of a policy, on their way to who listens.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -24,6 +25,19 @@ class Decisions {
   }
   // Else no decision is to be built.
   bool heard() const { return listener_ != nullptr; }
+
+  // The first of the list (a PriorityList of tasks) that the worker can run leaves it, which is told. Null: none.
+  template <typename List>
+  graph::Task* take_first(List& tasks, WorkerId worker, trace::Reason reason) const {
+    graph::Task* const task = tasks.find_first(
+        [&](const graph::Task& ready) { return context_->can_run(ready, worker); });
+    if (task == nullptr) return nullptr;
+    if (heard()) {
+      tell_first(*task, worker, reason, [&](const auto& name) { tasks.find_first(name); });
+    }
+    tasks.remove(*task);
+    return task;
+  }
 
   // --- only if they are heard
   trace::Decision about(const graph::Task& task, trace::Reason reason, trace::Among among) const {
@@ -62,6 +76,17 @@ class Decisions {
       }
       return ++looks == trace::Decision::kMostListed;
     });
+    tell(std::move(decision));
+  }
+  // Evenly drawn from [0, 1).
+  static trace::Score draw(double drawn) {
+    constexpr int kBits = 53;  // of the draw
+    return {trace::Measure::draw, static_cast<std::int64_t>(std::ldexp(drawn, kBits))};
+  }
+  // There was no choice.
+  void tell_home(const graph::Task& task, trace::Reason reason, WorkerId worker) const {
+    trace::Decision decision = about(task, reason, trace::Among::workers);
+    decision.consider({worker.value, {}}, true);
     tell(std::move(decision));
   }
   static base::SureVector<trace::Score> ranks(const graph::Task& task, std::int64_t place) {

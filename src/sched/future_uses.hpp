@@ -50,6 +50,11 @@ class FutureUses final : public memory::VictimChoice {
   }
   // It has ended, or will not come. Nothing happens if it was nowhere.
   void forget(const graph::Task& task, Place& place);
+  // A task that the node was given, and that has not ended, uses it.
+  bool is_given(const graph::Handle& handle, NodeId node) const {
+    auto* const data = static_cast<const DataRecord*>(handle.policy_data);
+    return data != nullptr && data->lists[node.value].uses > 0;
+  }
   // For Policy::data_forgotten.
   void forget(graph::Handle& handle);
 

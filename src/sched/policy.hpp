@@ -34,6 +34,7 @@
 #include "graph/handle.hpp"
 #include "graph/task.hpp"
 #include "memory/victim.hpp"
+#include "sched/settings.hpp"
 #include "trace/decision.hpp"
 #include "vicinal/machine.hpp"
 
@@ -109,6 +110,12 @@ struct KnownTasks {
   std::size_t planned_before = 0;  // so many of the tasks were known at the call before
 };
 
+// When it is to be decided whether a task is divided.
+struct Situation {
+  std::uint32_t workers = 0;
+  std::uint32_t idle = 0;  // of them, that have found nothing to do
+};
+
 // What a policy wants and promises. Asked for once, when the engine is made.
 struct PolicyTraits {
   bool concurrent = false;  // push, pop and may_move come from several threads at once
@@ -121,6 +128,9 @@ struct PolicyTraits {
   bool keeps_order = true;
   // plan() is called: tasks are held back until the submission window is full or the application waits.
   bool plans = false;
+  // Tasks popped and not ended, per worker of an accelerator; a core beside accelerators gets one. 0: the look-ahead
+  // of the engine decides, as it does where the option look_ahead says how far it goes.
+  std::uint32_t in_flight = 0;
 };
 
 class Policy {
@@ -151,6 +161,11 @@ class Policy {
   virtual void data_forgotten(graph::Handle& handle) { (void)handle; }
   // The application waits: what has been submitted is all that comes for now.
   virtual void submission_closed() {}
+  // A ready task whose codelet is recursive, before it is pushed: true, and its operands are divided in place of that
+  // (vicinal/recursion.hpp). Several threads at once, under no lock.
+  virtual bool divides(const graph::Task& task, const Situation& now) const {
+    return (void)task, now.idle > 0;
+  }
   // The policy's own choice of victims, or nullptr for LRU. Owned by the policy.
   virtual memory::VictimChoice* victims() { return nullptr; }
 };
@@ -158,12 +173,13 @@ class Policy {
 struct PolicyEntry {
   std::string_view name;
   std::string_view sentence;  // for `vicinal policies`
-  std::unique_ptr<Policy> (*make)();
+  std::unique_ptr<Policy> (*make)(const Settings&);
+  std::span<const Setting> settings = {};
 };
 
 // The explicit table of policies.
 std::span<const PolicyEntry> policies();
-// Throws UsageError that names the nearest one.
+// By its name, and settings behind it: "darts", "hfp:flip=no". Throws UsageError that names the nearest one.
 std::unique_ptr<Policy> make_policy(std::string_view name);
 
 }  // namespace vicinal::sched

@@ -185,4 +185,10 @@ struct TaskLinks {
 };
 using TaskList = PriorityList<graph::Task, TaskLinks>;
 
+// As if all tasks were of one priority: a list with two ends.
+struct UnrankedLinks : TaskLinks {
+  static int priority(const graph::Task& /*task*/) { return 0; }
+};
+using TaskDeque = PriorityList<graph::Task, UnrankedLinks>;
+
 }  // namespace vicinal::sched

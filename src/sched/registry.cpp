@@ -1,15 +1,19 @@
 // The table of policies. A new one takes its declaration and its line here.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "base/text.hpp"
+#include "sched/policies/packaged_settings.hpp"
 #include "sched/policy.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::sched {
 
-// Each is defined in policies/<name>.cpp, those of the list schedulers in policies/dm.cpp.
+// Each is defined in policies/<name>.cpp, those of the list schedulers in policies/dm.cpp, rws in policies/xkaapi.cpp,
+// those that place tasks by where data belong in policies/placing.cpp, those that run an order of all that is
+// known in policies/packaged.cpp.
 std::unique_ptr<Policy> make_lws();
 std::unique_ptr<Policy> make_eager();
 std::unique_ptr<Policy> make_prio();
@@ -20,22 +24,82 @@ std::unique_ptr<Policy> make_dmdas();
 std::unique_ptr<Policy> make_heft();
 std::unique_ptr<Policy> make_random();
 std::unique_ptr<Policy> make_belady();
+std::unique_ptr<Policy> make_owner(const Settings&);
+std::unique_ptr<Policy> make_load(const Settings&);
+std::unique_ptr<Policy> make_directed(const Settings&);
+std::unique_ptr<Policy> make_touch(const Settings&);
+std::unique_ptr<Policy> make_hfp(const Settings& settings);
+std::unique_ptr<Policy> make_mst(const Settings& settings);
+std::unique_ptr<Policy> make_rcm(const Settings& settings);
+std::unique_ptr<Policy> make_rws(const Settings& settings);
+std::unique_ptr<Policy> make_xkaapi(const Settings& settings);
+std::unique_ptr<Policy> make_ap(const Settings& settings);
+std::unique_ptr<Policy> make_lfq();
 
 namespace {
 
+// A policy that has no settings.
+template <std::unique_ptr<Policy> make()>
+std::unique_ptr<Policy> plain(const Settings& /*none*/) {
+  return make();
+}
+
+constexpr Setting kLoadSettings[] = {
+    {"skew", "20", "number",
+     "by how many per cent others must end earlier before the node that has what a task reads is "
+     "left; 0: load alone"},
+};
+constexpr Setting kXkaapiSettings[] = {
+    {"push", "h2", "h1|h2|local",
+     "where a task goes that becomes ready: h1, where most bytes of its operands are valid; h2, to "
+     "an accelerator that holds what it writes; local, nowhere else"},
+    {"window", "2", "number",
+     "tasks in flight of an accelerator, copied for or running; 0: as many as the look-ahead "
+     "takes"},
+};
+constexpr Setting kApSettings[] = {
+    {"skew", "20", "number",
+     "per cent by which the owner of what a task reads may end it later than another device"},
+};
+
 constexpr PolicyEntry kPolicies[] = {
-    {"lws", "a deque per worker, idle workers steal from their neighbours", make_lws},
-    {"eager", "one queue for all workers, first in, first out", make_eager},
-    {"prio", "one queue for all workers, highest priority first", make_prio},
+    {"lws", "a deque per worker, idle workers steal from their neighbours", plain<make_lws>},
+    {"eager", "one queue for all workers, first in, first out", plain<make_eager>},
+    {"prio", "one queue for all workers, highest priority first", plain<make_prio>},
     {"darts", "loads the data that set most work free, evicts what is used least and latest",
-     make_darts},
+     plain<make_darts>},
     {"dmda", "gives each ready task to the worker where it and its data are predicted done first",
-     make_dmda},
-    {"dmdar", "as dmda, and of a worker's tasks first the one whose data lack least", make_dmdar},
-    {"dmdas", "as dmdar, among the worker's tasks of highest priority", make_dmdas},
-    {"heft", "highest priority first to the worker where it is predicted to end first", make_heft},
-    {"random", "draws the worker, faster ones more often", make_random},
-    {"belady", "one queue, first in, first out; evicts what its tasks use last", make_belady},
+     plain<make_dmda>},
+    {"dmdar", "as dmda, and of a worker's tasks first the one whose data lack least",
+     plain<make_dmdar>},
+    {"dmdas", "as dmdar, among the worker's tasks of highest priority", plain<make_dmdas>},
+    {"heft", "highest priority first to the worker where it is predicted to end first",
+     plain<make_heft>},
+    {"random", "draws the worker, faster ones more often", plain<make_random>},
+    {"belady", "one queue, first in, first out; evicts what its tasks use last",
+     plain<make_belady>},
+    {"owner", "runs a task where what it writes was written last, or is advised to be", make_owner},
+    {"load", "as owner; else near what the task reads, unless others end more than skew % earlier",
+     make_load, kLoadSettings},
+    {"directed", "runs a task where the application says, or advises for its data", make_directed},
+    {"touch", "deals data to accelerators by lot, and runs tasks where their data belong",
+     make_touch},
+    {"rws",
+     "a list per worker, the newest first; idle workers steal the oldest of one drawn by lot",
+     make_rws},
+    {"xkaapi", "as rws; tasks are pushed to the workers that hold their data", make_xkaapi,
+     kXkaapiSettings},
+    {"ap", "highest priority first to the accelerator that owns its data, or the least loaded",
+     make_ap, kApSettings},
+    {"lfq",
+     "a short list per worker, highest priority first, and one queue for what finds no place",
+     plain<make_lfq>},
+    {"hfp", "packages of tasks that share data, made ahead; evicts what they use last", make_hfp,
+     packaged::kHfp},
+    {"mst", "ahead, next to each task the one that shares most with those before it", make_mst,
+     packaged::kOrders},
+    {"rcm", "ahead, tasks that share data close to each other, as rows of a band matrix", make_rcm,
+     packaged::kOrders},
 };
 
 }  // namespace
@@ -44,10 +108,13 @@ std::span<const PolicyEntry> policies() {
   return kPolicies;
 }
 
-std::unique_ptr<Policy> make_policy(std::string_view name) {
+std::unique_ptr<Policy> make_policy(std::string_view text) {
+  const std::size_t end = std::min(text.find(':'), text.size());
+  const std::string_view name = text.substr(0, end);
+  const std::string_view settings = text.substr(std::min(end + 1, text.size()));
   std::vector<std::string_view> names;
   for (const PolicyEntry& entry : kPolicies) {
-    if (entry.name == name) return entry.make();
+    if (entry.name == name) return entry.make(Settings(name, settings, entry.settings));
     names.push_back(entry.name);
   }
   std::string message = "there is no policy \"" + std::string(name) + "\"";

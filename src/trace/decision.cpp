@@ -39,6 +39,14 @@ constexpr ReasonEntry kReasons[] = {
      "none: on no node, RAM aside, are all its operands present or planned to be"},
     {faster_elsewhere, placement, "faster elsewhere",
      "none: it is free in RAM alone, and another node runs it as fast or ends it as early"},
+    {named_by_task, placement, "named by the task", "the node that the task names"},
+    {named_cannot_run, placement, "named cannot run",
+     "the node that the task names cannot run it: the least end; the first on ties"},
+    {belongs_there, placement, "belongs there",
+     "of the nodes to which an operand belongs, by advice or by its last write: the least operand"},
+    {least_weighed_end, placement, "least weighed end", "the least weighed end; the first on ties"},
+    {in_package, placement, "in package",
+     "the node whose part of the order of all that is known holds it"},
     {first_pushed, order, "first pushed", "the least place"},
     {highest_priority, order, "highest priority", "the highest priority; the least place on ties"},
     {just_released, order, "just released",
@@ -56,12 +64,16 @@ constexpr ReasonEntry kReasons[] = {
      "the one that is not in the order of priorities if it misses nothing and the other's priority "
      "is not higher; "
      "else the other"},
+    {first_planned, order, "first planned", "the least place in the order of the node"},
+    {lacks_least_of_next, order, "lacks least of the next",
+     "of the first 30 ready ones in the order of the node: the least missing, then unrequested, "
+     "then unplaced bytes; the least place on ties"},
     {first_ready, start, "first ready", "the first that is ready"},
     {nearest_with_tasks, theft, "nearest with tasks",
      "the first that has tasks for this worker, by increasing distance"},
     {longest_queue_left, theft, "longest queue left",
-     "of the workers that are away and have one for this worker, the most tasks; the first on "
-     "ties"},
+     "of the workers that are away, or nodes whose workers are, and that have one for this worker, "
+     "the most tasks; the first on ties"},
     {latest_to_end, theft, "latest to end",
      "of the workers that would end one of theirs later than this one, the greatest time when "
      "free; the "
@@ -70,6 +82,21 @@ constexpr ReasonEntry kReasons[] = {
      "of the nodes that have planned one which this worker would not end later, the most tasks; "
      "the first "
      "on ties"},
+    {longest_left, theft, "longest left",
+     "of the nodes that have a ready one which would end here before that node has done all, or "
+     "whose workers "
+     "are away: the most time left; the first on ties"},
+    {most_valid_bytes, placement, "most valid bytes", "the most valid bytes; the first on ties"},
+    {holds_written, placement, "holds what is written",
+     "of the accelerators that hold an operand which is written and not valid where the task was "
+     "released: the least operand; the first on ties"},
+    {last_pushed, order, "last pushed", "the least place, counted from the newest"},
+    {oldest_of_victim, order, "oldest of the victim",
+     "the least place: in its own list from the oldest, then in its mailbox from the newest"},
+    {highest_of_victim, order, "highest of the victim",
+     "the highest priority; the least place on ties"},
+    {drawn_victim, theft, "drawn victim",
+     "by lot, all alike, of those that have one for this worker"},
     {fewest_copies, move, "fewest copies",
      "of those whose copies take less than half of their wait, the least transfer; the last on "
      "ties"},
@@ -127,6 +154,8 @@ constexpr MeasureEntry kMeasures[] = {
     {priority, Unit::number, "priority",
      "of the task, or the highest of those that the datum sets free"},
     {tasks, Unit::number, "tasks", "that wait there, or were given to it and have not ended"},
+    {time_left, Unit::nanoseconds, "time left",
+     "run time of all that the node has in its order or was given, by number of its workers"},
     {distance, Unit::number, "distance", "between the numbers of two workers"},
     {run, Unit::nanoseconds, "run", "predicted run time of the task; 0: not known"},
     {transfer, Unit::nanoseconds, "transfer",
@@ -143,6 +172,7 @@ constexpr MeasureEntry kMeasures[] = {
     {missing_operands, Unit::number, "missing operands",
      "that the task reads and that are not present; of a task that becomes ready, nor planned to "
      "be"},
+    {valid_bytes, Unit::bytes, "valid bytes", "of the task's operands, valid there"},
     {in_order, Unit::number, "in order",
      "1: it missed nothing when it was planned, and goes by priority; 0: not"},
     {free_tasks, Unit::number, "free tasks", "that lack nothing but the datum"},
@@ -164,6 +194,10 @@ constexpr MeasureEntry kMeasures[] = {
     {awaiting, Unit::number, "awaiting",
      "tasks that wait with the policy and use it; 0 where the policy keeps their order"},
     {copies, Unit::number, "copies", "that wait for the link from there, or are in course on it"},
+    {operand, Unit::number, "operand",
+     "place of the first operand that belongs there; those that are written count first"},
+    {weighed_end, Unit::nanoseconds, "weighed end",
+     "the end; where an operand was written that the task reads, what the skew leaves of it"},
 };
 
 // Entries are found by their number.
@@ -176,7 +210,7 @@ constexpr bool in_order_of(const Entry (&table)[n], Key Entry::*key, Key last) {
 }
 static_assert(in_order_of(kKinds, &KindEntry::kind, write_behind));
 static_assert(in_order_of(kReasons, &ReasonEntry::reason, first_unsaved));
-static_assert(in_order_of(kMeasures, &MeasureEntry::measure, copies));
+static_assert(in_order_of(kMeasures, &MeasureEntry::measure, weighed_end));
 
 }  // namespace
 

@@ -49,6 +49,12 @@ enum class Reason : std::uint8_t {
   set_free,
   free_nowhere,
   faster_elsewhere,
+  // placement by where data belong
+  named_by_task,
+  named_cannot_run,
+  belongs_there,
+  least_weighed_end,
+  in_package,
   // order
   first_pushed,
   highest_priority,
@@ -57,6 +63,8 @@ enum class Reason : std::uint8_t {
   lacks_least,
   lacks_least_of_highest,
   plan_order,
+  first_planned,
+  lacks_least_of_next,
   // start
   first_ready,
   // theft
@@ -64,6 +72,14 @@ enum class Reason : std::uint8_t {
   longest_queue_left,
   latest_to_end,
   longest_plan,
+  longest_left,
+  // work stealing and flat queues
+  most_valid_bytes,
+  holds_written,
+  last_pushed,
+  oldest_of_victim,
+  highest_of_victim,
+  drawn_victim,
   // move
   fewest_copies,
   policy_keeps,
@@ -102,6 +118,7 @@ enum class Measure : std::uint8_t {
   place,
   priority,
   tasks,
+  time_left,
   distance,
   run,
   transfer,
@@ -114,6 +131,7 @@ enum class Measure : std::uint8_t {
   unrequested_bytes,
   unplaced_bytes,
   missing_operands,
+  valid_bytes,
   in_order,
   free_tasks,
   free_run,
@@ -128,6 +146,8 @@ enum class Measure : std::uint8_t {
   saved,
   awaiting,
   copies,
+  operand,
+  weighed_end,
 };
 
 struct Score {

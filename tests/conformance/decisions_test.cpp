@@ -84,7 +84,9 @@ std::vector<TaskId> given(const Listener& listener) {
     const DecisionKind kind = trace::entry(decision.reason).kind;
     if (kind == DecisionKind::theft) {
       tasks.push_back(*decision.task);
-    } else if (kind == DecisionKind::order && decision.reason != Reason::last_of_highest) {
+    } else if (kind == DecisionKind::order && decision.reason != Reason::last_of_highest &&
+               decision.reason != Reason::oldest_of_victim &&
+               decision.reason != Reason::highest_of_victim) {
       tasks.push_back({decision.candidates[*decision.winner].id});
     }
   }
@@ -133,7 +135,10 @@ std::set<Reason> reasons_in(const std::string& policy, const MachineParts& parts
   submit_cholesky(run, 10);
   run.wait();
   std::set<Reason> reasons;
-  for (const Decision& decision : listener.heard()) reasons.insert(decision.reason);
+  for (const Decision& decision : listener.heard()) {
+    reasons.insert(decision.reason);
+    EXPECT_EQ(winner_by_rule(decision), decision.winner) << describe(decision);
+  }
   return reasons;
 }
 
@@ -155,11 +160,47 @@ TEST(Decisions, OfDmdasTellPlacementAndOrder) {
   }
 }
 
+TEST(Decisions, OfHfpTellPackagesOrderTheftsAndVictims) {
+  using enum Reason;
+  std::set<Reason> heard;
+  for (const char* policy : {"hfp", "hfp:ready=no"}) {
+    heard.merge(reasons_in(policy, {.accelerators = 3, .memory = 12_MiB}));
+  }
+  for (const Reason reason : {in_package, lacks_least_of_next, first_planned, longest_left,
+                              no_next_use, latest_next_use}) {
+    EXPECT_TRUE(heard.contains(reason)) << trace::entry(reason).name;
+  }
+}
+
 TEST(Decisions, OfLwsTellWhatIsOwnAndFromWhomTheRestIsStolen) {
   using enum Reason;
   const std::set<Reason> heard = reasons_in("lws", {.cores = 4});
   for (const Reason reason :
        {just_released, highest_priority, nearest_with_tasks, last_of_highest}) {
+    EXPECT_TRUE(heard.contains(reason)) << trace::entry(reason).name;
+  }
+}
+
+TEST(Decisions, OfWorkStealingTellWhereTasksArePushedAndFromWhomTheyAreStolen) {
+  using enum Reason;
+  const MachineParts parts{.cores = 3, .accelerators = 2, .memory = 12_MiB};
+  std::set<Reason> heard = reasons_in("xkaapi", parts);
+  heard.merge(reasons_in("xkaapi:push=h1", parts));
+  for (const Reason reason : {holds_written, most_valid_bytes, released_here, last_pushed,
+                              first_pushed, drawn_victim, oldest_of_victim}) {
+    EXPECT_TRUE(heard.contains(reason)) << trace::entry(reason).name;
+  }
+}
+
+TEST(Decisions, OfPaRSECsPoliciesTellOwnersLoadsAndBuffers) {
+  using enum Reason;
+  std::set<Reason> heard = reasons_in("ap", {.accelerators = 3, .memory = 12_MiB});
+  for (const Reason reason : {belongs_there, least_weighed_end, first_pushed}) {
+    EXPECT_TRUE(heard.contains(reason)) << trace::entry(reason).name;
+  }
+  heard = reasons_in("lfq", {.cores = 4});
+  for (const Reason reason :
+       {released_here, highest_priority, nearest_with_tasks, highest_of_victim, first_pushed}) {
     EXPECT_TRUE(heard.contains(reason)) << trace::entry(reason).name;
   }
 }

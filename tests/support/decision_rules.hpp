@@ -157,6 +157,26 @@ inline Winner no_rule(const Decision& decision) {
   throw std::logic_error("no rule " + std::string(trace::entry(decision.reason).name));
 }
 
+inline Winner placement_by_data(const Decision& decision) {
+  using enum trace::Reason;
+  const auto is_named = [&](const Candidate& c) { return c.id == decision.node.value().value; };
+  switch (decision.reason) {
+    case named_by_task:
+      return first(decision, is_named);
+    case named_cannot_run:
+      if (first(decision, is_named)) throw std::logic_error("it can run it");
+      return least(decision, Measure::end);
+    case belongs_there:
+      return least(
+          decision, [](const Candidate& c) { return value(c, Measure::operand); },
+          [](const Candidate& c) { return c.score(Measure::operand).has_value(); });
+    case least_weighed_end:
+      return least(decision, Measure::weighed_end);
+    default:
+      return no_rule(decision);
+  }
+}
+
 inline Winner placement_by_rule(const Decision& decision) {
   using enum trace::Reason;
   const auto& all = decision.candidates;
@@ -174,14 +194,21 @@ inline Winner placement_by_rule(const Decision& decision) {
     case released_here:
     case next_in_turn:
     case set_free:
+    case in_package:
       return only(decision);
     case free_nowhere:
       return none_as(std::ranges::all_of(
           all, [](const Candidate& c) { return value(c, Measure::missing_operands) > 0; }));
     case faster_elsewhere:
       return none_as(is_faster_elsewhere(decision));
+    case most_valid_bytes:
+      return greatest(decision, Measure::valid_bytes);
+    case holds_written:
+      return least(
+          decision, [](const Candidate& c) { return value(c, Measure::operand); },
+          [](const Candidate& c) { return c.score(Measure::operand).has_value(); });
     default:
-      return no_rule(decision);
+      return placement_by_data(decision);
   }
 }
 
@@ -191,9 +218,13 @@ inline Winner order_by_rule(const Decision& decision) {
     case just_released:
       return only(decision);
     case first_pushed:
+    case first_planned:
+    case last_pushed:
+    case oldest_of_victim:
       return least(decision, Measure::place);
     case highest_priority:
     case last_of_highest:
+    case highest_of_victim:
       return least(decision, [](const Candidate& c) {
         return std::pair(-value(c, Measure::priority), value(c, Measure::place));
       });
@@ -201,6 +232,8 @@ inline Winner order_by_rule(const Decision& decision) {
       return least(decision, lacks, [&](const Candidate& c) {
         return value(c, Measure::priority) >= asked(decision, Measure::priority);
       });
+    case lacks_least_of_next:
+      return least(decision, lacks);
     case lacks_least_of_highest:
       return least(decision, [](const Candidate& c) {
         return std::pair(-value(c, Measure::priority), lacks(c));
@@ -226,6 +259,8 @@ inline Winner theft_by_rule(const Decision& decision) {
     case longest_queue_left:
     case longest_plan:
       return greatest(decision, Measure::tasks);
+    case longest_left:
+      return greatest(decision, Measure::time_left);
     case latest_to_end:
       return greatest(decision, Measure::free_at);
     case fewest_copies:
@@ -240,6 +275,10 @@ inline Winner theft_by_rule(const Decision& decision) {
           });
     case policy_keeps:
       return none_as(!all.empty());
+    case drawn_victim:
+      return static_cast<std::size_t>(
+          std::ldexp(static_cast<double>(asked(decision, Measure::draw)), -53) *
+          static_cast<double>(all.size()));
     default:
       return no_rule(decision);
   }

@@ -52,6 +52,7 @@ class MachineMaker {
     add_workers(kRam, ProcessorKind::cpu, devices > 0 ? below(5) : 1 + below(4));
     for (std::uint32_t d = 0; d < devices; ++d) add_device();
     if (one_in(4)) machine_.submit_overhead = time(1, 1e6);
+    machine_.faults = {time(1, 1e5), Bytes{4096 + random_.below(1 << 20)}};
     return machine_;
   }
 
@@ -156,8 +157,8 @@ inline std::vector<Codelet> random_codelets(const MachineDescription& machine,
 }
 
 inline std::string random_memory_rules(base::Random& random) {
-  static constexpr const char* kRules[] = {"starpu", "lru",  "clean",    "prefetch",
-                                           "owner",  "hint", "pipeline", "lru,hint"};
+  static constexpr const char* kRules[] = {"starpu", "lru",      "clean",    "prefetch", "owner",
+                                           "hint",   "pipeline", "lru,hint", "unified"};
   return kRules[random.below(std::size(kRules))];
 }
 
@@ -178,7 +179,7 @@ inline Options random_common_options(base::Random& random) {
 
 inline Options random_simulated_options(base::Random& random) {
   Options options = random_common_options(random);
-  const bool chooses_victims = options.policy == "darts" || options.policy == "belady";
+  const bool chooses_victims = sched::make_policy(options.policy)->victims() != nullptr;
   if (!chooses_victims && !excluded().memory_rules && chance(random, 8)) {
     options.memory_rules = random_memory_rules(random);
   }

@@ -34,6 +34,7 @@ struct ProgramTask {
   std::vector<RandomAccess> accesses;
   int priority = 0;
   std::optional<std::uint32_t> worker;
+  std::optional<std::uint32_t> node;  // that it names, and advises for its first operand
   bool in_group = false;
   bool fails = false;
   bool end_throws = false;
@@ -292,6 +293,7 @@ class ProgramMaker {
     task.codelet = static_cast<std::uint32_t>(random_.below(place.codelets->size()));
     task.priority = chance(3) ? static_cast<int>(random_.below(9)) - 4 : 0;
     task.spin = chance(20) ? 100'000 : chance(3) ? random_.below(3000) : 0;
+    if (task.key % 6 == 0) task.node = static_cast<std::uint32_t>(task.key / 6 % place.nodes);
     if (chance(8)) {
       const WorkerDescription& worker = one_of(place.workers);
       if (runs_on(task, worker)) task.worker = worker.id.value;

@@ -245,6 +245,10 @@ class RealProgram {
     spec.parameters = static_cast<const TaskRecord*>(&record);
     spec.priority = task.priority;
     if (task.worker) spec.worker = WorkerId{*task.worker};
+    if (task.node) spec.node = NodeId{*task.node};
+    if (task.node && !operands.empty()) {
+      runtimes_[task.runtime]->advise(operands.front().handle, spec.node);
+    }
     if (task.in_group) spec.group = group;
     spec.after = after;
     spec.on_end = [this, t](Outcome outcome) { ended(t, outcome); };

@@ -192,6 +192,8 @@ class SimulatedProgram {
     spec.operands = operands;
     spec.priority = task.priority;
     if (task.worker) spec.worker = WorkerId{*task.worker};
+    if (task.node) spec.node = NodeId{*task.node};
+    if (task.node && !operands.empty()) runtime_->advise(operands.front().handle, spec.node);
     if (task.in_group) spec.group = group_.get();
     spec.after = after;
     spec.on_end = [this, t](Outcome outcome) { ended(t, outcome); };

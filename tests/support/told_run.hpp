@@ -59,6 +59,13 @@ class ToldRun {
   TaskId submit(const TaskSpec& spec) { return impl_.submit(spec); }
   void wait() { impl_.wait(); }
   Time now() const { return impl_.statistics().now; }
+  // Into each node.
+  std::vector<Bytes> bytes_in() const {
+    const Statistics statistics = impl_.statistics();
+    std::vector<Bytes> bytes;
+    for (const NodeStatistics& node : statistics.nodes) bytes.push_back(node.bytes_in);
+    return bytes;
+  }
   // What each node took in and drove out, and when all was done.
   std::string account() const {
     const Statistics statistics = impl_.statistics();

@@ -165,6 +165,16 @@ TEST(MachineText, RefusesValuesThatCannotBe) {
   EXPECT_THAT(said_with("copies_in_flight = 0"), at(13, "from 1"));
 }
 
+TEST(MachineText, SaysWhatAPageFaultCosts) {
+  const std::string faults = "[unified_memory]\nfault = \"20 us\"\nbytes = \"64 KiB\"\n";
+  const MachineDescription machine = with_devices(faults, {});
+  EXPECT_EQ(machine.faults.time, Time{20'000});
+  EXPECT_EQ(machine.faults.bytes, 64_KiB);
+  EXPECT_EQ(with_devices("", {}).faults.bytes, Bytes{0});
+  EXPECT_THAT(said_with("[unified_memory]\nfault = 1"), HasSubstr("bytes"));
+  EXPECT_THAT(said_with("[unified_memory]\nfault = 1\nbytes = 0"), HasSubstr("1 byte"));
+}
+
 TEST(MachineText, RefusesAMachineThatDoesNotHoldTogether) {
   EXPECT_THAT(said("name = \"small\"", ""), AllOf(StartsWith("m.toml:1: "), HasSubstr("name")));
   EXPECT_THAT(said("between = [\"ram\", \"gpu\"]", "from = \"ram\"\nto = \"gpu\""),

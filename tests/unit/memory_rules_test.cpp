@@ -11,6 +11,7 @@
 #include "memory/rules.hpp"
 #include "play/play.hpp"
 #include "support/fake_memory.hpp"
+#include "support/told_run.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -32,6 +33,8 @@ TEST(MemoryRules, AreReadByTheirNames) {
   const Rules all = parse_rules("starpu");
   EXPECT_TRUE(all.lru && all.clean && all.prefetch);
   EXPECT_TRUE(all.owner && all.hint && all.pipeline);
+  EXPECT_FALSE(all.unified);  // nobody's rule for a full memory
+  EXPECT_TRUE(parse_rules("unified").lru);
   EXPECT_THAT(
       [] { parse_rules("owner,hin"); },
       ThrowsMessage<UsageError>(HasSubstr("no rule \"hin\"; there are starpu, lru, clean")));
@@ -121,8 +124,38 @@ play::Played play(const graph::Graph& graph, std::string_view policy, const std:
   Options options;
   options.policy = policy;
   options.memory_rules = rules;
-  return play::play(graph, machine::load_machine("v100p", {.gpus = gpus, .gpu_memory = memory}),
-                    options);
+  machine::MachineModel machine =
+      machine::load_machine("v100p", {.gpus = gpus, .gpu_memory = memory});
+  machine.description.faults = {Time{20'000}, 64_KiB};
+  return play::play(graph, machine, options);
+}
+
+// Two tasks of 1000 ns, of which each reads 120 bytes. A byte takes 1 ns, a fault 10 ns and brings 50 bytes.
+//   else:    both copies 0-240, which share the link; tasks 240-1240, 1240-2240
+//   unified: three faults 0-30, a copy 30-150, a task 150-1150; then the same again, though two kernels could be
+//            launched at once
+TEST(MemoryRules, WithUnifiedMemoryATaskTakesItsDataByFaultsWhenItsTurnComes) {
+  MachineDescription machine = machine_of({.accelerators = 1});
+  machine.faults = {Time{10}, Bytes{50}};
+  machine.workers[0].pipeline = 2;
+  const Codelet reads = codelet_of("reads", Time{0}, Time{1000});
+  for (const bool unified : {false, true}) {
+    Options options{.policy = "eager"};
+    if (unified) options.memory_rules = "unified";
+    Runtime runtime(machine, options);
+    for (int task = 0; task < 2; ++task) {
+      const Handle datum = runtime.register_simulated(Bytes{120});
+      runtime.submit({.codelet = &reads, .operands = {R(datum)}});
+    }
+    runtime.wait();
+    EXPECT_EQ(runtime.statistics().now, Time{unified ? 2300 : 2240});
+  }
+}
+
+TEST(MemoryRules, UnifiedMemoryNeedsTheCostOfAFault) {
+  Options options{.memory_rules = "unified"};
+  EXPECT_THAT([&] { Runtime runtime(machine_of({.accelerators = 1}), options); },
+              ThrowsMessage<UsageError>(HasSubstr("[unified_memory]")));
 }
 
 TEST(MemoryRules, WhatTheApplicationGivesUpIsSavedWhenItIsWritten) {
@@ -148,8 +181,10 @@ TEST(MemoryRules, NoRunHangsUnderThem) {
                           graphs::gemm3d({6, 960}),
                           graphs::random_dag({.tasks = 200, .bytes = 1_MiB, .seed = 7})};
   for (const graph::Graph& graph : graphs) {
-    for (const char* rules : {"starpu", "clean", "prefetch", "owner,prefetch", "pipeline,owner"}) {
-      for (const char* policy : {"lws", "eager", "dmda", "dmdar", "dmdas", "heft", "random"}) {
+    for (const char* rules :
+         {"starpu", "clean", "prefetch", "owner,prefetch", "pipeline,owner", "unified"}) {
+      for (const char* policy :
+           {"lws", "eager", "dmda", "dmdar", "dmdas", "heft", "random", "load", "directed"}) {
         for (const unsigned gpus : {1U, 2U}) {
           SCOPED_TRACE(std::string(policy) + " " + rules);
           EXPECT_GE(play(graph, policy, rules, 24_MiB, gpus).after.tasks_done,

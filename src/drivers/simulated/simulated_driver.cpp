@@ -35,6 +35,16 @@ SimulatedDriver::SimulatedDriver(const MachineDescription& machine, sim::World& 
   world_.rouse(place_);
 }
 
+void SimulatedDriver::use_unified_memory() {
+  if (machine_.faults.bytes.value == 0) {
+    throw UsageError(
+        "memory_rules: unified: the machine does not say what a page fault costs; give its file "
+        "[unified_memory] (docs/machine-file.md), as that of guyot has it");
+  }
+  faults_ = machine_.faults;
+  for (WorkerDescription& worker : machine_.workers) worker.pipeline = 1;
+}
+
 SimulatedDriver::~SimulatedDriver() {
   world_.leave(place_);
 }
@@ -163,7 +173,8 @@ void SimulatedDriver::require_ends_in_time(const memory::Copy& copy, std::uint32
   const LinkDescription& link = machine_.links[link_number];
   const double rate = link.bandwidth.value;
   const double flows = rate > 0 ? static_cast<double>(copy.bytes().value) / rate * 1e9 : 0;
-  const double end = static_cast<double>(start.ns) + static_cast<double>(link.latency.ns) + flows;
+  const double end = static_cast<double>(start.ns) + static_cast<double>(link.latency.ns) +
+                     fault_time(copy) + flows;
   if (end < static_cast<double>(sim::World::kEndOfTime.ns)) return;
   throw DeviceError(
       fmt::format("the copy of {} ({} bytes) from {} to {} would end {:.0f} years after the start: "
@@ -173,11 +184,21 @@ void SimulatedDriver::require_ends_in_time(const memory::Copy& copy, std::uint32
                   end / kYear, static_cast<double>(sim::World::kEndOfTime.ns) / kYear));
 }
 
+// What leaves an accelerator is not touched there: it goes at the link's pace.
+double SimulatedDriver::fault_time(const memory::Copy& copy) const {
+  const NodeKind to = machine_.nodes[copy.to.node.value].kind;
+  if (faults_.bytes.value == 0 || to != NodeKind::device) return 0;
+  const std::uint64_t rest = copy.bytes().value % faults_.bytes.value;
+  const std::uint64_t faults = copy.bytes().value / faults_.bytes.value + (rest > 0 ? 1 : 0);
+  return static_cast<double>(faults) * static_cast<double>(faults_.time.ns);
+}
+
 void SimulatedDriver::start_copy(const memory::Copy& copy) {
-  const SimulatedLinks::Copy on_links = links_.describe(copy);
+  SimulatedLinks::Copy on_links = links_.describe(copy);
   const std::optional<WorkerId> driver = driven_by(copy);
   const Time free = driver ? workers_[driver->value].thread_free : Time{0};
   require_ends_in_time(copy, on_links.link, std::max(now(), free));
+  on_links.faults = Time{static_cast<std::int64_t>(fault_time(copy))};
   if (!driver) return links_.start(on_links);
   Worker& worker = workers_[driver->value];
   worker.thread_free =

@@ -28,6 +28,10 @@ class SimulatedDriver final : public engine::Driver, private sim::Actor {
   SimulatedDriver(const SimulatedDriver&) = delete;
   SimulatedDriver& operator=(const SimulatedDriver&) = delete;
 
+  // Before anything starts: an accelerator takes one kernel at a time, and what is copied to it comes by page faults.
+  // Throws UsageError if the machine does not say what a fault costs.
+  void use_unified_memory();
+
   Time now() const { return world_.now(); }  // any thread
   // A task has been started that has not ended.
   bool any_running() const { return running_ > 0; }
@@ -80,9 +84,11 @@ class SimulatedDriver final : public engine::Driver, private sim::Actor {
   Time task_time(const graph::Task& task, WorkerId worker) const;
   // Throws DeviceError that names data and link.
   void require_ends_in_time(const memory::Copy& copy, std::uint32_t link, Time start) const;
+  double fault_time(const memory::Copy& copy) const;  // in ns
   std::optional<WorkerId> driven_by(const memory::Copy& copy) const;
 
-  const MachineDescription machine_;
+  MachineDescription machine_;
+  PageFaults faults_;  // none unless memory is unified
   engine::Completions* completions_ = nullptr;
   sim::World& world_;
   const sim::World::Place place_;

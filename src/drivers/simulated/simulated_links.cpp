@@ -80,8 +80,9 @@ SimulatedLinks::Slot SimulatedLinks::take_slot() {
 }
 
 void SimulatedLinks::begin(Slot transfer) {
-  const Time latency = links_[transfers_[transfer].copy.link].latency;
-  world_.schedule(place_, world_.now() + latency, transfer, sim::Turn::flows);
+  const Copy& copy = transfers_[transfer].copy;
+  const Time before = links_[copy.link].latency + copy.faults;
+  world_.schedule(place_, world_.now() + before, transfer, sim::Turn::flows);
 }
 
 // Its content begins to flow.

@@ -23,6 +23,7 @@ class SimulatedLinks final : public sim::Actor {
     std::uint64_t id = 0;
     std::uint32_t link = 0;
     Bytes bytes;
+    Time faults = {};  // before it flows, beside the link's latency
   };
   // `ended` is called at the end of each copy, from the world. The machine and the world outlive this.
   using Ended = std::function<void(const Copy&)>;

@@ -1,6 +1,5 @@
 #include "sched/policies/dm_decisions.hpp"
 
-#include <cmath>
 #include <utility>
 
 namespace vicinal::sched::dm {
@@ -46,11 +45,7 @@ void tell(const Decisions& decisions, const Placed& placed) {
   for (const Prediction& on : placed.predictions) {
     decision.consider({on.worker, scores_of(on, placed.reason)}, on.worker == placed.worker);
   }
-  if (placed.drawn) {
-    constexpr int kBits = 53;  // of the draw
-    decision.scores.push_back(
-        {Measure::draw, static_cast<std::int64_t>(std::ldexp(*placed.drawn, kBits))});
-  }
+  if (placed.drawn) decision.scores.push_back(Decisions::draw(*placed.drawn));
   decisions.tell(std::move(decision));
 }
 

@@ -70,7 +70,6 @@ class Lws final : public Policy {
   WorkerId worker_of(const Deque& deque) const {
     return WorkerId{static_cast<std::uint32_t>(&deque - deques_.data())};
   }
-  void tell_home(const graph::Task& task, trace::Reason reason, std::uint32_t worker) const;
   [[gnu::cold]] void tell_released(const graph::Task& task, const Deque& deque) const;
   [[gnu::cold]] graph::Task* tell_waiting(Deque& deque) const;
   [[gnu::cold]] void tell_taken(std::span<graph::Task* const> tasks, const Deque& deque) const;
@@ -114,12 +113,14 @@ std::uint32_t Lws::next_turn() {
 std::uint32_t Lws::home_of(const graph::Task& task, WorkerId releasing) {
   if (all_alike_) return releasing.value;
   if (releasing != kNoWorker && context_->can_run(task, releasing)) {
-    if (decisions_.heard()) tell_home(task, trace::Reason::released_here, releasing.value);
+    if (decisions_.heard()) decisions_.tell_home(task, trace::Reason::released_here, releasing);
     return releasing.value;
   }
   for (std::uint32_t tried = 0, worker = next_turn(); tried < count_; ++tried) {
     if (context_->can_run(task, WorkerId{worker})) {
-      if (decisions_.heard()) tell_home(task, trace::Reason::next_in_turn, worker);
+      if (decisions_.heard()) {
+        decisions_.tell_home(task, trace::Reason::next_in_turn, WorkerId{worker});
+      }
       return worker;
     }
     worker = (worker + 1) % count_;
@@ -283,12 +284,6 @@ graph::Task* Lws::take_last(Deque& deque, std::uint32_t victim, std::uint32_t th
 }
 
 // --- what is told of the choices
-
-void Lws::tell_home(const graph::Task& task, trace::Reason reason, std::uint32_t worker) const {
-  trace::Decision decision = decisions_.about(task, reason, trace::Among::workers);
-  decision.consider({worker, {}}, true);
-  decisions_.tell(std::move(decision));
-}
 
 void Lws::tell_released(const graph::Task& task, const Deque& deque) const {
   trace::Decision decision =

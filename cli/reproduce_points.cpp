@@ -1,0 +1,133 @@
+#include "reproduce_points.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "graphs/make_graph.hpp"
+#include "progress.hpp"
+#include "reproduction/measure.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::cli {
+
+namespace {
+
+constexpr std::size_t kMostThreads = 2;
+
+// One line on a terminal, written over; else a line every few seconds.
+class PointProgress {
+ public:
+  PointProgress(std::string_view figure, std::size_t done, std::size_t all)
+      : figure_(figure), done_(done), all_(all), on_terminal_(can_show_progress()) {
+    say({});
+  }
+  ~PointProgress() {
+    if (on_terminal_) clear_progress();
+  }
+  PointProgress(const PointProgress&) = delete;
+  PointProgress& operator=(const PointProgress&) = delete;
+
+  void ended(const reproduction::Point& point) {
+    ++done_;
+    say(fmt::format(", {} {} {}", point.panel, point.series, point.x));
+  }
+  std::size_t done() const { return done_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void say(const std::string& which) {
+    const std::string line = fmt::format("{} {}  {} of {} points{}", figure_,
+                                         progress_bar(done_, all_, 20), done_, all_, which);
+    if (on_terminal_) {
+      show_progress(line);
+    } else if (Clock::now() >= next_ || done_ == all_) {
+      fmt::print(stderr, "{}\n", line);
+      next_ = Clock::now() + std::chrono::seconds(5);
+    }
+  }
+
+  std::string figure_;
+  std::size_t done_;
+  std::size_t all_;
+  bool on_terminal_;
+  Clock::time_point next_ = Clock::now();
+};
+
+// What the threads share.
+struct Work {
+  std::mutex mutex;
+  std::size_t next = 0;
+  std::vector<std::string> failures;
+};
+
+reproduction::Row measured(const reproduction::Point& point) {
+  return {point, reproduction::measure(
+                     point, graph_of(point.application, point.tiles, point.tile, point.precision))};
+}
+
+void work_on(Work& work, const std::vector<reproduction::Point>& points,
+             reproduction::PointFile& file, PointProgress& progress) {
+  std::unique_lock lock(work.mutex);
+  while (work.next < points.size()) {
+    const reproduction::Point& point = points[work.next++];
+    lock.unlock();
+    std::string failure;
+    try {
+      file.append(measured(point));
+    } catch (const std::exception& error) {
+      failure = fmt::format("{}, {}, {}: {}", point.panel, point.series, point.x, error.what());
+    }
+    lock.lock();
+    if (!failure.empty()) work.failures.push_back(failure);
+    progress.ended(point);
+  }
+}
+
+}  // namespace
+
+graph::Graph graph_of(const std::string& application, std::uint64_t tiles, std::uint64_t tile,
+                      std::string_view precision) {
+  const bool is_double = precision == "double";
+  return graphs::make_graph(
+      {.application = application,
+       .tiles = tiles,
+       .tile = tile,
+       .precision = is_double ? linalg::Precision::f64 : linalg::Precision::f32});
+}
+
+std::vector<std::string> measure_points(const std::vector<reproduction::Point>& points,
+                                        reproduction::PointFile& file, std::string_view figure,
+                                        Session& session) {
+  std::vector<reproduction::Point> left;
+  for (const reproduction::Point& point : points) {
+    if (!file.has(point)) left.push_back(point);
+  }
+  if (left.empty()) return {};
+  Work work;
+  PointProgress progress(figure, points.size() - left.size(), points.size());
+  const Signals::AtInterrupt at_interrupt(session.signals, [&] {
+    const std::lock_guard lock(work.mutex);
+    clear_progress();
+    fmt::print(stderr,
+               "vicinal: interrupted: {} of {} points of {} are measured; the same command goes on "
+               "there\n",
+               progress.done(), points.size(), figure);
+  });
+  const std::size_t threads = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1,
+                                                      std::min(kMostThreads, left.size()));
+  std::vector<std::jthread> workers;
+  for (std::size_t i = 1; i < threads; ++i) {
+    workers.emplace_back([&] { work_on(work, left, file, progress); });
+  }
+  work_on(work, left, file, progress);
+  for (std::jthread& worker : workers) worker.join();
+  return work.failures;
+}
+
+}  // namespace vicinal::cli

@@ -1,0 +1,57 @@
+// A product of matrices of which the application says where it is computed: C is dealt to two accelerators.
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+#include <vicinal/block_cyclic.hpp>
+#include <vicinal/runtime.hpp>
+
+namespace {
+
+using namespace vicinal;
+
+constexpr std::uint64_t kTiles = 4;
+constexpr Bytes kTile{8 * 8 * sizeof(double)};
+
+void require(bool holds, const char* what) {
+  if (!holds) throw std::logic_error(std::string("does not hold: ") + what);
+}
+
+// What it computes makes no difference here.
+const Codelet gemm{.name = "gemm", .cpu = [](KernelContext&) {}};
+
+// How many tasks ran on each accelerator.
+std::vector<std::uint64_t> run() {
+  Options options;
+  options.workers = 1;
+  options.accelerators = 2;
+  options.accelerator_memory = 1_MiB;
+  options.policy = "directed";
+  Runtime runtime(options);
+  const std::vector<NodeId> devices{NodeId{1}, NodeId{2}};
+  std::vector<Handle> c;
+  const BlockCyclic mapping{.devices = 2};
+  for (std::uint64_t m = 0; m < kTiles; ++m) {
+    for (std::uint64_t n = 0; n < kTiles; ++n) {
+      c.push_back(runtime.register_empty(kTile));
+      runtime.advise(c.back(), devices[mapping.device(m, n)]);
+    }
+  }
+  for (const Handle& tile : c) runtime.submit({.codelet = &gemm, .operands = {W(tile)}});
+  // Once more, elsewhere: what the task says counts before what its data are advised.
+  runtime.submit({.codelet = &gemm, .operands = {RW(c.front())}, .node = devices[1]});
+  runtime.wait();
+  const Statistics statistics = runtime.statistics();
+  return {statistics.workers[1].tasks, statistics.workers[2].tasks};
+}
+
+}  // namespace
+
+int main() {
+  // Two accelerators are a grid of 2 x 1: rows 0 and 2 of C on the first, 1 and 3 on the second.
+  const std::vector<std::uint64_t> tasks = run();
+  require(tasks[0] == 8, "half of the tiles on the first accelerator");
+  require(tasks[1] == 9, "the others, and the task that says so, on the second");
+  return 0;
+}

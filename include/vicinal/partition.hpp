@@ -1,0 +1,73 @@
+// A handle in parts: each part is a handle, so that tasks on different parts run at once.
+//
+//   vicinal::Parts parts = runtime.partition(a, vicinal::tiles(128, 128));
+//   runtime.submit({.codelet = &potrf, .operands = {RW(parts(0, 0))}});
+//   runtime.submit({.codelet = &check, .operands = {R(a)}});  // sees what the task before it wrote
+//   runtime.unpartition(parts);
+//
+// Accesses to a handle and to its parts see each other's writes, in the order of submission. What has to be moved
+// for that is moved by tasks of the runtime, in that order: nobody waits when a handle is partitioned.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "vicinal/data.hpp"
+
+namespace vicinal {
+
+// Rows and columns of the whole that are one part, in elements. A buffer is one column of bytes.
+struct Block {
+  std::uint64_t row = 0;  // the first
+  std::uint64_t column = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 1;
+  friend bool operator==(const Block&, const Block&) = default;
+};
+
+// How a whole is divided. `grid_rows`: parts that lie below each other, if they form a grid whose parts are listed
+// column by column; else as many as there are.
+struct Division {
+  std::vector<Block> blocks;
+  std::size_t grid_rows = 0;
+};
+// From the shape of the whole. A function of the application may be one: it lists blocks that do not overlap.
+using Divide = std::function<Division(const Layout& whole)>;
+
+// `count` parts as equal as may be, the larger ones first; fewer where there are fewer rows or columns.
+Divide row_blocks(std::uint64_t count);
+Divide column_blocks(std::uint64_t count);
+// Of `rows` x `columns` elements each; less at the lower and the right border.
+Divide tiles(std::uint64_t rows, std::uint64_t columns);
+// Pieces of a buffer, of `elements` elements of its layout each (bytes, of a plain buffer); the last may be shorter.
+Divide pieces(std::uint64_t elements);
+
+// What tasks may do with the parts. Parts that are only read may belong to several partitions of one whole, also
+// where they overlap.
+enum class PartAccess : std::uint8_t { writable, read_only };
+
+// The parts of one partition: small values that name them, valid until it is taken back.
+class Parts {
+ public:
+  Parts() = default;
+  Parts(std::vector<Handle> handles, std::size_t grid_rows)
+      : handles_(std::move(handles)), grid_rows_(grid_rows) {}
+  std::size_t size() const { return handles_.size(); }
+  Handle operator[](std::size_t i) const { return handles_[i]; }
+  // Of a grid: row and column. Both are counted from 0.
+  std::size_t grid_rows() const { return grid_rows_; }
+  std::size_t grid_columns() const { return grid_rows_ == 0 ? 0 : size() / grid_rows_; }
+  Handle operator()(std::size_t row, std::size_t column) const {
+    return handles_[row + column * grid_rows_];
+  }
+  auto begin() const { return handles_.begin(); }
+  auto end() const { return handles_.end(); }
+
+ private:
+  std::vector<Handle> handles_;
+  std::size_t grid_rows_ = 0;
+};
+
+}  // namespace vicinal

@@ -1,0 +1,58 @@
+// Recursive tasks: a codelet may submit tasks on parts of its operands in place of running a kernel.
+//
+//   void potrf_in_tiles(vicinal::Recursion& r) {
+//     const vicinal::Parts a = r.parts(0, vicinal::tiles(128, 128));
+//     for (...) r.submit({.codelet = &gemm, .operands = {R(a(i, k)), R(a(j, k)), RW(a(i, j))}});
+//   }
+//   const vicinal::Codelet potrf{.name = "potrf", .cpu = whole_tile, .recursive = potrf_in_tiles};
+//
+// The task ends when those it has submitted on its parts have ended; what follows it waits for that. Whether a task is
+// divided is said with it (TaskSpec::recursive), or decided when it is ready: by default if a worker has nothing to do.
+// While it is divided its operands are in RAM, as if a core ran it, and count there.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+#include "vicinal/data.hpp"
+#include "vicinal/partition.hpp"
+#include "vicinal/task.hpp"
+
+namespace vicinal {
+
+namespace runtime {
+class RecursiveTask;
+}
+
+// What a recursive codelet is given. It is called when the task is ready, by some thread, also in simulation: it
+// submits, and does not compute.
+class Recursion {
+ public:
+  explicit Recursion(runtime::RecursiveTask& task) : task_(task) {}
+  std::size_t operands() const;
+  AccessMode mode(std::size_t operand) const;
+  const Layout& layout(std::size_t operand) const;
+  // The value given to the task. Throws UsageError if that was of another size.
+  template <typename T>
+  T parameter() const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    T value{};
+    std::memcpy(&value, parameter_bytes(sizeof(T)), sizeof(T));
+    return value;
+  }
+
+  // Handles that live as long as the task. What the task does not write may be divided several times; what it writes
+  // once: throws UsageError.
+  Parts parts(std::size_t operand, const Divide& divide);
+  // The operand as one part: its own handle is the task's until that ends, and no other task inside may name it.
+  Handle whole(std::size_t operand);
+  // As Runtime::submit. Under a memory limit tasks inside a recursive task that takes room of it use its parts alone.
+  TaskId submit(const TaskSpec& spec);
+
+ private:
+  const std::byte* parameter_bytes(std::size_t wanted) const;
+  runtime::RecursiveTask& task_;
+};
+
+}  // namespace vicinal

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Draws what `vicinal reproduce` has measured.
+
+    draw_figure.py PICTURE.json STEM
+
+writes STEM.svg and STEM.png. The JSON says all that is drawn (src/reproduction/picture.hpp); nothing
+here knows a paper. Exit status 3: there is no matplotlib.
+"""
+
+import json
+import math
+import sys
+import textwrap
+
+try:
+    import matplotlib
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib.colors import to_rgb
+    from matplotlib.patches import Rectangle
+    from matplotlib.ticker import MaxNLocator
+except ImportError:
+    sys.exit(3)
+
+COLOURS = ["#d62728", "#1f77b4", "#ff7f0e", "#2ca02c", "#9467bd", "#8c564b", "#e377c2", "#17becf", "#7f7f7f"]
+MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*", "<"]
+# Of the groups of an order: red, green, blue, yellow, magenta, cyan, orange, then anew.
+GROUPS = ["#d62728", "#2ca02c", "#1f3fd6", "#e6c800", "#d62fd0", "#17becf", "#ff7f0e"]
+
+plt.rcParams.update({
+    "font.size": 9, "axes.titlesize": 10, "axes.grid": True, "grid.alpha": 0.3, "grid.linewidth": 0.6,
+    "axes.spines.top": False, "axes.spines.right": False,
+    # The same input gives the same SVG.
+    "svg.hashsalt": "vicinal", "svg.fonttype": "path",
+})
+
+
+def draw_limit(axes, limit):
+    """A style is a colour and a dash: "k:" or "0.6 -"."""
+    colour, dash = limit["style"].rsplit(" ", 1) if " " in limit["style"] else limit["style"]
+    if len(limit["x"]) > 1:
+        return axes.plot(limit["x"], limit["y"], linestyle=dash, color=colour, linewidth=1.3, zorder=20)[0]
+    return axes.axhline(limit["y"][0], linestyle=dash, color=colour, linewidth=1.3, zorder=20)
+
+
+def draw_panel(axes, panel, series, handles):
+    for curve in panel["curves"]:
+        number = series.index(curve["series"])
+        # Curves that coincide are seen beneath each other: the first is the widest.
+        width = 1.2 + 1.8 * (1 - (number + 1) / len(series))
+        handles.setdefault(curve["series"], axes.plot(
+            curve["x"], curve["y"], color=COLOURS[number % len(COLOURS)], marker=MARKERS[number % len(MARKERS)],
+            linewidth=width, markersize=3 + 1.6 * width, markeredgecolor="white", markeredgewidth=0.6,
+            zorder=3 + number)[0])
+    curves_top = max((max(curve["y"]) for curve in panel["curves"]), default=1)
+    left, right = axes.get_xlim()
+    for limit in panel["limits"]:
+        handles.setdefault(limit["label"], draw_limit(axes, limit))
+    for mark in panel["marks"]:
+        if left <= mark["x"] <= right:
+            line = axes.axvline(mark["x"], linestyle="--", color=mark["colour"], linewidth=1.2, zorder=1)
+            handles.setdefault(mark["label"], line)
+    # A limit far above the curves would press them to the ground.
+    limits_top = max((max(limit["y"]) for limit in panel["limits"]), default=0)
+    axes.set_ylim(0, 1.08 * max(curves_top, min(limits_top, 1.6 * curves_top)))
+    axes.set_xlim(left, right)
+    axes.set_title(panel["name"])
+    axes.set_xlabel(panel["x_label"])
+    if panel["x_label"] == "GPUs":
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def shape_of(plots):
+    """Rows and columns: a row per plot; panels of one plot alone are wrapped; plots of one panel stand side by side."""
+    panels = max(len(plot["panels"]) for plot in plots)
+    if len(plots) > 1:
+        return (1, len(plots)) if panels == 1 else (len(plots), panels)
+    columns = panels if panels <= 3 else 2 if panels == 4 else 3
+    return math.ceil(panels / columns), columns
+
+
+def draw_curves(picture):
+    plots = picture["plots"]
+    rows, columns = shape_of(plots)
+    wide = 5.0 if columns < 3 else 3.6
+    figure, grid = plt.subplots(rows, columns, figsize=(max(6.0, wide * columns), 3.2 * rows + 1.1),
+                                squeeze=False)
+    handles = {}
+    free = list(grid.flat)
+    for plot in plots:
+        for column, panel in enumerate(plot["panels"]):
+            axes = free.pop(0)
+            draw_panel(axes, panel, picture["series"], handles)
+            if column % columns == 0 or rows == 1 and len(plots) > 1:
+                axes.set_ylabel(f"{plot['name']} ({plot['unit']})")
+    for axes in free:
+        axes.set_visible(False)
+    order = [label for label in picture["series"] if label in handles]
+    order += [label for label in handles if label not in order]
+    figure.suptitle("\n".join(textwrap.wrap(picture["title"], int(13 * figure.get_figwidth()))), fontsize=11)
+    per_row = max(2, int(figure.get_figwidth() / 1.9))
+    figure.legend([handles[label] for label in order], order, loc="lower center", frameon=False,
+                  ncol=min(per_row, len(order)), fontsize=8.5)
+    legend_rows = math.ceil(len(order) / per_row)
+    height = figure.get_figheight()
+    figure.tight_layout(rect=(0, (0.12 + 0.2 * legend_rows) / height, 1, 1))
+    return figure
+
+
+def shade(place, colour):
+    """Each group from light to dark in the order of its tasks."""
+    base = to_rgb(GROUPS[(place // colour) % len(GROUPS)])
+    dark = (place % colour) / colour
+    light = 0.55 * (1 - dark)
+    return tuple((channel + (1 - channel) * light) * (1 - 0.3 * dark) for channel in base)
+
+
+def draw_cells(axes, cells, order):
+    size = order["size"]
+    for row, column, place in cells:
+        axes.add_patch(Rectangle((column, row), 1, 1, facecolor=shade(place, order["colour"]), linewidth=0))
+    # So many tiles fit in the memory, drawn in the corner that the lower triangle leaves free.
+    side = math.sqrt(order["capacity"])
+    if side < size:
+        axes.add_patch(Rectangle((size - side, 0), side, side, facecolor="black", linewidth=0))
+    axes.set_xlim(0, size)
+    axes.set_ylim(size, 0)
+    axes.set_aspect("equal")
+    axes.grid(False)
+    axes.tick_params(labelsize=7)
+
+
+def draw_order(picture):
+    order = picture["order"]
+    views = order["views"]
+    columns = max(order["steps"], len(views)) if order["steps"] == 1 else order["steps"]
+    rows = len(views) if order["steps"] > 1 else 1
+    figure, grid = plt.subplots(rows, columns, figsize=(max(6.0, 2.9 * columns), 2.9 * rows + 1.4), squeeze=False)
+    for number, view in enumerate(views):
+        for step in range(order["steps"]):
+            axes = grid[number][step] if order["steps"] > 1 else grid[0][number]
+            draw_cells(axes, view["cells"][step], order)
+            axes.set_title(view["name"] if order["steps"] == 1 else f"{view['name']}, step {step + 1}")
+            axes.set_xlabel("column of tiles")
+            if axes is grid[0][0] or (step == 0 and order["steps"] > 1):
+                axes.set_ylabel("row of tiles")
+    places = 1 + max(cell[2] for view in views for cells in view["cells"] for cell in cells)
+    groups = range(min(len(GROUPS), math.ceil(places / order["colour"])))
+    keys = [Rectangle((0, 0), 1, 1, facecolor=GROUPS[group]) for group in groups]
+    names = [f"{group * order['colour'] + 1} to {(group + 1) * order['colour']}" for group in groups]
+    keys.append(Rectangle((0, 0), 1, 1, facecolor="black"))
+    names.append("fits in memory")
+    figure.suptitle("\n".join(textwrap.wrap(picture["title"], int(13 * figure.get_figwidth()))), fontsize=11)
+    figure.legend(keys, names, loc="lower center", frameon=False, ncol=4 if columns < 3 else 8, fontsize=8,
+                  title="tasks in the order of their ends, light to dark; later ones begin with the first colour again",
+                  title_fontsize=8)
+    rows_of_keys = math.ceil(len(keys) / (4 if columns < 3 else 8))
+    figure.tight_layout(rect=(0, (0.35 + 0.2 * rows_of_keys) / figure.get_figheight(), 1, 1))
+    return figure
+
+
+def main(arguments):
+    if len(arguments) != 2:
+        print("usage: draw_figure.py PICTURE.json STEM", file=sys.stderr)
+        return 2
+    with open(arguments[0], encoding="utf-8") as stream:
+        picture = json.load(stream)
+    figure = draw_order(picture) if "order" in picture else draw_curves(picture)
+    figure.savefig(arguments[1] + ".svg", metadata={"Date": None})
+    figure.savefig(arguments[1] + ".png", dpi=150)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

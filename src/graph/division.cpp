@@ -1,0 +1,150 @@
+// The usual ways to divide a whole, and the check of what a division lists.
+#include <algorithm>
+
+#include "graph/partition.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal {
+
+namespace {
+
+// Cuts of `length` into `count` parts, the larger ones first.
+std::vector<std::uint64_t> cuts(std::uint64_t length, std::uint64_t count) {
+  count = std::min(std::max<std::uint64_t>(count, 1), std::max<std::uint64_t>(length, 1));
+  std::vector<std::uint64_t> at{0};
+  for (std::uint64_t i = 0; i < count; ++i) {
+    at.push_back(at.back() + length / count + (i < length % count ? 1 : 0));
+  }
+  return at;
+}
+
+std::vector<std::uint64_t> steps(std::uint64_t length, std::uint64_t step) {
+  std::vector<std::uint64_t> at{0};
+  step = std::max<std::uint64_t>(step, 1);
+  while (at.back() < length) at.push_back(at.back() + std::min(step, length - at.back()));
+  return at;
+}
+
+Division grid(const std::vector<std::uint64_t>& rows, const std::vector<std::uint64_t>& columns) {
+  Division division;
+  division.grid_rows = rows.size() - 1;
+  for (std::size_t j = 0; j + 1 < columns.size(); ++j) {
+    for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
+      division.blocks.push_back(
+          {rows[i], columns[j], rows[i + 1] - rows[i], columns[j + 1] - columns[j]});
+    }
+  }
+  return division;
+}
+
+}  // namespace
+
+Divide row_blocks(std::uint64_t count) {
+  return [count](const Layout& whole) {
+    return grid(cuts(whole.rows(), count), {0, whole.columns});
+  };
+}
+
+Divide column_blocks(std::uint64_t count) {
+  return [count](const Layout& whole) {
+    return grid({0, whole.rows()}, cuts(whole.columns, count));
+  };
+}
+
+Divide tiles(std::uint64_t rows, std::uint64_t columns) {
+  return [rows, columns](const Layout& whole) {
+    return grid(steps(whole.rows(), rows), steps(whole.columns, columns));
+  };
+}
+
+Divide pieces(std::uint64_t elements) {
+  return [elements](const Layout& whole) {
+    return grid(steps(whole.rows(), elements), {0, whole.columns});
+  };
+}
+
+}  // namespace vicinal
+
+namespace vicinal::graph {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& name, std::size_t number, const std::string& why) {
+  throw UsageError("partition: part " + std::to_string(number) + " of handle " + name + " " + why);
+}
+
+bool ends_within(std::uint64_t first, std::uint64_t length, std::uint64_t end) {
+  return first <= end && length <= end - first;
+}
+
+// Sweeps over the columns: of the blocks that have the present one, no two have a row in common. `order`: by the
+// first column.
+void check_disjoint(const Division& division, const std::string& name) {
+  const std::vector<Block>& blocks = division.blocks;
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i].rows > 0 && blocks[i].columns > 0) order.push_back(i);
+  }
+  std::ranges::sort(order, {},
+                    [&](std::size_t i) { return std::pair(blocks[i].column, blocks[i].row); });
+  std::vector<std::size_t> open;  // of the sweep, by their first row
+  for (const std::size_t i : order) {
+    const Block& block = blocks[i];
+    std::erase_if(open, [&](std::size_t other) {
+      return blocks[other].column + blocks[other].columns <= block.column;
+    });
+    const auto after = std::ranges::upper_bound(
+        open, block.row, {}, [&](std::size_t other) { return blocks[other].row; });
+    if (after != open.begin()) {
+      const std::size_t before = *std::prev(after);
+      if (blocks[before].row + blocks[before].rows > block.row) {
+        refuse(name, i, "overlaps part " + std::to_string(before) + "; list parts that do not");
+      }
+    }
+    if (after != open.end() && block.row + block.rows > blocks[*after].row) {
+      refuse(name, i, "overlaps part " + std::to_string(*after) + "; list parts that do not");
+    }
+    open.insert(after, i);
+  }
+}
+
+}  // namespace
+
+void check_division(const Division& division, const Layout& whole, const std::string& name) {
+  if (division.blocks.empty()) {
+    throw UsageError("partition: the division of handle " + name + " lists no part");
+  }
+  if (division.blocks.size() >= kMostOperands) {
+    throw UsageError("partition: handle " + name + " would have " +
+                     std::to_string(division.blocks.size()) + " parts; there are at most " +
+                     std::to_string(kMostOperands - 1) + ": divide the parts once more instead");
+  }
+  if (division.grid_rows > 0 && division.blocks.size() % division.grid_rows != 0) {
+    throw UsageError("partition: the " + std::to_string(division.blocks.size()) +
+                     " parts of handle " + name + " are no grid of " +
+                     std::to_string(division.grid_rows) + " rows");
+  }
+  for (std::size_t i = 0; i < division.blocks.size(); ++i) {
+    const Block& block = division.blocks[i];
+    if (!ends_within(block.row, block.rows, whole.rows()) ||
+        !ends_within(block.column, block.columns, whole.columns)) {
+      refuse(name, i,
+             "(rows " + std::to_string(block.row) + " + " + std::to_string(block.rows) +
+                 ", columns " + std::to_string(block.column) + " + " +
+                 std::to_string(block.columns) + ") goes beyond its " +
+                 std::to_string(whole.rows()) + " rows and " + std::to_string(whole.columns) +
+                 " columns");
+    }
+  }
+  check_disjoint(division, name);
+}
+
+std::uint64_t offset_of(const Block& block, const Layout& layout) {
+  return block.column * layout.stride_bytes + block.row * layout.element_bytes;
+}
+
+Layout layout_of(const Block& block, const Layout& whole) {
+  return {block.rows * whole.element_bytes, block.columns, whole.stride_bytes, whole.element_bytes};
+}
+
+}  // namespace vicinal::graph

@@ -1,0 +1,58 @@
+// The table of figures. A new one takes its place in the file of its paper.
+#include "reproduction/figures.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::reproduction {
+
+std::vector<Figure> cholesky_figures_000();
+std::vector<Figure> order_figures_000();
+std::vector<Figure> lu_figures_000();
+std::vector<Figure> figures_001();
+std::vector<Figure> figures_002();
+std::vector<Figure> figures_003();
+
+namespace {
+
+std::vector<Figure> all_figures() {
+  std::vector<Figure> all;
+  for (const auto part : {cholesky_figures_000, order_figures_000, lu_figures_000, figures_001,
+                          figures_002, figures_003}) {
+    for (Figure& figure : part()) all.push_back(std::move(figure));
+  }
+  // "000-6" before "000-10".
+  std::ranges::sort(all, {}, [](const Figure& figure) {
+    const std::string_view number = figure.name.substr(4);
+    return std::tuple(figure.name.substr(0, 4), number.size(), number);
+  });
+  return all;
+}
+
+}  // namespace
+
+std::span<const Figure> figures() {
+  static const std::vector<Figure> all = all_figures();
+  return all;
+}
+
+const Figure& figure(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Figure& figure : figures()) {
+    if (figure.name == name) return figure;
+    names.push_back(figure.name);
+  }
+  const std::string_view nearest = base::nearest(name, names);
+  throw UsageError(fmt::format("there is no figure \"{}\"{} There are {}", name,
+                               nearest.empty() ? "." : fmt::format(": did you mean {}?", nearest),
+                               fmt::join(names, ", ")));
+}
+
+}  // namespace vicinal::reproduction

@@ -1,0 +1,23 @@
+// One simulation of a figure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/graph.hpp"
+#include "machine/machine_model.hpp"
+#include "reproduction/figure.hpp"
+#include "reproduction/results.hpp"
+
+namespace vicinal::reproduction {
+
+machine::MachineModel machine_of(const Point& point);
+
+// `graph` is that of the point, as its generator makes it.
+Measures measure(const Point& point, graph::Graph graph);
+
+// The order of a factorisation's run: `graph` is that of `view`'s application with so many tiles. Data are named by
+// their row and column, "A7_3".
+OrderedRun order_of(const OrderView& view, const OrderRun& run, Effort effort, graph::Graph graph);
+
+}  // namespace vicinal::reproduction

@@ -1,0 +1,437 @@
+#include "runtime/partitions.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "drivers/strided_copy.hpp"
+#include "graph/dependencies.hpp"
+#include "memory/replica.hpp"
+#include "runtime/runtime_impl.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::runtime {
+
+using graph::Content;
+using graph::Family;
+using graph::Holds;
+using graph::Partition;
+
+namespace {
+
+// Of a part inside the whole, for the kernels that copy.
+struct Place {
+  std::uint64_t row_bytes = 0;
+  std::uint64_t column = 0;
+};
+
+struct Sides {
+  std::byte* inside;
+  Layout inside_layout;
+  const OperandView& part;
+};
+Sides sides(const KernelContext& k) {
+  const OperandView& whole = k.operand(0);
+  const OperandView& part = k.operand(1);
+  const auto place = k.parameter<Place>();
+  return {whole.address + place.column * whole.layout.stride_bytes + place.row_bytes,
+          {part.layout.column_bytes, part.layout.columns, whole.layout.stride_bytes,
+           whole.layout.element_bytes},
+          part};
+}
+void split_kernel(KernelContext& k) {
+  const Sides s = sides(k);
+  if (s.part.layout.bytes().value == 0) return;
+  drivers::strided_copy(s.part.address, s.part.layout, s.inside, s.inside_layout);
+}
+void join_kernel(KernelContext& k) {
+  const Sides s = sides(k);
+  if (s.part.layout.bytes().value == 0) return;
+  drivers::strided_copy(s.inside, s.inside_layout, s.part.address, s.part.layout);
+}
+
+// Simulation: to copy within a memory. An assumption: what one core moves, also on devices, which are faster.
+constexpr BytesPerSecond kCopyRate{10e9};
+
+Codelet copying(const char* name, Kernel kernel, Bytes largest) {
+  Codelet codelet{.name = name, .cpu = kernel};
+  codelet.expected.fill(
+      std::max(Time{1}, Time::from_seconds(static_cast<double>(largest.value) / kCopyRate.value)));
+  return codelet;
+}
+
+bool covers(const Partition& partition) {
+  Bytes sum;
+  for (const graph::Handle* part : partition.parts) sum += part->bytes();
+  return sum == partition.whole->bytes();
+}
+
+Family* family_if_any(const graph::Handle& handle) {
+  return handle.family.load(std::memory_order_acquire);
+}
+
+bool is_written(graph::Handle& handle) {
+  return graph::content_of(handle) == Content::written;
+}
+
+bool source_is_written(const Partition& partition) {
+  if (partition.holds != Holds::parts) return is_written(*partition.whole);
+  return std::ranges::all_of(partition.parts,
+                             [](graph::Handle* part) { return is_written(*part); });
+}
+
+}  // namespace
+
+// --- made and taken back
+
+Family& Partitions::family_of(graph::Handle& handle) {
+  std::unique_ptr<Family>& family = families_[&handle];
+  if (family == nullptr) {
+    family = std::make_unique<Family>();
+    handle.family.store(family.get(), std::memory_order_release);
+    handle.has_family.store(true, std::memory_order_release);
+  }
+  return *family;
+}
+
+Partitions::Owned& Partitions::add(graph::Handle& whole, Division division) {
+  Owned& owned = partitions_.emplace_back();
+  owned.partition.whole = &whole;
+  owned.partition.blocks = std::move(division.blocks);
+  owned.grid_rows = division.grid_rows;
+  return owned;
+}
+
+// `home`: of the whole, where the parts lie inside it.
+void Partitions::add_parts(Owned& owned, const graph::Home& home, const Layout& whole,
+                           bool written) {
+  Partition& partition = owned.partition;
+  const std::size_t rows = owned.grid_rows;
+  for (std::size_t i = 0; i < partition.blocks.size(); ++i) {
+    const Block& block = partition.blocks[i];
+    Layout layout = graph::layout_of(block, whole);
+    graph::Home at;
+    if (partition.inside) {
+      at = home;
+      at.inside = true;
+      if (home.address != nullptr) at.address += graph::offset_of(block, whole);
+      at.offset += graph::offset_of(block, whole);
+    } else {
+      layout = layout.packed();
+    }
+    const std::string place = rows == 0 || rows == partition.blocks.size()
+                                  ? std::to_string(i)
+                                  : std::to_string(i % rows) + "," + std::to_string(i / rows);
+    const Handle part =
+        runtime_.add_part(layout, at, written, partition.whole->name + "[" + place + "]");
+    partition.parts.push_back(part.impl());
+    partition.lives.push_back(part.life());
+    family_of(*part.impl()).of = &partition;
+  }
+}
+
+Parts Partitions::names_of(const Partition& partition) const {
+  std::vector<Handle> handles;
+  handles.reserve(partition.parts.size());
+  for (std::size_t i = 0; i < partition.parts.size(); ++i) {
+    handles.emplace_back(*partition.parts[i], runtime_.number(), partition.lives[i]);
+  }
+  const auto owned = std::ranges::find_if(
+      partitions_, [&](const Owned& each) { return &each.partition == &partition; });
+  return {std::move(handles), owned->grid_rows};
+}
+
+Parts Partitions::partition(graph::Handle& whole, const Divide& divide, PartAccess access) {
+  Division division = divide(whole.layout);  // the application's
+  graph::check_division(division, whole.layout, whole.name);
+  if (runtime_.engine().inside_task() == nullptr) reclaim();
+  const Lock lock(mutex_);
+  const bool writable = access == PartAccess::writable;
+  Family& family = family_of(whole);
+  for (const Partition* other : family.divided) {
+    if (!writable && !other->writable) continue;
+    throw UsageError("partition: handle " + whole.name +
+                     " is in parts already, and one of the two partitions writes; take the first "
+                     "back (unpartition), or say of both that they only read");
+  }
+  Owned& owned = add(whole, std::move(division));
+  Partition& partition = owned.partition;
+  try {
+    partition.writable = writable;
+    partition.inside = whole.home.kind == graph::HomeKind::buffer;
+    add_parts(owned, whole.home, whole.layout, false);
+    Bytes largest;
+    for (const graph::Handle* part : partition.parts) largest = std::max(largest, part->bytes());
+    partition.split = copying("split", split_kernel, largest);
+    partition.join = copying("join", join_kernel, largest);
+    family.divided.push_back(&partition);
+  } catch (...) {
+    take_back(partition);
+    throw;
+  }
+  return names_of(partition);
+}
+
+void Partitions::unpartition(const Parts& parts) {
+  if (parts.size() == 0) throw UsageError("unpartition: no parts were given");
+  const Lock lock(mutex_);
+  const graph::Handle& first = runtime_.check(parts[0], "unpartition");
+  Family* const family = family_if_any(first);
+  if (family == nullptr || family->of == nullptr) {
+    throw UsageError("unpartition: handle " + first.name + " is no part of another");
+  }
+  if (family->of->held) {
+    throw UsageError("unpartition: handle " + first.name +
+                     " is a part that a recursive task has made, which takes it back itself");
+  }
+  Partition& partition = *family->of;
+  for (graph::Handle* part : partition.parts) dissolve(*part);
+  partition.leaves = true;
+  close(partition, AccessMode::RW);
+  take_back(partition);
+}
+
+void Partitions::dissolve(graph::Handle& whole) {
+  const Lock lock(mutex_);
+  Family* const family = family_if_any(whole);
+  if (family == nullptr) return;
+  while (!family->divided.empty()) {
+    Partition& partition = *family->divided.back();
+    for (graph::Handle* part : partition.parts) dissolve(*part);
+    partition.leaves = true;
+    close(partition, AccessMode::RW);
+    take_back(partition);
+  }
+}
+
+// The whole has the content, by the tasks submitted so far. Tasks that name a part are refused from now on.
+void Partitions::take_back(Partition& partition) {
+  for (std::size_t i = 0; i < partition.parts.size(); ++i) {
+    graph::refuse_tasks(*partition.parts[i], partition.lives[i]);
+  }
+  std::erase(family_of(*partition.whole).divided, &partition);
+  const auto owned = std::ranges::find_if(
+      partitions_, [&](const Owned& each) { return &each.partition == &partition; });
+  leaving_.splice(leaving_.end(), partitions_, owned);
+}
+
+void Partitions::leave(Partition& held) {
+  const Lock lock(mutex_);
+  take_back(held);
+}
+
+bool Partitions::forget_parts(Owned& owned) {
+  std::vector<graph::Handle*>& parts = owned.partition.parts;
+  for (; owned.removed < parts.size(); ++owned.removed) {
+    graph::Handle& part = *parts[owned.removed];
+    if (!graph::idle(part) || !runtime_.engine().remove(part)) return false;
+    {
+      const Lock lock(mutex_);
+      part.has_family.store(false, std::memory_order_relaxed);
+      part.family.store(nullptr, std::memory_order_relaxed);
+      families_.erase(&part);
+    }
+    runtime_.forget(part);
+  }
+  return true;
+}
+
+// What is held back is in no queue yet. Without the lock: who forgets a handle waits until what threads do for memory is
+// done, and they may want the lock for that.
+bool Partitions::reclaim() {
+  List tried;
+  {
+    const Lock lock(mutex_);
+    if (leaving_.empty() && reclaiming_ == 0) return true;
+    if (runtime_.holds_any_back()) return false;
+    tried.swap(leaving_);
+    ++reclaiming_;
+  }
+  std::erase_if(tried, [&](Owned& owned) { return forget_parts(owned); });
+  const Lock lock(mutex_);
+  --reclaiming_;
+  leaving_.splice(leaving_.end(), tried);
+  return leaving_.empty() && reclaiming_ == 0;
+}
+
+// --- content passes on
+
+Partitions::Lock Partitions::settle(std::span<const graph::Access> accesses) {
+  Lock lock(mutex_);
+  require_apart(accesses);
+  for (const graph::Access& access : accesses) {
+    Family* const family = family_if_any(*access.handle);
+    if (family == nullptr) continue;
+    open(family->of, access.mode, *access.handle);
+    close_all(*access.handle, access.mode);
+  }
+  return lock;
+}
+
+Partitions::Lock Partitions::settle(graph::Handle& handle, AccessMode mode) {
+  const graph::Access access(handle, mode);
+  return settle({&access, 1});
+}
+
+void Partitions::require_apart(std::span<const graph::Access> accesses) const {
+  for (const graph::Access& access : accesses) {
+    const Family* family = family_if_any(*access.handle);
+    for (; family != nullptr && family->of != nullptr; family = family_if_any(*family->of->whole)) {
+      const auto whole = std::ranges::find(accesses, family->of->whole, &graph::Access::handle);
+      if (whole == accesses.end() || (!writes(whole->mode) && !writes(access.mode))) continue;
+      throw UsageError("a task uses handle " + whole->handle->name + " and its part " +
+                       access.handle->name + " at once, and writes; name one of them");
+    }
+  }
+}
+
+// A part of it is to be accessed.
+void Partitions::open(Partition* partition, AccessMode mode, const graph::Handle& part) {
+  if (partition == nullptr) return;
+  if (writes(mode) && !partition->writable) {
+    throw UsageError("handle " + part.name +
+                     " would be written, but it is a part that may only be read; partition the "
+                     "whole with PartAccess::writable" +
+                     (partition->held ? ", which needs that the recursive task writes it" : ""));
+  }
+  if (partition->held) return;
+  // All above it must be the content's place, too. What the part is overwritten with leaves the rest as it is.
+  const AccessMode above = writes(mode) ? AccessMode::RW : AccessMode::R;
+  if (const Family* family = family_if_any(*partition->whole)) {
+    open(family->of, above, *partition->whole);
+  }
+  if (partition->holds == Holds::whole) {
+    move(*partition, writes(mode) ? Holds::parts : Holds::both, true);
+  } else if (partition->holds == Holds::both && writes(mode)) {
+    move(*partition, Holds::parts, true);
+  }
+}
+
+void Partitions::close_all(graph::Handle& whole, AccessMode mode) {
+  const Family* const family = family_if_any(whole);
+  if (family == nullptr) return;
+  for (Partition* partition : family->divided) close(*partition, mode);
+}
+
+// The whole is to be accessed.
+void Partitions::close(Partition& partition, AccessMode mode) {
+  if (partition.holds == Holds::whole) return;
+  if (partition.holds == Holds::both && !writes(mode)) return;
+  for (graph::Handle* part : partition.parts) close_all(*part, mode);
+  if (reads(mode) && partition.holds == Holds::parts && !partition.leaves) {
+    for (graph::Handle* part : partition.parts) {
+      if (is_written(*part)) continue;
+      throw UsageError("handle " + partition.whole->name + " is read, whose part " + part->name +
+                       " was never written, or invalidated; submit a task that writes it first");
+    }
+  }
+  move(partition, writes(mode) ? Holds::whole : Holds::both, reads(mode));
+}
+
+void Partitions::move(Partition& partition, Holds to, bool keeps) {
+  if (partition.inside) {
+    pass_inside(partition, to, keeps);
+  } else if (partition.holds == Holds::whole) {
+    split(partition, to);
+  } else {
+    join(partition, to, keeps);
+  }
+  partition.holds = to;
+}
+
+// One task, which uses the whole and all its parts. Whoever loses the content is written, too, so that no other
+// replica of it is left that could be brought to the same bytes later. `keeps`: the content is wanted.
+void Partitions::pass_inside(Partition& partition, Holds to, bool keeps) {
+  const Holds from = partition.holds;
+  base::SureVector<graph::Access> accesses;
+  const auto use = [&](graph::Handle& handle, Holds own) {
+    const bool had = from == own || from == Holds::both;
+    const bool has = to == own || to == Holds::both;
+    AccessMode mode = AccessMode::W;
+    if (had && keeps && is_written(handle)) mode = has ? AccessMode::R : AccessMode::RW;
+    accesses.emplace_back(handle, mode);
+  };
+  const bool written = keeps && source_is_written(partition);
+  const Content before = graph::content_of(*partition.whole);
+  use(*partition.whole, Holds::whole);
+  for (graph::Handle* part : partition.parts) use(*part, Holds::parts);
+  runtime_.submit_repartition(accesses);
+  if (written) return;
+  // What was not written before is not now.
+  const Content left = keeps && from != Holds::parts ? before : Content::invalidated;
+  graph::leave(*partition.whole, left);
+  for (graph::Handle* part : partition.parts) graph::leave(*part, left);
+}
+
+void Partitions::split(Partition& partition, Holds to) {
+  graph::Handle& whole = *partition.whole;
+  if (!is_written(whole)) return;
+  const Handle from(whole, runtime_.number(), whole.life());
+  for (std::size_t i = 0; i < partition.parts.size(); ++i) {
+    const Handle part(*partition.parts[i], runtime_.number(), partition.lives[i]);
+    const Block& block = partition.blocks[i];
+    const Place place{block.row * whole.layout.element_bytes, block.column};
+    runtime_.submit_settled(
+        {.codelet = &partition.split, .operands = {R(from), W(part)}, .parameters = place});
+  }
+  if (to == Holds::parts && covers(partition)) runtime_.invalidate_settled(from);
+}
+
+void Partitions::join(Partition& partition, Holds to, bool keeps) {
+  graph::Handle& whole = *partition.whole;
+  const Handle into(whole, runtime_.number(), whole.life());
+  if (to == Holds::parts) {  // the whole goes
+    if (covers(partition) && is_written(whole)) runtime_.invalidate_settled(into);
+    return;
+  }
+  const bool all_written = source_is_written(partition);
+  bool fresh = covers(partition);
+  for (std::size_t i = 0; keeps && partition.holds == Holds::parts && i < partition.parts.size();
+       ++i) {
+    if (!is_written(*partition.parts[i])) continue;
+    const Handle part(*partition.parts[i], runtime_.number(), partition.lives[i]);
+    const Block& block = partition.blocks[i];
+    const Place place{block.row * whole.layout.element_bytes, block.column};
+    const AccessMode mode = fresh || !is_written(whole) ? AccessMode::W : AccessMode::RW;
+    runtime_.submit_settled({.codelet = &partition.join,
+                             .operands = {Operand{into, mode}, R(part)},
+                             .parameters = place});
+    fresh = false;
+  }
+  if (keeps && !all_written && partition.holds == Holds::parts) {
+    graph::leave(whole, Content::none);
+  }
+  if (to != Holds::whole) return;
+  for (std::size_t i = 0; i < partition.parts.size(); ++i) {
+    if (!is_written(*partition.parts[i])) continue;
+    runtime_.invalidate_settled(Handle(*partition.parts[i], runtime_.number(), partition.lives[i]));
+  }
+}
+
+// --- of a recursive task
+
+Partition& Partitions::divide_held(const Held& held, const Divide& divide) {
+  graph::Handle& whole = held.whole;
+  Division division = divide(whole.layout);
+  graph::check_division(division, whole.layout, whole.name);
+  const OperandView view = memory::view(whole, kRam);
+  const Lock lock(mutex_);
+  Owned& owned = add(whole, std::move(division));
+  Partition& partition = owned.partition;
+  partition.inside = true;
+  partition.held = true;
+  partition.writable = writes(held.mode);
+  partition.holds = Holds::parts;
+  graph::Home home;
+  home.kind = graph::HomeKind::buffer;
+  home.address = view.address;
+  home.ram_only = held.ram_only;
+  try {
+    add_parts(owned, home, view.layout, reads(held.mode));
+  } catch (...) {
+    take_back(partition);
+    throw;
+  }
+  return partition;
+}
+
+}  // namespace vicinal::runtime

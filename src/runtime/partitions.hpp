@@ -1,0 +1,90 @@
+// Partitions of handles: which of a handle and its parts has the content, and the tasks that pass it on.
+//
+// An access that is submitted finds the content where an access before it has left it, with the whole or with the
+// parts. If that is not where it looks, a task of the runtime is submitted before it, that uses the whole and
+// all parts and so comes behind all who used either:
+//  - Where the home of the whole is a buffer of the application the parts lie inside it. The task brings what is
+//    elsewhere to RAM, and nothing more: TaskKind::repartition.
+//  - Else a part has room of its own, and there is one task for each part, which copies (codelets "split" and "join").
+//    It is scheduled like any other, and needs room for the whole and for one part.
+// Three states keep what need not be done from being done (graph::Holds): readers of both sides may go on after one
+// such task; what is to be overwritten is not brought.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/partition.hpp"
+#include "graph/task.hpp"
+#include "vicinal/partition.hpp"
+
+namespace vicinal::runtime {
+
+class RuntimeImpl;
+
+class Partitions {
+ public:
+  explicit Partitions(RuntimeImpl& runtime) : runtime_(runtime) {}
+
+  Parts partition(graph::Handle& whole, const Divide& divide, PartAccess access);
+  void unpartition(const Parts& parts);
+  // All partitions of the handle are taken back.
+  void dissolve(graph::Handle& whole);
+  // Of partitions taken back the parts that nobody uses any more are forgotten. True: none is left.
+  bool reclaim();
+
+  // Held until the task that makes these accesses is in the graph: nobody moves the content meanwhile.
+  using Lock = std::unique_lock<std::recursive_mutex>;
+  // Brings the content to where the accesses are. Throws UsageError: they name a handle and a part of it, one of
+  // them to write; they read what is only written in part; they write a part that may only be read.
+  Lock settle(std::span<const graph::Access> accesses);
+  Lock settle(graph::Handle& handle, AccessMode mode);
+
+  // For a recursive task, which holds the whole in RAM with its content there.
+  // `ram_only`: tasks on the parts run there, and nowhere else.
+  struct Held {
+    graph::Handle& whole;
+    AccessMode mode;
+    bool ram_only;
+  };
+  graph::Partition& divide_held(const Held& held, const Divide& divide);
+  // Its tasks have ended and nothing is in course with its parts: they may go.
+  void leave(graph::Partition& held);
+  Parts names_of(const graph::Partition& partition) const;
+
+ private:
+  struct Owned {
+    graph::Partition partition;
+    std::size_t grid_rows = 0;
+    std::size_t removed = 0;  // of a partition taken back: so many parts are forgotten
+  };
+  using List = std::list<Owned>;
+
+  graph::Family& family_of(graph::Handle& handle);
+  Owned& add(graph::Handle& whole, Division division);
+  void add_parts(Owned& owned, const graph::Home& home, const Layout& whole, bool written);
+  void take_back(graph::Partition& partition);
+  void open(graph::Partition* partition, AccessMode mode, const graph::Handle& part);
+  void close(graph::Partition& partition, AccessMode mode);
+  void close_all(graph::Handle& whole, AccessMode mode);
+  void move(graph::Partition& partition, graph::Holds to, bool keeps);
+  void pass_inside(graph::Partition& partition, graph::Holds to, bool keeps);
+  void split(graph::Partition& partition, graph::Holds to);
+  void join(graph::Partition& partition, graph::Holds to, bool keeps);
+  void require_apart(std::span<const graph::Access> accesses) const;
+  bool forget_parts(Owned& owned);
+
+  RuntimeImpl& runtime_;
+  // Recursive: a task that becomes ready when it is submitted may divide itself at once.
+  std::recursive_mutex mutex_;
+  List partitions_;
+  List leaving_;                // taken back; their parts may still be in use
+  std::size_t reclaiming_ = 0;  // threads that look whether they are
+  std::unordered_map<const graph::Handle*, std::unique_ptr<graph::Family>> families_;
+};
+
+}  // namespace vicinal::runtime

@@ -1,0 +1,250 @@
+#include "runtime/recursions.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "graph/dependencies.hpp"
+#include "runtime/runtime_impl.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::runtime {
+
+using graph::Partition;
+using graph::Task;
+
+namespace {
+thread_local const RecursiveTask* current_task = nullptr;
+
+bool has_worker(const engine::Engine& engine, const Task& task) {
+  return std::ranges::any_of(engine.machine().workers, [&](const WorkerDescription& worker) {
+    return engine.eligibility().can_run(task, worker.id);
+  });
+}
+}  // namespace
+
+const RecursiveTask* Recursions::current() {
+  return current_task;
+}
+
+// --- one task
+
+RecursiveTask::RecursiveTask(RuntimeImpl& runtime, Task& task) : runtime_(runtime), task_(task) {
+  for (const graph::Access& access : task.accesses()) {
+    takes_room_ = takes_room_ || runtime.confines(*access.handle);
+  }
+}
+
+const graph::Access& RecursiveTask::access(std::size_t operand) const {
+  const std::vector<std::uint16_t>& views = task_.extension->view_of;
+  const std::size_t operands = views.empty() ? task_.accesses().size() : views.size();
+  if (operand >= operands) {
+    throw UsageError("task " + std::string(task_.name()) + " has no operand " +
+                     std::to_string(operand) + " to divide; it has " + std::to_string(operands));
+  }
+  return task_.accesses()[views.empty() ? operand : views[operand]];
+}
+
+Partition& RecursiveTask::divide(std::size_t operand, const Divide& how) {
+  const graph::Access& access = this->access(operand);
+  for (const Partition* other : divided_) {
+    if (other->whole != access.handle || !writes(access.mode)) continue;
+    throw UsageError("task " + std::string(task_.name()) + " divides handle " +
+                     access.handle->name + " twice, which it writes; divide it once");
+  }
+  Partition& partition =
+      runtime_.partitions().divide_held({*access.handle, access.mode, takes_room_}, how);
+  divided_.push_back(&partition);
+  return partition;
+}
+
+void RecursiveTask::check_inside(const graph::Handle& handle) const {
+  for (const graph::Access& access : task_.accesses()) {
+    if (access.handle != &handle) continue;
+    throw UsageError("a task inside " + std::string(task_.name()) + " names its operand " +
+                     handle.name +
+                     ", which is not free before that ends; name parts of it (Recursion::parts), "
+                     "or all of it (Recursion::whole)");
+  }
+  if (takes_room_ && !handle.home.ram_only) {
+    throw UsageError("a task inside " + std::string(task_.name()) + " names handle " + handle.name +
+                     ", which is no part of its operands: under a memory limit it might wait for "
+                     "room that the outer task holds; make it an operand of that");
+  }
+}
+
+// --- all of them
+
+void Recursions::note(Task& task, Recursive wish) const {
+  if (wish == Recursive::never) return;
+  engine::Engine& engine = runtime_.engine();
+  const memory::Residency& residency = engine.residency();
+  const bool takes_room = std::ranges::any_of(task.accesses(), [&](const graph::Access& access) {
+    return runtime_.confines(*access.handle);
+  });
+  const bool has_cores =
+      std::ranges::any_of(engine.machine().workers,
+                          [](const WorkerDescription& worker) { return worker.node == kRam; });
+  const bool divisible = (!takes_room || has_cores) && residency.fits(task, kRam);
+  const bool runs = has_worker(engine, task);
+  if (divisible) {
+    task.extension->recursive = runs ? wish : Recursive::always;
+  } else if (wish == Recursive::always || !runs) {
+    throw CapacityError("task " + std::string(task.name()) +
+                        " is to be divided, but its operands of " +
+                        std::to_string(residency.working_set(task, kRam).value) +
+                        " bytes do not fit in RAM under its limit, or no core is there to work on "
+                        "them; raise the option memory");
+  }
+}
+
+void Recursions::begin(Task& task) {
+  auto owner = std::make_unique<RecursiveTask>(runtime_, task);
+  {
+    const std::lock_guard lock(mutex_);
+    divided_.push_back(owner.get());
+  }
+  RecursiveTask& recursive = *owner.release();
+  runtime_.engine().hold_in_ram(recursive.hold_, task,
+                                [this, &recursive](const std::exception_ptr& error) {
+                                  recursive.error_ = error;
+                                  recursive.held_.store(true, std::memory_order_relaxed);
+                                  if (!error) submit_inside(recursive);
+                                  close(recursive);
+                                });
+}
+
+void Recursions::submit_inside(RecursiveTask& recursive) {
+  struct Current {
+    const RecursiveTask* before;
+    ~Current() { current_task = before; }
+  } const current{std::exchange(current_task, &recursive)};
+  try {
+    runtime_.engine().call_apart([&] {
+      Recursion recursion(recursive);
+      recursive.task_.codelet->recursive(recursion);
+    });
+  } catch (...) {
+    recursive.error_ = std::current_exception();
+  }
+}
+
+// Behind the tasks inside: their parts come back to RAM.
+void Recursions::close(RecursiveTask& recursive) {
+  for (const Partition* partition : recursive.divided_) {
+    recursive.coming_.fetch_add(1, std::memory_order_relaxed);
+    try {
+      runtime_.submit_return(*partition, [this, &recursive](Outcome outcome) {
+        if (outcome != Outcome::done) recursive.lost_.store(true, std::memory_order_relaxed);
+        one_came(recursive);
+      });
+    } catch (...) {  // no memory: the tasks inside end, but what they leave cannot be told
+      runtime_.engine().cancel(std::current_exception());
+      recursive.coming_.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+  one_came(recursive);
+}
+
+void Recursions::one_came(RecursiveTask& recursive) {
+  if (recursive.coming_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (try_end(recursive)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ending_.emplace_back(&recursive);
+    any_ending_.store(true, std::memory_order_release);
+  }
+  end_what_can();  // or the last copy has ended meanwhile, and nobody would look again
+}
+
+// True: it has ended, and is gone.
+bool Recursions::try_end(RecursiveTask& recursive) {
+  engine::Engine& engine = runtime_.engine();
+  for (const Partition* partition : recursive.divided_) {
+    for (graph::Handle* part : partition->parts) {
+      if (!engine.remove_replicas(*part)) return false;
+    }
+  }
+  const std::unique_ptr<RecursiveTask> ends(&recursive);
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase(divided_, &recursive);
+  }
+  for (Partition* partition : recursive.divided_) runtime_.partitions().leave(*partition);
+  const bool lost = recursive.lost_.load(std::memory_order_relaxed);
+  const Outcome outcome = recursive.error_ || lost ? Outcome::failed : Outcome::done;
+  engine.let_go(recursive.hold_, outcome, recursive.error_);
+  return true;
+}
+
+std::string Recursions::describe() const {
+  std::string text;
+  const std::lock_guard lock(mutex_);
+  for (const RecursiveTask* recursive : divided_) {
+    const std::size_t coming = recursive->coming_.load(std::memory_order_relaxed);
+    text += "divided task " + std::string(recursive->task_.name()) + ": ";
+    text += !recursive->held_.load(std::memory_order_relaxed) ? "its operands come to RAM"
+            : coming > 0 ? std::to_string(coming) + " divisions are in use"
+                         : "copies of its parts are in course";
+    text += "\n";
+  }
+  return text;
+}
+
+void Recursions::end_what_can() {
+  std::vector<std::unique_ptr<RecursiveTask>> tried;
+  {
+    const std::lock_guard lock(mutex_);
+    tried.swap(ending_);
+    any_ending_.store(false, std::memory_order_relaxed);
+  }
+  for (std::unique_ptr<RecursiveTask>& task : tried) {
+    RecursiveTask& recursive = *task.release();
+    if (try_end(recursive)) continue;
+    const std::lock_guard lock(mutex_);
+    ending_.emplace_back(&recursive);
+    any_ending_.store(true, std::memory_order_release);
+  }
+}
+
+}  // namespace vicinal::runtime
+
+namespace vicinal {
+
+std::size_t Recursion::operands() const {
+  const std::vector<std::uint16_t>& views = task_.task().extension->view_of;
+  return views.empty() ? task_.task().accesses().size() : views.size();
+}
+
+AccessMode Recursion::mode(std::size_t operand) const {
+  return task_.access(operand).mode;
+}
+
+const Layout& Recursion::layout(std::size_t operand) const {
+  return task_.access(operand).handle->layout;
+}
+
+const std::byte* Recursion::parameter_bytes(std::size_t wanted) const {
+  const graph::Task& task = task_.task();
+  const std::vector<std::byte>& large = task.extension->parameters;
+  const std::size_t given = large.empty() ? task.parameter_bytes : large.size();
+  if (given != wanted) {
+    throw UsageError("task " + std::string(task.name()) + " was given a parameter of " +
+                     std::to_string(given) + " bytes, its recursive codelet asks for " +
+                     std::to_string(wanted));
+  }
+  return large.empty() ? task.parameters : large.data();
+}
+
+Parts Recursion::parts(std::size_t operand, const Divide& divide) {
+  return task_.runtime().partitions().names_of(task_.divide(operand, divide));
+}
+
+Handle Recursion::whole(std::size_t operand) {
+  return parts(operand, row_blocks(1))[0];
+}
+
+TaskId Recursion::submit(const TaskSpec& spec) {
+  return task_.runtime().submit(spec);
+}
+
+}  // namespace vicinal

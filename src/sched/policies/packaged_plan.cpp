@@ -1,0 +1,173 @@
+#include "sched/policies/packaged_plan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "sched/orders/balance.hpp"
+#include "sched/orders/chains.hpp"
+#include "sched/orders/dependency_order.hpp"
+#include "sched/orders/hfp.hpp"
+#include "sched/orders/mst.hpp"
+#include "sched/orders/rcm.hpp"
+
+namespace vicinal::sched::packaged {
+
+namespace {
+
+using orders::Number;
+using orders::Order;
+using orders::TaskInputs;
+
+// Tasks that the same nodes are to run.
+struct Group {
+  std::uint64_t mask = 0;
+  std::vector<NodeIndex> nodes;
+  std::vector<Number> tasks;    // rising
+  std::vector<Time> durations;  // of each
+  bool timed = true;            // all of them are known
+};
+
+std::vector<Group> groups_of(const KnownTasks& known, const Nodes& nodes) {
+  std::vector<Group> groups;
+  for (std::size_t i = known.planned_before; i < known.tasks.size(); ++i) {
+    const graph::Task* const task = known.tasks[i];
+    if (task == nullptr) continue;
+    const std::uint64_t mask = nodes.planned_for(*task);
+    if (mask == 0) {
+      throw std::logic_error("no worker can run the task " + std::string(task->name()));
+    }
+    auto group = std::ranges::find(groups, mask, &Group::mask);
+    if (group == groups.end()) {
+      groups.push_back({.mask = mask, .nodes = {}, .tasks = {}, .durations = {}});
+      group = groups.end() - 1;
+      for (std::uint64_t left = mask; left != 0; left &= left - 1) {
+        group->nodes.push_back(static_cast<NodeIndex>(std::countr_zero(left)));
+      }
+    }
+    const Time time = nodes.run_time(*task, group->nodes.front());
+    group->tasks.push_back(static_cast<Number>(i));
+    group->durations.push_back(time);
+    group->timed = group->timed && time > Time{0};
+  }
+  for (Group& group : groups) {
+    if (!group.timed) std::ranges::fill(group.durations, kUnknownTime);
+  }
+  return groups;
+}
+
+Time length_of(const Order& package, std::span<const Time> durations) {
+  Time sum;
+  for (const Number task : package) sum += durations[task];
+  return sum;
+}
+
+// Contiguous parts of equal work: a task belongs to the part in which its middle lies.
+std::vector<Order> cut(const Order& order, std::span<const Time> durations, std::size_t count) {
+  std::vector<Order> parts(count);
+  const auto all = static_cast<double>(length_of(order, durations).ns);
+  double before = 0;
+  for (const Number task : order) {
+    const auto length = static_cast<double>(durations[task].ns);
+    const double middle = (before + length / 2) / all * static_cast<double>(count);
+    parts[std::min(static_cast<std::size_t>(middle), count - 1)].push_back(task);
+    before += length;
+  }
+  return parts;
+}
+
+class Planner {
+ public:
+  Planner(const PlanRules& rules, const Nodes& nodes) : rules_(rules), nodes_(nodes) {}
+
+  // By node of the group; tasks by their place in it.
+  std::vector<Order> packages(const Group& group, const TaskInputs& inputs) const {
+    const std::size_t count = group.nodes.size();
+    if (rules_.algorithm == Algorithm::mst) {
+      return cut(orders::mst_order(inputs), group.durations, count);
+    }
+    if (rules_.algorithm == Algorithm::rcm) {
+      return cut(orders::rcm_order(inputs), group.durations, count);
+    }
+    Bytes memory = nodes_.memory(group.nodes.front());
+    for (const NodeIndex node : group.nodes) memory = std::min(memory, nodes_.memory(node));
+    std::vector<Order> packages =
+        orders::hfp_packages(inputs, {.memory = memory, .flip = rules_.flip, .count = count});
+    if (count > 1) even_out(packages, group, inputs, memory);
+    return packages;
+  }
+
+ private:
+  // Where times are not known by count.
+  void even_out(std::vector<Order>& packages, const Group& group, const TaskInputs& inputs,
+                Bytes memory) const {
+    if (rules_.balance == Balance::none) return;
+    if (rules_.balance == Balance::count || !group.timed) return orders::balance_counts(packages);
+    if (rules_.balance == Balance::duration) {
+      return orders::balance_durations(packages, group.durations);
+    }
+    orders::balance_simulated(packages, inputs, group.durations,
+                              {memory, nodes_.bandwidth(group.nodes.front())});
+  }
+
+  const PlanRules& rules_;
+  const Nodes& nodes_;
+};
+
+// The longest package to the node with the least to do; the first on ties.
+std::vector<NodeIndex> nodes_for(std::span<const Order> packages, const Group& group,
+                                 std::vector<Time>& busy) {
+  std::vector<NodeIndex> free = group.nodes;
+  std::ranges::stable_sort(free, {}, [&](NodeIndex node) { return busy[node]; });
+  std::vector<std::size_t> longest(packages.size());
+  std::iota(longest.begin(), longest.end(), std::size_t{0});
+  std::ranges::stable_sort(longest, std::ranges::greater(),
+                           [&](std::size_t i) { return length_of(packages[i], group.durations); });
+  std::vector<NodeIndex> nodes(packages.size());
+  for (std::size_t i = 0; i < longest.size(); ++i) {
+    nodes[longest[i]] = free[i];
+    busy[free[i]] += length_of(packages[longest[i]], group.durations);
+  }
+  return nodes;
+}
+
+}  // namespace
+
+std::vector<Planned> plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes,
+                          std::vector<Time> busy) {
+  const TaskInputs all = orders::inputs_of(known.graph);
+  const orders::Chains chains(known.graph);
+  const Planner planner(rules, nodes);
+  std::vector<NodeIndex> node_of(known.tasks.size());
+  // What was planned before, then what is not the policy's, which delays none of the rest.
+  Order order(known.planned_before);
+  std::iota(order.begin(), order.end(), Number{0});
+  for (std::size_t i = known.planned_before; i < known.tasks.size(); ++i) {
+    if (known.tasks[i] == nullptr) order.push_back(static_cast<Number>(i));
+  }
+  for (const Group& group : groups_of(known, nodes)) {
+    const std::vector<Order> packages =
+        planner.packages(group, orders::inputs_of(all, group.tasks));
+    const std::vector<NodeIndex> chosen = nodes_for(packages, group, busy);
+    for (std::size_t i = 0; i < packages.size(); ++i) {
+      for (const Number place : packages[i]) {
+        order.push_back(group.tasks[place]);
+        node_of[order.back()] = chosen[i];
+      }
+      if (rules.algorithm == Algorithm::hfp) {
+        chains.straighten(std::span(order).last(packages[i].size()));
+      }
+    }
+  }
+  std::vector<Planned> planned;
+  for (const Number task : orders::respecting_dependencies(order, known.graph)) {
+    const bool is_new = task >= known.planned_before && known.tasks[task] != nullptr;
+    if (is_new) planned.push_back({known.tasks[task], node_of[task]});
+  }
+  return planned;
+}
+
+}  // namespace vicinal::sched::packaged

@@ -1,0 +1,181 @@
+// Handles in parts: what is written on one side is read on the other, wherever it lies.
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/policy_names.hpp"
+#include "vicinal/error.hpp"
+#include "vicinal/runtime.hpp"
+
+namespace vicinal {
+namespace {
+
+void add_number(KernelContext& k) {
+  const auto number = k.parameter<double>();
+  const OperandView& view = k.operand(0);
+  for (std::uint64_t j = 0; j < view.layout.columns; ++j) {
+    auto* column = reinterpret_cast<double*>(view.address + j * view.layout.stride_bytes);
+    for (std::uint64_t i = 0; i < view.layout.rows(); ++i) column[i] += number;
+  }
+}
+void set_number(KernelContext& k) {
+  const auto number = k.parameter<double>();
+  const OperandView& view = k.operand(0);
+  for (std::uint64_t j = 0; j < view.layout.columns; ++j) {
+    auto* column = reinterpret_cast<double*>(view.address + j * view.layout.stride_bytes);
+    for (std::uint64_t i = 0; i < view.layout.rows(); ++i) column[i] = number;
+  }
+}
+void add_to_sum(KernelContext& k) {
+  const OperandView& view = k.operand(0);
+  double& sum = *k.data<double>(1);
+  for (std::uint64_t j = 0; j < view.layout.columns; ++j) {
+    const auto* column =
+        reinterpret_cast<const double*>(view.address + j * view.layout.stride_bytes);
+    for (std::uint64_t i = 0; i < view.layout.rows(); ++i) sum += column[i];
+  }
+}
+const Codelet kAdd{.name = "add", .cpu = add_number};
+const Codelet kSet{.name = "set", .cpu = set_number};
+const Codelet kSum{.name = "sum", .cpu = add_to_sum};
+
+constexpr std::size_t kRows = 6;
+constexpr std::size_t kColumns = 4;
+constexpr std::size_t kStride = 8;
+
+// How the whole lives: a tile of a larger matrix of the application, or wherever the runtime has room for it.
+enum class Home : std::uint8_t { buffer, none };
+
+struct Machine {
+  const char* name;
+  std::uint32_t accelerators;
+  bool disk;
+};
+
+class Partitioned : public ::testing::TestWithParam<std::tuple<std::string, Machine, Home>> {
+ protected:
+  void SetUp() override {
+    const auto& [policy, machine, home] = GetParam();
+    Options options{.workers = 2, .policy = policy};
+    options.accelerators = machine.accelerators;
+    runtime.emplace(options);
+    if (home == Home::buffer) {
+      whole = runtime->register_tile(matrix.data(), {kRows, kColumns, kStride, 8}, "A");
+    } else {
+      whole = runtime->register_empty({kRows, kColumns, 0, 8}, "A");
+      set(whole, 0);
+    }
+    sum = runtime->register_buffer(&total, Bytes{8}, "sum");
+  }
+  void set(Handle handle, double number) {
+    runtime->submit({.codelet = &kSet, .operands = {W(handle)}, .parameters = number});
+  }
+  void add(Handle handle, double number) {
+    runtime->submit({.codelet = &kAdd, .operands = {RW(handle)}, .parameters = number});
+  }
+  void add_up(Handle handle) {
+    runtime->submit({.codelet = &kSum, .operands = {R(handle), RW(sum)}});
+  }
+  double summed() { return *runtime->acquire(sum, AccessMode::R).data<double>(); }
+
+  std::vector<double> matrix = std::vector<double>(kStride * kColumns, 0.0);
+  double total = 0;
+  std::optional<Runtime> runtime;
+  Handle whole;
+  Handle sum;
+};
+
+std::string name_of(const ::testing::TestParamInfo<Partitioned::ParamType>& instance) {
+  const auto& [policy, machine, home] = instance.param;
+  return policy + "_on_" + machine.name + (home == Home::buffer ? "_from_a_buffer" : "_anywhere");
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, Partitioned,
+                         ::testing::Combine(::testing::ValuesIn(testing::policy_names()),
+                                            ::testing::Values(Machine{"cores", 0, false},
+                                                              Machine{"devices", 2, false}),
+                                            ::testing::Values(Home::buffer, Home::none)),
+                         name_of);
+
+TEST_P(Partitioned, TheWholeAndItsPartsSeeEachOthersWrites) {
+  const Parts parts = runtime->partition(whole, tiles(4, 3));
+  ASSERT_EQ(parts.size(), 4U);
+  EXPECT_EQ(parts.grid_rows(), 2U);
+  for (const Handle part : parts) add(part, 1);  // 24 ones
+  add_up(whole);                                 // 24
+  add(whole, 1);
+  add_up(parts(0, 0));  // 12 elements of 2
+  EXPECT_EQ(summed(), 24 + 24);
+  add(parts(1, 1), 3);  // 2 x 1 elements
+  add_up(whole);        // 48 + 6
+  EXPECT_EQ(summed(), 48 + 54);
+  runtime->unpartition(parts);
+  add_up(whole);
+  EXPECT_EQ(summed(), 102 + 54);
+}
+
+TEST_P(Partitioned, PartsOfPartsAsWell) {
+  const Parts columns = runtime->partition(whole, column_blocks(2));
+  const Parts pieces = runtime->partition(columns[0], row_blocks(3));
+  ASSERT_EQ(pieces.size(), 3U);
+  add(pieces[1], 5);   // 2 x 2 elements: 20
+  add_up(columns[0]);  // 20
+  add_up(whole);       // 20
+  add(columns[1], 1);  // 12
+  add_up(pieces[1]);   // 20
+  add_up(whole);       // 32
+  add(whole, 1);       // 24 more
+  add_up(pieces[0]);   // 4 ones
+  EXPECT_EQ(summed(), 20 + 20 + 20 + 32 + 4);
+  runtime->unpartition(columns);
+  add_up(whole);
+  EXPECT_EQ(summed(), 96 + 56);
+}
+
+TEST_P(Partitioned, WhatIsOverwrittenIsNotBrought) {
+  const Parts parts = runtime->partition(whole, row_blocks(2));
+  add(parts[0], 1);
+  set(whole, 2);
+  add_up(parts[1]);
+  set(parts[0], 1);
+  add_up(whole);
+  EXPECT_EQ(summed(), 24 + 12 + 24);
+}
+
+TEST_P(Partitioned, SeveralPartitionsMayBeReadAtOnce) {
+  const Parts rows = runtime->partition(whole, row_blocks(2), PartAccess::read_only);
+  const Parts columns = runtime->partition(whole, column_blocks(4), PartAccess::read_only);
+  add(whole, 1);
+  add_up(rows[1]);
+  add_up(columns[3]);
+  add_up(whole);
+  EXPECT_EQ(summed(), 12 + 6 + 24);
+  EXPECT_THROW(add(rows[0], 1), UsageError);
+  EXPECT_THROW(runtime->partition(whole, tiles(1, 1)), UsageError);
+  runtime->unpartition(rows);
+  runtime->unpartition(columns);
+  const Parts all = runtime->partition(whole, tiles(1, 1));
+  EXPECT_EQ(all.size(), 24U);
+}
+
+TEST_P(Partitioned, TheApplicationHoldsEitherSide) {
+  const Parts parts = runtime->partition(whole, row_blocks(2));
+  add(parts[0], 1);
+  {
+    const Acquired held = runtime->acquire(whole, AccessMode::RW);
+    EXPECT_EQ(held.data<double>()[0], 1);
+    held.data<double>()[0] = 5;
+  }
+  {
+    const Acquired held = runtime->acquire(parts[0], AccessMode::R);
+    EXPECT_EQ(held.data<double>()[0], 5);
+    EXPECT_EQ(held.data<double>()[1], 1);
+  }
+  runtime->wait(parts[1]);
+  runtime->wait(whole);
+}
+
+}  // namespace
+}  // namespace vicinal

@@ -1,0 +1,144 @@
+// Recursive tasks: others work on parts of their operands, and what follows finds it done.
+#include "vicinal/recursion.hpp"
+
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/policy_names.hpp"
+#include "support/temporary_folder.hpp"
+#include "vicinal/error.hpp"
+#include "vicinal/runtime.hpp"
+
+namespace vicinal {
+namespace {
+
+constexpr std::size_t kElements = 4096;  // of a vector: 8 pages
+
+void add_elements(KernelContext& k) {
+  const double* from = k.data<double>(0);
+  auto* to = k.data<double>(1);
+  for (std::size_t i = 0; i < k.count<double>(1); ++i) to[i] += from[i];
+}
+void add_in_halves(Recursion& r);
+const Codelet kLeaf{.name = "leaf", .cpu = add_elements};
+const Codelet kAdd{.name = "add", .cpu = add_elements, .recursive = add_in_halves};
+void add_in_halves(Recursion& r) {
+  const Parts from = r.parts(0, row_blocks(2));
+  const Parts to = r.parts(1, row_blocks(2));
+  const bool again = r.layout(1).bytes().value > 8192;
+  for (std::size_t i = 0; i < 2; ++i) {
+    r.submit({.codelet = again ? &kAdd : &kLeaf,
+              .operands = {R(from[i]), RW(to[i])},
+              .recursive = Recursive::always});
+  }
+}
+
+struct Machine {
+  const char* name;
+  std::uint32_t accelerators;
+  bool limited;  // RAM has room for one task, and there is a disk
+};
+
+class RecursiveTasks : public ::testing::TestWithParam<std::tuple<std::string, Machine>> {
+ protected:
+  void SetUp() override {
+    const auto& [policy, machine] = GetParam();
+    Options options{.workers = 2, .policy = policy};
+    options.accelerators = machine.accelerators;
+    if (machine.limited) {
+      folder.emplace();
+      options.disk = folder->path();
+      options.memory = Bytes{2 * kElements * 8};
+    }
+    runtime.emplace(options);
+  }
+  // Where RAM is limited the runtime keeps the data, and they take room there.
+  Handle vector(std::vector<double>& values, const char* name) {
+    if (!std::get<1>(GetParam()).limited) {
+      return runtime->register_buffer(values.data(), Bytes{values.size() * 8}, name);
+    }
+    const Handle handle = runtime->register_empty({values.size(), 1, 0, 8}, name);
+    const Acquired held = runtime->acquire(handle, AccessMode::W);
+    std::ranges::copy(values, held.data<double>());
+    return handle;
+  }
+  std::vector<double> content(Handle handle) {
+    const Acquired held = runtime->acquire(handle, AccessMode::R);
+    return {held.data<double>(), held.data<double>() + kElements};
+  }
+
+  std::optional<testing::TemporaryFolder> folder;
+  std::optional<Runtime> runtime;
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Every, RecursiveTasks,
+    ::testing::Combine(::testing::ValuesIn(testing::policy_names()),
+                       ::testing::Values(Machine{"cores", 0, false}, Machine{"devices", 2, false},
+                                         Machine{"little_memory", 0, true},
+                                         Machine{"devices_and_little_memory", 2, true})),
+    [](const auto& instance) {
+      return std::get<0>(instance.param) + "_on_" + std::get<1>(instance.param).name;
+    });
+
+TEST_P(RecursiveTasks, TheTasksInsideComeBetweenThoseBeforeAndBehind) {
+  std::vector<std::vector<double>> values(3, std::vector<double>(kElements, 1.0));
+  std::vector<Handle> data;
+  for (auto& each : values) data.push_back(vector(each, "v"));
+  for (int round = 0; round < 4; ++round) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      runtime->submit({.codelet = &kAdd,
+                       .operands = {R(data[i]), RW(data[(i + 1) % 3])},
+                       .recursive = static_cast<Recursive>(round % 3)});
+    }
+  }
+  runtime->wait();
+  // The same, one element each.
+  double expected[3] = {1, 1, 1};
+  for (int round = 0; round < 4; ++round) {
+    for (std::size_t i = 0; i < 3; ++i) expected[(i + 1) % 3] += expected[i];
+  }
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(content(data[i]), std::vector<double>(kElements, expected[i])) << i;
+  }
+}
+
+const Codelet kFails{.name = "fails", .cpu = [](KernelContext&) { throw Error("no"); }};
+const Codelet kFailsInside{.name = "outer", .recursive = [](Recursion& r) {
+                             const Parts parts = r.parts(0, row_blocks(4));
+                             r.submit({.codelet = &kFails, .operands = {RW(parts[2])}});
+                           }};
+
+TEST_P(RecursiveTasks, AFailureInsideIsOneOfTheTask) {
+  std::vector<double> values(kElements, 1.0);
+  const Handle handle = vector(values, "v");
+  runtime->submit({.codelet = &kFailsInside, .operands = {RW(handle)}});
+  EXPECT_THROW(runtime->wait(), TaskError);
+  EXPECT_THROW(runtime->acquire(handle, AccessMode::R), PoisonedError);
+  runtime->acquire(handle, AccessMode::W);
+}
+
+TEST_P(RecursiveTasks, ATaskInsideMayNotNameWhatTheOuterOneHolds) {
+  std::vector<double> values(kElements, 1.0);
+  const Handle handle = vector(values, "v");
+  const Codelet wrong{.name = "wrong", .recursive = [&](Recursion& r) {
+                        r.submit({.codelet = &kLeaf, .operands = {R(handle), RW(r.whole(0))}});
+                      }};
+  runtime->submit({.codelet = &wrong, .operands = {RW(handle)}});
+  try {
+    runtime->wait();
+    FAIL() << "no exception";
+  } catch (const TaskError& error) {
+    EXPECT_NE(std::string(error.what()).find("names its operand v"), std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace vicinal

@@ -1,0 +1,20 @@
+// Tasks that a policy is told of before they are pushed, as the runtime does for one that plans.
+#pragma once
+
+#include <vector>
+
+#include "graph/task.hpp"
+#include "runtime/known_graph.hpp"
+#include "sched/policy.hpp"
+
+namespace vicinal::testing {
+
+inline void make_known(sched::Policy& policy, const std::vector<graph::Task*>& tasks) {
+  if (!policy.traits().plans) return;
+  std::vector<runtime::HeldTask> list;
+  for (graph::Task* const task : tasks) list.push_back({.task = task, .after = {}});
+  const runtime::KnownGraph known(list, runtime::KnownGraph::Predecessors::left_out);
+  policy.plan({known.graph, known.tasks, known.data});
+}
+
+}  // namespace vicinal::testing

@@ -1,0 +1,251 @@
+// Figures of papers: the arithmetic of their statements, their table, their page.
+#include <array>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "graph/graph.hpp"
+#include "machine/machine_model.hpp"
+#include "play/play.hpp"
+#include "reproduction/figures.hpp"
+#include "reproduction/orders.hpp"
+#include "reproduction/statements.hpp"
+#include "reproduction/text.hpp"
+#include "sched/policy.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::reproduction {
+namespace {
+
+using testing::DoubleEq;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr double kMemory = 100;
+
+// One second, so that a GFlop/s is 1e9 operations; `size` against a memory of 100.
+Row row(std::string panel, std::string series, double size, double gflops, double loads = 0) {
+  Row made;
+  made.point.panel = std::move(panel);
+  made.point.series = std::move(series);
+  made.point.x = size;
+  made.measures = {.seconds = 1,
+                   .flops = gflops * 1e9,
+                   .from_below = loads,
+                   .working_set = size,
+                   .memory = kMemory};
+  return made;
+}
+
+TEST(Statements, RatiosAreOfPointsThatBothHave) {
+  const Results results({row("p", "A", 50, 10), row("p", "B", 50, 5), row("p", "A", 200, 9),
+                         row("p", "B", 200, 3), row("p", "A", 300, 8)});
+  // 10 / 5 and 9 / 3; of 300 there is no B.
+  EXPECT_THAT(ratios(results, {"p"}, "A", "B", gflops), ElementsAre(2, 3));
+  EXPECT_THAT(ratios(results, {"p", Where::fitting}, "A", "B", gflops), ElementsAre(2));
+  EXPECT_THAT(ratios(results, {"p", Where::beyond}, "A", "B", gflops), ElementsAre(3));
+  EXPECT_THAT(ratios(results, {"q"}, "A", "B", gflops), testing::IsEmpty());
+}
+
+TEST(Statements, RatiosAcrossPanelsKeepToThePanel) {
+  const Results results(
+      {row("p", "A", 50, 10), row("p", "B", 50, 5), row("q", "A", 50, 12), row("q", "B", 50, 3)});
+  EXPECT_THAT(ratios(results, {}, "A", "B", gflops), ElementsAre(2, 4));
+}
+
+TEST(Statements, MeansAndWords) {
+  const std::array<double, 2> values{1, 4};
+  EXPECT_DOUBLE_EQ(mean(values), 2.5);
+  EXPECT_DOUBLE_EQ(geometric_mean(values), 2);
+  EXPECT_EQ(range(values), "1.00 to 4.00");
+  EXPECT_EQ(range(std::array<double, 2>{0.999, 1.001}), "1.00");
+  EXPECT_EQ(percent(0.1234), "+12.3 %");
+  EXPECT_EQ(percent(-0.05), "-5.0 %");
+}
+
+TEST(Statements, TheFastestMayBeBehindByTwoPercentAndMustLeadSomewhere) {
+  // At 50 A has 0.99 of the speed of B, at 200 twice its speed.
+  const Results leads({row("p", "A", 50, 99), row("p", "B", 50, 100), row("p", "A", 200, 100),
+                       row("p", "B", 200, 50)});
+  EXPECT_EQ(is_fastest(leads, {"p"}, "A").kind, Verdict::Kind::holds);
+  EXPECT_EQ(is_fastest(leads, {"p"}, "A").measured, "over B 0.99 to 2.00");
+  // Equal everywhere is no lead.
+  EXPECT_EQ(is_fastest(leads, {"p", Where::fitting}, "A").kind, Verdict::Kind::fails);
+  // At 50 B is ahead, but at 200 it is far behind.
+  EXPECT_EQ(is_fastest(leads, {"p"}, "B").kind, Verdict::Kind::fails);
+  EXPECT_EQ(is_fastest(leads, {"q"}, "A").kind, Verdict::Kind::unknown);
+}
+
+TEST(Statements, OthersLoadAtLeastSoManyTimesAsMuchAtEachPoint) {
+  const Results results({row("p", "A", 200, 1, 10), row("p", "B", 200, 1, 30),
+                         row("p", "A", 300, 1, 20), row("p", "B", 300, 1, 50)});
+  const std::array<std::string, 1> b{"B"};
+  // 3 and 2.5 times.
+  EXPECT_EQ(others_load_more(results, {"p"}, "A", b, 2.5).kind, Verdict::Kind::holds);
+  EXPECT_EQ(others_load_more(results, {"p"}, "A", b, 2.6).kind, Verdict::Kind::fails);
+}
+
+TEST(Statements, MostAreEqualIfMoreThanHalfComeNear) {
+  const Results two_of_three(
+      {row("p", "A", 50, 100), row("p", "B", 50, 96), row("p", "C", 50, 10)});
+  EXPECT_EQ(most_are_equal(two_of_three, {}, 0.05).kind, Verdict::Kind::holds);
+  const Results one_of_two({row("p", "A", 50, 100), row("p", "C", 50, 10)});
+  EXPECT_EQ(most_are_equal(one_of_two, {}, 0.05).kind, Verdict::Kind::fails);
+  EXPECT_EQ(most_are_equal(one_of_two, {{}, Where::beyond}, 0.05).kind, Verdict::Kind::unknown);
+}
+
+TEST(Statements, AGainThatThePaperFindsToBeNothingMustBeNothing) {
+  const Results results({row("p", "A", 50, 110), row("p", "B", 50, 100)});
+  // + 10 %.
+  const Verdict gain = is_faster_on_average(results, {"p"}, "A", "B", 0.5);
+  EXPECT_EQ(gain.kind, Verdict::Kind::holds);
+  EXPECT_EQ(gain.measured, "+10.0 % over 1 points (paper +50.0 %)");
+  EXPECT_EQ(is_faster_on_average(results, {"p"}, "B", "A", 0.5).kind, Verdict::Kind::fails);
+  EXPECT_EQ(is_faster_on_average(results, {"p"}, "A", "B", -0.002).kind, Verdict::Kind::fails);
+  EXPECT_EQ(is_faster_on_average(results, {"p"}, "A", "A", -0.002).kind, Verdict::Kind::holds);
+}
+
+TEST(Statements, LossIsFromTheBestThatFitsToTheLargest) {
+  const Results results({row("p", "A", 50, 80), row("p", "A", 90, 100), row("p", "A", 200, 90),
+                         row("p", "A", 300, 60)});
+  EXPECT_THAT(loss_at_largest(results, "p", "A"), testing::Optional(DoubleEq(0.4)));
+  EXPECT_EQ(loss_at_largest(results, "p", "B"), std::nullopt);
+}
+
+TEST(Statements, AllOfFailsWithOneAndKnowsNothingWithoutOne) {
+  const Verdict yes = verdict(true, "a");
+  const Verdict no = verdict(false, "b");
+  EXPECT_EQ(all_of(std::array{yes, no}).kind, Verdict::Kind::fails);
+  EXPECT_EQ(all_of(std::array{yes, no}).measured, "a; b");
+  EXPECT_EQ(all_of(std::array{yes, unknown("c")}).kind, Verdict::Kind::unknown);
+  EXPECT_EQ(all_of({}).kind, Verdict::Kind::unknown);
+}
+
+// --- orders
+
+OrderedTask task(std::uint64_t place, std::uint32_t row, std::uint32_t column,
+                 std::vector<std::uint32_t> tiles, std::uint32_t worker = 0) {
+  return {place, worker, 0, row, column, std::move(tiles)};
+}
+
+TEST(Orders, CorrelationIsOneAlongARowAndMinusOneAgainstIt) {
+  OrderedRun run{"r", 4, 2, {task(0, 3, 0, {0}), task(1, 3, 1, {1}), task(2, 3, 2, {2})}};
+  EXPECT_DOUBLE_EQ(rank_correlation(run, [](const OrderedTask& t) { return double(t.column); }), 1);
+  EXPECT_DOUBLE_EQ(rank_correlation(run, [](const OrderedTask& t) { return -double(t.column); }),
+                   -1);
+  // All rows are the same.
+  EXPECT_DOUBLE_EQ(rank_correlation(run, [](const OrderedTask& t) { return double(t.row); }), 0);
+  // Of later steps nothing counts.
+  run.tasks.push_back(task(3, 3, 0, {0}));
+  run.tasks.back().step = 1;
+  EXPECT_DOUBLE_EQ(rank_correlation(run, [](const OrderedTask& t) { return double(t.column); }), 1);
+}
+
+TEST(Orders, TilesInUseByColour) {
+  // Colours of two tasks: {0, 1} and {1, 2} use three tiles, {5} and {5} one; the last is not whole.
+  const OrderedRun run{"r",
+                       4,
+                       2,
+                       {task(0, 0, 0, {0, 1}), task(1, 0, 0, {2, 1}), task(2, 0, 0, {5}),
+                        task(3, 0, 0, {5}), task(4, 0, 0, {5}, 1)}};
+  EXPECT_THAT(tasks_per_tile(run), ElementsAre(DoubleEq(2.0 / 3), DoubleEq(2)));
+  // Tile 1 is written twice in the first colour, tile 5 in the second.
+  EXPECT_EQ(most_steps_at_once(run), 2U);
+  EXPECT_THAT(tasks_by_worker(run), ElementsAre(4, 1));
+  // Of tiles 0, 1, 2 and 5 both workers use one.
+  EXPECT_DOUBLE_EQ(share_used_by_several(run), 0.25);
+}
+
+TEST(Orders, EveryTaskEndsOnceOnTheWorkerThatCountsIt) {
+  graph::Graph graph;
+  const auto kernel = graph.add_kernel({.name = "gemm", .flops = 1e9});
+  for (int i = 0; i < 40; ++i) {
+    const auto datum = graph.add_datum({.bytes = 1_MiB, .home = NodeKind::ram});
+    for (int j = 0; j < 3; ++j) graph.add_task(kernel, {{{datum, AccessMode::RW}}});
+  }
+  graph.application().precision = "float";
+  const machine::MachineModel machine = machine::load_machine("v100", {.gpus = 3});
+  Options options;
+  options.policy = "lws";
+  options.models = "none";
+  std::set<std::size_t> seen;
+  std::vector<std::uint64_t> counts(3);
+  std::vector<int> last(40, -1);
+  for (const play::Ended& ended : play::ends_in_order(graph, machine, options)) {
+    seen.insert(ended.task);
+    ++counts.at(ended.worker.value);
+    // Tasks of one datum end in the order of their submission.
+    EXPECT_GT(static_cast<int>(ended.task), last[ended.task / 3]);
+    last[ended.task / 3] = static_cast<int>(ended.task);
+  }
+  EXPECT_EQ(seen.size(), 120U);
+  const play::Played played = play::play(graph, machine, options);
+  for (std::size_t w = 0; w < 3; ++w) EXPECT_EQ(counts[w], played.after.workers[w].tasks);
+}
+
+// --- the table
+
+TEST(Figures, EachHasANameOfItsOwnStatementsAndPointsAtEveryEffort) {
+  std::set<std::string_view> names;
+  for (const Figure& figure : figures()) {
+    SCOPED_TRACE(figure.name);
+    EXPECT_TRUE(names.insert(figure.name).second);
+    EXPECT_FALSE(figure.sentence.empty());
+    EXPECT_FALSE(figure.statements.empty());
+    for (const Statement& statement : figure.statements) {
+      EXPECT_FALSE(statement.rule.empty());
+      // Of nothing nothing is known.
+      EXPECT_EQ(statement.check({}).kind, Verdict::Kind::unknown) << statement.sentence;
+    }
+    if (figure.is_order()) continue;
+    const std::size_t quick = points_of(figure, Effort::quick).size();
+    const std::size_t usual = points_of(figure, Effort::usual).size();
+    EXPECT_GT(quick, 0U);
+    EXPECT_GT(usual, quick);
+    EXPECT_GE(points_of(figure, Effort::full).size(), usual);
+    for (const Point& point : points_of(figure, Effort::full)) {
+      EXPECT_NO_THROW(machine::load_machine(point.machine, {.gpus = point.gpus}));
+      EXPECT_GT(point.tiles, 0U);
+      // They are columns of a CSV.
+      EXPECT_EQ((point.panel + point.series + point.policy).find(','), std::string::npos);
+    }
+  }
+}
+
+TEST(Figures, AnUnknownOneNamesTheNearest) {
+  EXPECT_THAT([] { figure("001_3"); },
+              testing::ThrowsMessage<UsageError>(HasSubstr("did you mean 001-3?")));
+}
+
+TEST(Figures, APointSaysWhatVaries) {
+  const Figure& figure3 = figure("003-2");
+  const std::vector<Point> points = points_of(figure3, Effort::usual);
+  // 40 tiles of 1024, on one GPU first.
+  EXPECT_EQ(points.front().tiles, 40U);
+  EXPECT_EQ(points.front().gpus, 1U);
+  EXPECT_EQ(points.back().gpus, 8U);
+  const std::vector<Point> memories = points_of(figure("001-3"), Effort::quick);
+  EXPECT_EQ(memories.back().gpu_memory, Bytes{300ULL << 20});
+  EXPECT_EQ(memories.back().tiles, 15U);
+}
+
+// --- the page
+
+TEST(Page, ASectionIsReplacedAndOthersStay) {
+  const Results nothing;
+  const std::string first = with_section("", {figure("000-10"), nothing, "command one", {}});
+  EXPECT_THAT(first, HasSubstr("# Figures of the papers"));
+  const std::string both = with_section(first, {figure("000-6"), nothing, "command two", {}});
+  EXPECT_LT(both.find("## 000-6: "), both.find("## 000-10: "));
+  const std::string again = with_section(both, {figure("000-6"), nothing, "command three", {"x."}});
+  EXPECT_THAT(again, testing::Not(HasSubstr("command two")));
+  EXPECT_THAT(again, HasSubstr("command one"));
+  EXPECT_THAT(again, HasSubstr("\nx.\n"));
+  EXPECT_EQ(with_section(again, {figure("000-6"), nothing, "command three", {"x."}}), again);
+}
+
+}  // namespace
+}  // namespace vicinal::reproduction
