@@ -66,12 +66,15 @@ bool in_use(std::uint64_t word) {
 }
 
 bool grantable(std::uint64_t word, AccessMode mode) {
-  if ((word & (kWaiters | kWriter)) != 0) return false;
+  if ((word & (kWaiters | kWriter | kCommuting)) != 0) {
+    return commutes(mode) && (word & (kWaiters | kWriter)) == 0;
+  }
   return !writes(mode) || (word & kReadersMask) == 0;
 }
 
 std::uint64_t granted(std::uint64_t word, AccessMode mode) {
-  return writes(mode) ? word | kWriter : word + kReader;
+  if (is_exclusive(mode)) return word | kWriter;
+  return (word | (commutes(mode) ? kCommuting : 0)) + kReader;
 }
 
 // Of those at the head of the queue. The last one before the first reader that waits is known; to walk along them
@@ -83,7 +86,7 @@ Access* last_of_writers(Handle& handle) {
   Access* last = handle.head;
   for (int count = 1; count < kMost; ++count) {
     Access* const behind = last->next();
-    if (behind == nullptr || !writes(behind->mode)) break;
+    if (behind == nullptr || !is_exclusive(behind->mode)) break;
     last = behind;
   }
   return last;
@@ -111,12 +114,13 @@ class WalkAhead {
   std::intptr_t last_step_ = 0;
 };
 
-// Grants those behind the first.
+// Grants those behind the first that are readers, too, or commute as it does.
 Access* last_of_readers(Handle& handle, std::uint64_t& word) {
   Access* last = handle.head;
   WalkAhead ahead(*last);
   --handle.waiting_readers;
-  for (Access* behind = last->next(); behind != nullptr && !writes(behind->mode);
+  const AccessMode mode = last->mode;
+  for (Access* behind = last->next(); behind != nullptr && behind->mode == mode;
        behind = last->next()) {
     ahead.at(*behind);
     word = granted(word, behind->mode);
@@ -126,15 +130,15 @@ Access* last_of_readers(Handle& handle, std::uint64_t& word) {
   return last;
 }
 
-// Under the lock, nobody has access: grants the writer or the readers at the head of the queue, and
-// returns the first of them. Readers are linked through Access::next. A writer takes with it the
+// Under the lock, nobody has access: grants the writer or the readers at the head of the queue, or those that commute
+// there, and returns the first of them. Readers and those that commute are linked through Access::next. A writer takes with it the
 // writers behind it: each hands its access to its `next`, and the handle is not touched meanwhile, so
 // that a chain of tasks that runs on one core while another one submits does not make them meet. It
 // takes all before the first reader that waits, and looks at none of them; behind that reader, some.
 Access* grant_waiting(Handle& handle, std::uint64_t& word) {
   Access* const first = handle.head;
   if (first == nullptr) return nullptr;
-  const bool writer = writes(first->mode);
+  const bool writer = is_exclusive(first->mode);
   word = granted(word, first->mode);
   Access* const last = writer ? last_of_writers(handle) : last_of_readers(handle, word);
   handle.head = last->next();
@@ -179,9 +183,60 @@ Access* end_access(Access& access) {
 void grant_all(Access* access, ReadyList& ready) {
   while (access != nullptr) {
     // The task may run and end as soon as its count reaches zero: its link is read before.
-    Access* const behind = writes(access->mode) ? nullptr : access->next();
+    Access* const behind = is_exclusive(access->mode) ? nullptr : access->next();
     grant(access->task(), ready);
     access = behind;
+  }
+}
+
+// --- those that commute. A run of them has access together; turns are theirs to take.
+
+// Under the lock.
+Access* take_first_in_turn(Handle& handle) {
+  Access* const first = handle.first_in_turn;
+  if (first == nullptr) return nullptr;
+  handle.first_in_turn = first->next();
+  if (handle.first_in_turn == nullptr) handle.last_in_turn = nullptr;
+  return first;
+}
+
+void wait_for_turn(Access& access) {
+  Handle& handle = *access.handle;
+  access.set_next(nullptr);
+  if (handle.last_in_turn != nullptr) {
+    handle.last_in_turn->set_next(&access);
+  } else {
+    handle.first_in_turn = &access;
+  }
+  handle.last_in_turn = &access;
+}
+
+// Whose turn is next is not said here: it may need turns with other handles, too.
+void end_commuting(Access& access, ReadyList& ready) {
+  Handle& handle = *access.handle;
+  std::uint64_t word = lock(handle) - kReader;
+  Access* next_in_turn = nullptr;
+  if (handle.turn == &access.task()) {
+    handle.turn = nullptr;
+    next_in_turn = take_first_in_turn(handle);
+  }
+  Access* first = nullptr;
+  if (!in_use(word)) {
+    word &= ~kCommuting;
+    first = grant_waiting(handle, word);
+  }
+  unlock(handle, word);
+  if (next_in_turn != nullptr) ready.append(next_in_turn->task());
+  grant_all(first, ready);
+}
+
+[[gnu::noinline]] void release_commuting(Task& task, ReadyList& ready) {
+  for (Access& access : task.accesses()) {
+    if (commutes(access.mode)) {
+      end_commuting(access, ready);
+    } else {
+      grant_all(end_access(access), ready);
+    }
   }
 }
 
@@ -271,7 +326,9 @@ void enter(Access& access, std::uint64_t word) {
   } else {
     handle.head = &access;
   }
-  if (!writes(access.mode) && handle.waiting_readers++ == 0) handle.last_writer = handle.tail;
+  if (!is_exclusive(access.mode) && handle.waiting_readers++ == 0) {
+    handle.last_writer = handle.tail;
+  }
   handle.tail = &access;
   unlock(handle, word | kWaiters);
 }
@@ -353,6 +410,8 @@ bool insert_invalidation(Task& task) {
 // The tasks that are granted access were submitted long ago and have left the cache: they are asked
 // for together, before the first is needed.
 void release(Task& task, ReadyList& ready) {
+  if (task.commutes) [[unlikely]]
+    return release_commuting(task, ready);
   const std::span<Access> accesses = task.accesses();
   Access* granted[kInlineAccesses];
   if (accesses.size() > kInlineAccesses) {
@@ -367,6 +426,33 @@ void release(Task& task, ReadyList& ready) {
     granted[count++] = first;
   }
   for (std::size_t i = 0; i < count; ++i) grant_all(granted[i], ready);
+}
+
+// Under the locks of all handles of the task: they are few, and nobody waits for a turn under one.
+[[gnu::noinline]] bool take_turns(Task& task, ReadyList& others) {
+  const std::span<Access> accesses = task.accesses();
+  const LockedHandles locked(accesses);
+  Access* taken = nullptr;
+  for (Access& access : accesses) {
+    if (!commutes(access.mode)) continue;
+    const Task* const turn = access.handle->turn;
+    if (turn != nullptr && turn != &task) taken = &access;
+  }
+  for (Access& access : accesses) {
+    if (!commutes(access.mode)) continue;
+    Handle& handle = *access.handle;
+    if (taken == nullptr) {
+      handle.turn = &task;
+      access.set_next(nullptr);
+    } else if (&access == taken) {
+      wait_for_turn(access);
+    } else if (handle.turn == nullptr) {
+      // Perhaps this task was to take that turn: another may.
+      if (Access* const first = take_first_in_turn(handle)) others.append(first->task());
+    }
+  }
+  LockedHandles::unlock_all(accesses);
+  return taken == nullptr;
 }
 
 Content content_of(Handle& handle) {
@@ -405,6 +491,8 @@ void begin_life(Handle& handle, std::uint32_t life, std::string name) {
   const std::uint64_t word = lock(handle);
   handle.head = handle.tail = handle.last_writer = nullptr;
   handle.waiting_readers = 0;
+  handle.turn = nullptr;
+  handle.first_in_turn = handle.last_in_turn = nullptr;
   handle.name = std::move(name);
   handle.current_life.store(life, std::memory_order_relaxed);
   unlock(handle, word);
@@ -428,7 +516,8 @@ std::string describe_queue(Handle& handle, std::size_t most) {
     text = "handle " + handle.name + ": " +
            ((word & kWriter) != 0
                 ? "a writer has access (others right behind it are not listed)"
-                : std::to_string((word & kReadersMask) / kReader) + " readers have access") +
+                : std::to_string((word & kReadersMask) / kReader) +
+                      ((word & kCommuting) != 0 ? " that commute have access" : " readers have access")) +
            "; waiting:";
     std::size_t named = 0;
     for (Access* access = handle.head; access != nullptr; access = access->next()) {
