@@ -106,7 +106,8 @@ inline Operand Commute(Handle handle) {
 // Room for the task alone while it runs, on the memory node where it runs. It counts among the task's operands;
 // its content is not defined at the start, and is lost at the end.
 inline Operand Scratch(Bytes bytes) {
-  constexpr std::uint64_t kMost = (std::uint64_t{1} << 56) - 1;  // refused, as anything above kLargestData
+  constexpr std::uint64_t kMost =
+      (std::uint64_t{1} << 56) - 1;  // refused, as anything above kLargestData
   return {{}, AccessMode::scratch, (bytes.value < kMost ? bytes.value : kMost) & kMost};
 }
 

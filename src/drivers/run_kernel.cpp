@@ -86,7 +86,7 @@ static_assert(std::is_trivially_destructible_v<OperandView>);
 
 struct FreeRoom {
   void operator()(std::byte* room) const {
-    ::operator delete(room, std::align_val_t{memory::Arena::kGranularity.value});
+    ::operator delete (room, std::align_val_t{memory::Arena::kGranularity.value});
   }
 };
 

@@ -514,10 +514,10 @@ std::string describe_queue(Handle& handle, std::size_t most) {
   std::string text;
   if (handle.head != nullptr) {
     text = "handle " + handle.name + ": " +
-           ((word & kWriter) != 0
-                ? "a writer has access (others right behind it are not listed)"
-                : std::to_string((word & kReadersMask) / kReader) +
-                      ((word & kCommuting) != 0 ? " that commute have access" : " readers have access")) +
+           ((word & kWriter) != 0 ? "a writer has access (others right behind it are not listed)"
+                                  : std::to_string((word & kReadersMask) / kReader) +
+                                        ((word & kCommuting) != 0 ? " that commute have access"
+                                                                  : " readers have access")) +
            "; waiting:";
     std::size_t named = 0;
     for (Access* access = handle.head; access != nullptr; access = access->next()) {

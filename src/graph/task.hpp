@@ -57,7 +57,7 @@ struct alignas(128) Task {
   std::atomic<std::int32_t> blocked{0};
   std::uint16_t access_count : 14 = 0;
   bool commutes : 1 = false;  // some of its accesses may, see take_turns
-  bool outside : 1 = false;  // the accesses lie where the first of those in the task leads
+  bool outside : 1 = false;   // the accesses lie where the first of those in the task leads
   std::uint8_t parameter_bytes : 5 = 0;  // of `parameters`
   TaskKind kind : 3 = TaskKind::compute;
   std::atomic<TaskState> state{TaskState::free};

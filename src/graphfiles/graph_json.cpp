@@ -432,7 +432,8 @@ void Reader::add_access(AccessMode mode) {
   const std::uint64_t first = graph_.accesses().size();
   if (last >= first && last - first < task_.accesses.size()) {
     AccessMode& named_before = task_.accesses[last - first].mode;
-    if (named_before != mode && (named_before == AccessMode::scratch || mode == AccessMode::scratch))
+    if (named_before != mode &&
+        (named_before == AccessMode::scratch || mode == AccessMode::scratch))
       refuse("a task names a datum as scratch, and again in another mode");
     named_before = strongest(named_before, mode);
     return;

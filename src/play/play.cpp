@@ -184,7 +184,8 @@ void submit_tasks(Runtime& runtime, const graph::Graph& graph, const std::vector
     if (graph.has_predecessors()) ids.push_back(id);
     if (!hints) continue;
     for (const auto& access : graph.accesses_of(task)) {
-      if (last[access.datum] == t && access.mode != AccessMode::scratch) runtime.wont_use(handles[access.datum]);
+      if (last[access.datum] == t && access.mode != AccessMode::scratch)
+        runtime.wont_use(handles[access.datum]);
     }
   }
 }

@@ -208,7 +208,7 @@ class RuntimeImpl {
   std::uint64_t simulated_address_ = 4096;  // of the next add_simulated
   graph::RegionIndex buffers_;
   std::map<int, graph::RegionIndex> files_;
-  Bytes unhomed_;  // written data whose only place is what the runtime allocates
+  Bytes unhomed_;       // written data whose only place is what the runtime allocates
   Bytes most_scratch_;  // of one task that may run on a core
 
   std::atomic<std::uint64_t> submitted_bytes_{0};

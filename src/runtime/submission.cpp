@@ -169,7 +169,8 @@ void RuntimeImpl::check_task(const graph::Task& task) {
           "task " + std::string(task.name()) + " writes " + handle.name +
           ": the data written so far and this" +
           (most_scratch_.value > 0 ? ", with the scratch of a task," : "") + " need " +
-          std::to_string(all.value) + " bytes, the memory limit is " + std::to_string(options_.memory->value) +
+          std::to_string(all.value) + " bytes, the memory limit is " +
+          std::to_string(options_.memory->value) +
           " bytes and there is no disk; give a folder with the option disk, or raise "
           "the option memory");
     }
@@ -189,14 +190,16 @@ void RuntimeImpl::check_task(const graph::Task& task) {
   if (!on_core) return;
   Bytes scratch;
   for (const graph::Access& access : task.accesses()) {
-    if (access.mode == AccessMode::scratch) scratch += memory::Arena::padded(access.handle->bytes());
+    if (access.mode == AccessMode::scratch)
+      scratch += memory::Arena::padded(access.handle->bytes());
   }
   const std::lock_guard lock(handles_mutex_);
   if (unhomed_ + scratch > *options_.memory) {
     throw CapacityError("task " + std::string(task.name()) + " has scratch of " +
-                        std::to_string(scratch.value) + " bytes: with the data written so far it needs " +
-                        std::to_string((unhomed_ + scratch).value) + " bytes, the memory limit is " +
-                        std::to_string(options_.memory->value) +
+                        std::to_string(scratch.value) +
+                        " bytes: with the data written so far it needs " +
+                        std::to_string((unhomed_ + scratch).value) +
+                        " bytes, the memory limit is " + std::to_string(options_.memory->value) +
                         " bytes and there is no disk; give a folder with the option disk, or raise "
                         "the option memory");
   }

@@ -167,7 +167,8 @@ TEST_P(CommuteUnder, AFailedOnePoisonsAndTheRestOfItsRunIsCancelled) {
                    .on_end = on_end});
   EXPECT_THROW(runtime->wait(), Error);
   EXPECT_EQ(ends.at(static_cast<std::size_t>(Outcome::failed)), 1);
-  EXPECT_GE(ends.at(static_cast<std::size_t>(Outcome::cancelled)), 1);  // that behind the run at least
+  EXPECT_GE(ends.at(static_cast<std::size_t>(Outcome::cancelled)),
+            1);  // that behind the run at least
   EXPECT_EQ(ends[0] + ends[1] + ends[2], 12);
   EXPECT_THROW(runtime->acquire(x, AccessMode::commute), PoisonedError);
   set(x, 5);
@@ -234,7 +235,8 @@ TEST(ScratchRoom, OfATaskThatCanNeverFitIsRefusedWithItsBytes) {
   EXPECT_THAT(testing::message_of<CapacityError>([&] { submit(kPage * 4); }),
               testing::HasSubstr("needs 20480 bytes"));
   EXPECT_THROW(submit(Bytes{std::uint64_t{1} << 60}), UsageError);
-  EXPECT_THROW(runtime.submit({.codelet = &kSet, .operands = {{x, AccessMode::scratch}}}), UsageError);
+  EXPECT_THROW(runtime.submit({.codelet = &kSet, .operands = {{x, AccessMode::scratch}}}),
+               UsageError);
   EXPECT_THROW(runtime.acquire(x, AccessMode::scratch), UsageError);
   runtime.wait();
 }

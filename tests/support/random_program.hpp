@@ -80,7 +80,7 @@ struct ProgramPlace {
   bool window = false;                             // submit may wait
   bool simulated = false;
   std::vector<Bytes> least;  // filled in: by node, the tightest limits under which all tasks run
-  Bytes unhomed;  // filled in: of all that has no other home, and the scratch of a task
+  Bytes unhomed;             // filled in: of all that has no other home, and the scratch of a task
 };
 
 struct ProgramShape {

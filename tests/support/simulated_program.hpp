@@ -299,7 +299,7 @@ class SimulatedProgram {
   Runtime* runtime_ = nullptr;
   std::unique_ptr<Group> group_;
   std::vector<Handle> handles_;
-  std::vector<Submitted> submitted_;  // by task
+  std::vector<Submitted> submitted_;   // by task
   std::vector<LastUsers> last_users_;  // by datum
   std::uint64_t calls_ = 0;
   std::uint64_t ends_ = 0;

@@ -90,7 +90,7 @@ TEST(BottomLevels, OfReadersBetweenTwoWritersAreConcurrent) {
 TEST(BottomLevels, OfThoseThatCommuteNoneFollowsAnotherButAllPrecedeWhatComesBehind) {
   constexpr AccessMode kCommute = AccessMode::commute;
   TimedGraph graph;
-  graph.add(1, {{0, kW}});        // 1 + (10 + 20) + 4 + 3
+  graph.add(1, {{0, kW}});         // 1 + (10 + 20) + 4 + 3
   graph.add(10, {{0, kCommute}});  // 10 + 4 + 3
   graph.add(20, {{0, kCommute}});  // 20 + 4 + 3
   graph.add(4, {{0, kR}});         // 4 + 3

@@ -206,7 +206,8 @@ TEST(GraphJson, SaysWhereAndWhatIsWrong) {
       {with_tasks(R"([{"kernel": "gemm", "accesses": [["tile_a", "R"], ["tile_b", "R"]]}])"),
        "tasks[0].accesses[1]: there is no datum \"tile_b\": did you mean \"tile_a\"?"},
       {with_tasks(R"([{"kernel": "gemm", "accesses": [["tile_a", "X"]]}])"),
-       "tasks[0].accesses[0]: expected the mode \"R\", \"W\", \"RW\", \"commute\" or \"scratch\", found \"X\""},
+       "tasks[0].accesses[0]: expected the mode \"R\", \"W\", \"RW\", \"commute\" or \"scratch\", "
+       "found \"X\""},
       {with_tasks(R"([{"kernel": "gemm", "accesses": [["tile_a"]]}])"),
        "tasks[0].accesses[0]: expected [datum, mode]"},
       {with_tasks(R"([{"kernel": "gemm", "accesses": [["tile_a", "R", "R"]]}])"),
