@@ -3,63 +3,16 @@
 #include <algorithm>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
-#include "base/asymmetric_fence.hpp"
-#include "base/processor.hpp"
 #include "base/sure_memory.hpp"
 #include "base/warm.hpp"
+#include "graph/handle_lock.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::graph {
 
 namespace {
-
-constexpr std::uint64_t kReadersMask = ~std::uint64_t{0xff};
-
-void pause(int& spins) {
-  if (++spins % 64 == 0) {
-    std::this_thread::yield();  // the holder may have lost its core
-  } else {
-    base::pause();
-  }
-}
-
-// Returns the word without the lock bit.
-std::uint64_t lock(Handle& handle) {
-  int spins = 0;
-  std::uint64_t word = handle.word.load(std::memory_order_relaxed);
-  for (;;) {
-    if ((word & kLocked) == 0) {
-      if (handle.word.compare_exchange_weak(word, word | kLocked, std::memory_order_acquire,
-                                            std::memory_order_relaxed)) {
-        return word;
-      }
-    } else {
-      pause(spins);
-      word = handle.word.load(std::memory_order_relaxed);
-    }
-  }
-}
-
-// Pairs with the acquire in lock().
-void unlock(Handle& handle, std::uint64_t word) {
-  handle.word.store(word, std::memory_order_release);
-}
-
-// For what takes memory under the lock: it is given back also when there is none.
-class Unlocks {
- public:
-  Unlocks(Handle& handle, std::uint64_t word) : handle_(handle), word_(word) {}
-  ~Unlocks() { unlock(handle_, word_); }
-  Unlocks(const Unlocks&) = delete;
-  Unlocks& operator=(const Unlocks&) = delete;
-
- private:
-  Handle& handle_;
-  const std::uint64_t word_;
-};
 
 bool in_use(std::uint64_t word) {
   return (word & (kWriter | kReadersMask)) != 0;
@@ -453,122 +406,6 @@ void release(Task& task, ReadyList& ready) {
   }
   LockedHandles::unlock_all(accesses);
   return taken == nullptr;
-}
-
-Content content_of(Handle& handle) {
-  const std::uint64_t word = lock(handle);
-  const Content content = handle.content;
-  unlock(handle, word);
-  return content;
-}
-
-void leave(Handle& handle, Content content) {
-  const std::uint64_t word = lock(handle);
-  handle.content = content;
-  unlock(handle, word);
-}
-
-bool has_content(Handle& handle) {
-  return content_of(handle) == Content::written;
-}
-
-bool refuse_tasks(Handle& handle, std::uint32_t life) {
-  const std::uint64_t word = lock(handle);
-  const bool is_current = handle.life() == life;
-  if (is_current) handle.current_life.fetch_add(1, std::memory_order_relaxed);
-  unlock(handle, word);
-  return is_current;
-}
-
-void accept_tasks(Handle& handle, Content content) {
-  const std::uint64_t word = lock(handle);
-  handle.content = content;
-  handle.current_life.fetch_sub(1, std::memory_order_relaxed);
-  unlock(handle, word);
-}
-
-void begin_life(Handle& handle, std::uint32_t life, std::string name) {
-  const std::uint64_t word = lock(handle);
-  handle.head = handle.tail = handle.last_writer = nullptr;
-  handle.waiting_readers = 0;
-  handle.turn = nullptr;
-  handle.first_in_turn = handle.last_in_turn = nullptr;
-  handle.name = std::move(name);
-  handle.current_life.store(life, std::memory_order_relaxed);
-  unlock(handle, word);
-}
-
-std::string name_of(Handle& handle) {
-  const Unlocks in_the_end(handle, lock(handle));
-  return handle.name;
-}
-
-bool idle(const Handle& handle) {
-  return (handle.word.load(std::memory_order_acquire) & (kWriter | kWaiters | kReadersMask)) == 0;
-}
-
-// Tasks that wait are alive while the lock bit is held: they cannot be granted access.
-std::string describe_queue(Handle& handle, std::size_t most) {
-  const std::uint64_t word = lock(handle);
-  const Unlocks in_the_end(handle, word);
-  std::string text;
-  if (handle.head != nullptr) {
-    text = "handle " + handle.name + ": " +
-           ((word & kWriter) != 0 ? "a writer has access (others right behind it are not listed)"
-                                  : std::to_string((word & kReadersMask) / kReader) +
-                                        ((word & kCommuting) != 0 ? " that commute have access"
-                                                                  : " readers have access")) +
-           "; waiting:";
-    std::size_t named = 0;
-    for (Access* access = handle.head; access != nullptr; access = access->next()) {
-      if (named++ == most) {
-        text += " ...";
-        break;
-      }
-      text += " " + std::string(access->task().name()) + "(" +
-              std::string(to_string(access->mode)) + ")";
-    }
-  }
-  return text;
-}
-
-void Precedences::check(TaskId before, const Task& task) const {
-  if (pool_.find(before) != nullptr) return;
-  throw UsageError("task " + std::string(task.name()) +
-                   " is declared after a task id that no submission returned");
-}
-
-void Precedences::add(TaskId before, Task& task) {
-  Task* first = pool_.find(before);
-  const std::lock_guard guard(mutex_);
-  if (!used_.load(std::memory_order_relaxed)) {
-    used_.store(true, std::memory_order_relaxed);
-    base::heavy_fence();  // with the light one of end_life
-  }
-  std::uint32_t life = static_cast<std::uint32_t>(before.value >> 32);
-  // Either the bit is set before the life ends, and end_life sees it, or the life has ended.
-  std::uint32_t expected = life;
-  if (!first->life.compare_exchange_strong(expected, life | kHasSuccessors,
-                                           std::memory_order_acq_rel) &&
-      expected != (life | kHasSuccessors)) {
-    return;
-  }
-  task.blocked.fetch_add(1, std::memory_order_relaxed);
-  successors_[first].push_back(&task);
-}
-
-void Precedences::release_successors(Task& task, ReadyList& ready) {
-  base::SureVector<Task*> after;
-  {
-    const std::lock_guard guard(mutex_);
-    const auto found = successors_.find(&task);
-    if (found == successors_.end()) return;
-    after = std::move(found->second);
-    successors_.erase(found);
-  }
-  for (Task* next : after) {
-    if (next->blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) ready.append(*next);
-  }
 }
 
 }  // namespace vicinal::graph

@@ -59,7 +59,7 @@ struct alignas(16) Access {
 
  private:
   bool outside_ : 1 = false;
-  std::uint64_t number_ : 13 = 0;
+  std::uint64_t number_ : 15 = 0;
 };
 static_assert(kMostOperands == 1 << 13);
 static_assert(sizeof(Access) == 16);

@@ -113,7 +113,7 @@ class RealProgram {
     }
     for (volatile std::uint64_t left = task.spin; left > 0;) left = left - 1;
     if (task.scratch.value > 0) {
-      fill(k.data<std::byte>(task.accesses.size()), task.scratch.value, task.key);
+      fill(k.data<std::uint8_t>(task.accesses.size()), task.scratch.value, task.key);
     }
     std::uint64_t key = task.key;
     for (std::size_t i = 0; i < task.accesses.size(); ++i) {
@@ -128,8 +128,8 @@ class RealProgram {
     if (task.scratch.value > 0) {  // nobody else has been there
       Content expected(task.scratch.value);
       fill(expected.data(), expected.size(), task.key);
-      const std::byte* const scratch = k.data<std::byte>(task.accesses.size());
-      EXPECT_TRUE(std::ranges::equal(expected, std::span(scratch, expected.size())));
+      const std::uint8_t* const scratch = k.data<std::uint8_t>(task.accesses.size());
+      EXPECT_TRUE(std::equal(expected.begin(), expected.end(), scratch));
     }
     if (task.fails) throw std::runtime_error("t" + std::to_string(record.task) + " fails");
     for (std::size_t i = 0; i < task.accesses.size(); ++i) {
