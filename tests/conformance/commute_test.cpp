@@ -210,7 +210,7 @@ TEST_P(CommuteUnder, WhatIsCancelledWhileItWaitsForItsTurnEnds) {
     for (std::int64_t i = 1; i <= 20; ++i) add({Commute(x)}, i);
     runtime->cancel();
   }
-  EXPECT_THROW(runtime->wait(), Error);
+  runtime->wait();
   set(x, 1);
   add({Commute(x)}, 1);
   EXPECT_EQ(value_of(x), 2);
@@ -268,12 +268,12 @@ TEST(ScratchRoom, IsNoneOfTheDataThatHaveNoHome) {
 }
 
 TEST(ScratchRoom, IsNeverCopied) {
+  std::vector<std::int64_t> numbers(kPage.value / 8);  // outlives the runtime
   Options options{.workers = 1};
   options.accelerators = 1;
   options.accelerator_memory = kPage * 2;
   Runtime runtime(options);
   const Codelet on_device{.name = "add", .kernels = {{ProcessorKind::emulated, add_all}}};
-  std::vector<std::int64_t> numbers(kPage.value / 8);
   const Handle x = runtime.register_buffer(numbers.data(), kPage);
   const auto before = runtime.statistics();
   for (int i = 0; i < 20; ++i) {
