@@ -14,6 +14,11 @@ enum class AccessMode : std::uint8_t {
   R = 1,   // reads the content; many readers at once
   W = 2,   // overwrites all of the content; nothing is copied in
   RW = 3,  // reads, then changes
+  // Reads, then changes, in any order with the commuting accesses that stand next to it in the order of submission;
+  // one at a time. To all other accesses it is a RW.
+  commute = 7,
+  // Room for the task alone, see Scratch in data.hpp: nobody has written it, nobody reads it afterwards.
+  scratch = 10,
 };
 
 constexpr bool reads(AccessMode mode) {
@@ -23,12 +28,28 @@ constexpr bool writes(AccessMode mode) {
   return (static_cast<unsigned>(mode) & 2U) != 0;
 }
 
-// A handle named twice in one task is accessed once, in the mode that covers both.
+constexpr bool commutes(AccessMode mode) {
+  return mode == AccessMode::commute;
+}
+// It writes, and none goes before it or after it but in the order of submission.
+constexpr bool is_exclusive(AccessMode mode) {
+  return (static_cast<unsigned>(mode) & 6U) == 2;
+}
+// What it writes is there for others.
+constexpr bool leaves_content(AccessMode mode) {
+  return (static_cast<unsigned>(mode) & 10U) == 2;
+}
+
+// A handle named twice in one task is accessed once, in the mode that covers both. Accesses that commute do so only
+// with their like.
 constexpr AccessMode strongest(AccessMode a, AccessMode b) {
-  return static_cast<AccessMode>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+  if (a == b) return a;
+  return static_cast<AccessMode>((static_cast<unsigned>(a) | static_cast<unsigned>(b)) & 3U);
 }
 
 constexpr std::string_view to_string(AccessMode mode) {
+  if (mode == AccessMode::commute) return "commute";
+  if (mode == AccessMode::scratch) return "scratch";
   return mode == AccessMode::R ? "R" : mode == AccessMode::W ? "W" : "RW";
 }
 

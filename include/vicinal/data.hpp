@@ -84,10 +84,11 @@ class Handle {
   std::uint32_t life_ = 0;     // of what is behind `impl_`, never given twice there
 };
 
-// One operand of a task: R(a), W(b), RW(c).
+// One operand of a task: R(a), W(b), RW(c), Commute(d), Scratch(bytes).
 struct Operand {
   Handle handle;
   AccessMode mode = AccessMode::R;
+  std::uint64_t scratch_bytes : 56 = 0;  // of a Scratch, which has no handle
 };
 inline Operand R(Handle handle) {
   return {handle, AccessMode::R};
@@ -97,6 +98,17 @@ inline Operand W(Handle handle) {
 }
 inline Operand RW(Handle handle) {
   return {handle, AccessMode::RW};
+}
+// It changes what it reads, and may go before or behind others that do, as those that add to a sum.
+inline Operand Commute(Handle handle) {
+  return {handle, AccessMode::commute};
+}
+// Room for the task alone while it runs, on the memory node where it runs. It counts among the task's operands;
+// its content is not defined at the start, and is lost at the end.
+inline Operand Scratch(Bytes bytes) {
+  constexpr std::uint64_t kMost =
+      (std::uint64_t{1} << 56) - 1;  // refused, as anything above kLargestData
+  return {{}, AccessMode::scratch, (bytes.value < kMost ? bytes.value : kMost) & kMost};
 }
 
 }  // namespace vicinal

@@ -1,6 +1,7 @@
 #include "bounds/bounds.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "graph/bottom_level.hpp"
@@ -15,6 +16,21 @@ constexpr std::string_view kCounting = "counting";
 Time from_nanoseconds(double ns) {
   constexpr double kMost = 9.2e18;
   return {static_cast<std::int64_t>(std::min(ns, kMost))};
+}
+
+// Tasks that commute on a datum follow each other in some order: the most that those of one datum take together.
+Time longest_turns(const graph::Graph& graph, std::span<const Time> durations) {
+  std::vector<Time> turns;
+  Time longest;
+  for (std::size_t t = 0; t < durations.size(); ++t) {
+    for (const auto& [datum, mode] : graph.accesses_of(graph.tasks()[t])) {
+      if (!commutes(mode)) continue;
+      turns.resize(graph.data().size());
+      turns[datum] += durations[t];
+      longest = std::max(longest, turns[datum]);
+    }
+  }
+  return longest;
 }
 
 }  // namespace
@@ -33,6 +49,7 @@ TimeBound work_bound(double flops, std::uint32_t workers, FlopsPerSecond rate) {
 
 TimeBound critical_path_bound(const graph::Graph& graph, std::vector<Time> durations) {
   TimeBound bound{.value = {}, .name = "critical path", .source = kCounting};
+  bound.value = longest_turns(graph, durations);
   for (const Time level : graph::bottom_levels(graph, std::move(durations))) {
     bound.value = std::max(bound.value, level);
   }

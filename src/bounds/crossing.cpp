@@ -32,7 +32,7 @@ void run(Side side, std::span<const graph::Graph::Access> accesses, std::span<co
     if (reads(mode)) read(versions[d], side, data[d].size, count);
   }
   for (const auto& [d, mode] : accesses) {
-    if (writes(mode)) versions[d] = {.made = side, .crossed = false, .written = true};
+    if (leaves_content(mode)) versions[d] = {.made = side, .crossed = false, .written = true};
   }
 }
 

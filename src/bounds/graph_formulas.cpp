@@ -15,6 +15,7 @@ Bytes created_bytes(const graph::Graph& graph) {
   Bytes created;
   for (const graph::Graph::Task& task : graph.tasks()) {
     for (const auto& [d, mode] : graph.accesses_of(task)) {
+      if (mode == AccessMode::scratch) continue;
       const bool first = !seen[d] && !graph.data()[d].home;
       if (first || mode == AccessMode::W) created += graph.data()[d].bytes;
       seen[d] = true;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "memory/arena.hpp"
 #include "memory/replica.hpp"
 #include "vicinal/error.hpp"
 
@@ -45,9 +46,8 @@ std::size_t operands_of(const graph::Task& task) {
 
 // `views` is room for `count`, as many as the task has operands; they are constructed one by one: to set all of
 // it first would cost as much as the rest of an empty task's call.
-[[gnu::always_inline]] inline void call(const Kernel& kernel, const graph::Task& task,
-                                        const KernelSite& site, OperandView* views,
-                                        std::size_t count) {
+[[gnu::always_inline]] inline void look(const graph::Task& task, const KernelSite& site,
+                                        OperandView* views, std::size_t count) {
   const std::span<const graph::Access> accesses = task.accesses();
   const std::span<const std::uint16_t> named = view_of(task);
   for (std::size_t i = 0; i < count; ++i) {
@@ -59,10 +59,22 @@ std::size_t operands_of(const graph::Task& task) {
       if (views[i].address != nullptr) views[i].address += site.shift;
     }
   }
+}
+
+[[gnu::always_inline]] inline void call_with(const Kernel& kernel, const graph::Task& task,
+                                             const KernelSite& site, OperandView* views,
+                                             std::size_t count) {
   const Parameter parameter = parameter_of(task);
   KernelContext context(views, count, parameter.data, parameter.bytes, site.worker, site.kind,
                         site.native, site.at_end);
   kernel(context);
+}
+
+[[gnu::always_inline]] inline void call(const Kernel& kernel, const graph::Task& task,
+                                        const KernelSite& site, OperandView* views,
+                                        std::size_t count) {
+  look(task, site, views, count);
+  call_with(kernel, task, site, views, count);
 }
 static_assert(std::is_trivially_destructible_v<OperandView>);
 
@@ -70,6 +82,30 @@ static_assert(std::is_trivially_destructible_v<OperandView>);
                                       const KernelSite& site) {
   std::vector<OperandView> views(operands_of(task));
   call(kernel, task, site, views.data(), views.size());
+}
+
+struct FreeRoom {
+  void operator()(std::byte* room) const {
+    ::operator delete (room, std::align_val_t{memory::Arena::kGranularity.value});
+  }
+};
+
+// Where all data are in RAM, which has no limit, nobody gives room to scratch before its task runs.
+[[gnu::noinline]] void call_with_scratch(const Kernel& kernel, const graph::Task& task,
+                                         const KernelSite& site) {
+  std::vector<OperandView> views(operands_of(task));
+  look(task, site, views.data(), views.size());
+  const std::span<const std::uint16_t> named = view_of(task);
+  std::vector<std::unique_ptr<std::byte, FreeRoom>> rooms;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const graph::Access& access = task.accesses()[named.empty() ? i : named[i]];
+    const std::uint64_t bytes = access.handle->bytes().value;
+    if (access.mode != AccessMode::scratch || views[i].address != nullptr || bytes == 0) continue;
+    rooms.emplace_back(static_cast<std::byte*>(
+        ::operator new (bytes, std::align_val_t{memory::Arena::kGranularity.value})));
+    views[i].address = rooms.back().get();
+  }
+  call_with(kernel, task, site, views.data(), views.size());
 }
 
 }  // namespace
@@ -84,7 +120,9 @@ std::exception_ptr run_kernel(graph::Task& task, const KernelSite& site) {
                              ", for which its codelet has no implementation");
     }
     const std::size_t count = operands_of(task);
-    if (count <= kInlineOperands) {
+    if (task.extension && task.extension->has_scratch) [[unlikely]] {
+      call_with_scratch(kernel, task, site);
+    } else if (count <= kInlineOperands) {
       alignas(OperandView) std::byte room[kInlineOperands * sizeof(OperandView)];
       call(kernel, task, site, reinterpret_cast<OperandView*>(room), count);
     } else {

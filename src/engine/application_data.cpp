@@ -23,7 +23,8 @@ Task& Engine::new_plain_task(graph::TaskKind kind, const char* what, std::size_t
   Task& task = take_slot(lane, accesses, graph::is_counted(kind));
   task.kind = kind;
   task.priority = 0;
-  task.access_count = accesses & 0x7fffU;
+  task.access_count = accesses & 0x3fffU;
+  task.commutes = false;
   if (task.extension) {  // it has room for many accesses
     task.extension->name.swap(extension->name);
   } else {
@@ -51,7 +52,7 @@ void Engine::submit_invalidation(Task& task) {
 void Engine::end_plain_task(Task& task, Obtained obtained) {
   if (obtained == Obtained::nothing) {
     graph::Access& access = task.accesses()[0];
-    if (writes(access.mode)) access.mode = AccessMode::RW;
+    if (access.mode == AccessMode::W) access.mode = AccessMode::RW;
   }
   if (obtained == Obtained::content && !trivial_) {
     perform_what([&](memory::Actions& actions) {

@@ -91,6 +91,7 @@ void Eligibility::refuse(const graph::Task& task, const WorkerDescription* neare
 const graph::Handle* Eligibility::too_large_for_ram(const graph::Task& task) const {
   if (residency_.trivial() || !residency_.limit(kRam)) return nullptr;
   for (const graph::Access& access : task.accesses()) {
+    if (access.mode == AccessMode::scratch) continue;  // nothing copies it
     if (residency_.footprint(*access.handle, kRam) > *residency_.limit(kRam)) return access.handle;
   }
   return nullptr;

@@ -51,7 +51,10 @@ Task& Engine::new_task(WorkerId worker, std::size_t accesses) {
 
 [[gnu::noinline]] void Engine::discard(Task& task, WorkerId worker) {
   // Under no lock: what it holds is the application's.
-  if (task.extension) task.extension->on_end = nullptr;
+  if (task.extension) {
+    task.extension->on_end = nullptr;
+    if (task.extension->has_scratch) config_.give_back_scratch(task);
+  }
   if (is_counted(task.kind)) {
     const std::size_t lane = lanes_.index(worker);
     std::unique_lock lock(lanes_.shared_lock(), std::defer_lock);
@@ -103,7 +106,9 @@ void Engine::announce(Task& task, std::span<const TaskId> after, graph::Content 
 void Engine::submit_announced(Task& task, std::span<const TaskId> after, WorkerId worker,
                               ReadyList& later) {
   if (!enter<graph::insert_announced>(task, after)) return;
-  if (!is_scheduled(task.kind) || must_cancel(task) || divides(task)) return later.append(task);
+  if (!is_scheduled(task.kind) || task.commutes || must_cancel(task) || divides(task)) {
+    return later.append(task);
+  }
   // A task that begins to be cancelled only now is so when a worker gets it.
   const bool restricted = task.extension && task.extension->worker;
   move(task, TaskState::ready);
@@ -119,6 +124,9 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
   bool restricted = false;
   ReadyList divided;
   while (Task* task = list.take()) {
+    // It waits for others on, and may be ready elsewhere by now.
+    if (task->commutes && !graph::take_turns(*task, list)) [[unlikely]]
+      continue;
     move(*task, TaskState::ready);
     if (is_cancellable(task->kind) && must_cancel(*task)) {
       cancel_at_once(*task, releasing, list);
@@ -435,6 +443,7 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   if (config_.count_bytes && is_scheduled(task.kind)) lanes_.count_bytes(task, worker);
   bool group_ended = false;
   if (task.extension) {
+    if (task.extension->has_scratch) config_.give_back_scratch(task);
     if (task.extension->on_end) call_on_end(task, worker, outcome, ready);
     graph::GroupCount* const group = task.extension->group;
     group_ended = group != nullptr && graph::GroupCount::end_one(*group);

@@ -49,6 +49,8 @@ struct EngineConfig {
   std::function<void()> notify_waiters;
   // A ready task is to be divided. Any thread, under no lock of the engine.
   std::function<void(graph::Task&)> divide;
+  // A task with scratch has released it, or is discarded. Any thread, under no lock of the engine.
+  std::function<void(const graph::Task&)> give_back_scratch;
   std::uint32_t look_ahead = 0;  // 0: by the kind of node
   bool simulated = false;        // kernels do not run
   bool count_bytes = false;      // Engine::ended_bytes is asked for

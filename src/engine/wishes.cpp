@@ -16,7 +16,7 @@ void Wishes::add(const Task& task, NodeId node) {
     tasks_.keep_use(task, node, residency_.await_uses(task, node));
   }
   for (const graph::Access& access : task.accesses()) {
-    const bool owns = rules_.owner && writes(access.mode);
+    const bool owns = rules_.owner && leaves_content(access.mode);
     if (!reads(access.mode) && !owns) continue;
     const bool there = residency_.on_node(*access.handle, node);
     if (there) residency_.touch(*access.handle, node);
@@ -49,7 +49,7 @@ void Wishes::grant(NodeId node, memory::Actions& actions) {
 
 // False: it got no room.
 bool Wishes::grant_copy(const Wish& wish, NodeId node, memory::Actions& actions) {
-  const bool owns = rules_.owner && writes(wish.mode);
+  const bool owns = rules_.owner && leaves_content(wish.mode);
   if (!owns && residency_.comes_or_stays(*wish.handle, node)) return true;
   const auto room = rules_.prefetch ? memory::EarlyRoom::unpromised : memory::EarlyRoom::free_alone;
   return residency_.prefetch(*wish.handle, node, actions, room, owns);

@@ -48,11 +48,13 @@ std::vector<Time> bottom_levels(const Graph& graph, std::vector<Time> durations)
   if (!graph.partitions().empty()) {
     return bottom_levels(without_parts(graph), std::move(durations));
   }
-  // What comes after the current task, per datum: the bottom level of the next writer, and the
-  // largest of the readers before it. 0: none.
+  // What comes after the current task, per datum: the next access that excludes others, or the next accesses that
+  // do not exclude each other: readers, or those that commute.
   struct Later {
-    Time writer;
-    Time readers;
+    Time group;   // how long it takes from their start to the end of the graph
+    Time behind;  // the same of what comes after them
+    Time sum;     // of the lengths of those that commute: they take turns
+    AccessMode mode = AccessMode::RW;
   };
   std::vector<Later> later(graph.data().size());
   // Per task, of those that name it as a predecessor.
@@ -62,17 +64,23 @@ std::vector<Time> bottom_levels(const Graph& graph, std::vector<Time> durations)
     const auto accesses = graph.accesses_of(graph.tasks()[t]);
     Time after = named.empty() ? Time{0} : named[t];
     for (const auto& [datum, mode] : accesses) {
-      after = std::max(after, later[datum].writer);
-      if (writes(mode)) after = std::max(after, later[datum].readers);
+      if (mode == AccessMode::scratch) continue;
+      const bool joins = !is_exclusive(mode) && mode == later[datum].mode;
+      after = std::max(after, joins ? later[datum].behind : later[datum].group);
     }
+    const Time length = levels[t];
     levels[t] += after;
     // In a loop of its own: a task that names a datum twice does not follow itself.
     for (const auto& [datum, mode] : accesses) {
-      if (writes(mode)) {
-        later[datum] = {.writer = levels[t], .readers = {}};
-      } else {
-        later[datum].readers = std::max(later[datum].readers, levels[t]);
+      if (mode == AccessMode::scratch) continue;
+      Later& next = later[datum];
+      if (is_exclusive(mode) || mode != next.mode) {
+        next = {.group = {}, .behind = next.group, .sum = {}, .mode = mode};
       }
+      next.group = std::max(next.group, levels[t]);
+      if (!commutes(mode)) continue;
+      next.sum += length;
+      next.group = std::max(next.group, next.sum + next.behind);
     }
     for (const Graph::Number before : graph.predecessors_of(t)) {
       named[before] = std::max(named[before], levels[t]);

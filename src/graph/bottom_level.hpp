@@ -11,6 +11,8 @@ namespace vicinal::graph {
 
 // Of each task, in the order of submission. Dependencies are those of the data: a read comes after the last
 // write before it, a write after the last write and all reads since; reads between two writes are concurrent.
+// Accesses that commute are a write to all others and do not follow each other; what comes before them has behind it all of
+// their durations, for they take turns. Scratch orders nothing.
 // Besides, a task comes after those that it names as predecessors. One pass from the last task to the first,
 // O(tasks + accesses + data). `durations`: one per task.
 std::vector<Time> bottom_levels(const Graph& graph, std::vector<Time> durations);

@@ -3,75 +3,31 @@
 #include <algorithm>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
-#include "base/asymmetric_fence.hpp"
-#include "base/processor.hpp"
 #include "base/sure_memory.hpp"
 #include "base/warm.hpp"
+#include "graph/handle_lock.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::graph {
 
 namespace {
 
-constexpr std::uint64_t kReadersMask = ~std::uint64_t{0xff};
-
-void pause(int& spins) {
-  if (++spins % 64 == 0) {
-    std::this_thread::yield();  // the holder may have lost its core
-  } else {
-    base::pause();
-  }
-}
-
-// Returns the word without the lock bit.
-std::uint64_t lock(Handle& handle) {
-  int spins = 0;
-  std::uint64_t word = handle.word.load(std::memory_order_relaxed);
-  for (;;) {
-    if ((word & kLocked) == 0) {
-      if (handle.word.compare_exchange_weak(word, word | kLocked, std::memory_order_acquire,
-                                            std::memory_order_relaxed)) {
-        return word;
-      }
-    } else {
-      pause(spins);
-      word = handle.word.load(std::memory_order_relaxed);
-    }
-  }
-}
-
-// Pairs with the acquire in lock().
-void unlock(Handle& handle, std::uint64_t word) {
-  handle.word.store(word, std::memory_order_release);
-}
-
-// For what takes memory under the lock: it is given back also when there is none.
-class Unlocks {
- public:
-  Unlocks(Handle& handle, std::uint64_t word) : handle_(handle), word_(word) {}
-  ~Unlocks() { unlock(handle_, word_); }
-  Unlocks(const Unlocks&) = delete;
-  Unlocks& operator=(const Unlocks&) = delete;
-
- private:
-  Handle& handle_;
-  const std::uint64_t word_;
-};
-
 bool in_use(std::uint64_t word) {
   return (word & (kWriter | kReadersMask)) != 0;
 }
 
 bool grantable(std::uint64_t word, AccessMode mode) {
-  if ((word & (kWaiters | kWriter)) != 0) return false;
+  if ((word & (kWaiters | kWriter | kCommuting)) != 0) {
+    return commutes(mode) && (word & (kWaiters | kWriter)) == 0;
+  }
   return !writes(mode) || (word & kReadersMask) == 0;
 }
 
 std::uint64_t granted(std::uint64_t word, AccessMode mode) {
-  return writes(mode) ? word | kWriter : word + kReader;
+  if (is_exclusive(mode)) return word | kWriter;
+  return (word | (commutes(mode) ? kCommuting : 0)) + kReader;
 }
 
 // Of those at the head of the queue. The last one before the first reader that waits is known; to walk along them
@@ -83,7 +39,7 @@ Access* last_of_writers(Handle& handle) {
   Access* last = handle.head;
   for (int count = 1; count < kMost; ++count) {
     Access* const behind = last->next();
-    if (behind == nullptr || !writes(behind->mode)) break;
+    if (behind == nullptr || !is_exclusive(behind->mode)) break;
     last = behind;
   }
   return last;
@@ -111,12 +67,13 @@ class WalkAhead {
   std::intptr_t last_step_ = 0;
 };
 
-// Grants those behind the first.
+// Grants those behind the first that are readers, too, or commute as it does.
 Access* last_of_readers(Handle& handle, std::uint64_t& word) {
   Access* last = handle.head;
   WalkAhead ahead(*last);
   --handle.waiting_readers;
-  for (Access* behind = last->next(); behind != nullptr && !writes(behind->mode);
+  const AccessMode mode = last->mode;
+  for (Access* behind = last->next(); behind != nullptr && behind->mode == mode;
        behind = last->next()) {
     ahead.at(*behind);
     word = granted(word, behind->mode);
@@ -126,15 +83,15 @@ Access* last_of_readers(Handle& handle, std::uint64_t& word) {
   return last;
 }
 
-// Under the lock, nobody has access: grants the writer or the readers at the head of the queue, and
-// returns the first of them. Readers are linked through Access::next. A writer takes with it the
+// Under the lock, nobody has access: grants the writer or the readers at the head of the queue, or those that commute
+// there, and returns the first of them. Readers and those that commute are linked through Access::next. A writer takes with it the
 // writers behind it: each hands its access to its `next`, and the handle is not touched meanwhile, so
 // that a chain of tasks that runs on one core while another one submits does not make them meet. It
 // takes all before the first reader that waits, and looks at none of them; behind that reader, some.
 Access* grant_waiting(Handle& handle, std::uint64_t& word) {
   Access* const first = handle.head;
   if (first == nullptr) return nullptr;
-  const bool writer = writes(first->mode);
+  const bool writer = is_exclusive(first->mode);
   word = granted(word, first->mode);
   Access* const last = writer ? last_of_writers(handle) : last_of_readers(handle, word);
   handle.head = last->next();
@@ -179,9 +136,60 @@ Access* end_access(Access& access) {
 void grant_all(Access* access, ReadyList& ready) {
   while (access != nullptr) {
     // The task may run and end as soon as its count reaches zero: its link is read before.
-    Access* const behind = writes(access->mode) ? nullptr : access->next();
+    Access* const behind = is_exclusive(access->mode) ? nullptr : access->next();
     grant(access->task(), ready);
     access = behind;
+  }
+}
+
+// --- those that commute. A run of them has access together; turns are theirs to take.
+
+// Under the lock.
+Access* take_first_in_turn(Handle& handle) {
+  Access* const first = handle.first_in_turn;
+  if (first == nullptr) return nullptr;
+  handle.first_in_turn = first->next();
+  if (handle.first_in_turn == nullptr) handle.last_in_turn = nullptr;
+  return first;
+}
+
+void wait_for_turn(Access& access) {
+  Handle& handle = *access.handle;
+  access.set_next(nullptr);
+  if (handle.last_in_turn != nullptr) {
+    handle.last_in_turn->set_next(&access);
+  } else {
+    handle.first_in_turn = &access;
+  }
+  handle.last_in_turn = &access;
+}
+
+// Whose turn is next is not said here: it may need turns with other handles, too.
+void end_commuting(Access& access, ReadyList& ready) {
+  Handle& handle = *access.handle;
+  std::uint64_t word = lock(handle) - kReader;
+  Access* next_in_turn = nullptr;
+  if (handle.turn == &access.task()) {
+    handle.turn = nullptr;
+    next_in_turn = take_first_in_turn(handle);
+  }
+  Access* first = nullptr;
+  if (!in_use(word)) {
+    word &= ~kCommuting;
+    first = grant_waiting(handle, word);
+  }
+  unlock(handle, word);
+  if (next_in_turn != nullptr) ready.append(next_in_turn->task());
+  grant_all(first, ready);
+}
+
+[[gnu::noinline]] void release_commuting(Task& task, ReadyList& ready) {
+  for (Access& access : task.accesses()) {
+    if (commutes(access.mode)) {
+      end_commuting(access, ready);
+    } else {
+      grant_all(end_access(access), ready);
+    }
   }
 }
 
@@ -271,7 +279,9 @@ void enter(Access& access, std::uint64_t word) {
   } else {
     handle.head = &access;
   }
-  if (!writes(access.mode) && handle.waiting_readers++ == 0) handle.last_writer = handle.tail;
+  if (!is_exclusive(access.mode) && handle.waiting_readers++ == 0) {
+    handle.last_writer = handle.tail;
+  }
   handle.tail = &access;
   unlock(handle, word | kWaiters);
 }
@@ -353,6 +363,8 @@ bool insert_invalidation(Task& task) {
 // The tasks that are granted access were submitted long ago and have left the cache: they are asked
 // for together, before the first is needed.
 void release(Task& task, ReadyList& ready) {
+  if (task.commutes) [[unlikely]]
+    return release_commuting(task, ready);
   const std::span<Access> accesses = task.accesses();
   Access* granted[kInlineAccesses];
   if (accesses.size() > kInlineAccesses) {
@@ -369,117 +381,31 @@ void release(Task& task, ReadyList& ready) {
   for (std::size_t i = 0; i < count; ++i) grant_all(granted[i], ready);
 }
 
-Content content_of(Handle& handle) {
-  const std::uint64_t word = lock(handle);
-  const Content content = handle.content;
-  unlock(handle, word);
-  return content;
-}
-
-void leave(Handle& handle, Content content) {
-  const std::uint64_t word = lock(handle);
-  handle.content = content;
-  unlock(handle, word);
-}
-
-bool has_content(Handle& handle) {
-  return content_of(handle) == Content::written;
-}
-
-bool refuse_tasks(Handle& handle, std::uint32_t life) {
-  const std::uint64_t word = lock(handle);
-  const bool is_current = handle.life() == life;
-  if (is_current) handle.current_life.fetch_add(1, std::memory_order_relaxed);
-  unlock(handle, word);
-  return is_current;
-}
-
-void accept_tasks(Handle& handle, Content content) {
-  const std::uint64_t word = lock(handle);
-  handle.content = content;
-  handle.current_life.fetch_sub(1, std::memory_order_relaxed);
-  unlock(handle, word);
-}
-
-void begin_life(Handle& handle, std::uint32_t life, std::string name) {
-  const std::uint64_t word = lock(handle);
-  handle.head = handle.tail = handle.last_writer = nullptr;
-  handle.waiting_readers = 0;
-  handle.name = std::move(name);
-  handle.current_life.store(life, std::memory_order_relaxed);
-  unlock(handle, word);
-}
-
-std::string name_of(Handle& handle) {
-  const Unlocks in_the_end(handle, lock(handle));
-  return handle.name;
-}
-
-bool idle(const Handle& handle) {
-  return (handle.word.load(std::memory_order_acquire) & (kWriter | kWaiters | kReadersMask)) == 0;
-}
-
-// Tasks that wait are alive while the lock bit is held: they cannot be granted access.
-std::string describe_queue(Handle& handle, std::size_t most) {
-  const std::uint64_t word = lock(handle);
-  const Unlocks in_the_end(handle, word);
-  std::string text;
-  if (handle.head != nullptr) {
-    text = "handle " + handle.name + ": " +
-           ((word & kWriter) != 0
-                ? "a writer has access (others right behind it are not listed)"
-                : std::to_string((word & kReadersMask) / kReader) + " readers have access") +
-           "; waiting:";
-    std::size_t named = 0;
-    for (Access* access = handle.head; access != nullptr; access = access->next()) {
-      if (named++ == most) {
-        text += " ...";
-        break;
-      }
-      text += " " + std::string(access->task().name()) + "(" +
-              std::string(to_string(access->mode)) + ")";
+// Under the locks of all handles of the task: they are few, and nobody waits for a turn under one.
+[[gnu::noinline]] bool take_turns(Task& task, ReadyList& others) {
+  const std::span<Access> accesses = task.accesses();
+  const LockedHandles locked(accesses);
+  Access* taken = nullptr;
+  for (Access& access : accesses) {
+    if (!commutes(access.mode)) continue;
+    const Task* const turn = access.handle->turn;
+    if (turn != nullptr && turn != &task) taken = &access;
+  }
+  for (Access& access : accesses) {
+    if (!commutes(access.mode)) continue;
+    Handle& handle = *access.handle;
+    if (taken == nullptr) {
+      handle.turn = &task;
+      access.set_next(nullptr);
+    } else if (&access == taken) {
+      wait_for_turn(access);
+    } else if (handle.turn == nullptr) {
+      // Perhaps this task was to take that turn: another may.
+      if (Access* const first = take_first_in_turn(handle)) others.append(first->task());
     }
   }
-  return text;
-}
-
-void Precedences::check(TaskId before, const Task& task) const {
-  if (pool_.find(before) != nullptr) return;
-  throw UsageError("task " + std::string(task.name()) +
-                   " is declared after a task id that no submission returned");
-}
-
-void Precedences::add(TaskId before, Task& task) {
-  Task* first = pool_.find(before);
-  const std::lock_guard guard(mutex_);
-  if (!used_.load(std::memory_order_relaxed)) {
-    used_.store(true, std::memory_order_relaxed);
-    base::heavy_fence();  // with the light one of end_life
-  }
-  std::uint32_t life = static_cast<std::uint32_t>(before.value >> 32);
-  // Either the bit is set before the life ends, and end_life sees it, or the life has ended.
-  std::uint32_t expected = life;
-  if (!first->life.compare_exchange_strong(expected, life | kHasSuccessors,
-                                           std::memory_order_acq_rel) &&
-      expected != (life | kHasSuccessors)) {
-    return;
-  }
-  task.blocked.fetch_add(1, std::memory_order_relaxed);
-  successors_[first].push_back(&task);
-}
-
-void Precedences::release_successors(Task& task, ReadyList& ready) {
-  base::SureVector<Task*> after;
-  {
-    const std::lock_guard guard(mutex_);
-    const auto found = successors_.find(&task);
-    if (found == successors_.end()) return;
-    after = std::move(found->second);
-    successors_.erase(found);
-  }
-  for (Task* next : after) {
-    if (next->blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) ready.append(*next);
-  }
+  LockedHandles::unlock_all(accesses);
+  return taken == nullptr;
 }
 
 }  // namespace vicinal::graph

@@ -54,6 +54,11 @@ bool insert_invalidation(Task& task);
 void announce(Task& task, Content leaves = Content::written);
 bool insert_announced(Task& task);
 
+// A task that waits for nothing else takes its turn with all handles that it commutes on, or with none: so none holds
+// what another one waits for. False: it is not its turn yet; the end of the task whose turn it is makes it ready once more.
+// `others`: who may try again now. True again if it has its turn.
+bool take_turns(Task& task, ReadyList& others);
+
 // The task is about to run: asks the memory for those that get its accesses next, or else for the
 // handles. Only the address of the former is looked at: another thread may be writing them.
 inline void warm_successors(const Task& task) {

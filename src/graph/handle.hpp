@@ -29,37 +29,37 @@ struct Handle;
 struct Family;
 
 // One operand of one task, 16 bytes: a task with up to four takes two cache lines.
-struct Access {
+struct alignas(16) Access {
   Access() = default;
   // `number`: among the accesses of its task; `outside`: they are not in the task itself.
   Access(Handle& of, std::uint32_t life, AccessMode how, std::size_t number, bool outside)
       : handle(&of),
-        next_(life),
         mode(how),
+        next_(life),
         outside_(outside),
         number_(number & (kMostOperands - 1)) {}
   Access(Handle& of, AccessMode how, std::size_t number = 0, bool outside = false);
 
   Handle* handle = nullptr;
+  AccessMode mode : 4 = AccessMode::R;  // where the address in next_ has zeros
 
  private:
-  // User space has 47 bits of address. Until the access is inserted: the life of the handle that it names.
-  std::uint64_t next_ : 48 = 0;
+  // User space has 47 bits of address, of which an access has the 4 lowest zero. Until the access is inserted: the life
+  // of the handle that it names.
+  std::uint64_t next_ : 44 = 0;
 
  public:
-  AccessMode mode : 2 = AccessMode::R;
-
   // In the handle's queue: who is behind it. Of a writer with access: who has it next.
-  Access* next() const { return reinterpret_cast<Access*>(std::uintptr_t{next_}); }
+  Access* next() const { return reinterpret_cast<Access*>(std::uintptr_t{next_} << 4); }
   void set_next(Access* next) {
-    next_ = reinterpret_cast<std::uintptr_t>(next) & ((std::uint64_t{1} << 48) - 1);
+    next_ = reinterpret_cast<std::uintptr_t>(next) >> 4 & ((std::uint64_t{1} << 44) - 1);
   }
   std::uint32_t named_life() const { return static_cast<std::uint32_t>(next_); }
   Task& task();  // task.hpp
 
  private:
   bool outside_ : 1 = false;
-  std::uint64_t number_ : 13 = 0;
+  std::uint64_t number_ : 15 = 0;
 };
 static_assert(kMostOperands == 1 << 13);
 static_assert(sizeof(Access) == 16);
@@ -116,13 +116,15 @@ inline constexpr std::size_t kHotBytes = 128;
 struct alignas(128) Handle {
   // --- the queue and what goes with it, on a line apart from where the data are: otherwise who runs a task and looks
   // there takes it away from who submits another. Written under the lock bit of `word`, down to `content`.
-  // bit 0: locked; bit 1: a writer has access; bit 2: someone waits; bits 8..: readers with access.
+  // bit 0: locked; bit 1: a writer has access; bit 2: someone waits; bits 8..: readers with access, or if bit 3 is
+  // set those that commute.
   std::atomic<std::uint64_t> word{0};
   Access* head = nullptr;
   Access* tail = nullptr;
   // Of the writers at the head of the queue the last before a reader; null: not known.
   Access* last_writer = nullptr;
-  std::uint32_t waiting_readers = 0;  // in the queue: whether only writers wait, without a walk
+  // In the queue, with those that commute: whether only writers wait, without a walk.
+  std::uint32_t waiting_readers = 0;
   // Odd while tasks may name the handle; the even one behind it is that of its unregistration. Relaxed: whoever
   // relies on it has the lock bit, or asks again when it has.
   std::atomic<std::uint32_t> current_life{0};
@@ -160,6 +162,12 @@ struct alignas(128) Handle {
   HandleId id;
   std::string name;
 
+  // --- of those that commute and have access, under the lock bit: whose turn it is, and those that were ready but for
+  // this turn, linked through Access::next.
+  Task* turn = nullptr;
+  Access* first_in_turn = nullptr;
+  Access* last_in_turn = nullptr;
+
   Bytes bytes() const { return layout.bytes(); }
   std::optional<NodeId> preferred() const {
     const std::uint8_t node = advised.load(std::memory_order_relaxed);
@@ -181,15 +189,16 @@ inline Access::Access(Handle& of, AccessMode how, std::size_t number, bool outsi
 inline constexpr std::uint64_t kLocked = 1;
 inline constexpr std::uint64_t kWriter = 2;
 inline constexpr std::uint64_t kWaiters = 4;
+inline constexpr std::uint64_t kCommuting = 8;
 inline constexpr std::uint64_t kReader = 256;
 
 // Whoever has access by it is the last who was submitted to use the handle, as far as that can be known. Of readers
 // that end at once none may be told.
 inline bool is_last_use(const Access& access) {
   if (writes(access.mode) && access.next() != nullptr)
-    return false;  // which it hands its access to
+    return false;  // which it hands its access to; who commutes has none when it has its turn
   const std::uint64_t word = access.handle->word.load(std::memory_order_relaxed) & ~kLocked;
-  return word == kWriter || word == kReader;
+  return word == kWriter || word == kReader || word == (kReader | kCommuting);
 }
 
 // No task submitted so far will use it, as far as one who asks while others submit can know.

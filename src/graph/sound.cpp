@@ -54,6 +54,12 @@ void require_first_writes(const Graph& graph, const std::string& origin) {
   }
   for (std::size_t t = 0; t < graph.tasks().size(); ++t) {
     for (const Graph::Access& access : graph.accesses_of(graph.tasks()[t])) {
+      if (access.mode == AccessMode::scratch && has_content[access.datum]) {
+        throw UsageError(fmt::format(
+            "{}: tasks[{}] uses \"{}\" as scratch, which has a content: it has a home, or a task "
+            "before it writes it. Name a datum for scratch alone",
+            origin, t, graph.data_name(access.datum)));
+      }
       if (reads(access.mode) && !has_content[access.datum]) {
         const std::string_view name = graph.task_name(t);
         throw UsageError(fmt::format(
@@ -65,7 +71,7 @@ void require_first_writes(const Graph& graph, const std::string& origin) {
       }
     }
     for (const Graph::Access& access : graph.accesses_of(graph.tasks()[t])) {
-      if (writes(access.mode)) has_content[access.datum] = true;
+      if (leaves_content(access.mode)) has_content[access.datum] = true;
     }
   }
 }

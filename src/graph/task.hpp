@@ -46,6 +46,7 @@ struct TaskExtension {
   std::vector<std::uint16_t> view_of;      // operand -> access, when a handle is named twice
   double flops = 0;                        // 0: the codelet's
   Recursive recursive = Recursive::never;  // never: it has a kernel alone
+  bool has_scratch = false;                // given back at its end
   std::function<void(Task&)> on_runnable;  // of kinds that are not scheduled, in place of a kernel
 };
 
@@ -54,8 +55,9 @@ inline constexpr std::size_t kInlineAccesses = 4;
 struct alignas(128) Task {
   // Accesses not yet granted, explicit dependencies not yet ended, and 1 while being submitted.
   std::atomic<std::int32_t> blocked{0};
-  std::uint16_t access_count : 15 = 0;
-  bool outside : 1 = false;  // the accesses lie where the first of those in the task leads
+  std::uint16_t access_count : 14 = 0;
+  bool commutes : 1 = false;  // some of its accesses may, see take_turns
+  bool outside : 1 = false;   // the accesses lie where the first of those in the task leads
   std::uint8_t parameter_bytes : 5 = 0;  // of `parameters`
   TaskKind kind : 3 = TaskKind::compute;
   std::atomic<TaskState> state{TaskState::free};

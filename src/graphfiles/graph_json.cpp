@@ -1,5 +1,7 @@
 // The reader of our own format: the parser's events go straight into the graph, without a document in
 // between, so that a million tasks take a second and little more memory than the graph.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -410,10 +412,15 @@ void Reader::access_text(const std::string& value) {
     datum_ = data_.number(value, {.task = graph_.tasks().size(), .access = access_number_});
   } else if (access_parts_ > 2) {
     refuse("expected [datum, mode]");
-  } else if (value == "R" || value == "W" || value == "RW") {
-    add_access(value == "R" ? AccessMode::R : value == "W" ? AccessMode::W : AccessMode::RW);
   } else {
-    refuse("expected the mode \"R\", \"W\" or \"RW\", found " + in_quotes(value));
+    constexpr std::array kModes{AccessMode::R, AccessMode::W, AccessMode::RW, AccessMode::commute,
+                                AccessMode::scratch};
+    const auto mode = std::ranges::find(kModes, value, [](AccessMode m) { return to_string(m); });
+    if (mode == kModes.end()) {
+      refuse("expected the mode \"R\", \"W\", \"RW\", \"commute\" or \"scratch\", found " +
+             in_quotes(value));
+    }
+    add_access(*mode);
   }
 }
 
@@ -425,6 +432,9 @@ void Reader::add_access(AccessMode mode) {
   const std::uint64_t first = graph_.accesses().size();
   if (last >= first && last - first < task_.accesses.size()) {
     AccessMode& named_before = task_.accesses[last - first].mode;
+    if (named_before != mode &&
+        (named_before == AccessMode::scratch || mode == AccessMode::scratch))
+      refuse("a task names a datum as scratch, and again in another mode");
     named_before = strongest(named_before, mode);
     return;
   }

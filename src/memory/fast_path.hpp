@@ -43,6 +43,7 @@ class FastPath {
   bool only_valid_here(const graph::Task& task, NodeId node) const {
     for (const graph::Access& access : task.accesses()) {
       if (!writes(access.mode) || access.handle->bytes().value == 0) continue;
+      // That of scratch is 0: Residency::written notes that nothing was written.
       if (valid_mask(*access.handle) != bit(node)) return false;
     }
     return true;

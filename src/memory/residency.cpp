@@ -303,7 +303,7 @@ void Residency::written(graph::Task& task, NodeId node, Actions& actions) {
     at(node, actions, [&] {
       Replica& here = replica(*access.handle, node);
       here.overwritten = false;
-      make_sole(here, actions);
+      if (leaves_content(access.mode)) make_sole(here, actions);
     });
   }
 }

@@ -168,7 +168,11 @@ void submit_tasks(Runtime& runtime, const graph::Graph& graph, const std::vector
     const graph::Graph::Task& task = graph.tasks()[t];
     operands.clear();
     for (const auto& access : graph.accesses_of(task)) {
-      operands.push_back({handles[access.datum], access.mode});
+      if (access.mode == AccessMode::scratch) {
+        operands.push_back(Scratch(graph.data()[access.datum].bytes));
+      } else {
+        operands.push_back({handles[access.datum], access.mode});
+      }
     }
     after.clear();
     for (const auto before : graph.predecessors_of(t)) after.push_back(ids[before]);
@@ -181,7 +185,8 @@ void submit_tasks(Runtime& runtime, const graph::Graph& graph, const std::vector
     if (graph.has_predecessors()) ids.push_back(id);
     if (!hints) continue;
     for (const auto& access : graph.accesses_of(task)) {
-      if (last[access.datum] == t) runtime.wont_use(handles[access.datum]);
+      if (last[access.datum] == t && access.mode != AccessMode::scratch)
+        runtime.wont_use(handles[access.datum]);
     }
   }
 }

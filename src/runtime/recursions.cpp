@@ -46,6 +46,10 @@ const graph::Access& RecursiveTask::access(std::size_t operand) const {
 
 Partition& RecursiveTask::divide(std::size_t operand, const Divide& how) {
   const graph::Access& access = this->access(operand);
+  if (access.mode == AccessMode::scratch) {
+    throw UsageError("task " + std::string(task_.name()) +
+                     " divides its scratch; give each task inside some of its own");
+  }
   for (const Partition* other : divided_) {
     if (other->whole != access.handle || !writes(access.mode)) continue;
     throw UsageError("task " + std::string(task_.name()) + " divides handle " +

@@ -72,6 +72,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   if (config.rules.any()) require_rules_apply(config);
   if (config.rules.unified) setup_.simulated->use_unified_memory();
   config.notify_waiters = [this] { notify_waiters(); };
+  config.give_back_scratch = [this](const graph::Task& task) { scratch_.give_back(task); };
   config.divide = [this](graph::Task& task) { recursions_.begin(task); };
   config.simulated = setup_.simulated != nullptr;
   read_models(config);

@@ -23,6 +23,7 @@
 #include "runtime/machine_setup.hpp"
 #include "runtime/partitions.hpp"
 #include "runtime/recursions.hpp"
+#include "runtime/scratch.hpp"
 #include "runtime/simulated_planner.hpp"
 #include "trace/decision.hpp"
 #include "vicinal/runtime.hpp"
@@ -150,6 +151,8 @@ class RuntimeImpl {
   void submit_plain(graph::Task& task);
   graph::Task& make_task(const TaskSpec& spec, std::span<const Operand> operands, WorkerId worker);
   void fill_accesses(graph::Task& task, std::span<const Operand> operands);
+  void add_scratch(graph::Task& task, const Operand& operand, std::size_t number);
+  void reserve_scratch(const graph::Task& task);
   void prepare_to_write(const graph::Task& task, graph::Handle& handle, std::uint32_t life);
   void check_task(const graph::Task& task);
   void check_simulated_time(const graph::Task& task);
@@ -201,6 +204,7 @@ class RuntimeImpl {
   std::optional<HeldBack> held_back_;        // if priorities are computed or the policy plans
   Partitions partitions_{*this};
   Recursions recursions_{*this};
+  ScratchPool scratch_{*this};
 
   mutable std::mutex handles_mutex_;           // guards what follows
   mutable std::deque<graph::Handle> handles_;  // reports take their lock bits
@@ -209,7 +213,8 @@ class RuntimeImpl {
   std::uint64_t simulated_address_ = 4096;  // of the next add_simulated
   graph::RegionIndex buffers_;
   std::map<int, graph::RegionIndex> files_;
-  Bytes unhomed_;  // written data whose only place is what the runtime allocates
+  Bytes unhomed_;       // written data whose only place is what the runtime allocates
+  Bytes most_scratch_;  // of one task that may run on a core
 
   std::atomic<std::uint64_t> submitted_bytes_{0};
   Time most_overhead_;  // of one task, on any worker; in simulation

@@ -26,8 +26,16 @@ void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> oper
   graph::Access* const accesses = task.accesses().data();
   const bool outside = task.outside;
   std::size_t count = 0;
+  bool commuting = false;
   for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].mode == AccessMode::scratch) [[unlikely]] {
+      add_scratch(task, operands[i], count++);
+      auto& views = extension(task).view_of;
+      if (!views.empty()) views.push_back(static_cast<std::uint16_t>(count - 1));
+      continue;
+    }
     graph::Handle& handle = check(operands[i].handle, "submit");
+    commuting |= commutes(operands[i].mode);
     if (writes(operands[i].mode) && !handle.takes_writes.load(std::memory_order_acquire)) {
       prepare_to_write(task, handle, operands[i].handle.life());
     }
@@ -46,7 +54,24 @@ void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> oper
       task.extension->view_of.push_back(static_cast<std::uint16_t>(at));
     }
   }
-  task.access_count = count & 0x7fffU;  // at most kMostOperands
+  task.access_count = count & 0x3fffU;  // at most kMostOperands
+  task.commutes = commuting;
+}
+
+// If the task is refused later, its scratch is found by access_count.
+[[gnu::noinline]] void RuntimeImpl::add_scratch(graph::Task& task, const Operand& operand,
+                                                std::size_t number) {
+  if (operand.handle) {
+    throw UsageError("task " + std::string(task.name()) + " uses handle " +
+                     graph::name_of(check(operand.handle, "submit")) +
+                     " as scratch, which has none; give Scratch(bytes)");
+  }
+  graph::TaskExtension& more = extension(task);
+  const Handle room = scratch_.take(Bytes{operand.scratch_bytes});
+  task.accesses().data()[number] =
+      graph::Access(*room.impl(), room.life(), AccessMode::scratch, number, task.outside);
+  more.has_scratch = true;
+  task.access_count = (number + 1) & 0x3fffU;
 }
 
 // By the first task that writes it, or not at all.
@@ -125,10 +150,11 @@ void RuntimeImpl::check_task(const graph::Task& task) {
 // it has nowhere else to go. Said at the first write that would break it, not when a run is stuck.
 [[gnu::noinline]] void RuntimeImpl::check_sole_copies(const graph::Task& task) {
   const auto counts = [](const graph::Access& access) {
-    return writes(access.mode) && access.named_life() == access.handle->life() &&
+    return leaves_content(access.mode) && access.named_life() == access.handle->life() &&
            access.handle->home.kind == graph::HomeKind::none &&
            !access.handle->counts_unhomed.load(std::memory_order_relaxed);
   };
+  if (task.extension && task.extension->has_scratch) reserve_scratch(task);
   if (std::ranges::none_of(task.accesses(), counts)) return;
   const std::lock_guard lock(handles_mutex_);
   Bytes added;
@@ -137,11 +163,14 @@ void RuntimeImpl::check_task(const graph::Task& task) {
     if (!counts(access)) continue;
     const Bytes bytes = memory::Arena::padded(handle.bytes());
     added += bytes;
-    if (unhomed_ + added > *options_.memory) {
+    const Bytes all = unhomed_ + added + most_scratch_;
+    if (all > *options_.memory) {
       throw CapacityError(
           "task " + std::string(task.name()) + " writes " + handle.name +
-          ": the data written so far and this need " + std::to_string((unhomed_ + added).value) +
-          " bytes, the memory limit is " + std::to_string(options_.memory->value) +
+          ": the data written so far and this" +
+          (most_scratch_.value > 0 ? ", with the scratch of a task," : "") + " need " +
+          std::to_string(all.value) + " bytes, the memory limit is " +
+          std::to_string(options_.memory->value) +
           " bytes and there is no disk; give a folder with the option disk, or raise "
           "the option memory");
     }
@@ -152,11 +181,37 @@ void RuntimeImpl::check_task(const graph::Task& task) {
   }
 }
 
+// What has no home stays in RAM, and beside it there must be room for the scratch of one task.
+[[gnu::noinline]] void RuntimeImpl::reserve_scratch(const graph::Task& task) {
+  const bool on_core =
+      std::ranges::any_of(setup_.machine.workers, [&](const WorkerDescription& worker) {
+        return worker.node == kRam && engine_->eligibility().can_run(task, worker.id);
+      });
+  if (!on_core) return;
+  Bytes scratch;
+  for (const graph::Access& access : task.accesses()) {
+    if (access.mode == AccessMode::scratch)
+      scratch += memory::Arena::padded(access.handle->bytes());
+  }
+  const std::lock_guard lock(handles_mutex_);
+  if (unhomed_ + scratch > *options_.memory) {
+    throw CapacityError("task " + std::string(task.name()) + " has scratch of " +
+                        std::to_string(scratch.value) +
+                        " bytes: with the data written so far it needs " +
+                        std::to_string((unhomed_ + scratch).value) +
+                        " bytes, the memory limit is " + std::to_string(options_.memory->value) +
+                        " bytes and there is no disk; give a folder with the option disk, or raise "
+                        "the option memory");
+  }
+  most_scratch_ = std::max(most_scratch_, scratch);
+}
+
 [[gnu::flatten]] TaskId RuntimeImpl::submit(const TaskSpec& spec) {
   const engine::InTask* const inside = engine_->inside_task();
   const WorkerId worker = inside != nullptr ? inside->worker : kNoWorker;
   if (inside != nullptr && Recursions::current() != nullptr) [[unlikely]] {
     for (const Operand& operand : spec.operands.span()) {
+      if (operand.mode == AccessMode::scratch) continue;
       Recursions::current()->check_inside(check(operand.handle, "submit"));
     }
   }
@@ -246,6 +301,10 @@ Bytes RuntimeImpl::window_bytes(std::span<const Operand> operands) const {
   Bytes sum;
   if (options_.window_bytes.value == 0) return sum;
   for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].mode == AccessMode::scratch) {
+      sum += std::min(Bytes{operands[i].scratch_bytes}, kLargestData);  // more is refused
+      continue;
+    }
     const auto earlier = operands.first(i);
     const bool named_before = std::ranges::any_of(
         earlier, [&](const Operand& other) { return other.handle == operands[i].handle; });

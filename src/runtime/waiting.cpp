@@ -223,6 +223,7 @@ graph::Task& RuntimeImpl::plain_task(graph::Handle& handle, std::uint32_t life, 
                                      Call call, std::function<void(graph::Task&)> then) {
   graph::Task& task = engine_->new_plain_task(call.kind, call.what);
   task.inline_accesses[0] = graph::Access(handle, life, mode, 0, false);
+  task.commutes = commutes(mode);
   task.extension->on_runnable = std::move(then);
   return task;
 }
@@ -314,6 +315,10 @@ void RuntimeImpl::when_granted(Handle handle, AccessMode mode, Call call,
 std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode mode) {
   not_inside_task("acquire");
   graph::Handle& handle = check(registered, "acquire");
+  if (mode == AccessMode::scratch) {
+    throw UsageError("acquire: handle " + handle.name +
+                     " as scratch, which only tasks have; acquire it to read or write it");
+  }
   if (writes(mode) && !handle.home.writable) {
     throw UsageError("acquire: handle " + handle.name +
                      " would be written, but its file was registered read-only");

@@ -32,6 +32,7 @@ struct ProgramTask {
   std::uint32_t runtime = 0;
   std::uint32_t codelet = 0;
   std::vector<RandomAccess> accesses;
+  Bytes scratch;  // of the operand behind them; 0: there is none
   int priority = 0;
   std::optional<std::uint32_t> worker;
   std::optional<std::uint32_t> node;  // that it names, and advises for its first operand
@@ -79,7 +80,7 @@ struct ProgramPlace {
   bool window = false;                             // submit may wait
   bool simulated = false;
   std::vector<Bytes> least;  // filled in: by node, the tightest limits under which all tasks run
-  Bytes unhomed;             // filled in: of all that has no other home
+  Bytes unhomed;             // filled in: of all that has no other home, and the scratch of a task
 };
 
 struct ProgramShape {
@@ -245,7 +246,10 @@ class ProgramMaker {
 
   // What nobody has written is written first; what all share is counted up or read.
   AccessMode random_mode(std::size_t data) {
-    if (program_.data[data].shared()) return chance(2) ? AccessMode::R : AccessMode::RW;
+    if (program_.data[data].shared()) {
+      if (chance(2)) return AccessMode::R;
+      return chance(2) ? AccessMode::commute : AccessMode::RW;
+    }
     const auto mode =
         written_[data] ? static_cast<AccessMode>(1 + random_.below(3)) : AccessMode::W;
     written_[data] = true;
@@ -293,6 +297,7 @@ class ProgramMaker {
     task.codelet = static_cast<std::uint32_t>(random_.below(place.codelets->size()));
     task.priority = chance(3) ? static_cast<int>(random_.below(9)) - 4 : 0;
     task.spin = chance(20) ? 100'000 : chance(3) ? random_.below(3000) : 0;
+    if (task.key / 64 % 8 == 0) task.scratch = Bytes{1 + task.key / 512 % 20'000};
     if (task.key % 6 == 0) task.node = static_cast<std::uint32_t>(task.key / 6 % place.nodes);
     if (chance(8)) {
       const WorkerDescription& worker = one_of(place.workers);
@@ -332,7 +337,7 @@ class ProgramMaker {
     for (const RandomAccess& access : task.accesses) data.push_back(access.data);
     std::ranges::sort(data);
     data.erase(std::unique(data.begin(), data.end()), data.end());
-    Bytes sum;
+    Bytes sum = padded(task.scratch.value);
     for (const std::size_t d : data) sum += footprint(d, node);
     return sum;
   }
@@ -346,9 +351,13 @@ class ProgramMaker {
       place.least[0] = std::max(place.least[0], footprint(d, 0));
       if (program_.data[d].home == Home::none) place.unhomed += padded(program_.data[d].bytes);
     }
+    Bytes scratch;
     for (const ProgramTask& task : program_.tasks) {
-      if (task.runtime == runtime) make_fit(place, task);
+      if (task.runtime != runtime) continue;
+      make_fit(place, task);
+      scratch = std::max(scratch, padded(task.scratch.value));
     }
+    place.unhomed += scratch;  // of one task, beside those
   }
   void make_fit(ProgramPlace& place, const ProgramTask& task) {
     std::vector<std::uint32_t> nodes;

@@ -112,6 +112,9 @@ class RealProgram {
       }
     }
     for (volatile std::uint64_t left = task.spin; left > 0;) left = left - 1;
+    if (task.scratch.value > 0) {
+      fill(k.data<std::uint8_t>(task.accesses.size()), task.scratch.value, task.key);
+    }
     std::uint64_t key = task.key;
     for (std::size_t i = 0; i < task.accesses.size(); ++i) {
       if (program_.data[task.accesses[i].data].shared()) {
@@ -122,6 +125,12 @@ class RealProgram {
       }
     }
     for (const std::size_t next : task.in_kernel) submit_late(next);
+    if (task.scratch.value > 0) {  // nobody else has been there
+      Content expected(task.scratch.value);
+      fill(expected.data(), expected.size(), task.key);
+      const std::uint8_t* const scratch = k.data<std::uint8_t>(task.accesses.size());
+      EXPECT_TRUE(std::equal(expected.begin(), expected.end(), scratch));
+    }
     if (task.fails) throw std::runtime_error("t" + std::to_string(record.task) + " fails");
     for (std::size_t i = 0; i < task.accesses.size(); ++i) {
       if (!writes(task.accesses[i].mode)) continue;
@@ -235,6 +244,7 @@ class RealProgram {
     for (const RandomAccess& access : task.accesses) {
       operands.push_back({data_[access.data].handle(), access.mode});
     }
+    if (task.scratch.value > 0) operands.push_back(Scratch(task.scratch));
     std::vector<TaskId> after;
     for (const std::size_t before : task.after) {
       if (account_.task(before).submitted) after.push_back(account_.task(before).id);
@@ -246,7 +256,7 @@ class RealProgram {
     spec.priority = task.priority;
     if (task.worker) spec.worker = WorkerId{*task.worker};
     if (task.node) spec.node = NodeId{*task.node};
-    if (task.node && !operands.empty()) {
+    if (task.node && !task.accesses.empty()) {
       runtimes_[task.runtime]->advise(operands.front().handle, spec.node);
     }
     if (task.in_group) spec.group = group;

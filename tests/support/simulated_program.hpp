@@ -64,8 +64,7 @@ class SimulatedProgram {
   std::string run(Watchdog& watchdog) {
     text_.clear();
     submitted_.assign(program_.tasks.size(), Submitted{});
-    last_writer_.assign(program_.data.size(), ProgramStep::kNone);
-    readers_.assign(program_.data.size(), {});
+    last_users_.assign(program_.data.size(), {});
     group_ = std::make_unique<Group>();
     ends_ = calls_ = 0;
     Runtime runtime(machine_, options_);
@@ -98,6 +97,13 @@ class SimulatedProgram {
     bool ended = false;
     bool noted = false;
     std::vector<std::size_t> before;  // tasks that must have ended when it ends
+  };
+
+  // Tasks: the last one that excludes others, or the last that do not exclude each other, and those before them.
+  struct LastUsers {
+    AccessMode mode = AccessMode::RW;
+    std::vector<std::size_t> users;
+    std::vector<std::size_t> before;
   };
 
   void set_limits(const ProgramPlace& place, base::Random& random) {
@@ -183,6 +189,7 @@ class SimulatedProgram {
     for (const RandomAccess& access : task.accesses) {
       operands.push_back({handles_[access.data], access.mode});
     }
+    if (task.scratch.value > 0) operands.push_back(Scratch(task.scratch));
     std::vector<TaskId> after;
     for (const std::size_t before : task.after) {
       if (submitted_[before].submitted) after.push_back(submitted_[before].id);
@@ -193,7 +200,7 @@ class SimulatedProgram {
     spec.priority = task.priority;
     if (task.worker) spec.worker = WorkerId{*task.worker};
     if (task.node) spec.node = NodeId{*task.node};
-    if (task.node && !operands.empty()) runtime_->advise(operands.front().handle, spec.node);
+    if (task.node && !task.accesses.empty()) runtime_->advise(operands.front().handle, spec.node);
     if (task.in_group) spec.group = group_.get();
     spec.after = after;
     spec.on_end = [this, t](Outcome outcome) { ended(t, outcome); };
@@ -218,18 +225,15 @@ class SimulatedProgram {
     const ProgramTask& task = program_.tasks[t];
     for (const std::size_t before : task.after) submitted_[t].before.push_back(before);
     for (const RandomAccess& access : task.accesses) {
-      std::size_t& writer = last_writer_[access.data];
-      auto& readers = readers_[access.data];
-      if (writer != ProgramStep::kNone && writer != t) submitted_[t].before.push_back(writer);
-      if (!writes(access.mode)) {
-        readers.push_back(t);
-        continue;
+      LastUsers& last = last_users_[access.data];
+      if (is_exclusive(access.mode) || access.mode != last.mode) {
+        last.before = std::exchange(last.users, {});
+        last.mode = access.mode;
       }
-      for (const std::size_t reader : readers) {
-        if (reader != t) submitted_[t].before.push_back(reader);
+      for (const std::size_t before : last.before) {
+        if (before != t) submitted_[t].before.push_back(before);
       }
-      readers.clear();
-      writer = t;
+      last.users.push_back(t);
     }
   }
 
@@ -295,9 +299,8 @@ class SimulatedProgram {
   Runtime* runtime_ = nullptr;
   std::unique_ptr<Group> group_;
   std::vector<Handle> handles_;
-  std::vector<Submitted> submitted_;  // by task
-  std::vector<std::size_t> last_writer_;
-  std::vector<std::vector<std::size_t>> readers_;
+  std::vector<Submitted> submitted_;   // by task
+  std::vector<LastUsers> last_users_;  // by datum
   std::uint64_t calls_ = 0;
   std::uint64_t ends_ = 0;
   std::string text_;

@@ -87,6 +87,24 @@ TEST(BottomLevels, OfReadersBetweenTwoWritersAreConcurrent) {
   EXPECT_EQ(graph.levels(), (Levels{25, 14, 24, 4}));
 }
 
+TEST(BottomLevels, OfThoseThatCommuteNoneFollowsAnotherButAllPrecedeWhatComesBehind) {
+  constexpr AccessMode kCommute = AccessMode::commute;
+  TimedGraph graph;
+  graph.add(1, {{0, kW}});         // 1 + (10 + 20) + 4 + 3
+  graph.add(10, {{0, kCommute}});  // 10 + 4 + 3
+  graph.add(20, {{0, kCommute}});  // 20 + 4 + 3
+  graph.add(4, {{0, kR}});         // 4 + 3
+  graph.add(3, {{0, kCommute}});
+  EXPECT_EQ(graph.levels(), (Levels{38, 17, 27, 7, 3}));
+}
+
+TEST(BottomLevels, ScratchOrdersNothing) {
+  TimedGraph graph;
+  graph.add(1, {{0, AccessMode::scratch}});
+  graph.add(2, {{0, AccessMode::scratch}});
+  EXPECT_EQ(graph.levels(), (Levels{1, 2}));
+}
+
 TEST(BottomLevels, AWriteFollowsAWriteWithoutAReaderBetween) {
   TimedGraph graph;
   graph.add(1, {{0, kW}});

@@ -69,6 +69,15 @@ TEST(TimeBounds, TheCriticalPathIsTheLongestPath) {
   EXPECT_EQ(critical_path_bound(Graph{}, {}).value, Time{0});
 }
 
+TEST(TimeBounds, TasksThatCommuteAreNoPathButTheirTimesAddUp) {
+  const std::vector<Graph::Access> both{{0, kR}, {1, AccessMode::commute}};
+  const Graph graph =
+      graph_of(2, {{Side::either, {{0, kRW}}}, {Side::either, both}, {Side::either, both}});
+  EXPECT_EQ(critical_path_bound(graph, {{10}, {3}, {4}}).value, Time{14});
+  const Graph run = graph_of(2, {{Side::either, both}, {Side::either, both}});
+  EXPECT_EQ(critical_path_bound(run, {{3}, {4}}).value, Time{7});
+}
+
 TEST(TimeBounds, ATransferTakesItsBytesOverTheRate) {
   const BytesBound bytes{.value = Bytes{6'000'000}, .leading = {}, .name = "loads", .source = "x"};
   EXPECT_EQ(transfer_bound(bytes, BytesPerSecond{6e9}).value, Time{1'000'000});

@@ -104,6 +104,33 @@ TEST(GraphJson, WrittenAndReadAgainItIsTheSameGraph) {
   }
 }
 
+TEST(GraphJson, ModesThatCommuteAndScratchAreWrittenAndRead) {
+  const graph::Graph graph = parse_graph_json(
+      R"({"data": {"x": {"bytes": 8, "home": "ram"}, "s": {"bytes": 64}}, "kernels": {"k": {}},
+          "tasks": [{"kernel": "k", "accesses": [["x", "commute"], ["s", "scratch"]]},
+                    {"kernel": "k", "accesses": [["x", "commute"], ["s", "scratch"], ["x", "R"]]}]})",
+      "g.json");
+  const graph::Graph again = parse_graph_json(written(graph), "again");
+  EXPECT_EQ(again.accesses()[0].mode, AccessMode::commute);
+  EXPECT_EQ(again.accesses()[1].mode, AccessMode::scratch);
+  EXPECT_EQ(again.accesses()[2].mode, AccessMode::RW);  // named twice
+  EXPECT_EQ(written(again), written(graph));
+}
+
+TEST(GraphJson, ScratchHasNoContent) {
+  const auto parse = [](const char* accesses) {
+    return parse_graph_json(
+        std::string(
+            R"({"data": {"x": {"bytes": 8, "home": "ram"}, "s": {"bytes": 64}}, "kernels": {"k": {}},
+                "tasks": [{"kernel": "k", "accesses": )") +
+            accesses + "}]}",
+        "g.json");
+  };
+  EXPECT_THROW(parse(R"([["x", "scratch"]])"), UsageError);
+  EXPECT_THROW(parse(R"([["s", "scratch"], ["s", "W"]])"), UsageError);
+  EXPECT_NO_THROW(parse(R"([["s", "scratch"], ["s", "scratch"]])"));
+}
+
 TEST(GraphJson, TwoDataOfOneNameAreNotWritten) {
   graph::Graph graph = parse_graph_json(kOwn, "g.json");
   graph.add_datum({}, graph.data_name(1));
@@ -179,7 +206,8 @@ TEST(GraphJson, SaysWhereAndWhatIsWrong) {
       {with_tasks(R"([{"kernel": "gemm", "accesses": [["tile_a", "R"], ["tile_b", "R"]]}])"),
        "tasks[0].accesses[1]: there is no datum \"tile_b\": did you mean \"tile_a\"?"},
       {with_tasks(R"([{"kernel": "gemm", "accesses": [["tile_a", "X"]]}])"),
-       "tasks[0].accesses[0]: expected the mode \"R\", \"W\" or \"RW\", found \"X\""},
+       "tasks[0].accesses[0]: expected the mode \"R\", \"W\", \"RW\", \"commute\" or \"scratch\", "
+       "found \"X\""},
       {with_tasks(R"([{"kernel": "gemm", "accesses": [["tile_a"]]}])"),
        "tasks[0].accesses[0]: expected [datum, mode]"},
       {with_tasks(R"([{"kernel": "gemm", "accesses": [["tile_a", "R", "R"]]}])"),

@@ -24,24 +24,26 @@ struct Successors {
 };
 
 Successors successors_in(const graph::Graph& graph) {
-  // Of a datum. Tasks that read it since the last write, and that write.
+  // Of a datum. The last tasks that do not exclude each other, or the one that excludes others; and those before
+  // them.
   struct Last {
-    bool written = false;
-    Number writer = 0;
-    std::vector<Number> readers;
+    AccessMode mode = AccessMode::RW;
+    std::vector<Number> group;
+    std::vector<Number> before;
   };
   std::vector<Last> last(graph.data().size());
   Successors successors(graph.tasks().size());
   for (Number task = 0; task < graph.tasks().size(); ++task) {
     for (const auto& [datum, mode] : graph.accesses_of(graph.tasks()[task])) {
-      Last& before = last[datum];
-      if (before.written) successors.add(before.writer, task);
-      if (!writes(mode)) {
-        before.readers.push_back(task);
-        continue;
+      if (mode == AccessMode::scratch) continue;
+      Last& now = last[datum];
+      if (is_exclusive(mode) || mode != now.mode) {
+        now.before.swap(now.group);
+        now.group.clear();
+        now.mode = mode;
       }
-      for (const Number reader : before.readers) successors.add(reader, task);
-      before = {.written = true, .writer = task, .readers = {}};
+      for (const Number before : now.before) successors.add(before, task);
+      now.group.push_back(task);
     }
     for (const Number before : graph.predecessors_of(task)) successors.add(before, task);
   }

@@ -21,7 +21,7 @@ inline std::optional<NodeId> owner_of(const graph::Handle& handle) {
 
 inline void set_owner_of_written(const graph::Task& task, NodeId node) {
   for (const graph::Access& access : task.accesses()) {
-    if (!writes(access.mode)) continue;
+    if (!leaves_content(access.mode)) continue;
     access.handle->policy_data = reinterpret_cast<void*>(std::uintptr_t{node.value} + 1);
   }
 }

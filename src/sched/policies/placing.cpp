@@ -160,7 +160,7 @@ void Placing::set_owner(graph::Handle& handle, NodeId node) {
 void Placing::deal(const graph::Task& task) {
   if (devices_.front().node == kRam) return;
   for (const graph::Access& access : task.accesses()) {
-    if (owner_of(*access.handle)) continue;
+    if (owner_of(*access.handle) || access.mode == AccessMode::scratch) continue;
     const double drawn = context_->random().uniform();
     const auto number = static_cast<std::size_t>(drawn * static_cast<double>(devices_.size()));
     const Device& lot = devices_[std::min(number, devices_.size() - 1)];
@@ -264,7 +264,7 @@ graph::Task* Placing::pop(WorkerId worker) {
   nodes_[here.value].load_ns += placed->run_ns;
   placed->node = here;
   for (const graph::Access& access : placed->task->accesses()) {
-    if (writes(access.mode) && !strategy_.draws) set_owner(*access.handle, here);
+    if (leaves_content(access.mode) && !strategy_.draws) set_owner(*access.handle, here);
   }
   return placed->task;
 }
