@@ -14,6 +14,9 @@ enum class AccessMode : std::uint8_t {
   R = 1,   // reads the content; many readers at once
   W = 2,   // overwrites all of the content; nothing is copied in
   RW = 3,  // reads, then changes
+  // Adds to the content in a private copy, which is combined into the data later: see Runtime::set_reduction. The
+  // data themselves are neither read nor written by the task.
+  reduction = 0,
 };
 
 constexpr bool reads(AccessMode mode) {
@@ -29,7 +32,8 @@ constexpr AccessMode strongest(AccessMode a, AccessMode b) {
 }
 
 constexpr std::string_view to_string(AccessMode mode) {
-  return mode == AccessMode::R ? "R" : mode == AccessMode::W ? "W" : "RW";
+  constexpr std::string_view names[] = {"reduction", "R", "W", "RW"};
+  return names[static_cast<std::size_t>(mode)];
 }
 
 }  // namespace vicinal

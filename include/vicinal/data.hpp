@@ -84,7 +84,7 @@ class Handle {
   std::uint32_t life_ = 0;     // of what is behind `impl_`, never given twice there
 };
 
-// One operand of a task: R(a), W(b), RW(c).
+// One operand of a task: R(a), W(b), RW(c), Reduce(d).
 struct Operand {
   Handle handle;
   AccessMode mode = AccessMode::R;
@@ -97,6 +97,9 @@ inline Operand W(Handle handle) {
 }
 inline Operand RW(Handle handle) {
   return {handle, AccessMode::RW};
+}
+inline Operand Reduce(Handle handle) {
+  return {handle, AccessMode::reduction};
 }
 
 }  // namespace vicinal

@@ -53,6 +53,9 @@ bool insert_invalidation(Task& task);
 // announced, or none.
 void announce(Task& task, Content leaves = Content::written);
 bool insert_announced(Task& task);
+// Of a task that is in the graph and has all its accesses: it gets one more, to a handle that only the runtime knows. True
+// if it has that, too; otherwise the task becomes ready once more.
+bool insert_more(Task& task, Access& access);
 
 // The task is about to run: asks the memory for those that get its accesses next, or else for the
 // handles. Only the address of the former is looked at: another thread may be writing them.

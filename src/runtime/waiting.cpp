@@ -314,6 +314,10 @@ void RuntimeImpl::when_granted(Handle handle, AccessMode mode, Call call,
 std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode mode) {
   not_inside_task("acquire");
   graph::Handle& handle = check(registered, "acquire");
+  if (mode == AccessMode::reduction) {
+    throw UsageError("acquire: handle " + handle.name +
+                     " to reduce into it, which only tasks do; acquire it to read and write");
+  }
   if (writes(mode) && !handle.home.writable) {
     throw UsageError("acquire: handle " + handle.name +
                      " would be written, but its file was registered read-only");
