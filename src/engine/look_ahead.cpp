@@ -165,6 +165,7 @@ bool LookAhead::keep(Task& task) {
 
 // Says first that it lacks some, so that whoever gives one back meanwhile wakes somebody.
 bool LookAhead::lend(Entry& entry) {
+  if (PrivateCopies::has_any(*entry.task)) return true;  // it has come from a peer
   without_copy_.fetch_add(1, std::memory_order_seq_cst);
   if (!private_.lend(*entry.task, node_)) return false;
   without_copy_.fetch_sub(1, std::memory_order_seq_cst);
@@ -335,7 +336,11 @@ Task* LookAhead::give_away(WorkerId to, memory::Actions& actions) {
   MoveDecision decision(context_, to);
   const std::size_t best = best_to_give(to, decision);
   if (best == pulled_.size()) return nullptr;
-  const bool agreed = gate_.may_move(*pulled_[best]->task, to);
+  graph::Task& moves = *pulled_[best]->task;
+  // It goes where it is lent copies, so that none goes in vain, and back.
+  const NodeId other = machine_.workers[to.value].node;
+  const bool agreed =
+      gate_.may_move(moves, to) && (!moves.reduces() || private_.lend(moves, other));
   decision.tell(*pulled_[best]->task, agreed);
   if (!agreed) return nullptr;
   residency_.withdraw(pulled_[best]->request, actions);

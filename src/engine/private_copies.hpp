@@ -25,6 +25,9 @@ class PrivateCopies {
   std::uint32_t most() const;
   // True: the task has its copies, though its accesses do not name them yet.
   bool lend(graph::Task& task, NodeId node);
+  static bool has_any(const graph::Task& task) {
+    return task.extension->reduced.front().copy != nullptr;
+  }
   // Then they do.
   static void enter(graph::Task& task);
   // The task has ended; its accesses are as before. `ran`: what it has changed counts.

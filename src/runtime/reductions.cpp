@@ -129,7 +129,9 @@ void Reductions::note(graph::TaskExtension& extension, const graph::Task& task,
     throw UsageError("task " + std::string(task.name()) + " reduces into handle " + handle.name +
                      ", of which nobody has said how; call Runtime::set_reduction first");
   }
-  extension.reduced.push_back({.access = number, .reduction = handle.reduction});
+  graph::ReducedOperand& operand = extension.reduced.emplace_back();
+  operand.access = number;
+  operand.reduction = handle.reduction;
 }
 
 void Reductions::settle(const graph::Access& access) {

@@ -34,7 +34,7 @@ class ReducingTasks : public ::testing::Test {
       if (copy.has_room) --rooms;
       return copy.has_room;
     };
-    for (graph::Handle& handle : handles) reduction.copies.push_back({.handle = &handle});
+    for (graph::Handle& handle : handles) reduction.copies.emplace_back().handle = &handle;
     reduction.copies[0].has_room = true;
   }
   Task& task(AccessMode mode) {
@@ -43,8 +43,14 @@ class ReducingTasks : public ::testing::Test {
     made.inline_accesses[0] = graph::Access(data, mode);
     made.access_count = 1;
     made.blocked = 1;
-    if (mode == AccessMode::reduction) made.extension->reduced.push_back({0, &reduction});
+    if (mode == AccessMode::reduction) reduces(made, 0, reduction);
     return made;
+  }
+
+  static void reduces(Task& task, std::size_t access, graph::Reduction& into) {
+    graph::ReducedOperand& operand = task.extension->reduced.emplace_back();
+    operand.access = access;
+    operand.reduction = &into;
   }
 
   graph::Handle data;
@@ -115,15 +121,17 @@ TEST_F(ReducingTasks, KeepNoCopyIfOneOfSeveralIsMissing) {
   graph::Handle copy_of_other;
   graph::Reduction second;
   second.of = &other;
-  second.copies.push_back({.handle = &copy_of_other, .is_lent = true});
+  graph::PrivateCopy& only = second.copies.emplace_back();
+  only.handle = &copy_of_other;
+  only.is_lent = true;
   Task& both = task(AccessMode::reduction);
   both.inline_accesses[1] = graph::Access(other, AccessMode::reduction, 1);
   both.access_count = 2;
-  both.extension->reduced.push_back({1, &second});
+  reduces(both, 1, second);
   EXPECT_FALSE(copies.lend(both, kRam));
   EXPECT_FALSE(reduction.copies[0].is_lent);
-  second.copies[0].is_lent = false;
-  second.copies[0].has_room = true;
+  only.is_lent = false;
+  only.has_room = true;
   EXPECT_TRUE(copies.lend(both, kRam));
 }
 
