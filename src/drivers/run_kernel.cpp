@@ -97,7 +97,8 @@ std::exception_ptr run_kernel(graph::Task& task, const KernelSite& site) {
                              std::string(to_string(site.kind)) +
                              ", for which its codelet has no implementation");
     }
-    if (task.extension && (task.reduces() || task.extension->begins_neutral)) begin_neutral(task, site);
+    if (task.extension && (task.reduces() || task.extension->begins_neutral))
+      begin_neutral(task, site);
     const std::size_t count = operands_of(task);
     if (count <= kInlineOperands) {
       alignas(OperandView) std::byte room[kInlineOperands * sizeof(OperandView)];

@@ -37,10 +37,9 @@ bool Eligibility::is_implemented(const Codelet& codelet, ProcessorKind kind) con
 
 // The first task that reduces into a copy sets it, on its own worker.
 bool Eligibility::begins_copies(const graph::Task& task, ProcessorKind kind) const {
-  return std::ranges::all_of(
-      task.extension->reduced, [&](const graph::ReducedOperand& operand) {
-        return is_implemented(*operand.reduction->codelets.neutral, kind);
-      });
+  return std::ranges::all_of(task.extension->reduced, [&](const graph::ReducedOperand& operand) {
+    return is_implemented(*operand.reduction->codelets.neutral, kind);
+  });
 }
 
 bool Eligibility::uses_ram_only(const graph::Task& task) {

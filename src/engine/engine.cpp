@@ -34,7 +34,7 @@ Engine::Engine(EngineConfig config)
              gate_, config_.notify_waiters, config_.listener},
             config_.seed) {
   const LookAheadParts parts{config_.machine, residency_, gate_,   eligibility_, costs_,
-                             lanes_,          sleepers_,  errors_, copies_, view_};
+                             lanes_,          sleepers_,  errors_, copies_,      view_};
   const LookAheadOptions options{.depth = config_.look_ahead,
                                  .one_at_a_time = config_.rules.pipeline || config_.rules.unified,
                                  .on_demand = config_.rules.unified,

@@ -341,7 +341,8 @@ bool Engine::move_from_peer(WorkerId worker) {
   lanes_.end_idle(worker);
   lanes_.keep_distance(worker);
   move(*task, TaskState::runnable);
-  if (trivial_ && task->reduces() && !begin_in_place(*task, worker)) [[unlikely]] return true;
+  if (trivial_ && task->reduces() && !begin_in_place(*task, worker)) [[unlikely]]
+    return true;
   start(*task, worker);
   return true;
 }

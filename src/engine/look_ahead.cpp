@@ -194,7 +194,8 @@ Task* LookAhead::drop(std::size_t at) {
   size_.store(pulled_.size(), std::memory_order_relaxed);
   sleepers_.set_satisfied(node_, false);
   if (entry->firm_for != kNoWorker) --firm_;
-  if (std::exchange(entry->lacks_copy, false)) without_copy_.fetch_sub(1, std::memory_order_seq_cst);
+  if (std::exchange(entry->lacks_copy, false))
+    without_copy_.fetch_sub(1, std::memory_order_seq_cst);
   if (at < complete_) --complete_;
   claimed_ -= residency_.unclaim(*entry->task, node_);
   runs_ = runs_ - entry->run_time;
@@ -236,9 +237,8 @@ Task* LookAhead::take_runnable(WorkerId worker, memory::Actions& actions, ReadyL
       cancelled.append(*drop(i));
       continue;
     }
-    const bool maybe =
-        state == RequestState::ready ||
-        (state == RequestState::idle && !entry.lacks_copy && !still_lacks(entry));
+    const bool maybe = state == RequestState::ready ||
+                       (state == RequestState::idle && !entry.lacks_copy && !still_lacks(entry));
     if (maybe && can_start(entry, worker)) {
       const bool here =
           state == RequestState::ready || residency_.try_pin(*entry.task, node_, actions);

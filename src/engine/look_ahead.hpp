@@ -103,9 +103,9 @@ class LookAhead {
     memory::Request request;  // firm once a worker has nothing else to do
     WorkerId firm_for = kNoWorker;
     Bytes working_set;
-    Time run_time;         // on the node's workers
-    Time copies;           // for what was not there nor on its way when it was pulled
-    bool for_all = false;  // all workers of the node can run it
+    Time run_time;            // on the node's workers
+    Time copies;              // for what was not there nor on its way when it was pulled
+    bool for_all = false;     // all workers of the node can run it
     bool lacks_copy = false;  // it waits for private copies
     const memory::Replica* lacks = nullptr;  // what was missing when it was looked at last
   };
@@ -168,7 +168,7 @@ class LookAhead {
   std::uint64_t none_at_ = 0;
   std::atomic<std::size_t> without_copy_{0};  // entries that lack one
   std::uint64_t lent_at_ = 0;                 // PrivateCopies::returns when they were looked at
-  std::optional<bool> hides_;  // the last answer of hides_copies
+  std::optional<bool> hides_;                 // the last answer of hides_copies
 
   // --- sums over `pulled_`
   Bytes claimed_;            // room of the operands

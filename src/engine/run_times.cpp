@@ -1,7 +1,6 @@
 #include "engine/run_times.hpp"
 
 #include <algorithm>
-#include <algorithm>
 #include <span>
 #include <utility>
 

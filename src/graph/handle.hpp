@@ -157,7 +157,8 @@ struct alignas(128) Handle {
   std::atomic<Family*> family{nullptr};
   // Null: tasks may not reduce into it. Whoever submits a task looks at it only if `has_family`.
   Reduction* reduction = nullptr;
-  bool is_private = false;  // a copy of another that tasks reduce into: the application does not know it
+  bool is_private =
+      false;  // a copy of another that tasks reduce into: the application does not know it
 
   // --- fixed
   Home home;

@@ -22,8 +22,8 @@ struct PrivateCopy {
   std::uint32_t life = 0;  // of the handle
   NodeId node;             // where a task used it last
   bool is_lent = false;
-  bool is_fresh = true;    // no task has used it since the last combination
-  bool has_room = false;   // it counts among the data without a home, see runtime/submission.cpp
+  bool is_fresh = true;   // no task has used it since the last combination
+  bool has_room = false;  // it counts among the data without a home, see runtime/submission.cpp
 };
 
 struct Reduction {
@@ -33,8 +33,9 @@ struct Reduction {
   std::function<bool(PrivateCopy&)> take_room;
   std::function<void(PrivateCopy&)> give_back_room;
 
-  std::mutex mutex;                 // guards the copies, but for `handle` and `life`
-  std::vector<PrivateCopy> copies;  // as many as tasks can run at once; the first always has its room
+  std::mutex mutex;  // guards the copies, but for `handle` and `life`
+  std::vector<PrivateCopy>
+      copies;  // as many as tasks can run at once; the first always has its room
 
   // Tasks reduce since the last combination was submitted. Under the lock of Partitions.
   bool is_open = false;

@@ -94,8 +94,7 @@ void Reductions::check_fits(const graph::Reduction& reduction) {
     return Handle(handle, runtime_.number(), handle.life());
   };
   graph::Handle& first = *reduction.copies.front().handle;
-  graph::Handle& other =
-      reduction.copies.size() > 1 ? *reduction.copies[1].handle : *reduction.of;
+  graph::Handle& other = reduction.copies.size() > 1 ? *reduction.copies[1].handle : *reduction.of;
   graph::Task& task = runtime_.make_inner({.codelet = reduction.codelets.combine,
                                            .operands = {R(name(first)), R(name(other))},
                                            .recursive = Recursive::never});
@@ -144,10 +143,10 @@ void Reductions::settle(const graph::Access& access) {
   if (!reduction.is_open) return;
   const bool accumulates = graph::has_content(handle);
   const Handle of(handle, runtime_.number(), handle.life());
-  graph::Task& task = runtime_.make_inner(
-      {.codelet = reduction.codelets.combine,
-       .operands = {Operand{of, accumulates ? AccessMode::RW : AccessMode::W}},
-       .recursive = Recursive::never});
+  graph::Task& task =
+      runtime_.make_inner({.codelet = reduction.codelets.combine,
+                           .operands = {Operand{of, accumulates ? AccessMode::RW : AccessMode::W}},
+                           .recursive = Recursive::never});
   task.extension->combines = &reduction;
   task.extension->begins_neutral = !accumulates;
   reduction.is_open = false;

@@ -58,6 +58,7 @@ class Reductions : public ::testing::TestWithParam<std::tuple<std::string, Machi
     const auto& [policy, machine] = GetParam();
     Options options{.workers = 2, .policy = policy};
     options.accelerators = machine.accelerators;
+    options.models = "none";
     if (machine.pages > 0) {
       options.memory = Bytes{machine.pages * 4096};
       options.accelerator_memory = Bytes{3 * 4096};  // of one task
@@ -222,46 +223,51 @@ Bytes moved(const Statistics& s) {
 // of data that had no content stays where it is; what had some in RAM is combined there, with one copy more. Fewer is not
 // possible: all but one of the places have to send something. A policy that plans says where the last step is done, before
 // it can know; that may cost one copy.
-TEST(ReductionBytes, ATreeMovesAsManyCopiesAsItMust) {
-  for (const std::string& policy : testing::policy_names()) {
-    const bool plans = sched::make_policy(policy)->traits().plans;
-    for (std::uint32_t devices = 1; devices <= 4; ++devices) {
-      for (const bool has_content : {false, true}) {
-        SCOPED_TRACE(policy + " on " + std::to_string(devices));
-        Options options{.workers = 1, .policy = policy};
-        options.accelerators = devices;
-        Runtime runtime(options);
-        Values home(kElements, 1);
-        const Handle sum = has_content ? runtime.register_buffer(home.data(), kBytes, "sum")
-                                       : runtime.register_empty(kBytes, "sum");
-        runtime.set_reduction(sum, kAdds);
-        const Codelet three{.name = "three", .cpu = [](KernelContext& k) {
-                              for (std::size_t i = 0; i < kElements; ++i) {
-                                k.data<std::uint64_t>(0)[i] += 3;
-                              }
-                            }};
-        for (std::uint32_t task = 0; task < 3 * devices; ++task) {
-          runtime.submit({.codelet = &three,
-                          .operands = {Reduce(sum)},
-                          .worker = WorkerId{1 + task % devices}});
-        }
-        runtime.wait();
-        EXPECT_EQ(moved(runtime.statistics()), Bytes{0});
-        runtime.wait(sum);
-        const std::uint64_t copies = devices - 1 + (has_content ? 1 : 0);
-        EXPECT_GE(moved(runtime.statistics()), kBytes * copies);
-        EXPECT_LE(moved(runtime.statistics()), kBytes * (copies + (plans ? 1 : 0)));
-        const Acquired held = runtime.acquire(sum, AccessMode::R);
-        EXPECT_EQ(held.data<std::uint64_t>()[0], 9 * devices + (has_content ? 1 : 0));
+class ReductionBytes : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Every, ReductionBytes, ::testing::ValuesIn(testing::policy_names()),
+                         [](const auto& instance) { return instance.param; });
+
+TEST_P(ReductionBytes, ATreeMovesAsManyCopiesAsItMust) {
+  const std::string& policy = GetParam();
+  const bool plans = sched::make_policy(policy)->traits().plans;
+  for (const std::uint32_t devices : {1, 2, 3, 4}) {
+    for (const bool has_content : {false, true}) {
+      SCOPED_TRACE(std::to_string(devices) + " devices, content: " + std::to_string(has_content));
+      Options options{.workers = 1, .policy = policy};
+      options.accelerators = devices;
+      options.models = "none";
+      Runtime runtime(options);
+      Values home(kElements, 1);
+      const Handle sum = has_content ? runtime.register_buffer(home.data(), kBytes, "sum")
+                                     : runtime.register_empty(kBytes, "sum");
+      runtime.set_reduction(sum, kAdds);
+      const Codelet three{.name = "three", .cpu = [](KernelContext& k) {
+                            for (std::size_t i = 0; i < kElements; ++i) {
+                              k.data<std::uint64_t>(0)[i] += 3;
+                            }
+                          }};
+      for (std::uint32_t task = 0; task < 3 * devices; ++task) {
+        runtime.submit(
+            {.codelet = &three, .operands = {Reduce(sum)}, .worker = WorkerId{1 + task % devices}});
       }
+      runtime.wait();
+      EXPECT_EQ(moved(runtime.statistics()), Bytes{0});
+      runtime.wait(sum);
+      const std::uint64_t copies = devices - 1 + (has_content ? 1 : 0);
+      EXPECT_GE(moved(runtime.statistics()), kBytes * copies);
+      EXPECT_LE(moved(runtime.statistics()), kBytes * (copies + (plans ? 1 : 0)));
+      const Acquired held = runtime.acquire(sum, AccessMode::R);
+      EXPECT_EQ(held.data<std::uint64_t>()[0], 9 * devices + (has_content ? 1 : 0));
     }
   }
 }
 
-TEST(ReductionBytes, ASimulatedRunMovesTheSame) {
+TEST(SimulatedReductions, MoveAsManyCopies) {
   for (const bool has_content : {false, true}) {
     Options options;
-    Runtime real(Options{.workers = 1, .accelerators = 4});
+    Options shape{.workers = 1};
+    shape.accelerators = 4;
+    Runtime real(shape);
     Runtime runtime(real.machine(), options);
     const auto time = [](Codelet codelet) {
       codelet.expected = {Time{1000}, Time{1000}};
@@ -274,8 +280,7 @@ TEST(ReductionBytes, ASimulatedRunMovesTheSame) {
         has_content ? runtime.register_simulated(kBytes) : runtime.register_empty(kBytes);
     runtime.set_reduction(sum, {.neutral = &zero, .combine = &combine});
     for (std::uint32_t i = 0; i < 8; ++i) {
-      runtime.submit(
-          {.codelet = &task, .operands = {Reduce(sum)}, .worker = WorkerId{1 + i % 4}});
+      runtime.submit({.codelet = &task, .operands = {Reduce(sum)}, .worker = WorkerId{1 + i % 4}});
     }
     runtime.wait();
     // Two tasks of 1 us on each, and before the first the neutral element.
@@ -288,7 +293,9 @@ TEST(ReductionBytes, ASimulatedRunMovesTheSame) {
 // --- refusals
 
 TEST(ReductionRefusals, SayWhatIsMissing) {
-  Runtime runtime(Options{.workers = 1});
+  Options one{.workers = 1};
+  one.models = "none";
+  Runtime runtime(one);
   const Handle sum = runtime.register_empty(kBytes, "sum");
   const TaskSpec spec{.codelet = &kDouble, .operands = {Reduce(sum)}};
   EXPECT_THROW(runtime.submit(spec), UsageError);
@@ -309,6 +316,7 @@ TEST(ReductionRefusals, SayWhatIsMissing) {
 TEST(ReductionRefusals, WhatCanNeverFitIsRefusedWhenItIsDeclared) {
   Options options{.workers = 1};
   options.memory = Bytes{4096};
+  options.models = "none";
   Runtime runtime(options);
   Values home(kElements, 1);
   const Handle fits = runtime.register_buffer(home.data(), kBytes, "fits");
