@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/lifecycle.hpp"
+#include "engine/task_state.hpp"
 
 namespace vicinal::engine {
 
@@ -106,6 +107,7 @@ void PrivateCopies::take_back(graph::Task& task, bool ran) {
     error = std::current_exception();
   }
   copies_.take_back(task, false);
+  move(task, graph::TaskState::running);  // as if its kernel had thrown
   errors_.fail(task, error);
   graph::ReadyList ready;
   end(task, worker, Outcome::failed, ready);

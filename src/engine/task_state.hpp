@@ -29,8 +29,7 @@ constexpr bool legal(graph::TaskState from, graph::TaskState to) {
     case running:
       return from == runnable || from == ready;
     case done:
-      return from == ready || from == scheduled || from == fetching || from == runnable ||
-             from == running;
+      return from == ready || from == scheduled || from == fetching || from == running;
     case free:
       return from == done;
   }
