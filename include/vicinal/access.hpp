@@ -19,6 +19,9 @@ enum class AccessMode : std::uint8_t {
   commute = 7,
   // Room for the task alone, see Scratch in data.hpp: nobody has written it, nobody reads it afterwards.
   scratch = 10,
+  // Adds to the content in a private copy, which is combined into the data later: see Runtime::set_reduction. The
+  // data themselves are neither read nor written by the task.
+  reduction = 0,
 };
 
 constexpr bool reads(AccessMode mode) {
@@ -50,7 +53,8 @@ constexpr AccessMode strongest(AccessMode a, AccessMode b) {
 constexpr std::string_view to_string(AccessMode mode) {
   if (mode == AccessMode::commute) return "commute";
   if (mode == AccessMode::scratch) return "scratch";
-  return mode == AccessMode::R ? "R" : mode == AccessMode::W ? "W" : "RW";
+  constexpr std::string_view names[] = {"reduction", "R", "W", "RW"};
+  return names[static_cast<std::size_t>(mode)];
 }
 
 }  // namespace vicinal

@@ -201,4 +201,13 @@ struct Codelet {
   }
 };
 
+// How tasks that reduce into the same data (AccessMode::reduction) come together. Both are of operands shaped like the
+// data, need kernels for the processors that such tasks may use, and outlive the registration of the data.
+struct Reduction {
+  const Codelet* neutral =
+      nullptr;  // operand 0, written: the element that changes nothing (zero of a sum)
+  const Codelet* combine =
+      nullptr;  // operand 1, read, is combined into operand 0, read and written
+};
+
 }  // namespace vicinal

@@ -84,7 +84,7 @@ class Handle {
   std::uint32_t life_ = 0;     // of what is behind `impl_`, never given twice there
 };
 
-// One operand of a task: R(a), W(b), RW(c), Commute(d), Scratch(bytes).
+// One operand of a task: R(a), W(b), RW(c), Commute(d), Scratch(bytes), Reduce(e).
 struct Operand {
   Handle handle;
   AccessMode mode = AccessMode::R;
@@ -109,6 +109,9 @@ inline Operand Scratch(Bytes bytes) {
   constexpr std::uint64_t kMost =
       (std::uint64_t{1} << 56) - 1;  // refused, as anything above kLargestData
   return {{}, AccessMode::scratch, (bytes.value < kMost ? bytes.value : kMost) & kMost};
+}
+inline Operand Reduce(Handle handle) {
+  return {handle, AccessMode::reduction};
 }
 
 }  // namespace vicinal

@@ -121,6 +121,12 @@ class Runtime {
   // After the tasks submitted so far: the whole has the content, and the parts are no more. Does not wait.
   // unregister of the whole does it, too.
   void unpartition(const Parts& parts);
+  // From now on tasks may reduce into the handle, see Reduce: they run in any order and at once, each into a private
+  // copy of its worker, and are combined into what tasks before them have left in the handle, or into the neutral element,
+  // before the next access that is no reduction. The sum of what such tasks do must not depend on their order. Throws
+  // UsageError: no codelet, it is given a second time, or the handle is in parts, or a part, or only to be read;
+  // CapacityError: two of the handle's size fit on no memory whose workers combine.
+  void set_reduction(Handle handle, const Reduction& reduction);
   // No task will use it soon: first to be evicted, after what no task submitted so far uses.
   void wont_use(Handle handle);
   // Where tasks that write it are to run, and what first reads it where the policy follows the reads too: on this

@@ -78,6 +78,20 @@ std::size_t operands_of(const graph::Task& task) {
 }
 static_assert(std::is_trivially_destructible_v<OperandView>);
 
+// Puts the neutral element into what the task is the first to reduce into, or to combine into.
+[[gnu::noinline]] void begin_neutral(const graph::Task& task, const KernelSite& site) {
+  const auto put = [&](const vicinal::Reduction& codelets, std::size_t number) {
+    OperandView view = memory::view(*task.accesses()[number].handle, site.node);
+    if (view.address != nullptr) view.address += site.shift;
+    KernelContext context(&view, 1, nullptr, 0, site.worker, site.kind, site.native, nullptr);
+    codelets.neutral->implementation(site.kind)(context);
+  };
+  for (const graph::ReducedOperand& operand : task.extension->reduced) {
+    if (operand.is_fresh) put(operand.reduction->codelets, operand.access);
+  }
+  if (task.extension->begins_neutral) put(task.extension->combines->codelets, 0);
+}
+
 [[gnu::noinline]] void call_with_many(const Kernel& kernel, const graph::Task& task,
                                       const KernelSite& site) {
   std::vector<OperandView> views(operands_of(task));
@@ -119,6 +133,8 @@ std::exception_ptr run_kernel(graph::Task& task, const KernelSite& site) {
                              std::string(to_string(site.kind)) +
                              ", for which its codelet has no implementation");
     }
+    if (task.extension && (task.reduces() || task.extension->begins_neutral))
+      begin_neutral(task, site);
     const std::size_t count = operands_of(task);
     if (task.extension && task.extension->has_scratch) [[unlikely]] {
       call_with_scratch(kernel, task, site);

@@ -114,6 +114,13 @@ bool Engine::prefetch(graph::Handle& handle, NodeId node) {
   return coming;
 }
 
+// What nobody submitted uses any more may go first from now on.
+[[gnu::noinline]] void Engine::note_unused(const Task& task) {
+  memory::Actions actions;
+  residency_.note_unused(task, actions);
+  perform(actions);
+}
+
 void Engine::wont_use(graph::Handle& handle) {
   perform_what([&](memory::Actions& actions) {
     residency_.wont_use(handle, actions);

@@ -35,6 +35,13 @@ bool Eligibility::is_implemented(const Codelet& codelet, ProcessorKind kind) con
          (simulated_ && codelet.expected[static_cast<std::size_t>(kind)].ns > 0);
 }
 
+// The first task that reduces into a copy sets it, on its own worker.
+bool Eligibility::begins_copies(const graph::Task& task, ProcessorKind kind) const {
+  return std::ranges::all_of(task.extension->reduced, [&](const graph::ReducedOperand& operand) {
+    return is_implemented(*operand.reduction->codelets.neutral, kind);
+  });
+}
+
 bool Eligibility::uses_ram_only(const graph::Task& task) {
   return std::ranges::any_of(
       task.accesses(), [](const graph::Access& access) { return access.handle->home.ram_only; });
@@ -44,6 +51,7 @@ bool Eligibility::can_run(const graph::Task& task, WorkerId worker) const {
   const WorkerDescription& description = machine_.workers[worker.value];
   if (task.extension && task.extension->worker && *task.extension->worker != worker) return false;
   if (!is_implemented(*task.codelet, description.kind)) return false;
+  if (task.reduces() && !begins_copies(task, description.kind)) return false;
   if (description.node != kRam && is_confined(task)) return false;
   return residency_.trivial() || fits_any_node(task) || residency_.fits(task, description.node);
 }
@@ -92,7 +100,7 @@ const graph::Handle* Eligibility::too_large_for_ram(const graph::Task& task) con
   if (residency_.trivial() || !residency_.limit(kRam)) return nullptr;
   for (const graph::Access& access : task.accesses()) {
     if (access.mode == AccessMode::scratch) continue;  // nothing copies it
-    if (residency_.footprint(*access.handle, kRam) > *residency_.limit(kRam)) return access.handle;
+    if (residency_.footprint(access, kRam) > *residency_.limit(kRam)) return access.handle;
   }
   return nullptr;
 }

@@ -42,6 +42,7 @@ class Eligibility {
   }
   static bool uses_ram_only(const graph::Task& task);
   bool is_implemented(const Codelet& codelet, ProcessorKind kind) const;
+  bool begins_copies(const graph::Task& task, ProcessorKind kind) const;
   void check_worker_by_worker(const graph::Task& task) const;
   [[noreturn]] void refuse(const graph::Task& task, const WorkerDescription* nearest) const;
   const graph::Handle* too_large_for_ram(const graph::Task& task) const;

@@ -29,11 +29,12 @@ Engine::Engine(EngineConfig config)
       eligibility_(config_.machine, residency_, config_.simulated),
       costs_(config_.machine, residency_, timed_ ? config_.models : nullptr),
       wishes_(config_.machine.nodes.size(), residency_, config_.rules),
+      copies_(config_.machine),
       view_({config_.machine, config_.now, residency_, eligibility_, costs_, sleepers_, wishes_,
              gate_, config_.notify_waiters, config_.listener},
             config_.seed) {
   const LookAheadParts parts{config_.machine, residency_, gate_,   eligibility_, costs_,
-                             lanes_,          sleepers_,  errors_, view_};
+                             lanes_,          sleepers_,  errors_, copies_,      view_};
   const LookAheadOptions options{.depth = config_.look_ahead,
                                  .one_at_a_time = config_.rules.pipeline || config_.rules.unified,
                                  .on_demand = config_.rules.unified,

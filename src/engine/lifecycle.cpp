@@ -207,7 +207,8 @@ Task* Engine::next(WorkerId worker) {
 
 // True: its operands are all here. A task that lacks one begins a look-ahead.
 bool Engine::pin_or_keep(Task& task, NodeId node) {
-  const std::size_t pinned = residency_.pin_first(task, node);
+  // It is lent what it works on there.
+  const std::size_t pinned = task.reduces() ? 0 : residency_.pin_first(task, node);
   if (pinned == task.accesses().size()) return true;
   memory::Actions actions;
   residency_.unpin_first(task, node, pinned, actions);
@@ -237,6 +238,7 @@ bool Engine::pin_or_keep(Task& task, NodeId node) {
     bool reached = false;
     {
       const std::lock_guard lock(ahead.mutex());
+      ahead.lend_copies();
       offers = refill(ahead, worker, cancelled);
       found = ahead.take_runnable(worker, actions, cancelled);
       reached = found == nullptr && reach_confined(ahead, worker, cancelled);
@@ -347,6 +349,8 @@ bool Engine::move_from_peer(WorkerId worker) {
   lanes_.end_idle(worker);
   lanes_.keep_distance(worker);
   move(*task, TaskState::runnable);
+  if (trivial_ && task->reduces() && !begin_in_place(*task, worker)) [[unlikely]]
+    return true;
   start(*task, worker);
   return true;
 }
@@ -406,7 +410,12 @@ const InTask* Engine::this_threads_task() {
 // What a failed task wrote is poisoned, until a task writes it anew without reading it.
 inline void Engine::leave_or_lift_poison(const Task& task, Outcome outcome) {
   for (const graph::Access& access : task.accesses()) {
-    if (!writes(access.mode)) continue;
+    if (!writes(access.mode)) {
+      if (access.mode == AccessMode::reduction && outcome != Outcome::done) {
+        access.handle->poisoned.store(true, std::memory_order_relaxed);
+      }
+      continue;
+    }
     // Only a store that changes something: whoever uses the handle reads that line.
     const bool poisoned = access.handle->poisoned.load(std::memory_order_relaxed);
     const bool now_poisoned = outcome != Outcome::done || (poisoned && reads(access.mode));
@@ -421,6 +430,9 @@ inline void Engine::leave_or_lift_poison(const Task& task, Outcome outcome) {
 // The policy hears of it before the graph does, so before any handle of the task can be forgotten. It
 // may be busy and hear it late: the slot is free when both have done with the task.
 void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready) {
+  if (task.reduces() || (task.extension && task.extension->combines != nullptr)) [[unlikely]] {
+    end_reduction(task, outcome);
+  }
   const bool was_planned =
       traits_.plans && !(task.extension && task.extension->recursive == Recursive::always);
   const bool was_told =
@@ -452,13 +464,6 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   if (worker != kNoWorker || is_counted(task.kind)) lanes_.count_ended(worker, outcome);
   if (group_ended) config_.notify_waiters();
   if (!shared || task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) retire(task, worker);
-}
-
-// What nobody submitted uses any more may go first from now on.
-[[gnu::noinline]] void Engine::note_unused(const Task& task) {
-  memory::Actions actions;
-  residency_.note_unused(task, actions);
-  perform(actions);
 }
 
 // It counts as inside the task, wherever the task ends: it may submit, but not wait.

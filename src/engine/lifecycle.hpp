@@ -26,6 +26,7 @@
 #include "engine/node_workers.hpp"
 #include "engine/policy_gate.hpp"
 #include "engine/policy_view.hpp"
+#include "engine/private_copies.hpp"
 #include "engine/ram_hold.hpp"
 #include "engine/run_times.hpp"
 #include "engine/sleepers.hpp"
@@ -128,6 +129,13 @@ class Engine final : public Completions {
   // A repartition: what it reads is brought to RAM, where it is the content of what it writes; then it ends.
   void pass_on_in_ram(graph::Task& task);
 
+  // --- reductions (private_copies.cpp)
+  const PrivateCopies& private_copies() const { return copies_; }
+  // A task that was ready, and that nobody has: it is to read the handle, too, of which the application does not know.
+  void read_too(graph::Task& task, graph::Handle& handle);
+  // Nor will anybody have it.
+  void end_unstarted(graph::Task& task, Outcome outcome);
+
   // --- the application's data
   void add(graph::Handle& handle);
   bool remove(graph::Handle& handle);  // false: a copy is in course
@@ -182,7 +190,9 @@ class Engine final : public Completions {
   bool enter(graph::Task& task, std::span<const TaskId> after);
   void run_in_place(graph::Task& task);
   bool divides(const graph::Task& task) const {
-    return task.extension && task.extension->recursive != Recursive::never && is_divided(task);
+    return task.extension &&
+           (task.extension->recursive != Recursive::never || task.extension->combines != nullptr) &&
+           is_divided(task);
   }
   bool is_divided(const graph::Task& task) const;
   void cancel_at_once(graph::Task& task, WorkerId releasing, graph::ReadyList& list);
@@ -208,6 +218,9 @@ class Engine final : public Completions {
   void end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
   static void leave_or_lift_poison(const graph::Task& task, Outcome outcome);
   void note_unused(const graph::Task& task);
+  bool begin_in_place(graph::Task& task, WorkerId worker);
+  void end_reduction(graph::Task& task, Outcome outcome);
+  void begin_anew(graph::Reduction& reduction);
   void call_on_end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
   void end_cancelled(graph::ReadyList& list, WorkerId worker);
   void end_refused(WorkerId worker);
@@ -264,6 +277,7 @@ class Engine final : public Completions {
   Eligibility eligibility_;
   const Costs costs_;
   Wishes wishes_;
+  PrivateCopies copies_;
   PolicyView view_;
   std::vector<std::unique_ptr<LookAhead>> look_aheads_;  // by node
   std::vector<RunTimer> timers_;              // by worker; none if times are not asked for

@@ -50,7 +50,7 @@ bool LookAhead::wants_more(WorkerId worker) {
   if (!full && !enough && !lasts(worker)) return true;
   // One that it can run, at least: the others' tasks may be bound to them, and when they have gone
   // nobody would wake this worker.
-  if (!has_one_for(worker)) return true;
+  if (!has_one_for(worker)) return without_copy_.load(std::memory_order_relaxed) < kMostWithoutCopy;
   // Not while calm: it looks further ahead as soon as something has to be copied.
   if (!calm() && workers_.ids.size() == 1) sleepers_.set_satisfied(node_, true);
   return false;
@@ -144,6 +144,8 @@ bool LookAhead::keep(Task& task) {
   entry.request.operands = task.accesses();
   entry.request.error = nullptr;
   entry.request.state.store(RequestState::idle, std::memory_order_relaxed);
+  entry.lacks_copy = task.reduces() && !lend(entry);
+  if (task.reduces() && !entry.lacks_copy) PrivateCopies::enter(task);
   entry.working_set = residency_.working_set(task, node_);
   entry.run_time = costs_.run_time(task, workers_.ids.front());
   entry.copies = timed_ ? costs_.copy_time(task, node_) : Time{0};
@@ -161,12 +163,39 @@ bool LookAhead::keep(Task& task) {
   return pulled_.size() > workers_.ids.size();
 }
 
+// Says first that it lacks some, so that whoever gives one back meanwhile wakes somebody.
+bool LookAhead::lend(Entry& entry) {
+  if (PrivateCopies::has_any(*entry.task)) return true;  // it has come from a peer
+  without_copy_.fetch_add(1, std::memory_order_seq_cst);
+  if (!private_.lend(*entry.task, node_)) return false;
+  without_copy_.fetch_sub(1, std::memory_order_seq_cst);
+  return true;
+}
+
+void LookAhead::lend_copies() {
+  if (!any_without_copy()) return;
+  const std::uint64_t returns = private_.returns();
+  if (std::exchange(lent_at_, returns) == returns) return;
+  for (Entry* const entry : pulled_) {
+    if (!entry->lacks_copy || !private_.lend(*entry->task, node_)) continue;
+    claimed_ -= residency_.unclaim(*entry->task, node_);
+    PrivateCopies::enter(*entry->task);
+    claimed_ += residency_.claim(*entry->task, node_);
+    entry->lacks_copy = false;
+    entry->lacks = nullptr;
+    without_copy_.fetch_sub(1, std::memory_order_seq_cst);
+    none_for_ = kNoWorker;
+  }
+}
+
 Task* LookAhead::drop(std::size_t at) {
   Entry* const entry = pulled_[at];
   pulled_.erase(pulled_.begin() + static_cast<std::ptrdiff_t>(at));
   size_.store(pulled_.size(), std::memory_order_relaxed);
   sleepers_.set_satisfied(node_, false);
   if (entry->firm_for != kNoWorker) --firm_;
+  if (std::exchange(entry->lacks_copy, false))
+    without_copy_.fetch_sub(1, std::memory_order_seq_cst);
   if (at < complete_) --complete_;
   claimed_ -= residency_.unclaim(*entry->task, node_);
   runs_ = runs_ - entry->run_time;
@@ -208,8 +237,8 @@ Task* LookAhead::take_runnable(WorkerId worker, memory::Actions& actions, ReadyL
       cancelled.append(*drop(i));
       continue;
     }
-    const bool maybe =
-        state == RequestState::ready || (state == RequestState::idle && !still_lacks(entry));
+    const bool maybe = state == RequestState::ready ||
+                       (state == RequestState::idle && !entry.lacks_copy && !still_lacks(entry));
     if (maybe && can_start(entry, worker)) {
       const bool here =
           state == RequestState::ready || residency_.try_pin(*entry.task, node_, actions);
@@ -307,7 +336,11 @@ Task* LookAhead::give_away(WorkerId to, memory::Actions& actions) {
   MoveDecision decision(context_, to);
   const std::size_t best = best_to_give(to, decision);
   if (best == pulled_.size()) return nullptr;
-  const bool agreed = gate_.may_move(*pulled_[best]->task, to);
+  graph::Task& moves = *pulled_[best]->task;
+  // It goes where it is lent copies, so that none goes in vain, and back.
+  const NodeId other = machine_.workers[to.value].node;
+  const bool agreed =
+      gate_.may_move(moves, to) && (!moves.reduces() || private_.lend(moves, other));
   decision.tell(*pulled_[best]->task, agreed);
   if (!agreed) return nullptr;
   residency_.withdraw(pulled_[best]->request, actions);
@@ -335,7 +368,8 @@ std::size_t LookAhead::best_to_give(WorkerId to, MoveDecision& decision) const {
     runs += run;
     loads += costs_.copy_time(*entry.task, node_);
     const bool failed = state_of(entry.request) == RequestState::failed;
-    if (i < stay || failed || !eligibility_.can_run(*entry.task, to)) continue;
+    const bool is_lent = entry.task->reduces() && !entry.lacks_copy;
+    if (i < stay || failed || is_lent || !eligibility_.can_run(*entry.task, to)) continue;
     const Time copies = costs_.copy_time(*entry.task, other);
     const Time wait = std::max(until_free, loads);
     decision.consider(*entry.task, copies, wait, run);

@@ -17,6 +17,7 @@
 #include "engine/lanes.hpp"
 #include "engine/node_workers.hpp"
 #include "engine/policy_gate.hpp"
+#include "engine/private_copies.hpp"
 #include "engine/sleepers.hpp"
 #include "graph/dependencies.hpp"
 #include "memory/request.hpp"
@@ -36,6 +37,7 @@ struct LookAheadParts {
   const Lanes& lanes;
   Sleepers& sleepers;
   Errors& errors;
+  PrivateCopies& copies;
   const sched::PolicyContext& context;  // for what is told of choices
 };
 
@@ -61,6 +63,9 @@ class LookAhead {
   // Nothing is pulled, and lately nothing had to be copied: a worker may pull a task for itself, until one lacks
   // an operand (`disturb`).
   bool bypassed() const { return size() == 0 && calm(); }
+  // Tasks here wait for a private copy.
+  bool any_without_copy() const { return without_copy_.load(std::memory_order_seq_cst) > 0; }
+  NodeId node() const { return node_; }
 
   // --- under the lock
   void disturb() { calm_.store(0, std::memory_order_relaxed); }
@@ -68,6 +73,8 @@ class LookAhead {
   void note_traffic() {
     if (residency_.take_traffic(node_)) disturb();
   }
+  // To tasks that wait for private copies, if some were given back.
+  void lend_copies();
   // One more task is to be pulled, for the worker that looks.
   bool wants_more(WorkerId worker);
   // True: there are more than its own workers need at once.
@@ -96,9 +103,10 @@ class LookAhead {
     memory::Request request;  // firm once a worker has nothing else to do
     WorkerId firm_for = kNoWorker;
     Bytes working_set;
-    Time run_time;         // on the node's workers
-    Time copies;           // for what was not there nor on its way when it was pulled
-    bool for_all = false;  // all workers of the node can run it
+    Time run_time;            // on the node's workers
+    Time copies;              // for what was not there nor on its way when it was pulled
+    bool for_all = false;     // all workers of the node can run it
+    bool lacks_copy = false;  // it waits for private copies
     const memory::Replica* lacks = nullptr;  // what was missing when it was looked at last
   };
 
@@ -115,8 +123,9 @@ class LookAhead {
   Entry& unused_entry();
   graph::Task* drop(std::size_t at);
   bool can_start(const Entry& entry, WorkerId worker) const {
-    return entry.for_all || eligibility_.can_run(*entry.task, worker);
+    return !entry.lacks_copy && (entry.for_all || eligibility_.can_run(*entry.task, worker));
   }
+  bool lend(Entry& entry);
   bool still_lacks(Entry& entry) const;
   bool ask_for_one(WorkerId worker, memory::Actions& actions);
   template <typename Visit>
@@ -124,6 +133,7 @@ class LookAhead {
   std::size_t best_to_give(WorkerId to, MoveDecision& decision) const;
 
   static constexpr std::uint32_t kCalm = 64;
+  static constexpr std::size_t kMostWithoutCopy = 64;
 
   memory::Residency& residency_;
   PolicyGate& gate_;
@@ -132,6 +142,7 @@ class LookAhead {
   const Lanes& lanes_;
   Sleepers& sleepers_;
   Errors& errors_;
+  PrivateCopies& private_;
   const sched::PolicyContext& context_;
   const MachineDescription& machine_;
   const NodeWorkers& workers_;
@@ -155,7 +166,9 @@ class LookAhead {
   // The worker for which no entry can start, as long as Residency::gains is this.
   WorkerId none_for_ = kNoWorker;
   std::uint64_t none_at_ = 0;
-  std::optional<bool> hides_;  // the last answer of hides_copies
+  std::atomic<std::size_t> without_copy_{0};  // entries that lack one
+  std::uint64_t lent_at_ = 0;                 // PrivateCopies::returns when they were looked at
+  std::optional<bool> hides_;                 // the last answer of hides_copies
 
   // --- sums over `pulled_`
   Bytes claimed_;            // room of the operands

@@ -60,6 +60,7 @@ void Engine::let_go(RamHold& hold, Outcome outcome, const std::exception_ptr& er
 }
 
 bool Engine::is_divided(const graph::Task& task) const {
+  if (task.extension->combines != nullptr) return !task.extension->is_combinable;
   if (task.extension->recursive == Recursive::always) return true;
   const auto workers = static_cast<std::uint32_t>(config_.machine.workers.size());
   return policy_->divides(task, {.workers = workers, .idle = sleepers_.asleep()});

@@ -8,8 +8,14 @@ namespace vicinal::engine {
 
 machine::Footprint footprint_of(const graph::Task& task) {
   machine::Footprint footprint;
+  const auto is_reduced = [&](const graph::Access& access) {  // also while it names a private copy
+    return task.reduces() &&
+           std::ranges::any_of(task.extension->reduced, [&](const graph::ReducedOperand& operand) {
+             return &task.accesses()[operand.access] == &access;
+           });
+  };
   for (const graph::Access& access : task.accesses()) {
-    footprint.add(access.handle->bytes(), access.mode);
+    footprint.add(access.handle->bytes(), is_reduced(access) ? AccessMode::RW : access.mode);
   }
   return footprint;
 }

@@ -355,6 +355,10 @@ bool insert_announced(Task& task) {
   return insert_as<Comes::announced>(task);
 }
 
+bool insert_more(Task& task, Access& access) {
+  return insert_one<Comes::anew>(task, access, 0);
+}
+
 bool insert_invalidation(Task& task) {
   const std::int32_t blocked = task.blocked.load(std::memory_order_relaxed) - 1;
   return insert_one<Comes::anew, Content::invalidated>(task, task.accesses()[0], blocked);

@@ -53,6 +53,9 @@ bool insert_invalidation(Task& task);
 // announced, or none.
 void announce(Task& task, Content leaves = Content::written);
 bool insert_announced(Task& task);
+// Of a task that is in the graph and has all its accesses: it gets one more, to a handle that only the runtime knows. True
+// if it has that, too; otherwise the task becomes ready once more.
+bool insert_more(Task& task, Access& access);
 
 // A task that waits for nothing else takes its turn with all handles that it commutes on, or with none: so none holds
 // what another one waits for. False: it is not its turn yet; the end of the task whose turn it is makes it ready once more.

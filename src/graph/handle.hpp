@@ -27,6 +27,7 @@ namespace vicinal::graph {
 struct Task;
 struct Handle;
 struct Family;
+struct Reduction;
 
 // One operand of one task, 16 bytes: a task with up to four takes two cache lines.
 struct alignas(16) Access {
@@ -156,6 +157,10 @@ struct alignas(128) Handle {
 
   // Null: it is neither in parts nor a part. Set by whoever divides it, before a task may use a part.
   std::atomic<Family*> family{nullptr};
+  // Null: tasks may not reduce into it. Whoever submits a task looks at it only if `has_family`.
+  Reduction* reduction = nullptr;
+  bool is_private =
+      false;  // a copy of another that tasks reduce into: the application does not know it
 
   // --- fixed
   Home home;

@@ -15,6 +15,7 @@
 #include "base/warm.hpp"
 #include "graph/group.hpp"
 #include "graph/handle.hpp"
+#include "graph/reduction.hpp"
 #include "graph/task_kind.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/ids.hpp"
@@ -48,6 +49,10 @@ struct TaskExtension {
   Recursive recursive = Recursive::never;  // never: it has a kernel alone
   bool has_scratch = false;                // given back at its end
   std::function<void(Task&)> on_runnable;  // of kinds that are not scheduled, in place of a kernel
+  std::vector<ReducedOperand> reduced;     // the accesses that are reductions
+  Reduction* combines = nullptr;           // it combines private copies of its operand into that
+  bool is_combinable = false;              // and the tree of the others has been submitted
+  bool begins_neutral = false;             // the neutral element is put into its operand 0 first
 };
 
 inline constexpr std::size_t kInlineAccesses = 4;
@@ -82,6 +87,7 @@ struct alignas(128) Task {
   }
   // The memory node that the application names for it (TaskSpec::node).
   std::optional<NodeId> named_node() const { return extension ? extension->node : std::nullopt; }
+  bool reduces() const { return extension && !extension->reduced.empty(); }
   std::string_view name() const {
     if (extension && !extension->name.empty()) return extension->name;
     return is_scheduled(kind) ? std::string_view(codelet->name) : to_string(kind);

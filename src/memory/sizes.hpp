@@ -27,9 +27,14 @@ class Sizes {
                        (home == graph::HomeKind::file && disk_ == node);
     return fixed ? Bytes{0} : Arena::padded(handle.bytes());
   }
+  // The private copy of a reduction has no home.
+  Bytes footprint(const graph::Access& access, NodeId node) const {
+    const bool is_private = access.mode == AccessMode::reduction;
+    return is_private ? Arena::padded(access.handle->bytes()) : footprint(*access.handle, node);
+  }
   Bytes working_set(const graph::Task& task, NodeId node) const {
     Bytes sum;
-    for (const graph::Access& access : task.accesses()) sum += footprint(*access.handle, node);
+    for (const graph::Access& access : task.accesses()) sum += footprint(access, node);
     return sum;
   }
   bool fits(const graph::Task& task, NodeId node) const {

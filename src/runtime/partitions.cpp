@@ -146,6 +146,10 @@ Parts Partitions::partition(graph::Handle& whole, const Divide& divide, PartAcce
   graph::check_division(division, whole.layout, whole.name);
   if (runtime_.engine().inside_task() == nullptr) reclaim();
   const Lock lock(mutex_);
+  if (whole.reduction != nullptr) {
+    throw UsageError("partition: tasks may reduce into handle " + whole.name +
+                     ", which cannot be in parts then; divide another handle");
+  }
   const bool writable = access == PartAccess::writable;
   Family& family = family_of(whole);
   for (const Partition* other : family.divided) {
@@ -260,6 +264,7 @@ Partitions::Lock Partitions::settle(std::span<const graph::Access> accesses) {
   Lock lock(mutex_);
   require_apart(accesses);
   for (const graph::Access& access : accesses) {
+    if (access.handle->reduction != nullptr) runtime_.reductions().settle(access);
     Family* const family = family_if_any(*access.handle);
     if (family == nullptr) continue;
     open(family->of, access.mode, *access.handle);

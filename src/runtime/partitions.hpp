@@ -46,6 +46,7 @@ class Partitions {
   // them to write; they read what is only written in part; they write a part that may only be read.
   Lock settle(std::span<const graph::Access> accesses);
   Lock settle(graph::Handle& handle, AccessMode mode);
+  Lock lock() { return Lock(mutex_); }
 
   // For a recursive task, which holds the whole in RAM with its content there.
   // `ram_only`: tasks on the parts run there, and nowhere else.

@@ -45,6 +45,8 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
   handle->policy_data = nullptr;
   handle->has_family.store(false, std::memory_order_relaxed);
   handle->family.store(nullptr, std::memory_order_relaxed);
+  handle->reduction = nullptr;
+  handle->is_private = false;
   handle->prefer({});
   try {
     engine_->add(*handle);
@@ -170,6 +172,10 @@ void RuntimeImpl::invalidate_settled(Handle handle) {
   held_back_->add(task, {}, kNoWorker, Held::no, graph::Content::invalidated);
 }
 
+void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
+  reductions_.declare(check(handle, "set_reduction"), reduction);
+}
+
 Parts RuntimeImpl::partition(Handle whole, const Divide& divide, PartAccess access) {
   if (!divide) throw UsageError("partition: no division was given");
   return partitions_.partition(check(whole, "partition"), divide, access);
@@ -189,13 +195,18 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
     throw UsageError("unregister: handle " + handle.name +
                      " is a part of another; take the partition back (unpartition)");
   }
-  if (handle.has_family.load(std::memory_order_acquire)) partitions_.dissolve(handle);
+  Partitions::Lock settled;  // nobody reduces into it behind the last combination
+  if (handle.has_family.load(std::memory_order_acquire)) {
+    partitions_.dissolve(handle);
+    settled = partitions_.settle(handle, AccessMode::RW);
+  }
   {
     // A task that is held back has been announced, and goes before the unregistration.
     std::unique_lock<std::mutex> lock;
     if (held_back_) lock = std::unique_lock(held_back_->announcements());
     if (!graph::refuse_tasks(handle, life)) throw_unknown_handle(registered, "unregister");
   }
+  if (settled.owns_lock()) settled.unlock();
   const graph::Content content = graph::content_of(handle);
   // To write it back its content must not be taken for dead: RW. Otherwise it is: W.
   const bool keep = write_back == WriteBack::yes && handle.home.kind != graph::HomeKind::none &&
@@ -223,6 +234,9 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
   } catch (...) {
     graph::accept_tasks(handle, content);
     throw;
+  }
+  if (handle.reduction != nullptr) {
+    wait_until([&] { return reductions_.forget_copies(handle); }, "unregister");
   }
   const graph::Home home = handle.home;
   forget(handle);

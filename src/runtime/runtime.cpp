@@ -73,7 +73,10 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   if (config.rules.unified) setup_.simulated->use_unified_memory();
   config.notify_waiters = [this] { notify_waiters(); };
   config.give_back_scratch = [this](const graph::Task& task) { scratch_.give_back(task); };
-  config.divide = [this](graph::Task& task) { recursions_.begin(task); };
+  config.divide = [this](graph::Task& task) {
+    if (task.extension->combines != nullptr) return reductions_.begin(task);
+    recursions_.begin(task);
+  };
   config.simulated = setup_.simulated != nullptr;
   read_models(config);
   if (setup_.simulated) {
@@ -148,7 +151,7 @@ base::SureVector<Handle> RuntimeImpl::left_and_not_held() const {
     const bool held = std::ranges::any_of(acquisitions_, [&](const Acquisition* acquisition) {
       return acquisition->handle == &handle;
     });
-    if (handle.takes_tasks() && !held && !is_part(handle))
+    if (handle.takes_tasks() && !held && !is_part(handle) && !handle.is_private)
       left.emplace_back(handle, number_, handle.life());
   }
   return left;
@@ -264,6 +267,10 @@ Parts Runtime::partition(Handle whole, const Divide& divide, PartAccess access) 
 
 void Runtime::unpartition(const Parts& parts) {
   impl_->unpartition(parts);
+}
+
+void Runtime::set_reduction(Handle handle, const Reduction& reduction) {
+  impl_->set_reduction(handle, reduction);
 }
 
 void Runtime::wont_use(Handle handle) {

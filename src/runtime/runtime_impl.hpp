@@ -23,6 +23,7 @@
 #include "runtime/machine_setup.hpp"
 #include "runtime/partitions.hpp"
 #include "runtime/recursions.hpp"
+#include "runtime/reductions.hpp"
 #include "runtime/scratch.hpp"
 #include "runtime/simulated_planner.hpp"
 #include "trace/decision.hpp"
@@ -80,6 +81,8 @@ class RuntimeImpl {
   void pin(std::byte* data, Bytes bytes);
   void unpin(std::byte* data);
 
+  void set_reduction(Handle handle, const Reduction& reduction);
+
   // submission.cpp
   TaskId submit(const TaskSpec& spec);
   // And so all that this thread has submitted.
@@ -111,6 +114,21 @@ class RuntimeImpl {
   // Of a recursive task: behind all who use the parts these are in RAM. `on_end`: not done if one is poisoned.
   void submit_return(const graph::Partition& partition, std::function<void(Outcome)> on_end);
   Partitions& partitions() { return partitions_; }
+  // --- for Reductions
+  Reductions& reductions() { return reductions_; }
+  // A task of the runtime itself, for submit_inner or discard. It has an extension.
+  graph::Task& make_inner(const TaskSpec& spec);
+  void submit_inner(graph::Task& task) { submit_plain(task); }
+  void discard_inner(graph::Task& task);
+  // The window counts so much more of a task that was made.
+  void count_more(Bytes bytes) {
+    if (options_.window_bytes.value > 0) submitted_bytes_.fetch_add(bytes.value);
+  }
+  // In the sum of what has no home, where that is limited. False: it does not fit.
+  bool take_sole_room(graph::Handle& handle);
+  void give_back_sole_room(graph::Handle& handle);
+  // The worker that has no thread of its own: whoever waits drives it.
+  std::optional<WorkerId> slot() const;
 
   // waiting.cpp
   void wait();
@@ -185,11 +203,12 @@ class RuntimeImpl {
   void start();
   void stop();
   void watch();
+  bool counts_sole_copies() const {
+    return options_.memory && !setup_.machine.disk() && !setup_.simulated;
+  }
   void require_rules_apply(const engine::EngineConfig& config) const;
   void read_models(engine::EngineConfig& config);
   void write_models();
-  // The worker that has no thread of its own: whoever waits drives it.
-  std::optional<WorkerId> slot() const;
 
   const Options options_;
   const bool windowed_ = options_.window_tasks > 0 || options_.window_bytes.value > 0;
@@ -205,6 +224,7 @@ class RuntimeImpl {
   Partitions partitions_{*this};
   Recursions recursions_{*this};
   ScratchPool scratch_{*this};
+  Reductions reductions_{*this};
 
   mutable std::mutex handles_mutex_;           // guards what follows
   mutable std::deque<graph::Handle> handles_;  // reports take their lock bits

@@ -41,7 +41,14 @@ void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> oper
     }
     std::size_t at = 0;
     while (at < count && accesses[at].handle != &handle) ++at;
+    if (operands[i].mode == AccessMode::reduction) [[unlikely]] {
+      reductions_.note(extension(task), task, handle, at);
+    }
     if (at < count) {  // named before
+      if (accesses[at].mode == AccessMode::reduction || operands[i].mode == AccessMode::reduction) {
+        throw UsageError("task " + std::string(task.name()) + " names handle " +
+                         graph::name_of(handle) + " twice, and reduces into it; name it once");
+      }
       accesses[at].mode = strongest(accesses[at].mode, operands[i].mode);
       auto& views = extension(task).view_of;
       while (views.size() < i) views.push_back(static_cast<std::uint16_t>(views.size()));
@@ -111,6 +118,11 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operan
     }
     fill_accesses(task, operands);
     if (spec.codelet->recursive && spec.recursive != Recursive::never) {
+      if (task.reduces()) {
+        throw UsageError("task " + std::string(task.name()) +
+                         " reduces and may be divided, which is not possible; submit it with "
+                         "Recursive::never, or let the tasks inside reduce");
+      }
       extension(task);
       recursions_.note(task, spec.recursive);
     }
@@ -126,8 +138,23 @@ void RuntimeImpl::check_task(const graph::Task& task) {
   const bool is_divided = task.extension && task.extension->recursive == Recursive::always;
   if (!is_divided) engine_->eligibility().check(task);
   if (setup_.simulated) check_simulated_time(task);
-  if (!options_.memory || setup_.machine.disk() || setup_.simulated) return;
-  check_sole_copies(task);
+  if (counts_sole_copies()) check_sole_copies(task);
+}
+
+bool RuntimeImpl::take_sole_room(graph::Handle& handle) {
+  if (!counts_sole_copies()) return true;
+  const Bytes bytes = memory::Arena::padded(handle.bytes());
+  const std::lock_guard lock(handles_mutex_);
+  if (unhomed_ + bytes + most_scratch_ > *options_.memory) return false;
+  unhomed_ += bytes;
+  handle.counts_unhomed.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+void RuntimeImpl::give_back_sole_room(graph::Handle& handle) {
+  const std::lock_guard lock(handles_mutex_);
+  if (!handle.counts_unhomed.exchange(false, std::memory_order_relaxed)) return;
+  unhomed_ -= memory::Arena::padded(handle.bytes());
 }
 
 // All tasks together end before times overflow, whatever the order in which they run.
@@ -150,7 +177,8 @@ void RuntimeImpl::check_task(const graph::Task& task) {
 // it has nowhere else to go. Said at the first write that would break it, not when a run is stuck.
 [[gnu::noinline]] void RuntimeImpl::check_sole_copies(const graph::Task& task) {
   const auto counts = [](const graph::Access& access) {
-    return leaves_content(access.mode) && access.named_life() == access.handle->life() &&
+    return (leaves_content(access.mode) || access.mode == AccessMode::reduction) &&
+           access.named_life() == access.handle->life() &&
            access.handle->home.kind == graph::HomeKind::none &&
            !access.handle->counts_unhomed.load(std::memory_order_relaxed);
   };
@@ -270,6 +298,27 @@ TaskId RuntimeImpl::submit_settled(const TaskSpec& spec) {
     will_not_come(bytes, nullptr);
     throw;
   }
+}
+
+graph::Task& RuntimeImpl::make_inner(const TaskSpec& spec) {
+  const std::span<const Operand> operands = spec.operands.span();
+  const Bytes bytes = windowed_ ? window_bytes(operands) : Bytes{0};
+  submitted_bytes_.fetch_add(bytes.value, std::memory_order_relaxed);
+  try {
+    graph::Task& task = make_task(spec, operands, kNoWorker);
+    extension(task);
+    return task;
+  } catch (...) {
+    will_not_come(bytes, nullptr);
+    throw;
+  }
+}
+
+void RuntimeImpl::discard_inner(graph::Task& task) {
+  Bytes bytes;
+  for (const graph::Access& access : task.accesses()) bytes += access.handle->bytes();
+  if (options_.window_bytes.value > 0) submitted_bytes_.fetch_sub(bytes.value);
+  engine_->discard(task, kNoWorker);
 }
 
 void RuntimeImpl::submit_return(const graph::Partition& partition,

@@ -319,6 +319,10 @@ std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode 
     throw UsageError("acquire: handle " + handle.name +
                      " as scratch, which only tasks have; acquire it to read or write it");
   }
+  if (mode == AccessMode::reduction) {
+    throw UsageError("acquire: handle " + handle.name +
+                     " to reduce into it, which only tasks do; acquire it to read and write");
+  }
   if (writes(mode) && !handle.home.writable) {
     throw UsageError("acquire: handle " + handle.name +
                      " would be written, but its file was registered read-only");

@@ -16,7 +16,7 @@ FutureUses::DataRecord& FutureUses::record_of(graph::Handle& handle) {
 }
 
 void FutureUses::put(const graph::Task& task, std::size_t list, Place& place) {
-  place = {.number = uses_.take_number(), .list = list};
+  place = {.number = uses_.take_number(), .list = list, .accesses = task.accesses().size()};
   for (const graph::Access& access : task.accesses()) {
     uses_.add(record_of(*access.handle).lists[list], place.number);
   }
@@ -25,7 +25,7 @@ void FutureUses::put(const graph::Task& task, std::size_t list, Place& place) {
 void FutureUses::forget(const graph::Task& task, Place& place) {
   if (place.number == 0) return;
   uses_.mark_left(std::exchange(place.number, 0));
-  for (const graph::Access& access : task.accesses()) {
+  for (const graph::Access& access : task.accesses().first(place.accesses)) {
     uses_.drop(record_of(*access.handle).lists[place.list]);
   }
 }

@@ -30,6 +30,7 @@ class FutureUses final : public memory::VictimChoice {
   struct Place {
     std::uint64_t number = 0;  // 0: nowhere
     std::size_t list = 0;      // of each of its data
+    std::size_t accesses = 0;  // the first of the task: one that combines gets another later
   };
 
   // Called once, before the rest.

@@ -164,7 +164,15 @@ void SimulatedDriver::start_task(graph::Task& task, WorkerId id) {
 Time SimulatedDriver::task_time(const graph::Task& task, WorkerId worker) const {
   const auto kind = static_cast<std::size_t>(machine_.workers[worker.value].kind);
   const Time expected = task.codelet->expected[kind];
-  return expected.ns == 0 ? kUnknownTask : expected;
+  Time time = expected.ns == 0 ? kUnknownTask : expected;
+  if (!task.extension) return time;
+  for (const graph::ReducedOperand& operand : task.extension->reduced) {
+    if (operand.is_fresh) time += operand.reduction->codelets.neutral->expected[kind];
+  }
+  if (task.extension->begins_neutral) {
+    time += task.extension->combines->codelets.neutral->expected[kind];
+  }
+  return time;
 }
 
 // Beyond the end of time sums of times would overflow.

@@ -1,0 +1,264 @@
+#include "runtime/reductions.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "graph/dependencies.hpp"
+#include "memory/arena.hpp"
+#include "runtime/runtime_impl.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::runtime {
+
+using graph::Content;
+using graph::PrivateCopy;
+
+// --- declared, and forgotten
+
+void Reductions::declare(graph::Handle& handle, const vicinal::Reduction& codelets) {
+  if (codelets.neutral == nullptr || codelets.combine == nullptr) {
+    throw UsageError("set_reduction: handle " + handle.name +
+                     " needs a codelet that sets the neutral element and one that combines");
+  }
+  if (!handle.home.writable) {
+    throw UsageError("set_reduction: handle " + handle.name +
+                     " would be written, but its file was registered read-only");
+  }
+  const Partitions::Lock lock = runtime_.partitions().lock();
+  if (handle.reduction != nullptr) {
+    throw UsageError("set_reduction: handle " + handle.name +
+                     " has a reduction already; a handle has one until it is unregistered");
+  }
+  if (handle.family.load(std::memory_order_acquire) != nullptr) {
+    throw UsageError("set_reduction: handle " + handle.name +
+                     " is in parts, was so, or is a part of another: tasks cannot reduce into it; "
+                     "register data of their own for that");
+  }
+  std::unique_ptr<graph::Reduction> made = make(handle, codelets);
+  graph::Reduction* const reduction = made.get();
+  try {
+    if (!reduction->take_room(reduction->copies.front())) {
+      throw CapacityError("set_reduction: a private copy of handle " + handle.name + " of " +
+                          std::to_string(memory::Arena::padded(handle.bytes()).value) +
+                          " bytes and the data written so far do not fit in the memory limit, and "
+                          "there is no disk; give a folder with the option disk, or raise the "
+                          "option memory");
+    }
+    check_fits(*reduction);
+    const std::lock_guard own(mutex_);
+    reductions_[&handle] = std::move(made);
+  } catch (...) {
+    forget_copies(*reduction);
+    throw;
+  }
+  handle.reduction = reduction;
+  handle.has_family.store(true, std::memory_order_release);
+}
+
+std::unique_ptr<graph::Reduction> Reductions::make(graph::Handle& handle,
+                                                   const vicinal::Reduction& codelets) {
+  auto reduction = std::make_unique<graph::Reduction>();
+  reduction->of = &handle;
+  reduction->codelets = codelets;
+  reduction->take_room = [this](PrivateCopy& copy) {
+    copy.has_room = runtime_.take_sole_room(*copy.handle);
+    return copy.has_room;
+  };
+  reduction->give_back_room = [this](PrivateCopy& copy) {
+    copy.has_room = false;
+    runtime_.give_back_sole_room(*copy.handle);
+  };
+  const std::size_t count = runtime_.engine().private_copies().most();
+  reduction->copies.reserve(count);
+  try {
+    for (std::size_t i = 0; i < count; ++i) {
+      const Handle copy = runtime_.add_part(handle.layout.packed(), {}, false,
+                                            handle.name + " (private " + std::to_string(i) + ")");
+      copy.impl()->is_private = true;
+      PrivateCopy& added = reduction->copies.emplace_back();
+      added.handle = copy.impl();
+      added.life = copy.life();
+    }
+  } catch (...) {
+    forget_copies(*reduction);
+    throw;
+  }
+  return reduction;
+}
+
+// Two copies and who combines them, on some memory; and one copy and the handle.
+void Reductions::check_fits(const graph::Reduction& reduction) {
+  const auto name = [&](graph::Handle& handle) {
+    return Handle(handle, runtime_.number(), handle.life());
+  };
+  graph::Handle& first = *reduction.copies.front().handle;
+  graph::Handle& other = reduction.copies.size() > 1 ? *reduction.copies[1].handle : *reduction.of;
+  graph::Task& task = runtime_.make_inner({.codelet = reduction.codelets.combine,
+                                           .operands = {R(name(first)), R(name(other))},
+                                           .recursive = Recursive::never});
+  runtime_.discard_inner(task);
+}
+
+bool Reductions::forget_copies(graph::Reduction& reduction) {
+  while (!reduction.copies.empty()) {
+    const PrivateCopy& copy = reduction.copies.back();
+    if (!graph::idle(*copy.handle) || !runtime_.engine().remove(*copy.handle)) return false;
+    graph::refuse_tasks(*copy.handle, copy.life);
+    runtime_.forget(*copy.handle);
+    reduction.copies.pop_back();
+  }
+  return true;
+}
+
+bool Reductions::forget_copies(graph::Handle& handle) {
+  if (!forget_copies(*handle.reduction)) return false;
+  const std::lock_guard lock(mutex_);
+  reductions_.erase(&handle);
+  handle.reduction = nullptr;
+  return true;
+}
+
+// --- tasks that reduce, and the one that comes behind them
+
+void Reductions::note(graph::TaskExtension& extension, const graph::Task& task,
+                      const graph::Handle& handle, std::size_t number) const {
+  if (handle.reduction == nullptr) {
+    throw UsageError("task " + std::string(task.name()) + " reduces into handle " + handle.name +
+                     ", of which nobody has said how; call Runtime::set_reduction first");
+  }
+  graph::ReducedOperand& operand = extension.reduced.emplace_back();
+  operand.access = number;
+  operand.reduction = handle.reduction;
+}
+
+void Reductions::settle(const graph::Access& access) {
+  graph::Handle& handle = *access.handle;
+  graph::Reduction& reduction = *handle.reduction;
+  if (access.mode == AccessMode::reduction) {
+    reduction.is_open = true;
+    return;
+  }
+  if (!reduction.is_open) return;
+  const bool accumulates = graph::has_content(handle);
+  const Handle of(handle, runtime_.number(), handle.life());
+  graph::Task& task =
+      runtime_.make_inner({.codelet = reduction.codelets.combine,
+                           .operands = {Operand{of, accumulates ? AccessMode::RW : AccessMode::W}},
+                           .recursive = Recursive::never});
+  task.extension->combines = &reduction;
+  task.extension->begins_neutral = !accumulates;
+  reduction.is_open = false;
+  runtime_.submit_inner(task);
+}
+
+// --- the tree
+
+// Evicted: where its content is.
+NodeId Reductions::place_of(const PrivateCopy& copy) const {
+  const memory::Residency& residency = runtime_.engine().residency();
+  const std::uint64_t valid = residency.valid_mask(*copy.handle);
+  if (residency.trivial() || valid == 0 || (valid & memory::bit(copy.node)) != 0) return copy.node;
+  return {static_cast<std::uint32_t>(std::countr_zero(valid))};
+}
+
+std::vector<Reductions::Place> Reductions::used_copies(graph::Reduction& reduction) const {
+  std::vector<Place> used;
+  const std::lock_guard lock(reduction.mutex);
+  for (PrivateCopy& copy : reduction.copies) {
+    if (!copy.is_fresh) used.push_back({&copy, place_of(copy)});
+  }
+  return used;
+}
+
+// Any thread, under no lock of the engine; nobody else uses the copies.
+void Reductions::begin(graph::Task& combination) {
+  engine::Engine& engine = runtime_.engine();
+  graph::Reduction& reduction = *combination.extension->combines;
+  const bool accumulates = !combination.extension->begins_neutral;
+  if (engine.errors().cancelling() || reduction.of->poisoned.load(std::memory_order_relaxed)) {
+    return engine.end_unstarted(combination, Outcome::cancelled);
+  }
+  try {
+    std::vector<Place> used = used_copies(reduction);
+    if (used.empty()) {  // the tasks were refused after all
+      return engine.end_unstarted(combination, accumulates ? Outcome::done : Outcome::cancelled);
+    }
+    for (const Place& place : used) graph::leave(*place.copy->handle, Content::written);
+    const Place root = submit_tree(reduction, std::move(used));
+    const NodeId at = accumulates ? place_of_result(combination, root.node) : root.node;
+    // A policy that plans has given it to a node already.
+    if (!engine.policy_plans()) combination.extension->worker = worker_at(combination, at);
+    combination.extension->is_combinable = true;
+    runtime_.count_more(root.copy->handle->bytes());
+    engine.read_too(combination, *root.copy->handle);
+  } catch (...) {  // no memory
+    engine.cancel(std::current_exception());
+    engine.end_unstarted(combination, Outcome::cancelled);
+  }
+}
+
+// Where the handle has its content, if the root is there or somebody can work there; else where the root is.
+NodeId Reductions::place_of_result(const graph::Task& combination, NodeId root) {
+  const memory::Residency& residency = runtime_.engine().residency();
+  std::uint64_t valid = residency.valid_mask(*combination.extension->combines->of);
+  if (residency.trivial() || (valid & memory::bit(root)) != 0) return root;
+  for (; valid != 0; valid &= valid - 1) {
+    const NodeId node{static_cast<std::uint32_t>(std::countr_zero(valid))};
+    if (worker_at(combination, node)) return node;
+  }
+  return root;
+}
+
+Reductions::Place Reductions::submit_tree(graph::Reduction& reduction, std::vector<Place> copies) {
+  const std::uint64_t result = runtime_.engine().residency().valid_mask(*reduction.of);
+  const auto is_there = [&](const Place& place) { return (result & memory::bit(place.node)) != 0; };
+  std::ranges::stable_sort(copies, {}, [](const Place& place) { return place.node.value; });
+  std::vector<Place> heads;
+  for (const Place& place : copies) {
+    if (!heads.empty() && heads.back().node == place.node) {
+      combine(reduction, heads.back(), place);
+    } else {
+      heads.push_back(place);
+    }
+  }
+  std::ranges::stable_partition(heads, is_there);
+  for (std::size_t step = 1; step < heads.size(); step *= 2) {
+    for (std::size_t i = 0; i + step < heads.size(); i += 2 * step) {
+      combine(reduction, heads[i], heads[i + step]);
+    }
+  }
+  return heads.front();
+}
+
+void Reductions::combine(const graph::Reduction& reduction, const Place& into, const Place& from) {
+  const Handle target(*into.copy->handle, runtime_.number(), into.copy->life);
+  const Handle source(*from.copy->handle, runtime_.number(), from.copy->life);
+  graph::Task& task = runtime_.make_inner({.codelet = reduction.codelets.combine,
+                                           .operands = {RW(target), R(source)},
+                                           .recursive = Recursive::never});
+  task.extension->worker = worker_at(task, into.node);
+  runtime_.submit_inner(task);
+}
+
+// None: all workers are on one node, or none there can run it. Not the one without a thread if there are others.
+std::optional<WorkerId> Reductions::worker_at(const graph::Task& task, NodeId node) {
+  engine::Engine& engine = runtime_.engine();
+  const std::vector<WorkerDescription>& workers = engine.machine().workers;
+  const auto is_alone = [&](const WorkerDescription& worker) {
+    return worker.node == workers.front().node;
+  };
+  if (std::ranges::all_of(workers, is_alone)) return std::nullopt;
+  std::optional<WorkerId> found;
+  const std::size_t turn = turn_.fetch_add(1, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    const WorkerDescription& worker = workers[(turn + i) % workers.size()];
+    if (worker.node != node || !engine.eligibility().can_run(task, worker.id)) continue;
+    if (worker.id != runtime_.slot()) return worker.id;
+    found = worker.id;
+  }
+  return found;
+}
+
+}  // namespace vicinal::runtime

@@ -1,0 +1,62 @@
+// Data that tasks reduce into, see graph/reduction.hpp: the private copies, and the tasks that combine them.
+//
+// The first access behind such tasks that is no reduction has a task of the runtime submitted before it, which writes the
+// handle: the combination. It is ready when all who reduced have ended. Only then is it known which copies there are, and
+// where: those on one memory node are combined there, then pairs of nodes, so that with K nodes K - 1 copies move; the
+// last one, the root, is combined into the handle by the combination itself. Each such task is bound to a worker where
+// what it changes is.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/reduction.hpp"
+#include "graph/task.hpp"
+#include "vicinal/ids.hpp"
+
+namespace vicinal::runtime {
+
+class RuntimeImpl;
+
+class Reductions {
+ public:
+  explicit Reductions(RuntimeImpl& runtime) : runtime_(runtime) {}
+
+  void declare(graph::Handle& handle, const vicinal::Reduction& codelets);
+  // A task that is being made reduces into the handle with its access of this number.
+  void note(graph::TaskExtension& extension, const graph::Task& task, const graph::Handle& handle,
+            std::size_t number) const;
+  // An access to a handle with a reduction is about to be submitted. Under the lock of Partitions.
+  void settle(const graph::Access& access);
+  // The combination is ready.
+  void begin(graph::Task& combination);
+  // The handle is being unregistered, and its copies with it. False: something is still in course.
+  bool forget_copies(graph::Handle& handle);
+
+ private:
+  struct Place {
+    graph::PrivateCopy* copy;
+    NodeId node;
+  };
+  std::unique_ptr<graph::Reduction> make(graph::Handle& handle, const vicinal::Reduction& codelets);
+  void check_fits(const graph::Reduction& reduction);
+  bool forget_copies(graph::Reduction& reduction);
+  std::vector<Place> used_copies(graph::Reduction& reduction) const;
+  NodeId place_of(const graph::PrivateCopy& copy) const;
+  Place submit_tree(graph::Reduction& reduction, std::vector<Place> copies);
+  void combine(const graph::Reduction& reduction, const Place& into, const Place& from);
+  std::optional<WorkerId> worker_at(const graph::Task& task, NodeId node);
+  NodeId place_of_result(const graph::Task& combination, NodeId root);
+
+  RuntimeImpl& runtime_;
+  std::mutex mutex_;  // guards what follows
+  std::unordered_map<const graph::Handle*, std::unique_ptr<graph::Reduction>> reductions_;
+  std::atomic<std::size_t> turn_{0};  // of the workers of a node
+};
+
+}  // namespace vicinal::runtime

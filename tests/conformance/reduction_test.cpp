@@ -1,0 +1,344 @@
+// Tasks that reduce: each adds to a private copy, and who reads finds the sum.
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "sched/policy.hpp"
+#include "support/cuda_library.hpp"
+#include "support/policy_names.hpp"
+#include "support/temporary_folder.hpp"
+#include "vicinal/error.hpp"
+#include "vicinal/runtime.hpp"
+
+namespace vicinal {
+namespace {
+
+constexpr std::size_t kElements = 512;  // of a vector: a page
+constexpr Bytes kBytes{kElements * 8};
+using Values = std::vector<std::uint64_t>;
+
+void set_zero(KernelContext& k) {
+  std::memset(k.data<std::byte>(0), 0, k.operand(0).layout.bytes().value);
+}
+void add(KernelContext& k) {
+  auto* to = k.data<std::uint64_t>(0);
+  const auto* from = k.data<std::uint64_t>(1);
+  for (std::size_t i = 0; i < k.count<std::uint64_t>(0); ++i) to[i] += from[i];
+}
+// Operand 2 is what it reduces into.
+void add_products(KernelContext& k) {
+  const auto* x = k.data<std::uint64_t>(0);
+  const auto* y = k.data<std::uint64_t>(1);
+  auto* sum = k.data<std::uint64_t>(2);
+  for (std::size_t i = 0; i < kElements; ++i) sum[i] += x[i] * y[i];
+}
+void double_all(KernelContext& k) {
+  for (std::size_t i = 0; i < kElements; ++i) k.data<std::uint64_t>(0)[i] *= 2;
+}
+const Codelet kZero{.name = "zero", .cpu = set_zero};
+const Codelet kSum{.name = "sum", .cpu = add};
+const Codelet kProducts{.name = "products", .cpu = add_products};
+const Codelet kDouble{.name = "double", .cpu = double_all};
+const Reduction kAdds{.neutral = &kZero, .combine = &kSum};
+
+struct Machine {
+  const char* name;
+  std::uint32_t accelerators;
+  std::uint64_t pages;  // of RAM, where two are combined; 0: no limit
+  bool disk;
+  bool queues = false;  // the accelerators have
+};
+
+class Reductions : public ::testing::TestWithParam<std::tuple<std::string, Machine>> {
+ protected:
+  void SetUp() override {
+    const auto& [policy, machine] = GetParam();
+    Options options{.workers = 2, .policy = policy};
+    options.accelerators = machine.accelerators;
+    options.models = "none";
+    if (machine.queues) {
+      options.accelerator_api = "cuda";
+      options.cuda_library = testing::cuda_library();
+    }
+    if (machine.pages > 0) {
+      options.memory = Bytes{machine.pages * 4096};
+      options.accelerator_memory = Bytes{3 * 4096};  // of one task
+    }
+    if (machine.disk) {
+      folder.emplace();
+      options.disk = folder->path();
+    }
+    runtime.emplace(options);
+  }
+  Handle vector(Values& values, const char* name) {
+    return runtime->register_buffer(values.data(), kBytes, name);
+  }
+  Handle empty(const char* name) { return runtime->register_empty(kBytes, name); }
+  Values content(Handle handle) {
+    const Acquired held = runtime->acquire(handle, AccessMode::R);
+    return {held.data<std::uint64_t>(), held.data<std::uint64_t>() + kElements};
+  }
+
+  std::optional<testing::TemporaryFolder> folder;
+  std::optional<Runtime> runtime;
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Every, Reductions,
+    ::testing::Combine(::testing::ValuesIn(testing::policy_names()),
+                       ::testing::Values(Machine{"cores", 0, 0, false},
+                                         Machine{"device", 1, 0, false},
+                                         Machine{"devices", 4, 0, false},
+                                         Machine{"devices_with_queues", 2, 0, false, true},
+                                         Machine{"least_memory", 0, 2, false},
+                                         Machine{"least_memory_and_disk", 0, 2, true},
+                                         Machine{"devices_and_least_memory", 2, 2, false},
+                                         Machine{"devices_and_least_memory_and_disk", 2, 2, true})),
+    [](const auto& instance) {
+      return std::get<0>(instance.param) + "_on_" + std::get<1>(instance.param).name;
+    });
+
+TEST_P(Reductions, ADotProductIsThatOfASerialRun) {
+  constexpr std::size_t kBlocks = 24;
+  std::vector<Values> x(kBlocks, Values(kElements));
+  std::vector<Values> y(kBlocks, Values(kElements));
+  Values expected(kElements, 7);
+  Values sums(kElements, 7);
+  std::vector<Handle> xs;
+  std::vector<Handle> ys;
+  for (std::size_t b = 0; b < kBlocks; ++b) {
+    for (std::size_t i = 0; i < kElements; ++i) {
+      x[b][i] = 3 * b + i;
+      y[b][i] = 5 * b + 2 * i + 1;
+      expected[i] += x[b][i] * y[b][i];
+    }
+    xs.push_back(vector(x[b], "x"));
+    ys.push_back(vector(y[b], "y"));
+  }
+  const Handle sum = vector(sums, "sum");
+  runtime->set_reduction(sum, kAdds);
+  for (std::size_t b = 0; b < kBlocks; ++b) {
+    runtime->submit({.codelet = &kProducts, .operands = {R(xs[b]), R(ys[b]), Reduce(sum)}});
+  }
+  EXPECT_EQ(content(sum), expected);
+  runtime->wait();
+}
+
+TEST_P(Reductions, WhatComesBetweenThemSeesTheSumSoFar) {
+  std::vector<Values> x(4, Values(kElements));
+  std::vector<Handle> xs;
+  for (std::size_t b = 0; b < 4; ++b) {
+    for (std::size_t i = 0; i < kElements; ++i) x[b][i] = b + i;
+    xs.push_back(vector(x[b], "x"));
+  }
+  const Handle sum = empty("sum");  // the first combination finds no content
+  runtime->set_reduction(sum, kAdds);
+  Values expected(kElements, 0);
+  for (int round = 0; round < 5; ++round) {
+    for (std::size_t b = 0; b < 4; ++b) {
+      for (std::size_t i = 0; i < kElements; ++i) expected[i] += x[b][i] * x[(b + 1) % 4][i];
+      runtime->submit(
+          {.codelet = &kProducts, .operands = {R(xs[b]), R(xs[(b + 1) % 4]), Reduce(sum)}});
+    }
+    for (std::uint64_t& value : expected) value *= 2;
+    runtime->submit({.codelet = &kDouble, .operands = {RW(sum)}});
+  }
+  runtime->wait();
+  EXPECT_EQ(content(sum), expected);
+  runtime->unregister(sum);
+}
+
+// C of 2 x 2 vectors, each a sum over 6.
+TEST_P(Reductions, AProductSplitOverTheInnerDimensionIsThatOfASerialRun) {
+  // A copy of each has its room.
+  if (std::get<1>(GetParam()).pages > 0 && !std::get<1>(GetParam()).disk) return;
+  constexpr std::size_t kInner = 6;
+  std::vector<Values> values(4 * kInner, Values(kElements));
+  std::vector<Handle> data;
+  for (std::size_t v = 0; v < values.size(); ++v) {
+    for (std::size_t i = 0; i < kElements; ++i) values[v][i] = v * 11 + i * 3;
+    data.push_back(vector(values[v], "v"));
+  }
+  const auto a = [&](std::size_t row, std::size_t k) { return row * kInner + k; };
+  const auto b = [&](std::size_t k, std::size_t column) { return (2 + column) * kInner + k; };
+  std::vector<Values> c(4, Values(kElements, 1));
+  std::vector<Values> expected = c;
+  std::vector<Handle> cs;
+  for (Values& each : c) {
+    cs.push_back(vector(each, "c"));
+    runtime->set_reduction(cs.back(), kAdds);
+  }
+  for (std::size_t k = 0; k < kInner; ++k) {
+    for (std::size_t of = 0; of < 4; ++of) {
+      const std::size_t left = a(of / 2, k);
+      const std::size_t right = b(k, of % 2);
+      for (std::size_t i = 0; i < kElements; ++i) {
+        expected[of][i] += values[left][i] * values[right][i];
+      }
+      runtime->submit(
+          {.codelet = &kProducts, .operands = {R(data[left]), R(data[right]), Reduce(cs[of])}});
+    }
+  }
+  for (std::size_t of = 0; of < 4; ++of) runtime->unregister(cs[of]);
+  EXPECT_EQ(c, expected);
+}
+
+const Codelet kFails{.name = "fails", .cpu = [](KernelContext&) { throw Error("no"); }};
+
+TEST_P(Reductions, ATaskThatFailsPoisonsTheSumUntilItIsWrittenAnew) {
+  Values x(kElements, 2);
+  const Handle xs = vector(x, "x");
+  const Handle sum = empty("sum");
+  runtime->set_reduction(sum, kAdds);
+  runtime->submit({.codelet = &kProducts, .operands = {R(xs), R(xs), Reduce(sum)}});
+  runtime->submit({.codelet = &kFails, .operands = {Reduce(sum)}});
+  EXPECT_THROW(runtime->wait(), TaskError);
+  EXPECT_ANY_THROW(content(sum));
+  EXPECT_NO_THROW(runtime->wait());
+  runtime->submit({.codelet = &kZero, .operands = {W(sum)}});
+  runtime->submit({.codelet = &kProducts, .operands = {R(xs), R(xs), Reduce(sum)}});
+  EXPECT_EQ(content(sum), Values(kElements, 4));
+}
+
+TEST_P(Reductions, WhatNobodyReadsGoesWithTheRuntime) {
+  Values x(kElements, 2);
+  Values home(kElements, 1);
+  const Handle xs = vector(x, "x");
+  const Handle sum = vector(home, "sum");
+  runtime->set_reduction(sum, kAdds);
+  for (int i = 0; i < 3; ++i) {
+    runtime->submit({.codelet = &kProducts, .operands = {R(xs), R(xs), Reduce(sum)}});
+  }
+  runtime.reset();
+  EXPECT_EQ(home, Values(kElements, 13));
+}
+
+// --- bytes
+
+Bytes moved(const Statistics& s) {
+  Bytes sum;
+  for (const LinkStatistics& link : s.links) sum += link.bytes;
+  return sum;
+}
+
+// K accelerators have a copy each: with pairs of them K - 1 copies are moved, over links from one to another, and the sum
+// of data that had no content stays where it is; what had some in RAM is combined there, with one copy more. Fewer is not
+// possible: all but one of the places have to send something. A policy that plans says where the last step is done before
+// it can know, and others may take it from there: that costs copies.
+class ReductionBytes : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Every, ReductionBytes, ::testing::ValuesIn(testing::policy_names()),
+                         [](const auto& instance) { return instance.param; });
+
+TEST_P(ReductionBytes, ATreeMovesAsManyCopiesAsItMust) {
+  const std::string& policy = GetParam();
+  const bool plans = sched::make_policy(policy)->traits().plans;
+  for (const std::uint32_t devices : {1, 2, 3, 4}) {
+    for (const bool has_content : {false, true}) {
+      SCOPED_TRACE(std::to_string(devices) + " devices, content: " + std::to_string(has_content));
+      Options options{.workers = 1, .policy = policy};
+      options.accelerators = devices;
+      options.models = "none";
+      Runtime runtime(options);
+      Values home(kElements, 1);
+      const Handle sum = has_content ? runtime.register_buffer(home.data(), kBytes, "sum")
+                                     : runtime.register_empty(kBytes, "sum");
+      runtime.set_reduction(sum, kAdds);
+      const Codelet three{.name = "three", .cpu = [](KernelContext& k) {
+                            for (std::size_t i = 0; i < kElements; ++i) {
+                              k.data<std::uint64_t>(0)[i] += 3;
+                            }
+                          }};
+      for (std::uint32_t task = 0; task < 3 * devices; ++task) {
+        runtime.submit(
+            {.codelet = &three, .operands = {Reduce(sum)}, .worker = WorkerId{1 + task % devices}});
+      }
+      runtime.wait();
+      EXPECT_EQ(moved(runtime.statistics()), Bytes{0});
+      runtime.wait(sum);
+      const std::uint64_t copies = devices - 1 + (has_content ? 1 : 0);
+      EXPECT_GE(moved(runtime.statistics()), kBytes * copies);
+      if (!plans) {
+        EXPECT_EQ(moved(runtime.statistics()), kBytes * copies);
+      }
+      const Acquired held = runtime.acquire(sum, AccessMode::R);
+      EXPECT_EQ(held.data<std::uint64_t>()[0], 9 * devices + (has_content ? 1 : 0));
+    }
+  }
+}
+
+TEST(SimulatedReductions, MoveAsManyCopies) {
+  for (const bool has_content : {false, true}) {
+    Options options;
+    Options shape{.workers = 1};
+    shape.accelerators = 4;
+    Runtime real(shape);
+    Runtime runtime(real.machine(), options);
+    const auto time = [](Codelet codelet) {
+      codelet.expected = {Time{1000}, Time{1000}};
+      return codelet;
+    };
+    const Codelet zero = time(kZero);
+    const Codelet combine = time(kSum);
+    const Codelet task = time(kProducts);
+    const Handle sum =
+        has_content ? runtime.register_simulated(kBytes) : runtime.register_empty(kBytes);
+    runtime.set_reduction(sum, {.neutral = &zero, .combine = &combine});
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      runtime.submit({.codelet = &task, .operands = {Reduce(sum)}, .worker = WorkerId{1 + i % 4}});
+    }
+    runtime.wait();
+    // Two tasks of 1 us on each, and before the first the neutral element.
+    EXPECT_EQ(runtime.statistics().now.ns, 3000);
+    runtime.wait(sum);
+    EXPECT_EQ(moved(runtime.statistics()), kBytes * (has_content ? 4 : 3));
+  }
+}
+
+// --- refusals
+
+TEST(ReductionRefusals, SayWhatIsMissing) {
+  Options one{.workers = 1};
+  one.models = "none";
+  Runtime runtime(one);
+  const Handle sum = runtime.register_empty(kBytes, "sum");
+  const TaskSpec spec{.codelet = &kDouble, .operands = {Reduce(sum)}};
+  EXPECT_THROW(runtime.submit(spec), UsageError);
+  EXPECT_THROW(runtime.set_reduction(sum, {.neutral = &kZero}), UsageError);
+  runtime.set_reduction(sum, kAdds);
+  EXPECT_THROW(runtime.set_reduction(sum, kAdds), UsageError);
+  EXPECT_THROW(runtime.submit({.codelet = &kSum, .operands = {Reduce(sum), R(sum)}}), UsageError);
+  EXPECT_THROW(runtime.acquire(sum, AccessMode::reduction), UsageError);
+  EXPECT_THROW(runtime.partition(sum, row_blocks(2)), UsageError);
+  const Handle whole = runtime.register_empty(kBytes, "whole");
+  const Parts parts = runtime.partition(whole, row_blocks(2));
+  EXPECT_THROW(runtime.set_reduction(whole, kAdds), UsageError);
+  EXPECT_THROW(runtime.set_reduction(parts[0], kAdds), UsageError);
+  runtime.submit(spec);
+  runtime.wait(sum);
+}
+
+TEST(ReductionRefusals, WhatCanNeverFitIsRefusedWhenItIsDeclared) {
+  Options options{.workers = 1};
+  options.memory = Bytes{4096};
+  options.models = "none";
+  Runtime runtime(options);
+  Values home(kElements, 1);
+  const Handle fits = runtime.register_buffer(home.data(), kBytes, "fits");
+  runtime.set_reduction(fits, kAdds);
+  const Handle other = runtime.register_empty(kBytes, "other");
+  try {
+    runtime.set_reduction(other, kAdds);
+    FAIL() << "no exception";
+  } catch (const CapacityError& error) {
+    EXPECT_NE(std::string(error.what()).find("other"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("option memory"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace vicinal
