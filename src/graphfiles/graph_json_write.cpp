@@ -95,6 +95,9 @@ void write_graph_json(const graph::Graph& graph, std::ostream& out) {
   if (graph.has_predecessors()) {
     throw UsageError("cannot write the graph: files have no dependencies without data");
   }
+  if (std::ranges::any_of(graph.kernels(), &graph::Graph::Kernel::cores_only)) {
+    throw UsageError("cannot write the graph: files do not say that a kernel is for cores alone");
+  }
   const std::vector<std::string> data =
       keys(graph.data().size(), "data", [&](std::size_t d) { return graph.data_name(d); });
   const std::vector<std::string> kernels =
