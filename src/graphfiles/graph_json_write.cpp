@@ -64,6 +64,7 @@ std::string kernel_text(const graph::Graph::Kernel& kernel) {
   std::string text = fmt::format("{{\"seconds\": {{{}}}", seconds);
   if (kernel.flops != 0) text += fmt::format(", \"flops\": {}", kernel.flops);
   if (kernel.synchronous) text += ", \"synchronous\": true";
+  if (kernel.cores_only) text += ", \"cores_only\": true";
   return text + "}";
 }
 
@@ -94,9 +95,6 @@ void write_tasks(const graph::Graph& graph, const std::vector<std::string>& data
 void write_graph_json(const graph::Graph& graph, std::ostream& out) {
   if (graph.has_predecessors()) {
     throw UsageError("cannot write the graph: files have no dependencies without data");
-  }
-  if (std::ranges::any_of(graph.kernels(), &graph::Graph::Kernel::cores_only)) {
-    throw UsageError("cannot write the graph: files do not say that a kernel is for cores alone");
   }
   const std::vector<std::string> data =
       keys(graph.data().size(), "data", [&](std::size_t d) { return graph.data_name(d); });
