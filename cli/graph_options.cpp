@@ -106,6 +106,9 @@ graph::Graph GraphOptions::graph(std::uint64_t seed, bool as_run) const {
 reports::Facts GraphOptions::facts(const graph::Graph& graph) const {
   Bytes bytes;
   for (const graph::Graph::Datum& datum : graph.data()) bytes += datum.bytes;
+  for (const auto& [whole, first, count] : graph.partitions()) {  // parts lie inside their wholes
+    for (auto part = first; part < first + count; ++part) bytes = bytes - graph.data()[part].bytes;
+  }
   reports::Facts facts;
   if (!file_.empty()) facts.emplace_back("graph", file_);
   if (graph.application().dense) {

@@ -43,7 +43,7 @@ struct TaskKernel {
   // Of its tasks' names: 1, the step; 2, the row, and the step or the column; 3, row, column and step.
   std::size_t indices = 0;
   Codelet codelet;  // with the operations of one task on whole tiles
-  // If its codelet is recursive: whether its tasks are divided. `automatic`: on a machine of cores alone.
+  // If its codelet is recursive: whether its tasks are divided. `automatic`: all, on a machine of cores alone.
   Recursive division = Recursive::never;
   // Of a task on whole tiles. Several: its tasks run different code, as many of each. None: it has no task.
   std::vector<KernelCall> calls;

@@ -29,15 +29,15 @@ class Drain {
   Runtime& runtime_;
 };
 
-// With accelerators what is large stays whole: it is for them.
+// With accelerators what is large stays whole: it is for them. Cores alone have a use for nothing that is.
 Recursive division(const TaskKernel& kernel, const MachineDescription& machine) {
   const auto is_core = [](const WorkerDescription& worker) { return worker.node == kRam; };
   if (!kernel.codelet.recursive || std::ranges::none_of(machine.workers, is_core)) {
     return Recursive::never;
   }
   const bool cores_alone = std::ranges::all_of(machine.workers, is_core);
-  return kernel.division == Recursive::automatic && !cores_alone ? Recursive::never
-                                                                 : kernel.division;
+  if (kernel.division != Recursive::automatic) return kernel.division;
+  return cores_alone ? Recursive::always : Recursive::never;
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct CholeskyKernels {
   Precision precision;
 };
 
-// Makes them recursive, on panels of so many elements, p, in tiles of b, m = b / p:
+// Makes them recursive (TaskKernel::division), on panels of so many elements, p, in tiles of b, m = b / p:
 //   potrf  always       the tile factorisation of m x m tiles of p x p, cholesky_tasks(m) tasks, and m (m - 1) / 2 that
 //                       write zeroes above the diagonal
 //   trsm   automatic    m tasks on p rows each
