@@ -20,6 +20,11 @@ struct Inner {
   Codelet syrk;
   Codelet gemm;
   Codelet zero;
+
+  double cube() const {
+    const auto p = static_cast<double>(panel);
+    return p * p * p;
+  }
 };
 
 void zero_kernel(KernelContext& context) {
@@ -67,10 +72,8 @@ class Factorisation {
       : inner_(inner),
         division_(task, inner),
         outer_(task.parameter<TaskIndex>()),
-        a_(task.parts(0, division_.tiles())) {
-    const auto p = static_cast<double>(inner.panel);
-    cube_ = p * p * p;
-  }
+        a_(task.parts(0, division_.tiles())),
+        cube_(inner.cube()) {}
 
   void potrf(std::uint32_t k) {
     // Rows of the matrix are counted in panels.
@@ -114,29 +117,34 @@ void divide_trsm(Recursion& task, const Inner& inner) {
   for (const Handle part : rows) division.submit(inner.trsm, {R(factor), RW(part)}, flops);
 }
 
+// Products go by tiles of p x p, which stay in a core's cache, in steps of p.
 void divide_syrk(Recursion& task, const Inner& inner) {
   Division division(task, inner);
-  const Parts a = task.parts(0, division.rows());
+  const Parts a = task.parts(0, division.tiles());
   const Parts c = task.parts(1, division.tiles());
-  const auto count = static_cast<double>(a.size());
-  const double square = division.elements(0) / count * static_cast<double>(inner.panel);
-  for (std::size_t i = 0; i < a.size(); ++i) {
+  for (std::size_t i = 0; i < c.grid_rows(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      division.submit(inner.gemm, {R(a[i]), R(a[j]), RW(c(i, j))}, 2 * square);
+      for (std::size_t k = 0; k < a.grid_columns(); ++k) {
+        division.submit(inner.gemm, {R(a(i, k)), R(a(j, k)), RW(c(i, j))}, 2 * inner.cube());
+      }
     }
-    division.submit(inner.syrk, {R(a[i]), RW(c(i, i))}, square);
+    for (std::size_t k = 0; k < a.grid_columns(); ++k) {
+      division.submit(inner.syrk, {R(a(i, k)), RW(c(i, i))}, inner.cube());
+    }
   }
 }
 
 void divide_gemm(Recursion& task, const Inner& inner) {
   Division division(task, inner);
-  const Parts a = task.parts(0, division.rows());
-  const Handle b = task.whole(1);
-  const Parts c = task.parts(2, division.rows());
-  const double flops = 2 * division.elements(0) * static_cast<double>(task.layout(2).columns) /
-                       static_cast<double>(a.size());
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    division.submit(inner.gemm, {R(a[i]), R(b), RW(c[i])}, flops);
+  const Parts a = task.parts(0, division.tiles());
+  const Parts b = task.parts(1, division.tiles());
+  const Parts c = task.parts(2, division.tiles());
+  for (std::size_t i = 0; i < c.grid_rows(); ++i) {
+    for (std::size_t j = 0; j < c.grid_columns(); ++j) {
+      for (std::size_t k = 0; k < a.grid_columns(); ++k) {
+        division.submit(inner.gemm, {R(a(i, k)), R(b(j, k)), RW(c(i, j))}, 2 * inner.cube());
+      }
+    }
   }
 }
 

@@ -22,8 +22,8 @@ struct CholeskyKernels {
 //   potrf  always       the tile factorisation of m x m tiles of p x p, cholesky_tasks(m) tasks, and m (m - 1) / 2 that
 //                       write zeroes above the diagonal
 //   trsm   automatic    m tasks on p rows each
-//   syrk   automatic    m tasks syrk on the diagonal, m (m - 1) / 2 tasks gemm below it, on p x p elements of the result
-//   gemm   automatic    m tasks on p rows of the result each
+//   syrk   automatic    by tiles of p x p: m^2 tasks syrk on the diagonal, m^2 (m - 1) / 2 tasks gemm below it
+//   gemm   automatic    m^3 tasks by tiles of p x p
 void divide_cholesky(const CholeskyKernels& kernels, std::uint64_t panel);
 
 }  // namespace vicinal::linalg
