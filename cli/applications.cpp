@@ -84,14 +84,20 @@ reports::Facts parameters(const linalg::RunRequest& request) {
     facts.emplace_back("matrix", request.places.matrix);
   }
   if (!request.places.output.empty()) facts.emplace_back("output", request.places.output);
+  if (application.panel > 0) facts.emplace_back("panel", application.panel);
   if (application.inner > 0) facts.emplace_back("inner", application.inner);
   return facts;
 }
 
 ApplicationOptions::ApplicationOptions(CLI::App& command)
-    : shape_(command, {"cholesky", "lu", "gemm2d", "gemm3d"}) {
+    : shape_(command, {"cholesky", "lu", "lu-incpiv", "gemm2d", "gemm3d"}) {
   command.add_option("--inner", inner_, "gemm2d, gemm3d: columns of A, in elements.")
       ->type_name("INTEGER [gemm2d: 4 tiles, gemm3d: as --size]");
+  command
+      .add_option("--panel", panel_,
+                  "cholesky: on two levels, the factorisation of a tile divided into panels of so "
+                  "many elements. lu-incpiv: columns of a tile eliminated at once.")
+      ->type_name("INTEGER [cholesky: one level, lu-incpiv: 32]");
   command.add_option("--matrix", matrix_, "cholesky: tile file to read the matrix from.")
       ->type_name("FILE");
   command.add_option("--output", output_, "cholesky: tile file to leave the factor in.")
@@ -111,15 +117,33 @@ linalg::Application ApplicationOptions::cholesky(const Options& options) const {
   const linalg::TileGrid grid =
       matrix_.empty() ? shape_.parse() : shape_.parse(linalg::TileFile::open(matrix_).grid());
   require_tasks(linalg::cholesky_tasks(grid.tiles()), options);
-  return linalg::cholesky(grid);
+  return linalg::cholesky(grid, panel_of_cholesky(grid));
+}
+
+// 0: one level.
+std::uint64_t ApplicationOptions::panel_of_cholesky(const linalg::TileGrid& grid) const {
+  if (panel_.empty()) return 0;
+  // Tasks have as many operands as a tile has parts, at most.
+  constexpr std::uint64_t kMostPanels = 64;
+  const std::uint64_t panel = reports::parse_count("--panel", panel_, 1, grid.tile);
+  if (grid.tile % panel != 0 || grid.tile / panel > kMostPanels) {
+    throw UsageError(
+        fmt::format("--panel: a tile of {} is not cut into panels of {}: use a number that divides "
+                    "it, {} or more",
+                    grid.tile, panel, (grid.tile + kMostPanels - 1) / kMostPanels));
+  }
+  return panel;
 }
 
 linalg::Application ApplicationOptions::of_graph(const Options& options) const {
+  if (name() != "lu-incpiv") {
+    refuse("--panel", panel_, name() + " has no panels, only cholesky and lu-incpiv have some");
+  }
   const std::string generates = name() + " generates what it works on, only cholesky reads a file";
   refuse("--matrix", matrix_, generates);
   refuse("--output", output_, name() + " forgets its result, only cholesky writes a file");
-  if (name() == "lu") {
-    refuse("--inner", inner_, "lu has no inner dimension, only gemm2d and gemm3d have one");
+  if (name() == "lu" || name() == "lu-incpiv") {
+    refuse("--inner", inner_, name() + " has no inner dimension, only gemm2d and gemm3d have one");
   }
   const linalg::TileGrid grid = shape_.parse();
   if (grid.size % grid.tile != 0) {
@@ -129,7 +153,9 @@ linalg::Application ApplicationOptions::of_graph(const Options& options) const {
         name(), grid.size, grid.tile, grid.size / grid.tile * grid.tile, grid.tiles() * grid.tile));
   }
   const graphs::Tiles tiles{.tiles = grid.tiles(), .tile = grid.tile, .precision = grid.precision};
-  graphs::DenseGraph graph = graphs::dense_graph(name(), tiles, inner());
+  const std::uint64_t panel =
+      panel_.empty() ? 0 : reports::parse_count("--panel", panel_, 1, grid.tile);
+  graphs::DenseGraph graph = graphs::dense_graph(name(), tiles, inner(), panel);
   require_tasks(graph.tasks.tasks().size(), options);
   return linalg::application_of(std::move(graph));
 }

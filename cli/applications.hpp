@@ -42,12 +42,14 @@ class ApplicationOptions {
   linalg::Application cholesky(const Options& options) const;
   linalg::Application of_graph(const Options& options) const;
   std::uint64_t inner() const;
+  std::uint64_t panel_of_cholesky(const linalg::TileGrid& grid) const;
   bool priorities() const;
 
   MatrixOptions shape_;
   std::string matrix_;
   std::string output_;
   std::string inner_;
+  std::string panel_;
   std::string priorities_ = "bottom-level";
   bool check_ = false;
 };

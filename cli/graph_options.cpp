@@ -57,6 +57,9 @@ GraphOptions::GraphOptions(CLI::App& command) : command_(command.get_name()) {
   add("--tiles", tiles_, "INTEGER", "Matrices: rows of tiles.");
   add("--tile", tile_, "INTEGER", "Matrices: order of a tile, in elements.");
   add("--inner", inner_, "INTEGER", "gemm2d, gemm3d: inner size in elements; 0: chosen.");
+  add("--panel", panel_, "INTEGER",
+      "cholesky: on two levels, tiles are factored by panels of so many elements; 0: on one. "
+      "lu-incpiv: columns eliminated at once; 0: chosen.");
   add("--precision", precision_, "TEXT", "Matrices: double or float.");
   add("--tasks", tasks_, "INTEGER", "bipartite, random: how many.");
   add("--data", data_, "INTEGER", "bipartite: how many.");
@@ -83,6 +86,7 @@ graph::Graph GraphOptions::graph(std::uint64_t seed, bool as_run) const {
                             .tiles = reports::parse_count("--tiles", tiles_, 1, kMost),
                             .tile = reports::parse_count("--tile", tile_, 1, kMost),
                             .inner = reports::parse_count("--inner", inner_, 0, kMost),
+                            .panel = reports::parse_count("--panel", panel_, 0, kMost),
                             .precision = precision_of(precision_),
                             .as_run = as_run,
                             .tasks = reports::parse_count("--tasks", tasks_, 1, kMost),
@@ -102,6 +106,9 @@ graph::Graph GraphOptions::graph(std::uint64_t seed, bool as_run) const {
 reports::Facts GraphOptions::facts(const graph::Graph& graph) const {
   Bytes bytes;
   for (const graph::Graph::Datum& datum : graph.data()) bytes += datum.bytes;
+  for (const auto& [whole, first, count] : graph.partitions()) {  // parts lie inside their wholes
+    for (auto part = first; part < first + count; ++part) bytes = bytes - graph.data()[part].bytes;
+  }
   reports::Facts facts;
   if (!file_.empty()) facts.emplace_back("graph", file_);
   if (graph.application().dense) {
@@ -110,6 +117,7 @@ reports::Facts GraphOptions::facts(const graph::Graph& graph) const {
   }
   if (!graph.application().precision.empty())
     facts.emplace_back("precision", graph.application().precision);
+  if (panel_ != "0") facts.emplace_back("panel", panel_);
   facts.emplace_back("tasks", std::uint64_t{graph.tasks().size()});
   facts.emplace_back("data", std::uint64_t{graph.data().size()});
   facts.emplace_back("data_bytes", bytes);

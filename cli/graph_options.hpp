@@ -33,6 +33,7 @@ class GraphOptions {
   std::string tiles_ = "16";
   std::string tile_ = "512";
   std::string inner_ = "0";
+  std::string panel_ = "0";
   std::string precision_ = "double";
   std::string tasks_ = "1000";
   std::string data_ = "100";

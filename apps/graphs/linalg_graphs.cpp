@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,6 +86,62 @@ Index add_matrix(DenseGraph& graph, char name, Index rows, Index columns) {
   return first;
 }
 
+// What takes the place of the potrfs on two levels: the lower tiles of p x p elements inside each A_kk, and kernels.
+class InnerCholesky {
+ public:
+  InnerCholesky(Graph& graph, std::uint64_t parts, std::uint64_t panel)
+      : m_(static_cast<Index>(parts)) {
+    const auto kernel = [&](const char* name, double flops) {
+      return graph.add_kernel({.name = name, .flops = flops, .cores_only = true});
+    };
+    potrf_ = kernel("potrf", cube(panel) / 3);
+    trsm_ = kernel("trsm", cube(panel));
+    syrk_ = kernel("syrk", cube(panel));
+    gemm_ = kernel("gemm", 2 * cube(panel));
+  }
+  void divide(Graph& graph, Index whole, Bytes part) {
+    first_.push_back(static_cast<Index>(graph.data().size()));
+    for (Index i = 0; i < m_; ++i) {
+      for (Index j = 0; j <= i; ++j) {
+        const std::string name = fmt::format("{}.{}_{}", graph.data_name(whole), i, j);
+        graph.add_datum({.bytes = part}, name);
+      }
+    }
+    graph.add_partition({whole, first_.back(), m_ * (m_ + 1) / 2});
+  }
+  void factor(Graph& graph, Index k, std::int64_t priority) {
+    Tasks tasks{*this, graph, first_[k], priority};
+    visit_cholesky_by_rows(m_, tasks);
+  }
+
+ private:
+  struct Tasks {
+    const InnerCholesky& of;
+    Graph& graph;
+    Index first;
+    std::int64_t priority;
+
+    Index a(Index i, Index j) const { return first + i * (i + 1) / 2 + j; }
+    void potrf(Index k) { add_task<1>(graph, of.potrf_, {{{a(k, k), RW}}}, priority); }
+    void trsm(Index i, Index k) {
+      add_task<2>(graph, of.trsm_, {{{a(k, k), R}, {a(i, k), RW}}}, priority);
+    }
+    void syrk(Index i, Index k) {
+      add_task<2>(graph, of.syrk_, {{{a(i, k), R}, {a(i, i), RW}}}, priority);
+    }
+    void gemm(Index i, Index j, Index k) {
+      add_task<3>(graph, of.gemm_, {{{a(i, k), R}, {a(j, k), R}, {a(i, j), RW}}}, priority);
+    }
+  };
+
+  const Index m_;
+  std::vector<Index> first_;  // of the parts of A_kk
+  Index potrf_ = 0;
+  Index trsm_ = 0;
+  Index syrk_ = 0;
+  Index gemm_ = 0;
+};
+
 class CholeskyGraph {
  public:
   // Tiles are registered row by row, or column by column.
@@ -107,7 +164,10 @@ class CholeskyGraph {
     gemm_ = add_kernel(dense_.tasks, "gemm", 2 * cube(t.tile));
   }
 
+  void divide_potrf(std::uint64_t panel);
+
   void potrf(Index k, std::int64_t priority = 0) {
+    if (inner_) return inner_->factor(dense_.tasks, k, priority);
     add_task<1>(dense_.tasks, potrf_, {{{a(k, k), RW}}}, priority);
   }
   void trsm(Index i, Index k, std::int64_t priority = 0) {
@@ -125,6 +185,7 @@ class CholeskyGraph {
   Index a(Index i, Index j) const { return tile_[std::size_t{i} * n_ + j]; }
 
   const Index n_;
+  std::optional<InnerCholesky> inner_;
   DenseGraph dense_;
   std::vector<Index> tile_;  // datum of tile (i, j)
   Index potrf_ = 0;
@@ -132,6 +193,28 @@ class CholeskyGraph {
   Index syrk_ = 0;
   Index gemm_ = 0;
 };
+
+// Before the first task.
+void CholeskyGraph::divide_potrf(std::uint64_t panel) {
+  const Tiles& t = dense_.tiles;
+  constexpr std::uint64_t kMostPanels = 64;  // the parts of a tile are operands of one task
+  require_within("cholesky", "panel", panel, (t.tile + kMostPanels - 1) / kMostPanels, t.tile);
+  if (t.tile % panel != 0) {
+    throw UsageError(
+        fmt::format("cholesky: a tile of {} is not cut into panels of {}; choose a panel that "
+                    "divides the tile",
+                    t.tile, panel));
+  }
+  const std::uint64_t parts = t.tile / panel;
+  const auto m = static_cast<double>(parts);
+  require_tasks("cholesky", static_cast<double>(n_) * m * (m + 1) * (m + 2) / 6,
+                "fewer tiles or a larger panel");
+  // Its formulas are those of whole tiles.
+  dense_.tasks.application().dense.reset();
+  inner_.emplace(dense_.tasks, parts, panel);
+  const Bytes part{panel * panel * linalg::element_bytes(t.precision)};
+  for (Index k = 0; k < n_; ++k) inner_->divide(dense_.tasks, a(k, k), part);
+}
 
 struct LuLevels {
   std::int64_t last;  // step
@@ -147,8 +230,9 @@ struct LuLevels {
 
 }  // namespace
 
-Graph cholesky(const Tiles& t) {
-  CholeskyGraph cholesky(t, false);
+namespace {
+
+Graph cholesky_in_order(CholeskyGraph cholesky, const Tiles& t) {
   const auto n = static_cast<Index>(t.tiles);
   for (Index k = 0; k < n; ++k) {
     const std::int64_t level = 2 * (std::int64_t{n} - k);
@@ -160,6 +244,18 @@ Graph cholesky(const Tiles& t) {
     }
   }
   return cholesky.take();
+}
+
+}  // namespace
+
+Graph cholesky(const Tiles& t) {
+  return cholesky_in_order(CholeskyGraph(t, false), t);
+}
+
+Graph cholesky_two_level(const Tiles& t, std::uint64_t panel) {
+  CholeskyGraph cholesky(t, false);
+  cholesky.divide_potrf(panel);
+  return cholesky_in_order(std::move(cholesky), t);
 }
 
 Graph cholesky_as_run(const Tiles& t) {
@@ -197,6 +293,53 @@ DenseGraph dense_lu(const Tiles& t) {
       }
     }
   }
+  return dense;
+}
+
+DenseGraph dense_lu_incremental(const Tiles& t, std::uint64_t panel) {
+  const std::string_view name = "lu-incpiv";
+  const auto count = static_cast<double>(t.tiles);
+  require(name, t, count * (count + 1) * (2 * count + 1) / 6);  // a square for each k
+  constexpr std::uint64_t kPanel = 32;
+  const std::uint64_t rows = panel == 0 ? std::min(kPanel, t.tile) : panel;
+  require_within(name, "panel", rows, 1, t.tile);
+  DenseGraph dense = begin(name, t);
+  const auto n = static_cast<Index>(t.tiles);
+  add_matrix(dense, 'A', n, n);
+  const auto a = [n](Index i, Index j) { return i * n + j; };
+  // Of (i, k), i >= k, column by column: the factor and, behind it, the pivots.
+  const auto l = [n](Index i, Index k) { return n * n + 2 * (k * n - k * (k + 1) / 2 + i); };
+  for (Index k = 0; k < n; ++k) {
+    for (Index i = k; i < n; ++i) {
+      const std::uint64_t row = i * t.tile;
+      const std::uint64_t column = k * t.tile;
+      add_block(dense, fmt::format("L{}_{}", i, k),
+                {'L', row, column, i == k ? t.tile : rows, t.tile}, false);
+      add_block(dense, fmt::format("P{}_{}", i, k), {'P', row, column, t.tile, 1}, false);
+    }
+  }
+  Graph& graph = dense.tasks;
+  // Accelerators have the updates, cores the panels, as in the paper.
+  const Index getrf =
+      graph.add_kernel({.name = "getrf", .flops = cube(t.tile) * 2 / 3, .cores_only = true});
+  const Index gessm = add_kernel(graph, "gessm", cube(t.tile));
+  const Index tstrf =
+      graph.add_kernel({.name = "tstrf", .flops = cube(t.tile), .cores_only = true});
+  const Index ssssm = add_kernel(graph, "ssssm", 2 * cube(t.tile));
+  for (Index k = 0; k < n; ++k) {
+    add_task<3>(graph, getrf, {{{l(k, k), W}, {l(k, k) + 1, W}, {a(k, k), RW}}});
+    for (Index j = k + 1; j < n; ++j) {
+      add_task<3>(graph, gessm, {{{l(k, k), R}, {l(k, k) + 1, R}, {a(k, j), RW}}});
+    }
+    for (Index i = k + 1; i < n; ++i) {
+      add_task<4>(graph, tstrf, {{{a(k, k), RW}, {l(i, k), W}, {l(i, k) + 1, W}, {a(i, k), RW}}});
+      for (Index j = k + 1; j < n; ++j) {
+        add_task<5>(graph, ssssm,
+                    {{{a(i, k), R}, {l(i, k), R}, {l(i, k) + 1, R}, {a(k, j), RW}, {a(i, j), RW}}});
+      }
+    }
+  }
+  graph::set_bottom_level_priorities(graph);
   return dense;
 }
 
@@ -252,12 +395,14 @@ DenseGraph dense_gemm3d(const Tiles& t, std::uint64_t inner) {
   return dense;
 }
 
-DenseGraph dense_graph(std::string_view name, const Tiles& tiles, std::uint64_t inner) {
+DenseGraph dense_graph(std::string_view name, const Tiles& tiles, std::uint64_t inner,
+                       std::uint64_t panel) {
   if (name == "lu") return dense_lu(tiles);
+  if (name == "lu-incpiv") return dense_lu_incremental(tiles, panel);
   if (name == "gemm2d") return dense_gemm2d(tiles, inner);
   if (name == "gemm3d") return dense_gemm3d(tiles, inner);
   throw UsageError(
-      fmt::format("there is no dense graph \"{}\"; there are lu, gemm2d, gemm3d", name));
+      fmt::format("there is no dense graph \"{}\"; there are lu, lu-incpiv, gemm2d, gemm3d", name));
 }
 
 }  // namespace vicinal::graphs

@@ -36,6 +36,12 @@ graph::Graph cholesky(const Tiles& tiles);
 // levels as priorities, on tiles that are registered, and filled, column by column.
 graph::Graph cholesky_as_run(const Tiles& tiles);
 
+// As `cholesky`, on two levels: in place of each potrf(k) the factorisation of A_kk by m x m tiles of `panel` elements,
+// m = tile / panel, in the order of cholesky_order.hpp and with the priority of potrf(k). They work on the lower ones of
+// the parts of A_kk, A{k}_{k}.{i}_{j}, on cores alone. Throws UsageError if the panel does not divide the tile.
+// Source: section 5.1 of the paper that linalg/two_level.hpp names.
+graph::Graph cholesky_two_level(const Tiles& tiles, std::uint64_t panel);
+
 // Which part of which matrix a datum is, in elements.
 struct MatrixBlock {
   char matrix = 'A';
@@ -66,6 +72,22 @@ inline graph::Graph lu(const Tiles& tiles) {
   return dense_lu(tiles).tasks;
 }
 
+// Tile LU factorisation with incremental pivoting: right-looking, of all tiles A{i}_{j}. Beside them there are, without
+// content at the start, of what exchanges rows and eliminates in step k: tiles L{k}_{k}, (tile x tile), L{i}_{k} of
+// (panel x tile) elements below them, and vectors P{i}_{k} of `tile` pivots, each in the room of an element. Operations
+// b^3 times 2/3, 1, 1, 2, those of LU; panels take panel / b^3 of them more in tstrf and ssssm. For each k, for i, j > k:
+//   getrf(k)      W L_kk, W P_kk, RW A_kk
+//   gessm(k,j)    R L_kk, R P_kk, RW A_kj                       for all j
+//   tstrf(i,k)    RW A_kk, W L_ik, W P_ik, RW A_ik              then, for all j,
+//   ssssm(i,j,k)  R A_ik, R L_ik, R P_ik, RW A_kj, RW A_ij
+// N getrf, N (N - 1) / 2 gessm and as many tstrf, (N - 1) N (2 N - 1) / 6 ssssm. gessm reads a copy of L_kk, so that tstrf
+// need not wait for it. Priorities are bottom levels. `panel` 0: 32, or the tile if that is smaller.
+// Source: section 5.1 of the paper that two_level.hpp names, which takes it from PLASMA.
+DenseGraph dense_lu_incremental(const Tiles& tiles, std::uint64_t panel = 0);
+inline graph::Graph lu_incremental(const Tiles& tiles, std::uint64_t panel = 0) {
+  return dense_lu_incremental(tiles, panel).tasks;
+}
+
 // C = A B where A is one column of N tiles A{i} of (tile x inner) elements, B one row of N of (inner x
 // tile): N^2 independent tasks "gemm2d", for each x for each y: R A{y}, R B{x}, W C{x}_{y}, of
 // 2 tile^2 inner operations. `inner` 0: 4 tiles.
@@ -81,7 +103,8 @@ inline graph::Graph gemm3d(const Tiles& tiles, std::uint64_t inner = 0) {
   return dense_gemm3d(tiles, inner).tasks;
 }
 
-// "lu", "gemm2d" or "gemm3d".
-DenseGraph dense_graph(std::string_view name, const Tiles& tiles, std::uint64_t inner = 0);
+// "lu", "lu-incpiv", "gemm2d" or "gemm3d".
+DenseGraph dense_graph(std::string_view name, const Tiles& tiles, std::uint64_t inner = 0,
+                       std::uint64_t panel = 0);
 
 }  // namespace vicinal::graphs

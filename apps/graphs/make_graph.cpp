@@ -24,10 +24,13 @@ Tiles tiles_of(const Request& r) {
 constexpr std::array kApplications{
     GraphApplication{"cholesky", "tile Cholesky factorisation, right-looking",
                      [](const Request& r) {
+                       if (r.panel > 0) return cholesky_two_level(tiles_of(r), r.panel);
                        return r.as_run ? cholesky_as_run(tiles_of(r)) : cholesky(tiles_of(r));
                      }},
     GraphApplication{"lu", "tile LU factorisation without pivoting, right-looking",
                      [](const Request& r) { return lu(tiles_of(r)); }},
+    GraphApplication{"lu-incpiv", "tile LU factorisation with incremental pivoting",
+                     [](const Request& r) { return lu_incremental(tiles_of(r), r.panel); }},
     GraphApplication{"gemm2d", "matrix product of a column and a row of tiles: independent tasks",
                      [](const Request& r) { return gemm2d(tiles_of(r), r.inner); }},
     GraphApplication{"gemm3d", "matrix product by tiles: a chain of tasks per tile of the result",

@@ -19,8 +19,9 @@ TaskIndex Application::index(const Task& task) const {
 std::string Application::task_name(const Task& task) const {
   const std::string& kernel = kernels[task.kernel].name;
   const TaskIndex t = index(task);
-  if (task.accesses.size() == 1) return fmt::format("{}({})", kernel, t.k);
-  if (task.accesses.size() == 3) return fmt::format("{}({},{},{})", kernel, t.i, t.j, t.k);
+  const std::size_t indices = kernels[task.kernel].indices;
+  if (indices == 1) return fmt::format("{}({})", kernel, t.k);
+  if (indices == 3) return fmt::format("{}({},{},{})", kernel, t.i, t.j, t.k);
   // syrk writes a tile on the diagonal.
   return fmt::format("{}({},{})", kernel, t.i, t.i == t.j ? t.k : t.j);
 }

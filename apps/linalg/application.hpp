@@ -21,6 +21,7 @@
 #include "reports/report.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/data.hpp"
+#include "vicinal/task.hpp"
 
 namespace vicinal::linalg {
 
@@ -34,11 +35,16 @@ struct Datum {
 struct KernelCall {
   std::vector<TileShape> operands;  // the last is written
   TaskIndex index;
+  std::vector<bool> is_zero = {};  // of each operand: it holds zeroes; none: of all, it does not
 };
 
 struct TaskKernel {
   std::string name;  // of its tasks: "gemm"
-  Codelet codelet;   // with the operations of one task on whole tiles
+  // Of its tasks' names: 1, the step; 2, the row, and the step or the column; 3, row, column and step.
+  std::size_t indices = 0;
+  Codelet codelet;  // with the operations of one task on whole tiles
+  // If its codelet is recursive: whether its tasks are divided. `automatic`: all, on a machine of cores alone.
+  Recursive division = Recursive::never;
   // Of a task on whole tiles. Several: its tasks run different code, as many of each. None: it has no task.
   std::vector<KernelCall> calls;
 };
@@ -67,9 +73,19 @@ struct CheckProduct {
   CheckVector to = CheckVector::y;
 };
 
-// Right if y = z after all products, which are computed in this order.
+// z <- z without what getrf or tstrf (codelets.hpp) has done to it, whose factors these data hold: L_kk and p_k, or A_ik,
+// L_ik and p_ik.
+struct CheckUndo {
+  std::size_t factor = 0;
+  std::size_t inner = 0;
+  std::size_t pivots = 0;
+  bool is_tstrf = false;
+};
+
+// Right if y = z after all products, which are computed in this order, and what is undone after them.
 struct Check {
   std::vector<CheckProduct> products;
+  std::vector<CheckUndo> undone = {};
   TileGrid inner;        // how w is cut; x, y and z as a dimension of the result
   double tolerance = 0;  // of check.hpp's residual
 };
@@ -79,6 +95,7 @@ struct Application {
   std::string_view action;  // what its tasks do: "factorise"
   TileGrid grid;            // of the result
   std::uint64_t inner = 0;  // elements between the factors of a product; 0: it is none
+  std::uint64_t panel = 0;  // elements of the blocks inside a tile, where that is a choice
   std::vector<Datum> data;
   std::vector<TaskKernel> kernels;
   std::uint64_t tasks = 0;
@@ -105,9 +122,10 @@ struct Application {
   std::string task_name(const Task& task) const;
 };
 
-// Cholesky factorisation, A = L L^T, in place of the lower tiles of A.
-Application cholesky(const TileGrid& grid);
-// What makes a graph: LU without pivoting, in place of all tiles, or a product, C = A B.
+// Cholesky factorisation, A = L L^T, in place of the lower tiles of A. `panel`: on two levels, see two_level.hpp; it
+// divides the tile; 0: on one.
+Application cholesky(const TileGrid& grid, std::uint64_t panel = 0);
+// What makes a graph: LU without pivoting or with incremental pivoting, in place of all tiles, or a product, C = A B.
 Application application_of(graphs::DenseGraph graph);
 
 }  // namespace vicinal::linalg

@@ -138,6 +138,15 @@ void submit_product(Runtime& runtime, const ApplicationData& data, const Vectors
   runtime.submit(spec);
 }
 
+void submit_undo(Runtime& runtime, const ApplicationData& data, const Segments& z,
+                 const CheckUndo& undo) {
+  const graphs::MatrixBlock& inner = data.application().data[undo.inner].block;
+  std::vector<Operand> operands{R(data[undo.factor]), R(data[undo.inner]), R(data[undo.pivots]),
+                                RW(z.from(inner.first_column))};
+  if (undo.is_tstrf) operands.push_back(RW(z.from(inner.first_row)));
+  runtime.submit({.codelet = &check_codelets(data.precision()).undone, .operands = operands});
+}
+
 }  // namespace
 
 Residual run_check(Runtime& runtime, const ApplicationData& data, const Check& check) {
@@ -146,6 +155,7 @@ Residual run_check(Runtime& runtime, const ApplicationData& data, const Check& c
   for (const CheckProduct& product : check.products) {
     submit_product(runtime, data, vectors, product);
   }
+  for (const CheckUndo& undo : check.undone) submit_undo(runtime, data, vectors.z, undo);
   runtime.wait();
   vectors.y.release();
   vectors.z.release();

@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "linalg/kernel_operands.hpp"
+#include "linalg/pivoting_kernels.hpp"
+
 namespace vicinal::linalg {
 
 namespace {
@@ -136,10 +139,20 @@ void generated_kernel(KernelContext& context) {
 }
 
 template <typename T>
+void undone_kernel(KernelContext& context) {
+  const Block<T> factor = operand_block<T>(context, 0);
+  const auto* pivots = context.data<std::int32_t>(2);
+  if (context.operands() == 4) return undo_gessm(factor, pivots, context.data<double>(3));
+  undo_ssssm(factor, operand_block<T>(context, 1), pivots, context.data<double>(3),
+             context.data<double>(4));
+}
+
+template <typename T>
 const CheckCodelets& codelets() {
   static const CheckCodelets all{
       .stored = {.name = "check A x", .cpu = stored_kernel<T>},
       .generated = {.name = "check A x", .cpu = generated_kernel<T>},
+      .undone = {.name = "check T z", .cpu = undone_kernel<T>},
   };
   return all;
 }

@@ -26,9 +26,11 @@ struct GeneratedTile {
 //   stored     R A, R x, RW y    the tile is there
 //   generated  R x, RW y         it is made anew, column by column
 // Of a mirrored tile off the diagonal R x', RW y' follow: y' += A^T x', and the squares count twice.
+//   undone     R A_ik or L_kk, R L_ik or L_kk, R p, RW z_k and, for tstrf, RW z_i    what CheckUndo says
 struct CheckCodelets {
   Codelet stored;
   Codelet generated;
+  Codelet undone;
 };
 const CheckCodelets& check_codelets(Precision precision);  // constants
 

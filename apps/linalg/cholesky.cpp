@@ -12,6 +12,7 @@
 #include "graphs/cholesky_order.hpp"
 #include "linalg/application.hpp"
 #include "linalg/codelets.hpp"
+#include "linalg/two_level.hpp"
 #include "reports/dense_bounds.hpp"
 
 namespace vicinal::linalg {
@@ -54,16 +55,26 @@ class Visit {
 };
 
 // b^3 times 1/3, 1, 1, 2: the smaller tiles at the edge are counted as whole ones.
-std::vector<TaskKernel> kernels(const TileGrid& grid) {
+std::vector<TaskKernel> kernels(const TileGrid& grid, std::uint64_t panel) {
   const auto b = static_cast<double>(grid.tile);
   const double cube = b * b * b;
   const auto kernel = [&](const char* name, double flops, std::size_t operands) {
     return TaskKernel{.name = name,
+                      .indices = operands,
                       .codelet = codelet_of("cholesky", name, grid.precision, flops),
                       .calls = {{std::vector(operands, grid.shape(0, 0)), {}}}};
   };
-  return {kernel("potrf", cube / 3, 1), kernel("trsm", cube, 2), kernel("syrk", cube, 2),
-          kernel("gemm", 2 * cube, 3)};
+  std::vector<TaskKernel> all{kernel("potrf", cube / 3, 1), kernel("trsm", cube, 2),
+                              kernel("syrk", cube, 2), kernel("gemm", 2 * cube, 3)};
+  if (panel > 0) {
+    divide_cholesky({.potrf = all[kPotrf],
+                     .trsm = all[kTrsm],
+                     .syrk = all[kSyrk],
+                     .gemm = all[kGemm],
+                     .precision = grid.precision},
+                    panel);
+  }
+  return all;
 }
 
 // In the order of TileGrid::index, which is that of tile files.
@@ -153,15 +164,16 @@ reports::RunBounds bounds(const TileGrid& grid, const MachineDescription& machin
 
 }  // namespace
 
-Application cholesky(const TileGrid& grid) {
+Application cholesky(const TileGrid& grid, std::uint64_t panel) {
   // gemm needs three tiles at once; a matrix of one or two tile rows has no gemm.
   const std::uint64_t most = std::min<std::uint64_t>(grid.tiles(), 3);
   return {
       .name = "cholesky",
       .action = "factorise",
       .grid = grid,
+      .panel = panel,
       .data = lower_tiles(grid),
-      .kernels = kernels(grid),
+      .kernels = kernels(grid, panel),
       .tasks = cholesky_tasks(grid.tiles()),
       .flops = cholesky_flops(grid.size),
       .largest_task = std::vector(most, grid.shape(0, 0)),
@@ -174,8 +186,13 @@ Application cholesky(const TileGrid& grid) {
           },
       .content = [grid](char, std::uint64_t seed) { return Generator(grid.size, seed); },
       .check = [grid] { return check(grid); },
-      .bounds = [grid](const MachineDescription& machine, std::span<const double> seconds,
-                       const Statistics& before) { return bounds(grid, machine, seconds, before); },
+      .bounds =
+          [grid, panel](const MachineDescription& machine, std::span<const double> seconds,
+                        const Statistics& before) {
+            // Of tasks that are divided the times of the whole ones bound nothing.
+            const std::vector<double> unknown(seconds.size());
+            return bounds(grid, machine, panel > 0 ? unknown : seconds, before);
+          },
   };
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "linalg/kernel_operands.hpp"
 #include "linalg/openblas.hpp"
 #include "linalg/opencl_kernels.hpp"
+#include "linalg/pivoting_kernels.hpp"
 #include "linalg/pivots.hpp"
 #include "linalg/tile_kernels.hpp"
 
@@ -31,6 +33,35 @@ template <typename T>
 void getrf_kernel(KernelContext& context) {
   require_getrf(context.parameter<TaskIndex>(),
                 getrf_without_pivoting(operand_block<T>(context, 0)));
+}
+
+std::int32_t* pivots(const KernelContext& context, std::size_t operand) {
+  return context.data<std::int32_t>(operand);
+}
+
+template <typename T>
+void getrf_pivoting_kernel(KernelContext& context) {
+  const Block<T> factor = operand_block<T>(context, 0);
+  const Block<T> a = operand_block<T>(context, 2);
+  getrf_pivoting(a, pivots(context, 1));
+  for (int j = 0; j < a.columns; ++j) std::copy_n(a.at(0, j), a.rows, factor.at(0, j));
+}
+
+template <typename T>
+void gessm_kernel(KernelContext& context) {
+  gessm(operand_block<T>(context, 0), pivots(context, 1), operand_block<T>(context, 2));
+}
+
+template <typename T>
+void tstrf_kernel(KernelContext& context) {
+  tstrf(operand_block<T>(context, 0), operand_block<T>(context, 3), operand_block<T>(context, 1),
+        pivots(context, 2));
+}
+
+template <typename T>
+void ssssm_kernel(KernelContext& context) {
+  ssssm(operand_block<T>(context, 0), operand_block<T>(context, 1), pivots(context, 2),
+        operand_block<T>(context, 3), operand_block<T>(context, 4));
 }
 
 template <typename T>
@@ -77,6 +108,10 @@ Codelet codelet_named(std::string_view name) {
       Code{"getrf", getrf_kernel<T>},
       Code{"lu.trsm", lu_trsm_kernel<T>},
       Code{"lu.gemm", gemm_kernel<T, Update::subtract>},
+      Code{"lu-incpiv.getrf", getrf_pivoting_kernel<T>},
+      Code{"gessm", gessm_kernel<T>},
+      Code{"tstrf", tstrf_kernel<T>},
+      Code{"ssssm", ssssm_kernel<T>},
       Code{"gemm2d", gemm_kernel<T, Update::assign>},
       Code{"gemm3d.gemm", gemm_kernel<T, Update::add>},
   };

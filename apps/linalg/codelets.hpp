@@ -19,6 +19,10 @@ namespace vicinal::linalg {
 //             trsm    R A_kk, RW A_kj            L_kk^-1 A_kj
 //             trsm    R A_kk, RW A_ik            A_ik U_kk^-1
 //             gemm    R A_ik, R A_kj, RW A_ij    A_ij - A_ik A_kj
+//   lu-incpiv getrf   W L_kk, W p_k, RW A_kk   U_kk on and above the diagonal, L_kk below its diagonal of ones
+//             gessm   R L_kk, R p_k, RW A_kj   L_kk^-1 P_k A_kj
+//             tstrf   RW A_kk, W L_ik, W p_ik, RW A_ik            the factors of U_kk above A_ik
+//             ssssm   R A_ik, R L_ik, R p_ik, RW A_kj, RW A_ij    what tstrf has done, to A_kj above A_ij
 //   gemm2d    gemm2d  R A_i, R B_j, W C_ij       A_i B_j
 //   gemm3d    gemm    R A_ik, R B_kj, RW C_ij    C_ij + A_ik B_kj
 // potrf and getrf throw TaskError, naming tile and row, if a pivot is not positive or 0. Throws

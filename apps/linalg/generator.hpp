@@ -15,6 +15,8 @@
 // elements of size 1 / n beside the diagonal, among which a wrong update hides.
 //
 // Generator::random(scale, seed): scale R, of any shape. Scale 0: all zeroes.
+//
+// Generator::hollow(scale, seed): the same with zeroes on the diagonal: no step of LU succeeds without pivoting.
 #pragma once
 
 #include <cmath>
@@ -49,8 +51,15 @@ class Generator {
     return generator;
   }
 
+  static Generator hollow(double scale, std::uint64_t seed) {
+    Generator generator = random(scale, seed);
+    generator.hollow_ = true;
+    return generator;
+  }
+
   // Indices below 2^32.
   double element(std::uint64_t i, std::uint64_t j) const {
+    if (hollow_ && i == j) return 0;
     const bool swap = symmetric_ && i < j;
     return (i == j ? shift_ : 0.0) + scale_ * uniform(swap ? j : i, swap ? i : j);
   }
@@ -66,6 +75,7 @@ class Generator {
   double shift_ = 3;
   double scale_ = 1;
   bool symmetric_ = true;
+  bool hollow_ = false;
 };
 
 }  // namespace vicinal::linalg

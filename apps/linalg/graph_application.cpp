@@ -23,12 +23,20 @@ Task task_of(const DenseGraph& graph, const GraphTask& task) {
   return {task.kernel, task.priority, graph.tasks.accesses_of(task)};
 }
 
+constexpr char kPivots = 'P';  // its blocks hold no elements
+
 std::vector<TileShape> operand_shapes(const Application& application, const Task& task) {
   std::vector<TileShape> shapes;
   for (const graph::Graph::Access& access : task.accesses) {
     shapes.push_back(application.shape(access.datum));
   }
   return shapes;
+}
+
+std::size_t indices(const DenseGraph& graph, std::size_t kernel) {
+  const std::string& name = graph.tasks.kernels()[kernel].name;
+  if (name == "getrf") return 1;
+  return name == "trsm" || name == "gessm" || name == "tstrf" ? 2 : 3;
 }
 
 // Its first task and its last: the first trsm of LU solves from the left, the last from the right.
@@ -38,7 +46,11 @@ std::vector<KernelCall> calls(const Application& application, const DenseGraph& 
   const auto is_of_kernel = [&](const GraphTask& task) { return task.kernel == kernel; };
   const auto call = [&](const GraphTask& of_graph) {
     const Task task = task_of(graph, of_graph);
-    return KernelCall{operand_shapes(application, task), application.index(task)};
+    KernelCall of_task{operand_shapes(application, task), application.index(task)};
+    for (const graph::Graph::Access& access : task.accesses) {
+      of_task.is_zero.push_back(graph.blocks[access.datum].matrix == kPivots);
+    }
+    return of_task;
   };
   const auto first = std::find_if(tasks.begin(), tasks.end(), is_of_kernel);
   if (first == tasks.end()) return {};
@@ -88,6 +100,7 @@ Application described(const SharedGraph& graph) {
   for (std::size_t k = 0; k < tasks.kernels().size(); ++k) {
     const graph::Graph::Kernel& kernel = tasks.kernels()[k];
     application.kernels.push_back({.name = kernel.name,
+                                   .indices = indices(*graph, k),
                                    .codelet = codelet_of(application.name, kernel.name,
                                                          application.grid.precision, kernel.flops),
                                    .calls = calls(application, *graph, k)});
@@ -146,6 +159,62 @@ Check check_factors(const TileGrid& grid) {
   return check;
 }
 
+// --- LU with incremental pivoting ----------------------------------------------------------------
+
+// y = A x against z = T^-1 U x, where T is what getrf and tstrf do to a column of tiles, one after the other.
+//
+// The roundings are those of LU, and K as there. What is rounded are elements of partial results, which grow: pivoting
+// among the rows of two tiles keeps multipliers at 1 or less, and no more. ||A^(k)||_F, the largest, is g ||A||_F. For
+// elements at random pairwise pivoting has a growth of the order of N (Trefethen, Schreiber, Average-case stability of
+// Gaussian elimination, SIAM J. Matrix Anal. Appl. 11, 1990); here it rises with the steps of tiles, too. Measured in
+// double, residuals in units of sqrt(K) u, N n / 128 beside them: 4.4 and 4 (N = 64, n = 8), 22 and 20 (500, 5), 28 and
+// 31 (1000, 4), 56 and 64 (1024, 8), 264 and 256 (4096, 8), 532 and 512 (2048, 32); in float half as much. So g is
+// 1 + N n / 128, and the tolerance 4 g sqrt(K) u.
+//
+// A wrong tile, as for LU: the residual becomes some e b / ||A||_F, with ||A||_F = sqrt(N / 3). For e = 1e-3, N = 400 and
+// b = 100 that is 8.7e-3, where the tolerance in float is 4e-5.
+Check check_incremental(const DenseGraph& graph, const TileGrid& grid) {
+  using enum CheckVector;
+  const std::uint64_t n = grid.tiles();
+  const auto roundings = static_cast<double>(grid.tile + n);
+  const double growth = 1 + static_cast<double>(grid.size) * static_cast<double>(n) / 128;
+  Check check{.products = {},
+              .inner = grid,
+              .tolerance = 4 * growth * std::sqrt(roundings) * roundoff(grid.precision)};
+  for (std::size_t d = 0; d < n * n; ++d) {
+    check.products.push_back({.datum = d, .is_result = false});
+  }
+  for (std::uint64_t i = 0; i < n; ++i) {
+    for (std::uint64_t j = i; j < n; ++j) {
+      check.products.push_back(
+          {.datum = i * n + j, .part = j == i ? Part::upper : Part::whole, .from = x, .to = z});
+    }
+  }
+  const auto tasks = graph.tasks.tasks();
+  for (auto task = tasks.rbegin(); task != tasks.rend(); ++task) {
+    const std::string& name = graph.tasks.kernels()[task->kernel].name;
+    const auto accesses = graph.tasks.accesses_of(*task);
+    if (name == "getrf") {
+      check.undone.push_back(
+          {.factor = accesses[0].datum, .inner = accesses[0].datum, .pivots = accesses[1].datum});
+    } else if (name == "tstrf") {
+      check.undone.push_back({.factor = accesses[3].datum,
+                              .inner = accesses[1].datum,
+                              .pivots = accesses[2].datum,
+                              .is_tstrf = true});
+    }
+  }
+  return check;
+}
+
+// Of a matrix of one tile there is no L below the diagonal.
+std::uint64_t incremental_panel(const DenseGraph& graph) {
+  const auto below = std::ranges::find_if(graph.blocks, [](const MatrixBlock& block) {
+    return block.matrix == 'L' && block.first_row != block.first_column;
+  });
+  return below == graph.blocks.end() ? 0 : below->rows;
+}
+
 // --- products ------------------------------------------------------------------------------------
 
 // y = C x against z = A (w = B x).
@@ -202,6 +271,13 @@ Application application_of(DenseGraph graph) {
       return Generator::dominant(grid.size, seed);
     };
     application.check = [grid] { return check_factors(grid); };
+  } else if (application.name == "lu-incpiv") {
+    application.action = "factorise";
+    application.panel = incremental_panel(*shared);
+    application.content = [grid](char, std::uint64_t seed) {
+      return Generator::random(1 / std::sqrt(static_cast<double>(grid.size)), seed);
+    };
+    application.check = [shared, grid] { return check_incremental(*shared, grid); };
   } else {
     application.action = "multiply";
     application.content = [inner = application.inner](char matrix, std::uint64_t seed) {

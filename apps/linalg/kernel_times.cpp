@@ -26,7 +26,8 @@ class Bench {
   // Diagonals dominate, so that an operand stands for a matrix and for a factor.
   Bench(const Codelet& codelet, const KernelCall& call) : codelet_(codelet), index_(call.index) {
     for (const TileShape& shape : call.operands) {
-      tiles_.push_back(content(shape));
+      const bool is_zero = tiles_.size() < call.is_zero.size() && call.is_zero[tiles_.size()];
+      tiles_.push_back(is_zero ? std::vector<T>(shape.rows * shape.columns) : content(shape));
       views_.push_back({reinterpret_cast<std::byte*>(tiles_.back().data()), shape.layout()});
     }
     saved_ = tiles_.back();

@@ -1,5 +1,6 @@
 #include "linalg/run.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <vector>
 
@@ -28,10 +29,25 @@ class Drain {
   Runtime& runtime_;
 };
 
+// With accelerators what is large stays whole: it is for them. Cores alone have a use for nothing that is.
+Recursive division(const TaskKernel& kernel, const MachineDescription& machine) {
+  const auto is_core = [](const WorkerDescription& worker) { return worker.node == kRam; };
+  if (!kernel.codelet.recursive || std::ranges::none_of(machine.workers, is_core)) {
+    return Recursive::never;
+  }
+  const bool cores_alone = std::ranges::all_of(machine.workers, is_core);
+  if (kernel.division != Recursive::automatic) return kernel.division;
+  return cores_alone ? Recursive::always : Recursive::never;
+}
+
 }  // namespace
 
 void submit_tasks(Runtime& runtime, const ApplicationData& data, const SubmitOptions& options) {
   const Application& application = data.application();
+  std::vector<Recursive> divisions;
+  for (const TaskKernel& kernel : application.kernels) {
+    divisions.push_back(division(kernel, runtime.machine()));
+  }
   std::vector<Operand> operands;
   application.visit_tasks([&](const Task& task) {
     operands.clear();
@@ -40,7 +56,8 @@ void submit_tasks(Runtime& runtime, const ApplicationData& data, const SubmitOpt
     }
     TaskSpec spec{.codelet = &application.kernels[task.kernel].codelet,
                   .operands = operands,
-                  .parameters = application.index(task)};
+                  .parameters = application.index(task),
+                  .recursive = divisions[task.kernel]};
     if (options.priorities) spec.priority = task.priority;
     if (options.names) spec.name = application.task_name(task);
     runtime.submit(spec);
@@ -69,7 +86,7 @@ RunOutcome run(Runtime& runtime, const RunRequest& request, const PhaseObserver&
 
   if (request.check) {
     const Check check = application.check();
-    enter("check", check.products.size());
+    enter("check", check.products.size() + check.undone.size());
     outcome.residual = run_check(runtime, data, check);
   }
   enter("write", 0);

@@ -33,6 +33,7 @@ class Recursion {
   std::size_t operands() const;
   AccessMode mode(std::size_t operand) const;
   const Layout& layout(std::size_t operand) const;
+  int priority() const;  // of the task; those inside have their own
   // The value given to the task. Throws UsageError if that was of another size.
   template <typename T>
   T parameter() const {

@@ -113,6 +113,7 @@ class Graph {
     std::array<double, kProcessorKinds> seconds{};
     double flops = 0;          // of one task
     bool synchronous = false;  // see Codelet::synchronous
+    bool cores_only = false;   // whatever a machine file says of accelerators
   };
 
   // --- to read; spans are valid until something is added

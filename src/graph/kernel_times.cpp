@@ -29,6 +29,7 @@ KernelSeconds kernel_seconds(const Graph& graph, const machine::MachineModel& ma
     for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
       const auto processor = static_cast<ProcessorKind>(kind);
       if (!has(machine.description, processor)) continue;
+      if (kernel.cores_only && processor != ProcessorKind::cpu) continue;
       double seconds = kernel.seconds[kind];
       if (seconds <= 0) {
         seconds = machine

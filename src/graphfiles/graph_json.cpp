@@ -38,7 +38,7 @@ class Reader {
   bool null() { return require(Kind::nothing); }
   bool boolean(bool value) {
     require(Kind::flag);
-    kernel_.synchronous = value;  // the only one
+    (field_ == Field::cores_only ? kernel_.cores_only : kernel_.synchronous) = value;
     return true;
   }
   bool number_integer(std::int64_t value) { return number({static_cast<double>(value), value}); }

@@ -59,6 +59,7 @@ enum class Field : std::uint8_t {
   seconds,
   flops,
   synchronous,
+  cores_only,
   seconds_cpu,  // in the order of ProcessorKind
   seconds_emulated,
   seconds_gpu,
@@ -87,6 +88,7 @@ constexpr std::array kKeys{
     Key{Place::kernel, "seconds", Field::seconds, Kind::object},
     Key{Place::kernel, "flops", Field::flops, Kind::number},
     Key{Place::kernel, "synchronous", Field::synchronous, Kind::flag},
+    Key{Place::kernel, "cores_only", Field::cores_only, Kind::flag},
     Key{Place::seconds, "cpu", Field::seconds_cpu, Kind::number},
     Key{Place::seconds, "emulated", Field::seconds_emulated, Kind::number},
     Key{Place::seconds, "gpu", Field::seconds_gpu, Kind::number},

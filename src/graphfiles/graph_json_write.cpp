@@ -64,6 +64,7 @@ std::string kernel_text(const graph::Graph::Kernel& kernel) {
   std::string text = fmt::format("{{\"seconds\": {{{}}}", seconds);
   if (kernel.flops != 0) text += fmt::format(", \"flops\": {}", kernel.flops);
   if (kernel.synchronous) text += ", \"synchronous\": true";
+  if (kernel.cores_only) text += ", \"cores_only\": true";
   return text + "}";
 }
 

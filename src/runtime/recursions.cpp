@@ -227,6 +227,10 @@ const Layout& Recursion::layout(std::size_t operand) const {
   return task_.access(operand).handle->layout;
 }
 
+int Recursion::priority() const {
+  return task_.task().priority;
+}
+
 const std::byte* Recursion::parameter_bytes(std::size_t wanted) const {
   const graph::Task& task = task_.task();
   const std::vector<std::byte>& large = task.extension->parameters;

@@ -45,6 +45,13 @@ BAD_INPUT = [
     (["run", "gemm2d", *WHOLE, "--output", "c"], 2, ["--output", "gemm2d", "only cholesky"]),
     (["run", "lu", *WHOLE, "--inner", "64"], 2, ["--inner", "lu", "gemm2d and gemm3d"]),
     (["run", "cholesky", *WHOLE, "--inner", "64"], 2, ["--inner", "cholesky", "gemm2d"]),
+    (["run", "lu", *WHOLE, "--panel", "16"], 2, ["--panel", "lu", "cholesky and lu-incpiv"]),
+    (["run", "cholesky", *WHOLE, "--panel", "24"], 2, ["--panel", "24", "64", "divides"]),
+    (["run", "cholesky", *WHOLE, "--panel", "65"], 2, ["--panel", "65", "64"]),
+    (["run", "lu-incpiv", *WHOLE, "--panel", "65"], 2, ["--panel", "65", "64"]),
+    (["run", "lu-incpiv", *WHOLE, "--inner", "64"], 2, ["--inner", "lu-incpiv", "gemm2d and gemm3d"]),
+    (["simulate", "cholesky", "--tile", "64", "--panel", "24"], 2, ["panel", "24", "64", "divides"]),
+    (["simulate", "lu-incpiv", "--tile", "64", "--panel", "65"], 2, ["panel", "65", "64"]),
     (["run", "gemm3d", *WHOLE, "--inner", "100"], 2, ["inner", "100", "64"]),
     (["run", "gemm2d", *WHOLE, "--inner", "0"], 2, ["--inner", "0", "from 1"]),
     # A block row and a block column of 64 x 256 doubles are 128 KiB each, a tile is 32 KiB.

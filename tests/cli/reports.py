@@ -206,6 +206,24 @@ def test_applications(folder):
             check(entry["bound_seconds"] > 0, f"bound_seconds: {entry}")
 
 
+def test_panels():
+    # 4 potrf of 20 tasks and 6 that write zeroes each, and others that may be divided; 30 tasks of LU.
+    for name, least in (("cholesky", 20 + 4 * 26), ("lu-incpiv", 30)):
+        result = run("run", name, *WHOLE, "--panel", "16", "--policy", "lws,dmdas", "--check", "--json", "-")
+        check(result.returncode == 0, f"{name} --panel: {result.stderr}")
+        report = json.loads(result.stdout)
+        check(report["parameters"]["panel"] == 16, f"panel: {report['parameters']}")
+        for entry in report["runs"]:
+            check(entry["verified"] is True, f"verified: {entry}")
+            check(entry["tasks"] >= least, f"tasks: {entry}")
+        # 6 trsm, 6 syrk, 4 gemm beside the divided potrf.
+        tasks = 16 + 4 * 20 if name == "cholesky" else 30
+        played = run("simulate", name, "--tiles", "4", "--tile", "64", "--panel", "16", "--machine", "idgraf",
+                     "--policy", "lws,xkaapi", "--json", "-")
+        check(played.returncode == 0, f"simulate {name} --panel: {played.stderr}")
+        check(json.loads(played.stdout)["parameters"]["tasks"] == tasks, f"simulated: {played.stdout}")
+
+
 with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
     test_lists()
     test_json(temporary)
@@ -218,4 +236,5 @@ with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
     test_bounds()
     test_simulate(temporary)
     test_applications(temporary)
+    test_panels()
 finish()

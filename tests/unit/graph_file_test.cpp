@@ -34,7 +34,7 @@ constexpr std::string_view kOwn = R"json({
     "C": {"bytes": 0}
   },
   "kernels": {
-    "trsm": {"seconds": {"gpu": 1.409e-4, "cpu": 0.03}, "flops": 1.77e9},
+    "trsm": {"seconds": {"gpu": 1.409e-4, "cpu": 0.03}, "flops": 1.77e9, "cores_only": true},
     "gemm": {"synchronous": true}
   },
   "tasks": [
@@ -60,6 +60,8 @@ TEST(GraphJson, KeepsTheOrderAndEveryValueOfTheFile) {
   EXPECT_EQ(graph.kernels()[0].flops, 1.77e9);
   EXPECT_FALSE(graph.kernels()[0].synchronous);
   EXPECT_TRUE(graph.kernels()[1].synchronous);
+  EXPECT_TRUE(graph.kernels()[0].cores_only);
+  EXPECT_FALSE(graph.kernels()[1].cores_only);
   ASSERT_EQ(graph.tasks().size(), 3U);
   EXPECT_EQ(graph.tasks()[0].kernel, 1U);
   EXPECT_EQ(graph.tasks()[0].priority, -12);

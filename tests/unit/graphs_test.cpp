@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -307,6 +308,90 @@ TEST(MakeGraph, SaysWhichParameterIsOutOfRange) {
                   },
                   "bipartite"),
               HasSubstr("the data up to"));
+}
+
+// Tasks of each kernel, and what they compute.
+std::map<std::string, std::uint64_t> counts(const Graph& graph) {
+  std::map<std::string, std::uint64_t> counts;
+  for (const Graph::Task& task : graph.tasks()) {
+    const Graph::Kernel& kernel = graph.kernels()[task.kernel];
+    ++counts[kernel.name + (kernel.cores_only ? " on cores" : "")];
+  }
+  return counts;
+}
+
+TEST(TwoLevelCholesky, HasTheFactorisationOfATileInPlaceOfEachPotrf) {
+  for (const std::uint64_t n : {1, 2, 5}) {
+    for (const std::uint64_t m : {1, 2, 4, 8}) {
+      const Graph graph = cholesky_two_level({.tiles = n, .tile = 8 * m}, 8);
+      const std::uint64_t pairs = n * m * (m - 1) / 2;
+      std::map<std::string, std::uint64_t> expected{{"potrf on cores", n * m}};
+      if (m > 1) expected.insert({{"trsm on cores", pairs}, {"syrk on cores", pairs}});
+      if (m > 2) expected["gemm on cores"] = n * m * (m - 1) * (m - 2) / 6;
+      if (n > 1) expected.insert({{"trsm", n * (n - 1) / 2}, {"syrk", n * (n - 1) / 2}});
+      if (n > 2) expected["gemm"] = n * (n - 1) * (n - 2) / 6;
+      EXPECT_EQ(counts(graph), expected) << n << ", " << m;
+      const auto parts = std::size_t{m * (m + 1) / 2};
+      ASSERT_EQ(graph.partitions().size(), n);
+      for (const Graph::Partition& partition : graph.partitions()) {
+        EXPECT_EQ(partition.count, parts);
+        EXPECT_EQ(graph.tile(partition.whole)->row, graph.tile(partition.whole)->column);
+      }
+      EXPECT_NEAR(graph.flops(), cholesky({.tiles = n, .tile = 8 * m}).flops(),
+                  1e-9 * graph.flops());
+    }
+  }
+}
+
+TEST(TwoLevelCholesky, FactorsTheTileBeforeTheSolvesThatReadIt) {
+  EXPECT_THAT(stream(cholesky_two_level({.tiles = 2, .tile = 16}, 8)),
+              ElementsAre("potrf A0_0.0_0 RW @4", "trsm A0_0.0_0 R, A0_0.1_0 RW @4",
+                          "syrk A0_0.1_0 R, A0_0.1_1 RW @4", "potrf A0_0.1_1 RW @4",
+                          "trsm A0_0 R, A1_0 RW @3", "syrk A1_0 R, A1_1 RW @3",
+                          "potrf A1_1.0_0 RW @2", "trsm A1_1.0_0 R, A1_1.1_0 RW @2",
+                          "syrk A1_1.1_0 R, A1_1.1_1 RW @2", "potrf A1_1.1_1 RW @2"));
+}
+
+TEST(TwoLevelCholesky, RefusesPanelsThatDoNotDivideTheTile) {
+  EXPECT_THAT(refusal_of([] { cholesky_two_level({.tiles = 2, .tile = 16}, 5); }),
+              HasSubstr("panels of 5"));
+  EXPECT_THAT(refusal_of([] { cholesky_two_level({.tiles = 2, .tile = 1024}, 8); }),
+              HasSubstr("panel"));
+}
+
+TEST(IncrementalLu, HasAsManyTasksAsItsFormulasSay) {
+  for (const std::uint64_t n : {1, 2, 3, 6}) {
+    const Graph graph = lu_incremental({.tiles = n, .tile = 64});
+    std::map<std::string, std::uint64_t> expected{{"getrf on cores", n}};
+    if (n > 1) {
+      expected.insert({{"gessm", n * (n - 1) / 2},
+                       {"tstrf on cores", n * (n - 1) / 2},
+                       {"ssssm", (n - 1) * n * (2 * n - 1) / 6}});
+    }
+    EXPECT_EQ(counts(graph), expected) << n;
+    EXPECT_EQ(graph.data().size(), n * n + n * (n + 1));
+    EXPECT_NEAR(graph.flops(), lu({.tiles = n, .tile = 64}).flops(), 1e-9 * graph.flops());
+  }
+}
+
+TEST(IncrementalLu, KeepsTheFactorOfTheDiagonalTileApart) {
+  // So that tstrf, which writes A0_0, does not wait for gessm.
+  const DenseGraph dense = dense_lu_incremental({.tiles = 2, .tile = 64}, 16);
+  std::vector<std::string> lines = stream(dense.tasks);
+  for (std::string& line : lines) line.resize(line.find(" @"));
+  EXPECT_THAT(lines, ElementsAre("getrf L0_0 W, P0_0 W, A0_0 RW", "gessm L0_0 R, P0_0 R, A0_1 RW",
+                                 "tstrf A0_0 RW, L1_0 W, P1_0 W, A1_0 RW",
+                                 "ssssm A1_0 R, L1_0 R, P1_0 R, A0_1 RW, A1_1 RW",
+                                 "getrf L1_1 W, P1_1 W, A1_1 RW"));
+  const auto of = [&](const std::string& name) {
+    for (std::size_t d = 0; d < dense.blocks.size(); ++d) {
+      if (dense.tasks.data_name(d) == name) return dense.tasks.data()[d].bytes.value / 4;
+    }
+    return std::uint64_t{0};
+  };
+  EXPECT_EQ(of("L1_0"), 16 * 64);
+  EXPECT_EQ(of("L0_0"), 64 * 64);
+  EXPECT_EQ(of("P1_0"), 64);
 }
 
 }  // namespace
