@@ -148,10 +148,7 @@ Parts Partitions::partition(graph::Handle& whole, const Divide& divide, PartAcce
   const bool writable = access == PartAccess::writable;
   Family& family = family_of(whole);
   for (const Partition* other : family.divided) {
-    if (!writable && !other->writable) continue;
-    throw UsageError("partition: handle " + whole.name +
-                     " is in parts already, and one of the two partitions writes; take the first "
-                     "back (unpartition), or say of both that they only read");
+    if (writable || other->writable) graph::check_apart(division, *other);
   }
   Owned& owned = add(whole, std::move(division));
   Partition& partition = owned.partition;
