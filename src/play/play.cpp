@@ -150,6 +150,7 @@ std::vector<std::size_t> last_uses(const graph::Graph& graph) {
   return last;
 }
 
+// `on_end` outlives the tasks.
 std::function<void(Outcome)> end_of(std::size_t task,
                                     const std::function<void(std::size_t)>& on_end) {
   if (!on_end) return {};
@@ -237,10 +238,11 @@ std::vector<Ended> ends_in_order(const graph::Graph& graph, const machine::Machi
       ends.back().worker = WorkerId{static_cast<std::uint32_t>(w)};
     }
   };
-  submit_tasks(runtime, graph, codelets, handles, false, [&](std::size_t task) {
+  const std::function<void(std::size_t)> note_end = [&](std::size_t task) {
     if (!ends.empty()) note_worker();
     ends.push_back({task, {}});
-  });
+  };
+  submit_tasks(runtime, graph, codelets, handles, false, note_end);
   runtime.wait();
   if (!ends.empty()) note_worker();
   return ends;

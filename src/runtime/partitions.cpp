@@ -89,6 +89,7 @@ Family& Partitions::family_of(graph::Handle& handle) {
     family = std::make_unique<Family>();
     handle.family.store(family.get(), std::memory_order_release);
     handle.has_family.store(true, std::memory_order_release);
+    any_.store(true, std::memory_order_relaxed);
   }
   return *family;
 }

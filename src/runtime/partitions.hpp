@@ -11,6 +11,7 @@
 // such task; what is to be overwritten is not brought.
 #pragma once
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -34,6 +35,8 @@ class Partitions {
   void unpartition(const Parts& parts);
   // All partitions of the handle are taken back.
   void dissolve(graph::Handle& whole);
+  // Any handle was ever divided.
+  bool any() const { return any_.load(std::memory_order_relaxed); }
   // Of partitions taken back the parts that nobody uses any more are forgotten. True: none is left.
   bool reclaim();
 
@@ -85,6 +88,7 @@ class Partitions {
   List leaving_;                // taken back; their parts may still be in use
   std::size_t reclaiming_ = 0;  // threads that look whether they are
   std::unordered_map<const graph::Handle*, std::unique_ptr<graph::Family>> families_;
+  std::atomic<bool> any_{false};
 };
 
 }  // namespace vicinal::runtime

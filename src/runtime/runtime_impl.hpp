@@ -167,7 +167,12 @@ class RuntimeImpl {
     const graph::Family* const family = handle.family.load(std::memory_order_acquire);
     return family != nullptr && family->of != nullptr;
   }
-  Partitions::Lock settle(graph::Task& task, WorkerId worker);
+  Partitions::Lock settle(graph::Task& task, WorkerId worker) {
+    if (partitions_.any()) [[unlikely]]
+      return settle_parts(task, worker);
+    return {};
+  }
+  Partitions::Lock settle_parts(graph::Task& task, WorkerId worker);
   std::exception_ptr write_home(graph::Handle& handle, memory::Request& request);
   void flush_home(graph::Handle& handle, memory::Request& request);
   void wait_simulated(const std::function<bool()>& done, const char* what);

@@ -190,18 +190,17 @@ void RuntimeImpl::check_task(const graph::Task& task) {
 
 // What it uses of handles in parts is brought to where it looks for it; nobody moves it before the task is in the
 // graph. If it is refused the task is gone.
-Partitions::Lock RuntimeImpl::settle(graph::Task& task, WorkerId worker) {
-  for (const graph::Access& access : task.accesses()) {
-    if (access.handle->has_family.load(std::memory_order_relaxed)) [[unlikely]] {
-      try {
-        return partitions_.settle(task.accesses());
-      } catch (...) {
-        engine_->discard(task, worker);
-        throw;
-      }
-    }
+[[gnu::noinline]] Partitions::Lock RuntimeImpl::settle_parts(graph::Task& task, WorkerId worker) {
+  const auto in_parts = [](const graph::Access& access) {
+    return access.handle->has_family.load(std::memory_order_relaxed);
+  };
+  if (std::ranges::none_of(task.accesses(), in_parts)) return {};
+  try {
+    return partitions_.settle(task.accesses());
+  } catch (...) {
+    engine_->discard(task, worker);
+    throw;
   }
-  return {};
 }
 
 // A task of the runtime itself: it does not wait for the window.

@@ -108,7 +108,8 @@ class DeviceProgram {
         reinterpret_cast<const std::uint64_t*>(memory::view(*pages_[page].impl(), kRam).address);
     for (std::size_t i = 0; i < kPageNumbers; ++i) {
       if (numbers[i] == i * factors_[page]) continue;
-      ADD_FAILURE() << "page " << page << " at " << i << ": " << numbers[i];
+      ADD_FAILURE() << "page " << page << " at " << i << ": " << numbers[i] << " instead of "
+                    << i * factors_[page] << "; the run: " << (message.empty() ? "well" : message);
       break;
     }
     impl_.release(*held);
