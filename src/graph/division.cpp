@@ -93,11 +93,15 @@ std::optional<Pair> find_overlap(std::span<const Block> blocks) {
   std::ranges::sort(order, {},
                     [&](std::size_t i) { return std::pair(blocks[i].column, blocks[i].row); });
   std::vector<std::size_t> open;  // of the sweep, by their first row
+  std::uint64_t column = 0;       // those that end before it are closed
   for (const std::size_t i : order) {
     const Block& block = blocks[i];
-    std::erase_if(open, [&](std::size_t other) {
-      return blocks[other].column + blocks[other].columns <= block.column;
-    });
+    if (block.column > column) {
+      column = block.column;
+      std::erase_if(open, [&](std::size_t other) {
+        return blocks[other].column + blocks[other].columns <= column;
+      });
+    }
     const auto after = std::ranges::upper_bound(
         open, block.row, {}, [&](std::size_t other) { return blocks[other].row; });
     if (after != open.begin()) {

@@ -195,6 +195,17 @@ TEST_P(Partitioned, SeveralPartitionsMayBeWrittenWhereTheyDoNotOverlap) {
   EXPECT_EQ(summed(), 4 + 38 + 6 + 68 + 2 + 26);
 }
 
+TEST_P(Partitioned, WhatIsRegisteredInThePlaceOfAnotherMayBeDividedToo) {
+  for (int round = 0; round < 3; ++round) {
+    const Handle other = runtime->register_empty({kRows, kColumns, 0, 8}, "B");
+    set(other, round);
+    for (const Handle part : runtime->partition(other, row_blocks(2))) add(part, 1);
+    add_up(other);  // 24 of round + 1
+    runtime->unregister(other);
+  }
+  EXPECT_EQ(summed(), 24 * (1 + 2 + 3));
+}
+
 TEST_P(Partitioned, TheApplicationHoldsEitherSide) {
   const Parts parts = runtime->partition(whole, row_blocks(2));
   add(parts[0], 1);

@@ -85,10 +85,10 @@ TEST(Divisions, BesideAnotherPartitionMustNotOverlapIt) {
   upper.name = "A[0]";
   Handle lower;
   lower.name = "A[1]";
-  const Partition other{.whole = &whole,
-                        .parts = {&upper, &lower},
-                        .lives = {},
-                        .blocks = {{0, 0, 3, 6}, {6, 2, 4, 4}}};
+  Partition other;
+  other.whole = &whole;
+  other.parts = {&upper, &lower};
+  other.blocks = {{0, 0, 3, 6}, {6, 2, 4, 4}};
   EXPECT_NO_THROW(check_apart({{{3, 0, 3, 6}, {6, 0, 4, 2}}, 0}, other));
   try {
     check_apart({{{3, 0, 3, 6}, {9, 5, 1, 1}}, 0}, other);
