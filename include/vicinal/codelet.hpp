@@ -25,6 +25,8 @@
 namespace vicinal {
 
 class Recursion;
+class Placement;
+class Place;
 
 enum class ProcessorKind : std::uint8_t {
   cpu,       // a core, on RAM
@@ -194,6 +196,8 @@ struct Codelet {
   bool synchronous = false;
   // Submits tasks on parts of the operands, in place of a kernel; see recursion.hpp.
   std::function<void(Recursion&)> recursive = {};
+  // Says where a task is to run, under the policy "directed"; see placement.hpp.
+  std::function<Place(const Placement&)> place = {};
 
   const Kernel& implementation(ProcessorKind kind) const {
     const Kernel& own = kernels[kind];

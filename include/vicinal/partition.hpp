@@ -44,8 +44,8 @@ Divide tiles(std::uint64_t rows, std::uint64_t columns);
 // Pieces of a buffer, of `elements` elements of its layout each (bytes, of a plain buffer); the last may be shorter.
 Divide pieces(std::uint64_t elements);
 
-// What tasks may do with the parts. Parts that are only read may belong to several partitions of one whole, also
-// where they overlap.
+// What tasks may do with the parts. A whole may be in several partitions at once: they overlap only where both are only
+// read.
 enum class PartAccess : std::uint8_t { writable, read_only };
 
 // The parts of one partition: small values that name them, valid until it is taken back.

@@ -116,7 +116,8 @@ class Runtime {
   void invalidate(Handle handle);
   // The handle in parts, each a handle; see partition.hpp. Nothing is moved and nobody waits; also inside a task. No
   // other thread may submit a task that names the handle meanwhile. Throws UsageError: parts that overlap or go
-  // beyond the whole; a partition of the same handle that was not taken back, unless both are only read.
+  // beyond the whole, or overlap those of a partition of the same handle that was not taken back, unless both are only
+  // read.
   Parts partition(Handle whole, const Divide& divide, PartAccess access = PartAccess::writable);
   // After the tasks submitted so far: the whole has the content, and the parts are no more. Does not wait.
   // unregister of the whole does it, too.

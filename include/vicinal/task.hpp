@@ -93,7 +93,8 @@ struct TaskSpec {
   Parameters parameters = {};
   int priority = 0;                     // larger first; 0 and computed if the runtime is asked to
   std::optional<WorkerId> worker = {};  // only this worker may run it
-  // Where it is to run, under policy "directed": by a worker of this memory node, unless none of them can run it.
+  // Where it is to run, under policy "directed": by a worker of this memory node, unless none of them can run it. None: as the
+  // codelet says (Codelet::place), or where its data belong.
   std::optional<NodeId> node = {};
   Group* group = nullptr;
   std::span<const TaskId> after = {};  // dependencies without data; must live until the submission

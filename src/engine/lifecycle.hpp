@@ -161,6 +161,7 @@ class Engine final : public Completions {
   void submission_closed();
   // --- planning (planning.cpp)
   bool policy_plans() const { return traits_.plans; }
+  bool policy_heeds_places() const { return traits_.heeds_places; }
   void plan(const sched::KnownTasks& known);
   bool has_slices() const { return gate_.has_deferred(); }
   // A slice of the policy's long work, by a worker that has no task or by a thread that waits (kNoWorker). False:

@@ -1,5 +1,8 @@
 // The usual ways to divide a whole, and the check of what a division lists.
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
 
 #include "graph/partition.hpp"
 #include "vicinal/error.hpp"
@@ -77,35 +80,38 @@ bool ends_within(std::uint64_t first, std::uint64_t length, std::uint64_t end) {
   return first <= end && length <= end - first;
 }
 
-// Sweeps over the columns: of the blocks that have the present one, no two have a row in common. `order`: by the
-// first column.
-void check_disjoint(const Division& division, const std::string& name) {
-  const std::vector<Block>& blocks = division.blocks;
-  std::vector<std::size_t> order;
+// Of blocks.
+using Pair = std::pair<std::size_t, std::size_t>;
+
+// Two that overlap, if there are such. Sweeps over the columns: of the blocks that have the present one, no two have a
+// row in common.
+std::optional<Pair> find_overlap(std::span<const Block> blocks) {
+  std::vector<std::size_t> order;  // by the first column
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (blocks[i].rows > 0 && blocks[i].columns > 0) order.push_back(i);
   }
   std::ranges::sort(order, {},
                     [&](std::size_t i) { return std::pair(blocks[i].column, blocks[i].row); });
   std::vector<std::size_t> open;  // of the sweep, by their first row
+  std::uint64_t column = 0;       // those that end before it are closed
   for (const std::size_t i : order) {
     const Block& block = blocks[i];
-    std::erase_if(open, [&](std::size_t other) {
-      return blocks[other].column + blocks[other].columns <= block.column;
-    });
+    if (block.column > column) {
+      column = block.column;
+      std::erase_if(open, [&](std::size_t other) {
+        return blocks[other].column + blocks[other].columns <= column;
+      });
+    }
     const auto after = std::ranges::upper_bound(
         open, block.row, {}, [&](std::size_t other) { return blocks[other].row; });
     if (after != open.begin()) {
       const std::size_t before = *std::prev(after);
-      if (blocks[before].row + blocks[before].rows > block.row) {
-        refuse(name, i, "overlaps part " + std::to_string(before) + "; list parts that do not");
-      }
+      if (blocks[before].row + blocks[before].rows > block.row) return Pair(i, before);
     }
-    if (after != open.end() && block.row + block.rows > blocks[*after].row) {
-      refuse(name, i, "overlaps part " + std::to_string(*after) + "; list parts that do not");
-    }
+    if (after != open.end() && block.row + block.rows > blocks[*after].row) return Pair(i, *after);
     open.insert(after, i);
   }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -136,7 +142,23 @@ void check_division(const Division& division, const Layout& whole, const std::st
                  " columns");
     }
   }
-  check_disjoint(division, name);
+  if (const auto both = find_overlap(division.blocks)) {
+    refuse(name, both->first,
+           "overlaps part " + std::to_string(both->second) + "; list parts that do not");
+  }
+}
+
+void check_apart(const Division& division, const Partition& other) {
+  std::vector<Block> blocks = division.blocks;
+  blocks.insert(blocks.end(), other.blocks.begin(), other.blocks.end());
+  const auto both = find_overlap(blocks);
+  if (!both) return;
+  const auto [mine, others] = std::minmax(both->first, both->second);
+  refuse(other.whole->name, mine,
+         "overlaps " + other.parts[others - division.blocks.size()]->name +
+             " of a partition made before, and one of the two partitions writes; take the first "
+             "back (unpartition), list parts that do not overlap, or say of both that they only "
+             "read");
 }
 
 std::uint64_t offset_of(const Block& block, const Layout& layout) {

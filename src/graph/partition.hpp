@@ -30,7 +30,7 @@ enum class Holds : std::uint8_t {
 
 struct Family;
 
-// The application divides a handle in one way.
+// The application divides a handle in one way. Partitions of one handle overlap only where all of them are read.
 struct Partition {
   Handle* whole = nullptr;
   std::vector<Handle*> parts;
@@ -47,6 +47,9 @@ struct Partition {
   Codelet split;
   Codelet join;
 };
+
+// Throws UsageError that names both parts if a part of the division overlaps one of `other`.
+void check_apart(const Division& division, const Partition& other);
 
 // What a handle has to do with partitions. Owned by whoever made them; changes under that one's lock.
 struct Family {

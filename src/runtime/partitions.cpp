@@ -84,34 +84,40 @@ bool source_is_written(const Partition& partition) {
 // --- made and taken back
 
 Family& Partitions::family_of(graph::Handle& handle) {
+  if (Family* const known = family_if_any(handle)) return *known;
   std::unique_ptr<Family>& family = families_[&handle];
-  if (family == nullptr) {
-    family = std::make_unique<Family>();
-    handle.family.store(family.get(), std::memory_order_release);
-    handle.has_family.store(true, std::memory_order_release);
-    any_.store(true, std::memory_order_relaxed);
-  }
+  if (family == nullptr) family = std::make_unique<Family>();
+  begin_family(handle, *family);
   return *family;
 }
 
+void Partitions::begin_family(graph::Handle& handle, Family& family) {
+  handle.family.store(&family, std::memory_order_release);
+  handle.has_family.store(true, std::memory_order_release);
+  any_.store(true, std::memory_order_relaxed);
+}
+
 Partitions::Owned& Partitions::add(graph::Handle& whole, Division division) {
-  Owned& owned = partitions_.emplace_back();
-  owned.partition.whole = &whole;
-  owned.partition.blocks = std::move(division.blocks);
-  owned.grid_rows = division.grid_rows;
-  return owned;
+  const auto at = partitions_.emplace(partitions_.end());
+  at->at = at;
+  at->whole = &whole;
+  at->blocks = std::move(division.blocks);
+  at->grid_rows = division.grid_rows;
+  return *at;
 }
 
 // `home`: of the whole, where the parts lie inside it.
 void Partitions::add_parts(Owned& owned, const graph::Home& home, const Layout& whole,
                            bool written) {
-  Partition& partition = owned.partition;
-  const std::size_t rows = owned.grid_rows;
-  for (std::size_t i = 0; i < partition.blocks.size(); ++i) {
-    const Block& block = partition.blocks[i];
+  const std::size_t count = owned.blocks.size();
+  owned.families = std::make_unique<Family[]>(count);
+  owned.parts.reserve(count);
+  owned.lives.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Block& block = owned.blocks[i];
     Layout layout = graph::layout_of(block, whole);
     graph::Home at;
-    if (partition.inside) {
+    if (owned.inside) {
       at = home;
       at.inside = true;
       if (home.address != nullptr) at.address += graph::offset_of(block, whole);
@@ -119,15 +125,28 @@ void Partitions::add_parts(Owned& owned, const graph::Home& home, const Layout& 
     } else {
       layout = layout.packed();
     }
-    const std::string place = rows == 0 || rows == partition.blocks.size()
-                                  ? std::to_string(i)
-                                  : std::to_string(i % rows) + "," + std::to_string(i / rows);
-    const Handle part =
-        runtime_.add_part(layout, at, written, partition.whole->name + "[" + place + "]");
-    partition.parts.push_back(part.impl());
-    partition.lives.push_back(part.life());
-    family_of(*part.impl()).of = &partition;
+    const Handle part = runtime_.add_part(layout, at, written, name_of(owned, i));
+    owned.parts.push_back(part.impl());
+    owned.lives.push_back(part.life());
+    owned.families[i].of = &owned;
+    begin_family(*part.impl(), owned.families[i]);
   }
+}
+
+// "A[3]"; of a grid "A[row,column]".
+std::string Partitions::name_of(const Owned& owned, std::size_t part) {
+  const std::size_t rows = owned.grid_rows;
+  std::string name = owned.whole->name;
+  name += '[';
+  if (rows == 0 || rows == owned.blocks.size()) {
+    name += std::to_string(part);
+  } else {
+    name += std::to_string(part % rows);
+    name += ',';
+    name += std::to_string(part / rows);
+  }
+  name += ']';
+  return name;
 }
 
 Parts Partitions::names_of(const Partition& partition) const {
@@ -136,9 +155,7 @@ Parts Partitions::names_of(const Partition& partition) const {
   for (std::size_t i = 0; i < partition.parts.size(); ++i) {
     handles.emplace_back(*partition.parts[i], runtime_.number(), partition.lives[i]);
   }
-  const auto owned = std::ranges::find_if(
-      partitions_, [&](const Owned& each) { return &each.partition == &partition; });
-  return {std::move(handles), owned->grid_rows};
+  return {std::move(handles), static_cast<const Owned&>(partition).grid_rows};
 }
 
 Parts Partitions::partition(graph::Handle& whole, const Divide& divide, PartAccess access) {
@@ -153,13 +170,10 @@ Parts Partitions::partition(graph::Handle& whole, const Divide& divide, PartAcce
   const bool writable = access == PartAccess::writable;
   Family& family = family_of(whole);
   for (const Partition* other : family.divided) {
-    if (!writable && !other->writable) continue;
-    throw UsageError("partition: handle " + whole.name +
-                     " is in parts already, and one of the two partitions writes; take the first "
-                     "back (unpartition), or say of both that they only read");
+    if (writable || other->writable) graph::check_apart(division, *other);
   }
   Owned& owned = add(whole, std::move(division));
-  Partition& partition = owned.partition;
+  Partition& partition = owned;
   try {
     partition.writable = writable;
     partition.inside = whole.home.kind == graph::HomeKind::buffer;
@@ -214,9 +228,7 @@ void Partitions::take_back(Partition& partition) {
     graph::refuse_tasks(*partition.parts[i], partition.lives[i]);
   }
   std::erase(family_of(*partition.whole).divided, &partition);
-  const auto owned = std::ranges::find_if(
-      partitions_, [&](const Owned& each) { return &each.partition == &partition; });
-  leaving_.splice(leaving_.end(), partitions_, owned);
+  leaving_.splice(leaving_.end(), partitions_, static_cast<Owned&>(partition).at);
 }
 
 void Partitions::leave(Partition& held) {
@@ -225,7 +237,7 @@ void Partitions::leave(Partition& held) {
 }
 
 bool Partitions::forget_parts(Owned& owned) {
-  std::vector<graph::Handle*>& parts = owned.partition.parts;
+  std::vector<graph::Handle*>& parts = owned.parts;
   for (; owned.removed < parts.size(); ++owned.removed) {
     graph::Handle& part = *parts[owned.removed];
     if (!graph::idle(part) || !runtime_.engine().remove(part)) return false;
@@ -233,7 +245,6 @@ bool Partitions::forget_parts(Owned& owned) {
       const Lock lock(mutex_);
       part.has_family.store(false, std::memory_order_relaxed);
       part.family.store(nullptr, std::memory_order_relaxed);
-      families_.erase(&part);
     }
     runtime_.forget(part);
   }
@@ -422,7 +433,7 @@ Partition& Partitions::divide_held(const Held& held, const Divide& divide) {
   const OperandView view = memory::view(whole, kRam);
   const Lock lock(mutex_);
   Owned& owned = add(whole, std::move(division));
-  Partition& partition = owned.partition;
+  Partition& partition = owned;
   partition.inside = true;
   partition.held = true;
   partition.writable = writes(held.mode);

@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -61,15 +62,19 @@ class Partitions {
   Parts names_of(const graph::Partition& partition) const;
 
  private:
-  struct Owned {
-    graph::Partition partition;
+  struct Owned;
+  using List = std::list<Owned>;
+  struct Owned : graph::Partition {
     std::size_t grid_rows = 0;
     std::size_t removed = 0;  // of a partition taken back: so many parts are forgotten
+    std::unique_ptr<graph::Family[]> families;  // of the parts
+    List::iterator at;                          // itself
   };
-  using List = std::list<Owned>;
 
   graph::Family& family_of(graph::Handle& handle);
+  void begin_family(graph::Handle& handle, graph::Family& family);
   Owned& add(graph::Handle& whole, Division division);
+  static std::string name_of(const Owned& owned, std::size_t part);
   void add_parts(Owned& owned, const graph::Home& home, const Layout& whole, bool written);
   void take_back(graph::Partition& partition);
   void open(graph::Partition* partition, AccessMode mode, const graph::Handle& part);
@@ -88,6 +93,7 @@ class Partitions {
   List partitions_;
   List leaving_;                // taken back; their parts may still be in use
   std::size_t reclaiming_ = 0;  // threads that look whether they are
+  // Of handles that are no parts.
   std::unordered_map<const graph::Handle*, std::unique_ptr<graph::Family>> families_;
   std::atomic<bool> any_{false};
 };

@@ -172,6 +172,8 @@ class RuntimeImpl {
   void add_scratch(graph::Task& task, const Operand& operand, std::size_t number);
   void reserve_scratch(const graph::Task& task);
   void prepare_to_write(const graph::Task& task, graph::Handle& handle, std::uint32_t life);
+  // Under a policy that heeds it; a task that says itself where it runs is not asked about. Throws UsageError.
+  void ask_place(graph::Task& task, const TaskSpec& spec) const;
   void check_task(const graph::Task& task);
   void check_simulated_time(const graph::Task& task);
   void check_sole_copies(const graph::Task& task);
@@ -212,6 +214,7 @@ class RuntimeImpl {
 
   const Options options_;
   const bool windowed_ = options_.window_tasks > 0 || options_.window_bytes.value > 0;
+  bool places_ = false;  // codelets are asked where their tasks run
   const std::uint32_t number_ = next_runtime_number();
   const pid_t process_ = getpid();
   MachineSetup setup_;

@@ -117,6 +117,8 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operan
       std::memcpy(task.parameters, spec.parameters.data(), sizeof(task.parameters));
     }
     fill_accesses(task, operands);
+    if (places_) [[unlikely]]
+      ask_place(task, spec);
     if (spec.codelet->recursive && spec.recursive != Recursive::never) {
       if (task.reduces()) {
         throw UsageError("task " + std::string(task.name()) +

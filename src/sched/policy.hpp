@@ -128,6 +128,8 @@ struct PolicyTraits {
   bool keeps_order = true;
   // plan() is called: tasks are held back until the submission window is full or the application waits.
   bool plans = false;
+  // It runs a task where that says (Task::named_node): codelets are asked where their tasks are to run.
+  bool heeds_places = false;
   // Tasks popped and not ended, per worker of an accelerator; a core beside accelerators gets one. 0: the look-ahead
   // of the engine decides, as it does where the option look_ahead says how far it goes.
   std::uint32_t in_flight = 0;

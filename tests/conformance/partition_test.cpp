@@ -160,6 +160,52 @@ TEST_P(Partitioned, SeveralPartitionsMayBeReadAtOnce) {
   EXPECT_EQ(all.size(), 24U);
 }
 
+// Columns 2 first .. 2 first + 1 of the whole, row by row.
+Divide half(std::uint64_t first) {
+  return [first](const Layout& layout) {
+    Division division = row_blocks(layout.rows())(layout);
+    for (Block& block : division.blocks) {
+      block.column = 2 * first;
+      block.columns = 2;
+    }
+    return division;
+  };
+}
+
+TEST_P(Partitioned, SeveralPartitionsMayBeWrittenWhereTheyDoNotOverlap) {
+  const Parts left = runtime->partition(whole, half(0));
+  const Parts right = runtime->partition(whole, half(1));
+  EXPECT_THROW(runtime->partition(whole, row_blocks(2)), UsageError);
+  for (const Handle part : left) add(part, 1);   // 12 ones
+  for (const Handle part : right) add(part, 2);  // 12 twos
+  add(left[2], 1);                               // 2 more
+  add_up(right[0]);                              // 4
+  add_up(whole);                                 // 12 + 24 + 2
+  add(whole, 1);                                 // 24 more
+  add(right[5], 3);                              // 6 more
+  runtime->unpartition(right);
+  add_up(left[2]);  // 2 of 3
+  add_up(whole);    // 38 + 24 + 6
+  set(whole, 1);
+  add(left[0], 1);
+  const Parts again = runtime->partition(whole, half(1), PartAccess::read_only);
+  add_up(again[0]);  // 2 ones
+  runtime->unpartition(left);
+  add_up(whole);  // 24 + 2
+  EXPECT_EQ(summed(), 4 + 38 + 6 + 68 + 2 + 26);
+}
+
+TEST_P(Partitioned, WhatIsRegisteredInThePlaceOfAnotherMayBeDividedToo) {
+  for (int round = 0; round < 3; ++round) {
+    const Handle other = runtime->register_empty({kRows, kColumns, 0, 8}, "B");
+    set(other, round);
+    for (const Handle part : runtime->partition(other, row_blocks(2))) add(part, 1);
+    add_up(other);  // 24 of round + 1
+    runtime->unregister(other);
+  }
+  EXPECT_EQ(summed(), 24 * (1 + 2 + 3));
+}
+
 TEST_P(Partitioned, TheApplicationHoldsEitherSide) {
   const Parts parts = runtime->partition(whole, row_blocks(2));
   add(parts[0], 1);

@@ -1,9 +1,8 @@
-// Random programs on handles in parts, parts of parts, and recursive tasks, with room for hardly more than one task:
-// they end, with the content that the same operations leave one after the other. A failure names its seed.
+// Random programs on handles in parts, parts of parts, and recursive tasks, with room for no more than the largest
+// task: they end, real ones with the content that the same operations leave one after the other. A few here;
+// TEST_SEEDS_VICINAL=10000 for so many simulated and a tenth of it real ones. A failure names its seed.
 #include <algorithm>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +10,10 @@
 
 #include "base/random.hpp"
 #include "support/named_crash.hpp"
+#include "support/parts_plan.hpp"
 #include "support/policy_names.hpp"
 #include "support/random_runs.hpp"
+#include "support/simulated_parts.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/watchdog.hpp"
 #include "vicinal/recursion.hpp"
@@ -21,8 +22,24 @@
 namespace vicinal {
 namespace {
 
+using testing::PartsPlan;
+using testing::PartsShape;
+using testing::PlannedStep;
+using testing::PlannedTask;
 using testing::TemporaryFolder;
 using testing::Watchdog;
+
+// What a task is told. Its first `writes` operands are written; those whose bit is set are overwritten.
+struct Told {
+  std::uint64_t key = 0;
+  std::uint32_t writes = 0;
+  std::uint32_t overwritten = 0;
+};
+
+struct Numbers {
+  std::uint64_t* data = nullptr;
+  std::size_t count = 0;
+};
 
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b, std::uint64_t key) {
   std::uint64_t x = a * 0x9e3779b97f4a7c15ULL + b * 0xbf58476d1ce4e5b9ULL + key;
@@ -30,20 +47,26 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b, std::uint64_t key) {
   return x * 0x94d049bb133111ebULL;
 }
 
-// Operand 0 is changed (RW) or overwritten (W, of a task whose key is odd), 1 and 2 are read, if there are such.
-void mix(std::uint64_t* to, std::size_t count, const std::uint64_t* a, std::size_t a_count,
-         std::uint64_t key) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t old = key % 2 == 1 ? 0 : to[i];
-    to[i] = mixed(old, a_count == 0 ? 0 : a[i % a_count], key);
+// The operation of all tasks: each number that is written depends on those at its place in what is read.
+void mix(const std::vector<Numbers>& operands, const Told& told) {
+  for (std::size_t w = 0; w < told.writes; ++w) {
+    const bool overwritten = (told.overwritten >> w & 1U) != 0;
+    for (std::size_t i = 0; i < operands[w].count; ++i) {
+      std::uint64_t value = overwritten ? 0 : operands[w].data[i];
+      for (std::size_t r = told.writes; r < operands.size(); ++r) {
+        value = mixed(value, operands[r].data[i % operands[r].count], told.key);
+      }
+      operands[w].data[i] = mixed(value, w, told.key);
+    }
   }
 }
 
 void mix_kernel(KernelContext& k) {
-  const auto key = k.parameter<std::uint64_t>();
-  const bool reads = k.operands() > 1;
-  mix(k.data<std::uint64_t>(0), k.count<std::uint64_t>(0),
-      reads ? k.data<std::uint64_t>(1) : nullptr, reads ? k.count<std::uint64_t>(1) : 0, key);
+  std::vector<Numbers> operands;
+  for (std::size_t i = 0; i < k.operands(); ++i) {
+    operands.push_back({k.data<std::uint64_t>(i), k.count<std::uint64_t>(i)});
+  }
+  mix(operands, k.parameter<Told>());
 }
 
 void mix_in_parts(Recursion& r);
@@ -52,39 +75,27 @@ const Codelet kMix{.name = "mix", .cpu = mix_kernel};
 const Codelet kDivided{.name = "divided", .cpu = mix_kernel, .recursive = mix_in_parts};
 
 void mix_in_parts(Recursion& r) {
-  const auto key = r.parameter<std::uint64_t>();
-  const Divide how = row_blocks(2 + key % 4);
-  const Parts to = r.parts(0, how);
-  Parts from;
-  if (r.operands() > 1) from = r.parts(1, how);
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    std::vector<Operand> operands{{to[i], r.mode(0)}};
-    if (from.size() > 0) operands.push_back(R(from[i]));
-    const bool again = key % 5 == 0 && r.layout(0).rows() > 64;
+  const auto told = r.parameter<Told>();
+  const Divide how = row_blocks(testing::parts_inside(told.key));
+  std::vector<Parts> divided;
+  for (std::size_t o = 0; o < r.operands(); ++o) divided.push_back(r.parts(o, how));
+  for (std::size_t i = 0; i < divided[0].size(); ++i) {
+    std::vector<Operand> operands;
+    for (std::size_t o = 0; o < divided.size(); ++o) {
+      operands.push_back({divided[o][i], r.mode(o)});
+    }
+    const bool again = testing::divides_again(told.key) && r.layout(0).rows() > 64;
     r.submit({.codelet = again ? &kDivided : &kMix,
               .operands = operands,
-              .parameters = key,
+              .parameters = told,
               .recursive = Recursive::always});
   }
 }
 
-// A handle, or a part of one: elements first .. first + count - 1 of a root.
-struct Piece {
-  std::size_t root = 0;
-  std::size_t first = 0;
-  std::size_t count = 0;
-  std::size_t above = kNone;  // the piece that it is a part of
-  Handle handle = {};
-  bool writable = true;
-  bool there = true;
-  Parts parts = {};  // of the last partition
-  std::vector<std::size_t> pieces = {};
-  static constexpr std::size_t kNone = SIZE_MAX;
-};
-
-class PartsProgram {
+// Plays a plan with numbers in every cell, and beside it the same operations one after the other.
+class RealParts {
  public:
-  PartsProgram(std::uint64_t seed, const std::string& folder) : random_(seed) {
+  RealParts(std::uint64_t seed, const std::string& folder) : random_(seed) {
     const std::vector<std::string> names = testing::policy_names();
     options_.policy = names[seed % names.size()];
     options_.workers = 1 + static_cast<std::uint32_t>(random_.below(3));
@@ -93,18 +104,20 @@ class PartsProgram {
     options_.seed = seed;
     if (chance(4)) options_.window_tasks = 1 + random_.below(20);
     limited_ = chance(2);
-    std::uint64_t largest = 0;
+    PartsShape shape;
     for (std::uint64_t i = 1 + random_.below(3); i > 0; --i) {
       const std::size_t count = std::size_t{1} << random_.below(12);
+      shape.roots.push_back(count);
       roots_.emplace_back(count);
       for (std::uint64_t& value : roots_.back()) value = random_.next();
-      largest = std::max(largest, (std::uint64_t{count} * 8 + 4095) / 4096 * 4096);
+      at_home_.push_back(chance(2));
     }
     memory_ = roots_;
-    if (!limited_) return;
-    options_.memory = Bytes{2 * largest};
-    options_.accelerator_memory = Bytes{2 * largest};
-    options_.disk = folder;
+    shape.steps = 10 + random_.below(60);
+    shape.nodes = 1 + options_.accelerators;
+    shape.may_divide = [](std::uint32_t, const std::vector<std::size_t>&) { return true; };
+    plan_ = testing::PartsPlanMaker(random_, shape).make();
+    if (limited_) set_limits(folder);
   }
 
   std::string label() const {
@@ -118,15 +131,15 @@ class PartsProgram {
     Runtime runtime(options_);
     const testing::Watched watched(watchdog, runtime);
     runtime_ = &runtime;
+    handles_.assign(plan_.pieces.size(), Handle{});
+    parts_.assign(plan_.partitions.size(), Parts{});
     for (std::size_t r = 0; r < roots_.size(); ++r) add_root(r);
-    for (std::uint64_t steps = 10 + random_.below(60); steps > 0; --steps) step();
+    for (const PlannedStep& step : plan_.steps) play(step);
     runtime.wait();
-    for (std::size_t p = 0; p < pieces_.size(); ++p) {
-      if (pieces_[p].there) check(p);
+    for (std::size_t p = 0; p < plan_.pieces.size(); ++p) {
+      if (plan_.pieces[p].there) acquire(p, AccessMode::R);
     }
-    for (const Piece& piece : pieces_) {
-      if (piece.there && piece.above == Piece::kNone) runtime.unregister(piece.handle);
-    }
+    for (std::size_t r = 0; r < roots_.size(); ++r) runtime.unregister(handles_[r]);
     for (std::size_t r = 0; r < roots_.size(); ++r) {
       if (at_home_[r]) {
         EXPECT_EQ(memory_[r], roots_[r]) << "root " << r;
@@ -135,139 +148,159 @@ class PartsProgram {
   }
 
  private:
+  using Kind = PlannedStep::Kind;
   bool chance(std::uint64_t in) { return random_.below(in) == 0; }
+
+  // Room for the largest task, or for a piece and all that it may be copied to.
+  void set_limits(const std::string& folder) {
+    const auto padded = [&](std::size_t piece) {
+      return (std::uint64_t{plan_.pieces[piece].count} * 8 + 4095) / 4096 * 4096;
+    };
+    std::uint64_t largest = 4096;
+    for (const PlannedTask& task : plan_.tasks) {
+      std::vector<std::size_t> pieces;
+      for (const auto& access : task.accesses) pieces.push_back(access.piece);
+      std::ranges::sort(pieces);
+      pieces.erase(std::unique(pieces.begin(), pieces.end()), pieces.end());
+      std::uint64_t sum = 0;
+      for (const std::size_t piece : pieces) sum += padded(piece);
+      largest = std::max(largest, sum);
+    }
+    for (const auto& partition : plan_.partitions) {
+      for (const std::size_t part : partition.parts) {
+        largest = std::max(largest, padded(partition.whole) + padded(part));
+      }
+    }
+    for (std::size_t r = 0; r < roots_.size(); ++r) largest = std::max(largest, padded(r));
+    options_.memory = Bytes{largest};
+    options_.accelerator_memory = Bytes{largest};
+    options_.disk = folder;
+  }
 
   void add_root(std::size_t r) {
     const TileShape shape{roots_[r].size(), 1, 0, 8};
     const std::string name = "root" + std::to_string(r);
-    at_home_.push_back(chance(2));
-    Piece piece{.root = r, .first = 0, .count = roots_[r].size()};
-    if (at_home_.back()) {
-      piece.handle = runtime_->register_tile(memory_[r].data(), shape, name);
-    } else {
-      piece.handle = runtime_->register_empty(shape, name);
-      const Acquired held = runtime_->acquire(piece.handle, AccessMode::W);
-      std::ranges::copy(roots_[r], held.data<std::uint64_t>());
+    if (at_home_[r]) {
+      handles_[r] = runtime_->register_tile(memory_[r].data(), shape, name);
+      return;
     }
-    pieces_.push_back(piece);
+    handles_[r] = runtime_->register_empty(shape, name);
+    const Acquired held = runtime_->acquire(handles_[r], AccessMode::W);
+    std::ranges::copy(roots_[r], held.data<std::uint64_t>());
   }
 
-  std::size_t any_piece() {
-    std::size_t p = random_.below(pieces_.size());
-    while (!pieces_[p].there) p = (p + 1) % pieces_.size();
-    return p;
-  }
-  std::uint64_t* content(const Piece& piece) { return roots_[piece.root].data() + piece.first; }
-  static bool meet(const Piece& a, const Piece& b) {
-    return a.root == b.root && a.first < b.first + b.count && b.first < a.first + a.count;
+  std::uint64_t* content(std::size_t p) {
+    return roots_[plan_.pieces[p].root].data() + plan_.pieces[p].first;
   }
 
-  void step() {
-    const std::uint64_t kind = random_.below(20);
-    const std::size_t p = any_piece();
-    if (kind < 12) {
-      submit(p);
-    } else if (kind < 15) {
-      divide(p);
-    } else if (kind < 17) {
-      unite(p);
-    } else if (kind == 17) {
-      check(p);
-    } else if (kind == 18) {
-      chance(2) ? runtime_->wait(pieces_[p].handle)
-                : runtime_->prefetch(pieces_[p].handle, NodeId{0});
-    } else {
-      runtime_->wait();
+  void play(const PlannedStep& step) {
+    switch (step.kind) {
+      case Kind::task:
+        return submit(plan_.tasks[step.what]);
+      case Kind::divide:
+        return divide(step.what);
+      case Kind::unite:
+        return runtime_->unpartition(parts_[step.what]);
+      case Kind::acquire:
+        return acquire(step.what, step.mode);
+      case Kind::wait_handle:
+        return runtime_->wait(handles_[step.what]);
+      case Kind::wait:
+        return runtime_->wait();
+      case Kind::prefetch:
+        return runtime_->prefetch(handles_[step.what], NodeId{step.node});
     }
   }
 
-  void submit(std::size_t p) {
-    const Piece& to = pieces_[p];
-    if (!to.writable || to.count == 0) return;
-    std::uint64_t key = random_.next();
-    if (key % 2 == 1 && chance(2)) ++key;
-    std::vector<Operand> operands{{to.handle, key % 2 == 1 ? AccessMode::W : AccessMode::RW}};
-    const Piece& from = pieces_[any_piece()];
-    const bool reads = !meet(to, from) && from.count > 0;
-    if (reads) operands.push_back(R(from.handle));
-    const bool divisible = !reads || from.count == to.count;
-    mix(content(to), to.count, reads ? content(from) : nullptr, reads ? from.count : 0, key);
-    runtime_->submit({.codelet = divisible ? &kDivided : &kMix,
+  void submit(const PlannedTask& task) {
+    Told told{task.key, static_cast<std::uint32_t>(task.writes()), 0};
+    std::vector<Operand> operands;
+    std::vector<Numbers> numbers;
+    for (const auto& access : task.accesses) {
+      if (access.mode == AccessMode::W) told.overwritten |= 1U << operands.size();
+      operands.push_back({handles_[access.piece], access.mode});
+      numbers.push_back({content(access.piece), plan_.pieces[access.piece].count});
+    }
+    mix(numbers, told);
+    runtime_->submit({.codelet = task.divisible ? &kDivided : &kMix,
                       .operands = operands,
-                      .parameters = key,
-                      .priority = static_cast<int>(random_.below(3)),
-                      .recursive = static_cast<Recursive>(random_.below(3))});
+                      .parameters = told,
+                      .priority = task.priority,
+                      .recursive = task.recursive});
   }
 
   void divide(std::size_t p) {
-    if (pieces_[p].parts.size() > 0) return;
-    const bool writable = pieces_[p].writable && !chance(4);
-    std::vector<Block> blocks;
-    std::uint64_t at = 0;
-    while (at < pieces_[p].count && blocks.size() < 6) {
-      const std::uint64_t rows = 1 + random_.below(pieces_[p].count - at);
-      if (!chance(6)) blocks.push_back({.row = at, .column = 0, .rows = rows, .columns = 1});
-      at += rows;
-    }
-    if (blocks.empty()) return;
-    const Parts parts = runtime_->partition(
-        pieces_[p].handle,
-        [&](const Layout&) {
-          return Division{blocks, 0};
-        },
-        writable ? PartAccess::writable : PartAccess::read_only);
-    pieces_[p].parts = parts;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      pieces_[p].pieces.push_back(pieces_.size());
-      pieces_.push_back({.root = pieces_[p].root,
-                         .first = pieces_[p].first + blocks[i].row,
-                         .count = blocks[i].rows,
-                         .above = p,
-                         .handle = parts[i],
-                         .writable = writable});
-    }
+    const auto& partition = plan_.partitions[p];
+    const auto blocks = [&](const Layout&) {
+      Division division;
+      for (const std::size_t part : partition.parts) {
+        const auto& piece = plan_.pieces[part];
+        division.blocks.push_back({.row = piece.first - plan_.pieces[partition.whole].first,
+                                   .column = 0,
+                                   .rows = piece.count,
+                                   .columns = 1});
+      }
+      return division;
+    };
+    parts_[p] =
+        runtime_->partition(handles_[partition.whole], blocks,
+                            partition.writable ? PartAccess::writable : PartAccess::read_only);
+    std::ranges::copy(parts_[p],
+                      handles_.begin() + static_cast<std::ptrdiff_t>(partition.parts.front()));
   }
 
-  void unite(std::size_t p) {
-    if (pieces_[p].parts.size() == 0) return;
-    runtime_->unpartition(pieces_[p].parts);
-    gone(p);
-  }
-  void gone(std::size_t p) {
-    for (const std::size_t part : pieces_[p].pieces) {
-      gone(part);
-      pieces_[part].there = false;
+  void acquire(std::size_t p, AccessMode mode) {
+    const auto& piece = plan_.pieces[p];
+    const Acquired held = runtime_->acquire(handles_[p], mode);
+    auto* const there = held.data<std::uint64_t>();
+    if (reads(mode)) {
+      EXPECT_TRUE(std::equal(content(p), content(p) + piece.count, there))
+          << "cells " << piece.first << " + " << piece.count << " of root " << piece.root;
     }
-    pieces_[p].pieces.clear();
-    pieces_[p].parts = {};
-  }
-
-  void check(std::size_t p) {
-    const Piece& piece = pieces_[p];
-    const Acquired held = runtime_->acquire(piece.handle, AccessMode::R);
-    EXPECT_TRUE(
-        std::equal(content(piece), content(piece) + piece.count, held.data<std::uint64_t>()))
-        << "elements " << piece.first << " + " << piece.count << " of root " << piece.root;
+    if (!writes(mode)) return;
+    for (std::size_t i = 0; i < piece.count; ++i) there[i] = content(p)[i] = random_.next();
   }
 
   base::Random random_;
   Options options_;
   bool limited_ = false;
+  PartsPlan plan_;
   std::vector<std::vector<std::uint64_t>>
       roots_;  // as the operations leave them, one after the other
   std::vector<std::vector<std::uint64_t>> memory_;  // homes
   std::vector<bool> at_home_;
   Runtime* runtime_ = nullptr;
-  std::vector<Piece> pieces_;
+  std::vector<Handle> handles_;  // of pieces
+  std::vector<Parts> parts_;     // of partitions
 };
 
-TEST(RandomParts, HaveTheResultOfTheSequence) {
-  for (const std::uint64_t seed : testing::seeds(200)) {
+std::string to_repeat(const char* test, std::uint64_t seed, const std::string& label) {
+  return "TEST_SEED_VICINAL=" + std::to_string(seed) + " tests/stress --gtest_filter=RandomParts." +
+         test + " (" + label + ")";
+}
+
+TEST(RandomParts, SimulatedEndInOrderWithinTheLimitsAndTheSameTwice) {
+  for (const std::uint64_t seed : testing::seeds(100)) {
+    testing::SimulatedParts program(seed);
+    const std::string label =
+        to_repeat("SimulatedEndInOrderWithinTheLimitsAndTheSameTwice", seed, program.label());
+    SCOPED_TRACE(label);
+    const testing::NamedCrash named(label);
+    Watchdog watchdog(label, 20, Watchdog::Counts::tasks);
+    try {
+      const std::string first = program.run(watchdog);
+      EXPECT_EQ(first, program.run(watchdog));
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+  }
+}
+
+TEST(RandomParts, RealHaveTheResultOfTheSequence) {
+  for (const std::uint64_t seed : testing::seeds(40, 10)) {
     const TemporaryFolder folder("parts");
-    PartsProgram program(seed, folder.path());
-    const std::string label = "TEST_SEED_VICINAL=" + std::to_string(seed) +
-                              " tests/stress --gtest_filter=RandomParts.* (" + program.label() +
-                              ")";
+    RealParts program(seed, folder.path());
+    const std::string label = to_repeat("RealHaveTheResultOfTheSequence", seed, program.label());
     SCOPED_TRACE(label);
     const testing::NamedCrash named(label);
     Watchdog watchdog(label, 30, Watchdog::Counts::tasks);

@@ -78,6 +78,26 @@ TEST(Divisions, AreRefusedIfPartsOverlapOrLieOutside) {
   EXPECT_THAT(refusal(std::vector<Block>(kMostOperands)), HasSubstr("at most 8191"));
 }
 
+TEST(Divisions, BesideAnotherPartitionMustNotOverlapIt) {
+  Handle whole;
+  whole.name = "A";
+  Handle upper;
+  upper.name = "A[0]";
+  Handle lower;
+  lower.name = "A[1]";
+  Partition other;
+  other.whole = &whole;
+  other.parts = {&upper, &lower};
+  other.blocks = {{0, 0, 3, 6}, {6, 2, 4, 4}};
+  EXPECT_NO_THROW(check_apart({{{3, 0, 3, 6}, {6, 0, 4, 2}}, 0}, other));
+  try {
+    check_apart({{{3, 0, 3, 6}, {9, 5, 1, 1}}, 0}, other);
+    FAIL() << "the last element is in both";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("part 1 of handle A overlaps A[1] of a partition made"));
+  }
+}
+
 // w: 100 bytes, of which p and q are 30 and 50; q is in parts r and s, 20 and 30.
 Graph divided() {
   Graph graph;

@@ -82,7 +82,9 @@ class Placing final : public Policy {
  public:
   explicit Placing(const Strategy& strategy) : strategy_(strategy) {}
   std::string_view name() const override { return strategy_.name; }
-  PolicyTraits traits() const override { return {.wants_ends = true, .wants_run_times = true}; }
+  PolicyTraits traits() const override {
+    return {.wants_ends = true, .wants_run_times = true, .heeds_places = strategy_.names};
+  }
 
   void start(PolicyContext& context) override;
   void push(graph::Task& task, WorkerId releasing) override;
