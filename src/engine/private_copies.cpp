@@ -142,7 +142,7 @@ void Engine::read_too(graph::Task& task, graph::Handle& handle) {
   // It becomes ready once more.
   task.state.store(graph::TaskState::submitted, std::memory_order_relaxed);
   const std::size_t number = task.access_count;
-  task.access_count = (number + 1) & 0x7fffU;
+  task.access_count = (number + 1) & 0x3fffU;
   graph::Access& access = task.accesses()[number];
   access = graph::Access(handle, AccessMode::R, number, task.outside);
   if (!graph::insert_more(task, access)) return;

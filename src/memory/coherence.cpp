@@ -84,16 +84,19 @@ GivenUp give_up(Replica& replica, bool even_last) {
   return {GivenUp::Result::gone, (word & kValid) != 0};
 }
 
-bool pin_source(Replica& replica, bool victim) {
+// The lock: a task that ends elsewhere between the pin and the look at the version would have its own version taken
+// for that of this content.
+std::optional<std::uint64_t> pin_source(Replica& replica, bool victim) {
+  const std::lock_guard lock(replica.handle->coherence);
   const std::uint32_t needed = kValid | (victim ? kEvicting : 0U);
   std::uint32_t word = replica.word.load(std::memory_order_relaxed);
   do {
-    if ((word & needed) != needed || (word & kComing) != 0) return false;
+    if ((word & needed) != needed || (word & kComing) != 0) return std::nullopt;
     // Acquire pairs with the release that made it valid.
   } while (!replica.word.compare_exchange_weak(word, word + 1, std::memory_order_acquire,
                                                std::memory_order_relaxed));
   if (replica.fixed) replica.handle->on.placed.add(replica.node);
-  return true;
+  return replica.handle->version.load(std::memory_order_relaxed);
 }
 
 }  // namespace vicinal::memory

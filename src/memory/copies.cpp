@@ -1,6 +1,7 @@
 // Residency: copies between nodes.
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -32,11 +33,12 @@ const Source& Residency::ram_as_source(NodeId to) const {
   return *ram;
 }
 
-// nullptr: no link from any valid replica. One that leaves meanwhile leaves another behind.
-const Source* Residency::pin_best_source(const graph::Handle& handle, NodeId to) {
+// One that leaves meanwhile leaves another behind.
+Residency::PinnedSource Residency::pin_best_source(const graph::Handle& handle, NodeId to) {
   for (;;) {
     const Source* const source = links_.best(handle.on.valid.get(), to);
-    if (source == nullptr || pin_source(replica(handle, source->node))) return source;
+    if (source == nullptr) return {};
+    if (const auto version = pin_source(replica(handle, source->node))) return {source, *version};
     base::pause();
   }
 }
@@ -44,24 +46,27 @@ const Source* Residency::pin_best_source(const graph::Handle& handle, NodeId to)
 bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
   graph::Handle& handle = *to.handle;
   const bool saves = waiter != nullptr && waiter->kind == RequestKind::eviction;
-  const Source* from = nullptr;
+  PinnedSource from;
   if (saves) {
     // A task may be writing it otherwise: only the graph orders what runs while an eviction waits.
     const Replica& victim = *waiter->victim;
-    if (!pin_source(*waiter->victim, true)) {
+    const std::optional<std::uint64_t> version = pin_source(*waiter->victim, true);
+    if (!version) {
       drop_pins(*waiter, actions);
       give_up_eviction(*waiter, actions);
       return false;
     }
-    from = links_.between(victim.node, to.node);
+    from = {links_.between(victim.node, to.node), *version};
   } else {
     from = pin_best_source(handle, to.node);
-    if (from == nullptr && waiter == nullptr) return false;  // it has become void
+    if (from.source == nullptr && waiter == nullptr) return false;  // it has become void
+    // Who waits has access: nobody writes it before the copy through RAM has ended.
+    if (from.source == nullptr) from.version = handle.version.load(std::memory_order_relaxed);
   }
   Fetch& fetch = node_of(to).fetches.take();
   fetch.handle = &handle;
   fetch.to = to.node;
-  fetch.version = handle.version.load(std::memory_order_relaxed);
+  fetch.version = from.version;
   fetch.urgent = waiter != nullptr;
   fetch.owns = false;
   fetch.behind = false;
@@ -75,8 +80,8 @@ bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
   to.word.fetch_or(kComing, std::memory_order_relaxed);
   copies_in_course_.fetch_add(1, std::memory_order_acq_rel);
   node_of(to).traffic.store(true, std::memory_order_relaxed);
-  if (from != nullptr) {
-    queue_on_link(fetch, *from, actions);
+  if (from.source != nullptr) {
+    queue_on_link(fetch, *from.source, actions);
   } else {
     Request& relay = own_request(RequestKind::relay, node_of(to), handle, kRam);
     relay.relayed = &fetch;
@@ -122,7 +127,7 @@ bool Residency::take_relay_back(Fetch& fetch, Actions& actions) {
 // eviction from RAM that joins the copy would wait for room that itself is to make.
 void Residency::go_directly(Fetch& fetch, Actions& actions) {
   if (fetch.relay == nullptr || fetch.has_source) return;
-  const Source* const from = pin_best_source(*fetch.handle, fetch.to);
+  const Source* const from = pin_best_source(*fetch.handle, fetch.to).source;
   if (from == nullptr) return;
   if (!take_relay_back(fetch, actions)) {
     return unpin_one(replica(*fetch.handle, from->node), actions, true);

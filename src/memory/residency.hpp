@@ -292,7 +292,11 @@ class Residency : public FastPath, public Sizes {
   // --- copies.cpp. Under the lock of the node that the copy goes to.
   // Urgent if somebody waits for it. False: it failed at once, and `waiter` with it.
   bool start_fetch(Replica& to, Request* waiter, Actions& actions);
-  const Source* pin_best_source(const graph::Handle& handle, NodeId to);
+  struct PinnedSource {
+    const Source* source = nullptr;  // null: no link from any valid replica
+    std::uint64_t version = 0;       // of what it holds
+  };
+  PinnedSource pin_best_source(const graph::Handle& handle, NodeId to);
   const Source& ram_as_source(NodeId to) const;
   void queue_on_link(Fetch& fetch, const Source& from, Actions& actions);
   void make_urgent(Fetch& fetch);

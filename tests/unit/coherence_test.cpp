@@ -95,6 +95,34 @@ TEST(Coherence, WhatIsMovedIsNotCopiedMeanwhile) {
   EXPECT_FALSE(pin_source(data.on(kRam)));
 }
 
+// What is pinned was valid, so its version is the one before the writer's, however close the two come.
+TEST(Coherence, ACopyThatBeginsWhileATaskEndsElsewhereDoesNotHaveTheTasksVersion) {
+  constexpr int kRounds = 20'000;
+  Data data;
+  std::atomic<int> round{0};
+  std::atomic<int> done{0};
+  std::thread writer([&] {
+    for (int r = 1; r <= kRounds; ++r) {
+      while (round.load() < r) std::this_thread::yield();
+      make_sole(data.on(kSecond));
+      ++done;
+    }
+  });
+  Replica& source = data.on(kFirst);
+  int late = 0;
+  for (int r = 1; r <= kRounds; ++r) {
+    make_sole(source);
+    const std::uint64_t before = data.handle.version.load();
+    round.store(r);
+    const auto pinned = pin_source(source);
+    if (pinned && *pinned != before) ++late;
+    while (done.load() < r) std::this_thread::yield();
+    if (pinned) source.word.fetch_sub(1);
+  }
+  writer.join();
+  EXPECT_EQ(late, 0);
+}
+
 // Both find the other's replica valid; one gives its content up, the other does not.
 TEST(Coherence, OfTwoNodesThatEvictAtOnceOneKeepsTheContent) {
   constexpr int kRounds = 20'000;

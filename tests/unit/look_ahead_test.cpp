@@ -79,9 +79,10 @@ class LookAheadTest : public ::testing::Test {
   PolicyGate gate_{policy_, [](graph::Task&, WorkerId) {}};
   Eligibility eligibility_{machine_, memory_.residency, false};
   Costs costs_{machine_, memory_.residency, nullptr};
+  PrivateCopies copies_{machine_};
   FakeContext context_;  // to which nobody listens
   LookAhead ahead_{{machine_, memory_.residency, gate_, eligibility_, costs_, lanes_, sleepers_,
-                    errors_, context_},
+                    errors_, copies_, context_},
                    machine_.nodes[kDevice.value],
                    nodes_[kDevice.value],
                    {.depth = 2, .moves_tasks = true}};
