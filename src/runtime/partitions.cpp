@@ -93,8 +93,7 @@ Family& Partitions::family_of(graph::Handle& handle) {
 
 void Partitions::begin_family(graph::Handle& handle, Family& family) {
   handle.family.store(&family, std::memory_order_release);
-  handle.has_family.store(true, std::memory_order_release);
-  any_.store(true, std::memory_order_relaxed);
+  mark(handle);
 }
 
 Partitions::Owned& Partitions::add(graph::Handle& whole, Division division) {

@@ -36,8 +36,13 @@ class Partitions {
   void unpartition(const Parts& parts);
   // All partitions of the handle are taken back.
   void dissolve(graph::Handle& whole);
-  // Any handle was ever divided.
+  // Any handle was ever marked.
   bool any() const { return any_.load(std::memory_order_relaxed); }
+  // From now on whoever submits a task on the handle calls settle first.
+  void mark(graph::Handle& handle) {
+    handle.has_family.store(true, std::memory_order_release);
+    any_.store(true, std::memory_order_relaxed);
+  }
   // Of partitions taken back the parts that nobody uses any more are forgotten. True: none is left.
   bool reclaim();
 

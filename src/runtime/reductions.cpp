@@ -54,7 +54,7 @@ void Reductions::declare(graph::Handle& handle, const vicinal::Reduction& codele
     throw;
   }
   handle.reduction = reduction;
-  handle.has_family.store(true, std::memory_order_release);
+  runtime_.partitions().mark(handle);
 }
 
 std::unique_ptr<graph::Reduction> Reductions::make(graph::Handle& handle,
