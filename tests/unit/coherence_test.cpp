@@ -97,7 +97,7 @@ TEST(Coherence, WhatIsMovedIsNotCopiedMeanwhile) {
 
 // What is pinned was valid, so its version is the one before the writer's, however close the two come.
 TEST(Coherence, ACopyThatBeginsWhileATaskEndsElsewhereDoesNotHaveTheTasksVersion) {
-  constexpr int kRounds = 20'000;
+  constexpr int kRounds = 4'000;
   Data data;
   std::atomic<int> round{0};
   std::atomic<int> done{0};
