@@ -64,6 +64,7 @@ class Reductions : public ::testing::TestWithParam<std::tuple<std::string, Machi
     if (machine.queues) {
       options.accelerator_api = "cuda";
       options.cuda_library = testing::cuda_library();
+      testing::set_stand_in({.devices = 2});
     }
     if (machine.pages > 0) {
       options.memory = Bytes{machine.pages * 4096};
@@ -86,6 +87,11 @@ class Reductions : public ::testing::TestWithParam<std::tuple<std::string, Machi
 
   std::optional<testing::TemporaryFolder> folder;
   std::optional<Runtime> runtime;
+  // Declared behind the buffers of a test: a copy may still read one when the result is known.
+  struct Ends {
+    std::optional<Runtime>& runtime;
+    ~Ends() { runtime.reset(); }
+  };
 };
 
 INSTANTIATE_TEST_SUITE_P(
@@ -120,6 +126,7 @@ TEST_P(Reductions, ADotProductIsThatOfASerialRun) {
     xs.push_back(vector(x[b], "x"));
     ys.push_back(vector(y[b], "y"));
   }
+  const Ends ends{runtime};
   const Handle sum = vector(sums, "sum");
   runtime->set_reduction(sum, kAdds);
   for (std::size_t b = 0; b < kBlocks; ++b) {
@@ -136,6 +143,7 @@ TEST_P(Reductions, WhatComesBetweenThemSeesTheSumSoFar) {
     for (std::size_t i = 0; i < kElements; ++i) x[b][i] = b + i;
     xs.push_back(vector(x[b], "x"));
   }
+  const Ends ends{runtime};
   const Handle sum = empty("sum");  // the first combination finds no content
   runtime->set_reduction(sum, kAdds);
   Values expected(kElements, 0);
@@ -168,6 +176,7 @@ TEST_P(Reductions, AProductSplitOverTheInnerDimensionIsThatOfASerialRun) {
   const auto b = [&](std::size_t k, std::size_t column) { return (2 + column) * kInner + k; };
   std::vector<Values> c(4, Values(kElements, 1));
   std::vector<Values> expected = c;
+  const Ends ends{runtime};
   std::vector<Handle> cs;
   for (Values& each : c) {
     cs.push_back(vector(each, "c"));
@@ -192,6 +201,7 @@ const Codelet kFails{.name = "fails", .cpu = [](KernelContext&) { throw Error("n
 
 TEST_P(Reductions, ATaskThatFailsPoisonsTheSumUntilItIsWrittenAnew) {
   Values x(kElements, 2);
+  const Ends ends{runtime};
   const Handle xs = vector(x, "x");
   const Handle sum = empty("sum");
   runtime->set_reduction(sum, kAdds);
