@@ -223,7 +223,7 @@ Reductions::Place Reductions::submit_tree(graph::Reduction& reduction, std::vect
       heads.push_back(place);
     }
   }
-  std::ranges::stable_partition(heads, is_there);
+  std::stable_partition(heads.begin(), heads.end(), is_there);  // Clang 14 has none of ranges
   for (std::size_t step = 1; step < heads.size(); step *= 2) {
     for (std::size_t i = 0; i + step < heads.size(); i += 2 * step) {
       combine(reduction, heads[i], heads[i + step]);
