@@ -13,7 +13,7 @@ class SimulatedPlanner final : public sim::Actor {
   // Both outlive it.
   SimulatedPlanner(sim::World& world, engine::Engine& engine)
       : world_(world), engine_(engine), place_(world.enter(*this)) {}
-  ~SimulatedPlanner() { world_.leave(place_); }
+  ~SimulatedPlanner() override { world_.leave(place_); }
   SimulatedPlanner(const SimulatedPlanner&) = delete;
   SimulatedPlanner& operator=(const SimulatedPlanner&) = delete;
 
