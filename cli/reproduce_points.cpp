@@ -67,8 +67,8 @@ struct Work {
 };
 
 reproduction::Row measured(const reproduction::Point& point) {
-  return {point, reproduction::measure(
-                     point, graph_of(point.application, point.tiles, point.tile, point.precision))};
+  return {point, reproduction::measure(point, graph_of(point.application, point.tiles, point.tile,
+                                                       point.precision, point.panel_elements))};
 }
 
 void work_on(Work& work, const std::vector<reproduction::Point>& points,
@@ -92,12 +92,13 @@ void work_on(Work& work, const std::vector<reproduction::Point>& points,
 }  // namespace
 
 graph::Graph graph_of(const std::string& application, std::uint64_t tiles, std::uint64_t tile,
-                      std::string_view precision) {
+                      std::string_view precision, std::uint64_t panel) {
   const bool is_double = precision == "double";
   return graphs::make_graph(
       {.application = application,
        .tiles = tiles,
        .tile = tile,
+       .panel = panel,
        .precision = is_double ? linalg::Precision::f64 : linalg::Precision::f32});
 }
 

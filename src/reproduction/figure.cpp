@@ -35,6 +35,7 @@ Point point_of(const Panel& panel, const Series& series, std::uint64_t value) {
               .application = std::string(panel.application),
               .tiles = panel.tiles,
               .tile = panel.tile,
+              .panel_elements = panel.panel_elements,
               .precision = std::string(panel.precision),
               .bottom_levels = panel.bottom_levels,
               .on_disk = panel.on_disk,

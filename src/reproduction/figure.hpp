@@ -46,6 +46,7 @@ struct Panel {
   std::string_view machine;
   std::string_view application;
   std::uint64_t tile = 0;
+  std::uint64_t panel_elements = 0;
   std::string_view precision = "float";
   bool bottom_levels = true;  // priorities; else those that the generator gives
   bool on_disk = false;       // where the data lie at the start; else in RAM

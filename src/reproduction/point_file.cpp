@@ -39,8 +39,8 @@ constexpr std::array kColumns{
 };
 
 constexpr std::string_view kKeyColumns =
-    "panel,series,x,application,tiles,tile,precision,priorities,home,machine,gpus,cpus,gpu_memory_"
-    "bytes,policy,memory_rules";
+    "panel,series,x,application,tiles,tile,panel_elements,precision,priorities,home,machine,"
+    "gpus,cpus,gpu_memory_bytes,policy,memory_rules";
 
 template <typename Value>
 std::string or_default(const std::optional<Value>& value) {
@@ -73,11 +73,12 @@ bool read_measures(std::string_view text, Measures& measures) {
 }  // namespace
 
 std::string key_of(const Point& point) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", point.panel, point.series,
-                     point.x, point.application, point.tiles, point.tile, point.precision,
-                     point.bottom_levels ? "bottom-level" : "given", point.on_disk ? "disk" : "ram",
-                     point.machine, or_default(point.gpus), or_default(point.cpus),
-                     or_default(point.gpu_memory), point.policy, point.memory_rules);
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", point.panel, point.series,
+                     point.x, point.application, point.tiles, point.tile, point.panel_elements,
+                     point.precision, point.bottom_levels ? "bottom-level" : "given",
+                     point.on_disk ? "disk" : "ram", point.machine, or_default(point.gpus),
+                     or_default(point.cpus), or_default(point.gpu_memory), point.policy,
+                     point.memory_rules);
 }
 
 std::string csv_header() {

@@ -20,6 +20,7 @@ struct Point {
   std::string application = {};
   std::uint64_t tiles = 0;
   std::uint64_t tile = 0;
+  std::uint64_t panel_elements = 0;  // see graphs::GraphRequest::panel
   std::string precision = {};
   bool bottom_levels = true;
   bool on_disk = false;
