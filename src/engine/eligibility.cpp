@@ -53,7 +53,22 @@ bool Eligibility::can_run(const graph::Task& task, WorkerId worker) const {
   if (!is_implemented(*task.codelet, description.kind)) return false;
   if (task.reduces() && !begins_copies(task, description.kind)) return false;
   if (description.node != kRam && is_confined(task)) return false;
-  return residency_.trivial() || fits_any_node(task) || residency_.fits(task, description.node);
+  if (residency_.trivial()) return true;
+  if (task.extension && task.extension->combines != nullptr) {
+    return fits_with_copy(task, description.node);
+  }
+  return fits_any_node(task) || residency_.fits(task, description.node);
+}
+
+// A combination will read a private copy, which it does not name before it is known which.
+bool Eligibility::fits_with_copy(const graph::Task& combination, NodeId node) const {
+  const std::optional<Bytes> limit = residency_.limit(node);
+  if (!limit) return true;
+  Bytes all = residency_.working_set(combination, node);
+  if (!combination.extension->is_combinable) {
+    all += memory::Arena::padded(combination.accesses()[0].handle->bytes());
+  }
+  return all <= *limit;
 }
 
 void Eligibility::check_worker_by_worker(const graph::Task& task) const {

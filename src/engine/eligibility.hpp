@@ -37,6 +37,7 @@ class Eligibility {
   bool fits_anywhere(const graph::Task& task) const {
     return !task.extension && task.codelet->cpu && has_cpu_ && fits_any_node(task);
   }
+  bool fits_with_copy(const graph::Task& combination, NodeId node) const;
   bool fits_any_node(const graph::Task& task) const {
     return task.access_count * largest_.load(std::memory_order_relaxed) <= least_limit_;
   }

@@ -430,8 +430,10 @@ inline void Engine::leave_or_lift_poison(const Task& task, Outcome outcome) {
 // The policy hears of it before the graph does, so before any handle of the task can be forgotten. It
 // may be busy and hear it late: the slot is free when both have done with the task.
 void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready) {
+  bool is_waited_for = false;  // room, or the group
   if (task.reduces() || (task.extension && task.extension->combines != nullptr)) [[unlikely]] {
     end_reduction(task, outcome);
+    is_waited_for = true;
   }
   const bool was_planned =
       traits_.plans && !(task.extension && task.extension->recursive == Recursive::always);
@@ -453,16 +455,15 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   }
   precedences_.end_life(task, ready);
   if (config_.count_bytes && is_scheduled(task.kind)) lanes_.count_bytes(task, worker);
-  bool group_ended = false;
   if (task.extension) {
     if (task.extension->has_scratch) config_.give_back_scratch(task);
     if (task.extension->on_end) call_on_end(task, worker, outcome, ready);
     graph::GroupCount* const group = task.extension->group;
-    group_ended = group != nullptr && graph::GroupCount::end_one(*group);
+    if (group != nullptr && graph::GroupCount::end_one(*group)) is_waited_for = true;
   }
   // Counted after on_end, which may submit more: whoever waits waits for that, too.
   if (worker != kNoWorker || is_counted(task.kind)) lanes_.count_ended(worker, outcome);
-  if (group_ended) config_.notify_waiters();
+  if (is_waited_for) config_.notify_waiters();
   if (!shared || task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) retire(task, worker);
 }
 

@@ -48,7 +48,7 @@ void Reductions::declare(graph::Handle& handle, const vicinal::Reduction& codele
     }
     check_fits(*reduction);
     const std::lock_guard own(mutex_);
-    reductions_[&handle] = std::move(made);
+    reductions_[handle.id.value] = std::move(made);
   } catch (...) {
     forget_copies(*reduction);
     throw;
@@ -62,13 +62,11 @@ std::unique_ptr<graph::Reduction> Reductions::make(graph::Handle& handle,
   auto reduction = std::make_unique<graph::Reduction>();
   reduction->of = &handle;
   reduction->codelets = codelets;
-  reduction->take_room = [this](PrivateCopy& copy) {
-    copy.has_room = runtime_.take_sole_room(*copy.handle);
-    return copy.has_room;
+  reduction->take_room = [this, of = reduction.get()](PrivateCopy& copy) {
+    return take_room(copy, &copy == &of->copies.front());
   };
-  reduction->give_back_room = [this](PrivateCopy& copy) {
-    copy.has_room = false;
-    runtime_.give_back_sole_room(*copy.handle);
+  reduction->give_back_room = [this, of = reduction.get()](PrivateCopy& copy) {
+    give_back_room(copy, &copy == &of->copies.front());
   };
   const std::size_t count = runtime_.engine().private_copies().most();
   reduction->copies.reserve(count);
@@ -86,6 +84,29 @@ std::unique_ptr<graph::Reduction> Reductions::make(graph::Handle& handle,
     throw;
   }
   return reduction;
+}
+
+bool Reductions::take_room(PrivateCopy& copy, bool is_first) {
+  const bool is_counted = !is_first && runtime_.counts_sole_copies();
+  if (is_counted) {
+    // First it is counted, then it looks: who spares does it the other way round.
+    more_copies_.fetch_add(1, std::memory_order_seq_cst);
+    if (sparing_.load(std::memory_order_seq_cst) == 0) {
+      copy.has_room = runtime_.take_sole_room(*copy.handle);
+    }
+    if (!copy.has_room) more_copies_.fetch_sub(1, std::memory_order_release);
+  } else {
+    copy.has_room = runtime_.take_sole_room(*copy.handle);
+  }
+  return copy.has_room;
+}
+
+void Reductions::give_back_room(PrivateCopy& copy, bool is_first) {
+  copy.has_room = false;
+  runtime_.give_back_sole_room(*copy.handle);
+  if (!is_first && runtime_.counts_sole_copies()) {
+    more_copies_.fetch_sub(1, std::memory_order_release);
+  }
 }
 
 // Two copies and who combines them, on some memory; and one copy and the handle.
@@ -115,7 +136,7 @@ bool Reductions::forget_copies(graph::Reduction& reduction) {
 bool Reductions::forget_copies(graph::Handle& handle) {
   if (!forget_copies(*handle.reduction)) return false;
   const std::lock_guard lock(mutex_);
-  reductions_.erase(&handle);
+  reductions_.erase(handle.id.value);
   handle.reduction = nullptr;
   return true;
 }
@@ -140,7 +161,11 @@ void Reductions::settle(const graph::Access& access) {
     reduction.is_open = true;
     return;
   }
-  if (!reduction.is_open) return;
+  if (reduction.is_open) combine_now(reduction);
+}
+
+void Reductions::combine_now(graph::Reduction& reduction) {
+  graph::Handle& handle = *reduction.of;
   const bool accumulates = graph::has_content(handle);
   const Handle of(handle, runtime_.number(), handle.life());
   graph::Task& task =
@@ -151,6 +176,20 @@ void Reductions::settle(const graph::Access& access) {
   task.extension->begins_neutral = !accumulates;
   reduction.is_open = false;
   runtime_.submit_inner(task);
+}
+
+Reductions::Sparing::Sparing(Reductions& reductions) : reductions_(reductions) {
+  reductions_.sparing_.fetch_add(1, std::memory_order_seq_cst);
+  try {
+    const Partitions::Lock lock = reductions_.runtime_.partitions().lock();
+    const std::lock_guard own(reductions_.mutex_);
+    for (const auto& [number, reduction] : reductions_.reductions_) {
+      if (reduction->is_open) reductions_.combine_now(*reduction);
+    }
+  } catch (...) {
+    reductions_.sparing_.fetch_sub(1, std::memory_order_relaxed);
+    throw;
+  }
 }
 
 // --- the tree

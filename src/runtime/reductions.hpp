@@ -9,10 +9,11 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "graph/reduction.hpp"
@@ -35,6 +36,21 @@ class Reductions {
   void settle(const graph::Access& access);
   // The combination is ready.
   void begin(graph::Task& combination);
+
+  // Some handle has more private copies than one, and they take room where that is scarce.
+  bool any_more_copies() const { return more_copies_.load(std::memory_order_acquire) != 0; }
+  // While it lives they become fewer, and there are no new ones.
+  class Sparing {
+   public:
+    explicit Sparing(Reductions& reductions);
+    ~Sparing() { reductions_.sparing_.fetch_sub(1, std::memory_order_relaxed); }
+    Sparing(const Sparing&) = delete;
+    Sparing& operator=(const Sparing&) = delete;
+
+   private:
+    Reductions& reductions_;
+  };
+
   // The handle is being unregistered, and its copies with it. False: something is still in course.
   bool forget_copies(graph::Handle& handle);
 
@@ -50,13 +66,18 @@ class Reductions {
   NodeId place_of(const graph::PrivateCopy& copy) const;
   Place submit_tree(graph::Reduction& reduction, std::vector<Place> copies);
   void combine(const graph::Reduction& reduction, const Place& into, const Place& from);
+  void combine_now(graph::Reduction& reduction);
+  bool take_room(graph::PrivateCopy& copy, bool is_first);
+  void give_back_room(graph::PrivateCopy& copy, bool is_first);
   std::optional<WorkerId> worker_at(const graph::Task& task, NodeId node);
   NodeId place_of_result(const graph::Task& combination, NodeId root);
 
   RuntimeImpl& runtime_;
-  std::mutex mutex_;  // guards what follows
-  std::unordered_map<const graph::Handle*, std::unique_ptr<graph::Reduction>> reductions_;
+  std::mutex mutex_;                                                       // guards what follows
+  std::map<std::uint64_t, std::unique_ptr<graph::Reduction>> reductions_;  // by handle, in order
   std::atomic<std::size_t> turn_{0};  // of the workers of a node
+  std::atomic<std::size_t> more_copies_{0};
+  std::atomic<std::uint32_t> sparing_{0};
 };
 
 }  // namespace vicinal::runtime

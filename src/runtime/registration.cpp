@@ -173,7 +173,15 @@ void RuntimeImpl::invalidate_settled(Handle handle) {
 }
 
 void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
-  reductions_.declare(check(handle, "set_reduction"), reduction);
+  graph::Handle& data = check(handle, "set_reduction");
+  try {
+    reductions_.declare(data, reduction);
+  } catch (const CapacityError&) {
+    if (engine_->inside_task() != nullptr || !reductions_.any_more_copies()) throw;
+    const Reductions::Sparing sparing(reductions_);
+    wait_for_copies("set_reduction");
+    reductions_.declare(data, reduction);
+  }
 }
 
 Parts RuntimeImpl::partition(Handle whole, const Divide& divide, PartAccess access) {

@@ -124,6 +124,7 @@ class RuntimeImpl {
   void count_more(Bytes bytes) {
     if (options_.window_bytes.value > 0) submitted_bytes_.fetch_add(bytes.value);
   }
+  bool counts_sole_copies() const { return sole_limit_.has_value(); }
   // In the sum of what has no home, where that is limited. False: it does not fit.
   bool take_sole_room(graph::Handle& handle);
   void give_back_sole_room(graph::Handle& handle);
@@ -168,6 +169,9 @@ class RuntimeImpl {
   // A task that is not scheduled, behind all that was submitted before.
   void submit_plain(graph::Task& task);
   graph::Task& make_task(const TaskSpec& spec, std::span<const Operand> operands, WorkerId worker);
+  graph::Task& make_once_more(const TaskSpec& spec, std::span<const Operand> operands, Bytes bytes,
+                              bool inside_task);
+  void wait_for_copies(const char* call);
   void fill_accesses(graph::Task& task, std::span<const Operand> operands);
   void add_scratch(graph::Task& task, const Operand& operand, std::size_t number);
   void reserve_scratch(const graph::Task& task);
@@ -205,9 +209,7 @@ class RuntimeImpl {
   void start();
   void stop();
   void watch();
-  bool counts_sole_copies() const {
-    return options_.memory && !setup_.machine.disk() && !setup_.simulated;
-  }
+  std::string how_to_get_room() const;
   void require_rules_apply(const engine::EngineConfig& config) const;
   void read_models(engine::EngineConfig& config);
   void write_models();
@@ -218,6 +220,9 @@ class RuntimeImpl {
   const std::uint32_t number_ = next_runtime_number();
   const pid_t process_ = getpid();
   MachineSetup setup_;
+  // Of RAM without a disk: what has no home stays there.
+  const std::optional<Bytes> sole_limit_ =
+      setup_.machine.disk() ? std::nullopt : setup_.machine.nodes[kRam.value].limit;
   drivers::PinnedRanges pinned_;  // by the application
   machine::PerformanceModel models_;
   std::optional<std::string> models_file_;  // none: nothing is kept

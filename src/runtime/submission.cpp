@@ -143,11 +143,37 @@ void RuntimeImpl::check_task(const graph::Task& task) {
   if (counts_sole_copies()) check_sole_copies(task);
 }
 
+std::string RuntimeImpl::how_to_get_room() const {
+  return setup_.simulated ? "give the machine a disk, or more RAM"
+                          : "give a folder with the option disk, or raise the option memory";
+}
+
+void RuntimeImpl::wait_for_copies(const char* call) {
+  const std::string what = std::string(call) + " (private copies have the room that it needs)";
+  wait_until([&] { return !reductions_.any_more_copies(); }, what.c_str());
+}
+
+// A task was refused, and that is being handled. Private copies may have taken the room that it lacks: then that is
+// waited for.
+[[gnu::noinline]] graph::Task& RuntimeImpl::make_once_more(const TaskSpec& spec,
+                                                           std::span<const Operand> operands,
+                                                           Bytes bytes, bool inside_task) {
+  try {
+    if (inside_task || !reductions_.any_more_copies()) throw;
+    const Reductions::Sparing sparing(reductions_);
+    wait_for_copies("submit");
+    return make_task(spec, operands, kNoWorker);
+  } catch (...) {
+    will_not_come(bytes, nullptr);
+    throw;
+  }
+}
+
 bool RuntimeImpl::take_sole_room(graph::Handle& handle) {
   if (!counts_sole_copies()) return true;
   const Bytes bytes = memory::Arena::padded(handle.bytes());
   const std::lock_guard lock(handles_mutex_);
-  if (unhomed_ + bytes + most_scratch_ > *options_.memory) return false;
+  if (unhomed_ + bytes + most_scratch_ > *sole_limit_) return false;
   unhomed_ += bytes;
   handle.counts_unhomed.store(true, std::memory_order_relaxed);
   return true;
@@ -194,15 +220,13 @@ void RuntimeImpl::give_back_sole_room(graph::Handle& handle) {
     const Bytes bytes = memory::Arena::padded(handle.bytes());
     added += bytes;
     const Bytes all = unhomed_ + added + most_scratch_;
-    if (all > *options_.memory) {
-      throw CapacityError(
-          "task " + std::string(task.name()) + " writes " + handle.name +
-          ": the data written so far and this" +
-          (most_scratch_.value > 0 ? ", with the scratch of a task," : "") + " need " +
-          std::to_string(all.value) + " bytes, the memory limit is " +
-          std::to_string(options_.memory->value) +
-          " bytes and there is no disk; give a folder with the option disk, or raise "
-          "the option memory");
+    if (all > *sole_limit_) {
+      throw CapacityError("task " + std::string(task.name()) + " writes " + handle.name +
+                          ": the data written so far and this" +
+                          (most_scratch_.value > 0 ? ", with the scratch of a task," : "") +
+                          " need " + std::to_string(all.value) + " bytes, the memory limit is " +
+                          std::to_string(sole_limit_->value) + " bytes and there is no disk; " +
+                          how_to_get_room());
     }
   }
   unhomed_ += added;
@@ -224,14 +248,12 @@ void RuntimeImpl::give_back_sole_room(graph::Handle& handle) {
       scratch += memory::Arena::padded(access.handle->bytes());
   }
   const std::lock_guard lock(handles_mutex_);
-  if (unhomed_ + scratch > *options_.memory) {
-    throw CapacityError("task " + std::string(task.name()) + " has scratch of " +
-                        std::to_string(scratch.value) +
-                        " bytes: with the data written so far it needs " +
-                        std::to_string((unhomed_ + scratch).value) +
-                        " bytes, the memory limit is " + std::to_string(options_.memory->value) +
-                        " bytes and there is no disk; give a folder with the option disk, or raise "
-                        "the option memory");
+  if (unhomed_ + scratch > *sole_limit_) {
+    throw CapacityError(
+        "task " + std::string(task.name()) + " has scratch of " + std::to_string(scratch.value) +
+        " bytes: with the data written so far it needs " +
+        std::to_string((unhomed_ + scratch).value) + " bytes, the memory limit is " +
+        std::to_string(sole_limit_->value) + " bytes and there is no disk; " + how_to_get_room());
   }
   most_scratch_ = std::max(most_scratch_, scratch);
 }
@@ -254,6 +276,8 @@ void RuntimeImpl::give_back_sole_room(graph::Handle& handle) {
   graph::Task* made = nullptr;
   try {
     made = &make_task(spec, operands, worker);
+  } catch (const CapacityError&) {
+    made = &make_once_more(spec, operands, bytes, inside != nullptr);
   } catch (...) {
     will_not_come(bytes, nullptr);
     throw;

@@ -24,6 +24,7 @@ inline constexpr std::uint32_t kNobody = 0xffffffff;  // owns what all share
 struct ProgramData : RandomData {
   std::uint32_t runtime = 0;
   std::uint32_t owner = kNobody;  // a thread
+  bool reduced = false;           // tasks reduce into it, too; one that all share
   bool shared() const { return owner == kNobody; }
 };
 
@@ -102,6 +103,11 @@ struct Program {
   std::vector<std::vector<ProgramStep>> threads;
 };
 
+// What tasks do with what all share.
+inline bool changes(AccessMode mode) {
+  return writes(mode) || mode == AccessMode::reduction;
+}
+
 inline bool can_run(const Codelet& codelet, ProcessorKind kind, bool simulated) {
   return codelet.implementation(kind) ||
          (simulated && codelet.expected[static_cast<std::size_t>(kind)].ns > 0);
@@ -151,6 +157,7 @@ class ProgramMaker {
       data.owner = owner;
       data.bytes = one_of(shape_.sizes);
       if (data.shared()) data.bytes = (data.bytes / 8 + 1) * 8;
+      data.reduced = data.shared() && chance(2);
       const std::uint64_t home = random_.below(8);
       data.home = home < 4   ? Home::none
                   : home < 5 ? Home::buffer
@@ -189,6 +196,7 @@ class ProgramMaker {
       step.kind = Kind::acquire;
       step.data = one_of(of_all ? shared : own);
       step.mode = random_mode(step.data);
+      if (step.mode == AccessMode::reduction) step.mode = AccessMode::RW;
       if (!places_[step.runtime].window && chance(3)) {
         step.task = add_task(step.runtime, own, shared);
       }
@@ -247,6 +255,7 @@ class ProgramMaker {
   // What nobody has written is written first; what all share is counted up or read.
   AccessMode random_mode(std::size_t data) {
     if (program_.data[data].shared()) {
+      if (program_.data[data].reduced && chance(2)) return AccessMode::reduction;
       if (chance(2)) return AccessMode::R;
       return chance(2) ? AccessMode::commute : AccessMode::RW;
     }
@@ -312,6 +321,8 @@ class ProgramMaker {
           shape_.across ? static_cast<std::uint32_t>(random_.below(places_.size())) : from;
       ProgramTask task = plain_task(runtime);
       task.late = true;
+      // It cannot wait for private copies to leave room for its scratch.
+      if (any_reduced(runtime)) task.scratch = Bytes{0};
       for (const std::size_t data : data_of(runtime, kNobody)) {
         if (chance(2)) task.accesses.push_back({data, random_mode(data)});
       }
@@ -327,18 +338,28 @@ class ProgramMaker {
     const ProgramPlace& place = places_[task.runtime];
     return can_run((*place.codelets)[task.codelet], worker.kind, place.simulated);
   }
+  bool any_reduced(std::uint32_t runtime) const {
+    return std::ranges::any_of(program_.data, [&](const ProgramData& data) {
+      return data.runtime == runtime && data.reduced;
+    });
+  }
+  // A task that reduces works on a copy, which has no home.
+  Bytes footprint(const RandomAccess& access, std::uint32_t node) const {
+    if (access.mode == AccessMode::reduction) return padded(program_.data[access.data].bytes);
+    return footprint(access.data, node);
+  }
   Bytes footprint(std::size_t data, std::uint32_t node) const {
     const Home home = program_.data[data].home;
     const bool at_home = node == 0 && (home == Home::buffer || home == Home::strided);
     return at_home ? Bytes{0} : padded(program_.data[data].bytes);
   }
   Bytes working_set(const ProgramTask& task, std::uint32_t node) const {
-    std::vector<std::size_t> data;
-    for (const RandomAccess& access : task.accesses) data.push_back(access.data);
-    std::ranges::sort(data);
-    data.erase(std::unique(data.begin(), data.end()), data.end());
+    std::vector<RandomAccess> once = task.accesses;
+    std::ranges::sort(once, {}, &RandomAccess::data);
+    const auto same = std::ranges::unique(once, {}, &RandomAccess::data);
+    once.erase(same.begin(), same.end());
     Bytes sum = padded(task.scratch.value);
-    for (const std::size_t d : data) sum += footprint(d, node);
+    for (const RandomAccess& access : once) sum += footprint(access, node);
     return sum;
   }
   // A task needs one node where it may run and all its operands fit; what is acquired, and what goes to
@@ -350,6 +371,7 @@ class ProgramMaker {
       if (program_.data[d].runtime != runtime) continue;
       place.least[0] = std::max(place.least[0], footprint(d, 0));
       if (program_.data[d].home == Home::none) place.unhomed += padded(program_.data[d].bytes);
+      if (program_.data[d].reduced) make_combinable(place, padded(program_.data[d].bytes));
     }
     Bytes scratch;
     for (const ProgramTask& task : program_.tasks) {
@@ -360,14 +382,28 @@ class ProgramMaker {
     place.unhomed += scratch;  // of one task, beside those
   }
   void make_fit(ProgramPlace& place, const ProgramTask& task) {
+    make_fit(
+        place, [&](const WorkerDescription& worker) { return runs_on(task, worker); },
+        [&](std::uint32_t node) { return working_set(task, node); });
+  }
+  template <typename Runs, typename Size>
+  void make_fit(ProgramPlace& place, Runs runs, Size size) {
     std::vector<std::uint32_t> nodes;
     for (const WorkerDescription& worker : place.workers) {
-      if (!runs_on(task, worker)) continue;
-      if (working_set(task, worker.node.value) <= place.least[worker.node.value]) return;
+      if (!runs(worker)) continue;
+      if (size(worker.node.value) <= place.least[worker.node.value]) return;
       nodes.push_back(worker.node.value);
     }
     const std::uint32_t node = one_of(nodes);
-    place.least[node] = working_set(task, node);
+    place.least[node] = size(node);
+  }
+  // A private copy stays in RAM, or passes through it; two are combined somewhere, by any worker.
+  void make_combinable(ProgramPlace& place, Bytes copy) {
+    place.unhomed += copy;
+    place.least[0] = std::max(place.least[0], copy);
+    make_fit(
+        place, [](const WorkerDescription&) { return true; },
+        [&](std::uint32_t) { return copy * 2; });
   }
 
   const ProgramShape& shape_;

@@ -133,7 +133,7 @@ class RealProgram {
     }
     if (task.fails) throw std::runtime_error("t" + std::to_string(record.task) + " fails");
     for (std::size_t i = 0; i < task.accesses.size(); ++i) {
-      if (!writes(task.accesses[i].mode)) continue;
+      if (!changes(task.accesses[i].mode)) continue;
       if (program_.data[task.accesses[i].data].shared()) {
         set_counter(k.operand(i), counter_of(k.operand(i)) + 1);
       } else {
@@ -144,6 +144,11 @@ class RealProgram {
     }
   }
 
+  static void set_to_zero(KernelContext& k) { set_counter(k.operand(0), 0); }
+  static void add_other(KernelContext& k) {
+    set_counter(k.operand(0), counter_of(k.operand(0)) + counter_of(k.operand(1)));
+  }
+
   // --- what the application does
   void register_all() {
     for (std::size_t d = 0; d < data_.size(); ++d) {
@@ -152,6 +157,9 @@ class RealProgram {
       if (program_.data[d].shared() && !data_[d].has_home()) {
         const Acquired acquired = of(d).acquire(data_[d].handle(), AccessMode::W);
         set_counter(acquired.view(), 0);
+      }
+      if (program_.data[d].reduced) {
+        of(d).set_reduction(data_[d].handle(), {.neutral = &neutral_, .combine = &combine_});
       }
     }
   }
@@ -279,7 +287,9 @@ class RealProgram {
     const ProgramTask& task = program_.tasks[t];
     if (outcome == Outcome::done) {
       for (const RandomAccess& access : task.accesses) {
-        if (program_.data[access.data].shared() && writes(access.mode)) ++counters_[access.data];
+        if (program_.data[access.data].shared() && changes(access.mode)) {
+          ++counters_[access.data];
+        }
       }
     } else {
       incomplete_.store(true);
@@ -408,6 +418,8 @@ class RealProgram {
   }
   const Faults faults_;
   RealCodelets codelets_;
+  Codelet neutral_{.name = "neutral", .cpu = set_to_zero};
+  Codelet combine_{.name = "combine", .cpu = add_other};
   std::vector<Options> options_;  // by runtime
   Program program_;
   bool orderly_ = true;  // else all is left to the destructors

@@ -24,6 +24,10 @@ class SimulatedProgram {
     base::Random random(seed);
     machine_ = MachineMaker(random).make();
     codelets_ = random_codelets(machine_, random);
+    for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
+      neutral_.expected[kind] = Time{1 + static_cast<std::int64_t>(random.below(1'000'000))};
+      combine_.expected[kind] = Time{1 + static_cast<std::int64_t>(random.below(1'000'000))};
+    }
     options_ = random_simulated_options(random);
     ProgramShape shape{.sizes = {0, 1, 4096, 4097, 10'000, 65'536, 1 << 20, 3'000'001, 5ULL << 30},
                        .most_steps = 150,
@@ -44,11 +48,15 @@ class SimulatedProgram {
       options_.window_bytes = Bytes{0};
     }
     window_ = options_.window_tasks > 0 || options_.window_bytes.value > 0;
-    if (window_) machine_.submit_overhead = Time{0};
     places[0].window = window_;
     places[0].simulated = true;
     program_ = ProgramMaker(seed, shape, places).make();
     set_limits(places[0], random);
+    const bool reduces = std::ranges::any_of(program_.data, &ProgramData::reduced);
+    const bool waits_for_copies = reduces && !machine_.disk() && machine_.nodes[0].limit;
+    // A combination that is submitted before the task may be cancelled at once, and what comes behind it.
+    others_come_first_ = window_ || waits_for_copies || (reduces && faults_);
+    if (others_come_first_) machine_.submit_overhead = Time{0};
   }
 
   std::string label() const {
@@ -75,6 +83,9 @@ class SimulatedProgram {
     for (std::size_t d = 0; d < program_.data.size(); ++d) {
       if (program_.data[d].shared() && program_.data[d].home == Home::none)
         acquire(d, AccessMode::W);
+      if (program_.data[d].reduced) {
+        runtime.set_reduction(handles_[d], {.neutral = &neutral_, .combine = &combine_});
+      }
     }
     for (const ProgramStep& step : program_.threads[0]) {
       guarded([&] { do_step(step); });
@@ -205,8 +216,8 @@ class SimulatedProgram {
     spec.after = after;
     spec.on_end = [this, t](Outcome outcome) { ended(t, outcome); };
     spec.name = "t" + std::to_string(t);
-    // The call may wait for the window, while others are submitted, and may let time pass, when it is.
-    if (!window_) note_order(t);
+    // Others may be submitted in the call before this one, or time may pass behind it.
+    if (!others_come_first_) note_order(t);
     submitted_[t].submitted = true;
     ++calls_;
     try {
@@ -217,7 +228,7 @@ class SimulatedProgram {
       submitted_[t].ended = true;
       throw;
     }
-    if (window_) note_order(t);
+    if (others_come_first_) note_order(t);
   }
 
   void note_order(std::size_t t) {
@@ -226,10 +237,12 @@ class SimulatedProgram {
     for (const std::size_t before : task.after) submitted_[t].before.push_back(before);
     for (const RandomAccess& access : task.accesses) {
       LastUsers& last = last_users_[access.data];
-      if (is_exclusive(access.mode) || access.mode != last.mode) {
+      // Who reduces into it shares it with those that read it before.
+      const bool joins = access.mode == AccessMode::reduction && last.mode == AccessMode::R;
+      if (is_exclusive(access.mode) || (access.mode != last.mode && !joins)) {
         last.before = std::exchange(last.users, {});
-        last.mode = access.mode;
       }
+      last.mode = access.mode;
       for (const std::size_t before : last.before) {
         if (before != t) submitted_[t].before.push_back(before);
       }
@@ -291,8 +304,11 @@ class SimulatedProgram {
 
   bool faults_ = false;
   bool window_ = false;
+  bool others_come_first_ = false;
   MachineDescription machine_;
   std::vector<Codelet> codelets_;
+  Codelet neutral_{.name = "neutral"};
+  Codelet combine_{.name = "combine"};
   Options options_;
   Program program_;
   // --- of one run
