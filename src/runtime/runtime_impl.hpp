@@ -181,6 +181,9 @@ class RuntimeImpl {
   void check_task(const graph::Task& task);
   void check_simulated_time(const graph::Task& task);
   void check_sole_copies(const graph::Task& task);
+  void count_sole_copies(std::span<const graph::Access> accesses, const char* kind,
+                         std::string_view name);
+  void count_acquired(graph::Handle& handle, std::uint32_t life);
   void respect_window(Bytes bytes, bool may_wait);
   void will_not_come(Bytes bytes, graph::GroupCount* group);
   Bytes window_bytes(std::span<const Operand> operands) const;

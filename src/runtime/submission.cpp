@@ -201,27 +201,32 @@ void RuntimeImpl::give_back_sole_room(graph::Handle& handle) {
   world.claim(Time{longest + overhead});
 }
 
+[[gnu::noinline]] void RuntimeImpl::check_sole_copies(const graph::Task& task) {
+  if (task.extension && task.extension->has_scratch) reserve_scratch(task);
+  count_sole_copies(task.accesses(), "task ", task.name());
+}
+
 // RAM is limited and there is no disk: what the runtime allocates must fit in RAM altogether, since
 // it has nowhere else to go. Said at the first write that would break it, not when a run is stuck.
-[[gnu::noinline]] void RuntimeImpl::check_sole_copies(const graph::Task& task) {
+void RuntimeImpl::count_sole_copies(std::span<const graph::Access> accesses, const char* kind,
+                                    std::string_view name) {
   const auto counts = [](const graph::Access& access) {
     return (leaves_content(access.mode) || access.mode == AccessMode::reduction) &&
            access.named_life() == access.handle->life() &&
            access.handle->home.kind == graph::HomeKind::none &&
            !access.handle->counts_unhomed.load(std::memory_order_relaxed);
   };
-  if (task.extension && task.extension->has_scratch) reserve_scratch(task);
-  if (std::ranges::none_of(task.accesses(), counts)) return;
+  if (std::ranges::none_of(accesses, counts)) return;
   const std::lock_guard lock(handles_mutex_);
   Bytes added;
-  for (const graph::Access& access : task.accesses()) {
+  for (const graph::Access& access : accesses) {
     const graph::Handle& handle = *access.handle;
     if (!counts(access)) continue;
     const Bytes bytes = memory::Arena::padded(handle.bytes());
     added += bytes;
     const Bytes all = unhomed_ + added + most_scratch_;
     if (all > *sole_limit_) {
-      throw CapacityError("task " + std::string(task.name()) + " writes " + handle.name +
+      throw CapacityError(std::string(kind).append(name) + " writes " + handle.name +
                           ": the data written so far and this" +
                           (most_scratch_.value > 0 ? ", with the scratch of a task," : "") +
                           " need " + std::to_string(all.value) + " bytes, the memory limit is " +
@@ -230,8 +235,21 @@ void RuntimeImpl::give_back_sole_room(graph::Handle& handle) {
     }
   }
   unhomed_ += added;
-  for (const graph::Access& access : task.accesses()) {
+  for (const graph::Access& access : accesses) {
     if (counts(access)) access.handle->counts_unhomed.store(true, std::memory_order_relaxed);
+  }
+}
+
+// Of the application, which may wait for the room that private copies have.
+void RuntimeImpl::count_acquired(graph::Handle& handle, std::uint32_t life) {
+  const graph::Access access(handle, life, AccessMode::W, 0, false);
+  try {
+    count_sole_copies({&access, 1}, "acquire", "");
+  } catch (const CapacityError&) {
+    if (!reductions_.any_more_copies()) throw;
+    const Reductions::Sparing sparing(reductions_);
+    wait_for_copies("acquire");
+    count_sole_copies({&access, 1}, "acquire", "");
   }
 }
 
@@ -330,11 +348,13 @@ graph::Task& RuntimeImpl::make_inner(const TaskSpec& spec) {
   const std::span<const Operand> operands = spec.operands.span();
   const Bytes bytes = windowed_ ? window_bytes(operands) : Bytes{0};
   submitted_bytes_.fetch_add(bytes.value, std::memory_order_relaxed);
+  graph::Task* made = nullptr;
   try {
-    graph::Task& task = make_task(spec, operands, kNoWorker);
-    extension(task);
-    return task;
+    made = &make_task(spec, operands, kNoWorker);
+    extension(*made);
+    return *made;
   } catch (...) {
+    if (made != nullptr) engine_->discard(*made, kNoWorker);
     will_not_come(bytes, nullptr);
     throw;
   }

@@ -338,6 +338,7 @@ std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode 
   if (writes(mode) && !handle.takes_writes.load(std::memory_order_acquire)) {
     engine_->residency().give_room(handle, registered.life());
   }
+  if (leaves_content(mode) && counts_sole_copies()) count_acquired(handle, registered.life());
   auto access = order(handle, registered.life(), mode, "acquire");
   try {
     bring_to_ram(handle, *access, mode);

@@ -146,12 +146,19 @@ class SimulatedParts {
     const bool at_home = node == kRam && homes_[plan_.pieces[p].root] == Home::buffer;
     return at_home ? Bytes{0} : padded(piece_bytes(p).value);
   }
-  Bytes working_set(std::vector<std::size_t> pieces, NodeId node) const {
-    std::ranges::sort(pieces);
-    pieces.erase(std::unique(pieces.begin(), pieces.end()), pieces.end());
+  Bytes working_set(const std::vector<std::size_t>& pieces, NodeId node) const {
     Bytes sum;
     for (const std::size_t p : pieces) sum += footprint(p, node);
     return sum;
+  }
+  // Named twice it is there once; inside a task that is divided, its parts are there for each operand.
+  static std::vector<std::size_t> pieces_of(const PlannedTask& task) {
+    std::vector<std::size_t> pieces;
+    for (const PlannedAccess& access : task.accesses) pieces.push_back(access.piece);
+    if (task.divisible) return pieces;
+    std::ranges::sort(pieces);
+    pieces.erase(std::unique(pieces.begin(), pieces.end()), pieces.end());
+    return pieces;
   }
 
   // A task needs one node where it may run and its operands fit, RAM if it is to be divided; what goes to an
@@ -164,8 +171,7 @@ class SimulatedParts {
       if (homes_[plan_.pieces[p].root] != Home::buffer) unhomed += padded(piece_bytes(p).value);
     }
     for (const PlannedTask& task : plan_.tasks) {
-      std::vector<std::size_t> pieces;
-      for (const PlannedAccess& access : task.accesses) pieces.push_back(access.piece);
+      const std::vector<std::size_t> pieces = pieces_of(task);
       if (task.recursive == Recursive::always) {
         least[0] = std::max(least[0], working_set(pieces, kRam));
       }

@@ -74,7 +74,7 @@ class SimulatedProgram {
     submitted_.assign(program_.tasks.size(), Submitted{});
     last_users_.assign(program_.data.size(), {});
     group_ = std::make_unique<Group>();
-    ends_ = calls_ = 0;
+    ends_ = calls_ = notes_ = 0;
     Runtime runtime(machine_, options_);
     const Watched watched(watchdog, runtime);
     runtime_ = &runtime;
@@ -107,6 +107,8 @@ class SimulatedProgram {
     bool submitted = false;
     bool ended = false;
     bool noted = false;
+    std::uint64_t call = 0;           // so many were noted before
+    std::uint64_t turn = 0;           // when it was noted
     std::vector<std::size_t> before;  // tasks that must have ended when it ends
   };
 
@@ -217,6 +219,7 @@ class SimulatedProgram {
     spec.on_end = [this, t](Outcome outcome) { ended(t, outcome); };
     spec.name = "t" + std::to_string(t);
     // Others may be submitted in the call before this one, or time may pass behind it.
+    submitted_[t].call = notes_;
     if (!others_come_first_) note_order(t);
     submitted_[t].submitted = true;
     ++calls_;
@@ -233,6 +236,7 @@ class SimulatedProgram {
 
   void note_order(std::size_t t) {
     if (std::exchange(submitted_[t].noted, true)) return;
+    submitted_[t].turn = ++notes_;
     const ProgramTask& task = program_.tasks[t];
     for (const std::size_t before : task.after) submitted_[t].before.push_back(before);
     for (const RandomAccess& access : task.accesses) {
@@ -244,10 +248,16 @@ class SimulatedProgram {
       }
       last.mode = access.mode;
       for (const std::size_t before : last.before) {
-        if (before != t) submitted_[t].before.push_back(before);
+        if (comes_before(before, t)) submitted_[t].before.push_back(before);
       }
       last.users.push_back(t);
     }
+  }
+
+  // Of those that were submitted in the call, by what is cancelled in it, nobody knows.
+  bool comes_before(std::size_t before, std::size_t t) const {
+    const bool in_call = faults_ && submitted_[before].turn > submitted_[t].call;
+    return before != t && !in_call;
   }
 
   void ended(std::size_t t, Outcome outcome) {
@@ -319,6 +329,7 @@ class SimulatedProgram {
   std::vector<LastUsers> last_users_;  // by datum
   std::uint64_t calls_ = 0;
   std::uint64_t ends_ = 0;
+  std::uint64_t notes_ = 0;
   std::string text_;
 };
 
