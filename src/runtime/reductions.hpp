@@ -37,6 +37,10 @@ class Reductions {
   // The combination is ready.
   void begin(graph::Task& combination);
 
+  bool any() const {
+    const std::lock_guard lock(mutex_);
+    return !reductions_.empty();
+  }
   // Some handle has more private copies than one, and they take room where that is scarce.
   bool any_more_copies() const { return more_copies_.load(std::memory_order_acquire) != 0; }
   // While it lives they become fewer, and there are no new ones.
@@ -73,7 +77,7 @@ class Reductions {
   NodeId place_of_result(const graph::Task& combination, NodeId root);
 
   RuntimeImpl& runtime_;
-  std::mutex mutex_;                                                       // guards what follows
+  mutable std::mutex mutex_;                                               // guards what follows
   std::map<std::uint64_t, std::unique_ptr<graph::Reduction>> reductions_;  // by handle, in order
   std::atomic<std::size_t> turn_{0};  // of the workers of a node
   std::atomic<std::size_t> more_copies_{0};

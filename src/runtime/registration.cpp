@@ -177,7 +177,7 @@ void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
   try {
     reductions_.declare(data, reduction);
   } catch (const CapacityError&) {
-    if (engine_->inside_task() != nullptr || !reductions_.any_more_copies()) throw;
+    if (engine_->inside_task() != nullptr || !reductions_.any()) throw;
     const Reductions::Sparing sparing(reductions_);
     wait_for_copies("set_reduction");
     reductions_.declare(data, reduction);

@@ -159,7 +159,7 @@ void RuntimeImpl::wait_for_copies(const char* call) {
                                                            std::span<const Operand> operands,
                                                            Bytes bytes, bool inside_task) {
   try {
-    if (inside_task || !reductions_.any_more_copies()) throw;
+    if (inside_task || !reductions_.any()) throw;
     const Reductions::Sparing sparing(reductions_);
     wait_for_copies("submit");
     return make_task(spec, operands, kNoWorker);
@@ -246,7 +246,7 @@ void RuntimeImpl::count_acquired(graph::Handle& handle, std::uint32_t life) {
   try {
     count_sole_copies({&access, 1}, "acquire", "");
   } catch (const CapacityError&) {
-    if (!reductions_.any_more_copies()) throw;
+    if (!reductions_.any()) throw;
     const Reductions::Sparing sparing(reductions_);
     wait_for_copies("acquire");
     count_sole_copies({&access, 1}, "acquire", "");
