@@ -197,7 +197,7 @@ class ProgramMaker {
       step.data = one_of(of_all ? shared : own);
       step.mode = random_mode(step.data);
       if (step.mode == AccessMode::reduction) step.mode = AccessMode::RW;
-      if (!places_[step.runtime].window && chance(3)) {
+      if (!may_wait(step.runtime) && chance(3)) {
         step.task = add_task(step.runtime, own, shared);
       }
     } else if (!describe_other(step, kind, own, shared)) {
@@ -337,6 +337,11 @@ class ProgramMaker {
     if (task.worker && *task.worker != worker.id.value) return false;
     const ProgramPlace& place = places_[task.runtime];
     return can_run((*place.codelets)[task.codelet], worker.kind, place.simulated);
+  }
+  // Who submits waits for the window, or for private copies to leave room.
+  bool may_wait(std::uint32_t runtime) const {
+    const ProgramPlace& place = places_[runtime];
+    return place.window || (!place.disk && any_reduced(runtime));
   }
   bool any_reduced(std::uint32_t runtime) const {
     return std::ranges::any_of(program_.data, [&](const ProgramData& data) {
