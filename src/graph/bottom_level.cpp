@@ -42,6 +42,13 @@ std::vector<Time> lengths(std::span<const Graph::Kernel> kernels) {
   return lengths;
 }
 
+// With those that come next, by what the earliest of them is. Readers go with those that reduce behind them, which work on
+// copies; before those that reduce and what is read next lies a combination.
+bool goes_with(AccessMode mode, AccessMode next) {
+  if (mode == AccessMode::R && next == AccessMode::reduction) return true;
+  return !is_exclusive(mode) && mode == next;
+}
+
 }  // namespace
 
 std::vector<Time> bottom_levels(const Graph& graph, std::vector<Time> durations,
@@ -71,7 +78,7 @@ std::vector<Time> bottom_levels(const Graph& graph, std::vector<Time> durations,
     Time after = named.empty() ? Time{0} : named[t];
     for (const auto& [datum, mode] : accesses) {
       if (mode == AccessMode::scratch) continue;
-      const bool joins = !is_exclusive(mode) && mode == later[datum].mode;
+      const bool joins = goes_with(mode, later[datum].mode);
       after = std::max(after,
                        joins ? later[datum].behind : later[datum].group + combination(datum, mode));
     }
@@ -81,7 +88,9 @@ std::vector<Time> bottom_levels(const Graph& graph, std::vector<Time> durations,
     for (const auto& [datum, mode] : accesses) {
       if (mode == AccessMode::scratch) continue;
       Later& next = later[datum];
-      if (is_exclusive(mode) || mode != next.mode) {
+      if (goes_with(mode, next.mode)) {
+        next.mode = mode;
+      } else {
         next = {
             .group = {}, .behind = next.group + combination(datum, mode), .sum = {}, .mode = mode};
       }

@@ -70,6 +70,13 @@ def test_refusal(path):
         json.dump({"data": {"x": {"bytes": 8}}, "kernels": {"k": {}},
                    "tasks": [{"kernel": "k", "accesses": [["x", "reduction"]]}]}, file)
     expect_refusal(run("simulate", "--graph", path), 2, ["tasks[0]", "x", "reduction"], "no reduction")
+    # Copies begin where the tasks run.
+    with open(path, "w") as file:
+        json.dump({"data": {"x": {"bytes": 8, "reduction": {"neutral": "zero", "combine": "zero"}}},
+                   "kernels": {"k": {"seconds": {"gpu": 1}}, "zero": {"seconds": {"cpu": 1}}},
+                   "tasks": [{"kernel": "k", "accesses": [["x", "reduction"]]}]}, file)
+    expect_refusal(run("simulate", "--graph", path, "--machine", "idgraf", "--policy", "lws"), 2,
+                   ["task k", "no worker can run it", "neutral element"], "neutral elsewhere")
 
 
 with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
