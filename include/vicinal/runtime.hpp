@@ -128,6 +128,9 @@ class Runtime {
   // UsageError: no codelet, it is given a second time, or the handle is in parts, or a part, or only to be read;
   // CapacityError: two of the handle's size fit on no memory whose workers combine.
   void set_reduction(Handle handle, const Reduction& reduction);
+  // What tasks submitted so far reduce into it is combined when they have ended, rather than before the next access. Does
+  // not wait; nothing happens if there is nothing to combine.
+  void combine(Handle handle);
   // No task will use it soon: first to be evicted, after what no task submitted so far uses.
   void wont_use(Handle handle);
   // Where tasks that write it are to run, and what first reads it where the policy follows the reads too: on this

@@ -47,10 +47,11 @@ TimeBound work_bound(double flops, std::uint32_t workers, FlopsPerSecond rate) {
   return bound;
 }
 
-TimeBound critical_path_bound(const graph::Graph& graph, std::vector<Time> durations) {
+TimeBound critical_path_bound(const graph::Graph& graph, std::vector<Time> durations,
+                              std::span<const Time> combinations) {
   TimeBound bound{.value = {}, .name = "critical path", .source = kCounting};
   bound.value = longest_turns(graph, durations);
-  for (const Time level : graph::bottom_levels(graph, std::move(durations))) {
+  for (const Time level : graph::bottom_levels(graph, std::move(durations), combinations)) {
     bound.value = std::max(bound.value, level);
   }
   return bound;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -37,8 +38,9 @@ Time rounded_down(double seconds);
 
 // The work shared evenly by all workers, which are alike; `rate` is that of one. 0 without workers or rate.
 TimeBound work_bound(double flops, std::uint32_t workers, FlopsPerSecond rate);
-// The longest path of the graph; `durations`: one per task.
-TimeBound critical_path_bound(const graph::Graph& graph, std::vector<Time> durations);
+// The longest path of the graph; `durations` and `combinations` as for graph::bottom_levels.
+TimeBound critical_path_bound(const graph::Graph& graph, std::vector<Time> durations,
+                              std::span<const Time> combinations = {});
 // `bytes` over a link, or over several of `rate` together. 0 if the rate is 0 (not known).
 TimeBound transfer_bound(const BytesBound& bytes, BytesPerSecond rate);
 

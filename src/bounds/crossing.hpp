@@ -38,7 +38,8 @@ struct Crossings {
 
 // `sides`: per kernel of the graph, of the memories from which its tasks can compute. `data`: per datum.
 // `room`: what fits inside, none if there is no limit. Out go versions read outside, results wanted
-// outside and, of those that may end anywhere, what does not fit.
+// outside and, of those that may end anywhere, what does not fit. What tasks reduce is made where they can compute, in
+// one private copy per side at the least, and combined where the kernel that does so can.
 Crossings compulsory_crossings(const graph::Graph& graph, std::span<const Side> sides,
                                std::span<const DatumUse> data, std::optional<Bytes> room);
 

@@ -6,6 +6,7 @@
 
 #include "bounds/area.hpp"
 #include "bounds/graph_borders.hpp"
+#include "graph/combinations.hpp"
 #include "graph/without_parts.hpp"
 
 namespace vicinal::bounds {
@@ -32,6 +33,12 @@ std::vector<TaskType> types_of(const graph::Graph& graph, const WorkersPerKind& 
     }
   }
   for (const graph::Graph::Task& task : graph.tasks()) ++types[task.kernel].count;
+  // One private copy, begun once; and the datum, if it has no content.
+  for (const graph::Combination& combination : graph::combinations_of(graph)) {
+    const graph::Graph::Reduction& reduction = graph.reductions()[combination.reduction];
+    ++types[reduction.combine].count;
+    types[reduction.neutral].count += combination.accumulates ? 1 : 2;
+  }
   return types;
 }
 
@@ -79,12 +86,17 @@ TimeBound pooled_work(const std::vector<TaskType>& types, const WorkersPerKind& 
 }
 
 TimeBound longest_path(const graph::Graph& graph, const std::vector<TaskType>& types) {
+  const auto length = [&](graph::Graph::Number kernel) {
+    return rounded_down(shortest(types[kernel].seconds));
+  };
   std::vector<Time> durations;
   durations.reserve(graph.tasks().size());
-  for (const graph::Graph::Task& task : graph.tasks()) {
-    durations.push_back(rounded_down(shortest(types[task.kernel].seconds)));
+  for (const graph::Graph::Task& task : graph.tasks()) durations.push_back(length(task.kernel));
+  std::vector<Time> combinations(graph.reductions().empty() ? 0 : graph.data().size());
+  for (const graph::Graph::Reduction& reduction : graph.reductions()) {
+    combinations[reduction.datum] = length(reduction.combine);
   }
-  return critical_path_bound(graph, std::move(durations));
+  return critical_path_bound(graph, std::move(durations), combinations);
 }
 
 void describe(GraphBounds& bounds, const graph::Graph& graph, const std::vector<TaskType>& types) {

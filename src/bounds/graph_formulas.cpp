@@ -54,7 +54,8 @@ Formula with_tiles(Formula formula, const TileWork& work, LimitedMemory memory) 
 }  // namespace
 
 Formula formula_of(const graph::Graph& graph, LimitedMemory memory) {
-  if (!graph.application().dense) return {};
+  // They count no private copies, which are made without a load.
+  if (!graph.application().dense || !graph.reductions().empty()) return {};
   const auto& [tiles, tile, depth, element] = *graph.application().dense;
   const std::uint64_t n = tiles * tile;
   const std::uint64_t k = depth == 0 ? n : depth;

@@ -84,7 +84,8 @@ void Eligibility::check_worker_by_worker(const graph::Task& task) const {
                           " bytes; raise the limit (option memory) or use smaller tiles");
     }
     if (task.extension && task.extension->worker && *task.extension->worker != worker.id) continue;
-    if (is_implemented(*task.codelet, worker.kind)) nearest = &worker;
+    const bool begins = !task.reduces() || begins_copies(task, worker.kind);
+    if (begins && is_implemented(*task.codelet, worker.kind)) nearest = &worker;
   }
   refuse(task, nearest);
 }
@@ -95,6 +96,7 @@ void Eligibility::refuse(const graph::Task& task, const WorkerDescription* neare
   if (nearest == nullptr) {
     throw UsageError(
         "task " + name + ": no worker can run it; codelet " + task.codelet->name +
+        (task.reduces() ? ", or one that sets the neutral element of what it reduces into," : "") +
         " has no implementation for the workers of this machine, or the task asks for a "
         "worker that does not exist");
   }

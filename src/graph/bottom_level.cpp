@@ -42,14 +42,22 @@ std::vector<Time> lengths(std::span<const Graph::Kernel> kernels) {
   return lengths;
 }
 
+// With those that come next, by what the earliest of them is. Readers go with those that reduce behind them, which work on
+// copies; before those that reduce and what is read next lies a combination.
+bool goes_with(AccessMode mode, AccessMode next) {
+  if (mode == AccessMode::R && next == AccessMode::reduction) return true;
+  return !is_exclusive(mode) && mode == next;
+}
+
 }  // namespace
 
-std::vector<Time> bottom_levels(const Graph& graph, std::vector<Time> durations) {
+std::vector<Time> bottom_levels(const Graph& graph, std::vector<Time> durations,
+                                std::span<const Time> combinations) {
   if (!graph.partitions().empty()) {
-    return bottom_levels(without_parts(graph), std::move(durations));
+    return bottom_levels(without_parts(graph), std::move(durations), combinations);
   }
   // What comes after the current task, per datum: the next access that excludes others, or the next accesses that
-  // do not exclude each other: readers, or those that commute.
+  // do not exclude each other: readers, those that reduce, or those that commute.
   struct Later {
     Time group;   // how long it takes from their start to the end of the graph
     Time behind;  // the same of what comes after them
@@ -60,13 +68,19 @@ std::vector<Time> bottom_levels(const Graph& graph, std::vector<Time> durations)
   // Per task, of those that name it as a predecessor.
   std::vector<Time> named(graph.has_predecessors() ? graph.tasks().size() : 0);
   std::vector<Time> levels = std::move(durations);
+  // Between a run of tasks that reduce and what comes after them.
+  const auto combination = [&](Graph::Number datum, AccessMode mode) {
+    const bool reduces = mode == AccessMode::reduction && datum < combinations.size();
+    return reduces ? combinations[datum] : Time{0};
+  };
   for (std::size_t t = graph.tasks().size(); t-- > 0;) {
     const auto accesses = graph.accesses_of(graph.tasks()[t]);
     Time after = named.empty() ? Time{0} : named[t];
     for (const auto& [datum, mode] : accesses) {
       if (mode == AccessMode::scratch) continue;
-      const bool joins = !is_exclusive(mode) && mode == later[datum].mode;
-      after = std::max(after, joins ? later[datum].behind : later[datum].group);
+      const bool joins = goes_with(mode, later[datum].mode);
+      after = std::max(after,
+                       joins ? later[datum].behind : later[datum].group + combination(datum, mode));
     }
     const Time length = levels[t];
     levels[t] += after;
@@ -74,8 +88,11 @@ std::vector<Time> bottom_levels(const Graph& graph, std::vector<Time> durations)
     for (const auto& [datum, mode] : accesses) {
       if (mode == AccessMode::scratch) continue;
       Later& next = later[datum];
-      if (is_exclusive(mode) || mode != next.mode) {
-        next = {.group = {}, .behind = next.group, .sum = {}, .mode = mode};
+      if (goes_with(mode, next.mode)) {
+        next.mode = mode;
+      } else {
+        next = {
+            .group = {}, .behind = next.group + combination(datum, mode), .sum = {}, .mode = mode};
       }
       next.group = std::max(next.group, levels[t]);
       if (!commutes(mode)) continue;
@@ -94,7 +111,11 @@ void set_bottom_level_priorities(Graph& graph) {
   std::vector<Time> durations;
   durations.reserve(graph.tasks().size());
   for (const Graph::Task& task : graph.tasks()) durations.push_back(length[task.kernel]);
-  const std::vector<Time> levels = bottom_levels(graph, std::move(durations));
+  std::vector<Time> combinations(graph.reductions().empty() ? 0 : graph.data().size());
+  for (const Graph::Reduction& reduction : graph.reductions()) {
+    combinations[reduction.datum] = length[reduction.combine];
+  }
+  const std::vector<Time> levels = bottom_levels(graph, std::move(durations), combinations);
 
   std::vector<Time> ranks = levels;
   std::sort(ranks.begin(), ranks.end());

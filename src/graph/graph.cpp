@@ -4,9 +4,14 @@
 
 namespace vicinal::graph {
 
-void Graph::set_kernels(std::vector<Kernel> one_per_task) {
-  kernels_ = std::move(one_per_task);
-  for (std::size_t t = 0; t < tasks_.size(); ++t) tasks_[t].kernel = static_cast<Number>(t);
+void Graph::set_kernels(std::vector<Kernel> one_per_use) {
+  kernels_ = std::move(one_per_use);
+  Number next = 0;
+  for (Task& task : tasks_) task.kernel = next++;
+  for (Reduction& reduction : reductions_) {
+    reduction.neutral = next++;
+    reduction.combine = next++;
+  }
 }
 
 void Graph::renumber(std::span<const Number> kernels, std::span<const Number> data) {

@@ -101,6 +101,13 @@ class Graph {
     Number first = 0;  // the part with the lowest number; the others follow
     Number count = 0;
   };
+  // Tasks may reduce into the datum (AccessMode::reduction), which is in no parts and no part: see
+  // Runtime::set_reduction. A datum has one reduction at most.
+  struct Reduction {
+    Number datum = 0;
+    Number neutral = 0;  // kernels: the one that sets the neutral element,
+    Number combine = 0;  // and the one that adds a private copy to another or to the datum
+  };
   // Of a datum that is a tile of a matrix.
   struct Tile {
     Number row = 0;
@@ -125,6 +132,7 @@ class Graph {
     return accesses().subspan(task.first_access, task.access_count);
   }
   std::span<const Partition> partitions() const { return partitions_; }
+  std::span<const Reduction> reductions() const { return reductions_; }
   // Tasks before it that it follows whatever their data.
   std::span<const Number> predecessors_of(std::size_t task) const { return predecessors_[task]; }
   bool has_predecessors() const { return !predecessors_.empty(); }
@@ -149,6 +157,7 @@ class Graph {
     return static_cast<Number>(data_.size() - 1);
   }
   void add_partition(const Partition& partition) { partitions_.push_back(partition); }
+  void add_reduction(const Reduction& reduction) { reductions_.push_back(reduction); }
   Number add_kernel(Kernel kernel) {
     kernels_.push_back(std::move(kernel));
     return static_cast<Number>(kernels_.size() - 1);
@@ -169,8 +178,9 @@ class Graph {
     if (datum >= tiles_.size()) tiles_.resize(datum + 1);
     tiles_[datum] = tile;
   }
-  // A kernel for each task, in their order, in place of those that there are.
-  void set_kernels(std::vector<Kernel> one_per_task);
+  // In place of those that there are: a kernel for each task, in their order, and behind them two for each reduction,
+  // neutral and combine.
+  void set_kernels(std::vector<Kernel> one_per_use);
   // Of files that name data and kernels before they say what these are: each number in a task is replaced
   // by what the table holds at its place.
   void renumber(std::span<const Number> kernels, std::span<const Number> data);
@@ -181,6 +191,7 @@ class Graph {
   std::vector<Access> accesses_;
   std::vector<Datum> data_;
   std::vector<Partition> partitions_;
+  std::vector<Reduction> reductions_;
   std::vector<Kernel> kernels_;
   ListTable<std::string, std::string_view> task_names_;
   ListTable<std::string, std::string_view> data_names_;

@@ -56,13 +56,18 @@ Graph with_varied_times(Graph graph, const machine::MachineModel& machine, doubl
   const KernelSeconds seconds = kernel_seconds(graph, machine);
   base::Random random(seed);
   std::vector<Graph::Kernel> kernels;
-  kernels.reserve(graph.tasks().size());
-  for (const Graph::Task& task : graph.tasks()) {
-    Graph::Kernel& kernel = kernels.emplace_back(graph.kernels()[task.kernel]);
+  kernels.reserve(graph.tasks().size() + 2 * graph.reductions().size());
+  const auto add_varied = [&](Graph::Number number) {
+    Graph::Kernel& kernel = kernels.emplace_back(graph.kernels()[number]);
     const double factor = 1 + share * (2 * random.uniform() - 1);
     for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
-      kernel.seconds[kind] = seconds[task.kernel][kind] * factor;
+      kernel.seconds[kind] = seconds[number][kind] * factor;
     }
+  };
+  for (const Graph::Task& task : graph.tasks()) add_varied(task.kernel);
+  for (const Graph::Reduction& reduction : graph.reductions()) {
+    add_varied(reduction.neutral);
+    add_varied(reduction.combine);
   }
   graph.set_kernels(std::move(kernels));
   return graph;

@@ -17,7 +17,7 @@ namespace vicinal::graph {
 using KernelSeconds = std::vector<std::array<double, kProcessorKinds>>;
 KernelSeconds kernel_seconds(const Graph& graph, const machine::MachineModel& machine);
 
-// Each task's time by a factor of its own, drawn evenly from 1 - share to 1 + share, 0 <= share < 1: equal
+// Each task's time, and those of each reduction's two kernels, by a factor of its own, drawn evenly from 1 - share to 1 + share, 0 <= share < 1: equal
 // kernels are not equally long on any real machine. The same seed gives the same factors.
 Graph with_varied_times(Graph graph, const machine::MachineModel& machine, double share,
                         std::uint64_t seed);

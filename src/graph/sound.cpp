@@ -19,10 +19,26 @@ double longest_seconds(const Graph::Kernel& kernel) {
   return *std::max_element(kernel.seconds.begin(), kernel.seconds.end());
 }
 
+// Of a private copy for each task that reduces: begun, combined, and the datum begun for it.
+double seconds_of_reductions(const Graph& graph) {
+  if (graph.reductions().empty()) return 0;
+  std::vector<double> seconds(graph.data().size());
+  for (const Graph::Reduction& reduction : graph.reductions()) {
+    seconds[reduction.datum] = 2 * longest_seconds(graph.kernels()[reduction.neutral]) +
+                               longest_seconds(graph.kernels()[reduction.combine]);
+  }
+  double sum = 0;
+  for (const Graph::Access& access : graph.accesses()) {
+    if (access.mode == AccessMode::reduction) sum += seconds[access.datum];
+  }
+  return sum;
+}
+
 void require_sums(const Graph& graph, const std::string& origin) {
   double seconds = 0;
   for (const Graph::Task& task : graph.tasks())
     seconds += longest_seconds(graph.kernels()[task.kernel]);
+  seconds += seconds_of_reductions(graph);
   if (!(seconds <= kMostGraphSeconds)) {
     throw UsageError(
         fmt::format("{}: the tasks take {:.3g} s one after the other; at most {:.3g} s are "
@@ -71,7 +87,8 @@ void require_first_writes(const Graph& graph, const std::string& origin) {
       }
     }
     for (const Graph::Access& access : graph.accesses_of(graph.tasks()[t])) {
-      if (leaves_content(access.mode)) has_content[access.datum] = true;
+      if (leaves_content(access.mode) || access.mode == AccessMode::reduction)
+        has_content[access.datum] = true;
     }
   }
 }
@@ -102,10 +119,43 @@ void require_partitions(const Graph& graph, const std::string& origin) {
   }
 }
 
+void require_reductions(const Graph& graph, const std::string& origin) {
+  std::vector<bool> has_reduction(graph.data().size());
+  const auto refuse = [&](Number datum, std::string_view why) {
+    throw UsageError(fmt::format("{}: data \"{}\" {}", origin, graph.data_name(datum), why));
+  };
+  for (const Graph::Reduction& reduction : graph.reductions()) {
+    if (has_reduction[reduction.datum]) refuse(reduction.datum, "has two reductions");
+    has_reduction[reduction.datum] = true;
+  }
+  for (const Graph::Partition& partition : graph.partitions()) {
+    constexpr std::string_view kWhy =
+        ": tasks cannot reduce into it. Name a datum for the sum alone";
+    if (has_reduction[partition.whole]) {
+      refuse(partition.whole, fmt::format("has a reduction, but is in parts{}", kWhy));
+    }
+    for (Number part = partition.first; part < partition.first + partition.count; ++part) {
+      if (!has_reduction[part]) continue;
+      refuse(part, fmt::format("has a reduction, but is a part of \"{}\"{}",
+                               graph.data_name(partition.whole), kWhy));
+    }
+  }
+  for (std::size_t t = 0; t < graph.tasks().size(); ++t) {
+    for (const Graph::Access& access : graph.accesses_of(graph.tasks()[t])) {
+      if (access.mode != AccessMode::reduction || has_reduction[access.datum]) continue;
+      throw UsageError(fmt::format(
+          "{}: tasks[{}] reduces into \"{}\", of which nobody has said how. Give the datum a "
+          "\"reduction\": the kernels \"neutral\" and \"combine\"",
+          origin, t, graph.data_name(access.datum)));
+    }
+  }
+}
+
 }  // namespace
 
 void require_sound(const Graph& graph, const std::string& origin) {
   if (graph.tasks().empty()) throw UsageError(origin + ": the graph has no task");
+  require_reductions(graph, origin);
   if (!graph.partitions().empty()) {
     require_partitions(graph, origin);
     return require_sound(without_parts(graph), origin);

@@ -19,7 +19,8 @@ inline constexpr Bytes kMostGraphBytes{1ULL << 60};
 inline constexpr std::size_t kMostAccesses = kMostOperands;  // of one task
 
 // Throws UsageError, which begins with `origin` (a file's name), if there is no task, if a task reads a
-// datum without a home that no task before it writes, or if a sum exceeds what is said above. Numbers of
+// datum without a home that no task before it writes, if one reduces into a datum without a reduction, if a datum with one
+// is in parts or a part, or if a sum exceeds what is said above. Numbers of
 // data, kernels and accesses must be valid.
 void require_sound(const Graph& graph, const std::string& origin);
 

@@ -54,6 +54,7 @@ Graph without_parts(const Graph& graph) {
     const std::optional<NodeKind> home = graph.data()[d].home;
     if (home) parts.visit(d, [&](Number part) { whole.set_home(part, home); });
   }
+  for (const Graph::Reduction& reduction : graph.reductions()) whole.add_reduction(reduction);
   std::vector<Graph::Access> accesses;
   for (std::size_t t = 0; t < graph.tasks().size(); ++t) {
     const Graph::Task& task = graph.tasks()[t];

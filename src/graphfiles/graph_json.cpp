@@ -78,6 +78,7 @@ class Reader {
   void access_text(const std::string& value);
   void add_access(AccessMode mode);
   void add_part();
+  void add_reductions();
   void require_fields(std::initializer_list<Field> fields) const;
   void resolve(const Names& names, std::string_view what) const;
   std::int64_t whole(const Number& value, std::int64_t lowest, std::int64_t highest) const;
@@ -105,6 +106,7 @@ class Reader {
   graph::Graph::Datum datum_fields_;
   std::string part_of_;                              // empty: it is no part
   std::vector<graph::Graph::Partition> partitions_;  // the last may grow
+  std::vector<graph::Graph::Reduction> reductions_;  // the kernels are numbers of their names
   graph::Graph::Kernel kernel_;
   struct {
     std::uint32_t kernel = 0;
@@ -130,6 +132,8 @@ std::string Reader::path_of(Place place) const {
       return "data";
     case Place::datum:
       return fmt::format("data[{}]", in_quotes(datum_name_));
+    case Place::reduction:
+      return path_of(Place::datum) + ".reduction";
     case Place::kernels:
       return "kernels";
     case Place::kernel:
@@ -224,6 +228,10 @@ bool Reader::open(Kind kind) {
       place_ = Place::access;
       access_parts_ = 0;
       break;
+    case Place::datum:
+      place_ = Place::reduction;
+      reductions_.push_back({.datum = static_cast<std::uint32_t>(graph_.data().size())});
+      break;
     case Place::graph:
       place_ = field_ == Field::data      ? Place::data
                : field_ == Field::kernels ? Place::kernels
@@ -248,6 +256,9 @@ bool Reader::close() {
       require_fields({Field::bytes});
       if (!part_of_.empty()) add_part();
       graph_.add_datum(datum_fields_, datum_name_);
+      break;
+    case Place::reduction:
+      require_fields({Field::neutral, Field::combine});
       break;
     case Place::kernel:
       graph_.add_kernel(std::move(kernel_));
@@ -392,6 +403,12 @@ bool Reader::string(const std::string& value) {
     case Field::part_of:
       part_of_ = value;
       break;
+    case Field::neutral:
+      reductions_.back().neutral = kernels_.number(value, {});
+      break;
+    case Field::combine:
+      reductions_.back().combine = kernels_.number(value, {});
+      break;
     case Field::kernel:
       task_.kernel = kernels_.number(value, {.task = graph_.tasks().size()});
       break;
@@ -413,12 +430,14 @@ void Reader::access_text(const std::string& value) {
   } else if (access_parts_ > 2) {
     refuse("expected [datum, mode]");
   } else {
-    constexpr std::array kModes{AccessMode::R, AccessMode::W, AccessMode::RW, AccessMode::commute,
-                                AccessMode::scratch};
+    constexpr std::array kModes{AccessMode::R,       AccessMode::W,       AccessMode::RW,
+                                AccessMode::commute, AccessMode::scratch, AccessMode::reduction};
     const auto mode = std::ranges::find(kModes, value, [](AccessMode m) { return to_string(m); });
     if (mode == kModes.end()) {
-      refuse("expected the mode \"R\", \"W\", \"RW\", \"commute\" or \"scratch\", found " +
-             in_quotes(value));
+      refuse(
+          "expected the mode \"R\", \"W\", \"RW\", \"commute\", \"scratch\" or \"reduction\", "
+          "found " +
+          in_quotes(value));
     }
     add_access(*mode);
   }
@@ -435,6 +454,8 @@ void Reader::add_access(AccessMode mode) {
     if (named_before != mode &&
         (named_before == AccessMode::scratch || mode == AccessMode::scratch))
       refuse("a task names a datum as scratch, and again in another mode");
+    if (named_before == AccessMode::reduction || mode == AccessMode::reduction)
+      refuse("a task names a datum twice, and reduces into it; name it once");
     named_before = strongest(named_before, mode);
     return;
   }
@@ -459,7 +480,26 @@ void Reader::resolve(const Names& names, std::string_view what) const {
                         did_you_mean(name, names.defined())));
 }
 
+// Before names of kernels are looked up for tasks: of those that none defines the message says where they stand.
+void Reader::add_reductions() {
+  for (const graph::Graph::Reduction& read : reductions_) {
+    const auto index_of = [&](std::uint32_t number, std::string_view key) {
+      const std::uint32_t index = kernels_.indices()[number];
+      if (index != Names::kUndefined) return index;
+      const std::string& name = kernels_.name(number);
+      refuse_at(origin_,
+                fmt::format("data[{}].reduction.{}", in_quotes(graph_.data_name(read.datum)), key),
+                fmt::format("there is no kernel {}{}", in_quotes(name),
+                            did_you_mean(name, kernels_.defined())));
+    };
+    graph_.add_reduction({.datum = read.datum,
+                          .neutral = index_of(read.neutral, "neutral"),
+                          .combine = index_of(read.combine, "combine")});
+  }
+}
+
 graph::Graph Reader::finish() {
+  add_reductions();
   resolve(kernels_, "kernel");
   resolve(data_, "datum");
   for (const graph::Graph::Partition& partition : partitions_) graph_.add_partition(partition);

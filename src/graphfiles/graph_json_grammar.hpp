@@ -25,24 +25,25 @@ constexpr std::string_view to_string(Kind kind) {
 
 // What the parser is inside of.
 enum class Place : std::uint8_t {
-  file,      // outside of everything
-  graph,     // {"data": ...}
-  data,      // "data": {...}
-  datum,     // "A0_0": {"bytes": ...}
-  kernels,   // "kernels": {...}
-  kernel,    // "gemm": {"seconds": ...}
-  seconds,   // "seconds": {"gpu": ...}
-  tasks,     // "tasks": [...]
-  task,      // {"kernel": ...}
-  accesses,  // "accesses": [...]
-  access,    // ["A1_0", "R"]
+  file,       // outside of everything
+  graph,      // {"data": ...}
+  data,       // "data": {...}
+  datum,      // "A0_0": {"bytes": ...}
+  reduction,  // "reduction": {"neutral": ...}
+  kernels,    // "kernels": {...}
+  kernel,     // "gemm": {"seconds": ...}
+  seconds,    // "seconds": {"gpu": ...}
+  tasks,      // "tasks": [...]
+  task,       // {"kernel": ...}
+  accesses,   // "accesses": [...]
+  access,     // ["A1_0", "R"]
 };
-constexpr std::size_t kPlaces = 11;
+constexpr std::size_t kPlaces = 12;
 
 constexpr Place outside_of(Place place) {
   constexpr std::array<Place, kPlaces> outer{
-      Place::file,   Place::file,  Place::graph, Place::data, Place::graph,   Place::kernels,
-      Place::kernel, Place::graph, Place::tasks, Place::task, Place::accesses};
+      Place::file,    Place::file,   Place::graph, Place::data,  Place::datum, Place::graph,
+      Place::kernels, Place::kernel, Place::graph, Place::tasks, Place::task,  Place::accesses};
   return outer[static_cast<std::size_t>(place)];
 }
 
@@ -56,6 +57,9 @@ enum class Field : std::uint8_t {
   bytes,
   home,
   part_of,
+  reduction,
+  neutral,
+  combine,
   seconds,
   flops,
   synchronous,
@@ -85,6 +89,9 @@ constexpr std::array kKeys{
     Key{Place::datum, "bytes", Field::bytes, Kind::number},
     Key{Place::datum, "home", Field::home, Kind::text},
     Key{Place::datum, "part_of", Field::part_of, Kind::text},
+    Key{Place::datum, "reduction", Field::reduction, Kind::object},
+    Key{Place::reduction, "neutral", Field::neutral, Kind::text},
+    Key{Place::reduction, "combine", Field::combine, Kind::text},
     Key{Place::kernel, "seconds", Field::seconds, Kind::object},
     Key{Place::kernel, "flops", Field::flops, Kind::number},
     Key{Place::kernel, "synchronous", Field::synchronous, Kind::flag},

@@ -44,13 +44,25 @@ std::vector<std::optional<std::uint32_t>> wholes_of(const graph::Graph& graph) {
   return wholes;
 }
 
+// By datum how its reduction stands in the file; empty: it has none. None where no datum has one.
+std::vector<std::string> reductions_of(const graph::Graph& graph,
+                                       const std::vector<std::string>& kernels) {
+  std::vector<std::string> texts(graph.reductions().empty() ? 0 : graph.data().size());
+  for (const auto& [datum, neutral, combine] : graph.reductions()) {
+    texts[datum] = fmt::format(", \"reduction\": {{\"neutral\": {}, \"combine\": {}}}",
+                               kernels[neutral], kernels[combine]);
+  }
+  return texts;
+}
+
 // `whole`: the name of what it is a part of, as it stands in the file, or empty.
-std::string datum_text(const graph::Graph::Datum& datum, std::string_view whole) {
+std::string datum_text(const graph::Graph::Datum& datum, std::string_view whole,
+                       std::string_view reduction) {
   std::string text = fmt::format("{{\"bytes\": {}", datum.bytes.value);
   if (datum.home)
     text += datum.home == NodeKind::disk ? ", \"home\": \"disk\"" : ", \"home\": \"ram\"";
   if (!whole.empty()) text += fmt::format(", \"part_of\": {}", whole);
-  return text + "}";
+  return fmt::format("{}{}}}", text, reduction);
 }
 
 // {:} gives the shortest text that reads as the same number.
@@ -108,10 +120,12 @@ void write_graph_json(const graph::Graph& graph, std::ostream& out) {
   if (!precision.empty()) out << "  \"precision\": " << json_text(precision) << ",\n";
   out << "  \"data\": {";
   const auto wholes = wholes_of(graph);
+  const auto reductions = reductions_of(graph, kernels);
   for (std::size_t d = 0; d < data.size(); ++d) {
     const bool is_part = !wholes.empty() && wholes[d];
     out << (d == 0 ? "\n    " : ",\n    ") << data[d] << ": "
-        << datum_text(graph.data()[d], is_part ? std::string_view(data[*wholes[d]]) : "");
+        << datum_text(graph.data()[d], is_part ? std::string_view(data[*wholes[d]]) : "",
+                      reductions.empty() ? "" : std::string_view(reductions[d]));
   }
   out << "\n  },\n  \"kernels\": {";
   for (std::size_t k = 0; k < kernels.size(); ++k) {

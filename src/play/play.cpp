@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -119,6 +120,14 @@ std::vector<Handle> register_data(Runtime& runtime, const graph::Graph& graph) {
   return handles;
 }
 
+void set_reductions(Runtime& runtime, const graph::Graph& graph,
+                    const std::vector<Codelet>& codelets, const std::vector<Handle>& handles) {
+  for (const auto& [datum, neutral, combine] : graph.reductions()) {
+    runtime.set_reduction(handles[datum],
+                          {.neutral = &codelets[neutral], .combine = &codelets[combine]});
+  }
+}
+
 // The nodes of the accelerators, in their order.
 std::vector<NodeId> accelerators_of(const MachineDescription& machine) {
   std::vector<NodeId> nodes;
@@ -189,6 +198,8 @@ void submit_tasks(Runtime& runtime, const graph::Graph& graph, const std::vector
         runtime.wont_use(handles[access.datum]);
     }
   }
+  // They belong to the run, though no task comes behind them.
+  for (const auto& reduction : graph.reductions()) runtime.combine(handles[reduction.datum]);
 }
 
 // Settings may follow the name.
@@ -208,6 +219,7 @@ Played play(const graph::Graph& graph, const machine::MachineModel& machine, con
     std::vector<Handle> handles =
         place == StartingPlace::filled ? fill_data(runtime, graph) : register_data(runtime, graph);
     divide(runtime, graph, handles);
+    set_reductions(runtime, graph, codelets, handles);
     if (is_directed(options.policy)) advise_tiles(runtime, graph, handles);
     played.before = runtime.statistics();
     submit_tasks(
@@ -230,6 +242,11 @@ Played play(const graph::Graph& graph, const machine::MachineModel& machine, con
 // task that ended before, and one more look is needed at the end.
 std::vector<Ended> ends_in_order(const graph::Graph& graph, const machine::MachineModel& machine,
                                  const Options& options) {
+  if (!graph.reductions().empty()) {
+    throw std::invalid_argument(
+        "the order of the ends of tasks that reduce is not told apart from "
+        "that of the combinations: give a graph without reductions");
+  }
   const std::vector<Codelet> codelets = codelets_of(graph, machine, 1);
   Runtime runtime(machine.description, options);
   const std::vector<Handle> handles = register_data(runtime, graph);

@@ -16,7 +16,7 @@ namespace vicinal::play {
 
 struct Played {
   Statistics before;
-  Statistics after;         // when the last task has ended
+  Statistics after;         // when the last task has ended, and all that tasks reduced is combined
   Statistics last;          // when the results are at home: the bytes of the run
   double wall_seconds = 0;  // that the simulation took
 };
@@ -35,7 +35,8 @@ struct Ended {
   std::size_t task = 0;
   WorkerId worker;
 };
-// The same run, told task by task.
+// The same run, told task by task. Throws std::invalid_argument for a graph with reductions, whose combinations count
+// among the tasks of a worker.
 std::vector<Ended> ends_in_order(const graph::Graph& graph, const machine::MachineModel& machine,
                                  const Options& options);
 

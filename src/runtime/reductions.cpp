@@ -227,8 +227,7 @@ void Reductions::begin(graph::Task& combination) {
     for (const Place& place : used) graph::leave(*place.copy->handle, Content::written);
     const Place root = submit_tree(reduction, std::move(used));
     const NodeId at = accumulates ? place_of_result(combination, root.node) : root.node;
-    // A policy that plans has given it to a node already.
-    if (!engine.policy_plans()) combination.extension->worker = worker_at(combination, at);
+    combination.extension->worker = worker_at(combination, at);
     combination.extension->is_combinable = true;
     runtime_.count_more(root.copy->handle->bytes());
     engine.read_too(combination, *root.copy->handle);

@@ -184,6 +184,13 @@ void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
   }
 }
 
+void RuntimeImpl::combine(Handle handle) {
+  graph::Handle& data = check(handle, "combine");
+  // The mark of parts and of reductions.
+  if (!data.has_family.load(std::memory_order_acquire) || data.reduction == nullptr) return;
+  static_cast<void>(partitions_.settle(data, AccessMode::R));
+}
+
 Parts RuntimeImpl::partition(Handle whole, const Divide& divide, PartAccess access) {
   if (!divide) throw UsageError("partition: no division was given");
   return partitions_.partition(check(whole, "partition"), divide, access);

@@ -274,6 +274,10 @@ void Runtime::set_reduction(Handle handle, const Reduction& reduction) {
   impl_->set_reduction(handle, reduction);
 }
 
+void Runtime::combine(Handle handle) {
+  impl_->combine(handle);
+}
+
 void Runtime::wont_use(Handle handle) {
   graph::Handle& data = impl_->check(handle, "wont_use");
   // With this rule it is brought to RAM, if there is something to bring.

@@ -82,6 +82,7 @@ class RuntimeImpl {
   void unpin(std::byte* data);
 
   void set_reduction(Handle handle, const Reduction& reduction);
+  void combine(Handle handle);
 
   // submission.cpp
   TaskId submit(const TaskSpec& spec);

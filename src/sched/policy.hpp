@@ -145,7 +145,8 @@ class Policy {
   // If its traits say that it plans: before any of the tasks that are new to it is pushed. Each is new once,
   // in the order of submission; they may be few at a time, for what is submitted inside tasks, or while a
   // thread waits, is passed on at once. A policy that wants ends hears of the end of each, also of one that
-  // is cancelled before it was pushed. If this throws, or there is no memory to say what is known, the run
+  // is cancelled before it was pushed. Which worker a combination of what tasks reduced is bound to is known
+  // only when it is pushed (runtime/reductions.hpp). If this throws, or there is no memory to say what is known, the run
   // is cancelled: then ends come of tasks that it has not seen.
   virtual void plan(const KnownTasks& known) { (void)known; }
   // `releasing` is the worker whose task released this one, or kNoWorker at submission.

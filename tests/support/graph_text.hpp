@@ -1,6 +1,7 @@
 // What the tests of graphs and of their files have in common.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <sstream>
@@ -67,6 +68,10 @@ inline void expect_valid(const Graph& graph) {
     ASSERT_LE(task.first_access + task.access_count, graph.accesses().size());
   }
   for (const Graph::Access& access : graph.accesses()) ASSERT_LT(access.datum, graph.data().size());
+  for (const Graph::Reduction& reduction : graph.reductions()) {
+    ASSERT_LT(reduction.datum, graph.data().size());
+    ASSERT_LT(std::max(reduction.neutral, reduction.combine), graph.kernels().size());
+  }
   for (const Graph::Datum& datum : graph.data()) ASSERT_LE(datum.bytes, kMostGraphBytes);
   for (const Graph::Kernel& kernel : graph.kernels()) {
     for (const double seconds : kernel.seconds) ASSERT_TRUE(seconds >= 0 && std::isfinite(seconds));

@@ -31,7 +31,7 @@ constexpr std::string_view kOwn = R"json({
   "data": {
     "B": {"bytes": 3686400, "home": "ram"},
     "A": {"bytes": 4.0e3, "home": "disk"},
-    "C": {"bytes": 0}
+    "C": {"bytes": 0, "reduction": {"neutral": "gemm", "combine": "trsm"}}
   },
   "kernels": {
     "trsm": {"seconds": {"gpu": 1.409e-4, "cpu": 0.03}, "flops": 1.77e9, "cores_only": true},
@@ -208,8 +208,8 @@ TEST(GraphJson, SaysWhereAndWhatIsWrong) {
       {with_tasks(R"([{"kernel": "gemm", "accesses": [["tile_a", "R"], ["tile_b", "R"]]}])"),
        "tasks[0].accesses[1]: there is no datum \"tile_b\": did you mean \"tile_a\"?"},
       {with_tasks(R"([{"kernel": "gemm", "accesses": [["tile_a", "X"]]}])"),
-       "tasks[0].accesses[0]: expected the mode \"R\", \"W\", \"RW\", \"commute\" or \"scratch\", "
-       "found \"X\""},
+       "tasks[0].accesses[0]: expected the mode \"R\", \"W\", \"RW\", \"commute\", \"scratch\" or "
+       "\"reduction\", found \"X\""},
       {with_tasks(R"([{"kernel": "gemm", "accesses": [["tile_a"]]}])"),
        "tasks[0].accesses[0]: expected [datum, mode]"},
       {with_tasks(R"([{"kernel": "gemm", "accesses": [["tile_a", "R", "R"]]}])"),
@@ -358,6 +358,7 @@ std::string mutated(std::string text, base::Random& random) {
                                                 "\\u0000",
                                                 "\"R\"",
                                                 "\"W\"",
+                                                "\"reduction\"",
                                                 "\"a\"",
                                                 "\"ID0000001\"",
                                                 "true",

@@ -23,6 +23,12 @@ struct Successors {
   }
 };
 
+// Tasks that reduce work on copies while others read; not the other way round, for then they have been combined.
+bool goes_with(AccessMode before, AccessMode mode) {
+  if (before == AccessMode::R && mode == AccessMode::reduction) return true;
+  return !is_exclusive(mode) && mode == before;
+}
+
 Successors successors_in(const graph::Graph& graph) {
   // Of a datum. The last tasks that do not exclude each other, or the one that excludes others; and those before
   // them.
@@ -37,11 +43,11 @@ Successors successors_in(const graph::Graph& graph) {
     for (const auto& [datum, mode] : graph.accesses_of(graph.tasks()[task])) {
       if (mode == AccessMode::scratch) continue;
       Last& now = last[datum];
-      if (is_exclusive(mode) || mode != now.mode) {
+      if (!goes_with(now.mode, mode)) {
         now.before.swap(now.group);
         now.group.clear();
-        now.mode = mode;
       }
+      now.mode = mode;
       for (const Number before : now.before) successors.add(before, task);
       now.group.push_back(task);
     }

@@ -12,6 +12,7 @@
 //  - Only ready tasks are taken from another node, and by a node whose own tasks wait for others one at most: its order
 //    stays what it is.
 //  - The operands of the tasks that a node was given count as requested there: the look-ahead asks for them later.
+//  - A combination of what tasks reduced learns where it runs when it is ready: it changes the node and keeps its place.
 //  - What waits for workers that are away goes to whoever asks, whatever `steal` says.
 
 #include <algorithm>
@@ -100,6 +101,7 @@ class Packaged final : public Policy {
   }
   void append(TaskRecord& record, NodeIndex node);
   void take_out(TaskRecord& record);
+  void enter(TaskRecord& record, NodeIndex node);
   void give(TaskRecord& record, NodeIndex node);
   Time busy(NodeIndex node) const;
 
@@ -153,8 +155,12 @@ void Packaged::plan(const KnownTasks& known) {
 
 // Behind all that the node has.
 void Packaged::append(TaskRecord& record, NodeIndex node) {
-  record.node = node;
   record.place = ++last_place_;
+  enter(record, node);
+}
+
+void Packaged::enter(TaskRecord& record, NodeIndex node) {
+  record.node = node;
   record.duration_ns = time_on(record, node);
   Books& books = books_[node];
   ++books.planned;
@@ -186,6 +192,12 @@ void Packaged::push(graph::Task& task, WorkerId /*releasing*/) {
   if (record == nullptr) {
     throw std::logic_error(std::string(name()) + ": task " + std::string(task.name()) +
                            " is ready and was in no plan");
+  }
+  const auto worker = task.only_worker();
+  if (worker && nodes_.of(*worker) != record->node) {
+    take_out(*record);
+    future_.forget(task, record->uses);
+    enter(*record, nodes_.of(*worker));
   }
   record->ready = true;
   books_[record->node].ready.emplace(record->place, record);
