@@ -55,11 +55,17 @@ function(vicinal_add_test_folder folder)
     target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1;-g1> $<$<CONFIG:Release>:-O0>)
   endif()
   target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/precompiled.hpp")
+  # scripts/run-tests asks the programs, and ctest should it be called.
+  set(discovery POST_BUILD)
+  if(VICINAL_SANITIZE)
+    set(discovery PRE_TEST)
+  endif()
   gtest_discover_tests(
     ${target}
     TEST_PREFIX "${folder}/"
     WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/tests"
     DISCOVERY_TIMEOUT 60
+    DISCOVERY_MODE ${discovery}
     # Run times that a policy learns are not to land in the cache of whoever runs the tests.
     PROPERTIES LABELS ${folder} TIMEOUT ${VICINAL_TEST_TIMEOUT}
                ENVIRONMENT "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/tests/cache")

@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, QueuedDevices,
                          ::testing::Combine(::testing::Values(Way{"Threads", on_threads},
                                                               Way{"OpenCl", on_opencl},
                                                               Way{"Cuda", on_stand_in}),
-                                            ::testing::ValuesIn(testing::policy_names())),
+                                            ::testing::ValuesIn(testing::policies_of_each_code())),
                          [](const auto& tested) {
                            return std::get<0>(tested.param).name + "_" + std::get<1>(tested.param);
                          });
