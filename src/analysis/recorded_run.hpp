@@ -1,0 +1,189 @@
+// A run as it was recorded: what its events say, put together by task, copy, datum and node. Everything that is told of
+// a run (explanations, reports, exports) is told from this.
+//
+// Times are in nanoseconds since the recording began; kUnknown where the recording does not say. Numbers of tasks count
+// from 0 in the order of their submission, or of their start where submissions were not recorded.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "trace/decision.hpp"
+#include "trace/event.hpp"
+#include "vicinal/access.hpp"
+#include "vicinal/codelet.hpp"
+#include "vicinal/ids.hpp"
+#include "vicinal/machine.hpp"
+
+namespace vicinal::trace {
+class Reader;
+}
+
+namespace vicinal::analysis {
+
+inline constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::min();
+inline constexpr std::uint32_t kNobody = 0xffffffffU;  // of numbers of tasks, data, nodes, workers
+
+enum class KindOfTask : std::uint8_t { compute, acquisition, prefetch, invalidation, repartition };
+enum class Cause : std::uint8_t {
+  task,
+  early_copy,
+  eviction,
+  write_behind,
+  application,
+  through_ram,
+};
+
+struct AccessOfTask {
+  std::uint32_t datum = kNobody;  // index into RecordedRun::data
+  AccessMode mode = AccessMode::R;
+};
+
+struct TaskOfRun {
+  std::uint64_t id = 0;    // the runtime's
+  std::uint32_t name = 0;  // index into RecordedRun::names: of its codelet
+  std::uint32_t own_name = kNobody;  // likewise, if it has one
+  std::int32_t priority = 0;
+  KindOfTask kind = KindOfTask::compute;
+  Outcome outcome = Outcome::done;
+  std::uint32_t worker = kNobody;     // that ran it
+  std::uint32_t releasing = kNobody;  // the worker whose task made it ready
+  std::int64_t submitted = kUnknown;
+  std::int64_t ready = kUnknown;
+  std::int64_t scheduled = kUnknown;
+  std::int64_t wanted = kUnknown;   // it asked for room and copies of its operands, and nothing else was in its way
+  std::int64_t granted = kUnknown;  // all of them have room
+  std::int64_t operands = kUnknown; // all of them are there
+  std::int64_t started = kUnknown;
+  std::int64_t ended = kUnknown;
+  std::uint32_t first_access = 0;  // RecordedRun::accesses, from here
+  std::uint32_t access_count = 0;
+  bool moved = false;  // from one memory node to another after it was scheduled
+  bool ran() const { return started != kUnknown && ended != kUnknown; }
+};
+
+struct DatumOfRun {
+  std::uint64_t id = 0;  // the runtime's
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::uint32_t home = kNobody;     // a memory node
+  std::uint32_t part_of = kNobody;  // another datum
+};
+
+struct CopyOfRun {
+  std::uint32_t datum = kNobody;
+  std::uint32_t from = kNobody;
+  std::uint32_t to = kNobody;
+  std::uint64_t bytes = 0;
+  Cause cause = Cause::task;
+  bool urgent = false;
+  bool failed = false;
+  std::int64_t wanted = kUnknown;  // the copy was decided; it may have waited for its link, or for room in RAM
+  std::int64_t started = kUnknown;
+  std::int64_t ended = kUnknown;
+};
+
+// What happened to the room of a datum on a node.
+struct RoomChange {
+  enum class Kind : std::uint8_t { taken, freed, evicted, became_void };
+  std::int64_t time = 0;
+  std::uint32_t node = kNobody;
+  std::uint32_t datum = kNobody;
+  std::uint64_t used = 0;  // taken, freed: bytes of all replicas on the node from now on
+  Kind kind = Kind::taken;
+  bool saved_first = false;  // evicted: the content was nowhere else
+};
+
+struct Dependency {  // that follows from no access
+  std::uint32_t before = kNobody;
+  std::uint32_t task = kNobody;
+};
+
+struct SleepOfWorker {
+  std::uint32_t worker = kNobody;
+  std::int64_t from = 0;
+  std::int64_t to = kUnknown;  // it sleeps until the end
+};
+
+struct MarkOfRun {  // and region
+  std::string text;
+  std::uint32_t lane = 0;
+  std::int64_t from = 0;
+  std::int64_t to = kUnknown;  // a mark, or a region that has no end
+  bool is_region = false;
+};
+
+struct DecisionOfRun {
+  std::int64_t time = 0;
+  trace::Decision decision;  // ids are the runtime's: task_of and datum_of find them
+};
+
+// What the head of the file says of the run.
+struct RunFacts {
+  std::string command;      // "vicinal simulate cholesky --tiles 20"; empty: a program of somebody's
+  std::string application;  // "cholesky"
+  std::string version;      // of Vicinal
+  std::string policy;
+  std::vector<std::pair<std::string, std::string>> options;  // those that differ from their defaults
+  // What was told while it ran, the last of each name: parameters, results, bounds ("bound.work_seconds").
+  std::vector<std::pair<std::string, std::string>> told;
+  MachineDescription machine;
+  bool simulated = false;
+};
+
+class RecordedRun {
+ public:
+  RecordedRun() = default;  // nothing ran
+  // `with_decisions`: they take most of the room, and only explanations read them. Throws what Reader throws, and
+  // UsageError where the events contradict each other.
+  explicit RecordedRun(const trace::Reader& reader, bool with_decisions = true);
+
+  RunFacts facts;
+  trace::Categories recorded = 0;
+  bool complete = true;          // false: the run was killed, and goes no further than its last event
+  std::uint64_t events_lost = 0;
+  std::int64_t end = 0;          // of the last event
+
+  std::vector<std::string> names;
+  std::vector<TaskOfRun> tasks;
+  std::vector<AccessOfTask> accesses;
+  std::vector<DatumOfRun> data;
+  std::vector<CopyOfRun> copies;       // by their start, those that never began at the end
+  std::vector<RoomChange> room;        // in the order of time
+  std::vector<Dependency> dependencies;
+  std::vector<SleepOfWorker> sleeps;   // in the order of their beginning
+  std::vector<MarkOfRun> marks;
+  std::vector<DecisionOfRun> decisions;  // in the order of time
+
+  std::span<const AccessOfTask> accesses_of(const TaskOfRun& task) const {
+    return std::span(accesses).subspan(task.first_access, task.access_count);
+  }
+  // Its own name, or "gemm 812": that of the codelet and its number.
+  std::string name_of(std::uint32_t task) const;
+  std::string name_of_datum(std::uint32_t datum) const;    // "A(3,4)", "datum 17"
+  std::string name_of_worker(std::uint32_t worker) const;  // "core 1", "gpu0"
+  std::string name_of_node(std::uint32_t node) const;
+  // By the runtime's id. A task's id may not be known: then kNobody.
+  std::uint32_t task_of(TaskId id) const;
+  std::uint32_t datum_of(HandleId id) const;
+  // What the user writes: a number, or a name. kNobody: there is none; of several the first.
+  std::uint32_t find_task(std::string_view text) const;
+  std::uint32_t find_datum(std::string_view text) const;
+
+ private:
+  friend class RunBuilder;
+  std::unordered_map<std::uint64_t, std::uint32_t> tasks_by_id_;
+  std::unordered_map<std::uint64_t, std::uint32_t> data_by_id_;
+};
+
+// The tasks that each had to wait for, by the accesses in the order of submission and the dependencies that follow from
+// no access: direct ones alone, without those that others imply. Index by task.
+std::vector<std::vector<std::uint32_t>> predecessors(const RecordedRun& run);
+
+}  // namespace vicinal::analysis

@@ -1,0 +1,24 @@
+// The tail of an event `decision`, in words of 8 bytes:
+//
+//   word 0   bits 0..31 how many candidates there are, 32..63 how many scores the question has
+//   then the scores of the question, two words each: the measure, its value
+//   then each candidate: its id, how many scores it has, and these
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/sure_memory.hpp"
+#include "trace/decision.hpp"
+
+namespace vicinal::trace {
+
+// The fields and the tail, without the first two words of the event.
+void put_decision(const Decision& decision, base::SureVector<std::uint64_t>& words);
+
+// Of what `put_decision` wrote, the first field given apart. Nothing if the words are not such.
+std::optional<Decision> read_decision(std::uint32_t rule, std::int64_t time_ns,
+                                      std::span<const std::uint64_t> words);
+
+}  // namespace vicinal::trace

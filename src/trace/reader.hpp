@@ -1,0 +1,101 @@
+// Reads the file of a recording: its head, then its events in the order of their times.
+//
+//   const trace::Reader reader("run.vtrace");
+//   reader.each([&](const trace::RecordedEvent& event) {
+//     if (event.event == Event::task_started) ... event.field(1) ...
+//   });
+//
+// The file begins with
+//
+//   bytes 0..7    "VICTRACE"
+//   bytes 8..11   the version of the form, 1
+//   bytes 12..15  0x01020304, in the order of the writer's processor
+//   bytes 16..23  how many bytes the head has
+//   then the head, a JSON object, with spaces behind it up to a whole word
+//
+// and goes on with segments: what a thread has recorded, in its order. A run that was killed leaves a file without the
+// last segment, `end`, or with a piece of a segment, which is left out (Reader::is_complete, Reader::cut_bytes).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/function_ref.hpp"
+#include "trace/event.hpp"
+
+namespace vicinal::trace {
+
+inline constexpr std::string_view kMagic = "VICTRACE";
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kByteOrder = 0x01020304;
+
+// Before each piece of the file behind its head; all are whole words.
+struct SegmentHead {
+  static constexpr std::uint32_t kData = 0x474d4753;   // "SGMG": events
+  static constexpr std::uint32_t kClock = 0x4b434c43;  // "CLCK": a ClockPair
+  static constexpr std::uint32_t kEnd = 0x21444e45;    // "END!": an EndOfFile
+  std::uint32_t kind = kData;
+  std::uint32_t lane = 0;     // the thread
+  std::uint64_t number = 0;   // of the thread's chunks of memory
+  std::uint64_t offset = 0;   // in bytes, of the segment in the chunk
+  std::uint64_t bytes = 0;    // that follow
+  std::uint64_t checksum = 0; // of these, see `checksum`
+};
+static_assert(sizeof(SegmentHead) == 40);
+
+struct EndOfFile {
+  std::uint64_t events_lost = 0;
+};
+
+std::uint64_t checksum(std::span<const std::uint64_t> words);
+
+struct RecordedEvent {
+  std::int64_t time = 0;      // ns since the recording began
+  std::uint32_t lane = 0;     // the thread
+  Event event{};
+  std::uint32_t first = 0;              // the first field
+  std::span<const std::uint64_t> rest;  // the further fields, then the tail
+
+  // Field by its place in the table; 0 is the first.
+  std::uint64_t field(std::size_t place) const { return place == 0 ? first : rest[place - 1]; }
+  std::span<const std::uint64_t> tail() const {
+    return rest.subspan(entry(event).field_count() - 1);
+  }
+  // Without the zeros. Not checked for being UTF-8.
+  std::string_view text() const;
+};
+
+// All that is wrong with a file throws UsageError that names the file, what is wrong and where, and what to do.
+class Reader {
+ public:
+  explicit Reader(std::string path);
+  ~Reader();
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  const std::string& path() const;
+  // The object `run` of the head, as JSON text: what ran, on which machine, with which options.
+  std::string_view run() const;
+  Categories recorded() const;
+  bool is_simulated() const;
+  // The file has its end: the recording was stopped, not killed.
+  bool is_complete() const;
+  std::uint64_t cut_bytes() const;    // at its end, that are no whole segment
+  std::uint64_t events_lost() const;  // known at a complete file's end, else as far as events tell
+  std::uint64_t bytes() const;        // of the file
+
+  // In the order of time, those of one thread in their own. Events that this version does not know are left out.
+  void each(base::FunctionRef<void(const RecordedEvent&)> visit) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace vicinal::trace

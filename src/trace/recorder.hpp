@@ -1,0 +1,126 @@
+// Records events into memory of the thread that they happen on; a thread of its own writes them to a file.
+//
+//   recorder.start({.file = "run.vtrace", .categories = kAllCategories, ...});
+//   if (recorder.on(Category::tasks)) recorder.record<Event::task_started>(worker, task, name);
+//   recorder.stop();
+//
+// A thread takes no lock that others take: its events go to a chunk of memory, full chunks are left in a list of its
+// own, and the writer has put a spare chunk there before. When the memory that a recording may take is used up, events
+// are left out and counted. In simulation nobody waits for the processor's time: there the thread that records writes
+// full chunks itself, none is left out, and the same run gives the same file.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/clock.hpp"
+#include "trace/decision.hpp"
+#include "trace/event.hpp"
+#include "vicinal/units.hpp"
+
+namespace vicinal::trace {
+
+struct RecordingOptions {
+  std::string file;
+  Categories categories = kAllCategories;
+  Bytes memory = Bytes{256ULL << 20};  // that events not yet written may take
+  std::string run = "{}";              // JSON: what the head says of the run
+  std::function<Time()> simulated_now; // none: a real run
+};
+
+struct RecordingSummary {
+  std::uint64_t bytes = 0;  // of the file
+  std::uint64_t events_lost = 0;
+  std::string error;  // not empty: the file could not be written, and has what came before
+};
+
+// Each may be called by any thread but where it says otherwise.
+class Recorder final : public DecisionListener {
+ public:
+  Recorder();
+  ~Recorder() override;  // stops
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // One thread at a time, like stop. Throws UsageError: it records already, or the file cannot be written.
+  void start(RecordingOptions options);
+  // Events of other threads that are on their way may or may not be in the file.
+  RecordingSummary stop();
+  bool records() const { return categories() != 0; }
+
+  Categories categories() const { return categories_.load(std::memory_order_relaxed); }
+  bool on(Category category) const { return (categories() & bit(category)) != 0; }
+
+  // After `on`. The first field has 32 bits.
+  template <Event event, typename... Fields>
+  void record(std::uint32_t first, Fields... rest) {
+    static_assert(sizeof...(Fields) + 1 == entry(event).field_count());
+    static_assert(entry(event).tail == Tail::none);
+    constexpr std::size_t words = 2 + sizeof...(Fields);
+    std::uint64_t* const at = take(words);
+    if (at == nullptr) [[unlikely]]
+      return;
+    at[0] = static_cast<std::uint64_t>(now());
+    at[1] = head(event, words, first);
+    std::uint64_t* field = at + 2;
+    ((*field++ = static_cast<std::uint64_t>(rest)), ...);
+    commit(at + words);
+  }
+  // An event with a tail.
+  template <Event event, typename... Fields>
+  void record_text(std::string_view text, std::uint32_t first, Fields... rest) {
+    static_assert(sizeof...(Fields) + 1 == entry(event).field_count());
+    static_assert(entry(event).tail == Tail::text);
+    const std::uint64_t fields[] = {static_cast<std::uint64_t>(rest)..., 0};
+    put_text(event, first, std::span(fields).first(sizeof...(Fields)), text);
+  }
+  // The fields behind the first, and the tail behind them. More words than an event holds are cut.
+  void record_words(Event event, std::uint32_t first, std::span<const std::uint64_t> words);
+
+  // The number of a name; `key` is the address of what has it, which may change its name.
+  std::uint32_t name(const void* key, std::string_view text);
+
+  // Decisions are recorded, and handed on.
+  void hear(Decision decision) noexcept override;
+  void hand_on_to(DecisionListener* next);  // before others use it; null: nobody
+
+ private:
+  struct Lane;
+  struct Session;
+  struct ThreadLane {
+    std::uint64_t session = 0;
+    Lane* lane = nullptr;
+  };
+
+  static constexpr std::uint64_t head(Event event, std::size_t words, std::uint32_t first) {
+    return static_cast<std::uint64_t>(event) | std::uint64_t{words} << 16 |
+           std::uint64_t{first} << 32;
+  }
+  std::uint64_t* take(std::size_t words);
+  void commit(std::uint64_t* end);
+  std::int64_t now() const {
+    return clock_ == ClockKind::counter ? base::ticks_now() : other_now();
+  }
+  std::int64_t other_now() const;
+  void put_text(Event event, std::uint32_t first, std::span<const std::uint64_t> fields,
+                std::string_view text);
+  void update_listening();
+
+  std::atomic<Categories> categories_{0};
+  ClockKind clock_ = ClockKind::counter;
+  std::atomic<std::uint64_t> session_number_{0};
+  std::unique_ptr<Session> session_;
+  std::vector<std::unique_ptr<Session>> ended_;  // threads may still be about to write there
+  std::function<Time()> simulated_now_;
+  DecisionListener* next_ = nullptr;
+  std::mutex mutex_;
+};
+
+}  // namespace vicinal::trace
