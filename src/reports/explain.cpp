@@ -92,7 +92,7 @@ std::string text_of(const Context& context, const ExplainRequest& request, const
   return fmt::format("{}", fmt::join(parts, "\n"));
 }
 
-std::string json_of(const Context& context, const ExplainRequest& request, const Asked& asked) {
+Json json_of(const Context& context, const ExplainRequest& request, const Asked& asked) {
   Json json = {{"format", "vicinal-explain-1"}, {"run", explaining::run_json(context)}};
   if (!request.asks()) json["summary"] = explaining::summary_json(context);
   if (asked.task != kNobody) json["task"] = explaining::explained_task_json(context, asked.task);
@@ -101,20 +101,33 @@ std::string json_of(const Context& context, const ExplainRequest& request, const
   if (request.evictions) json["evictions"] = explaining::evictions_json(context);
   if (request.waits) json["waits"] = explaining::waits_json(context);
   if (request.decisions) add_decisions(context, json);
-  // Names may not be UTF-8: replaced rather than refused.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json;
 }
 
 }  // namespace
 
-Explanation explain(const RecordedRun& run, const ExplainRequest& request, bool with_json) {
+namespace {
+
+// `reader`: where the run comes from; null: it was made in another way, and there is no log of its events.
+Explanation explain(const RecordedRun& run, const trace::Reader* reader,
+                    const ExplainRequest& request, bool with_json) {
   Asked asked;
   if (!request.task.empty()) asked.task = find_task(run, request.task);
   if (!request.handle.empty()) asked.datum = find_datum(run, request.handle);
   const Context context(run);
   Explanation explanation{text_of(context, request, asked), ""};
-  if (with_json) explanation.json = json_of(context, request, asked);
+  if (!with_json) return explanation;
+  Json json = json_of(context, request, asked);
+  if (request.decisions && reader != nullptr) json["log"] = explaining::log_json(run, *reader);
+  // Names may not be UTF-8: replaced rather than refused.
+  explanation.json = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   return explanation;
+}
+
+}  // namespace
+
+Explanation explain(const RecordedRun& run, const ExplainRequest& request, bool with_json) {
+  return explain(run, nullptr, request, with_json);
 }
 
 Explanation explain(const std::string& file, const ExplainRequest& request, bool with_json) {

@@ -10,6 +10,10 @@
 #include "analysis/advice.hpp"
 #include "analysis/recorded_run.hpp"
 
+namespace vicinal::trace {
+class Reader;
+}
+
 namespace vicinal::reports::explaining {
 
 using Json = nlohmann::ordered_json;
@@ -81,5 +85,8 @@ std::string summary_text(const Context& context);
 Json summary_json(const Context& context);
 // What ran, and on which machine.
 Json run_json(const Context& context);
+
+// Every event; decisions by their number.
+Json log_json(const analysis::RecordedRun& run, const trace::Reader& reader);
 
 }  // namespace vicinal::reports::explaining
