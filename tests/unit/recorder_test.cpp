@@ -1,10 +1,15 @@
 #include "trace/recorder.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -118,7 +123,6 @@ TEST_F(RecorderTest, ThreadsRecordAtOnce) {
 TEST_F(RecorderTest, WhatHasNoMemoryIsCountedAndSaid) {
   ASSERT_EQ(mkfifo(file().c_str(), 0600), 0);
   std::string content;
-  std::thread reads;
   std::atomic<bool> begins{false};
   std::thread opens([&] {
     std::ifstream pipe(file(), std::ios::binary);  // waits for the recorder
@@ -205,14 +209,10 @@ TEST_F(RecorderTest, AProcessThatIsKilledLeavesWhatItHasRecorded) {
   if (child == 0) {
     Recorder recorder;
     recorder.start({.file = file()});
+    const std::uintmax_t head = std::filesystem::file_size(file());
     for (std::uint64_t i = 0; i < 1000; ++i) recorder.record<Event::task_ready>(0, i);
-    // Until the writer has written them: the file has grown beyond its head.
-    for (std::ifstream::pos_type before = 0, now = 0; now < before + std::streamoff{24'000};) {
-      std::ifstream stream(file(), std::ios::binary | std::ios::ate);
-      now = stream.tellg();
-      if (before == std::ifstream::pos_type{0}) before = now;
+    while (std::filesystem::file_size(file()) < head + 24'000) {
       std::this_thread::sleep_for(std::chrono::milliseconds{1});
-      if (before > std::streamoff{24'000}) break;  // they were there at the first look
     }
     kill(getpid(), SIGKILL);
   }
