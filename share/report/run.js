@@ -65,7 +65,6 @@ class Run {
     const names = await readSection(this.index, "task_names");
     if (names) this.taskNames = new Texts(names.name, names.name_length);
     this.decisions = await readSection(this.index, "decisions");
-    this.critical = await readSection(this.index, "critical");
     await pause();
   }
 
