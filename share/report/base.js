@@ -9,8 +9,13 @@ function make(tag, attributes = {}, ...children) {
     else if (name === "style") Object.assign(element.style, value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return element;
+}
+
+// Its children are these, without those that there are not.
+function refill(element, ...children) {
+  element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
 }
 
 function say(text) {

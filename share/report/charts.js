@@ -39,7 +39,7 @@ class TimeChart {
       axes: [
         { stroke: ink, grid, ticks: grid, font, size: 26, space: 110,
           values: (_, marks) => marks.map((mark) => markText(mark, marks.length > 1 ? marks[1] - marks[0] : view.length, Math.max(Math.abs(view.from), Math.abs(view.to)))) },
-        { stroke: ink, grid, ticks: grid, font, size: gutterWidth(), space: 34, values: (_, marks) => marks.map(spec.format) },
+        { stroke: ink, grid, ticks: grid, font, size: gutterWidth(), space: 34, incrs: spec.format === bytesText ? kByteSteps : undefined, values: (_, marks) => marks.map(spec.format) },
       ],
       series: [{}, ...spec.series.map((series) => ({
         stroke: series.colour, width: series.width ?? 1.4, dash: series.dash, fill: series.fill, points: { show: false },
@@ -66,10 +66,7 @@ class TimeChart {
   }
 
   follow() {
-    if (this.spec.detail) {
-      const data = this.spec.detail(this.view);
-      if (data) this.plot.setData(data, false);
-    }
+    if (this.spec.detail) this.plot.setData(this.spec.detail(), false);
     this.plot.setScale("x", { min: this.view.from, max: this.view.to });
   }
 
@@ -79,6 +76,8 @@ class TimeChart {
 }
 
 // --- what is drawn
+
+const kByteSteps = Array.from({ length: 52 }, (_, i) => 2 ** i);
 
 // Lines of their own moments on the moments of all: each holds its value until its next.
 function onOneAxis(lines) {
@@ -106,17 +105,25 @@ const highestOf = (columns) => {
   return highest;
 };
 
-function memoryCharts(runs) {
-  const names = new Map();
+// Of one run the nodes of equal limits are lines of one chart; of two, each node has its own.
+function memoryGroups(runs) {
+  const groups = new Map();
   for (const run of runs) {
     run.nodes.forEach((node, n) => {
-      if (run.series[`memory${n}.time`]) names.set(node.name, [...(names.get(node.name) ?? []), [run, n]]);
+      if (!run.series[`memory${n}.time`]) return;
+      const key = runs.length > 1 ? node.name : `${node.limit}`;
+      groups.set(key, [...(groups.get(key) ?? []), [run, n]]);
     });
   }
-  return [...names].map(([name, ones]) => {
+  return [...groups.values()];
+}
+
+function memoryCharts(runs) {
+  return memoryGroups(runs).map((ones) => {
     const data = onOneAxis(ones.map(([run, n]) => lineOf(run, `memory${n}`)));
     const limits = ones.map(([run, n]) => run.nodes[n].limit);
-    const series = ones.map(([run], i) => ({ label: runs.length > 1 ? run.name : "in use", colour: kRunColours[i], fill: runs.length > 1 ? undefined : `${kRunColours[0]}33` }));
+    const names = [...new Set(ones.map(([run, n]) => run.nodeName(n)))];
+    const series = ones.map(([run, n], i) => ({ label: runs.length > 1 ? run.name : run.nodeName(n), colour: ones.length > 2 ? kKindColours[i % kKindColours.length] : kRunColours[i], fill: ones.length > 1 ? undefined : `${kRunColours[0]}33` }));
     const peak = highestOf(data.slice(1));
     limits.forEach((limit, i) => {
       if (limit === null || limits.indexOf(limit) < i) return;
@@ -124,7 +131,7 @@ function memoryCharts(runs) {
       series.push({ label: "limit", colour: "#d1622b", dash: [6, 4], width: 1.2 });
     });
     const highest = Math.max(peak, ...limits.map((limit) => limit ?? 0)) * 1.08;
-    return { title: `Memory of ${name}`, note: limits[0] === null ? "no limit" : `limit ${bytesText(limits[0])}`, summary: `Peak ${bytesText(peak)}.`, series, data: () => data, format: bytesText, highest: () => highest };
+    return { title: `Memory of ${names.length > 4 ? plural(names.length, "node") : names.join(", ")}`, note: limits[0] === null ? "no limit" : `limit ${bytesText(limits[0])}`, summary: `Peak ${bytesText(peak)}.`, series, data: () => data, format: bytesText, highest: () => highest };
   });
 }
 
@@ -135,72 +142,83 @@ function readyChart(runs) {
     series: runs.map((run, i) => ({ label: runs.length > 1 ? run.name : "tasks", colour: kRunColours[i], fill: runs.length > 1 ? undefined : `${kRunColours[0]}33` })) };
 }
 
-// Of the whole run from the overview; of a small part of it from the copies themselves.
-function linkRates(run) {
-  const bin = run.length(run.end) / kOverviewBins;
-  const x = Array.from({ length: kOverviewBins + 1 }, (_, i) => i * bin - run.offset);
-  return [x, ...run.links.map((_, l) => [...Array.from(run.series[`link${l}`], (bytes) => bytes / bin * 1e9), 0])];
+const kBinsSeen = 240;
+
+// Means over so many parts of what is seen, of columns that are means over equal parts of the run.
+function meansIn(run, view, columns) {
+  const all = columns[0].length;
+  const perBin = all / run.length(run.end);
+  const bin = view.length / kBinsSeen;
+  const x = Array.from({ length: kBinsSeen + 1 }, (_, i) => view.from + i * bin);
+  return [x, ...columns.map((column) => x.map((ns) => {
+    const first = Math.max(0, (ns + run.offset) * perBin);
+    const last = Math.min(all, (ns + bin + run.offset) * perBin);
+    let sum = 0;
+    for (let at = Math.floor(first); at < last; ++at) {
+      sum += column[at] * (Math.min(last, at + 1) - Math.max(first, at));
+    }
+    return last > first ? sum / (bin * perBin) : 0;
+  }))];
 }
 
-function linkRatesIn(run, view, bins = 400) {
-  const bin = view.length / bins;
-  const sums = run.links.map(() => new Float64Array(bins + 1));
+// Of a small part of the run: from the copies themselves.
+function linkRatesIn(run, view) {
+  const bin = view.length / kBinsSeen;
+  const sums = run.links.map(() => new Float64Array(kBinsSeen + 1));
+  const [from, to] = [run.ticks(view.from), run.ticks(view.to)];
   for (const lane of run.lanes) {
     if (lane.kind !== "link") continue;
     const { items } = lane;
-    const from = run.ticks(view.from);
-    const to = run.ticks(view.to);
     for (let i = firstAfter(items, from); i < items.number.length && items.begin[i] < to; ++i) {
       const begin = (run.ns(items.begin[i]) - view.from) / bin;
       const end = Math.max((run.ns(items.end[i]) - view.from) / bin, begin + 1e-9);
       const perBin = run.copyBytes(items.number[i]) / (end - begin);
-      for (let at = Math.max(0, Math.floor(begin)); at < Math.min(end, bins); ++at) {
+      for (let at = Math.max(0, Math.floor(begin)); at < Math.min(end, kBinsSeen); ++at) {
         sums[lane.index][at] += perBin * (Math.min(end, at + 1) - Math.max(begin, at));
       }
     }
   }
-  return [Array.from({ length: bins + 1 }, (_, i) => view.from + i * bin), ...sums.map((sum) => Array.from(sum, (bytes) => bytes / bin * 1e9))];
+  return [Array.from({ length: kBinsSeen + 1 }, (_, i) => view.from + i * bin), ...sums.map((sum) => Array.from(sum, (bytes) => bytes / bin * 1e9))];
 }
 
-function linkCharts(runs) {
-  const all = runs.map(linkRates);
-  const highest = Math.max(...all.map((data) => highestOf(data.slice(1)))) * 1.08 || 1;
-  return runs.flatMap((run, r) => {
-    if (run.links.length === 0) return [];
-    let shown = highest;
-    let isDetail = false;
-    return [{ title: runs.length > 1 ? `Links of ${run.name}` : "Links", note: "bytes per second", data: () => all[r], highest: () => shown, format: rateText,
-      series: run.links.map((_, l) => ({ label: run.linkName(l), colour: kKindColours[l % kKindColours.length] })),
-      detail: (view) => {
-        const fine = run.copies && run.data && view.length < run.length(run.end) / 6;
-        if (!fine && !isDetail) return null;
-        isDetail = fine;
-        const data = fine ? linkRatesIn(run, view) : all[r];
-        shown = fine ? Math.max(highest, highestOf(data.slice(1)) * 1.08) : highest;
-        return data;
-      } }];
+function linkCharts(runs, view) {
+  const shown = [];
+  return runs.filter((run) => run.links.length > 0).map((run, r) => {
+    const bin = run.length(run.end) / kOverviewBins;
+    const rates = run.links.map((_, l) => Array.from(run.series[`link${l}`], (bytes) => bytes / bin * 1e9));
+    const seen = () => {
+      const fine = run.copies && run.data && view.length < run.length(run.end) / 6;
+      const data = fine ? linkRatesIn(run, view) : meansIn(run, view, rates);
+      shown[r] = highestOf(data.slice(1));
+      return data;
+    };
+    return { title: runs.length > 1 ? `Links of ${run.name}` : "Links", note: "bytes per second, means", data: seen, detail: seen, highest: () => Math.max(...shown) * 1.08 || 1, format: rateText,
+      series: run.links.map((_, l) => ({ label: run.linkName(l), colour: kKindColours[l % kKindColours.length] })) };
   });
 }
 
 const kIdleColours = ["#8b9099", "#e69f00", "#d1622b", "#cc79a7", "#b9c2c9", "#c8c4ba"];
 
 // Workers that stand still, stacked by cause: the sums are drawn from the highest, each paints over the one before.
-function idleCharts(runs) {
+function idleCharts(runs, view) {
   const highest = Math.max(...runs.map((run) => run.workers.length));
   return runs.map((run) => {
     const causes = run.head.idle.causes.map(([name], c) => ({ name, c })).filter(({ c }) => run.head.idle.all[c + 1] > 0);
-    const bins = run.idle.cause0.length;
-    const bin = run.length(run.end) / bins;
-    const own = causes.map(({ c }) => [...Array.from(run.idle[`cause${c}`], (time) => time / bin), 0]);
-    const sums = [];
-    own.forEach((values, i) => sums.push(i === 0 ? values : values.map((value, k) => value + sums[i - 1][k])));
-    const x = Array.from({ length: bins + 1 }, (_, i) => i * bin - run.offset);
-    return { title: runs.length > 1 ? `Idle workers of ${run.name}` : "Idle workers", note: `of ${run.workers.length}, by cause`, data: () => [x, ...sums.toReversed()], highest: () => highest, format: (value) => digits(value, 3),
-      series: causes.map(({ name, c }, i) => ({ label: name, colour: kIdleColours[c], fill: kIdleColours[c], width: 0, value: own[i] })).toReversed() };
+    const bin = run.length(run.end) / run.idle.cause0.length;
+    const workers = causes.map(({ c }) => Array.from(run.idle[`cause${c}`], (time) => time / bin));
+    const series = causes.map(({ name, c }) => ({ label: name, colour: kIdleColours[c], fill: kIdleColours[c], width: 0 })).toReversed();
+    const seen = () => {
+      const [x, ...own] = meansIn(run, view, workers);
+      const sums = [];
+      own.forEach((values, i) => sums.push(i === 0 ? values : values.map((value, k) => value + sums[i - 1][k])));
+      series.forEach((one, i) => one.value = own[own.length - 1 - i]);
+      return [x, ...sums.toReversed()];
+    };
+    return { title: runs.length > 1 ? `Idle workers of ${run.name}` : "Idle workers", note: `of ${run.workers.length}, by cause`, data: seen, detail: seen, highest: () => highest, format: (value) => digits(value, 3), series };
   }).filter((spec) => spec.series.length > 0);
 }
 
 function makeTimeCharts(runs, view, parent) {
-  const specs = [...memoryCharts(runs), ...linkCharts(runs), readyChart(runs), ...idleCharts(runs)];
+  const specs = [...memoryCharts(runs), ...linkCharts(runs, view), readyChart(runs), ...idleCharts(runs, view)];
   return specs.map((spec) => new TimeChart(spec, view, parent));
 }

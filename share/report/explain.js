@@ -1,8 +1,29 @@
 // Why a task ran where and when it did, why a copy was made, what became of a datum: from the times of the recording.
 
 function explain(run, item) {
-  const explanation = { task: explainTask, copy: explainCopy, datum: explainDatum }[item.kind](run, item.number);
+  const explanation = item.kind === "gap" ? explainGap(run, item)
+    : { task: explainTask, copy: explainCopy, datum: explainDatum }[item.kind](run, item.number);
   return { related: [], sentences: [], ...explanation, run };
+}
+
+// So fine that the times of the thing can be told from each other.
+function momentsOf(run, begin, end) {
+  const range = Math.min(run.length(run.end), Math.max(run.length(end - begin) * 20, 100 * run.unit));
+  return (ticks) => moment(run.ns(ticks), range);
+}
+
+function explainGap(run, { lane, number }) {
+  const { begin, end, cause } = lane.gaps;
+  const moments = momentsOf(run, begin[number], end[number]);
+  const [, sentence] = run.head.idle.causes[cause[number]];
+  const next = lane.items ? firstAfter(lane.items, begin[number]) : 0;
+  const sentences = [[`${lane.label} was idle from ${moments(begin[number])} to ${moments(end[number])}, ${duration(run.length(end[number] - begin[number]))} long: ${sentence}.`]];
+  const related = [];
+  if (lane.items && next < lane.items.number.length) {
+    related.push(itemOf(run, lane, next));
+    sentences.push(["Its next task was ", related[0], "."]);
+  }
+  return { title: `${lane.label} idle`, sentences, related };
 }
 
 const kTaskKinds = ["task", "acquisition by the application", "prefetch", "invalidation", "repartition"];
@@ -20,7 +41,7 @@ function stepsOf(run, task) {
 function explainTask(run, task) {
   const item = (number) => ({ run, kind: "task", number });
   const at = stepsOf(run, task);
-  const moments = (ticks) => moment(run.ns(ticks), run.length(run.end));
+  const moments = momentsOf(run, at.started, at.ended);
   const time = (ticks) => duration(run.length(ticks));
   const sentences = [];
   const related = [];
@@ -87,7 +108,7 @@ function releasedBy(run, task, ready) {
 }
 
 function whyReady(run, task, at, related) {
-  const moments = (ticks) => moment(run.ns(ticks), run.length(run.end));
+  const moments = momentsOf(run, at.started, at.ended);
   const parts = [];
   if (at.submitted >= 0) parts.push(`It was submitted at ${moments(at.submitted)}`);
   if (at.ready >= 0) {
@@ -154,7 +175,7 @@ function previousOn(run, task) {
 
 function explainCopy(run, copy) {
   const { copies } = run;
-  const moments = (ticks) => moment(run.ns(ticks), run.length(run.end));
+  const moments = momentsOf(run, copies.started[copy], copies.ended[copy]);
   const time = (ticks) => duration(run.length(ticks));
   const datum = copies.datum[copy] - 1;
   const bytes = run.copyBytes(copy);

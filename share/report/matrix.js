@@ -54,7 +54,7 @@ class MatrixView {
       this.step = Math.min(Math.max(1, Number(first.value) || 1), steps);
       this.draw();
     } });
-    this.controls.replaceChildren(
+    refill(this.controls,
       matrices.length > 1 ? this.choice("Matrix", matrices.map((matrix, m) => [m, matrix.name || "(no name)"]), this.matrix, (value) => again(() => {
         this.matrix = Number(value);
         this.tiles = this.tilesOf();
@@ -122,8 +122,16 @@ class MatrixView {
       const panel = panels[step - this.step + 1];
       const worker = run.tasks.worker[task] - 1;
       if (!panel || node >= 0 && (worker < 0 || run.workers[worker].node !== node)) continue;
-      panel.values[place] = rank / Math.max(1, found.length - 1);
+      panel.values[place] = rank;
       panel.tasks[place] = task;
+    }
+    // The colours go from the first to the last task that is shown.
+    const ranks = panels.flatMap((panel) => [...panel.values].filter((rank) => !Number.isNaN(rank)));
+    this.ranks = [ranks.reduce((a, b) => Math.min(a, b), Infinity), ranks.reduce((a, b) => Math.max(a, b), 0)];
+    const span = Math.max(1, this.ranks[1] - this.ranks[0]);
+    for (const panel of panels) {
+      panel.ranks = panel.values;
+      panel.values = panel.values.map((rank) => (rank - this.ranks[0]) / span);
     }
     return panels;
   }
@@ -259,7 +267,7 @@ class MatrixView {
     const value = panel.values[place];
     const { run } = this;
     const texts = {
-      order: () => (panel.tasks[place] < 0 ? "no task" : `${run.taskName(panel.tasks[place])} on ${run.workerName(run.tasks.worker[panel.tasks[place]] - 1)}, number ${count(Math.round(value * Math.max(1, this.orders().found.length - 1)) + 1)}`),
+      order: () => (panel.tasks[place] < 0 ? "no task" : `${run.taskName(panel.tasks[place])} on ${run.workerName(run.tasks.worker[panel.tasks[place]] - 1)}, number ${count(panel.ranks[place] + 1)}`),
       loads: () => plural(value, "load"),
       first: () => (Number.isNaN(value) ? "never loaded" : `first loaded at ${moment(run.ns(value * run.end), run.length(run.end))}`),
       there: () => (value > 0 ? "in memory" : "not in memory"),
@@ -276,11 +284,10 @@ class MatrixView {
     const bandColours = Array.from({ length: 7 }, (_, i) => kKindColours[i]);
     const scale = (from, to, colours) => [from, make("span", { class: "scale", style: { background: `linear-gradient(to right, ${colours.join()})` } }), to];
     const ramp = kRamp.map(css);
-    const found = this.mode === "order" ? this.orders().found.length : 0;
     const texts = {
       order: () => (this.bands
-        ? ["each seventh of the tasks has its colour, and becomes paler: ", bandColours.map((colour) => make("span", { class: "swatch", style: { color: colour } }))]
-        : scale("first task ", ` last of ${count(found)}`, ramp)),
+        ? ["each seventh of these tasks has its colour, and becomes paler: ", bandColours.map((colour) => make("span", { class: "swatch", style: { color: colour } }))]
+        : scale(`task ${count(this.ranks[0] + 1)} in the order of their ends `, ` task ${count(this.ranks[1] + 1)}`, ramp)),
       loads: () => scale("1 load ", ` ${plural(most, "load")}`, ramp.toReversed()),
       first: () => scale("0 ", ` ${duration(all)}`, ramp),
       there: () => [`at ${moment(run.ns(this.at * run.end), all)}`],

@@ -65,6 +65,8 @@ class Run {
     const names = await readSection(this.index, "task_names");
     if (names) this.taskNames = new Texts(names.name, names.name_length);
     this.decisions = await readSection(this.index, "decisions");
+    const gaps = await readSection(this.index, "gaps");
+    if (gaps) fillGaps(this, gaps);
     await pause();
   }
 

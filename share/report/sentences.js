@@ -14,11 +14,11 @@ function showExplanation(view, explanation) {
   const panel = document.getElementById("explanation");
   if (!panel) return;
   const several = head.runs.length > 1;
-  panel.replaceChildren(
+  refill(panel,
     make("h3", { tabindex: -1 }, explanation.title),
     several ? make("p", { class: "muted" }, explanation.run.name) : null,
-    ...explanation.sentences.map((parts) => sentenceElement(view, parts)),
-    ...(explanation.more ?? []),
+    explanation.sentences.map((parts) => sentenceElement(view, parts)),
+    explanation.more ?? [],
   );
   panel.scrollTop = 0;
   say(`${explanation.title}. ${panel.textContent.slice(explanation.title.length, 400)}`);
