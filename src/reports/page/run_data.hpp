@@ -26,8 +26,8 @@ struct RunView {
   explicit RunView(const analysis::RecordedRun& recorded);
 
   const analysis::RecordedRun& run;
-  std::int64_t unit = 1;  // nanoseconds: the page's moments are whole numbers of it
-  std::int64_t end = 0;   // in this unit, later than all that happened
+  std::int64_t unit = 1;        // nanoseconds: the page's moments are whole numbers of it
+  std::int64_t end = 0;         // in this unit, later than all that happened
   std::vector<LinkLane> links;  // that carried something
   // Codelets of the tasks that ran, those that took most time first. Index by name; kNobody: none of them.
   std::vector<std::uint32_t> codelets;  // names

@@ -30,16 +30,11 @@ Json facts_json(const RunView& view) {
   for (const trace::CategoryEntry& category : trace::categories()) {
     if ((view.run.recorded & trace::bit(category.category)) != 0) recorded.push_back(category.name);
   }
-  return {{"command", facts.command},
-          {"application", facts.application},
-          {"version", facts.version},
-          {"policy", facts.policy},
-          {"simulated", facts.simulated},
-          {"options", pairs(facts.options)},
-          {"told", pairs(facts.told)},
-          {"recorded", std::move(recorded)},
-          {"complete", view.run.complete},
-          {"events_lost", view.run.events_lost}};
+  return {{"command", facts.command},      {"application", facts.application},
+          {"version", facts.version},      {"policy", facts.policy},
+          {"simulated", facts.simulated},  {"options", pairs(facts.options)},
+          {"told", pairs(facts.told)},     {"recorded", std::move(recorded)},
+          {"complete", view.run.complete}, {"events_lost", view.run.events_lost}};
 }
 
 Json machine_json(const RunView& view) {
