@@ -119,7 +119,8 @@ async function start() {
     : facts ? `A ${facts.simulated ? "simulated" : "recorded"} run of ${plural(head.runs[0].tasks, "task")}` : "";
   offsetsFor("first");
   if (head.bounds) boundsPart(head.bounds);
-  if (head.report) rankingPart(head.report);
+  // Of one recorded run all of it is told below.
+  if (head.report && !(page.runs.length === 1 && head.report.runs.length === 1)) rankingPart(head.report);
   if (page.runs.length > 0) await showRuns();
   makeNav();
   if (document.readyState === "loading") await new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve));

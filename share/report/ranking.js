@@ -50,7 +50,7 @@ function policyChart(runs, parent) {
     plot = new uPlot({
       width: Math.max(place.clientWidth, 200), height: 300, padding: [8, 60, 0, 0], legend: { show: false }, cursor: { show: false },
       scales: { x: { time: false, range: () => [0, right] }, y: { range: () => [0, top] } },
-      axes: [{ stroke: ink, grid, ticks: grid, font, space: 90, values: (_, marks) => marks.map(bytesText) }, { stroke: ink, grid, ticks: grid, font, size: 80, values: (_, marks) => marks.map((mark) => duration(mark * 1e9)) }],
+      axes: [{ stroke: ink, grid, ticks: grid, font, space: 90, incrs: kByteSteps, values: (_, marks) => marks.map(bytesText) }, { stroke: ink, grid, ticks: grid, font, size: 80, values: (_, marks) => marks.map((mark) => duration(mark * 1e9)) }],
       series: [{}, { paths: () => null, points: { show: true, size: 8, fill: "#3b7fb6", stroke: "#3b7fb6" } }],
       hooks: { draw: [(chart) => labelPoints(chart, ones, bounds)] },
     }, [ones.map((run) => run.bytes_in), ones.map((run) => run.seconds)], place);
@@ -104,7 +104,7 @@ function rankingPart(report) {
   policyChart(done, element);
   const known = done.length > 0 ? done[0].bounds : null;
   if (known) element.append(boundsOfRun(done[0]));
-  element.append(make("h3", {}, "What ran"), factsList({ application: report.application, ...report.parameters, ...report.machine }));
+  element.append(make("h3", {}, "What ran"), factsList({ ...(report.command ? { command: report.command } : {}), application: report.application, ...report.parameters, ...report.machine }));
 }
 
 function boundsOfRun(run) {
