@@ -174,7 +174,10 @@ TEST(Page, ComparesTwoRecordingsAndNoMore) {
 TEST(Page, ShowsAReportWithoutARecording) {
   Report report;
   report.application = "cholesky";
-  report.runs.push_back({.policy = "darts", .error = {}, .seconds = 1.5});
+  RunRecord run;
+  run.policy = "darts";
+  run.seconds = 1.5;
+  report.runs.push_back(run);
   PageContents contents;
   contents.report = &report;
   const std::string text = page(contents);
