@@ -64,7 +64,7 @@ function differingFacts([a, b]) {
   const all = (run) => {
     const { facts } = run.head;
     return new Map([["command", facts.command], ["policy", facts.policy], ["version", facts.version], ["machine", machineText(run)], ["simulated", facts.simulated ? "yes" : "no"],
-      ...facts.options, ...facts.told.filter(([name]) => !/^(result|bound)\./.test(name))]);
+      ...facts.options, ...["parameter.", "machine.", ""].flatMap((kind) => toldOf(run, kind))]);
   };
   const [x, y] = [all(a), all(b)];
   const names = [...new Set([...x.keys(), ...y.keys()])].filter((name) => x.get(name) !== y.get(name));

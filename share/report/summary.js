@@ -3,6 +3,12 @@
 function told(run) {
   return Object.fromEntries(run.head.facts.told);
 }
+// What was told beside the result and its bounds: those of a kind ("parameter.", "machine.") without it; "": the rest.
+function toldOf(run, kind) {
+  const others = /^(result|bound|parameter|machine)\.|^(command|application)$/;
+  return run.head.facts.told.filter(([name]) => (kind === "" ? !others.test(name) : name.startsWith(kind)))
+    .map(([name, value]) => [name.slice(kind.length), value]);
+}
 const toldNumber = (facts, name) => (facts[name] === undefined || facts[name] === "" ? null : Number(facts[name]));
 
 function resultOf(run) {
@@ -32,12 +38,14 @@ function resultCards(run) {
   const cards = [card("Time", duration(result.seconds * 1e9), timesBound(result.seconds, result.boundSeconds) || "no bound is known",
     result.parts.map((part) => [part.name, part.value / result.seconds, duration(part.value * 1e9), `No schedule is faster than this: ${part.sentence}.`]))];
   const moved = (title, value, bound) => {
-    if (value === null) return;
+    if (value === null || value === 0 && !(bound > 0)) return;
     cards.push(card(title, bytesText(value), timesBound(value, bound) || (bound === 0 ? "none had to be" : ""), bound > 0 ? [["bound", value > 0 ? bound / value : 0, bytesText(bound), "No schedule moves less."]] : []));
   };
   moved("Loaded into limited memory", result.bytesIn, result.boundIn);
   moved("Written back", result.bytesOut, result.boundOut);
   if (result.gflops > 0) cards.push(card("Speed", `${digits(result.gflops)}\u00a0GFlop/s`, ""));
+  const { "result.verified": verified } = told(run);
+  if (verified) cards.push(card("Check of the result", verified === "yes" ? "passed" : "failed", ""));
   const idle = run.head.idle;
   const busy = idle.all[0] / (idle.wall * Math.max(1, run.workers.length));
   cards.push(card("Workers in tasks", percent(busy), `${plural(run.head.tasks, "task")}, ${plural(run.head.copies, "copy", "copies")}`, []));
@@ -62,11 +70,13 @@ function factsOf(run) {
   const rows = [];
   const add = (name, value) => value !== "" && rows.push([name, value]);
   if (facts.command !== "") rows.push(["command", make("code", {}, facts.command)]);
+  const listedFacts = (kind) => toldOf(run, kind).map(([name, value]) => `${name} ${factText(name, value)}`).join(", ");
   add("application", facts.application);
   add("policy", facts.policy);
-  add("machine", `${machineText(run)}${facts.simulated ? "; simulated" : ""}`);
+  add("machine", [machineText(run), listedFacts("machine."), facts.simulated ? "simulated" : ""].filter(Boolean).join("; "));
   add("options", facts.options.filter(([name]) => name !== "policy").map(([name, value]) => `${name}=${value}`).join(", "));
-  add("parameters", facts.told.filter(([name]) => !/^(result|bound)\./.test(name)).map(([name, value]) => `${name} ${factText(name, value)}`).join(", "));
+  add("parameters", listedFacts("parameter."));
+  add("told", listedFacts(""));
   add("version", facts.version === "" ? "" : `vicinal ${facts.version}`);
   add("recorded", facts.recorded.filter((name) => name !== "always").join(", "));
   add("file", run.name);
