@@ -136,6 +136,7 @@ int run(int argc, char** argv) {
   add_generate(app, session);
   add_simulate(app, session);
   add_bounds(app, session);
+  add_report(app, session);
   add_reproduce(app, session);
   add_machine(app, session);
   add_calibrate(app, session);

@@ -122,6 +122,10 @@ class Values {
 
 }  // namespace
 
+void require_page() {
+  static_cast<void>(asset("index.html"));
+}
+
 std::string page(const PageContents& contents) {
   if (contents.recordings.size() > 2) {
     throw UsageError("a page compares two recordings at most; make a page of each two");
