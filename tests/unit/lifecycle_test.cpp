@@ -176,6 +176,7 @@ TEST(PolicyGate, ASliceIsLeftToTheThreadThatIsAtIt) {
 TEST(PolicyGate, ManyThreadsMeetASerialPolicyOneAtATimeAndNoTaskIsLost) {
   constexpr std::size_t kTasks = 20'000;
   SerialPolicy policy;
+  trace::Recorder recorder;
   std::atomic<std::size_t> retired{0};
   PolicyGate gate(policy, [&](Task&, WorkerId) { ++retired; });
   std::vector<Task> tasks(kTasks);
