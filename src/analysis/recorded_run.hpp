@@ -20,6 +20,7 @@
 #include "vicinal/codelet.hpp"
 #include "vicinal/ids.hpp"
 #include "vicinal/machine.hpp"
+#include "vicinal/task.hpp"
 
 namespace vicinal::trace {
 class Reader;
