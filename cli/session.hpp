@@ -26,6 +26,7 @@ void add_options(CLI::App& app, Session& session);
 void add_simulate(CLI::App& app, Session& session);
 void add_bounds(CLI::App& app, Session& session);
 void add_reproduce(CLI::App& app, Session& session);
+void add_export(CLI::App& app, Session& session);
 
 inline constexpr const char* kVerboseSentence =
     "Print all that the report holds, not its first lines alone.";
