@@ -10,6 +10,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "vicinal/units.hpp"
 
@@ -49,6 +51,9 @@ struct Options {
   std::string models = {};  // folder of measured run times; empty: the user's cache; "none": off
   std::string memory_rules = {};  // another runtime's, to compare with; see docs/options.md
   std::uint64_t seed = 1;
+  std::string trace = {};              // file of a recording of the runtime's whole life; empty: none
+  std::string trace_events = "all";    // categories of what is recorded there
+  Bytes trace_memory = 256_MiB;        // of events that are not in the file yet
 
   // Sets one option by its name ("memory" = "800MiB"). Throws UsageError: unknown name (the nearest
   // is offered) or a value that is not of its type (the text and the accepted forms are named).
@@ -56,6 +61,8 @@ struct Options {
   // Throws UsageError for the first value that `set` would have refused, with the same message: members may
   // be written to directly. The constructors of Runtime call it.
   void check() const;
+  // Those that differ from their defaults, as text.
+  std::vector<std::pair<std::string, std::string>> changed() const;
   // Defaults, changed by the VICINAL_* variables; an unknown one is an error that names the nearest.
   static Options from_environment();
 };

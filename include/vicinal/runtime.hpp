@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vicinal/codelet.hpp"
@@ -26,6 +27,7 @@
 #include "vicinal/simulated_world.hpp"
 #include "vicinal/statistics.hpp"
 #include "vicinal/task.hpp"
+#include "vicinal/trace.hpp"
 
 namespace vicinal {
 
@@ -177,6 +179,20 @@ class Runtime {
   Statistics statistics() const;
   // Who waits for what, who holds which bytes, and the cycle if there is one. Any thread, any time.
   std::string stall_report() const;
+
+  // --- recordings: see trace.hpp ------------------------------------------------------------
+  // Records events of these categories ("all", or some of tasks, transfers, memory, scheduler, submission, decisions and
+  // application, with commas) into the file, until `stop_trace` or the end of the runtime. Of what went on before it has
+  // the data that are registered. Throws UsageError: one is in course, an unknown category, the file cannot be written.
+  void start_trace(const std::string& file, std::string_view events = "all");
+  // Throws DeviceError if the file could not be written as a whole. Nothing happens if none is in course.
+  TraceSummary stop_trace();
+  // A moment with a name, in the recording that is in course. Any thread, as the two below.
+  void mark(std::string_view text);
+  // From now to the end of the result: what the application does.
+  [[nodiscard]] TraceRegion region(std::string_view text);
+  // Something that is known of the run: a parameter, a result. The last value of a name counts.
+  void note(std::string_view name, std::string_view value);
 
  private:
   friend class Acquired;

@@ -107,6 +107,15 @@ constexpr Entry kTable[] = {
      "moves "
      "when they are touched; in simulation only; empty: none."},
     {"seed", &Options::seed, "Of the random numbers of the policy.", 0, kAny},
+    {"trace", &Options::trace,
+     "File that what happens is recorded in, for vicinal report, explain and export; empty: none."},
+    {"trace_events", &Options::trace_events,
+     "What is recorded: all, or some of tasks, transfers, memory, scheduler, submission, decisions "
+     "and application, with commas."},
+    {"trace_memory", &Options::trace_memory,
+     "Memory for what is recorded and not yet in the file; what has no room there is left out and "
+     "counted.",
+     std::uint64_t{1} << 20},
 };
 constexpr std::size_t kCount = std::size(kTable);
 
@@ -300,6 +309,18 @@ void Options::check() const {
     as_read.set(entry.name,
                 std::visit([&](auto member) { return exact_text(this->*member); }, entry.member));
   }
+}
+
+std::vector<std::pair<std::string, std::string>> Options::changed() const {
+  const Options defaults;
+  std::vector<std::pair<std::string, std::string>> result;
+  for (const Entry& entry : kTable) {
+    const auto text = [&](const Options& options) {
+      return std::visit([&](auto member) { return to_text(options.*member); }, entry.member);
+    };
+    if (text(*this) != text(defaults)) result.emplace_back(entry.name, text(*this));
+  }
+  return result;
 }
 
 // Reads environ without a lock: no other thread may change the environment meanwhile (POSIX offers

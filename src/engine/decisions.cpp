@@ -18,7 +18,7 @@ std::uint64_t id_of(const graph::Task& task) {
 
 StartDecision::StartDecision(const sched::PolicyContext& context, WorkerId worker)
     : context_(context) {
-  if (context.listener() == nullptr) return;
+  if (context.listener() == nullptr || !context.listener()->listens()) return;
   decision_.emplace(trace::Reason::first_ready, trace::Among::tasks, context.now());
   decision_->worker = worker;
   decision_->node = context.machine().workers[worker.value].node;
@@ -37,7 +37,7 @@ void StartDecision::consider(const graph::Task& task, bool starts) {
 
 MoveDecision::MoveDecision(const sched::PolicyContext& context, WorkerId to)
     : listener_(context.listener()) {
-  if (listener_ == nullptr) return;
+  if (listener_ == nullptr || !listener_->listens()) return;
   decision_.emplace(trace::Reason::fewest_copies, trace::Among::tasks, context.now());
   decision_->worker = to;
   decision_->node = context.machine().workers[to.value].node;

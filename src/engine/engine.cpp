@@ -11,11 +11,12 @@ namespace vicinal::engine {
 
 Engine::Engine(EngineConfig config)
     : config_(std::move(config)),
+      recorder_(config_.simulated ? config_.now : std::function<Time()>{}),
       policy_(std::move(config_.policy)),
       traits_(policy_->traits()),
       timed_(config_.models != nullptr && !config_.simulated && traits_.wants_run_times),
       node_workers_(workers_by_node(config_.machine, traits_.moves_tasks)),
-      lanes_(config_.machine.workers.size(), config_.now, config_.simulated),
+      lanes_(config_.machine.workers.size(), config_.now, config_.simulated, recorder_),
       sleepers_(config_.machine, node_workers_, drivers_, config_.simulated),
       errors_(sleepers_),
       residency_(config_.machine, drivers_, policy_->victims() != nullptr, traits_.keeps_order,
@@ -31,7 +32,7 @@ Engine::Engine(EngineConfig config)
       wishes_(config_.machine.nodes.size(), residency_, config_.rules),
       copies_(config_.machine),
       view_({config_.machine, config_.now, residency_, eligibility_, costs_, sleepers_, wishes_,
-             gate_, config_.notify_waiters, config_.listener},
+             gate_, config_.notify_waiters, &recorder_},
             config_.seed) {
   const LookAheadParts parts{config_.machine, residency_, gate_,   eligibility_, costs_,
                              lanes_,          sleepers_,  errors_, copies_,      view_};
@@ -48,7 +49,9 @@ Engine::Engine(EngineConfig config)
   for (const WorkerDescription& worker : config_.machine.workers) {
     if (timed_) timers_.emplace_back(*config_.models, worker.kind);
   }
-  residency_.tell(config_.listener, config_.now);
+  recorder_.hand_on_to(config_.listener);
+  residency_.tell(&recorder_, config_.now);
+  residency_.record(recorder_);
   policy_->start(view_);
 }
 

@@ -4,8 +4,9 @@
 
 namespace vicinal::engine {
 
-Lanes::Lanes(std::size_t workers, const std::function<Time()>& now, bool simulated)
-    : lanes_(workers + 2), now_(now), simulated_(simulated) {}
+Lanes::Lanes(std::size_t workers, const std::function<Time()>& now, bool simulated,
+             trace::Recorder& recorder)
+    : lanes_(workers + 2), now_(now), recorder_(recorder), simulated_(simulated) {}
 
 void Lanes::start() {
   for (Lane& lane : lanes_) {
@@ -69,6 +70,9 @@ void Lanes::begin_idle(WorkerId worker) {
   Lane& own = lanes_[worker.value];
   if (own.idle_since.load(std::memory_order_relaxed) != kNotIdle) return;
   own.idle_since.store(now_().ns, std::memory_order_relaxed);
+  if (recorder_.on(trace::Category::scheduler)) {
+    recorder_.record<trace::Event::worker_slept>(worker.value);
+  }
 }
 
 Time Lanes::busy(WorkerId worker, Time now) const {

@@ -14,6 +14,7 @@
 
 #include "base/spin_lock.hpp"
 #include "graph/task.hpp"
+#include "trace/recorder.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/ids.hpp"
 #include "vicinal/statistics.hpp"
@@ -23,8 +24,9 @@ namespace vicinal::engine {
 
 class Lanes {
  public:
-  // `now` outlives it.
-  Lanes(std::size_t workers, const std::function<Time()>& now, bool simulated);
+  // `now` and the recorder outlive it.
+  Lanes(std::size_t workers, const std::function<Time()>& now, bool simulated,
+        trace::Recorder& recorder);
   // All are idle from now on; what was before does not count as busy.
   void start();
 
@@ -71,6 +73,9 @@ class Lanes {
     own.idle_ns.store(own.idle_ns.load(std::memory_order_relaxed) + now_().ns - since,
                       std::memory_order_relaxed);
     own.idle_since.store(kNotIdle, std::memory_order_relaxed);
+    if (recorder_.on(trace::Category::scheduler)) {
+      recorder_.record<trace::Event::worker_woke>(worker.value);
+    }
   }
   bool idle(WorkerId worker) const {
     return lanes_[worker.value].idle_since.load(std::memory_order_relaxed) != kNotIdle;
@@ -130,6 +135,7 @@ class Lanes {
 
   std::vector<Lane> lanes_;
   const std::function<Time()>& now_;
+  trace::Recorder& recorder_;
   const bool simulated_;
   const void* const owner_ = this_thread();  // the thread that made the engine
   base::SpinLock shared_lock_;

@@ -19,6 +19,7 @@ namespace vicinal::engine {
 using graph::ReadyList;
 using graph::Task;
 using graph::TaskState;
+using trace::Category;
 
 namespace {
 // Of the thread: the innermost task on its stack.
@@ -71,6 +72,8 @@ inline bool Engine::enter(Task& task, std::span<const TaskId> after) {
   move(task, TaskState::submitted);
   task.blocked.store(after.empty() ? 1 : 2, std::memory_order_relaxed);
   for (const TaskId before : after) precedences_.check(before, task);
+  if (records(Category::submission)) [[unlikely]]
+    record_submitted(task, after);
   const bool is_ready = insert(task);
   if (after.empty()) return is_ready;
   for (const TaskId before : after) precedences_.add(before, task);
@@ -112,6 +115,7 @@ void Engine::submit_announced(Task& task, std::span<const TaskId> after, WorkerI
   // A task that begins to be cancelled only now is so when a worker gets it.
   const bool restricted = task.extension && task.extension->worker;
   move(task, TaskState::ready);
+  if (records(Category::scheduler)) record_ready(task, worker);
   hand_to_policy(task, worker);
   sleepers_.wake_for(1, restricted, worker, Releaser::goes_on);
   grant_fresh_wishes();
@@ -128,6 +132,8 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
     if (task->commutes && !graph::take_turns(*task, list)) [[unlikely]]
       continue;
     move(*task, TaskState::ready);
+    if (records(Category::scheduler)) [[unlikely]]
+      record_ready(*task, releasing);
     if (is_cancellable(task->kind) && must_cancel(*task)) {
       cancel_at_once(*task, releasing, list);
     } else if (!is_scheduled(task->kind)) {
@@ -177,6 +183,8 @@ Task* Engine::pop(WorkerId worker) {
   Task* task = gate_.pop(worker);
   if (task == nullptr) return nullptr;
   move(*task, TaskState::scheduled);
+  if (records(Category::scheduler)) [[unlikely]]
+    record_scheduled(*task, worker);
   wishes_.forget(*task);
   if (eligibility_.is_confined(*task)) confined_.fetch_sub(1, std::memory_order_relaxed);
   return task;
@@ -298,6 +306,7 @@ bool Engine::move_from_peer(WorkerId worker) {
     task = peer.give_away(worker, actions);
   }
   if (task != nullptr) {
+    if (records(Category::scheduler)) record_moved(*task, worker);
     {
       LookAhead& own = *look_aheads_[node.value];
       const std::lock_guard lock(own.mutex());
@@ -361,6 +370,8 @@ void Engine::start(Task& task, WorkerId worker) {
   const Inside inside(this, worker);
   graph::warm_successors(task);
   if (timed_) begin_run_time(task, worker);
+  if (records(Category::tasks)) [[unlikely]]
+    record_started(task, worker);
   drivers_.of(worker).start_task(task, worker);
 }
 
@@ -384,6 +395,8 @@ const InTask* Engine::this_threads_task() {
 
 [[gnu::flatten]] void Engine::task_done(Task& task, WorkerId worker, std::exception_ptr error,
                                         std::optional<Time> run_time) {
+  if (records(Category::tasks)) [[unlikely]]
+    record_ended(task, worker, error ? Outcome::failed : Outcome::done, run_time.value_or(Time{}));
   if (timed_ && !error) end_run_time(task, worker, run_time);
   lanes_.end_run(worker, task);
   if (!trivial_) {
@@ -440,6 +453,8 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   const bool was_told =
       was_planned || task.state.load(std::memory_order_relaxed) != TaskState::ready;
   const bool shared = is_scheduled(task.kind) && was_told && gate_.wants_ends();
+  const bool ran = is_scheduled(task.kind) && outcome != Outcome::cancelled;  // see task_done
+  if (!ran && records(Category::tasks)) record_ended(task, worker, outcome, Time{});
   move(task, TaskState::done);
   if (shared) {
     task.blocked.store(2, std::memory_order_relaxed);

@@ -36,6 +36,7 @@
 #include "memory/residency.hpp"
 #include "sched/policy.hpp"
 #include "trace/decision.hpp"
+#include "trace/recorder.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/statistics.hpp"
 
@@ -168,6 +169,7 @@ class Engine final : public Completions {
   // there was none.
   bool run_slice(WorkerId worker) { return has_slices() && run_deferred(worker); }
   const Errors& errors() const { return errors_; }
+  trace::Recorder& recorder() { return recorder_; }
   // Tasks that have not started are cancelled until everything has ended and `take_error` is called.
   void cancel(std::exception_ptr cause = nullptr) { errors_.cancel(std::move(cause)); }
   std::exception_ptr take_error();
@@ -178,6 +180,7 @@ class Engine final : public Completions {
   const MachineDescription& machine() const { return config_.machine; }
   Statistics statistics() const;
   std::string describe() const;
+  std::string policy_name() const { return std::string(policy_->name()); }
 
  private:
   // the steps (lifecycle.cpp)
@@ -261,7 +264,18 @@ class Engine final : public Completions {
 
   NodeId node_of(WorkerId worker) const { return config_.machine.workers[worker.value].node; }
 
+  // what is recorded of a task's way (recording.cpp)
+  bool records(trace::Category category) const { return recorder_.on(category); }
+  void record_submitted(const graph::Task& task, std::span<const TaskId> after);
+  void record_ready(const graph::Task& task, WorkerId releasing);
+  void record_scheduled(const graph::Task& task, WorkerId worker);
+  void record_moved(const graph::Task& task, WorkerId worker);
+  void record_started(const graph::Task& task, WorkerId worker);
+  void record_ended(const graph::Task& task, WorkerId worker, Outcome outcome, Time run_time);
+  void record_started(const memory::Copy& copy);
+
   EngineConfig config_;
+  trace::Recorder recorder_;
   std::unique_ptr<sched::Policy> policy_;
   const sched::PolicyTraits traits_;
   const bool timed_;  // the time of each run is asked for

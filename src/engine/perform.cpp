@@ -39,6 +39,7 @@ void Engine::perform_once(const memory::Actions& todo, memory::Actions& actions)
 }
 
 void Engine::start_copy(const memory::Copy& copy, memory::Actions& actions) {
+  if (records(trace::Category::transfers)) record_started(copy);
   try {
     drivers_.of(copy.to.node == kRam ? copy.from.node : copy.to.node).start_copy(copy);
   } catch (const std::exception&) {  // then it has ended

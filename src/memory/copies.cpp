@@ -43,7 +43,7 @@ Residency::PinnedSource Residency::pin_best_source(const graph::Handle& handle, 
   }
 }
 
-bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
+bool Residency::start_fetch(Replica& to, Request* waiter, CopyCause cause, Actions& actions) {
   graph::Handle& handle = *to.handle;
   const bool saves = waiter != nullptr && waiter->kind == RequestKind::eviction;
   PinnedSource from;
@@ -68,6 +68,7 @@ bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
   fetch.to = to.node;
   fetch.version = from.version;
   fetch.urgent = waiter != nullptr;
+  fetch.cause = cause;
   fetch.owns = false;
   fetch.behind = false;
   fetch.started.store(false, std::memory_order_relaxed);
@@ -80,6 +81,9 @@ bool Residency::start_fetch(Replica& to, Request* waiter, Actions& actions) {
   to.word.fetch_or(kComing, std::memory_order_relaxed);
   copies_in_course_.fetch_add(1, std::memory_order_acq_rel);
   node_of(to).traffic.store(true, std::memory_order_relaxed);
+  if (records(trace::Category::transfers)) {
+    recorder_->record<trace::Event::copy_wanted>(to.node.value, handle.id.value, cause);
+  }
   if (from.source != nullptr) {
     queue_on_link(fetch, *from.source, actions);
   } else {
@@ -145,7 +149,7 @@ void Residency::pump_link(std::uint32_t link, Actions& actions) {
     if (fetch == nullptr) return;
     actions.copies.push_back({reinterpret_cast<std::uintptr_t>(fetch), fetch->handle,
                               place_of(replica(*fetch->handle, fetch->from)),
-                              place_of(replica(*fetch->handle, fetch->to)), started.urgent});
+                              place_of(replica(*fetch->handle, fetch->to)), started.urgent, fetch->cause});
   } while (started.more);
 }
 
@@ -244,6 +248,9 @@ void Residency::copy_done(std::uint64_t id, std::exception_ptr error, Actions& a
   const NodeId to = fetch.to;
   std::optional<Bytes> copied;
   if (!error) copied = fetch.handle->bytes();
+  if (records(trace::Category::transfers)) {
+    recorder_->record<trace::Event::copy_ended>(to.value, id, error != nullptr);
+  }
   links_.end(link, copied);
   at(to, actions, [&] { finish_fetch(fetch, error, actions); });
   pump_link(link, actions);
@@ -262,13 +269,15 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, E
     return fetch_early(replica(handle, node), room, owns, through_ram, actions);
   });
   if (through_ram) {  // first as far as RAM
-    at(kRam, actions, [&] { bring_early(replica(handle, kRam), room, actions); });
+    at(kRam, actions, [&] {
+      bring_early(replica(handle, kRam), room, CopyCause::early, actions);
+    });
   }
   return coming;
 }
 
 bool Residency::fetch_early(Replica& to, EarlyRoom room, bool owns, bool& through_ram,
-                            Actions& actions) {
+                            Actions& actions, CopyCause cause) {
   graph::Handle& handle = *to.handle;
   MemoryNode& node = node_of(to);
   node.victims.wanted_again(to);
@@ -288,13 +297,13 @@ bool Residency::fetch_early(Replica& to, EarlyRoom room, bool owns, bool& throug
   through_ram = from == nullptr;
   if (through_ram) return false;
   base::warm(&replica(handle, from->node), sizeof(Replica));
-  if (!bring_early(to, room, actions)) return false;
+  if (!bring_early(to, room, cause, actions)) return false;
   if (owns && to.incoming != nullptr) to.incoming->owns = true;
   return true;
 }
 
 // False: there is no room now, or a copy is on its way.
-bool Residency::bring_early(Replica& to, EarlyRoom room, Actions& actions) {
+bool Residency::bring_early(Replica& to, EarlyRoom room, CopyCause cause, Actions& actions) {
   MemoryNode& node = node_of(to);
   // Both are looked at under this node's lock: it may have come, or begun to go, since another node was looked at.
   if (to.handle->on.valid.has(to.node) || to.handle->going.load(std::memory_order_seq_cst)) {
@@ -330,7 +339,7 @@ bool Residency::bring_early(Replica& to, EarlyRoom room, Actions& actions) {
     return false;  // a void replica that a copy still reads
   }
   decisions_.early_copy(links_, to, trace::Reason::best_source);
-  if (!start_fetch(to, nullptr, actions)) settle(to, actions);
+  if (!start_fetch(to, nullptr, cause, actions)) settle(to, actions);
   return true;
 }
 
@@ -379,7 +388,7 @@ void Residency::write_behind(NodeId id, Actions& actions) {
   at(parent, actions, [&] {
     Replica& to = replica(*next->handle, parent);
     bool through_ram = false;
-    fetch_early(to, EarlyRoom::free_alone, false, through_ram, actions);
+    fetch_early(to, EarlyRoom::free_alone, false, through_ram, actions, CopyCause::write_behind);
     if (to.incoming != nullptr) {
       to.incoming->behind = true;
       next->saved_behind = true;

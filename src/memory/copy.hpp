@@ -20,12 +20,23 @@ struct Place {
   Layout layout;  // packed, but in the user's own strided buffer
 };
 
+// Why the content is copied. The order is that of trace::table::kCauses.
+enum class CopyCause : std::uint8_t {
+  task,          // one that its worker can start next wants it there
+  early,         // before one waits for it
+  eviction,      // it leaves the node where it is, and is nowhere else
+  write_behind,  // likewise, before it has to
+  application,   // which has asked for it, or forgets the handle
+  relay,         // on its way through RAM
+};
+
 struct Copy {
   std::uint64_t id = 0;  // given back at completion
   graph::Handle* handle = nullptr;
   Place from;
   Place to;
   bool urgent = true;  // a task waits for it; false: an early copy
+  CopyCause cause = CopyCause::task;
 
   Bytes bytes() const { return from.layout.bytes(); }
 };

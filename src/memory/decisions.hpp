@@ -23,7 +23,7 @@ class Decisions {
     listener_ = listener;
     now_ = &now;
   }
-  bool heard() const { return listener_ != nullptr; }
+  bool heard() const { return listener_ != nullptr && listener_->listens(); }
 
   // One of those of its class leaves. To be told while it is in that class.
   void victim(const VictimOrders& orders, const Replica& victim, Bytes needed,

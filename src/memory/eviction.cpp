@@ -11,6 +11,19 @@
 
 namespace vicinal::memory {
 
+// It has changed.
+void Residency::record_room(trace::Event event, const Replica& replica) const {
+  if (!records(trace::Category::memory)) return;
+  const std::uint32_t node = replica.node.value;
+  const std::uint64_t handle = replica.handle->id.value;
+  const std::uint64_t used = node_of(replica).room.used().value;
+  if (event == trace::Event::room_taken) {
+    recorder_->record<trace::Event::room_taken>(node, handle, used);
+  } else {
+    recorder_->record<trace::Event::room_freed>(node, handle, used);
+  }
+}
+
 bool Residency::allocate(Replica& replica) {
   MemoryNode& node = node_of(replica);
   if (!node.room.allocate(replica)) return false;
@@ -18,6 +31,7 @@ bool Residency::allocate(Replica& replica) {
   replica.handle->on.placed.add(replica.node);
   replica.last_use.store(epoch_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   node.victims.add(replica);
+  record_room(trace::Event::room_taken, replica);
   return true;
 }
 
@@ -38,6 +52,7 @@ void Residency::free_replica(Replica& replica, bool was_valid, Actions& actions)
   handle.on.placed.remove(replica.node);
   node.victims.remove(replica);
   node.room.free(replica);
+  record_room(trace::Event::room_freed, replica);
   replica.placed_early = false;
   replica.word.store(0, std::memory_order_release);
   note_last_copy(handle);
@@ -151,6 +166,10 @@ bool Residency::evict(Replica& replica, Actions& actions) {
     ++node.evictions;
     node.traffic.store(true, std::memory_order_relaxed);
     given = give_up(replica);
+    if (records(trace::Category::memory)) {
+      recorder_->record<trace::Event::evicted>(node.description.id.value, replica.handle->id.value,
+                                               given.result == GivenUp::Result::last);
+    }
     if (given.result == GivenUp::Result::gone) {
       free_replica(replica, given.was_valid, actions);
       return true;

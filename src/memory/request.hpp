@@ -8,6 +8,7 @@
 
 #include "base/sure_memory.hpp"
 #include "graph/handle.hpp"
+#include "memory/copy.hpp"
 #include "memory/replica.hpp"
 #include "vicinal/ids.hpp"
 
@@ -54,6 +55,7 @@ struct Fetch {
   bool owns = false;    // for a task that writes: the other replicas are void then
   bool behind = false;  // nobody asked for it: Residency::write_behind
   bool urgent = false;  // a firm reservation waits for it
+  CopyCause cause = CopyCause::task;
   // Given to the driver, or about to be: changed under the link's lock.
   std::atomic<bool> started{false};
   std::uint32_t link = 0;    // valid once it has a source

@@ -4,10 +4,54 @@
 #include <string>
 #include <utility>
 
+#include "graph/task_pool.hpp"
 #include "memory/residency.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::memory {
+
+namespace {
+
+// The task, or the acquisition, that wants its operands.
+const graph::Task& asks(const Request& request) {
+  return request.operands.front().task();
+}
+
+CopyCause cause_of(const Request& request) {
+  switch (request.kind) {
+    case RequestKind::task:
+      return graph::is_scheduled(asks(request).kind) ? CopyCause::task : CopyCause::application;
+    case RequestKind::relay:
+      return CopyCause::relay;
+    case RequestKind::eviction:
+      return CopyCause::eviction;
+    case RequestKind::flush:
+      break;
+  }
+  return CopyCause::application;
+}
+
+}  // namespace
+
+// What a task, or an acquisition, comes to.
+void Residency::record_request(const Request& request, RequestState state) const {
+  if (!records(trace::Category::memory)) return;
+  if (request.kind != RequestKind::task || request.operands.empty()) return;
+  using trace::Event;
+  const std::uint32_t node = request.node.value;
+  const std::uint64_t task = graph::TaskPool::id(asks(request)).value;
+  switch (state) {
+    case RequestState::queued:
+      return recorder_->record<Event::operands_wanted>(node, task);
+    case RequestState::granted:
+      return recorder_->record<Event::room_granted>(node, task);
+    case RequestState::ready:
+    case RequestState::failed:
+      return recorder_->record<Event::operands_ready>(node, task, request.error != nullptr);
+    case RequestState::idle:
+      break;
+  }
+}
 
 Request& Residency::own_request(RequestKind kind, MemoryNode& owner, graph::Handle& handle,
                                 NodeId node) {
@@ -195,6 +239,7 @@ Residency::Placed Residency::place(Request& request, Actions& actions) {
 }
 
 void Residency::grant(Request& request, Actions& actions) {
+  record_request(request, RequestState::granted);
   request.state.store(RequestState::granted, std::memory_order_relaxed);
   const std::uint64_t epoch = epoch_.fetch_add(1, std::memory_order_relaxed) + 1;
   for (graph::Access& access : request.operands) {
@@ -218,7 +263,7 @@ void Residency::grant(Request& request, Actions& actions) {
     }
     ++request.missing;
     if (r.incoming == nullptr) {
-      if (!start_fetch(r, &request, actions)) return;
+      if (!start_fetch(r, &request, cause_of(request), actions)) return;
     } else {
       make_urgent(*r.incoming);
       go_directly(*r.incoming, actions);
@@ -252,6 +297,7 @@ void Residency::fail(Request& request, std::exception_ptr error, Actions& action
 // Ready or failed. The owner of a task's or a flush's request may see that at once, without the lock,
 // and free it: nothing is read of it afterwards.
 void Residency::ended(Request& request, RequestState state, Actions& actions) {
+  record_request(request, state);
   switch (request.kind) {
     case RequestKind::task:
     case RequestKind::flush: {
@@ -276,6 +322,7 @@ void Residency::ended(Request& request, RequestState state, Actions& actions) {
 
 void Residency::request(Request& request, Actions& actions) {
   request.error = nullptr;
+  record_request(request, RequestState::queued);
   enqueue(request, actions);
 }
 

@@ -323,6 +323,9 @@ void Residency::became_void(const graph::Handle& handle, std::uint64_t nodes, Ac
     Replica& r = replica(handle, id);
     MemoryNode& node = nodes_[id.value];
     node.lost(r);
+    if (records(trace::Category::memory)) {
+      recorder_->record<trace::Event::became_void>(id.value, handle.id.value);
+    }
     if (node.description.kind != NodeKind::disk) actions.notices.push_back({r.handle, id, false});
     post(id, {.kind = Message::Kind::unused_room, .replica = &r, .pumps = pumps}, actions);
   }

@@ -41,6 +41,7 @@
 #include "memory/rules.hpp"
 #include "memory/sizes.hpp"
 #include "memory/victim.hpp"
+#include "trace/recorder.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/statistics.hpp"
 
@@ -66,6 +67,8 @@ class Residency : public FastPath, public Sizes {
   void tell(trace::DecisionListener* listener, const std::function<Time()>& now) {
     decisions_.listen(listener, now);
   }
+  // And what happens, to the recorder, which outlives it; before any handle.
+  void record(trace::Recorder& recorder) { recorder_ = &recorder; }
 
   // --- handles (residency.cpp)
   void add(graph::Handle& handle);
@@ -272,7 +275,13 @@ class Residency : public FastPath, public Sizes {
   }
   std::exception_ptr first_broken() const;
 
+  bool records(trace::Category category) const {
+    return recorder_ != nullptr && recorder_->on(category);
+  }
+  void record_room(trace::Event event, const Replica& replica) const;
+
   // --- requests.cpp: reservations. Under the lock of the request's node.
+  void record_request(const Request& request, RequestState state) const;
   // Of the node `owner`, whose lock is held: to wait for room on another one.
   Request& own_request(RequestKind kind, MemoryNode& owner, graph::Handle& handle, NodeId node);
   static void recycle(Request& request, MemoryNode& owner);
@@ -291,7 +300,7 @@ class Residency : public FastPath, public Sizes {
 
   // --- copies.cpp. Under the lock of the node that the copy goes to.
   // Urgent if somebody waits for it. False: it failed at once, and `waiter` with it.
-  bool start_fetch(Replica& to, Request* waiter, Actions& actions);
+  bool start_fetch(Replica& to, Request* waiter, CopyCause cause, Actions& actions);
   struct PinnedSource {
     const Source* source = nullptr;  // null: no link from any valid replica
     std::uint64_t version = 0;       // of what it holds
@@ -306,8 +315,9 @@ class Residency : public FastPath, public Sizes {
   bool cancel_fetch(Fetch& fetch, Actions& actions);
   bool cancel_early_copies(NodeId node, Actions& actions);
   // `through_ram`: no link leads here from where the content is; it is to come to RAM first.
-  bool fetch_early(Replica& to, EarlyRoom room, bool owns, bool& through_ram, Actions& actions);
-  bool bring_early(Replica& to, EarlyRoom room, Actions& actions);
+  bool fetch_early(Replica& to, EarlyRoom room, bool owns, bool& through_ram, Actions& actions,
+                   CopyCause cause = CopyCause::early);
+  bool bring_early(Replica& to, EarlyRoom room, CopyCause cause, Actions& actions);
   void write_behind(std::uint64_t nodes, Actions& actions);
   void write_behind(NodeId node, Actions& actions);
   bool is_short(NodeId node);
@@ -356,6 +366,7 @@ class Residency : public FastPath, public Sizes {
   const MachineDescription machine_;
   Links links_;
   Decisions decisions_;
+  trace::Recorder* recorder_ = nullptr;
   std::uint64_t notes_unused_ = 0;  // a bit per node that does
   const bool external_victims_;
   const Rules rules_;

@@ -124,7 +124,7 @@ void Partitions::add_parts(Owned& owned, const graph::Home& home, const Layout& 
     } else {
       layout = layout.packed();
     }
-    const Handle part = runtime_.add_part(layout, at, written, name_of(owned, i));
+    const Handle part = runtime_.add_part(*owned.whole, layout, at, written, name_of(owned, i));
     owned.parts.push_back(part.impl());
     owned.lives.push_back(part.life());
     owned.families[i].of = &owned;

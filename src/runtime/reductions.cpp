@@ -72,7 +72,7 @@ std::unique_ptr<graph::Reduction> Reductions::make(graph::Handle& handle,
   reduction->copies.reserve(count);
   try {
     for (std::size_t i = 0; i < count; ++i) {
-      const Handle copy = runtime_.add_part(handle.layout.packed(), {}, false,
+      const Handle copy = runtime_.add_part(handle, handle.layout.packed(), {}, false,
                                             handle.name + " (private " + std::to_string(i) + ")");
       copy.impl()->is_private = true;
       PrivateCopy& added = reduction->copies.emplace_back();

@@ -19,7 +19,8 @@ std::uint32_t next_runtime_number() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, std::string name) {
+Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, std::string name,
+                        const graph::Handle* part_of) {
   require_size(layout, name);
   graph::Handle* handle = nullptr;
   {
@@ -53,6 +54,9 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
   } catch (...) {
     forget(*handle);
     throw;
+  }
+  if (engine_->recorder().on(trace::Category::submission)) {
+    record_registered(*handle, name, part_of != nullptr ? part_of->id : HandleId{});
   }
   const std::uint32_t life = handle->life() + 1;
   graph::begin_life(*handle, life, std::move(name));
@@ -299,6 +303,9 @@ void RuntimeImpl::flush_home(graph::Handle& handle, memory::Request& request) {
 }
 
 void RuntimeImpl::forget(graph::Handle& handle) {
+  if (engine_->recorder().on(trace::Category::submission)) {
+    engine_->recorder().record<trace::Event::handle_unregistered>(0, handle.id.value);
+  }
   const std::lock_guard lock(handles_mutex_);
   if (handle.home.kind == graph::HomeKind::buffer && !handle.home.inside) {
     buffers_.remove(handle.home.address, handle.layout);

@@ -94,6 +94,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   }
   setup_.make_drivers(options_);
   engine_->attach(setup_.by_node(), setup_.by_worker());
+  if (!options_.trace.empty()) start_trace(options_.trace, options_.trace_events);
   if (slot()) engine_->worker_leaves(*slot());  // until somebody waits
   try {
     start();
@@ -171,6 +172,7 @@ RuntimeImpl::~RuntimeImpl() {
   close();
   stop();
   guarded([this] { write_models(); });
+  end_trace();
 }
 
 Statistics RuntimeImpl::statistics() const {

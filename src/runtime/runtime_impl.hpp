@@ -28,6 +28,7 @@
 #include "runtime/simulated_planner.hpp"
 #include "trace/decision.hpp"
 #include "vicinal/runtime.hpp"
+#include "vicinal/trace.hpp"
 
 namespace vicinal::runtime {
 
@@ -61,7 +62,9 @@ class RuntimeImpl {
   void close() noexcept;
 
   // registration.cpp
-  Handle add(const Layout& layout, graph::Home home, bool written, std::string name);
+  // `part_of`: null but for a part, and for a private copy.
+  Handle add(const Layout& layout, graph::Home home, bool written, std::string name,
+             const graph::Handle* part_of = nullptr);
   Handle add_file(const FileRegion& region, const Layout& layout, std::string name);
   Handle add_simulated(Bytes size, NodeId home, std::string name);
   void unregister(Handle handle, WriteBack write_back);
@@ -84,6 +87,11 @@ class RuntimeImpl {
   void set_reduction(Handle handle, const Reduction& reduction);
   void combine(Handle handle);
 
+  // recording.cpp
+  void start_trace(const std::string& file, std::string_view events);
+  TraceSummary stop_trace();
+  std::uint64_t next_region() { return regions_.fetch_add(1, std::memory_order_relaxed) + 1; }
+
   // submission.cpp
   TaskId submit(const TaskSpec& spec);
   // And so all that this thread has submitted.
@@ -96,8 +104,9 @@ class RuntimeImpl {
   }
 
   // --- for Partitions, which holds its lock
-  Handle add_part(const Layout& layout, const graph::Home& home, bool written, std::string name) {
-    return add(layout, home, written, std::move(name));
+  Handle add_part(const graph::Handle& of, const Layout& layout, const graph::Home& home,
+                  bool written, std::string name) {
+    return add(layout, home, written, std::move(name), &of);
   }
   void forget(graph::Handle& handle);
   std::uint32_t number() const { return number_; }
@@ -215,6 +224,10 @@ class RuntimeImpl {
   void watch();
   std::string how_to_get_room() const;
   void require_rules_apply(const engine::EngineConfig& config) const;
+  std::string facts_of_run() const;  // JSON
+  // Warns of what went wrong.
+  void end_trace() noexcept;
+  void record_registered(const graph::Handle& handle, std::string_view name, HandleId part_of);
   void read_models(engine::EngineConfig& config);
   void write_models();
 
@@ -237,6 +250,7 @@ class RuntimeImpl {
   Recursions recursions_{*this};
   ScratchPool scratch_{*this};
   Reductions reductions_{*this};
+  std::atomic<std::uint64_t> regions_{0};  // of recordings
 
   mutable std::mutex handles_mutex_;           // guards what follows
   mutable std::deque<graph::Handle> handles_;  // reports take their lock bits

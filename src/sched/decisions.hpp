@@ -24,7 +24,7 @@ class Decisions {
     listener_ = context.listener();
   }
   // Else no decision is to be built.
-  bool heard() const { return listener_ != nullptr; }
+  bool heard() const { return listener_ != nullptr && listener_->listens(); }
 
   // The first of the list (a PriorityList of tasks) that the worker can run leaves it, which is told. Null: none.
   template <typename List>

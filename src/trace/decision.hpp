@@ -12,6 +12,7 @@
 // docs/decisions.md shows the tables of decision.cpp.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -208,9 +209,14 @@ struct Decision {
 class DecisionListener {
  public:
   virtual ~DecisionListener() = default;
+  // Now. Decisions are not built for one that does not.
+  bool listens() const { return listens_.load(std::memory_order_relaxed); }
   // By any thread, several at once, under locks of the runtime: it may not call the runtime, nor wait for a
   // thread that does.
   virtual void hear(Decision decision) noexcept = 0;
+
+ protected:
+  std::atomic<bool> listens_{true};
 };
 
 // --- names and sentences. Each table is in the order of its enumeration.

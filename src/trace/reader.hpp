@@ -11,12 +11,14 @@
 //   bytes 8..11   the version of the form, 1
 //   bytes 12..15  0x01020304, in the order of the writer's processor
 //   bytes 16..23  how many bytes the head has
-//   then the head, a JSON object, with spaces behind it up to a whole word
+//   bytes 24..31  the checksum of the head
+//   then the head, a JSON object, with spaces behind it up to a whole word (see head.hpp)
 //
 // and goes on with segments: what a thread has recorded, in its order. A run that was killed leaves a file without the
 // last segment, `end`, or with a piece of a segment, which is left out (Reader::is_complete, Reader::cut_bytes).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -45,7 +47,7 @@ struct SegmentHead {
   std::uint64_t number = 0;   // of the thread's chunks of memory
   std::uint64_t offset = 0;   // in bytes, of the segment in the chunk
   std::uint64_t bytes = 0;    // that follow
-  std::uint64_t checksum = 0; // of these, see `checksum`
+  std::uint64_t checksum = 0; // of all this and these, see `checksum`
 };
 static_assert(sizeof(SegmentHead) == 40);
 
@@ -53,7 +55,8 @@ struct EndOfFile {
   std::uint64_t events_lost = 0;
 };
 
-std::uint64_t checksum(std::span<const std::uint64_t> words);
+// Of the head, but for its last word, and of what follows it.
+std::uint64_t checksum(const SegmentHead& head, std::span<const std::uint64_t> words);
 
 struct RecordedEvent {
   std::int64_t time = 0;      // ns since the recording began
@@ -75,6 +78,8 @@ struct RecordedEvent {
 class Reader {
  public:
   explicit Reader(std::string path);
+  // Of bytes that stay where they are, whole words from the first on; messages say `name`.
+  Reader(std::span<const std::byte> bytes, std::string name);
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;

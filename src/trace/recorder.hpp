@@ -32,7 +32,6 @@ struct RecordingOptions {
   Categories categories = kAllCategories;
   Bytes memory = Bytes{256ULL << 20};  // that events not yet written may take
   std::string run = "{}";              // JSON: what the head says of the run
-  std::function<Time()> simulated_now; // none: a real run
 };
 
 struct RecordingSummary {
@@ -44,13 +43,14 @@ struct RecordingSummary {
 // Each may be called by any thread but where it says otherwise.
 class Recorder final : public DecisionListener {
  public:
-  Recorder();
+  // `simulated_now`: the clock of a simulation; none: a real run.
+  explicit Recorder(std::function<Time()> simulated_now = {});
   ~Recorder() override;  // stops
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
   // One thread at a time, like stop. Throws UsageError: it records already, or the file cannot be written.
-  void start(RecordingOptions options);
+  void start(const RecordingOptions& options);
   // Events of other threads that are on their way may or may not be in the file.
   RecordingSummary stop();
   bool records() const { return categories() != 0; }
@@ -64,14 +64,15 @@ class Recorder final : public DecisionListener {
     static_assert(sizeof...(Fields) + 1 == entry(event).field_count());
     static_assert(entry(event).tail == Tail::none);
     constexpr std::size_t words = 2 + sizeof...(Fields);
-    std::uint64_t* const at = take(words);
-    if (at == nullptr) [[unlikely]]
+    Place* const place = take(words);
+    if (place == nullptr) [[unlikely]]
       return;
+    std::uint64_t* const at = place->at.load(std::memory_order_relaxed);
     at[0] = static_cast<std::uint64_t>(now());
     at[1] = head(event, words, first);
     std::uint64_t* field = at + 2;
     ((*field++ = static_cast<std::uint64_t>(rest)), ...);
-    commit(at + words);
+    place->at.store(at + words, std::memory_order_release);  // pairs with the writer's look at it
   }
   // An event with a tail.
   template <Event event, typename... Fields>
@@ -94,17 +95,39 @@ class Recorder final : public DecisionListener {
  private:
   struct Lane;
   struct Session;
-  struct ThreadLane {
+  // Where the next event of a thread goes. The thread alone writes both.
+  struct Place {
+    std::atomic<std::uint64_t*> at{nullptr};
+    std::uint64_t* end = nullptr;
+  };
+  // Of a thread: its place in the recording that it took part in last.
+  struct Own {
     std::uint64_t session = 0;
-    Lane* lane = nullptr;
+    Place* place = nullptr;
   };
 
   static constexpr std::uint64_t head(Event event, std::size_t words, std::uint32_t first) {
     return static_cast<std::uint64_t>(event) | std::uint64_t{words} << 16 |
            std::uint64_t{first} << 32;
   }
-  std::uint64_t* take(std::size_t words);
-  void commit(std::uint64_t* end);
+  // Room for so many words; null: there is none, which has been noted.
+  Place* take(std::size_t words) {
+    Place* const place = this->place();
+    if (place == nullptr) [[unlikely]]
+      return nullptr;
+    const std::uint64_t* const at = place->at.load(std::memory_order_relaxed);
+    if (at != nullptr && static_cast<std::size_t>(place->end - at) >= words) [[likely]]
+      return place;
+    return begin_chunk(*place, words);
+  }
+  Place* place() {
+    const std::uint64_t session = session_number_.load(std::memory_order_acquire);
+    if (own_.session == session) [[likely]]
+      return own_.place;
+    return enter(session);
+  }
+  Place* enter(std::uint64_t session);
+  Place* begin_chunk(Place& place, std::size_t words);
   std::int64_t now() const {
     return clock_ == ClockKind::counter ? base::ticks_now() : other_now();
   }
@@ -113,14 +136,16 @@ class Recorder final : public DecisionListener {
                 std::string_view text);
   void update_listening();
 
+  static inline constinit thread_local Own own_;
+
+  const std::function<Time()> simulated_now_;
+  const ClockKind clock_;
   std::atomic<Categories> categories_{0};
-  ClockKind clock_ = ClockKind::counter;
   std::atomic<std::uint64_t> session_number_{0};
+  DecisionListener* next_ = nullptr;
+  std::mutex mutex_;  // guards what follows
   std::unique_ptr<Session> session_;
   std::vector<std::unique_ptr<Session>> ended_;  // threads may still be about to write there
-  std::function<Time()> simulated_now_;
-  DecisionListener* next_ = nullptr;
-  std::mutex mutex_;
 };
 
 }  // namespace vicinal::trace

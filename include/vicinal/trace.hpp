@@ -1,0 +1,44 @@
+// Recordings of runs: what each task, copy and piece of data did, and when. See docs/trace.md.
+//
+//   runtime.start_trace("run.vtrace");
+//   {
+//     const vicinal::TraceRegion region = runtime.region("first step");
+//     ... submit, wait ...
+//   }
+//   runtime.stop_trace();
+//
+// The option `trace` records the whole life of a runtime. `vicinal report`, `explain` and `export` read the file.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "vicinal/units.hpp"
+
+namespace vicinal {
+
+namespace trace {
+class Recorder;
+}
+
+struct TraceSummary {
+  Bytes written;                  // size of the file
+  std::uint64_t events_lost = 0;  // there was no memory for, see the option trace_memory
+};
+
+// What the application does from its making to its end, in the recording that is in course then; without one it costs
+// a look. It may end on another thread, and before the runtime.
+class TraceRegion {
+ public:
+  TraceRegion(TraceRegion&& other) noexcept;
+  TraceRegion& operator=(TraceRegion&&) = delete;
+  ~TraceRegion();
+
+ private:
+  friend class Runtime;
+  TraceRegion() = default;
+  trace::Recorder* recorder_ = nullptr;  // null: it is not recorded
+  std::uint64_t number_ = 0;
+};
+
+}  // namespace vicinal

@@ -1,0 +1,78 @@
+// What is recorded of the way of a task, and of copies: see trace/event.hpp. Only while it is recorded.
+#include <array>
+
+#include "base/sure_memory.hpp"
+#include "engine/lifecycle.hpp"
+#include "graph/task_pool.hpp"
+
+namespace vicinal::engine {
+
+using graph::Task;
+using graph::TaskPool;
+using trace::Event;
+
+namespace {
+
+std::uint64_t id_of(const Task& task) {
+  return TaskPool::id(task).value;
+}
+
+// What a name stands for: a codelet, or what the application asks for beside tasks.
+std::uint32_t name_of(trace::Recorder& recorder, const Task& task) {
+  if (is_scheduled(task.kind)) return recorder.name(task.codelet, task.codelet->name);
+  const std::string_view kind = graph::to_string(task.kind);
+  return recorder.name(kind.data(), kind);
+}
+
+}  // namespace
+
+[[gnu::noinline]] void Engine::record_submitted(const Task& task, std::span<const TaskId> after) {
+  constexpr std::size_t kFew = 16;
+  const std::uint64_t id = id_of(task);
+  const std::size_t words = 3 + task.accesses().size();
+  std::array<std::uint64_t, 3 + kFew> few;
+  base::SureVector<std::uint64_t> many;
+  if (words > few.size()) many.resize(words);
+  const std::span<std::uint64_t> fields = many.empty() ? std::span(few).first(words) : std::span(many);
+  fields[0] = id;
+  fields[1] = name_of(recorder_, task);
+  fields[2] = static_cast<std::uint64_t>(task.kind);
+  std::size_t at = 3;
+  for (const graph::Access& access : task.accesses()) {
+    fields[at++] = access.handle->id.value << 4 | static_cast<std::uint64_t>(access.mode);
+  }
+  recorder_.record_words(Event::task_submitted, static_cast<std::uint32_t>(task.priority), fields);
+  if (task.extension && !task.extension->name.empty()) {
+    recorder_.record_text<Event::task_named>(task.extension->name, 0, id);
+  }
+  for (const TaskId before : after) recorder_.record<Event::task_after>(0, id, before.value);
+}
+
+[[gnu::noinline]] void Engine::record_ready(const Task& task, WorkerId releasing) {
+  recorder_.record<Event::task_ready>(releasing.value, id_of(task));
+}
+
+[[gnu::noinline]] void Engine::record_scheduled(const Task& task, WorkerId worker) {
+  recorder_.record<Event::task_scheduled>(worker.value, id_of(task));
+}
+
+[[gnu::noinline]] void Engine::record_moved(const Task& task, WorkerId worker) {
+  recorder_.record<Event::task_moved>(worker.value, id_of(task));
+}
+
+[[gnu::noinline]] void Engine::record_started(const Task& task, WorkerId worker) {
+  recorder_.record<Event::task_started>(worker.value, id_of(task), name_of(recorder_, task));
+}
+
+[[gnu::noinline]] void Engine::record_ended(const Task& task, WorkerId worker, Outcome outcome,
+                                            Time run_time) {
+  recorder_.record<Event::task_ended>(worker.value, id_of(task), outcome, run_time.ns);
+}
+
+[[gnu::noinline]] void Engine::record_started(const memory::Copy& copy) {
+  recorder_.record<Event::copy_started>(copy.to.node.value, copy.handle->id.value,
+                                        copy.from.node.value, copy.id, copy.bytes().value,
+                                        copy.cause, copy.urgent);
+}
+
+}  // namespace vicinal::engine

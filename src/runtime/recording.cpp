@@ -1,0 +1,157 @@
+// Recordings of the runtime: what their head says of the run, and what the application says while it runs.
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/log.hpp"
+#include "runtime/runtime_impl.hpp"
+#include "vicinal/error.hpp"
+#include "vicinal/trace.hpp"
+
+namespace vicinal::runtime {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view to_string(NodeKind kind) {
+  constexpr std::string_view names[] = {"ram", "disk", "device"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+Json to_json(const MachineDescription& machine) {
+  Json nodes = Json::array();
+  for (const NodeDescription& node : machine.nodes) {
+    Json limit;
+    if (node.limit) limit = node.limit->value;
+    nodes.push_back({{"name", node.name}, {"kind", to_string(node.kind)}, {"limit", limit}});
+  }
+  Json workers = Json::array();
+  for (const WorkerDescription& worker : machine.workers) {
+    workers.push_back({{"kind", to_string(worker.kind)}, {"node", worker.node.value}});
+  }
+  Json links = Json::array();
+  for (const LinkDescription& link : machine.links) {
+    links.push_back({{"from", link.from.value},
+                     {"to", link.to.value},
+                     {"bandwidth", link.bandwidth.value},
+                     {"latency_ns", link.latency.ns}});
+  }
+  return {{"nodes", nodes}, {"workers", workers}, {"links", links}};
+}
+
+}  // namespace
+
+std::string RuntimeImpl::facts_of_run() const {
+  Json options = Json::object();
+  for (const auto& [name, value] : options_.changed()) options[name] = value;
+  const Json facts = {{"version", VICINAL_VERSION},
+                      {"policy", engine_->policy_name()},
+                      {"simulated", setup_.simulated != nullptr},
+                      {"options", options},
+                      {"machine", to_json(engine_->machine())}};
+  return facts.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+void RuntimeImpl::start_trace(const std::string& file, std::string_view events) {
+  require_same_process("start_trace");
+  trace::Recorder& recorder = engine_->recorder();
+  recorder.start({.file = file,
+                  .categories = trace::parse_categories(events),
+                  .memory = options_.trace_memory,
+                  .run = facts_of_run()});
+  if (!recorder.on(trace::Category::submission)) return;
+  const std::lock_guard lock(handles_mutex_);
+  for (const graph::Handle& handle : handles_) {
+    if (!handle.takes_tasks()) continue;
+    const graph::Family* const family = handle.family.load(std::memory_order_acquire);
+    const bool is_part = family != nullptr && family->of != nullptr;
+    record_registered(handle, handle.name, is_part ? family->of->whole->id : HandleId{});
+  }
+}
+
+TraceSummary RuntimeImpl::stop_trace() {
+  if (forked()) return {};
+  const trace::RecordingSummary summary = engine_->recorder().stop();
+  if (!summary.error.empty()) throw DeviceError(summary.error);
+  return {Bytes{summary.bytes}, summary.events_lost};
+}
+
+void RuntimeImpl::end_trace() noexcept {
+  if (!engine_->recorder().records()) return;
+  try {
+    const TraceSummary summary = stop_trace();
+    if (summary.events_lost == 0) return;
+    base::process_log().warn(
+        "the recording lacks " + std::to_string(summary.events_lost) +
+        " events for which there was no memory; raise the option trace_memory, or record fewer "
+        "categories (trace_events)");
+  } catch (const std::exception& error) {
+    try {
+      base::process_log().warn(error.what());
+    } catch (const std::bad_alloc&) {  // there is nobody to be told
+    }
+  }
+}
+
+void RuntimeImpl::record_registered(const graph::Handle& handle, std::string_view name,
+                                    HandleId part_of) {
+  trace::Recorder& recorder = engine_->recorder();
+  constexpr std::uint32_t kNoHome = 0xffffffffU;
+  std::uint32_t home = kNoHome;
+  if (handle.home.kind == graph::HomeKind::buffer) home = kRam.value;
+  if (handle.home.kind == graph::HomeKind::file) {
+    home = setup_.machine.disk().value_or(NodeId{kNoHome}).value;
+  }
+  recorder.record_text<trace::Event::handle_registered>(name, home, handle.id.value,
+                                                        handle.bytes().value, part_of.value);
+}
+
+}  // namespace vicinal::runtime
+
+namespace vicinal {
+
+void Runtime::start_trace(const std::string& file, std::string_view events) {
+  impl_->start_trace(file, events);
+}
+
+TraceSummary Runtime::stop_trace() {
+  return impl_->stop_trace();
+}
+
+void Runtime::mark(std::string_view text) {
+  trace::Recorder& recorder = impl_->engine().recorder();
+  if (recorder.on(trace::Category::application)) recorder.record_text<trace::Event::mark>(text, 0);
+}
+
+void Runtime::note(std::string_view name, std::string_view value) {
+  trace::Recorder& recorder = impl_->engine().recorder();
+  if (!recorder.records()) return;
+  std::string text(name);
+  text += '\n';
+  text += value;
+  recorder.record_text<trace::Event::fact>(text, 0);
+}
+
+TraceRegion Runtime::region(std::string_view text) {
+  trace::Recorder& recorder = impl_->engine().recorder();
+  TraceRegion region;
+  if (!recorder.on(trace::Category::application)) return region;
+  region.recorder_ = &recorder;
+  region.number_ = impl_->next_region();
+  recorder.record_text<trace::Event::region_began>(text, 0, region.number_);
+  return region;
+}
+
+TraceRegion::TraceRegion(TraceRegion&& other) noexcept
+    : recorder_(std::exchange(other.recorder_, nullptr)), number_(other.number_) {}
+
+TraceRegion::~TraceRegion() {
+  if (recorder_ != nullptr && recorder_->on(trace::Category::application)) {
+    recorder_->record<trace::Event::region_ended>(0, number_);
+  }
+}
+
+}  // namespace vicinal

@@ -1,0 +1,121 @@
+#include "trace/decision_words.hpp"
+
+#include <cstddef>
+#include <utility>
+
+#include "trace/event.hpp"
+
+namespace vicinal::trace {
+
+namespace {
+
+// The fields behind the first, as the table has them.
+enum Place : std::size_t { among, task, handle, node, worker, bytes, winner, kPlaces };
+static_assert(entry(Event::decision).field_count() == kPlaces + 1);
+
+template <typename Id>
+std::uint64_t word_of(const std::optional<Id>& id) {
+  return id ? std::uint64_t{id->value} : kNone;
+}
+
+void put_scores(const base::SureVector<Score>& scores, base::SureVector<std::uint64_t>& words) {
+  for (const Score& score : scores) {
+    words.push_back(static_cast<std::uint64_t>(score.measure));
+    words.push_back(static_cast<std::uint64_t>(score.value));
+  }
+}
+
+// What is left of the words, from the front. Nothing is read beyond them: `good` says that nothing was asked for that
+// is not there.
+class Words {
+ public:
+  explicit Words(std::span<const std::uint64_t> words) : words_(words) {}
+  bool good() const { return good_; }
+  bool all_read() const { return good_ && words_.empty(); }
+  std::size_t left() const { return words_.size(); }
+  std::uint64_t next() {
+    if (words_.empty()) {
+      good_ = false;
+      return 0;
+    }
+    const std::uint64_t word = words_.front();
+    words_ = words_.subspan(1);
+    return word;
+  }
+  base::SureVector<Score> scores(std::uint64_t count) {
+    base::SureVector<Score> scores;
+    if (count > left() / 2) good_ = false;
+    if (!good_) return scores;
+    scores.reserve(count);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t measure = next();
+      if (measure >= measures().size()) good_ = false;
+      scores.push_back({static_cast<Measure>(measure), static_cast<std::int64_t>(next())});
+    }
+    return scores;
+  }
+
+ private:
+  std::span<const std::uint64_t> words_;
+  bool good_ = true;
+};
+
+// Ids of 32 and of 64 bits. False: it does not fit.
+template <typename Id>
+bool take_id(std::uint64_t word, std::optional<Id>& id) {
+  if (word == kNone) return true;
+  using Value = decltype(Id::value);
+  id = Id{static_cast<Value>(word)};
+  return id->value == word;
+}
+
+bool take_fields(std::span<const std::uint64_t> fields, Decision& decision) {
+  return take_id(fields[task], decision.task) && take_id(fields[handle], decision.handle) &&
+         take_id(fields[node], decision.node) && take_id(fields[worker], decision.worker) &&
+         take_id(fields[bytes], decision.bytes);
+}
+
+}  // namespace
+
+void put_decision(const Decision& decision, base::SureVector<std::uint64_t>& words) {
+  words.insert(words.end(),
+               {static_cast<std::uint64_t>(decision.among), word_of(decision.task),
+                word_of(decision.handle), word_of(decision.node), word_of(decision.worker),
+                word_of(decision.bytes), decision.winner ? *decision.winner : kNone});
+  words.push_back(decision.candidates.size() | std::uint64_t{decision.scores.size()} << 32);
+  put_scores(decision.scores, words);
+  for (const Candidate& candidate : decision.candidates) {
+    words.push_back(candidate.id);
+    words.push_back(candidate.scores.size());
+    put_scores(candidate.scores, words);
+  }
+}
+
+std::optional<Decision> read_decision(std::uint32_t rule, std::int64_t time_ns,
+                                      std::span<const std::uint64_t> words) {
+  if (rule >= reasons().size() || words.size() <= kPlaces) return std::nullopt;
+  if (words[among] > static_cast<std::uint64_t>(Among::workers)) return std::nullopt;
+  Decision decision(static_cast<Reason>(rule), static_cast<Among>(words[among]), Time{time_ns});
+  if (!take_fields(words, decision)) return std::nullopt;
+
+  Words tail(words.subspan(kPlaces));
+  const std::uint64_t counts = tail.next();
+  const std::uint64_t candidates = counts & 0xffffffffU;
+  decision.scores = tail.scores(counts >> 32);
+  if (candidates > tail.left() / 2) return std::nullopt;
+  decision.candidates.reserve(candidates);
+  for (std::uint64_t i = 0; i < candidates && tail.good(); ++i) {
+    Candidate candidate;
+    candidate.id = tail.next();
+    candidate.scores = tail.scores(tail.next());
+    decision.candidates.push_back(std::move(candidate));
+  }
+  if (!tail.all_read()) return std::nullopt;
+  if (words[winner] != kNone) {
+    if (words[winner] >= candidates) return std::nullopt;
+    decision.winner = words[winner];
+  }
+  return decision;
+}
+
+}  // namespace vicinal::trace

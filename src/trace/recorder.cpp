@@ -1,0 +1,171 @@
+#include "trace/recorder.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "base/sure_memory.hpp"
+#include "trace/decision_words.hpp"
+#include "trace/session.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::trace {
+
+namespace {
+
+// Of all recorders of the process: a thread knows by it whether its lane is of the present recording.
+std::atomic<std::uint64_t> sessions{0};
+
+}  // namespace
+
+Recorder::Recorder(std::function<Time()> simulated_now)
+    : simulated_now_(std::move(simulated_now)),
+      clock_(simulated_now_        ? ClockKind::simulated
+             : has_steady_counter() ? ClockKind::counter
+                                    : ClockKind::monotonic_raw) {
+  listens_.store(false, std::memory_order_relaxed);
+}
+
+Recorder::~Recorder() {
+  stop();
+}
+
+void Recorder::start(const RecordingOptions& options) {
+  const std::lock_guard lock(mutex_);
+  if (session_) {
+    throw UsageError("trace: a recording is in course; stop it before the next is started");
+  }
+  const std::uint64_t number = sessions.fetch_add(1, std::memory_order_relaxed) + 1;
+  session_ = std::make_unique<Session>(options, clock_, number);
+  try {
+    session_->begin_writer();
+  } catch (...) {
+    session_.reset();
+    throw;
+  }
+  session_number_.store(number, std::memory_order_release);
+  // Release: who sees a category finds the session.
+  categories_.store(options.categories | bit(Category::always), std::memory_order_release);
+  update_listening();
+}
+
+RecordingSummary Recorder::stop() {
+  const std::lock_guard lock(mutex_);
+  if (!session_) return {};
+  categories_.store(0, std::memory_order_seq_cst);
+  update_listening();
+  RecordingSummary summary = session_->end();
+  ended_.push_back(std::move(session_));
+  return summary;
+}
+
+std::int64_t Recorder::other_now() const {
+  return clock_ == ClockKind::simulated ? simulated_now_().ns : monotonic_raw_now();
+}
+
+// --- the thread's place
+
+// The first event of the thread in this recording. One that began before a recording was stopped may come after that.
+Recorder::Place* Recorder::enter(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  if (!session_ || session_->number != number) return nullptr;
+  try {
+    own_ = {number, &session_->lane_of_new_thread()};
+    return own_.place;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+Recorder::Place* Recorder::begin_chunk(Place& place, std::size_t words) {
+  constexpr std::size_t kLossWords = 2;
+  Lane& lane = static_cast<Lane&>(place);
+  if (words > kMostWords || !lane.session->next_chunk(lane)) {
+    ++lane.lost;
+    lane.lost_in_all.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  if (lane.lost > 0) {
+    std::uint64_t* const at = lane.at.load(std::memory_order_relaxed);
+    at[0] = static_cast<std::uint64_t>(now());
+    const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(lane.lost, 0xffffffffU));
+    at[1] = head(Event::events_lost, kLossWords, count);
+    lane.lost = 0;
+    lane.at.store(at + kLossWords, std::memory_order_release);
+  }
+  return &place;
+}
+
+// --- events with a tail
+
+void Recorder::put_text(Event event, std::uint32_t first, std::span<const std::uint64_t> fields,
+                        std::string_view text) {
+  text = text.substr(0, (kMostWords - kMostFields - 2) * 8);
+  const std::size_t text_words = (text.size() + 7) / 8;
+  const std::size_t words = 2 + fields.size() + text_words;
+  Place* const place = take(words);
+  if (place == nullptr) return;
+  std::uint64_t* const at = place->at.load(std::memory_order_relaxed);
+  at[0] = static_cast<std::uint64_t>(now());
+  at[1] = head(event, words, first);
+  std::uint64_t* const tail = std::ranges::copy(fields, at + 2).out;
+  if (text_words > 0) tail[text_words - 1] = 0;
+  std::memcpy(tail, text.data(), text.size());
+  place->at.store(at + words, std::memory_order_release);
+}
+
+void Recorder::record_words(Event event, std::uint32_t first,
+                            std::span<const std::uint64_t> fields) {
+  const std::size_t words = std::min(fields.size() + 2, kMostWords);
+  Place* const place = take(words);
+  if (place == nullptr) return;
+  std::uint64_t* const at = place->at.load(std::memory_order_relaxed);
+  at[0] = static_cast<std::uint64_t>(now());
+  at[1] = head(event, words, first);
+  std::ranges::copy(fields.first(words - 2), at + 2);
+  place->at.store(at + words, std::memory_order_release);
+}
+
+std::uint32_t Recorder::name(const void* key, std::string_view text) {
+  Place* const own = place();
+  if (own == nullptr) return 0;
+  Lane& lane = static_cast<Lane&>(*own);
+  auto& slot = lane.names[reinterpret_cast<std::uintptr_t>(key) / 16 % lane.names.size()];
+  if (slot.key == key && slot.text == text) [[likely]]
+    return slot.number;
+  try {
+    slot.text = text;
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
+  slot.key = key;
+  slot.number = lane.session->next_name.fetch_add(1, std::memory_order_relaxed) + 1;
+  record_text<Event::name_given>(text, slot.number);
+  return slot.number;
+}
+
+// --- decisions
+
+void Recorder::hand_on_to(DecisionListener* next) {
+  next_ = next;
+  update_listening();
+}
+
+void Recorder::update_listening() {
+  listens_.store(next_ != nullptr || on(Category::decisions), std::memory_order_relaxed);
+}
+
+void Recorder::hear(Decision decision) noexcept {
+  if (on(Category::decisions)) {
+    try {
+      base::SureVector<std::uint64_t> words;
+      put_decision(decision, words);
+      record_words(Event::decision, static_cast<std::uint32_t>(decision.reason), words);
+    } catch (const std::bad_alloc&) {  // one that there is no memory for is not recorded
+    }
+  }
+  if (next_ != nullptr) next_->hear(std::move(decision));
+}
+
+}  // namespace vicinal::trace
