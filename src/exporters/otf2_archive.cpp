@@ -2,6 +2,7 @@
 
 #include "exporters/otf2_archive.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 
@@ -49,6 +50,14 @@ OTF2_ErrorCode say_nothing(void* /*data*/, const char* /*file*/, std::uint64_t /
   return code;
 }
 
+// Readers print a name in a line.
+std::string one_line(std::string_view text) {
+  std::string line = legible(text);
+  std::replace_if(
+      line.begin(), line.end(), [](char byte) { return byte == '\n' || byte == '\t'; }, ' ');
+  return line;
+}
+
 OTF2_TimeStamp stamp(std::int64_t time) {
   return static_cast<OTF2_TimeStamp>(time);
 }
@@ -82,7 +91,7 @@ void Otf2Archive::check(OTF2_ErrorCode code) const {
 
 std::uint32_t Otf2Archive::string(std::string_view text) {
   const auto number = static_cast<std::uint32_t>(strings_.size());
-  return strings_.try_emplace(legible(text), number).first->second;
+  return strings_.try_emplace(one_line(text), number).first->second;
 }
 
 std::uint32_t Otf2Archive::group(std::string_view name, OTF2_LocationGroupType type) {
@@ -163,8 +172,8 @@ void Otf2Archive::finish(std::int64_t end, std::string_view machine,
   if (definitions_ == nullptr) check(OTF2_ERROR_FILE_CAN_NOT_OPEN);
   write_definitions(end, machine);
   for (const auto& [name, value] : facts) {
-    const std::string key = "VICINAL::" + legible(name);
-    check(OTF2_Archive_SetProperty(archive_, key.c_str(), legible(value).c_str(), true));
+    const std::string key = fmt::format("VICINAL::{}", name);
+    check(OTF2_Archive_SetProperty(archive_, key.c_str(), one_line(value).c_str(), true));
   }
   OTF2_Archive* const archive = std::exchange(archive_, nullptr);
   check(OTF2_Archive_Close(archive));

@@ -45,7 +45,7 @@ class Writer {
   }
 
   void write() {
-    const std::uint64_t root = packets_.group(title_of_run(run_), 0);
+    const std::uint64_t root = packets_.track(title_of_run(run_), 0);
     add_tracks(root);
     know_codelets();
     write_facts(root);
@@ -103,35 +103,37 @@ void Writer::number_arrows() {
   for (Ends* ends : {&from_tasks_, &to_tasks_, &from_copies_}) ends->sort();
 }
 
+// The page shows what lies directly below the run, and of groups their names: workers and memory are seen at once.
 void Writer::add_tracks(std::uint64_t root) {
   ready_ = packets_.counter("ready tasks", root, PacketWriter::Unit::count,
                             "tasks whose predecessors have ended, and that have not started");
-  const std::uint64_t workers = packets_.group("workers", root);
   for (const Row& row : timeline_.tasks) {
     const std::string name = legible(run_.name_of_worker(row.owner));
-    task_tracks_.push_back(packets_.track(name_of_row(name, row), workers));
+    task_tracks_.push_back(packets_.track(name_of_row(name, row), root));
   }
-  const std::uint64_t links = packets_.group("links", root);
+  for (std::uint32_t node = 0; node < timeline_.nodes; ++node) {
+    std::optional<Bytes> limit;
+    if (node < run_.facts.machine.nodes.size()) limit = run_.facts.machine.nodes[node].limit;
+    used_.push_back(packets_.counter(
+        fmt::format("{} in use", legible(run_.name_of_node(node))), root, PacketWriter::Unit::bytes,
+        limit ? fmt::format("bytes of all replicas; the limit is {}", base::format_bytes(*limit))
+              : "bytes of all replicas"));
+  }
+  const std::uint64_t links = packets_.track("links", root);
   for (const Row& row : timeline_.copies) {
     const std::string name = legible(name_of_link(run_, timeline_.links[row.owner]));
     copy_tracks_.push_back(packets_.track(name_of_row(name, row), links));
   }
-  const std::uint64_t memory = packets_.group("memory", root);
+  const std::uint64_t evictions = packets_.track("evictions", root);
   for (std::uint32_t node = 0; node < timeline_.nodes; ++node) {
-    const std::string name = legible(run_.name_of_node(node));
-    std::optional<Bytes> limit;
-    if (node < run_.facts.machine.nodes.size()) limit = run_.facts.machine.nodes[node].limit;
-    used_.push_back(packets_.counter(
-        fmt::format("{} in use", name), memory, PacketWriter::Unit::bytes,
-        limit ? fmt::format("bytes of all replicas; the limit is {}", base::format_bytes(*limit))
-              : "bytes of all replicas"));
-    evictions_.push_back(packets_.track(fmt::format("{} evictions", name), memory));
+    const std::string name = fmt::format("from {}", legible(run_.name_of_node(node)));
+    evictions_.push_back(packets_.track(name, evictions));
   }
-  const std::uint64_t application = packets_.group("application", root);
+  const std::uint64_t application = packets_.track("application", root);
   marks_ = packets_.track("marks", application);
   for (const Row& row : timeline_.regions) {
-    region_tracks_.push_back(packets_.track(
-        name_of_row(fmt::format("regions of thread {}", row.owner), row), application));
+    const std::string name = fmt::format("regions of thread {}", row.owner);
+    region_tracks_.push_back(packets_.track(name_of_row(name, row), application));
   }
 }
 

@@ -147,7 +147,7 @@ void PacketWriter::describe(std::string_view name, std::uint64_t above, const Me
   packet(packet_);
 }
 
-std::uint64_t PacketWriter::group(std::string_view name, std::uint64_t above) {
+std::uint64_t PacketWriter::track(std::string_view name, std::uint64_t above) {
   describe(name, above, nullptr, {});
   return tracks_;
 }

@@ -67,9 +67,8 @@ class PacketWriter {
  public:
   explicit PacketWriter(Sink sink) : pieces_(sink) {}
 
-  // A track without slices of its own, below which others lie in the order of their making; 0: it lies below none.
-  std::uint64_t group(std::string_view name, std::uint64_t above);
-  std::uint64_t track(std::string_view name, std::uint64_t above) { return group(name, above); }
+  // Below another track, in the order of their making; 0: below none.
+  std::uint64_t track(std::string_view name, std::uint64_t above);
   enum class Unit : std::uint8_t { count = 2, bytes = 3 };
   std::uint64_t counter(std::string_view name, std::uint64_t above, Unit unit,
                         std::string_view sentence);

@@ -203,9 +203,9 @@ TEST(PerfettoExport, HasASliceForEachTaskCopyAndRegion) {
       }
     }
   }
-  // Run, ready tasks; workers and 2; links and 2; memory and, for both nodes, use and evictions; application, marks
-  // and 2 rows of regions.
-  EXPECT_EQ(tracks, 2U + 3 + 3 + 5 + 4);
+  // The run, ready tasks, 2 workers, memory of 2 nodes; links and 2; evictions and 2; application, marks and 2 rows of
+  // regions.
+  EXPECT_EQ(tracks, 6U + 3 + 3 + 4);
   EXPECT_EQ(events[1], 3U + 1 + 2);
   EXPECT_EQ(events[2], events[1]);
   EXPECT_EQ(events[3], 3U);      // what ran, the eviction, the mark
@@ -286,7 +286,7 @@ TEST(Otf2Export, MakesAnArchiveOrNamesThePackage) {
   const testing::TemporaryFolder folder("otf2");
   const RecordedRun run = small_run();
   format.write_folder({run}, folder.path());
-  EXPECT_THAT(content(folder.file("traces.def")), HasSubstr(kLegibleNasty));
+  EXPECT_THAT(content(folder.file("traces.def")), HasSubstr("a\"b\\c <i>&,\xEF\xBF\xBD"));
   EXPECT_FALSE(content(folder.file("traces.otf2")).empty());
   EXPECT_FALSE(content(folder.file("traces/0.evt")).empty());  // the first worker
   EXPECT_THROW(format.write_folder({run}, folder.file("traces.otf2/below")), DeviceError);
