@@ -103,12 +103,30 @@ std::string own_words(const CLI::ParseError& error) {
   return text;
 }
 
+// As a shell would be told it.
+std::string quoted(std::string_view word) {
+  constexpr std::string_view kSpecial = " \t\n\"'\\$`&|;<>()*?#~!{}[]";
+  if (!word.empty() && word.find_first_of(kSpecial) == std::string_view::npos) {
+    return std::string(word);
+  }
+  std::string text = "'";
+  for (const char c : word) c == '\'' ? text += "'\\''" : text += c;
+  return text + "'";
+}
+
+// What was typed, the program without its folder.
+std::string typed(int argc, char** argv) {
+  std::string command = "vicinal";
+  for (int i = 1; i < argc; ++i) command += " " + quoted(argv[i]);
+  return command;
+}
+
 int run(int argc, char** argv) {
   Signals signals;  // before any other thread
 #if VICINAL_HAVE_BLAS
   linalg::prepare_openblas();
 #endif
-  Session session{signals};
+  Session session{signals, typed(argc, argv)};
   CLI::App app("Vicinal: a task runtime that keeps work near its data.");
   app.name("vicinal");
   app.set_version_flag("--version", "vicinal " VICINAL_VERSION);

@@ -22,6 +22,7 @@
 #include "linalg/tile_kernels.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
+#include "reports/notes.hpp"
 #include "reports/report.hpp"
 
 namespace vicinal::cli {
@@ -94,10 +95,10 @@ Plan make_plan(const RunArguments& arguments) {
 
 // One policy, in a runtime of its own.
 reports::RunRecord run_policy(const Plan& plan, const std::string& policy,
-                              std::span<const double> kernel_seconds, Signals& signals) {
-  Options options = plan.options;
-  options.policy = policy;
-  Runtime runtime(options);
+                              std::span<const double> kernel_seconds, const reports::Report& report,
+                              Signals& signals) {
+  Runtime runtime(with_policy(plan.options, policy, plan.policies.size()));
+  reports::note_run(runtime, report);
   const Signals::Watch watch(signals, runtime);
   Progress progress(runtime, policy);
   const linalg::RunOutcome outcome = linalg::run(
@@ -121,6 +122,7 @@ reports::RunRecord run_policy(const Plan& plan, const std::string& policy,
     record.residual = outcome.residual->value;
     record.tolerance = outcome.residual->tolerance;
   }
+  reports::note_result(runtime, record);
   return record;
 }
 
@@ -143,14 +145,15 @@ reports::Facts machine_of(const Plan& plan) {
 
 int run_all(const Plan& plan, Session& session) {
   const std::vector<double> kernel_seconds = linalg::measure_kernels(*plan.application);
-  ReportOutput output(session,
-                      {.application = plan.name,
-                       .parameters = parameters(plan.request),
-                       .machine = machine_of(plan),
-                       .runs = {}},
-                      plan.json, plan.verbose, plan.policies.size());
+  const reports::Report report{.command = session.command,
+                               .application = plan.name,
+                               .parameters = parameters(plan.request),
+                               .machine = machine_of(plan),
+                               .runs = {}};
+  ReportOutput output(session, report, plan.json, plan.verbose, plan.policies.size());
   for (const std::string& policy : plan.policies) {
-    output.add(policy, [&] { return run_policy(plan, policy, kernel_seconds, session.signals); });
+    output.add(policy,
+               [&] { return run_policy(plan, policy, kernel_seconds, report, session.signals); });
   }
   return output.finish();
 }

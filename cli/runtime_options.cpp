@@ -96,4 +96,13 @@ Options RuntimeOptions::parse(std::initializer_list<std::string> files) const {
   return options;
 }
 
+Options with_policy(Options options, const std::string& policy, std::size_t count) {
+  options.policy = policy;
+  if (options.trace.empty() || count < 2) return options;
+  const std::filesystem::path file(options.trace);
+  const std::string name = file.stem().string() + "." + policy + file.extension().string();
+  options.trace = (file.parent_path() / name).string();
+  return options;
+}
+
 }  // namespace vicinal::cli

@@ -14,6 +14,10 @@
 
 namespace vicinal::cli {
 
+// Of one of `count` runs, each by another policy: so its recording, if one is asked for, goes to a file of its own,
+// "run.darts.vtrace" for "run.vtrace".
+Options with_policy(Options options, const std::string& policy, std::size_t count);
+
 class RuntimeOptions {
  public:
   // Adds the options to the command, or those of these names; this object must outlive the parse.

@@ -1,6 +1,8 @@
 // What the subcommands share.
 #pragma once
 
+#include <string>
+
 #include <CLI/CLI.hpp>
 
 #include "signals.hpp"
@@ -13,7 +15,8 @@ inline constexpr int kUsage = 2;    // a command line, a variable or a file that
 
 struct Session {
   Signals& signals;
-  int status = kSuccess;  // set by the subcommand that ran
+  std::string command = {};  // as it was typed
+  int status = kSuccess;     // set by the subcommand that ran
 };
 
 // Each adds one subcommand, of the name of its file. The session outlives the parse.

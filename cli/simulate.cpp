@@ -26,9 +26,10 @@ namespace {
 
 // Those that mean something where the machine is described by a file,
 // and for --against real where CUDA is.
-constexpr std::array<std::string_view, 10> kOptions{
-    "policy",       "look_ahead", "window_tasks", "window_bytes",   "compute_priorities",
-    "memory_rules", "seed",       "cuda_library", "cublas_library", "cusolver_library"};
+constexpr std::array<std::string_view, 13> kOptions{
+    "policy",       "look_ahead",   "window_tasks", "window_bytes",   "compute_priorities",
+    "memory_rules", "seed",         "cuda_library", "cublas_library", "cusolver_library",
+    "trace",        "trace_events", "trace_memory"};
 
 struct SimulateArguments {
   explicit SimulateArguments(CLI::App& command)
@@ -104,18 +105,17 @@ int simulate(const SimulateArguments& arguments, Session& session) {
     return kSuccess;
   }
   const reports::RunBounds bounds = reports::play_bounds(graph, machine);
-  ReportOutput output(session,
-                      {.application = graph.application().name,
-                       .parameters = arguments.graph.facts(graph),
-                       .machine = arguments.machine.facts(machine),
-                       .runs = {}},
-                      arguments.json, arguments.verbose, policies.size());
+  const reports::Report report{.command = session.command,
+                               .application = graph.application().name,
+                               .parameters = arguments.graph.facts(graph),
+                               .machine = arguments.machine.facts(machine),
+                               .runs = {}};
+  ReportOutput output(session, report, arguments.json, arguments.verbose, policies.size());
   for (const std::string& policy : policies) {
-    Options with_policy = options;
-    with_policy.policy = policy;
-    with_policy.measure_scheduling = true;
+    Options one = with_policy(options, policy, policies.size());
+    one.measure_scheduling = true;
     const machine::MachineModel on = counted(policy);
-    output.add(policy, [&] { return reports::play_record(graph, on, with_policy, bounds); });
+    output.add(policy, [&] { return reports::play_record(graph, on, one, bounds, report); });
   }
   return output.finish();
 }

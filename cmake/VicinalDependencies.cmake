@@ -5,7 +5,7 @@ set(vicinal_hint "scripts/setup installs everything on Debian and Ubuntu")
 
 # Of these only what is linked statically, or headers alone, may be left in programs that are carried elsewhere.
 if(VICINAL_PORTABLE)
-  foreach(package fmt tomlplusplus Liburing OpenCL CLBlast Hwloc Otf2 Clp benchmark)
+  foreach(package fmt tomlplusplus ZLIB Liburing OpenCL CLBlast Hwloc Otf2 Clp benchmark)
     set(CMAKE_DISABLE_FIND_PACKAGE_${package} ON)
   endforeach()
 endif()
@@ -40,6 +40,11 @@ endif()
 function(vicinal_missing what loss)
   message(STATUS "Not found: ${what}. ${loss}. ${vicinal_hint}.")
 endfunction()
+
+find_package(ZLIB QUIET)
+if(NOT ZLIB_FOUND)
+  vicinal_missing("zlib (Debian: zlib1g-dev)" "Pages of runs are not compressed, and about three times as large")
+endif()
 
 find_package(Liburing QUIET)
 if(NOT Liburing_FOUND)

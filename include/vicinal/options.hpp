@@ -51,9 +51,9 @@ struct Options {
   std::string models = {};  // folder of measured run times; empty: the user's cache; "none": off
   std::string memory_rules = {};  // another runtime's, to compare with; see docs/options.md
   std::uint64_t seed = 1;
-  std::string trace = {};              // file of a recording of the runtime's whole life; empty: none
-  std::string trace_events = "all";    // categories of what is recorded there
-  Bytes trace_memory = 256_MiB;        // of events that are not in the file yet
+  std::string trace = {};            // file of a recording of the runtime's whole life; empty: none
+  std::string trace_events = "all";  // categories of what is recorded there
+  Bytes trace_memory = 256_MiB;      // of events that are not in the file yet
 
   // Sets one option by its name ("memory" = "800MiB"). Throws UsageError: unknown name (the nearest
   // is offered) or a value that is not of its type (the text and the accepted forms are named).

@@ -47,8 +47,8 @@ struct AccessOfTask {
 };
 
 struct TaskOfRun {
-  std::uint64_t id = 0;    // the runtime's
-  std::uint32_t name = 0;  // index into RecordedRun::names: of its codelet
+  std::uint64_t id = 0;              // the runtime's
+  std::uint32_t name = 0;            // index into RecordedRun::names: of its codelet
   std::uint32_t own_name = kNobody;  // likewise, if it has one
   std::int32_t priority = 0;
   KindOfTask kind = KindOfTask::compute;
@@ -58,9 +58,10 @@ struct TaskOfRun {
   std::int64_t submitted = kUnknown;
   std::int64_t ready = kUnknown;
   std::int64_t scheduled = kUnknown;
-  std::int64_t wanted = kUnknown;   // it asked for room and copies of its operands, and nothing else was in its way
-  std::int64_t granted = kUnknown;  // all of them have room
-  std::int64_t operands = kUnknown; // all of them are there
+  std::int64_t wanted =
+      kUnknown;  // it asked for room and copies of its operands, and nothing else was in its way
+  std::int64_t granted = kUnknown;   // all of them have room
+  std::int64_t operands = kUnknown;  // all of them are there
   std::int64_t started = kUnknown;
   std::int64_t ended = kUnknown;
   std::uint32_t first_access = 0;  // RecordedRun::accesses, from here
@@ -85,7 +86,8 @@ struct CopyOfRun {
   Cause cause = Cause::task;
   bool urgent = false;
   bool failed = false;
-  std::int64_t wanted = kUnknown;  // the copy was decided; it may have waited for its link, or for room in RAM
+  std::int64_t wanted =
+      kUnknown;  // the copy was decided; it may have waited for its link, or for room in RAM
   std::int64_t started = kUnknown;
   std::int64_t ended = kUnknown;
 };
@@ -127,11 +129,12 @@ struct DecisionOfRun {
 
 // What the head of the file says of the run.
 struct RunFacts {
-  std::string command;      // "vicinal simulate cholesky --tiles 20"; empty: a program of somebody's
+  std::string command;  // "vicinal simulate cholesky --tiles 20"; empty: a program of somebody's
   std::string application;  // "cholesky"
   std::string version;      // of Vicinal
   std::string policy;
-  std::vector<std::pair<std::string, std::string>> options;  // those that differ from their defaults
+  std::vector<std::pair<std::string, std::string>>
+      options;  // those that differ from their defaults
   // What was told while it ran, the last of each name: parameters, results, bounds ("bound.work_seconds").
   std::vector<std::pair<std::string, std::string>> told;
   MachineDescription machine;
@@ -147,18 +150,18 @@ class RecordedRun {
 
   RunFacts facts;
   trace::Categories recorded = 0;
-  bool complete = true;          // false: the run was killed, and goes no further than its last event
+  bool complete = true;  // false: the run was killed, and goes no further than its last event
   std::uint64_t events_lost = 0;
-  std::int64_t end = 0;          // of the last event
+  std::int64_t end = 0;  // of the last event
 
   std::vector<std::string> names;
   std::vector<TaskOfRun> tasks;
   std::vector<AccessOfTask> accesses;
   std::vector<DatumOfRun> data;
-  std::vector<CopyOfRun> copies;       // by their start, those that never began at the end
-  std::vector<RoomChange> room;        // in the order of time
+  std::vector<CopyOfRun> copies;  // by their start, those that never began at the end
+  std::vector<RoomChange> room;   // in the order of time
   std::vector<Dependency> dependencies;
-  std::vector<SleepOfWorker> sleeps;   // in the order of their beginning
+  std::vector<SleepOfWorker> sleeps;  // in the order of their beginning
   std::vector<MarkOfRun> marks;
   std::vector<DecisionOfRun> decisions;  // in the order of time
 

@@ -33,7 +33,8 @@ std::uint32_t name_of(trace::Recorder& recorder, const Task& task) {
   std::array<std::uint64_t, 3 + kFew> few;
   base::SureVector<std::uint64_t> many;
   if (words > few.size()) many.resize(words);
-  const std::span<std::uint64_t> fields = many.empty() ? std::span(few).first(words) : std::span(many);
+  const std::span<std::uint64_t> fields =
+      many.empty() ? std::span(few).first(words) : std::span(many);
   fields[0] = id;
   fields[1] = name_of(recorder_, task);
   fields[2] = static_cast<std::uint64_t>(task.kind);

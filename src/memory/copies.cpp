@@ -149,7 +149,8 @@ void Residency::pump_link(std::uint32_t link, Actions& actions) {
     if (fetch == nullptr) return;
     actions.copies.push_back({reinterpret_cast<std::uintptr_t>(fetch), fetch->handle,
                               place_of(replica(*fetch->handle, fetch->from)),
-                              place_of(replica(*fetch->handle, fetch->to)), started.urgent, fetch->cause});
+                              place_of(replica(*fetch->handle, fetch->to)), started.urgent,
+                              fetch->cause});
   } while (started.more);
 }
 
@@ -269,9 +270,7 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, E
     return fetch_early(replica(handle, node), room, owns, through_ram, actions);
   });
   if (through_ram) {  // first as far as RAM
-    at(kRam, actions, [&] {
-      bring_early(replica(handle, kRam), room, CopyCause::early, actions);
-    });
+    at(kRam, actions, [&] { bring_early(replica(handle, kRam), room, CopyCause::early, actions); });
   }
   return coming;
 }

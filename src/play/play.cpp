@@ -210,12 +210,13 @@ bool is_directed(std::string_view policy) {
 }  // namespace
 
 Played play(const graph::Graph& graph, const machine::MachineModel& machine, const Options& options,
-            double scale, StartingPlace place) {
+            double scale, StartingPlace place, const Hooks& hooks) {
   const auto started = std::chrono::steady_clock::now();
   const std::vector<Codelet> codelets = codelets_of(graph, machine, scale);
   Played played;
   {
     Runtime runtime(machine.description, options);
+    if (hooks.begun) hooks.begun(runtime);
     std::vector<Handle> handles =
         place == StartingPlace::filled ? fill_data(runtime, graph) : register_data(runtime, graph);
     divide(runtime, graph, handles);
@@ -232,6 +233,7 @@ Played play(const graph::Graph& graph, const machine::MachineModel& machine, con
       if (!is_part[d]) runtime.unregister(handles[d]);
     }
     played.last = runtime.statistics();
+    if (hooks.ended) hooks.ended(runtime, played);
   }
   played.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();

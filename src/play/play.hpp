@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "graph/graph.hpp"
@@ -11,6 +12,10 @@
 #include "vicinal/ids.hpp"
 #include "vicinal/options.hpp"
 #include "vicinal/statistics.hpp"
+
+namespace vicinal {
+class Runtime;
+}
 
 namespace vicinal::play {
 
@@ -26,9 +31,15 @@ enum class StartingPlace {
   filled,  // data have no home: tasks fill them before, as in `vicinal run`, and they stay where they are
 };
 
+// Called while the runtime is there, for what is to be told of the run. Empty: nothing is called.
+struct Hooks {
+  std::function<void(Runtime&)> begun;                 // before any data are registered
+  std::function<void(Runtime&, const Played&)> ended;  // the results are at home
+};
+
 // `scale`: of all kernel times, to see how much a result depends on them.
 Played play(const graph::Graph& graph, const machine::MachineModel& machine, const Options& options,
-            double scale = 1, StartingPlace place = StartingPlace::homes);
+            double scale = 1, StartingPlace place = StartingPlace::homes, const Hooks& hooks = {});
 
 // The end of a task, by its number in the graph.
 struct Ended {

@@ -4,6 +4,7 @@
 #include "graph/kernel_times.hpp"
 #include "play/play.hpp"
 #include "reports/bounds_report.hpp"
+#include "reports/notes.hpp"
 
 namespace vicinal::reports {
 
@@ -16,19 +17,36 @@ RunBounds play_bounds(const graph::Graph& graph, const machine::MachineModel& ma
   return bounds;
 }
 
-RunRecord play_record(const graph::Graph& graph, const machine::MachineModel& machine,
-                      const Options& options, const RunBounds& bounds) {
-  const play::Played played = play::play(graph, machine, options);
+namespace {
+
+RunRecord record_of(const graph::Graph& graph, const machine::MachineModel& machine,
+                    const std::string& policy, const RunBounds& bounds,
+                    const play::Played& played) {
   Statistics whole = played.last;
   whole.now = played.after.now;
   whole.workers = played.after.workers;
   whole.tasks_done = played.after.tasks_done;
-  RunRecord record = make_record(options.policy, machine.description, played.before, whole);
+  RunRecord record = make_record(policy, machine.description, played.before, whole);
   record.flops = graph.flops();
   record.bounds = bounds;
   record.simulation =
       SimulationCost{played.wall_seconds, (whole.scheduling - played.before.scheduling).seconds()};
   return record;
+}
+
+}  // namespace
+
+RunRecord play_record(const graph::Graph& graph, const machine::MachineModel& machine,
+                      const Options& options, const RunBounds& bounds, const Report& report) {
+  const play::Hooks hooks{
+      .begun = [&](Runtime& runtime) { note_run(runtime, report); },
+      .ended =
+          [&](Runtime& runtime, const play::Played& played) {
+            note_result(runtime, record_of(graph, machine, options.policy, bounds, played));
+          }};
+  const play::Played played =
+      play::play(graph, machine, options, 1, play::StartingPlace::homes, hooks);
+  return record_of(graph, machine, options.policy, bounds, played);
 }
 
 }  // namespace vicinal::reports

@@ -43,11 +43,11 @@ struct SegmentHead {
   static constexpr std::uint32_t kClock = 0x4b434c43;  // "CLCK": a ClockPair
   static constexpr std::uint32_t kEnd = 0x21444e45;    // "END!": an EndOfFile
   std::uint32_t kind = kData;
-  std::uint32_t lane = 0;     // the thread
-  std::uint64_t number = 0;   // of the thread's chunks of memory
-  std::uint64_t offset = 0;   // in bytes, of the segment in the chunk
-  std::uint64_t bytes = 0;    // that follow
-  std::uint64_t checksum = 0; // of all this and these, see `checksum`
+  std::uint32_t lane = 0;      // the thread
+  std::uint64_t number = 0;    // of the thread's chunks of memory
+  std::uint64_t offset = 0;    // in bytes, of the segment in the chunk
+  std::uint64_t bytes = 0;     // that follow
+  std::uint64_t checksum = 0;  // of all this and these, see `checksum`
 };
 static_assert(sizeof(SegmentHead) == 40);
 
@@ -59,8 +59,8 @@ struct EndOfFile {
 std::uint64_t checksum(const SegmentHead& head, std::span<const std::uint64_t> words);
 
 struct RecordedEvent {
-  std::int64_t time = 0;      // ns since the recording began
-  std::uint32_t lane = 0;     // the thread
+  std::int64_t time = 0;   // ns since the recording began
+  std::uint32_t lane = 0;  // the thread
   Event event{};
   std::uint32_t first = 0;              // the first field
   std::span<const std::uint64_t> rest;  // the further fields, then the tail

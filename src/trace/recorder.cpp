@@ -21,7 +21,7 @@ std::atomic<std::uint64_t> sessions{0};
 
 Recorder::Recorder(std::function<Time()> simulated_now)
     : simulated_now_(std::move(simulated_now)),
-      clock_(simulated_now_        ? ClockKind::simulated
+      clock_(simulated_now_         ? ClockKind::simulated
              : has_steady_counter() ? ClockKind::counter
                                     : ClockKind::monotonic_raw) {
   listens_.store(false, std::memory_order_relaxed);
@@ -67,7 +67,7 @@ std::int64_t Recorder::other_now() const {
 // --- the thread's place
 
 // The first event of the thread in this recording. One that began before a recording was stopped may come after that.
-Recorder::Place* Recorder::enter(std::uint64_t number) {
+Place* Recorder::enter(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   if (!session_ || session_->number != number) return nullptr;
   try {
@@ -78,7 +78,7 @@ Recorder::Place* Recorder::enter(std::uint64_t number) {
   }
 }
 
-Recorder::Place* Recorder::begin_chunk(Place& place, std::size_t words) {
+Place* Recorder::begin_chunk(Place& place, std::size_t words) {
   constexpr std::size_t kLossWords = 2;
   Lane& lane = static_cast<Lane&>(place);
   if (words > kMostWords || !lane.session->next_chunk(lane)) {

@@ -40,6 +40,17 @@ struct RecordingSummary {
   std::string error;  // not empty: the file could not be written, and has what came before
 };
 
+// Where the next event of a thread goes. The thread alone writes both.
+struct Place {
+  std::atomic<std::uint64_t*> at{nullptr};
+  std::uint64_t* end = nullptr;
+};
+// The place of a thread in the recording that it took part in last.
+struct OwnPlace {
+  std::uint64_t session = 0;
+  Place* place = nullptr;
+};
+
 // Each may be called by any thread but where it says otherwise.
 class Recorder final : public DecisionListener {
  public:
@@ -95,17 +106,6 @@ class Recorder final : public DecisionListener {
  private:
   struct Lane;
   struct Session;
-  // Where the next event of a thread goes. The thread alone writes both.
-  struct Place {
-    std::atomic<std::uint64_t*> at{nullptr};
-    std::uint64_t* end = nullptr;
-  };
-  // Of a thread: its place in the recording that it took part in last.
-  struct Own {
-    std::uint64_t session = 0;
-    Place* place = nullptr;
-  };
-
   static constexpr std::uint64_t head(Event event, std::size_t words, std::uint32_t first) {
     return static_cast<std::uint64_t>(event) | std::uint64_t{words} << 16 |
            std::uint64_t{first} << 32;
@@ -136,7 +136,7 @@ class Recorder final : public DecisionListener {
                 std::string_view text);
   void update_listening();
 
-  static inline constinit thread_local Own own_;
+  static inline constinit thread_local OwnPlace own_{};
 
   const std::function<Time()> simulated_now_;
   const ClockKind clock_;

@@ -7,7 +7,9 @@
 #include <fcntl.h>
 #include <new>
 #include <pthread.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -42,24 +44,30 @@ Recorder::Session::Session(const RecordingOptions& options, ClockKind clock,
       clock_(clock),
       simulated_(clock == ClockKind::simulated),
       most_chunks_(std::max<std::uint64_t>(options.memory.value / sizeof(Chunk), 2)) {
-  file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file_ < 0) {
-    throw UsageError(fmt::format(
-        "trace: \"{}\" cannot be written: {}; name a file in a folder that exists and may be "
-        "written to",
-        path_, std::strerror(errno)));
-  }
+  open_file();
   const ClockPair origin = simulated_ ? ClockPair{} : read_both(clock);
-  std::string head =
-      make_head(clock, origin, first_pace(origin, clock), options.categories, options.run);
-  head.append((8 - head.size() % 8) % 8, ' ');
-  const std::uint64_t head_bytes = head.size();
-  std::string begin(kMagic);
-  begin.append(reinterpret_cast<const char*>(&kVersion), sizeof kVersion);
-  begin.append(reinterpret_cast<const char*>(&kByteOrder), sizeof kByteOrder);
-  begin.append(reinterpret_cast<const char*>(&head_bytes), sizeof head_bytes);
-  write_all(begin.data(), begin.size());
-  write_all(head.data(), head.size());
+  const std::string front = make_front(
+      make_head(clock, origin, first_pace(origin, clock), options.categories, options.run));
+  write_all(front.data(), front.size());
+}
+
+// The lock is the file's until it is closed: two runtimes that record into one file would leave neither's recording.
+void Recorder::Session::open_file() {
+  const auto fails = [&](std::string_view why) {
+    if (file_ >= 0) close(file_);
+    throw UsageError(fmt::format("trace: \"{}\" cannot be written: {}", path_, why));
+  };
+  file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0) {
+    fails(fmt::format("{}; name a file in a folder that exists and may be written to",
+                      std::strerror(errno)));
+  }
+  if (flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    fails("another runtime records into it; name another file");
+  }
+  struct stat status {};
+  const bool is_file = fstat(file_, &status) == 0 && S_ISREG(status.st_mode);
+  if (is_file && ftruncate(file_, 0) != 0) fails(std::strerror(errno));
 }
 
 Recorder::Session::~Session() {
@@ -159,7 +167,7 @@ void Recorder::Session::write_all(const void* data, std::size_t bytes) {
 }
 
 void Recorder::Session::write_segment(SegmentHead head, const void* data) {
-  head.checksum = checksum({static_cast<const std::uint64_t*>(data), head.bytes / 8});
+  head.checksum = checksum(head, {static_cast<const std::uint64_t*>(data), head.bytes / 8});
   write_all(&head, sizeof head);
   write_all(data, head.bytes);
 }

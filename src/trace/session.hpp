@@ -68,6 +68,7 @@ struct Recorder::Session {
   std::atomic<std::uint32_t> next_name{0};
 
  private:
+  void open_file();
   Chunk* take_chunk();
   Chunk* make_chunk();
   void give_back(Chunk* chunk);

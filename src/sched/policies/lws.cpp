@@ -159,8 +159,9 @@ graph::Task* Lws::pop(WorkerId worker) {
 
 // A victim whose lock is held is left for later, that is until all others turned out to be empty.
 graph::Task* Lws::steal_for(WorkerId worker) {
-  Theft theft{.thief = worker.value};
-  if (decisions_.heard()) theft.told = others_with_tasks(worker.value);
+  Theft theft{
+      .thief = worker.value,
+      .told = decisions_.heard() ? std::optional(others_with_tasks(worker.value)) : std::nullopt};
   graph::Task* task = steal_from_all(theft);
   if (task == nullptr && theft.passed_over) {
     theft.patience = Patience::waits;

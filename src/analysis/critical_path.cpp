@@ -1,0 +1,322 @@
+#include "analysis/critical_path.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <unordered_map>
+#include <utility>
+
+#include "analysis/intervals.hpp"
+#include "analysis/steps.hpp"
+
+namespace vicinal::analysis {
+
+namespace {
+
+constexpr PathCauseEntry kCauses[] = {
+    {PathCause::run, "run", "a task ran"},
+    {PathCause::copy, "copy", "a copy was in course that a task waited for"},
+    {PathCause::link, "link", "a copy that a task waited for had not begun: its link was busy"},
+    {PathCause::room, "room", "a task waited for room for its operands"},
+    {PathCause::worker, "worker",
+     "a task was between its worker's task before it and its own start: the runtime's own time"},
+    {PathCause::policy, "policy", "a ready task was with the policy, and its worker had nothing"},
+    {PathCause::release, "release",
+     "all that a task depends on had ended, and it was not ready yet: the runtime's own time"},
+    {PathCause::submission, "submission", "a task was not submitted yet"},
+};
+static_assert(std::size(kCauses) == kPathCauses);
+
+// Copies that came to a node, by when they ended.
+class Arrivals {
+ public:
+  explicit Arrivals(const RecordedRun& run) : run_(run) {
+    for (std::uint32_t c = 0; c < run.copies.size(); ++c) {
+      const CopyOfRun& copy = run.copies[c];
+      if (copy.failed || copy.started == kUnknown || copy.ended == kUnknown) continue;
+      by_place_[key(copy.datum, copy.to)].push_back(c);
+    }
+    for (auto& [place, copies] : by_place_) {
+      std::ranges::stable_sort(copies, {}, [&](std::uint32_t c) { return run.copies[c].ended; });
+    }
+  }
+  // The last that ended in (after, until]; kNobody: there is none.
+  std::uint32_t last(std::uint32_t datum, std::uint32_t node, std::int64_t after,
+                     std::int64_t until) const {
+    const auto at = by_place_.find(key(datum, node));
+    if (at == by_place_.end()) return kNobody;
+    const auto behind = std::ranges::upper_bound(
+        at->second, until, {}, [&](std::uint32_t c) { return run_.copies[c].ended; });
+    if (behind == at->second.begin()) return kNobody;
+    const std::uint32_t copy = *std::prev(behind);
+    return run_.copies[copy].ended > after ? copy : kNobody;
+  }
+
+ private:
+  static std::uint64_t key(std::uint32_t datum, std::uint32_t node) {
+    return std::uint64_t{datum} << 32 | node;
+  }
+  const RecordedRun& run_;
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_place_;
+};
+
+// From the end to the beginning. `at_` is the moment that has been reached: what is later has its segments.
+class Walk {
+ public:
+  Walk(const RecordedRun& run, const std::vector<std::vector<std::uint32_t>>& predecessors)
+      : run_(run),
+        predecessors_(predecessors),
+        workers_(runs_of_workers(run)),
+        begins_(begins_of_runs(run, workers_)),
+        arrivals_(run),
+        was_met_(run.tasks.size(), false) {
+    set_places();
+    set_busy();
+  }
+
+  CriticalPath path() {
+    path_.end = at_ = last_end(run_);
+    std::uint32_t task = last_until(at_);
+    while (at_ > 0 && task != kNobody) {
+      was_met_[task] = true;
+      task = runs_ ? before_end_of(task) : before_start_of(task);
+    }
+    add(PathCause::submission, 0, last_met_);
+    std::ranges::reverse(path_.segments);
+    return std::move(path_);
+  }
+
+ private:
+  void set_places();
+  void set_busy();
+  void add(PathCause cause, std::int64_t from, std::uint32_t task, std::uint32_t copy = kNobody);
+  std::uint32_t go_on(std::uint32_t task, bool at_its_end);
+  std::uint32_t before_end_of(std::uint32_t task);
+  std::uint32_t before_start_of(std::uint32_t task);
+  std::uint32_t behind_others(std::uint32_t task, PathCause cause, std::int64_t back_to);
+  void behind_copies(std::uint32_t task, const Steps& steps);
+  void behind_copy(std::uint32_t task, std::uint32_t copy, std::int64_t back_to);
+  std::uint32_t last_copy_for(std::uint32_t task, std::int64_t after) const;
+  std::uint32_t behind_predecessors(std::uint32_t task, const Steps& steps);
+  std::uint32_t before_submission_of(std::uint32_t task);
+  std::uint32_t last_until(std::int64_t time) const;
+
+  const RecordedRun& run_;
+  const std::vector<std::vector<std::uint32_t>>& predecessors_;
+  const std::vector<RunsOfWorker> workers_;
+  const std::vector<std::int64_t> begins_;
+  const Arrivals arrivals_;
+  std::vector<std::uint32_t> place_by_start_;  // by task, among those of its worker
+  std::vector<std::uint32_t> place_by_end_;
+  std::vector<std::uint32_t> by_end_;  // all that ran
+  std::vector<Interval> busy_;         // when there was a task that was submitted and had not ended
+  std::vector<bool> was_met_;
+  CriticalPath path_;
+  std::int64_t at_ = 0;
+  bool runs_ = true;  // it is the end of a task that has been reached, not its start
+  std::uint32_t last_met_ = kNobody;
+};
+
+void Walk::set_places() {
+  place_by_start_.assign(run_.tasks.size(), 0);
+  place_by_end_.assign(run_.tasks.size(), 0);
+  for (const RunsOfWorker& of : workers_) {
+    for (std::uint32_t i = 0; i < of.by_start.size(); ++i) {
+      place_by_start_[of.by_start[i]] = i;
+      place_by_end_[of.by_end[i]] = i;
+    }
+    by_end_.insert(by_end_.end(), of.by_end.begin(), of.by_end.end());
+  }
+  std::ranges::stable_sort(by_end_, {}, [&](std::uint32_t t) { return run_.tasks[t].ended; });
+}
+
+// Two times of work are apart also where the second begins when the first ends: there the application has waited.
+void Walk::set_busy() {
+  std::vector<Interval> all;
+  for (const TaskOfRun& task : run_.tasks) {
+    if (ran_on_worker(task)) all.push_back({steps_of(task).submitted, task.ended});
+  }
+  std::ranges::sort(all, {}, &Interval::from);
+  for (const Interval& next : all) {
+    if (!busy_.empty() && next.from < busy_.back().to) {
+      busy_.back().to = std::max(busy_.back().to, next.to);
+    } else {
+      busy_.push_back(next);
+    }
+  }
+}
+
+void Walk::add(PathCause cause, std::int64_t from, std::uint32_t task, std::uint32_t copy) {
+  from = std::max<std::int64_t>(from, 0);
+  if (from >= at_) return;
+  path_.segments.push_back({from, at_, cause, task, copy});
+  path_.by_cause[static_cast<std::size_t>(cause)] += at_ - from;
+  at_ = from;
+}
+
+// With that task next. Each is met once: recordings whose clocks disagree lead nowhere in circles.
+std::uint32_t Walk::go_on(std::uint32_t task, bool at_its_end) {
+  if (task == kNobody || was_met_[task]) return kNobody;
+  runs_ = at_its_end;
+  return task;
+}
+
+std::uint32_t Walk::before_end_of(std::uint32_t task) {
+  last_met_ = task;
+  add(PathCause::run, begins_[task], task);
+  // In the queue of its accelerator: behind the task that ended then.
+  if (begins_[task] > run_.tasks[task].started) {
+    const std::uint32_t before = behind_others(task, PathCause::worker, run_.tasks[task].started);
+    if (before != kNobody) return before;
+  }
+  return before_start_of(task);
+}
+
+std::uint32_t Walk::before_start_of(std::uint32_t task) {
+  last_met_ = task;
+  const Steps steps = steps_of(run_.tasks[task]);
+  if (const std::uint32_t other = behind_others(task, PathCause::worker, steps.operands);
+      other != kNobody) {
+    return other;
+  }
+  behind_copies(task, steps);
+  add(PathCause::room, steps.wanted, task);
+  if (const std::uint32_t other = behind_others(task, PathCause::worker, steps.scheduled);
+      other != kNobody) {
+    return other;
+  }
+  // Unless a copy was asked for before the task was given to a worker: no other task kept that back.
+  if (at_ == steps.scheduled) {
+    if (const std::uint32_t other = behind_others(task, PathCause::policy, steps.ready);
+        other != kNobody) {
+      return other;
+    }
+  }
+  add(PathCause::policy, steps.ready, task);
+  return behind_predecessors(task, steps);
+}
+
+// What the worker did last before this moment, if it was later than `back_to`: it ended a task, or began with one
+// that it still has. The time since then is of that cause.
+std::uint32_t Walk::behind_others(std::uint32_t task, PathCause cause, std::int64_t back_to) {
+  if (at_ <= back_to) return kNobody;
+  const RunsOfWorker& of = workers_[run_.tasks[task].worker];
+  const auto last = [&](const std::vector<std::uint32_t>& tasks, std::uint32_t place,
+                        std::int64_t TaskOfRun::*when) {
+    const auto all = std::span(tasks).first(place);
+    const auto behind = std::ranges::upper_bound(
+        all, at_, {}, [&](std::uint32_t t) { return run_.tasks[t].*when; });
+    return behind == all.begin() ? kNobody : *std::prev(behind);
+  };
+  const std::uint32_t ended = last(of.by_end, place_by_end_[task], &TaskOfRun::ended);
+  const std::uint32_t started = last(of.by_start, place_by_start_[task], &TaskOfRun::started);
+  const std::int64_t end = ended != kNobody ? run_.tasks[ended].ended : kUnknown;
+  const std::int64_t start = started != kNobody ? run_.tasks[started].started : kUnknown;
+  if (std::max(end, start) > back_to) {
+    const bool at_its_end = end >= start;
+    const std::uint32_t other = go_on(at_its_end ? ended : started, at_its_end);
+    if (other != kNobody) {
+      add(cause, std::max(end, start), task);
+      return other;
+    }
+  }
+  add(cause, back_to, task);
+  return kNobody;
+}
+
+// The copies of its operands that came last, one before the other. A copy may have begun before there was room for
+// all operands: then the wait for that room made nothing longer.
+void Walk::behind_copies(std::uint32_t task, const Steps& steps) {
+  while (at_ > steps.granted) {
+    const std::uint32_t copy = last_copy_for(task, steps.granted);
+    const std::int64_t before = at_;
+    if (copy != kNobody) behind_copy(task, copy, steps.ready);
+    if (at_ == before) return add(PathCause::copy, steps.granted, task);
+  }
+}
+
+std::uint32_t Walk::last_copy_for(std::uint32_t task, std::int64_t after) const {
+  const std::uint32_t node = node_of(run_, run_.tasks[task]);
+  std::uint32_t last = kNobody;
+  for (const AccessOfTask& access : run_.accesses_of(run_.tasks[task])) {
+    if (!reads(access.mode)) continue;
+    const std::uint32_t copy = arrivals_.last(access.datum, node, after, at_);
+    if (copy == kNobody) continue;
+    if (last == kNobody || run_.copies[copy].ended > run_.copies[last].ended) last = copy;
+  }
+  return last;
+}
+
+// With the copy that brought the datum to where this one comes from, if this one waited for it.
+void Walk::behind_copy(std::uint32_t task, std::uint32_t copy, std::int64_t back_to) {
+  while (true) {
+    const CopyOfRun& of = run_.copies[copy];
+    const std::int64_t wanted = of.wanted != kUnknown ? std::min(of.wanted, of.started) : of.started;
+    add(PathCause::copy, std::max(of.started, back_to), task, copy);
+    if (at_ <= std::max(wanted, back_to)) return;
+    const std::uint32_t first_part = arrivals_.last(of.datum, of.from, std::max(wanted, back_to), at_);
+    if (first_part == kNobody) return add(PathCause::link, std::max(wanted, back_to), task, copy);
+    add(PathCause::link, run_.copies[first_part].ended, task, copy);
+    copy = first_part;
+  }
+}
+
+std::uint32_t Walk::behind_predecessors(std::uint32_t task, const Steps& steps) {
+  std::uint32_t last = kNobody;
+  for (const std::uint32_t before : predecessors_[task]) {
+    if (!ran_on_worker(run_.tasks[before]) || run_.tasks[before].started >= at_) continue;
+    if (last == kNobody || run_.tasks[before].ended > run_.tasks[last].ended) last = before;
+  }
+  if (last != kNobody && run_.tasks[last].ended > steps.submitted) {
+    const std::uint32_t other = go_on(last, true);
+    if (other != kNobody) {
+      add(PathCause::release, run_.tasks[last].ended, task);
+      return other;
+    }
+  }
+  add(PathCause::release, steps.submitted, task);
+  return before_submission_of(task);
+}
+
+// Back to when there was nothing at all: the application had waited for the last task until then, or had none.
+std::uint32_t Walk::before_submission_of(std::uint32_t task) {
+  const auto behind = std::ranges::upper_bound(busy_, at_, {}, &Interval::from);
+  if (behind - busy_.begin() < 2) return kNobody;
+  const std::int64_t end = std::prev(behind, 2)->to;
+  add(PathCause::submission, end, task);
+  return go_on(last_until(end), true);
+}
+
+std::uint32_t Walk::last_until(std::int64_t time) const {
+  const auto behind = std::ranges::upper_bound(
+      by_end_, time, {}, [&](std::uint32_t t) { return run_.tasks[t].ended; });
+  return behind == by_end_.begin() ? kNobody : *std::prev(behind);
+}
+
+}  // namespace
+
+std::span<const PathCauseEntry> path_causes() {
+  return kCauses;
+}
+
+CriticalPath critical_path(const RecordedRun& run,
+                           const std::vector<std::vector<std::uint32_t>>& predecessors) {
+  return Walk(run, predecessors).path();
+}
+
+std::int64_t longest_chain(const RecordedRun& run,
+                           const std::vector<std::vector<std::uint32_t>>& predecessors) {
+  const std::vector<std::int64_t> begins = begins_of_runs(run, runs_of_workers(run));
+  std::vector<std::int64_t> ends(run.tasks.size(), 0);
+  std::int64_t longest = 0;
+  for (std::uint32_t t = 0; t < run.tasks.size(); ++t) {
+    std::int64_t before = 0;
+    for (const std::uint32_t p : predecessors[t]) {
+      if (p < t) before = std::max(before, ends[p]);
+    }
+    ends[t] = before + (ran_on_worker(run.tasks[t]) ? run.tasks[t].ended - begins[t] : 0);
+    longest = std::max(longest, ends[t]);
+  }
+  return longest;
+}
+
+}  // namespace vicinal::analysis

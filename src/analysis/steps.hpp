@@ -1,0 +1,59 @@
+// The way of a task in a recording: when each step was reached. Steps that the recording does not tell are put where
+// they cost no time.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/recorded_run.hpp"
+
+namespace vicinal::analysis {
+
+// submitted <= ready <= scheduled <= wanted <= granted <= operands <= started. Between two of them a task waits:
+//   submitted..ready      for the tasks that it depends on
+//   ready..scheduled      with the policy
+//   scheduled..wanted     for its turn, behind other tasks of its worker
+//   wanted..granted       for room for its operands
+//   granted..operands     for copies of its operands
+//   operands..started     for its worker
+struct Steps {
+  std::int64_t submitted = 0;
+  std::int64_t ready = 0;
+  std::int64_t scheduled = 0;
+  std::int64_t wanted = 0;
+  std::int64_t granted = 0;
+  std::int64_t operands = 0;
+  std::int64_t started = 0;
+};
+
+// Of a task that has started. A task that never asked for room or copies found its operands there: then wanted, granted
+// and operands are when it was scheduled, and what follows is the wait for its worker.
+Steps steps_of(const TaskOfRun& task);
+
+// A task that a worker ran.
+inline bool ran_on_worker(const TaskOfRun& task) {
+  return task.ran() && task.worker != kNobody;
+}
+
+// The memory node of the worker that ran the task; kNobody: it is not known.
+std::uint32_t node_of(const RecordedRun& run, const TaskOfRun& task);
+
+// How many workers there are: those of the machine, or as many as tasks tell.
+std::uint32_t worker_count(const RecordedRun& run);
+
+// The tasks that each worker ran.
+struct RunsOfWorker {
+  std::vector<std::uint32_t> by_start;
+  std::vector<std::uint32_t> by_end;
+};
+std::vector<RunsOfWorker> runs_of_workers(const RecordedRun& run);
+
+// When each task began to run, by task; kUnknown: it did not. An accelerator has several tasks in its queue: the next one
+// begins when the one before it has ended.
+std::vector<std::int64_t> begins_of_runs(const RecordedRun& run,
+                                         const std::vector<RunsOfWorker>& workers);
+
+// When the last task ended; 0: none did.
+std::int64_t last_end(const RecordedRun& run);
+
+}  // namespace vicinal::analysis

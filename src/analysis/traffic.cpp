@@ -1,0 +1,173 @@
+#include "analysis/traffic.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "analysis/intervals.hpp"
+#include "analysis/steps.hpp"
+
+namespace vicinal::analysis {
+
+namespace {
+
+using Place = std::pair<std::uint32_t, std::uint32_t>;  // a datum, a node
+
+bool has_come(const CopyOfRun& copy) {
+  return !copy.failed && copy.ended != kUnknown;
+}
+
+// What happened to a datum on a node, in the order of time: an eviction, or a copy that came.
+struct Step {
+  std::int64_t time = 0;
+  bool is_copy = false;
+  std::uint32_t index = 0;  // of room or of copies
+};
+
+std::map<Place, std::vector<Step>> steps_by_place(const RecordedRun& run) {
+  std::map<Place, std::vector<Step>> steps;
+  for (std::uint32_t i = 0; i < run.room.size(); ++i) {
+    const RoomChange& change = run.room[i];
+    if (change.kind != RoomChange::Kind::evicted) continue;
+    steps[{change.datum, change.node}].push_back({change.time, false, i});
+  }
+  for (std::uint32_t c = 0; c < run.copies.size(); ++c) {
+    const CopyOfRun& copy = run.copies[c];
+    if (has_come(copy)) steps[{copy.datum, copy.to}].push_back({copy.started, true, c});
+  }
+  for (auto& [place, of] : steps) {
+    // At one moment the eviction comes first: the copy could not begin before.
+    std::ranges::stable_sort(of, {}, [](const Step& s) { return std::pair(s.time, s.is_copy); });
+  }
+  return steps;
+}
+
+class Collector {
+ public:
+  explicit Collector(const RecordedRun& run) : run_(run) {
+    traffic_.cost = copy_costs(run);
+    traffic_.is_reload.assign(run.copies.size(), false);
+  }
+
+  Traffic collected() {
+    for (const auto& [place, steps] : steps_by_place(run_)) follow(place, steps);
+    for (std::uint32_t c = 0; c < run_.copies.size(); ++c) {
+      if (run_.copies[c].started != kUnknown) count(run_.copies[c], traffic_.cost[c]);
+    }
+    for (auto& [ends, intervals] : busy_) {
+      for (const Interval& interval : united(std::move(intervals))) {
+        links_[ends].busy += interval.length();
+      }
+    }
+    finish();
+    return std::move(traffic_);
+  }
+
+ private:
+  void follow(const Place& place, const std::vector<Step>& steps) {
+    TrafficOfDatum& datum = data_[place.first];
+    TrafficOnNode& on = datum.nodes.emplace_back();
+    on.node = place.second;
+    std::size_t evicted = traffic_.evictions.size();  // since the last copy: from here
+    for (const Step& step : steps) {
+      if (!step.is_copy) {
+        ++on.evictions;
+        traffic_.evictions.push_back({step.index, kNobody});
+        continue;
+      }
+      ++on.loads;
+      if (evicted < traffic_.evictions.size()) {
+        ++on.reloads;
+        traffic_.is_reload[step.index] = true;
+        traffic_.evictions.back().reload = step.index;
+      }
+      evicted = traffic_.evictions.size();
+    }
+    datum.reloads += on.reloads;
+    datum.evictions += on.evictions;
+  }
+
+  void count(const CopyOfRun& copy, std::int64_t cost) {
+    TrafficOfDatum& datum = data_[copy.datum];
+    datum.bytes += copy.bytes;
+    datum.cost += cost;
+    ++datum.copies;
+    TrafficOfLink& link = links_[{copy.from, copy.to}];
+    link.bytes += copy.bytes;
+    ++link.copies;
+    busy_[{copy.from, copy.to}].push_back(
+        {copy.started, copy.ended != kUnknown ? copy.ended : run_.end});
+    if (copy.wanted != kUnknown) {
+      link.waited += std::max<std::int64_t>(0, copy.started - copy.wanted);
+    }
+  }
+
+  void finish() {
+    for (auto& [number, datum] : data_) {
+      datum.datum = number;
+      traffic_.data.push_back(std::move(datum));
+    }
+    for (auto& [ends, link] : links_) {
+      std::tie(link.from, link.to) = ends;
+      traffic_.links.push_back(link);
+    }
+    const auto by_bytes = [](const auto& a, const auto& b) { return a.bytes > b.bytes; };
+    std::ranges::stable_sort(traffic_.data, by_bytes);
+    std::ranges::stable_sort(traffic_.links, by_bytes);
+    std::ranges::sort(traffic_.evictions, {}, &EvictionOfRun::change);
+  }
+
+  const RecordedRun& run_;
+  Traffic traffic_;
+  std::map<std::uint32_t, TrafficOfDatum> data_;
+  std::map<Place, TrafficOfLink> links_;  // from, to
+  std::map<Place, std::vector<Interval>> busy_;
+};
+
+// Who waited for a datum.
+struct Wait {
+  Interval time;
+  std::uint32_t node = kNobody;
+};
+
+std::unordered_map<std::uint32_t, std::vector<Wait>> waits_by_datum(const RecordedRun& run) {
+  std::unordered_map<std::uint32_t, std::vector<Wait>> waits;
+  for (const TaskOfRun& task : run.tasks) {
+    if (!ran_on_worker(task)) continue;
+    const Steps steps = steps_of(task);
+    if (steps.operands <= steps.granted) continue;
+    for (const AccessOfTask& access : run.accesses_of(task)) {
+      if (!reads(access.mode)) continue;
+      waits[access.datum].push_back({{steps.granted, steps.operands}, node_of(run, task)});
+    }
+  }
+  return waits;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> copy_costs(const RecordedRun& run) {
+  const auto waits = waits_by_datum(run);
+  std::vector<std::int64_t> costs(run.copies.size(), 0);
+  for (std::uint32_t c = 0; c < run.copies.size(); ++c) {
+    const CopyOfRun& copy = run.copies[c];
+    const auto of_datum = waits.find(copy.datum);
+    if (of_datum == waits.end() || copy.ended == kUnknown) continue;
+    const std::int64_t from = copy.wanted != kUnknown ? copy.wanted : copy.started;
+    std::vector<Interval> parts;
+    for (const Wait& wait : of_datum->second) {
+      if (wait.node != copy.to && copy.cause != Cause::through_ram) continue;
+      parts.push_back({std::max(wait.time.from, from), std::min(wait.time.to, copy.ended)});
+    }
+    for (const Interval& part : united(std::move(parts))) costs[c] += part.length();
+  }
+  return costs;
+}
+
+Traffic traffic(const RecordedRun& run) {
+  return Collector(run).collected();
+}
+
+}  // namespace vicinal::analysis

@@ -1,0 +1,36 @@
+// The page of runs: one HTML file with everything in it, that a browser opens without a network. docs/report-page.md
+// says what it shows.
+//
+//   PageContents contents;
+//   contents.recordings.push_back({"darts.vtrace", &run});
+//   write(page(contents));
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "analysis/recorded_run.hpp"
+#include "bounds/graph_bounds.hpp"
+#include "reports/report.hpp"
+
+namespace vicinal::reports {
+
+struct PageRecording {
+  std::string name;  // of its file
+  const analysis::RecordedRun* run = nullptr;
+};
+
+// What there is; the rest is empty.
+struct PageContents {
+  std::vector<PageRecording> recordings;  // of two, the second is compared with the first
+  const Report* report = nullptr;
+  const bounds::GraphBounds* bounds = nullptr;
+  // The page may take so many bytes: what does not fit is left out, the least important first, and the page says so.
+  std::size_t most_bytes = 29'000'000;
+};
+
+// Throws UsageError: this program was built without the sources of the page; there are more than two recordings.
+std::string page(const PageContents& contents);
+
+}  // namespace vicinal::reports

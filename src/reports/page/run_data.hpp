@@ -1,0 +1,79 @@
+// A recorded run as the page carries it: what is shown first in the head, a JSON object; the rest in sections, which
+// the browser reads later.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/recorded_run.hpp"
+#include "reports/page/columns.hpp"
+
+namespace vicinal::reports {
+
+// A row of the Gantt chart that shows copies.
+struct LinkLane {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+};
+
+// What all parts of the data of a run go by.
+struct RunView {
+  explicit RunView(const analysis::RecordedRun& recorded);
+
+  const analysis::RecordedRun& run;
+  std::int64_t unit = 1;  // nanoseconds: the page's moments are whole numbers of it
+  std::int64_t end = 0;   // in this unit, later than all that happened
+  std::vector<LinkLane> links;  // that carried something
+  // Codelets of the tasks that ran, those that took most time first. Index by name; kNobody: none of them.
+  std::vector<std::uint32_t> codelets;  // names
+  std::vector<std::uint32_t> codelet_of_name;
+  // From when on the worker was busy with the task: an accelerator begins when it has done with what was queued
+  // before. In nanoseconds, kUnknown of tasks that did not run; index by task.
+  std::vector<std::int64_t> begins;
+
+  // -1 of a moment that is not known.
+  std::int64_t ticks(std::int64_t time) const {
+    return time == analysis::kUnknown ? -1 : std::max<std::int64_t>(time, 0) / unit;
+  }
+  std::uint32_t link_of(const analysis::CopyOfRun& copy) const;  // kNobody: it never began
+
+ private:
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> link_of_;
+};
+
+// --- sections, the most important first. Each may be empty.
+Section tasks_section(const RunView& view);
+Section copies_section(const RunView& view);
+Section task_names_section(const RunView& view);
+Section data_section(const RunView& view);
+Section accesses_section(const RunView& view);
+Section evictions_section(const RunView& view);
+
+// How busy each row of the Gantt chart is with what, in so many equal parts of the run.
+inline constexpr std::size_t kOverviewBins = 2048;
+inline constexpr std::size_t kOverviewKinds = 12;  // the last of them: all others
+Section overview_section(const RunView& view);
+// Over time: memory in use, bytes on the links, ready tasks.
+Section series_section(const RunView& view);
+
+// --- pieces of the head
+Json facts_json(const RunView& view);
+Json machine_json(const RunView& view);
+Json codelets_json(const RunView& view);
+Json links_json(const RunView& view);
+Json data_json(const RunView& view);    // a row for each of those that travelled most
+Json matrices_json(const RunView& view);
+
+// The head of the run, and its sections with `most_text` characters at most, those of the overview aside.
+struct RunData {
+  Json head;
+  std::vector<Section> first;  // for the first charts
+  std::vector<Section> later;
+};
+RunData run_data(const analysis::RecordedRun& run, std::size_t most_text);
+
+}  // namespace vicinal::reports

@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <numeric>
+
+#include "reports/page/run_data.hpp"
+
+namespace vicinal::reports {
+
+namespace {
+
+using analysis::CopyOfRun;
+using analysis::kNobody;
+using analysis::kUnknown;
+using analysis::RecordedRun;
+using analysis::TaskOfRun;
+
+std::int64_t last_moment(const RecordedRun& run) {
+  std::int64_t last = run.end;
+  for (const TaskOfRun& task : run.tasks) last = std::max({last, task.ended, task.started});
+  for (const CopyOfRun& copy : run.copies) last = std::max({last, copy.ended, copy.started});
+  return last;
+}
+
+// A power of ten: no coarser than a thousandth of the mean task, but such that moments have 31 bits. Of few tasks
+// the times are kept as fine as that allows.
+std::int64_t unit_of(const RecordedRun& run, std::int64_t last) {
+  constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 2;
+  constexpr std::int64_t kManyTasks = 100'000;
+  std::int64_t unit = 1;
+  while (last / unit >= kMost) unit *= 10;
+  std::int64_t busy = 0;
+  std::int64_t tasks = 0;
+  for (const TaskOfRun& task : run.tasks) {
+    if (!task.ran()) continue;
+    busy += task.ended - task.started;
+    ++tasks;
+  }
+  if (tasks >= kManyTasks) {
+    while (busy / tasks / (unit * 10) >= 1000) unit *= 10;
+  }
+  return unit;
+}
+
+std::vector<std::uint32_t> codelets_by_time(const RecordedRun& run,
+                                            std::vector<std::uint32_t>& place) {
+  std::vector<std::int64_t> time(run.names.size(), -1);
+  for (const TaskOfRun& task : run.tasks) {
+    if (!task.ran() || task.name >= time.size()) continue;
+    time[task.name] = std::max<std::int64_t>(time[task.name], 0) + (task.ended - task.started);
+  }
+  std::vector<std::uint32_t> codelets;
+  for (std::uint32_t name = 0; name < time.size(); ++name) {
+    if (time[name] >= 0) codelets.push_back(name);
+  }
+  std::ranges::stable_sort(
+      codelets, [&](std::uint32_t a, std::uint32_t b) { return time[a] > time[b]; });
+  place.assign(run.names.size(), kNobody);
+  for (std::uint32_t i = 0; i < codelets.size(); ++i) place[codelets[i]] = i;
+  return codelets;
+}
+
+std::vector<std::int64_t> busy_from(const RecordedRun& run) {
+  std::vector<std::int64_t> begins(run.tasks.size(), kUnknown);
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t t = 0; t < run.tasks.size(); ++t) {
+    const TaskOfRun& task = run.tasks[t];
+    if (task.ran() && task.worker < run.facts.machine.workers.size()) order.push_back(t);
+  }
+  std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
+    return run.tasks[a].started < run.tasks[b].started;
+  });
+  std::vector<std::int64_t> free(run.facts.machine.workers.size(), 0);
+  for (const std::uint32_t t : order) {
+    const TaskOfRun& task = run.tasks[t];
+    // One that ends before what was queued earlier did run beside it.
+    const bool queued = free[task.worker] < task.ended;
+    begins[t] = queued ? std::max(task.started, free[task.worker]) : task.started;
+    free[task.worker] = std::max(free[task.worker], task.ended);
+  }
+  return begins;
+}
+
+}  // namespace
+
+RunView::RunView(const RecordedRun& recorded) : run(recorded) {
+  const std::int64_t last = last_moment(run);
+  unit = unit_of(run, last);
+  end = last / unit + 1;
+  codelets = codelets_by_time(run, codelet_of_name);
+  begins = busy_from(run);
+  for (const CopyOfRun& copy : run.copies) {
+    if (copy.started != kUnknown) link_of_.try_emplace({copy.from, copy.to}, 0);
+  }
+  for (auto& [ends, lane] : link_of_) {
+    lane = static_cast<std::uint32_t>(links.size());
+    links.push_back({ends.first, ends.second});
+  }
+}
+
+std::uint32_t RunView::link_of(const CopyOfRun& copy) const {
+  if (copy.started == kUnknown) return kNobody;
+  return link_of_.at({copy.from, copy.to});
+}
+
+}  // namespace vicinal::reports
