@@ -142,6 +142,7 @@ int run(int argc, char** argv) {
   add_calibrate(app, session);
   add_policies(app, session);
   add_options(app, session);
+  add_events(app, session);
   try {
     parse(app, argc, argv);
   } catch (const CLI::Success& request) {  // --help, --version

@@ -26,6 +26,7 @@ void add_machine(CLI::App& app, Session& session);
 void add_calibrate(CLI::App& app, Session& session);
 void add_policies(CLI::App& app, Session& session);
 void add_options(CLI::App& app, Session& session);
+void add_events(CLI::App& app, Session& session);
 void add_simulate(CLI::App& app, Session& session);
 void add_bounds(CLI::App& app, Session& session);
 void add_reproduce(CLI::App& app, Session& session);

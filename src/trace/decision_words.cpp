@@ -118,4 +118,23 @@ std::optional<Decision> read_decision(std::uint32_t rule, std::int64_t time_ns,
   return decision;
 }
 
+bool visit_measures(std::span<const std::uint64_t> tail,
+                    base::FunctionRef<void(std::size_t)> visit) {
+  std::size_t at = 0;
+  const auto scores = [&](std::uint64_t count) {
+    if (count > (tail.size() - at) / 2) return false;
+    for (std::uint64_t i = 0; i < count; ++i, at += 2) visit(at);
+    return true;
+  };
+  if (tail.empty()) return false;
+  const std::uint64_t candidates = tail[at] & 0xffffffffU;
+  if (!scores(tail[at++] >> 32)) return false;
+  for (std::uint64_t i = 0; i < candidates; ++i) {
+    if (tail.size() - at < 2) return false;
+    at += 2;
+    if (!scores(tail[at - 1])) return false;
+  }
+  return at == tail.size();
+}
+
 }  // namespace vicinal::trace

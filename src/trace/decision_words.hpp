@@ -5,10 +5,12 @@
 //   then each candidate: its id, how many scores it has, and these
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 
+#include "base/function_ref.hpp"
 #include "base/sure_memory.hpp"
 #include "trace/decision.hpp"
 
@@ -20,5 +22,9 @@ void put_decision(const Decision& decision, base::SureVector<std::uint64_t>& wor
 // Of what `put_decision` wrote, the first field given apart. Nothing if the words are not such.
 std::optional<Decision> read_decision(std::uint32_t rule, std::int64_t time_ns,
                                       std::span<const std::uint64_t> words);
+
+// Where in the tail the words are that say what a score measures. False: the tail is not whole.
+bool visit_measures(std::span<const std::uint64_t> tail,
+                    base::FunctionRef<void(std::size_t)> visit);
 
 }  // namespace vicinal::trace

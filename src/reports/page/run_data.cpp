@@ -12,12 +12,9 @@ struct Optional {
 };
 
 constexpr Optional kLater[] = {
-    {tasks_section, "each single task"},
-    {copies_section, "each single copy"},
-    {data_section, "the names of the data"},
-    {accesses_section, "which data each task uses"},
-    {evictions_section, "each single eviction"},
-    {task_names_section, "the own names of tasks"},
+    {tasks_section, "each single task"},         {copies_section, "each single copy"},
+    {data_section, "the names of the data"},     {accesses_section, "which data each task uses"},
+    {evictions_section, "each single eviction"}, {task_names_section, "the own names of tasks"},
 };
 
 }  // namespace

@@ -25,8 +25,8 @@ struct RunView {
   explicit RunView(const analysis::RecordedRun& recorded);
 
   const analysis::RecordedRun& run;
-  std::int64_t unit = 1;  // nanoseconds: the page's moments are whole numbers of it
-  std::int64_t end = 0;   // in this unit, later than all that happened
+  std::int64_t unit = 1;        // nanoseconds: the page's moments are whole numbers of it
+  std::int64_t end = 0;         // in this unit, later than all that happened
   std::vector<LinkLane> links;  // that carried something
   // Codelets of the tasks that ran, those that took most time first. Index by name; kNobody: none of them.
   std::vector<std::uint32_t> codelets;  // names
@@ -65,7 +65,7 @@ Json facts_json(const RunView& view);
 Json machine_json(const RunView& view);
 Json codelets_json(const RunView& view);
 Json links_json(const RunView& view);
-Json data_json(const RunView& view);    // a row for each of those that travelled most
+Json data_json(const RunView& view);  // a row for each of those that travelled most
 Json matrices_json(const RunView& view);
 
 // The head of the run, and its sections with `most_text` characters at most, those of the overview aside.

@@ -51,8 +51,8 @@ std::vector<std::uint32_t> codelets_by_time(const RecordedRun& run,
   for (std::uint32_t name = 0; name < time.size(); ++name) {
     if (time[name] >= 0) codelets.push_back(name);
   }
-  std::ranges::stable_sort(
-      codelets, [&](std::uint32_t a, std::uint32_t b) { return time[a] > time[b]; });
+  std::ranges::stable_sort(codelets,
+                           [&](std::uint32_t a, std::uint32_t b) { return time[a] > time[b]; });
   place.assign(run.names.size(), kNobody);
   for (std::uint32_t i = 0; i < codelets.size(); ++i) place[codelets[i]] = i;
   return codelets;

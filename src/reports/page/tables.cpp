@@ -78,16 +78,11 @@ Json facts_json(const RunView& view) {
   for (const trace::CategoryEntry& category : trace::categories()) {
     if ((view.run.recorded & trace::bit(category.category)) != 0) recorded.push_back(category.name);
   }
-  return {{"command", facts.command},
-          {"application", facts.application},
-          {"version", facts.version},
-          {"policy", facts.policy},
-          {"simulated", facts.simulated},
-          {"options", pairs(facts.options)},
-          {"told", pairs(facts.told)},
-          {"recorded", std::move(recorded)},
-          {"complete", view.run.complete},
-          {"events_lost", view.run.events_lost}};
+  return {{"command", facts.command},      {"application", facts.application},
+          {"version", facts.version},      {"policy", facts.policy},
+          {"simulated", facts.simulated},  {"options", pairs(facts.options)},
+          {"told", pairs(facts.told)},     {"recorded", std::move(recorded)},
+          {"complete", view.run.complete}, {"events_lost", view.run.events_lost}};
 }
 
 Json machine_json(const RunView& view) {
@@ -146,9 +141,9 @@ Json links_json(const RunView& view) {
     std::uint64_t bytes = 0;
     std::uint64_t copies = 0;
     std::uint64_t early = 0;
-    std::int64_t busy = 0;     // with at least one copy
+    std::int64_t busy = 0;  // with at least one copy
     std::int64_t until = 0;
-    std::int64_t waited = 0;   // of the copies, from wanted to started
+    std::int64_t waited = 0;  // of the copies, from wanted to started
   };
   std::vector<Row> rows(view.links.size());
   for (const CopyOfRun& copy : view.run.copies) {  // in the order of their start
@@ -167,7 +162,8 @@ Json links_json(const RunView& view) {
     const LinkLane& lane = view.links[i];
     double bandwidth = 0;
     for (const LinkDescription& link : view.run.facts.machine.links) {
-      if (link.from.value == lane.from && link.to.value == lane.to) bandwidth = link.bandwidth.value;
+      if (link.from.value == lane.from && link.to.value == lane.to)
+        bandwidth = link.bandwidth.value;
     }
     json.push_back({{"from", lane.from},
                     {"to", lane.to},
@@ -201,8 +197,8 @@ Json data_json(const RunView& view) {
   const std::size_t moved = order.size();
   order.resize(std::min(order.size(), kMostDataShown));
   const auto row = [](const Travels& own) {
-    return Json{own.loads, own.reloads,      own.bytes_loaded, own.evictions,
-                own.saved_first, own.saves, own.bytes_saved};
+    return Json{own.loads,       own.reloads, own.bytes_loaded, own.evictions,
+                own.saved_first, own.saves,   own.bytes_saved};
   };
   Json rows = Json::array();
   for (const std::uint32_t i : order) {
