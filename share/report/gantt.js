@@ -144,6 +144,7 @@ class Gantt {
           Math.max(end - x - gap, 1) / ratio, Math.max(high - (lane.rows > 1 ? 1 : 0), 1) / ratio);
       });
       coverage.draw(this.image, top, height, ink.pixels, lane.rows);
+      if (!pale) this.addGaps(lane, i, from, to, rectangles);
     });
     context.drawImage(this.image.shown(), this.gutter, 0, this.plot, this.height);
     context.save();
@@ -156,6 +157,20 @@ class Gantt {
     }
     context.restore();
     this.drawNames(context, from, to);
+  }
+
+  // Why the worker was idle, as a line at the foot of its row.
+  addGaps(lane, i, from, to, rectangles) {
+    if (!lane.gaps) return;
+    const scale = this.plot / (to - from);
+    const { begin, end, cause } = lane.gaps;
+    const high = Math.max(2, Math.round(this.laneHeight / 7));
+    for (let k = firstEndingAfter(end, from); k < begin.length && begin[k] < to; ++k) {
+      const x = Math.max((begin[k] - from) * scale, 0);
+      const width = Math.min((end[k] - from) * scale, this.plot) - x;
+      if (width < 2) continue;
+      rectangles.push(kIdleColours[cause[k]], this.gutter + x, this.tops[i] + this.laneHeight - 1 - high, width, high);
+    }
   }
 
   // Of the items that are wide enough.
@@ -199,6 +214,11 @@ class Gantt {
 
   // Where an item is drawn; null: nowhere.
   boxOf(item) {
+    if (item.kind === "gap") {
+      const { begin, end } = item.lane.gaps;
+      const [from, to] = [this.run.ns(begin[item.number]), this.run.ns(end[item.number])];
+      return { from, to, x: this.x(from), width: this.x(to) - this.x(from), top: this.tops[this.run.lanes.indexOf(item.lane)] };
+    }
     const lane = laneOfItem(this.run, item);
     const table = item.kind === "task" ? this.run.tasks : this.run.copies;
     if (!lane || !table || table.started[item.number] < 0) return null;
@@ -225,6 +245,10 @@ class Gantt {
   drawPath(context) {
     const { run, view } = this;
     if (view.path !== run || !run.path) return;
+    context.save();
+    context.beginPath();
+    context.rect(this.gutter - 1, 0, this.plot + 2, this.height);
+    context.clip();
     context.strokeStyle = colourOf("--ink");
     context.lineWidth = 1.2;
     context.beginPath();
@@ -240,7 +264,7 @@ class Gantt {
       last = { x: box.x, width: box.width, middle };
     }
     context.stroke();
-    context.lineWidth = 1;
+    context.restore();
   }
 
   drawSelection(context) {
@@ -295,7 +319,7 @@ class Gantt {
         least = distance;
       }
     }
-    return best < 0 ? null : itemOf(this.run, lane, best);
+    return best < 0 ? gapAt(this.run, lane, at) : itemOf(this.run, lane, best);
   }
 }
 
@@ -303,9 +327,16 @@ function itemOf(run, lane, place) {
   return { run, kind: lane.kind === "worker" ? "task" : "copy", number: lane.items.number[place] };
 }
 
+function gapAt(run, lane, ticks) {
+  if (!lane.gaps) return null;
+  const place = firstEndingAfter(lane.gaps.end, ticks);
+  return place < lane.gaps.begin.length && lane.gaps.begin[place] <= ticks
+    ? { run, kind: "gap", number: place, lane } : null;
+}
+
 // As much of the text as there is room for.
 function fitted(context, text, room) {
-  if (text.length * 4 < room || context.measureText(text).width <= room) return text;
+  if (text.length * 12 < room || context.measureText(text).width <= room) return text;
   let length = text.length;
   while (length > 1 && context.measureText(`${text.slice(0, length)}…`).width > room) --length;
   return length > 1 ? `${text.slice(0, length)}…` : "";
