@@ -10,10 +10,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "analysis/id_map.hpp"
 #include "trace/decision.hpp"
 #include "trace/event.hpp"
 #include "vicinal/access.hpp"
@@ -176,18 +176,21 @@ class RecordedRun {
   // By the runtime's id. A task's id may not be known: then kNobody.
   std::uint32_t task_of(TaskId id) const;
   std::uint32_t datum_of(HandleId id) const;
-  // What the user writes: a number, or a name. kNobody: there is none; of several the first.
+  // What the user writes: a number, or a name ("gemm(3,1,0)", "gemm 812"; of tasks also that of a codelet). kNobody:
+  // there is none; of several the first.
   std::uint32_t find_task(std::string_view text) const;
   std::uint32_t find_datum(std::string_view text) const;
 
  private:
   friend class RunBuilder;
-  std::unordered_map<std::uint64_t, std::uint32_t> tasks_by_id_;
-  std::unordered_map<std::uint64_t, std::uint32_t> data_by_id_;
+  IdMap tasks_by_id_;
+  IdMap data_by_id_;
 };
 
 // The tasks that each had to wait for, by the accesses in the order of submission and the dependencies that follow from
-// no access: direct ones alone, without those that others imply. Index by task.
+// no access: direct ones alone, without those that others imply. Index by task; all that a task waits for have lower
+// numbers. Of a great many that may go in any order, followed by a great many of another kind, not all pairs are given:
+// most of the latter then list only the one of the former that ended last.
 std::vector<std::vector<std::uint32_t>> predecessors(const RecordedRun& run);
 
 }  // namespace vicinal::analysis
