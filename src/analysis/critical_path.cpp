@@ -275,7 +275,7 @@ std::uint32_t Walk::behind_predecessors(std::uint32_t task, const Steps& steps) 
       return other;
     }
   }
-  add(PathCause::release, steps.submitted, task);
+  if (run_.tasks[task].submitted != kUnknown) add(PathCause::release, steps.submitted, task);
   return before_submission_of(task);
 }
 

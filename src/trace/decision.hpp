@@ -149,6 +149,7 @@ enum class Measure : std::uint8_t {
   copies,
   operand,
   weighed_end,
+  can_run,
 };
 
 struct Score {
