@@ -1,6 +1,7 @@
 // The Gantt chart of a run: a row for each worker and each link.
 
 const kAxisHeight = 24;
+const kMarksHeight = 16; // the row of the application's marks and regions
 const kGroupGap = 10;
 const gutterWidth = () => (innerWidth < 700 ? 76 : 128);
 const kRightMargin = 12;
@@ -27,7 +28,7 @@ class Gantt {
   layOut() {
     const lanes = this.run.lanes;
     const high = Math.min(26, Math.max(9, Math.floor(440 / Math.max(lanes.length, 1))));
-    let top = kAxisHeight + 2;
+    let top = kAxisHeight + 2 + (this.run.head.marks.length > 0 ? kMarksHeight : 0);
     this.tops = lanes.map((lane, i) => {
       if (i > 0 && lane.kind !== lanes[i - 1].kind) top += kGroupGap;
       const here = top;
@@ -97,6 +98,7 @@ class Gantt {
       context.stroke();
       context.fillText(markText(mark, step, most), Math.min(x, this.width - 26), 9);
     }
+    this.drawMarks(context);
     context.textAlign = "right";
     let last = -99;
     run.lanes.forEach((lane, i) => {
@@ -108,6 +110,34 @@ class Gantt {
       context.fillStyle = colourOf(this.cursor && this.cursor.lane === i ? "--ink" : "--muted");
       context.fillText(fitted(context, lane.label, this.gutter - 14), this.gutter - 8, middle);
     });
+  }
+
+  // What the application has named: moments as lines, regions as bars.
+  drawMarks(context) {
+    const { run } = this;
+    context.save();
+    context.beginPath();
+    context.rect(this.gutter, 0, this.plot, this.height);
+    context.clip();
+    context.textAlign = "left";
+    let free = 0; // texts do not overlap
+    for (const [text, from, to] of run.head.marks) {
+      const x = this.x(run.ns(from));
+      const right = to < 0 ? x : this.x(run.ns(to));
+      if (right < this.gutter || x > this.gutter + this.plot) continue;
+      context.fillStyle = colourOf("--accent");
+      context.globalAlpha = 0.3;
+      if (to >= 0) context.fillRect(x, kAxisHeight, right - x, kMarksHeight - 2);
+      context.globalAlpha = 1;
+      context.fillRect(x, kAxisHeight, 1, to < 0 ? this.height : kMarksHeight - 2);
+      const at = Math.max(x, this.gutter) + 4;
+      if (at < free) continue;
+      context.fillStyle = colourOf("--ink");
+      const shown = fitted(context, text, to < 0 ? 160 : Math.max(right - at - 4, 0));
+      context.fillText(shown, at, kAxisHeight + kMarksHeight / 2);
+      if (shown !== "") free = at + context.measureText(shown).width + 8;
+    }
+    context.restore();
   }
 
   isPale(lane) {

@@ -56,6 +56,7 @@ RunData run_data(const analysis::RecordedRun& run, std::size_t most_text) {
                {"links", links_json(view, analyses.traffic)},
                {"travels", data_json(view, analyses.traffic)},
                {"matrices", matrices_json(view)},
+               {"marks", marks_json(view)},
                {"idle", idle_json(analyses.idle)},
                {"path", path_json(analyses)},
                {"advice", advice_json(run, analyses)}};

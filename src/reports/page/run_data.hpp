@@ -67,6 +67,7 @@ Json codelets_json(const RunView& view);
 Json links_json(const RunView& view, const analysis::Traffic& traffic);
 Json data_json(const RunView& view, const analysis::Traffic& traffic);  // those that travelled most
 Json matrices_json(const RunView& view);
+Json marks_json(const RunView& view);  // of the application, the first ones
 
 // --- what analyses found (findings.cpp)
 Json idle_json(const analysis::Idle& idle);
