@@ -35,9 +35,9 @@ const std::string kLegibleNasty = "a\"b\\c\n<i>&,\xEF\xBF\xBD";
 RecordedRun small_run() {
   RecordedRun run;
   run.facts.command = "vicinal simulate small";
-  run.facts.machine.nodes = {{.id = {0}, .name = "ram"},
-                             {.id = {1}, .name = "gpu0", .kind = NodeKind::device}};
-  run.facts.machine.nodes[1].limit = 1000_KiB;
+  run.facts.machine.nodes = {
+      {.id = {0}, .name = "ram", .kind = NodeKind::ram, .limit = {}},
+      {.id = {1}, .name = "gpu0", .kind = NodeKind::device, .limit = 1000_KiB}};
   run.facts.machine.links = {{.from = {0}, .to = {1}, .bandwidth = {1e9}, .latency = {10}},
                              {.from = {1}, .to = {0}, .bandwidth = {}, .latency = {}}};
   run.facts.machine.workers = {{.id = {0}, .kind = ProcessorKind::cpu, .node = {0}},
