@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -35,9 +37,8 @@ const std::string kLegibleNasty = "a\"b\\c\n<i>&,\xEF\xBF\xBD";
 RecordedRun small_run() {
   RecordedRun run;
   run.facts.command = "vicinal simulate small";
-  run.facts.machine.nodes = {
-      {.id = {0}, .name = "ram", .kind = NodeKind::ram, .limit = {}},
-      {.id = {1}, .name = "gpu0", .kind = NodeKind::device, .limit = 1000_KiB}};
+  run.facts.machine.nodes = {{{0}, "ram", NodeKind::ram, std::nullopt},
+                             {{1}, "gpu0", NodeKind::device, 1000_KiB}};
   run.facts.machine.links = {{.from = {0}, .to = {1}, .bandwidth = {1e9}, .latency = {10}},
                              {.from = {1}, .to = {0}, .bandwidth = {}, .latency = {}}};
   run.facts.machine.workers = {{.id = {0}, .kind = ProcessorKind::cpu, .node = {0}},
@@ -149,7 +150,7 @@ TEST(Timeline, CountsReadyTasksThatHaveNotStarted) {
 
 TEST(Timeline, ArrowsLeadFromACopyToTheFirstTaskThatReadsIt) {
   RecordedRun run = small_run();
-  EXPECT_EQ(dependency_arrows(run).size(), 2U);  // 0 before 1, 1 before 2; 0 before 2 follows
+  EXPECT_EQ(dependency_arrows(run).size(), 3U);  // A: 0 before 1 and 2; and 1 before 2
   ASSERT_EQ(copy_arrows(run).size(), 1U);
   EXPECT_EQ(copy_arrows(run)[0].to, 1U);
   run.copies[0].ended = 501;  // it came for somebody else
@@ -243,6 +244,7 @@ TEST(DotExport, EscapesLabels) {
       "  t2 [task=2, label=\"last #2\\ncore 0\\n900 ns + 0 ns\", tooltip=\"fill\\nR A\","
       " worker=0, fillcolor=\"#8dd3c7\", started_ns=900, ended_ns=900];\n"
       "  t0 -> t1;\n"
+      "  t0 -> t2;\n"
       "  t1 -> t2;\n"
       "}\n");
 }
@@ -257,7 +259,7 @@ TEST(CsvExport, QuotesNamesAndLeavesCellsEmptyWhereNothingIsKnown) {
             "1,8,\"a\"\"b\\c\n<i>&,\xEF\xBF\xBD\",600,,,\n");
   EXPECT_THAT(content(folder.file("tasks.csv")),
               EndsWith("\n2,42,fill,last,0,compute,done,0,core 0,,6,900,,,,,900,900,0\n"));
-  EXPECT_EQ(content(folder.file("dependencies.csv")), "task,after\n1,0\n2,1\n");
+  EXPECT_EQ(content(folder.file("dependencies.csv")), "task,after\n1,0\n2,0\n2,1\n");
   EXPECT_EQ(content(folder.file("copies.csv")),
             "copy,datum,datum_name,from,from_name,to,to_name,bytes,cause,urgent,failed,wanted_ns,"
             "started_ns,ended_ns\n0,0,A,0,ram,1,gpu0,400,task,1,0,300,300,450\n");
