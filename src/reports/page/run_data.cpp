@@ -1,5 +1,6 @@
 #include "reports/page/run_data.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace vicinal::reports {
@@ -27,6 +28,13 @@ struct Later {
   Json missing = Json::array();
 };
 
+// Tasks that workers ran: not what the application asked for beside them.
+std::ptrdiff_t computed(const analysis::RecordedRun& run) {
+  return std::ranges::count_if(run.tasks, [](const analysis::TaskOfRun& task) {
+    return task.ran() && task.kind == analysis::KindOfTask::compute;
+  });
+}
+
 // When the first task started; 0: none did.
 std::int64_t first_start(const analysis::RecordedRun& run) {
   std::int64_t first = analysis::kUnknown;
@@ -49,6 +57,7 @@ RunData run_data(const analysis::RecordedRun& run, std::size_t most_text) {
                {"end", view.end},
                {"first", view.ticks(first_start(run))},
                {"tasks", run.tasks.size()},
+               {"computed", computed(run)},
                {"copies", run.copies.size()},
                {"data", run.data.size()},
                {"machine", machine_json(view)},
