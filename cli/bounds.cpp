@@ -9,8 +9,10 @@
 #include "graph/kernel_times.hpp"
 #include "graph_options.hpp"
 #include "output_file.hpp"
+#include "report_output.hpp"
 #include "reports/bounds_report.hpp"
 #include "reports/catalogue.hpp"
+#include "reports/page/page.hpp"
 #include "session.hpp"
 
 namespace vicinal::cli {
@@ -23,17 +25,24 @@ struct BoundsArguments {
   MachineOptions machine;
   std::string seed = "1";
   std::string json;
+  std::string page;
 };
 
 void print_bounds(const BoundsArguments& arguments) {
-  require_writable("--json", arguments.json);
+  ReportFiles{arguments.json, arguments.page, {}}.require_writable();
   const graph::Graph graph =
       arguments.graph.graph(reports::parse_count("--seed", arguments.seed, 0, INT64_MAX));
   const machine::MachineModel machine = arguments.machine.machine();
   const bounds::GraphBounds bounds =
       bounds::graph_bounds(graph, machine.description, graph::kernel_seconds(graph, machine));
-  fmt::print(arguments.json == "-" ? stderr : stdout, "{}", reports::bounds_text(bounds));
+  const bool taken = arguments.json == "-" || arguments.page == "-";
+  fmt::print(taken ? stderr : stdout, "{}", reports::bounds_text(bounds));
   if (!arguments.json.empty()) write_text(arguments.json, reports::bounds_json(bounds));
+  if (!arguments.page.empty()) {
+    reports::PageRequest request;
+    request.bounds = &bounds;
+    write_text(arguments.page, reports::page(request));
+  }
 }
 
 }  // namespace
@@ -47,6 +56,7 @@ void add_bounds(CLI::App& app, Session& /*session*/) {
       ->group("Graph");
   command->add_option("--json", arguments->json, "Also write them as JSON; -: to the output.")
       ->type_name("FILE");
+  command->add_option("--report", arguments->page, kReportSentence)->type_name("FILE");
   command->callback([arguments] { print_bounds(*arguments); });
 }
 

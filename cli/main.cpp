@@ -136,11 +136,15 @@ int run(int argc, char** argv) {
   add_generate(app, session);
   add_simulate(app, session);
   add_bounds(app, session);
+  add_report(app, session);
   add_reproduce(app, session);
+  add_export(app, session);
+  add_explain(app, session);
   add_machine(app, session);
   add_calibrate(app, session);
   add_policies(app, session);
   add_options(app, session);
+  add_events(app, session);
   try {
     parse(app, argc, argv);
   } catch (const CLI::Success& request) {  // --help, --version

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -47,19 +48,6 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
-// Closes it in any case.
-bool write_and_close(int file, std::string_view text) {
-  const bool written = write_all(file, text);
-  const int cause = errno;
-  const bool closed = ::close(file) == 0;
-  if (!written) errno = cause;
-  return written && closed;
-}
-
-[[noreturn]] void refuse(const std::string& path) {
-  throw DeviceError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-}
-
 }  // namespace
 
 void require_writable(std::string_view option, const std::string& path) {
@@ -79,35 +67,69 @@ void require_writable(std::string_view option, const std::string& path) {
                   option, path, std::strerror(errno)));
 }
 
-void write_text(const std::string& path, std::string_view text) {
-  if (path == "-") {
-    fmt::print("{}", text);
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  if (path_ == "-") return;
+  if (is_other_than_file(path_) || is_dangling_link(path_)) {
+    file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  } else {
+    open();
+  }
+  if (file_ < 0) refuse();
+}
+
+OutputFile::~OutputFile() {
+  if (file_ < 0) return;
+  ::close(file_);
+  if (!beside_.empty()) ::unlink(beside_.c_str());
+}
+
+void OutputFile::refuse() const {
+  throw DeviceError(fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
+}
+
+void OutputFile::open() {
+  target_ = target_of(path_);
+  beside_ = fmt::format("{}.{}.tmp", target_, ::getpid());
+  file_ = ::open(beside_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file_ >= 0) {
+    struct stat old {};
+    if (::stat(target_.c_str(), &old) == 0) {
+      static_cast<void>(::fchmod(file_, old.st_mode & 07777));
+    }
     return;
   }
-  if (is_other_than_file(path) || is_dangling_link(path)) {
-    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (file < 0 || !write_and_close(file, text)) refuse(path);
-    return;
-  }
-  const std::string target = target_of(path);
-  const std::string beside = fmt::format("{}.{}.tmp", target, ::getpid());
-  const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  beside_.clear();
   const bool may_be_written = errno == EACCES || errno == EROFS || errno == ENAMETOOLONG ||
                               errno == EEXIST;  // left by a process of that number
-  if (file < 0 && !may_be_written) refuse(path);
-  if (file < 0) {  // the file may be written to, its folder not
-    const int itself = ::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (itself < 0 || !write_and_close(itself, text)) refuse(path);
-    return;
+  if (!may_be_written) return;
+  // The file may be written to, its folder not.
+  file_ = ::open(target_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+}
+
+void OutputFile::write(std::string_view piece) {
+  if (path_ == "-") {
+    std::fwrite(piece.data(), 1, piece.size(), stdout);  // require_printed finds out
+  } else if (!write_all(file_, piece)) {
+    refuse();
   }
-  struct stat old {};
-  if (::stat(target.c_str(), &old) == 0) static_cast<void>(::fchmod(file, old.st_mode & 07777));
-  if (!write_and_close(file, text) || ::rename(beside.c_str(), target.c_str()) != 0) {
-    const int cause = errno;
-    ::unlink(beside.c_str());
-    errno = cause;
-    refuse(path);
-  }
+}
+
+void OutputFile::finish() {
+  if (path_ == "-") return;
+  const int file = std::exchange(file_, -1);
+  const bool is_there =
+      ::close(file) == 0 && (beside_.empty() || ::rename(beside_.c_str(), target_.c_str()) == 0);
+  if (is_there) return;
+  const int cause = errno;
+  if (!beside_.empty()) ::unlink(beside_.c_str());
+  errno = cause;
+  refuse();
+}
+
+void write_text(const std::string& path, std::string_view text) {
+  OutputFile file(path);
+  file.write(text);
+  file.finish();
 }
 
 void require_printed() {

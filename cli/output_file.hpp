@@ -10,8 +10,27 @@ namespace vicinal::cli {
 // file cannot be written. Leaves no file where there was none. Nothing for an empty path and for "-".
 void require_writable(std::string_view option, const std::string& path);
 
-// To the standard output if the path is "-". A file has either its old content or all of the new one, whatever
-// happens meanwhile. Throws DeviceError.
+// Output that comes in pieces: to the standard output if the path is "-". A file has either its old content or all of
+// the new one, whatever happens meanwhile. Each throws DeviceError.
+class OutputFile {
+ public:
+  explicit OutputFile(std::string path);
+  ~OutputFile();  // what is not finished is thrown away
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  void write(std::string_view piece);
+  void finish();
+
+ private:
+  [[noreturn]] void refuse() const;
+  void open();
+
+  std::string path_;
+  std::string target_;  // which the file beside it replaces; empty: it is written to itself
+  std::string beside_;
+  int file_ = -1;  // the standard output has none
+};
+
 void write_text(const std::string& path, std::string_view text);
 
 // What has been printed has reached the standard output: else DeviceError.

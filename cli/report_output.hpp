@@ -5,16 +5,27 @@
 #include <cstddef>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "reports/report.hpp"
 #include "session.hpp"
 
 namespace vicinal::cli {
 
+// Where a report goes beside what is printed: each a file, "-" or nothing.
+struct ReportFiles {
+  std::string json;
+  std::string page;
+  std::vector<std::string> recordings;  // of the runs, for the page
+
+  // Throws UsageError: one cannot be written, or both go to the output.
+  void require_writable() const;
+};
+
 class ReportOutput {
  public:
-  // `json`: a file, "-" or nothing. `runs`: how many there will be.
-  ReportOutput(Session& session, reports::Report report, std::string json, bool verbose,
+  // `runs`: how many there will be.
+  ReportOutput(Session& session, reports::Report report, ReportFiles files, bool verbose,
                std::size_t runs);
   ReportOutput(const ReportOutput&) = delete;
   ReportOutput& operator=(const ReportOutput&) = delete;
@@ -28,12 +39,13 @@ class ReportOutput {
 
  private:
   void print() const;  // under mutex_
+  void write_page() const;
   void interrupted();
   void add(reports::RunRecord record);
 
   std::mutex mutex_;
   reports::Report report_;  // under mutex_
-  std::string json_;
+  ReportFiles files_;
   bool verbose_;
   std::size_t runs_;
   Signals::AtInterrupt at_interrupt_;

@@ -34,7 +34,7 @@ struct RunArguments {
   explicit RunArguments(CLI::App& command) : application(command), runtime(command) {}
   ApplicationOptions application;
   RuntimeOptions runtime;
-  std::string json;
+  ReportFiles files;
   bool verbose = false;
 };
 
@@ -45,7 +45,7 @@ struct Plan {
   linalg::RunRequest request;
   Options options;
   std::vector<std::string> policies;
-  std::string json;
+  ReportFiles files;
   bool verbose = false;
 };
 
@@ -80,14 +80,15 @@ void require_room(const Plan& plan) {
 
 Plan make_plan(const RunArguments& arguments) {
   const ApplicationOptions& application = arguments.application;
-  require_writable("--json", arguments.json);
+  arguments.files.require_writable();
   Plan plan;
   plan.options = arguments.runtime.parse({application.output(), application.matrix()});
   plan.policies = arguments.runtime.policies();
   plan.name = application.name();
   plan.application = std::make_unique<linalg::Application>(application.application(plan.options));
   plan.request = application.request(*plan.application, plan.options);
-  plan.json = arguments.json;
+  plan.files = arguments.files;
+  plan.files.recordings = recordings(plan.options, plan.policies);
   plan.verbose = arguments.verbose;
   require_room(plan);
   return plan;
@@ -150,7 +151,7 @@ int run_all(const Plan& plan, Session& session) {
                                .parameters = parameters(plan.request),
                                .machine = machine_of(plan),
                                .runs = {}};
-  ReportOutput output(session, report, plan.json, plan.verbose, plan.policies.size());
+  ReportOutput output(session, report, plan.files, plan.verbose, plan.policies.size());
   for (const std::string& policy : plan.policies) {
     output.add(policy,
                [&] { return run_policy(plan, policy, kernel_seconds, report, session.signals); });
@@ -163,8 +164,11 @@ int run_all(const Plan& plan, Session& session) {
 void add_run(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("run", "Runs an application and reports what it did.");
   auto arguments = std::make_shared<RunArguments>(*command);
-  command->add_option("--json", arguments->json, "Also write the report as JSON; -: to the output.")
+  command
+      ->add_option("--json", arguments->files.json,
+                   "Also write the report as JSON; -: to the output.")
       ->type_name("FILE");
+  command->add_option("--report", arguments->files.page, kReportSentence)->type_name("FILE");
   command->add_flag("--verbose", arguments->verbose, kVerboseSentence);
   command->footer("--policy all runs every policy in turn, --policy darts,dmdas these two.");
   command->callback(

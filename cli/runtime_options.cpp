@@ -105,4 +105,14 @@ Options with_policy(Options options, const std::string& policy, std::size_t coun
   return options;
 }
 
+std::vector<std::string> recordings(const Options& options,
+                                    const std::vector<std::string>& policies) {
+  std::vector<std::string> files;
+  if (options.trace.empty()) return files;
+  for (const std::string& policy : policies) {
+    files.push_back(with_policy(options, policy, policies.size()).trace);
+  }
+  return files;
+}
+
 }  // namespace vicinal::cli

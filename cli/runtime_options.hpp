@@ -18,6 +18,10 @@ namespace vicinal::cli {
 // "run.darts.vtrace" for "run.vtrace".
 Options with_policy(Options options, const std::string& policy, std::size_t count);
 
+// Files of the recordings of runs by these policies; empty where none is asked for.
+std::vector<std::string> recordings(const Options& options,
+                                    const std::vector<std::string>& policies);
+
 class RuntimeOptions {
  public:
   // Adds the options to the command, or those of these names; this object must outlive the parse.

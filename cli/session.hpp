@@ -26,10 +26,16 @@ void add_machine(CLI::App& app, Session& session);
 void add_calibrate(CLI::App& app, Session& session);
 void add_policies(CLI::App& app, Session& session);
 void add_options(CLI::App& app, Session& session);
+void add_events(CLI::App& app, Session& session);
 void add_simulate(CLI::App& app, Session& session);
 void add_bounds(CLI::App& app, Session& session);
+void add_report(CLI::App& app, Session& session);
 void add_reproduce(CLI::App& app, Session& session);
+void add_export(CLI::App& app, Session& session);
+void add_explain(CLI::App& app, Session& session);
 
+inline constexpr const char* kReportSentence =
+    "Also make a page of it, which a browser opens; -: to the output.";
 inline constexpr const char* kVerboseSentence =
     "Print all that the report holds, not its first lines alone.";
 

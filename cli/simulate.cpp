@@ -37,7 +37,7 @@ struct SimulateArguments {
   GraphOptions graph;
   MachineOptions machine;
   RuntimeOptions runtime;
-  std::string json;
+  ReportFiles files;
   std::string against;
   std::string real_runs = "3";
   std::string scheduling;
@@ -82,7 +82,7 @@ graph::Graph with_varied_times(graph::Graph graph, const SimulateArguments& argu
 }
 
 int simulate(const SimulateArguments& arguments, Session& session) {
-  require_writable("--json", arguments.json);
+  arguments.files.require_writable();
   const Options options = arguments.runtime.parse();
   const std::vector<std::string> policies = arguments.runtime.policies();
   const machine::MachineModel machine = arguments.machine.machine();
@@ -97,11 +97,15 @@ int simulate(const SimulateArguments& arguments, Session& session) {
       throw UsageError(
           fmt::format("--against: \"{}\" is not known; there is real", arguments.against));
     }
+    if (!arguments.files.page.empty()) {
+      throw UsageError("--report: there is no page of --against; leave one of them out");
+    }
     const Comparison comparison =
         compare_with_real({graph, machine, counted, arguments.disk, policies, options,
                            reports::parse_count("--real-runs", arguments.real_runs, 1, 1000)});
-    fmt::print(arguments.json == "-" ? stderr : stdout, "{}", comparison_text(comparison));
-    if (!arguments.json.empty()) write_text(arguments.json, comparison_json(comparison));
+    const std::string& json = arguments.files.json;
+    fmt::print(json == "-" ? stderr : stdout, "{}", comparison_text(comparison));
+    if (!json.empty()) write_text(json, comparison_json(comparison));
     return kSuccess;
   }
   const reports::RunBounds bounds = reports::play_bounds(graph, machine);
@@ -110,7 +114,9 @@ int simulate(const SimulateArguments& arguments, Session& session) {
                                .parameters = arguments.graph.facts(graph),
                                .machine = arguments.machine.facts(machine),
                                .runs = {}};
-  ReportOutput output(session, report, arguments.json, arguments.verbose, policies.size());
+  ReportFiles files = arguments.files;
+  files.recordings = recordings(options, policies);
+  ReportOutput output(session, report, files, arguments.verbose, policies.size());
   for (const std::string& policy : policies) {
     Options one = with_policy(options, policy, policies.size());
     one.measure_scheduling = true;
@@ -126,8 +132,11 @@ void add_simulate(CLI::App& app, Session& session) {
   CLI::App* command =
       app.add_subcommand("simulate", "Plays a graph of tasks on a machine that one does not have.");
   auto arguments = std::make_shared<SimulateArguments>(*command);
-  command->add_option("--json", arguments->json, "Also write the report as JSON; -: to the output.")
+  command
+      ->add_option("--json", arguments->files.json,
+                   "Also write the report as JSON; -: to the output.")
       ->type_name("FILE");
+  command->add_option("--report", arguments->files.page, kReportSentence)->type_name("FILE");
   command
       ->add_option(
           "--count-scheduling", arguments->scheduling,

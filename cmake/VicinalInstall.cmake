@@ -39,5 +39,6 @@ install(
         "${PROJECT_SOURCE_DIR}/cmake/VicinalFindPackage.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/FindLiburing.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/FindOtf2.cmake"
   DESTINATION "${vicinal_cmake_dir}")
 install(FILES LICENSE NOTICE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

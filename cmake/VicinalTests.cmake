@@ -168,12 +168,14 @@ if(TARGET vicinal_cli AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_dependencies(vicinal_tests vicinal_cuda_stand_in)
   find_package(Python3 COMPONENTS Interpreter QUIET)
   if(Python3_FOUND)
-    foreach(script against_real bad_input files modes reports reproduce signals)
+    foreach(script against_real bad_input explain export files modes report_page reports reproduce signals)
       add_test(NAME cli/${script} COMMAND "${Python3_EXECUTABLE}" -B
                "${PROJECT_SOURCE_DIR}/tests/cli/${script}.py" $<TARGET_FILE:vicinal_cli>
                $<TARGET_FILE:vicinal_cuda_stand_in>)
       set_tests_properties(cli/${script} PROPERTIES LABELS cli TIMEOUT ${VICINAL_TEST_TIMEOUT})
     endforeach()
+    # It needs a browser, and is skipped without.
+    set_tests_properties(cli/report_page PROPERTIES SKIP_RETURN_CODE 77)
   endif()
 endif()
 

@@ -9,8 +9,13 @@ function make(tag, attributes = {}, ...children) {
     else if (name === "style") Object.assign(element.style, value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return element;
+}
+
+// Its children are these, without those that there are not.
+function refill(element, ...children) {
+  element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
 }
 
 function say(text) {
@@ -22,6 +27,7 @@ function say(text) {
 function digits(value, most = 4) {
   if (!isFinite(value)) return "–";
   if (value === 0) return "0";
+  if (Math.abs(value) >= 1e9) return value.toPrecision(most).replace(/\.?0*e\+/, "e");
   const places = Math.max(0, most - 1 - Math.floor(Math.log10(Math.abs(value))));
   return Number(value.toFixed(Math.min(places, 12))).toString();
 }
@@ -39,6 +45,7 @@ function timeUnit(ns) {
 }
 
 function duration(ns, most = 4) {
+  if (ns === 0) return "0";
   const [size, name] = timeUnit(ns);
   return `${digits(ns / size, most)}\u00a0${name}`;
 }
@@ -72,8 +79,11 @@ function rateText(bytesPerSecond) {
   return `${digits(bytesPerSecond, 3)}\u00a0${units[unit]}`;
 }
 
+// 12.3 %; what is less than a tenth of it, as that.
 function percent(share) {
-  return `${digits(100 * share, 3)}\u00a0%`;
+  const value = 100 * share;
+  if (value > 0 && value < 0.1) return "<\u00a00.1\u00a0%";
+  return `${value.toFixed(1)}\u00a0%`;
 }
 
 function plural(number, one, many = `${one}s`) {

@@ -43,12 +43,18 @@ class Numbers {
 
 // In 32 bits where they all have room there.
 function fill(count, next) {
-  let values = new Int32Array(count);
+  const values = new Int32Array(count);
   for (let i = 0; i < count; ++i) {
     const value = next();
-    if (value > 0x7fffffff || value < -0x80000000) values = Float64Array.from(values);
+    if (value > 0x7fffffff || value < -0x80000000) return fillWide(values, i, value, next);
     values[i] = value;
   }
+  return values;
+}
+function fillWide(narrow, from, value, next) {
+  const values = Float64Array.from(narrow);
+  values[from] = value;
+  for (let i = from + 1; i < values.length; ++i) values[i] = next();
   return values;
 }
 

@@ -1,6 +1,7 @@
 // The Gantt chart of a run: a row for each worker and each link.
 
 const kAxisHeight = 24;
+const kMarksHeight = 16; // the row of the application's marks and regions
 const kGroupGap = 10;
 const gutterWidth = () => (innerWidth < 700 ? 76 : 128);
 const kRightMargin = 12;
@@ -27,7 +28,7 @@ class Gantt {
   layOut() {
     const lanes = this.run.lanes;
     const high = Math.min(26, Math.max(9, Math.floor(440 / Math.max(lanes.length, 1))));
-    let top = kAxisHeight + 2;
+    let top = kAxisHeight + 2 + (this.run.head.marks.length > 0 ? kMarksHeight : 0);
     this.tops = lanes.map((lane, i) => {
       if (i > 0 && lane.kind !== lanes[i - 1].kind) top += kGroupGap;
       const here = top;
@@ -97,6 +98,7 @@ class Gantt {
       context.stroke();
       context.fillText(markText(mark, step, most), Math.min(x, this.width - 26), 9);
     }
+    this.drawMarks(context);
     context.textAlign = "right";
     let last = -99;
     run.lanes.forEach((lane, i) => {
@@ -108,6 +110,34 @@ class Gantt {
       context.fillStyle = colourOf(this.cursor && this.cursor.lane === i ? "--ink" : "--muted");
       context.fillText(fitted(context, lane.label, this.gutter - 14), this.gutter - 8, middle);
     });
+  }
+
+  // What the application has named: moments as lines, regions as bars.
+  drawMarks(context) {
+    const { run } = this;
+    context.save();
+    context.beginPath();
+    context.rect(this.gutter, 0, this.plot, this.height);
+    context.clip();
+    context.textAlign = "left";
+    let free = 0; // texts do not overlap
+    for (const [text, from, to] of run.head.marks) {
+      const x = this.x(run.ns(from));
+      const right = to < 0 ? x : this.x(run.ns(to));
+      if (right < this.gutter || x > this.gutter + this.plot) continue;
+      context.fillStyle = colourOf("--accent");
+      context.globalAlpha = 0.3;
+      if (to >= 0) context.fillRect(x, kAxisHeight, right - x, kMarksHeight - 2);
+      context.globalAlpha = 1;
+      context.fillRect(x, kAxisHeight, 1, to < 0 ? this.height : kMarksHeight - 2);
+      const at = Math.max(x, this.gutter) + 4;
+      if (at < free) continue;
+      context.fillStyle = colourOf("--ink");
+      const shown = fitted(context, text, to < 0 ? 160 : Math.max(right - at - 4, 0));
+      context.fillText(shown, at, kAxisHeight + kMarksHeight / 2);
+      if (shown !== "") free = at + context.measureText(shown).width + 8;
+    }
+    context.restore();
   }
 
   isPale(lane) {
@@ -144,6 +174,7 @@ class Gantt {
           Math.max(end - x - gap, 1) / ratio, Math.max(high - (lane.rows > 1 ? 1 : 0), 1) / ratio);
       });
       coverage.draw(this.image, top, height, ink.pixels, lane.rows);
+      if (!pale) this.addGaps(lane, i, from, to, rectangles);
     });
     context.drawImage(this.image.shown(), this.gutter, 0, this.plot, this.height);
     context.save();
@@ -156,6 +187,20 @@ class Gantt {
     }
     context.restore();
     this.drawNames(context, from, to);
+  }
+
+  // Why the worker was idle, as a line at the foot of its row.
+  addGaps(lane, i, from, to, rectangles) {
+    if (!lane.gaps) return;
+    const scale = this.plot / (to - from);
+    const { begin, end, cause } = lane.gaps;
+    const high = Math.max(2, Math.round(this.laneHeight / 7));
+    for (let k = firstEndingAfter(end, from); k < begin.length && begin[k] < to; ++k) {
+      const x = Math.max((begin[k] - from) * scale, 0);
+      const width = Math.min((end[k] - from) * scale, this.plot) - x;
+      if (width < 2) continue;
+      rectangles.push(kIdleColours[cause[k]], this.gutter + x, this.tops[i] + this.laneHeight - 1 - high, width, high);
+    }
   }
 
   // Of the items that are wide enough.
@@ -199,6 +244,11 @@ class Gantt {
 
   // Where an item is drawn; null: nowhere.
   boxOf(item) {
+    if (item.kind === "gap") {
+      const { begin, end } = item.lane.gaps;
+      const [from, to] = [this.run.ns(begin[item.number]), this.run.ns(end[item.number])];
+      return { from, to, x: this.x(from), width: this.x(to) - this.x(from), top: this.tops[this.run.lanes.indexOf(item.lane)] };
+    }
     const lane = laneOfItem(this.run, item);
     const table = item.kind === "task" ? this.run.tasks : this.run.copies;
     if (!lane || !table || table.started[item.number] < 0) return null;
@@ -225,6 +275,10 @@ class Gantt {
   drawPath(context) {
     const { run, view } = this;
     if (view.path !== run || !run.path) return;
+    context.save();
+    context.beginPath();
+    context.rect(this.gutter - 1, 0, this.plot + 2, this.height);
+    context.clip();
     context.strokeStyle = colourOf("--ink");
     context.lineWidth = 1.2;
     context.beginPath();
@@ -240,7 +294,7 @@ class Gantt {
       last = { x: box.x, width: box.width, middle };
     }
     context.stroke();
-    context.lineWidth = 1;
+    context.restore();
   }
 
   drawSelection(context) {
@@ -295,7 +349,7 @@ class Gantt {
         least = distance;
       }
     }
-    return best < 0 ? null : itemOf(this.run, lane, best);
+    return best < 0 ? gapAt(this.run, lane, at) : itemOf(this.run, lane, best);
   }
 }
 
@@ -303,9 +357,16 @@ function itemOf(run, lane, place) {
   return { run, kind: lane.kind === "worker" ? "task" : "copy", number: lane.items.number[place] };
 }
 
+function gapAt(run, lane, ticks) {
+  if (!lane.gaps) return null;
+  const place = firstEndingAfter(lane.gaps.end, ticks);
+  return place < lane.gaps.begin.length && lane.gaps.begin[place] <= ticks
+    ? { run, kind: "gap", number: place, lane } : null;
+}
+
 // As much of the text as there is room for.
 function fitted(context, text, room) {
-  if (text.length * 4 < room || context.measureText(text).width <= room) return text;
+  if (text.length * 12 < room || context.measureText(text).width <= room) return text;
   let length = text.length;
   while (length > 1 && context.measureText(`${text.slice(0, length)}…`).width > room) --length;
   return length > 1 ? `${text.slice(0, length)}…` : "";

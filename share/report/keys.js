@@ -86,6 +86,7 @@ function showTip(gantt, event, item, x, y) {
 
 // What an item is, in a line.
 function shortText(run, item) {
+  if (item.kind === "gap") return gapText(run, item);
   const isTask = item.kind === "task";
   const table = isTask ? run.tasks : run.copies;
   const begin = isTask ? run.begins[item.number] : table.started[item.number];
@@ -94,6 +95,12 @@ function shortText(run, item) {
   if (isTask) return `${run.taskName(item.number)}: ${time} from ${at}`;
   return `${run.datumName(table.datum[item.number] - 1)}, ${bytesText(run.copyBytes(item.number))}: ` +
     `${time} from ${at}, ${kCauses[table.flags[item.number] & 7]}`;
+}
+
+function gapText(run, { lane, number }) {
+  const { begin, end, cause } = lane.gaps;
+  const [name, sentence] = run.head.idle.causes[cause[number]];
+  return `${lane.label} idle for ${duration(run.length(end[number] - begin[number]))}, ${name}: ${sentence}`;
 }
 
 function listenToKeys(gantt) {

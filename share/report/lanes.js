@@ -60,21 +60,21 @@ function numbersByLane(count, laneOf, lanes) {
 }
 
 async function fillWorkerLanes(run) {
-  const { worker, started, ended, codelet } = run.tasks;
+  const { worker, started, ended, codelet } = run.tasks; // queued tasks run in the order of their ends
   const laneOf = (i) => started[i] >= 0 && ended[i] >= 0 ? worker[i] - 1 : -1;
   const byLane = numbersByLane(worker.length, laneOf, run.workers.length);
   run.begins = started.slice(); // when the worker was free for what it had been given
   for (const lane of run.lanes) {
     if (lane.kind !== "worker") continue;
-    const number = sortedByMoment(byLane[lane.index], (task) => started[task]);
+    const number = sortedByMoment(byLane[lane.index], (task) => ended[task]);
     const items = { number, begin: new Int32Array(number.length), end: new Int32Array(number.length),
       kind: new Uint8Array(number.length) };
     for (let i = 0, free = 0; i < number.length; ++i) {
       const task = number[i];
       items.end[i] = ended[task];
-      items.begin[i] = free < ended[task] ? Math.max(started[task], free) : started[task];
+      items.begin[i] = Math.max(started[task], free);
       items.kind[i] = Math.min(Math.max(codelet[task] - 1, 0), kKindColours.length - 1);
-      free = Math.max(free, ended[task]);
+      free = ended[task];
       run.begins[task] = items.begin[i];
     }
     finishLane(lane, items);
@@ -109,6 +109,22 @@ function firstAfter(items, ticks) {
     else high = middle;
   }
   return low;
+}
+
+// The first of sorted ends that is later than the moment.
+function firstEndingAfter(ends, ticks) {
+  return lastAtMost(ends, ticks) + 1;
+}
+
+// Gaps of the workers, by worker and in the order of time, as their table has them.
+function fillGaps(run, table) {
+  const { worker, cause, from, to } = table;
+  for (const lane of run.lanes) {
+    if (lane.kind !== "worker") continue;
+    const first = lastAtMost(worker, lane.index - 1) + 1;
+    const last = lastAtMost(worker, lane.index) + 1;
+    lane.gaps = { begin: from.subarray(first, last), end: to.subarray(first, last), cause: cause.subarray(first, last) };
+  }
 }
 
 // The place of a task or copy in its lane; -1: it is not there.

@@ -65,7 +65,8 @@ class Run {
     const names = await readSection(this.index, "task_names");
     if (names) this.taskNames = new Texts(names.name, names.name_length);
     this.decisions = await readSection(this.index, "decisions");
-    this.critical = await readSection(this.index, "critical");
+    const gaps = await readSection(this.index, "gaps");
+    if (gaps) fillGaps(this, gaps);
     await pause();
   }
 

@@ -29,6 +29,7 @@ function itemName(item) {
   const { run, kind, number } = item;
   if (kind === "task") return run.taskName(number);
   if (kind === "codelet") return `all ${plural(run.head.codelets[number].tasks, "task")} of ${run.head.codelets[number].name}`;
+  if (kind === "gap") return `gap of ${item.lane.label}`;
   if (kind === "copy") return `copy of ${run.datumName(run.copies.datum[number] - 1)}`;
   return run.datumName(number);
 }
@@ -56,7 +57,7 @@ function chooseItem(view, item, zooms) {
   const explanation = explain(run, item);
   view.select({ ...item, related: explanation.related });
   showExplanation(view, explanation);
-  if (!zooms || kind === "datum") return;
+  if (!zooms || kind === "datum" || kind === "gap") return;
   const table = kind === "task" ? run.tasks : run.copies;
   if (table.started[number] >= 0) {
     view.showItem(run.ns(table.started[number]), run.ns(Math.max(table.ended[number], table.started[number])));

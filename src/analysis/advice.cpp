@@ -14,9 +14,9 @@ namespace vicinal::analysis {
 
 namespace {
 
-constexpr std::array<std::string_view, 9> kKinds{
-    "memory",       "link",       "policy",  "order", "smaller tasks",
-    "larger tasks", "submission", "workers", "kernel"};
+constexpr std::array<std::string_view, 9> kKinds{"memory",     "link",          "policy",
+                                                 "order",      "smaller tasks", "larger tasks",
+                                                 "submission", "workers",       "kernel"};
 static_assert(kKinds.size() == static_cast<std::size_t>(AdviceKind::kernel) + 1);
 
 std::string duration(std::int64_t ns) {
@@ -42,7 +42,8 @@ class Advisor {
     more_workers();
     kernels();
     std::erase_if(all_, [](const Advice& a) { return a.gain <= 0; });
-    std::ranges::stable_sort(all_, [](const Advice& a, const Advice& b) { return a.gain > b.gain; });
+    std::ranges::stable_sort(all_,
+                             [](const Advice& a, const Advice& b) { return a.gain > b.gain; });
     if (all_.size() > kMostAdvice) all_.resize(kMostAdvice);
     return std::move(all_);
   }
@@ -99,9 +100,10 @@ void Advisor::memory() {
     if (node == kNobody) continue;
     const std::string name = run_.name_of_node(node);
     add(AdviceKind::memory, name, times.room + times.copies, fmt::format("More memory on {}", name),
-        fmt::format("on the critical path tasks waited {} for room there, and {} for copies of what "
-                    "had been evicted",
-                    duration(times.room), duration(times.copies)));
+        fmt::format(
+            "on the critical path tasks waited {} for room there, and {} for copies of what "
+            "had been evicted",
+            duration(times.room), duration(times.copies)));
   }
 }
 
@@ -232,15 +234,15 @@ void Advisor::larger_tasks() {
 }
 
 void Advisor::submission() {
-  add(AdviceKind::submission, "", of_.path.of(PathCause::submission), "Faster or earlier submission",
+  add(AdviceKind::submission, "", of_.path.of(PathCause::submission),
+      "Faster or earlier submission",
       "so long, on the critical path, a task was not submitted yet");
 }
 
 // Workers that are added take over work at most; and a chain stays a chain.
 void Advisor::more_workers() {
   if (workers_.empty()) return;
-  const std::int64_t run_of_each =
-      of_.idle.all.run / static_cast<std::int64_t>(workers_.size());
+  const std::int64_t run_of_each = of_.idle.all.run / static_cast<std::int64_t>(workers_.size());
   add(AdviceKind::workers, "", std::min(of_.path.end - of_.chain, run_of_each), "More workers",
       fmt::format("workers ran tasks for {} each, and the longest chain of dependent tasks takes "
                   "{} with any number of them",

@@ -250,10 +250,12 @@ std::uint32_t Walk::last_copy_for(std::uint32_t task, std::int64_t after) const 
 void Walk::behind_copy(std::uint32_t task, std::uint32_t copy, std::int64_t back_to) {
   while (true) {
     const CopyOfRun& of = run_.copies[copy];
-    const std::int64_t wanted = of.wanted != kUnknown ? std::min(of.wanted, of.started) : of.started;
+    const std::int64_t wanted =
+        of.wanted != kUnknown ? std::min(of.wanted, of.started) : of.started;
     add(PathCause::copy, std::max(of.started, back_to), task, copy);
     if (at_ <= std::max(wanted, back_to)) return;
-    const std::uint32_t first_part = arrivals_.last(of.datum, of.from, std::max(wanted, back_to), at_);
+    const std::uint32_t first_part =
+        arrivals_.last(of.datum, of.from, std::max(wanted, back_to), at_);
     if (first_part == kNobody) return add(PathCause::link, std::max(wanted, back_to), task, copy);
     add(PathCause::link, run_.copies[first_part].ended, task, copy);
     copy = first_part;
@@ -273,7 +275,7 @@ std::uint32_t Walk::behind_predecessors(std::uint32_t task, const Steps& steps) 
       return other;
     }
   }
-  add(PathCause::release, steps.submitted, task);
+  if (run_.tasks[task].submitted != kUnknown) add(PathCause::release, steps.submitted, task);
   return before_submission_of(task);
 }
 

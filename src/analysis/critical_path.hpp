@@ -50,9 +50,9 @@ struct PathSegment {
 };
 
 struct CriticalPath {
-  std::vector<PathSegment> segments;                // in the order of time, none empty
+  std::vector<PathSegment> segments;                 // in the order of time, none empty
   std::array<std::int64_t, kPathCauses> by_cause{};  // ns; their sum is `end`
-  std::int64_t end = 0;                             // the last end of a task
+  std::int64_t end = 0;                              // the last end of a task
   std::int64_t of(PathCause cause) const { return by_cause[static_cast<std::size_t>(cause)]; }
 };
 

@@ -147,7 +147,8 @@ class IdleTimes {
   const Kinds kinds_;
   std::int64_t first_ = 0;  // submission of a task
   std::int64_t last_ = 0;   // end of one
-  std::vector<std::vector<Interval>> ready_;  // by kind of processor: when a task was with the policy
+  std::vector<std::vector<Interval>>
+      ready_;  // by kind of processor: when a task was with the policy
   Idle idle_;
 };
 

@@ -25,7 +25,7 @@ Steps steps_of(const TaskOfRun& task) {
   steps.wanted = until(wanted, steps.granted);
   steps.scheduled = until(scheduled, steps.wanted);
   steps.ready = until(or_else(task.ready, scheduled), steps.scheduled);
-  steps.submitted = until(or_else(task.submitted, steps.ready), steps.ready);
+  steps.submitted = until(or_else(task.submitted, 0), steps.ready);
   return steps;
 }
 

@@ -23,7 +23,7 @@ struct TrafficOfDatum {
   std::uint32_t copies = 0;
   std::uint32_t reloads = 0;
   std::uint32_t evictions = 0;
-  std::int64_t cost = 0;  // ns, of its copies
+  std::int64_t cost = 0;             // ns, of its copies
   std::vector<TrafficOnNode> nodes;  // those where something happened, by number
 };
 
@@ -43,10 +43,10 @@ struct EvictionOfRun {
 };
 
 struct Traffic {
-  std::vector<TrafficOfDatum> data;    // that travelled or were evicted; those of most bytes first
-  std::vector<TrafficOfLink> links;    // that copies used; those of most bytes first
-  std::vector<std::int64_t> cost;      // by copy, ns: see copy_costs
-  std::vector<bool> is_reload;         // by copy
+  std::vector<TrafficOfDatum> data;  // that travelled or were evicted; those of most bytes first
+  std::vector<TrafficOfLink> links;  // that copies used; those of most bytes first
+  std::vector<std::int64_t> cost;    // by copy, ns: see copy_costs
+  std::vector<bool> is_reload;       // by copy
   std::vector<EvictionOfRun> evictions;  // in the order of time
 };
 

@@ -61,6 +61,7 @@ void Engine::end_plain_task(Task& task, Obtained obtained) {
     });
   }
   graph::ReadyList ready;
+  record_end(task, kNoWorker, Outcome::done);
   end(task, kNoWorker, Outcome::done, ready);
   make_ready(ready, kNoWorker);
   config_.notify_waiters();

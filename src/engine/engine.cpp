@@ -24,7 +24,7 @@ Engine::Engine(EngineConfig config)
       trivial_(residency_.trivial()),
       pool_(lanes_.count()),
       gate_(
-          *policy_, [this](graph::Task& task, WorkerId worker) { retire(task, worker); },
+          *policy_, [this](graph::Task& task, WorkerId worker) { retire(task, worker); }, recorder_,
           [this] { errors_.cancel(base::out_of_memory("handed a task to the policy")); },
           config_.time_policy),
       eligibility_(config_.machine, residency_, config_.simulated),
@@ -52,6 +52,7 @@ Engine::Engine(EngineConfig config)
   recorder_.hand_on_to(config_.listener);
   residency_.tell(&recorder_, config_.now);
   residency_.record(recorder_);
+  if (timed_) recorder_.set_above(kTimesTasks);
   policy_->start(view_);
 }
 
@@ -67,15 +68,21 @@ void Engine::attach(std::vector<Driver*> node_drivers, std::vector<Driver*> work
 
 // A driver that runs the task inside start_task needs no clock of its own: what lies between this and
 // task_done is the kernel and the call of it. A run that there is no memory to note is not noted.
-[[gnu::noinline]] void Engine::begin_run_time(const graph::Task& task, WorkerId worker) {
+[[gnu::noinline]] void Engine::begin_watched(const graph::Task& task, WorkerId worker) {
+  if (records(trace::Category::tasks)) record_started(task, worker);
+  if (!timed_) return;
   try {
     timers_[worker.value].begin(task, config_.now);
   } catch (const std::bad_alloc&) {
   }
 }
 
-[[gnu::noinline]] void Engine::end_run_time(const graph::Task& task, WorkerId worker,
-                                            std::optional<Time> run_time) {
+[[gnu::noinline]] void Engine::end_watched(const graph::Task& task, WorkerId worker, bool failed,
+                                           std::optional<Time> run_time) {
+  if (records(trace::Category::tasks)) {
+    record_ended(task, worker, failed ? Outcome::failed : Outcome::done, run_time.value_or(Time{}));
+  }
+  if (!timed_ || failed) return;
   RunTimer& timer = timers_[worker.value];
   try {
     if (run_time) {

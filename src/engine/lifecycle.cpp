@@ -115,7 +115,6 @@ void Engine::submit_announced(Task& task, std::span<const TaskId> after, WorkerI
   // A task that begins to be cancelled only now is so when a worker gets it.
   const bool restricted = task.extension && task.extension->worker;
   move(task, TaskState::ready);
-  if (records(Category::scheduler)) record_ready(task, worker);
   hand_to_policy(task, worker);
   sleepers_.wake_for(1, restricted, worker, Releaser::goes_on);
   grant_fresh_wishes();
@@ -132,8 +131,6 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
     if (task->commutes && !graph::take_turns(*task, list)) [[unlikely]]
       continue;
     move(*task, TaskState::ready);
-    if (records(Category::scheduler)) [[unlikely]]
-      record_ready(*task, releasing);
     if (is_cancellable(task->kind) && must_cancel(*task)) {
       cancel_at_once(*task, releasing, list);
     } else if (!is_scheduled(task->kind)) {
@@ -173,6 +170,7 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
     task.state.store(TaskState::submitted, std::memory_order_relaxed);
     return at->cancelled->append(task);
   }
+  record_end(task, releasing, Outcome::cancelled);
   end(task, releasing, Outcome::cancelled, list);
   config_.notify_waiters();  // no worker need be awake that would do so when it finds nothing
 }
@@ -183,8 +181,6 @@ Task* Engine::pop(WorkerId worker) {
   Task* task = gate_.pop(worker);
   if (task == nullptr) return nullptr;
   move(*task, TaskState::scheduled);
-  if (records(Category::scheduler)) [[unlikely]]
-    record_scheduled(*task, worker);
   wishes_.forget(*task);
   if (eligibility_.is_confined(*task)) confined_.fetch_sub(1, std::memory_order_relaxed);
   return task;
@@ -369,9 +365,8 @@ void Engine::start(Task& task, WorkerId worker) {
   lanes_.begin_run(worker, task);
   const Inside inside(this, worker);
   graph::warm_successors(task);
-  if (timed_) begin_run_time(task, worker);
-  if (records(Category::tasks)) [[unlikely]]
-    record_started(task, worker);
+  if (watches_runs()) [[unlikely]]
+    begin_watched(task, worker);
   drivers_.of(worker).start_task(task, worker);
 }
 
@@ -395,9 +390,8 @@ const InTask* Engine::this_threads_task() {
 
 [[gnu::flatten]] void Engine::task_done(Task& task, WorkerId worker, std::exception_ptr error,
                                         std::optional<Time> run_time) {
-  if (records(Category::tasks)) [[unlikely]]
-    record_ended(task, worker, error ? Outcome::failed : Outcome::done, run_time.value_or(Time{}));
-  if (timed_ && !error) end_run_time(task, worker, run_time);
+  if (watches_runs()) [[unlikely]]
+    end_watched(task, worker, error != nullptr, run_time);
   lanes_.end_run(worker, task);
   if (!trivial_) {
     const NodeId node = node_of(worker);
@@ -453,8 +447,6 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   const bool was_told =
       was_planned || task.state.load(std::memory_order_relaxed) != TaskState::ready;
   const bool shared = is_scheduled(task.kind) && was_told && gate_.wants_ends();
-  const bool ran = is_scheduled(task.kind) && outcome != Outcome::cancelled;  // see task_done
-  if (!ran && records(Category::tasks)) record_ended(task, worker, outcome, Time{});
   move(task, TaskState::done);
   if (shared) {
     task.blocked.store(2, std::memory_order_relaxed);
@@ -506,7 +498,10 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
 
 [[gnu::noinline]] void Engine::end_cancelled(ReadyList& list, WorkerId worker) {
   ReadyList ready;
-  while (Task* task = list.take()) end(*task, worker, Outcome::cancelled, ready);
+  while (Task* task = list.take()) {
+    record_end(*task, worker, Outcome::cancelled);
+    end(*task, worker, Outcome::cancelled, ready);
+  }
   if (ready.head != nullptr) make_ready(ready, worker);
 }
 

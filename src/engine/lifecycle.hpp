@@ -217,8 +217,14 @@ class Engine final : public Completions {
   static bool has_any_ended(const LookAhead& ahead, WorkerId worker);
   bool move_from_peer(WorkerId worker);
   void start(graph::Task& task, WorkerId worker);
-  void begin_run_time(const graph::Task& task, WorkerId worker);
-  void end_run_time(const graph::Task& task, WorkerId worker, std::optional<Time> run_time);
+  // Runs are timed or recorded: one look for both.
+  static constexpr trace::Categories kTimesTasks = trace::Categories{1} << 17;
+  bool watches_runs() const {
+    return recorder_.any(trace::bit(trace::Category::tasks) | kTimesTasks);
+  }
+  void begin_watched(const graph::Task& task, WorkerId worker);
+  void end_watched(const graph::Task& task, WorkerId worker, bool failed,
+                   std::optional<Time> run_time);
   void end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
   static void leave_or_lift_poison(const graph::Task& task, Outcome outcome);
   void note_unused(const graph::Task& task);
@@ -267,11 +273,13 @@ class Engine final : public Completions {
   // what is recorded of a task's way (recording.cpp)
   bool records(trace::Category category) const { return recorder_.on(category); }
   void record_submitted(const graph::Task& task, std::span<const TaskId> after);
-  void record_ready(const graph::Task& task, WorkerId releasing);
-  void record_scheduled(const graph::Task& task, WorkerId worker);
   void record_moved(const graph::Task& task, WorkerId worker);
   void record_started(const graph::Task& task, WorkerId worker);
   void record_ended(const graph::Task& task, WorkerId worker, Outcome outcome, Time run_time);
+  // Of one that has not run.
+  void record_end(const graph::Task& task, WorkerId worker, Outcome outcome) {
+    if (records(trace::Category::tasks)) record_ended(task, worker, outcome, Time{});
+  }
   void record_started(const memory::Copy& copy);
 
   EngineConfig config_;

@@ -2,16 +2,45 @@
 
 #include <utility>
 
+#include "graph/task_pool.hpp"
+
 namespace vicinal::engine {
 
 PolicyGate::PolicyGate(sched::Policy& policy, std::function<void(graph::Task&, WorkerId)> retire,
-                       std::function<void()> refused, bool timed)
+                       trace::Recorder& recorder, std::function<void()> refused, bool timed)
     : policy_(policy),
       retire_(std::move(retire)),
+      recorder_(recorder),
       concurrent_(policy.traits().concurrent),
       wants_ends_(policy.traits().wants_ends),
       watch_(timed ? std::make_unique<base::Stopwatch>() : nullptr),
-      tell_refused_(std::move(refused)) {}
+      tell_refused_(std::move(refused)) {
+  if (timed) recorder_.set_above(kTimed);
+}
+
+[[gnu::noinline]] void PolicyGate::push_watched(graph::Task& task, WorkerId releasing) {
+  if (recorder_.on(trace::Category::scheduler)) {
+    recorder_.record<trace::Event::task_ready>(releasing.value, graph::TaskPool::id(task).value);
+  }
+  const base::Stopwatch::Lap lap(watch_.get());
+  try {
+    policy_.push(task, releasing);
+  } catch (const std::bad_alloc&) {
+    refuse(task);
+  }
+}
+
+[[gnu::noinline]] graph::Task* PolicyGate::pop_watched(WorkerId worker) {
+  graph::Task* task = nullptr;
+  {
+    const base::Stopwatch::Lap lap(watch_.get());
+    task = policy_.pop(worker);
+  }
+  if (task != nullptr && recorder_.on(trace::Category::scheduler)) {
+    recorder_.record<trace::Event::task_scheduled>(worker.value, graph::TaskPool::id(*task).value);
+  }
+  return task;
+}
 
 void PolicyGate::refuse(graph::Task& task) {
   {

@@ -15,6 +15,7 @@
 #include "graph/task.hpp"
 #include "memory/residency.hpp"
 #include "sched/policy.hpp"
+#include "trace/recorder.hpp"
 
 namespace vicinal::engine {
 
@@ -23,11 +24,12 @@ class PolicyGate {
   // `retire` is called, under the policy's lock, for an ended task that the policy is the last to have
   // done with.
   // `refused` is called, perhaps under that lock, when there is a task that the policy had no memory to take: it is
-  // for take_refused. `timed`: the policy's calls are timed, by the wall clock also in a simulation.
+  // for take_refused. `timed`: the policy's calls are timed, by the wall clock also in a simulation. The recorder
+  // outlives it, and is told what the policy is given and gives.
   using Retire = std::function<void(graph::Task&, WorkerId)>;
   static void ignore() {}
-  PolicyGate(sched::Policy& policy, Retire retire, std::function<void()> refused = ignore,
-             bool timed = false);
+  PolicyGate(sched::Policy& policy, Retire retire, trace::Recorder& recorder,
+             std::function<void()> refused = ignore, bool timed = false);
 
   void push(graph::Task& task, WorkerId releasing) {
     if (concurrent_) return push_at_once(task, releasing);
@@ -68,8 +70,12 @@ class PolicyGate {
     NodeId node;
   };
 
+  // Calls are timed or recorded: one look for both.
+  static constexpr trace::Categories kTimed = trace::Categories{1} << 16;
+  bool watched() const { return recorder_.any(trace::bit(trace::Category::scheduler) | kTimed); }
   void push_at_once(graph::Task& task, WorkerId releasing) {
-    const base::Stopwatch::Lap lap(watch_.get());
+    if (watched()) [[unlikely]]
+      return push_watched(task, releasing);
     try {
       policy_.push(task, releasing);
     } catch (const std::bad_alloc&) {
@@ -77,9 +83,12 @@ class PolicyGate {
     }
   }
   graph::Task* pop_at_once(WorkerId worker) {
-    const base::Stopwatch::Lap lap(watch_.get());
+    if (watched()) [[unlikely]]
+      return pop_watched(worker);
     return policy_.pop(worker);
   }
+  void push_watched(graph::Task& task, WorkerId releasing);
+  graph::Task* pop_watched(WorkerId worker);
   bool may_move_at_once(graph::Task& task, WorkerId to) {
     const base::Stopwatch::Lap lap(watch_.get());
     return policy_.may_move(task, to);
@@ -96,6 +105,7 @@ class PolicyGate {
 
   sched::Policy& policy_;
   std::function<void(graph::Task&, WorkerId)> retire_;
+  trace::Recorder& recorder_;
   const bool concurrent_;
   const bool wants_ends_;
   const std::unique_ptr<base::Stopwatch> watch_;  // null: the policy is not timed

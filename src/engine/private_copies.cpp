@@ -110,6 +110,7 @@ void PrivateCopies::take_back(graph::Task& task, bool ran) {
   move(task, graph::TaskState::running);  // as if its kernel had thrown
   errors_.fail(task, error);
   graph::ReadyList ready;
+  record_end(task, worker, Outcome::failed);
   end(task, worker, Outcome::failed, ready);
   make_ready(ready, worker);
   return false;
@@ -153,6 +154,7 @@ void Engine::read_too(graph::Task& task, graph::Handle& handle) {
 
 void Engine::end_unstarted(graph::Task& task, Outcome outcome) {
   graph::ReadyList ready;
+  record_end(task, kNoWorker, outcome);
   end(task, kNoWorker, outcome, ready);
   make_ready(ready, kNoWorker);
   config_.notify_waiters();

@@ -39,6 +39,7 @@ void Engine::let_go(RamHold& hold, Outcome outcome, const std::exception_ptr& er
     });
   }
   graph::ReadyList ready;
+  record_end(task, kNoWorker, outcome);
   end(task, kNoWorker, outcome, ready);
   make_ready(ready, kNoWorker);
   config_.notify_waiters();

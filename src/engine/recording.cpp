@@ -49,14 +49,6 @@ std::uint32_t name_of(trace::Recorder& recorder, const Task& task) {
   for (const TaskId before : after) recorder_.record<Event::task_after>(0, id, before.value);
 }
 
-[[gnu::noinline]] void Engine::record_ready(const Task& task, WorkerId releasing) {
-  recorder_.record<Event::task_ready>(releasing.value, id_of(task));
-}
-
-[[gnu::noinline]] void Engine::record_scheduled(const Task& task, WorkerId worker) {
-  recorder_.record<Event::task_scheduled>(worker.value, id_of(task));
-}
-
 [[gnu::noinline]] void Engine::record_moved(const Task& task, WorkerId worker) {
   recorder_.record<Event::task_moved>(worker.value, id_of(task));
 }

@@ -20,17 +20,20 @@ constexpr std::array<Reason, 5> kReasons{Reason::least_recently_used, Reason::le
                                          Reason::unused_and_saved};
 static_assert(static_cast<std::size_t>(VictimClass::saved) + 1 == kReasons.size());
 
-trace::Candidate described(const Replica& r, bool awaited) {
+trace::Candidate described(const Replica& r) {
   trace::Candidate candidate{
       r.handle->id.value,
       {{Measure::last_use, static_cast<std::int64_t>(r.last_use.load(std::memory_order_relaxed))},
        {Measure::claims, r.claims.load(std::memory_order_relaxed)},
        {Measure::saved, safe_elsewhere(r) ? 1 : 0}}};
-  if (awaited) {
-    candidate.scores.push_back({Measure::awaiting, r.awaited_as.uses});
-    candidate.scores.push_back({Measure::next_use, static_cast<std::int64_t>(~r.awaited_as.turn)});
-  }
   return candidate;
+}
+
+// As it is now: others than the victim may stand where they were before a task named them.
+void describe_uses(trace::Candidate& candidate, const Awaited& now) {
+  candidate.scores.push_back({Measure::awaiting, now.uses});
+  candidate.scores.push_back(
+      {Measure::next_use, now.turn == 0 ? 0 : static_cast<std::int64_t>(~now.turn)});
 }
 
 }  // namespace
@@ -41,18 +44,20 @@ trace::Decision Decisions::decision(Reason why, trace::Among among, NodeId node)
   return decision;
 }
 
-void Decisions::tell_among(Reason why, const VictimOrders& orders, const Replica& chosen,
+void Decisions::tell_among(Reason why, VictimOrders& orders, const Replica& chosen,
                            std::optional<Bytes> needed, VictimOrders::Goes goes) const {
   trace::Decision made = decision(why, trace::Among::handles, chosen.node);
   made.bytes = needed;
-  for (const Replica* r = orders.oldest(); r != nullptr; r = orders.newer_than(*r)) {
+  for (Replica* r = orders.oldest(); r != nullptr; r = orders.newer_than(*r)) {
     if (r != &chosen && !goes(*r)) continue;
-    made.consider(described(*r, why == Reason::awaited_last), r == &chosen);
+    trace::Candidate candidate = described(*r);
+    if (why == Reason::awaited_last) describe_uses(candidate, orders.awaited_place(*r));
+    made.consider(std::move(candidate), r == &chosen);
   }
   listener_->hear(std::move(made));
 }
 
-void Decisions::victim(const VictimOrders& orders, const Replica& victim, Bytes needed,
+void Decisions::victim(VictimOrders& orders, const Replica& victim, Bytes needed,
                        VictimOrders::Goes goes) const {
   if (!heard()) return;
   const VictimClass of = class_of(victim);
@@ -60,7 +65,7 @@ void Decisions::victim(const VictimOrders& orders, const Replica& victim, Bytes 
              [&](const Replica& r) { return class_of(r) == of && !is_claimed(r) && goes(r); });
 }
 
-void Decisions::last_of_all(const VictimOrders& orders, const Replica& victim, Bytes needed,
+void Decisions::last_of_all(VictimOrders& orders, const Replica& victim, Bytes needed,
                             VictimOrders::Goes goes) const {
   if (heard()) tell_among(Reason::none_unclaimed, orders, victim, needed, goes);
 }
@@ -69,7 +74,7 @@ void Decisions::by_rules(const Replica& victim, Bytes needed) const {
   if (!heard()) return;
   trace::Decision made = decision(Reason::other_rules, trace::Among::handles, victim.node);
   made.bytes = needed;
-  made.consider(described(victim, false), true);
+  made.consider(described(victim), true);
   listener_->hear(std::move(made));
 }
 
@@ -92,7 +97,7 @@ void Decisions::early_copy(const Links& links, const Replica& to, Reason why) co
   listener_->hear(std::move(made));
 }
 
-void Decisions::write_behind(const VictimOrders& orders, const Replica& saved,
+void Decisions::write_behind(VictimOrders& orders, const Replica& saved,
                              VictimOrders::Goes goes) const {
   if (!heard()) return;
   tell_among(Reason::first_unsaved, orders, saved, std::nullopt, [&](const Replica& r) {

@@ -26,10 +26,10 @@ class Decisions {
   bool heard() const { return listener_ != nullptr && listener_->listens(); }
 
   // One of those of its class leaves. To be told while it is in that class.
-  void victim(const VictimOrders& orders, const Replica& victim, Bytes needed,
+  void victim(VictimOrders& orders, const Replica& victim, Bytes needed,
               VictimOrders::Goes goes) const;
   // The one that was used longest ago leaves, of all that may.
-  void last_of_all(const VictimOrders& orders, const Replica& victim, Bytes needed,
+  void last_of_all(VictimOrders& orders, const Replica& victim, Bytes needed,
                    VictimOrders::Goes goes) const;
   // It leaves by another runtime's rules.
   void by_rules(const Replica& victim, Bytes needed) const;
@@ -37,12 +37,11 @@ class Decisions {
   // A copy to `to` before a task waits for it begins from the best source, or not, for that reason.
   void early_copy(const Links& links, const Replica& to, trace::Reason why) const;
   // It is the first of those that nothing uses, and is copied to its parent.
-  void write_behind(const VictimOrders& orders, const Replica& saved,
-                    VictimOrders::Goes goes) const;
+  void write_behind(VictimOrders& orders, const Replica& saved, VictimOrders::Goes goes) const;
 
  private:
   trace::Decision decision(trace::Reason why, trace::Among among, NodeId node) const;
-  void tell_among(trace::Reason why, const VictimOrders& orders, const Replica& chosen,
+  void tell_among(trace::Reason why, VictimOrders& orders, const Replica& chosen,
                   std::optional<Bytes> needed, VictimOrders::Goes goes) const;
 
   trace::DecisionListener* listener_ = nullptr;

@@ -34,6 +34,8 @@ class VictimOrders {
   // Of all that have room. nullptr: there is none.
   Replica* oldest() const { return residents_.oldest(); }
   Replica* newer_than(const Replica& replica) const { return residents_.newer_than(replica); }
+  // Where it stands now among those that waiting tasks read; nothing if none does.
+  Awaited awaited_place(Replica& replica);
   // After it they are in the order of their use, least recent first; else in no order that counts.
   void refresh();
 
@@ -76,7 +78,6 @@ class VictimOrders {
 
  private:
   void put_aside(Replica& replica);
-  Awaited awaited_place(Replica& replica);
   Replica* awaited_victim(const Goes& goes);
   Replica* first_unused(VictimClass among, const Goes& goes);
   void count_saved(const Replica& replica, bool more);

@@ -5,6 +5,8 @@
 #include "base/options_page.hpp"
 #include "base/text.hpp"
 #include "sched/policy.hpp"
+#include "trace/event.hpp"
+#include "trace/events_page.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::reports {
@@ -28,6 +30,19 @@ void require_policy(std::string_view name) {
 
 std::string options_page() {
   return base::options_markdown();
+}
+
+std::string events_page() {
+  return trace::events_markdown();
+}
+
+std::vector<EventRow> recorded_events() {
+  std::vector<EventRow> rows;
+  for (const trace::EventEntry& event : trace::events()) {
+    const auto category = static_cast<std::size_t>(event.category);
+    rows.push_back({trace::categories()[category].name, event.name, event.sentence});
+  }
+  return rows;
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string> candidates) {

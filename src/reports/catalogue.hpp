@@ -31,6 +31,15 @@ void require_policy(std::string_view name);
 
 // The page docs/options.md.
 std::string options_page();
+// The page docs/trace.md, of recordings and their events.
+std::string events_page();
+
+struct EventRow {
+  std::string_view category;
+  std::string_view name;
+  std::string_view sentence;
+};
+std::vector<EventRow> recorded_events();
 
 // ": did you mean X?" for the candidate that `word` most likely stands for, or nothing.
 std::string suggestion(std::string_view word, std::span<const std::string> candidates);

@@ -22,9 +22,10 @@ class Decisions {
   void start(const PolicyContext& context) {
     context_ = &context;
     listener_ = context.listener();
+    if (listener_ != nullptr) listens_ = &listener_->whether_it_listens();
   }
   // Else no decision is to be built.
-  bool heard() const { return listener_ != nullptr && listener_->listens(); }
+  bool heard() const { return listens_->load(std::memory_order_relaxed); }
 
   // The first of the list (a PriorityList of tasks) that the worker can run leaves it, which is told. Null: none.
   template <typename List>
@@ -96,6 +97,7 @@ class Decisions {
  private:
   const PolicyContext* context_ = nullptr;
   trace::DecisionListener* listener_ = nullptr;
+  const std::atomic<bool>* listens_ = &trace::kNobodyListens;  // what it says of that
 };
 
 }  // namespace vicinal::sched

@@ -198,6 +198,7 @@ constexpr MeasureEntry kMeasures[] = {
      "place of the first operand that belongs there; those that are written count first"},
     {weighed_end, Unit::nanoseconds, "weighed end",
      "the end; where an operand was written that the task reads, what the skew leaves of it"},
+    {can_run, Unit::number, "can run", "1: the worker can run the task; 0: it cannot"},
 };
 
 // Entries are found by their number.
@@ -210,7 +211,7 @@ constexpr bool in_order_of(const Entry (&table)[n], Key Entry::*key, Key last) {
 }
 static_assert(in_order_of(kKinds, &KindEntry::kind, write_behind));
 static_assert(in_order_of(kReasons, &ReasonEntry::reason, first_unsaved));
-static_assert(in_order_of(kMeasures, &MeasureEntry::measure, weighed_end));
+static_assert(in_order_of(kMeasures, &MeasureEntry::measure, can_run));
 
 }  // namespace
 

@@ -149,6 +149,7 @@ enum class Measure : std::uint8_t {
   copies,
   operand,
   weighed_end,
+  can_run,
 };
 
 struct Score {
@@ -211,6 +212,7 @@ class DecisionListener {
   virtual ~DecisionListener() = default;
   // Now. Decisions are not built for one that does not.
   bool listens() const { return listens_.load(std::memory_order_relaxed); }
+  const std::atomic<bool>& whether_it_listens() const { return listens_; }
   // By any thread, several at once, under locks of the runtime: it may not call the runtime, nor wait for a
   // thread that does.
   virtual void hear(Decision decision) noexcept = 0;
@@ -218,6 +220,8 @@ class DecisionListener {
  protected:
   std::atomic<bool> listens_{true};
 };
+// Where there is no listener.
+inline constinit const std::atomic<bool> kNobodyListens{false};
 
 // --- names and sentences. Each table is in the order of its enumeration.
 

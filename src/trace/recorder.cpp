@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <pthread.h>
 #include <utility>
 
 #include "base/sure_memory.hpp"
 #include "trace/decision_words.hpp"
 #include "trace/session.hpp"
 #include "vicinal/error.hpp"
+#include "vicinal/ids.hpp"
 
 namespace vicinal::trace {
 
@@ -46,18 +48,23 @@ void Recorder::start(const RecordingOptions& options) {
   }
   session_number_.store(number, std::memory_order_release);
   // Release: who sees a category finds the session.
-  categories_.store(options.categories | bit(Category::always), std::memory_order_release);
+  categories_.store(options.categories | bit(Category::always) | above_, std::memory_order_release);
   update_listening();
 }
 
 RecordingSummary Recorder::stop() {
   const std::lock_guard lock(mutex_);
   if (!session_) return {};
-  categories_.store(0, std::memory_order_seq_cst);
+  categories_.store(above_, std::memory_order_seq_cst);
   update_listening();
   RecordingSummary summary = session_->end();
   ended_.push_back(std::move(session_));
   return summary;
+}
+
+void Recorder::set_above(Categories bits) {
+  above_ |= bits;
+  categories_.fetch_or(bits, std::memory_order_relaxed);
 }
 
 std::int64_t Recorder::other_now() const {
@@ -72,6 +79,9 @@ Place* Recorder::enter(std::uint64_t number) {
   if (!session_ || session_->number != number) return nullptr;
   try {
     own_ = {number, &session_->lane_of_new_thread()};
+    char name[32] = {};
+    if (pthread_getname_np(pthread_self(), name, sizeof name) != 0) name[0] = 0;
+    record_text<Event::thread_named>(name, kNoWorker.value);
     return own_.place;
   } catch (const std::bad_alloc&) {
     return nullptr;

@@ -66,8 +66,14 @@ class Recorder final : public DecisionListener {
   RecordingSummary stop();
   bool records() const { return categories() != 0; }
 
-  Categories categories() const { return categories_.load(std::memory_order_relaxed); }
-  bool on(Category category) const { return (categories() & bit(category)) != 0; }
+  Categories categories() const {
+    return categories_.load(std::memory_order_relaxed) & kAllCategories;
+  }
+  bool on(Category category) const { return any(bit(category)); }
+  // Some of these, or of the bits above them that somebody has set who asks for both at once.
+  bool any(Categories of) const { return (categories_.load(std::memory_order_relaxed) & of) != 0; }
+  // Before others use it. They stay, whatever is recorded.
+  void set_above(Categories bits);
 
   // After `on`. The first field has 32 bits.
   template <Event event, typename... Fields>
@@ -140,7 +146,8 @@ class Recorder final : public DecisionListener {
 
   const std::function<Time()> simulated_now_;
   const ClockKind clock_;
-  std::atomic<Categories> categories_{0};
+  std::atomic<Categories> categories_{0};  // and bits above them
+  Categories above_ = 0;
   std::atomic<std::uint64_t> session_number_{0};
   DecisionListener* next_ = nullptr;
   std::mutex mutex_;  // guards what follows

@@ -191,8 +191,9 @@ inline Winner placement_by_rule(const Decision& decision) {
       return least(decision, Measure::tasks);
     case drawn:
       return testing::drawn(decision);
-    case released_here:
     case next_in_turn:
+      return first(decision, [](const Candidate& c) { return value(c, Measure::can_run) == 1; });
+    case released_here:
     case set_free:
     case in_package:
       return only(decision);

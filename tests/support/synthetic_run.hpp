@@ -22,9 +22,9 @@ struct SyntheticRun {
   std::uint32_t gpus = 2;
   std::uint32_t tiles_in_memory = 30;  // of each GPU
   std::int64_t gemm_ns = 400'000;
-  std::string matrix = "A";     // name of the data
-  std::string gemm = "gemm";    // name of the codelet
-  bool own_names = true;        // "gemm(3,2,1)"
+  std::string matrix = "A";   // name of the data
+  std::string gemm = "gemm";  // name of the codelet
+  bool own_names = true;      // "gemm(3,2,1)"
 };
 
 class SyntheticScheduler {
@@ -129,7 +129,8 @@ class SyntheticScheduler {
       task.own_name = static_cast<std::uint32_t>(run_.names.size());
       run_.names.push_back(std::move(name));
     }
-    task.priority = static_cast<std::int32_t>(asked_.tiles * asked_.tiles) - static_cast<std::int32_t>(t / 100);
+    task.priority =
+        static_cast<std::int32_t>(asked_.tiles * asked_.tiles) - static_cast<std::int32_t>(t / 100);
     task.submitted = t * 300;
     task.first_access = static_cast<std::uint32_t>(run_.accesses.size());
     task.access_count = static_cast<std::uint32_t>(accesses.size());
@@ -188,9 +189,10 @@ class SyntheticScheduler {
     }
     task.started = std::max(task.operands, free_[worker]) + 1'000;
     constexpr std::array<double, 4> kSpeed{0.8, 0.6, 0.5, 1};
-    task.ended = task.started +
-                 static_cast<std::int64_t>(kSpeed[task.name] * static_cast<double>(asked_.gemm_ns)) +
-                 t * 7919 % 20'011;
+    task.ended =
+        task.started +
+        static_cast<std::int64_t>(kSpeed[task.name] * static_cast<double>(asked_.gemm_ns)) +
+        t * 7919 % 20'011;
     free_[worker] = task.ended;
     for (const auto& access : run_.accesses_of(task)) finish(access, node, task.ended);
   }
@@ -202,16 +204,19 @@ class SyntheticScheduler {
       Replica& replica = replicas_[other][access.datum];
       if (other == node || !replica.valid) continue;
       replica.valid = false;
-      run_.room.push_back({time, other, access.datum, 0, analysis::RoomChange::Kind::became_void, false});
+      run_.room.push_back(
+          {time, other, access.datum, 0, analysis::RoomChange::Kind::became_void, false});
       if (other != 0) free_room(other, access.datum, time);
     }
   }
 
-  std::int64_t bring(std::uint32_t datum, std::uint32_t node, std::int64_t wanted, std::uint32_t task) {
+  std::int64_t bring(std::uint32_t datum, std::uint32_t node, std::int64_t wanted,
+                     std::uint32_t task) {
     Replica& here = replicas_[node][datum];
     if (here.valid) return here.since;
     std::int64_t time = wanted;
-    while (lru_[node].size() >= asked_.tiles_in_memory) time = std::max(time, evict(node, wanted, task));
+    while (lru_[node].size() >= asked_.tiles_in_memory)
+      time = std::max(time, evict(node, wanted, task));
     take_room(node, datum, time);
     std::uint32_t from = 0;
     while (!replicas_[from][datum].valid) ++from;
@@ -261,7 +266,7 @@ class SyntheticScheduler {
 
   SyntheticRun asked_;
   analysis::RecordedRun run_;
-  std::vector<std::int64_t> free_;       // of workers
+  std::vector<std::int64_t> free_;  // of workers
   std::vector<std::int64_t> link_free_;
   std::vector<std::vector<Replica>> replicas_;   // by node, datum
   std::vector<std::vector<std::uint32_t>> lru_;  // data on each node

@@ -17,7 +17,8 @@ class LanesTest : public ::testing::Test {
  protected:
   std::int64_t ns_ = 0;
   const std::function<Time()> now_ = [this] { return Time{ns_}; };
-  Lanes lanes_{2, now_, false};
+  trace::Recorder recorder_;
+  Lanes lanes_{2, now_, false, recorder_};
 };
 
 TEST_F(LanesTest, TheThreadThatMadeTheEngineHasALaneAndTheOthersShareTheLast) {

@@ -89,7 +89,9 @@ class SerialPolicy final : public sched::Policy {
 
 TEST(PolicyGate, WhatFindsThePolicyBusyIsHandedOnByWhoeverHoldsIt) {
   SerialPolicy policy;
-  PolicyGate gate(policy, [](Task&, WorkerId) {});
+  trace::Recorder recorder;
+  PolicyGate gate(
+      policy, [](Task&, WorkerId) {}, recorder);
   Task first;
   Task second;
   // While the policy takes the first, another thread brings the second; it does not wait.
@@ -108,7 +110,9 @@ TEST(PolicyGate, WhatFindsThePolicyBusyIsHandedOnByWhoeverHoldsIt) {
 TEST(PolicyGate, ATaskIsRetiredOnceWhenThePolicyAndTheEngineHaveDoneWithIt) {
   SerialPolicy policy;
   int retired = 0;
-  PolicyGate gate(policy, [&](Task&, WorkerId) { ++retired; });
+  trace::Recorder recorder;
+  PolicyGate gate(
+      policy, [&](Task&, WorkerId) { ++retired; }, recorder);
   Task task;
   task.blocked.store(2);  // the policy, and the engine
   gate.task_done(task, WorkerId{0});
@@ -123,8 +127,9 @@ TEST(PolicyGate, TheTimeInsideThePolicyIsCountedIfItIsAskedFor) {
   for (const bool timed : {false, true}) {
     SerialPolicy policy;
     policy.on_push = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+    trace::Recorder recorder;
     PolicyGate gate(
-        policy, [](Task&, WorkerId) {}, [] {}, timed);
+        policy, [](Task&, WorkerId) {}, recorder, [] {}, timed);
     Task task;
     gate.push(task, kNoWorker);
     EXPECT_EQ(gate.pop(WorkerId{0}), &task);
@@ -135,7 +140,9 @@ TEST(PolicyGate, TheTimeInsideThePolicyIsCountedIfItIsAskedFor) {
 // The first work takes two slices, the second fails in its first: it is over.
 TEST(PolicyGate, DeferredWorkIsDoneOneSliceAtATimeFirstComeFirstServed) {
   SerialPolicy policy;
-  PolicyGate gate(policy, [](Task&, WorkerId) {});
+  trace::Recorder recorder;
+  PolicyGate gate(
+      policy, [](Task&, WorkerId) {}, recorder);
   std::string done;
   gate.defer([&] { return (done += "a").size() < 2; });
   gate.defer([&]() -> bool { throw std::runtime_error(done + "b"); });
@@ -153,7 +160,9 @@ TEST(PolicyGate, DeferredWorkIsDoneOneSliceAtATimeFirstComeFirstServed) {
 
 TEST(PolicyGate, ASliceIsLeftToTheThreadThatIsAtIt) {
   SerialPolicy policy;
-  PolicyGate gate(policy, [](Task&, WorkerId) {});
+  trace::Recorder recorder;
+  PolicyGate gate(
+      policy, [](Task&, WorkerId) {}, recorder);
   std::exception_ptr error;
   PolicyGate::Slice other = PolicyGate::Slice::done;
   gate.defer([&] {
@@ -167,8 +176,10 @@ TEST(PolicyGate, ASliceIsLeftToTheThreadThatIsAtIt) {
 TEST(PolicyGate, ManyThreadsMeetASerialPolicyOneAtATimeAndNoTaskIsLost) {
   constexpr std::size_t kTasks = 20'000;
   SerialPolicy policy;
+  trace::Recorder recorder;
   std::atomic<std::size_t> retired{0};
-  PolicyGate gate(policy, [&](Task&, WorkerId) { ++retired; });
+  PolicyGate gate(
+      policy, [&](Task&, WorkerId) { ++retired; }, recorder);
   std::vector<Task> tasks(kTasks);
   std::atomic<std::size_t> popped{0};
   std::vector<std::thread> threads;

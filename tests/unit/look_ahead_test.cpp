@@ -72,11 +72,12 @@ class LookAheadTest : public ::testing::Test {
   FakeMemory memory_{kShape};
   HoldingDriver driver_;
   DriverTable drivers_;
-  Lanes lanes_{2, now_, true};
+  trace::Recorder recorder_;
+  Lanes lanes_{2, now_, true, recorder_};
   Sleepers sleepers_{machine_, nodes_, drivers_, true};
   Errors errors_{sleepers_};
   sched::QueuePolicy policy_;
-  PolicyGate gate_{policy_, [](graph::Task&, WorkerId) {}};
+  PolicyGate gate_{policy_, [](graph::Task&, WorkerId) {}, recorder_};
   Eligibility eligibility_{machine_, memory_.residency, false};
   Costs costs_{machine_, memory_.residency, nullptr};
   PrivateCopies copies_{machine_};

@@ -69,6 +69,7 @@ class Columns {
   }
 
   Section section() const;
+  const std::string& content() const { return content_; }  // not packed
 
   // Small numbers of either sign as small ones.
   static std::uint64_t zigzag(std::int64_t value) {

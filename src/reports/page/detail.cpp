@@ -72,9 +72,8 @@ Section copies_section(const RunView& view) {
   };
   column("link", [&](const CopyOfRun& copy) { return one_more(view.link_of(copy)); });
   column("flags", [](const CopyOfRun& copy) { return flags_of(copy); });
-  table.deltas("datum", copies.size(), [&](std::size_t i) {
-    return static_cast<std::int64_t>(one_more(copies[i].datum));
-  });
+  table.deltas("datum", copies.size(),
+               [&](std::size_t i) { return static_cast<std::int64_t>(one_more(copies[i].datum)); });
   // Most copy the whole datum.
   column("bytes", [&](const CopyOfRun& copy) -> std::uint64_t {
     return copy.datum < data.size() && data[copy.datum].bytes == copy.bytes ? 0 : copy.bytes + 1;
@@ -148,7 +147,8 @@ Section evictions_section(const RunView& view) {
   Columns table("evictions");
   table.deltas("time", evictions.size(),
                [&](std::size_t i) { return view.ticks(evictions[i]->time); });
-  table.plain("node", evictions.size(), [&](std::size_t i) { return one_more(evictions[i]->node); });
+  table.plain("node", evictions.size(),
+              [&](std::size_t i) { return one_more(evictions[i]->node); });
   table.deltas("datum", evictions.size(), [&](std::size_t i) {
     return static_cast<std::int64_t>(one_more(evictions[i]->datum));
   });

@@ -17,9 +17,9 @@ std::string compressed(std::string_view bytes) {
   auto size = compressBound(static_cast<uLong>(bytes.size()));
   std::string out(size, '\0');
   // Level 6: 9 takes three times as long and saves 2 % of what pages hold.
-  const int status = compress2(reinterpret_cast<Bytef*>(out.data()), &size,
-                               reinterpret_cast<const Bytef*>(bytes.data()),
-                               static_cast<uLong>(bytes.size()), 6);
+  const int status =
+      compress2(reinterpret_cast<Bytef*>(out.data()), &size,
+                reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uLong>(bytes.size()), 6);
   if (status != Z_OK) throw std::bad_alloc();  // there is room, and the level is known
   out.resize(size);
   return out;

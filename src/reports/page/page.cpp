@@ -31,10 +31,17 @@ std::string escaped(std::string_view text) {
   std::string out;
   for (const char letter : text) {
     switch (letter) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      default: out += letter;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      default:
+        out += letter;
     }
   }
   return out;
@@ -114,6 +121,10 @@ class Values {
 };
 
 }  // namespace
+
+void require_page() {
+  static_cast<void>(asset("index.html"));
+}
 
 std::string page(const PageContents& contents) {
   if (contents.recordings.size() > 2) {

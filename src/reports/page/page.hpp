@@ -32,5 +32,16 @@ struct PageContents {
 
 // Throws UsageError: this program was built without the sources of the page; there are more than two recordings.
 std::string page(const PageContents& contents);
+// The same, now: to be found out before a long run.
+void require_page();
+
+// The same with recordings that are yet to be read from their files. Throws also what trace::Reader and
+// analysis::RecordedRun do.
+struct PageRequest {
+  std::vector<std::string> recordings = {};  // two at most
+  const Report* report = nullptr;
+  const bounds::GraphBounds* bounds = nullptr;
+};
+std::string page(const PageRequest& request);
 
 }  // namespace vicinal::reports

@@ -1,54 +1,88 @@
 #include "reports/page/run_data.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <utility>
 
 namespace vicinal::reports {
 
 namespace {
 
-struct Optional {
-  Section (*make)(const RunView& view);
-  std::string_view what;  // is missing without it
+// What there is room for. The most important is added first.
+struct Later {
+  explicit Later(std::size_t most_text) : most(most_text) {}
+
+  std::size_t left() const { return most - text; }
+  // `what`: is missing without it.
+  void add(Section section, std::string_view what) {
+    if (section.text.size() > left()) {
+      missing.push_back(what);
+      return;
+    }
+    text += section.text.size();
+    sections.push_back(std::move(section));
+  }
+
+  std::size_t most;
+  std::size_t text = 0;
+  std::vector<Section> sections;
+  Json missing = Json::array();
 };
 
-constexpr Optional kLater[] = {
-    {tasks_section, "each single task"},
-    {copies_section, "each single copy"},
-    {data_section, "the names of the data"},
-    {accesses_section, "which data each task uses"},
-    {evictions_section, "each single eviction"},
-    {task_names_section, "the own names of tasks"},
-};
+// Tasks that workers ran: not what the application asked for beside them.
+std::ptrdiff_t computed(const analysis::RecordedRun& run) {
+  return std::ranges::count_if(run.tasks, [](const analysis::TaskOfRun& task) {
+    return task.ran() && task.kind == analysis::KindOfTask::compute;
+  });
+}
+
+// When the first task started; 0: none did.
+std::int64_t first_start(const analysis::RecordedRun& run) {
+  std::int64_t first = analysis::kUnknown;
+  for (const analysis::TaskOfRun& task : run.tasks) {
+    if (!task.ran() || task.kind != analysis::KindOfTask::compute) continue;
+    if (first == analysis::kUnknown || task.started < first) first = task.started;
+  }
+  return first == analysis::kUnknown ? 0 : first;
+}
 
 }  // namespace
 
 RunData run_data(const analysis::RecordedRun& run, std::size_t most_text) {
   const RunView view(run);
+  const analysis::Analyses analyses = analysis::analyse(run);
   RunData data;
-  data.first = {overview_section(view), series_section(view)};
-  Json missing = Json::array();
-  std::size_t text = 0;
-  for (const Optional& part : kLater) {
-    Section section = part.make(view);
-    if (text + section.text.size() > most_text) {
-      missing.push_back(part.what);
-      continue;
-    }
-    text += section.text.size();
-    data.later.push_back(std::move(section));
-  }
+  data.first = {overview_section(view), series_section(view), idle_section(view, analyses.idle)};
   data.head = {{"facts", facts_json(view)},
                {"unit", view.unit},
                {"end", view.end},
+               {"first", view.ticks(first_start(run))},
                {"tasks", run.tasks.size()},
+               {"computed", computed(run)},
                {"copies", run.copies.size()},
                {"data", run.data.size()},
                {"machine", machine_json(view)},
                {"codelets", codelets_json(view)},
-               {"links", links_json(view)},
-               {"travels", data_json(view)},
+               {"links", links_json(view, analyses.traffic)},
+               {"travels", data_json(view, analyses.traffic)},
                {"matrices", matrices_json(view)},
-               {"missing", std::move(missing)}};
+               {"marks", marks_json(view)},
+               {"idle", idle_json(analyses.idle)},
+               {"path", path_json(analyses)},
+               {"advice", advice_json(run, analyses)}};
+  Later later(most_text);
+  later.add(tasks_section(view), "each single task");
+  later.add(copies_section(view), "each single copy");
+  later.add(path_section(view, analyses.path), "the steps of the critical path");
+  later.add(data_section(view), "the names of the data");
+  later.add(accesses_section(view), "which data each task uses");
+  later.add(evictions_section(view), "each single eviction");
+  later.add(task_names_section(view), "the own names of tasks");
+  later.add(gaps_section(view, analyses.idle), "why each single gap was");
+  DecisionsPart decisions = decisions_part(view, later.left());
+  data.head["decisions"] = std::move(decisions.head);
+  later.add(std::move(decisions.section), "decisions");
+  data.later = std::move(later.sections);
+  data.head["missing"] = std::move(later.missing);
   return data;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/advice.hpp"
 #include "analysis/recorded_run.hpp"
 #include "reports/page/columns.hpp"
 
@@ -25,14 +26,13 @@ struct RunView {
   explicit RunView(const analysis::RecordedRun& recorded);
 
   const analysis::RecordedRun& run;
-  std::int64_t unit = 1;  // nanoseconds: the page's moments are whole numbers of it
-  std::int64_t end = 0;   // in this unit, later than all that happened
+  std::int64_t unit = 1;        // nanoseconds: the page's moments are whole numbers of it
+  std::int64_t end = 0;         // in this unit, later than all that happened
   std::vector<LinkLane> links;  // that carried something
   // Codelets of the tasks that ran, those that took most time first. Index by name; kNobody: none of them.
   std::vector<std::uint32_t> codelets;  // names
   std::vector<std::uint32_t> codelet_of_name;
-  // From when on the worker was busy with the task: an accelerator begins when it has done with what was queued
-  // before. In nanoseconds, kUnknown of tasks that did not run; index by task.
+  // When each task began to run: see analysis::begins_of_runs.
   std::vector<std::int64_t> begins;
 
   // -1 of a moment that is not known.
@@ -64,9 +64,28 @@ Section series_section(const RunView& view);
 Json facts_json(const RunView& view);
 Json machine_json(const RunView& view);
 Json codelets_json(const RunView& view);
-Json links_json(const RunView& view);
-Json data_json(const RunView& view);    // a row for each of those that travelled most
+Json links_json(const RunView& view, const analysis::Traffic& traffic);
+Json data_json(const RunView& view, const analysis::Traffic& traffic);  // those that travelled most
 Json matrices_json(const RunView& view);
+Json marks_json(const RunView& view);  // of the application, the first ones
+
+// --- what analyses found (findings.cpp)
+Json idle_json(const analysis::Idle& idle);
+Json path_json(const analysis::Analyses& analyses);
+Json advice_json(const analysis::RecordedRun& run, const analysis::Analyses& analyses);
+Section path_section(const RunView& view, const analysis::CriticalPath& path);
+// Time of each cause in each of kIdleBins equal parts of the run.
+inline constexpr std::size_t kIdleBins = 1024;
+Section idle_section(const RunView& view, const analysis::Idle& idle);
+Section gaps_section(const RunView& view, const analysis::Idle& idle);  // each one
+
+// Decisions about tasks and victims, as many as `most_text` characters hold: those at the beginning of the run. The head
+// says how many there are and were left out, and has the sentences of their rules.
+struct DecisionsPart {
+  Json head;
+  Section section;
+};
+DecisionsPart decisions_part(const RunView& view, std::size_t most_text);
 
 // The head of the run, and its sections with `most_text` characters at most, those of the overview aside.
 struct RunData {

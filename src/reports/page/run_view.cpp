@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <numeric>
 
+#include "analysis/steps.hpp"
 #include "reports/page/run_data.hpp"
 
 namespace vicinal::reports {
@@ -51,32 +51,11 @@ std::vector<std::uint32_t> codelets_by_time(const RecordedRun& run,
   for (std::uint32_t name = 0; name < time.size(); ++name) {
     if (time[name] >= 0) codelets.push_back(name);
   }
-  std::ranges::stable_sort(
-      codelets, [&](std::uint32_t a, std::uint32_t b) { return time[a] > time[b]; });
+  std::ranges::stable_sort(codelets,
+                           [&](std::uint32_t a, std::uint32_t b) { return time[a] > time[b]; });
   place.assign(run.names.size(), kNobody);
   for (std::uint32_t i = 0; i < codelets.size(); ++i) place[codelets[i]] = i;
   return codelets;
-}
-
-std::vector<std::int64_t> busy_from(const RecordedRun& run) {
-  std::vector<std::int64_t> begins(run.tasks.size(), kUnknown);
-  std::vector<std::uint32_t> order;
-  for (std::uint32_t t = 0; t < run.tasks.size(); ++t) {
-    const TaskOfRun& task = run.tasks[t];
-    if (task.ran() && task.worker < run.facts.machine.workers.size()) order.push_back(t);
-  }
-  std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
-    return run.tasks[a].started < run.tasks[b].started;
-  });
-  std::vector<std::int64_t> free(run.facts.machine.workers.size(), 0);
-  for (const std::uint32_t t : order) {
-    const TaskOfRun& task = run.tasks[t];
-    // One that ends before what was queued earlier did run beside it.
-    const bool queued = free[task.worker] < task.ended;
-    begins[t] = queued ? std::max(task.started, free[task.worker]) : task.started;
-    free[task.worker] = std::max(free[task.worker], task.ended);
-  }
-  return begins;
 }
 
 }  // namespace
@@ -86,7 +65,7 @@ RunView::RunView(const RecordedRun& recorded) : run(recorded) {
   unit = unit_of(run, last);
   end = last / unit + 1;
   codelets = codelets_by_time(run, codelet_of_name);
-  begins = busy_from(run);
+  begins = analysis::begins_of_runs(run, analysis::runs_of_workers(run));
   for (const CopyOfRun& copy : run.copies) {
     if (copy.started != kUnknown) link_of_.try_emplace({copy.from, copy.to}, 0);
   }

@@ -21,7 +21,7 @@ using analysis::TaskOfRun;
 constexpr std::size_t kMostPoints = 20'000;  // of one line; of more, the peaks remain
 
 struct Point {
-  std::int64_t time = 0;  // in units of the view
+  std::int64_t time = 0;   // in units of the view
   std::int64_t value = 0;  // from then on
 };
 
@@ -53,7 +53,8 @@ void write(Columns& table, const std::string& name, std::vector<Point> points, s
 void write_memory(const RunView& view, Columns& table) {
   std::vector<std::vector<Point>> nodes(view.run.facts.machine.nodes.size());
   for (const RoomChange& change : view.run.room) {
-    const bool says = change.kind == RoomChange::Kind::taken || change.kind == RoomChange::Kind::freed;
+    const bool says =
+        change.kind == RoomChange::Kind::taken || change.kind == RoomChange::Kind::freed;
     if (!says || change.node >= nodes.size()) continue;
     std::vector<Point>& points = nodes[change.node];
     const Point point{view.ticks(change.time), static_cast<std::int64_t>(change.used)};

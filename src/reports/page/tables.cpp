@@ -11,63 +11,16 @@ namespace vicinal::reports {
 
 namespace {
 
-using analysis::CopyOfRun;
-using analysis::DatumOfRun;
-using analysis::kNobody;
 using analysis::kUnknown;
-using analysis::RoomChange;
 using analysis::TaskOfRun;
 
 constexpr std::size_t kMostDataShown = 2000;
+constexpr std::size_t kMostMarksShown = 1000;
 
 Json pairs(const std::vector<std::pair<std::string, std::string>>& facts) {
   Json json = Json::array();
   for (const auto& [name, value] : facts) json.push_back({name, value});
   return json;
-}
-
-Json number_or_null(std::uint32_t number) {
-  return number == kNobody ? Json() : Json(number);
-}
-
-// What became of a datum on its ways.
-struct Travels {
-  std::uint64_t loads = 0;  // copies to a node that is not its home
-  std::uint64_t bytes_loaded = 0;
-  std::uint64_t saves = 0;  // to its home
-  std::uint64_t bytes_saved = 0;
-  std::uint64_t evictions = 0;
-  std::uint64_t saved_first = 0;
-  std::vector<std::uint32_t> seen;  // nodes that it has come to
-  std::uint64_t reloads = 0;        // loads to such a node
-
-  std::uint64_t bytes() const { return bytes_loaded + bytes_saved; }
-};
-
-std::vector<Travels> travels_of(const analysis::RecordedRun& run) {
-  std::vector<Travels> travels(run.data.size());
-  for (const CopyOfRun& copy : run.copies) {
-    if (copy.failed || copy.started == kUnknown || copy.datum >= travels.size()) continue;
-    Travels& own = travels[copy.datum];
-    if (copy.to == run.data[copy.datum].home) {
-      ++own.saves;
-      own.bytes_saved += copy.bytes;
-      continue;
-    }
-    ++own.loads;
-    own.bytes_loaded += copy.bytes;
-    if (std::ranges::find(own.seen, copy.to) != own.seen.end()) {
-      ++own.reloads;
-    } else {
-      own.seen.push_back(copy.to);
-    }
-  }
-  for (const RoomChange& change : run.room) {
-    if (change.kind != RoomChange::Kind::evicted || change.datum >= travels.size()) continue;
-    ++travels[change.datum].evictions;
-    travels[change.datum].saved_first += change.saved_first ? 1 : 0;
-  }
-  return travels;
 }
 
 }  // namespace
@@ -78,16 +31,11 @@ Json facts_json(const RunView& view) {
   for (const trace::CategoryEntry& category : trace::categories()) {
     if ((view.run.recorded & trace::bit(category.category)) != 0) recorded.push_back(category.name);
   }
-  return {{"command", facts.command},
-          {"application", facts.application},
-          {"version", facts.version},
-          {"policy", facts.policy},
-          {"simulated", facts.simulated},
-          {"options", pairs(facts.options)},
-          {"told", pairs(facts.told)},
-          {"recorded", std::move(recorded)},
-          {"complete", view.run.complete},
-          {"events_lost", view.run.events_lost}};
+  return {{"command", facts.command},      {"application", facts.application},
+          {"version", facts.version},      {"policy", facts.policy},
+          {"simulated", facts.simulated},  {"options", pairs(facts.options)},
+          {"told", pairs(facts.told)},     {"recorded", std::move(recorded)},
+          {"complete", view.run.complete}, {"events_lost", view.run.events_lost}};
 }
 
 Json machine_json(const RunView& view) {
@@ -141,75 +89,49 @@ Json codelets_json(const RunView& view) {
   return json;
 }
 
-Json links_json(const RunView& view) {
-  struct Row {
-    std::uint64_t bytes = 0;
-    std::uint64_t copies = 0;
-    std::uint64_t early = 0;
-    std::int64_t busy = 0;     // with at least one copy
-    std::int64_t until = 0;
-    std::int64_t waited = 0;   // of the copies, from wanted to started
-  };
-  std::vector<Row> rows(view.links.size());
-  for (const CopyOfRun& copy : view.run.copies) {  // in the order of their start
-    const std::uint32_t link = view.link_of(copy);
-    if (link == kNobody || copy.ended == kUnknown) continue;
-    Row& row = rows[link];
-    row.bytes += copy.failed ? 0 : copy.bytes;
-    ++row.copies;
-    row.early += copy.urgent ? 0 : 1;
-    row.busy += std::max<std::int64_t>(0, copy.ended - std::max(copy.started, row.until));
-    row.until = std::max(row.until, copy.ended);
-    if (copy.wanted != kUnknown) row.waited += copy.started - copy.wanted;
-  }
+Json links_json(const RunView& view, const analysis::Traffic& traffic) {
   Json json = Json::array();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const LinkLane& lane = view.links[i];
+  for (const LinkLane& lane : view.links) {
     double bandwidth = 0;
     for (const LinkDescription& link : view.run.facts.machine.links) {
-      if (link.from.value == lane.from && link.to.value == lane.to) bandwidth = link.bandwidth.value;
+      if (link.from.value == lane.from && link.to.value == lane.to) {
+        bandwidth = link.bandwidth.value;
+      }
     }
+    const auto own = std::ranges::find_if(traffic.links, [&](const analysis::TrafficOfLink& link) {
+      return link.from == lane.from && link.to == lane.to;
+    });
+    const analysis::TrafficOfLink none;
+    const analysis::TrafficOfLink& link = own == traffic.links.end() ? none : *own;
     json.push_back({{"from", lane.from},
                     {"to", lane.to},
                     {"bandwidth", bandwidth},
-                    {"bytes", rows[i].bytes},
-                    {"copies", rows[i].copies},
-                    {"early", rows[i].early},
-                    {"busy", rows[i].busy},
-                    {"waited", rows[i].waited}});
+                    {"bytes", link.bytes},
+                    {"copies", link.copies},
+                    {"busy", link.busy},
+                    {"waited", link.waited}});
   }
   return json;
 }
 
-Json data_json(const RunView& view) {
-  const std::vector<Travels> travels = travels_of(view.run);
-  Travels all;
-  std::vector<std::uint32_t> order;
-  for (std::uint32_t i = 0; i < travels.size(); ++i) {
-    if (travels[i].bytes() > 0 || travels[i].evictions > 0) order.push_back(i);
-    all.loads += travels[i].loads;
-    all.bytes_loaded += travels[i].bytes_loaded;
-    all.reloads += travels[i].reloads;
-    all.saves += travels[i].saves;
-    all.bytes_saved += travels[i].bytes_saved;
-    all.evictions += travels[i].evictions;
-    all.saved_first += travels[i].saved_first;
-  }
-  std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
-    return travels[a].bytes() > travels[b].bytes();
-  });
-  const std::size_t moved = order.size();
-  order.resize(std::min(order.size(), kMostDataShown));
-  const auto row = [](const Travels& own) {
-    return Json{own.loads, own.reloads,      own.bytes_loaded, own.evictions,
-                own.saved_first, own.saves, own.bytes_saved};
+// Rows are arrays: the datum, its name and size; bytes and copies, reloads, evictions, for how long tasks waited.
+Json data_json(const RunView& view, const analysis::Traffic& traffic) {
+  const auto row = [](const analysis::TrafficOfDatum& datum) {
+    return Json{datum.bytes, datum.copies, datum.reloads, datum.evictions, datum.cost};
   };
+  analysis::TrafficOfDatum all;
   Json rows = Json::array();
-  for (const std::uint32_t i : order) {
-    rows.push_back({i, view.run.name_of_datum(i), view.run.data[i].bytes,
-                    number_or_null(view.run.data[i].home), row(travels[i])});
+  for (const analysis::TrafficOfDatum& datum : traffic.data) {
+    all.bytes += datum.bytes;
+    all.copies += datum.copies;
+    all.reloads += datum.reloads;
+    all.evictions += datum.evictions;
+    all.cost += datum.cost;
+    if (rows.size() >= kMostDataShown || datum.datum >= view.run.data.size()) continue;
+    rows.push_back({datum.datum, view.run.name_of_datum(datum.datum),
+                    view.run.data[datum.datum].bytes, row(datum)});
   }
-  return {{"moved", moved}, {"all", row(all)}, {"rows", std::move(rows)}};
+  return {{"moved", traffic.data.size()}, {"all", row(all)}, {"rows", std::move(rows)}};
 }
 
 Json matrices_json(const RunView& view) {
@@ -220,6 +142,17 @@ Json matrices_json(const RunView& view) {
                     {"rows", matrix.rows},
                     {"columns", matrix.columns},
                     {"tiles", matrix.tiles}});
+  }
+  return json;
+}
+
+// Text and beginning of each, and the end of a region; -1: it has none, or is a mark.
+Json marks_json(const RunView& view) {
+  Json json = Json::array();
+  for (const analysis::MarkOfRun& mark : view.run.marks) {
+    if (json.size() >= kMostMarksShown) break;
+    const std::int64_t end = view.ticks(mark.to);
+    json.push_back({mark.text, view.ticks(mark.from), mark.is_region && end < 0 ? view.end : end});
   }
   return json;
 }

@@ -70,6 +70,7 @@ class Lws final : public Policy {
   WorkerId worker_of(const Deque& deque) const {
     return WorkerId{static_cast<std::uint32_t>(&deque - deques_.data())};
   }
+  [[gnu::cold]] void tell_turn(const graph::Task& task, std::uint32_t turn, WorkerId taken) const;
   [[gnu::cold]] void tell_released(const graph::Task& task, const Deque& deque) const;
   [[gnu::cold]] graph::Task* tell_waiting(Deque& deque) const;
   [[gnu::cold]] void tell_taken(std::span<graph::Task* const> tasks, const Deque& deque) const;
@@ -116,14 +117,12 @@ std::uint32_t Lws::home_of(const graph::Task& task, WorkerId releasing) {
     if (decisions_.heard()) decisions_.tell_home(task, trace::Reason::released_here, releasing);
     return releasing.value;
   }
-  for (std::uint32_t tried = 0, worker = next_turn(); tried < count_; ++tried) {
-    if (context_->can_run(task, WorkerId{worker})) {
-      if (decisions_.heard()) {
-        decisions_.tell_home(task, trace::Reason::next_in_turn, WorkerId{worker});
-      }
-      return worker;
-    }
-    worker = (worker + 1) % count_;
+  const std::uint32_t turn = next_turn();
+  for (std::uint32_t tried = 0; tried < count_; ++tried) {
+    const WorkerId worker{(turn + tried) % count_};
+    if (!context_->can_run(task, worker)) continue;
+    if (decisions_.heard()) tell_turn(task, turn, worker);
+    return worker.value;
   }
   throw std::logic_error("lws: no worker can run the ready task " + std::string(task.name()));
 }
@@ -285,6 +284,19 @@ graph::Task* Lws::take_last(Deque& deque, std::uint32_t victim, std::uint32_t th
 }
 
 // --- what is told of the choices
+
+void Lws::tell_turn(const graph::Task& task, std::uint32_t turn, WorkerId taken) const {
+  trace::Decision decision =
+      decisions_.about(task, trace::Reason::next_in_turn, trace::Among::workers);
+  for (std::uint32_t place = 0; place < count_; ++place) {
+    const WorkerId worker{(turn + place) % count_};
+    decision.consider({worker.value,
+                       {{trace::Measure::place, place},
+                        {trace::Measure::can_run, context_->can_run(task, worker) ? 1 : 0}}},
+                      worker == taken);
+  }
+  decisions_.tell(std::move(decision));
+}
 
 void Lws::tell_released(const graph::Task& task, const Deque& deque) const {
   trace::Decision decision =

@@ -1,0 +1,58 @@
+// vicinal explain: why what happened in a recorded run happened.
+#include "reports/explain.hpp"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "output_file.hpp"
+#include "session.hpp"
+
+namespace vicinal::cli {
+
+namespace {
+
+struct ExplainArguments {
+  std::string trace;
+  std::string json;
+  reports::ExplainRequest request;
+};
+
+void explain(const ExplainArguments& arguments) {
+  require_writable("--json", arguments.json);
+  const reports::Explanation explanation =
+      reports::explain(arguments.trace, arguments.request, !arguments.json.empty());
+  fmt::print(arguments.json == "-" ? stderr : stdout, "{}", explanation.text);
+  if (!arguments.json.empty()) write_text(arguments.json, explanation.json);
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Session& /*session*/) {
+  CLI::App* command = app.add_subcommand(
+      "explain", "Says why tasks ran where and when they did, and what kept a recorded run.");
+  auto arguments = std::make_shared<ExplainArguments>();
+  command->add_option("trace", arguments->trace, "The recording (run --trace FILE makes one).")
+      ->type_name("TRACE")
+      ->required();
+  command->add_option("--task", arguments->request.task, "Why there, why then: a number or a name.")
+      ->type_name("TASK");
+  command
+      ->add_option("--handle", arguments->request.handle,
+                   "What became of a piece of data: its copies, evictions, users.")
+      ->type_name("NAME");
+  command->add_flag("--evictions", arguments->request.evictions,
+                    "What was evicted, by which rule, and what it cost.");
+  command->add_flag("--waits", arguments->request.waits,
+                    "The longest waits of tasks and workers, and for what.");
+  command->add_flag("--decisions", arguments->request.decisions,
+                    "Every choice with its candidates and their scores.");
+  command->add_option("--json", arguments->json, "Also write it as JSON; -: to the output.")
+      ->type_name("FILE");
+  command->footer("Without a question: a summary, and what would have helped most.");
+  command->callback([arguments] { explain(*arguments); });
+}
+
+}  // namespace vicinal::cli

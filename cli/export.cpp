@@ -1,0 +1,125 @@
+// vicinal export: a recorded run in the formats of other tools.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <sys/stat.h>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "exporters/exporters.hpp"
+#include "output_file.hpp"
+#include "output_folder.hpp"
+#include "reports/catalogue.hpp"
+#include "session.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::cli {
+
+namespace {
+
+using exporters::Format;
+
+struct ExportArguments {
+  std::string trace;
+  std::string format;
+  std::string output;
+};
+
+std::string list_of_formats() {
+  std::string list;
+  for (const Format& format : exporters::formats()) {
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", format.name);
+  }
+  return list;
+}
+
+const Format& wanted_format(const std::string& name) {
+  if (name.empty()) {
+    throw UsageError(fmt::format("say in which format: --format {}", list_of_formats()));
+  }
+  const Format* const format = exporters::find_format(name);
+  if (format == nullptr) {
+    std::vector<std::string> names;
+    for (const Format& known : exporters::formats()) names.emplace_back(known.name);
+    std::string help = reports::suggestion(name, names);
+    if (help.empty()) help = fmt::format("; there are {}", list_of_formats());
+    throw UsageError(fmt::format("--format {}: unknown format{}", name, help));
+  }
+  if (!format->needs.empty()) {
+    throw UsageError(
+        fmt::format("--format {}: this vicinal was built without it; install {} and build again",
+                    name, format->needs));
+  }
+  return *format;
+}
+
+// What the export says of less than the run is said beside it.
+void warn(const analysis::RecordedRun& run, const std::string& trace) {
+  if (!run.complete) {
+    fmt::print(stderr,
+               "vicinal: {}: the recording was not ended: it goes as far as its last event\n",
+               trace);
+  }
+  if (run.events_lost > 0) {
+    fmt::print(stderr, "vicinal: {}: {} events were lost while it was recorded\n", trace,
+               run.events_lost);
+  }
+}
+
+void export_run(const ExportArguments& arguments) {
+  if (arguments.trace.empty()) {
+    throw UsageError("say which recording: vicinal export TRACE --format FORMAT --output PATH");
+  }
+  const Format& format = wanted_format(arguments.format);
+  if (arguments.output.empty()) throw UsageError("say where to leave the export: --output PATH");
+  const bool is_folder = format.write_folder != nullptr;
+  if (!is_folder) require_writable("--output", arguments.output);
+  if (is_folder && arguments.output == "-") {
+    throw UsageError(fmt::format("--output -: {} is a folder; give the path of one", format.name));
+  }
+  if (is_folder) require_free("--output", arguments.output);
+  const exporters::RecordedFile file(arguments.trace);
+  warn(file.recording().run, arguments.trace);
+  if (is_folder) {
+    OutputFolder folder(arguments.output);
+    format.write_folder(file.recording(), folder.path());
+    folder.finish();
+  } else {
+    OutputFile output(arguments.output);
+    format.write_file(file.recording(), [&](std::string_view piece) { output.write(piece); });
+    output.finish();
+  }
+  fmt::print(arguments.output == "-" ? stderr : stdout, "{}: {}: {}\n", arguments.output,
+             format.name, format.sentence);
+}
+
+std::string help_of_formats() {
+  std::string help = "One of:";
+  for (const Format& format : exporters::formats()) {
+    help += fmt::format("\n{}: {}", format.name, format.sentence);
+    if (!format.needs.empty()) help += " (left out when this vicinal was built)";
+  }
+  return help;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Session& /*session*/) {
+  CLI::App* command =
+      app.add_subcommand("export", "Writes a recorded run in the format of another tool.");
+  auto arguments = std::make_shared<ExportArguments>();
+  command->add_option("trace", arguments->trace, "The recording: a file that --trace has written.")
+      ->type_name("TRACE");
+  command->add_option("--format", arguments->format, help_of_formats())->type_name("FORMAT");
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "The file, or the folder, which is made; -: the standard output.")
+      ->type_name("PATH");
+  command->callback([arguments] { export_run(*arguments); });
+}
+
+}  // namespace vicinal::cli

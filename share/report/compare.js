@@ -1,0 +1,77 @@
+// Two recordings: what differs.
+
+function comparedRows([a, b]) {
+  const rows = [];
+  const add = (name, text, x, y, less = true) => {
+    if ((x ?? null) === null && (y ?? null) === null) return;
+    rows.push({ name, text, x: x ?? null, y: y ?? null, less });
+  };
+  const [ra, rb] = [resultOf(a), resultOf(b)];
+  const seconds = (value) => duration(value * 1e9);
+  add("time", seconds, ra.seconds, rb.seconds);
+  add("bound on the time", seconds, ra.boundSeconds, rb.boundSeconds);
+  add("loaded into limited memory", bytesText, ra.bytesIn, rb.bytesIn);
+  add("written back", bytesText, ra.bytesOut, rb.bytesOut);
+  add("GFlop/s", digits, ra.gflops, rb.gflops, false);
+  add("tasks", count, a.head.computed, b.head.computed);
+  add("copies", count, a.head.copies, b.head.copies);
+  const travels = (run, i) => run.head.travels.all[i];
+  add("bytes moved", bytesText, travels(a, 0), travels(b, 0));
+  add("reloads", count, travels(a, 2), travels(b, 2));
+  add("evictions", count, travels(a, 3), travels(b, 3));
+  add("workers in tasks", duration, a.head.idle.all[0], b.head.idle.all[0]);
+  a.head.idle.causes.forEach(([name], c) => {
+    const [x, y] = [a.head.idle.all[c + 1], b.head.idle.all[c + 1]];
+    if (x + y > 0) add(`idle: ${name}`, duration, x, y);
+  });
+  a.head.path.causes.forEach(([name, , time], c) => {
+    const other = b.head.path.causes[c][2];
+    if (time + other > 0) add(`critical path: ${name}`, duration, time, other);
+  });
+  return [...rows, ...comparedByName(a, b)];
+}
+
+function comparedByName(a, b) {
+  const rows = [];
+  const each = (name, list, nameOf, valueOf, text) => {
+    const values = [a, b].map((run) => new Map(list(run).map((one, i) => [nameOf(run, one, i), valueOf(one)])));
+    for (const key of new Set([...values[0].keys(), ...values[1].keys()])) {
+      rows.push({ name: `${name} ${key}`, text, x: values[0].get(key) ?? null, y: values[1].get(key) ?? null, less: true });
+    }
+  };
+  each("bytes", (run) => run.links, (run, _, l) => run.linkName(l), (link) => link.bytes, bytesText);
+  each("mean time of", (run) => run.head.codelets, (_, codelet) => codelet.name, (codelet) => codelet.time / codelet.tasks, duration);
+  return rows;
+}
+
+function comparisonTable(runs) {
+  const rows = comparedRows(runs);
+  const change = (row) => (row.x > 0 && row.y !== null ? row.y / row.x - 1 : null);
+  return makeTable([
+    { name: "", value: (row) => row.name },
+    { name: runs[0].name, value: (row) => row.x ?? -1, text: (row) => (row.x === null ? "–" : row.text(row.x)), numeric: true },
+    { name: runs[1].name, value: (row) => row.y ?? -1, text: (row) => (row.y === null ? "–" : row.text(row.y)), numeric: true },
+    { name: "difference", value: (row) => (row.y ?? 0) - (row.x ?? 0), text: (row) => (row.x === null || row.y === null ? "–" : row.x === row.y ? "none" : `${row.y > row.x ? "+" : "−"}${row.text(Math.abs(row.y - row.x))}`), numeric: true },
+    { name: "change", value: (row) => change(row) ?? 0, text: (row) => {
+      const share = change(row);
+      return share === null ? "–" : share === 0 ? "none" : `${share > 0 ? "+" : "−"}${percent(Math.abs(share))}`;
+    }, numeric: true },
+  ], rows, { most: 60 });
+}
+
+// Facts that are not the same.
+function differingFacts([a, b]) {
+  const all = (run) => {
+    const { facts } = run.head;
+    return new Map([["command", facts.command], ["policy", facts.policy], ["version", facts.version], ["machine", machineText(run)], ["simulated", facts.simulated ? "yes" : "no"],
+      ...facts.options, ...["parameter.", "machine.", ""].flatMap((kind) => toldOf(run, kind))]);
+  };
+  const [x, y] = [all(a), all(b)];
+  const names = [...new Set([...x.keys(), ...y.keys()])].filter((name) => x.get(name) !== y.get(name));
+  if (names.length === 0) return make("p", {}, "Both were run in the same way.");
+  return makeTable([
+    { name: "", value: (name) => name },
+    { name: a.name, value: (name) => factText(name, x.get(name) ?? "–") },
+    { name: b.name, value: (name) => factText(name, y.get(name) ?? "–") },
+  ], names, { most: 40 });
+}

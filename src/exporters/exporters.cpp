@@ -1,0 +1,59 @@
+#include "exporters/exporters.hpp"
+
+#include <utility>
+
+#include "trace/reader.hpp"
+
+namespace vicinal::exporters {
+
+namespace {
+
+#if VICINAL_HAVE_OTF2
+constexpr auto kWriteOtf2 = write_otf2;
+constexpr std::string_view kOtf2Needs = {};
+#else
+constexpr void (*kWriteOtf2)(const Recording&, const std::string&) = nullptr;
+constexpr std::string_view kOtf2Needs = "OTF2 (Debian: libopen-trace-format2-dev)";
+#endif
+
+constexpr Format kFormats[] = {
+    {.name = "perfetto",
+     .sentence = "a file for the page ui.perfetto.dev and Perfetto's trace processor",
+     .write_file = write_perfetto},
+    {.name = "otf2",
+     .sentence = "a folder for Vampir, Score-P's tools and otf2-print",
+     .write_folder = kWriteOtf2,
+     .needs = kOtf2Needs},
+    {.name = "paje", .sentence = "a file for ViTE, PajeNG and pj_dump", .write_file = write_paje},
+    {.name = "csv",
+     .sentence = "a folder of tables for pandas, R and spreadsheets, with every event",
+     .write_folder = write_csv},
+    {.name = "dot",
+     .sentence = "a file for graphviz: the graph of tasks, coloured by worker",
+     .write_file = write_dot},
+};
+
+}  // namespace
+
+RecordedFile::RecordedFile(std::string path)
+    : reader_(std::make_unique<trace::Reader>(std::move(path))),
+      run_(std::make_unique<analysis::RecordedRun>(*reader_, false)) {}
+
+RecordedFile::~RecordedFile() = default;
+
+Recording RecordedFile::recording() const {
+  return {*run_, reader_.get()};
+}
+
+std::span<const Format> formats() {
+  return kFormats;
+}
+
+const Format* find_format(std::string_view name) {
+  for (const Format& format : kFormats) {
+    if (format.name == name) return &format;
+  }
+  return nullptr;
+}
+
+}  // namespace vicinal::exporters

@@ -1,0 +1,63 @@
+// A recorded run in the formats of other tools. docs/exports.md says what each format holds.
+//
+//   const RecordedFile file("run.vtrace");
+//   const Format& format = *find_format("paje");
+//   format.write_file(file.recording(), [&](std::string_view piece) { ... });
+//
+// Names in the output are UTF-8 whatever the recording holds: see legible.hpp.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "analysis/recorded_run.hpp"
+#include "base/function_ref.hpp"
+
+namespace vicinal::exporters {
+
+// A run, and the file that it was read from. Only csv reads the file: without one it leaves out the folder `events`.
+struct Recording {
+  const analysis::RecordedRun& run;
+  const trace::Reader* file = nullptr;
+};
+
+// Throws what trace::Reader and RecordedRun throw. Decisions are left in the file.
+class RecordedFile {
+ public:
+  explicit RecordedFile(std::string path);
+  ~RecordedFile();
+  RecordedFile(const RecordedFile&) = delete;
+  RecordedFile& operator=(const RecordedFile&) = delete;
+  Recording recording() const;
+
+ private:
+  std::unique_ptr<trace::Reader> reader_;
+  std::unique_ptr<analysis::RecordedRun> run_;
+};
+
+// Is given the output in pieces.
+using Sink = base::FunctionRef<void(std::string_view)>;
+
+// The output is a file or a folder. Without both functions the format was left out when Vicinal was built.
+struct Format {
+  std::string_view name;
+  std::string_view sentence;  // what it is, and what opens it
+  void (*write_file)(const Recording& recording, Sink sink) = nullptr;
+  // The folder is there and is empty. Throws DeviceError: a file could not be written.
+  void (*write_folder)(const Recording& recording, const std::string& folder) = nullptr;
+  std::string_view needs = {};  // the package that was not there when Vicinal was built
+};
+
+std::span<const Format> formats();
+const Format* find_format(std::string_view name);  // null: there is none
+
+// --- one file of the room each
+void write_perfetto(const Recording& recording, Sink sink);
+void write_otf2(const Recording& recording, const std::string& folder);
+void write_paje(const Recording& recording, Sink sink);
+void write_csv(const Recording& recording, const std::string& folder);
+void write_dot(const Recording& recording, Sink sink);
+
+}  // namespace vicinal::exporters

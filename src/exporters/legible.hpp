@@ -1,0 +1,13 @@
+// Names as every reader takes them: UTF-8 without control characters.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace vicinal::exporters {
+
+// A byte that belongs to no character of UTF-8, and a control character other than line feed and tabulator, becomes
+// U+FFFD.
+std::string legible(std::string_view text);
+
+}  // namespace vicinal::exporters

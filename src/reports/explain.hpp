@@ -1,0 +1,33 @@
+// What `vicinal explain` tells of a recorded run: why a task ran where and when it did, what became of a datum, why data
+// were evicted, what was waited for; without a question a summary. As text for people, and as JSON for programs with
+// every number exact: docs/explain.md.
+#pragma once
+
+#include <string>
+
+#include "analysis/recorded_run.hpp"
+
+namespace vicinal::reports {
+
+struct ExplainRequest {
+  std::string task = {};    // a number or a name; empty: none is asked about
+  std::string handle = {};  // likewise
+  bool evictions = false;
+  bool waits = false;
+  bool decisions = false;  // all tasks and evictions with the decisions about them
+
+  bool asks() const { return !task.empty() || !handle.empty() || evictions || waits || decisions; }
+};
+
+struct Explanation {
+  std::string text;
+  std::string json;  // empty: it was not wanted
+};
+
+// Throws UsageError: there is no such task or handle, with the nearest that there is.
+Explanation explain(const analysis::RecordedRun& run, const ExplainRequest& request,
+                    bool with_json);
+// Of a file. Throws what trace::Reader and RecordedRun throw, too.
+Explanation explain(const std::string& file, const ExplainRequest& request, bool with_json);
+
+}  // namespace vicinal::reports

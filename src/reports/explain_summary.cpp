@@ -1,0 +1,250 @@
+// The summary: what ran, what its critical path went through, why workers were idle, what travelled, what would have
+// helped.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "analysis/steps.hpp"
+#include "reports/explain_context.hpp"
+
+namespace vicinal::reports::explaining {
+
+using analysis::Advice;
+using analysis::RecordedRun;
+using analysis::TrafficOfDatum;
+using analysis::TrafficOfLink;
+
+namespace {
+
+constexpr std::size_t kMostData = 8;
+constexpr std::size_t kMostWorkers = 16;  // else their sum alone
+
+std::uint64_t tasks_run(const RecordedRun& run) {
+  return static_cast<std::uint64_t>(std::ranges::count_if(run.tasks, analysis::ran_on_worker));
+}
+
+std::string what_ran(const Context& context) {
+  const RecordedRun& run = context.run;
+  const analysis::RunFacts& facts = run.facts;
+  std::string text = facts.application.empty() ? "A program" : facts.application;
+  if (!facts.policy.empty()) text += " under " + facts.policy;
+  text += facts.simulated ? ", simulated" : "";
+  text += fmt::format(": {} on {} took {}.\n", counted(tasks_run(run), "task", "tasks"),
+                      counted(analysis::worker_count(run), "worker", "workers"),
+                      duration(context.of.path.end));
+  if (!facts.command.empty()) text += facts.command + "\n";
+  if (!run.complete) text += "The run was killed: it goes no further than its last event.\n";
+  if (run.events_lost > 0) {
+    text += fmt::format("{} for lack of memory (option trace_memory): what follows lacks them.\n",
+                        counted(run.events_lost, "event was left out", "events were left out"));
+  }
+  std::string missing;
+  for (const trace::CategoryEntry& category : trace::categories()) {
+    if (category.category == trace::Category::application) continue;
+    if ((run.recorded & trace::bit(category.category)) != 0) continue;
+    missing += (missing.empty() ? "" : ", ") + std::string(category.name);
+  }
+  if (!missing.empty()) {
+    text += fmt::format("Not recorded: {}. What hangs on it is not known (--trace-events all).\n",
+                        missing);
+  }
+  return text;
+}
+
+// A line per cause that took time, the longest first.
+template <typename Entries, typename Times>
+std::string causes_text(const Entries& entries, const Times& times, std::int64_t whole) {
+  std::vector<std::size_t> order;
+  for (std::size_t c = 0; c < times.size(); ++c) {
+    if (times[c] > 0) order.push_back(c);
+  }
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return times[a] > times[b]; });
+  std::string text;
+  for (const std::size_t c : order) {
+    text += fmt::format("  {:>9}  {:>7}  {}: {}\n", duration(times[c]), percent(times[c], whole),
+                        entries[c].name, entries[c].sentence);
+  }
+  return text;
+}
+
+std::string idle_text(const Context& context) {
+  const analysis::Idle& idle = context.of.idle;
+  const auto workers = static_cast<std::int64_t>(idle.workers.size());
+  const std::int64_t whole = idle.wall * workers;
+  std::string text =
+      fmt::format("\nThe workers, of {} x {}:\n  {:>9}  {:>7}  ran tasks\n", workers,
+                  duration(idle.wall), duration(idle.all.run), percent(idle.all.run, whole));
+  text += causes_text(analysis::idle_causes(), idle.all.by_cause, whole);
+  if (idle.workers.size() > kMostWorkers || idle.workers.size() < 2) return text;
+  text += "  each:";
+  for (std::uint32_t w = 0; w < idle.workers.size(); ++w) {
+    text += fmt::format("{} {} ran {}", w == 0 ? "" : ",", context.run.name_of_worker(w),
+                        percent(idle.workers[w].run, idle.wall));
+  }
+  return text + "\n";
+}
+
+std::string traffic_text(const Context& context) {
+  const RecordedRun& run = context.run;
+  const analysis::Traffic& traffic = context.of.traffic;
+  if (traffic.links.empty()) return "\nNothing was copied.\n";
+  std::string text = "\nLinks:\n";
+  for (const TrafficOfLink& link : traffic.links) {
+    text += fmt::format("  {} to {}: {} in {}; it was busy for {}, {} of the run\n",
+                        run.name_of_node(link.from), run.name_of_node(link.to), size(link.bytes),
+                        counted(link.copies, "copy", "copies"), duration(link.busy),
+                        percent(link.busy, run.end));
+  }
+  text += "\nWhat travelled most:\n";
+  for (std::size_t i = 0; i < std::min(traffic.data.size(), kMostData); ++i) {
+    const TrafficOfDatum& datum = traffic.data[i];
+    if (datum.copies == 0) break;
+    text += fmt::format(
+        "  {}: {} in {}, {} of them since it had been evicted; tasks waited {} for it\n",
+        run.name_of_datum(datum.datum), size(datum.bytes), counted(datum.copies, "copy", "copies"),
+        datum.reloads, duration(datum.cost));
+  }
+  return text;
+}
+
+std::string advice_text(const Context& context) {
+  const std::vector<Advice> all = analysis::advice(context.run, context.of);
+  if (all.empty()) return "";
+  std::string text =
+      "\nWhat would have helped, and by how much at most (upper bounds, each for itself: they do "
+      "not add "
+      "up):\n";
+  for (const Advice& advice : all) {
+    text += fmt::format("  {:>9}  {:>7}  {}: {}.\n", duration(advice.gain),
+                        percent(advice.gain, context.of.path.end), advice.change, advice.reason);
+  }
+  return text;
+}
+
+template <typename Entries, typename Times>
+Json causes_json(const Entries& entries, const Times& times) {
+  Json json = Json::object();
+  for (std::size_t c = 0; c < times.size(); ++c) json[std::string(entries[c].name)] = times[c];
+  return json;
+}
+
+Json path_json(const Context& context) {
+  const analysis::CriticalPath& path = context.of.path;
+  Json segments = Json::array();
+  for (const analysis::PathSegment& segment : path.segments) {
+    segments.push_back(
+        {{"from_ns", segment.from},
+         {"to_ns", segment.to},
+         {"cause", analysis::path_causes()[static_cast<std::size_t>(segment.cause)].name},
+         {"task", task_json(context.run, segment.task)},
+         {"copy", segment.copy == kNobody ? Json(nullptr) : Json(segment.copy)}});
+  }
+  return {{"end_ns", path.end},
+          {"by_cause_ns", causes_json(analysis::path_causes(), path.by_cause)},
+          {"longest_chain_ns", context.of.chain},
+          {"segments", segments}};
+}
+
+Json idle_json(const Context& context) {
+  const analysis::Idle& idle = context.of.idle;
+  Json workers = Json::array();
+  for (std::uint32_t w = 0; w < idle.workers.size(); ++w) {
+    Json worker = worker_json(context.run, w);
+    worker["run_ns"] = idle.workers[w].run;
+    worker["idle_ns"] = causes_json(analysis::idle_causes(), idle.workers[w].by_cause);
+    workers.push_back(std::move(worker));
+  }
+  return {{"wall_ns", idle.wall},
+          {"run_ns", idle.all.run},
+          {"idle_ns", causes_json(analysis::idle_causes(), idle.all.by_cause)},
+          {"workers", workers}};
+}
+
+Json traffic_json(const Context& context) {
+  const RecordedRun& run = context.run;
+  Json data = Json::array();
+  for (const TrafficOfDatum& datum : context.of.traffic.data) {
+    Json of = datum_json(run, datum.datum);
+    of["bytes_moved"] = datum.bytes;
+    of["copies"] = datum.copies;
+    of["reloads"] = datum.reloads;
+    of["evictions"] = datum.evictions;
+    of["cost_ns"] = datum.cost;
+    data.push_back(std::move(of));
+  }
+  Json links = Json::array();
+  for (const TrafficOfLink& link : context.of.traffic.links) {
+    links.push_back({{"from", node_json(run, link.from)},
+                     {"to", node_json(run, link.to)},
+                     {"bytes", link.bytes},
+                     {"copies", link.copies},
+                     {"busy_ns", link.busy},
+                     {"waited_ns", link.waited}});
+  }
+  return {{"data", data}, {"links", links}};
+}
+
+}  // namespace
+
+std::string summary_text(const Context& context) {
+  std::string text = what_ran(context);
+  text += fmt::format("\nThe critical path, of {}:\n", duration(context.of.path.end));
+  text += causes_text(analysis::path_causes(), context.of.path.by_cause, context.of.path.end);
+  return text + idle_text(context) + traffic_text(context) + advice_text(context);
+}
+
+Json summary_json(const Context& context) {
+  Json advice = Json::array();
+  for (const Advice& of : analysis::advice(context.run, context.of)) {
+    advice.push_back({{"kind", to_string(of.kind)},
+                      {"subject", of.subject},
+                      {"gain_at_most_ns", of.gain},
+                      {"change", of.change},
+                      {"reason", of.reason}});
+  }
+  return {{"critical_path", path_json(context)},
+          {"idle", idle_json(context)},
+          {"traffic", traffic_json(context)},
+          {"advice", advice}};
+}
+
+Json run_json(const Context& context) {
+  const RecordedRun& run = context.run;
+  const MachineDescription& machine = run.facts.machine;
+  Json nodes = Json::array();
+  for (const NodeDescription& node : machine.nodes) {
+    nodes.push_back({{"name", run.name_of_node(node.id.value)},
+                     {"limit", node.limit ? Json(node.limit->value) : Json(nullptr)}});
+  }
+  Json workers = Json::array();
+  for (const WorkerDescription& worker : machine.workers) {
+    workers.push_back({{"name", run.name_of_worker(worker.id.value)},
+                       {"kind", to_string(worker.kind)},
+                       {"node", worker.node.value}});
+  }
+  Json links = Json::array();
+  for (const LinkDescription& link : machine.links) {
+    links.push_back({{"from", link.from.value},
+                     {"to", link.to.value},
+                     {"bytes_per_second", link.bandwidth.value},
+                     {"latency_ns", link.latency.ns}});
+  }
+  return {{"command", run.facts.command},
+          {"application", run.facts.application},
+          {"policy", run.facts.policy},
+          {"version", run.facts.version},
+          {"simulated", run.facts.simulated},
+          {"complete", run.complete},
+          {"events_lost", run.events_lost},
+          {"end_ns", run.end},
+          {"tasks", tasks_run(run)},
+          {"nodes", nodes},
+          {"workers", workers},
+          {"links", links}};
+}
+
+}  // namespace vicinal::reports::explaining

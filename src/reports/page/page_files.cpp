@@ -1,0 +1,24 @@
+#include <filesystem>
+#include <memory>
+
+#include "analysis/recorded_run.hpp"
+#include "reports/page/page.hpp"
+#include "trace/reader.hpp"
+
+namespace vicinal::reports {
+
+std::string page(const PageRequest& request) {
+  PageContents contents;
+  std::vector<std::unique_ptr<analysis::RecordedRun>> runs;
+  for (const std::string& file : request.recordings) {
+    const trace::Reader reader(file);
+    runs.push_back(std::make_unique<analysis::RecordedRun>(reader));
+    contents.recordings.push_back(
+        {std::filesystem::path(file).filename().string(), runs.back().get()});
+  }
+  contents.report = request.report;
+  contents.bounds = request.bounds;
+  return page(contents);
+}
+
+}  // namespace vicinal::reports
