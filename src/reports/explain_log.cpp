@@ -1,9 +1,12 @@
 // All that a recording holds, event by event in its order: what scores can be recomputed from.
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "reports/explain_context.hpp"
+#include "trace/decision_words.hpp"
 #include "trace/reader.hpp"
 
 namespace vicinal::reports::explaining {
@@ -14,6 +17,14 @@ using trace::Event;
 using trace::FieldType;
 
 namespace {
+
+// What the number stands for: one of "done|failed|cancelled".
+std::string_view choice(std::string_view choices, std::uint64_t number) {
+  for (; number > 0 && !choices.empty(); --number) {
+    choices.remove_prefix(std::min(choices.find('|'), choices.size() - 1) + 1);
+  }
+  return choices.substr(0, choices.find('|'));
+}
 
 // Numbers as everywhere else: of tasks and data in the order in which they came.
 Json field_json(const RecordedRun& run, const trace::Field& field, std::uint64_t value) {
@@ -28,6 +39,8 @@ Json field_json(const RecordedRun& run, const trace::Field& field, std::uint64_t
       return number(static_cast<std::uint32_t>(value));
     case FieldType::integer:  // the first field of a submission
       return static_cast<std::int32_t>(value);
+    case FieldType::choice:
+      return choice(field.choices, value);
     default:
       return value;
   }
@@ -53,9 +66,12 @@ Json log_json(const RecordedRun& run, const trace::Reader& reader) {
   std::uint32_t decision = 0;
   reader.each([&](const trace::RecordedEvent& event) {
     if (!is_told(event.event)) return;
+    const bool decides = event.event == Event::decision;
+    if (decides && !trace::read_decision(event.first, event.time, event.rest))
+      return;  // as the run does
     const trace::EventEntry& entry = trace::entry(event.event);
     Json json = {{"time_ns", event.time}, {"what", entry.name}};
-    if (event.event == Event::decision) {
+    if (decides) {
       json["decision"] = decision++;
     } else {
       for (std::size_t f = 0; f < entry.field_count(); ++f) {

@@ -38,7 +38,7 @@ void require_page();
 // The same with recordings that are yet to be read from their files. Throws also what trace::Reader and
 // analysis::RecordedRun do.
 struct PageRequest {
-  std::vector<std::string> recordings;  // two at most
+  std::vector<std::string> recordings = {};  // two at most
   const Report* report = nullptr;
   const bounds::GraphBounds* bounds = nullptr;
 };
