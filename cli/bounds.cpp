@@ -39,7 +39,9 @@ void print_bounds(const BoundsArguments& arguments) {
   fmt::print(taken ? stderr : stdout, "{}", reports::bounds_text(bounds));
   if (!arguments.json.empty()) write_text(arguments.json, reports::bounds_json(bounds));
   if (!arguments.page.empty()) {
-    write_text(arguments.page, reports::page(reports::PageRequest{.bounds = &bounds}));
+    reports::PageRequest request;
+    request.bounds = &bounds;
+    write_text(arguments.page, reports::page(request));
   }
 }
 

@@ -138,8 +138,8 @@ int run(int argc, char** argv) {
   add_bounds(app, session);
   add_report(app, session);
   add_reproduce(app, session);
-  add_explain(app, session);
   add_export(app, session);
+  add_explain(app, session);
   add_machine(app, session);
   add_calibrate(app, session);
   add_policies(app, session);

@@ -30,7 +30,9 @@ void write_report(const ReportArguments& arguments) {
   }
   require_writable("-o", arguments.output);
   reports::require_page();
-  write_text(arguments.output, reports::page({.recordings = arguments.recordings}));
+  reports::PageRequest request;
+  request.recordings = arguments.recordings;
+  write_text(arguments.output, reports::page(request));
 }
 
 }  // namespace

@@ -31,8 +31,8 @@ void add_simulate(CLI::App& app, Session& session);
 void add_bounds(CLI::App& app, Session& session);
 void add_report(CLI::App& app, Session& session);
 void add_reproduce(CLI::App& app, Session& session);
-void add_explain(CLI::App& app, Session& session);
 void add_export(CLI::App& app, Session& session);
+void add_explain(CLI::App& app, Session& session);
 
 inline constexpr const char* kReportSentence =
     "Also make a page of it, which a browser opens; -: to the output.";

@@ -13,7 +13,7 @@ function comparedRows([a, b]) {
   add("loaded into limited memory", bytesText, ra.bytesIn, rb.bytesIn);
   add("written back", bytesText, ra.bytesOut, rb.bytesOut);
   add("GFlop/s", digits, ra.gflops, rb.gflops, false);
-  add("tasks", count, a.head.tasks, b.head.tasks);
+  add("tasks", count, a.head.computed, b.head.computed);
   add("copies", count, a.head.copies, b.head.copies);
   const travels = (run, i) => run.head.travels.all[i];
   add("bytes moved", bytesText, travels(a, 0), travels(b, 0));

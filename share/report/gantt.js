@@ -1,6 +1,7 @@
 // The Gantt chart of a run: a row for each worker and each link.
 
 const kAxisHeight = 24;
+const kMarksHeight = 16; // the row of the application's marks and regions
 const kGroupGap = 10;
 const gutterWidth = () => (innerWidth < 700 ? 76 : 128);
 const kRightMargin = 12;
@@ -27,7 +28,7 @@ class Gantt {
   layOut() {
     const lanes = this.run.lanes;
     const high = Math.min(26, Math.max(9, Math.floor(440 / Math.max(lanes.length, 1))));
-    let top = kAxisHeight + 2;
+    let top = kAxisHeight + 2 + (this.run.head.marks.length > 0 ? kMarksHeight : 0);
     this.tops = lanes.map((lane, i) => {
       if (i > 0 && lane.kind !== lanes[i - 1].kind) top += kGroupGap;
       const here = top;
@@ -97,6 +98,7 @@ class Gantt {
       context.stroke();
       context.fillText(markText(mark, step, most), Math.min(x, this.width - 26), 9);
     }
+    this.drawMarks(context);
     context.textAlign = "right";
     let last = -99;
     run.lanes.forEach((lane, i) => {
@@ -108,6 +110,34 @@ class Gantt {
       context.fillStyle = colourOf(this.cursor && this.cursor.lane === i ? "--ink" : "--muted");
       context.fillText(fitted(context, lane.label, this.gutter - 14), this.gutter - 8, middle);
     });
+  }
+
+  // What the application has named: moments as lines, regions as bars.
+  drawMarks(context) {
+    const { run } = this;
+    context.save();
+    context.beginPath();
+    context.rect(this.gutter, 0, this.plot, this.height);
+    context.clip();
+    context.textAlign = "left";
+    let free = 0; // texts do not overlap
+    for (const [text, from, to] of run.head.marks) {
+      const x = this.x(run.ns(from));
+      const right = to < 0 ? x : this.x(run.ns(to));
+      if (right < this.gutter || x > this.gutter + this.plot) continue;
+      context.fillStyle = colourOf("--accent");
+      context.globalAlpha = 0.3;
+      if (to >= 0) context.fillRect(x, kAxisHeight, right - x, kMarksHeight - 2);
+      context.globalAlpha = 1;
+      context.fillRect(x, kAxisHeight, 1, to < 0 ? this.height : kMarksHeight - 2);
+      const at = Math.max(x, this.gutter) + 4;
+      if (at < free) continue;
+      context.fillStyle = colourOf("--ink");
+      const shown = fitted(context, text, to < 0 ? 160 : Math.max(right - at - 4, 0));
+      context.fillText(shown, at, kAxisHeight + kMarksHeight / 2);
+      if (shown !== "") free = at + context.measureText(shown).width + 8;
+    }
+    context.restore();
   }
 
   isPale(lane) {
@@ -241,10 +271,12 @@ class Gantt {
     return box;
   }
 
-  // From the end of each step of the critical path to the beginning of the next.
+  // From the end of each step of the critical path to the beginning of the next, where these can be told apart.
   drawPath(context) {
     const { run, view } = this;
     if (view.path !== run || !run.path) return;
+    const boxes = this.boxesOfPath(run.path.items);
+    if (boxes === null) return;
     context.save();
     context.beginPath();
     context.rect(this.gutter - 1, 0, this.plot + 2, this.height);
@@ -253,9 +285,7 @@ class Gantt {
     context.lineWidth = 1.2;
     context.beginPath();
     let last = null;
-    for (const item of run.path.items) {
-      const box = this.boxOf(item);
-      if (!box) continue;
+    for (const box of boxes) {
       const middle = box.top + this.laneHeight / 2;
       if (last && box.x + box.width >= this.gutter && last.x <= this.gutter + this.plot) {
         context.moveTo(Math.max(last.x + last.width, this.gutter), last.middle);
@@ -265,6 +295,23 @@ class Gantt {
     }
     context.stroke();
     context.restore();
+  }
+
+  // Those that are seen, and the next to them; null: there are too many.
+  boxesOfPath(items) {
+    const boxes = [];
+    let before = null;
+    for (const item of items) {
+      const box = this.boxOf(item);
+      if (!box) continue;
+      const seen = box.x + box.width >= this.gutter && box.x <= this.gutter + this.plot;
+      if (seen && before) boxes.push(before);
+      if (seen || boxes.length > 0 && !before) boxes.push(box);
+      if (boxes.length > this.plot / 4) return null;
+      before = seen ? null : box;
+      if (box.x > this.gutter + this.plot) break;
+    }
+    return boxes;
   }
 
   drawSelection(context) {

@@ -116,7 +116,7 @@ async function start() {
   page.runs = head.runs.map((_, i) => new Run(i));
   const facts = head.runs.length > 0 ? head.runs[0].facts : null;
   document.getElementById("lead").textContent = head.runs.length > 1 ? "Two recorded runs, compared"
-    : facts ? `A ${facts.simulated ? "simulated" : "recorded"} run of ${plural(head.runs[0].tasks, "task")}` : "";
+    : facts ? `A ${facts.simulated ? "simulated" : "recorded"} run of ${plural(head.runs[0].computed, "task")}` : "";
   offsetsFor("first");
   if (head.bounds) boundsPart(head.bounds);
   // Of one recorded run all of it is told below.

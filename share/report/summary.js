@@ -47,8 +47,8 @@ function resultCards(run) {
   const { "result.verified": verified } = told(run);
   if (verified) cards.push(card("Check of the result", verified === "yes" ? "passed" : "failed", ""));
   const idle = run.head.idle;
-  const busy = idle.all[0] / (idle.wall * Math.max(1, run.workers.length));
-  cards.push(card("Workers in tasks", percent(busy), `${plural(run.head.tasks, "task")}, ${plural(run.head.copies, "copy", "copies")}`, []));
+  const busy = idle.all[0] / (run.head.path.end * Math.max(1, run.workers.length));
+  cards.push(card("Workers in tasks", percent(busy), `up to the end of the last; ${plural(run.head.computed, "task")}, ${plural(run.head.copies, "copy", "copies")}`, []));
   return make("div", { class: "cards" }, cards);
 }
 

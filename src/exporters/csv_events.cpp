@@ -115,6 +115,8 @@ void EventTables::write(const RecordedEvent& event) {
   for (std::size_t i = 0; i < entry.field_count(); ++i) {
     if (event.event == Event::decision && i == 0) {
       table.cell(rule(event.first));
+    } else if (event.event == Event::name_given) {
+      table.cell(event.first);
     } else if (entry.fields[i].name != "unused") {
       write_field(table, entry.fields[i], event.field(i), i == 0);
     }

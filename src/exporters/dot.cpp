@@ -37,6 +37,12 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+// In place of the times of one that ran.
+std::string_view what_instead(const TaskOfRun& task) {
+  if (task.kind != analysis::KindOfTask::compute) return to_string(task.kind);
+  return task.started == analysis::kUnknown ? "did not run" : "has not ended";
+}
+
 void write_task(const RecordedRun& run, std::uint32_t number, Pieces& out) {
   const TaskOfRun& task = run.tasks[number];
   out.print("  t{} [task={}, label=\"{} #{}", number, number, escaped(title_of(run, task)), number);
@@ -47,7 +53,7 @@ void write_task(const RecordedRun& run, std::uint32_t number, Pieces& out) {
     out.print("\\n{} + {}", base::format_duration({task.started}),
               base::format_duration({task.ended - task.started}));
   } else {
-    out.print("\\n{}", task.started == analysis::kUnknown ? "did not run" : "has not ended");
+    out.print("\\n{}", what_instead(task));
   }
   out.print("\", tooltip=\"{}", escaped(codelet_of(run, task)));
   for (const std::string& operand : operands_of(run, task)) out.print("\\n{}", escaped(operand));

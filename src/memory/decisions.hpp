@@ -37,8 +37,7 @@ class Decisions {
   // A copy to `to` before a task waits for it begins from the best source, or not, for that reason.
   void early_copy(const Links& links, const Replica& to, trace::Reason why) const;
   // It is the first of those that nothing uses, and is copied to its parent.
-  void write_behind(VictimOrders& orders, const Replica& saved,
-                    VictimOrders::Goes goes) const;
+  void write_behind(VictimOrders& orders, const Replica& saved, VictimOrders::Goes goes) const;
 
  private:
   trace::Decision decision(trace::Reason why, trace::Among among, NodeId node) const;

@@ -10,8 +10,8 @@
 namespace vicinal::reports {
 
 struct ExplainRequest {
-  std::string task;    // a number or a name; empty: none is asked about
-  std::string handle;  // likewise
+  std::string task = {};    // a number or a name; empty: none is asked about
+  std::string handle = {};  // likewise
   bool evictions = false;
   bool waits = false;
   bool decisions = false;  // all tasks and evictions with the decisions about them

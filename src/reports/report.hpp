@@ -87,10 +87,10 @@ using Value = std::variant<std::uint64_t, double, std::string, Bytes>;
 using Facts = std::vector<std::pair<std::string, Value>>;
 
 struct Report {
-  std::string command;      // as it was typed; empty: not known
-  std::string application;  // "cholesky"
-  Facts parameters;         // "size": 20000, ...
-  Facts machine;            // "workers": 2, ...
+  std::string command = {};  // as it was typed; empty: not known
+  std::string application;   // "cholesky"
+  Facts parameters;          // "size": 20000, ...
+  Facts machine;             // "workers": 2, ...
   std::vector<RunRecord> runs;
 };
 

@@ -89,6 +89,8 @@ Json parse(std::string_view text, const std::string& name) {
     return Json::parse(text, not_too_deep);
   } catch (const Json::parse_error& error) {
     refuse_file(name, kFrontBytes + error.byte, "the head is no JSON", kGiveOurs);
+  } catch (const Json::exception&) {  // a number that is none of any kind
+    refuse_file(name, kFrontBytes, "the head is no JSON that can be read", kGiveOurs);
   }
 }
 

@@ -14,12 +14,11 @@ import sys
 import tempfile
 from collections import Counter
 
-from export_readers import READERS, plain, read_csv, read_table
-from vicinal import CACHE, VICINAL, check, expect_refusal, finish, run
+from export_readers import READERS, Seen, plain, read_csv, read_table
+from vicinal import CACHE, SMALL, VICINAL, check, expect_refusal, finish, run
 
 MIB = 1 << 20
 NASTY = 'a "quoted" \\ back\\n\n<b>html</b> &amp; \u00fc,;%'
-FOLDERS = ("csv", "otf2")
 
 
 def write_graph(path):
@@ -35,9 +34,8 @@ def write_graph(path):
 
 def record(folder, name, *job):
     trace, report = os.path.join(folder, name + ".vtrace"), os.path.join(folder, name + ".json")
-    result = run("simulate", *job, "--machine", "v100p", "--gpus", "2", "--policy", "darts", "--trace", trace,
-                 "--json", report)
-    check(result.returncode == 0, f"simulate --trace: {result.stderr}")
+    result = run(*job, "--policy", "darts", "--trace", trace, "--json", report)
+    check(result.returncode == 0, f"{job[0]} --trace: {result.stderr}")
     with open(report, encoding="utf-8") as file:
         return trace, json.load(file)["runs"][0]
 
@@ -120,15 +118,42 @@ for path in glob.glob(sys.argv[1] + "/**/*.csv", recursive=True):
     print("skipped: tables read by pandas (Debian: python3-pandas)")
 
 
-def test_run(folder, name, *job):
-    trace, report = record(folder, name, *job)
-    tables = export(folder, trace, name, "csv")
-    if tables is None:
-        return
-    expected = read_csv(tables)
+def test_simulated(folder, name, *job):
+    trace, report = record(folder, name, "simulate", *job, "--machine", "v100p", "--gpus", "2")
+    expected = test_exports(folder, trace, name)
     check_against_report(name, expected, report)
+    tables = os.path.join(folder, name + ".csv")
     check_events(name, tables, expected)
     check_pandas(name, tables)
+
+
+# Threads, and a disk.
+def test_real(folder):
+    trace, report = record(folder, "real", "run", "cholesky", *SMALL, "--memory", "200KiB", "--disk", folder)
+    expected = test_exports(folder, trace, "real")
+    # Beside the timed part the matrix was generated.
+    check(len(expected.tasks) > report["tasks"], f"real: {len(expected.tasks)} tasks, {report['tasks']} timed")
+    check_events("real", os.path.join(folder, "real.csv"), expected)
+
+
+# A program that says what it does, and does not record all categories.
+def test_program(folder):
+    program = os.path.join(os.path.dirname(VICINAL), "examples/recorded")
+    if not os.path.exists(program):
+        print("skipped: a program that records itself (docs/examples are not built)")
+        return
+    subprocess.run([program], cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=60)
+    expected = test_exports(folder, os.path.join(folder, "steps.vtrace"), "program")
+    check(expected.marks == Counter(["step 0", "step 1", "step 2", "all steps done"]), f"marks: {expected.marks}")
+    check(len(expected.tasks) == 24, f"8 rows in 3 steps: {len(expected.tasks)}")
+
+
+def test_exports(folder, trace, name):
+    """What the tables say, with which the other formats are compared."""
+    tables = export(folder, trace, name, "csv")
+    if tables is None:
+        return Seen()
+    expected = read_csv(tables)
     seen = {}
     for form, (read, missing) in READERS.items():
         if form == "otf2" and "left out" in run("export", "--help").stdout:
@@ -141,7 +166,9 @@ def test_run(folder, name, *job):
             seen[form] = read(path)
             compare(f"{name} as {form}", seen[form], expected)
     operands = {form: some.operands for form, some in seen.items() if some.operands is not None}
-    check(len(set(operands.values())) <= 1 and 0 not in operands.values(), f"{name}: arrows from copies: {operands}")
+    check(len(set(operands.values())) <= 1, f"{name}: arrows from copies: {operands}")
+    check(not expected.copies or 0 not in operands.values(), f"{name}: no arrows from copies: {operands}")
+    return expected
 
 
 def test_refusals(folder, trace):
@@ -182,8 +209,10 @@ def test_full(folder, trace):
 with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
     graph = os.path.join(temporary, "graph.json")
     write_graph(graph)
-    test_run(temporary, "names", "--graph", graph, "--memory", "20MiB")
-    test_run(temporary, "cholesky", "cholesky", "--tiles", "8", "--memory", "20MiB")
+    test_simulated(temporary, "names", "--graph", graph, "--memory", "20MiB")
+    test_simulated(temporary, "cholesky", "cholesky", "--tiles", "8", "--memory", "20MiB")
+    test_real(temporary)
+    test_program(temporary)
     test_refusals(temporary, os.path.join(temporary, "names.vtrace"))
     test_full(temporary, os.path.join(temporary, "names.vtrace"))
 finish()

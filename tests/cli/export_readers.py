@@ -4,6 +4,7 @@ Names are compared without what not every format can hold: quotation marks and l
 """
 
 import csv
+import html
 import json
 import os
 import re
@@ -190,12 +191,13 @@ def read_paje(path):
 
 def read_dot(path):
     graph = json.loads(output("dot", "-Tdot_json", path), strict=False)
-    seen = Seen(dependencies=len(graph.get("edges", [])))
+    ran = {node["_gvid"] for node in graph["objects"] if "started_ns" in node}
+    seen = Seen(dependencies=sum({edge["tail"], edge["head"]} <= ran for edge in graph.get("edges", [])))
     for node in graph["objects"]:
         if "started_ns" not in node:
             continue
         # The label as graphviz draws it: name and number, worker, times.
-        label = node["label"].replace("&amp;", "&").replace("\\n", "\n").replace('\\\\', '\\')
+        label = html.unescape(re.sub(r"\\(.)", lambda escape: "\n" if escape[1] == "n" else escape[1], node["label"]))
         name, worker, _ = label.rsplit("\n", 2)
         seen.tasks[int(node["task"])] = (plain(worker), int(node["started_ns"]), int(node["ended_ns"]))
         seen.titles[int(node["task"])] = plain(name.rsplit(" #", 1)[0])

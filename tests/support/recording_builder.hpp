@@ -161,13 +161,15 @@ class RecordingBuilder {
   }
   const std::string& head() const { return head_; }
 
-  // All lanes are cut. The bytes live as long as the builder. Nothing can be added behind the end.
+  // All lanes are cut. Valid until the next call.
   std::span<const std::byte> bytes(bool with_end = true, std::uint64_t events_lost = 0) {
     for (const auto& [lane_number, words] : std::map(open_)) {
       if (!words.empty()) lane(lane_number).cut();
     }
+    const std::size_t without_end = segments_.size();
     if (with_end) put({.kind = trace::SegmentHead::kEnd}, {events_lost});
     const std::string file = trace::make_front(head_) + segments_;
+    segments_.resize(without_end);
     file_.assign((file.size() + 7) / 8, 0);
     std::memcpy(file_.data(), file.data(), file.size());
     return std::as_bytes(std::span(file_)).first(file.size());

@@ -121,12 +121,12 @@ TEST(DecisionWords, OfManyRandomDecisionsComeBack) {
   constexpr std::uint64_t kSeed = 20;
   base::Random random(kSeed);
   const auto scores = [&] {
-    base::SureVector<Score> scores(random.below(5));
-    for (Score& score : scores) {
+    base::SureVector<Score> some(random.below(5));
+    for (Score& score : some) {
       score = {static_cast<Measure>(random.below(measures().size())),
                static_cast<std::int64_t>(random.next())};
     }
-    return scores;
+    return some;
   };
   for (int i = 0; i < 200; ++i) {
     Decision decision(static_cast<Reason>(random.below(reasons().size())),

@@ -178,7 +178,8 @@ TEST(PolicyGate, ManyThreadsMeetASerialPolicyOneAtATimeAndNoTaskIsLost) {
   SerialPolicy policy;
   trace::Recorder recorder;
   std::atomic<std::size_t> retired{0};
-  PolicyGate gate(policy, [&](Task&, WorkerId) { ++retired; }, recorder);
+  PolicyGate gate(
+      policy, [&](Task&, WorkerId) { ++retired; }, recorder);
   std::vector<Task> tasks(kTasks);
   std::atomic<std::size_t> popped{0};
   std::vector<std::thread> threads;

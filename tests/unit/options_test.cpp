@@ -199,8 +199,9 @@ TEST(Options, TheTableKnowsEveryMemberOfTheStructure) {
                                 cublas_library, cusolver_library, opencl_devices, device_memory,
                                 pin_memory, device_queues, device_tasks, look_ahead, window_tasks,
                                 window_bytes, compute_priorities, measure_scheduling, stall_seconds,
-                                models, memory_rules, seed] = Options{};
-  EXPECT_EQ(option_table().size(), 31U);
+                                models, memory_rules, seed, trace, trace_events, trace_memory] =
+      Options{};
+  EXPECT_EQ(option_table().size(), 34U);
   std::vector<std::string_view> names;
   for (const OptionDescription& option : option_table()) names.push_back(option.name);
   std::sort(names.begin(), names.end());

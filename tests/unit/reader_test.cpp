@@ -346,6 +346,7 @@ TEST(Reader, RefusesAHeadThatDoesNotSayWhatItMust) {
       {"\"number\":1,", "\"number\":65536,", "16 bits"},
       {"task moved", "task scheduled", "an event twice"},
       {"\"rules\":[", "\"rules\":[7,", "no string"},
+      {"\"origin_ns\":0", "\"origin_ns\":1e999", "no JSON"},
       {"\"run\":{}", "\"run\":3", "\"run\" is no object"},
       {"\"run\":{}", "\"run\":" + std::string(9999, '[') + std::string(9999, ']'), "in objects"},
   };
@@ -393,8 +394,7 @@ TEST(Reader, SaysWhereASegmentIsDamaged) {
 
 TEST(Reader, RefusesWhatLiesBehindTheEndAndWhatIsThereTwice) {
   RecordingBuilder recording;
-  recording.bytes();
-  recording.clock({});
+  recording.put({.kind = SegmentHead::kEnd}, {0}).clock({});
   EXPECT_THAT(refusal(recording.bytes(false)), HasSubstr("goes on behind its end"));
   RecordingBuilder twice;
   twice.put({.lane = 1}, {0, 0x20013}).put({.lane = 1}, {0, 0x20013});
@@ -435,7 +435,7 @@ TEST(Reader, RefusesAClockThatContradictsItself) {
   RecordingBuilder recording(
       {.clock = ClockKind::counter, .origin = {.ticks = 1'000, .ns = 5'000}, .ns_per_tick = 0.25});
   recording.clock({.ticks = 1'000, .ns = 9'000'000'000});
-  EXPECT_THAT(refusal(recording.bytes(false)), HasSubstr("clocks of the recording contradict"));
+  EXPECT_THAT(refusal(recording.bytes()), HasSubstr("clocks of the recording contradict"));
   recording.clock({.ticks = std::int64_t{1} << 62, .ns = 9'000'000'000});
   EXPECT_THAT(refusal(recording.bytes()), HasSubstr("a time that cannot be"));
 }

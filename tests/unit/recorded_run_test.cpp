@@ -198,8 +198,8 @@ TEST(RecordedRun, BeginsATaskWhenItsDeviceDoes) {
   recording.at(10).add(Event::task_started, 0, {1, a}).add(Event::task_started, 1, {2, a});
   recording.at(100).add(Event::task_ended, 0, {1, 0, 30}).add(Event::task_ended, 1, {2, 0, 30});
   const RecordedRun run = run_of(recording);
-  EXPECT_EQ(run.tasks.at(0).started, 70);
-  EXPECT_EQ(run.tasks.at(1).started, 10);
+  EXPECT_EQ(run.tasks.at(run.task_of(TaskId{1})).started, 70);
+  EXPECT_EQ(run.tasks.at(run.task_of(TaskId{2})).started, 10);
 }
 
 TEST(RecordedRun, ForgetsWhatAMovedTaskHadOnItsFormerNode) {
@@ -255,6 +255,20 @@ TEST(RecordedRun, ReplacesWhatIsNoText) {
   const RecordedRun run = run_of(recording);
   EXPECT_EQ(run.data.at(0).name, "A\xef\xbf\xbd");  // U+FFFD
   EXPECT_EQ(run.data.at(1).name, "\xc3\xa4");
+}
+
+TEST(RecordedRun, TakesTasksOnAQueueOneAfterTheOther) {
+  RecordingBuilder recording = described();
+  const std::uint32_t a = recording.name("a");
+  recording.at(10).submitted(1, a, {}).submitted(2, a, {}).submitted(3, a, {});
+  recording.at(11).add(Event::task_started, 0, {1, a}).add(Event::task_started, 0, {2, a});
+  recording.at(50).add(Event::task_ended, 0, {1, 0, 0});
+  recording.at(60).add(Event::task_ended, 0, {2, 0, 0});
+  recording.ran(3, a, 0, 70, 80);
+  const RecordedRun run = run_of(recording);
+  EXPECT_EQ(run.tasks.at(0).started, 11);
+  EXPECT_EQ(run.tasks.at(1).started, 50);  // put there at 11, behind the first
+  EXPECT_EQ(run.tasks.at(2).started, 70);
 }
 
 // --- data, copies, room
@@ -389,7 +403,10 @@ TEST(RecordedRun, RefusesEventsThatContradictEachOther) {
        [](RecordingBuilder& r) {
          r.add(Event::task_ended, 0, {1, 0, 0}).add(Event::task_started, 1, {1, 1});
        }},
-      {"ends twice", [](RecordingBuilder& r) { r.ran(1, 1, 0, 1, 2).ran(1, 1, 0, 1, 2); }},
+      {"ends twice",
+       [](RecordingBuilder& r) {
+         r.ran(1, 1, 0, 1, 2).add(Event::task_ended, 0, {1, 0, 0});
+       }},
       {"registered twice",
        [](RecordingBuilder& r) { r.registered(1, "A", 1).registered(1, "B", 1); }},
       {"parts of each other",

@@ -66,7 +66,8 @@ TEST(Columns, MomentsAreToldFromWhatIsKnownOfTheirRowOrElseOfTheirColumn) {
 }
 
 TEST(TileName, IsAMatrixARowAndAColumn) {
-  for (const char* const text : {"A(3,14)", "A(3, 14)", "A[3][14]", "A[3,14]", "A (3,14)"}) {
+  for (const char* const text :
+       {"A(3,14)", "A(3, 14)", "A[3][14]", "A[3,14]", "A (3,14)", "A3_14"}) {
     const auto name = tile_name(text);
     ASSERT_TRUE(name) << text;
     EXPECT_EQ(name->matrix, "A") << text;
@@ -80,8 +81,9 @@ TEST(TileName, IsAMatrixARowAndAColumn) {
 
 TEST(TileName, OtherNamesAreNone) {
   for (const char* const text :
-       {"", "A", "A(3)", "A(3,4", "A(3,4]", "A(3,4)x", "A(x,4)", "A(3,4,5)", "A(-1,2)",
-        "A(3,99999999)", "A[3][4", "A()", "A(,)", "(", "A(3;4)"}) {
+       {"",         "A",       "A(3)",          "A(3,4",  "A(3,4]", "A(3,4)x", "A(x,4)",
+        "A(3,4,5)", "A(-1,2)", "A(3,99999999)", "A[3][4", "A()",    "A(,)",    "(",
+        "A(3;4)",   "A_4",     "3_4",           "A3_",    "A3_x",   "_"}) {
     EXPECT_FALSE(tile_name(text)) << text;
   }
 }
@@ -127,7 +129,7 @@ TEST(RunData, WhatDoesNotFitIsLeftOutAndNamed) {
   const auto run = support::synthetic_run();
   const RunData all = run_data(run, 10'000'000);
   EXPECT_TRUE(all.head["missing"].empty());
-  EXPECT_EQ(all.head["tasks"], 220);  // 10 + 45 + 45 + 120 of 10 x 10 tiles
+  EXPECT_EQ(all.head["computed"], 220);  // 10 + 45 + 45 + 120 of 10 x 10 tiles
   const RunData none = run_data(run, 0);
   EXPECT_TRUE(none.later.empty());
   EXPECT_FALSE(none.first.empty());  // the overview is always there

@@ -15,6 +15,7 @@ using analysis::kUnknown;
 using analysis::TaskOfRun;
 
 constexpr std::size_t kMostDataShown = 2000;
+constexpr std::size_t kMostMarksShown = 1000;
 
 Json pairs(const std::vector<std::pair<std::string, std::string>>& facts) {
   Json json = Json::array();
@@ -141,6 +142,17 @@ Json matrices_json(const RunView& view) {
                     {"rows", matrix.rows},
                     {"columns", matrix.columns},
                     {"tiles", matrix.tiles}});
+  }
+  return json;
+}
+
+// Text and beginning of each, and the end of a region; -1: it has none, or is a mark.
+Json marks_json(const RunView& view) {
+  Json json = Json::array();
+  for (const analysis::MarkOfRun& mark : view.run.marks) {
+    if (json.size() >= kMostMarksShown) break;
+    const std::int64_t end = view.ticks(mark.to);
+    json.push_back({mark.text, view.ticks(mark.from), mark.is_region && end < 0 ? view.end : end});
   }
   return json;
 }

@@ -38,6 +38,21 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> pair_between_brackets(
   return std::pair(*row, *column);
 }
 
+// "A3_4".
+std::optional<TileName> with_underline(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789";
+  const std::size_t line = text.rfind('_');
+  if (line == std::string_view::npos) return std::nullopt;
+  const std::size_t before = text.substr(0, line).find_last_not_of(kDigits);
+  if (before == std::string_view::npos || before + 1 == line) return std::nullopt;
+  std::string_view row_text = text.substr(before + 1, line - before - 1);
+  std::string_view column_text = text.substr(line + 1);
+  const auto row = take_number(row_text);
+  const auto column = take_number(column_text);
+  if (!row || !column || !column_text.empty()) return std::nullopt;
+  return TileName{text.substr(0, before + 1), *row, *column};
+}
+
 }  // namespace
 
 std::optional<TileName> tile_name(std::string_view text) {
@@ -49,7 +64,7 @@ std::optional<TileName> tile_name(std::string_view text) {
       return TileName{matrix, place->first, place->second};
     }
   }
-  return std::nullopt;
+  return with_underline(text);
 }
 
 TileNames::TileNames(const analysis::RecordedRun& run) : places_(run.data.size()) {

@@ -1,4 +1,4 @@
-// Data that are tiles of a matrix, by their names: "A(3,4)", "A[3][4]", "tile (3, 4)".
+// Data that are tiles of a matrix, by their names: "A(3,4)", "A[3][4]", "tile (3, 4)", "A3_4".
 #pragma once
 
 #include <cstdint>
