@@ -239,14 +239,17 @@ void Advisor::submission() {
       "so long, on the critical path, a task was not submitted yet");
 }
 
-// Workers that are added take over work at most; and a chain stays a chain.
+// Workers that are added take over runs at most, on the critical path and in all; and a chain stays a chain.
 void Advisor::more_workers() {
   if (workers_.empty()) return;
   const std::int64_t run_of_each = of_.idle.all.run / static_cast<std::int64_t>(workers_.size());
-  add(AdviceKind::workers, "", std::min(of_.path.end - of_.chain, run_of_each), "More workers",
-      fmt::format("workers ran tasks for {} each, and the longest chain of dependent tasks takes "
-                  "{} with any number of them",
-                  duration(run_of_each), duration(of_.chain)));
+  const std::int64_t run_on_path = of_.path.of(PathCause::run);
+  add(AdviceKind::workers, "", std::min({of_.path.end - of_.chain, run_of_each, run_on_path}),
+      "More workers",
+      fmt::format(
+          "workers ran tasks for {} each, {} of the critical path are runs, and the longest "
+          "chain of dependent tasks takes {} with any number of workers",
+          duration(run_of_each), duration(run_on_path), duration(of_.chain)));
 }
 
 void Advisor::kernels() {

@@ -19,10 +19,11 @@ bool has_come(const CopyOfRun& copy) {
   return !copy.failed && copy.ended != kUnknown;
 }
 
-// What happened to a datum on a node, in the order of time: an eviction, or a copy that came.
+// What happened to a datum on a node, in the order of time.
 struct Step {
+  enum class What : std::uint8_t { evicted, kept, copied };
   std::int64_t time = 0;
-  bool is_copy = false;
+  What what = What::copied;
   std::uint32_t index = 0;  // of room or of copies
 };
 
@@ -30,16 +31,20 @@ std::map<Place, std::vector<Step>> steps_by_place(const RecordedRun& run) {
   std::map<Place, std::vector<Step>> steps;
   for (std::uint32_t i = 0; i < run.room.size(); ++i) {
     const RoomChange& change = run.room[i];
-    if (change.kind != RoomChange::Kind::evicted) continue;
-    steps[{change.datum, change.node}].push_back({change.time, false, i});
+    const bool kept = change.kind == RoomChange::Kind::kept;
+    if (!kept && change.kind != RoomChange::Kind::evicted) continue;
+    steps[{change.datum, change.node}].push_back(
+        {change.time, kept ? Step::What::kept : Step::What::evicted, i});
   }
   for (std::uint32_t c = 0; c < run.copies.size(); ++c) {
     const CopyOfRun& copy = run.copies[c];
-    if (has_come(copy)) steps[{copy.datum, copy.to}].push_back({copy.started, true, c});
+    if (has_come(copy))
+      steps[{copy.datum, copy.to}].push_back({copy.started, Step::What::copied, c});
   }
   for (auto& [place, of] : steps) {
     // At one moment the eviction comes first: the copy could not begin before.
-    std::ranges::stable_sort(of, {}, [](const Step& s) { return std::pair(s.time, s.is_copy); });
+    std::ranges::stable_sort(
+        of, {}, [](const Step& s) { return std::pair(s.time, s.what == Step::What::copied); });
   }
   return steps;
 }
@@ -70,20 +75,25 @@ class Collector {
     TrafficOfDatum& datum = data_[place.first];
     TrafficOnNode& on = datum.nodes.emplace_back();
     on.node = place.second;
-    std::size_t evicted = traffic_.evictions.size();  // since the last copy: from here
+    bool is_gone = false;  // by the last of the evictions
     for (const Step& step : steps) {
-      if (!step.is_copy) {
+      if (step.what == Step::What::evicted) {
         ++on.evictions;
-        traffic_.evictions.push_back({step.index, kNobody});
+        traffic_.evictions.push_back({step.index, kNobody, false});
+        is_gone = true;
         continue;
       }
-      ++on.loads;
-      if (evicted < traffic_.evictions.size()) {
+      const bool kept = step.what == Step::What::kept;
+      if (!kept) ++on.loads;
+      if (!std::exchange(is_gone, false)) continue;
+      if (kept) {
+        --on.evictions;
+        traffic_.evictions.back().kept = true;
+      } else {
         ++on.reloads;
         traffic_.is_reload[step.index] = true;
         traffic_.evictions.back().reload = step.index;
       }
-      evicted = traffic_.evictions.size();
     }
     datum.reloads += on.reloads;
     datum.evictions += on.evictions;

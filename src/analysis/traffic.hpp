@@ -14,7 +14,7 @@ struct TrafficOnNode {
   std::uint32_t node = kNobody;
   std::uint32_t loads = 0;      // copies that came there
   std::uint32_t reloads = 0;    // of these, those that had to come since it had been evicted there
-  std::uint32_t evictions = 0;  // from there
+  std::uint32_t evictions = 0;  // from there, without those after which it stayed
 };
 
 struct TrafficOfDatum {
@@ -36,10 +36,11 @@ struct TrafficOfLink {
   std::int64_t waited = 0;  // ns that copies waited for it, all together
 };
 
-// An eviction, and whether the datum came back.
+// An eviction, and whether the datum left and came back.
 struct EvictionOfRun {
   std::uint32_t change = kNobody;  // index into RecordedRun::room
   std::uint32_t reload = kNobody;  // the next copy to there: index into RecordedRun::copies
+  bool kept = false;               // it stayed after all
 };
 
 struct Traffic {

@@ -172,7 +172,7 @@ Json explained_handle_json(const Context& context, std::uint32_t datum) {
     json["copies"].push_back(std::move(copy));
   }
   json["room"] = Json::array();
-  constexpr const char* kKinds[] = {"taken", "freed", "evicted", "became void"};
+  constexpr const char* kKinds[] = {"taken", "freed", "evicted", "became void", "kept"};
   for (const RoomChange& change : run.room) {
     if (change.datum != datum) continue;
     json["room"].push_back({{"time_ns", change.time},

@@ -79,6 +79,7 @@ class Replay:
         self.awaits = defaultdict(dict)   # by node: task -> {datum: number of its use}
         self.next_number = defaultdict(int)
         self.starts = self.tasks_with_start()
+        self.predicted = {}               # by codelet and kind of worker: ns
         self.now = 0
         self.just_ended = None            # a task and its node: the policy has not heard of it yet
 
@@ -93,7 +94,7 @@ class Replay:
 
     def play(self):
         for event in self.explained.log:
-            if self.just_ended and not self.is_of_memory(event):
+            if self.just_ended and (event["time_ns"] > self.now or not self.is_of_memory(event)):
                 self.ended(*self.just_ended)
                 self.just_ended = None
             self.now = event["time_ns"]
@@ -134,6 +135,9 @@ class Replay:
         self.epoch += 1
         self.leaving.add((event["handle"], event["node"]))
 
+    def on_kept(self, event):
+        self.leaving.discard((event["handle"], event["node"]))
+
     def on_became_void(self, event):
         self.valid[event["handle"]].discard(event["node"])
         self.voided[event["handle"], event["node"]] = self.now
@@ -161,7 +165,6 @@ class Replay:
         self.granted.add(event["task"])
         for datum, _ in self.explained.accesses(event["task"]):
             self.last_use[datum, event["node"]] = self.epoch
-            self.leaving.discard((datum, event["node"]))
 
     def on_task_scheduled(self, event):
         task, node = event["task"], self.node_of_worker[event["worker"]]
@@ -240,6 +243,13 @@ class Replay:
         if candidate["scores"].get(name) != value:
             self.wrong.append(f"decision {decision['decision']}, {decision['rule']}, at {self.now}: {name} of "
                               f"{candidate['name']} is {candidate['scores'].get(name)}, not {value}")
+
+    # What a kernel takes on a worker is a fact that a policy is told: the same for all tasks of the codelet.
+    def expect_run(self, decision, candidate, task, worker):
+        key = (self.explained.tasks[task]["codelet"], self.explained.run["workers"][worker]["kind"])
+        run = self.predicted.setdefault(key, candidate["scores"]["run_ns"])
+        self.expect(decision, candidate, "run_ns", run)
+        return run
 
     def recompute(self, decision):
         if decision["kind"] == "victim":
@@ -329,7 +339,7 @@ class Dmdas(Replay):
             worker = candidate["worker"]
             free = max(self.free_at[worker], self.now) + self.queued[worker]
             transfer = self.transfer(task, self.node_of_worker[worker])
-            run = candidate["scores"]["run_ns"]  # a fact: what the kernel takes there
+            run = self.expect_run(decision, candidate, task, worker)
             self.expect(decision, candidate, "free_at_ns", free)
             self.expect(decision, candidate, "transfer_ns", transfer)
             self.expect(decision, candidate, "end_ns", max(free, self.now + transfer) + run)
@@ -390,7 +400,8 @@ class Darts(Replay):
         self.present_there = defaultdict(bool)             # (datum, node): as it was seen last
         self.unfinished = {}                               # by node: the victim that may not have gone
         self.pulls = 0
-        self.runs = {}                                     # by task: ns
+        self.runs = {}                                     # by task and kind of worker: ns
+        self.kinds = {w["node"]: w["kind"] for w in explained.run["workers"]}
 
     def uses(self, tasks, datum):
         return [t for t in tasks if any(d == datum for d, _ in self.explained.accesses(t))]
@@ -435,8 +446,9 @@ class Darts(Replay):
                 for node in self.compute_nodes:
                     self.refresh(datum, node)
         for candidate in decision["candidates"]:
-            node, scores = candidate["node"], candidate["scores"]
-            self.runs[task] = scores["run_ns"]  # a fact: what the kernel takes, on all nodes alike
+            node = candidate["node"]
+            self.runs[task, self.kinds[node]] = self.expect_run(decision, candidate, task,
+                                                                self.node_of_worker.index(node))
             given = len(self.planned[node]) + len(self.pulled[node])
             self.expect(decision, candidate, "tasks", given)
             self.expect(decision, candidate, "end_ns", self.end(task, node, given))
@@ -447,8 +459,9 @@ class Darts(Replay):
 
     def end(self, task, node, given):
         workers = self.node_of_worker.count(node)
-        busy = sum(self.runs[t] for t in (*self.planned[node], *self.pulled[node])) // workers
-        return (0 if given < workers else busy) + self.runs[task]
+        kind = self.kinds[node]
+        busy = sum(self.runs[t, kind] for t in (*self.planned[node], *self.pulled[node])) // workers
+        return (0 if given < workers else busy) + self.runs[task, kind]
 
     # --- victims
 
@@ -469,6 +482,10 @@ class Darts(Replay):
     def decided_on(self, decision):
         winner = decision["winner"]
         chosen = None if winner is None else decision["candidates"][winner]
+        if decision["kind"] in ("plan", "order") and decision["among"] == "tasks":
+            for candidate in decision["candidates"]:
+                kind = self.kinds[decision["node"]["node"]]
+                self.runs[candidate["task"], kind] = candidate["scores"]["run_ns"]
         if decision["kind"] == "victim":
             self.chose_victim(decision, chosen)
         elif chosen is None:

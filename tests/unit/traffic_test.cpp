@@ -114,5 +114,24 @@ TEST(Traffic, GivesAnEvictionTheCopyThatCameNext) {
   EXPECT_EQ(found.evictions[1].reload, kNobody);
 }
 
+// It was to leave at 20, and stayed; at 40 it left. What came at 50 came for that alone.
+TEST(Traffic, CountsNoEvictionAfterWhichADatumStayed) {
+  MadeRun made(1, 1);
+  const std::uint32_t a = made.datum("a", 10);
+  made.copy({.datum = a, .from = 0, .to = 1, .bytes = 10, .started = 0, .ended = 5});
+  made.copy({.datum = a, .from = 0, .to = 1, .bytes = 10, .started = 30, .ended = 35});
+  made.copy({.datum = a, .from = 0, .to = 1, .bytes = 10, .started = 50, .ended = 55});
+  made.run.room = {{.time = 20, .node = 1, .datum = a, .kind = Kind::evicted},
+                   {.time = 25, .node = 1, .datum = a, .kind = Kind::kept},
+                   {.time = 40, .node = 1, .datum = a, .kind = Kind::evicted}};
+  const Traffic found = traffic(made.run);
+  EXPECT_THAT(found.is_reload, ElementsAre(false, false, true));
+  EXPECT_EQ(found.data[0].evictions, 1U);
+  ASSERT_EQ(found.evictions.size(), 2U);
+  EXPECT_TRUE(found.evictions[0].kept);
+  EXPECT_FALSE(found.evictions[1].kept);
+  EXPECT_EQ(found.evictions[1].reload, 2U);
+}
+
 }  // namespace
 }  // namespace vicinal::analysis
