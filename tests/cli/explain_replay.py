@@ -79,7 +79,7 @@ class Replay:
         self.awaits = defaultdict(dict)   # by node: task -> {datum: number of its use}
         self.next_number = defaultdict(int)
         self.starts = self.tasks_with_start()
-        self.predicted = {}               # by codelet and kind of worker: ns
+        self.predicted = {}               # by task and kind of worker: ns
         self.now = 0
         self.just_ended = None            # a task and its node: the policy has not heard of it yet
 
@@ -244,9 +244,9 @@ class Replay:
             self.wrong.append(f"decision {decision['decision']}, {decision['rule']}, at {self.now}: {name} of "
                               f"{candidate['name']} is {candidate['scores'].get(name)}, not {value}")
 
-    # What a kernel takes on a worker is a fact that a policy is told: the same for all tasks of the codelet.
+    # What the task's kernel takes on a kind of worker is a fact that a policy is told, and that stays.
     def expect_run(self, decision, candidate, task, worker):
-        key = (self.explained.tasks[task]["codelet"], self.explained.run["workers"][worker]["kind"])
+        key = (task, self.explained.run["workers"][worker]["kind"])
         run = self.predicted.setdefault(key, candidate["scores"]["run_ns"])
         self.expect(decision, candidate, "run_ns", run)
         return run
