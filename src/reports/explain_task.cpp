@@ -295,6 +295,21 @@ std::string task_text(const Context& context, std::uint32_t number) {
   return text;
 }
 
+namespace {
+
+void add_steps(Json& json, const TaskOfRun& task) {
+  json["submitted_ns"] = time_json(task.submitted);
+  json["ready_ns"] = time_json(task.ready);
+  json["scheduled_ns"] = time_json(task.scheduled);
+  json["wanted_ns"] = time_json(task.wanted);
+  json["granted_ns"] = time_json(task.granted);
+  json["operands_ns"] = time_json(task.operands);
+  json["started_ns"] = time_json(task.started);
+  json["ended_ns"] = time_json(task.ended);
+}
+
+}  // namespace
+
 Json explained_task_json(const Context& context, std::uint32_t number) {
   const RecordedRun& run = context.run;
   const TaskOfRun& task = run.tasks[number];
@@ -310,14 +325,7 @@ Json explained_task_json(const Context& context, std::uint32_t number) {
   json["node"] = node_json(run, node_of(run, task));
   json["released_by_worker"] = worker_json(run, task.releasing);
   json["moved"] = task.moved;
-  json["submitted_ns"] = time_json(task.submitted);
-  json["ready_ns"] = time_json(task.ready);
-  json["scheduled_ns"] = time_json(task.scheduled);
-  json["wanted_ns"] = time_json(task.wanted);
-  json["granted_ns"] = time_json(task.granted);
-  json["operands_ns"] = time_json(task.operands);
-  json["started_ns"] = time_json(task.started);
-  json["ended_ns"] = time_json(task.ended);
+  add_steps(json, task);
   json["accesses"] = Json::array();
   for (const AccessOfTask& access : run.accesses_of(task)) {
     Json of = datum_json(run, access.datum);

@@ -85,7 +85,8 @@ std::string wait_text(const Context& context, const WaitOfTask& wait) {
     const CopyOfRun& copy = run.copies[copies[i]];
     text += fmt::format("{}{} from {}", i == 0 ? ": " : ", ", run.name_of_datum(copy.datum),
                         run.name_of_node(copy.from));
-    const std::int64_t queue = copy.wanted != kUnknown ? copy.started - copy.wanted : 0;
+    const std::int64_t queue =
+        copy.wanted != kUnknown ? copy.started - std::max(copy.wanted, wait.from) : 0;
     if (queue > 0) text += fmt::format(", {} of it before the copy began", duration(queue));
   }
   return text + "\n";

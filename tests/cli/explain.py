@@ -9,10 +9,13 @@ Exit status 0 if all is well; every failure is printed.
 
 import json
 import os
+import re
+import shlex
 import tempfile
 from collections import Counter
 
-from explain_replay import REPLAYS, Explained
+from explain_policies import REPLAYS
+from explain_replay import Explained
 from vicinal import check, expect_refusal, finish, run
 
 # Memory for some 13 of the 55 tiles of 2 MiB on each of two GPUs, where times vary; for 7, with many tasks ahead; cores
@@ -113,6 +116,33 @@ def test_text(path, printed):
     check(run("explain", path, "--waits").stdout.count("for copies") > 0, "--waits")
 
 
+# The replay is no yes-man: a score that is off by one is seen, whichever it is.
+def test_wrong_scores(printed):
+    for what, owners in (("placement", printed["tasks"]), ("victim", printed["evictions"])):
+        decisions = [d for owner in owners for d in (owner.get("decisions") or [owner.get("decision")])
+                     if d is not None and d["kind"] == what]
+        decision = decisions[len(decisions) // 2]
+        scores = decision["candidates"][-1]["scores"]
+        for name in scores:
+            scores[name] += 1
+            wrong = REPLAYS["darts"](Explained(printed)).play()
+            check(wrong, f"{what}: nobody sees a wrong {name}")
+            scores[name] -= 1
+
+
+# The samples of docs/explain.md are what the commands above them print; "..." stands for what is left out.
+def test_documented_samples(folder):
+    page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/explain.md")
+    with open(page, encoding="utf-8") as file:
+        samples = re.findall(r"```sh\n(.*?)```\n\n```text\n(.*?)```", file.read(), re.S)
+    check(len(samples) == 3, f"samples: {len(samples)}")
+    for commands, sample in samples:
+        for command in commands.splitlines():
+            result = run(*shlex.split(command)[1:], folder=folder)
+        for part in sample.split("...\n"):
+            check(part in result.stdout, f"docs/explain.md: {command} does not print {part}, but {result.stdout}")
+
+
 def test_refusals(path, folder):
     expect_refusal(run("explain", path, "--task", "potfr(1)"), 2, ["--task", "potfr(1)"], "a task that is not there")
     expect_refusal(run("explain", path, "--task", "99999"), 2, ["from 0 to"], "a number that is not there")
@@ -126,6 +156,9 @@ with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
         trace, told = test_scores(temporary, tested)
         test_sums(trace)
         test_text(trace, told)
+        if tested == "darts":
+            test_wrong_scores(told)
+    test_documented_samples(temporary)
     test_same_in_parts(trace, told)
     test_refusals(trace, temporary)
 finish()
