@@ -96,16 +96,16 @@ async function readSection(run, name) {
   const bytes = await unpack(element.textContent);
   element.remove();
   const table = {};
-  let last = null;
+  const chains = [];
   let since = performance.now();
   for (const column of columns) {
     if (column.kind === "bytes") {
       table[column.name] = bytes.subarray(column.at, column.at + column.bytes);
       continue;
     }
-    if (column.kind === "moments" && last === null) last = new Int32Array(column.count).fill(-1);
+    if (column.kind === "moments") chains[column.chain] ??= new Int32Array(column.count).fill(-1);
     table[column.name] =
-      kReaders[column.kind](new Numbers(bytes, column.at), column.count, last);
+      kReaders[column.kind](new Numbers(bytes, column.at), column.count, chains[column.chain]);
     if (performance.now() - since > 30) {
       await pause();
       since = performance.now();

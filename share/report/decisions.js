@@ -86,7 +86,10 @@ function decisionElement(run, decision) {
 // What the panel shows of the decisions about an item; where there are none, why.
 function decisionsAbout(run, item) {
   const about = run.head.decisions;
-  if (!about || about.all === 0) {
+  if (about.unread) {
+    return [make("p", { class: "muted" }, "The page has no room for decisions of so large a recording; vicinal explain tells them.")];
+  }
+  if (about.all === 0) {
     return [make("p", { class: "muted" }, "The recording holds no decisions; record them with --trace-events all to see candidates and scores.")];
   }
   const found = item.kind === "task" ? decisionsOf(run, item.number) : [];

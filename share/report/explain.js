@@ -8,7 +8,7 @@ function explain(run, item) {
 
 // So fine that the times of the thing can be told from each other.
 function momentsOf(run, begin, end) {
-  const range = Math.min(run.length(run.end), Math.max(run.length(end - begin) * 20, 100 * run.unit));
+  const range = Math.min(run.length(run.end), Math.max(run.length(end - begin) * 20, 2000 * run.unit));
   return (ticks) => moment(run.ns(ticks), range);
 }
 

@@ -271,10 +271,12 @@ class Gantt {
     return box;
   }
 
-  // From the end of each step of the critical path to the beginning of the next.
+  // From the end of each step of the critical path to the beginning of the next, where these can be told apart.
   drawPath(context) {
     const { run, view } = this;
     if (view.path !== run || !run.path) return;
+    const boxes = this.boxesOfPath(run.path.items);
+    if (boxes === null) return;
     context.save();
     context.beginPath();
     context.rect(this.gutter - 1, 0, this.plot + 2, this.height);
@@ -283,9 +285,7 @@ class Gantt {
     context.lineWidth = 1.2;
     context.beginPath();
     let last = null;
-    for (const item of run.path.items) {
-      const box = this.boxOf(item);
-      if (!box) continue;
+    for (const box of boxes) {
       const middle = box.top + this.laneHeight / 2;
       if (last && box.x + box.width >= this.gutter && last.x <= this.gutter + this.plot) {
         context.moveTo(Math.max(last.x + last.width, this.gutter), last.middle);
@@ -295,6 +295,23 @@ class Gantt {
     }
     context.stroke();
     context.restore();
+  }
+
+  // Those that are seen, and the next to them; null: there are too many.
+  boxesOfPath(items) {
+    const boxes = [];
+    let before = null;
+    for (const item of items) {
+      const box = this.boxOf(item);
+      if (!box) continue;
+      const seen = box.x + box.width >= this.gutter && box.x <= this.gutter + this.plot;
+      if (seen && before) boxes.push(before);
+      if (seen || boxes.length > 0 && !before) boxes.push(box);
+      if (boxes.length > this.plot / 4) return null;
+      before = seen ? null : box;
+      if (box.x > this.gutter + this.plot) break;
+    }
+    return boxes;
   }
 
   drawSelection(context) {

@@ -47,7 +47,10 @@ class Run {
   }
 
   async readTasks() {
+    const accesses = await readSection(this.index, "accesses");
+    if (accesses) this.accesses = accessesOf(accesses);
     this.tasks = await readSection(this.index, "tasks");
+    if (this.tasks && this.tasks.ready_after) this.tasks.ready = readyOf(this);
     if (this.tasks) await fillWorkerLanes(this);
     this.copies = await readSection(this.index, "copies");
     if (this.copies) await fillLinkLanes(this);
@@ -59,8 +62,6 @@ class Run {
       this.data = data;
       this.dataNames = new Texts(data.name, data.name_length);
     }
-    const accesses = await readSection(this.index, "accesses");
-    if (accesses) this.accesses = accessesOf(accesses);
     this.evictions = await readSection(this.index, "evictions");
     const names = await readSection(this.index, "task_names");
     if (names) this.taskNames = new Texts(names.name, names.name_length);
@@ -142,6 +143,30 @@ function accessesOf(table) {
     }
   }
   return { starts, datum, mode: table.mode };
+}
+
+// When tasks became ready: told from when the last had ended that wrote what they use, or used what they write.
+// expected_ready of src/reports/page/detail.cpp computes the same.
+function readyOf(run) {
+  const { ready_after: after, ended } = run.tasks;
+  const { starts, datum, mode } = run.accesses;
+  const written = new Int32Array(run.head.data + 1);
+  const used = new Int32Array(run.head.data + 1);
+  const ready = new Int32Array(after.length).fill(-1);
+  for (let task = 0; task < after.length; ++task) {
+    let expected = 0;
+    for (let i = starts[task]; i < starts[task + 1]; ++i) {
+      if (datum[i] > 0) expected = Math.max(expected, (mode[i] === 1 ? written : used)[datum[i]]);
+    }
+    for (let i = starts[task]; i < starts[task + 1]; ++i) {
+      if (datum[i] === 0) continue;
+      used[datum[i]] = Math.max(used[datum[i]], ended[task]);
+      if (mode[i] !== 1) written[datum[i]] = Math.max(written[datum[i]], ended[task]);
+    }
+    const step = after[task] - 1;
+    if (step >= 0) ready[task] = expected + (step % 2 === 0 ? step / 2 : -(step + 1) / 2);
+  }
+  return ready;
 }
 
 // Of access modes, as their numbers stand: include/vicinal/access.hpp.

@@ -6,8 +6,7 @@
 
 namespace vicinal::exporters {
 
-// A byte that belongs to no character of UTF-8, and a control character other than line feed and tabulator, becomes
-// U+FFFD.
+// What is no UTF-8, and a control character other than line feed and tabulator, becomes U+FFFD.
 std::string legible(std::string_view text);
 
 }  // namespace vicinal::exporters

@@ -66,21 +66,16 @@ OTF2_TimeStamp stamp(std::int64_t time) {
 
 Otf2Archive::Otf2Archive(std::string folder) : folder_(std::move(folder)) {
   OTF2_Error_RegisterCallback(say_nothing, nullptr);
-  archive_ = OTF2_Archive_Open(folder_.c_str(), "traces", OTF2_FILEMODE_WRITE, kEventChunk,
-                               kDefinitionChunk, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
-  if (archive_ == nullptr) {
+  archive_.reset(OTF2_Archive_Open(folder_.c_str(), "traces", OTF2_FILEMODE_WRITE, kEventChunk,
+                                   kDefinitionChunk, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE));
+  if (!archive_) {
     throw DeviceError(fmt::format("cannot write an OTF2 archive in the folder {}", folder_));
   }
-  check(OTF2_Archive_SetFlushCallbacks(archive_, &kFlush, nullptr));
-  check(OTF2_Archive_SetSerialCollectiveCallbacks(archive_));
-  check(OTF2_Archive_SetCreator(archive_, "vicinal"));
-  check(OTF2_Archive_OpenEvtFiles(archive_));
-  attributes_ = OTF2_AttributeList_New();
-}
-
-Otf2Archive::~Otf2Archive() {
-  if (attributes_ != nullptr) OTF2_AttributeList_Delete(attributes_);
-  if (archive_ != nullptr) OTF2_Archive_Close(archive_);
+  check(OTF2_Archive_SetFlushCallbacks(archive_.get(), &kFlush, nullptr));
+  check(OTF2_Archive_SetSerialCollectiveCallbacks(archive_.get()));
+  check(OTF2_Archive_SetCreator(archive_.get(), "vicinal"));
+  check(OTF2_Archive_OpenEvtFiles(archive_.get()));
+  attributes_.reset(OTF2_AttributeList_New());
 }
 
 void Otf2Archive::check(OTF2_ErrorCode code) const {
@@ -116,33 +111,35 @@ void Otf2Archive::begin_location(std::string_view name, OTF2_LocationType type,
                                  std::uint32_t group) {
   end_location();
   locations_.push_back({string(name), type, group});
-  events_ = OTF2_Archive_GetEvtWriter(archive_, locations_.size() - 1);
+  events_ = OTF2_Archive_GetEvtWriter(archive_.get(), locations_.size() - 1);
   if (events_ == nullptr) check(OTF2_ERROR_FILE_CAN_NOT_OPEN);
 }
 
 void Otf2Archive::end_location() {
   if (events_ == nullptr) return;
   check(OTF2_EvtWriter_GetNumberOfEvents(events_, &locations_.back().events));
-  check(OTF2_Archive_CloseEvtWriter(archive_, events_));
+  check(OTF2_Archive_CloseEvtWriter(archive_.get(), events_));
   events_ = nullptr;
 }
 
 void Otf2Archive::say(Attribute attribute, std::uint64_t value) {
-  check(OTF2_AttributeList_AddUint64(attributes_, static_cast<std::uint32_t>(attribute), value));
+  check(OTF2_AttributeList_AddUint64(attributes_.get(), static_cast<std::uint32_t>(attribute),
+                                     value));
 }
 
 void Otf2Archive::say(Attribute attribute, std::int64_t value) {
-  check(OTF2_AttributeList_AddInt64(attributes_, static_cast<std::uint32_t>(attribute), value));
+  check(
+      OTF2_AttributeList_AddInt64(attributes_.get(), static_cast<std::uint32_t>(attribute), value));
 }
 
 void Otf2Archive::say(Attribute attribute, std::string_view value) {
-  check(OTF2_AttributeList_AddStringRef(attributes_, static_cast<std::uint32_t>(attribute),
+  check(OTF2_AttributeList_AddStringRef(attributes_.get(), static_cast<std::uint32_t>(attribute),
                                         string(value)));
 }
 
 // The library empties the list of attributes.
 void Otf2Archive::enter(std::int64_t time, std::uint32_t region) {
-  check(OTF2_EvtWriter_Enter(events_, attributes_, stamp(time), region));
+  check(OTF2_EvtWriter_Enter(events_, attributes_.get(), stamp(time), region));
 }
 
 void Otf2Archive::leave(std::int64_t time, std::uint32_t region) {
@@ -159,24 +156,23 @@ void Otf2Archive::level(std::int64_t time, std::uint32_t metric, std::uint64_t v
 void Otf2Archive::finish(std::int64_t end, std::string_view machine,
                          const std::vector<std::pair<std::string, std::string>>& facts) {
   end_location();
-  check(OTF2_Archive_CloseEvtFiles(archive_));
+  check(OTF2_Archive_CloseEvtFiles(archive_.get()));
   // Readers look for definitions of each location; there are none.
-  check(OTF2_Archive_OpenDefFiles(archive_));
+  check(OTF2_Archive_OpenDefFiles(archive_.get()));
   for (std::size_t i = 0; i < locations_.size(); ++i) {
-    OTF2_DefWriter* const writer = OTF2_Archive_GetDefWriter(archive_, i);
+    OTF2_DefWriter* const writer = OTF2_Archive_GetDefWriter(archive_.get(), i);
     if (writer == nullptr) check(OTF2_ERROR_FILE_CAN_NOT_OPEN);
-    check(OTF2_Archive_CloseDefWriter(archive_, writer));
+    check(OTF2_Archive_CloseDefWriter(archive_.get(), writer));
   }
-  check(OTF2_Archive_CloseDefFiles(archive_));
-  definitions_ = OTF2_Archive_GetGlobalDefWriter(archive_);
+  check(OTF2_Archive_CloseDefFiles(archive_.get()));
+  definitions_ = OTF2_Archive_GetGlobalDefWriter(archive_.get());
   if (definitions_ == nullptr) check(OTF2_ERROR_FILE_CAN_NOT_OPEN);
   write_definitions(end, machine);
   for (const auto& [name, value] : facts) {
     const std::string key = fmt::format("VICINAL::{}", name);
-    check(OTF2_Archive_SetProperty(archive_, key.c_str(), one_line(value).c_str(), true));
+    check(OTF2_Archive_SetProperty(archive_.get(), key.c_str(), one_line(value).c_str(), true));
   }
-  OTF2_Archive* const archive = std::exchange(archive_, nullptr);
-  check(OTF2_Archive_Close(archive));
+  check(OTF2_Archive_Close(archive_.release()));
 }
 
 void Otf2Archive::write_strings() {

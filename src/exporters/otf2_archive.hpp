@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <otf2/otf2.h>
 #include <string>
 #include <string_view>
@@ -17,9 +18,6 @@ enum class Attribute : std::uint8_t { task, title, priority, outcome, copy, datu
 class Otf2Archive {
  public:
   explicit Otf2Archive(std::string folder);
-  ~Otf2Archive();  // closed, even if it is not complete
-  Otf2Archive(const Otf2Archive&) = delete;
-  Otf2Archive& operator=(const Otf2Archive&) = delete;
 
   // A group of locations, shown as a process or an accelerator.
   std::uint32_t group(std::string_view name, OTF2_LocationGroupType type);
@@ -40,6 +38,10 @@ class Otf2Archive {
               const std::vector<std::pair<std::string, std::string>>& facts);
 
  private:
+  struct Closer {
+    void operator()(OTF2_Archive* archive) const { OTF2_Archive_Close(archive); }
+    void operator()(OTF2_AttributeList* list) const { OTF2_AttributeList_Delete(list); }
+  };
   struct Location {
     std::uint32_t name;
     OTF2_LocationType type;
@@ -53,10 +55,10 @@ class Otf2Archive {
   void write_strings();
 
   std::string folder_;
-  OTF2_Archive* archive_ = nullptr;
+  std::unique_ptr<OTF2_Archive, Closer> archive_;
   OTF2_EvtWriter* events_ = nullptr;
   OTF2_GlobalDefWriter* definitions_ = nullptr;
-  OTF2_AttributeList* attributes_ = nullptr;
+  std::unique_ptr<OTF2_AttributeList, Closer> attributes_;
   std::unordered_map<std::string, std::uint32_t> strings_;
   std::vector<std::pair<std::uint32_t, OTF2_LocationGroupType>> groups_;
   std::vector<std::pair<std::uint32_t, OTF2_RegionRole>> regions_;

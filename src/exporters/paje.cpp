@@ -13,6 +13,7 @@
 #include "exporters/colours.hpp"
 #include "exporters/exporters.hpp"
 #include "exporters/legible.hpp"
+#include "exporters/paje_header.hpp"
 #include "exporters/pieces.hpp"
 #include "exporters/timeline.hpp"
 #include "exporters/words.hpp"
@@ -25,125 +26,6 @@ using analysis::CopyOfRun;
 using analysis::kNobody;
 using analysis::RecordedRun;
 using analysis::TaskOfRun;
-
-// Numbers and fields of the events; what stands in a line follows the order of the fields.
-constexpr std::string_view kHeader = R"(%EventDef PajeDefineContainerType 0
-% Alias string
-% Type string
-% Name string
-%EndEventDef
-%EventDef PajeDefineStateType 1
-% Alias string
-% Type string
-% Name string
-%EndEventDef
-%EventDef PajeDefineVariableType 2
-% Alias string
-% Type string
-% Name string
-% Color color
-%EndEventDef
-%EventDef PajeDefineLinkType 3
-% Alias string
-% Type string
-% StartContainerType string
-% EndContainerType string
-% Name string
-%EndEventDef
-%EventDef PajeDefineEventType 4
-% Alias string
-% Type string
-% Name string
-%EndEventDef
-%EventDef PajeDefineEntityValue 5
-% Alias string
-% Type string
-% Name string
-% Color color
-%EndEventDef
-%EventDef PajeCreateContainer 6
-% Time date
-% Alias string
-% Type string
-% Container string
-% Name string
-%EndEventDef
-%EventDef PajeDestroyContainer 7
-% Time date
-% Type string
-% Name string
-%EndEventDef
-%EventDef PajeSetState 8
-% Time date
-% Type string
-% Container string
-% Value string
-%EndEventDef
-%EventDef PajeSetState 9
-% Time date
-% Type string
-% Container string
-% Value string
-% Task int
-% Title string
-%EndEventDef
-%EventDef PajeSetState 10
-% Time date
-% Type string
-% Container string
-% Value string
-% Copy int
-% Datum string
-% Bytes int
-%EndEventDef
-%EventDef PajeSetVariable 11
-% Time date
-% Type string
-% Container string
-% Value double
-%EndEventDef
-%EventDef PajeStartLink 12
-% Time date
-% Type string
-% Container string
-% StartContainer string
-% Value string
-% Key string
-%EndEventDef
-%EventDef PajeEndLink 13
-% Time date
-% Type string
-% Container string
-% EndContainer string
-% Value string
-% Key string
-%EndEventDef
-%EventDef PajeNewEvent 14
-% Time date
-% Type string
-% Container string
-% Value string
-%EndEventDef
-0 CR 0 "Run"
-0 CN CR "Memory node"
-0 CW CN "Worker"
-0 CL CR "Link"
-0 CA CR "Thread"
-1 ST CW "Task"
-1 SC CL "Copy"
-1 SR CA "Region"
-2 VU CN "Bytes in use" "0.50 0.69 0.83"
-2 VR CR "Ready tasks" "0.98 0.50 0.45"
-3 LD CR CW CW "Dependency"
-3 LO CR CL CW "Operand"
-4 EM CR "Mark"
-4 EV CN "Eviction"
-5 idle ST "idle" "0.95 0.95 0.95"
-5 unused SC "unused" "0.95 0.95 0.95"
-5 outside SR "outside" "0.95 0.95 0.95"
-5 after LD "after" "0.30 0.30 0.30"
-5 reads LO "reads" "0.30 0.30 0.80"
-)";
 
 // The format has no escapes.
 std::string quoted(std::string_view text) {
@@ -185,7 +67,7 @@ class Writer {
   Writer(const RecordedRun& run, Sink sink) : run_(run), timeline_(run), out_(sink) {}
 
   void write() {
-    out_.add(kHeader);
+    out_.add(kPajeHeader);
     define_values();
     create_containers();
     add_slices();

@@ -8,7 +8,6 @@
 
 namespace vicinal::exporters {
 
-using analysis::kNobody;
 using analysis::RecordedRun;
 using analysis::TaskOfRun;
 

@@ -9,12 +9,13 @@ Exit status 0 if all is well, 77 if there is no browser; every failure is printe
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
 
 from browser import Browser, missing
-from vicinal import check, expect_refusal, finish, run
+from vicinal import VICINAL, check, expect_refusal, finish, run
 
 JOB = ["simulate", "cholesky", "--machine", "v100", "--gpus", "2", "--memory", "60MiB", "--tiles", "12"]
 EVIL = '<img src=x onerror="window.hacked=1">'
@@ -281,9 +282,8 @@ def measure_large(browser, folder, tiles):
     trace, page = os.path.join(folder, "large.vtrace"), os.path.join(folder, "large.html")
     # Longer than the other commands are given.
     begin = time.monotonic()
-    import subprocess
-    from vicinal import VICINAL
-    job = ["simulate", "cholesky", "--machine", "v100", "--gpus", "4", "--tiles", tiles, "--policy", "lws", "--trace", trace]
+    job = ["simulate", "cholesky", "--machine", "v100", "--gpus", "4", "--memory", "4GiB", "--vary", "20", "--tiles", tiles, "--policy", "dmdas", "--trace", trace,
+           "--trace-events", "tasks,transfers,memory,scheduler,submission"]
     subprocess.run([VICINAL, *job], check=True, stdout=subprocess.DEVNULL)
     recorded = time.monotonic()
     subprocess.run([VICINAL, "report", trace, "-o", page], check=True)

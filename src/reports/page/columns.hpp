@@ -49,7 +49,7 @@ class Columns {
     end();
   }
   // Moments of the same things, negative where they are not known: each less the last that is known of its row, or,
-  // where none is, of its column. The columns that are added by one `Moments` belong together.
+  // where none is, of its column. The columns that are added by one `Moments`, a chain, belong together.
   class Moments;
 
   // A byte each.
@@ -89,15 +89,18 @@ class Columns {
 
   std::string name_;
   Json columns_ = Json::array();
+  std::size_t chains_ = 0;
   std::string content_;
 };
 
 class Columns::Moments {
  public:
-  Moments(Columns& columns, std::size_t rows) : columns_(columns), last_(rows, -1) {}
+  Moments(Columns& columns, std::size_t rows)
+      : columns_(columns), chain_(columns.chains_++), last_(rows, -1) {}
   template <typename Value>
   void add(std::string_view name, const Value& value) {
     columns_.begin(name, "moments", last_.size());
+    columns_.columns_.back()["chain"] = chain_;
     std::int64_t before = 0;  // in the column
     for (std::size_t i = 0; i < last_.size(); ++i) {
       const std::int64_t now = value(i);
@@ -113,6 +116,7 @@ class Columns::Moments {
 
  private:
   Columns& columns_;
+  std::size_t chain_;
   std::vector<std::int64_t> last_;  // known of each row
 };
 

@@ -141,7 +141,9 @@ DecisionsPart decisions_part(const RunView& view, std::size_t most_text) {
     // Base64 makes four bytes of three, and packing saves at least half.
     if (table.about_bytes() * 2 / 3 < most_text) table.add(one);
   }
+  const bool recorded = (view.run.recorded & trace::bit(trace::Category::decisions)) != 0;
   return {{{"all", view.run.decisions.size()},
+           {"unread", recorded && view.run.decisions.empty()},
            {"asked", asked},
            {"kept", table.size()},
            {"rules", rules_json()},

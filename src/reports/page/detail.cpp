@@ -28,6 +28,31 @@ std::uint64_t flags_of(const TaskOfRun& task) {
          (task.moved ? 32U : 0U);
 }
 
+// When tasks become ready, as far as their accesses tell: when the last has ended that wrote what they use or used what
+// they write. In units of the view; share/report/run.js computes the same.
+std::vector<std::int64_t> expected_ready(const RunView& view) {
+  std::vector<std::int64_t> expected(view.run.tasks.size(), 0);
+  std::vector<std::int64_t> written(view.run.data.size(), 0);
+  std::vector<std::int64_t> used(view.run.data.size(), 0);
+  for (std::size_t t = 0; t < expected.size(); ++t) {
+    const auto accesses = view.run.accesses_of(view.run.tasks[t]);
+    for (const AccessOfTask& access : accesses) {
+      if (access.datum >= used.size()) continue;
+      const bool reads_only = access.mode == AccessMode::R;
+      expected[t] = std::max(expected[t], (reads_only ? written : used)[access.datum]);
+    }
+    const std::int64_t ended = view.ticks(view.run.tasks[t].ended);
+    for (const AccessOfTask& access : accesses) {
+      if (access.datum >= used.size()) continue;
+      used[access.datum] = std::max(used[access.datum], ended);
+      if (access.mode != AccessMode::R) {
+        written[access.datum] = std::max(written[access.datum], ended);
+      }
+    }
+  }
+  return expected;
+}
+
 std::uint64_t flags_of(const CopyOfRun& copy) {
   return static_cast<std::uint64_t>(copy.cause) | (copy.urgent ? 8U : 0U) |
          (copy.failed ? 16U : 0U);
@@ -35,7 +60,7 @@ std::uint64_t flags_of(const CopyOfRun& copy) {
 
 }  // namespace
 
-Section tasks_section(const RunView& view) {
+Section tasks_section(const RunView& view, bool with_accesses) {
   const std::vector<TaskOfRun>& tasks = view.run.tasks;
   Columns table("tasks");
   const auto column = [&](std::string_view name, const auto& value) {
@@ -48,18 +73,29 @@ Section tasks_section(const RunView& view) {
   column("releasing", [](const TaskOfRun& task) { return one_more(task.releasing); });
   column("flags", [](const TaskOfRun& task) { return flags_of(task); });
   table.deltas("priority", tasks.size(), [&](std::size_t i) { return tasks[i].priority; });
-  Columns::Moments moments(table, tasks.size());
-  const auto moment = [&](std::string_view name, std::int64_t TaskOfRun::*time) {
-    moments.add(name, [&](std::size_t i) { return view.ticks(tasks[i].*time); });
+  const auto moment = [&](Columns::Moments& chain, std::string_view name,
+                          std::int64_t TaskOfRun::*time) {
+    chain.add(name, [&](std::size_t i) { return view.ticks(tasks[i].*time); });
   };
-  moment("submitted", &TaskOfRun::submitted);
-  moment("ready", &TaskOfRun::ready);
-  moment("scheduled", &TaskOfRun::scheduled);
-  moment("wanted", &TaskOfRun::wanted);
-  moment("granted", &TaskOfRun::granted);
-  moment("operands", &TaskOfRun::operands);
-  moment("started", &TaskOfRun::started);
-  moment("ended", &TaskOfRun::ended);
+  Columns::Moments submissions(table, tasks.size());
+  moment(submissions, "submitted", &TaskOfRun::submitted);
+  // From the end back: what is before a task runs is often of no length.
+  Columns::Moments moments(table, tasks.size());
+  moment(moments, "ended", &TaskOfRun::ended);
+  moment(moments, "started", &TaskOfRun::started);
+  moment(moments, "operands", &TaskOfRun::operands);
+  moment(moments, "granted", &TaskOfRun::granted);
+  moment(moments, "wanted", &TaskOfRun::wanted);
+  moment(moments, "scheduled", &TaskOfRun::scheduled);
+  if (with_accesses) {
+    const std::vector<std::int64_t> expected = expected_ready(view);
+    table.plain("ready_after", tasks.size(), [&](std::size_t i) -> std::uint64_t {
+      const std::int64_t ready = view.ticks(tasks[i].ready);
+      return ready < 0 ? 0 : Columns::zigzag(ready - expected[i]) + 1;
+    });
+  } else {
+    moment(moments, "ready", &TaskOfRun::ready);
+  }
   return table.section();
 }
 

@@ -94,7 +94,7 @@ std::string title_of(const PageContents& contents) {
   return "vicinal";
 }
 
-// "{{name}}" in the template is the value of that name, or else the file of it.
+// "{{name}}" in the frame is the value of that name, "{{gantt.js}}" the file.
 class Values {
  public:
   void set(std::string name, std::string value) { values_[std::move(name)] = std::move(value); }
@@ -107,7 +107,7 @@ class Values {
       const auto value = values_.find(name);
       if (value != values_.end()) {
         out += value->second;
-      } else {
+      } else if (name.find('.') != std::string::npos) {
         out += asset(name);
       }
       text.remove_prefix(end + 2);
@@ -134,10 +134,9 @@ std::string page(const PageContents& contents) {
   Json head = {{"format", "vicinal-page-1"}, {"packing", packing()}, {"runs", Json::array()}};
   std::string first;
   std::string later;
-  // Room for the program of the page and for the head, which has only what is bounded.
-  constexpr std::size_t kAside = 3'000'000;
-  const std::size_t most =
-      contents.most_bytes > kAside ? contents.most_bytes - kAside : std::size_t{0};
+  // The program of the page, and where columns begin.
+  const std::size_t aside = Values().fill(frame).size() + 100'000;
+  const std::size_t most = contents.most_bytes > aside ? contents.most_bytes - aside : 0;
   for (std::size_t i = 0; i < contents.recordings.size(); ++i) {
     const PageRecording& recording = contents.recordings[i];
     RunData data = run_data(*recording.run, most / contents.recordings.size());

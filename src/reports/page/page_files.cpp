@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 
@@ -7,12 +8,20 @@
 
 namespace vicinal::reports {
 
+namespace {
+
+// Decisions of larger recordings would take more memory than many computers have, and the page has no room for them.
+constexpr std::uint64_t kMostBytesWithDecisions = 1ULL << 30;
+
+}  // namespace
+
 std::string page(const PageRequest& request) {
   PageContents contents;
   std::vector<std::unique_ptr<analysis::RecordedRun>> runs;
   for (const std::string& file : request.recordings) {
     const trace::Reader reader(file);
-    runs.push_back(std::make_unique<analysis::RecordedRun>(reader));
+    runs.push_back(
+        std::make_unique<analysis::RecordedRun>(reader, reader.bytes() <= kMostBytesWithDecisions));
     contents.recordings.push_back(
         {std::filesystem::path(file).filename().string(), runs.back().get()});
   }

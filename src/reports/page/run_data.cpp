@@ -1,6 +1,7 @@
 #include "reports/page/run_data.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace vicinal::reports {
@@ -45,40 +46,68 @@ std::int64_t first_start(const analysis::RecordedRun& run) {
   return first == analysis::kUnknown ? 0 : first;
 }
 
-}  // namespace
+Json head_of(const RunView& view, const analysis::Analyses& analyses) {
+  const analysis::RecordedRun& run = view.run;
+  return {{"facts", facts_json(view)},
+          {"unit", view.unit},
+          {"end", view.end},
+          {"first", view.ticks(first_start(run))},
+          {"tasks", run.tasks.size()},
+          {"computed", computed(run)},
+          {"copies", run.copies.size()},
+          {"data", run.data.size()},
+          {"machine", machine_json(view)},
+          {"codelets", codelets_json(view)},
+          {"links", links_json(view, analyses.traffic)},
+          {"travels", data_json(view, analyses.traffic)},
+          {"matrices", matrices_json(view)},
+          {"marks", marks_json(view)},
+          {"idle", idle_json(analyses.idle)},
+          {"path", path_json(analyses)},
+          {"advice", advice_json(run, analyses)}};
+}
 
-RunData run_data(const analysis::RecordedRun& run, std::size_t most_text) {
-  const RunView view(run);
-  const analysis::Analyses analyses = analysis::analyse(run);
-  RunData data;
-  data.first = {overview_section(view), series_section(view), idle_section(view, analyses.idle)};
-  data.head = {{"facts", facts_json(view)},
-               {"unit", view.unit},
-               {"end", view.end},
-               {"first", view.ticks(first_start(run))},
-               {"tasks", run.tasks.size()},
-               {"computed", computed(run)},
-               {"copies", run.copies.size()},
-               {"data", run.data.size()},
-               {"machine", machine_json(view)},
-               {"codelets", codelets_json(view)},
-               {"links", links_json(view, analyses.traffic)},
-               {"travels", data_json(view, analyses.traffic)},
-               {"matrices", matrices_json(view)},
-               {"marks", marks_json(view)},
-               {"idle", idle_json(analyses.idle)},
-               {"path", path_json(analyses)},
-               {"advice", advice_json(run, analyses)}};
+// A section for each task and copy, and so on: the most important first.
+Later later_of(const RunView& view, const analysis::Analyses& analyses, std::size_t most_text) {
   Later later(most_text);
-  later.add(tasks_section(view), "each single task");
+  Section accesses = accesses_section(view);
+  const bool with_accesses = accesses.text.size() <= most_text / 4;
+  if (with_accesses) {
+    later.add(std::move(accesses), "");
+  } else {
+    later.missing.push_back("which data each task uses");
+  }
+  later.add(tasks_section(view, with_accesses), "each single task");
   later.add(copies_section(view), "each single copy");
   later.add(path_section(view, analyses.path), "the steps of the critical path");
   later.add(data_section(view), "the names of the data");
-  later.add(accesses_section(view), "which data each task uses");
-  later.add(evictions_section(view), "each single eviction");
   later.add(task_names_section(view), "the own names of tasks");
+  later.add(evictions_section(view), "each single eviction");
   later.add(gaps_section(view, analyses.idle), "why each single gap was");
-  DecisionsPart decisions = decisions_part(view, later.left());
+  return later;
+}
+
+}  // namespace
+
+RunData run_data(const analysis::RecordedRun& run, std::size_t most_text) {
+  const analysis::Analyses analyses = analysis::analyse(run);
+  auto view = std::make_unique<RunView>(run);
+  RunData data;
+  const auto begin = [&] {
+    data.first = {overview_section(*view), series_section(*view),
+                  idle_section(*view, analyses.idle)};
+    data.head = head_of(*view, analyses);
+    std::size_t taken = data.head.dump(-1, ' ', true, Json::error_handler_t::replace).size();
+    for (const Section& section : data.first) taken += section.text.size();
+    return later_of(*view, analyses, most_text > taken ? most_text - taken : 0);
+  };
+  Later later = begin();
+  // Times that are less fine may make room for all.
+  for (std::int64_t coarser = 10; !later.missing.empty() && view->may_be_coarser; coarser *= 10) {
+    view = std::make_unique<RunView>(run, coarser);
+    later = begin();
+  }
+  DecisionsPart decisions = decisions_part(*view, later.left());
   data.head["decisions"] = std::move(decisions.head);
   later.add(std::move(decisions.section), "decisions");
   data.later = std::move(later.sections);

@@ -23,11 +23,13 @@ struct LinkLane {
 
 // What all parts of the data of a run go by.
 struct RunView {
-  explicit RunView(const analysis::RecordedRun& recorded);
+  // `coarser`: a power of ten by which the unit is coarser than need be, so that moments take less room.
+  explicit RunView(const analysis::RecordedRun& recorded, std::int64_t coarser = 1);
 
   const analysis::RecordedRun& run;
   std::int64_t unit = 1;        // nanoseconds: the page's moments are whole numbers of it
   std::int64_t end = 0;         // in this unit, later than all that happened
+  bool may_be_coarser = false;  // ten times, and the mean task still has twenty units
   std::vector<LinkLane> links;  // that carried something
   // Codelets of the tasks that ran, those that took most time first. Index by name; kNobody: none of them.
   std::vector<std::uint32_t> codelets;  // names
@@ -45,8 +47,9 @@ struct RunView {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> link_of_;
 };
 
-// --- sections, the most important first. Each may be empty.
-Section tasks_section(const RunView& view);
+// --- sections. Each may be empty.
+// `with_accesses`: the page has accesses_section, by which moments take less room.
+Section tasks_section(const RunView& view, bool with_accesses);
 Section copies_section(const RunView& view);
 Section task_names_section(const RunView& view);
 Section data_section(const RunView& view);
@@ -87,7 +90,7 @@ struct DecisionsPart {
 };
 DecisionsPart decisions_part(const RunView& view, std::size_t most_text);
 
-// The head of the run, and its sections with `most_text` characters at most, those of the overview aside.
+// The head of the run, and its sections, of `most_text` characters at most; the overview is always there.
 struct RunData {
   Json head;
   std::vector<Section> first;  // for the first charts

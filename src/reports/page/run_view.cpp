@@ -20,13 +20,8 @@ std::int64_t last_moment(const RecordedRun& run) {
   return last;
 }
 
-// A power of ten: no coarser than a thousandth of the mean task, but such that moments have 31 bits. Of few tasks
-// the times are kept as fine as that allows.
-std::int64_t unit_of(const RecordedRun& run, std::int64_t last) {
-  constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 2;
-  constexpr std::int64_t kManyTasks = 100'000;
-  std::int64_t unit = 1;
-  while (last / unit >= kMost) unit *= 10;
+// Nanoseconds; 0: none ran.
+std::int64_t mean_task(const RecordedRun& run) {
   std::int64_t busy = 0;
   std::int64_t tasks = 0;
   for (const TaskOfRun& task : run.tasks) {
@@ -34,8 +29,18 @@ std::int64_t unit_of(const RecordedRun& run, std::int64_t last) {
     busy += task.ended - task.started;
     ++tasks;
   }
-  if (tasks >= kManyTasks) {
-    while (busy / tasks / (unit * 10) >= 1000) unit *= 10;
+  return tasks > 0 ? busy / tasks : 0;
+}
+
+// A power of ten: no coarser than a thousandth of the mean task, but such that moments have 31 bits. Of few tasks
+// the times are kept as fine as that allows.
+std::int64_t unit_of(const RecordedRun& run, std::int64_t last, std::int64_t mean) {
+  constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 2;
+  constexpr std::size_t kManyTasks = 100'000;
+  std::int64_t unit = 1;
+  while (last / unit >= kMost) unit *= 10;
+  if (run.tasks.size() >= kManyTasks) {
+    while (mean / (unit * 10) >= 1000) unit *= 10;
   }
   return unit;
 }
@@ -60,9 +65,11 @@ std::vector<std::uint32_t> codelets_by_time(const RecordedRun& run,
 
 }  // namespace
 
-RunView::RunView(const RecordedRun& recorded) : run(recorded) {
+RunView::RunView(const RecordedRun& recorded, std::int64_t coarser) : run(recorded) {
   const std::int64_t last = last_moment(run);
-  unit = unit_of(run, last);
+  const std::int64_t mean = mean_task(run);
+  unit = unit_of(run, last, mean) * coarser;
+  may_be_coarser = mean / (unit * 10) >= 20;
   end = last / unit + 1;
   codelets = codelets_by_time(run, codelet_of_name);
   begins = analysis::begins_of_runs(run, analysis::runs_of_workers(run));
