@@ -48,6 +48,12 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
+[[noreturn]] void refuse_printing() {
+  throw DeviceError(
+      fmt::format("cannot write to the standard output{}{}; give it room, or another place",
+                  errno == 0 ? "" : ": ", errno == 0 ? "" : std::strerror(errno)));
+}
+
 }  // namespace
 
 void require_writable(std::string_view option, const std::string& path) {
@@ -108,7 +114,8 @@ void OutputFile::open() {
 
 void OutputFile::write(std::string_view piece) {
   if (path_ == "-") {
-    std::fwrite(piece.data(), 1, piece.size(), stdout);  // require_printed finds out
+    errno = 0;
+    if (std::fwrite(piece.data(), 1, piece.size(), stdout) != piece.size()) refuse_printing();
   } else if (!write_all(file_, piece)) {
     refuse();
   }
@@ -136,9 +143,7 @@ void require_printed() {
   errno = 0;
   const bool flushed = std::fflush(stdout) == 0;
   if (flushed && std::ferror(stdout) == 0) return;
-  throw DeviceError(
-      fmt::format("cannot write to the standard output{}{}; give it room, or another place",
-                  errno == 0 ? "" : ": ", errno == 0 ? "" : std::strerror(errno)));
+  refuse_printing();
 }
 
 }  // namespace vicinal::cli

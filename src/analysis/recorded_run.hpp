@@ -62,7 +62,7 @@ struct TaskOfRun {
       kUnknown;  // it asked for room and copies of its operands, and nothing else was in its way
   std::int64_t granted = kUnknown;   // all of them have room
   std::int64_t operands = kUnknown;  // all of them are there
-  std::int64_t started = kUnknown;
+  std::int64_t started = kUnknown;   // by an accelerator, not when it was put on its queue
   std::int64_t ended = kUnknown;
   std::uint32_t first_access = 0;  // RecordedRun::accesses, from here
   std::uint32_t access_count = 0;

@@ -64,7 +64,7 @@ std::uint32_t name_of(trace::Recorder& recorder, const Task& task) {
 
 [[gnu::noinline]] void Engine::record_started(const memory::Copy& copy) {
   recorder_.record<Event::copy_started>(copy.to.node.value, copy.handle->id.value,
-                                        copy.from.node.value, copy.id, copy.bytes().value,
+                                        copy.from.node.value, copy.number, copy.bytes().value,
                                         copy.cause, copy.urgent);
 }
 

@@ -69,6 +69,7 @@ bool Residency::start_fetch(Replica& to, Request* waiter, CopyCause cause, Actio
   fetch.version = from.version;
   fetch.urgent = waiter != nullptr;
   fetch.cause = cause;
+  fetch.number = next_copy_.fetch_add(1, std::memory_order_relaxed);
   fetch.owns = false;
   fetch.behind = false;
   fetch.started.store(false, std::memory_order_relaxed);
@@ -150,7 +151,7 @@ void Residency::pump_link(std::uint32_t link, Actions& actions) {
     actions.copies.push_back({reinterpret_cast<std::uintptr_t>(fetch), fetch->handle,
                               place_of(replica(*fetch->handle, fetch->from)),
                               place_of(replica(*fetch->handle, fetch->to)), started.urgent,
-                              fetch->cause});
+                              fetch->cause, fetch->number});
   } while (started.more);
 }
 
@@ -250,7 +251,7 @@ void Residency::copy_done(std::uint64_t id, std::exception_ptr error, Actions& a
   std::optional<Bytes> copied;
   if (!error) copied = fetch.handle->bytes();
   if (records(trace::Category::transfers)) {
-    recorder_->record<trace::Event::copy_ended>(to.value, id, error != nullptr);
+    recorder_->record<trace::Event::copy_ended>(to.value, fetch.number, error != nullptr);
   }
   links_.end(link, copied);
   at(to, actions, [&] { finish_fetch(fetch, error, actions); });

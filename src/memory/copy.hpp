@@ -37,6 +37,7 @@ struct Copy {
   Place to;
   bool urgent = true;  // a task waits for it; false: an early copy
   CopyCause cause = CopyCause::task;
+  std::uint64_t number = 0;  // of all that the runtime has begun
 
   Bytes bytes() const { return from.layout.bytes(); }
 };

@@ -56,6 +56,7 @@ struct Fetch {
   bool behind = false;  // nobody asked for it: Residency::write_behind
   bool urgent = false;  // a firm reservation waits for it
   CopyCause cause = CopyCause::task;
+  std::uint64_t number = 0;  // of all that the runtime has begun, for recordings
   // Given to the driver, or about to be: changed under the link's lock.
   std::atomic<bool> started{false};
   std::uint32_t link = 0;    // valid once it has a source

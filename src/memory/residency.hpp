@@ -366,6 +366,7 @@ class Residency : public FastPath, public Sizes {
   const MachineDescription machine_;
   Links links_;
   Decisions decisions_;
+  std::atomic<std::uint64_t> next_copy_{1};
   trace::Recorder* recorder_ = nullptr;
   std::uint64_t notes_unused_ = 0;  // a bit per node that does
   const bool external_victims_;

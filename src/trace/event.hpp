@@ -192,7 +192,7 @@ inline constexpr EventEntry kEvents[] = {
      "The copy begins.",
      {Field{"to", FieldType::node, "where to"}, kHandle,
       Field{"from", FieldType::node, "where from"},
-      Field{"copy", FieldType::copy, "a number, until the copy has ended"},
+      Field{"copy", FieldType::copy, "its number among all"},
       Field{"bytes", FieldType::bytes, "that are copied"},
       Field{"cause", FieldType::choice, "why", kCauses},
       Field{"urgent", FieldType::number, "1: somebody waits for it"}},

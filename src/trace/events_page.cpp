@@ -25,22 +25,22 @@ VICINAL_TRACE=run.vtrace ./my-program                                          #
 vicinal report run.vtrace -o run.html
 ```
 
-`vicinal report` draws it, `vicinal explain` answers why, `vicinal export` writes it for other tools. A program may start
-and stop a recording itself, and say what it does:
+`vicinal report` [draws it](report-page.md), `vicinal explain` [answers why](explain.md), `vicinal export`
+[writes it for other tools](exports.md). A program may start and stop a recording itself, and say what it does:
 
 ```cpp
 // from docs/examples/recorded.cpp
-runtime.start_trace("steps.vtrace", "tasks,transfers,application");
-for (int step = 0; step < 3; ++step) {
-  const vicinal::TraceRegion region = runtime.region("step " + std::to_string(step));
-  for (const vicinal::Handle& row : rows) {
-    runtime.submit({.codelet = &add_one_codelet, .operands = {RW(row)}});
+  runtime.start_trace("steps.vtrace", "tasks,transfers,application");
+  for (int step = 0; step < 3; ++step) {
+    const vicinal::TraceRegion region = runtime.region("step " + std::to_string(step));
+    for (const vicinal::Handle& row : rows) {
+      runtime.submit({.codelet = &add_one_codelet, .operands = {RW(row)}});
+    }
+    runtime.wait();
   }
-  runtime.wait();
-}
-runtime.mark("all steps done");
-runtime.note("parameter.steps", "3");
-const vicinal::TraceSummary summary = runtime.stop_trace();
+  runtime.mark("all steps done");
+  runtime.note("parameter.steps", "3");
+  const vicinal::TraceSummary summary = runtime.stop_trace();
 ```
 
 ## What it costs

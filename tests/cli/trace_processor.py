@@ -34,14 +34,20 @@ class Transport:
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def send(self, data):
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(data)
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            self.ended()
 
     def read(self, count):
         data = self.process.stdout.read(count)
         if len(data) < count:
-            raise ConnectionError(f"the engine has ended: {self.process.stderr.read().decode()[-1000:]}")
+            self.ended()
         return data
+
+    def ended(self):
+        raise ConnectionError(f"the engine has ended: {self.process.stderr.read().decode()[-1000:]}")
 
     def close(self):
         self.process.stdin.close()

@@ -257,6 +257,20 @@ TEST(RecordedRun, ReplacesWhatIsNoText) {
   EXPECT_EQ(run.data.at(1).name, "\xc3\xa4");
 }
 
+TEST(RecordedRun, TakesTasksOnAQueueOneAfterTheOther) {
+  RecordingBuilder recording = described();
+  const std::uint32_t a = recording.name("a");
+  recording.at(10).submitted(1, a, {}).submitted(2, a, {}).submitted(3, a, {});
+  recording.at(11).add(Event::task_started, 0, {1, a}).add(Event::task_started, 0, {2, a});
+  recording.at(50).add(Event::task_ended, 0, {1, 0, 0});
+  recording.at(60).add(Event::task_ended, 0, {2, 0, 0});
+  recording.ran(3, a, 0, 70, 80);
+  const RecordedRun run = run_of(recording);
+  EXPECT_EQ(run.tasks.at(0).started, 11);
+  EXPECT_EQ(run.tasks.at(1).started, 50);  // put there at 11, behind the first
+  EXPECT_EQ(run.tasks.at(2).started, 70);
+}
+
 // --- data, copies, room
 
 TEST(RecordedRun, KnowsWhichDataArePartsOfOthers) {

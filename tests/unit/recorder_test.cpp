@@ -243,7 +243,8 @@ TEST_F(RecorderTest, ASimulationsFileIsTheSameEachTimeAndLacksNothing) {
   EXPECT_TRUE(reader.is_simulated());
   std::int64_t expected = 0;
   reader.each([&](const RecordedEvent& event) {
-    if (event.event == Event::task_ready) EXPECT_EQ(event.time, expected += 3);
+    if (event.event != Event::task_ready) return;
+    EXPECT_EQ(event.time, expected += 3);
   });
   EXPECT_EQ(expected, 300'000);
 }

@@ -1,6 +1,7 @@
 #include "analysis/events/tasks.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace {
 using trace::Event;
 using trace::RecordedEvent;
 
+constexpr std::uint64_t kMostNs = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kTask = 1;  // where the field stands in all events that have one
 
 }  // namespace
@@ -129,22 +131,40 @@ void TasksOfRun::take_ended(const RecordedEvent& event) {
   task.outcome = static_cast<Outcome>(event.field(outcome));
   const std::uint32_t by = parts_.machine.worker_or_none(event.field(worker));
   if (task.worker == kNobody) task.worker = by;
-  task.started = began_on_device(task, event.field(run));
+  // Longer than it was there is no time that can be.
+  const auto most = task.started == kUnknown ? 0 : task.ended - task.started;
+  const std::uint64_t told = event.field(run);
+  run_ns_.resize(run_.tasks.size());
+  run_ns_[by_id_.find(task.id)] =
+      told == 0 ? most : std::min(most, static_cast<std::int64_t>(std::min(told, kMostNs)));
 }
 
-// An accelerator has a queue: the task was put there, and the device began with it when it had done those before it.
-std::int64_t TasksOfRun::began_on_device(const TaskOfRun& task, std::uint64_t run_ns) const {
+// An accelerator has a queue, and works along it: what was put there began when the device had done what was there
+// before, or later, if the device says how long it took.
+void TasksOfRun::begin_when_devices_do() {
   const auto& workers = run_.facts.machine.workers;
-  if (task.started == kUnknown || task.worker >= workers.size()) return task.started;
-  if (runs_on_host(workers[task.worker].kind) || run_ns == 0) return task.started;
-  const auto since_put = static_cast<std::uint64_t>(task.ended - task.started);
-  return run_ns < since_put ? task.ended - static_cast<std::int64_t>(run_ns) : task.started;
+  std::vector<std::uint32_t> on_devices;
+  for (std::uint32_t i = 0; i < run_.tasks.size(); ++i) {
+    const TaskOfRun& task = run_.tasks[i];
+    if (task.ran() && task.worker < workers.size() && !runs_on_host(workers[task.worker].kind)) {
+      on_devices.push_back(i);
+    }
+  }
+  std::ranges::stable_sort(on_devices, {}, [&](std::uint32_t i) { return run_.tasks[i].ended; });
+  std::vector<std::int64_t> free_from(workers.size());
+  for (const std::uint32_t i : on_devices) {
+    TaskOfRun& task = run_.tasks[i];
+    task.started = std::max({task.started, free_from[task.worker], task.ended - run_ns_[i]});
+    free_from[task.worker] = task.ended;
+  }
 }
 
 void TasksOfRun::finish() {
   for (TaskOfRun& task : run_.tasks) {
     if (task.name == kNobody) task.name = parts_.names.unknown();
   }
+  run_ns_.resize(run_.tasks.size());
+  begin_when_devices_do();
   const std::vector<std::uint32_t> wanted = order();
   if (!std::ranges::is_sorted(wanted)) renumber(wanted);
   resolve_dependencies();

@@ -42,9 +42,9 @@ class TasksOfRun {
   void take_ended(const trace::RecordedEvent& event);
   void take_request(const trace::RecordedEvent& event);
   void take_ready(const trace::RecordedEvent& event);
-  std::int64_t began_on_device(const TaskOfRun& task, std::uint64_t run_ns) const;
   [[noreturn]] void refuse(const TaskOfRun& task, std::string_view what) const;
 
+  void begin_when_devices_do();
   std::vector<std::uint32_t> order() const;
   void renumber(const std::vector<std::uint32_t>& order);
   void resolve_dependencies();
@@ -55,6 +55,7 @@ class TasksOfRun {
   IdMap by_id_;
   std::vector<std::uint32_t> submitted_;  // in their order
   std::vector<std::int64_t> first_seen_;  // by task
+  std::vector<std::int64_t> run_ns_;      // by task: how long it ran, at most
   std::vector<LateDependency> late_;
 };
 
