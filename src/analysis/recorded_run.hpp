@@ -94,7 +94,7 @@ struct CopyOfRun {
 
 // What happened to the room of a datum on a node.
 struct RoomChange {
-  enum class Kind : std::uint8_t { taken, freed, evicted, became_void };
+  enum class Kind : std::uint8_t { taken, freed, evicted, became_void, kept };
   std::int64_t time = 0;
   std::uint32_t node = kNobody;
   std::uint32_t datum = kNobody;

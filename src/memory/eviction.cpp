@@ -133,6 +133,9 @@ void Residency::rescue(Replica& replica) {
   if (replica.handle->on.leaving.has(replica.node)) {
     replica.handle->on.leaving.remove(replica.node);
     node_of(replica).room.stays_or_is_gone(replica);
+    if (records(trace::Category::memory)) {
+      recorder_->record<trace::Event::kept>(replica.node.value, replica.handle->id.value);
+    }
   }
   node_of(replica).gained();
 }

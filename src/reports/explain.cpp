@@ -104,10 +104,6 @@ Json json_of(const Context& context, const ExplainRequest& request, const Asked&
   return json;
 }
 
-}  // namespace
-
-namespace {
-
 // `reader`: where the run comes from; null: it was made in another way, and there is no log of its events.
 Explanation explain(const RecordedRun& run, const trace::Reader* reader,
                     const ExplainRequest& request, bool with_json) {
@@ -133,9 +129,8 @@ Explanation explain(const RecordedRun& run, const ExplainRequest& request, bool 
 Explanation explain(const std::string& file, const ExplainRequest& request, bool with_json) {
   const trace::Reader reader(file);
   const bool with_decisions =
-      request.asks() && !(request.waits && !request.decisions && !request.evictions &&
-                          request.task.empty() && request.handle.empty());
-  return explain(RecordedRun(reader, with_decisions), request, with_json);
+      request.decisions || request.evictions || !request.task.empty() || !request.handle.empty();
+  return explain(RecordedRun(reader, with_decisions), &reader, request, with_json);
 }
 
 }  // namespace vicinal::reports

@@ -215,9 +215,11 @@ Json summary_json(const Context& context) {
 Json run_json(const Context& context) {
   const RecordedRun& run = context.run;
   const MachineDescription& machine = run.facts.machine;
+  constexpr const char* kKinds[] = {"ram", "disk", "device"};
   Json nodes = Json::array();
   for (const NodeDescription& node : machine.nodes) {
     nodes.push_back({{"name", run.name_of_node(node.id.value)},
+                     {"kind", kKinds[static_cast<std::size_t>(node.kind)]},
                      {"limit", node.limit ? Json(node.limit->value) : Json(nullptr)}});
   }
   Json workers = Json::array();
@@ -231,7 +233,8 @@ Json run_json(const Context& context) {
     links.push_back({{"from", link.from.value},
                      {"to", link.to.value},
                      {"bytes_per_second", link.bandwidth.value},
-                     {"latency_ns", link.latency.ns}});
+                     {"latency_ns", link.latency.ns},
+                     {"segments", link.segments}});
   }
   return {{"command", run.facts.command},
           {"application", run.facts.application},

@@ -37,7 +37,8 @@ Json to_json(const MachineDescription& machine) {
     links.push_back({{"from", link.from.value},
                      {"to", link.to.value},
                      {"bandwidth", link.bandwidth.value},
-                     {"latency_ns", link.latency.ns}});
+                     {"latency_ns", link.latency.ns},
+                     {"segments", link.segments}});
   }
   return {{"nodes", nodes}, {"workers", workers}, {"links", links}};
 }

@@ -11,7 +11,7 @@ What each score follows from:
     awaiting, next_use              memory: tasks that were placed on the node and wait there
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from decision_rules import NoRule, winner_by_rule
 
@@ -68,7 +68,9 @@ class Replay:
         self.version = defaultdict(int)   # of a datum: how often it was written
         self.room = set()                 # (datum, node)
         self.leaving = set()              # likewise: chosen to leave, and not gone
+        self.voided = {}                  # likewise: when
         self.coming = {}                  # likewise: the version that a copy brings
+        self.running_copies = {}          # copies that have started: the datum
         self.epoch = 1                    # of memory: how many requests and evictions there were
         self.last_use = defaultdict(int)  # (datum, node): the epoch
         self.ahead = defaultdict(set)     # by node: tasks that were given to it and have not started
@@ -78,11 +80,22 @@ class Replay:
         self.next_number = defaultdict(int)
         self.starts = self.tasks_with_start()
         self.now = 0
+        self.just_ended = None            # a task and its node: the policy has not heard of it yet
 
     # --- the log
 
+    # When a task ends memory goes first, then the policy.
+    def is_of_memory(self, event):
+        if event["what"] == "decision":
+            return self.explained.decisions[event["decision"]]["kind"] in ("victim", "early copy", "write-behind")
+        return event["what"] in ("became void", "room freed", "room taken", "room granted", "operands ready",
+                                 "evicted", "copy wanted", "copy started")
+
     def play(self):
         for event in self.explained.log:
+            if self.just_ended and not self.is_of_memory(event):
+                self.ended(*self.just_ended)
+                self.just_ended = None
             self.now = event["time_ns"]
             getattr(self, "on_" + event["what"].replace(" ", "_"), lambda event: None)(event)
         return self.wrong
@@ -111,7 +124,10 @@ class Replay:
         self.leaving.discard(place)
         was_valid = event["node"] in self.valid[event["handle"]]
         self.valid[event["handle"]].discard(event["node"])
-        if was_valid:
+        # A copy that was wanted and had not begun is taken back. That content is void the policy hears when its room is
+        # free, if that is at once.
+        is_taken_back = self.coming.pop(place, None) is not None
+        if was_valid or is_taken_back or self.voided.pop(place, None) == self.now:
             self.gone(*place)
 
     def on_evicted(self, event):
@@ -120,6 +136,7 @@ class Replay:
 
     def on_became_void(self, event):
         self.valid[event["handle"]].discard(event["node"])
+        self.voided[event["handle"], event["node"]] = self.now
         self.gone(event["handle"], event["node"])
 
     def on_copy_wanted(self, event):
@@ -130,7 +147,6 @@ class Replay:
         self.coming[event["handle"], event["to"]] = self.version[event["handle"]]
 
     def on_copy_started(self, event):
-        self.running_copies = getattr(self, "running_copies", {})
         self.running_copies[event["copy"]] = event["handle"]
 
     def on_copy_ended(self, event):
@@ -165,11 +181,13 @@ class Replay:
         self.worker_of[event["task"]] = event["worker"]
 
     def on_task_ended(self, event):
+        if event["worker"] is None:  # something that the application asked for
+            return
         task, node = event["task"], self.node_of_worker[event["worker"]]
         for datum in self.explained.written_by(task):
             self.version[datum] += 1
             self.valid[datum] = self.valid[datum] | {node}
-        self.ended(task, node)
+        self.just_ended = (task, node)
 
     # --- what follows
 
@@ -274,8 +292,15 @@ class Dmdas(Replay):
         self.placed = {}              # task -> worker, run, delay
         self.requested = defaultdict(set)  # datum -> nodes
         self.links = defaultdict(list)     # into a node: from, latency, ns per byte
-        for link in explained.run["links"]:
-            self.links[link["to"]].append((link["from"], link["latency_ns"], 1e9 / link["bytes_per_second"]))
+        links = explained.run["links"]
+        users = Counter(segment for link in links for segment in link["segments"])
+        devices = sum(node["kind"] == "device" for node in explained.run["nodes"])
+        for link in links:
+            # As slow as if all accelerators used what it shares both ways at once.
+            shared = any(users[segment] > 1 for segment in link["segments"])
+            factor = 2.0 * max(devices, 1) if shared else 1.0
+            self.links[link["to"]].append(
+                (link["from"], link["latency_ns"], factor * 1e9 / link["bytes_per_second"]))
 
     # Data are looked at when a task that uses them is placed, comes or goes.
     def look(self, datum, nodes, keep):
@@ -365,7 +390,7 @@ class Darts(Replay):
         self.present_there = defaultdict(bool)             # (datum, node): as it was seen last
         self.unfinished = {}                               # by node: the victim that may not have gone
         self.pulls = 0
-        self.runs = {}                                     # (task, node): ns
+        self.runs = {}                                     # by task: ns
 
     def uses(self, tasks, datum):
         return [t for t in tasks if any(d == datum for d, _ in self.explained.accesses(t))]
@@ -411,7 +436,7 @@ class Darts(Replay):
                     self.refresh(datum, node)
         for candidate in decision["candidates"]:
             node, scores = candidate["node"], candidate["scores"]
-            self.runs[task, node] = scores["run_ns"]  # a fact: what the kernel takes there
+            self.runs[task] = scores["run_ns"]  # a fact: what the kernel takes, on all nodes alike
             given = len(self.planned[node]) + len(self.pulled[node])
             self.expect(decision, candidate, "tasks", given)
             self.expect(decision, candidate, "end_ns", self.end(task, node, given))
@@ -422,8 +447,8 @@ class Darts(Replay):
 
     def end(self, task, node, given):
         workers = self.node_of_worker.count(node)
-        busy = sum(self.runs[t, node] for t in (*self.planned[node], *self.pulled[node])) // workers
-        return (0 if given < workers else busy) + self.runs[task, node]
+        busy = sum(self.runs[t] for t in (*self.planned[node], *self.pulled[node])) // workers
+        return (0 if given < workers else busy) + self.runs[task]
 
     # --- victims
 

@@ -325,8 +325,9 @@ TEST(RecordedRun, TellsWhatHappenedToRoom) {
   RecordingBuilder recording;
   recording.at(1).add(Event::room_taken, 1, {5, 4096}).at(2).add(Event::evicted, 1, {5, 1});
   recording.at(3).add(Event::room_freed, 1, {5, 0}).at(4).add(Event::became_void, 0, {5});
+  recording.at(5).add(Event::kept, 1, {5});
   const RecordedRun run = run_of(recording);
-  ASSERT_EQ(run.room.size(), 4U);
+  ASSERT_EQ(run.room.size(), 5U);
   EXPECT_EQ(run.room[0].kind, RoomChange::Kind::taken);
   EXPECT_EQ(run.room[0].used, 4096U);
   EXPECT_EQ(run.room[1].kind, RoomChange::Kind::evicted);
@@ -334,6 +335,7 @@ TEST(RecordedRun, TellsWhatHappenedToRoom) {
   EXPECT_EQ(run.room[2].kind, RoomChange::Kind::freed);
   EXPECT_EQ(run.room[3].kind, RoomChange::Kind::became_void);
   EXPECT_EQ(run.room[3].node, 0U);
+  EXPECT_EQ(run.room[4].kind, RoomChange::Kind::kept);
 }
 
 // --- sleep, marks, decisions

@@ -104,6 +104,21 @@ class FactsReader {
     return NodeId{static_cast<std::uint32_t>(node)};
   }
 
+  std::vector<std::uint32_t> segments_of(const Json& link) const {
+    std::vector<std::uint32_t> segments;
+    const Json* const list = member(link, "segments");
+    if (list == nullptr) return segments;
+    if (!list->is_array()) refuse("\"segments\" is no list");
+    constexpr std::uint64_t kMost = 0xffffffff;
+    for (const Json& item : *list) {
+      if (!item.is_number_unsigned() || item.get<std::uint64_t>() > kMost) {
+        refuse("\"segments\" has what is no number of a segment");
+      }
+      segments.push_back(item.get<std::uint32_t>());
+    }
+    return segments;
+  }
+
   MachineDescription machine_of(const Json& json) const {
     if (!json.is_object()) refuse("\"machine\" is no object");
     MachineDescription machine;
@@ -130,6 +145,7 @@ class FactsReader {
       constexpr std::uint64_t kLongest = 1ULL << 62;
       const std::uint64_t latency = count_of(item, "latency_ns").value_or(0);
       link.latency = Time{static_cast<std::int64_t>(std::min(latency, kLongest))};
+      link.segments = segments_of(item);
       machine.links.push_back(std::move(link));
     });
     return machine;

@@ -4,7 +4,7 @@
 //    "options": {"look_ahead": "2"},
 //    "machine": {"nodes": [{"name": "ram", "kind": "ram", "limit": null}],
 //                "workers": [{"kind": "cpu", "node": 0}],
-//                "links": [{"from": 0, "to": 1, "bandwidth": 1.2e10, "latency_ns": 5000}]}}
+//                "links": [{"from": 0, "to": 1, "bandwidth": 1.2e10, "latency_ns": 5000, "segments": [0]}]}}
 //
 // Each may be missing.
 #pragma once

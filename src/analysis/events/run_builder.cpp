@@ -53,6 +53,9 @@ bool RunBuilder::take_room(const RecordedEvent& event) {
       change.kind = RoomChange::Kind::evicted;
       change.saved_first = event.field(saved_first) != 0;
       break;
+    case Event::kept:
+      change.kind = RoomChange::Kind::kept;
+      break;
     case Event::became_void:
       change.kind = RoomChange::Kind::became_void;
       break;
