@@ -145,8 +145,7 @@ void write_memory(const RecordedRun& run, const std::string& folder) {
                {"time_ns", "node", "node_name", "datum", "datum_name", "change", "used_bytes",
                 "saved_first"});
   for (const analysis::RoomChange& change : run.room) {
-    constexpr std::string_view kinds[] = {"taken", "freed", "evicted", "became void",
-                                          "kept"};
+    constexpr std::string_view kinds[] = {"taken", "freed", "evicted", "became void", "kept"};
     std::optional<std::uint64_t> used;
     if (change.kind == Kind::taken || change.kind == Kind::freed) used = change.used;
     std::optional<bool> saved_first;
