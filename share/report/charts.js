@@ -96,7 +96,7 @@ function lineOf(run, name) {
   const x = Float64Array.from(run.series[`${name}.time`], (ticks) => run.ns(ticks));
   const y = run.series[`${name}.value`];
   const last = y.length > 0 ? y[y.length - 1] : 0;
-  return { x: Float64Array.from([...x, run.ns(run.end)]), y: [...y, last], before: 0 };
+  return { x: Float64Array.from([run.ns(0), ...x, run.ns(run.end)]), y: [0, ...y, last], before: 0 };
 }
 
 const highestOf = (columns) => {
@@ -126,11 +126,12 @@ function memoryCharts(runs) {
     const series = ones.map(([run, n], i) => ({ label: runs.length > 1 ? run.name : run.nodeName(n), colour: ones.length > 2 ? kKindColours[i % kKindColours.length] : kRunColours[i], fill: ones.length > 1 ? undefined : `${kRunColours[0]}33` }));
     const peak = highestOf(data.slice(1));
     limits.forEach((limit, i) => {
-      if (limit === null || limits.indexOf(limit) < i) return;
+      // Of a limit that is far away the line would leave no room for what is in use.
+      if (limit === null || limits.indexOf(limit) < i || limit > 10 * peak) return;
       data.push(data[0].map(() => limit));
       series.push({ label: "limit", colour: "#d1622b", dash: [6, 4], width: 1.2 });
     });
-    const highest = Math.max(peak, ...limits.map((limit) => limit ?? 0)) * 1.08;
+    const highest = Math.max(peak, ...limits.map((limit) => (limit === null || limit > 10 * peak ? 0 : limit))) * 1.08 || 1;
     return { title: `Memory of ${names.length > 4 ? plural(names.length, "node") : names.join(", ")}`, note: limits[0] === null ? "no limit" : `limit ${bytesText(limits[0])}`, summary: `Peak ${bytesText(peak)}.`, series, data: () => data, format: bytesText, highest: () => highest };
   });
 }
@@ -197,7 +198,7 @@ function linkCharts(runs, view) {
   });
 }
 
-const kIdleColours = ["#8b9099", "#e69f00", "#d1622b", "#cc79a7", "#b9c2c9", "#c8c4ba"];
+const kIdleColours = ["#8b9099", "#e69f00", "#d1622b", "#cc79a7", "#9fb0bb", "#a9a59b"];
 
 // Workers that stand still, stacked by cause: the sums are drawn from the highest, each paints over the one before.
 function idleCharts(runs, view) {

@@ -24,18 +24,23 @@ function pathOf(run) {
   const tasks = new Uint8Array(run.tasks.worker.length);
   const copies = new Uint8Array(run.copies ? run.copies.link.length : 0);
   const items = [];
+  const from = []; // when the path comes to each
+  const add = (item, i) => {
+    items.push(item);
+    from.push(run.pathTable.from[i]);
+  };
   for (let i = 0; i < run.pathTable.cause.length; ++i) {
     const task = run.pathTable.task[i] - 1;
     const copy = run.pathTable.copy[i] - 1;
     if (run.pathTable.cause[i] === 0 && task >= 0) {
       tasks[task] = 1;
-      items.push({ run, kind: "task", number: task });
+      add({ run, kind: "task", number: task }, i);
     } else if (copy >= 0 && copies.length > 0) {
       copies[copy] = 1;
-      items.push({ run, kind: "copy", number: copy });
+      add({ run, kind: "copy", number: copy }, i);
     }
   }
-  return run.path = { run, tasks, copies, items };
+  return run.path = { run, tasks, copies, items, from };
 }
 
 function togglePath(run, view, button) {

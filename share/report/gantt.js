@@ -4,7 +4,7 @@ const kAxisHeight = 24;
 const kMarksHeight = 16; // the row of the application's marks and regions
 const kGroupGap = 10;
 const gutterWidth = () => (innerWidth < 700 ? 76 : 128);
-const kRightMargin = 12;
+const kRightMargin = 24;
 
 class Gantt {
   constructor(run, view, parent) {
@@ -275,7 +275,7 @@ class Gantt {
   drawPath(context) {
     const { run, view } = this;
     if (view.path !== run || !run.path) return;
-    const boxes = this.boxesOfPath(run.path.items);
+    const boxes = this.boxesOfPath(run.path);
     if (boxes === null) return;
     context.save();
     context.beginPath();
@@ -297,21 +297,12 @@ class Gantt {
     context.restore();
   }
 
-  // Those that are seen, and the next to them; null: there are too many.
-  boxesOfPath(items) {
-    const boxes = [];
-    let before = null;
-    for (const item of items) {
-      const box = this.boxOf(item);
-      if (!box) continue;
-      const seen = box.x + box.width >= this.gutter && box.x <= this.gutter + this.plot;
-      if (seen && before) boxes.push(before);
-      if (seen || boxes.length > 0 && !before) boxes.push(box);
-      if (boxes.length > this.plot / 4) return null;
-      before = seen ? null : box;
-      if (box.x > this.gutter + this.plot) break;
-    }
-    return boxes;
+  // Of the steps that are seen, and the next to them; null: there are too many.
+  boxesOfPath({ items, from }) {
+    const first = Math.max(0, lastAtMost(from, this.run.ticks(this.view.from)) - 1);
+    const last = lastAtMost(from, this.run.ticks(this.view.to)) + 2;
+    if (last - first > this.plot / 4) return null;
+    return items.slice(first, last).map((item) => this.boxOf(item)).filter(Boolean);
   }
 
   drawSelection(context) {

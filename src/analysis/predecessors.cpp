@@ -34,8 +34,7 @@ class Predecessors {
       }
       auto& before = found_[task];
       std::ranges::sort(before);
-      const auto twice = std::ranges::unique(before);
-      before.erase(twice.begin(), twice.end());
+      before.erase(std::unique(before.begin(), before.end()), before.end());
     }
     return std::move(found_);
   }

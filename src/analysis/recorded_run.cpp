@@ -72,7 +72,7 @@ std::string RecordedRun::name_of_worker(std::uint32_t worker) const {
   const auto is_there = [&](const WorkerDescription& each) {
     return each.node == node && each.kind != ProcessorKind::cpu;
   };
-  const std::string name = name_of_node(node.value);
+  std::string name = name_of_node(node.value);
   if (std::ranges::count_if(workers, is_there) == 1) return name;
   return fmt::format("{}.{}", name, std::count_if(workers.begin(), before, is_there));
 }

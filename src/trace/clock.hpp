@@ -33,6 +33,7 @@ inline std::int64_t ticks_now(ClockKind kind) {
 class ClockScale {
  public:
   ClockScale() = default;
+  explicit ClockScale(double ns_per_tick) : ns_per_tick_(ns_per_tick) {}
   ClockScale(const ClockPair& first, const ClockPair& last);
   std::int64_t ns_since(std::int64_t origin, std::int64_t ticks) const {
     const double scaled = static_cast<double>(ticks - origin) * ns_per_tick_;

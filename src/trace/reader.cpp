@@ -1,7 +1,6 @@
 #include "trace/reader.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <tuple>
@@ -21,11 +20,11 @@ namespace {
 constexpr std::int64_t kNsPerMs = 1'000'000;
 constexpr std::int64_t kLongest = std::int64_t{1} << 61;  // ns that a recording may last: 73 years
 
-double pace_of(const FileHead& head, const std::optional<ClockPair>& last) {
-  if (head.clock != ClockKind::counter) return 1;
-  if (!last || last->ns - head.origin.ns < kNsPerMs) return head.ns_per_tick;
-  if (last->ticks <= head.origin.ticks) return 0;
-  return ClockScale(head.origin, *last).ns_per_tick();
+ClockScale scale_of(const FileHead& head, const std::optional<ClockPair>& last) {
+  if (head.clock != ClockKind::counter) return {};
+  if (!last || last->ns - head.origin.ns < kNsPerMs) return ClockScale(head.ns_per_tick);
+  if (last->ticks <= head.origin.ticks) return ClockScale(0);
+  return {head.origin, *last};
 }
 
 bool is_far(std::int64_t value) {
@@ -111,12 +110,12 @@ struct Reader::Parts {
         (is_far(segments.last_clock->ticks) || is_far(segments.last_clock->ns))) {
       refuse_damaged(path, head.end, "the clock of the recording has a time that cannot be");
     }
-    ns_per_tick = pace_of(head, segments.last_clock);
-    if (!is_pace(ns_per_tick)) {
+    scale = scale_of(head, segments.last_clock);
+    if (!is_pace(scale.ns_per_tick())) {
       refuse_damaged(path, head.end, "the clocks of the recording contradict each other");
     }
-    const auto most =
-        static_cast<std::int64_t>(static_cast<double>(kLongest) / std::max(ns_per_tick, 1.0));
+    const auto most = static_cast<std::int64_t>(static_cast<double>(kLongest) /
+                                                std::max(scale.ns_per_tick(), 1.0));
     const TicksRange range{head.origin.ticks - most, head.origin.ticks + most};
     std::uint64_t lost = 0;
     for (const Segment& segment : segments.data) lost += check_events(segment, head, range, path);
@@ -127,7 +126,7 @@ struct Reader::Parts {
     const std::int64_t since = ticks - head.origin.ticks;
     if (since <= 0) return 0;  // a thread was faster than the one that began the recording
     if (head.clock != ClockKind::counter) return since;
-    return static_cast<std::int64_t>(static_cast<double>(since) * ns_per_tick + 0.5);
+    return scale.ns_since(head.origin.ticks, ticks);
   }
 
   bool translate(std::span<const std::uint64_t> words, RecordedEvent& event,
@@ -139,7 +138,7 @@ struct Reader::Parts {
   std::span<const std::byte> bytes;
   FileHead head;
   Segments segments;
-  double ns_per_tick = 1;
+  ClockScale scale;
   std::uint64_t events_lost = 0;
 };
 
