@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/intervals.hpp"
+#include "analysis/last_runs.hpp"
 #include "analysis/steps.hpp"
 
 namespace vicinal::analysis {
@@ -65,11 +66,15 @@ class Walk {
   Walk(const RecordedRun& run, const std::vector<std::vector<std::uint32_t>>& predecessors)
       : run_(run),
         predecessors_(predecessors),
-        workers_(runs_of_workers(run)),
-        begins_(begins_of_runs(run, workers_)),
+        begins_(begins_of_runs(run, runs_of_workers(run))),
+        of_worker_(run, runs_of_workers(run)),
+        of_node_(run, runs_of_nodes(run)),
         arrivals_(run),
         was_met_(run.tasks.size(), false) {
-    set_places();
+    for (std::uint32_t t = 0; t < run.tasks.size(); ++t) {
+      if (ran_on_worker(run.tasks[t])) by_end_.push_back(t);
+    }
+    std::ranges::stable_sort(by_end_, {}, [&](std::uint32_t t) { return run.tasks[t].ended; });
     set_busy();
   }
 
@@ -86,27 +91,28 @@ class Walk {
   }
 
  private:
-  void set_places();
   void set_busy();
   void add(PathCause cause, std::int64_t from, std::uint32_t task, std::uint32_t copy = kNobody);
   std::uint32_t go_on(std::uint32_t task, bool at_its_end);
   std::uint32_t before_end_of(std::uint32_t task);
   std::uint32_t before_start_of(std::uint32_t task);
-  std::uint32_t behind_others(std::uint32_t task, PathCause cause, std::int64_t back_to);
+  std::uint32_t behind_others(const LastRuns& whose, std::uint32_t task, PathCause cause,
+                              std::int64_t back_to);
   void behind_copies(std::uint32_t task, const Steps& steps);
   void behind_copy(std::uint32_t task, std::uint32_t copy, std::int64_t back_to);
   std::uint32_t last_copy_for(std::uint32_t task, std::int64_t after) const;
+  Steps steps_of(std::uint32_t task) const;
+  std::uint32_t last_before(std::uint32_t task, std::int64_t time) const;
   std::uint32_t behind_predecessors(std::uint32_t task, const Steps& steps);
   std::uint32_t before_submission_of(std::uint32_t task);
   std::uint32_t last_until(std::int64_t time) const;
 
   const RecordedRun& run_;
   const std::vector<std::vector<std::uint32_t>>& predecessors_;
-  const std::vector<RunsOfWorker> workers_;
   const std::vector<std::int64_t> begins_;
+  const LastRuns of_worker_;
+  const LastRuns of_node_;
   const Arrivals arrivals_;
-  std::vector<std::uint32_t> place_by_start_;  // by task, among those of its worker
-  std::vector<std::uint32_t> place_by_end_;
   std::vector<std::uint32_t> by_end_;  // all that ran
   std::vector<Interval> busy_;         // when there was a task that was submitted and had not ended
   std::vector<bool> was_met_;
@@ -116,24 +122,11 @@ class Walk {
   std::uint32_t last_met_ = kNobody;
 };
 
-void Walk::set_places() {
-  place_by_start_.assign(run_.tasks.size(), 0);
-  place_by_end_.assign(run_.tasks.size(), 0);
-  for (const RunsOfWorker& of : workers_) {
-    for (std::uint32_t i = 0; i < of.by_start.size(); ++i) {
-      place_by_start_[of.by_start[i]] = i;
-      place_by_end_[of.by_end[i]] = i;
-    }
-    by_end_.insert(by_end_.end(), of.by_end.begin(), of.by_end.end());
-  }
-  std::ranges::stable_sort(by_end_, {}, [&](std::uint32_t t) { return run_.tasks[t].ended; });
-}
-
 // Two times of work are apart also where the second begins when the first ends: there the application has waited.
 void Walk::set_busy() {
   std::vector<Interval> all;
   for (const TaskOfRun& task : run_.tasks) {
-    if (ran_on_worker(task)) all.push_back({steps_of(task).submitted, task.ended});
+    if (ran_on_worker(task)) all.push_back({analysis::steps_of(task).submitted, task.ended});
   }
   std::ranges::sort(all, {}, &Interval::from);
   for (const Interval& next : all) {
@@ -164,8 +157,9 @@ std::uint32_t Walk::before_end_of(std::uint32_t task) {
   last_met_ = task;
   add(PathCause::run, begins_[task], task);
   // In the queue of its accelerator: behind the task that ended then.
-  if (begins_[task] > run_.tasks[task].started) {
-    const std::uint32_t before = behind_others(task, PathCause::worker, run_.tasks[task].started);
+  const std::int64_t started = run_.tasks[task].started;
+  if (begins_[task] > started) {
+    const std::uint32_t before = behind_others(of_worker_, task, PathCause::worker, started);
     if (before != kNobody) return before;
   }
   return before_start_of(task);
@@ -173,49 +167,46 @@ std::uint32_t Walk::before_end_of(std::uint32_t task) {
 
 std::uint32_t Walk::before_start_of(std::uint32_t task) {
   last_met_ = task;
-  const Steps steps = steps_of(run_.tasks[task]);
-  if (const std::uint32_t other = behind_others(task, PathCause::worker, steps.operands);
-      other != kNobody) {
-    return other;
-  }
+  const Steps steps = steps_of(task);
+  std::uint32_t other = behind_others(of_worker_, task, PathCause::worker, steps.operands);
+  if (other != kNobody) return other;
   behind_copies(task, steps);
   add(PathCause::room, steps.wanted, task);
-  if (const std::uint32_t other = behind_others(task, PathCause::worker, steps.scheduled);
-      other != kNobody) {
-    return other;
-  }
+  // What is given to a worker waits behind others of its memory node: these ask for room and copies first.
+  other = behind_others(of_node_, task, PathCause::worker, steps.scheduled);
+  if (other != kNobody) return other;
   // Unless a copy was asked for before the task was given to a worker: no other task kept that back.
   if (at_ == steps.scheduled) {
-    if (const std::uint32_t other = behind_others(task, PathCause::policy, steps.ready);
-        other != kNobody) {
-      return other;
-    }
+    other = behind_others(of_worker_, task, PathCause::policy, steps.ready);
+    if (other != kNobody) return other;
   }
   add(PathCause::policy, steps.ready, task);
   return behind_predecessors(task, steps);
 }
 
-// What the worker did last before this moment, if it was later than `back_to`: it ended a task, or began with one
+// Where the recording does not tell when it was ready, this is when the last of those ended that it depends on.
+Steps Walk::steps_of(std::uint32_t task) const {
+  const TaskOfRun& of = run_.tasks[task];
+  if (of.ready != kUnknown || of.scheduled != kUnknown || of.wanted != kUnknown) {
+    return analysis::steps_of(of);
+  }
+  TaskOfRun known = of;
+  known.ready = of.submitted != kUnknown ? of.submitted : 0;
+  const std::uint32_t last = last_before(task, of.started);
+  if (last != kNobody) known.ready = std::max(known.ready, run_.tasks[last].ended);
+  return analysis::steps_of(known);
+}
+
+// What these workers did last before this moment, if it was later than `back_to`: one ended a task, or began with one
 // that it still has. The time since then is of that cause.
-std::uint32_t Walk::behind_others(std::uint32_t task, PathCause cause, std::int64_t back_to) {
+std::uint32_t Walk::behind_others(const LastRuns& whose, std::uint32_t task, PathCause cause,
+                                  std::int64_t back_to) {
   if (at_ <= back_to) return kNobody;
-  const RunsOfWorker& of = workers_[run_.tasks[task].worker];
-  const auto last = [&](const std::vector<std::uint32_t>& tasks, std::uint32_t place,
-                        std::int64_t TaskOfRun::*when) {
-    const auto all = std::span(tasks).first(place);
-    const auto behind = std::ranges::upper_bound(
-        all, at_, {}, [&](std::uint32_t t) { return run_.tasks[t].*when; });
-    return behind == all.begin() ? kNobody : *std::prev(behind);
-  };
-  const std::uint32_t ended = last(of.by_end, place_by_end_[task], &TaskOfRun::ended);
-  const std::uint32_t started = last(of.by_start, place_by_start_[task], &TaskOfRun::started);
-  const std::int64_t end = ended != kNobody ? run_.tasks[ended].ended : kUnknown;
-  const std::int64_t start = started != kNobody ? run_.tasks[started].started : kUnknown;
-  if (std::max(end, start) > back_to) {
-    const bool at_its_end = end >= start;
-    const std::uint32_t other = go_on(at_its_end ? ended : started, at_its_end);
+  const LastRuns::Last last = whose.before(task, at_);
+  if (last.time > back_to) {
+    const std::uint32_t other = go_on(last.task, last.ended);
     if (other != kNobody) {
-      add(cause, std::max(end, start), task);
+      add(cause, last.time, task);
       return other;
     }
   }
@@ -262,12 +253,18 @@ void Walk::behind_copy(std::uint32_t task, std::uint32_t copy, std::int64_t back
   }
 }
 
-std::uint32_t Walk::behind_predecessors(std::uint32_t task, const Steps& steps) {
+// Of those that it depends on and that had started by then, the last to end; kNobody: there is none.
+std::uint32_t Walk::last_before(std::uint32_t task, std::int64_t time) const {
   std::uint32_t last = kNobody;
   for (const std::uint32_t before : predecessors_[task]) {
-    if (!ran_on_worker(run_.tasks[before]) || run_.tasks[before].started >= at_) continue;
+    if (!ran_on_worker(run_.tasks[before]) || run_.tasks[before].started >= time) continue;
     if (last == kNobody || run_.tasks[before].ended > run_.tasks[last].ended) last = before;
   }
+  return last;
+}
+
+std::uint32_t Walk::behind_predecessors(std::uint32_t task, const Steps& steps) {
+  const std::uint32_t last = last_before(task, at_);
   if (last != kNobody && run_.tasks[last].ended > steps.submitted) {
     const std::uint32_t other = go_on(last, true);
     if (other != kNobody) {

@@ -13,8 +13,10 @@ namespace {
 constexpr IdleCauseEntry kCauses[] = {
     {IdleCause::nothing_ready, "nothing ready",
      "no task that the worker can run was ready and without a worker"},
-    {IdleCause::data, "data", "its next task waited for copies of its operands"},
-    {IdleCause::room, "room", "its next task waited for room for its operands"},
+    {IdleCause::data, "data",
+     "its next task, or one before it on the memory node, waited for copies of its operands"},
+    {IdleCause::room, "room",
+     "its next task, or one before it on the memory node, waited for room for its operands"},
     {IdleCause::scheduling, "scheduling",
      "tasks that it can run were ready with the policy, or its next task had all that it needs"},
     {IdleCause::before, "before", "the first task was not submitted yet"},
@@ -65,6 +67,7 @@ class IdleTimes {
     first_ = std::max<std::int64_t>(first_, 0);
     last_ = std::max(last_end(run), first_);
     for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) ready_.push_back(ready_for(kind));
+    find_waits();
   }
 
   Idle found() {
@@ -112,10 +115,40 @@ class IdleTimes {
       return [this, worker, cause, task](Interval part) { add(worker, part, cause, task); };
     };
     until(steps.ready, [&](Interval part) { without_task(worker, part, task); });
-    until(steps.wanted, as(IdleCause::scheduling));
+    until(steps.scheduled, as(IdleCause::scheduling));
+    until(steps.wanted, [&](Interval part) { behind_others(worker, part, task); });
     until(steps.granted, as(IdleCause::room));
     until(steps.operands, as(IdleCause::data));
     until(gap.to, as(IdleCause::scheduling));
+  }
+
+  // What is given to a worker waits behind others of its memory node, which ask for room and copies first.
+  void behind_others(std::uint32_t worker, Interval part, std::uint32_t task) {
+    const std::uint32_t node = node_of(run_, run_.tasks[task]);
+    const auto as = [&](IdleCause cause) {
+      return [this, worker, cause, task](Interval piece) { add(worker, piece, cause, task); };
+    };
+    if (node >= waits_.size()) return as(IdleCause::scheduling)(part);
+    const Waits& waits = waits_[node];
+    cut(waits.for_room, part, as(IdleCause::room), [&](Interval rest) {
+      cut(waits.for_data, rest, as(IdleCause::data), as(IdleCause::scheduling));
+    });
+  }
+
+  void find_waits() {
+    waits_.resize(run_.facts.machine.nodes.size());
+    for (const TaskOfRun& task : run_.tasks) {
+      if (!ran_on_worker(task)) continue;
+      const std::uint32_t node = node_of(run_, task);
+      if (node >= waits_.size()) continue;
+      const Steps steps = steps_of(task);
+      waits_[node].for_room.push_back({steps.wanted, steps.granted});
+      waits_[node].for_data.push_back({steps.granted, steps.operands});
+    }
+    for (Waits& waits : waits_) {
+      waits.for_room = united(std::move(waits.for_room));
+      waits.for_data = united(std::move(waits.for_data));
+    }
   }
 
   // Its next task is not ready, or there is none.
@@ -143,10 +176,16 @@ class IdleTimes {
     }
   }
 
+  struct Waits {
+    std::vector<Interval> for_room;
+    std::vector<Interval> for_data;
+  };
+
   const RecordedRun& run_;
   const Kinds kinds_;
-  std::int64_t first_ = 0;  // submission of a task
-  std::int64_t last_ = 0;   // end of one
+  std::vector<Waits> waits_;  // by node: when some task waited
+  std::int64_t first_ = 0;    // submission of a task
+  std::int64_t last_ = 0;     // end of one
   std::vector<std::vector<Interval>>
       ready_;  // by kind of processor: when a task was with the policy
   Idle idle_;

@@ -42,10 +42,14 @@ std::uint32_t worker_count(const RecordedRun& run) {
   return count;
 }
 
-std::vector<RunsOfWorker> runs_of_workers(const RecordedRun& run) {
-  std::vector<RunsOfWorker> runs(worker_count(run));
+namespace {
+
+// `group`: of a task that ran, less than `count`.
+template <typename Group>
+std::vector<RunsOfWorker> runs_by(const RecordedRun& run, std::size_t count, const Group& group) {
+  std::vector<RunsOfWorker> runs(count);
   for (std::uint32_t t = 0; t < run.tasks.size(); ++t) {
-    if (ran_on_worker(run.tasks[t])) runs[run.tasks[t].worker].by_start.push_back(t);
+    if (ran_on_worker(run.tasks[t])) runs[group(run.tasks[t])].by_start.push_back(t);
   }
   for (RunsOfWorker& of : runs) {
     of.by_end = of.by_start;
@@ -56,6 +60,20 @@ std::vector<RunsOfWorker> runs_of_workers(const RecordedRun& run) {
     std::ranges::stable_sort(of.by_end, {}, time(&TaskOfRun::ended));
   }
   return runs;
+}
+
+}  // namespace
+
+std::vector<RunsOfWorker> runs_of_workers(const RecordedRun& run) {
+  return runs_by(run, worker_count(run), [](const TaskOfRun& task) { return task.worker; });
+}
+
+std::vector<RunsOfWorker> runs_of_nodes(const RecordedRun& run) {
+  const std::size_t nodes = run.facts.machine.nodes.size();
+  return runs_by(run, nodes + worker_count(run), [&](const TaskOfRun& task) {
+    const std::uint32_t node = node_of(run, task);
+    return node < nodes ? node : nodes + task.worker;
+  });
 }
 
 std::vector<std::int64_t> begins_of_runs(const RecordedRun& run,

@@ -48,6 +48,10 @@ struct RunsOfWorker {
 };
 std::vector<RunsOfWorker> runs_of_workers(const RecordedRun& run);
 
+// The tasks that the workers of each memory node ran; those of workers whose node is not known stand behind these, by
+// worker.
+std::vector<RunsOfWorker> runs_of_nodes(const RecordedRun& run);
+
 // When each task began to run, by task; kUnknown: it did not. An accelerator has several tasks in its queue: the next one
 // begins when the one before it has ended.
 std::vector<std::int64_t> begins_of_runs(const RecordedRun& run,

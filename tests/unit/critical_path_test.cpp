@@ -175,8 +175,42 @@ TEST(CriticalPath, OfTaskEventsAloneKnowsDependenciesAndWorkers) {
   made.task("b", {.worker = 1, .started = 60, .ended = 90});
   const CriticalPath path = critical_path(made.run, Predecessors{{}, {0}});
   using enum PathCause;
-  EXPECT_THAT(path.segments, ElementsAre(segment(submission, 0, 10, 0), segment(run, 10, 50, 0),
-                                         segment(release, 50, 60, 1), segment(run, 60, 90, 1)));
+  EXPECT_THAT(path.segments, ElementsAre(segment(worker, 0, 10, 0), segment(run, 10, 50, 0),
+                                         segment(worker, 50, 60, 1), segment(run, 60, 90, 1)));
+  // And c, which depends on a alone, waits for b.
+  made.task("c", {.worker = 1, .started = 95, .ended = 99});
+  EXPECT_THAT(critical_path(made.run, Predecessors{{}, {0}, {0}}).segments,
+              ElementsAre(segment(worker, 0, 10, 0), segment(run, 10, 50, 0),
+                          segment(worker, 50, 60, 1), segment(run, 60, 90, 1),
+                          segment(worker, 90, 95, 2), segment(run, 95, 99, 2)));
+}
+
+// Both cores work in RAM. The second task was given to its worker at 10, but asked for room when the other core's had
+// got its own, for which that had waited since 10.
+TEST(CriticalPath, GoesOnWithATaskOfTheSameMemoryNodeThatAskedForRoomBefore) {
+  MadeRun made(2);
+  made.task("a", {.worker = 1,
+                  .submitted = 0,
+                  .ready = 0,
+                  .scheduled = 10,
+                  .wanted = 10,
+                  .granted = 60,
+                  .operands = 60,
+                  .started = 60,
+                  .ended = 80});
+  made.task("b", {.worker = 0,
+                  .submitted = 0,
+                  .ready = 0,
+                  .scheduled = 10,
+                  .wanted = 60,
+                  .granted = 70,
+                  .operands = 70,
+                  .started = 70,
+                  .ended = 100});
+  using enum PathCause;
+  EXPECT_THAT(critical_path(made.run, Predecessors{{}, {}}).segments,
+              ElementsAre(segment(policy, 0, 10, 0), segment(room, 10, 60, 0),
+                          segment(room, 60, 70, 1), segment(run, 70, 100, 1)));
 }
 
 TEST(CriticalPath, OfNothingIsEmpty) {

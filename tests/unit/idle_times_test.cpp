@@ -59,6 +59,35 @@ TEST(IdleTimes, AreSchedulingWhileThePolicyHasATaskThatTheWorkerCouldRun) {
                           idle(1, 30, 50, scheduling, 2), idle(1, 50, 80, nothing_ready, 2)));
 }
 
+// Both cores work in RAM. Worker 0 is given its task at 0, and may ask for its operands at 50, when those of worker 1's
+// have come: that one waited for room until 20, and for copies until 45.
+TEST(IdleTimes, CountWaitsOfTasksBeforeItOnTheMemoryNode) {
+  MadeRun made(2);
+  made.task("t", {.worker = 1,
+                  .submitted = 0,
+                  .ready = 0,
+                  .scheduled = 0,
+                  .wanted = 0,
+                  .granted = 20,
+                  .operands = 45,
+                  .started = 45,
+                  .ended = 60});
+  made.task("t", {.worker = 0,
+                  .submitted = 0,
+                  .ready = 0,
+                  .scheduled = 0,
+                  .wanted = 50,
+                  .granted = 50,
+                  .operands = 50,
+                  .started = 50,
+                  .ended = 60});
+  using enum IdleCause;
+  EXPECT_THAT(idle_times(made.run).intervals,
+              ElementsAre(idle(0, 0, 20, room, 1), idle(0, 20, 45, data, 1),
+                          idle(0, 45, 50, scheduling, 1), idle(1, 0, 20, room, 0),
+                          idle(1, 20, 45, data, 0)));
+}
+
 // The accelerator never ran a task of this codelet: it could not.
 TEST(IdleTimes, CountNoTaskThatOnlyOtherKindsOfWorkersRan) {
   MadeRun made(1, 1);
