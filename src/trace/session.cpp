@@ -136,6 +136,9 @@ bool Recorder::Session::next_chunk(Lane& lane) {
       while (!lane.full.compare_exchange_weak(chunk->next, chunk, std::memory_order_release,
                                               std::memory_order_relaxed)) {
       }
+      // The writer gives back what is still in the processor's caches, rather than more memory being touched.
+      any_full_.store(true, std::memory_order_release);
+      wakes_.notify_one();
     }
   }
   Chunk* next = simulated_ ? take_chunk() : lane.spare.exchange(nullptr, std::memory_order_acquire);
@@ -232,7 +235,10 @@ void Recorder::Session::write_what_there_is() {
 void Recorder::Session::run_writer() {
   pthread_setname_np(pthread_self(), "trace");
   std::unique_lock lock(mutex_);
-  while (!stops_.wait_for(lock, kPeriod, [this] { return stopping_; })) {
+  const auto wanted = [this] {
+    return stopping_ || any_full_.exchange(false, std::memory_order_acquire);
+  };
+  while (wakes_.wait_for(lock, kPeriod, wanted), !stopping_) {
     lock.unlock();
     try {
       write_what_there_is();
@@ -260,7 +266,7 @@ RecordingSummary Recorder::Session::end() {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
     }
-    stops_.notify_all();
+    wakes_.notify_all();
     writer_.join();
   }
   RecordingSummary summary;

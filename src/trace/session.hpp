@@ -91,7 +91,9 @@ struct Recorder::Session {
   Chunk* free_ = nullptr;  // the writer's
   std::mutex mutex_;       // of the lanes' list, and for the writer's sleep
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::condition_variable stops_;
+  // Who fills a chunk notifies without the lock; a wake-up that comes in between is made up for by the next, or the period.
+  std::condition_variable wakes_;
+  std::atomic<bool> any_full_{false};
   bool stopping_ = false;
   std::thread writer_;
 };
