@@ -5,22 +5,25 @@ function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "style") Object.assign(element.style, value);
-    else element.setAttribute(name, value === true ? "" : value);
+    if (name.startsWith("on"))
+      element.addEventListener(name.slice(2), value);
+    else if (name === "style")
+      Object.assign(element.style, value);
+    else
+      element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  element.append(
+      ...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return element;
 }
 
 // Its children are these, without those that there are not.
 function refill(element, ...children) {
-  element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  element.replaceChildren(
+      ...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
 }
 
-function say(text) {
-  document.getElementById("spoken").textContent = text;
-}
+function say(text) { document.getElementById("spoken").textContent = text; }
 
 // --- numbers
 
@@ -32,15 +35,14 @@ function digits(value, most = 4) {
   return Number(value.toFixed(Math.min(places, 12))).toString();
 }
 
-function count(value) {
-  return value.toLocaleString("en").replaceAll(",", "\u202f");
-}
+function count(value) { return value.toLocaleString("en").replaceAll(",", "\u202f"); }
 
 const kTimes = [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]];
 
 function timeUnit(ns) {
   let unit = kTimes[0];
-  for (const next of kTimes) if (Math.abs(ns) >= next[0]) unit = next;
+  for (const next of kTimes)
+    if (Math.abs(ns) >= next[0]) unit = next;
   return unit;
 }
 
@@ -92,12 +94,16 @@ function plural(number, one, many = `${one}s`) {
 
 // --- colours: after Okabe and Ito, which people with any colour vision tell apart, and further ones
 
-const kKindColours = ["#3b7fb6", "#e69f00", "#2a9d7c", "#cc79a7", "#6cbbe8", "#d1622b", "#c9b82d",
-  "#7a6fd0", "#a8577e", "#8f9a3c", "#4fb0ae", "#8b9099"];
+const kKindColours = [
+  "#3b7fb6", "#e69f00", "#2a9d7c", "#cc79a7", "#6cbbe8", "#d1622b", "#c9b82d", "#7a6fd0", "#a8577e",
+  "#8f9a3c", "#4fb0ae", "#8b9099"
+];
 // Of copies by their cause: task, early copy, eviction, write-behind, application, through RAM.
 const kCauseColours = ["#3b7fb6", "#6cbbe8", "#d1622b", "#e69f00", "#8b9099", "#cc79a7"];
-const kCauses = ["for a task that waits", "early", "eviction", "write-behind", "application",
-  "on the way through RAM"];
+const kCauses = [
+  "for a task that waits", "early", "eviction", "write-behind", "application",
+  "on the way through RAM"
+];
 // Of two recordings.
 const kRunColours = ["#3b7fb6", "#e07b00"];
 

@@ -59,9 +59,7 @@ function fillWide(narrow, from, value, next) {
 }
 
 const kReaders = {
-  plain(numbers, count) {
-    return fill(count, () => numbers.next());
-  },
+  plain(numbers, count) { return fill(count, () => numbers.next()); },
   deltas(numbers, count) {
     let last = 0;
     return fill(count, () => last += numbers.nextSigned());
@@ -90,8 +88,7 @@ const pause = () => new Promise((resolve) => setTimeout(resolve));
 // The columns of a section by their names, or null if the page has none of that name. Read once.
 async function readSection(run, name) {
   const columns = head.runs[run].columns[name];
-  const element =
-    document.querySelector(`script[data-run="${run}"][data-section="${name}"]`);
+  const element = document.querySelector(`script[data-run="${run}"][data-section="${name}"]`);
   if (!columns || !element) return null;
   const bytes = await unpack(element.textContent);
   element.remove();
@@ -105,7 +102,7 @@ async function readSection(run, name) {
     }
     if (column.kind === "moments") chains[column.chain] ??= new Int32Array(column.count).fill(-1);
     table[column.name] =
-      kReaders[column.kind](new Numbers(bytes, column.at), column.count, chains[column.chain]);
+        kReaders[column.kind](new Numbers(bytes, column.at), column.count, chains[column.chain]);
     if (performance.now() - since > 30) {
       await pause();
       since = performance.now();
@@ -122,17 +119,13 @@ class Texts {
     for (let i = 0; i < lengths.length; ++i) this.starts[i + 1] = this.starts[i] + lengths[i];
     this.decoder = new TextDecoder();
   }
-  get length() {
-    return this.starts.length - 1;
-  }
-  at(i) {
-    return this.decoder.decode(this.bytes.subarray(this.starts[i], this.starts[i + 1]));
-  }
+  get length() { return this.starts.length - 1; }
+  at(i) { return this.decoder.decode(this.bytes.subarray(this.starts[i], this.starts[i + 1])); }
   // Numbers of the texts that hold the word: those that are the word first, those that begin with it next.
   find(word, most) {
     const sought = new TextEncoder().encode(word);
     const found = [[], [], []];
-    const { bytes, starts } = this;
+    const {bytes, starts} = this;
     if (sought.length === 0) return [];
     let text = 0;
     for (let at = bytes.indexOf(sought[0]); at >= 0; at = bytes.indexOf(sought[0], at + 1)) {
@@ -156,8 +149,10 @@ function lastAtMost(numbers, value) {
   let high = numbers.length;
   while (low < high) {
     const middle = low + high >> 1;
-    if (numbers[middle] <= value) low = middle + 1;
-    else high = middle;
+    if (numbers[middle] <= value)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low - 1;
 }

@@ -4,7 +4,7 @@ function comparedRows([a, b]) {
   const rows = [];
   const add = (name, text, x, y, less = true) => {
     if ((x ?? null) === null && (y ?? null) === null) return;
-    rows.push({ name, text, x: x ?? null, y: y ?? null, less });
+    rows.push({name, text, x: x ?? null, y: y ?? null, less});
   };
   const [ra, rb] = [resultOf(a), resultOf(b)];
   const seconds = (value) => duration(value * 1e9);
@@ -34,44 +34,89 @@ function comparedRows([a, b]) {
 function comparedByName(a, b) {
   const rows = [];
   const each = (name, list, nameOf, valueOf, text) => {
-    const values = [a, b].map((run) => new Map(list(run).map((one, i) => [nameOf(run, one, i), valueOf(one)])));
+    const values = [a, b].map(
+        (run) => new Map(list(run).map((one, i) => [nameOf(run, one, i), valueOf(one)])));
     for (const key of new Set([...values[0].keys(), ...values[1].keys()])) {
-      rows.push({ name: `${name} ${key}`, text, x: values[0].get(key) ?? null, y: values[1].get(key) ?? null, less: true });
+      rows.push({
+        name: `${name} ${key}`,
+        text,
+        x: values[0].get(key) ?? null,
+        y: values[1].get(key) ?? null,
+        less: true
+      });
     }
   };
-  each("bytes", (run) => run.links, (run, _, l) => run.linkName(l), (link) => link.bytes, bytesText);
-  each("mean time of", (run) => run.head.codelets, (_, codelet) => codelet.name, (codelet) => codelet.time / codelet.tasks, duration);
+  each(
+      "bytes", (run) => run.links, (run, _, l) => run.linkName(l), (link) => link.bytes, bytesText);
+  each(
+      "mean time of", (run) => run.head.codelets, (_, codelet) => codelet.name,
+      (codelet) => codelet.time / codelet.tasks, duration);
   return rows;
 }
 
 function comparisonTable(runs) {
   const rows = comparedRows(runs);
   const change = (row) => (row.x > 0 && row.y !== null ? row.y / row.x - 1 : null);
-  return makeTable([
-    { name: "", value: (row) => row.name },
-    { name: runs[0].name, value: (row) => row.x ?? -1, text: (row) => (row.x === null ? "–" : row.text(row.x)), numeric: true },
-    { name: runs[1].name, value: (row) => row.y ?? -1, text: (row) => (row.y === null ? "–" : row.text(row.y)), numeric: true },
-    { name: "difference", value: (row) => (row.y ?? 0) - (row.x ?? 0), text: (row) => (row.x === null || row.y === null ? "–" : row.x === row.y ? "none" : `${row.y > row.x ? "+" : "−"}${row.text(Math.abs(row.y - row.x))}`), numeric: true },
-    { name: "change", value: (row) => change(row) ?? 0, text: (row) => {
-      const share = change(row);
-      return share === null ? "–" : share === 0 ? "none" : `${share > 0 ? "+" : "−"}${percent(Math.abs(share))}`;
-    }, numeric: true },
-  ], rows, { most: 60 });
+  return makeTable(
+      [
+        {name: "", value: (row) => row.name},
+        {
+          name: runs[0].name,
+          value: (row) => row.x ?? -1,
+          text: (row) => (row.x === null ? "–" : row.text(row.x)),
+          numeric: true
+        },
+        {
+          name: runs[1].name,
+          value: (row) => row.y ?? -1,
+          text: (row) => (row.y === null ? "–" : row.text(row.y)),
+          numeric: true
+        },
+        {
+          name: "difference",
+          value: (row) => (row.y ?? 0) - (row.x ?? 0),
+          text: (row) =>
+              (row.x === null || row.y === null ?
+                   "–" :
+                   row.x === row.y ?
+                   "none" :
+                   `${row.y > row.x ? "+" : "−"}${row.text(Math.abs(row.y - row.x))}`),
+          numeric: true
+        },
+        {
+          name: "change",
+          value: (row) => change(row) ?? 0,
+          text: (row) => {
+            const share = change(row);
+            return share === null ? "–" :
+                share === 0       ? "none" :
+                                    `${share > 0 ? "+" : "−"      }${percent(Math.abs(share))}`;
+          },
+          numeric: true
+        },
+      ],
+      rows, {most: 60});
 }
 
 // Facts that are not the same.
 function differingFacts([a, b]) {
   const all = (run) => {
-    const { facts } = run.head;
-    return new Map([["command", facts.command], ["policy", facts.policy], ["version", facts.version], ["machine", machineText(run)], ["simulated", facts.simulated ? "yes" : "no"],
-      ...facts.options, ...["parameter.", "machine.", ""].flatMap((kind) => toldOf(run, kind))]);
+    const {facts} = run.head;
+    return new Map([
+      ["command", facts.command], ["policy", facts.policy], ["version", facts.version],
+      ["machine", machineText(run)], ["simulated", facts.simulated ? "yes" : "no"],
+      ...facts.options, ...["parameter.", "machine.", ""].flatMap((kind) => toldOf(run, kind))
+    ]);
   };
   const [x, y] = [all(a), all(b)];
-  const names = [...new Set([...x.keys(), ...y.keys()])].filter((name) => x.get(name) !== y.get(name));
+  const names =
+      [...new Set([...x.keys(), ...y.keys()])].filter((name) => x.get(name) !== y.get(name));
   if (names.length === 0) return make("p", {}, "Both were run in the same way.");
-  return makeTable([
-    { name: "", value: (name) => name },
-    { name: a.name, value: (name) => factText(name, x.get(name) ?? "–") },
-    { name: b.name, value: (name) => factText(name, y.get(name) ?? "–") },
-  ], names, { most: 40 });
+  return makeTable(
+      [
+        {name: "", value: (name) => name},
+        {name: a.name, value: (name) => factText(name, x.get(name) ?? "–")},
+        {name: b.name, value: (name) => factText(name, y.get(name) ?? "–")},
+      ],
+      names, {most: 40});
 }

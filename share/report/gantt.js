@@ -1,7 +1,7 @@
 // The Gantt chart of a run: a row for each worker and each link.
 
 const kAxisHeight = 24;
-const kMarksHeight = 16; // the row of the application's marks and regions
+const kMarksHeight = 16;  // the row of the application's marks and regions
 const kGroupGap = 10;
 const gutterWidth = () => (innerWidth < 700 ? 76 : 128);
 const kRightMargin = 24;
@@ -10,10 +10,14 @@ class Gantt {
   constructor(run, view, parent) {
     this.run = run;
     this.view = view;
-    this.cursor = null; // {lane, place}: where the keyboard is
+    this.cursor = null;  // {lane, place}: where the keyboard is
     this.canvas = make("canvas", {
-      class: "gantt", tabindex: 0, role: "application", "aria-roledescription": "Gantt chart",
-      "aria-label": `What each worker and each link did, ${run.name}. Arrow keys go from item to item, Enter explains, plus and minus zoom.`,
+      class: "gantt",
+      tabindex: 0,
+      role: "application",
+      "aria-roledescription": "Gantt chart",
+      "aria-label": `What each worker and each link did, ${
+          run.name}. Arrow keys go from item to item, Enter explains, plus and minus zoom.`,
     });
     parent.append(this.canvas);
     this.layOut();
@@ -49,12 +53,8 @@ class Gantt {
     this.draw();
   }
 
-  x(ns) {
-    return this.gutter + (ns - this.view.from) / this.view.length * this.plot;
-  }
-  ns(x) {
-    return this.view.from + (x - this.gutter) / this.plot * this.view.length;
-  }
+  x(ns) { return this.gutter + (ns - this.view.from) / this.view.length * this.plot; }
+  ns(x) { return this.view.from + (x - this.gutter) / this.plot * this.view.length; }
 
   draw() {
     if (this.drawing || this.width === 0) return;
@@ -67,7 +67,7 @@ class Gantt {
 
   drawNow() {
     const context = this.canvas.getContext("2d");
-    const { ratio } = this;
+    const {ratio} = this;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
     context.font = `12px ${getComputedStyle(document.body).fontFamily}`;
@@ -83,12 +83,12 @@ class Gantt {
   }
 
   drawFrame(context) {
-    const { view, run } = this;
+    const {view, run} = this;
     context.fillStyle = colourOf("--muted");
     context.strokeStyle = colourOf("--line");
     context.textBaseline = "middle";
     context.textAlign = "center";
-    const { step, marks } = axisMarks(view.from, view.to, this.plot, 110);
+    const {step, marks} = axisMarks(view.from, view.to, this.plot, 110);
     const most = Math.max(Math.abs(view.from), Math.abs(view.to));
     for (const mark of marks) {
       const x = Math.round(this.x(mark)) + 0.5;
@@ -114,13 +114,13 @@ class Gantt {
 
   // What the application has named: moments as lines, regions as bars.
   drawMarks(context) {
-    const { run } = this;
+    const {run} = this;
     context.save();
     context.beginPath();
     context.rect(this.gutter, 0, this.plot, this.height);
     context.clip();
     context.textAlign = "left";
-    let free = 0; // texts do not overlap
+    let free = 0;  // texts do not overlap
     for (const [text, from, to] of run.head.marks) {
       const x = this.x(run.ns(from));
       const right = to < 0 ? x : this.x(run.ns(to));
@@ -141,14 +141,14 @@ class Gantt {
   }
 
   isPale(lane) {
-    const { emphasis, path } = this.view;
+    const {emphasis, path} = this.view;
     const shown = path === this.run && this.run.path ? this.run.path : emphasis;
     if (!shown || shown.run !== this.run) return null;
     return lane.kind === "worker" ? shown.tasks : shown.copies;
   }
 
   drawLanes(context) {
-    const { run, view, ratio } = this;
+    const {run, view, ratio} = this;
     const width = Math.round(this.plot * ratio);
     if (!this.image) this.image = new PixelImage(width, this.canvas.height);
     this.image.data.fill(0);
@@ -170,8 +170,10 @@ class Gantt {
       const high = height / lane.rows;
       coverItems(lane, coverage, from, to, pale, (x, end, row, kind) => {
         const gap = end - x > 5 * ratio ? 1 : 0;
-        rectangles.push(ink.css[kind], this.gutter + x / ratio, (top + row * high) / ratio,
-          Math.max(end - x - gap, 1) / ratio, Math.max(high - (lane.rows > 1 ? 1 : 0), 1) / ratio);
+        rectangles.push(
+            ink.css[kind], this.gutter + x / ratio, (top + row * high) / ratio,
+            Math.max(end - x - gap, 1) / ratio,
+            Math.max(high - (lane.rows > 1 ? 1 : 0), 1) / ratio);
       });
       coverage.draw(this.image, top, height, ink.pixels, lane.rows);
       if (!pale) this.addGaps(lane, i, from, to, rectangles);
@@ -193,25 +195,27 @@ class Gantt {
   addGaps(lane, i, from, to, rectangles) {
     if (!lane.gaps) return;
     const scale = this.plot / (to - from);
-    const { begin, end, cause } = lane.gaps;
+    const {begin, end, cause} = lane.gaps;
     const high = Math.max(2, Math.round(this.laneHeight / 7));
     for (let k = firstEndingAfter(end, from); k < begin.length && begin[k] < to; ++k) {
       const x = Math.max((begin[k] - from) * scale, 0);
       const width = Math.min((end[k] - from) * scale, this.plot) - x;
       if (width < 2) continue;
-      rectangles.push(kIdleColours[cause[k]], this.gutter + x, this.tops[i] + this.laneHeight - 1 - high, width, high);
+      rectangles.push(
+          kIdleColours[cause[k]], this.gutter + x, this.tops[i] + this.laneHeight - 1 - high, width,
+          high);
     }
   }
 
   // Of the items that are wide enough.
   drawNames(context, from, to) {
-    const { run } = this;
+    const {run} = this;
     if (this.laneHeight < 14) return;
     context.textAlign = "left";
     context.fillStyle = "#10151a";
     run.lanes.forEach((lane, i) => {
       if (!lane.items || lane.rows > 1 || this.isPale(lane)) return;
-      const { items } = lane;
+      const {items} = lane;
       const scale = this.plot / (to - from);
       let first = firstAfter(items, from);
       const last = Math.min(items.number.length, first + 400);
@@ -219,10 +223,12 @@ class Gantt {
         const x = Math.max((items.begin[first] - from) * scale, 0);
         const room = Math.min((items.end[first] - from) * scale, this.plot) - x - 8;
         if (room < 30) continue;
-        const name = lane.kind === "worker" ? run.taskName(items.number[first])
-          : run.datumName(run.copies.datum[items.number[first]] - 1);
-        context.fillText(fitted(context, name, room), this.gutter + x + 4,
-          this.tops[i] + this.laneHeight / 2 + 0.5);
+        const name = lane.kind === "worker" ?
+            run.taskName(items.number[first]) :
+            run.datumName(run.copies.datum[items.number[first]] - 1);
+        context.fillText(
+            fitted(context, name, room), this.gutter + x + 4,
+            this.tops[i] + this.laneHeight / 2 + 0.5);
       }
     });
   }
@@ -245,9 +251,15 @@ class Gantt {
   // Where an item is drawn; null: nowhere.
   boxOf(item) {
     if (item.kind === "gap") {
-      const { begin, end } = item.lane.gaps;
+      const {begin, end} = item.lane.gaps;
       const [from, to] = [this.run.ns(begin[item.number]), this.run.ns(end[item.number])];
-      return { from, to, x: this.x(from), width: this.x(to) - this.x(from), top: this.tops[this.run.lanes.indexOf(item.lane)] };
+      return {
+        from,
+        to,
+        x: this.x(from),
+        width: this.x(to) - this.x(from),
+        top: this.tops[this.run.lanes.indexOf(item.lane)]
+      };
     }
     const lane = laneOfItem(this.run, item);
     const table = item.kind === "task" ? this.run.tasks : this.run.copies;
@@ -256,7 +268,13 @@ class Gantt {
     const from = this.run.ns(begin);
     const to = this.run.ns(table.ended[item.number] < 0 ? this.run.end : table.ended[item.number]);
     const x = this.x(from);
-    return { from, to, x, width: Math.max(this.x(to) - x, 2), top: this.tops[this.run.lanes.indexOf(lane)] };
+    return {
+      from,
+      to,
+      x,
+      width: Math.max(this.x(to) - x, 2),
+      top: this.tops[this.run.lanes.indexOf(lane)]
+    };
   }
 
   outline(context, item, colour, width) {
@@ -273,7 +291,7 @@ class Gantt {
 
   // From the end of each step of the critical path to the beginning of the next, where these can be told apart.
   drawPath(context) {
-    const { run, view } = this;
+    const {run, view} = this;
     if (view.path !== run || !run.path) return;
     const boxes = this.boxesOfPath(run.path);
     if (boxes === null) return;
@@ -291,14 +309,14 @@ class Gantt {
         context.moveTo(Math.max(last.x + last.width, this.gutter), last.middle);
         context.lineTo(Math.max(box.x, this.gutter), middle);
       }
-      last = { x: box.x, width: box.width, middle };
+      last = {x: box.x, width: box.width, middle};
     }
     context.stroke();
     context.restore();
   }
 
   // Of the steps that are seen, and the next to them; null: there are too many.
-  boxesOfPath({ items, from }) {
+  boxesOfPath({items, from}) {
     const first = Math.max(0, lastAtMost(from, this.run.ticks(this.view.from)) - 1);
     const last = lastAtMost(from, this.run.ticks(this.view.to)) + 2;
     if (last - first > this.plot / 4) return null;
@@ -306,7 +324,7 @@ class Gantt {
   }
 
   drawSelection(context) {
-    const { selected } = this.view;
+    const {selected} = this.view;
     if (!selected || selected.run !== this.run || selected.kind === "datum") return;
     const box = this.outline(context, selected, colourOf("--ink"), 2);
     for (const item of selected.related ?? []) {
@@ -334,24 +352,24 @@ class Gantt {
     return itemOf(this.run, lane, this.cursor.place);
   }
 
-  laneAt(y) {
-    return this.tops.findIndex((top) => y >= top && y < top + this.laneHeight);
-  }
+  laneAt(y) { return this.tops.findIndex((top) => y >= top && y < top + this.laneHeight); }
   // What is drawn there, or next to it.
   itemAt(x, y) {
     const number = this.laneAt(y);
     if (number < 0 || x < this.gutter || x > this.gutter + this.plot) return null;
     const lane = this.run.lanes[number];
     if (!lane.items) return null;
-    const { items } = lane;
+    const {items} = lane;
     const at = this.run.ticks(this.ns(x));
     const near = 3 / this.plot * this.view.length / this.run.unit;
-    const row = Math.min(lane.rows - 1, Math.floor((y - this.tops[number]) / this.laneHeight * lane.rows));
+    const row =
+        Math.min(lane.rows - 1, Math.floor((y - this.tops[number]) / this.laneHeight * lane.rows));
     let best = -1;
     let least = near;
-    for (let i = firstAfter(items, at - near); i < items.number.length && items.begin[i] <= at + near; ++i) {
-      const distance = Math.max(items.begin[i] - at, at - items.end[i], 0)
-        + (items.row[i] === row ? 0 : near / 2);
+    for (let i = firstAfter(items, at - near);
+         i < items.number.length && items.begin[i] <= at + near; ++i) {
+      const distance = Math.max(items.begin[i] - at, at - items.end[i], 0) +
+          (items.row[i] === row ? 0 : near / 2);
       if (distance < least) {
         best = i;
         least = distance;
@@ -362,14 +380,15 @@ class Gantt {
 }
 
 function itemOf(run, lane, place) {
-  return { run, kind: lane.kind === "worker" ? "task" : "copy", number: lane.items.number[place] };
+  return {run, kind: lane.kind === "worker" ? "task" : "copy", number: lane.items.number[place]};
 }
 
 function gapAt(run, lane, ticks) {
   if (!lane.gaps) return null;
   const place = firstEndingAfter(lane.gaps.end, ticks);
-  return place < lane.gaps.begin.length && lane.gaps.begin[place] <= ticks
-    ? { run, kind: "gap", number: place, lane } : null;
+  return place < lane.gaps.begin.length && lane.gaps.begin[place] <= ticks ?
+      {run, kind: "gap", number: place, lane} :
+      null;
 }
 
 // As much of the text as there is room for.

@@ -1,28 +1,30 @@
 // What the mouse and the keyboard do in a Gantt chart.
 
 function listenToPointer(gantt) {
-  const { canvas, view } = gantt;
-  let drag = null; // {x, pans}
+  const {canvas, view} = gantt;
+  let drag = null;  // {x, pans}
   const place = (event) => {
     const box = canvas.getBoundingClientRect();
-    return { x: event.clientX - box.left, y: event.clientY - box.top };
+    return {x: event.clientX - box.left, y: event.clientY - box.top};
   };
   canvas.addEventListener("wheel", (event) => {
     // A page that is scrolled past the chart goes on scrolling.
     if (!event.ctrlKey && !event.shiftKey && document.activeElement !== canvas) return;
     event.preventDefault();
-    const { x } = place(event);
-    if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) view.pan(event.deltaX / gantt.plot);
-    else view.zoom(Math.exp(Math.max(-100, Math.min(100, event.deltaY)) / 250), gantt.ns(x));
-  }, { passive: false });
+    const {x} = place(event);
+    if (Math.abs(event.deltaX) > Math.abs(event.deltaY))
+      view.pan(event.deltaX / gantt.plot);
+    else
+      view.zoom(Math.exp(Math.max(-100, Math.min(100, event.deltaY)) / 250), gantt.ns(x));
+  }, {passive: false});
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button > 1) return;
-    const { x } = place(event);
-    drag = { from: x, at: x, pans: event.shiftKey || event.button === 1 || x < gantt.gutter };
+    const {x} = place(event);
+    drag = {from: x, at: x, pans: event.shiftKey || event.button === 1 || x < gantt.gutter};
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {
-    const { x, y } = place(event);
+    const {x, y} = place(event);
     if (!drag) return showTip(gantt, event, gantt.itemAt(x, y), x, y);
     if (drag.pans) {
       const step = (drag.at - x) / gantt.plot * view.length;
@@ -34,16 +36,19 @@ function listenToPointer(gantt) {
   });
   canvas.addEventListener("pointerup", (event) => {
     if (!drag) return;
-    const { x, y } = place(event);
-    const { from, pans } = drag;
+    const {x, y} = place(event);
+    const {from, pans} = drag;
     drag = null;
     hideBand(gantt);
     if (Math.abs(x - from) < 4) {
       const item = gantt.itemAt(x, y);
-      if (item) chooseItem(view, item, false);
-      else view.select(null);
+      if (item)
+        chooseItem(view, item, false);
+      else
+        view.select(null);
     } else if (!pans) {
-      const [first, last] = [gantt.ns(Math.max(Math.min(from, x), gantt.gutter)), gantt.ns(Math.max(from, x))];
+      const [first, last] =
+          [gantt.ns(Math.max(Math.min(from, x), gantt.gutter)), gantt.ns(Math.max(from, x))];
       view.show(first, last);
     }
   });
@@ -57,31 +62,33 @@ function listenToPointer(gantt) {
 }
 
 function showBand(gantt, from, to) {
-  gantt.band ??= gantt.canvas.parentElement.appendChild(make("div", { class: "band" }));
+  gantt.band ??= gantt.canvas.parentElement.appendChild(make("div", {class: "band"}));
   Object.assign(gantt.band.style, {
-    left: `${gantt.canvas.offsetLeft + Math.min(from, to)}px`, width: `${Math.abs(to - from)}px`,
-    top: `${gantt.canvas.offsetTop}px`, height: `${gantt.height}px`, display: "block",
+    left: `${gantt.canvas.offsetLeft + Math.min(from, to)}px`,
+    width: `${Math.abs(to - from)}px`,
+    top: `${gantt.canvas.offsetTop}px`,
+    height: `${gantt.height}px`,
+    display: "block",
   });
 }
 function hideBand(gantt) {
   if (gantt.band) gantt.band.style.display = "none";
 }
 
-function hideTip() {
-  document.getElementById("tip").hidden = true;
-}
+function hideTip() { document.getElementById("tip").hidden = true; }
 function showTip(gantt, event, item, x, y) {
   const tip = document.getElementById("tip");
   const lane = gantt.laneAt(y);
   if (lane < 0 || x < gantt.gutter) return hideTip();
-  const text = item ? shortText(gantt.run, item)
-    : `${gantt.run.lanes[lane].label} at ${moment(gantt.ns(x), gantt.view.length)}`;
+  const text = item ? shortText(gantt.run, item) :
+                      `${gantt.run.lanes[lane].label} at ${moment(gantt.ns(x), gantt.view.length)}`;
   tip.textContent = text;
   tip.hidden = false;
   const left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8);
   const below = event.clientY + 18;
-  const top = below + tip.offsetHeight > innerHeight ? event.clientY - tip.offsetHeight - 10 : below;
-  Object.assign(tip.style, { left: `${Math.max(left, 4)}px`, top: `${top}px` });
+  const top =
+      below + tip.offsetHeight > innerHeight ? event.clientY - tip.offsetHeight - 10 : below;
+  Object.assign(tip.style, {left: `${Math.max(left, 4)}px`, top: `${top}px`});
 }
 
 // What an item is, in a line.
@@ -93,14 +100,16 @@ function shortText(run, item) {
   const time = duration(run.length(table.ended[item.number] - begin));
   const at = moment(run.ns(begin), run.length(run.end));
   if (isTask) return `${run.taskName(item.number)}: ${time} from ${at}`;
-  return `${run.datumName(table.datum[item.number] - 1)}, ${bytesText(run.copyBytes(item.number))}: ` +
-    `${time} from ${at}, ${kCauses[table.flags[item.number] & 7]}`;
+  return `${run.datumName(table.datum[item.number] - 1)}, ${
+             bytesText(run.copyBytes(item.number))}: ` +
+      `${time} from ${at}, ${kCauses[table.flags[item.number] & 7]}`;
 }
 
-function gapText(run, { lane, number }) {
-  const { begin, end, cause } = lane.gaps;
+function gapText(run, {lane, number}) {
+  const {begin, end, cause} = lane.gaps;
   const [name, sentence] = run.head.idle.causes[cause[number]];
-  return `${lane.label} idle for ${duration(run.length(end[number] - begin[number]))}, ${name}: ${sentence}`;
+  return `${lane.label} idle for ${duration(run.length(end[number] - begin[number]))}, ${name}: ${
+      sentence}`;
 }
 
 function listenToKeys(gantt) {
@@ -118,7 +127,8 @@ const kGanttKeys = {
   "=": (gantt) => gantt.view.zoom(0.5, aroundCursor(gantt)),
   "-": (gantt) => gantt.view.zoom(2, aroundCursor(gantt)),
   "0": (gantt) => gantt.view.all(),
-  Home: (gantt) => gantt.view.show(gantt.view.whole.from, gantt.view.whole.from + gantt.view.length),
+  Home: (gantt) =>
+      gantt.view.show(gantt.view.whole.from, gantt.view.whole.from + gantt.view.length),
   End: (gantt) => gantt.view.show(gantt.view.whole.to - gantt.view.length, gantt.view.whole.to),
   PageUp: (gantt) => gantt.view.pan(-0.8),
   PageDown: (gantt) => gantt.view.pan(0.8),
@@ -148,7 +158,7 @@ function placeCursor(gantt, number, ns) {
   const lane = gantt.run.lanes[number];
   if (!lane || !lane.items || lane.items.number.length === 0) return false;
   const place = Math.min(firstAfter(lane.items, gantt.run.ticks(ns)), lane.items.number.length - 1);
-  gantt.cursor = { lane: number, place };
+  gantt.cursor = {lane: number, place};
   return true;
 }
 
@@ -157,7 +167,7 @@ function step(gantt, by) {
     const first = gantt.run.lanes.findIndex((lane) => lane.items && lane.items.number.length > 0);
     if (first < 0 || !placeCursor(gantt, first, gantt.view.from)) return;
   } else {
-    const { items } = gantt.run.lanes[gantt.cursor.lane];
+    const {items} = gantt.run.lanes[gantt.cursor.lane];
     gantt.cursor.place = Math.min(Math.max(gantt.cursor.place + by, 0), items.number.length - 1);
   }
   followCursor(gantt);
@@ -177,7 +187,7 @@ function followCursor(gantt) {
   const item = gantt.cursorItem();
   const box = item && gantt.boxOf(item);
   if (!box) return;
-  const { view } = gantt;
+  const {view} = gantt;
   if (box.from < view.from) view.show(box.from - view.length * 0.1, box.from + view.length * 0.9);
   if (box.to > view.to) view.show(box.to - view.length * 0.9, box.to + view.length * 0.1);
   say(`${gantt.run.lanes[gantt.cursor.lane].label}: ${shortText(gantt.run, item)}`);

@@ -7,8 +7,9 @@ function lanesOf(run) {
   const lanes = [];
   const add = (kind, index, label, letter, colours) => {
     const shares = [];
-    for (let k = 0; k < colours.length; ++k) shares.push(run.overview[`${letter}${index}.${k}`] ?? null);
-    lanes.push({ kind, index, label, shares, colours, items: null, rows: 1 });
+    for (let k = 0; k < colours.length; ++k)
+      shares.push(run.overview[`${letter}${index}.${k}`] ?? null);
+    lanes.push({kind, index, label, shares, colours, items: null, rows: 1});
   };
   run.workers.forEach((worker, i) => add("worker", i, worker.name, "w", kKindColours));
   run.links.forEach((_, i) => add("link", i, run.linkName(i), "l", kCauseColours));
@@ -18,7 +19,8 @@ function lanesOf(run) {
 // Sorted by beginning, then by number. Both fit a double's 53 bits: 31 of a moment, 22 of a number.
 function sortedByMoment(numbers, momentOf) {
   const keys = new Float64Array(numbers.length);
-  for (let i = 0; i < numbers.length; ++i) keys[i] = Math.max(0, momentOf(numbers[i])) * 2 ** 22 + i;
+  for (let i = 0; i < numbers.length; ++i)
+    keys[i] = Math.max(0, momentOf(numbers[i])) * 2 ** 22 + i;
   keys.sort();
   return Uint32Array.from(keys, (key) => numbers[key % 2 ** 22]);
 }
@@ -49,7 +51,8 @@ function finishLane(lane, items) {
 // Numbers of things by lane.
 function numbersByLane(count, laneOf, lanes) {
   const sizes = new Uint32Array(lanes);
-  for (let i = 0; i < count; ++i) if (laneOf(i) >= 0) ++sizes[laneOf(i)];
+  for (let i = 0; i < count; ++i)
+    if (laneOf(i) >= 0) ++sizes[laneOf(i)];
   const numbers = Array.from(sizes, (size) => new Uint32Array(size));
   sizes.fill(0);
   for (let i = 0; i < count; ++i) {
@@ -60,15 +63,20 @@ function numbersByLane(count, laneOf, lanes) {
 }
 
 async function fillWorkerLanes(run) {
-  const { worker, started, ended, codelet } = run.tasks; // queued tasks run in the order of their ends
+  const {worker, started, ended, codelet} =
+      run.tasks;  // queued tasks run in the order of their ends
   const laneOf = (i) => started[i] >= 0 && ended[i] >= 0 ? worker[i] - 1 : -1;
   const byLane = numbersByLane(worker.length, laneOf, run.workers.length);
-  run.begins = started.slice(); // when the worker was free for what it had been given
+  run.begins = started.slice();  // when the worker was free for what it had been given
   for (const lane of run.lanes) {
     if (lane.kind !== "worker") continue;
     const number = sortedByMoment(byLane[lane.index], (task) => ended[task]);
-    const items = { number, begin: new Int32Array(number.length), end: new Int32Array(number.length),
-      kind: new Uint8Array(number.length) };
+    const items = {
+      number,
+      begin: new Int32Array(number.length),
+      end: new Int32Array(number.length),
+      kind: new Uint8Array(number.length)
+    };
     for (let i = 0, free = 0; i < number.length; ++i) {
       const task = number[i];
       items.end[i] = ended[task];
@@ -83,7 +91,7 @@ async function fillWorkerLanes(run) {
 }
 
 async function fillLinkLanes(run) {
-  const { link, started, ended, flags } = run.copies;
+  const {link, started, ended, flags} = run.copies;
   const laneOf = (i) => started[i] >= 0 && ended[i] >= 0 ? link[i] - 1 : -1;
   const byLane = numbersByLane(link.length, laneOf, run.links.length);
   for (const lane of run.lanes) {
@@ -105,25 +113,29 @@ function firstAfter(items, ticks) {
   let high = items.reach.length;
   while (low < high) {
     const middle = low + high >> 1;
-    if (items.reach[middle] <= ticks) low = middle + 1;
-    else high = middle;
+    if (items.reach[middle] <= ticks)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low;
 }
 
 // The first of sorted ends that is later than the moment.
-function firstEndingAfter(ends, ticks) {
-  return lastAtMost(ends, ticks) + 1;
-}
+function firstEndingAfter(ends, ticks) { return lastAtMost(ends, ticks) + 1; }
 
 // Gaps of the workers, by worker and in the order of time, as their table has them.
 function fillGaps(run, table) {
-  const { worker, cause, from, to } = table;
+  const {worker, cause, from, to} = table;
   for (const lane of run.lanes) {
     if (lane.kind !== "worker") continue;
     const first = lastAtMost(worker, lane.index - 1) + 1;
     const last = lastAtMost(worker, lane.index) + 1;
-    lane.gaps = { begin: from.subarray(first, last), end: to.subarray(first, last), cause: cause.subarray(first, last) };
+    lane.gaps = {
+      begin: from.subarray(first, last),
+      end: to.subarray(first, last),
+      cause: cause.subarray(first, last)
+    };
   }
 }
 
@@ -134,10 +146,12 @@ function placeInLane(lane, number) {
 
 function laneOfItem(run, item) {
   if (item.kind === "task" && run.tasks) {
-    return run.lanes.find((lane) => lane.kind === "worker" && lane.index === run.tasks.worker[item.number] - 1);
+    return run.lanes.find(
+        (lane) => lane.kind === "worker" && lane.index === run.tasks.worker[item.number] - 1);
   }
   if (item.kind === "copy" && run.copies) {
-    return run.lanes.find((lane) => lane.kind === "link" && lane.index === run.copies.link[item.number] - 1);
+    return run.lanes.find(
+        (lane) => lane.kind === "link" && lane.index === run.copies.link[item.number] - 1);
   }
   return undefined;
 }

@@ -1,7 +1,7 @@
 // Draws the rows of a Gantt chart. What is too narrow to be seen alone is added up, pixel by pixel, to the share of the
 // time that each kind of work took there, and stacked.
 
-const kNarrow = 3; // device pixels
+const kNarrow = 3;  // device pixels
 
 function rgb(hex) {
   const value = parseInt(hex.slice(1), 16);
@@ -11,20 +11,21 @@ function mixed(colour, ground, share) {
   return colour.map((part, i) => Math.round(part + (ground[i] - part) * share));
 }
 const css = (colour) => `rgb(${colour.join()})`;
-const pixel = ([r, g, b]) => (255 << 24 | b << 16 | g << 8 | r) >>> 0; // little-endian, as canvases are here
+const pixel = ([r, g, b]) =>
+    (255 << 24 | b << 16 | g << 8 | r) >>> 0;  // little-endian, as canvases are here
 
 // Colours of each kind, and behind them the same, pale, for what is not highlighted.
 function inks(colours) {
   const ground = rgb(colourOf("--panel"));
   const strong = colours.map(rgb);
   const all = [...strong, ...strong.map((colour) => mixed(colour, ground, 0.8))];
-  return { css: all.map(css), pixels: all.map(pixel) };
+  return {css: all.map(css), pixels: all.map(pixel)};
 }
 
 class Coverage {
   constructor(width, kinds) {
     this.width = width;
-    this.shares = Array.from({ length: kinds }, () => new Float32Array(width));
+    this.shares = Array.from({length: kinds}, () => new Float32Array(width));
     this.used = new Uint8Array(kinds);
   }
   clear() {
@@ -41,7 +42,7 @@ class Coverage {
   }
   // Stacked from the bottom of the row; `scale`: what is a full row.
   draw(image, top, height, pixels, scale) {
-    const { width, data } = image;
+    const {width, data} = image;
     for (let x = 0; x < width; ++x) {
       let bottom = top + height;
       let sum = 0;
@@ -96,16 +97,18 @@ function coverOverview(lane, coverage, from, to, end) {
 
 // Items between two moments, in ticks: the wide ones as rectangles, the narrow ones into the coverage.
 function coverItems(lane, coverage, from, to, isPale, rectangle) {
-  const { items, colours } = lane;
+  const {items, colours} = lane;
   const scale = coverage.width / (to - from);
-  const { number, begin, end, kind, row } = items;
+  const {number, begin, end, kind, row} = items;
   for (let i = firstAfter(items, from); i < number.length && begin[i] < to; ++i) {
     const x = (begin[i] - from) * scale;
     const last = (end[i] - from) * scale;
     if (last < 0) continue;
     const ink = kind[i] + (isPale && isPale[number[i]] === 0 ? colours.length : 0);
-    if (last - x < kNarrow) coverage.add(ink, x, Math.max(last, x + 0.02));
-    else rectangle(Math.max(x, -2), Math.min(last, coverage.width + 2), row[i], ink);
+    if (last - x < kNarrow)
+      coverage.add(ink, x, Math.max(last, x + 0.02));
+    else
+      rectangle(Math.max(x, -2), Math.min(last, coverage.width + 2), row[i], ink);
   }
 }
 
@@ -118,7 +121,7 @@ function axisMarks(from, to, pixels, apart) {
   for (let mark = Math.ceil(from / step) * step; mark <= to; mark += step) {
     marks.push(Math.abs(mark) < step * 1e-6 ? 0 : mark);
   }
-  return { step, marks };
+  return {step, marks};
 }
 
 // Of marks that are so far apart.

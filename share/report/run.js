@@ -6,8 +6,8 @@ class Run {
     this.head = head.runs[index];
     this.name = this.head.name;
     this.unit = this.head.unit;
-    this.end = this.head.end; // in this unit
-    this.offset = 0; // ns, which is the zero of the axis
+    this.end = this.head.end;  // in this unit
+    this.offset = 0;           // ns, which is the zero of the axis
     this.overview = null;
     this.series = null;
     this.tasks = null;
@@ -16,29 +16,15 @@ class Run {
     this.indexes = {};
   }
 
-  get nodes() {
-    return this.head.machine.nodes;
-  }
-  get workers() {
-    return this.head.machine.workers;
-  }
-  get links() {
-    return this.head.links;
-  }
-  get policy() {
-    return this.head.facts.policy || this.name;
-  }
+  get nodes() { return this.head.machine.nodes; }
+  get workers() { return this.head.machine.workers; }
+  get links() { return this.head.links; }
+  get policy() { return this.head.facts.policy || this.name; }
 
   // Moments of the tables to moments of the axis, and back.
-  ns(ticks) {
-    return ticks * this.unit - this.offset;
-  }
-  ticks(ns) {
-    return (ns + this.offset) / this.unit;
-  }
-  length(ticks) {
-    return ticks * this.unit;
-  }
+  ns(ticks) { return ticks * this.unit - this.offset; }
+  ticks(ns) { return (ns + this.offset) / this.unit; }
+  length(ticks) { return ticks * this.unit; }
 
   async readFirst() {
     this.overview = await readSection(this.index, "overview");
@@ -90,7 +76,7 @@ class Run {
     return worker >= 0 && worker < this.workers.length ? this.workers[worker].name : "nobody";
   }
   linkName(link) {
-    const { from, to } = this.links[link];
+    const {from, to} = this.links[link];
     return `${this.nodeName(from)} → ${this.nodeName(to)}`;
   }
   copyBytes(copy) {
@@ -104,7 +90,7 @@ class Run {
     if (!this.accesses) return [];
     const found = [];
     for (let i = this.accesses.starts[task]; i < this.accesses.starts[task + 1]; ++i) {
-      found.push({ datum: this.accesses.datum[i] - 1, mode: this.accesses.mode[i] });
+      found.push({datum: this.accesses.datum[i] - 1, mode: this.accesses.mode[i]});
     }
     return found;
   }
@@ -112,8 +98,8 @@ class Run {
   // Rows of a table by datum, in the order of the table; made at the first call.
   byDatum(what) {
     if (this.indexes[what]) return this.indexes[what];
-    const datum = what === "tasks" ? this.accesses && this.accesses.datum
-      : this[what] && this[what].datum;
+    const datum =
+        what === "tasks" ? this.accesses && this.accesses.datum : this[what] && this[what].datum;
     const starts = new Uint32Array(this.head.data + 2);
     const rows = new Uint32Array(datum ? datum.length : 0);
     for (let i = 0; i < rows.length; ++i) ++starts[datum[i]];
@@ -142,14 +128,14 @@ function accessesOf(table) {
       datum[at] = last[k];
     }
   }
-  return { starts, datum, mode: table.mode };
+  return {starts, datum, mode: table.mode};
 }
 
 // When tasks became ready: told from when the last had ended that wrote what they use, or used what they write.
 // expected_ready of src/reports/page/detail.cpp computes the same.
 function readyOf(run) {
-  const { ready_after: after, ended } = run.tasks;
-  const { starts, datum, mode } = run.accesses;
+  const {ready_after: after, ended} = run.tasks;
+  const {starts, datum, mode} = run.accesses;
   const written = new Int32Array(run.head.data + 1);
   const used = new Int32Array(run.head.data + 1);
   const ready = new Int32Array(after.length).fill(-1);
@@ -170,6 +156,13 @@ function readyOf(run) {
 }
 
 // Of access modes, as their numbers stand: include/vicinal/access.hpp.
-const kModes = { 0: "adds to", 1: "reads", 2: "writes", 3: "changes", 7: "changes", 10: "has as scratch" };
+const kModes = {
+  0: "adds to",
+  1: "reads",
+  2: "writes",
+  3: "changes",
+  7: "changes",
+  10: "has as scratch"
+};
 const readsMode = (mode) => (mode & 1) !== 0;
 const leavesContent = (mode) => (mode & 10) === 2;

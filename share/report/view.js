@@ -2,19 +2,17 @@
 
 class View {
   constructor(from, to) {
-    this.whole = { from, to };
+    this.whole = {from, to};
     this.from = from;
     this.to = to;
-    this.selected = null; // {run, kind: "task" | "copy" | "datum", number}
-    this.emphasis = null; // {run, tasks, copies: 1 of those that are highlighted, label}
-    this.path = null; // the run whose critical path is drawn
+    this.selected = null;  // {run, kind: "task" | "copy" | "datum", number}
+    this.emphasis = null;  // {run, tasks, copies: 1 of those that are highlighted, label}
+    this.path = null;      // the run whose critical path is drawn
     this.moved = [];
     this.marked = [];
     this.pending = false;
   }
-  get length() {
-    return this.to - this.from;
-  }
+  get length() { return this.to - this.from; }
 
   show(from, to) {
     const least = Math.max(1, (this.whole.to - this.whole.from) * 1e-9);
@@ -38,9 +36,7 @@ class View {
     const step = this.length * share;
     this.show(this.from + step, this.to + step);
   }
-  all() {
-    this.show(this.whole.from, this.whole.to);
-  }
+  all() { this.show(this.whole.from, this.whole.to); }
   // So that it is well seen, and what is around it.
   showItem(from, to) {
     const length = Math.max((to - from) * 12, (this.whole.to - this.whole.from) * 1e-7);

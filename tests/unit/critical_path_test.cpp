@@ -179,10 +179,10 @@ TEST(CriticalPath, OfTaskEventsAloneKnowsDependenciesAndWorkers) {
                                          segment(worker, 50, 60, 1), segment(run, 60, 90, 1)));
   // And c, which depends on a alone, waits for b.
   made.task("c", {.worker = 1, .started = 95, .ended = 99});
-  EXPECT_THAT(critical_path(made.run, Predecessors{{}, {0}, {0}}).segments,
-              ElementsAre(segment(worker, 0, 10, 0), segment(run, 10, 50, 0),
-                          segment(worker, 50, 60, 1), segment(run, 60, 90, 1),
-                          segment(worker, 90, 95, 2), segment(run, 95, 99, 2)));
+  EXPECT_THAT(
+      critical_path(made.run, Predecessors{{}, {0}, {0}}).segments,
+      ElementsAre(segment(worker, 0, 10, 0), segment(run, 10, 50, 0), segment(worker, 50, 60, 1),
+                  segment(run, 60, 90, 1), segment(worker, 90, 95, 2), segment(run, 95, 99, 2)));
 }
 
 // Both cores work in RAM. The second task was given to its worker at 10, but asked for room when the other core's had

@@ -82,10 +82,10 @@ TEST(IdleTimes, CountWaitsOfTasksBeforeItOnTheMemoryNode) {
                   .started = 50,
                   .ended = 60});
   using enum IdleCause;
-  EXPECT_THAT(idle_times(made.run).intervals,
-              ElementsAre(idle(0, 0, 20, room, 1), idle(0, 20, 45, data, 1),
-                          idle(0, 45, 50, scheduling, 1), idle(1, 0, 20, room, 0),
-                          idle(1, 20, 45, data, 0)));
+  EXPECT_THAT(
+      idle_times(made.run).intervals,
+      ElementsAre(idle(0, 0, 20, room, 1), idle(0, 20, 45, data, 1), idle(0, 45, 50, scheduling, 1),
+                  idle(1, 0, 20, room, 0), idle(1, 20, 45, data, 0)));
 }
 
 // The accelerator never ran a task of this codelet: it could not.

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -208,7 +209,8 @@ TEST(Reader, LeavesOutEventsThatItDoesNotKnow) {
 
 TEST(Reader, FindsEventsByNameWhereTheirNumbersDiffer) {
   RecordingBuilder recording;
-  recording.replace_head(R"({"number":19,"name":"worker slept")",
+  const auto number = static_cast<unsigned>(Event::worker_slept);
+  recording.replace_head(fmt::format(R"({{"number":{},"name":"worker slept")", number),
                          R"({"number":77,"name":"worker slept")");
   recording.at(1).add_number(77, 4);
   EXPECT_THAT(events_of(Reader(recording.bytes(), "other")), ElementsAre("1 0 worker slept 4"));
