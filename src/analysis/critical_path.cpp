@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <unordered_map>
 #include <utility>
 
 #include "analysis/intervals.hpp"
+#include "analysis/known_steps.hpp"
 #include "analysis/last_runs.hpp"
 #include "analysis/steps.hpp"
 
@@ -27,39 +27,6 @@ constexpr PathCauseEntry kCauses[] = {
 };
 static_assert(std::size(kCauses) == kPathCauses);
 
-// Copies that came to a node, by when they ended.
-class Arrivals {
- public:
-  explicit Arrivals(const RecordedRun& run) : run_(run) {
-    for (std::uint32_t c = 0; c < run.copies.size(); ++c) {
-      const CopyOfRun& copy = run.copies[c];
-      if (copy.failed || copy.started == kUnknown || copy.ended == kUnknown) continue;
-      by_place_[key(copy.datum, copy.to)].push_back(c);
-    }
-    for (auto& [place, copies] : by_place_) {
-      std::ranges::stable_sort(copies, {}, [&](std::uint32_t c) { return run.copies[c].ended; });
-    }
-  }
-  // The last that ended in (after, until]; kNobody: there is none.
-  std::uint32_t last(std::uint32_t datum, std::uint32_t node, std::int64_t after,
-                     std::int64_t until) const {
-    const auto at = by_place_.find(key(datum, node));
-    if (at == by_place_.end()) return kNobody;
-    const auto behind = std::ranges::upper_bound(
-        at->second, until, {}, [&](std::uint32_t c) { return run_.copies[c].ended; });
-    if (behind == at->second.begin()) return kNobody;
-    const std::uint32_t copy = *std::prev(behind);
-    return run_.copies[copy].ended > after ? copy : kNobody;
-  }
-
- private:
-  static std::uint64_t key(std::uint32_t datum, std::uint32_t node) {
-    return std::uint64_t{datum} << 32 | node;
-  }
-  const RecordedRun& run_;
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_place_;
-};
-
 // From the end to the beginning. `at_` is the moment that has been reached: what is later has its segments.
 class Walk {
  public:
@@ -69,7 +36,7 @@ class Walk {
         begins_(begins_of_runs(run, runs_of_workers(run))),
         of_worker_(run, runs_of_workers(run)),
         of_node_(run, runs_of_nodes(run)),
-        arrivals_(run),
+        known_(run),
         was_met_(run.tasks.size(), false) {
     for (std::uint32_t t = 0; t < run.tasks.size(); ++t) {
       if (ran_on_worker(run.tasks[t])) by_end_.push_back(t);
@@ -100,7 +67,6 @@ class Walk {
                               std::int64_t back_to);
   void behind_copies(std::uint32_t task, const Steps& steps);
   void behind_copy(std::uint32_t task, std::uint32_t copy, std::int64_t back_to);
-  std::uint32_t last_copy_for(std::uint32_t task, std::int64_t after) const;
   Steps steps_of(std::uint32_t task) const;
   std::uint32_t last_before(std::uint32_t task, std::int64_t time) const;
   std::uint32_t behind_predecessors(std::uint32_t task, const Steps& steps);
@@ -112,7 +78,7 @@ class Walk {
   const std::vector<std::int64_t> begins_;
   const LastRuns of_worker_;
   const LastRuns of_node_;
-  const Arrivals arrivals_;
+  const KnownSteps known_;
   std::vector<std::uint32_t> by_end_;  // all that ran
   std::vector<Interval> busy_;         // when there was a task that was submitted and had not ended
   std::vector<bool> was_met_;
@@ -188,7 +154,7 @@ std::uint32_t Walk::before_start_of(std::uint32_t task) {
 Steps Walk::steps_of(std::uint32_t task) const {
   const TaskOfRun& of = run_.tasks[task];
   if (of.ready != kUnknown || of.scheduled != kUnknown || of.wanted != kUnknown) {
-    return analysis::steps_of(of);
+    return known_.of(task);
   }
   TaskOfRun known = of;
   known.ready = of.submitted != kUnknown ? of.submitted : 0;
@@ -218,23 +184,11 @@ std::uint32_t Walk::behind_others(const LastRuns& whose, std::uint32_t task, Pat
 // all operands: then the wait for that room made nothing longer.
 void Walk::behind_copies(std::uint32_t task, const Steps& steps) {
   while (at_ > steps.granted) {
-    const std::uint32_t copy = last_copy_for(task, steps.granted);
+    const std::uint32_t copy = known_.arrivals().last_for(task, steps.granted, at_);
     const std::int64_t before = at_;
     if (copy != kNobody) behind_copy(task, copy, steps.ready);
     if (at_ == before) return add(PathCause::copy, steps.granted, task);
   }
-}
-
-std::uint32_t Walk::last_copy_for(std::uint32_t task, std::int64_t after) const {
-  const std::uint32_t node = node_of(run_, run_.tasks[task]);
-  std::uint32_t last = kNobody;
-  for (const AccessOfTask& access : run_.accesses_of(run_.tasks[task])) {
-    if (!reads(access.mode)) continue;
-    const std::uint32_t copy = arrivals_.last(access.datum, node, after, at_);
-    if (copy == kNobody) continue;
-    if (last == kNobody || run_.copies[copy].ended > run_.copies[last].ended) last = copy;
-  }
-  return last;
 }
 
 // With the copy that brought the datum to where this one comes from, if this one waited for it.
@@ -246,7 +200,7 @@ void Walk::behind_copy(std::uint32_t task, std::uint32_t copy, std::int64_t back
     add(PathCause::copy, std::max(of.started, back_to), task, copy);
     if (at_ <= std::max(wanted, back_to)) return;
     const std::uint32_t first_part =
-        arrivals_.last(of.datum, of.from, std::max(wanted, back_to), at_);
+        known_.arrivals().last(of.datum, of.from, std::max(wanted, back_to), at_);
     if (first_part == kNobody) return add(PathCause::link, std::max(wanted, back_to), task, copy);
     add(PathCause::link, run_.copies[first_part].ended, task, copy);
     copy = first_part;

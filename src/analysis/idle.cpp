@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "analysis/intervals.hpp"
+#include "analysis/known_steps.hpp"
 #include "analysis/steps.hpp"
 
 namespace vicinal::analysis {
@@ -59,7 +60,7 @@ class Kinds {
 
 class IdleTimes {
  public:
-  explicit IdleTimes(const RecordedRun& run) : run_(run), kinds_(run) {
+  explicit IdleTimes(const RecordedRun& run) : run_(run), known_(run), kinds_(run) {
     first_ = run.end;
     for (const TaskOfRun& task : run.tasks) {
       if (ran_on_worker(task)) first_ = std::min(first_, steps_of(task).submitted);
@@ -105,7 +106,7 @@ class IdleTimes {
 
   // The gap is cut where its task came a step further.
   void before_task(std::uint32_t worker, Interval gap, std::uint32_t task) {
-    const Steps steps = steps_of(run_.tasks[task]);
+    const Steps steps = known_.of(task);
     const auto until = [&](std::int64_t step, auto&& note) {
       const std::int64_t to = std::clamp(step, gap.from, gap.to);
       note(Interval{gap.from, to});
@@ -137,11 +138,11 @@ class IdleTimes {
 
   void find_waits() {
     waits_.resize(run_.facts.machine.nodes.size());
-    for (const TaskOfRun& task : run_.tasks) {
-      if (!ran_on_worker(task)) continue;
-      const std::uint32_t node = node_of(run_, task);
+    for (std::uint32_t t = 0; t < run_.tasks.size(); ++t) {
+      if (!ran_on_worker(run_.tasks[t])) continue;
+      const std::uint32_t node = node_of(run_, run_.tasks[t]);
       if (node >= waits_.size()) continue;
-      const Steps steps = steps_of(task);
+      const Steps steps = known_.of(t);
       waits_[node].for_room.push_back({steps.wanted, steps.granted});
       waits_[node].for_data.push_back({steps.granted, steps.operands});
     }
@@ -182,6 +183,7 @@ class IdleTimes {
   };
 
   const RecordedRun& run_;
+  const KnownSteps known_;
   const Kinds kinds_;
   std::vector<Waits> waits_;  // by node: when some task waited
   std::int64_t first_ = 0;    // submission of a task

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/intervals.hpp"
+#include "analysis/known_steps.hpp"
 #include "analysis/steps.hpp"
 
 namespace vicinal::analysis {
@@ -144,9 +145,11 @@ struct Wait {
 
 std::unordered_map<std::uint32_t, std::vector<Wait>> waits_by_datum(const RecordedRun& run) {
   std::unordered_map<std::uint32_t, std::vector<Wait>> waits;
-  for (const TaskOfRun& task : run.tasks) {
+  const KnownSteps known(run);
+  for (std::uint32_t t = 0; t < run.tasks.size(); ++t) {
+    const TaskOfRun& task = run.tasks[t];
     if (!ran_on_worker(task)) continue;
-    const Steps steps = steps_of(task);
+    const Steps steps = known.of(t);
     if (steps.operands <= steps.granted) continue;
     for (const AccessOfTask& access : run.accesses_of(task)) {
       if (!reads(access.mode)) continue;

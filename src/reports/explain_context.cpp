@@ -189,6 +189,7 @@ class Linker {
 Context::Context(const RecordedRun& recorded)
     : run(recorded),
       of(analysis::analyse(recorded)),
+      steps(recorded),
       successors(turned(of.predecessors)),
       links(Linker(recorded, of.traffic).linked()),
       copies_of(copies_by_datum(recorded)),

@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "analysis/advice.hpp"
+#include "analysis/known_steps.hpp"
 #include "analysis/recorded_run.hpp"
 
 namespace vicinal::trace {
@@ -33,6 +34,7 @@ struct Context {
 
   const analysis::RecordedRun& run;
   const analysis::Analyses of;
+  const analysis::KnownSteps steps;
   const std::vector<std::vector<std::uint32_t>> successors;
   const DecisionLinks links;
   const std::vector<std::vector<std::uint32_t>> copies_of;  // by datum

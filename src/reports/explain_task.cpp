@@ -218,10 +218,11 @@ class Way {
   std::int64_t before_ = kUnknown;  // the last step
 };
 
-std::string operands_text(const Context& context, const TaskOfRun& task) {
+std::string operands_text(const Context& context, std::uint32_t number) {
   const RecordedRun& run = context.run;
+  const TaskOfRun& task = run.tasks[number];
   if (!ran_on_worker(task)) return "";
-  const analysis::Steps steps = steps_of(task);
+  const analysis::Steps steps = context.steps.of(number);
   std::string text;
   for (const AccessOfTask& access : run.accesses_of(task)) {
     if (!reads(access.mode)) continue;
@@ -285,7 +286,7 @@ std::string on_path_text(const Context& context, std::uint32_t number) {
 
 std::string task_text(const Context& context, std::uint32_t number) {
   std::string text = what_it_is(context, number) + Way(context, number).told();
-  text += operands_text(context, context.run.tasks[number]);
+  text += operands_text(context, number);
   text += released_text(context, number);
   text += on_path_text(context, number);
   const auto& decisions = context.links.of_task[number];

@@ -30,11 +30,12 @@ struct WaitOfTask {
 };
 
 // Longest first.
-std::vector<WaitOfTask> waits_of_tasks(const RecordedRun& run) {
+std::vector<WaitOfTask> waits_of_tasks(const Context& context) {
+  const RecordedRun& run = context.run;
   std::vector<WaitOfTask> waits;
   for (std::uint32_t t = 0; t < run.tasks.size(); ++t) {
     if (!ran_on_worker(run.tasks[t])) continue;
-    const analysis::Steps steps = steps_of(run.tasks[t]);
+    const analysis::Steps steps = context.steps.of(t);
     if (steps.granted > steps.wanted) waits.push_back({t, steps.wanted, steps.granted, true});
     if (steps.operands > steps.granted) waits.push_back({t, steps.granted, steps.operands, false});
   }
@@ -103,7 +104,7 @@ std::string idle_text(const Context& context, const IdleInterval& idle) {
 }  // namespace
 
 std::string waits_text(const Context& context) {
-  const std::vector<WaitOfTask> waits = waits_of_tasks(context.run);
+  const std::vector<WaitOfTask> waits = waits_of_tasks(context);
   const std::vector<IdleInterval> idle = idle_by_length(context);
   std::string text = waits.empty()
                          ? "No task waited for room or copies.\n"
@@ -124,7 +125,7 @@ std::string waits_text(const Context& context) {
 Json waits_json(const Context& context) {
   const RecordedRun& run = context.run;
   Json json = {{"tasks", Json::array()}, {"workers", Json::array()}};
-  for (const WaitOfTask& wait : waits_of_tasks(run)) {
+  for (const WaitOfTask& wait : waits_of_tasks(context)) {
     Json of = task_json(run, wait.task);
     of["from_ns"] = wait.from;
     of["to_ns"] = wait.to;

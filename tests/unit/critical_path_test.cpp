@@ -109,6 +109,31 @@ TEST(CriticalPath, GoesWithACopyThatWasWantedBeforeTheTaskWasScheduled) {
                   segment(copy, 100, 300, 1, 0), segment(run, 300, 400, 1)));
 }
 
+// It never asked for its operands: they came early, by a copy that was wanted at 20, after it was scheduled. The time
+// until then it stood behind another one of its memory node.
+TEST(CriticalPath, GoesThroughAnEarlyCopyThatCameAfterATaskWasScheduled) {
+  MadeRun made(0, 1);
+  const std::uint32_t a = made.datum("a", 1000);
+  made.task("first",
+            {.worker = 0, .submitted = 0, .ready = 0, .scheduled = 0, .started = 0, .ended = 15});
+  made.task("reads",
+            {.worker = 0, .submitted = 0, .ready = 0, .scheduled = 5, .started = 62, .ended = 90},
+            {{a, AccessMode::R}});
+  made.copy({.datum = a,
+             .from = 0,
+             .to = 1,
+             .bytes = 1000,
+             .cause = Cause::early_copy,
+             .wanted = 20,
+             .started = 25,
+             .ended = 60});
+  using enum PathCause;
+  EXPECT_THAT(critical_path(made.run, Predecessors{{}, {}}).segments,
+              ElementsAre(segment(run, 0, 15, 0), segment(worker, 15, 20, 1),
+                          segment(link, 20, 25, 1, 0), segment(copy, 25, 60, 1, 0),
+                          segment(worker, 60, 62, 1), segment(run, 62, 90, 1)));
+}
+
 // From one accelerator to the other by way of RAM: the second copy, wanted at 100, begins when the first has ended.
 TEST(CriticalPath, GoesThroughBothCopiesOfAWayThroughRam) {
   MadeRun made(0, 2);
