@@ -55,7 +55,7 @@ bool TasksOfRun::take(const RecordedEvent& event) {
       at(event.field(kTask), event.time).scheduled = event.time;
       break;
     case Event::task_moved:
-      at(event.field(kTask), event.time).moved = true;
+      take_moved(event);
       break;
     case Event::operands_wanted:
     case Event::room_granted:
@@ -100,7 +100,15 @@ void TasksOfRun::take_ready(const RecordedEvent& event) {
   task.releasing = parts_.machine.worker_or_none(event.first);
 }
 
-// A task that is moved asks anew, on the other node.
+// What it asked for on its former node is taken back. Where it goes its operands may be there already: then it
+// asks for nothing.
+void TasksOfRun::take_moved(const RecordedEvent& event) {
+  TaskOfRun& task = at(event.field(kTask), event.time);
+  task.moved = true;
+  task.wanted = task.granted = task.operands = kUnknown;
+}
+
+// A task that is moved asks anew, also where the move itself is not recorded.
 void TasksOfRun::take_request(const RecordedEvent& event) {
   TaskOfRun& task = at(event.field(kTask), event.time);
   if (event.event == Event::operands_wanted) {

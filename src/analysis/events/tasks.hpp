@@ -40,6 +40,7 @@ class TasksOfRun {
   void take_submitted(const trace::RecordedEvent& event);
   void take_started(const trace::RecordedEvent& event);
   void take_ended(const trace::RecordedEvent& event);
+  void take_moved(const trace::RecordedEvent& event);
   void take_request(const trace::RecordedEvent& event);
   void take_ready(const trace::RecordedEvent& event);
   [[noreturn]] void refuse(const TaskOfRun& task, std::string_view what) const;
