@@ -82,7 +82,7 @@ int complain(int status, std::string_view message) {
 
 // CLI11 tells in its own words what it is missing, after the name of the option.
 std::string own_words(const CLI::ParseError& error) {
-  const std::string text = error.what();
+  std::string text = error.what();
   const std::string name = text.substr(0, text.find_first_of(": "));
   if (error.get_name() == "ArgumentMismatch") {
     return text.find("missing") != std::string::npos

@@ -122,7 +122,7 @@ void Advisor::links() {
   for (const auto& [ends, times] : links) {
     const std::string from = run_.name_of_node(ends.first);
     const std::string to = run_.name_of_node(ends.second);
-    add(AdviceKind::link, from + "->" + to, times.copies + times.queue,
+    add(AdviceKind::link, fmt::format("{}->{}", from, to), times.copies + times.queue,
         fmt::format("A faster link from {} to {}", from, to),
         fmt::format("the critical path waits {} for its copies, and {} for copies before them",
                     duration(times.copies), duration(times.queue)));

@@ -73,7 +73,7 @@ std::uint64_t place(std::uint32_t datum, std::uint32_t node) {
 class Followers {
  public:
   void add(std::uint64_t place, std::int64_t time, std::uint32_t index) {
-    by_place_[place].waiting.push_back({time, index});
+    by_place_[place].waiting.emplace_back(time, index);
   }
   // In the order of time. The first that follows the decision and has none, or has an older one.
   std::optional<std::uint32_t> of(std::uint64_t place, std::int64_t time) {

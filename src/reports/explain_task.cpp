@@ -12,7 +12,6 @@ namespace vicinal::reports::explaining {
 
 using analysis::AccessOfTask;
 using analysis::CopyOfRun;
-using analysis::KindOfTask;
 using analysis::RecordedRun;
 using analysis::TaskOfRun;
 
