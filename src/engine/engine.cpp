@@ -66,34 +66,6 @@ void Engine::attach(std::vector<Driver*> node_drivers, std::vector<Driver*> work
 
 // --- how long tasks run
 
-// A driver that runs the task inside start_task needs no clock of its own: what lies between this and
-// task_done is the kernel and the call of it. A run that there is no memory to note is not noted.
-[[gnu::noinline]] void Engine::begin_watched(const graph::Task& task, WorkerId worker) {
-  if (records(trace::Category::tasks)) record_started(task, worker);
-  if (!timed_) return;
-  try {
-    timers_[worker.value].begin(task, config_.now);
-  } catch (const std::bad_alloc&) {
-  }
-}
-
-[[gnu::noinline]] void Engine::end_watched(const graph::Task& task, WorkerId worker, bool failed,
-                                           std::optional<Time> run_time) {
-  if (records(trace::Category::tasks)) {
-    record_ended(task, worker, failed ? Outcome::failed : Outcome::done, run_time.value_or(Time{}));
-  }
-  if (!timed_ || failed) return;
-  RunTimer& timer = timers_[worker.value];
-  try {
-    if (run_time) {
-      timer.note(task, *run_time);
-    } else {
-      timer.end(config_.now);
-    }
-  } catch (const std::bad_alloc&) {
-  }
-}
-
 void Engine::hand_on_run_times() {
   for (RunTimer& timer : timers_) timer.flush();
 }

@@ -53,19 +53,49 @@ std::uint32_t name_of(trace::Recorder& recorder, const Task& task) {
   recorder_.record<Event::task_moved>(worker.value, id_of(task));
 }
 
-[[gnu::noinline]] void Engine::record_started(const Task& task, WorkerId worker) {
-  recorder_.record<Event::task_started>(worker.value, id_of(task), name_of(recorder_, task));
-}
-
-[[gnu::noinline]] void Engine::record_ended(const Task& task, WorkerId worker, Outcome outcome,
-                                            Time run_time) {
-  recorder_.record<Event::task_ended>(worker.value, id_of(task), outcome, run_time.ns);
-}
-
 [[gnu::noinline]] void Engine::record_started(const memory::Copy& copy) {
   recorder_.record<Event::copy_started>(copy.to.node.value, copy.handle->id.value,
                                         copy.from.node.value, copy.number, copy.bytes().value,
                                         copy.cause, copy.urgent);
+}
+
+// --- how long tasks run
+
+inline void Engine::record_started(const Task& task, WorkerId worker) {
+  const std::uint32_t name = recorder_.name(task.codelet, task.codelet->name);
+  recorder_.record<Event::task_started>(worker.value, id_of(task), name);
+}
+
+void Engine::record_ended(const Task& task, WorkerId worker, Outcome outcome, Time run_time) {
+  recorder_.record<Event::task_ended>(worker.value, id_of(task), outcome, run_time.ns);
+}
+
+// A driver that runs the task inside start_task needs no clock of its own: what lies between this and
+// task_done is the kernel and the call of it. A run that there is no memory to note is not noted.
+[[gnu::noinline]] void Engine::begin_watched(const Task& task, WorkerId worker) {
+  if (records(trace::Category::tasks)) record_started(task, worker);
+  if (!timed_) return;
+  try {
+    timers_[worker.value].begin(task, config_.now);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+[[gnu::noinline]] void Engine::end_watched(const Task& task, WorkerId worker, bool failed,
+                                           std::optional<Time> run_time) {
+  if (records(trace::Category::tasks)) {
+    record_ended(task, worker, failed ? Outcome::failed : Outcome::done, run_time.value_or(Time{}));
+  }
+  if (!timed_ || failed) return;
+  RunTimer& timer = timers_[worker.value];
+  try {
+    if (run_time) {
+      timer.note(task, *run_time);
+    } else {
+      timer.end(config_.now);
+    }
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 }  // namespace vicinal::engine

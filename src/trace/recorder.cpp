@@ -137,20 +137,16 @@ void Recorder::record_words(Event event, std::uint32_t first,
   place->at.store(at + words, std::memory_order_release);
 }
 
-std::uint32_t Recorder::name(const void* key, std::string_view text) {
-  Place* const own = place();
-  if (own == nullptr) return 0;
-  Lane& lane = static_cast<Lane&>(*own);
-  auto& slot = lane.names[reinterpret_cast<std::uintptr_t>(key) / 16 % lane.names.size()];
-  if (slot.key == key && slot.text == text) [[likely]]
-    return slot.number;
+std::uint32_t Recorder::new_name(Place& place, const void* key, std::string_view text) {
+  UsedName& slot = place.used_name(key);
   try {
     slot.text = text;
   } catch (const std::bad_alloc&) {
     return 0;
   }
   slot.key = key;
-  slot.number = lane.session->next_name.fetch_add(1, std::memory_order_relaxed) + 1;
+  slot.number =
+      static_cast<Lane&>(place).session->next_name.fetch_add(1, std::memory_order_relaxed) + 1;
   record_text<Event::name_given>(text, slot.number);
   return slot.number;
 }

@@ -10,8 +10,10 @@
 // full chunks itself, none is left out, and the same run gives the same file.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -40,10 +42,21 @@ struct RecordingSummary {
   std::string error;  // not empty: the file could not be written, and has what came before
 };
 
-// Where the next event of a thread goes. The thread alone writes both.
+// A name that a thread has used, by the address of what has it.
+struct UsedName {
+  const void* key = nullptr;
+  std::uint32_t number = 0;
+  std::string text;
+};
+
+// Where the next event of a thread goes, and the names that it used last. The thread alone writes them.
 struct Place {
   std::atomic<std::uint64_t*> at{nullptr};
   std::uint64_t* end = nullptr;
+  std::array<UsedName, 64> names;
+  UsedName& used_name(const void* key) {
+    return names[reinterpret_cast<std::uintptr_t>(key) / 16 % names.size()];
+  }
 };
 // The place of a thread in the recording that it took part in last.
 struct OwnPlace {
@@ -103,7 +116,15 @@ class Recorder final : public DecisionListener {
   void record_words(Event event, std::uint32_t first, std::span<const std::uint64_t> words);
 
   // The number of a name; `key` is the address of what has it, which may change its name.
-  std::uint32_t name(const void* key, std::string_view text);
+  std::uint32_t name(const void* key, std::string_view text) {
+    Place* const own = place();
+    if (own == nullptr) [[unlikely]]
+      return 0;
+    const UsedName& known = own->used_name(key);
+    if (known.key == key && same(known.text, text)) [[likely]]
+      return known.number;
+    return new_name(*own, key, text);
+  }
 
   // Decisions are recorded, and handed on.
   void hear(Decision decision) noexcept override;
@@ -133,6 +154,30 @@ class Recorder final : public DecisionListener {
     return enter(session);
   }
   Place* enter(std::uint64_t session);
+  std::uint32_t new_name(Place& place, const void* key, std::string_view text);
+  // Names are short; a call of memcmp costs more than all of an event.
+  static bool same(std::string_view a, std::string_view b) {
+    if (a.size() != b.size()) return false;
+    if (a.size() > 16) [[unlikely]]
+      return a == b;
+    if (a.size() >= 8) return same_ends<std::uint64_t>(a, b);
+    if (a.size() >= 4) return same_ends<std::uint32_t>(a, b);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (a[i] != b[i]) return false;
+    }
+    return true;
+  }
+  // Of texts that a word from the front and one from the back cover.
+  template <typename Word>
+  static bool same_ends(std::string_view a, std::string_view b) {
+    const auto word = [](const char* at) {
+      Word it = 0;
+      std::memcpy(&it, at, sizeof it);
+      return it;
+    };
+    const std::size_t last = a.size() - sizeof(Word);
+    return word(a.data()) == word(b.data()) && word(a.data() + last) == word(b.data() + last);
+  }
   Place* begin_chunk(Place& place, std::size_t words);
   std::int64_t now() const {
     return clock_ == ClockKind::counter ? base::ticks_now() : other_now();

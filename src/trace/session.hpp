@@ -31,7 +31,7 @@ struct Chunk {
 inline constexpr std::size_t kMostWords = std::size_t{16} << 10;
 static_assert(kMostWords <= 0xffff && kMostWords < Chunk::kWords);
 
-// What one thread records, beside the place of its next event. The thread alone writes `current`, `lost` and the names; the
+// What one thread records, beside the place of its next event. The thread alone writes `current` and `lost`; the
 // writer reads `at` and `published`.
 struct alignas(128) Recorder::Lane : Place {
   Session* session = nullptr;
@@ -43,13 +43,6 @@ struct alignas(128) Recorder::Lane : Place {
   std::atomic<Chunk*> full{nullptr};       // a list, the newest first
   std::atomic<std::uint64_t> lost_in_all{0};
   std::uint32_t number = 0;
-  // Names that the thread has used last, by the address of what has them.
-  struct Name {
-    const void* key = nullptr;
-    std::uint32_t number = 0;
-    std::string text;
-  };
-  std::array<Name, 64> names;
 };
 
 struct Recorder::Session {
