@@ -163,6 +163,17 @@ if(header_sources)
   add_dependencies(vicinal_tests vicinal_headers)
 endif()
 
+# What does not fit in a typed task does not compile, and the compiler says so in a few words.
+if(NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+  find_package(Python3 COMPONENTS Interpreter QUIET)
+  if(Python3_FOUND)
+    add_test(NAME compile/mistakes
+             COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tests/compile/mistakes.py"
+                     "${CMAKE_CXX_COMPILER}" -std=c++20 "-I${PROJECT_SOURCE_DIR}/include")
+    set_tests_properties(compile/mistakes PROPERTIES LABELS compile TIMEOUT ${VICINAL_TEST_TIMEOUT})
+  endif()
+endif()
+
 # The command line as a user sees it: bad input, JSON, files, the progress bar, signals.
 if(TARGET vicinal_cli AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_dependencies(vicinal_tests vicinal_cuda_stand_in)

@@ -89,10 +89,14 @@ class KernelContext {
   template <typename T>
   T parameter() const {
     static_assert(std::is_trivially_copyable_v<T>);
-    if (sizeof(T) != parameter_bytes_) refuse_parameter(sizeof(T));
     T value{};
-    std::memcpy(&value, parameters_, sizeof(T));
+    std::memcpy(&value, parameters(sizeof(T)), sizeof(T));
     return value;
+  }
+  // The same as bytes, at any address.
+  const std::byte* parameters(std::size_t wanted) const {
+    if (wanted != parameter_bytes_) refuse_parameter(wanted);
+    return parameters_;
   }
   WorkerId worker() const { return worker_; }
   ProcessorKind kind() const { return kind_; }  // of the worker

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@
 #include "vicinal/statistics.hpp"
 #include "vicinal/task.hpp"
 #include "vicinal/trace.hpp"
+#include "vicinal/typed_data.hpp"
+#include "vicinal/typed_task.hpp"
 
 namespace vicinal {
 
@@ -75,6 +78,11 @@ class Acquired {
   runtime::Acquisition* acquisition_ = nullptr;
   OperandView view_;
 };
+
+template <typename T, std::size_t rank>
+class Held;
+template <typename T>
+class Result;
 
 class Runtime {
  public:
@@ -173,6 +181,36 @@ class Runtime {
   // Waits until the handle may be accessed in RAM and holds it there. Queues like a task.
   Acquired acquire(Handle handle, AccessMode mode);
 
+  // --- data that know their type: see typed_data.hpp -------------------------------------------
+  // The elements of a vector, an array or a span of the application, which must live until they are released or the
+  // runtime ends. Errors as for register_buffer.
+  template <std::ranges::contiguous_range Range>
+  auto data(Range&& elements, std::string name = {});
+  // So many elements that nobody has written.
+  template <typed::Element T>
+  Data<T> data(std::size_t count, std::string name = {});
+  // A tile of the application's memory, column-major.
+  template <typename T>
+  Data<T, 2> tile(Tile<T> elements, std::string name = {});
+  template <typed::Element T>
+  Data<T, 2> tile(std::uint64_t rows, std::uint64_t columns, std::string name = {});
+  // `acquire`, typed: until the end of what they return the application reads the data, or may change them too. Like
+  // other waits not inside a task.
+  template <typename T, std::size_t rank>
+  Held<const T, rank> read(Data<T, rank> data);
+  template <typename T, std::size_t rank>
+  Held<T, rank> write(Data<T, rank> data);
+  // `unregister`, typed.
+  template <typename T, std::size_t rank>
+  void release(Data<T, rank> data, WriteBack write_back = WriteBack::yes);
+
+  // --- tasks that are functions: see typed_task.hpp --------------------------------------------
+  // Returns its TaskId, or the Result of a function that returns something. Throws what submit throws.
+  template <typename Function, typename... Arguments>
+  requires(!std::is_same_v<std::decay_t<Function>, TaskSpec>) auto task(std::string_view name,
+                                                                        Function&& function,
+                                                                        Arguments&&... arguments);
+
   // --- what is going on -------------------------------------------------------------------
   const MachineDescription& machine() const;
   // Any thread, any time, also while a simulation runs.
@@ -201,3 +239,5 @@ class Runtime {
 };
 
 }  // namespace vicinal
+
+#include "vicinal/typed_runtime.hpp"

@@ -96,6 +96,9 @@ constexpr Entry kTable[] = {
      "Give tasks submitted with priority 0 their bottom level as priority."},
     {"measure_scheduling", &Options::measure_scheduling,
      "Time the calls of the policy (a tenth of a microsecond more per task)."},
+    {"check_reads", &Options::check_reads,
+     "Look at what a task only reads before and after its kernel, on cores and emulated "
+     "accelerators, and let the task fail if it has changed."},
     {"stall_seconds", &Options::stall_seconds,
      "Report who waits for what when no task has ended for so long; 0: never.", 0, 1'000'000'000},
     {"models", &Options::models,

@@ -1,16 +1,20 @@
 #include "drivers/run_kernel.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "graph/dependencies.hpp"
 #include "memory/arena.hpp"
 #include "memory/replica.hpp"
 #include "vicinal/error.hpp"
@@ -122,6 +126,54 @@ struct FreeRoom {
   call_with(kernel, task, site, views.data(), views.size());
 }
 
+[[gnu::always_inline]] inline void call_kernel(const Kernel& kernel, const graph::Task& task,
+                                               const KernelSite& site) {
+  const std::size_t count = operands_of(task);
+  if (task.extension && task.extension->has_scratch) [[unlikely]] {
+    call_with_scratch(kernel, task, site);
+  } else if (count <= kInlineOperands) {
+    alignas(OperandView) std::byte room[kInlineOperands * sizeof(OperandView)];
+    call(kernel, task, site, reinterpret_cast<OperandView*>(room), count);
+  } else {
+    call_with_many(kernel, task, site);
+  }
+}
+
+std::uint64_t hash_of(const OperandView& view) {
+  std::size_t all = 0;
+  for (std::uint64_t i = 0; i < view.layout.columns && view.address != nullptr; ++i) {
+    const std::string_view column(
+        reinterpret_cast<const char*>(view.address + i * view.layout.stride_bytes),
+        view.layout.column_bytes);
+    all = all * 31 + std::hash<std::string_view>{}(column);
+  }
+  return all;
+}
+
+// Of what each access only reads, in their order; 0 for others.
+std::vector<std::uint64_t> hashes_of_reads(const graph::Task& task, const KernelSite& site) {
+  std::vector<std::uint64_t> hashes;
+  for (const graph::Access& access : task.accesses()) {
+    const bool only_read = access.mode == AccessMode::R;
+    hashes.push_back(only_read ? hash_of(memory::view(*access.handle, site.node)) : 0);
+  }
+  return hashes;
+}
+
+[[gnu::noinline]] void call_and_check(const Kernel& kernel, const graph::Task& task,
+                                      const KernelSite& site) {
+  const std::vector<std::uint64_t> before = hashes_of_reads(task, site);
+  call_kernel(kernel, task, site);
+  const std::vector<std::uint64_t> after = hashes_of_reads(task, site);
+  const auto changed = std::ranges::mismatch(before, after).in1;
+  if (changed == before.end()) return;
+  const auto number = static_cast<std::size_t>(changed - before.begin());
+  throw UsageError("while it ran " + graph::name_of(*task.accesses()[number].handle) +
+                   " changed, which it only reads: submit it as RW (inout), or let the kernel "
+                   "leave it alone; the "
+                   "application must not write it meanwhile either");
+}
+
 }  // namespace
 
 std::exception_ptr run_kernel(graph::Task& task, const KernelSite& site) {
@@ -135,14 +187,10 @@ std::exception_ptr run_kernel(graph::Task& task, const KernelSite& site) {
     }
     if (task.extension && (task.reduces() || task.extension->begins_neutral))
       begin_neutral(task, site);
-    const std::size_t count = operands_of(task);
-    if (task.extension && task.extension->has_scratch) [[unlikely]] {
-      call_with_scratch(kernel, task, site);
-    } else if (count <= kInlineOperands) {
-      alignas(OperandView) std::byte room[kInlineOperands * sizeof(OperandView)];
-      call(kernel, task, site, reinterpret_cast<OperandView*>(room), count);
+    if (site.check_reads) [[unlikely]] {
+      call_and_check(kernel, task, site);
     } else {
-      call_with_many(kernel, task, site);
+      call_kernel(kernel, task, site);
     }
     return nullptr;
   } catch (...) {

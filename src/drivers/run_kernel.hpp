@@ -19,6 +19,7 @@ struct KernelSite {
   void* native = nullptr;  // what KernelContext::native gives
   std::function<void()>* at_end =
       nullptr;               // where KernelContext::at_end leaves its function; null: it is called
+  bool check_reads = false;  // fails the task if what it only reads is other data afterwards
   std::ptrdiff_t shift = 0;  // from the node's addresses to those that the calling thread may use
 };
 

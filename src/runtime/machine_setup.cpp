@@ -179,15 +179,16 @@ void MachineSetup::make_drivers(const Options& options) {
   const auto processors =
       options.bind ? drivers::allowed_processors() : std::vector<std::uint32_t>{};
   const std::uint32_t workers = cpu_workers(options);
-  cpu = std::make_unique<drivers::CpuDriver>(drivers::CpuConfig{
-      WorkerId{0}, workers, options.submitter_works, processors, disk != nullptr});
+  cpu = std::make_unique<drivers::CpuDriver>(
+      drivers::CpuConfig{WorkerId{0}, workers, options.submitter_works, processors, disk != nullptr,
+                         options.check_reads});
   for (const WorkerDescription& worker : machine.workers) {
     const bool is_opened = std::ranges::any_of(opened_, [&](const QueuedAccelerator& opened) {
       return opened.config.worker == worker.id;
     });
     if (worker.kind != ProcessorKind::emulated || is_opened) continue;
     accelerators.push_back(std::make_unique<drivers::EmulatedDriver>(drivers::EmulatedConfig{
-        worker.node, worker.id, options.accelerator_bandwidth, std::nullopt}));
+        worker.node, worker.id, options.accelerator_bandwidth, std::nullopt, options.check_reads}));
   }
   for (QueuedAccelerator& accelerator : opened_) {
     accelerators.push_back(

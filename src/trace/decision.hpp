@@ -175,7 +175,7 @@ struct Candidate {
 
 struct Decision {
   // Of more candidates the first are listed, and the winner.
-  static constexpr std::size_t kMostListed = 24;
+  static constexpr std::size_t kMostListed = 16;
 
   Decision(Reason why, Among what, Time when) : reason(why), among(what), time(when) {}
 

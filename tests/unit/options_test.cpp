@@ -198,10 +198,10 @@ TEST(Options, TheTableKnowsEveryMemberOfTheStructure) {
                                 accelerator_bandwidth, accelerator_api, cuda_devices, cuda_library,
                                 cublas_library, cusolver_library, opencl_devices, device_memory,
                                 pin_memory, device_queues, device_tasks, look_ahead, window_tasks,
-                                window_bytes, compute_priorities, measure_scheduling, stall_seconds,
-                                models, memory_rules, seed, trace, trace_events, trace_memory] =
-      Options{};
-  EXPECT_EQ(option_table().size(), 34U);
+                                window_bytes, compute_priorities, measure_scheduling, check_reads,
+                                stall_seconds, models, memory_rules, seed, trace, trace_events,
+                                trace_memory] = Options{};
+  EXPECT_EQ(option_table().size(), 35U);
   std::vector<std::string_view> names;
   for (const OptionDescription& option : option_table()) names.push_back(option.name);
   std::sort(names.begin(), names.end());

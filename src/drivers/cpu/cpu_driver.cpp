@@ -73,8 +73,10 @@ void CpuDriver::release(NodeId /*node*/, std::byte* address, Bytes bytes) {
 }
 
 void CpuDriver::start_task(graph::Task& task, WorkerId worker) {
-  completions_->task_done(task, worker, run_kernel(task, {.worker = worker, .node = kRam}),
-                          std::nullopt);
+  completions_->task_done(
+      task, worker,
+      run_kernel(task, {.worker = worker, .node = kRam, .check_reads = config_.check_reads}),
+      std::nullopt);
 }
 
 void CpuDriver::wake(WorkerId worker) {

@@ -25,6 +25,7 @@ struct CpuConfig {
   std::vector<std::uint32_t> processors = {};
   // Replicas begin at a page and own all of their last one, as disks like it.
   bool whole_pages = true;
+  bool check_reads = false;
 };
 
 class CpuDriver final : public DeviceDriver {

@@ -48,10 +48,12 @@ void EmulatedDriver::start_copy(const memory::Copy& copy) {
 }
 
 void EmulatedDriver::start_task(graph::Task& task, WorkerId worker) {
-  completions_->task_done(
-      task, worker,
-      run_kernel(task, {.worker = worker, .node = config_.node, .kind = ProcessorKind::emulated}),
-      std::nullopt);
+  completions_->task_done(task, worker,
+                          run_kernel(task, {.worker = worker,
+                                            .node = config_.node,
+                                            .kind = ProcessorKind::emulated,
+                                            .check_reads = config_.check_reads}),
+                          std::nullopt);
 }
 
 void EmulatedDriver::wake(WorkerId /*worker*/) {

@@ -20,6 +20,7 @@ struct EmulatedConfig {
   WorkerId worker;
   BytesPerSecond bandwidth = {};                // of each direction; 0: as fast as memory
   std::optional<std::uint32_t> processor = {};  // of the worker's thread, see cpu/binding.hpp
+  bool check_reads = false;
 };
 
 class EmulatedDriver final : public DeviceDriver {

@@ -327,7 +327,7 @@ void Lws::tell_taken(std::span<graph::Task* const> tasks, const Deque& deque) co
 
 // The front of each of its parts, in the order in which equals go.
 trace::Decision Lws::own_tasks(const Deque& deque) const {
-  constexpr std::size_t kOfEach = trace::Decision::kMostListed / 3;
+  constexpr std::size_t kOfEach = 3;  // this is asked for each task
   trace::Decision decision =
       decisions_.asked_by(worker_of(deque), trace::Reason::highest_priority, trace::Among::tasks);
   std::size_t most = 0;

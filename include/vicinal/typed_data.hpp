@@ -1,0 +1,156 @@
+// Data that know the type of their elements, what a kernel sees of them, and how a task uses them.
+//
+//   auto x = runtime.data(values, "x");                   // Data<double>: a std::span<double> in kernels
+//   auto a = runtime.tile<double>(512, 512, "a");         // Data<double, 2>: a Tile<double>
+//   runtime.task("scale", [](double by, std::span<double> x) { ... }, 2.0, inout(x));
+//
+// Like handles they are small values that name a registration; the runtime owns what is behind them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "vicinal/codelet.hpp"
+#include "vicinal/data.hpp"
+
+namespace vicinal {
+
+// Rows and columns in memory, column-major as in BLAS and LAPACK. Like std::span it refers to elements and copies none.
+template <typename T>
+class Tile {
+ public:
+  using element_type = T;
+  constexpr Tile() = default;
+  constexpr Tile(T* data, std::uint64_t rows, std::uint64_t columns,
+                 std::uint64_t leading_dimension)
+      : data_(data), rows_(rows), columns_(columns), leading_dimension_(leading_dimension) {}
+  constexpr operator Tile<const T>() const  // NOLINT(google-explicit-constructor): as std::span
+      requires(!std::is_const_v<T>) {
+    return {data_, rows_, columns_, leading_dimension_};
+  }
+
+  constexpr T* data() const { return data_; }
+  constexpr std::uint64_t rows() const { return rows_; }
+  constexpr std::uint64_t columns() const { return columns_; }
+  // From one column to the next, in elements; it differs between memory nodes.
+  constexpr std::uint64_t leading_dimension() const { return leading_dimension_; }
+  constexpr T& operator()(std::uint64_t row, std::uint64_t column) const {
+    return data_[row + column * leading_dimension_];
+  }
+  constexpr std::span<T> column(std::uint64_t number) const {
+    return {data_ + number * leading_dimension_, static_cast<std::size_t>(rows_)};
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::uint64_t rows_ = 0;
+  std::uint64_t columns_ = 0;
+  std::uint64_t leading_dimension_ = 0;
+};
+
+namespace typed {
+
+// What lies behind an operand of so many dimensions.
+template <typename T, std::size_t rank>
+struct ViewOf {
+  static_assert(rank == 1 || rank == 2, "vicinal: data have one dimension, or two");
+  using Type = std::span<T>;
+  static Type of(const OperandView& operand) {
+    return {reinterpret_cast<T*>(operand.address), operand.layout.bytes().value / sizeof(T)};
+  }
+};
+template <typename T>
+struct ViewOf<T, 2> {
+  using Type = Tile<T>;
+  static Type of(const OperandView& operand) {
+    const Layout& layout = operand.layout;
+    return {reinterpret_cast<T*>(operand.address), layout.rows(), layout.columns,
+            layout.leading_dimension()};
+  }
+};
+
+template <typename T>
+concept Element = std::is_trivially_copyable_v<T> && std::is_object_v<T> && alignof(T) <= 64;
+
+}  // namespace typed
+
+// One registration of elements of type T: with rank 1 a sequence of them, with rank 2 a tile. `const T`: data that no
+// task may write.
+template <typename T, std::size_t rank = 1>
+class Data {
+  static_assert(typed::Element<std::remove_const_t<T>>,
+                "vicinal: data are copied as bytes: their elements must be trivially copyable");
+
+ public:
+  using element_type = T;
+  constexpr Data() = default;
+  // Of a handle that was registered by other means: that its elements are of this type is the caller's word.
+  constexpr explicit Data(Handle handle) : handle_(handle) {}
+  constexpr Handle handle() const { return handle_; }
+  constexpr explicit operator bool() const { return static_cast<bool>(handle_); }
+  friend constexpr bool operator==(Data, Data) = default;
+
+ private:
+  Handle handle_;
+};
+
+namespace typed {
+
+// An operand of a typed task; T is const where the task only reads.
+template <typename T, std::size_t rank, AccessMode mode>
+struct Use {
+  Handle handle;
+  Operand operand() const { return {handle, mode}; }
+};
+template <typename T>
+struct Room {
+  Bytes bytes;
+  Operand operand() const { return Scratch(bytes); }
+};
+
+template <AccessMode mode, typename T, std::size_t rank>
+constexpr Use<T, rank, mode> written(Data<T, rank> data) {
+  static_assert(
+      !std::is_const_v<T>,
+      "vicinal: these data were registered as const, and a task cannot write them: register "
+      "them without const, or say in(...)");
+  return {data.handle()};
+}
+
+}  // namespace typed
+
+// How a task uses data. The parameter of its function must fit: std::span<const T> or Tile<const T> for what is
+// read, std::span<T> or Tile<T> for what is written.
+template <typename T, std::size_t rank>
+constexpr auto in(Data<T, rank> data) {
+  return typed::Use<const T, rank, AccessMode::R>{data.handle()};
+}
+// All of it is written; what was there is not brought.
+template <typename T, std::size_t rank>
+constexpr auto out(Data<T, rank> data) {
+  return typed::written<AccessMode::W>(data);
+}
+template <typename T, std::size_t rank>
+constexpr auto inout(Data<T, rank> data) {
+  return typed::written<AccessMode::RW>(data);
+}
+// Read and changed, before or after others that commute.
+template <typename T, std::size_t rank>
+constexpr auto commute(Data<T, rank> data) {
+  return typed::written<AccessMode::commute>(data);
+}
+// Added to: see Runtime::set_reduction.
+template <typename T, std::size_t rank>
+constexpr auto reduce(Data<T, rank> data) {
+  return typed::written<AccessMode::reduction>(data);
+}
+// Room for so many elements, the task's own while it runs: a std::span<T>.
+template <typed::Element T>
+constexpr typed::Room<T> scratch(std::size_t count) {
+  return {
+      Bytes{count > kLargestData.value / sizeof(T) ? kLargestData.value + 1 : count * sizeof(T)}};
+}
+
+}  // namespace vicinal

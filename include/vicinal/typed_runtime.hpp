@@ -1,0 +1,165 @@
+// What class Runtime does with typed data and typed tasks. It belongs to runtime.hpp, which includes it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "vicinal/runtime.hpp"
+
+namespace vicinal {
+
+// Data that the application holds, as a kernel would see them, until its end: `runtime.read(x)[0]`. What it holds is out of
+// reach once it is gone, so that a temporary one gives elements, not references to them.
+template <typename T, std::size_t rank>
+class Held {
+  using Views = typed::ViewOf<T, rank>;
+
+ public:
+  using View = typename Views::Type;
+  explicit Held(Acquired held) : held_(std::move(held)), view_(Views::of(held_.view())) {}
+
+  const View& view() const& { return view_; }
+  void view() const&& = delete;  // give what read or write returns a name first
+  std::size_t size() const { return view_.size(); }
+  T& operator[](std::size_t i) const& { return view_[i]; }
+  std::remove_const_t<T> operator[](std::size_t i) const&& { return view_[i]; }
+  T& operator()(std::uint64_t row, std::uint64_t column) const& { return view_(row, column); }
+  std::remove_const_t<T> operator()(std::uint64_t row, std::uint64_t column) const&& {
+    return view_(row, column);
+  }
+  auto begin() const { return view_.begin(); }
+  auto end() const { return view_.end(); }
+
+ private:
+  Acquired held_;
+  View view_;
+};
+
+// What the function of a task returns, once it has: a datum of one element, which later tasks may read, too.
+//
+//   auto sum = runtime.task("sum", [](std::span<const double> x) { return ...; }, in(x));
+//   runtime.task("scale", [](std::span<const double> by, std::span<double> x) { ... }, in(sum.data()), inout(x));
+//   sum.get();  // waits
+//
+// A small value; what is behind it stays until it is released or the runtime ends.
+template <typename T>
+class Result {
+ public:
+  Result(Runtime& runtime, Data<T> data, TaskId task)
+      : runtime_(&runtime), data_(data), task_(task) {}
+  // Waits, like Runtime::acquire; throws PoisonedError if the task failed.
+  T get() const { return runtime_->read(data_)[0]; }
+  Data<T> data() const { return data_; }
+  TaskId id() const { return task_; }
+
+ private:
+  Runtime* runtime_;
+  Data<T> data_;
+  TaskId task_;
+};
+
+// --- data
+
+template <std::ranges::contiguous_range Range>
+auto Runtime::data(Range&& elements, std::string name) {
+  static_assert(
+      std::ranges::borrowed_range<Range>,
+      "vicinal: these elements are gone before a task could use them: give the vector a name "
+      "that lives as long as the data are registered");
+  using T = std::remove_reference_t<std::ranges::range_reference_t<Range>>;
+  static_assert(typed::Element<std::remove_const_t<T>>,
+                "vicinal: data are copied as bytes: their elements must be trivially copyable");
+  // Nothing that is given it writes elements that are const: only in(...) takes such data.
+  void* const address = const_cast<std::remove_const_t<T>*>(std::ranges::data(elements));
+  return Data<T>(register_tile(
+      address, {.rows = std::ranges::size(elements), .columns = 1, .element_bytes = sizeof(T)},
+      std::move(name)));
+}
+
+template <typed::Element T>
+Data<T> Runtime::data(std::size_t count, std::string name) {
+  return Data<T>(register_empty(TileShape{.rows = count, .columns = 1, .element_bytes = sizeof(T)},
+                                std::move(name)));
+}
+
+template <typename T>
+Data<T, 2> Runtime::tile(Tile<T> elements, std::string name) {
+  void* const address = const_cast<std::remove_const_t<T>*>(elements.data());
+  return Data<T, 2>(register_tile(address,
+                                  {.rows = elements.rows(),
+                                   .columns = elements.columns(),
+                                   .leading_dimension = elements.leading_dimension(),
+                                   .element_bytes = sizeof(T)},
+                                  std::move(name)));
+}
+
+template <typed::Element T>
+Data<T, 2> Runtime::tile(std::uint64_t rows, std::uint64_t columns, std::string name) {
+  return Data<T, 2>(register_empty(
+      TileShape{.rows = rows, .columns = columns, .element_bytes = sizeof(T)}, std::move(name)));
+}
+
+template <typename T, std::size_t rank>
+Held<const T, rank> Runtime::read(Data<T, rank> data) {
+  return Held<const T, rank>(acquire(data.handle(), AccessMode::R));
+}
+
+template <typename T, std::size_t rank>
+Held<T, rank> Runtime::write(Data<T, rank> data) {
+  static_assert(!std::is_const_v<T>, "vicinal: these data were registered as const: read them");
+  return Held<T, rank>(acquire(data.handle(), AccessMode::RW));
+}
+
+template <typename T, std::size_t rank>
+void Runtime::release(Data<T, rank> data, WriteBack write_back) {
+  unregister(data.handle(), write_back);
+}
+
+// --- tasks
+
+template <typename Function, typename... Arguments>
+requires(!std::is_same_v<std::decay_t<Function>, TaskSpec>) auto Runtime::task(
+    std::string_view name, Function&& function, Arguments&&... arguments) {
+  using Type = typed::TaskTypeOf<Function, Arguments...>;
+  using Load = typename Type::LoadType;
+  std::array<Operand, Type::operands> operands;
+  TaskSpec spec{.codelet = &Type::codelet(name)};
+  Operand* next = operands.data();
+  (typed::note(arguments, spec, next), ...);
+  const auto submitted = [&] {
+    Load load{std::forward<Function>(function),
+              typed::values_of(std::forward<Arguments>(arguments)...)};
+    if constexpr (Type::by_bytes) {
+      spec.parameters = load;
+      return submit(spec);
+    } else {
+      auto there = std::make_unique<Load>(std::move(load));
+      spec.parameters = there.get();
+      spec.on_end = [at = there.get()](Outcome /*outcome*/) { delete at; };
+      const TaskId id = submit(spec);
+      there.release();  // it is the task's
+      return id;
+    }
+  };
+  if constexpr (Type::operands > 0) spec.operands = std::span<const Operand>(operands);
+  if constexpr (Type::returns) {
+    using T = typename Type::Result;
+    static_assert(typed::Element<T>,
+                  "vicinal: a result is copied as bytes: it must be trivially copyable; what is "
+                  "larger is data that the task writes, out(x)");
+    const Data<T> result = data<T>(1, std::string(name) + " result");
+    *next = W(result.handle());
+    return Result<T>(*this, result, submitted());
+  } else {
+    return submitted();
+  }
+}
+
+}  // namespace vicinal

@@ -1,0 +1,32 @@
+#include "vicinal/tiled_matrix.hpp"
+
+#include <limits>
+
+#include "vicinal/error.hpp"
+
+namespace vicinal {
+
+void check_shape(MatrixShape& shape, const std::string& name) {
+  const std::string matrix = name.empty() ? "a tiled matrix" : "matrix " + name;
+  if (shape.tile_columns == 0) shape.tile_columns = shape.tile_rows;
+  if (shape.rows == 0 || shape.columns == 0 || shape.tile_rows == 0) {
+    throw UsageError(matrix + " of " + std::to_string(shape.rows) + " x " +
+                     std::to_string(shape.columns) + " elements in tiles of " +
+                     std::to_string(shape.tile_rows) + " x " + std::to_string(shape.tile_columns) +
+                     ": give rows, columns and tiles of at least one element");
+  }
+  constexpr std::uint64_t kMostTiles = std::uint64_t{1} << 31;
+  const std::uint64_t rows = (shape.rows - 1) / shape.tile_rows + 1;
+  const std::uint64_t columns = (shape.columns - 1) / shape.tile_columns + 1;
+  if (rows > kMostTiles / columns) {
+    throw UsageError(matrix + " has " + std::to_string(rows) + " x " + std::to_string(columns) +
+                     " tiles, which are more than can be; take larger ones");
+  }
+}
+
+std::string tile_name(const std::string& matrix, TilePlace at) {
+  if (matrix.empty()) return {};
+  return matrix + "(" + std::to_string(at.row) + "," + std::to_string(at.column) + ")";
+}
+
+}  // namespace vicinal
