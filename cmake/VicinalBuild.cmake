@@ -39,6 +39,9 @@ if(VICINAL_SANITIZE)
   add_link_options(-fsanitize=${VICINAL_SANITIZE})
   if(VICINAL_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined) # a finding fails its test
+    if(VICINAL_SANITIZE MATCHES "address") # finds the same; a fifth of the compiler's time
+      add_compile_options(-fno-sanitize=null,object-size)
+    endif()
   endif()
 endif()
 

@@ -185,13 +185,13 @@ class Runtime {
   // The elements of a vector, an array or a span of the application, which must live until they are released or the
   // runtime ends. Errors as for register_buffer.
   template <std::ranges::contiguous_range Range>
-  auto data(Range&& elements, std::string name = {});
+  auto data(Range&& elements, const std::string& name = {});
   // So many elements that nobody has written.
   template <typed::Element T>
   Data<T> data(std::size_t count, std::string name = {});
   // A tile of the application's memory, column-major.
   template <typename T>
-  Data<T, 2> tile(Tile<T> elements, std::string name = {});
+  Data<T, 2> tile(Tile<T> elements, const std::string& name = {});
   template <typed::Element T>
   Data<T, 2> tile(std::uint64_t rows, std::uint64_t columns, std::string name = {});
   // `acquire`, typed: until the end of what they return the application reads the data, or may change them too. Like

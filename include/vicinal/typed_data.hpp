@@ -21,7 +21,7 @@ namespace vicinal {
 template <typename T>
 class Tile {
  public:
-  using element_type = T;
+  using element_type = T;  // NOLINT(readability-identifier-naming): as std::span has it
   constexpr Tile() = default;
   constexpr Tile(T* data, std::uint64_t rows, std::uint64_t columns,
                  std::uint64_t leading_dimension)
@@ -84,7 +84,7 @@ class Data {
                 "vicinal: data are copied as bytes: their elements must be trivially copyable");
 
  public:
-  using element_type = T;
+  using element_type = T;  // NOLINT(readability-identifier-naming): as std::span has it
   constexpr Data() = default;
   // Of a handle that was registered by other means: that its elements are of this type is the caller's word.
   constexpr explicit Data(Handle handle) : handle_(handle) {}

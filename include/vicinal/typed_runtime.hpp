@@ -68,7 +68,7 @@ class Result {
 // --- data
 
 template <std::ranges::contiguous_range Range>
-auto Runtime::data(Range&& elements, std::string name) {
+auto Runtime::data(Range&& elements, const std::string& name) {
   static_assert(
       std::ranges::borrowed_range<Range>,
       "vicinal: these elements are gone before a task could use them: give the vector a name "
@@ -80,7 +80,7 @@ auto Runtime::data(Range&& elements, std::string name) {
   void* const address = const_cast<std::remove_const_t<T>*>(std::ranges::data(elements));
   return Data<T>(register_tile(
       address, {.rows = std::ranges::size(elements), .columns = 1, .element_bytes = sizeof(T)},
-      std::move(name)));
+      name));
 }
 
 template <typed::Element T>
@@ -90,14 +90,14 @@ Data<T> Runtime::data(std::size_t count, std::string name) {
 }
 
 template <typename T>
-Data<T, 2> Runtime::tile(Tile<T> elements, std::string name) {
+Data<T, 2> Runtime::tile(Tile<T> elements, const std::string& name) {
   void* const address = const_cast<std::remove_const_t<T>*>(elements.data());
   return Data<T, 2>(register_tile(address,
                                   {.rows = elements.rows(),
                                    .columns = elements.columns(),
                                    .leading_dimension = elements.leading_dimension(),
                                    .element_bytes = sizeof(T)},
-                                  std::move(name)));
+                                  name));
 }
 
 template <typed::Element T>
@@ -129,14 +129,14 @@ requires(!std::is_same_v<std::decay_t<Function>, TaskSpec>) auto Runtime::task(
     std::string_view name, Function&& function, Arguments&&... arguments) {
   using Type = typed::TaskTypeOf<Function, Arguments...>;
   using Load = typename Type::LoadType;
-  std::array<Operand, Type::operands> operands;
+  std::array<Operand, Type::kOperands> operands;
   TaskSpec spec{.codelet = &Type::codelet(name)};
   Operand* next = operands.data();
   (typed::note(arguments, spec, next), ...);
   const auto submitted = [&] {
     Load load{std::forward<Function>(function),
               typed::values_of(std::forward<Arguments>(arguments)...)};
-    if constexpr (Type::by_bytes) {
+    if constexpr (Type::kByBytes) {
       spec.parameters = load;
       return submit(spec);
     } else {
@@ -148,8 +148,8 @@ requires(!std::is_same_v<std::decay_t<Function>, TaskSpec>) auto Runtime::task(
       return id;
     }
   };
-  if constexpr (Type::operands > 0) spec.operands = std::span<const Operand>(operands);
-  if constexpr (Type::returns) {
+  if constexpr (Type::kOperands > 0) spec.operands = std::span<const Operand>(operands);
+  if constexpr (Type::kReturns) {
     using T = typename Type::Result;
     static_assert(typed::Element<T>,
                   "vicinal: a result is copied as bytes: it must be trivially copyable; what is "

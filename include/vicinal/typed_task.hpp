@@ -85,18 +85,18 @@ namespace typed {
 // --- what is given to a task
 
 template <typename T>
-inline constexpr bool is_use = false;
+inline constexpr bool kIsUse = false;
 template <typename T, std::size_t rank, AccessMode mode>
-inline constexpr bool is_use<Use<T, rank, mode>> = true;
+inline constexpr bool kIsUse<Use<T, rank, mode>> = true;
 template <typename T>
-inline constexpr bool is_use<Room<T>> = true;
+inline constexpr bool kIsUse<Room<T>> = true;
 
 template <typename T>
-inline constexpr bool is_data = false;
+inline constexpr bool kIsData = false;
 template <typename T, std::size_t rank>
-inline constexpr bool is_data<Data<T, rank>> = true;
+inline constexpr bool kIsData<Data<T, rank>> = true;
 template <>
-inline constexpr bool is_data<Handle> = true;
+inline constexpr bool kIsData<Handle> = true;
 
 template <typename T>
 concept IsOption = requires(const T& option, TaskSpec& spec) {
@@ -122,18 +122,16 @@ struct ArgumentOf<Room<T>> {
 // --- what a function wants; nothing is known of one that is a template
 
 template <typename... Types>
-struct List {
-  static constexpr std::size_t size = sizeof...(Types);
-};
+struct List {};
 
 template <typename Function>
 struct ParametersOf {
-  static constexpr bool known = false;
+  static constexpr bool kKnown = false;
   using Wanted = List<>;
 };
 template <typename Result, typename... Types>
 struct KnownParameters {
-  static constexpr bool known = true;
+  static constexpr bool kKnown = true;
   using Wanted = List<Types...>;
 };
 template <typename Result, typename... Types>
@@ -157,17 +155,17 @@ struct ParametersOf<Function> : ParametersOf<decltype(&Function::operator())> {}
 
 template <typename T>
 struct ViewTraits {
-  static constexpr std::size_t rank = 0;  // it is none
+  static constexpr std::size_t kRank = 0;  // it is none
   using Element = void;
 };
 template <typename T, std::size_t extent>
 struct ViewTraits<std::span<T, extent>> {
-  static constexpr std::size_t rank = 1;
+  static constexpr std::size_t kRank = 1;
   using Element = T;
 };
 template <typename T>
 struct ViewTraits<Tile<T>> {
-  static constexpr std::size_t rank = 2;
+  static constexpr std::size_t kRank = 2;
   using Element = T;
 };
 
@@ -176,21 +174,21 @@ struct ViewTraits<Tile<T>> {
 template <std::size_t number, typename Parameter, typename Given>
 constexpr bool check_argument() {
   using Wanted = ViewTraits<std::remove_cvref_t<Parameter>>;
-  if constexpr (is_use<Given>) {
+  if constexpr (kIsUse<Given>) {
     using Is = ViewTraits<typename ArgumentOf<Given>::Type>;
     static_assert(
-        Wanted::rank != 0,
+        Wanted::kRank != 0,
         "vicinal: this argument is data, and the function's parameter is not: take std::span<T>, "
         "or Tile<T> for data with rows and columns");
     static_assert(
-        Wanted::rank == 0 || Wanted::rank == Is::rank,
+        Wanted::kRank == 0 || Wanted::kRank == Is::kRank,
         "vicinal: the parameter has another shape than the data: data with rows and columns "
         "come as Tile<T>, others as std::span<T>");
     using Want = typename Wanted::Element;
     using Have = typename Is::Element;
     constexpr bool same = std::is_same_v<std::remove_const_t<Want>, std::remove_const_t<Have>>;
     static_assert(
-        Wanted::rank != Is::rank || same,
+        Wanted::kRank != Is::kRank || same,
         "vicinal: the elements of the parameter are of another type than those of the data");
     static_assert(
         !same || std::is_const_v<Want> || !std::is_const_v<Have>,
@@ -205,7 +203,7 @@ constexpr bool check_argument() {
                   "vicinal: views of data are passed by value: std::span<T>, Tile<T>");
   } else {
     static_assert(
-        Wanted::rank == 0,
+        Wanted::kRank == 0,
         "vicinal: the function's parameter is data, and this argument is not: say in(x), out(x) or "
         "inout(x), in the order of the parameters");
     static_assert(
@@ -213,7 +211,7 @@ constexpr bool check_argument() {
             std::is_const_v<std::remove_reference_t<Parameter>>,
         "vicinal: values are copied into the task: take this parameter by value, or as const&; "
         "what a task is to change is data");
-    static_assert(Wanted::rank != 0 || std::is_convertible_v<const Given&, Parameter>,
+    static_assert(Wanted::kRank != 0 || std::is_convertible_v<const Given&, Parameter>,
                   "vicinal: this argument cannot become the function's parameter");
   }
   return true;
@@ -223,7 +221,7 @@ template <typename Parameters, typename Arguments>
 struct Check;
 template <typename... Parameters, typename... Given>
 struct Check<List<Parameters...>, List<Given...>> {
-  static constexpr bool same_number = sizeof...(Parameters) == sizeof...(Given);
+  static constexpr bool kSameNumber = sizeof...(Parameters) == sizeof...(Given);
   static_assert(sizeof...(Parameters) <= sizeof...(Given),
                 "vicinal: the task has fewer arguments than its function has parameters");
   static_assert(sizeof...(Parameters) >= sizeof...(Given),
@@ -233,7 +231,7 @@ struct Check<List<Parameters...>, List<Given...>> {
     return (check_argument<number + 1, Parameters, Given>() && ...);
   }
   static constexpr bool all() {
-    if constexpr (same_number) return each(std::index_sequence_for<Given...>{});
+    if constexpr (kSameNumber) return each(std::index_sequence_for<Given...>{});
     return true;
   }
 };
@@ -287,23 +285,23 @@ class Codelets {
 
 template <typename Function, typename... Given>
 class TaskType {
-  static_assert((!is_data<Given> && ...),
+  static_assert((!kIsData<Given> && ...),
                 "vicinal: say how the task uses these data: in(x), out(x), inout(x), commute(x)");
   static_assert((std::is_copy_constructible_v<Given> && ...),
                 "vicinal: values are copied into the task, and this one cannot be copied: give a "
                 "std::shared_ptr to it");
   using Known = ParametersOf<Function>;
   static constexpr bool check() {
-    if constexpr (Known::known && (!is_data<Given> && ...)) {
+    if constexpr (Known::kKnown && (!kIsData<Given> && ...)) {
       return Check<typename Known::Wanted, List<Given...>>::all();
     }
     return true;
   }
   static_assert(check());
-  static constexpr bool callable =
+  static constexpr bool kCallable =
       std::is_invocable_v<Function&, typename ArgumentOf<Given>::Type...>;
   static_assert(
-      Known::known || callable,
+      Known::kKnown || kCallable,
       "vicinal: the function cannot be called with these arguments: data come as std::span<T> or "
       "Tile<T>, with const T where the task reads");
   template <bool is_callable, typename = void>
@@ -316,10 +314,10 @@ class TaskType {
   };
 
  public:
-  using Result = typename ResultOf<callable>::Type;
-  static constexpr bool returns = !std::is_void_v<Result>;
-  static constexpr std::size_t uses = (std::size_t{is_use<Given>} + ... + 0);
-  static constexpr std::size_t operands = uses + (returns ? 1 : 0);
+  using Result = typename ResultOf<kCallable>::Type;
+  static constexpr bool kReturns = !std::is_void_v<Result>;
+  static constexpr std::size_t kUses = (std::size_t{kIsUse<Given>} + ... + 0);
+  static constexpr std::size_t kOperands = kUses + (kReturns ? 1 : 0);
 
   static const Codelet& codelet(std::string_view name) { return codelets_.of(name); }
 
@@ -331,7 +329,7 @@ class TaskType {
   };
   static constexpr std::array<Place, sizeof...(Given) + 1> places() {
     std::array<Place, sizeof...(Given) + 1> found{};
-    constexpr std::array<bool, sizeof...(Given) + 1> are_uses{is_use<Given>...};
+    constexpr std::array<bool, sizeof...(Given) + 1> are_uses{kIsUse<Given>...};
     std::size_t use = 0;
     std::size_t value = 0;
     for (std::size_t i = 0; i < sizeof...(Given); ++i) {
@@ -347,14 +345,14 @@ class TaskType {
   };
   template <typename... Done, typename First, typename... Rest>
   struct Keep<List<Done...>, First, Rest...> {
-    using Type = typename std::conditional_t<is_use<First>, Keep<List<Done...>, Rest...>,
+    using Type = typename std::conditional_t<kIsUse<First>, Keep<List<Done...>, Rest...>,
                                              Keep<List<Done..., First>, Rest...>>::Type;
   };
 
  public:
   using LoadType = typename Keep<List<>, Given...>::Type;
   // It travels in the parameters of the task, or there is a pointer to it.
-  static constexpr bool by_bytes = std::is_trivially_copyable_v<LoadType>;
+  static constexpr bool kByBytes = std::is_trivially_copyable_v<LoadType>;
 
  private:
   template <std::size_t i, typename Type>
@@ -368,16 +366,16 @@ class TaskType {
   }
   template <std::size_t... i>
   static void call(LoadType& load, const KernelContext& k, std::index_sequence<i...> /*numbers*/) {
-    if constexpr (!callable) {  // which has been said
-    } else if constexpr (returns) {
-      *k.data<Result>(uses) = load.function(argument<i, Given>(load, k)...);
+    if constexpr (!kCallable) {  // which has been said
+    } else if constexpr (kReturns) {
+      *k.data<Result>(kUses) = load.function(argument<i, Given>(load, k)...);
     } else {
       load.function(argument<i, Given>(load, k)...);
     }
   }
   static void run(KernelContext& k) {
     constexpr std::index_sequence_for<Given...> numbers{};
-    if constexpr (by_bytes) {
+    if constexpr (kByBytes) {
       alignas(LoadType) std::byte bytes[sizeof(LoadType)];
       std::memcpy(bytes, k.parameters(sizeof bytes), sizeof bytes);
       call(*reinterpret_cast<LoadType*>(bytes), k, numbers);
@@ -411,7 +409,7 @@ inline Values<> values_of() {
 template <typename First, typename... Rest>
 auto values_of(First&& first, Rest&&... rest) {
   using Given = std::decay_t<First>;
-  if constexpr (is_use<Given> || IsOption<Given>) {
+  if constexpr (kIsUse<Given> || IsOption<Given>) {
     return values_of(std::forward<Rest>(rest)...);
   } else {
     auto others = values_of(std::forward<Rest>(rest)...);
@@ -423,7 +421,7 @@ auto values_of(First&& first, Rest&&... rest) {
 
 template <typename Argument>
 void note(const Argument& argument, TaskSpec& spec, Operand*& next) {
-  if constexpr (is_use<Argument>) {
+  if constexpr (kIsUse<Argument>) {
     *next++ = argument.operand();
   } else if constexpr (IsOption<Argument>) {
     argument.set(spec);
