@@ -41,4 +41,24 @@ install(
         "${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/FindOtf2.cmake"
   DESTINATION "${vicinal_cmake_dir}")
+
+# The same for pkg-config. A static library needs what it was built with again when a program is linked.
+set(vicinal_pc_requires Requires)
+if(BUILD_SHARED_LIBS)
+  set(vicinal_pc_requires Requires.private)
+endif()
+set(vicinal_pc_packages "")
+foreach(found fmt_FOUND:fmt tomlplusplus_FOUND:tomlplusplus ZLIB_FOUND:zlib Liburing_FOUND:liburing
+              OpenCL_FOUND:OpenCL Hwloc_FOUND:hwloc Otf2_FOUND:otf2)
+  string(REPLACE ":" ";" found "${found}")
+  list(GET found 0 condition)
+  list(GET found 1 package)
+  if(${condition})
+    string(APPEND vicinal_pc_packages " ${package}")
+  endif()
+endforeach()
+string(STRIP "${vicinal_pc_packages}" vicinal_pc_packages)
+file(RELATIVE_PATH vicinal_pc_up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/vicinal.pc.in" "${PROJECT_BINARY_DIR}/vicinal.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/vicinal.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 install(FILES LICENSE NOTICE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -322,7 +322,7 @@ class TaskType {
   static const Codelet& codelet(std::string_view name) { return codelets_.of(name); }
 
  private:
-  // Whether the argument is an operand, and the how manyeth of its sort it is.
+  // Whether the argument is an operand, and its number among those of its sort.
   struct Place {
     bool is_use;
     std::size_t number;

@@ -16,3 +16,16 @@ step("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}" -B "${work}/build" -G "${
      "-DCMAKE_BUILD_TYPE=${CONFIG}")
 step("${CMAKE_COMMAND}" --build "${work}/build" --config "${CONFIG}")
 step("${work}/build/uses_vicinal")
+
+# The same by pkg-config, without CMake.
+find_program(pkg_config NAMES pkgconf pkg-config)
+if(pkg_config)
+  file(GLOB_RECURSE description "${work}/prefix/*/vicinal.pc")
+  get_filename_component(folder "${description}" DIRECTORY)
+  set(ENV{PKG_CONFIG_PATH} "${folder}")
+  execute_process(COMMAND "${pkg_config}" --cflags --libs vicinal OUTPUT_VARIABLE flags
+                  COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  step("${CXX}" -std=c++20 "${CMAKE_CURRENT_LIST_DIR}/main.cpp" ${flags} -o "${work}/by_pkg_config")
+  step("${work}/by_pkg_config")
+endif()
