@@ -47,7 +47,7 @@ struct Options {
   Bytes window_bytes = Bytes{0};    // of their operands, at most; 0: no bound
   bool compute_priorities = false;  // bottom levels, for tasks submitted with priority 0
   bool measure_scheduling = false;  // time the calls of the policy: Statistics::scheduling
-  bool check_reads = false;         // kernels on host threads leave what their task only reads
+  bool check_reads = false;         // a task whose kernel changes what it only reads fails
   double stall_seconds = 0;         // report when nothing ended for so long; 0: never
   std::string models = {};  // folder of measured run times; empty: the user's cache; "none": off
   std::string memory_rules = {};  // another runtime's, to compare with; see docs/options.md

@@ -207,9 +207,7 @@ class Runtime {
   // --- tasks that are functions: see typed_task.hpp --------------------------------------------
   // Returns its TaskId, or the Result of a function that returns something. Throws what submit throws.
   template <typename Function, typename... Arguments>
-  requires(!std::is_same_v<std::decay_t<Function>, TaskSpec>) auto task(std::string_view name,
-                                                                        Function&& function,
-                                                                        Arguments&&... arguments);
+  auto task(std::string_view name, Function&& function, Arguments&&... arguments);
 
   // --- what is going on -------------------------------------------------------------------
   const MachineDescription& machine() const;

@@ -66,8 +66,8 @@ struct ViewOf<T, 2> {
   using Type = Tile<T>;
   static Type of(const OperandView& operand) {
     const Layout& layout = operand.layout;
-    return {reinterpret_cast<T*>(operand.address), layout.rows(), layout.columns,
-            layout.leading_dimension()};
+    return {reinterpret_cast<T*>(operand.address), layout.column_bytes / sizeof(T), layout.columns,
+            layout.stride_bytes / sizeof(T)};
   }
 };
 
@@ -110,42 +110,33 @@ struct Room {
   Operand operand() const { return Scratch(bytes); }
 };
 
-template <AccessMode mode, typename T, std::size_t rank>
-constexpr Use<T, rank, mode> written(Data<T, rank> data) {
-  static_assert(
-      !std::is_const_v<T>,
-      "vicinal: these data were registered as const, and a task cannot write them: register "
-      "them without const, or say in(...)");
-  return {data.handle()};
-}
+struct Reads {
+  template <typename T, std::size_t rank>
+  constexpr Use<const T, rank, AccessMode::R> operator()(Data<T, rank> data) const {
+    return {data.handle()};
+  }
+};
+template <AccessMode mode>
+struct Writes {
+  template <typename T, std::size_t rank>
+  constexpr Use<T, rank, mode> operator()(Data<T, rank> data) const {
+    static_assert(
+        !std::is_const_v<T>,
+        "vicinal: these data were registered as const, and a task cannot write them: register "
+        "them without const, or say in(...)");
+    return {data.handle()};
+  }
+};
 
 }  // namespace typed
 
 // How a task uses data. The parameter of its function must fit: std::span<const T> or Tile<const T> for what is
 // read, std::span<T> or Tile<T> for what is written.
-template <typename T, std::size_t rank>
-constexpr auto in(Data<T, rank> data) {
-  return typed::Use<const T, rank, AccessMode::R>{data.handle()};
-}
-// All of it is written; what was there is not brought.
-template <typename T, std::size_t rank>
-constexpr auto out(Data<T, rank> data) {
-  return typed::written<AccessMode::W>(data);
-}
-template <typename T, std::size_t rank>
-constexpr auto inout(Data<T, rank> data) {
-  return typed::written<AccessMode::RW>(data);
-}
-// Read and changed, before or after others that commute.
-template <typename T, std::size_t rank>
-constexpr auto commute(Data<T, rank> data) {
-  return typed::written<AccessMode::commute>(data);
-}
-// Added to: see Runtime::set_reduction.
-template <typename T, std::size_t rank>
-constexpr auto reduce(Data<T, rank> data) {
-  return typed::written<AccessMode::reduction>(data);
-}
+inline constexpr typed::Reads in{};
+inline constexpr typed::Writes<AccessMode::W> out{};  // all of it; what was there is not brought
+inline constexpr typed::Writes<AccessMode::RW> inout{};
+inline constexpr typed::Writes<AccessMode::commute> commute{};   // before or after others that do
+inline constexpr typed::Writes<AccessMode::reduction> reduce{};  // adds: Runtime::set_reduction
 // Room for so many elements, the task's own while it runs: a std::span<T>.
 template <typed::Element T>
 constexpr typed::Room<T> scratch(std::size_t count) {

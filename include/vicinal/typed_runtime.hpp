@@ -125,8 +125,7 @@ void Runtime::release(Data<T, rank> data, WriteBack write_back) {
 // --- tasks
 
 template <typename Function, typename... Arguments>
-requires(!std::is_same_v<std::decay_t<Function>, TaskSpec>) auto Runtime::task(
-    std::string_view name, Function&& function, Arguments&&... arguments) {
+auto Runtime::task(std::string_view name, Function&& function, Arguments&&... arguments) {
   using Type = typed::TaskTypeOf<Function, Arguments...>;
   using Load = typename Type::LoadType;
   std::array<Operand, Type::kOperands> operands;

@@ -24,8 +24,8 @@ std::string eviction_text(const Context& context, std::size_t index) {
   if (const std::uint32_t d = context.links.of_eviction[index]; d != kNobody) {
     const trace::Decision& decision = run.decisions[d].decision;
     if (decision.bytes) text += fmt::format(", as {} were needed", size(decision.bytes->value));
-    text += fmt::format(", by the rule \"{}\" among {}", trace::entry(decision.reason).name,
-                        decision.candidates.size());
+    text += fmt::format(", by the rule \"{}\" among {}{}", trace::entry(decision.reason).name,
+                        decision.candidates.size(), decision.full() ? " or more" : "");
   }
   if (const std::uint32_t task = context.waiting_for_room(change.node, change.time);
       task != kNobody) {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -28,15 +27,6 @@ constexpr std::size_t kLength = kPage.value / sizeof(double);
 
 void axpy(double a, std::span<const double> x, std::span<double> y) {
   for (std::size_t i = 0; i < y.size(); ++i) y[i] += a * x[i];
-}
-
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST_P(Every, TypedTasksGetDataAndValuesInTheOrderOfTheirParameters) {
@@ -125,8 +115,8 @@ TEST_P(Every, TypedOptionsAreThoseOfTasks) {
   runtime.task(
       "fails", [](std::span<int> /*to*/) { throw std::runtime_error("no pivot"); }, inout(x),
       named("potrf(3)"));
-  EXPECT_EQ(message_of([&] { runtime.wait(); }), "task potrf(3) failed: no pivot");
-  EXPECT_THAT(message_of([&] { runtime.read(x); }), HasSubstr("x"));
+  EXPECT_EQ(message_of<TaskError>([&] { runtime.wait(); }), "task potrf(3) failed: no pivot");
+  EXPECT_THAT(message_of<PoisonedError>([&] { runtime.read(x); }), HasSubstr("x"));
 }
 
 // Each run under its name: models and reports go by them.
@@ -139,7 +129,7 @@ TEST_P(Every, OneTypedFunctionMayHaveSeveralNames) {
   }
   runtime.task(
       "blue", [](std::span<const int> /*from*/) { throw std::runtime_error("why not"); }, in(x));
-  EXPECT_THAT(message_of([&] { runtime.wait(); }), HasSubstr("blue"));
+  EXPECT_THAT(message_of<TaskError>([&] { runtime.wait(); }), HasSubstr("blue"));
 }
 
 TEST_P(Every, TypedScratchAndCommutingAccesses) {
@@ -207,7 +197,7 @@ TEST_P(Every, WhatAKernelWritesThoughItReadsItIsFoundOut) {
   runtime.wait();
   runtime.task(
       "cheats", [](std::span<const double> from) { const_cast<double&>(from[3]) = 2; }, in(x));
-  const std::string message = message_of([&] { runtime.wait(); });
+  const std::string message = message_of<TaskError>([&] { runtime.wait(); });
   EXPECT_THAT(message, HasSubstr("task cheats failed"));
   EXPECT_THAT(message, HasSubstr("x changed, which it only reads"));
 }
@@ -240,22 +230,23 @@ TEST(TypedData, OfFilesAreThereForTheNextRuntime) {
 TEST(TypedData, MistakesOfRunTimeAreToldInWords) {
   Runtime runtime(small_options());
   const auto x = runtime.data<double>(10, "x");
-  EXPECT_THAT(message_of([&] { runtime.task("early", axpy, 1.0, in(x), inout(x)); }),
+  EXPECT_THAT(message_of<UsageError>([&] { runtime.task("early", axpy, 1.0, in(x), inout(x)); }),
               HasSubstr("x"));
   runtime.task(
       "fill", [](std::span<double> to) { to[0] = 1; }, out(x));
   runtime.release(x);
-  EXPECT_THAT(message_of([&] {
+  EXPECT_THAT(message_of<UsageError>([&] {
                 runtime.task(
                     "late", [](std::span<double> /*to*/) {}, inout(x));
               }),
-              HasSubstr("unregistered"));
-  EXPECT_THAT(message_of([&] { TiledMatrix<double>(runtime, {.rows = 3, .columns = 3}, "A"); }),
-              HasSubstr("matrix A"));
+              HasSubstr("no longer registered"));
+  EXPECT_THAT(
+      message_of<UsageError>([&] { TiledMatrix<double>(runtime, {.rows = 3, .columns = 3}, "A"); }),
+      HasSubstr("matrix A"));
   const auto y = runtime.data<double>(10, "y");
   runtime.task(
       "waits", [&runtime](std::span<double> /*to*/) { runtime.wait(); }, out(y));
-  EXPECT_THAT(message_of([&] { runtime.wait(); }), HasSubstr("task waits failed"));
+  EXPECT_THAT(message_of<TaskError>([&] { runtime.wait(); }), HasSubstr("task waits failed"));
 }
 
 }  // namespace
