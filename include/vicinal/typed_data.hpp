@@ -132,11 +132,13 @@ struct Writes {
 
 // How a task uses data. The parameter of its function must fit: std::span<const T> or Tile<const T> for what is
 // read, std::span<T> or Tile<T> for what is written.
+// NOLINTBEGIN(readability-identifier-naming): they are called, as functions are
 inline constexpr typed::Reads in{};
 inline constexpr typed::Writes<AccessMode::W> out{};  // all of it; what was there is not brought
 inline constexpr typed::Writes<AccessMode::RW> inout{};
 inline constexpr typed::Writes<AccessMode::commute> commute{};   // before or after others that do
 inline constexpr typed::Writes<AccessMode::reduction> reduce{};  // adds: Runtime::set_reduction
+// NOLINTEND(readability-identifier-naming)
 // Room for so many elements, the task's own while it runs: a std::span<T>.
 template <typed::Element T>
 constexpr typed::Room<T> scratch(std::size_t count) {
