@@ -18,6 +18,7 @@
 #include "support/fake_candidates.hpp"
 #include "support/fake_context.hpp"
 #include "support/known_tasks.hpp"
+#include "support/tested.hpp"
 #include "support/threads.hpp"
 #include "vicinal/error.hpp"
 
@@ -146,16 +147,16 @@ void add_cores_and_accelerators(FakeContext& context) {
 }
 
 struct Case {
-  const sched::PolicyEntry* policy;
+  sched::PolicyEntry policy;
   void (*add_workers)(FakeContext&);
   const char* machine;
 };
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const sched::PolicyEntry& entry : sched::policies()) {
-    cases.push_back({&entry, add_cores, "cores"});
-    cases.push_back({&entry, add_cores_and_accelerators, "accelerators"});
+  for (const sched::PolicyEntry& entry : testing::tested_policies()) {
+    cases.push_back({entry, add_cores, "cores"});
+    cases.push_back({entry, add_cores_and_accelerators, "accelerators"});
   }
   return cases;
 }
@@ -163,7 +164,7 @@ std::vector<Case> all_cases() {
 class PolicyConformance : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override { GetParam().add_workers(context); }
-  const sched::PolicyEntry& entry() const { return *GetParam().policy; }
+  const sched::PolicyEntry& entry() const { return GetParam().policy; }
   std::vector<WorkerId> workers() const {
     std::vector<WorkerId> ids;
     for (const WorkerDescription& worker : context.machine().workers) ids.push_back(worker.id);
@@ -176,7 +177,7 @@ class PolicyConformance : public ::testing::TestWithParam<Case> {
 
 INSTANTIATE_TEST_SUITE_P(Table, PolicyConformance, ::testing::ValuesIn(all_cases()),
                          [](const auto& instance) {
-                           return std::string(instance.param.policy->name) + "_on_" +
+                           return std::string(instance.param.policy.name) + "_on_" +
                                   instance.param.machine;
                          });
 
@@ -381,7 +382,7 @@ TEST(Policies, ANameLikeNoOtherGetsTheListOfAll) {
     sched::make_policy("zzzzzzzz");
     FAIL() << "no exception";
   } catch (const UsageError& error) {
-    for (const sched::PolicyEntry& entry : sched::policies()) {
+    for (const sched::PolicyEntry& entry : testing::tested_policies()) {
       EXPECT_NE(std::string(error.what()).find(entry.name), std::string::npos) << error.what();
     }
   }

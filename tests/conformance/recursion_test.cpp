@@ -1,4 +1,5 @@
 // Recursive tasks: others work on parts of their operands, and what follows finds it done.
+#include "support/tested.hpp"
 #include "vicinal/recursion.hpp"
 
 #include <cstdint>
@@ -50,7 +51,7 @@ class RecursiveTasks : public ::testing::TestWithParam<std::tuple<std::string, M
   void SetUp() override {
     const auto& [policy, machine] = GetParam();
     Options options{.workers = 2, .policy = policy};
-    options.accelerators = machine.accelerators;
+    testing::use_accelerators(options, machine.accelerators);
     if (machine.limited) {
       folder.emplace();
       options.disk = folder->path();
