@@ -1,6 +1,7 @@
 # Run when the project is installed, with SOURCE_DIR and DESTINATION (of include files): the headers for who writes
 # policies and drivers, and all of the rooms that they include. They lie in vicinal/extension/, and are included from there,
 # so that no header of a user's project is in their way.
+cmake_policy(VERSION 3.22)
 set(rooms "base|trace|machine|sim|graph|bounds|memory|sched|engine|drivers")
 set(left vicinal/policy.hpp vicinal/driver.hpp)
 set(seen "")

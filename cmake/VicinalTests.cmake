@@ -152,8 +152,8 @@ if(GTest_FOUND AND VICINAL_SMPIRUN AND NOT VICINAL_SANITIZE)
   add_dependencies(vicinal_tests vicinal_tests_simgrid)
 endif()
 
-# Examples see what a user sees: the public headers and the library; those of a policy or a driver
-# (my_policy*, my_driver*) also see the rooms, as their authors do. They must exit with 0.
+# Examples see what a user sees: the public headers and the library. They must exit with 0. Those of policies and a
+# driver, docs/examples/extension, are a project of their own, which package/find_package builds.
 file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/examples/*.cpp")
 foreach(source IN LISTS example_sources)
   get_filename_component(name "${source}" NAME_WE)
@@ -162,9 +162,6 @@ foreach(source IN LISTS example_sources)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY
                                              "${PROJECT_BINARY_DIR}/examples")
   target_link_libraries(${target} PRIVATE vicinal::vicinal)
-  if(name MATCHES "^my_(policy|driver)")
-    target_link_libraries(${target} PRIVATE vicinal_internal)
-  endif()
   vicinal_warnings(${target})
   add_test(NAME example/${name} COMMAND ${target}
            WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/examples")

@@ -76,9 +76,11 @@ constexpr Entry kTable[] = {
     {"opencl_devices", &Options::opencl_devices,
      "OpenCL devices to use, the first ones that the system's OpenCL knows.", 0, 32},
     {"devices", &Options::devices,
-     "Devices of drivers that the application has registered: name:count, with commas; empty: none."},
+     "Devices of drivers that the application has registered: name:count, with commas; empty: "
+     "none."},
     {"device_memory", &Options::device_memory,
-     "Limit on the replicas in the memory of each CUDA device, OpenCL device and registered one; none: nine tenths of "
+     "Limit on the replicas in the memory of each CUDA device, OpenCL device and registered one; "
+     "none: nine tenths of "
      "it, or its largest buffer.",
      kPage},
     {"pin_memory", &Options::pin_memory,

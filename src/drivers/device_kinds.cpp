@@ -25,7 +25,8 @@ DeviceKind kind_named(std::string_view name) {
   if (found != kinds.end()) return *found;
   if (kinds.empty()) {
     throw UsageError(fmt::format(
-        "devices: there is no \"{}\": no kind of device is registered (register_device_kind)", name));
+        "devices: there is no \"{}\": no kind of device is registered (register_device_kind)",
+        name));
   }
   std::vector<std::string_view> names;
   for (const DeviceKind& kind : kinds) names.push_back(kind.name);
@@ -54,7 +55,8 @@ void register_device_kind(const DeviceKind& kind) {
   if (kind.processor != ProcessorKind::emulated && kind.processor != ProcessorKind::gpu) {
     throw UsageError(fmt::format(
         "kind of device \"{}\": {} is a kind of processor that the library drives itself; "
-        "register it as emulated, which runs the kernels of cores, or as gpu, with kernels of its own",
+        "register it as emulated, which runs the kernels of cores, or as gpu, with kernels of its "
+        "own",
         kind.name, to_string(kind.processor)));
   }
   registered().add(kind, {});

@@ -24,23 +24,25 @@ struct DeviceRequest {
   WorkerId worker;           // its first one; others have the numbers behind
   // What the option device_memory says, whole pages: the device gives as much, or less.
   std::optional<Bytes> limit = {};
+  bool check_reads = false;  // the option of that name, for who calls kernels (KernelSite)
 };
 
 struct OpenedDevice {
   // Of the node and the workers of the request alone. Node 0, RAM, is the other end of its copies.
   std::unique_ptr<engine::Driver> driver;
-  Bytes memory;                       // limit on the replicas there, at least a page
-  std::uint32_t workers = 1;          // at least one
-  BytesPerSecond to_device = {};      // of its link; 0: not known
-  BytesPerSecond from_device = {};    // likewise
-  std::uint32_t copies_in_flight = 2; // started and not ended, at most, in each direction
-  std::string description = {};       // for reports: "Example 2000, slot 3"
+  Bytes memory;                        // limit on the replicas there, at least a page
+  std::uint32_t workers = 1;           // at least one
+  BytesPerSecond to_device = {};       // of its link; 0: not known
+  BytesPerSecond from_device = {};     // likewise
+  std::uint32_t copies_in_flight = 2;  // started and not ended, at most, in each direction
+  std::string description = {};        // for reports: "Example 2000, slot 3"
 };
 
 struct DeviceKind {
   std::string_view name;      // its devices are called name0, name1 ...
   std::string_view sentence;  // what it is, for lists
-  OpenedDevice (*open)(const DeviceRequest&) = nullptr;  // may throw DeviceError, CapacityError, UsageError
+  OpenedDevice (*open)(const DeviceRequest&) =
+      nullptr;  // may throw DeviceError, CapacityError, UsageError
   // Whose kernels its workers run. Where it is `emulated`, those of cores too, on threads of this process; where it is
   // `gpu`, those that Codelet::kernels names for it.
   ProcessorKind processor = ProcessorKind::emulated;

@@ -174,12 +174,14 @@ void MachineSetup::add_registered_devices(const Options& options) {
       const NodeId node{static_cast<std::uint32_t>(machine.nodes.size())};
       const WorkerId first{static_cast<std::uint32_t>(machine.workers.size())};
       const std::string name = std::string(kind.name) + std::to_string(i);
-      drivers::OpenedDevice device = kind.open({i, node, first, options.device_memory});
+      drivers::OpenedDevice device =
+          kind.open({i, node, first, options.device_memory, options.check_reads});
       if (device.driver == nullptr || device.memory.value < drivers::kPageBytes ||
           device.workers == 0 || device.copies_in_flight == 0) {
-        throw UsageError("device " + name +
-                         ": what opens it must give a driver, a page of memory, a worker and a copy "
-                         "in flight at least");
+        throw UsageError(
+            "device " + name +
+            ": what opens it must give a driver, a page of memory, a worker and a copy "
+            "in flight at least");
       }
       const Bytes memory = std::min(device.memory, options.device_memory.value_or(device.memory));
       machine.nodes.push_back({node, name, NodeKind::device, memory, device.description});

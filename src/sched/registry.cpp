@@ -1,11 +1,12 @@
 // The table of policies. A new one of the library takes its declaration and its line here.
 
+#include "base/registry.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <string>
 #include <vector>
 
-#include "base/registry.hpp"
 #include "base/text.hpp"
 #include "sched/policies/packaged_settings.hpp"
 #include "sched/policy.hpp"

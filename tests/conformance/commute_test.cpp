@@ -73,8 +73,9 @@ class CommuteUnder : public ::testing::TestWithParam<std::tuple<std::string, Mac
   void SetUp() override {
     const auto& [policy, machine] = GetParam();
     Options options{.workers = 2, .policy = policy};
-    testing::use_accelerators(options, machine.accelerators,
-                              machine.tight ? kPage * kMostOperandsHere : options.accelerator_memory);
+    testing::use_accelerators(
+        options, machine.accelerators,
+        machine.tight ? kPage * kMostOperandsHere : options.accelerator_memory);
     options.compute_priorities = machine.planned;
     if (machine.tight) {
       options.memory = kPage * kMostOperandsHere;

@@ -14,19 +14,21 @@ namespace vicinal::testing {
 namespace {
 
 std::vector<Way> ways_of_the_library() {
-  return {{"submitter alone", 1, true, 0, 0, "lws"},
-          {"one thread", 1, false, 0, 0, "eager"},
-          {"three", 3, true, 0, 0, "lws"},
-          {"out of core", 2, true, 8, 0, "darts"},
-          {"devices out of core", 2, false, 8, 2, "lws"},
-          {"devices out of core, darts", 2, true, 8, 2, "darts"},
-          {"CUDA", 1, true, 0, 3, "dmdas", "cuda"},
-          {"CUDA out of core", 2, false, 8, 2, "darts", "cuda"},
+  return {
+    {"submitter alone", 1, true, 0, 0, "lws"}, {"one thread", 1, false, 0, 0, "eager"},
+        {"three", 3, true, 0, 0, "lws"}, {"out of core", 2, true, 8, 0, "darts"},
+        {"devices out of core", 2, false, 8, 2, "lws"},
+        {"devices out of core, darts", 2, true, 8, 2, "darts"},
+        {"CUDA", 1, true, 0, 3, "dmdas", "cuda"},
+        {"CUDA out of core", 2, false, 8, 2, "darts", "cuda"},
 #if VICINAL_HAVE_OPENCL
-          {"OpenCL", 1, true, 0, 2, "lws", "opencl"},
-          {"OpenCL out of core", 2, true, 8, 2, "dmda", "opencl"},
+        {"OpenCL", 1, true, 0, 2, "lws", "opencl"},
+        {"OpenCL out of core", 2, true, 8, 2, "dmda", "opencl"},
 #endif
-          {"devices", 1, true, 0, 2, "prio"}};
+    {
+      "devices", 1, true, 0, 2, "prio"
+    }
+  };
 }
 
 // Each policy in its turn, with the devices that are registered where there are some.

@@ -138,7 +138,8 @@ TEST(MixedSpeeds, DartsLeavesNoTaskToAWorkerThatDoesNotCome) {
 }
 
 TEST(MixedSpeeds, NoPolicyLeavesATaskToAWorkerThatDoesNotCome) {
-  for (const sched::PolicyEntry& policy : testing::tested_policies()) expect_to_end(policy.name, 500);
+  for (const sched::PolicyEntry& policy : testing::tested_policies())
+    expect_to_end(policy.name, 500);
 }
 
 }  // namespace

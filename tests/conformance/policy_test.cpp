@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -20,6 +21,7 @@
 #include "support/known_tasks.hpp"
 #include "support/tested.hpp"
 #include "support/threads.hpp"
+#include "support/watchdog.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal {
@@ -40,7 +42,7 @@ class FakeEngine {
 
   void push(graph::Task& task, WorkerId releasing) {
     ASSERT_TRUE(waiting_.insert(&task).second);
-    testing::make_known(*policy_, {&task});
+    testing::make_known(*policy_, {&task}, known_++);
     policy_->push(task, releasing);
   }
   graph::Task* pop(WorkerId worker) {
@@ -128,6 +130,7 @@ class FakeEngine {
 
   std::unique_ptr<sched::Policy> policy_;
   FakeContext& context_;
+  std::uint64_t known_ = 0;
   std::set<graph::Task*> waiting_;
   std::vector<std::pair<graph::Task*, WorkerId>> popped_;
 };
@@ -320,6 +323,7 @@ TEST_P(PolicyConformance, ForgetsDataBetweenTheTasksThatUseThem) {
 // lock, as the engine does.
 TEST_P(PolicyConformance, GivesEachTaskOnceToThreadsThatPushAndPopAtOnce) {
   constexpr std::size_t kPerThread = 400;
+  const testing::Watchdog watchdog(nullptr, "policy " + std::string(entry().name), 60);
   const std::unique_ptr<sched::Policy> policy = sched::make_policy(entry().name);
   policy->start(context);
   const std::size_t threads = workers().size();
@@ -335,6 +339,7 @@ TEST_P(PolicyConformance, GivesEachTaskOnceToThreadsThatPushAndPopAtOnce) {
   std::vector<std::atomic<int>> times_popped(tasks.size());
   std::atomic<std::size_t> left{tasks.size()};
   std::mutex mutex;
+  std::atomic<std::uint64_t> known{0};
   const auto exclusively = [&](auto&& call) {
     if (policy->traits().concurrent) return call();
     const std::lock_guard held(mutex);
@@ -348,7 +353,7 @@ TEST_P(PolicyConformance, GivesEachTaskOnceToThreadsThatPushAndPopAtOnce) {
         graph::Task& task = *tasks[thread * kPerThread + pushed];
         const WorkerId releasing = pushed % 4 == 0 ? kNoWorker : worker;
         exclusively([&] {
-          testing::make_known(*policy, {&task});
+          testing::make_known(*policy, {&task}, known++);
           policy->push(task, releasing);
         });
       }

@@ -1,5 +1,4 @@
 // Recursive tasks: others work on parts of their operands, and what follows finds it done.
-#include "support/tested.hpp"
 #include "vicinal/recursion.hpp"
 
 #include <cstdint>
@@ -13,6 +12,7 @@
 
 #include "support/policy_names.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/tested.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
 

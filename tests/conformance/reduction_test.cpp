@@ -108,13 +108,13 @@ std::vector<Machine> machines() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Every, Reductions,
-    ::testing::Combine(::testing::ValuesIn(testing::policy_names()),
-                       ::testing::ValuesIn(machines())),
-    [](const auto& instance) {
-      return std::get<0>(instance.param) + "_on_" + std::get<1>(instance.param).name;
-    });
+INSTANTIATE_TEST_SUITE_P(Every, Reductions,
+                         ::testing::Combine(::testing::ValuesIn(testing::policy_names()),
+                                            ::testing::ValuesIn(machines())),
+                         [](const auto& instance) {
+                           return std::get<0>(instance.param) + "_on_" +
+                                  std::get<1>(instance.param).name;
+                         });
 
 TEST_P(Reductions, ADotProductIsThatOfASerialRun) {
   constexpr std::size_t kBlocks = 24;

@@ -1,5 +1,3 @@
-#include "vicinal/conformance.hpp"
-
 #include <cstdio>
 
 #include <gmock/gmock.h>
@@ -8,6 +6,7 @@
 #include "sched/policy.hpp"
 #include "support/cuda_library.hpp"
 #include "support/tested.hpp"
+#include "vicinal/conformance.hpp"
 
 namespace vicinal {
 

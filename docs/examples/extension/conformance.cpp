@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <string_view>
-
 #include <vicinal/conformance.hpp>
 
 #include "in_order.hpp"

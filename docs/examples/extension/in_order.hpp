@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-
 #include <vicinal/policy.hpp>
 
 std::unique_ptr<vicinal::sched::Policy> make_in_order(const vicinal::sched::Settings& settings);

@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <thread>
-
 #include <vicinal/error.hpp>
 
 namespace {
@@ -15,8 +14,8 @@ using namespace vicinal;
 
 class SerialDevice final : public drivers::DeviceDriver {
  public:
-  SerialDevice(NodeId node, WorkerId worker)
-      : DeviceDriver("the serial device"), node_(node), worker_(worker) {}
+  explicit SerialDevice(const drivers::DeviceRequest& request)
+      : DeviceDriver("the serial device"), request_(request) {}
   ~SerialDevice() override { stop(); }
   SerialDevice(const SerialDevice&) = delete;
   SerialDevice& operator=(const SerialDevice&) = delete;
@@ -45,11 +44,11 @@ class SerialDevice final : public drivers::DeviceDriver {
 
   // Called by the engine inside advance(), so on the device's thread: the kernel may run here.
   void start_task(graph::Task& task, WorkerId worker) override {
-    completions_->task_done(
-        task, worker,
-        drivers::run_kernel(task,
-                            {.worker = worker, .node = node_, .kind = ProcessorKind::emulated}),
-        std::nullopt);
+    const drivers::KernelSite site{.worker = worker,
+                                   .node = request_.node,
+                                   .kind = ProcessorKind::emulated,
+                                   .check_reads = request_.check_reads};
+    completions_->task_done(task, worker, drivers::run_kernel(task, site), std::nullopt);
   }
 
   void wake(WorkerId /*worker*/) override {
@@ -91,13 +90,13 @@ class SerialDevice final : public drivers::DeviceDriver {
       } else {
         woken_ = false;  // before looking for work: a wake meanwhile is not lost
         lock.unlock();
-        if (completions_->advance(worker_)) wake(worker_);  // look again, after copies that came
+        const WorkerId worker = request_.worker;
+        if (completions_->advance(worker)) wake(worker);  // look again, after copies that came
       }
     }
   }
 
-  const NodeId node_;
-  const WorkerId worker_;
+  const drivers::DeviceRequest request_;
   engine::Completions* completions_ = nullptr;
   std::unique_ptr<std::byte, Free> memory_;
   std::mutex mutex_;  // guards what follows
@@ -111,7 +110,7 @@ class SerialDevice final : public drivers::DeviceDriver {
 }  // namespace
 
 drivers::OpenedDevice open_serial_device(const drivers::DeviceRequest& request) {
-  return {.driver = std::make_unique<SerialDevice>(request.node, request.worker),
+  return {.driver = std::make_unique<SerialDevice>(request),
           .memory = request.limit.value_or(64_MiB),
           .description = "a thread"};
 }

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <string>
 #include <vector>
-
 #include <vicinal/runtime.hpp>
 
 #include "in_order.hpp"
