@@ -23,9 +23,15 @@ function(vicinal_sources_with_threads variable)
   set(${variable} ${kept} PARENT_SCOPE)
 endfunction()
 
-# How the code of tests is compiled.
+# How the code of tests is compiled: all of it alike, so that one precompiled header serves it.
 function(vicinal_test_code target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(${target} PRIVATE vicinal_apps GTest::gtest GTest::gmock)
+  # Where tests find expected outputs and machine files: the root of the source tree. The library that stands in for CUDA
+  # by its name alone: it is loaded already, wherever the tests have been carried.
+  target_compile_definitions(
+    ${target} PRIVATE VICINAL_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                      VICINAL_CUDA_STAND_IN="$<TARGET_FILE_NAME:vicinal_cuda_stand_in>")
   vicinal_warnings(${target} RELAXED)
   # What takes time to run is the library; what takes time to build is the tests. GCC 12 takes twice as long
   # to optimise them fully, and more than that to optimise what it checks.
@@ -34,7 +40,16 @@ function(vicinal_test_code target)
   elseif(NOT VICINAL_SANITIZE)
     target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1;-g1> $<$<CONFIG:Release>:-O0>)
   endif()
-  target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/precompiled.hpp")
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "OBJECT_LIBRARY") # they end up in executables, whose code is of another kind
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIE)
+  endif()
+  if(target STREQUAL "vicinal_precompiled_tests")
+    target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/precompiled.hpp")
+  else()
+    target_precompile_headers(${target} REUSE_FROM vicinal_precompiled_tests)
+  endif()
 endfunction()
 
 function(vicinal_add_test_folder folder)
@@ -53,16 +68,10 @@ function(vicinal_add_test_folder folder)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${folder} RUNTIME_OUTPUT_DIRECTORY
                                              "${PROJECT_BINARY_DIR}/tests")
   vicinal_test_code(${target})
-  # Where tests find expected outputs and machine files: the root of the source tree.
-  target_compile_definitions(${target} PRIVATE VICINAL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  target_link_libraries(${target} PRIVATE vicinal_apps GTest::gtest GTest::gmock
-                                          GTest::gtest_main)
+  target_link_libraries(${target} PRIVATE GTest::gtest_main)
   if(folder MATCHES "conformance|stress")
     target_link_libraries(${target} PRIVATE vicinal_cuda_stand_in)
     target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/stand_in.cpp")
-    # By its name alone: it is loaded already, wherever the tests have been carried.
-    target_compile_definitions(
-      ${target} PRIVATE VICINAL_CUDA_STAND_IN="$<TARGET_FILE_NAME:vicinal_cuda_stand_in>")
   endif()
   if(folder STREQUAL "conformance")
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:vicinal_conformance_tests>)
@@ -109,8 +118,10 @@ foreach(test commute_test data_test every_way mixed_speeds_test mixed_workers_te
   list(APPEND vicinal_installed_tests "${PROJECT_SOURCE_DIR}/tests/conformance/${test}.cpp")
 endforeach()
 if(GTest_FOUND)
+  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/precompiled_tests.cpp" CONTENT "")
+  add_library(vicinal_precompiled_tests OBJECT "${PROJECT_BINARY_DIR}/precompiled_tests.cpp")
+  vicinal_test_code(vicinal_precompiled_tests)
   add_library(vicinal_conformance_tests OBJECT ${vicinal_installed_tests})
-  target_link_libraries(vicinal_conformance_tests PRIVATE vicinal_internal GTest::gtest GTest::gmock)
   vicinal_test_code(vicinal_conformance_tests)
 endif()
 
