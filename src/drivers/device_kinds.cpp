@@ -29,6 +29,7 @@ DeviceKind kind_named(std::string_view name) {
         name));
   }
   std::vector<std::string_view> names;
+  names.reserve(kinds.size());
   for (const DeviceKind& kind : kinds) names.push_back(kind.name);
   const std::string_view near = base::nearest(name, names);
   throw UsageError(fmt::format("devices: there is no \"{}\"{}: registered are {}", name,
