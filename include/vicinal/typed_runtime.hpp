@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "vicinal/runtime.hpp"
+#include "vicinal/typed_reduction.hpp"
 
 namespace vicinal {
 
@@ -104,6 +105,44 @@ template <typed::Element T>
 Data<T, 2> Runtime::tile(std::uint64_t rows, std::uint64_t columns, std::string name) {
   return Data<T, 2>(register_empty(
       TileShape{.rows = rows, .columns = columns, .element_bytes = sizeof(T)}, std::move(name)));
+}
+
+template <typed::Element T>
+Data<T> Runtime::data(const FileRegion& file, std::size_t count, const std::string& name) {
+  return Data<T>(register_file(
+      file, TileShape{.rows = count, .columns = 1, .element_bytes = sizeof(T)}, name));
+}
+
+template <typed::Element T>
+Data<T, 2> Runtime::tile(const FileRegion& file, std::uint64_t rows, std::uint64_t columns,
+                         const std::string& name) {
+  return Data<T, 2>(register_file(
+      file, TileShape{.rows = rows, .columns = columns, .element_bytes = sizeof(T)}, name));
+}
+
+template <typename T, std::size_t rank>
+DataParts<T, rank> Runtime::partition(Data<T, rank> whole, const Divide& divide,
+                                      PartAccess access) {
+  return DataParts<T, rank>(partition(whole.handle(), divide, access));
+}
+
+template <typename T, std::size_t rank>
+void Runtime::unpartition(const DataParts<T, rank>& parts) {
+  unpartition(parts.parts());
+}
+
+template <typename T, std::size_t rank, typename Operation>
+void Runtime::set_reduction(Data<T, rank> data, Operation operation) {
+  using Neutral = typed::NeutralOf<T, Operation>;
+  static_assert(Neutral::kKnown,
+                "vicinal: of this operation it is not known which element changes nothing: say it, "
+                "set_reduction(x, [] { return 0.0; }, operation)");
+  if constexpr (Neutral::kKnown) set_reduction(data, Neutral{}, operation);
+}
+
+template <typename T, std::size_t rank, typename Neutral, typename Combine>
+void Runtime::set_reduction(Data<T, rank> data, Neutral /*neutral*/, Combine /*combine*/) {
+  set_reduction(data.handle(), typed::ElementReduction<T, Neutral, Combine>::codelets());
 }
 
 template <typename T, std::size_t rank>
