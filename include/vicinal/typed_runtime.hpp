@@ -168,25 +168,30 @@ auto Runtime::task(std::string_view name, Function&& function, Arguments&&... ar
   using Type = typed::TaskTypeOf<Function, Arguments...>;
   using Load = typename Type::LoadType;
   std::array<Operand, Type::kOperands> operands;
-  TaskSpec spec{.codelet = &Type::codelet(name)};
   Operand* next = operands.data();
-  (typed::note(arguments, spec, next), ...);
+  (typed::note(arguments, next), ...);
   const auto submitted = [&] {
+    const std::span<const Operand> list(operands);
     Load load{std::forward<Function>(function),
               typed::values_of(std::forward<Arguments>(arguments)...)};
     if constexpr (Type::kByBytes) {
-      spec.parameters = load;
+      TaskSpec spec{.codelet = &Type::codelet(name), .operands = list, .parameters = load};
+      (typed::set_option(arguments, spec), ...);
       return submit(spec);
     } else {
       auto there = std::make_unique<Load>(std::move(load));
-      spec.parameters = there.get();
-      spec.on_end = [at = there.get()](Outcome /*outcome*/) { delete at; };
+      TaskSpec spec{
+          .codelet = &Type::codelet(name),
+          .operands = list,
+          .parameters = there.get(),
+          .on_end = [at = there.get()](Outcome /*outcome*/) { delete at; },
+      };
+      (typed::set_option(arguments, spec), ...);
       const TaskId id = submit(spec);
       there.release();  // it is the task's
       return id;
     }
   };
-  if constexpr (Type::kOperands > 0) spec.operands = std::span<const Operand>(operands);
   if constexpr (Type::kReturns) {
     using T = typename Type::Result;
     static_assert(typed::Element<T>,

@@ -430,12 +430,12 @@ auto values_of(First&& first, Rest&&... rest) {
 }
 
 template <typename Argument>
-void note(const Argument& argument, TaskSpec& spec, Operand*& next) {
-  if constexpr (kIsUse<Argument>) {
-    *next++ = argument.operand();
-  } else if constexpr (IsOption<Argument>) {
-    argument.set(spec);
-  }
+void note(const Argument& argument, Operand*& next) {
+  if constexpr (kIsUse<Argument>) *next++ = argument.operand();
+}
+template <typename Argument>
+void set_option(const Argument& argument, TaskSpec& spec) {
+  if constexpr (IsOption<Argument>) argument.set(spec);
 }
 
 }  // namespace typed
