@@ -163,11 +163,16 @@ if(GTest_FOUND AND VICINAL_SMPIRUN AND NOT VICINAL_SANITIZE)
   add_dependencies(vicinal_tests vicinal_tests_simgrid)
 endif()
 
-# Examples see what a user sees: the public headers and the library. They must exit with 0. Those of policies and a
-# driver, docs/examples/extension, are a project of their own, which package/find_package builds.
-file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/examples/*.cpp")
+# Examples see what a user sees: the public headers and the library. They must exit with 0. Those of typed tasks have
+# namesakes in the folder codelets, which do the same with codelets. Those of policies and a driver, docs/examples/extension,
+# are a project of their own, which package/find_package builds.
+file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/examples/*.cpp"
+     "${PROJECT_SOURCE_DIR}/docs/examples/codelets/*.cpp")
 foreach(source IN LISTS example_sources)
   get_filename_component(name "${source}" NAME_WE)
+  if(source MATCHES "/codelets/")
+    set(name codelets_${name})
+  endif()
   set(target vicinal_example_${name})
   add_executable(${target} "${source}")
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY
@@ -198,15 +203,34 @@ if(header_sources AND NOT CMAKE_CROSSCOMPILING)
   add_dependencies(vicinal_tests vicinal_headers)
 endif()
 
-# What does not fit in a typed task does not compile, and the compiler says so in a few words.
+# What does not fit in a typed task does not compile, and the compiler says so in a few words. Programs of typed tasks
+# are shorter than the same with codelets.
 if(NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   find_package(Python3 COMPONENTS Interpreter QUIET)
   if(Python3_FOUND)
     add_test(NAME compile/mistakes
              COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tests/compile/mistakes.py"
                      "${CMAKE_CXX_COMPILER}" -std=c++20 "-I${PROJECT_SOURCE_DIR}/include")
-    set_tests_properties(compile/mistakes PROPERTIES LABELS compile TIMEOUT ${VICINAL_TEST_TIMEOUT})
+    add_test(NAME compile/shorter
+             COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tests/compile/shorter.py")
+    set_tests_properties(compile/mistakes compile/shorter PROPERTIES LABELS compile
+                                                                     TIMEOUT ${VICINAL_TEST_TIMEOUT})
   endif()
+endif()
+
+# A task that uses a local variable behind its end: no compiler sees it, the address sanitizer of a program does, also
+# where the library was built without.
+if(NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+  add_executable(vicinal_tests_dead_local "${PROJECT_SOURCE_DIR}/tests/compile/dead_local.cpp")
+  set_target_properties(vicinal_tests_dead_local PROPERTIES OUTPUT_NAME dead_local RUNTIME_OUTPUT_DIRECTORY
+                                                            "${PROJECT_BINARY_DIR}/tests")
+  target_link_libraries(vicinal_tests_dead_local PRIVATE vicinal::vicinal)
+  target_compile_options(vicinal_tests_dead_local PRIVATE -fsanitize=address -g)
+  target_link_options(vicinal_tests_dead_local PRIVATE -fsanitize=address)
+  add_test(NAME compile/dead_local COMMAND vicinal_tests_dead_local)
+  set_tests_properties(compile/dead_local PROPERTIES LABELS compile TIMEOUT ${VICINAL_TEST_TIMEOUT}
+                                                     PASS_REGULAR_EXPRESSION "stack-use-after-scope")
+  add_dependencies(vicinal_tests vicinal_tests_dead_local)
 endif()
 
 # The command line as a user sees it: bad input, JSON, files, the progress bar, signals.

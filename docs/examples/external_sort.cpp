@@ -24,7 +24,7 @@ void sort_file(const std::string& path) {
   Runtime runtime({.memory = kBlock * (kBlocks / 8), .disk = "."});
   std::vector<Data<Key>> blocks;
   for (std::size_t i = 0; i < kBlocks; ++i) {
-    blocks.emplace_back(runtime.register_file({.path = path, .offset = i * kBlock.value}, kBlock));
+    blocks.push_back(runtime.data<Key>({.path = path, .offset = i * kBlock.value}, kKeys));
     runtime.task(
         "sort", [](std::span<Key> keys) { std::ranges::sort(keys); }, inout(blocks[i]));
   }

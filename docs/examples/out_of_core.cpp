@@ -1,8 +1,9 @@
 // Data eight times as large as the memory they are computed in, on a disk and in a file.
 
-#include <cstdint>
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -16,17 +17,16 @@ void require(bool holds, const char* what) {
   if (!holds) throw std::logic_error(std::string("does not hold: ") + what);
 }
 
-void fill(KernelContext& k) {
-  for (std::size_t i = 0; i < k.count<double>(0); ++i) k.data<double>(0)[i] = k.parameter<double>();
+void fill(std::span<double> x, double value) {
+  std::ranges::fill(x, value);
 }
-void add(KernelContext& k) {
-  for (std::size_t i = 0; i < k.count<double>(1); ++i) k.data<double>(1)[i] += k.data<double>(0)[i];
+void add(std::span<const double> x, std::span<double> to) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] += x[i];
 }
-const Codelet fill_codelet{.name = "fill", .cpu = fill};
-const Codelet add_codelet{.name = "add", .cpu = add};
 
-constexpr std::uint64_t kTiles = 32;
+constexpr std::size_t kTiles = 32;
 constexpr Bytes kTile = 64_KiB;
+constexpr std::size_t kLength = kTile.value / sizeof(double);
 
 void sums_more_than_fits() {
   Options options;
@@ -36,15 +36,13 @@ void sums_more_than_fits() {
   options.disk = ".";
   Runtime runtime(options);
 
-  std::vector<Handle> tiles;
-  for (std::uint64_t i = 0; i < kTiles; ++i) {
-    tiles.push_back(runtime.register_empty(kTile, "tile " + std::to_string(i)));
-    runtime.submit({.codelet = &fill_codelet, .operands = {W(tiles[i])}, .parameters = double(i)});
+  std::vector<Data<double>> tiles;
+  for (std::size_t i = 0; i < kTiles; ++i) {
+    tiles.push_back(runtime.data<double>(kLength, "tile " + std::to_string(i)));
+    runtime.task("fill", fill, out(tiles[i]), double(i));
   }
-  for (std::uint64_t i = 1; i < kTiles; ++i) {
-    runtime.submit({.codelet = &add_codelet, .operands = {R(tiles[i]), RW(tiles[0])}});
-  }
-  require(runtime.acquire(tiles[0], AccessMode::R).data<double>()[0] == 31 * 32 / 2, "the sum");
+  for (std::size_t i = 1; i < kTiles; ++i) runtime.task("add", add, in(tiles[i]), inout(tiles[0]));
+  require(runtime.read(tiles[0])[0] == 31 * 32 / 2, "the sum");
 
   const Statistics statistics = runtime.statistics();
   const NodeStatistics& ram = statistics.nodes[kRam.value];
@@ -59,15 +57,15 @@ void updates_a_file() {
   options.memory = kTile * 2;
   options.disk = ".";
   Runtime runtime(options);
-  Handle head = runtime.register_file({.path = path, .offset = 0}, kTile, "head");  // extends it
-  Handle tail = runtime.register_file({.path = path, .offset = kTile.value}, kTile, "tail");
-  runtime.submit({.codelet = &fill_codelet, .operands = {W(head)}, .parameters = 1.0});
-  runtime.submit({.codelet = &fill_codelet, .operands = {W(tail)}, .parameters = 2.0});
-  runtime.unregister(head);
-  runtime.unregister(tail);  // now both are in the file
+  auto head = runtime.data<double>({.path = path, .offset = 0}, kLength, "head");  // extends it
+  auto tail = runtime.data<double>({.path = path, .offset = kTile.value}, kLength, "tail");
+  runtime.task("fill", fill, out(head), 1.0);
+  runtime.task("fill", fill, out(tail), 2.0);
+  runtime.release(head);
+  runtime.release(tail);  // now both are in the file
 
   std::ifstream file(path, std::ios::binary);
-  std::vector<double> content(2 * kTile.value / sizeof(double));
+  std::vector<double> content(2 * kLength);
   file.read(reinterpret_cast<char*>(content.data()), static_cast<std::streamsize>(2 * kTile.value));
   require(file.good() && content.front() == 1 && content.back() == 2, "the file holds both");
   std::remove(path.c_str());
@@ -78,13 +76,13 @@ void says_early_what_cannot_fit() {
   options.memory = kTile * 1;
   options.disk = ".";
   Runtime runtime(options);
-  Handle a = runtime.register_empty(kTile, "a");
-  Handle b = runtime.register_empty(kTile, "b");
-  runtime.submit({.codelet = &fill_codelet, .operands = {W(a)}, .parameters = 1.0});
-  runtime.submit({.codelet = &fill_codelet, .operands = {W(b)}, .parameters = 1.0});
+  const auto a = runtime.data<double>(kLength, "a");
+  const auto b = runtime.data<double>(kLength, "b");
+  runtime.task("fill", fill, out(a), 1.0);
+  runtime.task("fill", fill, out(b), 1.0);
   bool refused = false;
   try {
-    runtime.submit({.codelet = &add_codelet, .operands = {R(a), RW(b)}});  // needs both at once
+    runtime.task("add", add, in(a), inout(b));  // needs both at once
   } catch (const CapacityError&) {
     refused = true;
   }

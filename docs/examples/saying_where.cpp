@@ -1,25 +1,23 @@
 // A product of matrices of which the application says where it is computed: C is dealt to two accelerators.
 
-#include <cstdlib>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
 #include <vicinal/block_cyclic.hpp>
 #include <vicinal/runtime.hpp>
+#include <vicinal/tiled_matrix.hpp>
 
 namespace {
 
 using namespace vicinal;
-
-constexpr std::uint64_t kTiles = 4;
-constexpr Bytes kTile{8 * 8 * sizeof(double)};
 
 void require(bool holds, const char* what) {
   if (!holds) throw std::logic_error(std::string("does not hold: ") + what);
 }
 
 // What it computes makes no difference here.
-const Codelet gemm{.name = "gemm", .cpu = [](KernelContext&) {}};
+void gemm(Tile<double> /*c*/) {}
 
 // How many tasks ran on each accelerator.
 std::vector<std::uint64_t> run() {
@@ -30,17 +28,14 @@ std::vector<std::uint64_t> run() {
   options.policy = "directed";
   Runtime runtime(options);
   const std::vector<NodeId> devices{NodeId{1}, NodeId{2}};
-  std::vector<Handle> c;
+  const TiledMatrix<double> c(runtime, {.rows = 32, .columns = 32, .tile_rows = 8}, "C");
   const BlockCyclic mapping{.devices = 2};
-  for (std::uint64_t m = 0; m < kTiles; ++m) {
-    for (std::uint64_t n = 0; n < kTiles; ++n) {
-      c.push_back(runtime.register_empty(kTile));
-      runtime.advise(c.back(), devices[mapping.device(m, n)]);
-    }
+  for (const TilePlace at : c) {
+    runtime.advise(c(at).handle(), devices[mapping.device(at.row, at.column)]);
+    runtime.task("gemm", gemm, out(c(at)));
   }
-  for (const Handle& tile : c) runtime.submit({.codelet = &gemm, .operands = {W(tile)}});
   // Once more, elsewhere: what the task says counts before what its data are advised.
-  runtime.submit({.codelet = &gemm, .operands = {RW(c.front())}, .node = devices[1]});
+  runtime.task("gemm", gemm, inout(c(0, 0)), on(devices[1]));
   runtime.wait();
   const Statistics statistics = runtime.statistics();
   return {statistics.workers[1].tasks, statistics.workers[2].tasks};

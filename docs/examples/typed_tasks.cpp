@@ -1,14 +1,13 @@
 // Typed tasks: functions of the application whose parameters say what they read and write.
 
 #include <algorithm>
-#include <cstdio>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 #include <vicinal/runtime.hpp>
-#include <vicinal/tiled_matrix.hpp>
 
 namespace {
 
@@ -47,40 +46,23 @@ void returns_results() {
   require(twice.get() == 2 * 5050, "results are data for other tasks");
 }
 
-// C = A B in tiles, in a fourth of the memory that the three take.
-void multiplies_more_than_fits() {
-  Options options;
-  options.memory = Bytes{64 * 64 * sizeof(double)} * 12;
-  options.disk = ".";
-  Runtime runtime(options);
-  const MatrixShape shape{.rows = 256, .columns = 256, .tile_rows = 64};
-  const TiledMatrix<double> a(runtime, shape, "A");
-  const TiledMatrix<double> b(runtime, shape, "B");
-  const TiledMatrix<double> c(runtime, shape, "C");
-
-  const auto fill = [](Tile<double> tile, double value) {
-    for (std::uint64_t j = 0; j < tile.columns(); ++j) std::ranges::fill(tile.column(j), value);
-  };
-  for (const TilePlace at : c) {
-    runtime.task("fill", fill, out(a(at)), 1.0);
-    runtime.task("fill", fill, out(b(at)), 2.0);
-    runtime.task("fill", fill, out(c(at)), 0.0);
+// A vector in parts, to which tasks add that need not wait for each other.
+void reduces_in_parts() {
+  Runtime runtime;
+  const auto x = runtime.data<int>(1000, "x");
+  const auto sum = runtime.data<int>(1, "sum");
+  runtime.set_reduction(sum, std::plus<>());
+  runtime.task(
+      "fill", [](std::span<int> to) { std::ranges::fill(to, 3); }, out(x));
+  for (const Data<int> part : runtime.partition(x, row_blocks(8))) {
+    runtime.task(
+        "add",
+        [](std::span<const int> from, std::span<int> to) {
+          to[0] += std::accumulate(from.begin(), from.end(), 0);
+        },
+        in(part), reduce(sum));
   }
-  for (const TilePlace at : c) {
-    for (std::uint64_t k = 0; k < a.tile_columns(); ++k) {
-      runtime.task(
-          "gemm",
-          [](Tile<const double> left, Tile<const double> right, Tile<double> to) {
-            for (std::uint64_t j = 0; j < to.columns(); ++j) {
-              for (std::uint64_t l = 0; l < left.columns(); ++l) {
-                for (std::uint64_t i = 0; i < to.rows(); ++i) to(i, j) += left(i, l) * right(l, j);
-              }
-            }
-          },
-          in(a(at.row, k)), in(b(k, at.column)), inout(c(at)));
-    }
-  }
-  require(runtime.read(c(3, 2))(63, 63) == 2 * 256, "each element is a sum of 256 products");
+  require(runtime.read(sum)[0] == 3000, "of all parts");
 }
 
 }  // namespace
@@ -88,6 +70,6 @@ void multiplies_more_than_fits() {
 int main() {
   adds_vectors();
   returns_results();
-  multiplies_more_than_fits();
+  reduces_in_parts();
   return 0;
 }

@@ -30,6 +30,7 @@
 #include "vicinal/task.hpp"
 #include "vicinal/trace.hpp"
 #include "vicinal/typed_data.hpp"
+#include "vicinal/typed_parts.hpp"
 #include "vicinal/typed_task.hpp"
 
 namespace vicinal {
@@ -194,6 +195,24 @@ class Runtime {
   Data<T, 2> tile(Tile<T> elements, const std::string& name = {});
   template <typed::Element T>
   Data<T, 2> tile(std::uint64_t rows, std::uint64_t columns, std::string name = {});
+  // Elements in a file, from byte `file.offset` on; see register_file.
+  template <typed::Element T>
+  Data<T> data(const FileRegion& file, std::size_t count, const std::string& name = {});
+  template <typed::Element T>
+  Data<T, 2> tile(const FileRegion& file, std::uint64_t rows, std::uint64_t columns,
+                  const std::string& name = {});
+  // `partition` and `unpartition`, typed: each part has the type of the whole.
+  template <typename T, std::size_t rank>
+  DataParts<T, rank> partition(Data<T, rank> whole, const Divide& divide,
+                               PartAccess access = PartAccess::writable);
+  template <typename T, std::size_t rank>
+  void unpartition(const DataParts<T, rank>& parts);
+  // `set_reduction`, element by element: by an operation of the standard library (std::plus<>()), or by two functions
+  // that capture nothing, of which the first returns the element that changes nothing and the second combines two.
+  template <typename T, std::size_t rank, typename Operation>
+  void set_reduction(Data<T, rank> data, Operation operation);
+  template <typename T, std::size_t rank, typename Neutral, typename Combine>
+  void set_reduction(Data<T, rank> data, Neutral neutral, Combine combine);
   // `acquire`, typed: until the end of what they return the application reads the data, or may change them too. Like
   // other waits not inside a task.
   template <typename T, std::size_t rank>

@@ -33,6 +33,7 @@ struct TilePlace {
 // Throws UsageError: no rows, no columns, no tiles, or too many of them. Fills in what the shape leaves out.
 void check_shape(MatrixShape& shape, const std::string& name);
 std::string tile_name(const std::string& matrix, TilePlace at);
+[[noreturn]] void refuse_place(TilePlace at, TilePlace tiles);
 
 // A small value, like the handles of its tiles, which stay until they are released or the runtime ends.
 template <typename T>
@@ -75,7 +76,10 @@ class TiledMatrix {
   std::uint64_t tile_columns() const { return tile_columns_; }
   const MatrixShape& shape() const { return shape_; }
 
+  // Throws UsageError beyond the last row or column.
   Data<T, 2> operator()(std::uint64_t row, std::uint64_t column) const {
+    if (row >= tile_rows_ || column >= tile_columns_) [[unlikely]]
+      refuse_place({row, column}, {tile_rows_, tile_columns_});
     return tiles_[row + column * tile_rows_];
   }
   Data<T, 2> operator()(TilePlace at) const { return (*this)(at.row, at.column); }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "vicinal/runtime.hpp"
+#include "vicinal/typed_reduction.hpp"
 
 namespace vicinal {
 
@@ -106,6 +107,44 @@ Data<T, 2> Runtime::tile(std::uint64_t rows, std::uint64_t columns, std::string 
       TileShape{.rows = rows, .columns = columns, .element_bytes = sizeof(T)}, std::move(name)));
 }
 
+template <typed::Element T>
+Data<T> Runtime::data(const FileRegion& file, std::size_t count, const std::string& name) {
+  return Data<T>(register_file(
+      file, TileShape{.rows = count, .columns = 1, .element_bytes = sizeof(T)}, name));
+}
+
+template <typed::Element T>
+Data<T, 2> Runtime::tile(const FileRegion& file, std::uint64_t rows, std::uint64_t columns,
+                         const std::string& name) {
+  return Data<T, 2>(register_file(
+      file, TileShape{.rows = rows, .columns = columns, .element_bytes = sizeof(T)}, name));
+}
+
+template <typename T, std::size_t rank>
+DataParts<T, rank> Runtime::partition(Data<T, rank> whole, const Divide& divide,
+                                      PartAccess access) {
+  return DataParts<T, rank>(partition(whole.handle(), divide, access));
+}
+
+template <typename T, std::size_t rank>
+void Runtime::unpartition(const DataParts<T, rank>& parts) {
+  unpartition(parts.parts());
+}
+
+template <typename T, std::size_t rank, typename Operation>
+void Runtime::set_reduction(Data<T, rank> data, Operation operation) {
+  using Neutral = typed::NeutralOf<T, Operation>;
+  static_assert(Neutral::kKnown,
+                "vicinal: of this operation it is not known which element changes nothing: say it, "
+                "set_reduction(x, [] { return 0.0; }, operation)");
+  if constexpr (Neutral::kKnown) set_reduction(data, Neutral{}, operation);
+}
+
+template <typename T, std::size_t rank, typename Neutral, typename Combine>
+void Runtime::set_reduction(Data<T, rank> data, Neutral /*neutral*/, Combine /*combine*/) {
+  set_reduction(data.handle(), typed::ElementReduction<T, Neutral, Combine>::codelets());
+}
+
 template <typename T, std::size_t rank>
 Held<const T, rank> Runtime::read(Data<T, rank> data) {
   return Held<const T, rank>(acquire(data.handle(), AccessMode::R));
@@ -129,25 +168,30 @@ auto Runtime::task(std::string_view name, Function&& function, Arguments&&... ar
   using Type = typed::TaskTypeOf<Function, Arguments...>;
   using Load = typename Type::LoadType;
   std::array<Operand, Type::kOperands> operands;
-  TaskSpec spec{.codelet = &Type::codelet(name)};
   Operand* next = operands.data();
-  (typed::note(arguments, spec, next), ...);
+  (typed::note(arguments, next), ...);
   const auto submitted = [&] {
+    const std::span<const Operand> list(operands);
     Load load{std::forward<Function>(function),
               typed::values_of(std::forward<Arguments>(arguments)...)};
     if constexpr (Type::kByBytes) {
-      spec.parameters = load;
+      TaskSpec spec{.codelet = &Type::codelet(name), .operands = list, .parameters = load};
+      (typed::set_option(arguments, spec), ...);
       return submit(spec);
     } else {
       auto there = std::make_unique<Load>(std::move(load));
-      spec.parameters = there.get();
-      spec.on_end = [at = there.get()](Outcome /*outcome*/) { delete at; };
+      TaskSpec spec{
+          .codelet = &Type::codelet(name),
+          .operands = list,
+          .parameters = there.get(),
+          .on_end = [at = there.get()](Outcome /*outcome*/) { delete at; },
+      };
+      (typed::set_option(arguments, spec), ...);
       const TaskId id = submit(spec);
       there.release();  // it is the task's
       return id;
     }
   };
-  if constexpr (Type::kOperands > 0) spec.operands = std::span<const Operand>(operands);
   if constexpr (Type::kReturns) {
     using T = typename Type::Result;
     static_assert(typed::Element<T>,

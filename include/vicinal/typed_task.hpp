@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -97,6 +98,11 @@ template <typename T, std::size_t rank>
 inline constexpr bool kIsData<Data<T, rank>> = true;
 template <>
 inline constexpr bool kIsData<Handle> = true;
+
+template <typename T>
+inline constexpr bool kIsReference = false;
+template <typename T>
+inline constexpr bool kIsReference<std::reference_wrapper<T>> = true;
 
 template <typename T>
 concept IsOption = requires(const T& option, TaskSpec& spec) {
@@ -290,6 +296,10 @@ class TaskType {
   static_assert((std::is_copy_constructible_v<Given> && ...),
                 "vicinal: values are copied into the task, and this one cannot be copied: give a "
                 "std::shared_ptr to it");
+  static_assert(
+      (!kIsReference<Given> && ...),
+      "vicinal: a std::ref may refer to what is gone when the task runs: give a copy, data, "
+      "or a std::shared_ptr");
   using Known = ParametersOf<Function>;
   static constexpr bool check() {
     if constexpr (Known::kKnown && (!kIsData<Given> && ...)) {
@@ -420,12 +430,12 @@ auto values_of(First&& first, Rest&&... rest) {
 }
 
 template <typename Argument>
-void note(const Argument& argument, TaskSpec& spec, Operand*& next) {
-  if constexpr (kIsUse<Argument>) {
-    *next++ = argument.operand();
-  } else if constexpr (IsOption<Argument>) {
-    argument.set(spec);
-  }
+void note(const Argument& argument, Operand*& next) {
+  if constexpr (kIsUse<Argument>) *next++ = argument.operand();
+}
+template <typename Argument>
+void set_option(const Argument& argument, TaskSpec& spec) {
+  if constexpr (IsOption<Argument>) argument.set(spec);
 }
 
 }  // namespace typed

@@ -29,4 +29,10 @@ std::string tile_name(const std::string& matrix, TilePlace at) {
   return matrix + "(" + std::to_string(at.row) + "," + std::to_string(at.column) + ")";
 }
 
+void refuse_place(TilePlace at, TilePlace tiles) {
+  throw UsageError("there is no tile (" + std::to_string(at.row) + "," + std::to_string(at.column) +
+                   ") in a matrix of " + std::to_string(tiles.row) + " x " +
+                   std::to_string(tiles.column) + " tiles; they count from 0");
+}
+
 }  // namespace vicinal

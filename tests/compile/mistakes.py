@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 FRAME = """
+#include <functional>
 #include <memory>
 #include <vector>
 #include <vicinal/runtime.hpp>
@@ -42,6 +43,11 @@ MISTAKES = [
     ("no conversion", 'runtime.task("t", [](int) {}, "three");', "cannot become the function's parameter", 1),
     ("not trivially copyable", 'runtime.data<std::vector<int>>(3);', "Element", None),
     ("generic, but not callable", 'runtime.task("t", [](auto a, auto b) { (void)a, (void)b; }, in(x));', "cannot be called with these arguments", None),
+    ("a reference to what may be gone", 'int local = 0; runtime.task("t", [](int&) {}, std::ref(local));', "may refer to what is gone", None),
+    ("a span that is no data", 'runtime.task("t", [](std::span<double>) {}, std::span(values));', "say in(x), out(x) or inout(x)", 1),
+    ("a reduction that captures", 'runtime.set_reduction(x, [&] { return values[0]; }, std::plus<>());', "capture nothing", None),
+    ("an unknown neutral element", 'runtime.set_reduction(x, std::minus<>());', "which element changes nothing", None),
+    ("a reduction of something else", 'runtime.set_reduction(x, [] { return 0.0; }, [](double a) { return a; });', "a function of two elements", None),
     ("elements after their end", 'auto view = runtime.read(x).view();', "delete", None),
 ]
 RIGHT = [
@@ -51,6 +57,10 @@ RIGHT = [
     'auto held = runtime.read(x); auto view = held.view(); (void)view;',
     'runtime.data(values, "v"); runtime.data(std::span(values)); runtime.data<double>(3);',
     'runtime.task("t", [](auto from, int) { (void)from; }, in(x), 3);',
+    'runtime.set_reduction(x, std::plus<>()); runtime.task("t", [](std::span<double>) {}, reduce(x));',
+    'runtime.set_reduction(tile, [] { return 1.0; }, [](double a, double b) { return a < b ? b : a; });',
+    'for (Data<double> part : runtime.partition(x, row_blocks(2))) runtime.release(part);',
+    'runtime.release(runtime.data<int>({.path = "p", .offset = 8}, 3)); runtime.tile<int>({.path = "q"}, 2, 3, "q");',
 ]
 MOST_ERRORS = 3
 NAMED = r"number = {0}\b|check_argument<{0}UL,"  # by GCC, by Clang

@@ -1,0 +1,183 @@
+// Typed data in files, in parts and with reductions, in every way to run.
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/every_way.hpp"
+#include "support/small_runs.hpp"
+#include "vicinal/runtime.hpp"
+#include "vicinal/tiled_matrix.hpp"
+
+namespace vicinal::testing {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+constexpr std::size_t kLength = kPage.value / sizeof(double);
+
+TEST_P(Every, TypedDataInAFileAreThereForTheNextRuntime) {
+  TemporaryFolder folder("typed_file");
+  Options with_disk = options();
+  if (with_disk.disk.empty()) with_disk.disk = folder.path();
+  const std::string path = folder.path() + "/elements";
+  constexpr std::uint64_t kBehind = kLength * sizeof(double);
+  {
+    Runtime runtime(with_disk);
+    const auto x = runtime.data<double>({.path = path}, kLength, "x");
+    const auto tile = runtime.tile<float>({.path = path, .offset = kBehind}, 10, 7, "tile");
+    runtime.task(
+        "iota", [](std::span<double> to) { std::iota(to.begin(), to.end(), 1.0); }, out(x));
+    runtime.task(
+        "fill",
+        [](Tile<float> to) {
+          for (std::uint64_t j = 0; j < to.columns(); ++j)
+            std::ranges::fill(to.column(j), static_cast<float>(j));
+        },
+        out(tile));
+    runtime.release(x);
+    runtime.release(tile);
+  }
+  Runtime runtime(with_disk);
+  // The third to the twentieth element.
+  const FileRegion third{.path = path, .offset = 2 * sizeof(double), .writable = false};
+  const auto some = runtime.data<double>(third, 18, "some");
+  const auto sum = runtime.task(
+      "sum",
+      [](std::span<const double> from) { return std::accumulate(from.begin(), from.end(), 0.0); },
+      in(some));
+  EXPECT_EQ(sum.get(), 18 * (3 + 20) / 2);  // 3 + 4 + ... + 20
+  const auto tile = runtime.tile<float>({.path = path, .offset = kBehind}, 10, 7, "tile");
+  EXPECT_EQ(runtime.read(tile)(9, 6), 6);
+  EXPECT_THAT(message_of<UsageError>([&] {
+                runtime.task(
+                    "writes", [](std::span<double> /*to*/) {}, inout(some));
+              }),
+              HasSubstr("registered read-only"));
+}
+
+TEST_P(Every, PartsOfTypedDataAreTypedData) {
+  std::vector<double> values(kLength, 1.0);
+  Runtime runtime(options());
+  const auto x = runtime.data(values, "x");
+  const DataParts<double, 1> thirds = runtime.partition(x, row_blocks(3));
+  ASSERT_EQ(thirds.size(), 3U);
+  double added = 0;
+  for (const Data<double> third : thirds) {
+    runtime.task(
+        "add",
+        [](std::span<double> to, double more) {
+          for (double& value : to) value += more;
+        },
+        inout(third), ++added);
+  }
+  const auto sum = runtime.task(  // of the whole, behind all three
+      "sum",
+      [](std::span<const double> from) { return std::accumulate(from.begin(), from.end(), 0.0); },
+      in(x));
+  static_assert(kLength == 171 + 171 + 170);
+  EXPECT_EQ(sum.get(), 512 + 171 * 1 + 171 * 2 + 170 * 3);
+  runtime.unpartition(thirds);
+  runtime.release(x);
+  EXPECT_EQ(values.front(), 2);
+  EXPECT_EQ(values.back(), 4);
+}
+
+TEST_P(Every, TilesOfATypedTileHaveRowsAndColumns) {
+  Runtime runtime(options());
+  const auto whole = runtime.tile<int>(20, 30, "whole");
+  runtime.task(
+      "zero",
+      [](Tile<int> to) {
+        for (std::uint64_t j = 0; j < to.columns(); ++j) std::ranges::fill(to.column(j), 0);
+      },
+      out(whole));
+  const auto parts = runtime.partition(whole, tiles(8, 10));
+  ASSERT_EQ(parts.grid_rows(), 3U);
+  ASSERT_EQ(parts.grid_columns(), 3U);
+  runtime.task(
+      "mark",
+      [](Tile<int> to) {
+        EXPECT_EQ(to.rows(), 4U);  // 20 = 8 + 8 + 4
+        EXPECT_EQ(to.columns(), 10U);
+        to(3, 9) = 7;
+      },
+      inout(parts(2, 1)));
+  runtime.unpartition(parts);
+  const auto held = runtime.read(whole);
+  EXPECT_EQ(held(19, 19), 7);
+  EXPECT_EQ(held(18, 19), 0);
+}
+
+TEST_P(Every, TypedReductionsAddByAnOperationOfTheLibrary) {
+  Runtime runtime(options());
+  const auto counts = runtime.data<std::int64_t>(16, "counts");
+  runtime.set_reduction(counts, std::plus<>());
+  for (std::int64_t i = 1; i <= 20; ++i) {
+    runtime.task(
+        "count",
+        [](std::span<std::int64_t> to, std::int64_t more) {
+          for (std::int64_t& value : to) value += more;
+        },
+        reduce(counts), i);
+  }
+  const auto held = runtime.read(counts);
+  EXPECT_THAT(held.view(), Each(210));  // nobody has written them before: 0 + 1 + ... + 20
+}
+
+// Of a tile that lies in a matrix of the application: the copies are packed, and it is not.
+TEST_P(Every, TypedReductionsAddByTwoFunctions) {
+  constexpr std::uint64_t kRows = 6;
+  constexpr std::uint64_t kColumns = 5;
+  constexpr std::uint64_t kLeading = 9;
+  std::vector<double> matrix(kLeading * kColumns, -1.0);
+  Runtime runtime(options());
+  const auto largest = runtime.tile(Tile(matrix.data(), kRows, kColumns, kLeading), "largest");
+  runtime.set_reduction(
+      largest, [] { return -std::numeric_limits<double>::infinity(); },
+      [](double a, double b) { return std::max(a, b); });
+  for (int i = 0; i < 10; ++i) {
+    runtime.task(
+        "compare",
+        [](Tile<double> to, int number) {
+          double& here = to(static_cast<std::uint64_t>(number % 3), 4);
+          here = std::max(here, static_cast<double>(number));
+        },
+        reduce(largest), i);
+  }
+  runtime.release(largest);
+  const std::uint64_t column = 4 * kLeading;
+  EXPECT_EQ(matrix[column], 9);      // of 0, 3, 6, 9
+  EXPECT_EQ(matrix[column + 1], 7);  // of 1, 4, 7
+  EXPECT_EQ(matrix[column + 2], 8);
+  EXPECT_EQ(matrix[column + 3], -1);  // nobody compared: what was there
+  EXPECT_EQ(matrix[column + kRows], -1);
+}
+
+TEST(TypedData, MistakesWithPartsReductionsAndTilesAreToldInWords) {
+  Runtime runtime(small_options());
+  const auto x = runtime.data<int>(10, "x");
+  EXPECT_THAT(message_of<UsageError>([&] {
+                runtime.task(
+                    "adds", [](std::span<int> /*to*/) {}, reduce(x));
+              }),
+              HasSubstr("set_reduction"));
+  const TiledMatrix<double> a(runtime, {.rows = 10, .columns = 10, .tile_rows = 4}, "A");
+  EXPECT_EQ(message_of<UsageError>([&] { a(3, 0); }),
+            "there is no tile (3,0) in a matrix of 3 x 3 tiles; they count from 0");
+  EXPECT_THAT(message_of<UsageError>([&] { a({0, 3}); }), HasSubstr("no tile (0,3)"));
+  double memory[8] = {};
+  EXPECT_THAT(message_of<UsageError>([&] { runtime.tile(Tile(memory, 4, 2, 3), "narrow"); }),
+              HasSubstr("leading dimension"));
+}
+
+}  // namespace
+}  // namespace vicinal::testing
