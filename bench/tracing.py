@@ -10,7 +10,7 @@ FIGURE: 3.2   the speed of runs one after the other, each with all events writte
         3.10  the speed by the number of cores, with a recording of everything and without, of short tasks
         3.11, 3.12  the same of tiles of 128 and of 256: there, of kernels that are badly and well set up
 All of them if none is named. Each number is the median of N runs (7), the ways in turn; Cholesky of --size (4096).
-Writes FOLDER/tracing.csv, and tracing_<figure>.svg where matplotlib is there (FOLDER: bench/baselines).
+Writes FOLDER/tracing.csv, and tracing_<figure>.svg where matplotlib is there (FOLDER: build/tracing).
 
 Bound: an event takes a look at the clock (10 to 25 ns here) and the writing of 24 to 80 bytes.
 """
@@ -126,8 +126,9 @@ def main():
     parser.add_argument("--vicinal", default=os.path.join(ROOT, "build/release/vicinal"))
     parser.add_argument("--repetitions", type=int, default=7)
     parser.add_argument("--size", type=int, default=4096)
-    parser.add_argument("--output", default=os.path.join(ROOT, "bench/baselines"))
+    parser.add_argument("--output", default=os.path.join(ROOT, "build/tracing"))
     given = parser.parse_args()
+    os.makedirs(given.output, exist_ok=True)
     for figure in given.figures:
         if figure not in known:
             parser.error(f"figure {figure} is not known; there are {', '.join(known)}")

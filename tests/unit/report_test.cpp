@@ -143,7 +143,7 @@ Report documented_report() {
                          {"matrix_bytes", Bytes{42'000'000}},
                          {"priorities", std::string("bottom-level")},
                          {"seed", std::uint64_t{1}}},
-          .machine = {{"vicinal", std::string("0.1.0")},
+          .machine = {{"vicinal", std::string("0.2.0")},
                       {"blas", std::string("OpenBLAS 0.3.21 SkylakeX")},
                       {"memory", Bytes{12'582'912}},
                       {"disk", std::string("/scratch")}},
