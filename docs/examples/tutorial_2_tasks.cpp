@@ -47,7 +47,8 @@ int main(int argc, char** argv) {
     const auto begin = std::chrono::steady_clock::now();
     for (const TilePlace at : C) {
       for (std::uint64_t k = 0; k < tiles; ++k) {
-        runtime.task("multiply", multiply, in(A(at.row, k)), in(B(k, at.column)), inout(C(at)));
+        runtime.task("multiply", multiply, in(A(at.row, k)), in(B(k, at.column)), inout(C(at)),
+                     priority(static_cast<int>(k)));
       }
     }
     runtime.wait();

@@ -52,7 +52,8 @@ int main(int argc, char** argv) {
   const auto begin = std::chrono::steady_clock::now();
   for (const TilePlace at : c) {
     for (std::uint64_t k = 0; k < tiles; ++k) {
-      runtime.task("multiply", multiply, in(a(at.row, k)), in(b(k, at.column)), inout(c(at)));
+      runtime.task("multiply", multiply, in(a(at.row, k)), in(b(k, at.column)), inout(c(at)),
+                   priority(static_cast<int>(k)));
     }
   }
   runtime.wait();
