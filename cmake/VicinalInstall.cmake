@@ -17,7 +17,12 @@ if(EXISTS "${PROJECT_SOURCE_DIR}/include/vicinal")
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
     FILES_MATCHING
     PATTERN "*.hpp"
-    PATTERN "*.h")
+    PATTERN "policy.hpp" EXCLUDE
+    PATTERN "driver.hpp" EXCLUDE)
+  install(
+    CODE "set(SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")
+set(DESTINATION \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")
+include(\"${PROJECT_SOURCE_DIR}/cmake/InstallExtension.cmake\")")
 endif()
 if(EXISTS "${PROJECT_SOURCE_DIR}/machines")
   install(
@@ -25,6 +30,25 @@ if(EXISTS "${PROJECT_SOURCE_DIR}/machines")
     DESTINATION "${CMAKE_INSTALL_DATADIR}/vicinal"
     FILES_MATCHING
     PATTERN "*.toml")
+endif()
+
+# The tests for who extends it: the component "conformance" of the package.
+set(vicinal_has_conformance FALSE)
+if(VICINAL_BUILD_TESTS AND GTest_FOUND AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+  set(vicinal_has_conformance TRUE)
+  add_library(vicinal_conformance STATIC "${PROJECT_SOURCE_DIR}/tests/installed/run_conformance.cpp"
+                                         $<TARGET_OBJECTS:vicinal_conformance_tests>)
+  target_include_directories(
+    vicinal_conformance PRIVATE "${PROJECT_SOURCE_DIR}/tests" "${PROJECT_SOURCE_DIR}/tests/installed")
+  target_link_libraries(vicinal_conformance PRIVATE $<BUILD_INTERFACE:vicinal_internal>
+                                                    $<BUILD_INTERFACE:GTest::gtest>
+                                                    $<BUILD_INTERFACE:GTest::gmock>)
+  vicinal_warnings(vicinal_conformance RELAXED)
+  set_target_properties(vicinal_conformance PROPERTIES EXPORT_NAME conformance_tests)
+  install(TARGETS vicinal_conformance EXPORT vicinalConformance)
+  install(EXPORT vicinalConformance NAMESPACE vicinal:: DESTINATION "${vicinal_cmake_dir}")
+  install(FILES "${PROJECT_SOURCE_DIR}/tests/installed/vicinal/conformance.hpp"
+          DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/vicinal")
 endif()
 
 install(EXPORT vicinalTargets NAMESPACE vicinal:: DESTINATION "${vicinal_cmake_dir}")

@@ -23,8 +23,40 @@ function(vicinal_sources_with_threads variable)
   set(${variable} ${kept} PARENT_SCOPE)
 endfunction()
 
+# How the code of tests is compiled: all of it alike, so that one precompiled header serves it.
+function(vicinal_test_code target)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(${target} PRIVATE vicinal_apps GTest::gtest GTest::gmock)
+  # Where tests find expected outputs and machine files: the root of the source tree. The library that stands in for CUDA
+  # by its name alone: it is loaded already, wherever the tests have been carried.
+  target_compile_definitions(
+    ${target} PRIVATE VICINAL_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                      VICINAL_CUDA_STAND_IN="$<TARGET_FILE_NAME:vicinal_cuda_stand_in>")
+  vicinal_warnings(${target} RELAXED)
+  # What takes time to run is the library; what takes time to build is the tests. GCC 12 takes twice as long
+  # to optimise them fully, and more than that to optimise what it checks.
+  if(VICINAL_SANITIZE MATCHES "undefined")
+    target_compile_options(${target} PRIVATE -O0)
+  elseif(NOT VICINAL_SANITIZE)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1;-g1> $<$<CONFIG:Release>:-O0>)
+  endif()
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "OBJECT_LIBRARY") # they end up in executables, whose code is of another kind
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIE)
+  endif()
+  if(target STREQUAL "vicinal_precompiled_tests")
+    target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/precompiled.hpp")
+  else()
+    target_precompile_headers(${target} REUSE_FROM vicinal_precompiled_tests)
+  endif()
+endfunction()
+
 function(vicinal_add_test_folder folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp")
+  if(folder STREQUAL "conformance")
+    list(REMOVE_ITEM sources ${vicinal_installed_tests})
+  endif()
   if(VICINAL_SANITIZE STREQUAL "thread" AND folder STREQUAL "unit")
     vicinal_sources_with_threads(sources)
   endif()
@@ -35,26 +67,15 @@ function(vicinal_add_test_folder folder)
   add_executable(${target} ${sources})
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${folder} RUNTIME_OUTPUT_DIRECTORY
                                              "${PROJECT_BINARY_DIR}/tests")
-  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  # Where tests find expected outputs and machine files: the root of the source tree.
-  target_compile_definitions(${target} PRIVATE VICINAL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  target_link_libraries(${target} PRIVATE vicinal_apps GTest::gtest GTest::gmock
-                                          GTest::gtest_main)
+  vicinal_test_code(${target})
+  target_link_libraries(${target} PRIVATE GTest::gtest_main)
   if(folder MATCHES "conformance|stress")
     target_link_libraries(${target} PRIVATE vicinal_cuda_stand_in)
-    # By its name alone: it is loaded already, wherever the tests have been carried.
-    target_compile_definitions(
-      ${target} PRIVATE VICINAL_CUDA_STAND_IN="$<TARGET_FILE_NAME:vicinal_cuda_stand_in>")
+    target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/stand_in.cpp")
   endif()
-  vicinal_warnings(${target} RELAXED)
-  # What takes time to run is the library; what takes time to build is the tests. GCC 12 takes twice as long
-  # to optimise them fully, and more than that to optimise what it checks.
-  if(VICINAL_SANITIZE MATCHES "undefined")
-    target_compile_options(${target} PRIVATE -O0)
-  elseif(NOT VICINAL_SANITIZE)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1;-g1> $<$<CONFIG:Release>:-O0>)
+  if(folder STREQUAL "conformance")
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:vicinal_conformance_tests>)
   endif()
-  target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/precompiled.hpp")
   # scripts/run-tests asks the programs, and ctest should it be called.
   set(discovery POST_BUILD)
   if(VICINAL_SANITIZE)
@@ -88,6 +109,22 @@ target_link_libraries(vicinal_cuda_stand_in PRIVATE Threads::Threads)
 # A copy of it under another name, in place of CUDA, is another library with devices of its own.
 target_link_options(vicinal_cuda_stand_in PRIVATE -Wl,-Bsymbolic)
 set_target_properties(vicinal_cuda_stand_in PROPERTIES CXX_VISIBILITY_PRESET hidden)
+
+# The tests of policies and devices that are installed for who extends the library (cmake/VicinalInstall.cmake): they are
+# compiled once, for that library and for our own program.
+set(vicinal_installed_tests "")
+foreach(test commute_test data_test every_way mixed_speeds_test mixed_workers_test partition_test policy_test
+             progress_test recursion_test reduction_test submission_test task_test typed_data_test typed_task_test
+             waiting_test)
+  list(APPEND vicinal_installed_tests "${PROJECT_SOURCE_DIR}/tests/conformance/${test}.cpp")
+endforeach()
+if(GTest_FOUND)
+  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/precompiled_tests.cpp" CONTENT "")
+  add_library(vicinal_precompiled_tests OBJECT "${PROJECT_BINARY_DIR}/precompiled_tests.cpp")
+  vicinal_test_code(vicinal_precompiled_tests)
+  add_library(vicinal_conformance_tests OBJECT ${vicinal_installed_tests})
+  vicinal_test_code(vicinal_conformance_tests)
+endif()
 
 if(GTest_FOUND)
   include(GoogleTest)
@@ -127,9 +164,9 @@ if(GTest_FOUND AND VICINAL_SMPIRUN AND NOT VICINAL_SANITIZE)
   add_dependencies(vicinal_tests vicinal_tests_simgrid)
 endif()
 
-# Examples see what a user sees: the public headers and the library; those of a policy or a driver
-# (my_policy*, my_driver*) also see the rooms, as their authors do. They must exit with 0. Those of typed tasks have
-# namesakes in the folder codelets.
+# Examples see what a user sees: the public headers and the library. They must exit with 0. Those of typed tasks have
+# namesakes in the folder codelets; those of policies and a driver, docs/examples/extension, are a project of their own,
+# which package/find_package builds.
 file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/examples/*.cpp"
      "${PROJECT_SOURCE_DIR}/docs/examples/codelets/*.cpp")
 foreach(source IN LISTS example_sources)
@@ -142,9 +179,6 @@ foreach(source IN LISTS example_sources)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY
                                              "${PROJECT_BINARY_DIR}/examples")
   target_link_libraries(${target} PRIVATE vicinal::vicinal)
-  if(name MATCHES "^my_(policy|driver)")
-    target_link_libraries(${target} PRIVATE vicinal_internal)
-  endif()
   vicinal_warnings(${target})
   add_test(NAME example/${name} COMMAND ${target}
            WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
@@ -155,6 +189,8 @@ endforeach()
 # Every public header compiles alone, and twice.
 file(GLOB public_headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/include"
      "${PROJECT_SOURCE_DIR}/include/vicinal/*.hpp")
+# Those for policies and drivers bring headers of the rooms.
+list(REMOVE_ITEM public_headers vicinal/policy.hpp vicinal/driver.hpp)
 set(header_sources "")
 foreach(header IN LISTS public_headers)
   set(source "${PROJECT_BINARY_DIR}/headers/${header}.cpp")

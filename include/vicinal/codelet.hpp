@@ -31,7 +31,7 @@ class Place;
 enum class ProcessorKind : std::uint8_t {
   cpu,       // a core, on RAM
   emulated,  // an emulated accelerator: own memory, a host thread that runs the CPU kernels
-  gpu,       // an accelerator of a simulated machine
+  gpu,       // an accelerator that is simulated, or of a registered driver, see driver.hpp
   opencl,    // an OpenCL device, see opencl.hpp
   cuda,      // a CUDA device, see cuda.hpp
 };

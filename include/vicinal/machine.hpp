@@ -85,4 +85,20 @@ struct MachineDescription {
   }
 };
 
+// What may be other than a machine file says.
+struct MachineChoice {
+  std::optional<std::uint32_t> gpus = {};          // none: as many as the file says
+  std::optional<std::uint32_t> cpu_workers = {};   // none: as many as the file says
+  std::optional<std::uint32_t> cuda_devices = {};  // the first; none: as many as the file says
+  std::optional<std::uint32_t> opencl_devices = {};
+  std::optional<Bytes> gpu_memory = {};  // of each GPU and each device
+  std::optional<Bytes> ram = {};         // limit of RAM
+};
+
+// The machine of a machine file (docs/machine-file.md), or one of those that the library brings, by its name. `name` is a
+// file if it contains a '/' or ends in ".toml". Throws UsageError that names the file and the line, or the nearest name.
+//
+//   vicinal::Runtime runtime(vicinal::read_machine("v100", {.gpus = 2}), {.policy = "darts"});
+MachineDescription read_machine(const std::string& name, const MachineChoice& choice = {});
+
 }  // namespace vicinal

@@ -33,9 +33,10 @@ struct Options {
   std::string accelerator_api = "threads";                   // whose queues they are: cuda, opencl
   std::uint32_t cuda_devices = 0;                            // the first ones that CUDA shows
   std::string cuda_library = "libcuda.so.1";                 // its driver API
-  std::string cublas_library = {};          // for kernels that use it; empty: the usual names
-  std::string cusolver_library = {};        // likewise
-  std::uint32_t opencl_devices = 0;         // the first ones that OpenCL knows
+  std::string cublas_library = {};    // for kernels that use it; empty: the usual names
+  std::string cusolver_library = {};  // likewise
+  std::uint32_t opencl_devices = 0;   // the first ones that OpenCL knows
+  std::string devices = {};  // of registered drivers, see driver.hpp: "name:2,other"; empty: none
   std::optional<Bytes> device_memory = {};  // of each, at most; none: most of what it has
   bool pin_memory = true;                   // RAM under a limit, for copies to CUDA devices
   std::uint32_t device_queues = 2;          // of kernels, per device

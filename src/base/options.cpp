@@ -75,8 +75,13 @@ constexpr Entry kTable[] = {
      "Library with cuSOLVER, for the kernels that use it; empty: the usual names are tried."},
     {"opencl_devices", &Options::opencl_devices,
      "OpenCL devices to use, the first ones that the system's OpenCL knows.", 0, 32},
+    {"devices", &Options::devices,
+     "Devices of drivers that the application has registered: name:count, with commas; empty: "
+     "none."},
     {"device_memory", &Options::device_memory,
-     "Limit on the replicas in the memory of each; none: nine tenths of it, or its largest buffer.",
+     "Limit on the replicas in the memory of each CUDA device, OpenCL device and registered one; "
+     "none: nine tenths of "
+     "it, or its largest buffer.",
      kPage},
     {"pin_memory", &Options::pin_memory,
      "Pin the memory under the limit of RAM where there are CUDA devices: copies from and to it "

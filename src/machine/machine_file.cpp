@@ -122,3 +122,8 @@ bool MachineModel::is_synchronous(std::string_view kernel) const {
 }
 
 }  // namespace vicinal::machine
+
+vicinal::MachineDescription vicinal::read_machine(const std::string& name,
+                                                  const MachineChoice& choice) {
+  return machine::load_machine(name, choice).description;
+}

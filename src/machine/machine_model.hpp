@@ -46,15 +46,7 @@ struct MachineModel {
   std::optional<double> scheduling_seconds(std::string_view policy) const;
 };
 
-// What the command line may change of a machine file.
-struct MachineChoice {
-  std::optional<std::uint32_t> gpus = {};          // none: as many as the file says
-  std::optional<std::uint32_t> cpu_workers = {};   // none: as many as the file says
-  std::optional<std::uint32_t> cuda_devices = {};  // the first; none: as many as the file says
-  std::optional<std::uint32_t> opencl_devices = {};
-  std::optional<Bytes> gpu_memory = {};  // of each GPU and each device
-  std::optional<Bytes> ram = {};         // limit of RAM
-};
+using vicinal::MachineChoice;
 
 // `name`: a file (it contains a '/' or ends in ".toml"), or the stem of one of those that are shipped
 // ("v100p"). Throws UsageError that names the file and the line, or the nearest name.

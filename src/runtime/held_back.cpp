@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <new>
+#include <string>
 #include <utility>
 
 namespace vicinal::runtime {
@@ -122,6 +123,19 @@ void HeldBack::prepare(std::span<const HeldTask> list, std::size_t leaving) {
   }
   planned_ = list.size() - leaving;
   left_ += leaving;
+}
+
+std::string HeldBack::describe() const {
+  constexpr std::size_t kNamed = 4;
+  const std::lock_guard lock(list_mutex_);
+  if (list_.empty()) return {};
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kNamed, list_.size()); ++i) {
+    names += (i == 0 ? "" : ", ") + std::string(list_[i].task->name());
+  }
+  if (list_.size() > kNamed) names += " ...";
+  return "held back until the submission window is full or somebody waits: " +
+         std::to_string(list_.size()) + " tasks: " + names + "\n";
 }
 
 // To those that leave. Of the others, whose priorities change when more is known, the graph alone has them.

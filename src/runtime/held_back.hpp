@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <mutex>
 #include <span>
+#include <string>
 
 #include "engine/lifecycle.hpp"
 #include "graph/dependencies.hpp"
@@ -36,6 +37,8 @@ class HeldBack {
   TaskId add_behind(graph::Task& task, std::span<const TaskId> after, WorkerId submitter);
   // All but the last `kept` go on, with priorities if they have none. `here`: the worker whose thread calls.
   void flush(std::size_t kept = 0, WorkerId here = kNoWorker);
+  // For the stall report: how many, and the first of them; empty if there are none.
+  std::string describe() const;
   // Held, no task is accepted.
   std::mutex& announcements() { return list_mutex_; }
 
@@ -53,8 +56,8 @@ class HeldBack {
   std::mutex order_mutex_;
   std::uint64_t left_ = 0;   // that have been taken, all in all; under order_mutex_
   std::size_t planned_ = 0;  // of the first that are held, the policy has made its plan; likewise
-  std::mutex list_mutex_;    // behind it
-  HeldTasks list_;           // in the order in which they were announced to the graph
+  mutable std::mutex list_mutex_;        // behind it
+  HeldTasks list_;                       // in the order in which they were announced to the graph
   std::atomic<std::uint64_t> count_{0};  // in the list, or on their way from it to the graph
 };
 

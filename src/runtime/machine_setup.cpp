@@ -1,6 +1,7 @@
 #include "runtime/machine_setup.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <linux/magic.h>
 #include <string>
 #include <sys/vfs.h>
@@ -10,6 +11,7 @@
 #include "base/log.hpp"
 #include "drivers/cpu/binding.hpp"
 #include "drivers/cuda/cuda_device.hpp"
+#include "drivers/device_kinds.hpp"
 #include "drivers/mapped_memory.hpp"
 #include "drivers/opencl/opencl_device.hpp"
 #include "runtime/simulated_machine.hpp"
@@ -68,6 +70,7 @@ MachineSetup::MachineSetup(const Options& options, drivers::FaultInjection* faul
   options.accelerator_api == "threads" ? add_emulated(options) : add_emulated_on_queues(options);
   add_cuda_devices(options);
   add_opencl_devices(options);
+  add_registered_devices(options);
 }
 
 void MachineSetup::add_emulated(const Options& options) {
@@ -165,6 +168,34 @@ void MachineSetup::add_opencl_devices(const Options& options) {
   }
 }
 
+void MachineSetup::add_registered_devices(const Options& options) {
+  for (const auto& [kind, count] : drivers::parse_devices(options.devices)) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const NodeId node{static_cast<std::uint32_t>(machine.nodes.size())};
+      const WorkerId first{static_cast<std::uint32_t>(machine.workers.size())};
+      const std::string name = std::string(kind.name) + std::to_string(i);
+      drivers::OpenedDevice device =
+          kind.open({i, node, first, options.device_memory, options.check_reads});
+      if (device.driver == nullptr || device.memory.value < drivers::kPageBytes ||
+          device.workers == 0 || device.copies_in_flight == 0) {
+        throw UsageError(
+            "device " + name +
+            ": what opens it must give a driver, a page of memory, a worker and a copy "
+            "in flight at least");
+      }
+      const Bytes memory = std::min(device.memory, options.device_memory.value_or(device.memory));
+      machine.nodes.push_back({node, name, NodeKind::device, memory, device.description});
+      for (std::uint32_t worker = 0; worker < device.workers; ++worker) {
+        machine.workers.push_back({WorkerId{first.value + worker}, kind.processor, node});
+      }
+      const std::uint32_t copies = device.copies_in_flight;
+      machine.links.push_back({kRam, node, device.to_device, Time{0}, copies});
+      machine.links.push_back({node, kRam, device.from_device, Time{0}, copies});
+      registered_.push_back(std::move(device.driver));
+    }
+  }
+}
+
 MachineSetup::MachineSetup(const MachineDescription& simulated_machine,
                            std::shared_ptr<SharedWorld> in_world)
     : machine(require_sound(simulated_machine, in_world->segments)),
@@ -182,11 +213,9 @@ void MachineSetup::make_drivers(const Options& options) {
   cpu = std::make_unique<drivers::CpuDriver>(
       drivers::CpuConfig{WorkerId{0}, workers, options.submitter_works, processors, disk != nullptr,
                          options.check_reads});
-  for (const WorkerDescription& worker : machine.workers) {
-    const bool is_opened = std::ranges::any_of(opened_, [&](const QueuedAccelerator& opened) {
-      return opened.config.worker == worker.id;
-    });
-    if (worker.kind != ProcessorKind::emulated || is_opened) continue;
+  const bool threads = options.accelerator_api == "threads";
+  for (std::uint32_t i = 0; threads && i < options.accelerators; ++i) {
+    const WorkerDescription& worker = machine.workers[workers + i];
     accelerators.push_back(std::make_unique<drivers::EmulatedDriver>(drivers::EmulatedConfig{
         worker.node, worker.id, options.accelerator_bandwidth, std::nullopt, options.check_reads}));
   }
@@ -194,6 +223,7 @@ void MachineSetup::make_drivers(const Options& options) {
     accelerators.push_back(
         std::make_unique<drivers::QueuedDriver>(accelerator.config, std::move(accelerator.device)));
   }
+  std::ranges::move(registered_, std::back_inserter(accelerators));
 }
 
 std::vector<engine::Driver*> MachineSetup::by_node() const {

@@ -57,7 +57,9 @@ struct MachineSetup {
   void add_emulated_on_queues(const Options& options);
   void add_cuda_devices(const Options& options);
   void add_opencl_devices(const Options& options);
+  void add_registered_devices(const Options& options);
   std::vector<QueuedAccelerator> opened_;
+  std::vector<std::unique_ptr<engine::Driver>> registered_;  // of the application, behind those
 };
 
 }  // namespace vicinal::runtime

@@ -394,6 +394,7 @@ void RuntimeImpl::end(Acquisition& acquisition, bool written) {
 std::string RuntimeImpl::stall_report() const {
   constexpr std::size_t kMost = 20;
   std::string text = engine_->describe() + recursions_.describe();
+  if (held_back_) text += held_back_->describe();
   const std::lock_guard handles_lock(handles_mutex_);
   std::size_t listed = 0;
   for (graph::Handle& handle : handles_) {

@@ -18,8 +18,8 @@
 // PolicyTraits::concurrent names.
 // A policy keeps no statics: two runtimes may live in one process.
 //
-// A small example is policies/eager.cpp. A new policy is one class in one file there and one line in
-// registry.cpp; the conformance tests then run over it.
+// A small example is policies/eager.cpp. A new policy of the library is one class in one file there and one line in
+// registry.cpp; that of an application is given to register_policy. The conformance tests then run over it.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +28,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/random.hpp"
 #include "graph/graph.hpp"
@@ -180,8 +181,13 @@ struct PolicyEntry {
   std::span<const Setting> settings = {};
 };
 
-// The explicit table of policies.
-std::span<const PolicyEntry> policies();
+// The explicit table of the library's policies, and behind it those that were registered.
+std::vector<PolicyEntry> policies();
+// Makes a policy known by its name: to the option `policy`, lists, messages and the conformance tests. For the life of the
+// process, as long as its texts must last, too: they are not copied. Any thread. Throws UsageError: there is nothing
+// to make it with, another policy has the name, or it is not made of small letters, digits and underscores.
+void register_policy(const PolicyEntry& entry);
+std::vector<PolicyEntry> registered_policies();
 // By its name, and settings behind it: "darts", "hfp:flip=no". Throws UsageError that names the nearest one.
 std::unique_ptr<Policy> make_policy(std::string_view name);
 

@@ -1,6 +1,9 @@
-// The table of policies. A new one takes its declaration and its line here.
+// The table of policies. A new one of the library takes its declaration and its line here.
+
+#include "base/registry.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -102,10 +105,32 @@ constexpr PolicyEntry kPolicies[] = {
      packaged::kOrders},
 };
 
+base::Registry<PolicyEntry>& registered() {
+  static base::Registry<PolicyEntry> all("policy");
+  return all;
+}
+
 }  // namespace
 
-std::span<const PolicyEntry> policies() {
-  return kPolicies;
+std::vector<PolicyEntry> policies() {
+  std::vector<PolicyEntry> all(std::begin(kPolicies), std::end(kPolicies));
+  const std::vector<PolicyEntry> registered = registered_policies();
+  all.insert(all.end(), registered.begin(), registered.end());
+  return all;
+}
+
+std::vector<PolicyEntry> registered_policies() {
+  return registered().entries();
+}
+
+void register_policy(const PolicyEntry& entry) {
+  if (entry.make == nullptr) {
+    throw UsageError("policy \"" + std::string(entry.name) +
+                     "\": give register_policy a function that makes it");
+  }
+  std::vector<std::string_view> taken{"all"};
+  for (const PolicyEntry& known : kPolicies) taken.push_back(known.name);
+  registered().add(entry, taken);
 }
 
 std::unique_ptr<Policy> make_policy(std::string_view text) {
@@ -113,7 +138,7 @@ std::unique_ptr<Policy> make_policy(std::string_view text) {
   const std::string_view name = text.substr(0, end);
   const std::string_view settings = text.substr(std::min(end + 1, text.size()));
   std::vector<std::string_view> names;
-  for (const PolicyEntry& entry : kPolicies) {
+  for (const PolicyEntry& entry : policies()) {
     if (entry.name == name) return entry.make(Settings(name, settings, entry.settings));
     names.push_back(entry.name);
   }

@@ -17,6 +17,7 @@
 #include "support/policy_names.hpp"
 #include "support/small_runs.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/tested.hpp"
 #include "support/watchdog.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
@@ -72,11 +73,12 @@ class CommuteUnder : public ::testing::TestWithParam<std::tuple<std::string, Mac
   void SetUp() override {
     const auto& [policy, machine] = GetParam();
     Options options{.workers = 2, .policy = policy};
-    options.accelerators = machine.accelerators;
+    testing::use_accelerators(
+        options, machine.accelerators,
+        machine.tight ? kPage * kMostOperandsHere : options.accelerator_memory);
     options.compute_priorities = machine.planned;
     if (machine.tight) {
       options.memory = kPage * kMostOperandsHere;
-      options.accelerator_memory = kPage * kMostOperandsHere;
       options.disk = folder.path();
     }
     runtime.emplace(options);

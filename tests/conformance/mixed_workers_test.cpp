@@ -14,6 +14,7 @@
 #include "sched/policy.hpp"
 #include "support/machines.hpp"
 #include "support/policy_names.hpp"
+#include "support/tested.hpp"
 #include "support/watchdog.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
@@ -154,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(EveryPolicy, MixedWorkers, ::testing::ValuesIn(testing:
 
 // Two tasks on an accelerator with a worker of another kind before the one that both can run on.
 TEST(Runtime, WhoSleepsBehindAWorkerOfAnotherKindIsWokenForATask) {
-  for (const sched::PolicyEntry& policy : sched::policies()) {
+  for (const sched::PolicyEntry& policy : testing::tested_policies()) {
     const MachineDescription machine =
         testing::around_ram({{kRam, "ram", NodeKind::ram, {}},
                              {NodeId{1}, "device0", NodeKind::device, {}},

@@ -12,6 +12,7 @@
 #include "sched/policy.hpp"
 #include "support/small_runs.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/tested.hpp"
 
 namespace vicinal {
 namespace {
@@ -77,7 +78,7 @@ TEST_P(NodeLocks, OfANodeAreNotTakenForAnothersEviction) {
 
 std::vector<std::string_view> names() {
   std::vector<std::string_view> all;
-  for (const sched::PolicyEntry& entry : sched::policies()) all.push_back(entry.name);
+  for (const sched::PolicyEntry& entry : testing::tested_policies()) all.push_back(entry.name);
   return all;
 }
 

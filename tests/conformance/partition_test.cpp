@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "support/policy_names.hpp"
+#include "support/tested.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -59,7 +60,7 @@ class Partitioned : public ::testing::TestWithParam<std::tuple<std::string, Mach
   void SetUp() override {
     const auto& [policy, machine, home] = GetParam();
     Options options{.workers = 2, .policy = policy};
-    options.accelerators = machine.accelerators;
+    testing::use_accelerators(options, machine.accelerators);
     runtime.emplace(options);
     if (home == Home::buffer) {
       whole = runtime->register_tile(matrix.data(), {kRows, kColumns, kStride, 8}, "A");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -18,7 +19,9 @@
 #include "support/fake_candidates.hpp"
 #include "support/fake_context.hpp"
 #include "support/known_tasks.hpp"
+#include "support/tested.hpp"
 #include "support/threads.hpp"
+#include "support/watchdog.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal {
@@ -39,7 +42,7 @@ class FakeEngine {
 
   void push(graph::Task& task, WorkerId releasing) {
     ASSERT_TRUE(waiting_.insert(&task).second);
-    testing::make_known(*policy_, {&task});
+    testing::make_known(*policy_, {&task}, known_++);
     policy_->push(task, releasing);
   }
   graph::Task* pop(WorkerId worker) {
@@ -127,6 +130,7 @@ class FakeEngine {
 
   std::unique_ptr<sched::Policy> policy_;
   FakeContext& context_;
+  std::uint64_t known_ = 0;
   std::set<graph::Task*> waiting_;
   std::vector<std::pair<graph::Task*, WorkerId>> popped_;
 };
@@ -146,16 +150,16 @@ void add_cores_and_accelerators(FakeContext& context) {
 }
 
 struct Case {
-  const sched::PolicyEntry* policy;
+  sched::PolicyEntry policy;
   void (*add_workers)(FakeContext&);
   const char* machine;
 };
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const sched::PolicyEntry& entry : sched::policies()) {
-    cases.push_back({&entry, add_cores, "cores"});
-    cases.push_back({&entry, add_cores_and_accelerators, "accelerators"});
+  for (const sched::PolicyEntry& entry : testing::tested_policies()) {
+    cases.push_back({entry, add_cores, "cores"});
+    cases.push_back({entry, add_cores_and_accelerators, "accelerators"});
   }
   return cases;
 }
@@ -163,7 +167,7 @@ std::vector<Case> all_cases() {
 class PolicyConformance : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override { GetParam().add_workers(context); }
-  const sched::PolicyEntry& entry() const { return *GetParam().policy; }
+  const sched::PolicyEntry& entry() const { return GetParam().policy; }
   std::vector<WorkerId> workers() const {
     std::vector<WorkerId> ids;
     for (const WorkerDescription& worker : context.machine().workers) ids.push_back(worker.id);
@@ -176,7 +180,7 @@ class PolicyConformance : public ::testing::TestWithParam<Case> {
 
 INSTANTIATE_TEST_SUITE_P(Table, PolicyConformance, ::testing::ValuesIn(all_cases()),
                          [](const auto& instance) {
-                           return std::string(instance.param.policy->name) + "_on_" +
+                           return std::string(instance.param.policy.name) + "_on_" +
                                   instance.param.machine;
                          });
 
@@ -319,6 +323,7 @@ TEST_P(PolicyConformance, ForgetsDataBetweenTheTasksThatUseThem) {
 // lock, as the engine does.
 TEST_P(PolicyConformance, GivesEachTaskOnceToThreadsThatPushAndPopAtOnce) {
   constexpr std::size_t kPerThread = 400;
+  const testing::Watchdog watchdog(nullptr, "policy " + std::string(entry().name), 60);
   const std::unique_ptr<sched::Policy> policy = sched::make_policy(entry().name);
   policy->start(context);
   const std::size_t threads = workers().size();
@@ -334,6 +339,7 @@ TEST_P(PolicyConformance, GivesEachTaskOnceToThreadsThatPushAndPopAtOnce) {
   std::vector<std::atomic<int>> times_popped(tasks.size());
   std::atomic<std::size_t> left{tasks.size()};
   std::mutex mutex;
+  std::atomic<std::uint64_t> known{0};
   const auto exclusively = [&](auto&& call) {
     if (policy->traits().concurrent) return call();
     const std::lock_guard held(mutex);
@@ -347,7 +353,7 @@ TEST_P(PolicyConformance, GivesEachTaskOnceToThreadsThatPushAndPopAtOnce) {
         graph::Task& task = *tasks[thread * kPerThread + pushed];
         const WorkerId releasing = pushed % 4 == 0 ? kNoWorker : worker;
         exclusively([&] {
-          testing::make_known(*policy, {&task});
+          testing::make_known(*policy, {&task}, known++);
           policy->push(task, releasing);
         });
       }
@@ -381,7 +387,7 @@ TEST(Policies, ANameLikeNoOtherGetsTheListOfAll) {
     sched::make_policy("zzzzzzzz");
     FAIL() << "no exception";
   } catch (const UsageError& error) {
-    for (const sched::PolicyEntry& entry : sched::policies()) {
+    for (const sched::PolicyEntry& entry : testing::tested_policies()) {
       EXPECT_NE(std::string(error.what()).find(entry.name), std::string::npos) << error.what();
     }
   }

@@ -15,6 +15,7 @@
 #include "support/random_case.hpp"
 #include "support/random_runs.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/tested.hpp"
 #include "support/watchdog.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -38,7 +39,7 @@ using testing::TemporaryFolder;
 using testing::Watchdog;
 
 std::string_view random_policy(base::Random& random) {
-  const auto table = sched::policies();
+  const auto table = testing::tested_policies();
   return table[random.below(table.size())].name;
 }
 
@@ -275,8 +276,7 @@ class RealRun {
     options.disk = folder;
     options.direct_io = random_.below(4) != 0;
     options.disk_copies = 1 + static_cast<std::uint32_t>(random_.below(4));
-    options.accelerators = the_case_.devices;
-    options.accelerator_memory = the_case_.device;
+    testing::use_accelerators(options, the_case_.devices, the_case_.device);
     testing::choose_queues(options, random_);
     options.look_ahead = 1 + static_cast<std::uint32_t>(random_.below(8));
     if (random_.below(3) == 0) options.window_tasks = 1 + random_.below(12);

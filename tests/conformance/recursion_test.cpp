@@ -12,6 +12,7 @@
 
 #include "support/policy_names.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/tested.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -50,7 +51,7 @@ class RecursiveTasks : public ::testing::TestWithParam<std::tuple<std::string, M
   void SetUp() override {
     const auto& [policy, machine] = GetParam();
     Options options{.workers = 2, .policy = policy};
-    options.accelerators = machine.accelerators;
+    testing::use_accelerators(options, machine.accelerators);
     if (machine.limited) {
       folder.emplace();
       options.disk = folder->path();

@@ -12,6 +12,7 @@
 #include "support/cuda_library.hpp"
 #include "support/policy_names.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/tested.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -59,7 +60,9 @@ class Reductions : public ::testing::TestWithParam<std::tuple<std::string, Machi
   void SetUp() override {
     const auto& [policy, machine] = GetParam();
     Options options{.workers = 2, .policy = policy};
-    options.accelerators = machine.accelerators;
+    const Bytes of_one_task{3 * 4096};
+    testing::use_accelerators(options, machine.accelerators,
+                              machine.pages > 0 ? of_one_task : options.accelerator_memory);
     options.models = "none";
     if (machine.queues) {
       options.accelerator_api = "cuda";
@@ -68,7 +71,6 @@ class Reductions : public ::testing::TestWithParam<std::tuple<std::string, Machi
     }
     if (machine.pages > 0) {
       options.memory = Bytes{machine.pages * 4096};
-      options.accelerator_memory = Bytes{3 * 4096};  // of one task
     }
     if (machine.disk) {
       folder.emplace();
@@ -94,20 +96,25 @@ class Reductions : public ::testing::TestWithParam<std::tuple<std::string, Machi
   };
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Every, Reductions,
-    ::testing::Combine(::testing::ValuesIn(testing::policy_names()),
-                       ::testing::Values(Machine{"cores", 0, 0, false},
-                                         Machine{"device", 1, 0, false},
-                                         Machine{"devices", 4, 0, false},
-                                         Machine{"devices_with_queues", 2, 0, false, true},
-                                         Machine{"least_memory", 0, 2, false},
-                                         Machine{"least_memory_and_disk", 0, 2, true},
-                                         Machine{"devices_and_least_memory", 2, 2, false},
-                                         Machine{"devices_and_least_memory_and_disk", 2, 2, true})),
-    [](const auto& instance) {
-      return std::get<0>(instance.param) + "_on_" + std::get<1>(instance.param).name;
-    });
+std::vector<Machine> machines() {
+  std::vector<Machine> all{{"cores", 0, 0, false},
+                           {"device", 1, 0, false},
+                           {"devices", 4, 0, false},
+                           {"least_memory", 0, 2, false},
+                           {"least_memory_and_disk", 0, 2, true},
+                           {"devices_and_least_memory", 2, 2, false},
+                           {"devices_and_least_memory_and_disk", 2, 2, true}};
+  if (testing::has_cuda()) all.push_back({"devices_with_queues", 2, 0, false, true});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, Reductions,
+                         ::testing::Combine(::testing::ValuesIn(testing::policy_names()),
+                                            ::testing::ValuesIn(machines())),
+                         [](const auto& instance) {
+                           return std::get<0>(instance.param) + "_on_" +
+                                  std::get<1>(instance.param).name;
+                         });
 
 TEST_P(Reductions, ADotProductIsThatOfASerialRun) {
   constexpr std::size_t kBlocks = 24;

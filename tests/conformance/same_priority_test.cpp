@@ -9,6 +9,7 @@
 #include "graphs/make_graph.hpp"
 #include "play/play.hpp"
 #include "sched/policy.hpp"
+#include "support/tested.hpp"
 
 namespace vicinal {
 namespace {
@@ -31,7 +32,7 @@ TEST(EqualPriorities, AreTheSameToEveryPolicyWhateverTheyAre) {
   const machine::MachineModel several =
       machine::load_machine("v100p", {.gpus = 4, .gpu_memory = 120_MiB});
   const machine::MachineModel cores = machine::load_machine("cpu-disk", {.ram = 100_MiB});
-  for (const sched::PolicyEntry& policy : sched::policies()) {
+  for (const sched::PolicyEntry& policy : testing::tested_policies()) {
     for (const auto* machine : {&alike, &several, &cores}) {
       for (const std::string application : {"cholesky", "gemm2d", "random"}) {
         SCOPED_TRACE(std::string(policy.name) + ", " + application + " on " + machine->name);

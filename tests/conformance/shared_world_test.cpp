@@ -10,6 +10,7 @@
 
 #include "sched/policy.hpp"
 #include "support/small_runs.hpp"
+#include "support/tested.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal {
@@ -140,7 +141,7 @@ TEST(SharedWorld, RuntimesThatShareNothingTakeTheTimesThatTheyTakeAlone) {
   const auto submit_some = [](Runtime& runtime) {
     for (std::uint64_t i = 1; i <= 20; ++i) read(runtime, 100 * (1 + i % 7));
   };
-  for (const sched::PolicyEntry& policy : sched::policies()) {
+  for (const sched::PolicyEntry& policy : testing::tested_policies()) {
     SCOPED_TRACE(policy.name);
     Options options;
     options.policy = policy.name;

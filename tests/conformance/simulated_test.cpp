@@ -16,6 +16,7 @@
 #include "support/machines.hpp"
 #include "support/random_runs.hpp"
 #include "support/small_runs.hpp"
+#include "support/tested.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal {
@@ -415,7 +416,7 @@ TEST(Runtime, SimulatedWorkersAreBusyForTheTimeOfTheirKernelsAndNoLongerThanTheR
     codelets.push_back({.name = "kernel", .expected = {Time{us * 1000}, Time{us * 1000}}});
   }
   codelets.back().synchronous = true;
-  for (const sched::PolicyEntry& policy : sched::policies()) {
+  for (const sched::PolicyEntry& policy : testing::tested_policies()) {
     for (const std::uint64_t seed : seeds(10)) {
       SCOPED_TRACE(std::string(policy.name) + ", TEST_SEED_VICINAL=" + std::to_string(seed));
       base::Random random(seed);

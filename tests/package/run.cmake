@@ -1,5 +1,6 @@
 # Installs the build in BUILD_DIR into an empty prefix, then configures, builds and runs the project
-# beside this file against it. Fails when a public header or a dependency was forgotten.
+# beside this file against it, and that of a policy and a driver with the tests that are installed for them. Fails when
+# a public header or a dependency was forgotten.
 set(work "${BUILD_DIR}/tests/package")
 file(REMOVE_RECURSE "${work}")
 
@@ -16,6 +17,20 @@ step("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}" -B "${work}/build" -G "${
      "-DCMAKE_BUILD_TYPE=${CONFIG}")
 step("${CMAKE_COMMAND}" --build "${work}/build" --config "${CONFIG}")
 step("${work}/build/uses_vicinal")
+
+# A policy, one that plans, and a driver.
+step("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/../../docs/examples/extension" -B "${work}/extension"
+     -G "${GENERATOR}" "-DCMAKE_PREFIX_PATH=${work}/prefix" "-DCMAKE_CXX_COMPILER=${CXX}"
+     "-DCMAKE_BUILD_TYPE=${CONFIG}")
+step("${CMAKE_COMMAND}" --build "${work}/extension" --config "${CONFIG}")
+step("${work}/extension/trial")
+foreach(what policies device)
+  execute_process(COMMAND "${work}/extension/conformance" ${what} --gtest_brief=1 COMMAND_ECHO STDOUT
+                  RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "the ${what} of docs/examples/extension do not conform")
+  endif()
+endforeach()
 
 # The same by pkg-config, without CMake.
 find_program(pkg_config NAMES pkgconf pkg-config)

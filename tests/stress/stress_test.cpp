@@ -16,6 +16,7 @@
 #include "support/random_runs.hpp"
 #include "support/small_runs.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/tested.hpp"
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
 #include "vicinal/runtime.hpp"
@@ -57,7 +58,7 @@ class Stress : public ::testing::Test {
  private:
   static Options random_options(base::Random& random) {
     Options options = small_options(2 + static_cast<std::uint32_t>(random.below(3)));
-    const auto table = sched::policies();
+    const auto table = testing::tested_policies();
     options.policy = table[random.below(table.size())].name;
     options.submitter_works = random.below(2) == 0;
     options.look_ahead = 1 + static_cast<std::uint32_t>(random.below(8));

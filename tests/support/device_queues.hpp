@@ -11,6 +11,7 @@
 namespace vicinal::testing {
 
 inline void choose_queues(Options& options, base::Random& random) {
+  if (!has_cuda()) return;
   options.cuda_library = cuda_library();
   options.device_queues = 1 + static_cast<std::uint32_t>(random.below(3));
   options.device_tasks = 1 + static_cast<std::uint32_t>(random.below(8));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include "support/cuda_library.hpp"
 #include "support/small_runs.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/tested.hpp"
 #include "support/watchdog.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -19,12 +21,12 @@ namespace vicinal::testing {
 using Values = std::vector<std::int64_t>;
 
 struct Way {
-  const char* name;
+  std::string name;
   std::uint32_t workers;
   bool submitter_works;
   std::uint64_t pages;  // of RAM; 0: no limit and no disk
   std::uint32_t accelerators;
-  const char* policy;
+  std::string policy;
   const char* accelerator_api = "threads";
 };
 inline void PrintTo(const Way& way, std::ostream* out) {
@@ -37,8 +39,7 @@ class Every : public ::testing::TestWithParam<Way> {
   Options options() const {
     Options options = small_options(GetParam().workers);
     options.submitter_works = GetParam().submitter_works;
-    options.accelerators = GetParam().accelerators;
-    options.accelerator_memory = kPage * 8;
+    use_accelerators(options, GetParam().accelerators, kPage * 8);
     options.accelerator_api = GetParam().accelerator_api;
     options.cuda_library = cuda_library();
     set_stand_in({.devices = 2});

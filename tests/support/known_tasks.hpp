@@ -1,6 +1,7 @@
 // Tasks that a policy is told of before they are pushed, as the runtime does for one that plans.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "graph/task.hpp"
@@ -9,12 +10,14 @@
 
 namespace vicinal::testing {
 
-inline void make_known(sched::Policy& policy, const std::vector<graph::Task*>& tasks) {
+// `first`: how many it was told of before.
+inline void make_known(sched::Policy& policy, const std::vector<graph::Task*>& tasks,
+                       std::uint64_t first = 0) {
   if (!policy.traits().plans) return;
   std::vector<runtime::HeldTask> list;
   for (graph::Task* const task : tasks) list.push_back({.task = task, .after = {}});
   const runtime::KnownGraph known(list, runtime::KnownGraph::Predecessors::left_out);
-  policy.plan({known.graph, known.tasks, known.data});
+  policy.plan({known.graph, known.tasks, known.data, first});
 }
 
 }  // namespace vicinal::testing

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sched/policy.hpp"
+#include "support/tested.hpp"
 
 namespace vicinal::testing {
 
@@ -24,7 +25,7 @@ inline bool all_policies_are_asked_for() {
 // One of each code: for tests that take long and look at what surrounds a policy.
 inline std::vector<std::string> policies_of_each_code() {
   std::vector<std::string> names;
-  for (const sched::PolicyEntry& policy : sched::policies()) {
+  for (const sched::PolicyEntry& policy : tested_policies()) {
     const bool like_another = std::ranges::find(kLikeOthers, policy.name) != std::end(kLikeOthers);
     if (!like_another || all_policies_are_asked_for()) names.emplace_back(policy.name);
   }
@@ -37,7 +38,7 @@ inline std::vector<std::string> policy_names() {
   return policies_of_each_code();
 #else
   std::vector<std::string> names;
-  for (const sched::PolicyEntry& policy : sched::policies()) names.emplace_back(policy.name);
+  for (const sched::PolicyEntry& policy : tested_policies()) names.emplace_back(policy.name);
   return names;
 #endif
 }

@@ -11,6 +11,7 @@
 #include "sched/policy.hpp"
 #include "support/exclusions.hpp"
 #include "support/random_program.hpp"
+#include "support/tested.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/options.hpp"
 
@@ -29,7 +30,7 @@ inline double between(base::Random& random, double least, double most) {
 
 inline std::string random_policy(base::Random& random) {
   if (const char* const forced = std::getenv("TEST_POLICY_VICINAL")) return forced;
-  const auto table = sched::policies();
+  const auto table = tested_policies();
   for (;;) {
     const std::string_view name = table[random.below(table.size())].name;
     if (!(excluded().darts && name == "darts")) return std::string(name);

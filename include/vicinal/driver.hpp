@@ -1,0 +1,20 @@
+// For who writes a driver: the contract, and what the library's own drivers have in common. docs/write-a-driver.md shows
+// one.
+//
+//   vicinal::drivers::OpenedDevice open_serial(const vicinal::drivers::DeviceRequest& request) {
+//     return {.driver = std::make_unique<SerialDevice>(request), .memory = 64_MiB};
+//   }
+//   ...
+//   vicinal::drivers::register_device_kind({"serial", "copies and computes in turn", open_serial});
+//   vicinal::Runtime runtime({.devices = "serial:2"});
+//
+// What these headers declare may change with each minor version, unlike the rest of the public interface.
+#pragma once
+
+#include "drivers/clock.hpp"
+#include "drivers/device_driver.hpp"
+#include "drivers/device_kinds.hpp"
+#include "drivers/mapped_memory.hpp"
+#include "drivers/run_kernel.hpp"
+#include "drivers/strided_copy.hpp"
+#include "engine/driver.hpp"
