@@ -251,6 +251,11 @@ class Runtime {
 
  private:
   friend class Acquired;
+  template <typename T>
+  friend class Result;
+  // Throws UsageError if the runtime is gone.
+  static Acquired acquire_of(const std::weak_ptr<runtime::RuntimeImpl>& owner, Handle handle,
+                             AccessMode mode);
   Handle register_layout(void* data, const Layout& layout, std::string name);
   std::shared_ptr<runtime::RuntimeImpl> impl_;
 };

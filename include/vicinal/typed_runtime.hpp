@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <ranges>
 #include <span>
 #include <string>
@@ -54,14 +55,16 @@ template <typename T>
 class Result {
  public:
   Result(Runtime& runtime, Data<T> data, TaskId task)
-      : runtime_(&runtime), data_(data), task_(task) {}
-  // Waits, like Runtime::acquire; throws PoisonedError if the task failed.
-  T get() const { return runtime_->read(data_)[0]; }
+      : runtime_(runtime.impl_), data_(data), task_(task) {}
+  // Waits, like Runtime::acquire; throws PoisonedError if the task failed, UsageError if the runtime is gone.
+  T get() const {
+    return *Runtime::acquire_of(runtime_, data_.handle(), AccessMode::R).template data<T>();
+  }
   Data<T> data() const { return data_; }
   TaskId id() const { return task_; }
 
  private:
-  Runtime* runtime_;
+  std::weak_ptr<runtime::RuntimeImpl> runtime_;
   Data<T> data_;
   TaskId task_;
 };

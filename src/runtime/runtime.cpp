@@ -342,10 +342,19 @@ void Runtime::cancel() {
 }
 
 Acquired Runtime::acquire(Handle handle, AccessMode mode) {
-  graph::Handle& data = impl_->check(handle, "acquire");
+  return acquire_of(impl_, handle, mode);
+}
+
+Acquired Runtime::acquire_of(const std::weak_ptr<RuntimeImpl>& owner, Handle handle,
+                             AccessMode mode) {
+  const std::shared_ptr<RuntimeImpl> impl = owner.lock();
+  if (impl == nullptr) {
+    throw UsageError("a result of a runtime that is gone: read it while the runtime lives");
+  }
+  graph::Handle& data = impl->check(handle, "acquire");
   Acquired acquired;
-  acquired.acquisition_ = impl_->acquire(handle, mode).release();
-  acquired.runtime_ = impl_;
+  acquired.acquisition_ = impl->acquire(handle, mode).release();
+  acquired.runtime_ = impl;
   acquired.view_ = memory::view(data, kRam);
   return acquired;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <string>
@@ -160,6 +161,26 @@ TEST_P(Every, TypedReductionsAddByTwoFunctions) {
   EXPECT_EQ(matrix[column + 2], 8);
   EXPECT_EQ(matrix[column + 3], -1);  // nobody compared: what was there
   EXPECT_EQ(matrix[column + kRows], -1);
+}
+
+TEST(TypedData, AResultOfARuntimeThatIsGoneIsRefused) {
+  const auto three = [] { return 3; };
+  const auto returned = [&] {
+    Runtime runtime(small_options());
+    const auto result = runtime.task("three", three);
+    EXPECT_EQ(result.get(), 3);
+    return result;
+  };
+  const auto gone = returned();
+  EXPECT_THAT(message_of<UsageError>([&] { gone.get(); }), HasSubstr("a runtime that is gone"));
+  // The same where something that is held keeps what is behind the runtime.
+  std::vector<double> values(3, 1.0);
+  auto runtime = std::make_unique<Runtime>(small_options());
+  const auto result = runtime->task("three", three);
+  const auto held = runtime->read(runtime->data(values));
+  runtime.reset();
+  EXPECT_THAT(message_of<UsageError>([&] { result.get(); }), HasSubstr("no longer"));
+  EXPECT_EQ(held[2], 1);
 }
 
 TEST(TypedData, MistakesWithPartsReductionsAndTilesAreToldInWords) {
