@@ -114,7 +114,8 @@ set_target_properties(vicinal_cuda_stand_in PROPERTIES CXX_VISIBILITY_PRESET hid
 # compiled once, for that library and for our own program.
 set(vicinal_installed_tests "")
 foreach(test commute_test data_test every_way mixed_speeds_test mixed_workers_test partition_test policy_test
-             progress_test recursion_test reduction_test submission_test task_test typed_task_test waiting_test)
+             progress_test recursion_test reduction_test submission_test task_test typed_data_test typed_task_test
+             waiting_test)
   list(APPEND vicinal_installed_tests "${PROJECT_SOURCE_DIR}/tests/conformance/${test}.cpp")
 endforeach()
 if(GTest_FOUND)

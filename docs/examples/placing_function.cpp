@@ -3,26 +3,18 @@
 
 #include <stdexcept>
 #include <string>
-#include <vector>
 #include <vicinal/block_cyclic.hpp>
 #include <vicinal/placement.hpp>
 #include <vicinal/runtime.hpp>
+#include <vicinal/tiled_matrix.hpp>
 
 namespace {
 
 using namespace vicinal;
 
-constexpr std::uint64_t kTiles = 4;
-constexpr Bytes kTile{8 * 8 * sizeof(double)};
-
 void require(bool holds, const char* what) {
   if (!holds) throw std::logic_error(std::string("does not hold: ") + what);
 }
-
-struct TileAt {
-  std::uint64_t row = 0;
-  std::uint64_t column = 0;
-};
 
 // What it computes makes no difference here.
 const BlockCyclic mapping{.devices = 2};
@@ -30,7 +22,7 @@ const Codelet gemm{.name = "gemm",
                    .cpu = [](KernelContext&) {},
                    .place =
                        [](const Placement& p) {
-                         const auto [row, column] = p.parameter<TileAt>();
+                         const auto [row, column] = p.parameter<TilePlace>();
                          // Memory node 0 is RAM, the accelerators follow.
                          return NodeId{1 + mapping.device(row, column)};
                        }};
@@ -44,11 +36,9 @@ int main() {
   options.accelerator_memory = 1_MiB;
   options.policy = "directed";
   Runtime runtime(options);
-  for (std::uint64_t i = 0; i < kTiles; ++i) {
-    for (std::uint64_t j = 0; j < kTiles; ++j) {
-      const Handle tile = runtime.register_empty(kTile);
-      runtime.submit({.codelet = &gemm, .operands = {W(tile)}, .parameters = TileAt{i, j}});
-    }
+  const TiledMatrix<double> c(runtime, {.rows = 32, .columns = 32, .tile_rows = 8}, "C");
+  for (const TilePlace at : c) {
+    runtime.submit({.codelet = &gemm, .operands = {W(c(at).handle())}, .parameters = at});
   }
   runtime.wait();
   // Two accelerators are a grid of 2 x 1: rows 0 and 2 on the first, 1 and 3 on the second.

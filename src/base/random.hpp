@@ -30,12 +30,13 @@ class Random {
   }
   // Uniform in 0..bound-1; bound > 0. The bias of the multiplication is below bound / 2^64.
   std::uint64_t below(std::uint64_t bound) {
-    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
+    return static_cast<std::uint64_t>((static_cast<Wide>(next()) * bound) >> 64);
   }
   // Uniform in [0, 1).
   double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
  private:
+  __extension__ using Wide = unsigned __int128;  // no warning from it where others include this
   static std::uint64_t rotate(std::uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
   std::uint64_t state_[4];
 };
