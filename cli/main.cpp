@@ -145,6 +145,8 @@ int run(int argc, char** argv) {
   add_policies(app, session);
   add_options(app, session);
   add_events(app, session);
+  add_man(app, session);
+  add_completion(app, session);
   try {
     parse(app, argc, argv);
   } catch (const CLI::Success& request) {  // --help, --version
