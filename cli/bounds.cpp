@@ -29,7 +29,8 @@ struct BoundsArguments {
 };
 
 void print_bounds(const BoundsArguments& arguments) {
-  ReportFiles{arguments.json, arguments.page, {}}.require_writable();
+  ReportFiles{.json = arguments.json, .page = arguments.page, .plot = {}, .recordings = {}}
+      .require_writable();
   const graph::Graph graph =
       arguments.graph.graph(reports::parse_count("--seed", arguments.seed, 0, INT64_MAX));
   const machine::MachineModel machine = arguments.machine.machine();

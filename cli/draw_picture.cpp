@@ -29,9 +29,9 @@ std::string script() {
 }
 
 // Its exit status; -1 if it cannot be started.
-int run(const std::string& python, std::string file, std::string json, std::string stem) {
+int run(const std::string& python, std::string file, std::string json, std::string target) {
   std::string name = python;
-  char* const arguments[] = {name.data(), file.data(), json.data(), stem.data(), nullptr};
+  char* const arguments[] = {name.data(), file.data(), json.data(), target.data(), nullptr};
   // The signals that this process has blocked end the script as usual.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -53,7 +53,7 @@ int run(const std::string& python, std::string file, std::string json, std::stri
 
 }  // namespace
 
-std::string draw_picture(const std::string& json, const std::string& stem) {
+std::string draw_picture(const std::string& json, const std::string& target) {
   const std::string file = script();
   if (file.empty()) {
     return "no picture is drawn: share/vicinal/draw_figure.py is not where this program is "
@@ -61,17 +61,15 @@ std::string draw_picture(const std::string& json, const std::string& stem) {
   }
   // That of the system is where the system's packages are.
   for (const char* const python : {"python3", "/usr/bin/python3"}) {
-    const int status = run(python, file, json, stem);
+    const int status = run(python, file, json, target);
     if (status == 0) return {};
     if (status > 0 && status != kNoMatplotlib) {
       return fmt::format("no picture is drawn: {} {} {} {} ended with status {}", python, file,
-                         json, stem, status);
+                         json, target, status);
     }
   }
-  return fmt::format(
-      "no picture is drawn: no Python here has matplotlib; install it (python3-matplotlib of "
-      "Debian and Ubuntu, scripts/setup), then run the command again or draw {} by {}",
-      json, file);
+  return "no picture is drawn: no Python here has matplotlib; install it (python3-matplotlib of "
+         "Debian and Ubuntu, scripts/setup), then run the command again";
 }
 
 }  // namespace vicinal::cli

@@ -5,8 +5,8 @@
 
 namespace vicinal::cli {
 
-// Draws what `json` (a file) describes into STEM.svg and STEM.png. What is missing instead, with the remedy; nothing
-// if all went well.
-std::string draw_picture(const std::string& json, const std::string& stem);
+// Draws what `json` (a file) describes: a picture of a figure into TARGET.svg and TARGET.png, a report into TARGET, an
+// SVG. What is missing instead, with the remedy; nothing if all went well.
+std::string draw_picture(const std::string& json, const std::string& target);
 
 }  // namespace vicinal::cli

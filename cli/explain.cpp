@@ -9,6 +9,7 @@
 
 #include "output_file.hpp"
 #include "session.hpp"
+#include "vicinal/error.hpp"
 
 namespace vicinal::cli {
 
@@ -21,6 +22,9 @@ struct ExplainArguments {
 };
 
 void explain(const ExplainArguments& arguments) {
+  if (arguments.trace.empty()) {
+    throw UsageError("say which recording: vicinal explain TRACE; run --trace FILE makes one");
+  }
   require_writable("--json", arguments.json);
   const reports::Explanation explanation =
       reports::explain(arguments.trace, arguments.request, !arguments.json.empty());
@@ -35,8 +39,7 @@ void add_explain(CLI::App& app, Session& /*session*/) {
       "explain", "Says why tasks ran where and when they did, and what kept a recorded run.");
   auto arguments = std::make_shared<ExplainArguments>();
   command->add_option("trace", arguments->trace, "The recording (run --trace FILE makes one).")
-      ->type_name("TRACE")
-      ->required();
+      ->type_name("TRACE");
   command->add_option("--task", arguments->request.task, "Why there, why then: a number or a name.")
       ->type_name("TASK");
   command

@@ -130,6 +130,7 @@ int run(int argc, char** argv) {
   CLI::App app("Vicinal: a task runtime that keeps work near its data.");
   app.name("vicinal");
   app.set_version_flag("--version", "vicinal " VICINAL_VERSION);
+  app.require_subcommand(0, 1);                                 // one; none is told of in parse()
   app.allow_extras();                                           // and so do the subcommands
   app.parse_complete_callback([&app] { refuse_extras(app); });  // before the subcommand runs
   add_run(app, session);
@@ -145,6 +146,8 @@ int run(int argc, char** argv) {
   add_policies(app, session);
   add_options(app, session);
   add_events(app, session);
+  add_man(app, session);
+  add_completion(app, session);
   try {
     parse(app, argc, argv);
   } catch (const CLI::Success& request) {  // --help, --version

@@ -1,11 +1,17 @@
 #include "report_output.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "draw_picture.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
 #include "reports/page/page.hpp"
@@ -19,7 +25,21 @@ void ReportFiles::require_writable() const {
   }
   cli::require_writable("--json", json);
   cli::require_writable("--report", page);
+  if (!plot.empty() && !plot.ends_with(".svg")) {
+    throw UsageError(fmt::format("--plot: {} is no name of an SVG; write --plot FILE.svg", plot));
+  }
+  cli::require_writable("--plot", plot);
   if (!page.empty()) reports::require_page();
+}
+
+void ReportFiles::add_options(CLI::App& command) {
+  command.add_option("--json", json, "Also write the report as JSON; -: to the output.")
+      ->type_name("FILE");
+  command.add_option("--report", page, kReportSentence)->type_name("FILE");
+  command
+      .add_option("--plot", plot,
+                  "Also draw time and bytes of the policies beside the bounds, as SVG.")
+      ->type_name("FILE");
 }
 
 ReportOutput::ReportOutput(Session& session, reports::Report report, ReportFiles files,
@@ -39,6 +59,7 @@ int ReportOutput::finish() {
   const std::lock_guard lock(mutex_);
   print();
   write_page();
+  draw_plot();
   for (const reports::RunRecord& run : report_.runs) {
     if (!run.error.empty() || run.verified == false) return kFailure;
   }
@@ -61,6 +82,26 @@ void ReportOutput::write_page() const {
       std::ranges::all_of(report_.runs, [](const auto& run) { return run.error.empty(); });
   if (files_.recordings.size() <= 2 && all_ran) request.recordings = files_.recordings;
   write_text(files_.page, reports::page(request));
+}
+
+void ReportOutput::draw_plot() const {
+  const auto ended_well = [](const auto& run) { return run.error.empty(); };
+  if (files_.plot.empty() || std::ranges::none_of(report_.runs, ended_well)) return;
+  // In memory: the script reads it as a file, and nothing is left behind.
+  const int file = ::memfd_create("report", 0);
+  if (file < 0)
+    throw DeviceError(fmt::format("--plot: no memory for the report: {}", std::strerror(errno)));
+  const std::string path = fmt::format("/dev/fd/{}", file);
+  std::string missing;
+  try {
+    std::ofstream(path) << reports::report_json(report_);
+    missing = draw_picture(path, files_.plot);
+  } catch (...) {
+    ::close(file);
+    throw;
+  }
+  ::close(file);
+  if (!missing.empty()) throw DeviceError("--plot: " + missing);
 }
 
 void ReportOutput::interrupted() {

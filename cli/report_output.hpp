@@ -16,10 +16,13 @@ namespace vicinal::cli {
 struct ReportFiles {
   std::string json;
   std::string page;
+  std::string plot;                     // an SVG; never the output
   std::vector<std::string> recordings;  // of the runs, for the page
 
   // Throws UsageError: one cannot be written, or both go to the output.
   void require_writable() const;
+  // --json, --report, --plot. This object must outlive the parse.
+  void add_options(CLI::App& command);
 };
 
 class ReportOutput {
@@ -40,6 +43,7 @@ class ReportOutput {
  private:
   void print() const;  // under mutex_
   void write_page() const;
+  void draw_plot() const;
   void interrupted();
   void add(reports::RunRecord record);
 

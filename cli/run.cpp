@@ -164,11 +164,7 @@ int run_all(const Plan& plan, Session& session) {
 void add_run(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("run", "Runs an application and reports what it did.");
   auto arguments = std::make_shared<RunArguments>(*command);
-  command
-      ->add_option("--json", arguments->files.json,
-                   "Also write the report as JSON; -: to the output.")
-      ->type_name("FILE");
-  command->add_option("--report", arguments->files.page, kReportSentence)->type_name("FILE");
+  arguments->files.add_options(*command);
   command->add_flag("--verbose", arguments->verbose, kVerboseSentence);
   command->footer("--policy all runs every policy in turn, --policy darts,dmdas these two.");
   command->callback(

@@ -34,7 +34,7 @@ RuntimeOptions::RuntimeOptions(CLI::App& command, std::span<const std::string_vi
     option->type_name(kind + (description.default_value.empty()
                                   ? std::string()
                                   : fmt::format(" [{}]", description.default_value)));
-    option->group("Runtime (VICINAL_* variables set the same)");
+    option->group(kRuntimeGroup);
     options_[name] = option;
   }
 }

@@ -14,6 +14,9 @@
 
 namespace vicinal::cli {
 
+// Under which the options stand in the help.
+inline constexpr const char* kRuntimeGroup = "Runtime (VICINAL_* variables set the same)";
+
 // Of one of `count` runs, each by another policy: so its recording, if one is asked for, goes to a file of its own,
 // "run.darts.vtrace" for "run.vtrace".
 Options with_policy(Options options, const std::string& policy, std::size_t count);

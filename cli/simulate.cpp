@@ -100,6 +100,9 @@ int simulate(const SimulateArguments& arguments, Session& session) {
     if (!arguments.files.page.empty()) {
       throw UsageError("--report: there is no page of --against; leave one of them out");
     }
+    if (!arguments.files.plot.empty()) {
+      throw UsageError("--plot: there is no picture of --against; leave one of them out");
+    }
     const Comparison comparison =
         compare_with_real({graph, machine, counted, arguments.disk, policies, options,
                            reports::parse_count("--real-runs", arguments.real_runs, 1, 1000)});
@@ -132,11 +135,7 @@ void add_simulate(CLI::App& app, Session& session) {
   CLI::App* command =
       app.add_subcommand("simulate", "Plays a graph of tasks on a machine that one does not have.");
   auto arguments = std::make_shared<SimulateArguments>(*command);
-  command
-      ->add_option("--json", arguments->files.json,
-                   "Also write the report as JSON; -: to the output.")
-      ->type_name("FILE");
-  command->add_option("--report", arguments->files.page, kReportSentence)->type_name("FILE");
+  arguments->files.add_options(*command);
   command
       ->add_option(
           "--count-scheduling", arguments->scheduling,

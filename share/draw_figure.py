@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Draws what `vicinal reproduce` has measured.
+"""Draws what `vicinal reproduce` has measured, and the comparison of `vicinal run --plot`.
 
     draw_figure.py PICTURE.json STEM
+    draw_figure.py REPORT.json FILE.svg
 
-writes STEM.svg and STEM.png. The JSON says all that is drawn (src/reproduction/picture.hpp); nothing
-here knows a paper. Exit status 3: there is no matplotlib.
+writes STEM.svg and STEM.png, or the one file. The JSON says all that is drawn (src/reproduction/picture.hpp,
+docs/report.md); nothing here knows a paper. Exit status 3: there is no matplotlib.
 """
 
 import json
@@ -159,12 +160,84 @@ def draw_order(picture):
     return figure
 
 
+# --- the comparison of a report
+
+# Ink on paper and on a dark page. Bars are of colours that both take.
+INK, LIGHT_INK = "#1f2328", "#e6edf3"
+TIME, LOADED, WRITTEN = "#2f81c7", "#d9822b", "#a371c9"
+SECONDS = [(1, "s"), (1e-3, "ms"), (1e-6, "µs")]
+BYTES = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "bytes")]
+
+
+def scale_of(largest, units):
+    return next((unit for unit in units if largest >= unit[0]), units[-1])
+
+
+def draw_bars(axes, runs, title, field, bound, units, colour):
+    """A bar per run, and the bound as a line."""
+    scale, unit = scale_of(max(run[field] for run in runs), units)
+    values = [run[field] / scale for run in runs]
+    axes.barh(range(len(runs)), values, height=0.7, color=colour)
+    for place, value in enumerate(values):
+        axes.annotate(f"{value:.3g}", (value, place), xytext=(3, 0), textcoords="offset points", va="center",
+                      fontsize=8, color=INK)
+    lowest = min(run[bound] for run in runs) / scale
+    if lowest > 0:
+        axes.axvline(lowest, linestyle="--", linewidth=1.2, color=INK)
+        axes.annotate(f"bound {lowest:.3g}", (lowest, 1), xycoords=("data", "axes fraction"), xytext=(0, 3),
+                      textcoords="offset points", ha="center", fontsize=8, color=INK)
+    axes.set_xlim(0, 1.18 * max(*values, lowest, 1e-9))
+    axes.set_xlabel(f"{title} ({unit})", color=INK)
+    axes.set_yticks(range(len(runs)), [run["policy"] for run in runs])
+    axes.set_ylim(len(runs) - 0.5, -0.5)
+    axes.tick_params(colors=INK)
+    axes.grid(axis="y", visible=False)
+    for spine in axes.spines.values():
+        spine.set_color(INK)
+
+
+def draw_comparison(report):
+    runs = sorted((run for run in report["runs"] if "error" not in run), key=lambda run: run["seconds"])
+    if not runs:
+        sys.exit("there is nothing to draw: no run has ended well")
+    panels = [("time", "seconds", "bound_seconds", SECONDS, TIME), ("loaded", "bytes_in", "bound_bytes", BYTES, LOADED),
+              ("written back", "bytes_out", "bound_bytes_out", BYTES, WRITTEN)]
+    panels = [panel for panel in panels if panel[1] == "seconds" or any(run[panel[1]] > 0 for run in runs)]
+    figure, grid = plt.subplots(1, len(panels), figsize=(1 + 3.2 * len(panels), 1.4 + 0.3 * max(2, len(runs))),
+                                squeeze=False, sharey=True)
+    for axes, panel in zip(grid[0], panels):
+        draw_bars(axes, runs, *panel)
+    facts = [f"{name} {value}" for name, value in report["parameters"].items()
+             if name in ("size", "tile", "tiles", "precision", "tasks")]
+    figure.suptitle(f"{report['application']}: {', '.join(facts)}", fontsize=10, color=INK)
+    figure.tight_layout()
+    return figure
+
+
+def for_both_pages(path):
+    """An SVG whose ink follows the page: dark on a light one, light on a dark one."""
+    with open(path, encoding="utf-8") as stream:
+        text = stream.read()
+    rules = "".join(f'[style*="{what}: {INK}"] {{ {what}: {LIGHT_INK} !important }}\n' for what in ("fill", "stroke"))
+    style = f"<style>@media (prefers-color-scheme: dark) {{\n{rules}}}</style>\n"
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write(text.replace("<defs>", "<defs>\n" + style, 1))
+
+
+def save_comparison(figure, path):
+    figure.savefig(path, metadata={"Date": None}, transparent=True, bbox_inches="tight")
+    for_both_pages(path)
+
+
 def main(arguments):
     if len(arguments) != 2:
-        print("usage: draw_figure.py PICTURE.json STEM", file=sys.stderr)
+        print("usage: draw_figure.py PICTURE.json STEM, or REPORT.json FILE.svg", file=sys.stderr)
         return 2
     with open(arguments[0], encoding="utf-8") as stream:
         picture = json.load(stream)
+    if "runs" in picture:
+        save_comparison(draw_comparison(picture), arguments[1])
+        return 0
     figure = draw_order(picture) if "order" in picture else draw_curves(picture)
     figure.savefig(arguments[1] + ".svg", metadata={"Date": None})
     figure.savefig(arguments[1] + ".png", dpi=150)

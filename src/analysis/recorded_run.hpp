@@ -5,6 +5,7 @@
 // from 0 in the order of their submission, or of their start where submissions were not recorded.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -46,10 +47,20 @@ struct AccessOfTask {
   AccessMode mode = AccessMode::R;
 };
 
+// What the application said of a codelet.
+struct CodeletOfRun {
+  std::uint32_t name = 0;                           // index into RecordedRun::names
+  std::uint64_t flops = 0;                          // of one task; 0: not known
+  std::array<std::uint64_t, kProcessorKinds> ns{};  // of one task; 0: not known
+  bool synchronous = false;                         // see Codelet::synchronous
+  bool operator==(const CodeletOfRun&) const = default;
+};
+
 struct TaskOfRun {
   std::uint64_t id = 0;              // the runtime's
   std::uint32_t name = 0;            // index into RecordedRun::names: of its codelet
   std::uint32_t own_name = kNobody;  // likewise, if it has one
+  std::uint32_t codelet = kNobody;   // index into RecordedRun::codelets, if it was described
   std::int32_t priority = 0;
   KindOfTask kind = KindOfTask::compute;
   Outcome outcome = Outcome::done;
@@ -155,6 +166,7 @@ class RecordedRun {
   std::int64_t end = 0;  // of the last event
 
   std::vector<std::string> names;
+  std::vector<CodeletOfRun> codelets;  // each as often as it was described
   std::vector<TaskOfRun> tasks;
   std::vector<AccessOfTask> accesses;
   std::vector<DatumOfRun> data;

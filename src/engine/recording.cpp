@@ -1,4 +1,5 @@
 // What is recorded of the way of a task, and of copies: see trace/event.hpp. Only while it is recorded.
+#include <algorithm>
 #include <array>
 
 #include "base/sure_memory.hpp"
@@ -17,9 +18,24 @@ std::uint64_t id_of(const Task& task) {
   return TaskPool::id(task).value;
 }
 
+// A number that is new has its description behind it.
+std::uint32_t name_of(trace::Recorder& recorder, const Codelet& codelet) {
+  const bool is_known = recorder.knows_name(&codelet, codelet.name);
+  const std::uint32_t name = recorder.name(&codelet, codelet.name);
+  if (is_known || !recorder.on(trace::Category::submission)) [[likely]]
+    return name;
+  static_assert(kProcessorKinds == 5);
+  constexpr double kMost = 1e18;
+  recorder.record<Event::codelet>(
+      name, static_cast<std::uint64_t>(std::clamp(codelet.flops, 0.0, kMost)), codelet.synchronous,
+      codelet.expected[0].ns, codelet.expected[1].ns, codelet.expected[2].ns,
+      codelet.expected[3].ns, codelet.expected[4].ns);
+  return name;
+}
+
 // What a name stands for: a codelet, or what the application asks for beside tasks.
 std::uint32_t name_of(trace::Recorder& recorder, const Task& task) {
-  if (is_scheduled(task.kind)) return recorder.name(task.codelet, task.codelet->name);
+  if (is_scheduled(task.kind)) return name_of(recorder, *task.codelet);
   const std::string_view kind = graph::to_string(task.kind);
   return recorder.name(kind.data(), kind);
 }
@@ -62,7 +78,7 @@ std::uint32_t name_of(trace::Recorder& recorder, const Task& task) {
 // --- how long tasks run
 
 inline void Engine::record_started(const Task& task, WorkerId worker) {
-  const std::uint32_t name = recorder_.name(task.codelet, task.codelet->name);
+  const std::uint32_t name = name_of(recorder_, *task.codelet);
   recorder_.record<Event::task_started>(worker.value, id_of(task), name);
 }
 

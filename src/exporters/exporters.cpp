@@ -31,6 +31,9 @@ constexpr Format kFormats[] = {
     {.name = "dot",
      .sentence = "a file for graphviz: the graph of tasks, coloured by worker",
      .write_file = write_dot},
+    {.name = "graph",
+     .sentence = "a file for vicinal simulate --graph and other readers of docs/graph-file.md",
+     .write_file = write_graph},
 };
 
 }  // namespace

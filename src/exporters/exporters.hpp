@@ -59,5 +59,6 @@ void write_otf2(const Recording& recording, const std::string& folder);
 void write_paje(const Recording& recording, Sink sink);
 void write_csv(const Recording& recording, const std::string& folder);
 void write_dot(const Recording& recording, Sink sink);
+void write_graph(const Recording& recording, Sink sink);
 
 }  // namespace vicinal::exporters

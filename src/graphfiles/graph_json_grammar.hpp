@@ -67,6 +67,8 @@ enum class Field : std::uint8_t {
   seconds_cpu,  // in the order of ProcessorKind
   seconds_emulated,
   seconds_gpu,
+  seconds_opencl,
+  seconds_cuda,
   kernel,
   accesses,
   priority,
@@ -99,6 +101,8 @@ constexpr std::array kKeys{
     Key{Place::seconds, "cpu", Field::seconds_cpu, Kind::number},
     Key{Place::seconds, "emulated", Field::seconds_emulated, Kind::number},
     Key{Place::seconds, "gpu", Field::seconds_gpu, Kind::number},
+    Key{Place::seconds, "opencl", Field::seconds_opencl, Kind::number},
+    Key{Place::seconds, "cuda", Field::seconds_cuda, Kind::number},
     Key{Place::task, "kernel", Field::kernel, Kind::text},
     Key{Place::task, "accesses", Field::accesses, Kind::array},
     Key{Place::task, "priority", Field::priority, Kind::number},

@@ -227,6 +227,52 @@ std::string causes_text(const Runs& runs) {
   return text;
 }
 
+// --- What to do about it ---------------------------------------------------------------------------
+
+constexpr double kNearBound = 1.1;      // the rest is not worth another schedule
+constexpr double kManyLoads = 1.25;     // times the bound
+constexpr double kMuchIdle = 20;        // per cent
+constexpr std::uint64_t kFewTasks = 8;  // for each worker
+
+std::string_view beyond_bound(const RunBounds& bounds) {
+  const double bound = bounds.seconds();
+  if (bound == bounds.transfer_seconds) return "faster links or more memory";
+  if (bound == bounds.path_seconds) return "shorter tasks on the longest path";
+  return "more workers or faster kernels";
+}
+
+bool has_run(const Runs& runs, std::string_view policy) {
+  return any(runs, [&](const RunRecord& run) { return run.policy == policy; });
+}
+
+// The first of these that holds of the fastest run; empty: none does.
+std::string hint_text(const Runs& runs) {
+  const RunRecord& fastest = *runs.front();
+  const double bound = fastest.bounds.seconds();
+  const double idle = idle_percent(fastest);
+  if (bound > 0 && fastest.seconds < kNearBound * bound) {
+    return fmt::format("no schedule gains more than {:.0f} % here: {} would",
+                       100 * (1 - bound / fastest.seconds), beyond_bound(fastest.bounds));
+  }
+  if (idle >= kMuchIdle && fastest.tasks < kFewTasks * fastest.workers) {
+    return fmt::format("{} tasks are few for {} workers: cut the work in smaller ones",
+                       fastest.tasks, fastest.workers);
+  }
+  const double loads = real(fastest.bytes_in);
+  const double must_load = real(fastest.bounds.bytes_in());
+  if (must_load > 0 && loads > kManyLoads * must_load) {
+    const bool has_looked = has_run(runs, "darts") || has_run(runs, "dmdas");
+    return has_looked
+               ? std::string("raise --memory: less would be loaded again")
+               : std::string("compare with policies that look at data first: --policy darts,dmdas");
+  }
+  if (idle >= kMuchIdle) {
+    return "record it (--trace run.vtrace): vicinal explain run.vtrace says what workers waited "
+           "for";
+  }
+  return {};
+}
+
 std::string failures_text(const Report& report, std::size_t most) {
   std::string text;
   std::size_t failed = 0;
@@ -252,7 +298,9 @@ std::string report_text(const Report& report, bool verbose) {
       text += fmt::format("and {} slower ones: --verbose\n", runs.size() - kMostRuns);
     }
     const std::string causes = causes_text(runs);
-    if (!causes.empty()) text += "\n" + causes;
+    const std::string hint = hint_text(runs);
+    if (!causes.empty() || !hint.empty()) text += "\n" + causes;
+    if (!hint.empty()) text += "hint: " + hint + "\n";
   }
   const std::string failures =
       failures_text(report, kMostRuns - std::min(runs.size(), kMostRuns) + 1);

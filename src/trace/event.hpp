@@ -69,6 +69,7 @@ enum class Event : std::uint16_t {
   task_submitted,
   task_named,
   task_after,
+  codelet,
   // decisions
   decision,
   // application
@@ -323,6 +324,20 @@ inline constexpr EventEntry kEvents[] = {
      "A dependency that does not follow from accesses.",
      {Field{"unused", FieldType::number, "0"}, kTask,
       Field{"before", FieldType::task, "the task that ends before it begins"}},
+     Tail::none},
+    {Event::codelet,
+     Category::submission,
+     "codelet",
+     "What the application says of a codelet: operations of one task, and its time in ns by kind "
+     "of "
+     "processor; 0: not known.",
+     {Field{"name", FieldType::name, "of the codelet"},
+      Field{"flops", FieldType::number, "of one task"},
+      Field{"synchronous", FieldType::number,
+            "1: the thread of an accelerator launches nothing else meanwhile"},
+      Field{"cpu", FieldType::number, "its time there"},
+      Field{"emulated", FieldType::number, "likewise"}, Field{"gpu", FieldType::number, "likewise"},
+      Field{"opencl", FieldType::number, "likewise"}, Field{"cuda", FieldType::number, "likewise"}},
      Tail::none},
 
     {Event::decision,

@@ -126,6 +126,14 @@ class Recorder final : public DecisionListener {
     return new_name(*own, key, text);
   }
 
+  // This thread has a number for it.
+  bool knows_name(const void* key, std::string_view text) {
+    Place* const own = place();
+    if (own == nullptr) return false;
+    const UsedName& known = own->used_name(key);
+    return known.key == key && same(known.text, text);
+  }
+
   // Decisions are recorded, and handed on.
   void hear(Decision decision) noexcept override;
   void hand_on_to(DecisionListener* next);  // before others use it; null: nobody

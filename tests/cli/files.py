@@ -16,12 +16,17 @@ from vicinal import CACHE, SMALL, VICINAL, check, expect_refusal, finish, run
 
 
 # A full device: what has been printed is lost, and the command says so.
-def test_full_device():
+def test_full_device(folder):
+    trace = os.path.join(folder, "run.vtrace")
+    result = run("simulate", "cholesky", "--tiles", "4", "--machine", "v100", "--trace", trace)
+    check(result.returncode == 0, f"--trace: {result.stderr}")
     if not os.path.exists("/dev/full"):
         print("skipped: a full device (there is no /dev/full)")
         return
     for arguments in (["policies"], ["options"], ["options", "--markdown"], ["--help"], ["run", "--help"],
-                      ["--version"], ["machine"], ["machine", "--list"], ["bounds", "cholesky"],
+                      ["--version"], ["events"], ["events", "--markdown"], ["man"], ["completion", "bash"],
+                      ["reproduce"], ["explain", trace], ["report", trace, "-o", "-"],
+                      ["export", trace, "--format", "dot", "-o", "-"], ["simulate", "--help"], ["machine"], ["machine", "--list"], ["bounds", "cholesky"],
                       ["bounds", "cholesky", "--json", "-"], ["simulate", "cholesky"],
                       ["simulate", "cholesky", "--json", "-"], ["run", "cholesky", *SMALL],
                       ["run", "cholesky", *SMALL, "--json", "-"],
@@ -112,7 +117,7 @@ def test_failure(folder):
 
 
 with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
-    test_full_device()
+    test_full_device(temporary)
     test_json_file(temporary)
     test_disk_in_memory()
     test_files(temporary)

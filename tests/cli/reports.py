@@ -8,8 +8,11 @@ Exit status 0 if all is well; every failure is printed.
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import tempfile
+import xml.etree.ElementTree
 
 from vicinal import SMALL, VICINAL, WHOLE, check, finish, policy_names, run
 
@@ -72,8 +75,42 @@ def test_short_report(folder):
         check(f"{entry['seconds_ratio']:.2f}x" in line and f"{entry['bytes_ratio']:.2f}x" in line,
               f"beside the bounds: {line}, {entry['seconds_ratio']}, {entry['bytes_ratio']}")
     check("the time is bound by" in text and "the loads are bound by" in text, f"what bounds: {text}")
+    check(text.count("\nhint: ") == 1, f"one hint: {text}")
     verbose = run(*job, "--verbose").stdout
     check(verbose.startswith(text) and "longest path" in verbose, f"--verbose: {verbose}")
+
+
+def has_matplotlib():
+    return any(subprocess.run([python, "-c", "import matplotlib"], capture_output=True).returncode == 0
+               for python in ("python3", "/usr/bin/python3") if shutil.which(python))
+
+
+# The picture says what the table says; its ink follows the page.
+def test_plot(folder):
+    path = os.path.join(folder, "plot.svg")
+    job = ["simulate", "cholesky", "--machine", "v100", "--memory", "200MiB", "--policy", "darts,eager"]
+    before = sorted(os.listdir(folder) + ["plot.svg"])
+    result = run(*job, "--plot", path)
+    if not has_matplotlib():
+        print("skipped: a picture (no Python here has matplotlib)")
+        check(result.returncode == 1 and "python3-matplotlib" in result.stderr, f"--plot: {result.stderr}")
+        check(result.stdout == run(*job).stdout, "the report is printed without a picture, too")
+        return
+    check(result.returncode == 0 and result.stderr == "", f"--plot: {result.stderr}")
+    check(result.stdout == run(*job).stdout, "--plot prints the same")
+    check(sorted(os.listdir(folder)) == before, f"--plot leaves the picture alone: {os.listdir(folder)}")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    xml.etree.ElementTree.fromstring(text)
+    # matplotlib notes each text beside the outlines that it draws.
+    words = set(re.findall(r"<!-- (.*?) -->", text))
+    for word in ("darts", "eager", "time (ms)", "loaded (GiB)"):
+        check(word in words, f"--plot: no {word}: {words}")
+    check(sum(word.startswith("bound ") for word in words) >= 2, f"--plot: no bounds: {words}")
+    check("prefers-color-scheme: dark" in text and 'fill: #1f2328' in text, "--plot: ink for both pages")
+    run(*job, "--plot", path)
+    with open(path, encoding="utf-8") as file:
+        check(file.read() == text, "the same command draws the same")
 
 
 def test_policies():
@@ -228,6 +265,7 @@ with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
     test_lists()
     test_json(temporary)
     test_short_report(temporary)
+    test_plot(temporary)
     test_policies()
     test_same_defaults()
     test_unnamed_graph(temporary)

@@ -321,6 +321,48 @@ TEST(Report, TheShortTextHasAtMost25LinesWhateverRan) {
   }
 }
 
+// One run of 2 workers beside a bound of 1 s and 1 MB.
+std::string hint_of(double seconds, double idle_seconds, std::uint64_t tasks, Bytes loaded,
+                    std::string_view by = "work", std::vector<std::string> more = {}) {
+  RunRecord run;
+  run.policy = "lws";
+  run.seconds = seconds;
+  run.idle_seconds = idle_seconds;
+  run.tasks = tasks;
+  run.workers = 2;
+  run.bytes_in = loaded;
+  (by == "work"   ? run.bounds.work_seconds
+   : by == "path" ? run.bounds.path_seconds
+                  : run.bounds.transfer_seconds) = by == "nothing" ? 0 : 1;
+  run.bounds.compulsory_in = {1'000'000};
+  Report report{.application = "graph", .parameters = {}, .machine = {}, .runs = {run}};
+  for (std::string& policy : more) {
+    report.runs.push_back(run);
+    report.runs.back().policy = std::move(policy);
+  }
+  const std::string text = report_text(report);
+  const std::size_t at = text.find("hint: ");
+  EXPECT_TRUE(at == std::string::npos || text.find("hint: ", at + 1) == std::string::npos) << text;
+  return at == std::string::npos ? "" : text.substr(at + 6, text.find('\n', at) - at - 6);
+}
+
+TEST(Report, EndsWithOneHintThatTheRunGives) {
+  constexpr Bytes kLittle{1'000'000};
+  constexpr Bytes kMuch{2'000'000};
+  EXPECT_EQ(hint_of(1.05, 0, 100, kMuch),
+            "no schedule gains more than 5 % here: more workers or faster kernels would");
+  EXPECT_TRUE(
+      hint_of(1.05, 0, 100, kLittle, "path").ends_with("shorter tasks on the longest path would"));
+  EXPECT_TRUE(
+      hint_of(1.05, 0, 100, kLittle, "links").ends_with("faster links or more memory would"));
+  EXPECT_TRUE(hint_of(2, 2, 15, kMuch).starts_with("15 tasks are few for 2 workers"));
+  EXPECT_NE(hint_of(2, 2, 16, kMuch).find("--policy darts,dmdas"), std::string::npos);
+  EXPECT_TRUE(hint_of(2, 2, 16, kMuch, "work", {"dmdas"}).starts_with("raise --memory"));
+  EXPECT_NE(hint_of(2, 2, 16, kLittle).find("vicinal explain"), std::string::npos);
+  EXPECT_EQ(hint_of(2, 0.1, 16, kLittle), "");
+  EXPECT_NE(hint_of(2, 2, 16, kLittle, "nothing").find("vicinal explain"), std::string::npos);
+}
+
 TEST(Report, WhatNoRunHasIsLeftOut) {
   RunRecord run;
   run.policy = "lws";

@@ -39,6 +39,9 @@ TaskOfRun& TasksOfRun::at(std::uint64_t id, std::int64_t time) {
 
 bool TasksOfRun::take(const RecordedEvent& event) {
   switch (event.event) {
+    case Event::codelet:
+      take_codelet(event);
+      break;
     case Event::task_submitted:
       take_submitted(event);
       break;
@@ -74,6 +77,18 @@ bool TasksOfRun::take(const RecordedEvent& event) {
   return true;
 }
 
+void TasksOfRun::take_codelet(const RecordedEvent& event) {
+  enum Place : std::size_t { name, flops, synchronous, first_kind };
+  CodeletOfRun codelet{.name = parts_.names.place(event.first),
+                       .flops = event.field(flops),
+                       .synchronous = event.field(synchronous) != 0};
+  for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
+    codelet.ns[kind] = std::min(event.field(first_kind + kind), kMostNs);
+  }
+  codelets_[event.first] = static_cast<std::uint32_t>(run_.codelets.size());
+  run_.codelets.push_back(codelet);
+}
+
 void TasksOfRun::take_submitted(const RecordedEvent& event) {
   enum Place : std::size_t { priority, task_id, name, kind };
   TaskOfRun& task = at(event.field(task_id), event.time);
@@ -81,6 +96,7 @@ void TasksOfRun::take_submitted(const RecordedEvent& event) {
   task.submitted = event.time;
   task.priority = static_cast<std::int32_t>(event.first);
   task.name = parts_.names.place(event.field(name));
+  task.codelet = codelets_.find(event.field(name));
   task.kind = static_cast<KindOfTask>(event.field(kind));
   task.first_access = static_cast<std::uint32_t>(run_.accesses.size());
   task.access_count = static_cast<std::uint32_t>(event.tail().size());

@@ -37,6 +37,7 @@ class TasksOfRun {
   };
 
   TaskOfRun& at(std::uint64_t id, std::int64_t time);
+  void take_codelet(const trace::RecordedEvent& event);
   void take_submitted(const trace::RecordedEvent& event);
   void take_started(const trace::RecordedEvent& event);
   void take_ended(const trace::RecordedEvent& event);
@@ -54,6 +55,7 @@ class TasksOfRun {
   const Parts parts_;
   const std::string& path_;
   IdMap by_id_;
+  IdMap codelets_;                        // by the number of their name, in run_.codelets
   std::vector<std::uint32_t> submitted_;  // in their order
   std::vector<std::int64_t> first_seen_;  // by task
   std::vector<std::int64_t> run_ns_;      // by task: how long it ran, at most
