@@ -26,37 +26,49 @@ drivers::OpenedDevice open_none(const drivers::DeviceRequest& /*request*/) {
 }
 
 TEST(RegisterPolicy, WhatCannotBeKnownByItsNameIsRefused) {
-  EXPECT_THAT(testing::message_of<UsageError>([] { sched::register_policy({"darts", "mine", make_none}); }),
+  EXPECT_THAT(testing::message_of<UsageError>([] {
+                sched::register_policy({"darts", "mine", make_none});
+              }),
               AllOf(HasSubstr("policy \"darts\""), HasSubstr("there already")));
-  EXPECT_THAT(testing::message_of<UsageError>([] { sched::register_policy({"all", "mine", make_none}); }),
+  EXPECT_THAT(testing::message_of<UsageError>([] {
+                sched::register_policy({"all", "mine", make_none});
+              }),
               HasSubstr("there already"));
   for (const char* const name : {"", "My policy", "a:b", "a,b", "gr\xc3\xbc"}) {
-    EXPECT_THAT(testing::message_of<UsageError>([&] { sched::register_policy({name, "mine", make_none}); }),
+    EXPECT_THAT(testing::message_of<UsageError>([&] {
+                  sched::register_policy({name, "mine", make_none});
+                }),
                 HasSubstr("small letters"))
         << name;
   }
-  EXPECT_THAT(testing::message_of<UsageError>([] { sched::register_policy({"mine", "mine", nullptr}); }),
+  EXPECT_THAT(testing::message_of<UsageError>([] {
+                sched::register_policy({"mine", "mine", nullptr});
+              }),
               AllOf(HasSubstr("policy \"mine\""), HasSubstr("a function that makes it")));
   EXPECT_TRUE(sched::registered_policies().empty());
 }
 
 TEST(RegisterDeviceKind, WhatCannotBeOpenedIsRefused) {
-  EXPECT_THAT(testing::message_of<UsageError>([] { drivers::register_device_kind({"mine", "mine", nullptr}); }),
+  EXPECT_THAT(testing::message_of<UsageError>([] {
+                drivers::register_device_kind({"mine", "mine", nullptr});
+              }),
               AllOf(HasSubstr("\"mine\""), HasSubstr("a function that opens one")));
   EXPECT_THAT(testing::message_of<UsageError>([] {
                 drivers::register_device_kind({"mine", "mine", open_none, ProcessorKind::cuda});
               }),
               AllOf(HasSubstr("cuda"), HasSubstr("drives itself")));
-  EXPECT_THAT(testing::message_of<UsageError>([] { drivers::register_device_kind({"m:2", "mine", open_none}); }),
+  EXPECT_THAT(testing::message_of<UsageError>([] {
+                drivers::register_device_kind({"m:2", "mine", open_none});
+              }),
               HasSubstr("small letters"));
   EXPECT_TRUE(drivers::device_kinds().empty());
 }
 
 TEST(Devices, AreOfKindsThatSomebodyHasRegistered) {
-  EXPECT_THAT(testing::message_of<UsageError>([] {
-                const Runtime runtime({.workers = 1, .devices = "serial:2"});
-              }),
-              AllOf(HasSubstr("devices"), HasSubstr("\"serial\""), HasSubstr("register_device_kind")));
+  EXPECT_THAT(
+      testing::message_of<UsageError>(
+          [] { const Runtime runtime({.workers = 1, .devices = "serial:2"}); }),
+      AllOf(HasSubstr("devices"), HasSubstr("\"serial\""), HasSubstr("register_device_kind")));
 }
 
 TEST(ReadMachine, GivesTheMachineOfAFileOrOfAName) {
