@@ -20,10 +20,10 @@ std::uint64_t id_of(const Task& task) {
 
 // A number that is new has its description behind it.
 std::uint32_t name_of(trace::Recorder& recorder, const Codelet& codelet) {
-  const bool is_known = recorder.knows_name(&codelet, codelet.name);
+  if (const auto known = recorder.known_name(&codelet, codelet.name)) [[likely]]
+    return *known;
   const std::uint32_t name = recorder.name(&codelet, codelet.name);
-  if (is_known || !recorder.on(trace::Category::submission)) [[likely]]
-    return name;
+  if (!recorder.on(trace::Category::submission)) return name;
   static_assert(kProcessorKinds == 5);
   constexpr double kMost = 1e18;
   recorder.record<Event::codelet>(

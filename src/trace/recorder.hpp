@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -126,12 +127,15 @@ class Recorder final : public DecisionListener {
     return new_name(*own, key, text);
   }
 
-  // This thread has a number for it.
-  bool knows_name(const void* key, std::string_view text) {
+  // The same where this thread has a number for it.
+  std::optional<std::uint32_t> known_name(const void* key, std::string_view text) {
     Place* const own = place();
-    if (own == nullptr) return false;
+    if (own == nullptr) [[unlikely]]
+      return std::nullopt;
     const UsedName& known = own->used_name(key);
-    return known.key == key && same(known.text, text);
+    if (known.key == key && same(known.text, text)) [[likely]]
+      return known.number;
+    return std::nullopt;
   }
 
   // Decisions are recorded, and handed on.
