@@ -236,7 +236,7 @@ endif()
 
 # The command line as a user sees it: bad input, JSON, files, the progress bar, signals.
 if(TARGET vicinal_cli AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
-  add_dependencies(vicinal_tests vicinal_cuda_stand_in)
+  add_dependencies(vicinal_tests vicinal_cuda_stand_in vicinal_pages)
   find_package(Python3 COMPONENTS Interpreter QUIET)
   if(Python3_FOUND)
     foreach(script against_real bad_input completion explain export export_graph files modes report_page reports reproduce signals)
