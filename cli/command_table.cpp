@@ -34,6 +34,7 @@ std::vector<std::string> listed_words(std::string sentence) {
 template <typename Entries>
 std::vector<std::string> names_of(const Entries& entries) {
   std::vector<std::string> names;
+  names.reserve(entries.size());
   for (const auto& entry : entries) names.emplace_back(entry.name);
   return names;
 }
@@ -71,13 +72,11 @@ OptionEntry entry_of(const CLI::Option& option) {
   if (bracket < type.size()) entry.usual = type.substr(bracket + 2, type.size() - bracket - 3);
   // Options of the runtime are texts: their sentences say of what.
   const auto begins = [&](std::string_view word) { return entry.sentence.starts_with(word); };
-  if (entry.value == "TEXT" && (begins("File ") || begins("Library "))) {
+  const bool is_text = entry.value == "TEXT";
+  if ((is_text && (begins("File ") || begins("Library "))) || entry.value.starts_with("TRACE") ||
+      entry.value == "FILE" || entry.value == "PATH") {
     entry.argument = Argument::file;
-  } else if (entry.value == "TEXT" && begins("Folder ")) {
-    entry.argument = Argument::folder;
-  } else if (entry.value.starts_with("TRACE") || entry.value == "FILE" || entry.value == "PATH") {
-    entry.argument = Argument::file;
-  } else if (entry.value == "DIR") {
+  } else if ((is_text && begins("Folder ")) || entry.value == "DIR") {
     entry.argument = Argument::folder;
   } else {
     find_words(entry.names.empty() ? "" : entry.names.back().substr(2), entry);

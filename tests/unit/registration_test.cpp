@@ -78,7 +78,7 @@ TEST(ReadMachine, GivesTheMachineOfAFileOrOfAName) {
     gpus += worker.kind == ProcessorKind::gpu ? 1 : 0;
   }
   EXPECT_EQ(gpus, 2U);
-  const std::string file = std::string(VICINAL_SOURCE_DIR) + "/docs/examples/machine.toml";
+  const std::string file(VICINAL_SOURCE_DIR "/docs/examples/machine.toml");
   EXPECT_FALSE(read_machine(file).workers.empty());
   EXPECT_THAT(testing::message_of<UsageError>([] { read_machine("v10"); }), HasSubstr("v100"));
 }
