@@ -253,8 +253,8 @@ class Runtime {
   friend class Acquired;
   template <typename T>
   friend class Result;
-  // Throws UsageError if the runtime is gone.
-  static Acquired acquire_of(const std::weak_ptr<runtime::RuntimeImpl>& owner, Handle handle,
+  // Null: the runtime is gone; throws UsageError.
+  static Acquired acquire_of(std::shared_ptr<runtime::RuntimeImpl> runtime, Handle handle,
                              AccessMode mode);
   Handle register_layout(void* data, const Layout& layout, std::string name);
   std::shared_ptr<runtime::RuntimeImpl> impl_;

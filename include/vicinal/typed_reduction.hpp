@@ -22,35 +22,25 @@ template <typename T, typename Operation>
 struct NeutralOf {
   static constexpr bool kKnown = false;
 };
-template <typename T>
-struct Zero {
+template <typename T, int value>
+struct Constant {
   static constexpr bool kKnown = true;
-  constexpr T operator()() const { return T(0); }
-};
-template <typename T>
-struct One {
-  static constexpr bool kKnown = true;
-  constexpr T operator()() const { return T(1); }
-};
-template <typename T>
-struct AllBits {
-  static constexpr bool kKnown = true;
-  constexpr T operator()() const { return static_cast<T>(~T(0)); }
+  constexpr T operator()() const { return static_cast<T>(value); }
 };
 template <typename T, typename Of>
-struct NeutralOf<T, std::plus<Of>> : Zero<T> {};
+struct NeutralOf<T, std::plus<Of>> : Constant<T, 0> {};
 template <typename T, typename Of>
-struct NeutralOf<T, std::bit_or<Of>> : Zero<T> {};
+struct NeutralOf<T, std::bit_or<Of>> : Constant<T, 0> {};
 template <typename T, typename Of>
-struct NeutralOf<T, std::bit_xor<Of>> : Zero<T> {};
+struct NeutralOf<T, std::bit_xor<Of>> : Constant<T, 0> {};
 template <typename T, typename Of>
-struct NeutralOf<T, std::logical_or<Of>> : Zero<T> {};
+struct NeutralOf<T, std::logical_or<Of>> : Constant<T, 0> {};
 template <typename T, typename Of>
-struct NeutralOf<T, std::multiplies<Of>> : One<T> {};
+struct NeutralOf<T, std::multiplies<Of>> : Constant<T, 1> {};
 template <typename T, typename Of>
-struct NeutralOf<T, std::logical_and<Of>> : One<T> {};
+struct NeutralOf<T, std::logical_and<Of>> : Constant<T, 1> {};
 template <typename T, typename Of>
-struct NeutralOf<T, std::bit_and<Of>> : AllBits<T> {};
+struct NeutralOf<T, std::bit_and<Of>> : Constant<T, -1> {};  // all bits
 
 template <typename T, typename Neutral, typename Combine>
 class ElementReduction {

@@ -58,7 +58,7 @@ class Result {
       : runtime_(runtime.impl_), data_(data), task_(task) {}
   // Waits, like Runtime::acquire; throws PoisonedError if the task failed, UsageError if the runtime is gone.
   T get() const {
-    return *Runtime::acquire_of(runtime_, data_.handle(), AccessMode::R).template data<T>();
+    return *Runtime::acquire_of(runtime_.lock(), data_.handle(), AccessMode::R).template data<T>();
   }
   Data<T> data() const { return data_; }
   TaskId id() const { return task_; }

@@ -80,8 +80,7 @@ constexpr Entry kTable[] = {
      "none."},
     {"device_memory", &Options::device_memory,
      "Limit on the replicas in the memory of each CUDA device, OpenCL device and registered one; "
-     "none: nine tenths of "
-     "it, or its largest buffer.",
+     "none: nine tenths of it, or its largest buffer.",
      kPage},
     {"pin_memory", &Options::pin_memory,
      "Pin the memory under the limit of RAM where there are CUDA devices: copies from and to it "

@@ -345,16 +345,14 @@ Acquired Runtime::acquire(Handle handle, AccessMode mode) {
   return acquire_of(impl_, handle, mode);
 }
 
-Acquired Runtime::acquire_of(const std::weak_ptr<RuntimeImpl>& owner, Handle handle,
-                             AccessMode mode) {
-  const std::shared_ptr<RuntimeImpl> impl = owner.lock();
-  if (impl == nullptr) {
+Acquired Runtime::acquire_of(std::shared_ptr<RuntimeImpl> runtime, Handle handle, AccessMode mode) {
+  if (runtime == nullptr) {
     throw UsageError("a result of a runtime that is gone: read it while the runtime lives");
   }
-  graph::Handle& data = impl->check(handle, "acquire");
+  graph::Handle& data = runtime->check(handle, "acquire");
   Acquired acquired;
-  acquired.acquisition_ = impl->acquire(handle, mode).release();
-  acquired.runtime_ = impl;
+  acquired.acquisition_ = runtime->acquire(handle, mode).release();
+  acquired.runtime_ = std::move(runtime);
   acquired.view_ = memory::view(data, kRam);
   return acquired;
 }

@@ -137,8 +137,10 @@ void Recorder::record_words(Event event, std::uint32_t first,
   place->at.store(at + words, std::memory_order_release);
 }
 
-std::uint32_t Recorder::new_name(Place& place, const void* key, std::string_view text) {
-  UsedName& slot = place.used_name(key);
+std::uint32_t Recorder::new_name(const void* key, std::string_view text) {
+  Place* const own = place();
+  if (own == nullptr) return 0;
+  UsedName& slot = own->used_name(key);
   try {
     slot.text = text;
   } catch (const std::bad_alloc&) {
@@ -146,7 +148,7 @@ std::uint32_t Recorder::new_name(Place& place, const void* key, std::string_view
   }
   slot.key = key;
   slot.number =
-      static_cast<Lane&>(place).session->next_name.fetch_add(1, std::memory_order_relaxed) + 1;
+      static_cast<Lane&>(*own).session->next_name.fetch_add(1, std::memory_order_relaxed) + 1;
   record_text<Event::name_given>(text, slot.number);
   return slot.number;
 }

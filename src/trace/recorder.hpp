@@ -118,13 +118,9 @@ class Recorder final : public DecisionListener {
 
   // The number of a name; `key` is the address of what has it, which may change its name.
   std::uint32_t name(const void* key, std::string_view text) {
-    Place* const own = place();
-    if (own == nullptr) [[unlikely]]
-      return 0;
-    const UsedName& known = own->used_name(key);
-    if (known.key == key && same(known.text, text)) [[likely]]
-      return known.number;
-    return new_name(*own, key, text);
+    if (const auto known = known_name(key, text)) [[likely]]
+      return *known;
+    return new_name(key, text);
   }
 
   // The same where this thread has a number for it.
@@ -166,7 +162,7 @@ class Recorder final : public DecisionListener {
     return enter(session);
   }
   Place* enter(std::uint64_t session);
-  std::uint32_t new_name(Place& place, const void* key, std::string_view text);
+  std::uint32_t new_name(const void* key, std::string_view text);
   // Names are short; a call of memcmp costs more than all of an event.
   static bool same(std::string_view a, std::string_view b) {
     if (a.size() != b.size()) return false;

@@ -24,7 +24,7 @@ inline constexpr const char* kNeedsStandIn =
 
 // What the program has in place of CUDA: support/stand_in.cpp, or nothing.
 struct StandIn {
-  const char* library = "";
+  const char* file = "";
   void (*set)(const cuda_stand_in::Settings*) = nullptr;
   std::size_t (*left)() = nullptr;
 };
@@ -34,7 +34,7 @@ inline bool has_cuda() {
 }
 
 inline std::string cuda_library() {
-  if (!on_real_cuda()) return kStandIn.library;
+  if (!on_real_cuda()) return kStandIn.file;
   std::string library = std::getenv("TEST_CUDA_LIBRARY");
   // A context takes long to make, and lasts while somebody uses it: until the process ends.
   static const auto* const keeps_context = drivers::open_cuda_device(library, 0, 1).release();
@@ -44,7 +44,7 @@ inline std::string cuda_library() {
 
 // Of cuBLAS and cuSOLVER; empty: the usual names.
 inline std::string cuda_math_library() {
-  return on_real_cuda() ? std::string() : std::string(kStandIn.library);
+  return on_real_cuda() ? std::string() : std::string(kStandIn.file);
 }
 
 // Real devices are as they are.
