@@ -60,10 +60,13 @@ int ReportOutput::finish() {
   print();
   write_page();
   draw_plot();
+  int status = kSuccess;
   for (const reports::RunRecord& run : report_.runs) {
-    if (!run.error.empty() || run.verified == false) return kFailure;
+    if (!run.cut_recording.empty()) fmt::print(stderr, "vicinal: {}\n", run.cut_recording);
+    const bool failed = !run.error.empty() || run.verified == false || !run.cut_recording.empty();
+    if (failed) status = kFailure;
   }
-  return kSuccess;
+  return status;
 }
 
 void ReportOutput::print() const {

@@ -124,6 +124,7 @@ reports::RunRecord run_policy(const Plan& plan, const std::string& policy,
     record.tolerance = outcome.residual->tolerance;
   }
   reports::note_result(runtime, record);
+  reports::end_recording(runtime, record);
   return record;
 }
 

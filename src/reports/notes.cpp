@@ -7,6 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "base/log.hpp"
+#include "trace/recorder.hpp"
+#include "vicinal/error.hpp"
+
 namespace vicinal::reports {
 
 namespace {
@@ -63,6 +67,17 @@ void note_result(Runtime& runtime, const RunRecord& record) {
   notes.tell_if(bounds.transfer_seconds > 0, "bound.transfer_seconds", bounds.transfer_seconds);
   notes.tell("bound.bytes_in", bounds.bytes_in());
   notes.tell("bound.bytes_out", bounds.bytes_out());
+}
+
+void end_recording(Runtime& runtime, RunRecord& record) {
+  try {
+    const TraceSummary summary = runtime.stop_trace();
+    if (summary.events_lost > 0) {
+      base::process_log().warn(trace::about_lost_events(summary.events_lost));
+    }
+  } catch (const DeviceError& error) {
+    record.cut_recording = error.what();
+  }
 }
 
 }  // namespace vicinal::reports

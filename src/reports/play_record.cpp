@@ -38,15 +38,18 @@ RunRecord record_of(const graph::Graph& graph, const machine::MachineModel& mach
 
 RunRecord play_record(const graph::Graph& graph, const machine::MachineModel& machine,
                       const Options& options, const RunBounds& bounds, const Report& report) {
-  const play::Hooks hooks{
-      .begun = [&](Runtime& runtime) { note_run(runtime, report); },
-      .ended =
-          [&](Runtime& runtime, const play::Played& played) {
-            note_result(runtime, record_of(graph, machine, options.policy, bounds, played));
-          }};
+  RunRecord record;
+  const play::Hooks hooks{.begun = [&](Runtime& runtime) { note_run(runtime, report); },
+                          .ended =
+                              [&](Runtime& runtime, const play::Played& played) {
+                                record = record_of(graph, machine, options.policy, bounds, played);
+                                note_result(runtime, record);
+                                end_recording(runtime, record);
+                              }};
   const play::Played played =
       play::play(graph, machine, options, 1, play::StartingPlace::homes, hooks);
-  return record_of(graph, machine, options.policy, bounds, played);
+  record.simulation->wall_seconds = played.wall_seconds;
+  return record;
 }
 
 }  // namespace vicinal::reports

@@ -78,6 +78,7 @@ struct RunRecord {
   Bytes bytes_out;  // written back from them
   RunBounds bounds;
   std::optional<SimulationCost> simulation;  // none: a real run
+  std::string cut_recording;                 // not empty: why the recording is not whole
 
   double gflops() const { return seconds > 0 ? flops / seconds * 1e-9 : 0; }
 };
