@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "base/version.hpp"
 #include "graph/bottom_level.hpp"
 #include "graphfiles/graph_file.hpp"
 #include "graphs/make_graph.hpp"
 #include "reports/catalogue.hpp"
 #include "vicinal/error.hpp"
+#include "vicinal/version.hpp"
 
 namespace vicinal::cli {
 
@@ -186,7 +186,7 @@ machine::MachineModel MachineOptions::machine() const {
 }
 
 reports::Facts MachineOptions::facts(const machine::MachineModel& machine) const {
-  reports::Facts facts{{"vicinal", std::string(base::version())}, {"name", machine.name}};
+  reports::Facts facts{{"vicinal", std::string(version())}, {"name", machine.name}};
   std::array<std::uint64_t, kProcessorKinds> workers{};
   for (const WorkerDescription& worker : machine.description.workers) {
     ++workers[static_cast<std::size_t>(worker.kind)];

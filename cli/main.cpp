@@ -11,7 +11,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "base/version.hpp"
 #include "output_file.hpp"
 #include "reports/catalogue.hpp"
 #include "session.hpp"
@@ -19,6 +18,7 @@
 
 #if VICINAL_HAVE_BLAS
 #include "linalg/openblas.hpp"
+#include "vicinal/version.hpp"
 #endif
 
 namespace vicinal::cli {
@@ -130,7 +130,7 @@ int run(int argc, char** argv) {
   Session session{signals, typed(argc, argv)};
   CLI::App app("Vicinal: a task runtime that keeps work near its data.");
   app.name("vicinal");
-  app.set_version_flag("--version", fmt::format("vicinal {}", base::version()));
+  app.set_version_flag("--version", fmt::format("vicinal {}", version()));
   app.require_subcommand(0, 1);                                 // one; none is told of in parse()
   app.allow_extras();                                           // and so do the subcommands
   app.parse_complete_callback([&app] { refuse_extras(app); });  // before the subcommand runs

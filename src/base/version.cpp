@@ -1,9 +1,9 @@
-#include "base/version.hpp"
+#include "vicinal/version.hpp"
 
-namespace vicinal::base {
+namespace vicinal {
 
 std::string_view version() {
   return VICINAL_VERSION;
 }
 
-}  // namespace vicinal::base
+}  // namespace vicinal
