@@ -8,6 +8,7 @@
 
 #include "command_table.hpp"
 #include "session.hpp"
+#include "vicinal/version.hpp"
 
 namespace vicinal::cli {
 
@@ -102,8 +103,7 @@ std::string man_page(const CLI::App& app) {
       ".TH VICINAL 1 \"\" \"Vicinal {}\" \"User Commands\"\n"
       ".SH NAME\nvicinal \\- run and simulate graphs of tasks near their data\n"
       ".SH SYNOPSIS\n{} {} [{}]\n.SH DESCRIPTION\n{}\n",
-      VICINAL_VERSION, bold("vicinal"), italic("COMMAND"), italic("OPTIONS"),
-      roff(program.sentence));
+      version(), bold("vicinal"), italic("COMMAND"), italic("OPTIONS"), roff(program.sentence));
   for (const OptionEntry& option : program.options) text += option_text(option);
   text += ".SH COMMANDS\nEach has \\fB\\-\\-help\\fR.\n";
   for (const CommandEntry& command : commands) text += command_text(command);

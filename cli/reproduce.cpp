@@ -23,6 +23,7 @@
 #include "reproduction/text.hpp"
 #include "session.hpp"
 #include "vicinal/error.hpp"
+#include "vicinal/version.hpp"
 
 namespace vicinal::cli {
 
@@ -75,7 +76,7 @@ std::uint64_t identity_of_program() {
 }
 
 std::vector<std::string> made_by(const Figure& figure, Effort effort) {
-  return {fmt::format("vicinal {}, program {:016x}", VICINAL_VERSION, identity_of_program()),
+  return {fmt::format("vicinal {}, program {:016x}", version(), identity_of_program()),
           fmt::format("figure {}, effort {}", figure.name, reproduction::to_string(effort))};
 }
 

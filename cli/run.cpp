@@ -24,6 +24,7 @@
 #include "progress.hpp"
 #include "reports/notes.hpp"
 #include "reports/report.hpp"
+#include "vicinal/version.hpp"
 
 namespace vicinal::cli {
 
@@ -129,7 +130,7 @@ reports::RunRecord run_policy(const Plan& plan, const std::string& policy,
 }
 
 reports::Facts machine_of(const Plan& plan) {
-  reports::Facts facts{{"vicinal", std::string(VICINAL_VERSION)},
+  reports::Facts facts{{"vicinal", std::string(version())},
                        {"blas", linalg::kernels_description()}};
   if (plan.options.memory) facts.emplace_back("memory", *plan.options.memory);
   if (!plan.options.disk.empty()) facts.emplace_back("disk", plan.options.disk);
