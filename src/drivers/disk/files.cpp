@@ -349,8 +349,9 @@ void FileTable::close(int number) {
   if (--closed.users > 0) return;
   if (closed.file == nullptr) {
     by_future_.erase(closed.future);
-  } else if (const auto found = by_identity_.find(closed.identity); found->second == number) {
-    by_identity_.erase(found);
+  } else {
+    const auto found = by_identity_.find(closed.identity);
+    if (found != by_identity_.end() && found->second == number) by_identity_.erase(found);
   }
   closed.file.reset();
 }
@@ -369,6 +370,7 @@ Bytes FileTable::size(int number) const {
 void FileTable::extend(int number, Bytes size) {
   const std::lock_guard lock(mutex_);
   DiskFile& extended = *entry(number).file;
+  extended.require_not_cut();
   const Bytes present = size_of(extended);
   if (present >= size) return;
   if (!extended.writable()) {
