@@ -16,10 +16,10 @@ namespace vicinal::reports {
 
 namespace {
 
+using Json;
 using analysis::kNobody;
 using analysis::RecordedRun;
 using explaining::Context;
-using explaining::Json;
 
 // Throws UsageError that offers the nearest.
 template <typename Name>
