@@ -16,7 +16,6 @@ namespace vicinal::reports {
 
 namespace {
 
-using Json;
 using analysis::kNobody;
 using analysis::RecordedRun;
 using explaining::Context;
