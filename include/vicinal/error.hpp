@@ -10,7 +10,9 @@ namespace vicinal {
 // Base of all errors of the library.
 class Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  // The text may go to a terminal as it is: control characters that came in with a name, and what is no UTF-8, become
+  // U+FFFD.
+  explicit Error(const std::string& text);
 };
 
 // The application asked for something that cannot be: a wrong option, an overlapping buffer,

@@ -36,7 +36,11 @@ std::string what_ran(const Context& context) {
                       counted(analysis::worker_count(run), "worker", "workers"),
                       duration(context.of.path.end));
   if (!facts.command.empty()) text += facts.command + "\n";
-  if (!run.complete) text += "The run was killed: it goes no further than its last event.\n";
+  if (!run.complete) {
+    text +=
+        "The recording has no end: the run was killed, or there was no room for more. It goes no "
+        "further than its last event.\n";
+  }
   if (run.events_lost > 0) {
     text += fmt::format("{} for lack of memory (option trace_memory): what follows lacks them.\n",
                         counted(run.events_lost, "event was left out", "events were left out"));

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "vicinal/error.hpp"
+
 namespace vicinal::reports {
 
 namespace {
@@ -63,6 +65,19 @@ void note_result(Runtime& runtime, const RunRecord& record) {
   notes.tell_if(bounds.transfer_seconds > 0, "bound.transfer_seconds", bounds.transfer_seconds);
   notes.tell("bound.bytes_in", bounds.bytes_in());
   notes.tell("bound.bytes_out", bounds.bytes_out());
+}
+
+void end_recording(Runtime& runtime, RunRecord& record) {
+  try {
+    const TraceSummary summary = runtime.stop_trace();
+    if (summary.events_lost == 0) return;
+    record.recording.message = fmt::format(
+        "the recording lacks {} events for which there was no memory; raise "
+        "--trace-memory, or record fewer categories (--trace-events)",
+        summary.events_lost);
+  } catch (const DeviceError& error) {
+    record.recording = {.message = error.what(), .failed = true};
+  }
 }
 
 }  // namespace vicinal::reports

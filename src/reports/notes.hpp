@@ -12,4 +12,8 @@ void note_run(Runtime& runtime, const Report& report);
 // "result.seconds", "bound.work_seconds" ...; bytes and counts are whole numbers. What is not known is left out.
 void note_result(Runtime& runtime, const RunRecord& record);
 
+// Ends the recording, if there is one, and says in the record what it lacks: a recording that cannot be written does not
+// make the run fail.
+void end_recording(Runtime& runtime, RunRecord& record);
+
 }  // namespace vicinal::reports

@@ -111,8 +111,8 @@ std::string report_json(const Report& report) {
                {"machine", facts_json(report.machine)},
                {"runs", Json::array()}};
   for (const RunRecord& run : report.runs) json["runs"].push_back(run_json(run));
-  // Names of files may not be UTF-8: replaced rather than refused.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  // Names of files may not be UTF-8: replaced rather than refused. ASCII alone: it may be shown on a terminal.
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace vicinal::reports

@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/legible.hpp"
 #include "base/sure_memory.hpp"
 #include "graph/dependencies.hpp"
 #include "memory/arena.hpp"
@@ -59,7 +60,7 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
     record_registered(*handle, name, part_of != nullptr ? part_of->id : HandleId{});
   }
   const std::uint32_t life = handle->life() + 1;
-  graph::begin_life(*handle, life, std::move(name));
+  graph::begin_life(*handle, life, base::legible_name(name));
   return {*handle, number_, life};
 }
 

@@ -1,8 +1,10 @@
 #include "vicinal/runtime.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "base/log.hpp"
@@ -53,6 +55,21 @@ void RuntimeImpl::require_rules_apply(const engine::EngineConfig& config) const 
   }
 }
 
+namespace {
+
+// Who did not name a policy in the program looks for the variable.
+std::unique_ptr<sched::Policy> policy_of(const Options& options) {
+  try {
+    return sched::make_policy(options.policy);
+  } catch (const UsageError& error) {
+    const char* const variable = std::getenv("VICINAL_POLICY");
+    if (variable == nullptr || options.policy != variable) throw;
+    throw UsageError(std::string("environment variable VICINAL_POLICY: ") + error.what());
+  }
+}
+
+}  // namespace
+
 RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
                          trace::DecisionListener* listener, std::unique_ptr<sched::Policy> policy)
     : options_(options), setup_(std::move(setup)) {
@@ -62,7 +79,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   }
   engine::EngineConfig config;
   config.machine = setup_.machine;
-  config.policy = policy != nullptr ? std::move(policy) : sched::make_policy(options.policy);
+  config.policy = policy != nullptr ? std::move(policy) : policy_of(options);
   config.time_policy = options.measure_scheduling;
   config.look_ahead = options.look_ahead;
   config.count_bytes = options.window_bytes.value > 0;

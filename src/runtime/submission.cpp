@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/legible.hpp"
 #include "base/warm.hpp"
 #include "graph/dependencies.hpp"
 #include "graph/group.hpp"
@@ -104,7 +105,7 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operan
     task.codelet = spec.codelet;
     task.priority = spec.priority;
     task.access_count = 0;
-    if (!spec.name.empty()) extension(task).name = spec.name;
+    if (!spec.name.empty()) extension(task).name = base::legible_name(spec.name);
     if (spec.worker) extension(task).worker = spec.worker;
     if (spec.node) extension(task).node = check_node(*spec.node, "submit");
     if (spec.group != nullptr) extension(task).group = spec.group->count_;
