@@ -26,8 +26,8 @@ double sum(Tile<const double> tile) {
 
 int main() {
   Runtime runtime({.memory = 8_MiB, .disk = "."});
-  TiledMatrix<double> a(runtime, {.rows = 2048, .columns = 2048, .tile_rows = 512},
-                        "A");  // 4 x 4 tiles
+  // 4 x 4 tiles of 2 MiB.
+  TiledMatrix<double> a(runtime, {.rows = 2048, .columns = 2048, .tile_rows = 512}, "A");
   for (TilePlace at : a) runtime.task("fill", fill, out(a(at)), double(at.row + 1));
 
   std::vector<Result<double>> sums;
