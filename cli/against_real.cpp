@@ -24,7 +24,7 @@ struct Outcome {
 };
 
 // For the shell that popen runs.
-std::string quoted(const std::string& text) {
+std::string shell_quoted(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? "'\\''" : std::string(1, c);
   return result + "'";
@@ -87,11 +87,11 @@ std::string command_of(const RealJob& job, const std::string& policy) {
     throw UsageError("--against real: only cholesky, lu, gemm2d and gemm3d can be run for real");
   }
   const graph::DenseShape& shape = *job.graph.application().dense;
-  std::string command = quoted(std::filesystem::read_symlink("/proc/self/exe"));
+  std::string command = shell_quoted(std::filesystem::read_symlink("/proc/self/exe"));
   const auto add = [&](const std::string& option, const std::string& value) {
-    command += " " + option + " " + quoted(value);
+    command += " " + option + " " + shell_quoted(value);
   };
-  command += " run " + quoted(job.graph.application().name);
+  command += " run " + shell_quoted(job.graph.application().name);
   add("--size", fmt::to_string(shape.tiles * shape.tile));
   add("--tile", fmt::to_string(shape.tile));
   if (shape.k > 0) add("--inner", fmt::to_string(shape.k));

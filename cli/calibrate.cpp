@@ -60,8 +60,8 @@ std::string sentence_of(const calibration::Calibration& calibration, std::uint64
 
 // A tile of doubles as a replica, in whole pages.
 Bytes kept_on_disk(std::uint64_t tile) {
-  constexpr std::uint64_t kPage = 4096;
-  return {(tile * tile * sizeof(double) + kPage - 1) / kPage * kPage};
+  constexpr std::uint64_t kPageBytes = 4096;
+  return {(tile * tile * sizeof(double) + kPageBytes - 1) / kPageBytes * kPageBytes};
 }
 
 void calibrate(const CalibrateArguments& arguments) {

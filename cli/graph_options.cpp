@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/version.hpp"
 #include "graph/bottom_level.hpp"
 #include "graphfiles/graph_file.hpp"
 #include "graphs/make_graph.hpp"
@@ -129,13 +130,13 @@ namespace {
 
 // As the option memory of a runtime: in pages, of which there must be one.
 Bytes limit(const char* name, const std::string& text) {
-  constexpr Bytes kPage{4096};
+  constexpr Bytes kLeast{4096};
   constexpr Bytes kLargest{1ULL << 60};  // as in a machine file
   const Bytes bytes = reports::parse_bytes(name, text);
-  if (bytes < kPage || bytes > kLargest) {
+  if (bytes < kLeast || bytes > kLargest) {
     throw UsageError(fmt::format(
         "{}: \"{}\" is out of range. Write a number of bytes from {} to {}, such as 800MiB", name,
-        text, kPage.value, kLargest.value));
+        text, kLeast.value, kLargest.value));
   }
   return bytes;
 }
@@ -185,7 +186,7 @@ machine::MachineModel MachineOptions::machine() const {
 }
 
 reports::Facts MachineOptions::facts(const machine::MachineModel& machine) const {
-  reports::Facts facts{{"vicinal", std::string(VICINAL_VERSION)}, {"name", machine.name}};
+  reports::Facts facts{{"vicinal", std::string(base::version())}, {"name", machine.name}};
   std::array<std::uint64_t, kProcessorKinds> workers{};
   for (const WorkerDescription& worker : machine.description.workers) {
     ++workers[static_cast<std::size_t>(worker.kind)];

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/version.hpp"
 #include "output_file.hpp"
 #include "reports/catalogue.hpp"
 #include "session.hpp"
@@ -104,7 +105,7 @@ std::string own_words(const CLI::ParseError& error) {
 }
 
 // As a shell would be told it.
-std::string quoted(std::string_view word) {
+std::string shell_word(std::string_view word) {
   constexpr std::string_view kSpecial = " \t\n\"'\\$`&|;<>()*?#~!{}[]";
   if (!word.empty() && word.find_first_of(kSpecial) == std::string_view::npos) {
     return std::string(word);
@@ -117,7 +118,7 @@ std::string quoted(std::string_view word) {
 // What was typed, the program without its folder.
 std::string typed(int argc, char** argv) {
   std::string command = "vicinal";
-  for (int i = 1; i < argc; ++i) command += " " + quoted(argv[i]);
+  for (int i = 1; i < argc; ++i) command += " " + shell_word(argv[i]);
   return command;
 }
 
@@ -129,7 +130,7 @@ int run(int argc, char** argv) {
   Session session{signals, typed(argc, argv)};
   CLI::App app("Vicinal: a task runtime that keeps work near its data.");
   app.name("vicinal");
-  app.set_version_flag("--version", "vicinal " VICINAL_VERSION);
+  app.set_version_flag("--version", fmt::format("vicinal {}", base::version()));
   app.require_subcommand(0, 1);                                 // one; none is told of in parse()
   app.allow_extras();                                           // and so do the subcommands
   app.parse_complete_callback([&app] { refuse_extras(app); });  // before the subcommand runs

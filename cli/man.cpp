@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/version.hpp"
 #include "command_table.hpp"
 #include "session.hpp"
 
@@ -102,7 +103,7 @@ std::string man_page(const CLI::App& app) {
       ".TH VICINAL 1 \"\" \"Vicinal {}\" \"User Commands\"\n"
       ".SH NAME\nvicinal \\- run and simulate graphs of tasks near their data\n"
       ".SH SYNOPSIS\n{} {} [{}]\n.SH DESCRIPTION\n{}\n",
-      VICINAL_VERSION, bold("vicinal"), italic("COMMAND"), italic("OPTIONS"),
+      base::version(), bold("vicinal"), italic("COMMAND"), italic("OPTIONS"),
       roff(program.sentence));
   for (const OptionEntry& option : program.options) text += option_text(option);
   text += ".SH COMMANDS\nEach has \\fB\\-\\-help\\fR.\n";

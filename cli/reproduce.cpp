@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/version.hpp"
 #include "draw_picture.hpp"
 #include "graphs/make_graph.hpp"
 #include "output_file.hpp"
@@ -75,7 +76,7 @@ std::uint64_t identity_of_program() {
 }
 
 std::vector<std::string> made_by(const Figure& figure, Effort effort) {
-  return {fmt::format("vicinal {}, program {:016x}", VICINAL_VERSION, identity_of_program()),
+  return {fmt::format("vicinal {}, program {:016x}", base::version(), identity_of_program()),
           fmt::format("figure {}, effort {}", figure.name, reproduction::to_string(effort))};
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/version.hpp"
 #include "report_output.hpp"
 #include "reports/catalogue.hpp"
 #include "runtime_options.hpp"
@@ -128,7 +129,7 @@ reports::RunRecord run_policy(const Plan& plan, const std::string& policy,
 }
 
 reports::Facts machine_of(const Plan& plan) {
-  reports::Facts facts{{"vicinal", std::string(VICINAL_VERSION)},
+  reports::Facts facts{{"vicinal", std::string(base::version())},
                        {"blas", linalg::kernels_description()}};
   if (plan.options.memory) facts.emplace_back("memory", *plan.options.memory);
   if (!plan.options.disk.empty()) facts.emplace_back("disk", plan.options.disk);

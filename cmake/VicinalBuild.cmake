@@ -60,9 +60,18 @@ function(vicinal_warnings target)
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12
      AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    target_compile_options(${target} PRIVATE -Wno-restrict) # false in `"a" + text`, GCC bug 105651
+    # False in `"a" + text`, GCC bug 105651, and in an optional that is empty, GCC bug 80635.
+    target_compile_options(${target} PRIVATE -Wno-restrict -Wno-stringop-overflow -Wno-maybe-uninitialized)
   endif()
   if(VICINAL_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
+  endif()
+endfunction()
+
+# vicinal_unity(<target>): its sources of one UNITY_GROUP are compiled as one, which reads the headers that they share
+# once.
+function(vicinal_unity target)
+  if(VICINAL_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   endif()
 endfunction()

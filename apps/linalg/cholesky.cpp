@@ -20,7 +20,6 @@ namespace vicinal::linalg {
 namespace {
 
 using GraphAccess = graph::Graph::Access;
-using enum AccessMode;
 
 enum KernelNumber : std::uint32_t { kPotrf, kTrsm, kSyrk, kGemm };
 
@@ -30,15 +29,16 @@ class Visit {
   Visit(const TileGrid& grid, const TaskVisitor& visitor)
       : grid_(grid), visitor_(visitor), levels_{static_cast<std::int64_t>(grid.tiles())} {}
 
-  void potrf(std::uint32_t k) { visit(kPotrf, levels_.potrf(k), {{a(k, k), RW}}); }
+  void potrf(std::uint32_t k) { visit(kPotrf, levels_.potrf(k), {{a(k, k), AccessMode::RW}}); }
   void trsm(std::uint32_t i, std::uint32_t k) {
-    visit(kTrsm, levels_.trsm(k), {{a(k, k), R}, {a(i, k), RW}});
+    visit(kTrsm, levels_.trsm(k), {{a(k, k), AccessMode::R}, {a(i, k), AccessMode::RW}});
   }
   void syrk(std::uint32_t i, std::uint32_t k) {
-    visit(kSyrk, levels_.syrk(i, k), {{a(i, k), R}, {a(i, i), RW}});
+    visit(kSyrk, levels_.syrk(i, k), {{a(i, k), AccessMode::R}, {a(i, i), AccessMode::RW}});
   }
   void gemm(std::uint32_t i, std::uint32_t j, std::uint32_t k) {
-    visit(kGemm, levels_.gemm(j, k), {{a(i, k), R}, {a(j, k), R}, {a(i, j), RW}});
+    visit(kGemm, levels_.gemm(j, k),
+          {{a(i, k), AccessMode::R}, {a(j, k), AccessMode::R}, {a(i, j), AccessMode::RW}});
   }
 
  private:

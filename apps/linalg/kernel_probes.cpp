@@ -16,6 +16,7 @@
 #include "graphs/linalg_graphs.hpp"
 #include "linalg/application.hpp"
 #include "linalg/generator.hpp"
+#include "linalg/kernel_times.hpp"
 
 namespace vicinal::linalg {
 
@@ -28,10 +29,6 @@ constexpr std::uint64_t kHugePage = 2 << 20;
 constexpr std::uint64_t kPoolBytes = 64 << 20;
 // Deeper block rows are not timed as deep as they are.
 constexpr std::uint64_t kMostBlockRow = 32 << 20;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;

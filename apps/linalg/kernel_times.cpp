@@ -9,22 +9,23 @@
 
 namespace vicinal::linalg {
 
-namespace {
-
-constexpr int kRuns = 3;
-constexpr double kShortest = 20e-6;  // seconds; shorter kernels are timed several at once
-
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+namespace {
+
+constexpr int kTimedRuns = 3;
+constexpr double kShortest = 20e-6;  // seconds; shorter kernels are timed several at once
+
 // One kernel and its operands. Every run starts from the same content, so that numbers neither grow
 // nor vanish (denormals are slow).
 template <typename T>
-class Bench {
+class KernelBench {
  public:
   // Diagonals dominate, so that an operand stands for a matrix and for a factor.
-  Bench(const Codelet& codelet, const KernelCall& call) : codelet_(codelet), index_(call.index) {
+  KernelBench(const Codelet& codelet, const KernelCall& call)
+      : codelet_(codelet), index_(call.index) {
     for (const TileShape& shape : call.operands) {
       const bool is_zero = tiles_.size() < call.is_zero.size() && call.is_zero[tiles_.size()];
       tiles_.push_back(is_zero ? std::vector<T>(shape.rows * shape.columns) : content(shape));
@@ -38,7 +39,7 @@ class Bench {
     const double first = mean(1);
     const int calls = first > 0 ? std::clamp(static_cast<int>(kShortest / first), 1, 100) : 100;
     double shortest = std::numeric_limits<double>::max();
-    for (int i = 0; i < kRuns; ++i) shortest = std::min(shortest, mean(calls));
+    for (int i = 0; i < kTimedRuns; ++i) shortest = std::min(shortest, mean(calls));
     return shortest;
   }
 
@@ -78,8 +79,9 @@ class Bench {
 };
 
 double seconds_of(const Codelet& codelet, const KernelCall& call) {
-  return call.operands.front().element_bytes == sizeof(float) ? Bench<float>(codelet, call).best()
-                                                              : Bench<double>(codelet, call).best();
+  return call.operands.front().element_bytes == sizeof(float)
+             ? KernelBench<float>(codelet, call).best()
+             : KernelBench<double>(codelet, call).best();
 }
 
 }  // namespace

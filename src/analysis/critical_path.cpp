@@ -13,7 +13,7 @@ namespace vicinal::analysis {
 
 namespace {
 
-constexpr PathCauseEntry kCauses[] = {
+constexpr PathCauseEntry kPathCauseNames[] = {
     {PathCause::run, "run", "a task ran"},
     {PathCause::copy, "copy", "a copy was in course that a task waited for"},
     {PathCause::link, "link", "a copy that a task waited for had not begun: its link was busy"},
@@ -25,7 +25,7 @@ constexpr PathCauseEntry kCauses[] = {
      "all that a task depends on had ended, and it was not ready yet: the runtime's own time"},
     {PathCause::submission, "submission", "a task was not submitted yet"},
 };
-static_assert(std::size(kCauses) == kPathCauses);
+static_assert(std::size(kPathCauseNames) == kPathCauses);
 
 // From the end to the beginning. `at_` is the moment that has been reached: what is later has its segments.
 class Walk {
@@ -248,7 +248,7 @@ std::uint32_t Walk::last_until(std::int64_t time) const {
 }  // namespace
 
 std::span<const PathCauseEntry> path_causes() {
-  return kCauses;
+  return kPathCauseNames;
 }
 
 CriticalPath critical_path(const RecordedRun& run,

@@ -11,7 +11,7 @@ namespace vicinal::analysis {
 
 namespace {
 
-constexpr IdleCauseEntry kCauses[] = {
+constexpr IdleCauseEntry kIdleCauseNames[] = {
     {IdleCause::nothing_ready, "nothing ready",
      "no task that the worker can run was ready and without a worker"},
     {IdleCause::data, "data",
@@ -23,7 +23,7 @@ constexpr IdleCauseEntry kCauses[] = {
     {IdleCause::before, "before", "the first task was not submitted yet"},
     {IdleCause::after, "after", "the last task had ended"},
 };
-static_assert(std::size(kCauses) == kIdleCauses);
+static_assert(std::size(kIdleCauseNames) == kIdleCauses);
 
 // Since when a task has been with the policy, and until when; empty: it has not.
 Interval with_policy(const RecordedRun& run, const TaskOfRun& task) {
@@ -196,7 +196,7 @@ class IdleTimes {
 }  // namespace
 
 std::span<const IdleCauseEntry> idle_causes() {
-  return kCauses;
+  return kIdleCauseNames;
 }
 
 Idle idle_times(const RecordedRun& run) {

@@ -10,8 +10,6 @@ namespace vicinal::bounds {
 
 namespace {
 
-constexpr std::string_view kCounting = "counting";
-
 // Beyond what a Time holds (292 years) it stays the largest one.
 Time from_nanoseconds(double ns) {
   constexpr double kMost = 9.2e18;

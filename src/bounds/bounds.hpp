@@ -16,6 +16,9 @@ struct FlopsPerSecond {
   double value = 0;
 };
 
+// The source of a bound that needs no theorem.
+inline constexpr std::string_view kCounting = "counting";
+
 struct TimeBound {
   Time value;
   std::string_view name;    // "work"

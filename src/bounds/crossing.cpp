@@ -92,7 +92,6 @@ Crossings compulsory_crossings(const graph::Graph& graph, std::span<const Side> 
   }
   combine_before(graph.tasks().size());
   end(data, versions, room, count);
-  constexpr std::string_view kCounting = "counting";
   return {.in = {.value = count.in, .leading = {}, .name = "compulsory loads", .source = kCounting},
           .out = {.value = count.out,
                   .leading = {},

@@ -13,8 +13,6 @@ namespace vicinal::bounds {
 
 namespace {
 
-constexpr std::string_view kCounting = "counting";
-
 WorkersPerKind workers_of(const MachineDescription& machine) {
   WorkersPerKind workers{};
   for (const WorkerDescription& worker : machine.workers) {

@@ -23,9 +23,9 @@ namespace {
 // it so often and so long, or longer than the patience; one that takes longer in all needs no further
 // round.
 constexpr int kRounds = 5;
-constexpr std::size_t kRuns = 3;
-constexpr double kSeconds = 0.06;
-constexpr double kPatience = 1.0;
+constexpr std::size_t kLeastRuns = 3;
+constexpr double kBusySeconds = 0.06;
+constexpr double kMostSeconds = 1.0;
 
 struct Shared {
   explicit Shared(std::uint32_t threads)
@@ -56,7 +56,7 @@ std::vector<double> time_one(const std::function<double()>& run,
     const double last = run();
     seconds.push_back(last);
     sum += last;
-    if (!satisfied && ((seconds.size() > kRuns && sum > kSeconds) || sum > kPatience)) {
+    if (!satisfied && ((seconds.size() > kLeastRuns && sum > kBusySeconds) || sum > kMostSeconds)) {
       satisfied = true;
       unsatisfied.fetch_sub(1, std::memory_order_relaxed);
     }
@@ -71,7 +71,7 @@ bool is_slow(Shared& shared, std::size_t kernel) {
   const std::lock_guard lock(shared.mutex);
   double seconds = 0;
   for (const Shared::Sum& sum : shared.sums[kernel]) seconds += sum.seconds;
-  return seconds > kPatience * static_cast<double>(shared.satisfied);
+  return seconds > kMostSeconds * static_cast<double>(shared.satisfied);
 }
 
 // Runs it once.

@@ -18,7 +18,7 @@ constexpr double kLeastFlopRate = 1e6;
 // Spread of a kernel that nothing else disturbs: a tenth of that.
 constexpr double kUnsteady = 0.25;
 
-std::string quoted(std::string_view text) {
+std::string toml_string(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -27,10 +27,10 @@ std::string quoted(std::string_view text) {
   return result + '"';
 }
 
-std::string quoted_list(const std::vector<std::string>& names) {
+std::string toml_strings(const std::vector<std::string>& names) {
   std::string list;
   for (const std::string& name : names) {
-    list += list.empty() ? quoted(name) : ", " + quoted(name);
+    list += list.empty() ? toml_string(name) : ", " + toml_string(name);
   }
   return "[" + list + "]";
 }
@@ -80,7 +80,7 @@ void write_speed(Out out, const std::vector<std::string>& names, std::string_vie
                  const MeasuredKernel& kernel) {
   fmt::format_to(
       out, "\n[[speed]]\nkernel = {}\nkind = \"{}\"\nprecision = {}\nrate = \"{:.3f} GFlop/s\"\n",
-      quoted_list(names), kind, quoted(kernel.precision),
+      toml_strings(names), kind, toml_string(kernel.precision),
       std::max(kernel.flops_per_second, kLeastFlopRate) / 1e9);
 }
 
@@ -95,7 +95,7 @@ void write_device(Out out, const Calibration& calibration, const MeasuredDevice&
   const drivers::QueueMeasurements& queues = device.queues;
   const auto mean = [](Time a, Time b) { return Time{(a.ns + b.ns) / 2}; };
   fmt::format_to(out, "\n[[device]]\nname = {}\nkind = \"{}\"\nmemory = {}\npipeline = {}\n",
-                 quoted(device.name), to_string(device.kind), device.memory.value,
+                 toml_string(device.name), to_string(device.kind), device.memory.value,
                  device.tasks_in_flight);
   fmt::format_to(out, "task_overhead = {}\ncopy_overhead = {}\n",
                  time(calibration.task_overhead + queues.run.thread),
@@ -208,10 +208,10 @@ std::string device_text(const MeasuredDevice& device) {
 std::string machine_file(const Calibration& calibration, const std::string& sentence) {
   std::string text = "# Measured by vicinal calibrate on the machine itself.\n";
   const Out out(text);
-  fmt::format_to(out, "name = {}\nsentence = {}\n", quoted(calibration.name),
-                 quoted(sentence.empty() ? fmt::format("{} workers of {}", calibration.workers,
-                                                       calibration.processor)
-                                         : sentence));
+  fmt::format_to(out, "name = {}\nsentence = {}\n", toml_string(calibration.name),
+                 toml_string(sentence.empty() ? fmt::format("{} workers of {}", calibration.workers,
+                                                            calibration.processor)
+                                              : sentence));
   fmt::format_to(out, "submit_overhead = {}\n", time(calibration.submit_overhead));
   if (calibration.memory) {
     fmt::format_to(out, "\n[ram]\nlimit = {}\n", calibration.memory->value);
@@ -234,7 +234,7 @@ std::string machine_file(const Calibration& calibration, const std::string& sent
     fmt::format_to(out, "\n# Policies, per task: for --count-scheduling.\n");
   }
   for (const machine::SchedulingCost& cost : calibration.scheduling) {
-    fmt::format_to(out, "\n[[scheduling]]\npolicy = {}\ntime = {}\n", quoted(cost.policy),
+    fmt::format_to(out, "\n[[scheduling]]\npolicy = {}\ntime = {}\n", toml_string(cost.policy),
                    time(Time::from_seconds(cost.seconds)));
   }
   return text;

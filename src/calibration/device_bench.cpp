@@ -12,7 +12,7 @@ namespace {
 
 constexpr Bytes kMostMemory = 256_MiB;
 
-constexpr double kSeconds = 0.25;  // of each kernel, about
+constexpr double kKernelSeconds = 0.25;  // of each kernel, about
 constexpr std::size_t kMostRounds = 15;
 
 std::uint64_t padded(const Layout& layout) {
@@ -102,10 +102,10 @@ MeasuredKernel DeviceBench::measure(const KernelSet& set, const KernelSet::Kerne
   const double alone = run(set, kernel, 1);
   // At least one on each queue, since they share the device then.
   const std::size_t wanted = std::max<std::size_t>(
-      config_.run_queues, static_cast<std::size_t>(std::min(kSeconds / alone, 1024.0)));
+      config_.run_queues, static_cast<std::size_t>(std::min(kKernelSeconds / alone, 1024.0)));
   const std::size_t runs = std::min(most_runs(kernel), wanted);
   std::vector<double> seconds;
-  for (double spent = 0; spent < kSeconds && seconds.size() < kMostRounds;) {
+  for (double spent = 0; spent < kKernelSeconds && seconds.size() < kMostRounds;) {
     seconds.push_back(run(set, kernel, runs));
     spent += seconds.back() * static_cast<double>(runs);
   }

@@ -8,14 +8,6 @@ namespace vicinal::engine {
 
 using trace::Measure;
 
-namespace {
-
-std::uint64_t id_of(const graph::Task& task) {
-  return graph::TaskPool::id(task).value;
-}
-
-}  // namespace
-
 StartDecision::StartDecision(const sched::PolicyContext& context, WorkerId worker)
     : context_(context) {
   if (context.listener() == nullptr || !context.listener()->listens()) return;
@@ -27,7 +19,7 @@ StartDecision::StartDecision(const sched::PolicyContext& context, WorkerId worke
 void StartDecision::consider(const graph::Task& task, bool starts) {
   if (!decision_) return;
   const Bytes missing = context_.missing_bytes(task, *decision_->node);
-  decision_->consider({id_of(task),
+  decision_->consider({graph::TaskPool::id(task).value,
                        {{Measure::place, place_++},
                         {Measure::missing_bytes, static_cast<std::int64_t>(missing.value)},
                         {Measure::ready, starts ? 1 : 0}}},
@@ -46,13 +38,13 @@ MoveDecision::MoveDecision(const sched::PolicyContext& context, WorkerId to)
 void MoveDecision::consider(const graph::Task& task, Time copies, Time wait, Time run) {
   if (!decision_) return;
   decision_->consider(
-      {id_of(task),
+      {graph::TaskPool::id(task).value,
        {{Measure::transfer, copies.ns}, {Measure::wait, wait.ns}, {Measure::run, run.ns}}});
 }
 
 void MoveDecision::tell(const graph::Task& best, bool agreed) {
   if (!decision_) return;
-  decision_->choose(id_of(best));
+  decision_->choose(graph::TaskPool::id(best).value);
   if (!agreed) {
     decision_->reason = trace::Reason::policy_keeps;
     decision_->winner.reset();

@@ -14,10 +14,6 @@ using trace::Event;
 
 namespace {
 
-std::uint64_t id_of(const Task& task) {
-  return TaskPool::id(task).value;
-}
-
 // A number that is new has its description behind it.
 std::uint32_t name_of(trace::Recorder& recorder, const Codelet& codelet) {
   if (const auto known = recorder.known_name(&codelet, codelet.name)) [[likely]]
@@ -44,7 +40,7 @@ std::uint32_t name_of(trace::Recorder& recorder, const Task& task) {
 
 [[gnu::noinline]] void Engine::record_submitted(const Task& task, std::span<const TaskId> after) {
   constexpr std::size_t kFew = 16;
-  const std::uint64_t id = id_of(task);
+  const std::uint64_t id = TaskPool::id(task).value;
   const std::size_t words = 3 + task.accesses().size();
   std::array<std::uint64_t, 3 + kFew> few;
   base::SureVector<std::uint64_t> many;
@@ -66,7 +62,7 @@ std::uint32_t name_of(trace::Recorder& recorder, const Task& task) {
 }
 
 [[gnu::noinline]] void Engine::record_moved(const Task& task, WorkerId worker) {
-  recorder_.record<Event::task_moved>(worker.value, id_of(task));
+  recorder_.record<Event::task_moved>(worker.value, TaskPool::id(task).value);
 }
 
 [[gnu::noinline]] void Engine::record_started(const memory::Copy& copy) {
@@ -79,11 +75,11 @@ std::uint32_t name_of(trace::Recorder& recorder, const Task& task) {
 
 inline void Engine::record_started(const Task& task, WorkerId worker) {
   const std::uint32_t name = name_of(recorder_, *task.codelet);
-  recorder_.record<Event::task_started>(worker.value, id_of(task), name);
+  recorder_.record<Event::task_started>(worker.value, TaskPool::id(task).value, name);
 }
 
 void Engine::record_ended(const Task& task, WorkerId worker, Outcome outcome, Time run_time) {
-  recorder_.record<Event::task_ended>(worker.value, id_of(task), outcome, run_time.ns);
+  recorder_.record<Event::task_ended>(worker.value, TaskPool::id(task).value, outcome, run_time.ns);
 }
 
 // A driver that runs the task inside start_task needs no clock of its own: what lies between this and

@@ -62,9 +62,9 @@ struct Line {
   } kind = Kind::idle;
 };
 
-class Writer {
+class PajeWriter {
  public:
-  Writer(const RecordedRun& run, Sink sink) : run_(run), timeline_(run), out_(sink) {}
+  PajeWriter(const RecordedRun& run, Sink sink) : run_(run), timeline_(run), out_(sink) {}
 
   void write() {
     out_.add(kPajeHeader);
@@ -108,7 +108,7 @@ class Writer {
   std::vector<std::uint32_t> rows_of_copies_;
 };
 
-void Writer::define_values() {
+void PajeWriter::define_values() {
   std::vector<bool> is_used(run_.names.size());
   for (const TaskOfRun& task : run_.tasks) {
     if (task.name < is_used.size()) is_used[task.name] = true;
@@ -129,12 +129,12 @@ void Writer::define_values() {
   }
 }
 
-std::string Writer::container_of(std::uint32_t worker) const {
+std::string PajeWriter::container_of(std::uint32_t worker) const {
   const auto& workers = run_.facts.machine.workers;
   return worker < workers.size() ? fmt::format("n{}", workers[worker].node.value) : "n0";
 }
 
-void Writer::create_containers() {
+void PajeWriter::create_containers() {
   out_.print("6 0.000000000 run CR 0 {}\n", quoted(title_of_run(run_)));
   const std::uint32_t nodes = std::max(timeline_.nodes, 1U);  // workers lie below one
   for (std::uint32_t node = 0; node < nodes; ++node) {
@@ -157,7 +157,7 @@ void Writer::create_containers() {
   }
 }
 
-void Writer::destroy_containers() {
+void PajeWriter::destroy_containers() {
   const std::string end = seconds(std::max(timeline_.end, lines_.empty() ? 0 : lines_.back().time));
   for (std::size_t i = 0; i < timeline_.regions.size(); ++i) out_.print("7 {} CA a{}\n", end, i);
   for (std::size_t i = 0; i < timeline_.copies.size(); ++i) out_.print("7 {} CL l{}\n", end, i);
@@ -168,7 +168,7 @@ void Writer::destroy_containers() {
   out_.print("7 {} CR run\n", end);
 }
 
-void Writer::add_slices() {
+void PajeWriter::add_slices() {
   const auto add_rows = [&](const std::vector<Row>& rows, Line::Kind kind, Line::Kind rest,
                             std::vector<std::uint32_t>* rows_of) {
     for (std::uint32_t row = 0; row < rows.size(); ++row) {
@@ -187,7 +187,7 @@ void Writer::add_slices() {
   add_rows(timeline_.regions, Line::Kind::region, Line::Kind::outside, nullptr);
 }
 
-void Writer::add_levels() {
+void PajeWriter::add_levels() {
   for (std::uint32_t node = 0; node < timeline_.nodes; ++node) {
     const std::vector<Level>& levels = timeline_.used[node];
     for (std::uint32_t i = 0; i < levels.size(); ++i) {
@@ -199,7 +199,7 @@ void Writer::add_levels() {
   }
 }
 
-void Writer::add_moments() {
+void PajeWriter::add_moments() {
   for (std::uint32_t i = 0; i < run_.marks.size(); ++i) {
     const std::int64_t time = std::max<std::int64_t>(run_.marks[i].from, 0);
     if (!run_.marks[i].is_region) add(time, Line::Kind::mark, i, 0);
@@ -212,7 +212,7 @@ void Writer::add_moments() {
   }
 }
 
-void Writer::add_arrows() {
+void PajeWriter::add_arrows() {
   dependencies_ = dependency_arrows(run_);
   operands_ = copy_arrows(run_);
   const auto at = [](std::int64_t time) { return std::max<std::int64_t>(time, 0); };
@@ -232,7 +232,7 @@ void Writer::add_arrows() {
   }
 }
 
-void Writer::write_line(const Line& line) {
+void PajeWriter::write_line(const Line& line) {
   const std::string time = seconds(line.time);
   switch (line.kind) {
     case Line::Kind::used:
@@ -260,7 +260,7 @@ void Writer::write_line(const Line& line) {
   }
 }
 
-void Writer::write_slice(const Line& line, const std::string& time) {
+void PajeWriter::write_slice(const Line& line, const std::string& time) {
   switch (line.kind) {
     case Line::Kind::task: {
       const TaskOfRun& task = run_.tasks[line.what];
@@ -290,7 +290,7 @@ void Writer::write_slice(const Line& line, const std::string& time) {
   }
 }
 
-void Writer::write_arrow(const Line& line, const std::string& time) {
+void PajeWriter::write_arrow(const Line& line, const std::string& time) {
   const bool begins =
       line.kind == Line::Kind::dependency_begins || line.kind == Line::Kind::operand_begins;
   const bool is_operand =
@@ -303,7 +303,7 @@ void Writer::write_arrow(const Line& line, const std::string& time) {
 }  // namespace
 
 void write_paje(const Recording& recording, Sink sink) {
-  Writer(recording.run, sink).write();
+  PajeWriter(recording.run, sink).write();
 }
 
 }  // namespace vicinal::exporters

@@ -38,9 +38,9 @@ class Ends {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> ends_;
 };
 
-class Writer {
+class PerfettoWriter {
  public:
-  Writer(const RecordedRun& run, Sink sink) : run_(run), timeline_(run), packets_(sink) {
+  PerfettoWriter(const RecordedRun& run, Sink sink) : run_(run), timeline_(run), packets_(sink) {
     number_arrows();
   }
 
@@ -90,7 +90,7 @@ class Writer {
   std::uint64_t marks_ = 0;
 };
 
-void Writer::number_arrows() {
+void PerfettoWriter::number_arrows() {
   std::uint64_t arrows = 0;
   for (const Arrow& arrow : dependency_arrows(run_)) {
     from_tasks_.add(arrow.from, ++arrows);
@@ -104,7 +104,7 @@ void Writer::number_arrows() {
 }
 
 // The page shows what lies directly below the run, and of groups their names: workers and memory are seen at once.
-void Writer::add_tracks(std::uint64_t root) {
+void PerfettoWriter::add_tracks(std::uint64_t root) {
   ready_ = packets_.counter("ready tasks", root, PacketWriter::Unit::count,
                             "tasks whose predecessors have ended, and that have not started");
   for (const Row& row : timeline_.tasks) {
@@ -137,7 +137,7 @@ void Writer::add_tracks(std::uint64_t root) {
   }
 }
 
-void Writer::know_codelets() {
+void PerfettoWriter::know_codelets() {
   std::vector<bool> is_used(run_.names.size());
   for (const TaskOfRun& task : run_.tasks) {
     if (task.name < is_used.size()) is_used[task.name] = true;
@@ -149,7 +149,7 @@ void Writer::know_codelets() {
   packets_.know(names);
 }
 
-void Writer::write_facts(std::uint64_t track) {
+void PerfettoWriter::write_facts(std::uint64_t track) {
   TrackEvent event;
   event.name("what ran");
   const analysis::RunFacts& facts = run_.facts;
@@ -168,7 +168,7 @@ void Writer::write_facts(std::uint64_t track) {
   packets_.instant(track, 0, EventCategory::application, event);
 }
 
-void Writer::write_task(std::uint64_t track, const Slice& slice) {
+void PerfettoWriter::write_task(std::uint64_t track, const Slice& slice) {
   const TaskOfRun& task = run_.tasks[slice.what];
   TrackEvent event;
   if (task.own_name < run_.names.size() || task.name >= run_.names.size()) {
@@ -198,7 +198,7 @@ void Writer::write_task(std::uint64_t track, const Slice& slice) {
   packets_.end(track, slice.to);
 }
 
-void Writer::write_copy(std::uint64_t track, const Slice& slice) {
+void PerfettoWriter::write_copy(std::uint64_t track, const Slice& slice) {
   const CopyOfRun& copy = run_.copies[slice.what];
   TrackEvent event;
   const std::string datum = title_of_datum(run_, copy.datum);
@@ -217,7 +217,7 @@ void Writer::write_copy(std::uint64_t track, const Slice& slice) {
   packets_.end(track, slice.to);
 }
 
-void Writer::write_memory() {
+void PerfettoWriter::write_memory() {
   for (std::uint32_t node = 0; node < timeline_.nodes; ++node) {
     for (const Level& level : timeline_.used[node]) {
       packets_.level(used_[node], level.time, level.value);
@@ -236,7 +236,7 @@ void Writer::write_memory() {
   }
 }
 
-void Writer::write_application() {
+void PerfettoWriter::write_application() {
   for (std::size_t i = 0; i < timeline_.regions.size(); ++i) {
     for (const Slice& slice : timeline_.regions[i].slices) {
       TrackEvent event;
@@ -257,7 +257,7 @@ void Writer::write_application() {
 }  // namespace
 
 void write_perfetto(const Recording& recording, Sink sink) {
-  Writer(recording.run, sink).write();
+  PerfettoWriter(recording.run, sink).write();
 }
 
 }  // namespace vicinal::exporters

@@ -33,7 +33,7 @@ using nlohmann::json;
 
 constexpr std::string_view kFormat = "vicinal performance model";
 constexpr int kVersion = 1;
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostFileBytes = std::size_t{64} << 20;
 constexpr std::size_t kLongestName = 1000;
 constexpr std::int64_t kLongestRun = std::int64_t{1} << 60;  // ns: 36 years
 
@@ -140,13 +140,13 @@ bool read_text(const std::string& path, std::string& text) {
   struct stat status {};
   if (fstat(file.number(), &status) != 0) throw_error(errno);
   if (!S_ISREG(status.st_mode)) throw Unsuitable{"it is not a regular file"};
-  if (status.st_size > static_cast<off_t>(kMostBytes)) {
+  if (status.st_size > static_cast<off_t>(kMostFileBytes)) {
     throw Unsuitable{"it is larger than any of measured times"};
   }
   constexpr std::size_t kPart = std::size_t{64} << 10;
   for (;;) {  // it may grow meanwhile, and what /proc shows has no size
     const std::size_t length = text.size();
-    if (length > kMostBytes) throw Unsuitable{"it is larger than any of measured times"};
+    if (length > kMostFileBytes) throw Unsuitable{"it is larger than any of measured times"};
     text.resize(length + kPart);
     const ssize_t got = ::read(file.number(), text.data() + length, kPart);
     const int error = errno;

@@ -106,7 +106,7 @@ std::map<std::string_view, std::uint64_t> put_off(const Context& context, std::u
   return counts;
 }
 
-std::string what_it_is(const Context& context, std::uint32_t datum) {
+std::string about_datum(const Context& context, std::uint32_t datum) {
   const RecordedRun& run = context.run;
   const analysis::DatumOfRun& of = run.data[datum];
   std::string text = fmt::format("{}, {}", run.name_of_datum(datum), size(of.bytes));
@@ -136,7 +136,7 @@ std::string travels(const Context& context, std::uint32_t datum) {
 }  // namespace
 
 std::string handle_text(const Context& context, std::uint32_t datum) {
-  std::string text = what_it_is(context, datum) + travels(context, datum) + "\nIts life:\n";
+  std::string text = about_datum(context, datum) + travels(context, datum) + "\nIts life:\n";
   const std::vector<Moment> life = Life(context, datum).told();
   for (const Moment& moment : life) {
     text += fmt::format("  {:>14}  {}\n", context.moment(moment.time), moment.text);

@@ -104,7 +104,7 @@ std::vector<std::uint32_t> released(const Context& context, std::uint32_t task) 
   return tasks;
 }
 
-std::string what_it_is(const Context& context, std::uint32_t number) {
+std::string about_task(const Context& context, std::uint32_t number) {
   const RecordedRun& run = context.run;
   const TaskOfRun& task = run.tasks[number];
   std::string text = fmt::format("{}, task {} of the run", run.name_of(number), number);
@@ -284,7 +284,7 @@ std::string on_path_text(const Context& context, std::uint32_t number) {
 }  // namespace
 
 std::string task_text(const Context& context, std::uint32_t number) {
-  std::string text = what_it_is(context, number) + Way(context, number).told();
+  std::string text = about_task(context, number) + Way(context, number).told();
   text += operands_text(context, number);
   text += released_text(context, number);
   text += on_path_text(context, number);

@@ -13,21 +13,21 @@ namespace {
 
 constexpr std::size_t kColumnsPerBlock = 5;  // then the table goes on below
 
-struct Row {
+struct TableRow {
   std::string label;
   std::function<std::string(const RunRecord&)> cell;
 };
 
 constexpr std::string_view kNothing = "-";  // a row of nothing else is left out
 
-std::string ratio_text(double value, double bound) {
+std::string ratio_in_brackets(double value, double bound) {
   return bound > 0 ? fmt::format(" ({:.2f}x)", value / bound) : "";
 }
 
 std::string bytes_bound(Bytes bound, Bytes actual) {
   if (bound.value == 0) return "0";
   return base::format_bytes(bound) +
-         ratio_text(static_cast<double>(actual.value), static_cast<double>(bound.value));
+         ratio_in_brackets(static_cast<double>(actual.value), static_cast<double>(bound.value));
 }
 
 std::string seconds_text(double seconds) {
@@ -63,7 +63,7 @@ const RunRecord* model_run(const Report& report) {
 
 using NodeCell = std::string (*)(const NodeRecord&);
 
-void add_node_rows(std::vector<Row>& rows, const RunRecord& model) {
+void add_node_rows(std::vector<TableRow>& rows, const RunRecord& model) {
   for (std::size_t n = 0; n < model.nodes.size(); ++n) {
     const NodeRecord& node = model.nodes[n];
     const auto add = [&](const std::string& label, NodeCell cell) {
@@ -81,7 +81,7 @@ void add_node_rows(std::vector<Row>& rows, const RunRecord& model) {
   }
 }
 
-void add_link_rows(std::vector<Row>& rows, const RunRecord& model) {
+void add_link_rows(std::vector<TableRow>& rows, const RunRecord& model) {
   for (std::size_t l = 0; l < model.links.size(); ++l) {
     rows.push_back({model.links[l].name, [l](const RunRecord& run) {
                       const LinkRecord& link = run.links[l];
@@ -91,14 +91,14 @@ void add_link_rows(std::vector<Row>& rows, const RunRecord& model) {
   }
 }
 
-void add_bound_rows(std::vector<Row>& rows) {
+void add_bound_rows(std::vector<TableRow>& rows) {
   rows.push_back(
       {"loaded, in all", [](const RunRecord& r) { return base::format_bytes(r.bytes_in); }});
   rows.push_back(
       {"written back, in all", [](const RunRecord& r) { return base::format_bytes(r.bytes_out); }});
   rows.push_back({"bound: time", [](const RunRecord& r) {
                     return seconds_text(r.bounds.seconds()) +
-                           ratio_text(r.seconds, r.bounds.seconds());
+                           ratio_in_brackets(r.seconds, r.bounds.seconds());
                   }});
   rows.push_back(
       {"  work", [](const RunRecord& r) { return seconds_text(r.bounds.work_seconds); }});
@@ -121,7 +121,7 @@ void add_bound_rows(std::vector<Row>& rows) {
                   }});
 }
 
-void add_simulation_rows(std::vector<Row>& rows) {
+void add_simulation_rows(std::vector<TableRow>& rows) {
   rows.push_back({"simulated in", [](const RunRecord& r) {
                     return r.simulation ? seconds_text(r.simulation->wall_seconds) : "-";
                   }});
@@ -135,8 +135,8 @@ void add_simulation_rows(std::vector<Row>& rows) {
                   }});
 }
 
-std::vector<Row> table_rows(const RunRecord& model) {
-  std::vector<Row> rows{
+std::vector<TableRow> table_rows(const RunRecord& model) {
+  std::vector<TableRow> rows{
       {"time", [](const RunRecord& r) { return seconds_text(r.seconds); }},
       {"GFlop/s", gflops_text},
       {"check", check_text},
@@ -152,11 +152,11 @@ std::vector<Row> table_rows(const RunRecord& model) {
 }
 
 // Without those that say nothing of any run.
-std::vector<Row> rows_of(const Report& report) {
+std::vector<TableRow> rows_of(const Report& report) {
   const RunRecord* const model = model_run(report);
   if (model == nullptr) return {};
-  std::vector<Row> rows = table_rows(*model);
-  std::erase_if(rows, [&](const Row& row) {
+  std::vector<TableRow> rows = table_rows(*model);
+  std::erase_if(rows, [&](const TableRow& row) {
     return std::ranges::all_of(report.runs, [&](const RunRecord& run) {
       return !run.error.empty() || row.cell(run) == kNothing;
     });
@@ -164,9 +164,10 @@ std::vector<Row> rows_of(const Report& report) {
   return rows;
 }
 
-std::string block_text(const std::vector<Row>& rows, const std::vector<const RunRecord*>& runs) {
+std::string block_text(const std::vector<TableRow>& rows,
+                       const std::vector<const RunRecord*>& runs) {
   std::size_t label_width = 0;
-  for (const Row& row : rows) label_width = std::max(label_width, row.label.size());
+  for (const TableRow& row : rows) label_width = std::max(label_width, row.label.size());
   std::vector<std::string> lines(rows.size() + 1);
   lines[0] = fmt::format("{:<{}}", "policy", label_width);
   for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -174,7 +175,8 @@ std::string block_text(const std::vector<Row>& rows, const std::vector<const Run
   }
   for (const RunRecord* run : runs) {
     std::vector<std::string> cells{run->policy};
-    for (const Row& row : rows) cells.push_back(run->error.empty() ? row.cell(*run) : "failed");
+    for (const TableRow& row : rows)
+      cells.push_back(run->error.empty() ? row.cell(*run) : "failed");
     std::size_t width = 0;
     for (const std::string& cell : cells) width = std::max(width, cell.size());
     for (std::size_t r = 0; r < lines.size(); ++r) {
@@ -188,7 +190,7 @@ std::string block_text(const std::vector<Row>& rows, const std::vector<const Run
 
 std::string report_table(const Report& report) {
   std::string text;
-  const std::vector<Row> rows = rows_of(report);
+  const std::vector<TableRow> rows = rows_of(report);
   for (std::size_t first = 0; !rows.empty() && first < report.runs.size();
        first += kColumnsPerBlock) {
     std::vector<const RunRecord*> runs;

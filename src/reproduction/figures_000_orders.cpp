@@ -34,7 +34,7 @@ OrderView view_of(std::vector<OrderRun> runs, std::uint32_t steps) {
           .steps = steps};
 }
 
-constexpr std::string_view kByPlace = "DMDAS by place";
+constexpr std::string_view kDmdasByPlace = "DMDAS by place";
 
 Verdict goes_by_diagonals(const Results& results, std::string_view name) {
   const OrderedRun* const run = results.order(name);
@@ -60,12 +60,12 @@ Figure figure_8() {
               "StarPU's example gives tasks the priority 2 N - 2 step - row - column instead, "
               "which is drawn too "
               "(by place): with it DMDAS follows the antidiagonals that the paper shows.",
-          .order = view_of({{"DMDAS", "dmdas"}, {kByPlace, "dmdas", 1, true, false}}, 4),
+          .order = view_of({{"DMDAS", "dmdas"}, {kDmdasByPlace, "dmdas", 1, true, false}}, 4),
           .statements = {
               {"DMDAS works along the antidiagonals, for so the priorities say", "section 7.1.3",
                kRule, [](const Results& r) { return goes_by_diagonals(r, "DMDAS"); }},
               {"The same, with priorities by place", "section 7.1.3", kRule,
-               [](const Results& r) { return goes_by_diagonals(r, kByPlace); }}}};
+               [](const Results& r) { return goes_by_diagonals(r, kDmdasByPlace); }}}};
 }
 
 Verdict darts_uses_tiles_more_often(const Results& results) {

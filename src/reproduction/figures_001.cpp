@@ -93,7 +93,7 @@ Verdict hfp_is_near_the_limit(const Results& results) {
                  fmt::format("{} of the limit where the inputs do not fit", range(shares)));
 }
 
-Figure figure_3() {
+Figure figure_3_of_001() {
   Panel sizes = panel_001("500 MB", "gemm2d");
   sizes.values = {Values{15, 30, 45}, Values{5, 10, 15, 20, 25, 30, 35, 40, 45},
                   Values{5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60}};
@@ -218,7 +218,7 @@ Figure figure_4() {
 }  // namespace
 
 std::vector<Figure> figures_001() {
-  return {figure_3(), figure_4()};
+  return {figure_3_of_001(), figure_4()};
 }
 
 }  // namespace vicinal::reproduction

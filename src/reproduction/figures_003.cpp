@@ -128,7 +128,7 @@ Figure figure_2() {
                [](const Results& r) { return peak_of_h2(r, 1790); }}}};
 }
 
-Figure figure_3() {
+Figure figure_3_of_003() {
   return {.name = "003-3",
           .sentence = "LU of 40960 on one to eight GPUs: work stealing and two heuristics",
           .note = std::string(kNote003),
@@ -190,7 +190,7 @@ Figure figure_5() {
 }  // namespace
 
 std::vector<Figure> figures_003() {
-  return {figure_2(), figure_3(), figure_5()};
+  return {figure_2(), figure_3_of_003(), figure_5()};
 }
 
 }  // namespace vicinal::reproduction

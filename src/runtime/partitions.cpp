@@ -19,7 +19,7 @@ using graph::Partition;
 namespace {
 
 // Of a part inside the whole, for the kernels that copy.
-struct Place {
+struct BlockPlace {
   std::uint64_t row_bytes = 0;
   std::uint64_t column = 0;
 };
@@ -32,7 +32,7 @@ struct Sides {
 Sides sides(const KernelContext& k) {
   const OperandView& whole = k.operand(0);
   const OperandView& part = k.operand(1);
-  const auto place = k.parameter<Place>();
+  const auto place = k.parameter<BlockPlace>();
   return {whole.address + place.column * whole.layout.stride_bytes + place.row_bytes,
           {part.layout.column_bytes, part.layout.columns, whole.layout.stride_bytes,
            whole.layout.element_bytes},
@@ -385,7 +385,7 @@ void Partitions::split(Partition& partition, Holds to) {
   for (std::size_t i = 0; i < partition.parts.size(); ++i) {
     const Handle part(*partition.parts[i], runtime_.number(), partition.lives[i]);
     const Block& block = partition.blocks[i];
-    const Place place{block.row * whole.layout.element_bytes, block.column};
+    const BlockPlace place{block.row * whole.layout.element_bytes, block.column};
     runtime_.submit_settled(
         {.codelet = &partition.split, .operands = {R(from), W(part)}, .parameters = place});
   }
@@ -406,7 +406,7 @@ void Partitions::join(Partition& partition, Holds to, bool keeps) {
     if (!is_written(*partition.parts[i])) continue;
     const Handle part(*partition.parts[i], runtime_.number(), partition.lives[i]);
     const Block& block = partition.blocks[i];
-    const Place place{block.row * whole.layout.element_bytes, block.column};
+    const BlockPlace place{block.row * whole.layout.element_bytes, block.column};
     const AccessMode mode = fresh || !is_written(whole) ? AccessMode::W : AccessMode::RW;
     runtime_.submit_settled({.codelet = &partition.join,
                              .operands = {Operand{into, mode}, R(part)},

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.hpp"
+#include "base/version.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/trace.hpp"
@@ -48,7 +49,7 @@ Json to_json(const MachineDescription& machine) {
 std::string RuntimeImpl::facts_of_run() const {
   Json options = Json::object();
   for (const auto& [name, value] : options_.changed()) options[name] = value;
-  const Json facts = {{"version", VICINAL_VERSION},
+  const Json facts = {{"version", base::version()},
                       {"policy", engine_->policy_name()},
                       {"simulated", setup_.simulated != nullptr},
                       {"options", options},

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/text.hpp"
 #include "sched/policies/packaged_settings.hpp"
 #include "sched/policy.hpp"
@@ -142,7 +144,7 @@ std::unique_ptr<Policy> make_policy(std::string_view text) {
     if (entry.name == name) return entry.make(Settings(name, settings, entry.settings));
     names.push_back(entry.name);
   }
-  std::string message = "there is no policy \"" + std::string(name) + "\"";
+  std::string message = fmt::format("there is no policy \"{}\"", name);
   const std::string_view near = base::nearest(name, names);
   if (!near.empty()) message += ": did you mean \"" + std::string(near) + "\"?";
   message += near.empty() ? ": use one of" : " There are";

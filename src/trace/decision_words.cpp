@@ -10,8 +10,17 @@ namespace vicinal::trace {
 namespace {
 
 // The fields behind the first, as the table has them.
-enum Place : std::size_t { among, task, handle, node, worker, bytes, winner, kPlaces };
-static_assert(entry(Event::decision).field_count() == kPlaces + 1);
+enum DecisionField : std::size_t {
+  kAmong,
+  kTask,
+  kHandle,
+  kNode,
+  kWorker,
+  kBytes,
+  kWinner,
+  kFields
+};
+static_assert(entry(Event::decision).field_count() == kFields + 1);
 
 template <typename Id>
 std::uint64_t word_of(const std::optional<Id>& id) {
@@ -70,9 +79,9 @@ bool take_id(std::uint64_t word, std::optional<Id>& id) {
 }
 
 bool take_fields(std::span<const std::uint64_t> fields, Decision& decision) {
-  return take_id(fields[task], decision.task) && take_id(fields[handle], decision.handle) &&
-         take_id(fields[node], decision.node) && take_id(fields[worker], decision.worker) &&
-         take_id(fields[bytes], decision.bytes);
+  return take_id(fields[kTask], decision.task) && take_id(fields[kHandle], decision.handle) &&
+         take_id(fields[kNode], decision.node) && take_id(fields[kWorker], decision.worker) &&
+         take_id(fields[kBytes], decision.bytes);
 }
 
 }  // namespace
@@ -93,12 +102,12 @@ void put_decision(const Decision& decision, base::SureVector<std::uint64_t>& wor
 
 std::optional<Decision> read_decision(std::uint32_t rule, std::int64_t time_ns,
                                       std::span<const std::uint64_t> words) {
-  if (rule >= reasons().size() || words.size() <= kPlaces) return std::nullopt;
-  if (words[among] > static_cast<std::uint64_t>(Among::workers)) return std::nullopt;
-  Decision decision(static_cast<Reason>(rule), static_cast<Among>(words[among]), Time{time_ns});
+  if (rule >= reasons().size() || words.size() <= kFields) return std::nullopt;
+  if (words[kAmong] > static_cast<std::uint64_t>(Among::workers)) return std::nullopt;
+  Decision decision(static_cast<Reason>(rule), static_cast<Among>(words[kAmong]), Time{time_ns});
   if (!take_fields(words, decision)) return std::nullopt;
 
-  Words tail(words.subspan(kPlaces));
+  Words tail(words.subspan(kFields));
   const std::uint64_t counts = tail.next();
   const std::uint64_t candidates = counts & 0xffffffffU;
   decision.scores = tail.scores(counts >> 32);
@@ -111,9 +120,9 @@ std::optional<Decision> read_decision(std::uint32_t rule, std::int64_t time_ns,
     decision.candidates.push_back(std::move(candidate));
   }
   if (!tail.all_read()) return std::nullopt;
-  if (words[winner] != kNone) {
-    if (words[winner] >= candidates) return std::nullopt;
-    decision.winner = words[winner];
+  if (words[kWinner] != kNone) {
+    if (words[kWinner] >= candidates) return std::nullopt;
+    decision.winner = words[kWinner];
   }
   return decision;
 }

@@ -74,7 +74,7 @@ std::int64_t Recorder::other_now() const {
 // --- the thread's place
 
 // The first event of the thread in this recording. One that began before a recording was stopped may come after that.
-Place* Recorder::enter(std::uint64_t number) {
+WriteCursor* Recorder::enter(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   if (!session_ || session_->number != number) return nullptr;
   try {
@@ -88,7 +88,7 @@ Place* Recorder::enter(std::uint64_t number) {
   }
 }
 
-Place* Recorder::begin_chunk(Place& place, std::size_t words) {
+WriteCursor* Recorder::begin_chunk(WriteCursor& place, std::size_t words) {
   constexpr std::size_t kLossWords = 2;
   Lane& lane = static_cast<Lane&>(place);
   if (words > kMostWords || !lane.session->next_chunk(lane)) {
@@ -114,7 +114,7 @@ void Recorder::put_text(Event event, std::uint32_t first, std::span<const std::u
   text = text.substr(0, (kMostWords - kMostFields - 2) * 8);
   const std::size_t text_words = (text.size() + 7) / 8;
   const std::size_t words = 2 + fields.size() + text_words;
-  Place* const place = take(words);
+  WriteCursor* const place = take(words);
   if (place == nullptr) return;
   std::uint64_t* const at = place->at.load(std::memory_order_relaxed);
   at[0] = static_cast<std::uint64_t>(now());
@@ -128,7 +128,7 @@ void Recorder::put_text(Event event, std::uint32_t first, std::span<const std::u
 void Recorder::record_words(Event event, std::uint32_t first,
                             std::span<const std::uint64_t> fields) {
   const std::size_t words = std::min(fields.size() + 2, kMostWords);
-  Place* const place = take(words);
+  WriteCursor* const place = take(words);
   if (place == nullptr) return;
   std::uint64_t* const at = place->at.load(std::memory_order_relaxed);
   at[0] = static_cast<std::uint64_t>(now());
@@ -138,7 +138,7 @@ void Recorder::record_words(Event event, std::uint32_t first,
 }
 
 std::uint32_t Recorder::new_name(const void* key, std::string_view text) {
-  Place* const own = place();
+  WriteCursor* const own = place();
   if (own == nullptr) return 0;
   UsedName& slot = own->used_name(key);
   try {

@@ -51,7 +51,7 @@ struct UsedName {
 };
 
 // Where the next event of a thread goes, and the names that it used last. The thread alone writes them.
-struct Place {
+struct WriteCursor {
   std::atomic<std::uint64_t*> at{nullptr};
   std::uint64_t* end = nullptr;
   std::array<UsedName, 64> names;
@@ -62,7 +62,7 @@ struct Place {
 // The place of a thread in the recording that it took part in last.
 struct OwnPlace {
   std::uint64_t session = 0;
-  Place* place = nullptr;
+  WriteCursor* place = nullptr;
 };
 
 // Each may be called by any thread but where it says otherwise.
@@ -95,7 +95,7 @@ class Recorder final : public DecisionListener {
     static_assert(sizeof...(Fields) + 1 == entry(event).field_count());
     static_assert(entry(event).tail == Tail::none);
     constexpr std::size_t words = 2 + sizeof...(Fields);
-    Place* const place = take(words);
+    WriteCursor* const place = take(words);
     if (place == nullptr) [[unlikely]]
       return;
     std::uint64_t* const at = place->at.load(std::memory_order_relaxed);
@@ -125,7 +125,7 @@ class Recorder final : public DecisionListener {
 
   // The same where this thread has a number for it.
   std::optional<std::uint32_t> known_name(const void* key, std::string_view text) {
-    Place* const own = place();
+    WriteCursor* const own = place();
     if (own == nullptr) [[unlikely]]
       return std::nullopt;
     const UsedName& known = own->used_name(key);
@@ -146,8 +146,8 @@ class Recorder final : public DecisionListener {
            std::uint64_t{first} << 32;
   }
   // Room for so many words; null: there is none, which has been noted.
-  Place* take(std::size_t words) {
-    Place* const place = this->place();
+  WriteCursor* take(std::size_t words) {
+    WriteCursor* const place = this->place();
     if (place == nullptr) [[unlikely]]
       return nullptr;
     const std::uint64_t* const at = place->at.load(std::memory_order_relaxed);
@@ -155,13 +155,13 @@ class Recorder final : public DecisionListener {
       return place;
     return begin_chunk(*place, words);
   }
-  Place* place() {
+  WriteCursor* place() {
     const std::uint64_t session = session_number_.load(std::memory_order_acquire);
     if (own_.session == session) [[likely]]
       return own_.place;
     return enter(session);
   }
-  Place* enter(std::uint64_t session);
+  WriteCursor* enter(std::uint64_t session);
   std::uint32_t new_name(const void* key, std::string_view text);
   // Names are short; a call of memcmp costs more than all of an event.
   static bool same(std::string_view a, std::string_view b) {
@@ -186,7 +186,7 @@ class Recorder final : public DecisionListener {
     const std::size_t last = a.size() - sizeof(Word);
     return word(a.data()) == word(b.data()) && word(a.data() + last) == word(b.data() + last);
   }
-  Place* begin_chunk(Place& place, std::size_t words);
+  WriteCursor* begin_chunk(WriteCursor& place, std::size_t words);
   std::int64_t now() const {
     return clock_ == ClockKind::counter ? base::ticks_now() : other_now();
   }

@@ -33,7 +33,7 @@ static_assert(kMostWords <= 0xffff && kMostWords < Chunk::kWords);
 
 // What one thread records, beside the place of its next event. The thread alone writes `current` and `lost`; the
 // writer reads `at` and `published`.
-struct alignas(128) Recorder::Lane : Place {
+struct alignas(128) Recorder::Lane : WriteCursor {
   Session* session = nullptr;
   Chunk* current = nullptr;
   std::uint64_t lost = 0;                  // since the last event that says so

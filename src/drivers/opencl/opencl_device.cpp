@@ -57,7 +57,7 @@ struct HostCall {
   Flight* flight;
   std::byte* memory;
 };
-void CL_CALLBACK run_here(void* arguments) {
+void CL_CALLBACK run_flight(void* arguments) {
   const auto& call = *static_cast<const HostCall*>(arguments);
   call.flight->run_here(call.memory - OpenClMemory::base());
 }
@@ -151,7 +151,7 @@ class OpenClDevice final : public QueuedDevice {
     const cl_mem all = memory_.all();
     const void* const where = &call.memory;
     opencl::check(
-        clEnqueueNativeKernel(queues_[queue].get(), run_here, &call, sizeof(call), 1, &all,
+        clEnqueueNativeKernel(queues_[queue].get(), run_flight, &call, sizeof(call), 1, &all,
                               const_cast<const void**>(&where), 0, nullptr, nullptr),
         "clEnqueueNativeKernel");
   }

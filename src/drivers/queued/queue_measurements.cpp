@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::uint64_t kSlots = 16;  // that copies of one direction are from and to, in turn
 constexpr Bytes kLargestCopy = 4_MiB;
-constexpr double kSeconds = 0.08;      // of copies per measured rate, about
+constexpr double kRateSeconds = 0.08;  // of copies per measured rate, about
 constexpr double kCopySeconds = 0.02;  // of one copy, at most
 constexpr int kAlone = 25;
 constexpr std::int64_t kInARow = 64;
 constexpr int kRounds = 5;             // of copies and runs in a row
-constexpr Time kPatience{50'000'000};  // no more of them are begun after that
+constexpr Time kMostTime{50'000'000};  // no more of them are begun after that
 
 Layout packed(std::uint64_t bytes) {
   return {.column_bytes = bytes, .stride_bytes = bytes};
@@ -66,15 +66,15 @@ class Places {
 
 // --- Rates ----------------------------------------------------------------------------------------
 
-struct Direction {
+struct MeasuredDirection {
   std::uint64_t bytes = 0;   // of a copy
-  std::uint64_t copies = 0;  // in kSeconds
+  std::uint64_t copies = 0;  // in kRateSeconds
   BytesPerSecond rate;
 };
 
 // So many copies of each direction, those of the two in turn.
-BytesPerSecond rate(const Places& places, TimedFlights& flights, const Direction& in,
-                    const Direction& out) {
+BytesPerSecond rate(const Places& places, TimedFlights& flights, const MeasuredDirection& in,
+                    const MeasuredDirection& out) {
   const Time begin = flights.now();
   std::uint64_t gone_out = 0;
   const auto put_out = [&](std::uint64_t until) {
@@ -90,21 +90,21 @@ BytesPerSecond rate(const Places& places, TimedFlights& flights, const Direction
 }
 
 BytesPerSecond rate_alone(const Places& places, TimedFlights& flights, Way way,
-                          const Direction& of) {
-  const Direction none;
+                          const MeasuredDirection& of) {
+  const MeasuredDirection none;
   return way == Way::in ? rate(places, flights, of, none) : rate(places, flights, none, of);
 }
 
 // A copy of a page, then larger ones, tell how large they may be and how many fill the time.
-Direction measure(const Places& places, TimedFlights& flights, Way way) {
+MeasuredDirection measure(const Places& places, TimedFlights& flights, Way way) {
   const std::uint64_t largest = places.largest_copy();
-  Direction of{.bytes = kPageBytes, .copies = 1, .rate = {}};
+  MeasuredDirection of{.bytes = kPageBytes, .copies = 1, .rate = {}};
   of.rate = rate_alone(places, flights, way, of);
   while (of.bytes < largest && static_cast<double>(of.bytes) / of.rate.value < kCopySeconds / 2) {
     of.bytes = std::min(of.bytes * 8, largest);
     of.rate = rate_alone(places, flights, way, of);
   }
-  const double copies = of.rate.value * kSeconds / static_cast<double>(of.bytes);
+  const double copies = of.rate.value * kRateSeconds / static_cast<double>(of.bytes);
   of.copies = std::min(static_cast<std::uint64_t>(std::clamp(copies, 2.0, 1024.0)), kSlots);
   rate_alone(places, flights, way, of);  // whoever meets a page of memory first pays for it
   of.copies = static_cast<std::uint64_t>(std::clamp(copies, 2.0, 1024.0));
@@ -113,8 +113,8 @@ Direction measure(const Places& places, TimedFlights& flights, Way way) {
 }
 
 LinkRates measure_rates(const Places& places, TimedFlights& flights) {
-  const Direction in = measure(places, flights, Way::in);
-  const Direction out = measure(places, flights, Way::out);
+  const MeasuredDirection in = measure(places, flights, Way::in);
+  const MeasuredDirection out = measure(places, flights, Way::out);
   return {in.rate, out.rate, rate(places, flights, in, out)};
 }
 
@@ -142,7 +142,7 @@ QueueTimes measure_times(TimedFlights& flights, Put put) {
   flights.wait();
   std::vector<Time> alone;
   const Time all_begin = flights.now();
-  const auto goes_on = [&] { return flights.now() - all_begin < kPatience; };
+  const auto goes_on = [&] { return flights.now() - all_begin < kMostTime; };
   for (int i = 0; i < kAlone && (i == 0 || goes_on()); ++i) {
     const Time begin = flights.now();
     put();

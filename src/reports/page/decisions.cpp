@@ -25,10 +25,6 @@ bool is_shown(const Decision& decision) {
          (decision.task || kind == DecisionKind::victim || decision.among == Among::tasks);
 }
 
-std::uint64_t one_more(std::uint32_t number) {
-  return number == kNobody ? 0 : std::uint64_t{number} + 1;
-}
-
 // A number of the run's tables, plus one; 0: it is not known there.
 std::uint64_t number_of(const analysis::RecordedRun& run, Among among, std::uint64_t id) {
   switch (among) {

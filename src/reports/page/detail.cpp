@@ -19,10 +19,6 @@ using analysis::RoomChange;
 using analysis::TaskOfRun;
 
 // 0: nobody.
-std::uint64_t one_more(std::uint32_t number) {
-  return number == kNobody ? 0 : std::uint64_t{number} + 1;
-}
-
 std::uint64_t flags_of(const TaskOfRun& task) {
   return static_cast<std::uint64_t>(task.kind) | static_cast<std::uint64_t>(task.outcome) << 3 |
          (task.moved ? 32U : 0U);

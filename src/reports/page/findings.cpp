@@ -14,10 +14,6 @@ namespace {
 
 using analysis::kNobody;
 
-std::uint64_t one_more(std::uint32_t number) {
-  return number == kNobody ? 0 : std::uint64_t{number} + 1;
-}
-
 Json worker_json(const analysis::IdleOfWorker& worker) {
   Json json{worker.run};
   for (const std::int64_t time : worker.by_cause) json.push_back(time);

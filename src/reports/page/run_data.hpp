@@ -15,6 +15,11 @@
 
 namespace vicinal::reports {
 
+// Of a number of the run's tables, where 0 stands for none.
+inline std::uint64_t one_more(std::uint32_t number) {
+  return number == analysis::kNobody ? 0 : std::uint64_t{number} + 1;
+}
+
 // A row of the Gantt chart that shows copies.
 struct LinkLane {
   std::uint32_t from = 0;

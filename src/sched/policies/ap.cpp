@@ -43,7 +43,7 @@ struct Node {
   std::int64_t load_ns = 0;
 };
 
-constexpr std::int64_t kUnknownTime = 1'000'000;
+constexpr std::int64_t kUnknownEstimate = 1'000'000;
 
 class AbsolutePriority final : public Policy {
  public:
@@ -128,7 +128,7 @@ const Device& AbsolutePriority::select(const graph::Task& task) {
     const std::int64_t run_ns = context_->run_time(task, *worker).ns;
     devices_.push_back({.node = NodeId{number},
                         .load_ns = nodes_[number].load_ns,
-                        .estimate_ns = run_ns > 0 ? run_ns : kUnknownTime});
+                        .estimate_ns = run_ns > 0 ? run_ns : kUnknownEstimate});
   }
   const placement::Selection selection = placement::select_device(flows_, devices_, skew_);
   if (decisions_.heard()) tell_selected(task, selection);

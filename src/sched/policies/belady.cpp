@@ -16,10 +16,10 @@
 namespace vicinal::sched {
 namespace {
 
-struct TaskRecord {
+struct QueuedTask {
   graph::Task* task = nullptr;
-  TaskRecord* previous = nullptr;  // in the queue
-  TaskRecord* next = nullptr;
+  QueuedTask* previous = nullptr;  // in the queue
+  QueuedTask* next = nullptr;
   FutureUses::Place place;
 };
 
@@ -41,19 +41,19 @@ class Belady final : public Policy {
   void data_forgotten(graph::Handle& handle) override { future_.forget(handle); }
 
  private:
-  void give(TaskRecord& record, WorkerId worker) {
+  void give(QueuedTask& record, WorkerId worker) {
     future_.give(*record.task, context_->machine().workers[worker.value].node, record.place);
   }
 
   PolicyContext* context_ = nullptr;
   Decisions decisions_;
   FutureUses future_;
-  Chain<TaskRecord> ready_;
-  RecordPool<TaskRecord> tasks_;
+  Chain<QueuedTask> ready_;
+  RecordPool<QueuedTask> tasks_;
 };
 
 void Belady::push(graph::Task& task, WorkerId /*releasing*/) {
-  TaskRecord& record = tasks_.take();
+  QueuedTask& record = tasks_.take();
   record.task = &task;
   future_.expect(task, record.place);
   task.policy_data = &record;
@@ -61,13 +61,13 @@ void Belady::push(graph::Task& task, WorkerId /*releasing*/) {
 }
 
 graph::Task* Belady::pop(WorkerId worker) {
-  TaskRecord* record = ready_.head;
+  QueuedTask* record = ready_.head;
   while (record != nullptr && !context_->can_run(*record->task, worker)) record = record->next;
   if (record == nullptr) return nullptr;
   if (decisions_.heard()) {
     decisions_.tell_first(*record->task, worker, trace::Reason::first_pushed,
                           [&](const auto& name) {
-                            const TaskRecord* at = ready_.head;
+                            const QueuedTask* at = ready_.head;
                             while (at != nullptr && !name(*at->task)) at = at->next;
                           });
   }
@@ -77,12 +77,12 @@ graph::Task* Belady::pop(WorkerId worker) {
 }
 
 bool Belady::may_move(graph::Task& task, WorkerId to) {
-  give(*static_cast<TaskRecord*>(task.policy_data), to);
+  give(*static_cast<QueuedTask*>(task.policy_data), to);
   return true;
 }
 
 void Belady::task_done(graph::Task& task, WorkerId /*worker*/) {
-  auto& record = *static_cast<TaskRecord*>(std::exchange(task.policy_data, nullptr));
+  auto& record = *static_cast<QueuedTask*>(std::exchange(task.policy_data, nullptr));
   future_.forget(task, record.place);
   tasks_.give_back(record);
 }

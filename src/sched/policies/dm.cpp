@@ -44,7 +44,6 @@ namespace vicinal::sched {
 namespace {
 
 using dm::Prediction;
-using dm::TaskRecord;
 
 enum class Placement : std::uint8_t {
   near,    // least alpha (C_w - min C) + beta P
@@ -52,14 +51,14 @@ enum class Placement : std::uint8_t {
   random,
 };
 
-struct Strategy {
+struct DequeStrategy {
   std::string_view name;
   Placement placement = Placement::near;
   dm::Order order;
 };
 
-struct Books {
-  explicit Books(dm::Order order) : queue(order) {}
+struct WorkerBooks {
+  explicit WorkerBooks(dm::Order order) : queue(order) {}
   dm::Queue queue;
   std::int64_t queued_ns = 0;   // L: of those in the queue, with the delays their data cause
   std::int64_t given_ns = 0;    // of the tasks it was given and that have not ended
@@ -69,11 +68,11 @@ struct Books {
 };
 
 // Tasks at the end of another's queue that one which has nothing looks at.
-constexpr std::size_t kLast = 32;
+constexpr std::size_t kLastOfWorker = 32;
 
 class DequeModel final : public Policy {
  public:
-  explicit DequeModel(const Strategy& strategy) : strategy_(strategy) {}
+  explicit DequeModel(const DequeStrategy& strategy) : strategy_(strategy) {}
   std::string_view name() const override { return strategy_.name; }
   PolicyTraits traits() const override {
     return {
@@ -95,43 +94,43 @@ class DequeModel final : public Policy {
     return context_->machine().workers[worker.value].kind;
   }
   void place(graph::Task& task);
-  void enqueue(TaskRecord& record, const Prediction& chosen);
-  void ask_for_data(TaskRecord& record);
+  void enqueue(dm::TaskRecord& record, const Prediction& chosen);
+  void ask_for_data(dm::TaskRecord& record);
   bool find_workers(const graph::Task& task);
-  void predict(const TaskRecord& record);
-  const Prediction& choose(const TaskRecord& record);
+  void predict(const dm::TaskRecord& record);
+  const Prediction& choose(const dm::TaskRecord& record);
   const Prediction& fewest_tasks() const;
   const Prediction& least_cost() const;
   const Prediction& chosen_by(double drawn) const;
-  const Prediction& explained(const TaskRecord& record, trace::Reason reason,
+  const Prediction& explained(const dm::TaskRecord& record, trace::Reason reason,
                               const Prediction& chosen, std::optional<double> drawn = {});
   // A task that one of its workers was given may run on another.
   bool has_idle_worker(NodeId node) const {
     return on_node_[node.value].given < on_node_[node.value].workers;
   }
-  TaskRecord* left_behind(WorkerId worker);
-  TaskRecord* left_behind(WorkerId worker, WorkerId other);
-  TaskRecord* sooner_with(WorkerId worker);
-  TaskRecord* sooner_with(WorkerId worker, WorkerId other);
+  dm::TaskRecord* left_behind(WorkerId worker);
+  dm::TaskRecord* left_behind(WorkerId worker, WorkerId other);
+  dm::TaskRecord* sooner_with(WorkerId worker);
+  dm::TaskRecord* sooner_with(WorkerId worker, WorkerId other);
   void wake_who_takes_from(WorkerId worker);
   void note_wait(WorkerId worker, bool waits);
-  void tell_given(const TaskRecord& record, WorkerId worker);
-  void give(TaskRecord& record, WorkerId worker);
+  void tell_given(const dm::TaskRecord& record, WorkerId worker);
+  void give(dm::TaskRecord& record, WorkerId worker);
 
-  const Strategy strategy_;
+  const DequeStrategy strategy_;
   PolicyContext* context_ = nullptr;
   Decisions decisions_;
   dm::Ledger ledger_;
-  std::deque<Books> books_;  // by worker
-  std::size_t waiting_ = 0;  // of them, how many wait
-  bool takes_ = false;       // workers are of several kinds, and times are predicted
+  std::deque<WorkerBooks> books_;  // by worker
+  std::size_t waiting_ = 0;        // of them, how many wait
+  bool takes_ = false;             // workers are of several kinds, and times are predicted
   struct OnNode {
     std::size_t workers = 0;
     std::size_t given = 0;  // tasks that have not ended
   };
   std::vector<OnNode> on_node_;
   TaskList unplaced_;  // with Placement::finish: until a worker asks
-  RecordPool<TaskRecord> records_;
+  RecordPool<dm::TaskRecord> records_;
   std::uint64_t last_number_ = 0;
   // Of the task that is being placed.
   base::SureVector<Prediction> predictions_;
@@ -160,7 +159,7 @@ void DequeModel::push(graph::Task& task, WorkerId /*releasing*/) {
 }
 
 void DequeModel::place(graph::Task& task) {
-  TaskRecord& record = records_.take();
+  dm::TaskRecord& record = records_.take();
   record.task = &task;
   record.number = ++last_number_;
   task.policy_data = &record;
@@ -170,8 +169,8 @@ void DequeModel::place(graph::Task& task) {
   wake_who_takes_from(record.worker);
 }
 
-void DequeModel::enqueue(TaskRecord& record, const Prediction& chosen) {
-  Books& books = books_[chosen.worker];
+void DequeModel::enqueue(dm::TaskRecord& record, const Prediction& chosen) {
+  WorkerBooks& books = books_[chosen.worker];
   record.worker = WorkerId{chosen.worker};
   record.duration_ns = chosen.duration_ns;
   record.delay_ns =
@@ -182,7 +181,7 @@ void DequeModel::enqueue(TaskRecord& record, const Prediction& chosen) {
   books.queue.insert(record);
 }
 
-void DequeModel::ask_for_data(TaskRecord& record) {
+void DequeModel::ask_for_data(dm::TaskRecord& record) {
   const NodeId node = node_of(record.worker);
   context_->wish(*record.task, node);
   ledger_.request(record, node);
@@ -191,7 +190,7 @@ void DequeModel::ask_for_data(TaskRecord& record) {
 
 // --- the choice of a worker
 
-const Prediction& DequeModel::choose(const TaskRecord& record) {
+const Prediction& DequeModel::choose(const dm::TaskRecord& record) {
   const bool times_known = find_workers(*record.task);
   if (strategy_.placement == Placement::random) {
     const double drawn = context_->random().uniform();
@@ -204,7 +203,7 @@ const Prediction& DequeModel::choose(const TaskRecord& record) {
                    least_cost());
 }
 
-const Prediction& DequeModel::explained(const TaskRecord& record, trace::Reason reason,
+const Prediction& DequeModel::explained(const dm::TaskRecord& record, trace::Reason reason,
                                         const Prediction& chosen, std::optional<double> drawn) {
   if (decisions_.heard()) {
     dm::tell(decisions_, {*record.task, reason, predictions_, chosen.worker, drawn});
@@ -232,14 +231,14 @@ bool DequeModel::find_workers(const graph::Task& task) {
   return known;
 }
 
-void DequeModel::predict(const TaskRecord& record) {
+void DequeModel::predict(const dm::TaskRecord& record) {
   const std::int64_t now = context_->now().ns;
   transfer_ns_.assign(context_->machine().nodes.size(), -1);
   for (Prediction& on : predictions_) {
     const NodeId node = node_of(WorkerId{on.worker});
     std::int64_t& transfer_ns = transfer_ns_[node.value];
     if (transfer_ns < 0) transfer_ns = ledger_.transfer_ns(record, node);
-    const Books& books = books_[on.worker];
+    const WorkerBooks& books = books_[on.worker];
     on.transfer_ns = transfer_ns;
     on.tasks = books.tasks;
     on.free_ns = std::max(books.free_at_ns, now) + books.queued_ns;
@@ -279,7 +278,7 @@ const Prediction& DequeModel::chosen_by(double drawn) const {
 
 graph::Task* DequeModel::pop(WorkerId worker) {
   while (graph::Task* const task = unplaced_.pop_front()) place(*task);
-  TaskRecord* record = books_[worker.value].queue.first();
+  dm::TaskRecord* record = books_[worker.value].queue.first();
   if (record == nullptr) record = left_behind(worker);
   if (record == nullptr) record = sooner_with(worker);
   note_wait(worker, record == nullptr);
@@ -295,7 +294,7 @@ graph::Task* DequeModel::pop(WorkerId worker) {
   return record->task;
 }
 
-void DequeModel::tell_given(const TaskRecord& record, WorkerId worker) {
+void DequeModel::tell_given(const dm::TaskRecord& record, WorkerId worker) {
   dm::Queue& own = books_[worker.value].queue;
   if (own.size() > 0) return dm::tell_first(decisions_, worker, record, own);
   const bool left = context_->away(record.worker);
@@ -310,7 +309,7 @@ void DequeModel::tell_given(const TaskRecord& record, WorkerId worker) {
              nullptr;
     };
     if (!wins && !has_one()) continue;
-    const Books& books = books_[w];
+    const WorkerBooks& books = books_[w];
     theft.consider({w,
                     {{trace::Measure::tasks, static_cast<std::int64_t>(books.queue.size())},
                      {trace::Measure::free_at, books.free_at_ns + books.queued_ns}}},
@@ -320,13 +319,13 @@ void DequeModel::tell_given(const TaskRecord& record, WorkerId worker) {
 }
 
 // Queued for a worker that is away: of the longest queue that has one this worker can run.
-TaskRecord* DequeModel::left_behind(WorkerId worker) {
-  TaskRecord* best = nullptr;
+dm::TaskRecord* DequeModel::left_behind(WorkerId worker) {
+  dm::TaskRecord* best = nullptr;
   std::size_t longest = 0;
   for (std::uint32_t w = 0; w < books_.size(); ++w) {
     const dm::Queue& queue = books_[w].queue;
     if (queue.size() <= longest) continue;
-    TaskRecord* const record = left_behind(worker, WorkerId{w});
+    dm::TaskRecord* const record = left_behind(worker, WorkerId{w});
     if (record == nullptr) continue;
     best = record;
     longest = queue.size();
@@ -334,22 +333,22 @@ TaskRecord* DequeModel::left_behind(WorkerId worker) {
   return best;
 }
 
-TaskRecord* DequeModel::left_behind(WorkerId worker, WorkerId other) {
+dm::TaskRecord* DequeModel::left_behind(WorkerId worker, WorkerId other) {
   if (!context_->away(other)) return nullptr;
   return books_[other.value].queue.find(
-      [&](const TaskRecord& queued) { return context_->can_run(*queued.task, worker); });
+      [&](const dm::TaskRecord& queued) { return context_->can_run(*queued.task, worker); });
 }
 
 // Of the queue whose worker has most to do, for one that has nothing.
-TaskRecord* DequeModel::sooner_with(WorkerId worker) {
+dm::TaskRecord* DequeModel::sooner_with(WorkerId worker) {
   if (!takes_ || !has_idle_worker(node_of(worker))) return nullptr;
-  TaskRecord* best = nullptr;
+  dm::TaskRecord* best = nullptr;
   std::int64_t latest = 0;
   for (std::uint32_t w = 0; w < books_.size(); ++w) {
-    const Books& books = books_[w];
+    const WorkerBooks& books = books_[w];
     const std::int64_t free_ns = books.free_at_ns + books.queued_ns;
     if (books.queue.size() == 0 || free_ns <= latest) continue;
-    TaskRecord* const record = sooner_with(worker, WorkerId{w});
+    dm::TaskRecord* const record = sooner_with(worker, WorkerId{w});
     if (record == nullptr) continue;
     best = record;
     latest = free_ns;
@@ -361,13 +360,13 @@ TaskRecord* DequeModel::sooner_with(WorkerId worker) {
 // already, or on their way) and a quarter of the task's time: whoever reads what it writes waits for a copy
 // that is not predicted, and may be near the other. Without the quarter a core beside GPUs makes some LU
 // factorisations 5 % longer.
-TaskRecord* DequeModel::sooner_with(WorkerId worker, WorkerId other) {
+dm::TaskRecord* DequeModel::sooner_with(WorkerId worker, WorkerId other) {
   if (kind_of(worker) == kind_of(other)) return nullptr;
-  const Books& books = books_[other.value];
+  const WorkerBooks& books = books_[other.value];
   const std::int64_t now = context_->now().ns;
   std::int64_t ends_ns = std::max(books.free_at_ns, now) + books.queued_ns;
-  std::array<TaskRecord*, kLast> last;
-  for (TaskRecord* const record : std::span(last).first(books.queue.last(last))) {
+  std::array<dm::TaskRecord*, kLastOfWorker> last;
+  for (dm::TaskRecord* const record : std::span(last).first(books.queue.last(last))) {
     const std::int64_t there_ns = ends_ns;
     ends_ns -= record->duration_ns + record->delay_ns;
     if (record->duration_ns <= 0 || !context_->can_run(*record->task, worker)) continue;
@@ -403,8 +402,8 @@ void DequeModel::note_wait(WorkerId worker, bool waits) {
   waits ? ++waiting_ : --waiting_;
 }
 
-void DequeModel::give(TaskRecord& record, WorkerId worker) {
-  Books& from = books_[record.worker.value];
+void DequeModel::give(dm::TaskRecord& record, WorkerId worker) {
+  WorkerBooks& from = books_[record.worker.value];
   from.queue.remove(record);
   from.queued_ns -= record.duration_ns + record.delay_ns;
   --from.tasks;
@@ -416,7 +415,7 @@ void DequeModel::give(TaskRecord& record, WorkerId worker) {
     if (predicts())
       ledger_.request(record, node_of(record.worker));  // the look-ahead copies for it
   }
-  Books& to = books_[worker.value];
+  WorkerBooks& to = books_[worker.value];
   to.free_at_ns = std::max(to.free_at_ns, context_->now().ns) + record.duration_ns;
   to.given_ns += record.duration_ns;
   ++on_node_[node_of(worker).value].given;
@@ -425,8 +424,8 @@ void DequeModel::give(TaskRecord& record, WorkerId worker) {
 
 // Ended on whatever worker of the node it was given to.
 void DequeModel::task_done(graph::Task& task, WorkerId /*worker*/) {
-  auto& record = *static_cast<TaskRecord*>(task.policy_data);
-  Books& books = books_[record.worker.value];
+  auto& record = *static_cast<dm::TaskRecord*>(task.policy_data);
+  WorkerBooks& books = books_[record.worker.value];
   books.given_ns -= record.duration_ns;
   --on_node_[node_of(record.worker).value].given;
   books.free_at_ns = context_->now().ns + books.given_ns;
@@ -439,20 +438,22 @@ void DequeModel::task_done(graph::Task& task, WorkerId /*worker*/) {
 }  // namespace
 
 std::unique_ptr<Policy> make_dmda() {
-  return std::make_unique<DequeModel>(Strategy{"dmda", Placement::near, {}});
+  return std::make_unique<DequeModel>(DequeStrategy{"dmda", Placement::near, {}});
 }
 std::unique_ptr<Policy> make_dmdar() {
-  return std::make_unique<DequeModel>(Strategy{"dmdar", Placement::near, {.ready_first = true}});
+  return std::make_unique<DequeModel>(
+      DequeStrategy{"dmdar", Placement::near, {.ready_first = true}});
 }
 std::unique_ptr<Policy> make_dmdas() {
   return std::make_unique<DequeModel>(
-      Strategy{"dmdas", Placement::near, {.by_priority = true, .ready_first = true}});
+      DequeStrategy{"dmdas", Placement::near, {.by_priority = true, .ready_first = true}});
 }
 std::unique_ptr<Policy> make_heft() {
-  return std::make_unique<DequeModel>(Strategy{"heft", Placement::finish, {.by_priority = true}});
+  return std::make_unique<DequeModel>(
+      DequeStrategy{"heft", Placement::finish, {.by_priority = true}});
 }
 std::unique_ptr<Policy> make_random() {
-  return std::make_unique<DequeModel>(Strategy{"random", Placement::random, {}});
+  return std::make_unique<DequeModel>(DequeStrategy{"random", Placement::random, {}});
 }
 
 }  // namespace vicinal::sched

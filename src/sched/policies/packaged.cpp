@@ -37,7 +37,7 @@ using packaged::NodeIndex;
 using trace::Measure;
 using trace::Reason;
 
-struct TaskRecord {
+struct PackagedTask {
   graph::Task* task = nullptr;
   NodeIndex node = 0;
   std::uint64_t place = 0;  // in the order of the node: rises
@@ -47,9 +47,9 @@ struct TaskRecord {
   FutureUses::Place uses;
 };
 
-struct Books {
-  base::SureMap<std::uint64_t, TaskRecord*> ready;  // not given, by place
-  std::size_t planned = 0;                          // not given, ready or not
+struct NodeBooks {
+  base::SureMap<std::uint64_t, PackagedTask*> ready;  // not given, by place
+  std::size_t planned = 0;                            // not given, ready or not
   std::int64_t planned_ns = 0;
   std::int64_t given_ns = 0;  // of those that have not ended
 };
@@ -65,12 +65,12 @@ struct Rules {
 };
 
 struct InWindow {
-  TaskRecord* record = nullptr;
+  PackagedTask* record = nullptr;
   dm::Missing missing;
 };
 constexpr std::size_t kWindow = 30;
 // Ready tasks at the end of another node's order that one which has none looks at.
-constexpr std::size_t kLast = 32;
+constexpr std::size_t kLastOfNode = 32;
 
 class Packaged final : public Policy {
  public:
@@ -92,27 +92,27 @@ class Packaged final : public Policy {
   void data_forgotten(graph::Handle& handle) override { future_.forget(handle); }
 
  private:
-  static TaskRecord* record_of(const graph::Task& task) {
-    return static_cast<TaskRecord*>(task.policy_data);
+  static PackagedTask* record_of(const graph::Task& task) {
+    return static_cast<PackagedTask*>(task.policy_data);
   }
-  std::int64_t time_on(const TaskRecord& record, NodeIndex node) const {
+  std::int64_t time_on(const PackagedTask& record, NodeIndex node) const {
     const Time known = nodes_.run_time(*record.task, node);
     return known > Time{0} ? known.ns : packaged::kUnknownTime.ns;
   }
-  void append(TaskRecord& record, NodeIndex node);
-  void take_out(TaskRecord& record);
-  void enter(TaskRecord& record, NodeIndex node);
-  void give(TaskRecord& record, NodeIndex node);
+  void append(PackagedTask& record, NodeIndex node);
+  void take_out(PackagedTask& record);
+  void enter(PackagedTask& record, NodeIndex node);
+  void give(PackagedTask& record, NodeIndex node);
   Time busy(NodeIndex node) const;
 
-  TaskRecord* first_for(WorkerId worker);
-  dm::Missing missing_of(const TaskRecord& record) const;
-  void tell_first(const TaskRecord& first, WorkerId worker) const;
+  PackagedTask* first_for(WorkerId worker);
+  dm::Missing missing_of(const PackagedTask& record) const;
+  void tell_first(const PackagedTask& first, WorkerId worker) const;
 
-  TaskRecord* taken_for(WorkerId worker);
+  PackagedTask* taken_for(WorkerId worker);
   std::optional<NodeIndex> longest_left(WorkerId worker) const;
-  TaskRecord* last_for(WorkerId worker, NodeIndex other, std::int64_t taken_ns = 0) const;
-  bool ends_sooner(const TaskRecord& record, NodeIndex node, std::int64_t taken_ns) const;
+  PackagedTask* last_for(WorkerId worker, NodeIndex other, std::int64_t taken_ns = 0) const;
+  bool ends_sooner(const PackagedTask& record, NodeIndex node, std::int64_t taken_ns) const;
   void take_from(NodeIndex other, WorkerId worker);
   trace::Decision theft_from(NodeIndex other, WorkerId worker) const;
 
@@ -120,12 +120,12 @@ class Packaged final : public Policy {
   PolicyContext* context_ = nullptr;
   Decisions decisions_;
   packaged::Nodes nodes_;
-  std::vector<Books> books_;  // by node
+  std::vector<NodeBooks> books_;  // by node
   std::uint64_t last_place_ = 0;
   FutureUses future_;
-  RecordPool<TaskRecord> records_;
+  RecordPool<PackagedTask> records_;
   base::SureVector<InWindow> window_;
-  base::SureVector<TaskRecord*> taken_;  // the last one first
+  base::SureVector<PackagedTask*> taken_;  // the last one first
 };
 
 void Packaged::start(PolicyContext& context) {
@@ -140,7 +140,7 @@ void Packaged::plan(const KnownTasks& known) {
   std::vector<Time> busy_now;
   for (NodeIndex node = 0; node < nodes_.count(); ++node) busy_now.push_back(busy(node));
   for (const auto& [task, node] : packaged::plan(known, rules_.plan, nodes_, std::move(busy_now))) {
-    TaskRecord& record = records_.take();
+    PackagedTask& record = records_.take();
     record = {};
     record.task = task;
     task->policy_data = &record;
@@ -154,29 +154,29 @@ void Packaged::plan(const KnownTasks& known) {
 }
 
 // Behind all that the node has.
-void Packaged::append(TaskRecord& record, NodeIndex node) {
+void Packaged::append(PackagedTask& record, NodeIndex node) {
   record.place = ++last_place_;
   enter(record, node);
 }
 
-void Packaged::enter(TaskRecord& record, NodeIndex node) {
+void Packaged::enter(PackagedTask& record, NodeIndex node) {
   record.node = node;
   record.duration_ns = time_on(record, node);
-  Books& books = books_[node];
+  NodeBooks& books = books_[node];
   ++books.planned;
   books.planned_ns += record.duration_ns;
   if (record.ready) books.ready.emplace(record.place, &record);
   future_.expect_on(*record.task, nodes_.id(node), record.uses);
 }
 
-void Packaged::take_out(TaskRecord& record) {
-  Books& books = books_[record.node];
+void Packaged::take_out(PackagedTask& record) {
+  NodeBooks& books = books_[record.node];
   --books.planned;
   books.planned_ns -= record.duration_ns;
   if (record.ready) books.ready.erase(record.place);
 }
 
-void Packaged::give(TaskRecord& record, NodeIndex node) {
+void Packaged::give(PackagedTask& record, NodeIndex node) {
   record.given = true;
   record.node = node;
   books_[node].given_ns += record.duration_ns;
@@ -188,7 +188,7 @@ Time Packaged::busy(NodeIndex node) const {
 }
 
 void Packaged::push(graph::Task& task, WorkerId /*releasing*/) {
-  TaskRecord* const record = record_of(task);
+  PackagedTask* const record = record_of(task);
   if (record == nullptr) {
     throw std::logic_error(std::string(name()) + ": task " + std::string(task.name()) +
                            " is ready and was in no plan");
@@ -204,7 +204,7 @@ void Packaged::push(graph::Task& task, WorkerId /*releasing*/) {
 }
 
 graph::Task* Packaged::pop(WorkerId worker) {
-  TaskRecord* record = first_for(worker);
+  PackagedTask* record = first_for(worker);
   if (record == nullptr) {
     record = taken_for(worker);
   } else if (decisions_.heard()) {
@@ -217,7 +217,7 @@ graph::Task* Packaged::pop(WorkerId worker) {
 }
 
 bool Packaged::may_move(graph::Task& task, WorkerId to) {
-  TaskRecord& record = *record_of(task);
+  PackagedTask& record = *record_of(task);
   books_[record.node].given_ns -= record.duration_ns;
   give(record, nodes_.of(to));
   return true;
@@ -225,7 +225,7 @@ bool Packaged::may_move(graph::Task& task, WorkerId to) {
 
 void Packaged::task_done(graph::Task& task, WorkerId /*worker*/) {
   if (task.policy_data == nullptr) return;  // its plan failed
-  TaskRecord& record = *record_of(task);
+  PackagedTask& record = *record_of(task);
   if (record.given) {
     books_[record.node].given_ns -= record.duration_ns;
   } else {
@@ -238,7 +238,7 @@ void Packaged::task_done(graph::Task& task, WorkerId /*worker*/) {
 
 // --- of the node's own tasks
 
-TaskRecord* Packaged::first_for(WorkerId worker) {
+PackagedTask* Packaged::first_for(WorkerId worker) {
   const std::size_t most = rules_.ready_first || decisions_.heard() ? kWindow : 1;
   window_.clear();
   for (const auto& [place, record] : books_[nodes_.of(worker)].ready) {
@@ -251,7 +251,7 @@ TaskRecord* Packaged::first_for(WorkerId worker) {
 }
 
 // What comes for a task that the node was given counts as requested.
-dm::Missing Packaged::missing_of(const TaskRecord& record) const {
+dm::Missing Packaged::missing_of(const PackagedTask& record) const {
   const NodeId node = nodes_.id(record.node);
   const auto there = [&](std::uint64_t nodes) { return (nodes >> node.value & 1) != 0; };
   dm::Missing missing;
@@ -267,7 +267,7 @@ dm::Missing Packaged::missing_of(const TaskRecord& record) const {
   return missing;
 }
 
-void Packaged::tell_first(const TaskRecord& first, WorkerId worker) const {
+void Packaged::tell_first(const PackagedTask& first, WorkerId worker) const {
   const Reason reason = rules_.ready_first ? Reason::lacks_least_of_next : Reason::first_planned;
   trace::Decision decision = decisions_.asked_by(worker, reason, trace::Among::tasks);
   for (const auto& [record, missing] : window_) {
@@ -289,13 +289,13 @@ void Packaged::tell_first(const TaskRecord& first, WorkerId worker) const {
 
 // --- of other nodes'
 
-TaskRecord* Packaged::taken_for(WorkerId worker) {
+PackagedTask* Packaged::taken_for(WorkerId worker) {
   const auto other = longest_left(worker);
   if (!other) return nullptr;
   std::optional<trace::Decision> theft;
   if (decisions_.heard()) theft = theft_from(*other, worker);
   take_from(*other, worker);
-  TaskRecord* const record = first_for(worker);
+  PackagedTask* const record = first_for(worker);
   if (theft) {
     theft->task = graph::TaskPool::id(*record->task);
     decisions_.tell(*std::move(theft));
@@ -314,14 +314,14 @@ std::optional<NodeIndex> Packaged::longest_left(WorkerId worker) const {
 }
 
 // The last of the ready ones that the worker may take from there, behind what it has taken.
-TaskRecord* Packaged::last_for(WorkerId worker, NodeIndex other, std::int64_t taken_ns) const {
+PackagedTask* Packaged::last_for(WorkerId worker, NodeIndex other, std::int64_t taken_ns) const {
   const bool left_behind = nodes_.all_away(other);
   if (rules_.steal == Steal::none && !left_behind) return nullptr;
   const auto& ready = books_[other].ready;
   std::size_t looks = 0;
   for (auto at = ready.rbegin(); at != ready.rend(); ++at) {
-    if (!left_behind && looks++ == kLast) return nullptr;
-    TaskRecord& record = *at->second;
+    if (!left_behind && looks++ == kLastOfNode) return nullptr;
+    PackagedTask& record = *at->second;
     if (!context_->can_run(*record.task, worker)) continue;
     if (left_behind || ends_sooner(record, nodes_.of(worker), taken_ns)) return &record;
   }
@@ -329,7 +329,8 @@ TaskRecord* Packaged::last_for(WorkerId worker, NodeIndex other, std::int64_t ta
 }
 
 // Than all that its own node has.
-bool Packaged::ends_sooner(const TaskRecord& record, NodeIndex node, std::int64_t taken_ns) const {
+bool Packaged::ends_sooner(const PackagedTask& record, NodeIndex node,
+                           std::int64_t taken_ns) const {
   const std::int64_t alone_ns = time_on(record, node);
   const std::int64_t shared_ns =
       (books_[node].given_ns + taken_ns + alone_ns) / nodes_.workers(node);
@@ -340,7 +341,7 @@ void Packaged::take_from(NodeIndex other, WorkerId worker) {
   const NodeIndex own = nodes_.of(worker);
   const bool several =
       rules_.steal == Steal::half && books_[own].planned == 0 && !nodes_.all_away(other);
-  TaskRecord* record = last_for(worker, other);
+  PackagedTask* record = last_for(worker, other);
   std::int64_t taken_ns = 0;
   while (record != nullptr) {
     take_out(*record);

@@ -42,7 +42,7 @@ enum class Reads : std::uint8_t {
   followed,  // after the written ones, as if it were written
 };
 
-struct Strategy {
+struct PlacingStrategy {
   std::string_view name;
   Reads reads = Reads::ignored;
   bool names = false;  // the node that a task names counts first
@@ -67,7 +67,7 @@ struct PlacedLinks {
   static void set_previous(Placed& placed, Placed* previous) { placed.previous = previous; }
 };
 
-struct Node {
+struct PlacingNode {
   base::SureVector<WorkerId> workers;
   bool alike = true;  // they are of one kind
   PriorityList<Placed, PlacedLinks> queue;
@@ -76,11 +76,11 @@ struct Node {
 };
 
 // Of a task whose time is not known: then the number of tasks counts.
-constexpr std::int64_t kUnknownTime = 1'000'000;
+constexpr std::int64_t kUnknownRunTime = 1'000'000;
 
 class Placing final : public Policy {
  public:
-  explicit Placing(const Strategy& strategy) : strategy_(strategy) {}
+  explicit Placing(const PlacingStrategy& strategy) : strategy_(strategy) {}
   std::string_view name() const override { return strategy_.name; }
   PolicyTraits traits() const override {
     return {.wants_ends = true, .wants_run_times = true, .heeds_places = strategy_.names};
@@ -104,14 +104,14 @@ class Placing final : public Policy {
   const Device& choose(const graph::Task& task);
   void tell(const graph::Task& task, const Selection& selection) const;
   Placed* left_behind(WorkerId worker) const;
-  Placed* left_behind(WorkerId worker, const Node& node) const;
-  bool is_alone(const Placed& placed, const Node& node) const;
+  Placed* left_behind(WorkerId worker, const PlacingNode& node) const;
+  bool is_alone(const Placed& placed, const PlacingNode& node) const;
   void tell_given(const Placed& placed, WorkerId worker) const;
 
-  const Strategy strategy_;
+  const PlacingStrategy strategy_;
   PolicyContext* context_ = nullptr;
   Decisions decisions_;
-  std::deque<Node> nodes_;
+  std::deque<PlacingNode> nodes_;
   RecordPool<Placed> records_;
   // Of the task that is being placed: nodes that can run it, the last one first.
   base::SureVector<Device> devices_;
@@ -123,7 +123,7 @@ void Placing::start(PolicyContext& context) {
   decisions_.start(context);
   nodes_.resize(context.machine().nodes.size());
   for (const WorkerDescription& worker : context.machine().workers) {
-    Node& node = nodes_[worker.node.value];
+    PlacingNode& node = nodes_[worker.node.value];
     node.workers.push_back(worker.id);
     const WorkerId first = node.workers.front();
     node.alike &= context.machine().workers[first.value].kind == worker.kind;
@@ -135,7 +135,7 @@ void Placing::push(graph::Task& task, WorkerId /*releasing*/) {
   Placed& placed = records_.take();
   placed = {.task = &task, .node = chosen.node, .run_ns = chosen.estimate_ns};
   task.policy_data = &placed;
-  Node& node = nodes_[chosen.node.value];
+  PlacingNode& node = nodes_[chosen.node.value];
   node.queue.push_back(placed);
   ++node.queued;
   node.load_ns += placed.run_ns;
@@ -181,7 +181,7 @@ void Placing::deal(const graph::Task& task) {
 // --- the choice of a node -------------------------------------------------------------------------
 
 void Placing::add_device(const graph::Task& task, std::uint32_t number) {
-  const Node& node = nodes_[number];
+  const PlacingNode& node = nodes_[number];
   const auto able = std::ranges::find_if(
       node.workers, [&](WorkerId worker) { return context_->can_run(task, worker); });
   if (able == node.workers.end()) return;
@@ -190,7 +190,7 @@ void Placing::add_device(const graph::Task& task, std::uint32_t number) {
   devices_.push_back(
       {.node = NodeId{number},
        .load_ns = node.load_ns,
-       .estimate_ns = std::max<std::int64_t>(1, (known > 0 ? known : kUnknownTime) / workers)});
+       .estimate_ns = std::max<std::int64_t>(1, (known > 0 ? known : kUnknownRunTime) / workers)});
 }
 
 void Placing::find_devices(const graph::Task& task) {
@@ -259,7 +259,7 @@ graph::Task* Placing::pop(WorkerId worker) {
   if (placed == nullptr) placed = left_behind(worker);
   if (placed == nullptr) return nullptr;
   if (decisions_.heard()) tell_given(*placed, worker);
-  Node& from = nodes_[placed->node.value];
+  PlacingNode& from = nodes_[placed->node.value];
   from.queue.remove(*placed);
   --from.queued;
   from.load_ns -= placed->run_ns;
@@ -275,7 +275,7 @@ graph::Task* Placing::pop(WorkerId worker) {
 Placed* Placing::left_behind(WorkerId worker) const {
   Placed* best = nullptr;
   std::size_t longest = 0;
-  for (const Node& node : nodes_) {
+  for (const PlacingNode& node : nodes_) {
     if (node.queued <= longest) continue;
     Placed* const placed = left_behind(worker, node);
     if (placed == nullptr) continue;
@@ -285,7 +285,7 @@ Placed* Placing::left_behind(WorkerId worker) const {
   return best;
 }
 
-Placed* Placing::left_behind(WorkerId worker, const Node& node) const {
+Placed* Placing::left_behind(WorkerId worker, const PlacingNode& node) const {
   const auto is_there = [&](WorkerId other) { return !context_->away(other); };
   if (node.alike ? std::ranges::any_of(node.workers, is_there)
                  : std::ranges::all_of(node.workers, is_there)) {
@@ -296,14 +296,14 @@ Placed* Placing::left_behind(WorkerId worker, const Node& node) const {
   });
 }
 
-bool Placing::is_alone(const Placed& placed, const Node& node) const {
+bool Placing::is_alone(const Placed& placed, const PlacingNode& node) const {
   return std::ranges::none_of(node.workers, [&](WorkerId other) {
     return !context_->away(other) && context_->can_run(*placed.task, other);
   });
 }
 
 void Placing::tell_given(const Placed& placed, WorkerId worker) const {
-  const Node& from = nodes_[placed.node.value];
+  const PlacingNode& from = nodes_[placed.node.value];
   if (placed.node == node_of(worker)) {
     return decisions_.tell_first(
         *placed.task, worker, trace::Reason::highest_priority, [&](const auto& name) {
@@ -314,7 +314,7 @@ void Placing::tell_given(const Placed& placed, WorkerId worker) const {
       decisions_.asked_by(worker, trace::Reason::longest_queue_left, trace::Among::nodes);
   theft.task = graph::TaskPool::id(*placed.task);
   for (std::uint32_t number = 0; number < nodes_.size(); ++number) {
-    const Node& node = nodes_[number];
+    const PlacingNode& node = nodes_[number];
     if (left_behind(worker, node) == nullptr) continue;
     theft.consider({number, {{trace::Measure::tasks, static_cast<std::int64_t>(node.queued)}}},
                    &node == &from);
@@ -331,19 +331,19 @@ void Placing::task_done(graph::Task& task, WorkerId /*worker*/) {
 }  // namespace
 
 std::unique_ptr<Policy> make_owner(const Settings& /*none*/) {
-  return std::make_unique<Placing>(Strategy{.name = "owner"});
+  return std::make_unique<Placing>(PlacingStrategy{.name = "owner"});
 }
 std::unique_ptr<Policy> make_load(const Settings& settings) {
   return std::make_unique<Placing>(
-      Strategy{.name = "load", .reads = Reads::weighed, .skew = settings.number("skew")});
+      PlacingStrategy{.name = "load", .reads = Reads::weighed, .skew = settings.number("skew")});
 }
 std::unique_ptr<Policy> make_directed(const Settings& /*none*/) {
   return std::make_unique<Placing>(
-      Strategy{.name = "directed", .reads = Reads::followed, .names = true});
+      PlacingStrategy{.name = "directed", .reads = Reads::followed, .names = true});
 }
 std::unique_ptr<Policy> make_touch(const Settings& /*none*/) {
   return std::make_unique<Placing>(
-      Strategy{.name = "touch", .reads = Reads::followed, .heeds = false, .draws = true});
+      PlacingStrategy{.name = "touch", .reads = Reads::followed, .heeds = false, .draws = true});
 }
 
 }  // namespace vicinal::sched

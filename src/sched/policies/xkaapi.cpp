@@ -44,7 +44,7 @@ namespace {
 
 enum class Push : std::uint8_t { most_valid, written, local };
 
-struct Strategy {
+struct StealingStrategy {
   std::string_view name;
   Push push = Push::local;
   std::uint32_t window = 2;  // tasks in flight of an accelerator; 0: no window
@@ -65,7 +65,7 @@ struct Victim {
 
 class Stealing final : public Policy {
  public:
-  explicit Stealing(const Strategy& strategy) : strategy_(strategy) {}
+  explicit Stealing(const StealingStrategy& strategy) : strategy_(strategy) {}
   std::string_view name() const override { return strategy_.name; }
   PolicyTraits traits() const override { return {.in_flight = strategy_.window}; }
 
@@ -89,7 +89,7 @@ class Stealing final : public Policy {
   graph::Task* stealable(std::size_t victim, WorkerId thief) const;
   void tell_theft(WorkerId thief, const Victim& chosen, double drawn) const;
 
-  const Strategy strategy_;
+  const StealingStrategy strategy_;
   PolicyContext* context_ = nullptr;
   Decisions decisions_;
   base::SureDeque<Lists> lists_;                     // by worker, then the application's
@@ -288,13 +288,13 @@ void Stealing::tell_theft(WorkerId thief, const Victim& chosen, double drawn) co
 }  // namespace
 
 std::unique_ptr<Policy> make_rws(const Settings& /*none*/) {
-  return std::make_unique<Stealing>(Strategy{.name = "rws"});
+  return std::make_unique<Stealing>(StealingStrategy{.name = "rws"});
 }
 
 std::unique_ptr<Policy> make_xkaapi(const Settings& settings) {
   const std::string_view push = settings.text("push");
-  Strategy strategy{.name = "xkaapi",
-                    .window = static_cast<std::uint32_t>(settings.number("window"))};
+  StealingStrategy strategy{.name = "xkaapi",
+                            .window = static_cast<std::uint32_t>(settings.number("window"))};
   if (push == "h1") strategy.push = Push::most_valid;
   if (push == "h2") strategy.push = Push::written;
   return std::make_unique<Stealing>(strategy);
