@@ -17,21 +17,18 @@ set(CPACK_STRIP_FILES ON)
 string(TOLOWER "vicinal-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}" CPACK_PACKAGE_FILE_NAME)
 set(CPACK_VERBATIM_VARIABLES ON)
 
-# What Debian asks of its packages and nobody else has, in components that only they bring: the copyright file, a man
-# page that is compressed, completion where its zsh looks.
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+# What Debian asks of a package, in components that only its packages bring.
 foreach(package vicinal libvicinal-dev)
   install(
-    FILES packaging/debian/copyright
-    DESTINATION "share/doc/${package}"
+    CODE "set(PACKAGE \"${package}\")
+set(VERSION \"${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}\")
+set(MAINTAINER \"${CPACK_PACKAGE_CONTACT}\")
+set(DATA \"${CMAKE_INSTALL_DATADIR}\")
+include(\"${PROJECT_SOURCE_DIR}/packaging/debian/install.cmake\")"
     COMPONENT debian_${package}
     EXCLUDE_FROM_ALL)
 endforeach()
-install(
-  CODE "set(data \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}\")
-execute_process(COMMAND gzip -9nf \"\${data}/man/man1/vicinal.1\" COMMAND_ERROR_IS_FATAL ANY)
-file(RENAME \"\${data}/zsh/site-functions\" \"\${data}/zsh/vendor-completions\")"
-  COMPONENT debian_vicinal
-  EXCLUDE_FROM_ALL)
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
@@ -46,7 +43,6 @@ foreach(component runtime conformance debian_libvicinal-dev)
 endforeach()
 
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME vicinal)

@@ -1,6 +1,7 @@
 # Installs the build in BUILD_DIR into empty prefixes: all of it, each component alone, below a DESTDIR, and what there is
 # before tests have been built. Then configures, builds and runs the project beside this file against it, and that of a
 # policy and a driver with the tests that are installed for them. Fails when a public header or a dependency was forgotten.
+cmake_policy(VERSION 3.22)
 set(work "${BUILD_DIR}/tests/package")
 set(sources "${CMAKE_CURRENT_LIST_DIR}/../..")
 file(REMOVE_RECURSE "${work}")
@@ -17,18 +18,17 @@ function(install_into prefix)
   step("${CMAKE_COMMAND}" --install "${BUILD_DIR}" --config "${CONFIG}" --prefix "${prefix}" ${ARGN})
 endfunction()
 
-# expect(<folder> [THERE <pattern>...] [AWAY <pattern>...]): which files are somewhere below the folder.
+# expect(<folder> [THERE <end>...] [AWAY <end>...]): files whose paths below the folder end so, or none that does.
 function(expect folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "THERE;AWAY")
-  foreach(pattern IN LISTS arg_THERE)
-    file(GLOB_RECURSE found "${folder}/${pattern}")
-    if(NOT found)
-      message(FATAL_ERROR "${folder} has no ${pattern}")
-    endif()
-  endforeach()
-  foreach(pattern IN LISTS arg_AWAY)
-    file(GLOB_RECURSE found "${folder}/${pattern}")
-    if(found)
+  file(GLOB_RECURSE files RELATIVE "${folder}" "${folder}/*")
+  foreach(end IN LISTS arg_THERE arg_AWAY)
+    set(found ${files})
+    string(REPLACE "." "\\." pattern "${end}")
+    list(FILTER found INCLUDE REGEX "(^|/)${pattern}$")
+    if(NOT found AND end IN_LIST arg_THERE)
+      message(FATAL_ERROR "${folder} has no ${end}: ${files}")
+    elseif(found AND end IN_LIST arg_AWAY)
       message(FATAL_ERROR "${folder} has ${found}")
     endif()
   endforeach()
@@ -38,8 +38,10 @@ set(prefix "${work}/prefix")
 install_into("${prefix}")
 
 # --- Components ---------------------------------------------------------------------------------
-set(of_runtime libvicinal.* vicinal/runtime.hpp extension/sched/policy.hpp vicinalConfig.cmake vicinalTargets.cmake
+set(of_runtime vicinal/runtime.hpp extension/sched/policy.hpp vicinalConfig.cmake vicinalTargets.cmake
                vicinal.pc v100.toml)
+file(GLOB library RELATIVE "${BUILD_DIR}" "${BUILD_DIR}/libvicinal.*")
+list(APPEND of_runtime ${library})
 set(of_documents README.md LICENSE user-guide.md loaded_light.svg first_program.cpp extension/CMakeLists.txt)
 set(of_conformance libvicinal_conformance.a vicinal/conformance.hpp)
 set(of_tools "")
