@@ -2,7 +2,7 @@
 # DATA (share of the prefix): what Debian asks of a package beside what Vicinal installs anywhere.
 set(data "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/${DATA}")
 set(documents "${data}/doc/${PACKAGE}")
-file(INSTALL "${CMAKE_CURRENT_LIST_DIR}/copyright" DESTINATION "${documents}")
+configure_file("${CMAKE_CURRENT_LIST_DIR}/copyright" "${documents}/copyright" COPYONLY)
 
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 file(WRITE "${documents}/changelog.Debian"
