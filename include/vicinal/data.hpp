@@ -59,11 +59,14 @@ struct TileShape {
   }
 };
 
-// A contiguous region of one of the user's files.
+// A contiguous region of one of the user's files. What the file does not hold when the region is registered must be
+// written before it is read; the file is made, or lengthened, when what was written goes there.
 struct FileRegion {
   std::string path;
   std::uint64_t offset = 0;
   bool writable = true;  // false: opened read-only; a task that writes the handle is refused
+  bool create =
+      false;  // makes or lengthens the file at once: the new bytes are zero, and may be read
 };
 
 class Handle {

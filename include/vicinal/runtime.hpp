@@ -109,9 +109,9 @@ class Runtime {
   // Data that start uninitialised; the runtime allocates them where they are first written.
   Handle register_empty(Bytes size, std::string name = {});
   Handle register_empty(TileShape shape, std::string name = {});
-  // A region of a file; it must exist and be long enough, or be writable (then it is extended).
-  // A handle is read through the disk node, and written back to the file at the latest when it
-  // is unregistered. The 4 KiB aligned part goes through O_DIRECT.
+  // A region of a file. What is not in the file yet must be written before it is read, or the region be registered
+  // with `create`; see FileRegion. A handle is read through the disk node, and written back to the file at the latest
+  // when it is unregistered. The 4 KiB aligned part goes through O_DIRECT.
   Handle register_file(const FileRegion& region, Bytes size, std::string name = {});
   Handle register_file(const FileRegion& region, TileShape shape, std::string name = {});
 

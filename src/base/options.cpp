@@ -178,6 +178,7 @@ void assign(std::optional<Bytes>& value, std::string_view text, const Entry& ent
 }
 
 void assign(BytesPerSecond& value, std::string_view text, const Entry& entry) {
+  base::refuse_bits(text);
   const std::string_view amount = text.ends_with("/s") ? text.substr(0, text.size() - 2) : text;
   Bytes in_a_second;
   assign(in_a_second, amount, entry);

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -96,12 +97,12 @@ enum class HomeKind : std::uint8_t { none, buffer, file };
 
 struct Home {
   HomeKind kind = HomeKind::none;
-  std::byte* address = nullptr;  // buffer
-  int file = -1;                 // descriptor, owned by the disk driver
-  std::uint64_t offset = 0;      // in the file
   bool writable = true;
   bool inside = false;    // another handle's: it is a part of that
   bool ram_only = false;  // tasks that use it run where its home is: see runtime/recursions.cpp
+  int file = -1;          // its number with the disk driver
+  std::byte* address = nullptr;  // buffer
+  std::uint64_t offset = 0;      // in the file
 };
 
 // What the tasks submitted so far leave in a handle.
@@ -164,6 +165,8 @@ struct alignas(128) Handle {
 
   // --- fixed
   Home home;
+  // Null, or why its file does not hold the content that it begins with, for messages.
+  std::unique_ptr<const std::string> lacks;
   HandleId id;
   std::string name;
 

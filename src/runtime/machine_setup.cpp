@@ -28,9 +28,7 @@ void join(MachineDescription& machine, NodeId a, NodeId b, BytesPerSecond bandwi
 }
 
 std::uint32_t cpu_workers(const Options& options) {
-  if (options.workers != 0) return options.workers;
-  const auto allowed = drivers::allowed_processors();
-  return allowed.empty() ? 1 : static_cast<std::uint32_t>(allowed.size());
+  return options.workers != 0 ? options.workers : drivers::usable_processors();
 }
 
 // A limit on memory is worth little if what it drives out lies in memory, too.

@@ -208,6 +208,44 @@ void Partitions::unpartition(const Parts& parts) {
   take_back(partition);
 }
 
+namespace {
+
+// Of those that have a handle's content, as the tasks submitted so far leave it.
+struct Holders {
+  bool any_written = false;
+  const graph::Handle* unwritten = nullptr;
+};
+
+void look_at(graph::Handle& handle, Holders& holders) {
+  bool in_parts = false;
+  if (const Family* const family = family_if_any(handle)) {
+    for (const Partition* partition : family->divided) {
+      if (partition->holds != Holds::parts) continue;
+      in_parts = true;
+      for (graph::Handle* part : partition->parts) look_at(*part, holders);
+    }
+  }
+  if (in_parts) return;
+  if (is_written(handle)) {
+    holders.any_written = true;
+  } else {
+    holders.unwritten = &handle;
+  }
+}
+
+}  // namespace
+
+void Partitions::require_all_or_nothing(graph::Handle& whole) {
+  const Lock lock(mutex_);
+  Holders holders;
+  look_at(whole, holders);
+  if (!holders.any_written || holders.unwritten == nullptr) return;
+  throw UsageError("unregister: handle " + whole.name +
+                   " cannot be written to its file: its part " + holders.unwritten->name +
+                   " was never written, or invalidated; submit a task that writes it, or "
+                   "unregister with WriteBack::no");
+}
+
 void Partitions::dissolve(graph::Handle& whole) {
   const Lock lock(mutex_);
   Family* const family = family_if_any(whole);

@@ -34,6 +34,8 @@ class Partitions {
 
   Parts partition(graph::Handle& whole, const Divide& divide, PartAccess access);
   void unpartition(const Parts& parts);
+  // Throws UsageError if some of what has its content was written, and some was not.
+  void require_all_or_nothing(graph::Handle& whole);
   // All partitions of the handle are taken back.
   void dissolve(graph::Handle& whole);
   // Any handle was ever marked.

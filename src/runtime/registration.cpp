@@ -44,6 +44,7 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
   handle->content = written ? graph::Content::written : graph::Content::none;
   handle->layout = layout;
   handle->home = home;
+  handle->lacks.reset();
   handle->policy_data = nullptr;
   handle->has_family.store(false, std::memory_order_relaxed);
   handle->family.store(nullptr, std::memory_order_relaxed);
@@ -64,6 +65,31 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
   return {*handle, number_, life};
 }
 
+namespace {
+
+void require_region(const FileRegion& region, const Layout& layout, const std::string& name) {
+  if (!layout.contiguous()) {
+    throw UsageError("file " + region.path +
+                     ": a region of a file is contiguous; register tiles with "
+                     "a leading dimension equal to their rows");
+  }
+  require_size(layout, name);
+  constexpr std::uint64_t kLargestFile = std::numeric_limits<std::int64_t>::max();
+  if (region.offset > kLargestFile - layout.bytes().value) {
+    throw UsageError("file " + region.path + ": " + std::to_string(layout.bytes().value) +
+                     " bytes from byte " + std::to_string(region.offset) + " on, of " + name +
+                     ", go beyond what a file can have; correct the offset");
+  }
+  if (region.create && !region.writable) {
+    throw UsageError("file " + region.path +
+                     ": create makes it or makes it longer, and writable = false forbids that; "
+                     "leave one of them out");
+  }
+}
+
+}  // namespace
+
+// What the file does not hold must be written before it is read: a misspelt path is not taken for zeros.
 Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std::string name) {
   if (setup_.simulated) {
     throw UsageError("file " + region.path +
@@ -73,39 +99,44 @@ Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std
     throw UsageError("file " + region.path +
                      ": data in files need the disk node; give a folder with the option disk");
   }
-  if (!layout.contiguous()) {
-    throw UsageError("file " + region.path +
-                     ": a region of a file is contiguous; register tiles with "
-                     "a leading dimension equal to their rows");
-  }
   if (name.empty()) name = region.path + "+" + std::to_string(region.offset);
-  require_size(layout, name);
-  constexpr std::uint64_t kLargestFile = std::numeric_limits<std::int64_t>::max();
-  if (region.offset > kLargestFile - layout.bytes().value) {
-    throw UsageError("file " + region.path + ": " + std::to_string(layout.bytes().value) +
-                     " bytes from byte " + std::to_string(region.offset) + " on, of " + name +
-                     ", go beyond what a file can have; correct the offset");
-  }
-  const int file = setup_.disk->open_file(region.path, region.writable);
+  require_region(region, layout, name);
+  const int file = setup_.disk->open_file(region.path, region.writable, region.create);
   const std::uint64_t end = region.offset + layout.bytes().value;
-  const bool whole = end <= setup_.disk->file_size(file).value;
-  if (!whole && !region.writable) {
-    setup_.disk->close_file(file);
-    throw UsageError("file " + region.path + " ends before byte " + std::to_string(end) + " of " +
-                     name + "; register less, or make it writable to extend it");
-  }
   graph::Home home;
   home.kind = graph::HomeKind::file;
   home.file = file;
   home.offset = region.offset;
   home.writable = region.writable;
   try {
-    if (!whole) setup_.disk->extend_file(file, Bytes{end});
-    return add(layout, home, true, std::move(name));
+    if (region.create) setup_.disk->extend_file(file, Bytes{end});
+    std::unique_ptr<const std::string> lacks = what_file_lacks(file, end, region.path);
+    if (lacks != nullptr && !region.writable) {
+      throw UsageError("file " + region.path + " ends before byte " + std::to_string(end) + " of " +
+                       name + "; register less, or make it writable to extend it");
+    }
+    const Handle handle = add(layout, home, lacks == nullptr, std::move(name));
+    handle.impl()->lacks = std::move(lacks);
+    return handle;
   } catch (...) {
     setup_.disk->close_file(file);
     throw;
   }
+}
+
+// Null if it has all bytes before `end`.
+std::unique_ptr<const std::string> RuntimeImpl::what_file_lacks(int file, std::uint64_t end,
+                                                                const std::string& path) const {
+  const bool exists = setup_.disk->file_exists(file);
+  const Bytes size = setup_.disk->file_size(file);
+  if (exists && size.value >= end) return nullptr;
+  return std::make_unique<const std::string>(
+      (exists
+           ? "file " + path + " had " + std::to_string(size.value) +
+                 " bytes when it was registered, and its region ends at byte " + std::to_string(end)
+           : "there was no file " + path + " when it was registered") +
+      "; correct path, offset and size, submit a task that writes it first, or register it with "
+      "create = true");
 }
 
 // Places that nothing else has: no address is dereferenced and no file read.
@@ -217,6 +248,9 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
   }
   Partitions::Lock settled;  // nobody reduces into it behind the last combination
   if (handle.has_family.load(std::memory_order_acquire)) {
+    if (write_back == WriteBack::yes && handle.home.kind == graph::HomeKind::file) {
+      partitions_.require_all_or_nothing(handle);
+    }
     partitions_.dissolve(handle);
     settled = partitions_.settle(handle, AccessMode::RW);
   }

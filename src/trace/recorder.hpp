@@ -42,6 +42,8 @@ struct RecordingSummary {
   std::uint64_t events_lost = 0;
   std::string error;  // not empty: the file could not be written, and has what came before
 };
+// For people: there were such.
+std::string about_lost_events(std::uint64_t events);
 
 // A name that a thread has used, by the address of what has it.
 struct UsedName {
