@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/start_thread.hpp"
 #include "base/sure_memory.hpp"
 #include "drivers/clock.hpp"
-#include "drivers/start_thread.hpp"
 #include "graph/dependencies.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "runtime/sizes.hpp"
@@ -107,7 +107,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
 void RuntimeImpl::start() {
   setup_.start(*engine_);
   if (options_.stall_seconds <= 0) return;
-  watcher_ = drivers::start_thread("that watches for stalls", [this] { watch(); });
+  watcher_ = base::start_thread("that watches for stalls", [this] { watch(); });
 }
 
 void RuntimeImpl::stop() {

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "base/start_thread.hpp"
 #include "trace/head.hpp"
 #include "vicinal/error.hpp"
 
@@ -250,6 +251,7 @@ void Recorder::Session::run_writer() {
 
 void Recorder::Session::begin_writer() {
   if (simulated_) return;
+  const base::NoSignals none;
   try {
     writer_ = std::thread([this] { run_writer(); });
   } catch (const std::system_error& error) {

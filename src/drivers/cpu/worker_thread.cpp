@@ -2,14 +2,14 @@
 
 #include <string>
 
+#include "base/start_thread.hpp"
 #include "drivers/cpu/binding.hpp"
-#include "drivers/start_thread.hpp"
 
 namespace vicinal::drivers {
 
 void WorkerThread::start(engine::Completions& completions) {
-  thread_ = start_thread("of worker " + std::to_string(worker_.value),
-                         [this, &completions] { run(completions); });
+  thread_ = base::start_thread("of worker " + std::to_string(worker_.value),
+                               [this, &completions] { run(completions); });
 }
 
 void WorkerThread::stop() {
