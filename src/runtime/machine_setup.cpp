@@ -261,6 +261,12 @@ void MachineSetup::start(engine::Completions& completions) {
   cpu->start(completions);
 }
 
+void MachineSetup::leave() {
+  if (simulated) return;
+  for (auto& accelerator : accelerators) accelerator->leave();
+  if (cpu) cpu->leave();
+}
+
 void MachineSetup::stop() {
   if (simulated) return simulated->stop();
   if (disk) disk->stop();

@@ -12,11 +12,15 @@ void WorkerThread::start(engine::Completions& completions) {
                                [this, &completions] { run(completions); });
 }
 
-void WorkerThread::stop() {
-  if (!thread_.joinable()) return;
-  // Relaxed: the wake behind it releases it.
+// Relaxed: the wake behind it releases it.
+void WorkerThread::leave() {
   stopping_.store(true, std::memory_order_relaxed);
   gate_.wake();
+}
+
+void WorkerThread::stop() {
+  if (!thread_.joinable()) return;
+  leave();
   thread_.join();
 }
 
