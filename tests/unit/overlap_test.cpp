@@ -149,8 +149,6 @@ TEST(RegionIndex, AHundredByHundredTilesOfOneMatrixRegisterAndNoneFitsTwice) {
   index.add(at((1ULL << 32) + (31 * 96 * ld + 9600) * 8), buffer(40), "padding");
 }
 
-class RegionIndexProperty : public testing::TestWithParam<std::uint64_t> {};
-
 std::set<std::uint64_t> bytes_of(std::uint64_t address, const Layout& layout) {
   std::set<std::uint64_t> bytes;
   for (std::uint64_t c = 0; c < layout.columns; ++c) {
@@ -161,44 +159,46 @@ std::set<std::uint64_t> bytes_of(std::uint64_t address, const Layout& layout) {
   return bytes;
 }
 
-TEST_P(RegionIndexProperty, FindsExactlyTheRegionsThatHoldACommonByte) {
-  SCOPED_TRACE("seed " + std::to_string(GetParam()));
-  base::Random random(GetParam());
-  struct Live {
-    std::uint64_t address;
-    Layout layout;
-  };
-  std::vector<Live> live;
-  std::set<std::uint64_t> registered;
-  RegionIndex index;
-  const std::uint64_t common_stride = 4 + random.below(12);
-  for (int step = 0; step < 300; ++step) {
-    if (!live.empty() && random.below(3) == 0) {
-      std::swap(live[random.below(live.size())], live.back());
-      for (const auto byte : bytes_of(live.back().address, live.back().layout))
-        registered.erase(byte);
-      index.remove(at(live.back().address), live.back().layout);
-      live.pop_back();
-      continue;
+TEST(RegionIndexProperty, FindsExactlyTheRegionsThatHoldACommonByte) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    base::Random random(seed);
+    struct Live {
+      std::uint64_t address;
+      Layout layout;
+    };
+    std::vector<Live> live;
+    std::set<std::uint64_t> registered;
+    RegionIndex index;
+    const std::uint64_t common_stride = 4 + random.below(12);
+    for (int step = 0; step < 300; ++step) {
+      if (!live.empty() && random.below(3) == 0) {
+        std::swap(live[random.below(live.size())], live.back());
+        for (const auto byte : bytes_of(live.back().address, live.back().layout))
+          registered.erase(byte);
+        index.remove(at(live.back().address), live.back().layout);
+        live.pop_back();
+        continue;
+      }
+      const std::uint64_t stride = random.below(3) != 0 ? common_stride : 1 + random.below(20);
+      const Layout layout = strided(random.below(stride + 1), random.below(7), stride);
+      const std::uint64_t address = 1 + random.below(300);
+      const auto bytes = bytes_of(address, layout);
+      bool expected = false;
+      for (const auto byte : bytes) expected = expected || registered.count(byte) > 0;
+      bool refused = false;
+      try {
+        index.add(at(address), layout, "new");
+      } catch (const UsageError&) {
+        refused = true;
+      }
+      ASSERT_EQ(refused, expected)
+          << "step " << step << ": " << layout.columns << " columns of " << layout.column_bytes
+          << " at " << address << ", stride " << stride;
+      if (refused) continue;
+      registered.insert(bytes.begin(), bytes.end());
+      live.push_back({address, layout});
     }
-    const std::uint64_t stride = random.below(3) != 0 ? common_stride : 1 + random.below(20);
-    const Layout layout = strided(random.below(stride + 1), random.below(7), stride);
-    const std::uint64_t address = 1 + random.below(300);
-    const auto bytes = bytes_of(address, layout);
-    bool expected = false;
-    for (const auto byte : bytes) expected = expected || registered.count(byte) > 0;
-    bool refused = false;
-    try {
-      index.add(at(address), layout, "new");
-    } catch (const UsageError&) {
-      refused = true;
-    }
-    ASSERT_EQ(refused, expected) << "step " << step << ": " << layout.columns << " columns of "
-                                 << layout.column_bytes << " at " << address << ", stride "
-                                 << stride;
-    if (refused) continue;
-    registered.insert(bytes.begin(), bytes.end());
-    live.push_back({address, layout});
   }
 }
 
@@ -266,8 +266,6 @@ TEST(RegionIndex, TakesManyTilesOfOneMatrix) {
   EXPECT_THROW(index.add(at(4096 + 7 * kRows + 1), strided(1, 2, kStride + 1), "inside"),
                UsageError);
 }
-
-INSTANTIATE_TEST_SUITE_P(Seeds, RegionIndexProperty, testing::Range<std::uint64_t>(1, 101));
 
 }  // namespace
 }  // namespace vicinal::graph
