@@ -15,8 +15,4 @@ void note_result(Runtime& runtime, const RunRecord& record);
 // was no memory a warning tells.
 void end_recording(Runtime& runtime, RunRecord& record);
 
-// Ends the recording, if there is one, and says in the record what it lacks: a recording that cannot be written does not
-// make the run fail.
-void end_recording(Runtime& runtime, RunRecord& record);
-
 }  // namespace vicinal::reports

@@ -301,9 +301,9 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
 // Whoever calls has access to the handle. Returns why its content is lost, if it is.
 std::exception_ptr RuntimeImpl::write_home(graph::Handle& handle, memory::Request& request) {
   if (handle.poisoned.load(std::memory_order_relaxed)) {
-    return base::make_error<PoisonedError>([&] {
-      return "handle " + handle.name + " was not written back: its writer failed or was cancelled";
-    });
+    return engine_->errors().tell_lost(
+        handle,
+        "handle " + handle.name + " was not written back: its writer failed or was cancelled");
   }
   try {
     flush_home(handle, request);
@@ -354,6 +354,15 @@ void RuntimeImpl::forget(graph::Handle& handle) {
   // Lives are numbered by 32 bits. A slot that has had them all is left alone, or the first would come again.
   constexpr std::uint32_t kLastLife = 0xfffffffeU;
   if (handle.life() < kLastLife) free_handles_.push_back(&handle);
+}
+
+void RuntimeImpl::let_go(Handle handle) noexcept {
+  if (forked() || is_left() || !handle || handle.runtime() != number_) return;
+  try {
+    departures_.add(handle);
+    departures_.sweep_if_many();
+  } catch (const std::exception&) {  // it goes later, at the latest with the runtime
+  }
 }
 
 void RuntimeImpl::pin(std::byte* data, Bytes bytes) {
