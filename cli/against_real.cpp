@@ -12,7 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/catalogue.hpp"
+#include "runtime_options.hpp"
 #include "vicinal/error.hpp"
+#include "vicinal/runtime.hpp"
 
 namespace vicinal::cli {
 
@@ -159,10 +161,12 @@ std::vector<Outcome> run_all_for_real(const RealJob& job) {
 }
 
 Outcome simulated(const RealJob& job, const std::string& policy) {
-  Options options = job.options;
-  options.policy = policy;
+  const Options options = with_policy(job.options, policy, job.policies.size());
+  const play::Hooks hooks{
+      .begun = {},
+      .ended = [](Runtime& runtime, const play::Played& /*played*/) { runtime.stop_trace(); }};
   const play::Played played =
-      play::play(job.graph, job.counted(policy), options, 1, play::StartingPlace::filled);
+      play::play(job.graph, job.counted(policy), options, 1, play::StartingPlace::filled, hooks);
   const reports::RunRecord record =
       reports::make_record(policy, job.machine.description, played.before, played.after);
   return {record.seconds, static_cast<double>(record.bytes_in.value)};

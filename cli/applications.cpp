@@ -112,7 +112,6 @@ linalg::Application ApplicationOptions::application(const Options& options) cons
 }
 
 linalg::Application ApplicationOptions::cholesky(const Options& options) const {
-  require_writable("--output", output_);
   refuse("--inner", inner_, "cholesky has no inner dimension, only gemm2d and gemm3d have one");
   const linalg::TileGrid grid =
       matrix_.empty() ? shape_.parse() : shape_.parse(linalg::TileFile::open(matrix_).grid());

@@ -29,8 +29,12 @@ struct BoundsArguments {
 };
 
 void print_bounds(const BoundsArguments& arguments) {
-  ReportFiles{.json = arguments.json, .page = arguments.page, .plot = {}, .recordings = {}}
-      .require_writable();
+  CommandFiles files;
+  arguments.graph.add_to(files);
+  arguments.machine.add_to(files);
+  ReportFiles{.json = arguments.json, .page = arguments.page, .plot = {}, .recordings = {}}.add_to(
+      files);
+  files.require();
   const graph::Graph graph =
       arguments.graph.graph(reports::parse_count("--seed", arguments.seed, 0, INT64_MAX));
   const machine::MachineModel machine = arguments.machine.machine();
@@ -52,9 +56,11 @@ void add_bounds(CLI::App& app, Session& /*session*/) {
   CLI::App* command = app.add_subcommand(
       "bounds", "Lower bounds on the time of a graph on a machine, and on the bytes it moves.");
   auto arguments = std::make_shared<BoundsArguments>(*command);
-  command->add_option("--seed", arguments->seed, "Of graphs made at random.")
-      ->type_name("INTEGER [1]")
-      ->group("Graph");
+  CLI::Option* const seed =
+      command->add_option("--seed", arguments->seed, "Of graphs made at random.")
+          ->type_name("INTEGER [1]")
+          ->group("Graph");
+  arguments->graph.add_parameter("seed", seed);
   command->add_option("--json", arguments->json, "Also write them as JSON; -: to the output.")
       ->type_name("FILE");
   command->add_option("--report", arguments->page, kReportSentence)->type_name("FILE");

@@ -68,7 +68,10 @@ void calibrate(const CalibrateArguments& arguments) {
   const std::uint64_t tile = reports::parse_count("--tile", arguments.tile, kLeastTile, kMostTile);
   const Options options = arguments.runtime.parse();
   reports::require_policy(options.policy);
-  require_writable("--output", arguments.output);
+  CommandFiles files;
+  files.writes("--output", arguments.output);
+  arguments.runtime.add_files(files, options, {options.policy});
+  files.require();
   const auto kernels = kernels_of(tile);
   const auto progress = [](std::string_view what) { fmt::print(stderr, "measuring: {}\n", what); };
   calibration::Calibration calibration =

@@ -68,8 +68,8 @@ std::string draw_picture(const std::string& json, const std::string& target) {
                          json, target, status);
     }
   }
-  return "no picture is drawn: no Python here has matplotlib; install it (python3-matplotlib of "
-         "Debian and Ubuntu, scripts/setup), then run the command again";
+  return "no picture is drawn: no Python here has matplotlib; install it (Debian and Ubuntu: "
+         "python3-matplotlib), then run the command again";
 }
 
 }  // namespace vicinal::cli

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "command_files.hpp"
 #include "output_file.hpp"
 #include "session.hpp"
 #include "vicinal/error.hpp"
@@ -25,7 +26,10 @@ void explain(const ExplainArguments& arguments) {
   if (arguments.trace.empty()) {
     throw UsageError("say which recording: vicinal explain TRACE; run --trace FILE makes one");
   }
-  require_writable("--json", arguments.json);
+  CommandFiles files;
+  files.reads("the recording", arguments.trace);
+  files.writes("--json", arguments.json);
+  files.require();
   const reports::Explanation explanation =
       reports::explain(arguments.trace, arguments.request, !arguments.json.empty());
   fmt::print(arguments.json == "-" ? stderr : stdout, "{}", explanation.text);

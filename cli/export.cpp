@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "command_files.hpp"
 #include "exporters/exporters.hpp"
 #include "output_file.hpp"
 #include "output_folder.hpp"
@@ -62,11 +63,11 @@ void warn(const analysis::RecordedRun& run, const std::string& trace) {
   if (!run.complete) {
     fmt::print(stderr,
                "vicinal: {}: the recording was not ended: it goes as far as its last event\n",
-               trace);
+               reports::legible_name(trace));
   }
   if (run.events_lost > 0) {
-    fmt::print(stderr, "vicinal: {}: {} events were lost while it was recorded\n", trace,
-               run.events_lost);
+    fmt::print(stderr, "vicinal: {}: {} events were lost while it was recorded\n",
+               reports::legible_name(trace), run.events_lost);
   }
 }
 
@@ -77,11 +78,17 @@ void export_run(const ExportArguments& arguments) {
   const Format& format = wanted_format(arguments.format);
   if (arguments.output.empty()) throw UsageError("say where to leave the export: --output PATH");
   const bool is_folder = format.write_folder != nullptr;
-  if (!is_folder) require_writable("--output", arguments.output);
   if (is_folder && arguments.output == "-") {
     throw UsageError(fmt::format("--output -: {} is a folder; give the path of one", format.name));
   }
-  if (is_folder) require_free("--output", arguments.output);
+  CommandFiles files;
+  files.reads("the recording", arguments.trace);
+  if (is_folder) {
+    require_free("--output", arguments.output);
+  } else {
+    files.writes("--output", arguments.output);
+  }
+  files.require();
   const exporters::RecordedFile file(arguments.trace);
   warn(file.recording().run, arguments.trace);
   if (is_folder) {
@@ -93,8 +100,8 @@ void export_run(const ExportArguments& arguments) {
     format.write_file(file.recording(), [&](std::string_view piece) { output.write(piece); });
     output.finish();
   }
-  fmt::print(arguments.output == "-" ? stderr : stdout, "{}: {}: {}\n", arguments.output,
-             format.name, format.sentence);
+  fmt::print(arguments.output == "-" ? stderr : stdout, "{}: {}: {}\n",
+             reports::legible_name(arguments.output), format.name, format.sentence);
 }
 
 std::string help_of_formats() {

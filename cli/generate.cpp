@@ -31,8 +31,11 @@ void generate(const GenerateArguments& arguments, Signals& signals) {
   if (arguments.output.empty()) {
     throw UsageError("say where to leave the matrix: --output FILE");
   }
-  require_writable("--output", arguments.output);
   const Options options = arguments.runtime.parse({arguments.output});
+  CommandFiles files;
+  files.writes("--output", arguments.output);
+  arguments.runtime.add_files(files, options, {options.policy});
+  files.require();
   Runtime runtime(options);
   const Signals::Watch watch(signals, runtime);
   {
@@ -43,8 +46,10 @@ void generate(const GenerateArguments& arguments, Signals& signals) {
         {.seed = options.seed, .output = arguments.output, .left = linalg::TileContent::symmetric},
         [&](std::string_view phase, std::uint64_t tasks) { progress.phase(phase, tasks); });
   }
-  fmt::print("{}: {} x {} {}s in tiles of {}, {}\n", arguments.output, grid.size, grid.size,
-             to_string(grid.precision), grid.tile, reports::format_bytes(grid.bytes()));
+  runtime.stop_trace();  // throws where the recording is not whole
+  fmt::print("{}: {} x {} {}s in tiles of {}, {}\n", reports::legible_name(arguments.output),
+             grid.size, grid.size, to_string(grid.precision), grid.tile,
+             reports::format_bytes(grid.bytes()));
 }
 
 }  // namespace

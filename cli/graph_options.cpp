@@ -49,9 +49,12 @@ GraphOptions::GraphOptions(CLI::App& command) : command_(command.get_name()) {
   command.add_option("application", application_, applications())->type_name("APPLICATION");
   const auto add = [&](const char* name, std::string& to, const std::string& type,
                        const char* sentence) {
-    command.add_option(name, to, sentence)
-        ->type_name(to.empty() ? type : fmt::format("{} [{}]", type, to))
-        ->group("Graph");
+    CLI::Option* const option =
+        command.add_option(name, to, sentence)
+            ->type_name(to.empty() ? type : fmt::format("{} [{}]", type, to))
+            ->group("Graph");
+    const std::string_view parameter = std::string_view(name).substr(2);
+    add_parameter(std::string(parameter == "task-seconds" ? "seconds" : parameter), option);
   };
   add("--graph", file_, "FILE",
       "Read the graph from a file instead: docs/graph-file.md, or a WfCommons workflow.");
@@ -72,12 +75,46 @@ GraphOptions::GraphOptions(CLI::App& command) : command_(command.get_name()) {
   add("--priorities", priorities_, "TEXT", "given, bottom-level or none.");
 }
 
+namespace {
+
+bool has_parameter(const graphs::GraphApplication& application, std::string_view parameter) {
+  return std::ranges::find(application.parameters, parameter) != application.parameters.end();
+}
+
+// Of which graphs, or nothing: it is no parameter of graphs.
+std::string applications_with(std::string_view parameter) {
+  std::string names;
+  for (const auto& application : graphs::graph_applications()) {
+    if (!has_parameter(application, parameter)) continue;
+    names += (names.empty() ? "" : ", ") + std::string(application.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+void GraphOptions::require_own_options() const {
+  const auto applications = graphs::graph_applications();
+  const auto own = std::ranges::find(applications, application_, &graphs::GraphApplication::name);
+  if (file_.empty() && own == applications.end())
+    return;  // there is no such graph, as is said then
+  for (const auto& [parameter, option] : parameters_) {
+    const std::string owners = applications_with(parameter);
+    if (option->count() == 0 || owners.empty()) continue;
+    if (file_.empty() && has_parameter(*own, parameter)) continue;
+    throw UsageError(fmt::format("{}: {} has no such option; {} {}: leave it away",
+                                 option->get_name(), file_.empty() ? application_ : "a graph file",
+                                 owners, owners.find(',') == std::string::npos ? "has" : "have"));
+  }
+}
+
 graph::Graph GraphOptions::graph(std::uint64_t seed, bool as_run) const {
   if (file_.empty() == application_.empty()) {
     throw UsageError(
         fmt::format("say what, once: vicinal {} APPLICATION (one of {}) or vicinal {} --graph FILE",
                     command_, applications(), command_));
   }
+  require_own_options();
   graph::Graph graph;
   if (!file_.empty()) {
     graph = graphfiles::read_graph(file_);
@@ -183,6 +220,10 @@ machine::MachineModel MachineOptions::machine() const {
     (gpus ? choice.gpu_memory : choice.ram) = memory;
   }
   return machine::load_machine(name_, choice);
+}
+
+void MachineOptions::add_to(CommandFiles& read) const {
+  if (machine::is_machine_file(name_)) read.reads("--machine", name_);
 }
 
 reports::Facts MachineOptions::facts(const machine::MachineModel& machine) const {

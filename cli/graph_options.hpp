@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "command_files.hpp"
 #include "graph/graph.hpp"
 #include "play/play.hpp"
 #include "reports/report.hpp"
@@ -20,13 +23,26 @@ class GraphOptions {
   GraphOptions(const GraphOptions&) = delete;
   GraphOptions& operator=(const GraphOptions&) = delete;
 
+  // An option that the command itself has is one of graphs: "seed".
+  void add_parameter(std::string name, CLI::Option* option) {
+    parameters_.push_back({std::move(name), option});
+  }
   // Throws UsageError that names the option or the place in the file.
   // `as_run`: see graphs::GraphRequest.
   graph::Graph graph(std::uint64_t seed, bool as_run = false) const;
   reports::Facts facts(const graph::Graph& graph) const;
+  void add_to(CommandFiles& read) const { read.reads("--graph", file_); }
 
  private:
+  // Throws UsageError for an option that was given and that this graph does not have.
+  void require_own_options() const;
+
+  struct Parameter {
+    std::string name;  // of GraphRequest
+    CLI::Option* option;
+  };
   std::string command_;
+  std::vector<Parameter> parameters_;
   std::string application_;
   std::string file_;
   // The problem that `vicinal run` begins with: 8192 elements in tiles of 512 doubles.
@@ -52,6 +68,7 @@ class MachineOptions {
   MachineOptions& operator=(const MachineOptions&) = delete;
 
   machine::MachineModel machine() const;
+  void add_to(CommandFiles& read) const;
   reports::Facts facts(const machine::MachineModel& machine) const;
 
  private:

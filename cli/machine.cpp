@@ -69,7 +69,12 @@ void add_machine(CLI::App& app, Session& /*session*/) {
       return;
     }
     const Options parsed = options->parse();
-    print_machine(Runtime(parsed).machine());
+    CommandFiles files;
+    options->add_files(files, parsed, {parsed.policy});
+    files.require();
+    Runtime runtime(parsed);
+    print_machine(runtime.machine());
+    runtime.stop_trace();  // throws where the recording is not whole
     if (!*measure) return;
     for (const calibration::MeasuredDevice& device : calibration::measure_devices(parsed)) {
       fmt::print("measured: {}", calibration::device_text(device));

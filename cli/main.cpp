@@ -77,7 +77,7 @@ void parse(CLI::App& app, int argc, char** argv) {
 }
 
 int complain(int status, std::string_view message) {
-  fmt::print(stderr, "vicinal: {}\n", message);
+  fmt::print(stderr, "vicinal: {}\n", reports::legible(message));
   return status;
 }
 
@@ -149,6 +149,7 @@ int run(int argc, char** argv) {
   add_events(app, session);
   add_man(app, session);
   add_completion(app, session);
+  add_help(app, session);
   try {
     parse(app, argc, argv);
   } catch (const CLI::Success& request) {  // --help, --version

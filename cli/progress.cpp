@@ -39,7 +39,8 @@ void clear_progress() {
 }
 
 void show_progress(std::string line) {
-  fmt::print(stderr, "{}{}", kClearLine, fitting(std::move(line), terminal_columns()));
+  fmt::print(stderr, "{}{}", kClearLine,
+             reports::legible_name(fitting(std::move(line), terminal_columns())));
   std::fflush(stderr);
 }
 

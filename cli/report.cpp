@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "command_files.hpp"
 #include "output_file.hpp"
 #include "reports/page/page.hpp"
 #include "session.hpp"
@@ -28,7 +29,10 @@ void write_report(const ReportArguments& arguments) {
   if (arguments.output.empty()) {
     throw UsageError("report: say where the page goes: -o run.html, or -o - to the output");
   }
-  require_writable("-o", arguments.output);
+  CommandFiles files;
+  for (const std::string& recording : arguments.recordings) files.reads("the recording", recording);
+  files.writes("-o", arguments.output);
+  files.require();
   reports::require_page();
   reports::PageRequest request;
   request.recordings = arguments.recordings;

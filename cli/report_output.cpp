@@ -19,17 +19,17 @@
 
 namespace vicinal::cli {
 
-void ReportFiles::require_writable() const {
+void ReportFiles::add_to(CommandFiles& written) const {
   if (json == "-" && page == "-") {
     throw UsageError("--report: JSON goes to the output; name a file for the page");
   }
-  cli::require_writable("--json", json);
-  cli::require_writable("--report", page);
   if (!plot.empty() && !plot.ends_with(".svg")) {
     throw UsageError(fmt::format("--plot: {} is no name of an SVG; write --plot FILE.svg", plot));
   }
-  cli::require_writable("--plot", plot);
   if (!page.empty()) reports::require_page();
+  written.writes("--json", json);
+  written.writes("--report", page);
+  written.writes("--plot", plot);
 }
 
 void ReportFiles::add_options(CLI::App& command) {
@@ -51,6 +51,9 @@ ReportOutput::ReportOutput(Session& session, reports::Report report, ReportFiles
       at_interrupt_(session.signals, [this] { interrupted(); }) {}
 
 void ReportOutput::add(reports::RunRecord record) {
+  if (!record.recording.message.empty()) {
+    fmt::print(stderr, "vicinal: {}: {}\n", record.policy, record.recording.message);
+  }
   const std::lock_guard lock(mutex_);
   report_.runs.push_back(std::move(record));
 }
@@ -60,13 +63,10 @@ int ReportOutput::finish() {
   print();
   write_page();
   draw_plot();
-  int status = kSuccess;
   for (const reports::RunRecord& run : report_.runs) {
-    if (!run.cut_recording.empty()) fmt::print(stderr, "vicinal: {}\n", run.cut_recording);
-    const bool failed = !run.error.empty() || run.verified == false || !run.cut_recording.empty();
-    if (failed) status = kFailure;
+    if (!run.error.empty() || run.verified == false || run.recording.failed) return kFailure;
   }
-  return status;
+  return kSuccess;
 }
 
 void ReportOutput::print() const {
@@ -81,8 +81,8 @@ void ReportOutput::write_page() const {
   reports::PageRequest request;
   request.report = &report_;
   // Of more than two runs the page shows the ranking alone. A run that failed may have left no recording.
-  const bool all_ran =
-      std::ranges::all_of(report_.runs, [](const auto& run) { return run.error.empty(); });
+  const bool all_ran = std::ranges::all_of(
+      report_.runs, [](const auto& run) { return run.error.empty() && !run.recording.failed; });
   if (files_.recordings.size() <= 2 && all_ran) request.recordings = files_.recordings;
   write_text(files_.page, reports::page(request));
 }
@@ -97,7 +97,10 @@ void ReportOutput::draw_plot() const {
   const std::string path = fmt::format("/dev/fd/{}", file);
   std::string missing;
   try {
-    std::ofstream(path) << reports::report_json(report_);
+    std::ofstream content(path);
+    content << reports::report_json(report_) << std::flush;
+    if (!content)
+      throw DeviceError(fmt::format("--plot: no room for the report: {}", std::strerror(errno)));
     missing = draw_picture(path, files_.plot);
   } catch (...) {
     ::close(file);

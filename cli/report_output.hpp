@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "command_files.hpp"
 #include "reports/report.hpp"
 #include "session.hpp"
 
@@ -19,8 +20,8 @@ struct ReportFiles {
   std::string plot;                     // an SVG; never the output
   std::vector<std::string> recordings;  // of the runs, for the page
 
-  // Throws UsageError: one cannot be written, or both go to the output.
-  void require_writable() const;
+  // To what the command writes. Throws UsageError: JSON and page go to the output both, or the picture is no SVG.
+  void add_to(CommandFiles& written) const;
   // --json, --report, --plot. This object must outlive the parse.
   void add_options(CLI::App& command);
 };

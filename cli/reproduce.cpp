@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "command_files.hpp"
 #include "draw_picture.hpp"
 #include "graphs/make_graph.hpp"
 #include "output_file.hpp"
@@ -125,10 +126,10 @@ Results measured_orders(const Figure& figure, Effort effort) {
 
 void complain_of_other(const std::string& path, const reproduction::PointFile& file) {
   if (file.found() == reproduction::PointFile::Found::rows) {
-    fmt::print(stderr, "vicinal: going on with {}\n", path);
+    fmt::print(stderr, "vicinal: going on with {}\n", reports::legible_name(path));
   } else if (file.found() == reproduction::PointFile::Found::other) {
-    fmt::print(stderr, "vicinal: {} is not gone on with: {}; all points are measured anew\n", path,
-               file.difference());
+    fmt::print(stderr, "vicinal: {} is not gone on with: {}; all points are measured anew\n",
+               reports::legible_name(path), reports::legible_name(file.difference()));
   }
 }
 
@@ -178,19 +179,32 @@ int reproduce_those(const ReproduceArguments& arguments, Session& session) {
     return kSuccess;
   }
   static_cast<void>(arguments.effort());
+  std::error_code failed;
+  if (std::filesystem::exists(arguments.document, failed) &&
+      !std::filesystem::is_regular_file(arguments.document, failed)) {
+    throw UsageError(fmt::format("--document: {} is no file; give one", arguments.document));
+  }
   std::vector<const Figure*> figures;
   if (arguments.figure == "all") {
     for (const Figure& figure : reproduction::figures()) figures.push_back(&figure);
   } else {
     figures.push_back(&reproduction::figure(arguments.figure));
   }
-  require_writable("--document", arguments.document);
-  std::error_code failed;
   std::filesystem::create_directories(arguments.output, failed);
   if (failed) {
     throw UsageError(fmt::format("--output: cannot make the folder {}: {}; give another one",
                                  arguments.output, failed.message()));
   }
+  CommandFiles files;
+  for (const Figure* figure : figures) {
+    const std::string stem =
+        (std::filesystem::path(arguments.output) / std::string(figure->name)).string();
+    for (const char* const suffix : {".csv", ".txt", ".json", ".svg", ".png"}) {
+      files.writes("--output", stem + suffix);
+    }
+  }
+  files.writes("--document", arguments.document);
+  files.require();
   int status = kSuccess;
   for (const Figure* figure : figures) {
     status = std::max(status, reproduce(*figure, arguments, session));

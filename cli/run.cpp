@@ -81,10 +81,15 @@ void require_room(const Plan& plan) {
 
 Plan make_plan(const RunArguments& arguments) {
   const ApplicationOptions& application = arguments.application;
-  arguments.files.require_writable();
   Plan plan;
   plan.options = arguments.runtime.parse({application.output(), application.matrix()});
   plan.policies = arguments.runtime.policies();
+  CommandFiles files;
+  files.reads("--matrix", application.matrix());
+  files.writes("--output", application.output());
+  arguments.files.add_to(files);
+  arguments.runtime.add_files(files, plan.options, plan.policies);
+  files.require();
   plan.name = application.name();
   plan.application = std::make_unique<linalg::Application>(application.application(plan.options));
   plan.request = application.request(*plan.application, plan.options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -94,6 +95,21 @@ Options RuntimeOptions::parse(std::initializer_list<std::string> files) const {
     options.disk = folder.empty() ? "." : folder.string();
   }
   return options;
+}
+
+void RuntimeOptions::add_files(CommandFiles& files, const Options& options,
+                               const std::vector<std::string>& policies) const {
+  for (const auto& [name, library] : {std::pair("--cuda-library", options.cuda_library),
+                                      {"--cublas-library", options.cublas_library},
+                                      {"--cusolver-library", options.cusolver_library}}) {
+    if (library.find('/') != std::string::npos)
+      files.reads(name, library);  // else one of the system's
+  }
+  const auto given = options_.find("trace");
+  const bool is_given = given != options_.end() && given->second->count() > 0;
+  for (const std::string& file : recordings(options, policies)) {
+    files.records(is_given ? "--trace" : "VICINAL_TRACE", file);
+  }
 }
 
 Options with_policy(Options options, const std::string& policy, std::size_t count) {

@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_files.hpp"
 #include "vicinal/options.hpp"
 
 namespace vicinal::cli {
@@ -43,6 +44,9 @@ class RuntimeOptions {
   // The same for a command that works on files, which needs a folder for the disk node: if none was
   // given, the folder of the first of the files that is not empty.
   Options parse(std::initializer_list<std::string> files) const;
+  // Recordings, one per policy as of recordings(), and libraries that are loaded.
+  void add_files(CommandFiles& files, const Options& options,
+                 const std::vector<std::string>& policies) const;
 
  private:
   std::map<std::string, std::string> texts_;  // stable addresses, for CLI11 to write to

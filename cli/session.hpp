@@ -35,6 +35,7 @@ void add_export(CLI::App& app, Session& session);
 void add_explain(CLI::App& app, Session& session);
 void add_man(CLI::App& app, Session& session);
 void add_completion(CLI::App& app, Session& session);
+void add_help(CLI::App& app, Session& session);
 
 inline constexpr const char* kReportSentence =
     "Also make a page of it, which a browser opens; -: to the output.";

@@ -14,6 +14,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "reports/catalogue.hpp"
+
 namespace vicinal::cli {
 
 namespace {
@@ -35,6 +37,9 @@ sigset_t interrupts() {
 }  // namespace
 
 Signals::Signals() {
+  // A write beyond the limit on the size of files (ulimit -f) is an error like a full disk: for output files, for the
+  // standard output and what libraries write.
+  std::signal(SIGXFSZ, SIG_IGN);
   const sigset_t ending = interrupts();
   sigset_t set = ending;
   sigaddset(&set, SIGUSR1);
@@ -97,7 +102,7 @@ void Signals::report() {
     const std::lock_guard lock(mutex_);
     if (runtime_ != nullptr) text = runtime_->stall_report();
   }
-  std::fprintf(stderr, "%s\n", text.c_str());
+  std::fprintf(stderr, "%s\n", reports::legible(text).c_str());
 }
 
 // The tasks that run are not waited for: what they work on goes with the process.
@@ -112,7 +117,7 @@ void Signals::interrupt(int signal) {
       std::fprintf(stderr, "vicinal: interrupted\n");
     }
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "vicinal: %s\n", error.what());
+    std::fprintf(stderr, "vicinal: %s\n", reports::legible(error.what()).c_str());
   }
   std::fflush(stdout);
   ::_exit(128 + signal);

@@ -1,6 +1,7 @@
 // Signals of the executable, by a thread of their own:
 //   kill -USR1 <pid>   prints who waits for what: Runtime::stall_report() of the run in progress
 //   Ctrl-C, SIGTERM    prints and writes what has ended, then ends the process with 128 + the signal
+//   SIGXFSZ            is ignored
 #pragma once
 
 #include <functional>

@@ -82,9 +82,15 @@ graph::Graph with_varied_times(graph::Graph graph, const SimulateArguments& argu
 }
 
 int simulate(const SimulateArguments& arguments, Session& session) {
-  arguments.files.require_writable();
   const Options options = arguments.runtime.parse();
   const std::vector<std::string> policies = arguments.runtime.policies();
+  CommandFiles files;
+  arguments.graph.add_to(files);
+  arguments.machine.add_to(files);
+  files.reads("--count-scheduling", arguments.scheduling);
+  arguments.files.add_to(files);
+  arguments.runtime.add_files(files, options, policies);
+  files.require();
   const machine::MachineModel machine = arguments.machine.machine();
   const graph::Graph graph = with_varied_times(
       arguments.graph.graph(options.seed, !arguments.against.empty()), arguments, machine);
@@ -117,9 +123,9 @@ int simulate(const SimulateArguments& arguments, Session& session) {
                                .parameters = arguments.graph.facts(graph),
                                .machine = arguments.machine.facts(machine),
                                .runs = {}};
-  ReportFiles files = arguments.files;
-  files.recordings = recordings(options, policies);
-  ReportOutput output(session, report, files, arguments.verbose, policies.size());
+  ReportFiles outputs = arguments.files;
+  outputs.recordings = recordings(options, policies);
+  ReportOutput output(session, report, outputs, arguments.verbose, policies.size());
   for (const std::string& policy : policies) {
     Options one = with_policy(options, policy, policies.size());
     one.measure_scheduling = true;
@@ -142,15 +148,17 @@ void add_simulate(CLI::App& app, Session& session) {
           "Machine file written by vicinal calibrate: count what it says a policy costs per "
           "task.")
       ->type_name("FILE");
-  command
-      ->add_option(
-          "--vary", arguments->vary,
-          "Each task takes up to so much longer or shorter than its kernel says, at random.")
-      ->type_name("PERCENT")
-      ->capture_default_str();
+  CLI::Option* vary =
+      command
+          ->add_option(
+              "--vary", arguments->vary,
+              "Each task takes up to so much longer or shorter than its kernel says, at random.")
+          ->type_name("PERCENT")
+          ->capture_default_str();
   command->add_option("--vary-seed", arguments->vary_seed, "Of the random numbers of --vary.")
       ->type_name("INTEGER")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(vary);
   CLI::Option* against =
       command
           ->add_option("--against", arguments->against,

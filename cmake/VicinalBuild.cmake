@@ -61,7 +61,8 @@ function(vicinal_warnings target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12
      AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # False in `"a" + text`, GCC bug 105651, and in an optional that is empty, GCC bug 80635.
-    target_compile_options(${target} PRIVATE -Wno-restrict -Wno-stringop-overflow -Wno-maybe-uninitialized)
+    target_compile_options(${target} PRIVATE -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
+                                             -Wno-stringop-overread -Wno-maybe-uninitialized)
   endif()
   if(VICINAL_WERROR)
     target_compile_options(${target} PRIVATE -Werror)

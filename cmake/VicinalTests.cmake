@@ -1,5 +1,6 @@
 # Tests: one executable per folder of tests/, and every example of docs/examples.
-# Labels: unit, conformance, golden, stress, allocation, example, package.
+# Labels: unit, conformance, golden, stress, allocation, which scripts/run-tests runs; oracle, example, cli, compile,
+# package, which ctest runs.
 
 enable_testing()
 
@@ -144,7 +145,7 @@ if(GTest_FOUND AND Clp_FOUND AND NOT VICINAL_SANITIZE)
                                                   GTest::gtest_main)
   vicinal_warnings(vicinal_tests_clp RELAXED)
   gtest_discover_tests(vicinal_tests_clp TEST_PREFIX "clp/" DISCOVERY_TIMEOUT 60
-                       PROPERTIES LABELS unit TIMEOUT ${VICINAL_TEST_TIMEOUT})
+                       PROPERTIES LABELS oracle TIMEOUT ${VICINAL_TEST_TIMEOUT})
   add_dependencies(vicinal_tests vicinal_tests_clp)
 endif()
 
@@ -160,7 +161,7 @@ if(GTest_FOUND AND VICINAL_SMPIRUN AND NOT VICINAL_SANITIZE)
   vicinal_warnings(vicinal_tests_simgrid RELAXED)
   gtest_discover_tests(vicinal_tests_simgrid TEST_PREFIX "simgrid/"
                        WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/tests" DISCOVERY_TIMEOUT 60
-                       PROPERTIES LABELS unit TIMEOUT ${VICINAL_TEST_TIMEOUT})
+                       PROPERTIES LABELS oracle TIMEOUT ${VICINAL_TEST_TIMEOUT})
   add_dependencies(vicinal_tests vicinal_tests_simgrid)
 endif()
 
@@ -239,7 +240,8 @@ if(TARGET vicinal_cli AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_dependencies(vicinal_tests vicinal_cuda_stand_in vicinal_pages)
   find_package(Python3 COMPONENTS Interpreter QUIET)
   if(Python3_FOUND)
-    foreach(script against_real bad_input completion explain export export_graph files modes report_page reports reproduce signals)
+    foreach(script against_real bad_input completion explain export export_graph files hostile modes no_room own_files
+            report_page reports reproduce signals)
       add_test(NAME cli/${script} COMMAND "${Python3_EXECUTABLE}" -B
                "${PROJECT_SOURCE_DIR}/tests/cli/${script}.py" $<TARGET_FILE:vicinal_cli>
                $<TARGET_FILE:vicinal_cuda_stand_in>)

@@ -10,6 +10,8 @@ docs/report.md); nothing here knows a paper. Exit status 3: there is no matplotl
 
 import json
 import math
+import os
+import re
 import sys
 import textwrap
 
@@ -27,6 +29,15 @@ COLOURS = ["#d62728", "#1f77b4", "#ff7f0e", "#2ca02c", "#9467bd", "#8c564b", "#e
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*", "<"]
 # Of the groups of an order: red, green, blue, yellow, magenta, cyan, orange, then anew.
 GROUPS = ["#d62728", "#2ca02c", "#1f3fd6", "#e6c800", "#d62fd0", "#17becf", "#ff7f0e"]
+
+# As src/base/legible.hpp: what XML cannot hold, and what turns the direction of writing.
+ILLEGIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
+
+
+def legible(name):
+    """Of a file: it may hold anything, also what would be a formula to matplotlib."""
+    return ILLEGIBLE.sub("\ufffd", name).replace("$", r"\$")
+
 
 plt.rcParams.update({
     "font.size": 9, "axes.titlesize": 10, "axes.grid": True, "grid.alpha": 0.3, "grid.linewidth": 0.6,
@@ -207,9 +218,9 @@ def draw_comparison(report):
                                 squeeze=False, sharey=True)
     for axes, panel in zip(grid[0], panels):
         draw_bars(axes, runs, *panel)
-    facts = [f"{name} {value}" for name, value in report["parameters"].items()
+    facts = [f"{name} {legible(str(value))}" for name, value in report["parameters"].items()
              if name in ("size", "tile", "tiles", "precision", "tasks")]
-    figure.suptitle(f"{report['application']}: {', '.join(facts)}", fontsize=10, color=INK)
+    figure.suptitle(f"{legible(report['application'])}: {', '.join(facts)}", fontsize=10, color=INK)
     figure.tight_layout()
     return figure
 
@@ -224,9 +235,19 @@ def for_both_pages(path):
         stream.write(text.replace("<defs>", "<defs>\n" + style, 1))
 
 
-def save_comparison(figure, path):
-    figure.savefig(path, metadata={"Date": None}, transparent=True, bbox_inches="tight")
-    for_both_pages(path)
+def save(figure, path, **how):
+    """The file has its old content or all of the new one: a disk may be full."""
+    target = os.path.realpath(path)
+    beside = f"{target}.{os.getpid()}.tmp"
+    try:
+        figure.savefig(beside, format=path.rsplit(".", 1)[1], **how)
+        if "transparent" in how:
+            for_both_pages(beside)
+        os.replace(beside, target)
+    except OSError as error:
+        if os.path.exists(beside):
+            os.remove(beside)
+        sys.exit(f"cannot write {path}: {error.strerror}")
 
 
 def main(arguments):
@@ -236,11 +257,11 @@ def main(arguments):
     with open(arguments[0], encoding="utf-8") as stream:
         picture = json.load(stream)
     if "runs" in picture:
-        save_comparison(draw_comparison(picture), arguments[1])
+        save(draw_comparison(picture), arguments[1], metadata={"Date": None}, transparent=True, bbox_inches="tight")
         return 0
     figure = draw_order(picture) if "order" in picture else draw_curves(picture)
-    figure.savefig(arguments[1] + ".svg", metadata={"Date": None})
-    figure.savefig(arguments[1] + ".png", dpi=150)
+    save(figure, arguments[1] + ".svg", metadata={"Date": None})
+    save(figure, arguments[1] + ".png", dpi=150)
     return 0
 
 

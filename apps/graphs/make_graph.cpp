@@ -21,21 +21,28 @@ Tiles tiles_of(const Request& r) {
   return {.tiles = r.tiles, .tile = r.tile, .precision = r.precision};
 }
 
+constexpr std::string_view kOfMatrices[] = {"tiles", "tile", "precision"};
+constexpr std::string_view kOfProducts[] = {"tiles", "tile", "precision", "inner"};
+constexpr std::string_view kOfPanels[] = {"tiles", "tile", "precision", "panel"};
+constexpr std::string_view kOfBipartite[] = {"tasks", "data", "degree", "bytes", "seconds", "seed"};
+constexpr std::string_view kOfStencil[] = {"width", "steps", "bytes", "seconds"};
+constexpr std::string_view kOfRandom[] = {"tasks", "bytes", "seconds", "seed"};
+
 constexpr std::array kApplications{
-    GraphApplication{"cholesky", "tile Cholesky factorisation, right-looking",
+    GraphApplication{"cholesky", "tile Cholesky factorisation, right-looking", kOfPanels,
                      [](const Request& r) {
                        if (r.panel > 0) return cholesky_two_level(tiles_of(r), r.panel);
                        return r.as_run ? cholesky_as_run(tiles_of(r)) : cholesky(tiles_of(r));
                      }},
-    GraphApplication{"lu", "tile LU factorisation without pivoting, right-looking",
+    GraphApplication{"lu", "tile LU factorisation without pivoting, right-looking", kOfMatrices,
                      [](const Request& r) { return lu(tiles_of(r)); }},
-    GraphApplication{"lu-incpiv", "tile LU factorisation with incremental pivoting",
+    GraphApplication{"lu-incpiv", "tile LU factorisation with incremental pivoting", kOfPanels,
                      [](const Request& r) { return lu_incremental(tiles_of(r), r.panel); }},
     GraphApplication{"gemm2d", "matrix product of a column and a row of tiles: independent tasks",
-                     [](const Request& r) { return gemm2d(tiles_of(r), r.inner); }},
+                     kOfProducts, [](const Request& r) { return gemm2d(tiles_of(r), r.inner); }},
     GraphApplication{"gemm3d", "matrix product by tiles: a chain of tasks per tile of the result",
-                     [](const Request& r) { return gemm3d(tiles_of(r), r.inner); }},
-    GraphApplication{"bipartite", "independent tasks that read data chosen at random",
+                     kOfProducts, [](const Request& r) { return gemm3d(tiles_of(r), r.inner); }},
+    GraphApplication{"bipartite", "independent tasks that read data chosen at random", kOfBipartite,
                      [](const Request& r) {
                        return random_bipartite({.tasks = r.tasks,
                                                 .data = r.data,
@@ -45,13 +52,13 @@ constexpr std::array kApplications{
                                                 .seed = r.seed});
                      }},
     GraphApplication{
-        "stencil", "Jacobi's iteration in one dimension, three points, two buffers",
+        "stencil", "Jacobi's iteration in one dimension, three points, two buffers", kOfStencil,
         [](const Request& r) {
           return stencil(
               {.width = r.width, .steps = r.steps, .bytes = r.bytes, .seconds = r.seconds});
         }},
     GraphApplication{
-        "random", "layers of tasks with random dependencies, sizes and times",
+        "random", "layers of tasks with random dependencies, sizes and times", kOfRandom,
         [](const Request& r) {
           return random_dag(
               {.tasks = r.tasks, .bytes = r.bytes, .seconds = r.seconds, .seed = r.seed});

@@ -38,6 +38,7 @@ struct GraphRequest {
 struct GraphApplication {
   std::string_view name;
   std::string_view sentence;
+  std::span<const std::string_view> parameters;  // the members of GraphRequest that it looks at
   graph::Graph (*make)(const GraphRequest& request);
 };
 

@@ -3,11 +3,12 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <memory>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "base/regular_file.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::linalg {
@@ -42,6 +43,16 @@ TileFileHeader header_of(const TileGrid& grid, TileContent content) {
   header.element_bytes = element_bytes(grid.precision);
   header.content = static_cast<std::uint64_t>(content);
   return header;
+}
+
+std::unique_ptr<base::RegularFile> open_to_read(const std::string& path) {
+  try {
+    return std::make_unique<base::RegularFile>(path);
+  } catch (const base::RegularFile::Refused& refused) {
+    throw UsageError(
+        fmt::format("cannot read {}: {}; {}", path, refused.why,
+                    refused.remedy.empty() ? "give one of docs/tile-file.md" : refused.remedy));
+  }
 }
 
 // The block that holds the header.
@@ -80,6 +91,7 @@ void check_header(const std::string& path, const TileFileHeader& header) {
 
 TileFile TileFile::create(const std::string& path, const TileGrid& grid, TileContent content) {
   TileFile file(path, grid, content);
+  const bool was_there = ::access(path.c_str(), F_OK) == 0;
   const Descriptor fd(path, O_RDWR | O_CREAT);
   if (!fd.is_open()) {
     throw UsageError(
@@ -90,17 +102,20 @@ TileFile TileFile::create(const std::string& path, const TileGrid& grid, TileCon
   // The header first: whatever an earlier run left there is not valid from now on.
   if (!write_header(fd.get(), header_of(grid, content)) ||
       ::ftruncate(fd.get(), static_cast<off_t>(file.bytes())) != 0) {
+    const std::string why = cause();
+    if (!was_there) ::unlink(path.c_str());
     throw UsageError(
-        fmt::format("cannot write the {} bytes of {}: {}", file.bytes(), path, cause()));
+        fmt::format("cannot write the {} bytes of {}: {}; give it room, or another place",
+                    file.bytes(), path, why));
   }
   return file;
 }
 
 TileFile TileFile::open(const std::string& path) {
-  const Descriptor fd(path, O_RDONLY);
-  if (!fd.is_open()) throw UsageError(fmt::format("cannot read {}: {}", path, cause()));
+  const std::unique_ptr<base::RegularFile> opened = open_to_read(path);
   TileFileHeader header{};
-  if (::pread(fd.get(), &header, sizeof(header), 0) != static_cast<ssize_t>(sizeof(header))) {
+  if (::pread(opened->descriptor(), &header, sizeof(header), 0) !=
+      static_cast<ssize_t>(sizeof(header))) {
     throw UsageError(fmt::format("{} is not a tile file: it is shorter than its header", path));
   }
   check_header(path, header);
@@ -109,11 +124,9 @@ TileFile TileFile::open(const std::string& path) {
                  .tile = header.tile,
                  .precision = header.element_bytes == 4 ? Precision::f32 : Precision::f64},
                 static_cast<TileContent>(header.content));
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0 ||
-      static_cast<std::uint64_t>(status.st_size) < file.bytes()) {
+  if (opened->bytes() < file.bytes()) {
     throw UsageError(fmt::format("{} is too short: {} bytes, where its header asks for {}", path,
-                                 status.st_size, file.bytes()));
+                                 opened->bytes(), file.bytes()));
   }
   return file;
 }

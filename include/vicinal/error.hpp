@@ -10,7 +10,9 @@ namespace vicinal {
 // Base of all errors of the library.
 class Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  // The text may go to a terminal as it is: control characters that came in with a name, and what is no UTF-8, become
+  // U+FFFD.
+  explicit Error(const std::string& text);
 };
 
 // The application asked for something that cannot be: a wrong option, an overlapping buffer,
@@ -26,7 +28,8 @@ class CapacityError : public Error {
   using Error::Error;
 };
 
-// A kernel threw, or a task was cancelled because of it. Thrown by wait.
+// A kernel threw, or a task was cancelled because of it. Thrown by wait. It nests what the kernel threw:
+// std::rethrow_if_nested(error) throws that, with its type and what it nests itself.
 class TaskError : public Error {
  public:
   using Error::Error;
@@ -38,7 +41,8 @@ class DeviceError : public Error {
   using Error::Error;
 };
 
-// The handle's last writer failed or was cancelled, so its content is not what was asked for.
+// The handle's last writer failed or was cancelled, so its content is not what was asked for. It nests what the kernel
+// threw because of which it is so, as TaskError does.
 class PoisonedError : public Error {
  public:
   using Error::Error;

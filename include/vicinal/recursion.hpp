@@ -21,15 +21,15 @@
 
 namespace vicinal {
 
-namespace runtime {
-class RecursiveTask;
+namespace internals {
+struct RecursiveTask;
 }
 
 // What a recursive codelet is given. It is called when the task is ready, by some thread, also in simulation: it
 // submits, and does not compute.
 class Recursion {
  public:
-  explicit Recursion(runtime::RecursiveTask& task) : task_(task) {}
+  explicit Recursion(internals::RecursiveTask& task) : task_(task) {}
   std::size_t operands() const;
   AccessMode mode(std::size_t operand) const;
   const Layout& layout(std::size_t operand) const;
@@ -53,7 +53,7 @@ class Recursion {
 
  private:
   const std::byte* parameter_bytes(std::size_t wanted) const;
-  runtime::RecursiveTask& task_;
+  internals::RecursiveTask& task_;
 };
 
 }  // namespace vicinal

@@ -122,7 +122,8 @@ class MatrixView {
     return {rows, columns, data};
   }
 
-  // Of the tasks that write a tile: [task, place, step, rank]. The n-th that writes a tile belongs to step n.
+  // Of the tasks that write a tile: [task, place, step, rank]. The n-th that writes a tile belongs to step n. Results that
+  // come home, acquisitions and other work beside the kernels are none.
   orders() {
     if (this.ordered) return this.ordered;
     const {run, tiles} = this;
@@ -132,6 +133,7 @@ class MatrixView {
     const found = [];
     const {starts, datum, mode} = run.accesses;
     for (let task = 0; task < run.tasks.worker.length; ++task) {
+      if ((run.tasks.flags[task] & 7) !== 0) continue;
       for (let i = starts[task + 1] - 1; i >= starts[task]; --i) {
         const place = leavesContent(mode[i]) && datum[i] > 0 ? placeOf[datum[i] - 1] : -1;
         if (place < 0) continue;

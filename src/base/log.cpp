@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/legible.hpp"
+
 namespace vicinal::base {
 
 namespace {
@@ -50,7 +52,7 @@ bool Log::write_once(std::string_view key, std::string_view prefix, std::string_
 
 void Log::write(std::string_view prefix, std::string_view text) {
   std::string line(prefix);
-  line += text;
+  line += legible(text);
   sink_(line);
 }
 

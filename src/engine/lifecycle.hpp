@@ -169,9 +169,10 @@ class Engine final : public Completions {
   // there was none.
   bool run_slice(WorkerId worker) { return has_slices() && run_deferred(worker); }
   const Errors& errors() const { return errors_; }
+  Errors& errors() { return errors_; }
   trace::Recorder& recorder() { return recorder_; }
   // Tasks that have not started are cancelled until everything has ended and `take_error` is called.
-  void cancel(std::exception_ptr cause = nullptr) { errors_.cancel(std::move(cause)); }
+  void cancel(const std::exception_ptr& cause = nullptr) { errors_.cancel(cause); }
   std::exception_ptr take_error();
 
   // To the performance model, what workers still keep. No worker may run a task.
@@ -226,7 +227,7 @@ class Engine final : public Completions {
   void end_watched(const graph::Task& task, WorkerId worker, bool failed,
                    std::optional<Time> run_time);
   void end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
-  static void leave_or_lift_poison(const graph::Task& task, Outcome outcome);
+  void leave_or_lift_poison(const graph::Task& task, Outcome outcome);
   void note_unused(const graph::Task& task);
   bool begin_in_place(graph::Task& task, WorkerId worker);
   void end_reduction(graph::Task& task, Outcome outcome);

@@ -1,10 +1,12 @@
 #include "exporters/csv_file.hpp"
 
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <cstring>
+#include <system_error>
 
-#include "exporters/legible.hpp"
+#include "base/legible.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::exporters {
@@ -12,6 +14,17 @@ namespace vicinal::exporters {
 namespace {
 
 constexpr std::size_t kEnough = std::size_t{1} << 16;
+
+// To a spreadsheet, which would compute it, or start a program. A number is what it is.
+bool is_formula(std::string_view text) {
+  if (text.empty() || std::string_view("=+-@\t\n").find(text.front()) == std::string_view::npos) {
+    return false;
+  }
+  double number = 0;
+  const std::from_chars_result read =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec != std::errc{} || read.ptr != text.data() + text.size();
+}
 
 }  // namespace
 
@@ -34,7 +47,8 @@ void CsvFile::plain(std::string_view text) {
 }
 
 void CsvFile::text(std::string_view text) {
-  const std::string clean = legible(text);
+  std::string clean = base::legible(text);
+  if (is_formula(clean)) clean.insert(0, "'");
   if (clean.find_first_of(",\"\n") == std::string::npos) {
     plain(clean);
     return;

@@ -21,7 +21,8 @@ class CsvFile {
   CsvFile(const std::string& folder, std::string_view name,
           std::initializer_list<std::string_view> columns);
 
-  // Text is made legible, and put in quotes where it must be. Truth is 1 or 0. What is not there is an empty cell.
+  // Text is made legible, and put in quotes where it must be; what a spreadsheet would take for a formula gets a ' in
+  // front. Truth is 1 or 0. What is not there is an empty cell.
   template <typename Value>
   void cell(const Value& value) {
     if constexpr (std::is_convertible_v<Value, std::string_view>) {

@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/legible.hpp"
 #include "base/text.hpp"
 #include "exporters/colours.hpp"
 #include "exporters/exporters.hpp"
-#include "exporters/legible.hpp"
 #include "exporters/pieces.hpp"
 #include "exporters/words.hpp"
 
@@ -47,7 +47,7 @@ void write_task(const RecordedRun& run, std::uint32_t number, Pieces& out) {
   const TaskOfRun& task = run.tasks[number];
   out.print("  t{} [task={}, label=\"{} #{}", number, number, escaped(title_of(run, task)), number);
   if (task.worker != kNobody) {
-    out.print("\\n{}", escaped(legible(run.name_of_worker(task.worker))));
+    out.print("\\n{}", escaped(base::legible(run.name_of_worker(task.worker))));
   }
   if (task.ran()) {
     out.print("\\n{} + {}", base::format_duration({task.started}),

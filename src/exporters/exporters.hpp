@@ -4,7 +4,7 @@
 //   const Format& format = *find_format("paje");
 //   format.write_file(file.recording(), [&](std::string_view piece) { ... });
 //
-// Names in the output are UTF-8 whatever the recording holds: see legible.hpp.
+// Names in the output are UTF-8 whatever the recording holds: see base/legible.hpp.
 #pragma once
 
 #include <memory>

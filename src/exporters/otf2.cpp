@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "exporters/exporters.hpp"
-#include "exporters/legible.hpp"
 #include "exporters/otf2_archive.hpp"
 #include "exporters/timeline.hpp"
 #include "exporters/words.hpp"

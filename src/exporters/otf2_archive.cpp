@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "exporters/legible.hpp"
+#include "base/legible.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::exporters {
@@ -52,7 +52,7 @@ OTF2_ErrorCode say_nothing(void* /*data*/, const char* /*file*/, std::uint64_t /
 
 // Readers print a name in a line.
 std::string one_line(std::string_view text) {
-  std::string line = legible(text);
+  std::string line = base::legible(text);
   std::replace_if(
       line.begin(), line.end(), [](char byte) { return byte == '\n' || byte == '\t'; }, ' ');
   return line;

@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "base/legible.hpp"
 #include "exporters/colours.hpp"
 #include "exporters/exporters.hpp"
-#include "exporters/legible.hpp"
 #include "exporters/paje_header.hpp"
 #include "exporters/pieces.hpp"
 #include "exporters/timeline.hpp"
@@ -30,7 +30,7 @@ using analysis::TaskOfRun;
 // The format has no escapes.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
-  for (const char byte : legible(text)) out += byte == '"' ? '\'' : byte == '\n' ? ' ' : byte;
+  for (const char byte : base::legible(text)) out += byte == '"' ? '\'' : byte == '\n' ? ' ' : byte;
   return out + "\"";
 }
 

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "base/legible.hpp"
 #include "base/text.hpp"
 #include "exporters/exporters.hpp"
-#include "exporters/legible.hpp"
 #include "exporters/perfetto_packets.hpp"
 #include "exporters/timeline.hpp"
 #include "exporters/words.hpp"
@@ -108,25 +108,26 @@ void PerfettoWriter::add_tracks(std::uint64_t root) {
   ready_ = packets_.counter("ready tasks", root, PacketWriter::Unit::count,
                             "tasks whose predecessors have ended, and that have not started");
   for (const Row& row : timeline_.tasks) {
-    const std::string name = legible(run_.name_of_worker(row.owner));
+    const std::string name = base::legible(run_.name_of_worker(row.owner));
     task_tracks_.push_back(packets_.track(name_of_row(name, row), root));
   }
   for (std::uint32_t node = 0; node < timeline_.nodes; ++node) {
     std::optional<Bytes> limit;
     if (node < run_.facts.machine.nodes.size()) limit = run_.facts.machine.nodes[node].limit;
     used_.push_back(packets_.counter(
-        fmt::format("{} in use", legible(run_.name_of_node(node))), root, PacketWriter::Unit::bytes,
+        fmt::format("{} in use", base::legible(run_.name_of_node(node))), root,
+        PacketWriter::Unit::bytes,
         limit ? fmt::format("bytes of all replicas; the limit is {}", base::format_bytes(*limit))
               : "bytes of all replicas"));
   }
   const std::uint64_t links = packets_.track("links", root);
   for (const Row& row : timeline_.copies) {
-    const std::string name = legible(name_of_link(run_, timeline_.links[row.owner]));
+    const std::string name = base::legible(name_of_link(run_, timeline_.links[row.owner]));
     copy_tracks_.push_back(packets_.track(name_of_row(name, row), links));
   }
   const std::uint64_t evictions = packets_.track("evictions", root);
   for (std::uint32_t node = 0; node < timeline_.nodes; ++node) {
-    const std::string name = fmt::format("from {}", legible(run_.name_of_node(node)));
+    const std::string name = fmt::format("from {}", base::legible(run_.name_of_node(node)));
     evictions_.push_back(packets_.track(name, evictions));
   }
   const std::uint64_t application = packets_.track("application", root);
@@ -144,7 +145,7 @@ void PerfettoWriter::know_codelets() {
   }
   std::vector<std::pair<std::uint64_t, std::string>> names;
   for (std::size_t i = 0; i < is_used.size(); ++i) {
-    if (is_used[i]) names.emplace_back(i + 1, legible(run_.names[i]));
+    if (is_used[i]) names.emplace_back(i + 1, base::legible(run_.names[i]));
   }
   packets_.know(names);
 }
@@ -154,7 +155,7 @@ void PerfettoWriter::write_facts(std::uint64_t track) {
   event.name("what ran");
   const analysis::RunFacts& facts = run_.facts;
   const auto say = [&](std::string_view name, std::string_view value) {
-    if (!value.empty()) event.say(legible(name), legible(value));
+    if (!value.empty()) event.say(base::legible(name), base::legible(value));
   };
   say("command", facts.command);
   say("application", facts.application);
@@ -184,7 +185,7 @@ void PerfettoWriter::write_task(std::uint64_t track, const Slice& slice) {
   const std::vector<std::string> operands = operands_of(run_, task);
   if (!operands.empty()) event.say(Argument::operands, operands);
   if (task.releasing != analysis::kNobody) {
-    event.say(Argument::released_by, legible(run_.name_of_worker(task.releasing)));
+    event.say(Argument::released_by, base::legible(run_.name_of_worker(task.releasing)));
   }
   say_time(event, Argument::submitted, task.submitted);
   say_time(event, Argument::ready, task.ready);
@@ -206,8 +207,8 @@ void PerfettoWriter::write_copy(std::uint64_t track, const Slice& slice) {
   event.say(Argument::copy, std::uint64_t{slice.what});
   event.say(Argument::datum, datum);
   event.say(Argument::bytes, copy.bytes);
-  event.say(Argument::from, legible(run_.name_of_node(copy.from)));
-  event.say(Argument::to, legible(run_.name_of_node(copy.to)));
+  event.say(Argument::from, base::legible(run_.name_of_node(copy.from)));
+  event.say(Argument::to, base::legible(run_.name_of_node(copy.to)));
   event.say(Argument::cause, to_string(copy.cause));
   event.say(Argument::urgent, copy.urgent);
   event.say(Argument::failed, copy.failed);
@@ -240,7 +241,7 @@ void PerfettoWriter::write_application() {
   for (std::size_t i = 0; i < timeline_.regions.size(); ++i) {
     for (const Slice& slice : timeline_.regions[i].slices) {
       TrackEvent event;
-      event.name(legible(run_.marks[slice.what].text));
+      event.name(base::legible(run_.marks[slice.what].text));
       packets_.begin(region_tracks_[i], slice.from, EventCategory::application, event);
       packets_.end(region_tracks_[i], slice.to);
     }
@@ -248,7 +249,7 @@ void PerfettoWriter::write_application() {
   for (const analysis::MarkOfRun& mark : run_.marks) {
     if (mark.is_region) continue;
     TrackEvent event;
-    event.name(legible(mark.text));
+    event.name(base::legible(mark.text));
     packets_.instant(marks_, std::max<std::int64_t>(mark.from, 0), EventCategory::application,
                      event);
   }

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "exporters/legible.hpp"
+#include "base/legible.hpp"
 
 namespace vicinal::exporters {
 
@@ -29,17 +29,17 @@ std::string_view to_string(Outcome outcome) {
 }
 
 std::string codelet_of(const RecordedRun& run, const TaskOfRun& task) {
-  const std::string name = task.name < run.names.size() ? legible(run.names[task.name]) : "";
+  const std::string name = task.name < run.names.size() ? base::legible(run.names[task.name]) : "";
   return name.empty() ? "task" : name;
 }
 
 std::string title_of(const RecordedRun& run, const TaskOfRun& task) {
-  return task.own_name < run.names.size() ? legible(run.names[task.own_name])
+  return task.own_name < run.names.size() ? base::legible(run.names[task.own_name])
                                           : codelet_of(run, task);
 }
 
 std::string title_of_datum(const RecordedRun& run, std::uint32_t datum) {
-  return datum < run.data.size() ? legible(run.name_of_datum(datum)) : "a datum";
+  return datum < run.data.size() ? base::legible(run.name_of_datum(datum)) : "a datum";
 }
 
 std::vector<std::string> operands_of(const RecordedRun& run, const TaskOfRun& task) {
@@ -52,8 +52,8 @@ std::vector<std::string> operands_of(const RecordedRun& run, const TaskOfRun& ta
 }
 
 std::string title_of_run(const RecordedRun& run) {
-  if (!run.facts.command.empty()) return legible(run.facts.command);
-  return run.facts.application.empty() ? "a run" : legible(run.facts.application);
+  if (!run.facts.command.empty()) return base::legible(run.facts.command);
+  return run.facts.application.empty() ? "a run" : base::legible(run.facts.application);
 }
 
 }  // namespace vicinal::exporters

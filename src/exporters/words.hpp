@@ -14,7 +14,7 @@ std::string_view to_string(analysis::KindOfTask kind);
 std::string_view to_string(analysis::Cause cause);
 std::string_view to_string(Outcome outcome);
 
-// Legible, see legible.hpp.
+// Legible, see base/legible.hpp.
 std::string codelet_of(const analysis::RecordedRun& run, const analysis::TaskOfRun& task);
 std::string title_of(const analysis::RecordedRun& run,
                      const analysis::TaskOfRun& task);  // its own name, or its codelet's

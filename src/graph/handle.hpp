@@ -26,7 +26,7 @@ struct Replica;
 namespace vicinal::graph {
 
 struct Task;
-struct Handle;
+using Handle = internals::GraphHandle;
 struct Family;
 struct Reduction;
 
@@ -115,7 +115,18 @@ enum class Content : std::uint8_t {
 // What is asked for often lies on the first two lines, which are neighbours.
 inline constexpr std::size_t kHotBytes = 128;
 
-struct alignas(128) Handle {
+}  // namespace vicinal::graph
+
+// As public headers call it.
+struct alignas(128) vicinal::internals::GraphHandle {
+  using Access = graph::Access;
+  using Content = graph::Content;
+  using Family = graph::Family;
+  using Home = graph::Home;
+  using NodeMasks = graph::NodeMasks;
+  using Reduction = graph::Reduction;
+  using Task = graph::Task;
+
   // --- the queue and what goes with it, on a line apart from where the data are: otherwise who runs a task and looks
   // there takes it away from who submits another. Written under the lock bit of `word`, down to `content`.
   // bit 0: locked; bit 1: a writer has access; bit 2: someone waits; bits 8..: readers with access, or if bit 3 is
@@ -189,6 +200,9 @@ struct alignas(128) Handle {
   std::uint32_t life() const { return current_life.load(std::memory_order_relaxed); }
   bool takes_tasks() const { return (life() & 1) != 0; }
 };
+
+namespace vicinal::graph {
+
 static_assert(offsetof(Handle, on) == 64 && offsetof(Handle, family) == kHotBytes);
 
 inline Access::Access(Handle& of, AccessMode how, std::size_t number, bool outside)

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/legible.hpp"
 #include "base/random.hpp"
 #include "vicinal/error.hpp"
 
@@ -45,7 +46,7 @@ KernelSeconds kernel_seconds(const Graph& graph, const machine::MachineModel& ma
           fmt::format("kernel {}: neither the graph nor machine {} says how long it "
                       "takes on a processor of the machine; give it \"seconds\", or "
                       "the machine file a speed for it",
-                      kernel.name, machine.name));
+                      base::legible_name(kernel.name), machine.name));
     }
   }
   return all;

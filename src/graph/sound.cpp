@@ -1,17 +1,23 @@
 #include "graph/sound.hpp"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/legible.hpp"
 #include "graph/without_parts.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::graph {
 
 namespace {
+
+std::string datum_name(const Graph& graph, std::size_t datum) {
+  return base::legible_name(graph.data_name(datum));
+}
 
 using Number = Graph::Number;
 
@@ -50,7 +56,7 @@ void require_sums(const Graph& graph, const std::string& origin) {
     const Bytes of_datum = graph.data()[d].bytes;
     if (of_datum > kMostGraphBytes - bytes) {
       throw UsageError(fmt::format("{}: the data up to \"{}\" have more than {} bytes altogether",
-                                   origin, graph.data_name(d), kMostGraphBytes.value));
+                                   origin, datum_name(graph, d), kMostGraphBytes.value));
     }
     bytes += of_datum;
   }
@@ -58,7 +64,8 @@ void require_sums(const Graph& graph, const std::string& origin) {
     const Bytes of_datum = graph.data()[d].bytes;
     if (of_datum > kLargestData) {
       throw UsageError(fmt::format("{}: \"{}\" has {} bytes; one datum has at most {} (1 PiB)",
-                                   origin, graph.data_name(d), of_datum.value, kLargestData.value));
+                                   origin, datum_name(graph, d), of_datum.value,
+                                   kLargestData.value));
     }
   }
 }
@@ -74,7 +81,7 @@ void require_first_writes(const Graph& graph, const std::string& origin) {
         throw UsageError(fmt::format(
             "{}: tasks[{}] uses \"{}\" as scratch, which has a content: it has a home, or a task "
             "before it writes it. Name a datum for scratch alone",
-            origin, t, graph.data_name(access.datum)));
+            origin, t, datum_name(graph, access.datum)));
       }
       if (reads(access.mode) && !has_content[access.datum]) {
         const std::string_view name = graph.task_name(t);
@@ -82,8 +89,9 @@ void require_first_writes(const Graph& graph, const std::string& origin) {
             "{}: tasks[{}] ({}) reads \"{}\", which has no home and which no task "
             "before it writes. Give "
             "the datum a home, \"ram\" or \"disk\", or let a task write it first",
-            origin, t, name.empty() ? graph.kernels()[graph.tasks()[t].kernel].name : name,
-            graph.data_name(access.datum)));
+            origin, t,
+            base::legible_name(name.empty() ? graph.kernels()[graph.tasks()[t].kernel].name : name),
+            datum_name(graph, access.datum)));
       }
     }
     for (const Graph::Access& access : graph.accesses_of(graph.tasks()[t])) {
@@ -99,7 +107,7 @@ void require_partitions(const Graph& graph, const std::string& origin) {
   std::vector<bool> is_part(graph.data().size());
   for (const Graph::Partition& partition : graph.partitions()) {
     const auto refuse = [&](Number datum, std::string_view why) {
-      throw UsageError(fmt::format("{}: data \"{}\" {}", origin, graph.data_name(datum), why));
+      throw UsageError(fmt::format("{}: data \"{}\" {}", origin, datum_name(graph, datum), why));
     };
     if (is_whole[partition.whole]) refuse(partition.whole, "is in parts twice");
     is_whole[partition.whole] = true;
@@ -112,7 +120,7 @@ void require_partitions(const Graph& graph, const std::string& origin) {
       if (graph.data()[part].bytes > left) {
         refuse(part, fmt::format("and the parts before it have more bytes than \"{}\", whose "
                                  "parts they are",
-                                 graph.data_name(partition.whole)));
+                                 datum_name(graph, partition.whole)));
       }
       left = left - graph.data()[part].bytes;
     }
@@ -122,7 +130,7 @@ void require_partitions(const Graph& graph, const std::string& origin) {
 void require_reductions(const Graph& graph, const std::string& origin) {
   std::vector<bool> has_reduction(graph.data().size());
   const auto refuse = [&](Number datum, std::string_view why) {
-    throw UsageError(fmt::format("{}: data \"{}\" {}", origin, graph.data_name(datum), why));
+    throw UsageError(fmt::format("{}: data \"{}\" {}", origin, datum_name(graph, datum), why));
   };
   for (const Graph::Reduction& reduction : graph.reductions()) {
     if (has_reduction[reduction.datum]) refuse(reduction.datum, "has two reductions");
@@ -137,7 +145,7 @@ void require_reductions(const Graph& graph, const std::string& origin) {
     for (Number part = partition.first; part < partition.first + partition.count; ++part) {
       if (!has_reduction[part]) continue;
       refuse(part, fmt::format("has a reduction, but is a part of \"{}\"{}",
-                               graph.data_name(partition.whole), kWhy));
+                               datum_name(graph, partition.whole), kWhy));
     }
   }
   for (std::size_t t = 0; t < graph.tasks().size(); ++t) {
@@ -146,7 +154,7 @@ void require_reductions(const Graph& graph, const std::string& origin) {
       throw UsageError(fmt::format(
           "{}: tasks[{}] reduces into \"{}\", of which nobody has said how. Give the datum a "
           "\"reduction\": the kernels \"neutral\" and \"combine\"",
-          origin, t, graph.data_name(access.datum)));
+          origin, t, datum_name(graph, access.datum)));
     }
   }
 }

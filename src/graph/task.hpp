@@ -47,6 +47,8 @@ struct TaskExtension {
   std::vector<std::uint16_t> view_of;      // operand -> access, when a handle is named twice
   double flops = 0;                        // 0: the codelet's
   Recursive recursive = Recursive::never;  // never: it has a kernel alone
+  bool only_on_node = false;               // a worker of `node` runs it, and no other
+  bool is_own = false;                     // the runtime's, which the application has not submitted
   bool has_scratch = false;                // given back at its end
   std::function<void(Task&)> on_runnable;  // of kinds that are not scheduled, in place of a kernel
   std::vector<ReducedOperand> reduced;     // the accesses that are reductions
@@ -87,6 +89,9 @@ struct alignas(128) Task {
   }
   // The memory node that the application names for it (TaskSpec::node).
   std::optional<NodeId> named_node() const { return extension ? extension->node : std::nullopt; }
+  // One worker runs it, or those of one memory node.
+  bool is_bound() const { return extension && (extension->worker || extension->only_on_node); }
+  bool is_own() const { return !is_scheduled(kind) || (extension && extension->is_own); }
   bool reduces() const { return extension && !extension->reduced.empty(); }
   std::string_view name() const {
     if (extension && !extension->name.empty()) return extension->name;

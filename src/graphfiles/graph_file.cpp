@@ -1,33 +1,28 @@
 #include "graphfiles/graph_file.hpp"
 
-#include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <cstdint>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/regular_file.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::graphfiles {
 
 namespace {
 
+// Larger than any graph that a computer can hold as one, and small enough that a wrong name does no harm.
+constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
+
 std::string content_of(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  std::array<char, 1 << 16> piece{};
-  while (file.is_open() && !file.eof() && file.good()) {  // a pipe has no size to ask for
-    file.read(piece.data(), piece.size());
-    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+  try {
+    return base::RegularFile(path).text(kMostBytes);
+  } catch (const base::RegularFile::Refused& refused) {
+    throw UsageError(
+        fmt::format("cannot read the graph file \"{}\": {}; {}", path, refused.why,
+                    refused.remedy.empty() ? "give one of docs/graph-file.md" : refused.remedy));
   }
-  if (!file.is_open() || file.bad()) {
-    throw UsageError(fmt::format("cannot read the graph file \"{}\": {}", path,
-                                 errno != 0 ? std::strerror(errno) : "reading failed"));
-  }
-  return text;
 }
 
 // Stops at the first key of the outermost object that only one of the formats has.

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/legible.hpp"
 #include "base/text.hpp"
 #include "vicinal/error.hpp"
 
@@ -30,8 +31,8 @@ std::string_view reason(std::string_view what) {
 }  // namespace
 
 std::string in_quotes(std::string_view name) {
-  if (name.size() <= kLongestName) return fmt::format("\"{}\"", name);
-  return fmt::format("\"{}...\"", name.substr(0, kLongestName));
+  if (name.size() <= kLongestName) return fmt::format("\"{}\"", base::legible_name(name));
+  return fmt::format("\"{}...\"", base::legible_name(name.substr(0, kLongestName)));
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates) {
@@ -53,8 +54,8 @@ void refuse_syntax(const std::string& origin, std::string_view text, std::size_t
   const auto newline = before.rfind('\n');
   const std::size_t column =
       newline == std::string_view::npos ? before.size() + 1 : before.size() - newline;
-  throw UsageError(
-      fmt::format("{}: line {}, column {}: {}", origin, line, column, reason(what.what())));
+  throw UsageError(fmt::format("{}: line {}, column {}: {}", origin, line, column,
+                               base::legible_name(reason(what.what()))));
 }
 
 }  // namespace vicinal::graphfiles

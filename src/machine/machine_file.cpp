@@ -1,13 +1,10 @@
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/regular_file.hpp"
 #include "base/text.hpp"
 #include "machine/machine_model.hpp"
 #include "machine/machine_text.hpp"
@@ -20,24 +17,14 @@ namespace {
 // Larger than any description, and small enough that a wrong file name does no harm.
 constexpr std::size_t kMostBytes = 1 << 20;
 
-bool is_path(const std::string& name) {
-  return name.find('/') != std::string::npos || name.ends_with(".toml");
-}
-
 std::string read_file(const std::string& path) {
-  errno = 0;
-  std::ifstream stream(path, std::ios::binary);
-  std::string text(kMostBytes + 1, '\0');
-  if (stream) stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!stream && !stream.eof()) {
-    throw UsageError(fmt::format("the machine file {} cannot be read: {}", path,
-                                 errno != 0 ? std::strerror(errno) : "unknown reason"));
+  try {
+    return base::RegularFile(path).text(kMostBytes);
+  } catch (const base::RegularFile::Refused& refused) {
+    throw UsageError(
+        fmt::format("the machine file {} cannot be read: {}; {}", path, refused.why,
+                    refused.remedy.empty() ? "give one of docs/machine-file.md" : refused.remedy));
   }
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (text.size() > kMostBytes) {
-    throw UsageError(fmt::format("{} is larger than 1 MiB: it is no machine file", path));
-  }
-  return text;
 }
 
 [[noreturn]] void refuse_name(const std::string& name) {
@@ -65,8 +52,12 @@ MachineModel parse_machine(std::string_view text, const std::string& origin,
   return model;
 }
 
+bool is_machine_file(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(".toml");
+}
+
 MachineModel load_machine(const std::string& name, const MachineChoice& choice) {
-  if (is_path(name)) return parse_machine(read_file(name), name, choice);
+  if (is_machine_file(name)) return parse_machine(read_file(name), name, choice);
   for (const auto& shipped : shipped_texts()) {
     if (shipped.name == name) {
       return parse_machine(shipped.text, fmt::format("machines/{}.toml", name), choice);

@@ -51,6 +51,8 @@ using vicinal::MachineChoice;
 // `name`: a file (it contains a '/' or ends in ".toml"), or the stem of one of those that are shipped
 // ("v100p"). Throws UsageError that names the file and the line, or the nearest name.
 MachineModel load_machine(const std::string& name, const MachineChoice& choice);
+// The name is that of a file, not of a machine that is shipped.
+bool is_machine_file(const std::string& name);
 // For tests: the text of a file; `origin` is named in errors.
 MachineModel parse_machine(std::string_view text, const std::string& origin,
                            const MachineChoice& choice);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/legible.hpp"
 #include "base/text.hpp"
 #include "machine/toml_guard.hpp"
 #include "machine/toml_reader.hpp"
@@ -159,7 +160,7 @@ DeviceText read_device(const TomlTable& table, const MachineText& machine) {
   table.allow({"name", "kind", "memory", "pipeline", "task_overhead", "copy_overhead", "in", "out",
                "both", "latency", "copies_in_flight", "segments", "serialise"});
   DeviceText device;
-  device.name = table.value("name").text();
+  device.name = base::legible_name(table.value("name").text());
   device.kind = kDeviceKinds[table.value("kind").word({"cuda", "opencl"})];
   read_driving(table, device);
   device.in = table.value("in").bandwidth();
@@ -258,8 +259,8 @@ MachineText read(const TomlTable& root, const std::string& origin) {
               "device", "segment", "link", "speed", "scheduling", "unified_memory"});
   MachineText machine;
   machine.origin = origin;
-  machine.name = root.value("name").text();
-  machine.sentence = root.value("sentence").text();
+  machine.name = base::legible_name(root.value("name").text());
+  machine.sentence = base::legible_name(root.value("sentence").text());
   machine.submit_overhead = time_or_zero(root, "submit_overhead");
   if (const auto names = root.find("synchronous")) {
     for (const auto& item : names->items()) machine.synchronous.push_back(item.text());
@@ -302,8 +303,8 @@ toml::table parse_toml(std::string_view text, const std::string& origin) {
   try {
     return toml::parse(text, origin);
   } catch (const toml::parse_error& error) {
-    throw UsageError(
-        fmt::format("{}:{}: {}", origin, error.source().begin.line, error.description()));
+    throw UsageError(fmt::format("{}:{}: {}", origin, error.source().begin.line,
+                                 base::legible_name(error.description())));
   }
 }
 

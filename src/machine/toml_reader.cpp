@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/legible.hpp"
 #include "base/text.hpp"
 #include "machine/quantity.hpp"
 #include "vicinal/error.hpp"
@@ -17,7 +18,7 @@ constexpr Bytes kLeastWithoutUnit = 1_MiB;
 
 [[noreturn]] void refuse_at(const std::string& origin, std::uint32_t line, std::string_view why) {
   // The parser gives line 0 to what it made up, such as the table around the whole file.
-  throw UsageError(fmt::format("{}:{}: {}", origin, std::max(line, 1U), why));
+  throw UsageError(fmt::format("{}:{}: {}", origin, std::max(line, 1U), base::legible_name(why)));
 }
 
 std::string did_you_mean(std::string_view word, std::initializer_list<std::string_view> words) {

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/legible.hpp"
 #include "memory/rules.hpp"
 #include "vicinal/block_cyclic.hpp"
 #include "vicinal/error.hpp"
@@ -27,7 +28,7 @@ std::vector<Codelet> codelets_of(const graph::Graph& graph, const machine::Machi
   std::vector<Codelet> codelets(graph.kernels().size());
   for (std::size_t k = 0; k < codelets.size(); ++k) {
     const graph::Graph::Kernel& kernel = graph.kernels()[k];
-    codelets[k].name = kernel.name;
+    codelets[k].name = base::legible_name(kernel.name);
     codelets[k].flops = kernel.flops;
     codelets[k].synchronous = kernel.synchronous || machine.is_synchronous(kernel.name);
     for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
@@ -103,7 +104,7 @@ std::vector<Handle> register_data(Runtime& runtime, const graph::Graph& graph) {
   handles.reserve(graph.data().size());
   const std::vector<bool> is_part = parts_of(graph);
   for (const graph::Graph::Datum& datum : graph.data()) {
-    std::string name(graph.data_name(handles.size()));
+    std::string name = base::legible_name(graph.data_name(handles.size()));
     if (is_part[handles.size()]) {
       handles.emplace_back();
     } else if (!datum.home) {

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "base/legible.hpp"
 #include "base/options_page.hpp"
 #include "base/text.hpp"
 #include "sched/policy.hpp"
 #include "trace/event.hpp"
 #include "trace/events_page.hpp"
+#include "trace/kind_of_file.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::reports {
@@ -76,6 +78,26 @@ double parse_real(std::string_view what, std::string_view text, double lowest) {
     throw UsageError(fmt::format("{}: {}", what, error.what()));
   }
   throw UsageError(fmt::format("{}: \"{}\" is less than {}", what, text, lowest));
+}
+
+bool is_recording(const std::string& file) {
+  return trace::kind_of_file(file) == trace::KindOfFile::recording;
+}
+
+void require_recordable(std::string_view what, const std::string& file) {
+  if (trace::kind_of_file(file) != trace::KindOfFile::other) return;
+  throw UsageError(
+      fmt::format("{}: {} is a file of another kind, which would be lost; name another file, or "
+                  "remove it first",
+                  what, base::legible_name(file)));
+}
+
+std::string legible(std::string_view text) {
+  return base::legible(text);
+}
+
+std::string legible_name(std::string_view name) {
+  return base::legible_name(name);
 }
 
 std::string format_bytes(Bytes bytes) {

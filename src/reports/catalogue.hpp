@@ -51,6 +51,15 @@ std::uint64_t parse_count(std::string_view what, std::string_view text, std::uin
 Bytes parse_bytes(std::string_view what, std::string_view text);  // "800MiB"
 double parse_real(std::string_view what, std::string_view text, double lowest);
 
+// The file is there, and begins as a recording.
+bool is_recording(const std::string& file);
+// Throws UsageError that begins with `what`: there is a file of another kind, which a recording may not replace.
+void require_recordable(std::string_view what, const std::string& file);
+
+// As a terminal may be shown it; of a name, within one line. See base/legible.hpp.
+std::string legible(std::string_view text);
+std::string legible_name(std::string_view name);
+
 std::string format_bytes(Bytes bytes);        // "61.04 MiB"
 std::string format_duration(double seconds);  // "12.35 s"
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/legible.hpp"
 #include "reports/catalogue.hpp"
 #include "reports/explain_context.hpp"
 #include "trace/reader.hpp"
@@ -19,7 +20,6 @@ namespace {
 using analysis::kNobody;
 using analysis::RecordedRun;
 using explaining::Context;
-using explaining::Json;
 
 // Throws UsageError that offers the nearest.
 template <typename Name>
@@ -30,7 +30,7 @@ template <typename Name>
   for (std::uint32_t i = 0; i < count; ++i) names.push_back(name(i));
   const std::string nearest = suggestion(text, names);
   throw UsageError(fmt::format(
-      "{}: the recording has no {} \"{}\"{}", option, what, text,
+      "{}: the recording has no {} \"{}\"{}", option, what, base::legible_name(text),
       !nearest.empty() ? nearest
       : count == 0     ? "; it has none: record the category submission, too"
                        : fmt::format("; give its name or a number from 0 to {}", count - 1)));

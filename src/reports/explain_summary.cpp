@@ -38,8 +38,8 @@ std::string what_ran(const Context& context) {
   if (!facts.command.empty()) text += facts.command + "\n";
   if (!run.complete) {
     text +=
-        "The run was killed, or there was no room for the recording: it goes no further than its "
-        "last event.\n";
+        "The recording has no end: the run was killed, or there was no room for more. It goes no "
+        "further than its last event.\n";
   }
   if (run.events_lost > 0) {
     text += fmt::format("{} for lack of memory (option trace_memory): what follows lacks them.\n",

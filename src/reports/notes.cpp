@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "base/log.hpp"
-#include "trace/recorder.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::reports {
@@ -72,11 +70,13 @@ void note_result(Runtime& runtime, const RunRecord& record) {
 void end_recording(Runtime& runtime, RunRecord& record) {
   try {
     const TraceSummary summary = runtime.stop_trace();
-    if (summary.events_lost > 0) {
-      base::process_log().warn(trace::about_lost_events(summary.events_lost));
-    }
+    if (summary.events_lost == 0) return;
+    record.recording.message = fmt::format(
+        "the recording lacks {} events for which there was no memory; raise "
+        "--trace-memory, or record fewer categories (--trace-events)",
+        summary.events_lost);
   } catch (const DeviceError& error) {
-    record.cut_recording = error.what();
+    record.recording = {.message = error.what(), .failed = true};
   }
 }
 

@@ -1,5 +1,7 @@
 #include "reports/play_record.hpp"
 
+#include <utility>
+
 #include "bounds/graph_bounds.hpp"
 #include "graph/kernel_times.hpp"
 #include "play/play.hpp"
@@ -38,17 +40,20 @@ RunRecord record_of(const graph::Graph& graph, const machine::MachineModel& mach
 
 RunRecord play_record(const graph::Graph& graph, const machine::MachineModel& machine,
                       const Options& options, const RunBounds& bounds, const Report& report) {
-  RunRecord record;
+  RecordingOutcome recording;
   const play::Hooks hooks{.begun = [&](Runtime& runtime) { note_run(runtime, report); },
                           .ended =
                               [&](Runtime& runtime, const play::Played& played) {
-                                record = record_of(graph, machine, options.policy, bounds, played);
+                                RunRecord record =
+                                    record_of(graph, machine, options.policy, bounds, played);
                                 note_result(runtime, record);
                                 end_recording(runtime, record);
+                                recording = std::move(record.recording);
                               }};
   const play::Played played =
       play::play(graph, machine, options, 1, play::StartingPlace::homes, hooks);
-  record.simulation->wall_seconds = played.wall_seconds;
+  RunRecord record = record_of(graph, machine, options.policy, bounds, played);
+  record.recording = std::move(recording);
   return record;
 }
 

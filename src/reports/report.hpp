@@ -61,6 +61,12 @@ struct SimulationCost {
   double wall_scheduling_seconds = 0;  // of it, inside the policy
 };
 
+// What is wrong with the recording of a run; no message: nothing, or there is none.
+struct RecordingOutcome {
+  std::string message;
+  bool failed = false;  // it is not whole
+};
+
 struct RunRecord {
   std::string policy;
   std::string error;  // not empty: the run failed, and what follows is what is known of it
@@ -78,7 +84,7 @@ struct RunRecord {
   Bytes bytes_out;  // written back from them
   RunBounds bounds;
   std::optional<SimulationCost> simulation;  // none: a real run
-  std::string cut_recording;                 // not empty: why the recording is not whole
+  RecordingOutcome recording;
 
   double gflops() const { return seconds > 0 ? flops / seconds * 1e-9 : 0; }
 };

@@ -1,14 +1,11 @@
 // The JSON form of a report: docs/report.md says what each field means, tests/unit/report_test.cpp
 // holds the two together.
-#include <nlohmann/json.hpp>
-
+#include "reports/json.hpp"
 #include "reports/report.hpp"
 
 namespace vicinal::reports {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 template <typename T>
 Json or_null(const std::optional<T>& value) {
@@ -114,8 +111,8 @@ std::string report_json(const Report& report) {
                {"machine", facts_json(report.machine)},
                {"runs", Json::array()}};
   for (const RunRecord& run : report.runs) json["runs"].push_back(run_json(run));
-  // Names of files may not be UTF-8: replaced rather than refused.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  // Names of files may not be UTF-8: replaced rather than refused. ASCII alone: it may be shown on a terminal.
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace vicinal::reports

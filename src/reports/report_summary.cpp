@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/legible.hpp"
 #include "base/text.hpp"
 #include "reports/report.hpp"
 
@@ -21,7 +22,7 @@ constexpr std::size_t kMostRuns = 12;  // shown: the text has at most 25 lines
 using Runs = std::vector<const RunRecord*>;
 
 std::string value_text(const Value& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* text = std::get_if<std::string>(&value)) return base::legible_name(*text);
   if (const auto* bytes = std::get_if<Bytes>(&value)) return base::format_bytes(*bytes);
   if (const auto* number = std::get_if<std::uint64_t>(&value)) return fmt::format("{}", *number);
   return fmt::format("{:.4g}", std::get<double>(value));
@@ -232,6 +233,8 @@ std::string causes_text(const Runs& runs) {
 constexpr double kNearBound = 1.1;      // the rest is not worth another schedule
 constexpr double kManyLoads = 1.25;     // times the bound
 constexpr double kMuchIdle = 20;        // per cent
+constexpr double kSomeIdle = 10;        // less: what workers wait for is not worth a hint
+constexpr double kSlowKernels = 1.5;    // times what they take alone
 constexpr std::uint64_t kFewTasks = 8;  // for each worker
 
 std::string_view beyond_bound(const RunBounds& bounds) {
@@ -243,6 +246,14 @@ std::string_view beyond_bound(const RunBounds& bounds) {
 
 bool has_run(const Runs& runs, std::string_view policy) {
   return any(runs, [&](const RunRecord& run) { return run.policy == policy; });
+}
+
+// How many times their expected time the kernels of a real run took, all together; 0: not known. What a simulation
+// runs takes the time that is expected.
+double slowness(const RunRecord& run) {
+  const double expected = run.bounds.work_seconds * run.workers;
+  if (run.simulation || expected <= 0) return 0;
+  return (run.seconds * run.workers - run.idle_seconds) / expected;
 }
 
 // The first of these that holds of the fastest run; empty: none does.
@@ -260,11 +271,18 @@ std::string hint_text(const Runs& runs) {
   }
   const double loads = real(fastest.bytes_in);
   const double must_load = real(fastest.bounds.bytes_in());
-  if (must_load > 0 && loads > kManyLoads * must_load) {
+  // Workers that do not wait gain nothing by fewer loads.
+  if (idle >= kSomeIdle && must_load > 0 && loads > kManyLoads * must_load) {
     const bool has_looked = has_run(runs, "darts") || has_run(runs, "dmdas");
     return has_looked
                ? std::string("raise --memory: less would be loaded again")
                : std::string("compare with policies that look at data first: --policy darts,dmdas");
+  }
+  if (idle < kMuchIdle && slowness(fastest) >= kSlowKernels) {
+    return fmt::format(
+        "the kernels took {:.1f}x the time that they take alone: other programs ran here, or the "
+        "workers share the memory's bandwidth; compare with fewer --workers",
+        slowness(fastest));
   }
   if (idle >= kMuchIdle) {
     return "record it (--trace run.vtrace): vicinal explain run.vtrace says what workers waited "
@@ -289,8 +307,8 @@ std::string failures_text(const Report& report, std::size_t most) {
 }  // namespace
 
 std::string report_text(const Report& report, bool verbose) {
-  std::string text = fmt::format("{}: {}\n{}\n", report.application, facts_text(report.parameters),
-                                 facts_text(report.machine));
+  std::string text = fmt::format("{}: {}\n{}\n", base::legible_name(report.application),
+                                 facts_text(report.parameters), facts_text(report.machine));
   const Runs runs = ranked(report);
   if (!runs.empty()) {
     text += "\n" + table_text(runs);
@@ -305,7 +323,7 @@ std::string report_text(const Report& report, bool verbose) {
   const std::string failures =
       failures_text(report, kMostRuns - std::min(runs.size(), kMostRuns) + 1);
   if (!failures.empty()) text += "\n" + failures;
-  return verbose ? text + report_table(report) : text;
+  return base::legible(verbose ? text + report_table(report) : text);
 }
 
 }  // namespace vicinal::reports

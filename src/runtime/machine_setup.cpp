@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/start_thread.hpp"
 #include "drivers/cpu/binding.hpp"
 #include "drivers/cuda/cuda_device.hpp"
 #include "drivers/device_kinds.hpp"
@@ -47,6 +48,7 @@ void warn_if_in_memory(const std::string& folder) {
 
 MachineSetup::MachineSetup(const Options& options, drivers::FaultInjection* faults) {
   options.check();
+  const base::NoSignals none;  // for threads of devices' libraries
   machine.nodes.push_back({kRam, "ram", NodeKind::ram, options.memory});
   if (!options.disk.empty()) {
     const NodeId node{static_cast<std::uint32_t>(machine.nodes.size())};
@@ -251,9 +253,16 @@ std::vector<engine::Driver*> MachineSetup::by_worker() const {
 
 void MachineSetup::start(engine::Completions& completions) {
   if (simulated) return simulated->start(completions);
+  const base::NoSignals none;  // for threads of registered drivers
   if (disk) disk->start(completions);
   for (auto& accelerator : accelerators) accelerator->start(completions);
   cpu->start(completions);
+}
+
+void MachineSetup::leave() {
+  if (simulated) return;
+  for (auto& accelerator : accelerators) accelerator->leave();
+  if (cpu) cpu->leave();
 }
 
 void MachineSetup::stop() {

@@ -148,8 +148,10 @@ TraceRegion::TraceRegion(TraceRegion&& other) noexcept
     : recorder_(std::exchange(other.recorder_, nullptr)), number_(other.number_) {}
 
 TraceRegion::~TraceRegion() {
-  if (recorder_ != nullptr && recorder_->on(trace::Category::application)) {
-    recorder_->record<trace::Event::region_ended>(0, number_);
+  if (recorder_ == nullptr) return;
+  auto& recorder = *static_cast<trace::Recorder*>(recorder_);
+  if (recorder.on(trace::Category::application)) {
+    recorder.record<trace::Event::region_ended>(0, number_);
   }
 }
 

@@ -76,6 +76,13 @@ void RecursiveTask::check_inside(const graph::Handle& handle) const {
   }
 }
 
+void RecursiveTask::check_after(std::span<const TaskId> after) const {
+  const auto is_this = [this](TaskId id) { return id.value == graph::TaskPool::id(task_).value; };
+  if (std::ranges::none_of(after, is_this)) return;
+  throw UsageError("a task inside " + std::string(task_.name()) +
+                   " is declared after that, which ends behind the tasks inside; leave it out");
+}
+
 // --- all of them
 
 void Recursions::note(Task& task, Recursive wish) const {
@@ -214,25 +221,31 @@ void Recursions::end_what_can() {
 
 namespace vicinal {
 
+namespace {
+runtime::RecursiveTask& opened(internals::RecursiveTask& task) {
+  return static_cast<runtime::RecursiveTask&>(task);
+}
+}  // namespace
+
 std::size_t Recursion::operands() const {
-  const std::vector<std::uint16_t>& views = task_.task().extension->view_of;
-  return views.empty() ? task_.task().accesses().size() : views.size();
+  const std::vector<std::uint16_t>& views = opened(task_).task().extension->view_of;
+  return views.empty() ? opened(task_).task().accesses().size() : views.size();
 }
 
 AccessMode Recursion::mode(std::size_t operand) const {
-  return task_.access(operand).mode;
+  return opened(task_).access(operand).mode;
 }
 
 const Layout& Recursion::layout(std::size_t operand) const {
-  return task_.access(operand).handle->layout;
+  return opened(task_).access(operand).handle->layout;
 }
 
 int Recursion::priority() const {
-  return task_.task().priority;
+  return opened(task_).task().priority;
 }
 
 const std::byte* Recursion::parameter_bytes(std::size_t wanted) const {
-  const graph::Task& task = task_.task();
+  const graph::Task& task = opened(task_).task();
   const std::vector<std::byte>& large = task.extension->parameters;
   const std::size_t given = large.empty() ? task.parameter_bytes : large.size();
   if (given != wanted) {
@@ -244,7 +257,7 @@ const std::byte* Recursion::parameter_bytes(std::size_t wanted) const {
 }
 
 Parts Recursion::parts(std::size_t operand, const Divide& divide) {
-  return task_.runtime().partitions().names_of(task_.divide(operand, divide));
+  return opened(task_).runtime().partitions().names_of(opened(task_).divide(operand, divide));
 }
 
 Handle Recursion::whole(std::size_t operand) {
@@ -252,7 +265,7 @@ Handle Recursion::whole(std::size_t operand) {
 }
 
 TaskId Recursion::submit(const TaskSpec& spec) {
-  return task_.runtime().submit(spec);
+  return opened(task_).runtime().submit_named(spec);
 }
 
 }  // namespace vicinal

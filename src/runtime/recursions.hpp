@@ -14,6 +14,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,14 @@
 #include "graph/partition.hpp"
 #include "vicinal/recursion.hpp"
 
+// As public headers call it.
+struct vicinal::internals::RecursiveTask {};
+
 namespace vicinal::runtime {
 
 class RuntimeImpl;
 
-class RecursiveTask {
+class RecursiveTask : public internals::RecursiveTask {
  public:
   RecursiveTask(RuntimeImpl& runtime, graph::Task& task);
   graph::Task& task() { return task_; }
@@ -35,6 +39,8 @@ class RecursiveTask {
   graph::Partition& divide(std::size_t operand, const Divide& how);
   // Throws UsageError if a task inside may not name the operand.
   void check_inside(const graph::Handle& handle) const;
+  // And if it may not be declared after these.
+  void check_after(std::span<const TaskId> after) const;
 
  private:
   friend class Recursions;

@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/legible.hpp"
 #include "base/sure_memory.hpp"
 #include "graph/dependencies.hpp"
 #include "memory/arena.hpp"
@@ -60,7 +61,7 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
     record_registered(*handle, name, part_of != nullptr ? part_of->id : HandleId{});
   }
   const std::uint32_t life = handle->life() + 1;
-  graph::begin_life(*handle, life, std::move(name));
+  graph::begin_life(*handle, life, base::legible_name(name));
   return {*handle, number_, life};
 }
 
@@ -300,9 +301,9 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
 // Whoever calls has access to the handle. Returns why its content is lost, if it is.
 std::exception_ptr RuntimeImpl::write_home(graph::Handle& handle, memory::Request& request) {
   if (handle.poisoned.load(std::memory_order_relaxed)) {
-    return base::make_error<PoisonedError>([&] {
-      return "handle " + handle.name + " was not written back: its writer failed or was cancelled";
-    });
+    return engine_->errors().tell_lost(
+        handle,
+        "handle " + handle.name + " was not written back: its writer failed or was cancelled");
   }
   try {
     flush_home(handle, request);
@@ -353,6 +354,15 @@ void RuntimeImpl::forget(graph::Handle& handle) {
   // Lives are numbered by 32 bits. A slot that has had them all is left alone, or the first would come again.
   constexpr std::uint32_t kLastLife = 0xfffffffeU;
   if (handle.life() < kLastLife) free_handles_.push_back(&handle);
+}
+
+void RuntimeImpl::let_go(Handle handle) noexcept {
+  if (forked() || is_left() || !handle || handle.runtime() != number_) return;
+  try {
+    departures_.add(handle);
+    departures_.sweep_if_many();
+  } catch (const std::exception&) {  // it goes later, at the latest with the runtime
+  }
 }
 
 void RuntimeImpl::pin(std::byte* data, Bytes bytes) {

@@ -15,7 +15,10 @@
 
 #include <fmt/format.h>
 
+#include "base/file_size_signal.hpp"
+#include "base/start_thread.hpp"
 #include "trace/head.hpp"
+#include "trace/kind_of_file.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::trace {
@@ -67,6 +70,10 @@ void Recorder::Session::open_file() {
   }
   struct stat status {};
   const bool is_file = fstat(file_, &status) == 0 && S_ISREG(status.st_mode);
+  if (is_file && kind_of_file(path_) == KindOfFile::other) {
+    fails(
+        "it is a file of another kind, which would be lost; name another file, or remove it first");
+  }
   if (is_file && ftruncate(file_, 0) != 0) fails(std::strerror(errno));
 }
 
@@ -155,6 +162,7 @@ bool Recorder::Session::next_chunk(Lane& lane) {
 // --- the file
 
 void Recorder::Session::write_all(const void* data, std::size_t bytes) {
+  const base::NoFileSizeSignal no_signal;  // the thread may be the application's
   const char* at = static_cast<const char*>(data);
   while (bytes > 0 && error_.empty()) {
     const ssize_t written = write(file_, at, bytes);
@@ -250,6 +258,7 @@ void Recorder::Session::run_writer() {
 
 void Recorder::Session::begin_writer() {
   if (simulated_) return;
+  const base::NoSignals none;
   try {
     writer_ = std::thread([this] { run_writer(); });
   } catch (const std::system_error& error) {

@@ -14,6 +14,7 @@
 #include "support/machines.hpp"
 #include "support/policy_names.hpp"
 #include "support/refusal.hpp"
+#include "support/sanitized.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/watchdog.hpp"
 #include "vicinal/runtime.hpp"
@@ -181,7 +182,7 @@ class OutOfMemory : public ::testing::TestWithParam<std::string> {
   }
   // Each allocation of the first ones, then some: fewer under sanitizers, which are slow.
   void refuse_each(const Way& way) {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if TEST_THREAD_SANITIZER || TEST_ADDRESS_SANITIZER
     constexpr long kDense = 4;
 #else
     constexpr long kDense = 16;
@@ -215,8 +216,7 @@ TEST_P(OutOfMemory, EndsASimulatedRunWithAnException) {
   refuse_each({simulated, true});
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryPolicy, OutOfMemory,
-                         ::testing::ValuesIn(testing::policies_of_each_code()),
+INSTANTIATE_TEST_SUITE_P(EveryPolicy, OutOfMemory, ::testing::ValuesIn(testing::policy_names()),
                          [](const auto& policy) { return policy.param; });
 
 }  // namespace

@@ -6,7 +6,7 @@
 Exit status 0 if all is well; every failure is printed.
 """
 
-from vicinal import SMALL, VICINAL, WHOLE, expect_refusal, finish, run
+from vicinal import SMALL, VICINAL, WHOLE, check, expect_refusal, finish, run
 
 # Command line, exit status, what stderr says (all of it one line).
 BAD_INPUT = [
@@ -125,6 +125,21 @@ BAD_INPUT = [
     (["machine", "--list=maybe"], 2, ["--list", "takes no value"]),
     (["simulate", "stencil", "--task-seconds", "soon"], 2, ["--task-seconds", "soon", "number"]),
     (["simulate", "stencil", "--steps", "3.5"], 2, ["--steps", "3.5", "integer"]),
+    # Options of another graph.
+    (["simulate", "stencil", "--tiles", "5"], 2,
+     ["--tiles", "stencil", "cholesky, lu, lu-incpiv, gemm2d, gemm3d", "leave it away"]),
+    (["simulate", "bipartite", "--tile", "100", "--steps", "4"], 2, ["--tile", "bipartite", "cholesky"]),
+    (["simulate", "bipartite", "--steps", "4"], 2, ["--steps", "bipartite", "stencil has"]),
+    (["simulate", "cholesky", "--inner", "64"], 2, ["--inner", "cholesky", "gemm2d, gemm3d have"]),
+    (["simulate", "lu", "--panel", "64"], 2, ["--panel", "lu has", "cholesky, lu-incpiv have"]),
+    (["simulate", "cholesky", "--bytes", "1MiB"], 2, ["--bytes", "bipartite, stencil, random"]),
+    (["bounds", "random", "--width", "4"], 2, ["--width", "random", "stencil"]),
+    (["bounds", "stencil", "--task-seconds", "1", "--data", "4"], 2, ["--data", "stencil", "bipartite"]),
+    (["bounds", "cholesky", "--seed", "4"], 2, ["--seed", "cholesky", "bipartite, random"]),
+    (["simulate", "--graph", "g.json", "--tiles", "4"], 2, ["--tiles", "a graph file"]),
+    (["simulate", "cholesky", "--vary-seed", "4"], 2, ["--vary-seed", "--vary"]),
+    (["help", "rum"], 2, ["rum", "unknown command", "did you mean run"]),
+    (["help", "run", "more"], 2, ["more", "unknown argument"]),
     (["calibrate", "--tile"], 2, ["--tile", "value is missing"]),
     (["options", "--markdwon"], 2, ["--markdwon", "did you mean --markdown"]),
 ]
@@ -144,5 +159,12 @@ def test_bad_input():
                        str(variables))
 
 
+def test_help():
+    for arguments in ([], ["run"], ["simulate"], ["help"]):
+        result, usual = run("help", *arguments), run(*arguments, "--help")
+        check(result.returncode == 0 and result.stdout == usual.stdout, f"help {arguments}: {result.stdout}")
+
+
 test_bad_input()
+test_help()
 finish()

@@ -70,6 +70,9 @@ def test_charts(browser):
         canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size);""")
     check(len(drawn) == len(charts) and min(drawn) > 3, f"charts are drawn: {drawn}")
     check(colours(browser, "#matrix canvas") > 4, "the tiles of the matrix are drawn")
+    # Results that come home are no step: of 12 x 12 tiles each is written 12 times at most, the last in the last step.
+    steps = browser.run("return document.querySelector('#matrix .toolbar').textContent")
+    check("of 12" in steps, f"steps of the matrix: {steps}")
     sections = browser.run("return [...document.querySelectorAll('main section')].map((e) => e.id)")
     for part in ("result", "timeline", "idle", "path", "advice", "codelets", "links", "data", "matrix"):
         check(part in sections, f"no part {part}: {sections}")

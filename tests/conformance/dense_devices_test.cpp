@@ -15,6 +15,7 @@
 #include "drivers/opencl/opencl_device.hpp"
 #include "support/cuda_library.hpp"
 #include "support/dense_applications.hpp"
+#include "support/sanitized.hpp"
 #include "support/small_runs.hpp"
 #include "support/temporary_folder.hpp"
 #include "vicinal/error.hpp"
@@ -307,7 +308,7 @@ TEST(DenseLibraries, AreNamedWhereTheyAreNotThere) {
 
 // --- OpenCL --------------------------------------------------------------------------------------
 // Under sanitizers CLBlast takes minutes to build its programs, and is not built with them.
-#if VICINAL_HAVE_CLBLAST && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#if VICINAL_HAVE_CLBLAST && !TEST_THREAD_SANITIZER && !TEST_ADDRESS_SANITIZER
 
 // In one precision: for either, CLBlast compiles kernels of its own, half a minute of them on a processor.
 class DenseOnOpenCl : public ::testing::TestWithParam<Case> {

@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "support/failure_fixture.hpp"
+#include "support/sanitized.hpp"
 #include "support/small_runs.hpp"
 #include "support/watchdog.hpp"
 #include "vicinal/runtime.hpp"
@@ -316,7 +317,7 @@ int child_waits(const Options& options, Watchdog& watchdog) {
 }
 
 TEST_F(Failure, AWaitInAForkedChildThrowsAndSaysWhatToDo) {
-#if defined(__SANITIZE_THREAD__)
+#if TEST_THREAD_SANITIZER
   GTEST_SKIP() << "the thread sanitizer does not follow a fork of several threads";
 #endif
   EXPECT_EQ(child_waits(with_threads(2), watchdog_), 3);
@@ -324,7 +325,7 @@ TEST_F(Failure, AWaitInAForkedChildThrowsAndSaysWhatToDo) {
 }
 
 TEST_F(Failure, ARuntimeMayBeDestroyedInAForkedChild) {
-#if defined(__SANITIZE_THREAD__)
+#if TEST_THREAD_SANITIZER
   GTEST_SKIP() << "the thread sanitizer does not follow a fork of several threads";
 #endif
   Options watched = with_threads(2);
@@ -358,7 +359,7 @@ void limit_addresses() {
 }
 
 TEST_F(Failure, ThreadsThatCannotBeStartedEndInAnErrorThatNamesTheOption) {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if TEST_THREAD_SANITIZER || TEST_ADDRESS_SANITIZER
   GTEST_SKIP() << "sanitizers need more addresses than the limit leaves";
 #endif
   const pid_t child = fork();

@@ -21,6 +21,7 @@
 #include "support/failing_device.hpp"
 #include "support/host_device.hpp"
 #include "support/policy_names.hpp"
+#include "support/sanitized.hpp"
 #include "support/small_runs.hpp"
 #include "support/temporary_folder.hpp"
 #include "vicinal/cuda.hpp"
@@ -155,7 +156,7 @@ TEST_P(QueuedDevices, ComputeWhatTheyShouldWithRoomForOneTask) {
   }
 }
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if TEST_THREAD_SANITIZER || TEST_ADDRESS_SANITIZER
 constexpr std::uint64_t kTrials = 40;  // which fail within fewer calls, too
 #else
 constexpr std::uint64_t kTrials = 100;
@@ -179,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, QueuedDevices,
                          ::testing::Combine(::testing::Values(Way{"Threads", on_threads},
                                                               Way{"OpenCl", on_opencl},
                                                               Way{"Cuda", on_stand_in}),
-                                            ::testing::ValuesIn(testing::policies_of_each_code())),
+                                            ::testing::ValuesIn(testing::policy_names())),
                          [](const auto& tested) {
                            return std::get<0>(tested.param).name + "_" + std::get<1>(tested.param);
                          });

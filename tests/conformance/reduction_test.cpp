@@ -360,6 +360,7 @@ TEST_P(ReductionBytes, WhatIsReducedIsCombinedWhenTheApplicationSaysSo) {
   runtime.wait();
   const std::uint64_t tasks = runtime.statistics().tasks_done;
   EXPECT_GT(tasks, 4U);
+  EXPECT_EQ(tasks - runtime.statistics().own_tasks_done, 4U);
   runtime.combine(sum);
   runtime.wait(sum);
   runtime.unregister(sum);

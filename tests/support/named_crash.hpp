@@ -9,6 +9,8 @@
 #include <string>
 #include <unistd.h>
 
+#include "support/sanitized.hpp"
+
 namespace vicinal::testing {
 
 // While it lives, the label is printed if the process dies of a signal. The sanitizers have handlers of
@@ -16,7 +18,7 @@ namespace vicinal::testing {
 class NamedCrash {
  public:
   explicit NamedCrash(const std::string& label) {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if TEST_THREAD_SANITIZER || TEST_ADDRESS_SANITIZER
     std::fprintf(stderr, "%s\n", label.c_str());
 #else
     length() = std::min(label.size(), text().size() - 1);

@@ -1,5 +1,5 @@
-// The names of all policies, for tests that run under every one; and of one of each code, where that is enough, unless
-// TEST_ALL_POLICIES_VICINAL is set.
+// The names of policies that tests run under: one of each code, or, where TEST_ALL_POLICIES_VICINAL is set, all.
+// PolicyConformance tests each policy's own code in any case.
 #pragma once
 
 #include <algorithm>
@@ -22,25 +22,15 @@ inline bool all_policies_are_asked_for() {
   return std::getenv("TEST_ALL_POLICIES_VICINAL") != nullptr;
 }
 
-// One of each code: for tests that take long and look at what surrounds a policy.
-inline std::vector<std::string> policies_of_each_code() {
+// Those that somebody has registered count as they are.
+inline std::vector<std::string> policy_names() {
+  const bool all = all_policies_are_asked_for() || !sched::registered_policies().empty();
   std::vector<std::string> names;
   for (const sched::PolicyEntry& policy : tested_policies()) {
     const bool like_another = std::ranges::find(kLikeOthers, policy.name) != std::end(kLikeOthers);
-    if (!like_another || all_policies_are_asked_for()) names.emplace_back(policy.name);
+    if (all || !like_another) names.emplace_back(policy.name);
   }
   return names;
-}
-
-// Under sanitizers, which take 5 to 20 times as long, one of each code.
-inline std::vector<std::string> policy_names() {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  return policies_of_each_code();
-#else
-  std::vector<std::string> names;
-  for (const sched::PolicyEntry& policy : tested_policies()) names.emplace_back(policy.name);
-  return names;
-#endif
 }
 
 }  // namespace vicinal::testing

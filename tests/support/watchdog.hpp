@@ -13,12 +13,13 @@
 #include <thread>
 #include <utility>
 
+#include "support/sanitized.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal::testing {
 
 // Sanitizers slow everything down, on machines that are busy anyway.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if TEST_THREAD_SANITIZER || TEST_ADDRESS_SANITIZER
 inline constexpr int kSlowDown = 5;
 #else
 inline constexpr int kSlowDown = 1;

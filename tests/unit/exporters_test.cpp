@@ -14,7 +14,6 @@
 #include <gtest/gtest.h>
 
 #include "exporters/csv_file.hpp"
-#include "exporters/legible.hpp"
 #include "exporters/timeline.hpp"
 #include "support/temporary_folder.hpp"
 #include "vicinal/error.hpp"
@@ -110,18 +109,6 @@ std::string content(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
-}
-
-TEST(LegibleNames, KeepUtf8AndReplaceWhatIsNone) {
-  const std::string bad = "\xEF\xBF\xBD";
-  EXPECT_EQ(legible("gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x99\x82\n\t"),
-            "gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x99\x82\n\t");
-  EXPECT_EQ(legible(std::string_view("a\0b\x7F\r", 5)), "a" + bad + "b" + bad + bad);
-  for (const std::string_view bytes :
-       {"\xC0\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82"}) {
-    // Longer than need be, half a character of UTF-16, beyond U+10FFFF, cut.
-    EXPECT_THAT(legible(bytes), StartsWith(bad));
-  }
 }
 
 TEST(Timeline, SlicesThatOverlapLieOnSeveralRows) {
@@ -268,6 +255,23 @@ TEST(CsvExport, QuotesNamesAndLeavesCellsEmptyWhereNothingIsKnown) {
               EndsWith("\n950,1,gpu0,0,A,evicted,,0\n960,1,gpu0,0,A,freed,600,\n"));
   EXPECT_THAT(content(folder.file("links.csv")),
               EndsWith("\n0,ram,1,gpu0,1000000000,10\n1,gpu0,0,ram,,0\n"));
+}
+
+// A spreadsheet would compute them; numbers and what only looks like it stay.
+TEST(CsvExport, NamesAreNoFormulas) {
+  const testing::TemporaryFolder folder("csv");
+  {
+    CsvFile file(folder.path(), "names", {});
+    for (const char* const name : {"=HYPERLINK(\"x\")", "+1+1", "-2+cmd|' /C calc'!A0", "@sum(a)",
+                                   "\t=1", "-5", "-0.5e3", "a=b", "'=1", ""}) {
+      file.row(name);
+    }
+    file.row(-3, 2.5);
+    file.close();
+  }
+  EXPECT_EQ(content(folder.file("names.csv")),
+            "\"'=HYPERLINK(\"\"x\"\")\"\n'+1+1\n'-2+cmd|' /C calc'!A0\n'@sum(a)\n'\t=1\n"
+            "-5\n-0.5e3\na=b\n'=1\n\n-3,2.5\n");
 }
 
 TEST(CsvExport, SaysWhichFileCannotBeWritten) {

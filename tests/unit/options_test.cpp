@@ -199,9 +199,9 @@ TEST(Options, TheTableKnowsEveryMemberOfTheStructure) {
                                 cublas_library, cusolver_library, opencl_devices, devices,
                                 device_memory, pin_memory, device_queues, device_tasks, look_ahead,
                                 window_tasks, window_bytes, compute_priorities, measure_scheduling,
-                                check_reads, stall_seconds, models, memory_rules, seed, trace,
-                                trace_events, trace_memory] = Options{};
-  EXPECT_EQ(option_table().size(), 36U);
+                                check_reads, undelivered_errors, stall_seconds, models,
+                                memory_rules, seed, trace, trace_events, trace_memory] = Options{};
+  EXPECT_EQ(option_table().size(), 37U);
   std::vector<std::string_view> names;
   for (const OptionDescription& option : option_table()) names.push_back(option.name);
   std::sort(names.begin(), names.end());

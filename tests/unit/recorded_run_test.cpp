@@ -257,6 +257,17 @@ TEST(RecordedRun, ReplacesWhatIsNoText) {
   EXPECT_EQ(run.data.at(1).name, "\xc3\xa4");
 }
 
+// A recording of somebody else's program: what is printed of it may not move a terminal, nor forge a line.
+TEST(RecordedRun, HasNamesThatATerminalMayBeShown) {
+  const std::string bad = "\xef\xbf\xbd";
+  RecordingBuilder recording;
+  recording.registered(8, "\x1b]0;title\x07", 1)
+      .registered(9, "a\nvicinal: all is well\xc2\x9b", 1);
+  const RecordedRun run = run_of(recording);
+  EXPECT_EQ(run.data.at(0).name, bad + "]0;title" + bad);
+  EXPECT_EQ(run.data.at(1).name, "a" + bad + "vicinal: all is well" + bad);
+}
+
 TEST(RecordedRun, TakesTasksOnAQueueOneAfterTheOther) {
   RecordingBuilder recording = described();
   const std::uint32_t a = recording.name("a");

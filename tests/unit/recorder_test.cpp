@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -161,6 +162,48 @@ TEST_F(RecorderTest, AFullDiskIsToldAtTheEnd) {
   recorder.start({.file = "/dev/full"});
   recorder.record<Event::task_ready>(0, std::uint64_t{1});
   EXPECT_THAT(recorder.stop().error, HasSubstr("/dev/full\" is not whole"));
+}
+
+// The process has nothing set for the signal, which would end it; it gets none.
+TEST_F(RecorderTest, AFileThatMayNotGrowIsToldAtTheEnd) {
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit limit = before;
+  limit.rlim_cur = 64 << 10;
+  for (const bool simulated : {false, true}) {
+    Recorder recorder(simulated ? std::function<Time()>([] { return Time{}; }) : nullptr);
+    recorder.start({.file = file()});
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    for (std::uint64_t i = 0; i < 100'000; ++i) recorder.record<Event::task_ready>(0, i);
+    const RecordingSummary summary = recorder.stop();
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_THAT(summary.error, HasSubstr("is not whole: File too large"));
+    EXPECT_FALSE(Reader(file()).is_complete());
+  }
+}
+
+TEST_F(RecorderTest, NoFileOfAnotherKindIsLost) {
+  const auto content = [&] {
+    std::ifstream in(file(), std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  std::ofstream(file()) << "a thesis";
+  Recorder recorder;
+  EXPECT_THAT(message_of<UsageError>([&] { recorder.start({.file = file()}); }),
+              HasSubstr("of another kind"));
+  EXPECT_EQ(content(), "a thesis");
+  std::filesystem::create_symlink(file(), file("link"));
+  EXPECT_THAT(message_of<UsageError>([&] { recorder.start({.file = file("link")}); }),
+              HasSubstr("of another kind"));
+  EXPECT_EQ(content(), "a thesis");
+  // An empty file, a recording, and one that a full disk has cut.
+  for (const std::string& old :
+       {std::string(), std::string("VICTRACE and more"), std::string("VICT")}) {
+    std::ofstream(file(), std::ios::trunc) << old;
+    recorder.start({.file = file()});
+    EXPECT_EQ(recorder.stop().error, "") << old;
+    EXPECT_TRUE(Reader(file()).is_complete()) << old;
+  }
 }
 
 TEST_F(RecorderTest, OneThatEndsStopsItsRecording) {

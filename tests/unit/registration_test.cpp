@@ -1,5 +1,6 @@
 // What applications add under a name: refused with the reason. That what is added works is shown by
 // docs/examples/extension, which the test of the package builds.
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -17,12 +18,26 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::unique_ptr<sched::Policy> make_none(const sched::Settings& /*settings*/) {
   return nullptr;
 }
 drivers::OpenedDevice open_none(const drivers::DeviceRequest& /*request*/) {
   return {};
+}
+
+TEST(RegisterPolicy, TheVariableIsNamedThatAsksForOneThatThereIsNot) {
+  setenv("VICINAL_POLICY", "dart", 1);
+  const std::string of_variable = testing::message_of<UsageError>([] { const Runtime runtime; });
+  Options options;
+  options.policy = "dats";
+  const std::string of_program =
+      testing::message_of<UsageError>([&] { const Runtime runtime(options); });
+  unsetenv("VICINAL_POLICY");
+  EXPECT_THAT(of_variable, AllOf(HasSubstr("environment variable VICINAL_POLICY: "),
+                                 HasSubstr("did you mean \"darts\"")));
+  EXPECT_THAT(of_program, Not(HasSubstr("VICINAL_POLICY")));
 }
 
 TEST(RegisterPolicy, WhatCannotBeKnownByItsNameIsRefused) {

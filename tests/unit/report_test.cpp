@@ -359,7 +359,14 @@ TEST(Report, EndsWithOneHintThatTheRunGives) {
   EXPECT_NE(hint_of(2, 2, 16, kMuch).find("--policy darts,dmdas"), std::string::npos);
   EXPECT_TRUE(hint_of(2, 2, 16, kMuch, "work", {"dmdas"}).starts_with("raise --memory"));
   EXPECT_NE(hint_of(2, 2, 16, kLittle).find("vicinal explain"), std::string::npos);
-  EXPECT_EQ(hint_of(2, 0.1, 16, kLittle), "");
+  // 2 workers were busy for 2 x 2 - 0.1 s with work of 2 s, whatever they loaded meanwhile: none of them waited.
+  for (const Bytes loaded : {kLittle, kMuch}) {
+    EXPECT_TRUE(hint_of(2, 0.1, 16, loaded).starts_with("the kernels took 1.9x")) << loaded.value;
+  }
+  EXPECT_EQ(hint_of(1.4, 0.1, 16, kMuch), "");  // 1.35x: kernels on cold tiles
+  EXPECT_EQ(hint_of(2, 0.1, 16, kMuch, "nothing"), "");
+  // A tenth of the time is worth less loads.
+  EXPECT_NE(hint_of(1.4, 0.28, 16, kMuch).find("--policy darts,dmdas"), std::string::npos);
   EXPECT_NE(hint_of(2, 2, 16, kLittle, "nothing").find("vicinal explain"), std::string::npos);
 }
 

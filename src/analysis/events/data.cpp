@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "analysis/events/contradiction.hpp"
-#include "analysis/events/utf8.hpp"
+#include "base/legible.hpp"
 
 namespace vicinal::analysis {
 
@@ -18,7 +18,7 @@ void DataOfRun::take_registered(const trace::RecordedEvent& event) {
   }
   registered_[at] = true;
   DatumOfRun& datum = data_[at];
-  datum.name = as_utf8(event.text());
+  datum.name = base::legible_name(event.text());
   datum.bytes = event.field(bytes);
   datum.home = machine_.node_or_none(event.field(home));
   datum.part_of = of == at ? kNobody : of;

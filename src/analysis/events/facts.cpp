@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "analysis/events/utf8.hpp"
+#include "base/legible.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::analysis {
@@ -35,8 +35,9 @@ class FactsReader {
     if (const Json* const options = member(json, "options")) {
       if (!options->is_object()) refuse("\"options\" is no object");
       for (const auto& [name, value] : options->items()) {
-        facts.options.emplace_back(name,
-                                   value.is_string() ? value.get<std::string>() : value.dump());
+        facts.options.emplace_back(
+            base::legible_name(name),
+            base::legible_name(value.is_string() ? value.get<std::string>() : value.dump()));
       }
     }
     if (const Json* const machine = member(json, "machine")) facts.machine = machine_of(*machine);
@@ -60,7 +61,7 @@ class FactsReader {
     const Json* const value = member(object, name);
     if (value == nullptr) return {};
     if (!value->is_string()) refuse(fmt::format("\"{}\" is no string", name));
-    return value->get<std::string>();
+    return base::legible_name(value->get_ref<const std::string&>());
   }
   bool flag_of(const Json& object, const char* name) const {
     const Json* const value = member(object, name);
@@ -162,8 +163,8 @@ RunFacts read_facts(std::string_view json, const std::string& path) {
 
 void tell(RunFacts& facts, std::string_view text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
-  const std::string name = as_utf8(text.substr(0, end));
-  const std::string value = as_utf8(text.substr(std::min(end + 1, text.size())));
+  const std::string name = base::legible_name(text.substr(0, end));
+  const std::string value = base::legible_name(text.substr(std::min(end + 1, text.size())));
   if (name == "command" && facts.command.empty()) facts.command = value;
   if (name == "application" && facts.application.empty()) facts.application = value;
   const auto found =

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/events/utf8.hpp"
 #include "analysis/id_map.hpp"
+#include "base/legible.hpp"
 
 namespace vicinal::analysis {
 
@@ -18,7 +18,7 @@ class NamesOfRun {
 
   // From here on.
   void give(std::uint32_t number, std::string_view text) {
-    by_number_[number] = place_of(as_utf8(text));
+    by_number_[number] = place_of(base::legible_name(text));
   }
   // A number that was given no text is not known: the thread had no memory for it, or the event was lost.
   std::uint32_t place(std::uint64_t number) {
@@ -28,7 +28,7 @@ class NamesOfRun {
   std::uint32_t unknown() { return place_of("task"); }
   // Of one task alone, as most such names are.
   std::uint32_t add(std::string_view text) {
-    names_.push_back(as_utf8(text));
+    names_.push_back(base::legible_name(text));
     return static_cast<std::uint32_t>(names_.size() - 1);
   }
 

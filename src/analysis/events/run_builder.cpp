@@ -5,7 +5,7 @@
 
 #include "analysis/events/contradiction.hpp"
 #include "analysis/events/facts.hpp"
-#include "analysis/events/utf8.hpp"
+#include "base/legible.hpp"
 #include "trace/decision_words.hpp"
 
 namespace vicinal::analysis {
@@ -115,7 +115,7 @@ void RunBuilder::take_woke(std::uint32_t worker, std::int64_t time) {
 
 void RunBuilder::take_mark(const RecordedEvent& event) {
   MarkOfRun mark;
-  mark.text = as_utf8(event.text());
+  mark.text = base::legible_name(event.text());
   mark.lane = event.lane;
   mark.from = event.time;
   mark.is_region = event.event == Event::region_began;
