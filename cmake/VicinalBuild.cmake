@@ -11,6 +11,11 @@ if(NOT CMAKE_BUILD_TYPE AND NOT vicinal_multi_config)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE) # -O2 -g -DNDEBUG
 endif()
 
+# GCC frees what it no longer needs after every third of growth, which takes an eighth of its time.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options("SHELL:--param ggc-min-expand=1000" "SHELL:--param ggc-min-heapsize=1000000")
+endif()
+
 # Nobody replaces functions of the library at load time: with -fPIC GCC would inline none of them.
 if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
   add_compile_options(-fno-semantic-interposition)

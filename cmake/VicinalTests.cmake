@@ -34,13 +34,8 @@ function(vicinal_test_code target)
     ${target} PRIVATE VICINAL_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                       VICINAL_CUDA_STAND_IN="$<TARGET_FILE_NAME:vicinal_cuda_stand_in>")
   vicinal_warnings(${target} RELAXED)
-  # What takes time to run is the library; what takes time to build is the tests. GCC 12 takes twice as long
-  # to optimise them fully, and more than that to optimise what it checks.
-  if(VICINAL_SANITIZE MATCHES "undefined")
-    target_compile_options(${target} PRIVATE -O0)
-  elseif(NOT VICINAL_SANITIZE)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1;-g1> $<$<CONFIG:Release>:-O0>)
-  endif()
+  # What takes time to run is the library; what takes time to build is the tests.
+  target_compile_options(${target} PRIVATE -O0)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "OBJECT_LIBRARY") # they end up in executables, whose code is of another kind
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
