@@ -6,7 +6,8 @@
 //   }
 //   const vicinal::Codelet potrf{.name = "potrf", .cpu = whole_tile, .recursive = potrf_in_tiles};
 //
-// The task ends when those it has submitted on its parts have ended; what follows it waits for that. Whether a task is
+// The task ends when those it has submitted on its parts, or without data, have ended; what follows it waits for that. It
+// has failed if one of them has, or the function threw; else it was cancelled if one of them was. Whether a task is
 // divided is said with it (TaskSpec::recursive), or decided when it is ready: by default if a worker has nothing to do.
 // While it is divided its operands are in RAM, as if a core ran it, and count there.
 #pragma once

@@ -199,7 +199,8 @@ class Runtime {
   void wait(Group& group);
   void wait(Handle handle);
   // Tasks that have not started are cancelled, also those submitted from now on, until a wait() has
-  // seen all of them end: what they would have written is poisoned.
+  // seen all of them end: what they would have written is poisoned. What was done stays: sums of reductions are combined
+  // and parts joined also then.
   void cancel();
 
   // Waits until the handle may be accessed in RAM and holds it there. Queues like a task.

@@ -10,20 +10,6 @@
 
 namespace vicinal::engine {
 
-namespace {
-
-// Of the runtime's own tasks that combine: the application knows the data, not the task.
-std::string data_of(const graph::Task& task) {
-  if (task.extension && task.extension->combines != nullptr) {
-    return " (of what was reduced into handle " + task.extension->combines->of->name + ")";
-  }
-  const auto accesses = task.accesses();
-  if (task.reduces() || accesses.empty() || !accesses[0].handle->is_private) return {};
-  return " (of what was reduced, into handle " + accesses[0].handle->name + ")";
-}
-
-}  // namespace
-
 bool Errors::any() const {
   const std::lock_guard lock(mutex_);
   return error_ != nullptr;
@@ -52,6 +38,11 @@ void Errors::cancel(const std::exception_ptr& cause) {
   sleepers_.wake_all();
 }
 
+void Errors::cancel_all(const std::exception_ptr& cause) {
+  all_.store(true, std::memory_order_relaxed);
+  cancel(cause);
+}
+
 void Errors::cancel_broken(const std::exception_ptr& error) {
   {
     const std::lock_guard lock(mutex_);
@@ -62,10 +53,26 @@ void Errors::cancel_broken(const std::exception_ptr& error) {
   sleepers_.wake_all();
 }
 
+namespace {
+// With what the user's codelets of a reduction were called for.
+std::string who_fails(const graph::Task& task) {
+  std::string text = "task " + std::string(task.name());
+  if (!task.extension) return text;
+  const graph::TaskExtension& more = *task.extension;
+  if (more.neutral_for != nullptr) {
+    return text + ", where the neutral element of handle " + more.neutral_for->name + " is put,";
+  }
+  if (more.hands_on == nullptr) return text;
+  const bool combines = more.hands_on->reduction != nullptr;
+  return text +
+         (combines ? ", which combines what tasks reduced into handle "
+                   : ", which copies between the parts and the whole of handle ") +
+         more.hands_on->name + ",";
+}
+}  // namespace
+
 void Errors::fail(const graph::Task& task, const std::exception_ptr& error) {
-  const auto told = [&](const std::string& what) {
-    return "task " + std::string(task.name()) + data_of(task) + what;
-  };
+  const auto told = [&](const std::string& what) { return who_fails(task) + what; };
   std::exception_ptr failure;
   try {
     std::rethrow_exception(error);
@@ -154,6 +161,7 @@ Errors::Taken Errors::take() {
   const std::lock_guard lock(mutex_);
   cancelling_.store(false, std::memory_order_release);
   failure_ = nullptr;
+  all_.store(false, std::memory_order_relaxed);
   return {std::exchange(error_, nullptr), std::exchange(told_broken_, false)};
 }
 

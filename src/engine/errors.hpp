@@ -1,5 +1,5 @@
 // What went wrong in a run: the first error is kept, the others are consequences. While the run is cancelled tasks
-// that have not started do not start.
+// of the application that have not started do not start. Those of the runtime that hand on what was done do.
 #pragma once
 
 #include <atomic>
@@ -19,12 +19,18 @@ class Errors {
   explicit Errors(Sleepers& sleepers) : sleepers_(sleepers) {}
 
   bool cancelling() const { return cancelling_.load(std::memory_order_relaxed); }
+  // This task does not start.
+  bool cancels(const graph::Task& task) const {
+    return cancelling() && (!task.hands_on() || all_.load(std::memory_order_relaxed));
+  }
   bool any() const;
   // The application knows of the first error, by a call that has thrown it without taking it.
   bool is_told() const;
   void report(const std::exception_ptr& error);
   // Until the errors are taken. `cause`: null if the application wants it.
   void cancel(const std::exception_ptr& cause);
+  // Also the runtime's own tasks: nobody can run them.
+  void cancel_all(const std::exception_ptr& cause);
   // A write-back has failed. Told once, and at once with the note that it was told: copies end when they
   // will, also after the wait that threw the error. Whoever needs room later has a request that fails.
   void cancel_broken(const std::exception_ptr& error);
@@ -56,6 +62,7 @@ class Errors {
 
   Sleepers& sleepers_;  // who sleeps is woken, to end what it would have run
   std::atomic<bool> cancelling_{false};
+  std::atomic<bool> all_{false};
   mutable std::mutex mutex_;  // guards what follows
   std::exception_ptr error_;
   std::exception_ptr

@@ -55,6 +55,7 @@ Task& Engine::new_task(WorkerId worker, std::size_t accesses) {
   // Under no lock: what it holds is the application's.
   if (task.extension) {
     task.extension->on_end = nullptr;
+    if (task.extension->outer != nullptr) task.extension->outer->inner_ended(Outcome::done);
     if (task.extension->has_scratch) config_.give_back_scratch(task);
   }
   if (is_counted(task.kind)) {
@@ -192,7 +193,7 @@ Task* Engine::pop(WorkerId worker) {
 
 Task* Engine::pull(WorkerId worker) {
   while (Task* task = pop(worker)) {
-    if (!errors_.cancelling()) return task;
+    if (!errors_.cancels(*task)) return task;
     ReadyList cancelled;
     cancelled.append(*task);
     end_cancelled(cancelled, worker);
@@ -280,7 +281,7 @@ bool Engine::refill(LookAhead& ahead, WorkerId worker, ReadyList& cancelled) {
   while (ahead.wants_more(worker)) {
     Task* const task = pop(worker);
     if (task == nullptr) break;
-    if (errors_.cancelling()) {
+    if (errors_.cancels(*task)) {
       cancelled.append(*task);
     } else {
       pulled_more = ahead.keep(*task);
@@ -470,7 +471,9 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   if (config_.count_bytes && is_scheduled(task.kind)) lanes_.count_bytes(task, worker);
   if (task.extension) {
     if (task.extension->has_scratch) config_.give_back_scratch(task);
-    if (task.extension->on_end) call_on_end(task, worker, outcome, ready);
+    if (task.extension->on_end || task.extension->outer != nullptr) {
+      call_on_end(task, worker, outcome, ready);
+    }
     graph::GroupCount* const group = task.extension->group;
     if (group != nullptr && graph::GroupCount::end_one(*group)) is_waited_for = true;
   }
@@ -488,11 +491,11 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
 [[gnu::noinline]] void Engine::call_on_end(Task& task, WorkerId worker, Outcome outcome,
                                            ReadyList& ready) {
   ReadyList cancelled;
+  const Inside inside(this, worker, &cancelled);
   try {
-    const Inside inside(this, worker, &cancelled);
     // What it has captured goes before the task counts as ended, and under no lock.
     const auto on_end = std::move(task.extension->on_end);
-    on_end(outcome);
+    if (on_end) on_end(outcome);
   } catch (const std::exception& error) {
     errors_.report(base::make_nested_error<TaskError>(std::current_exception(), [&] {
       return "task " + std::string(task.name()) + ": its on_end threw: " + error.what();
@@ -503,6 +506,7 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
              ": its on_end threw something that is no std::exception";
     }));
   }
+  if (task.extension->outer != nullptr) task.extension->outer->inner_ended(outcome);
   while (Task* next = cancelled.take()) ready.append(*next);
 }
 

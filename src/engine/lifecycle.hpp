@@ -173,6 +173,7 @@ class Engine final : public Completions {
   trace::Recorder& recorder() { return recorder_; }
   // Tasks that have not started are cancelled until everything has ended and `take_error` is called.
   void cancel(const std::exception_ptr& cause = nullptr) { errors_.cancel(cause); }
+  void cancel_all(const std::exception_ptr& cause) { errors_.cancel_all(cause); }
   std::exception_ptr take_error();
 
   // To the performance model, what workers still keep. No worker may run a task.
@@ -238,10 +239,11 @@ class Engine final : public Completions {
   void retire(graph::Task& task, WorkerId worker);
   // When a task becomes ready: what it reads does not change any more.
   bool must_cancel(const graph::Task& task) {
-    if (errors_.cancelling()) return true;
+    if (errors_.cancels(task)) return true;
     for (const graph::Access& access : task.accesses()) {
       if (reads(access.mode) && access.handle->poisoned.load(std::memory_order_relaxed)) {
-        errors_.report_poisoned(task, *access.handle);
+        // Of a task of the runtime whoever wants the handle is told.
+        if (!task.hands_on()) errors_.report_poisoned(task, *access.handle);
         return true;
       }
     }

@@ -56,7 +56,7 @@ void Engine::let_go(RamHold& hold, Outcome outcome, const std::exception_ptr& er
   if (confined_.load(std::memory_order_relaxed) == 0 || node_of(worker) != kRam) return false;
   graph::Task* const task = pop(worker);
   if (task == nullptr) return false;
-  if (errors_.cancelling()) {
+  if (errors_.cancels(*task)) {
     cancelled.append(*task);
   } else {
     ahead.keep(*task);

@@ -119,7 +119,7 @@ void HeldBack::prepare(std::span<const HeldTask> list, std::size_t leaving) {
       engine_.plan({known.graph, known.tasks, known.data, left_, planned_});
     }
   } catch (const std::bad_alloc&) {
-    if (plans) engine_.cancel(base::out_of_memory("planned tasks"));
+    if (plans) engine_.cancel_all(base::out_of_memory("planned tasks"));
   }
   planned_ = list.size() - leaving;
   left_ += leaving;

@@ -209,14 +209,13 @@ void RuntimeImpl::invalidate_settled(Handle handle) {
 }
 
 void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
-  graph::Handle& data = check(handle, "set_reduction");
   try {
-    reductions_.declare(data, reduction);
+    reductions_.declare(handle, reduction);
   } catch (const CapacityError&) {
     if (engine_->inside_task() != nullptr || !reductions_.any()) throw;
     const Reductions::Sparing sparing(reductions_);
     wait_for_copies("set_reduction");
-    reductions_.declare(data, reduction);
+    reductions_.declare(handle, reduction);
   }
 }
 
@@ -229,7 +228,7 @@ void RuntimeImpl::combine(Handle handle) {
 
 Parts RuntimeImpl::partition(Handle whole, const Divide& divide, PartAccess access) {
   if (!divide) throw UsageError("partition: no division was given");
-  return partitions_.partition(check(whole, "partition"), divide, access);
+  return partitions_.partition(whole, divide, access);
 }
 
 void RuntimeImpl::unpartition(const Parts& parts) {
@@ -246,13 +245,14 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
     throw UsageError("unregister: handle " + handle.name +
                      " is a part of another; take the partition back (unpartition)");
   }
-  Partitions::Lock settled;  // nobody reduces into it behind the last combination
+  // Nobody divides it behind its last division, or reduces into it behind the last combination.
+  Partitions::Lock settled = partitions_.lock();
   if (handle.has_family.load(std::memory_order_acquire)) {
     if (write_back == WriteBack::yes && handle.home.kind == graph::HomeKind::file) {
       partitions_.require_all_or_nothing(handle);
     }
     partitions_.dissolve(handle);
-    settled = partitions_.settle(handle, AccessMode::RW);
+    static_cast<void>(partitions_.settle(handle, AccessMode::RW));
   }
   {
     // A task that is held back has been announced, and goes before the unregistration.
@@ -260,7 +260,7 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
     if (held_back_) lock = std::unique_lock(held_back_->announcements());
     if (!graph::refuse_tasks(handle, life)) throw_unknown_handle(registered, "unregister");
   }
-  if (settled.owns_lock()) settled.unlock();
+  settled.unlock();
   const graph::Content content = graph::content_of(handle);
   // To write it back its content must not be taken for dead: RW. Otherwise it is: W.
   const bool keep = write_back == WriteBack::yes && handle.home.kind != graph::HomeKind::none &&
@@ -281,9 +281,11 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
       throw;
     }
     end(*access, false);
-    if (handle.has_family.load(std::memory_order_acquire)) {
-      wait_until([&] { return partitions_.reclaim(); }, "unregister");
-    }
+    const auto is_whole = [&] {
+      if (!partitions_.is_whole(handle)) partitions_.reclaim(Partitions::Meanwhile::waits);
+      return partitions_.is_whole(handle);
+    };
+    if (handle.has_family.load(std::memory_order_acquire)) wait_until(is_whole, "unregister");
     wait_until([&] { return engine_->remove(handle); }, "unregister");
   } catch (...) {
     graph::accept_tasks(handle, content);

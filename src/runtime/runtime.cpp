@@ -229,7 +229,7 @@ void RuntimeImpl::close() noexcept {
   const bool is_told = engine_->errors().is_told();
   std::exception_ptr undelivered = guarded([this] { wait(); });
   if (undelivered) {
-    engine_->cancel();
+    if (!engine_->counts().all_ended()) engine_->cancel();
     if (is_a<UsageError>(undelivered)) undelivered = engine_->take_error();  // it could not wait
     if (is_told) undelivered = nullptr;
   }

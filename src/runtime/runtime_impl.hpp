@@ -151,13 +151,15 @@ class RuntimeImpl {
     return handle.home.ram_only ||
            (residency.limit(kRam).has_value() && residency.footprint(handle, kRam).value > 0);
   }
-  TaskId submit_settled(const TaskSpec& spec);
+  // A task that copies between this handle and a part of it.
+  void submit_settled(const TaskSpec& spec, const graph::Handle& whole);
   void invalidate_settled(Handle handle);
   void submit_repartition(std::span<const graph::Access> accesses,
                           std::function<void(Outcome)> on_end = nullptr);
   // Of a recursive task: behind all who use the parts these are in RAM. `on_end`: not done if one is poisoned.
   void submit_return(const graph::Partition& partition, std::function<void(Outcome)> on_end);
   Partitions& partitions() { return partitions_; }
+  Recursions& recursions() { return recursions_; }
   // --- for Reductions
   Reductions& reductions() { return reductions_; }
   // A task of the runtime itself, for submit_inner or discard. It has an extension.
@@ -248,6 +250,7 @@ class RuntimeImpl {
   Partitions::Lock settle_parts(graph::Task& task, WorkerId worker);
   std::unique_ptr<const std::string> what_file_lacks(int file, std::uint64_t end,
                                                      const std::string& path) const;
+  void add_inside(RecursiveTask& outer, graph::Task& task, WorkerId worker);
   std::exception_ptr write_home(graph::Handle& handle, memory::Request& request);
   void flush_home(graph::Handle& handle, memory::Request& request);
   void wait_simulated(const std::function<bool()>& done, const char* what);

@@ -296,11 +296,12 @@ void RuntimeImpl::require_own(const TaskSpec& spec) const {
 [[gnu::flatten]] TaskId RuntimeImpl::submit(const TaskSpec& spec) {
   const engine::InTask* const inside = engine_->inside_task();
   const WorkerId worker = inside != nullptr ? inside->worker : kNoWorker;
-  if (inside != nullptr && Recursions::current() != nullptr) [[unlikely]] {
-    Recursions::current()->check_after(spec.after);
+  RecursiveTask* const outer = inside != nullptr ? Recursions::current() : nullptr;
+  if (outer != nullptr) [[unlikely]] {
+    outer->check_after(spec.after);
     for (const Operand& operand : spec.operands.span()) {
       if (operand.mode == AccessMode::scratch) continue;
-      Recursions::current()->check_inside(check(operand.handle, "submit"));
+      outer->check_inside(check(operand.handle, "submit"));
     }
   }
   // Often last written by the worker that ended the last task that used them.
@@ -322,11 +323,24 @@ void RuntimeImpl::require_own(const TaskSpec& spec) const {
   if (spec.group != nullptr) Opener::count(*spec.group).begin_one();
   // A task that is refused is gone when this throws, and with it its extension.
   try {
+    if (outer != nullptr) [[unlikely]]
+      add_inside(*outer, task, worker);
     const Partitions::Lock settled = settle(task, worker);
     if (held_back_) return hold_back(task, spec, inside);
     return engine_->submit(task, spec.after, worker);
   } catch (...) {
     will_not_come(bytes, spec.group != nullptr ? &Opener::count(*spec.group) : nullptr);
+    throw;
+  }
+}
+
+// If it is refused the task is gone.
+[[gnu::noinline]] void RuntimeImpl::add_inside(RecursiveTask& outer, graph::Task& task,
+                                               WorkerId worker) {
+  try {
+    outer.add_inside(task);
+  } catch (...) {
+    engine_->discard(task, worker);
     throw;
   }
 }
@@ -346,19 +360,19 @@ void RuntimeImpl::require_own(const TaskSpec& spec) const {
   }
 }
 
-// A task of the runtime itself: it does not wait for the window.
-TaskId RuntimeImpl::submit_settled(const TaskSpec& spec) {
+void RuntimeImpl::submit_settled(const TaskSpec& spec, const graph::Handle& whole) {
   const Bytes bytes = windowed_ ? window_bytes(spec.operands.span()) : Bytes{0};
   graph::Task& task = make_inner(spec);
+  task.extension->hands_on = &whole;
   try {
-    if (held_back_) return held_back_->add_behind(task, {}, kNoWorker);
-    return engine_->submit(task, {}, kNoWorker);
+    submit_plain(task);
   } catch (...) {
     will_not_come(bytes, nullptr);
     throw;
   }
 }
 
+// It does not wait for the window.
 graph::Task& RuntimeImpl::make_inner(const TaskSpec& spec) {
   const std::span<const Operand> operands = spec.operands.span();
   const Bytes bytes = windowed_ ? window_bytes(operands) : Bytes{0};

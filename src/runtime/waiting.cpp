@@ -185,7 +185,7 @@ void RuntimeImpl::wait() {
     return !(setup_.simulated && setup_.simulated->any_running()) && engine_->counts().all_ended();
   };
   wait_until(all_ended, "wait", Looks::when_idle);
-  partitions_.reclaim();
+  partitions_.reclaim(Partitions::Meanwhile::leaves_it);
   departures_.sweep();
   const std::exception_ptr error = engine_->take_error();
   if (error) std::rethrow_exception(error);
