@@ -21,8 +21,8 @@ namespace vicinal::reproduction {
 namespace {
 
 using testing::DoubleEq;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr double kMemory = 100;
 
@@ -47,7 +47,7 @@ TEST(Statements, RatiosAreOfPointsThatBothHave) {
   EXPECT_THAT(ratios(results, {"p"}, "A", "B", gflops), ElementsAre(2, 3));
   EXPECT_THAT(ratios(results, {"p", Where::fitting}, "A", "B", gflops), ElementsAre(2));
   EXPECT_THAT(ratios(results, {"p", Where::beyond}, "A", "B", gflops), ElementsAre(3));
-  EXPECT_THAT(ratios(results, {"q"}, "A", "B", gflops), testing::IsEmpty());
+  EXPECT_THAT(ratios(results, {"q"}, "A", "B", gflops), ::testing::IsEmpty());
 }
 
 TEST(Statements, RatiosAcrossPanelsKeepToThePanel) {
@@ -241,7 +241,7 @@ TEST(Page, ASectionIsReplacedAndOthersStay) {
   const std::string both = with_section(first, {figure("000-6"), nothing, "command two", {}});
   EXPECT_LT(both.find("## 000-6: "), both.find("## 000-10: "));
   const std::string again = with_section(both, {figure("000-6"), nothing, "command three", {"x."}});
-  EXPECT_THAT(again, testing::Not(HasSubstr("command two")));
+  EXPECT_THAT(again, ::testing::Not(HasSubstr("command two")));
   EXPECT_THAT(again, HasSubstr("command one"));
   EXPECT_THAT(again, HasSubstr("\nx.\n"));
   EXPECT_EQ(with_section(again, {figure("000-6"), nothing, "command three", {"x."}}), again);
