@@ -466,7 +466,7 @@ class CancelledReductions : public ::testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Every, CancelledReductions,
-                         ::testing::ValuesIn(testing::policies_of_each_code()),
+                         ::testing::ValuesIn(testing::policy_names()),
                          [](const auto& instance) { return instance.param; });
 
 TEST_P(CancelledReductions, AreWrittenHome) {
