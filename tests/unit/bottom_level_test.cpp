@@ -64,8 +64,8 @@ class TimedGraph {
 
 using Levels = std::vector<std::int64_t>;
 using testing::kR;
-using testing::kW;
 using testing::kRW;
+using testing::kW;
 
 TEST(BottomLevels, OfNoTasksAreNone) {
   EXPECT_EQ(TimedGraph().levels(), Levels{});

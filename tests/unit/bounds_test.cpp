@@ -22,8 +22,8 @@ using graph::Graph;
 using ::testing::HasSubstr;
 
 using testing::kR;
-using testing::kW;
 using testing::kRW;
+using testing::kW;
 constexpr Bytes kFloat{4};
 constexpr Bytes kTile{960 * 960 * 4};  // 3.515625 MiB
 
@@ -396,9 +396,9 @@ TEST_P(DenseLoadsProperty, AreNotBeatenByBlockedOrdersOfAnyBlockSize) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, DenseLoadsProperty,
                          ::testing::Values(std::array<std::uint64_t, 2>{6, 4},
-                                         std::array<std::uint64_t, 2>{20, 12},
-                                         std::array<std::uint64_t, 2>{32, 20},
-                                         std::array<std::uint64_t, 2>{24, 60}));
+                                           std::array<std::uint64_t, 2>{20, 12},
+                                           std::array<std::uint64_t, 2>{32, 20},
+                                           std::array<std::uint64_t, 2>{24, 60}));
 
 }  // namespace
 }  // namespace vicinal::bounds

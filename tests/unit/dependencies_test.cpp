@@ -74,8 +74,8 @@ std::vector<Task*> end(Task& task) {
 
 using Tasks = std::vector<Task*>;
 using testing::kR;
-using testing::kW;
 using testing::kRW;
+using testing::kW;
 
 TEST(Dependencies, ReadersRunTogetherAndAWriterAlone) {
   SubmittedTasks graph;

@@ -21,8 +21,8 @@ using ::testing::HasSubstr;
 using SecondsPerKind = std::vector<std::array<double, kProcessorKinds>>;
 
 using testing::kR;
-using testing::kW;
 using testing::kRW;
+using testing::kW;
 constexpr Bytes kFloatTile{960 * 960 * 4};  // 3.515625 MiB
 constexpr Bytes kBlock{kFloatTile.value * 4};
 constexpr double kMiB = 1 << 20;

@@ -36,8 +36,8 @@ using testing::refusal;
 using testing::written;
 
 using testing::kR;
-using testing::kW;
 using testing::kRW;
+using testing::kW;
 constexpr AccessMode kReduce = AccessMode::reduction;
 
 // --- files

@@ -78,7 +78,8 @@ TEST_F(LanesTest, ARunIsNamedForItsTaskOrElseForItsCodelet) {
   task.extension = std::make_unique<graph::TaskExtension>();
   task.extension->name = std::string(60, 'x');
   lanes_.begin_run(kFirstWorker, task);
-  EXPECT_EQ(lanes_.running_name(kFirstWorker), std::string(47, 'x'));  // six words, the last byte ends it
+  EXPECT_EQ(lanes_.running_name(kFirstWorker),
+            std::string(47, 'x'));  // six words, the last byte ends it
   lanes_.end_run(kFirstWorker, task);
   EXPECT_EQ(lanes_.running_name(kFirstWorker), "");
 }

@@ -20,7 +20,7 @@
 namespace vicinal::reproduction {
 namespace {
 
-using testing::DoubleEq;
+using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -111,7 +111,7 @@ TEST(Statements, AGainThatThePaperFindsToBeNothingMustBeNothing) {
 TEST(Statements, LossIsFromTheBestThatFitsToTheLargest) {
   const Results results({row("p", "A", 50, 80), row("p", "A", 90, 100), row("p", "A", 200, 90),
                          row("p", "A", 300, 60)});
-  EXPECT_THAT(loss_at_largest(results, "p", "A"), testing::Optional(DoubleEq(0.4)));
+  EXPECT_THAT(loss_at_largest(results, "p", "A"), ::testing::Optional(DoubleEq(0.4)));
   EXPECT_EQ(loss_at_largest(results, "p", "B"), std::nullopt);
 }
 
@@ -217,7 +217,7 @@ TEST(Figures, EachHasANameOfItsOwnStatementsAndPointsAtEveryEffort) {
 
 TEST(Figures, AnUnknownOneNamesTheNearest) {
   EXPECT_THAT([] { figure("001_3"); },
-              testing::ThrowsMessage<UsageError>(HasSubstr("did you mean 001-3?")));
+              ::testing::ThrowsMessage<UsageError>(HasSubstr("did you mean 001-3?")));
 }
 
 TEST(Figures, APointSaysWhatVaries) {

@@ -35,8 +35,8 @@ MachineDescription two_accelerators() {
   machine.nodes = {{kRam, "ram", NodeKind::ram, {}},
                    {kFirstGpu, "gpu0", NodeKind::device, {}},
                    {kSecondGpu, "gpu1", NodeKind::device, {}}};
-  for (const auto& [a, b] :
-       {std::pair(kRam, kFirstGpu), std::pair(kRam, kSecondGpu), std::pair(kFirstGpu, kSecondGpu)}) {
+  for (const auto& [a, b] : {std::pair(kRam, kFirstGpu), std::pair(kRam, kSecondGpu),
+                             std::pair(kFirstGpu, kSecondGpu)}) {
     machine.links.push_back({a, b, kBytePerNs, Time{0}});
     machine.links.push_back({b, a, kBytePerNs, Time{0}});
   }
@@ -407,8 +407,10 @@ TEST(SimulatedLinks, ArrivalsThatExcludeEachOtherRunInTheOrderOfTheirStart) {
   MachineDescription machine = two_accelerators();
   machine.links[0].serialised = {0};
   machine.links[5].serialised = {5, 0};
-  EXPECT_THAT(ends_of_copies(
-                  machine, {{kSecondGpu, kFirstGpu}, {kRam, kFirstGpu}, {kSecondGpu, kFirstGpu}, {kRam, kSecondGpu}}),
+  EXPECT_THAT(ends_of_copies(machine, {{kSecondGpu, kFirstGpu},
+                                       {kRam, kFirstGpu},
+                                       {kSecondGpu, kFirstGpu},
+                                       {kRam, kSecondGpu}}),
               ElementsAre(Pair(0, 1000), Pair(1, 2000), Pair(2, 3000), Pair(3, 1000)));
 }
 
@@ -417,8 +419,9 @@ TEST(SimulatedLinks, TwoLinksShareASegment) {
   MachineDescription machine = two_accelerators();
   machine.segments = {{"bridge", BytesPerSecond{1.5e9}}};
   machine.links[0].segments = machine.links[2].segments = {0};
-  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirstGpu}, {kRam, kSecondGpu}, {kFirstGpu, kSecondGpu}}),
-              ElementsAre(Pair(0, 1334), Pair(1, 1334), Pair(2, 1000)));
+  EXPECT_THAT(
+      ends_of_copies(machine, {{kRam, kFirstGpu}, {kRam, kSecondGpu}, {kFirstGpu, kSecondGpu}}),
+      ElementsAre(Pair(0, 1334), Pair(1, 1334), Pair(2, 1000)));
   EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirstGpu}}), ElementsAre(Pair(0, 1000)));
 }
 
