@@ -48,6 +48,18 @@ function(vicinal_test_code target)
   endif()
 endfunction()
 
+# Unit tests in some files, each of many: what they instantiate of the standard library and of GoogleTest takes more time
+# than they do.
+function(vicinal_unity_of_tests target)
+  if(VICINAL_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 14)
+    foreach(separate application_names tile_bounds) # they give names of ours to other things
+      set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/unit/${separate}_test.cpp"
+                                  PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endforeach()
+  endif()
+endfunction()
+
 function(vicinal_add_test_folder folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp")
   if(folder STREQUAL "conformance")
@@ -61,6 +73,9 @@ function(vicinal_add_test_folder folder)
   endif()
   set(target vicinal_tests_${folder})
   add_executable(${target} ${sources})
+  if(folder MATCHES "unit|golden")
+    vicinal_unity_of_tests(${target})
+  endif()
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${folder} RUNTIME_OUTPUT_DIRECTORY
                                              "${PROJECT_BINARY_DIR}/tests")
   vicinal_test_code(${target})

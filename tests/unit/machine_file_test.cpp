@@ -71,7 +71,7 @@ TEST(MachineText, RefusesWhatItDoesNotKnowWithLineAndNearestName) {
   EXPECT_THAT(said_with("= 3"), StartsWith("m.toml:13: "));  // not TOML
 }
 
-constexpr std::string_view kDevice = R"([[device]]
+constexpr std::string_view kDeviceText = R"([[device]]
 name = "some device"
 kind = "opencl"
 memory = "2 GB"
@@ -80,7 +80,7 @@ out = "4 GB/s"
 )";
 
 MachineDescription with_devices(std::string_view more, const MachineChoice& choice) {
-  return parse_machine(std::string(kSmall) + std::string(kDevice) + std::string(more), "m.toml",
+  return parse_machine(std::string(kSmall) + std::string(kDeviceText) + std::string(more), "m.toml",
                        choice)
       .description;
 }
@@ -124,16 +124,16 @@ serialise = ["same"]
 }
 
 TEST(MachineText, AsManyDevicesOfAKindAsAreAskedFor) {
-  EXPECT_EQ(with_devices(kDevice, {}).workers.size(), 6U);  // two CPUs, two GPUs, two devices
-  EXPECT_EQ(with_devices(kDevice, {.opencl_devices = 1}).workers.size(), 5U);
-  EXPECT_EQ(with_devices(kDevice, {.gpus = 0, .opencl_devices = 0}).workers.size(), 2U);
+  EXPECT_EQ(with_devices(kDeviceText, {}).workers.size(), 6U);  // two CPUs, two GPUs, two devices
+  EXPECT_EQ(with_devices(kDeviceText, {.opencl_devices = 1}).workers.size(), 5U);
+  EXPECT_EQ(with_devices(kDeviceText, {.gpus = 0, .opencl_devices = 0}).workers.size(), 2U);
   EXPECT_EQ(with_devices("", {.gpu_memory = Bytes{8192}}).nodes[3].limit, Bytes{8192});
   EXPECT_THAT(message_of<UsageError>([] { with_devices("", {.cuda_devices = 1}); }),
               AllOf(HasSubstr("0 CUDA devices"), HasSubstr("1 are asked for")));
 }
 
 TEST(MachineText, RefusesDevicesThatCannotBe) {
-  const std::string device(kDevice);
+  const std::string device(kDeviceText);
   EXPECT_EQ(said_with(device), "accepted");
   EXPECT_THAT(said_with(device + "duplex = \"half\""), HasSubstr("duplex"));
   EXPECT_THAT(said_with(device + "serialise = [\"arrivals\"]"), HasSubstr("between GPUs"));

@@ -15,9 +15,9 @@
 namespace vicinal {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string refusal_of(std::string_view name, std::string_view value) {
   Options options;

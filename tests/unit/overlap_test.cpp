@@ -14,8 +14,8 @@
 namespace vicinal::graph {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 const void* at(std::uint64_t address) {
   return reinterpret_cast<const void*>(address);
