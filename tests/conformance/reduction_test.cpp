@@ -465,8 +465,7 @@ class CancelledReductions : public ::testing::TestWithParam<std::string> {
   Handle sum_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Every, CancelledReductions,
-                         ::testing::ValuesIn(testing::policy_names()),
+INSTANTIATE_TEST_SUITE_P(Every, CancelledReductions, ::testing::ValuesIn(testing::policy_names()),
                          [](const auto& instance) { return instance.param; });
 
 TEST_P(CancelledReductions, AreWrittenHome) {
