@@ -86,13 +86,14 @@ inline std::int64_t value_of(Runtime& runtime, Handle handle) {
   return first;
 }
 
-// What the call throws; empty if it returns. The error must be of type E exactly.
+// What the call throws; empty if it returns. The error must be of type E exactly, or that which nests another.
 template <typename E, typename F>
 std::string message_of(F call) {
   try {
     call();
   } catch (const E& error) {
-    EXPECT_TRUE(typeid(error) == typeid(E)) << error.what();
+    const bool nests = dynamic_cast<const std::nested_exception*>(&error) != nullptr;
+    EXPECT_TRUE(typeid(error) == typeid(E) || nests) << error.what();
     return error.what();
   } catch (const std::exception& error) {
     ADD_FAILURE() << "another kind of error: " << error.what();
