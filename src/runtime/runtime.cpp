@@ -230,7 +230,8 @@ void RuntimeImpl::close() noexcept {
   std::exception_ptr undelivered = guarded([this] { wait(); });
   if (undelivered) {
     if (!engine_->counts().all_ended()) engine_->cancel();
-    if (is_a<UsageError>(undelivered)) undelivered = engine_->take_error();  // it could not wait
+    if (is_a<UsageError>(undelivered))
+      undelivered = engine_->errors().first();  // it could not wait
     if (is_told) undelivered = nullptr;
   }
   for (const Handle handle : left_and_not_held()) {

@@ -67,7 +67,7 @@ class ProcessEnd : public ::testing::Test {
   }
 };
 
-void fail(Runtime& runtime) {
+void fail_once(Runtime& runtime) {
   runtime.task("boom", [] { throw std::runtime_error("bad"); });
 }
 
@@ -77,7 +77,7 @@ TEST_F(ProcessEnd, AnErrorThatNobodyWasToldEndsTheProgram) {
   for (const std::uint32_t workers : {1U, 3U}) {
     const Ended ended = end_of([workers] {
       Runtime runtime(small_options(workers));
-      fail(runtime);
+      fail_once(runtime);
     });
     EXPECT_TRUE(ended.aborted()) << ended.status;
     EXPECT_THAT(ended.errors, AllOf(HasSubstr("task boom failed: bad"), HasSubstr("wait()"),
@@ -88,7 +88,7 @@ TEST_F(ProcessEnd, AnErrorThatNobodyWasToldEndsTheProgram) {
 TEST_F(ProcessEnd, AnErrorThatSomeCallHasThrownDoesNot) {
   EXPECT_TRUE(end_of([] {
                 Runtime runtime(small_options());
-                fail(runtime);
+                fail_once(runtime);
                 try {
                   runtime.wait();
                 } catch (const TaskError&) {
@@ -111,7 +111,7 @@ TEST_F(ProcessEnd, AnErrorThatNobodyWasToldIsOnlyPrintedIfThatIsAskedFor) {
     Options options = small_options();
     options.undelivered_errors = "warn";
     Runtime runtime(options);
-    fail(runtime);
+    fail_once(runtime);
   });
   EXPECT_TRUE(ended.exited_with(0)) << ended.status;
   EXPECT_THAT(ended.errors, HasSubstr("task boom failed: bad"));
@@ -125,7 +125,7 @@ TEST_F(ProcessEnd, AnotherErrorOnItsWayIsNotReplacedByOneThatNobodyWasTold) {
   const Ended ended = end_of([] {
     try {
       Runtime runtime(small_options());
-      fail(runtime);
+      fail_once(runtime);
       throw std::logic_error("of the application");
     } catch (const std::logic_error&) {
       std::exit(5);
@@ -143,7 +143,7 @@ std::unique_ptr<Runtime>& runtime_of_process() {
 TEST_F(ProcessEnd, AStaticRuntimeWithAnErrorThatNobodyWasToldDoesNotEndWithSuccess) {
   const auto fails = [] {
     runtime_of_process() = std::make_unique<Runtime>(small_options(2));
-    fail(*runtime_of_process());
+    fail_once(*runtime_of_process());
   };
   const Ended ended = end_of(fails);
   EXPECT_TRUE(ended.exited_with(EXIT_FAILURE)) << ended.status << ended.errors;
