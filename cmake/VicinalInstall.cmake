@@ -1,5 +1,10 @@
-# Installed: public headers, library, CMake package (`find_package(vicinal)`, target
-# vicinal::vicinal), machine files. The executable is installed where it is defined.
+# What is installed, in four components; each installs alone (`cmake --install <build> --component <name>`), and all of
+# them leave out what has not been built.
+#   runtime      the library, public headers, the CMake package (`find_package(vicinal)`, target vicinal::vicinal), the
+#                file for pkg-config, machine files
+#   tools        the executable; its man page and completions are in cmake/VicinalPages.cmake
+#   documents    pages, licences, the sources of examples
+#   conformance  the tests for who extends the library: the component "conformance" of the CMake package
 include(CMakePackageConfigHelpers)
 
 foreach(package fmt tomlplusplus)
@@ -8,53 +13,42 @@ foreach(package fmt tomlplusplus)
   endif()
 endforeach()
 
+# --- runtime ------------------------------------------------------------------------------------
 set(vicinal_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/vicinal")
 
-install(TARGETS vicinal EXPORT vicinalTargets)
-if(EXISTS "${PROJECT_SOURCE_DIR}/include/vicinal")
-  install(
-    DIRECTORY "${PROJECT_SOURCE_DIR}/include/vicinal"
-    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-    FILES_MATCHING
-    PATTERN "*.hpp"
-    PATTERN "policy.hpp" EXCLUDE
-    PATTERN "driver.hpp" EXCLUDE)
-  install(
-    CODE "set(SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")
-set(DESTINATION \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")
-include(\"${PROJECT_SOURCE_DIR}/cmake/InstallExtension.cmake\")")
-endif()
-if(EXISTS "${PROJECT_SOURCE_DIR}/machines")
-  install(
-    DIRECTORY "${PROJECT_SOURCE_DIR}/machines"
-    DESTINATION "${CMAKE_INSTALL_DATADIR}/vicinal"
-    FILES_MATCHING
-    PATTERN "*.toml")
-endif()
-
-# The tests for who extends it: the component "conformance" of the package.
-set(vicinal_has_conformance FALSE)
-if(VICINAL_BUILD_TESTS AND GTest_FOUND AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
-  set(vicinal_has_conformance TRUE)
-  add_library(vicinal_conformance STATIC "${PROJECT_SOURCE_DIR}/tests/installed/run_conformance.cpp"
-                                         $<TARGET_OBJECTS:vicinal_conformance_tests>)
-  target_include_directories(
-    vicinal_conformance PRIVATE "${PROJECT_SOURCE_DIR}/tests" "${PROJECT_SOURCE_DIR}/tests/installed")
-  target_link_libraries(vicinal_conformance PRIVATE $<BUILD_INTERFACE:vicinal_internal>
-                                                    $<BUILD_INTERFACE:GTest::gtest>
-                                                    $<BUILD_INTERFACE:GTest::gmock>)
-  vicinal_warnings(vicinal_conformance RELAXED)
-  set_target_properties(vicinal_conformance PROPERTIES EXPORT_NAME conformance_tests)
-  install(TARGETS vicinal_conformance EXPORT vicinalConformance)
-  install(EXPORT vicinalConformance NAMESPACE vicinal:: DESTINATION "${vicinal_cmake_dir}")
-  install(FILES "${PROJECT_SOURCE_DIR}/tests/installed/vicinal/conformance.hpp"
-          DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/vicinal")
-endif()
-
-install(EXPORT vicinalTargets NAMESPACE vicinal:: DESTINATION "${vicinal_cmake_dir}")
+install(
+  TARGETS vicinal
+  EXPORT vicinalTargets
+  ARCHIVE COMPONENT runtime
+  LIBRARY COMPONENT runtime)
+install(
+  DIRECTORY "${PROJECT_SOURCE_DIR}/include/vicinal"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  COMPONENT runtime
+  FILES_MATCHING
+  PATTERN "*.hpp"
+  PATTERN "policy.hpp" EXCLUDE
+  PATTERN "driver.hpp" EXCLUDE)
+install(
+  CODE "set(SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")
+set(INCLUDE_DIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
+include(\"${PROJECT_SOURCE_DIR}/cmake/InstallExtension.cmake\")"
+  COMPONENT runtime)
+install(
+  DIRECTORY "${PROJECT_SOURCE_DIR}/machines"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/vicinal"
+  COMPONENT runtime
+  FILES_MATCHING
+  PATTERN "*.toml")
+install(
+  EXPORT vicinalTargets
+  NAMESPACE vicinal::
+  DESTINATION "${vicinal_cmake_dir}"
+  COMPONENT runtime)
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/vicinalConfig.cmake.in"
-  "${PROJECT_BINARY_DIR}/vicinalConfig.cmake" INSTALL_DESTINATION "${vicinal_cmake_dir}")
+  "${PROJECT_BINARY_DIR}/vicinalConfig.cmake" INSTALL_DESTINATION "${vicinal_cmake_dir}"
+  PATH_VARS CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/vicinalConfigVersion.cmake"
                                  COMPATIBILITY SameMinorVersion)
 install(
@@ -64,7 +58,8 @@ install(
         "${PROJECT_SOURCE_DIR}/cmake/FindLiburing.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/FindOtf2.cmake"
-  DESTINATION "${vicinal_cmake_dir}")
+  DESTINATION "${vicinal_cmake_dir}"
+  COMPONENT runtime)
 
 # The same for pkg-config. A static library needs what it was built with again when a program is linked.
 set(vicinal_pc_requires Requires)
@@ -72,17 +67,81 @@ if(BUILD_SHARED_LIBS)
   set(vicinal_pc_requires Requires.private)
 endif()
 set(vicinal_pc_packages "")
-foreach(found fmt_FOUND:fmt tomlplusplus_FOUND:tomlplusplus ZLIB_FOUND:zlib Liburing_FOUND:liburing
-              OpenCL_FOUND:OpenCL Hwloc_FOUND:hwloc Otf2_FOUND:otf2)
+set(vicinal_debian_packages "") # the same by Debian's names, for cmake/VicinalPackages.cmake
+foreach(found fmt_FOUND:fmt:libfmt-dev tomlplusplus_FOUND:tomlplusplus:libtomlplusplus-dev
+              ZLIB_FOUND:zlib:zlib1g-dev Liburing_FOUND:liburing:liburing-dev
+              OpenCL_FOUND:OpenCL:ocl-icd-opencl-dev Hwloc_FOUND:hwloc:libhwloc-dev
+              Otf2_FOUND:otf2:libopen-trace-format2-dev)
   string(REPLACE ":" ";" found "${found}")
   list(GET found 0 condition)
   list(GET found 1 package)
+  list(GET found 2 debian)
   if(${condition})
     string(APPEND vicinal_pc_packages " ${package}")
+    list(APPEND vicinal_debian_packages ${debian})
   endif()
 endforeach()
 string(STRIP "${vicinal_pc_packages}" vicinal_pc_packages)
 file(RELATIVE_PATH vicinal_pc_up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/vicinal.pc.in" "${PROJECT_BINARY_DIR}/vicinal.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/vicinal.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
-install(FILES LICENSE NOTICE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(
+  FILES "${PROJECT_BINARY_DIR}/vicinal.pc"
+  DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+  COMPONENT runtime)
+
+# --- tools --------------------------------------------------------------------------------------
+if(TARGET vicinal_cli)
+  if(BUILD_SHARED_LIBS) # the library is found beside the executable, wherever both were installed
+    file(RELATIVE_PATH vicinal_to_library "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+    set_target_properties(vicinal_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${vicinal_to_library}")
+  endif()
+  install(
+    TARGETS vicinal_cli
+    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+            COMPONENT tools
+            OPTIONAL)
+  install(
+    FILES share/draw_figure.py
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/vicinal"
+    COMPONENT tools)
+endif()
+
+# --- documents ----------------------------------------------------------------------------------
+# Beside each other as in the sources, so that links lead where they should.
+install(
+  FILES README.md CHANGELOG.md CONTRIBUTING.md CITATION.cff LICENSE NOTICE share/report/vendor/LICENSE.uPlot
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+  COMPONENT documents)
+install(
+  DIRECTORY docs
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+  COMPONENT documents
+  FILES_MATCHING
+  REGEX "\\.(md|svg|cpp|hpp|toml)$"
+  PATTERN "CMakeLists.txt")
+
+# --- conformance --------------------------------------------------------------------------------
+if(VICINAL_BUILD_TESTS AND GTest_FOUND AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+  add_library(vicinal_conformance STATIC "${PROJECT_SOURCE_DIR}/tests/installed/run_conformance.cpp"
+                                         $<TARGET_OBJECTS:vicinal_conformance_tests>)
+  target_include_directories(
+    vicinal_conformance PRIVATE "${PROJECT_SOURCE_DIR}/tests" "${PROJECT_SOURCE_DIR}/tests/installed")
+  target_link_libraries(vicinal_conformance PRIVATE vicinal_internal GTest::gtest GTest::gmock)
+  vicinal_warnings(vicinal_conformance RELAXED)
+  # The header lies beside the library once that is built, and is installed with it or not at all.
+  set(header "${PROJECT_BINARY_DIR}/conformance/vicinal/conformance.hpp")
+  add_custom_command(
+    TARGET vicinal_conformance POST_BUILD
+    COMMAND "${CMAKE_COMMAND}" -E copy "${PROJECT_SOURCE_DIR}/tests/installed/vicinal/conformance.hpp" "${header}"
+    BYPRODUCTS "${header}"
+    VERBATIM)
+  install(
+    TARGETS vicinal_conformance
+    ARCHIVE COMPONENT conformance
+            OPTIONAL)
+  install(
+    FILES "${header}"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/vicinal"
+    COMPONENT conformance
+    OPTIONAL)
+endif()

@@ -1,17 +1,13 @@
-# The man page and the completion of shells, which the executable writes of itself.
-set(vicinal_pages "")
-
-# Installs what `vicinal ARGN` prints as FILE in the folder DESTINATION.
+# The man page and the completion of shells, which the executable writes of itself whenever it is linked:
+# whoever has built the executable has them.
 function(vicinal_page destination file)
   set(output "${PROJECT_BINARY_DIR}/pages/${file}")
   add_custom_command(
-    OUTPUT "${output}"
+    TARGET vicinal_cli POST_BUILD
     COMMAND vicinal_cli ${ARGN} > "${output}"
-    DEPENDS vicinal_cli
-    COMMENT "Writing pages/${file}"
+    BYPRODUCTS "${output}"
     VERBATIM)
-  install(FILES "${output}" DESTINATION "${destination}")
-  set(vicinal_pages ${vicinal_pages} "${output}" PARENT_SCOPE)
+  install(FILES "${output}" DESTINATION "${destination}" COMPONENT tools OPTIONAL)
 endfunction()
 
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/pages")
@@ -19,4 +15,5 @@ vicinal_page("${CMAKE_INSTALL_MANDIR}/man1" vicinal.1 man)
 vicinal_page("${CMAKE_INSTALL_DATADIR}/bash-completion/completions" vicinal completion bash)
 vicinal_page("${CMAKE_INSTALL_DATADIR}/zsh/site-functions" _vicinal completion zsh)
 vicinal_page("${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" vicinal.fish completion fish)
-add_custom_target(vicinal_pages ALL DEPENDS ${vicinal_pages})
+# Tests of the command line depend on it.
+add_custom_target(vicinal_pages DEPENDS vicinal_cli)

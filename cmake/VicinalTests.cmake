@@ -34,13 +34,8 @@ function(vicinal_test_code target)
     ${target} PRIVATE VICINAL_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                       VICINAL_CUDA_STAND_IN="$<TARGET_FILE_NAME:vicinal_cuda_stand_in>")
   vicinal_warnings(${target} RELAXED)
-  # What takes time to run is the library; what takes time to build is the tests. GCC 12 takes twice as long
-  # to optimise them fully, and more than that to optimise what it checks.
-  if(VICINAL_SANITIZE MATCHES "undefined")
-    target_compile_options(${target} PRIVATE -O0)
-  elseif(NOT VICINAL_SANITIZE)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1;-g1> $<$<CONFIG:Release>:-O0>)
-  endif()
+  # What takes time to run is the library; what takes time to build is the tests.
+  target_compile_options(${target} PRIVATE -O0)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "OBJECT_LIBRARY") # they end up in executables, whose code is of another kind
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
@@ -50,6 +45,18 @@ function(vicinal_test_code target)
     target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/precompiled.hpp")
   else()
     target_precompile_headers(${target} REUSE_FROM vicinal_precompiled_tests)
+  endif()
+endfunction()
+
+# Unit tests in some files, each of many: what they instantiate of the standard library and of GoogleTest takes more time
+# than they do.
+function(vicinal_unity_of_tests target)
+  if(VICINAL_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 14)
+    foreach(separate application_names tile_bounds) # they give names of ours to other things
+      set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/unit/${separate}_test.cpp"
+                                  PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endforeach()
   endif()
 endfunction()
 
@@ -66,6 +73,9 @@ function(vicinal_add_test_folder folder)
   endif()
   set(target vicinal_tests_${folder})
   add_executable(${target} ${sources})
+  if(folder MATCHES "unit|golden")
+    vicinal_unity_of_tests(${target})
+  endif()
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${folder} RUNTIME_OUTPUT_DIRECTORY
                                              "${PROJECT_BINARY_DIR}/tests")
   vicinal_test_code(${target})

@@ -1,6 +1,7 @@
 #include "linalg/openblas.hpp"
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <mutex>
@@ -42,6 +43,27 @@ struct ThreadBuffers {
 
 thread_local ThreadBuffers thread_buffers;
 
+// Null if the system gives none.
+void* buffer_of_this_thread(std::size_t number) {
+  void*& buffer = thread_buffers.buffers[number];
+  if (buffer == nullptr) {
+    void* const mapped = mmap(nullptr, kBufferBytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped != MAP_FAILED) buffer = mapped;
+  }
+  return buffer;
+}
+
+constexpr const char* kNoBuffer =
+    "the system gives no 128 MiB of address space for the work buffer of OpenBLAS that each thread "
+    "needs; raise the limit (ulimit -v), or ask for fewer workers";
+
+// OpenBLAS would write to the null pointer, and no exception may cross it.
+[[noreturn]] void end_without_buffer() {
+  static_cast<void>(std::fprintf(stderr, "vicinal: %s\n", kNoBuffer));
+  std::_Exit(EXIT_FAILURE);
+}
+
 }  // namespace
 
 extern "C" {
@@ -49,13 +71,8 @@ extern "C" {
 void* blas_memory_alloc(int /*position*/) {
   ThreadBuffers& mine = thread_buffers;
   if (mine.held == mine.buffers.size()) return nullptr;
-  void*& buffer = mine.buffers[mine.held];
-  if (buffer == nullptr) {
-    void* mapped = mmap(nullptr, kBufferBytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapped == MAP_FAILED) return nullptr;
-    buffer = mapped;
-  }
+  void* const buffer = buffer_of_this_thread(mine.held);
+  if (buffer == nullptr) end_without_buffer();
   ++mine.held;
   ++mine.taken;
   return buffer;
@@ -73,6 +90,7 @@ namespace vicinal::linalg {
 namespace {
 
 void require_own_buffers() {
+  require_work_buffer();
   const std::size_t before = thread_buffers.taken;
   const std::array<double, 4> a{1, 2, 3, 4};
   std::array<double, 4> c{};
@@ -109,6 +127,10 @@ void choose_kernels() {
 }
 
 }  // namespace
+
+void require_work_buffer() {
+  if (buffer_of_this_thread(0) == nullptr) throw CapacityError(kNoBuffer);
+}
 
 void prepare_openblas() {
   static std::once_flag once;

@@ -11,6 +11,10 @@ namespace vicinal::linalg {
 // call this OpenBLAS safely.
 void prepare_openblas();
 
+// To be called by each thread before it calls OpenBLAS, which takes a work buffer for granted. Throws CapacityError if
+// the system gives none.
+void require_work_buffer();
+
 // "OpenBLAS 0.3.21 SkylakeX"
 std::string openblas_description();
 

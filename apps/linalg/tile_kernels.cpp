@@ -41,6 +41,7 @@ void blas_gemm(Update update, CBLAS_TRANSPOSE form_of_b, const Block<T>& a, cons
                const Block<T>& c) {
   const T alpha = update == Update::subtract ? T{-1} : T{1};
   const T beta = update == Update::assign ? T{0} : T{1};
+  require_work_buffer();
   OpenBlas<T>::gemm(CblasColMajor, CblasNoTrans, form_of_b, c.rows, c.columns, a.columns, alpha,
                     a.data, a.ld, b.data, b.ld, beta, c.data, c.ld);
 }
@@ -51,6 +52,7 @@ enum class Solve : std::uint8_t { right_lower_transposed, right_upper, left_lowe
 template <typename T>
 void blas_solve(Solve solve, const Block<T>& f, const Block<T>& b) {
   const bool left = solve == Solve::left_lower_unit;
+  require_work_buffer();
   OpenBlas<T>::trsm(CblasColMajor, left ? CblasLeft : CblasRight,
                     solve == Solve::right_upper ? CblasUpper : CblasLower,
                     solve == Solve::right_lower_transposed ? CblasTrans : CblasNoTrans,
@@ -139,6 +141,7 @@ void gemm_transposed(const Block<T>& a, const Block<T>& b, const Block<T>& c, Pr
 template <typename T>
 void syrk_lower(const Block<T>& a, const Block<T>& c, Products by) {
   if (by == Products::own) return tile_syrk(a, c);
+  require_work_buffer();
   OpenBlas<T>::syrk(CblasColMajor, CblasLower, CblasNoTrans, c.rows, a.columns, T{-1}, a.data, a.ld,
                     T{1}, c.data, c.ld);
 }
@@ -170,6 +173,7 @@ int potrf_lower(const Block<T>& a, Products by) {
   constexpr int kMostByLapack = 32;
   if (by == Products::openblas || a.columns <= kMostByLapack) {
     int info = 0;
+    require_work_buffer();
     OpenBlas<T>::potrf("L", &a.rows, a.data, &a.ld, &info);
     return info;
   }

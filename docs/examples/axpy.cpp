@@ -22,7 +22,8 @@ void axpy(double a, std::span<double> x, std::span<double> y) {
         },
         a, in(runtime.data(x.subspan(first, count))), inout(runtime.data(y.subspan(first, count))));
   }
-}  // waits: both are the application's again
+  runtime.wait();  // throws what went wrong
+}  // both are the application's again
 
 }  // namespace
 

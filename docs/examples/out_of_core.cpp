@@ -57,9 +57,9 @@ void updates_a_file() {
   options.memory = kTile * 2;
   options.disk = ".";
   Runtime runtime(options);
-  auto head = runtime.data<double>({.path = path, .offset = 0}, kLength, "head");  // extends it
+  auto head = runtime.data<double>({.path = path, .offset = 0}, kLength, "head");
   auto tail = runtime.data<double>({.path = path, .offset = kTile.value}, kLength, "tail");
-  runtime.task("fill", fill, out(head), 1.0);
+  runtime.task("fill", fill, out(head), 1.0);  // written first: the file is made
   runtime.task("fill", fill, out(tail), 2.0);
   runtime.release(head);
   runtime.release(tail);  // now both are in the file

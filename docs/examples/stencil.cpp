@@ -45,7 +45,8 @@ std::vector<double> in_tasks(const std::vector<double>& rod) {
                      in(now[(i + 1) % kBlocks]), out(next[i]));
       }
     }
-  }  // waits: both are the application's again
+    runtime.wait();  // throws what went wrong
+  }                  // both are the application's again
   return kSteps % 2 == 0 ? even : odd;
 }
 

@@ -15,8 +15,10 @@
 
 namespace vicinal {
 
-namespace graph {
-struct Handle;
+// What only the library looks into. Public headers open no other namespace: a name of theirs would stand in the way of
+// an application's own (a variable `graph`, say) that says `using namespace vicinal`.
+namespace internals {
+struct GraphHandle;
 }
 
 // No registered data are larger: sums over the operands of a task stay in range.
@@ -59,27 +61,30 @@ struct TileShape {
   }
 };
 
-// A contiguous region of one of the user's files.
+// A contiguous region of one of the user's files. What the file does not hold when the region is registered must be
+// written before it is read; the file is made, or lengthened, when what was written goes there.
 struct FileRegion {
   std::string path;
   std::uint64_t offset = 0;
   bool writable = true;  // false: opened read-only; a task that writes the handle is refused
+  bool create =
+      false;  // makes or lengthens the file at once: the new bytes are zero, and may be read
 };
 
 class Handle {
  public:
   Handle() = default;
-  Handle(graph::Handle& impl, std::uint32_t runtime, std::uint32_t life)
+  Handle(internals::GraphHandle& impl, std::uint32_t runtime, std::uint32_t life)
       : impl_(&impl), runtime_(runtime), life_(life) {}
   // For the runtime alone, which looks there only if the number is its own.
-  graph::Handle* impl() const { return impl_; }
+  internals::GraphHandle* impl() const { return impl_; }
   std::uint32_t runtime() const { return runtime_; }
   std::uint32_t life() const { return life_; }
   explicit operator bool() const { return impl_ != nullptr; }
   friend bool operator==(Handle, Handle) = default;
 
  private:
-  graph::Handle* impl_ = nullptr;
+  internals::GraphHandle* impl_ = nullptr;
   std::uint32_t runtime_ = 0;  // its number, never given twice in a process; 0: none
   std::uint32_t life_ = 0;     // of what is behind `impl_`, never given twice there
 };

@@ -28,7 +28,8 @@ class CapacityError : public Error {
   using Error::Error;
 };
 
-// A kernel threw, or a task was cancelled because of it. Thrown by wait.
+// A kernel threw, or a task was cancelled because of it. Thrown by wait. It nests what the kernel threw:
+// std::rethrow_if_nested(error) throws that, with its type and what it nests itself.
 class TaskError : public Error {
  public:
   using Error::Error;
@@ -40,7 +41,8 @@ class DeviceError : public Error {
   using Error::Error;
 };
 
-// The handle's last writer failed or was cancelled, so its content is not what was asked for.
+// The handle's last writer failed or was cancelled, so its content is not what was asked for. It nests what the kernel
+// threw because of which it is so, as TaskError does.
 class PoisonedError : public Error {
  public:
   using Error::Error;

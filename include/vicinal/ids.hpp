@@ -10,6 +10,7 @@ namespace vicinal {
 // a finished task is never taken for that of a later one.
 struct TaskId {
   std::uint64_t value = 0;
+  std::uint32_t runtime = 0;  // the runtime's number, never given twice in a process; 0: not said
   friend constexpr auto operator<=>(TaskId, TaskId) = default;
 };
 

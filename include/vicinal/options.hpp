@@ -49,8 +49,10 @@ struct Options {
   bool compute_priorities = false;  // bottom levels, for tasks submitted with priority 0
   bool measure_scheduling = false;  // time the calls of the policy: Statistics::scheduling
   bool check_reads = false;         // a task whose kernel changes what it only reads fails
-  double stall_seconds = 0;         // report when nothing ended for so long; 0: never
-  std::string models = {};  // folder of measured run times; empty: the user's cache; "none": off
+  // An error that no call has thrown when the runtime ends: "terminate" ends the program, "warn" says it.
+  std::string undelivered_errors = "terminate";
+  double stall_seconds = 0;  // report when nothing ended for so long; 0: never
+  std::string models = {};   // folder of measured run times; empty: the user's cache; "none": off
   std::string memory_rules = {};  // another runtime's, to compare with; see docs/options.md
   std::uint64_t seed = 1;
   std::string trace = {};            // file of a recording of the runtime's whole life; empty: none

@@ -23,8 +23,8 @@
 
 namespace vicinal {
 
-namespace runtime {
-class RuntimeImpl;
+namespace internals {
+struct Opener;
 }
 
 // What a placing function says of a task.
@@ -71,7 +71,7 @@ class Placement {
   const MachineDescription& machine() const { return machine_; }
 
  private:
-  friend class runtime::RuntimeImpl;
+  friend struct internals::Opener;
   Placement(const TaskSpec& spec, const MachineDescription& machine)
       : spec_(spec), machine_(machine) {}
   const Operand& at(std::size_t operand) const;

@@ -6,7 +6,8 @@
 //   }
 //   const vicinal::Codelet potrf{.name = "potrf", .cpu = whole_tile, .recursive = potrf_in_tiles};
 //
-// The task ends when those it has submitted on its parts have ended; what follows it waits for that. Whether a task is
+// The task ends when those it has submitted on its parts, or without data, have ended; what follows it waits for that. It
+// has failed if one of them has, or the function threw; else it was cancelled if one of them was. Whether a task is
 // divided is said with it (TaskSpec::recursive), or decided when it is ready: by default if a worker has nothing to do.
 // While it is divided its operands are in RAM, as if a core ran it, and count there.
 #pragma once
@@ -21,15 +22,15 @@
 
 namespace vicinal {
 
-namespace runtime {
-class RecursiveTask;
+namespace internals {
+struct RecursiveTask;
 }
 
 // What a recursive codelet is given. It is called when the task is ready, by some thread, also in simulation: it
 // submits, and does not compute.
 class Recursion {
  public:
-  explicit Recursion(runtime::RecursiveTask& task) : task_(task) {}
+  explicit Recursion(internals::RecursiveTask& task) : task_(task) {}
   std::size_t operands() const;
   AccessMode mode(std::size_t operand) const;
   const Layout& layout(std::size_t operand) const;
@@ -53,7 +54,7 @@ class Recursion {
 
  private:
   const std::byte* parameter_bytes(std::size_t wanted) const;
-  runtime::RecursiveTask& task_;
+  internals::RecursiveTask& task_;
 };
 
 }  // namespace vicinal

@@ -35,13 +35,12 @@
 
 namespace vicinal {
 
-namespace graph {
+namespace internals {
 class GroupCount;
-}
-namespace runtime {
 class RuntimeImpl;
 struct Acquisition;
-}  // namespace runtime
+struct Opener;
+}  // namespace internals
 
 // Tasks that can be waited for together. It may go before they have ended; then nobody waits for it.
 class Group {
@@ -53,8 +52,8 @@ class Group {
   std::size_t pending() const;  // submitted and not ended
 
  private:
-  friend class runtime::RuntimeImpl;
-  graph::GroupCount* count_;
+  friend struct internals::Opener;
+  internals::GroupCount* count_;
 };
 
 enum class WriteBack : bool { no, yes };
@@ -75,10 +74,32 @@ class Acquired {
  private:
   friend class Runtime;
   Acquired() = default;
-  std::shared_ptr<runtime::RuntimeImpl> runtime_;
-  runtime::Acquisition* acquisition_ = nullptr;
+  std::shared_ptr<internals::RuntimeImpl> runtime_;
+  internals::Acquisition* acquisition_ = nullptr;
   OperandView view_;
 };
+
+class Runtime;
+
+namespace internals {
+// A registration that goes with this, when the tasks that use it have ended.
+class OwnedHandle {
+ public:
+  explicit OwnedHandle(std::weak_ptr<internals::RuntimeImpl> runtime)
+      : runtime_(std::move(runtime)) {}
+  ~OwnedHandle();
+  OwnedHandle(const OwnedHandle&) = delete;
+  OwnedHandle& operator=(const OwnedHandle&) = delete;
+  // Null: the runtime is gone.
+  std::shared_ptr<internals::RuntimeImpl> runtime() const { return runtime_.lock(); }
+  Handle handle() const { return handle_; }
+
+ private:
+  friend class vicinal::Runtime;
+  std::weak_ptr<internals::RuntimeImpl> runtime_;
+  Handle handle_;
+};
+}  // namespace internals
 
 template <typename T, std::size_t rank>
 class Held;
@@ -95,8 +116,10 @@ class Runtime {
   Runtime(const MachineDescription& simulated, const Options& options);
   // The same in a world that other runtimes may share; time goes on for all of them.
   Runtime(const MachineDescription& simulated, const Options& options, const SimulatedWorld& world);
-  // Waits for all tasks; errors nobody waited for are printed. Does not write back handles that
-  // were not unregistered, except those homed in the user's own buffers and files.
+  // Waits for all tasks; call wait() first, which throws what went wrong: an error that no call has thrown is printed,
+  // and ends the program by std::terminate (option undelivered_errors). Does not write back handles that were not
+  // unregistered, except those homed in the user's own buffers and files. Called by exit inside a task it waits for
+  // nothing.
   ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
@@ -109,9 +132,9 @@ class Runtime {
   // Data that start uninitialised; the runtime allocates them where they are first written.
   Handle register_empty(Bytes size, std::string name = {});
   Handle register_empty(TileShape shape, std::string name = {});
-  // A region of a file; it must exist and be long enough, or be writable (then it is extended).
-  // A handle is read through the disk node, and written back to the file at the latest when it
-  // is unregistered. The 4 KiB aligned part goes through O_DIRECT.
+  // A region of a file. What is not in the file yet must be written before it is read, or the region be registered
+  // with `create`; see FileRegion. A handle is read through the disk node, and written back to the file at the latest
+  // when it is unregistered. The 4 KiB aligned part goes through O_DIRECT.
   Handle register_file(const FileRegion& region, Bytes size, std::string name = {});
   Handle register_file(const FileRegion& region, TileShape shape, std::string name = {});
 
@@ -176,7 +199,8 @@ class Runtime {
   void wait(Group& group);
   void wait(Handle handle);
   // Tasks that have not started are cancelled, also those submitted from now on, until a wait() has
-  // seen all of them end: what they would have written is poisoned.
+  // seen all of them end: what they would have written is poisoned. What was done stays: sums of reductions are combined
+  // and parts joined also then.
   void cancel();
 
   // Waits until the handle may be accessed in RAM and holds it there. Queues like a task.
@@ -188,17 +212,17 @@ class Runtime {
   template <std::ranges::contiguous_range Range>
   auto data(Range&& elements, const std::string& name = {});
   // So many elements that nobody has written.
-  template <typed::Element T>
+  template <internals::Element T>
   Data<T> data(std::size_t count, std::string name = {});
   // A tile of the application's memory, column-major.
   template <typename T>
   Data<T, 2> tile(Tile<T> elements, const std::string& name = {});
-  template <typed::Element T>
+  template <internals::Element T>
   Data<T, 2> tile(std::uint64_t rows, std::uint64_t columns, std::string name = {});
   // Elements in a file, from byte `file.offset` on; see register_file.
-  template <typed::Element T>
+  template <internals::Element T>
   Data<T> data(const FileRegion& file, std::size_t count, const std::string& name = {});
-  template <typed::Element T>
+  template <internals::Element T>
   Data<T, 2> tile(const FileRegion& file, std::uint64_t rows, std::uint64_t columns,
                   const std::string& name = {});
   // `partition` and `unpartition`, typed: each part has the type of the whole.
@@ -254,10 +278,11 @@ class Runtime {
   template <typename T>
   friend class Result;
   // Null: the runtime is gone; throws UsageError.
-  static Acquired acquire_of(std::shared_ptr<runtime::RuntimeImpl> runtime, Handle handle,
+  static Acquired acquire_of(std::shared_ptr<internals::RuntimeImpl> runtime, Handle handle,
                              AccessMode mode);
   Handle register_layout(void* data, const Layout& layout, std::string name);
-  std::shared_ptr<runtime::RuntimeImpl> impl_;
+  std::shared_ptr<const internals::OwnedHandle> register_owned(TileShape shape, std::string name);
+  std::shared_ptr<internals::RuntimeImpl> impl_;
 };
 
 }  // namespace vicinal

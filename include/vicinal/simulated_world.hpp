@@ -24,7 +24,7 @@
 
 namespace vicinal {
 
-namespace runtime {
+namespace internals {
 struct SharedWorld;
 }
 
@@ -40,7 +40,7 @@ class SimulatedWorld {
 
  private:
   friend class Runtime;
-  std::shared_ptr<runtime::SharedWorld> shared_;  // its runtimes hold it, too
+  std::shared_ptr<internals::SharedWorld> shared_;  // its runtimes hold it, too
 };
 
 }  // namespace vicinal

@@ -36,6 +36,9 @@ struct Statistics {
   std::vector<WorkerStatistics> workers;
   std::uint64_t tasks_submitted = 0;
   std::uint64_t tasks_done = 0;
+  // Of these, those that the application has not submitted: combinations of what was reduced, moves between data and
+  // their parts, invalidations and prefetches.
+  std::uint64_t own_tasks_done = 0;
   std::uint64_t tasks_failed = 0;
   std::uint64_t tasks_cancelled = 0;
   Time scheduling;  // wall time inside the policy, of all threads, if the option measure_scheduling

@@ -93,11 +93,12 @@ struct TaskSpec {
   Parameters parameters = {};
   int priority = 0;                     // larger first; 0 and computed if the runtime is asked to
   std::optional<WorkerId> worker = {};  // only this worker may run it
-  // Where it is to run, under policy "directed": by a worker of this memory node, unless none of them can run it. None: as the
-  // codelet says (Codelet::place), or where its data belong.
+  // Where it is to run: by a worker of this memory node, unless none of them can run it. None: as the policy chooses, which
+  // "directed" does as the codelet says (Codelet::place), or where its data belong.
   std::optional<NodeId> node = {};
   Group* group = nullptr;
-  std::span<const TaskId> after = {};  // dependencies without data; must live until the submission
+  // Dependencies without data: what `submit` of this runtime returned. Must live until the submission.
+  std::span<const TaskId> after = {};
   // Called by the worker that ends the task, under no lock.
   std::function<void(Outcome)> on_end = {};
   std::string name = {};  // in messages and reports; the codelet's name otherwise

@@ -56,16 +56,16 @@ class TiledMatrix {
                                tile_name(name, at));
          });
   }
-  // A file with the tiles one behind the other, column by column, each column-major and packed, from byte `offset` on. A
-  // writable file is made, or extended, as needed. Needs the option disk.
+  // A file with the tiles one behind the other, column by column, each column-major and packed, from byte `offset` on. Tiles
+  // that the file does not have are written first; see FileRegion. Needs the option disk.
   TiledMatrix(Runtime& runtime, const FileRegion& file, MatrixShape shape,
               const std::string& name = {}) {
-    std::uint64_t offset = file.offset;
+    FileRegion region = file;
     make(shape, name, [&](TilePlace at, std::uint64_t rows, std::uint64_t columns) {
-      const FileRegion region{file.path, offset, file.writable};
       const TileShape tile{.rows = rows, .columns = columns, .element_bytes = sizeof(T)};
-      offset += rows * columns * sizeof(T);
-      return Data<T, 2>(runtime.register_file(region, tile, tile_name(name, at)));
+      const Data<T, 2> data(runtime.register_file(region, tile, tile_name(name, at)));
+      region.offset += rows * columns * sizeof(T);
+      return data;
     });
   }
 

@@ -17,8 +17,8 @@
 
 namespace vicinal {
 
-namespace trace {
-class Recorder;
+namespace internals {
+struct Recorder;
 }
 
 struct TraceSummary {
@@ -37,7 +37,7 @@ class TraceRegion {
  private:
   friend class Runtime;
   TraceRegion() = default;
-  trace::Recorder* recorder_ = nullptr;  // null: it is not recorded
+  internals::Recorder* recorder_ = nullptr;  // null: it is not recorded
   std::uint64_t number_ = 0;
 };
 

@@ -50,7 +50,7 @@ class Tile {
   std::uint64_t leading_dimension_ = 0;
 };
 
-namespace typed {
+namespace internals {
 
 // What lies behind an operand of so many dimensions.
 template <typename T, std::size_t rank>
@@ -74,13 +74,13 @@ struct ViewOf<T, 2> {
 template <typename T>
 concept Element = std::is_trivially_copyable_v<T> && std::is_object_v<T> && alignof(T) <= 64;
 
-}  // namespace typed
+}  // namespace internals
 
 // One registration of elements of type T: with rank 1 a sequence of them, with rank 2 a tile. `const T`: data that no
 // task may write.
 template <typename T, std::size_t rank = 1>
 class Data {
-  static_assert(typed::Element<std::remove_const_t<T>>,
+  static_assert(internals::Element<std::remove_const_t<T>>,
                 "vicinal: data are copied as bytes: their elements must be trivially copyable");
 
  public:
@@ -96,7 +96,7 @@ class Data {
   Handle handle_;
 };
 
-namespace typed {
+namespace internals {
 
 // An operand of a typed task; T is const where the task only reads.
 template <typename T, std::size_t rank, AccessMode mode>
@@ -128,20 +128,22 @@ struct Writes {
   }
 };
 
-}  // namespace typed
+}  // namespace internals
 
 // How a task uses data. The parameter of its function must fit: std::span<const T> or Tile<const T> for what is
 // read, std::span<T> or Tile<T> for what is written.
 // NOLINTBEGIN(readability-identifier-naming): they are called, as functions are
-inline constexpr typed::Reads in{};
-inline constexpr typed::Writes<AccessMode::W> out{};  // all of it; what was there is not brought
-inline constexpr typed::Writes<AccessMode::RW> inout{};
-inline constexpr typed::Writes<AccessMode::commute> commute{};   // before or after others that do
-inline constexpr typed::Writes<AccessMode::reduction> reduce{};  // adds: Runtime::set_reduction
+inline constexpr internals::Reads in{};
+inline constexpr internals::Writes<AccessMode::W>
+    out{};  // all of it; what was there is not brought
+inline constexpr internals::Writes<AccessMode::RW> inout{};
+inline constexpr internals::Writes<AccessMode::commute>
+    commute{};  // before or after others that do
+inline constexpr internals::Writes<AccessMode::reduction> reduce{};  // adds: Runtime::set_reduction
 // NOLINTEND(readability-identifier-naming)
 // Room for so many elements, the task's own while it runs: a std::span<T>.
-template <typed::Element T>
-constexpr typed::Room<T> scratch(std::size_t count) {
+template <internals::Element T>
+constexpr internals::Room<T> scratch(std::size_t count) {
   return {
       Bytes{count > kLargestData.value / sizeof(T) ? kLargestData.value + 1 : count * sizeof(T)}};
 }

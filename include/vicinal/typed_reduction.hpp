@@ -15,7 +15,7 @@
 #include "vicinal/codelet.hpp"
 #include "vicinal/typed_task.hpp"
 
-namespace vicinal::typed {
+namespace vicinal::internals {
 
 // Of operations that the standard library names: the element that changes nothing.
 template <typename T, typename Operation>
@@ -87,4 +87,4 @@ class ElementReduction {
   }
 };
 
-}  // namespace vicinal::typed
+}  // namespace vicinal::internals

@@ -21,7 +21,7 @@ namespace vicinal {
 // reach once it is gone, so that a temporary one gives elements, not references to them.
 template <typename T, std::size_t rank>
 class Held {
-  using Views = typed::ViewOf<T, rank>;
+  using Views = internals::ViewOf<T, rank>;
 
  public:
   using View = typename Views::Type;
@@ -50,21 +50,25 @@ class Held {
 //   runtime.task("scale", [](std::span<const double> by, std::span<double> x) { ... }, in(sum.data()), inout(x));
 //   sum.get();  // waits
 //
-// A small value; what is behind it stays until it is released or the runtime ends.
+// Its copies share what is behind it, which goes with the last of them, when the tasks that use it have ended: keep one
+// as long as tasks are submitted that read it. Nobody waits for that.
 template <typename T>
 class Result {
  public:
-  Result(Runtime& runtime, Data<T> data, TaskId task)
-      : runtime_(runtime.impl_), data_(data), task_(task) {}
-  // Waits, like Runtime::acquire; throws PoisonedError if the task failed, UsageError if the runtime is gone.
+  Result(std::shared_ptr<const internals::OwnedHandle> owned, TaskId task)
+      : owned_(std::move(owned)), data_(owned_->handle()), task_(task) {}
+  // Waits, like Runtime::acquire; throws PoisonedError if the task failed, which nests what its function threw, UsageError
+  // if the runtime is gone.
   T get() const {
-    return *Runtime::acquire_of(runtime_.lock(), data_.handle(), AccessMode::R).template data<T>();
+    return *Runtime::acquire_of(owned_ != nullptr ? owned_->runtime() : nullptr, data_.handle(),
+                                AccessMode::R)
+                .template data<T>();
   }
   Data<T> data() const { return data_; }
   TaskId id() const { return task_; }
 
  private:
-  std::weak_ptr<runtime::RuntimeImpl> runtime_;
+  std::shared_ptr<const internals::OwnedHandle> owned_;  // null: it was moved from
   Data<T> data_;
   TaskId task_;
 };
@@ -78,7 +82,7 @@ auto Runtime::data(Range&& elements, const std::string& name) {
       "vicinal: these elements are gone before a task could use them: give the vector a name "
       "that lives as long as the data are registered");
   using T = std::remove_reference_t<std::ranges::range_reference_t<Range>>;
-  static_assert(typed::Element<std::remove_const_t<T>>,
+  static_assert(internals::Element<std::remove_const_t<T>>,
                 "vicinal: data are copied as bytes: their elements must be trivially copyable");
   // Nothing that is given it writes elements that are const: only in(...) takes such data.
   void* const address = const_cast<std::remove_const_t<T>*>(std::ranges::data(elements));
@@ -87,7 +91,7 @@ auto Runtime::data(Range&& elements, const std::string& name) {
       name));
 }
 
-template <typed::Element T>
+template <internals::Element T>
 Data<T> Runtime::data(std::size_t count, std::string name) {
   return Data<T>(register_empty(TileShape{.rows = count, .columns = 1, .element_bytes = sizeof(T)},
                                 std::move(name)));
@@ -104,19 +108,19 @@ Data<T, 2> Runtime::tile(Tile<T> elements, const std::string& name) {
                                   name));
 }
 
-template <typed::Element T>
+template <internals::Element T>
 Data<T, 2> Runtime::tile(std::uint64_t rows, std::uint64_t columns, std::string name) {
   return Data<T, 2>(register_empty(
       TileShape{.rows = rows, .columns = columns, .element_bytes = sizeof(T)}, std::move(name)));
 }
 
-template <typed::Element T>
+template <internals::Element T>
 Data<T> Runtime::data(const FileRegion& file, std::size_t count, const std::string& name) {
   return Data<T>(register_file(
       file, TileShape{.rows = count, .columns = 1, .element_bytes = sizeof(T)}, name));
 }
 
-template <typed::Element T>
+template <internals::Element T>
 Data<T, 2> Runtime::tile(const FileRegion& file, std::uint64_t rows, std::uint64_t columns,
                          const std::string& name) {
   return Data<T, 2>(register_file(
@@ -136,7 +140,7 @@ void Runtime::unpartition(const DataParts<T, rank>& parts) {
 
 template <typename T, std::size_t rank, typename Operation>
 void Runtime::set_reduction(Data<T, rank> data, Operation operation) {
-  using Neutral = typed::NeutralOf<T, Operation>;
+  using Neutral = internals::NeutralOf<T, Operation>;
   static_assert(Neutral::kKnown,
                 "vicinal: of this operation it is not known which element changes nothing: say it, "
                 "set_reduction(x, [] { return 0.0; }, operation)");
@@ -145,7 +149,7 @@ void Runtime::set_reduction(Data<T, rank> data, Operation operation) {
 
 template <typename T, std::size_t rank, typename Neutral, typename Combine>
 void Runtime::set_reduction(Data<T, rank> data, Neutral /*neutral*/, Combine /*combine*/) {
-  set_reduction(data.handle(), typed::ElementReduction<T, Neutral, Combine>::codelets());
+  set_reduction(data.handle(), internals::ElementReduction<T, Neutral, Combine>::codelets());
 }
 
 template <typename T, std::size_t rank>
@@ -168,18 +172,19 @@ void Runtime::release(Data<T, rank> data, WriteBack write_back) {
 
 template <typename Function, typename... Arguments>
 auto Runtime::task(std::string_view name, Function&& function, Arguments&&... arguments) {
-  using Type = typed::TaskTypeOf<Function, Arguments...>;
+  using Type = internals::TaskTypeOf<Function, Arguments...>;
   using Load = typename Type::LoadType;
   std::array<Operand, Type::kOperands> operands;
   Operand* next = operands.data();
-  (typed::note(arguments, next), ...);
+  (internals::note(arguments, next), ...);
   const auto submitted = [&] {
     const std::span<const Operand> list(operands);
     Load load{std::forward<Function>(function),
-              typed::values_of(std::forward<Arguments>(arguments)...)};
+              internals::values_of(std::forward<Arguments>(arguments)...)};
     if constexpr (Type::kByBytes) {
       TaskSpec spec{.codelet = &Type::codelet(name), .operands = list, .parameters = load};
-      (typed::set_option(arguments, spec), ...);
+      (internals::set_option(arguments, spec), ...);
+      internals::name_task(name, spec);
       return submit(spec);
     } else {
       auto there = std::make_unique<Load>(std::move(load));
@@ -189,7 +194,8 @@ auto Runtime::task(std::string_view name, Function&& function, Arguments&&... ar
           .parameters = there.get(),
           .on_end = [at = there.get()](Outcome /*outcome*/) { delete at; },
       };
-      (typed::set_option(arguments, spec), ...);
+      (internals::set_option(arguments, spec), ...);
+      internals::name_task(name, spec);
       const TaskId id = submit(spec);
       there.release();  // it is the task's
       return id;
@@ -197,12 +203,13 @@ auto Runtime::task(std::string_view name, Function&& function, Arguments&&... ar
   };
   if constexpr (Type::kReturns) {
     using T = typename Type::Result;
-    static_assert(typed::Element<T>,
+    static_assert(internals::Element<T>,
                   "vicinal: a result is copied as bytes: it must be trivially copyable; what is "
                   "larger is data that the task writes, out(x)");
-    const Data<T> result = data<T>(1, std::string(name) + " result");
-    *next = W(result.handle());
-    return Result<T>(*this, result, submitted());
+    const auto result = register_owned({.rows = 1, .columns = 1, .element_bytes = sizeof(T)},
+                                       std::string(name) + " result");
+    *next = W(result->handle());
+    return Result<T>(result, submitted());
   } else {
     return submitted();
   }

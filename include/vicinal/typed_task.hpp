@@ -31,7 +31,7 @@ namespace vicinal {
 
 // --- options of a task: see TaskSpec for what they mean
 
-namespace typed {
+namespace internals {
 
 template <typename Value, Value TaskSpec::*member>
 struct Option {
@@ -55,33 +55,33 @@ struct Named {
   void set(TaskSpec& spec) const { spec.name = name; }
 };
 
-}  // namespace typed
+}  // namespace internals
 
 constexpr auto priority(int value) {
-  return typed::Option<int, &TaskSpec::priority>{value};
+  return internals::Option<int, &TaskSpec::priority>{value};
 }
 constexpr auto flops(double value) {
-  return typed::Option<double, &TaskSpec::flops>{value};
+  return internals::Option<double, &TaskSpec::flops>{value};
 }
 inline auto into(Group& group) {
-  return typed::Option<Group*, &TaskSpec::group>{&group};
+  return internals::Option<Group*, &TaskSpec::group>{&group};
 }
 constexpr auto on(WorkerId worker) {
-  return typed::Worker{worker};
+  return internals::Worker{worker};
 }
 constexpr auto on(NodeId node) {
-  return typed::Node{node};
+  return internals::Node{node};
 }
 // Must live until the task is submitted.
 inline auto after(std::span<const TaskId> tasks) {
-  return typed::After{tasks};
+  return internals::After{tasks};
 }
 // The name of this one task in messages and reports.
 constexpr auto named(std::string_view name) {
-  return typed::Named{name};
+  return internals::Named{name};
 }
 
-namespace typed {
+namespace internals {
 
 // --- what is given to a task
 
@@ -266,25 +266,29 @@ struct Load {
   [[no_unique_address]] Values<Types...> values;
 };
 
-// The codelets of one kernel, one for each name that it is submitted under; they stay until the process ends.
+// The codelets of one kernel, one for each name that it is submitted under; they stay until the process ends. Names
+// beyond the first kMostNames are those of their tasks alone, and share codelets: names of kernels are few, and who
+// numbers his tasks would fill the memory.
 class Codelets {
  public:
+  static constexpr std::size_t kMostNames = 256;
   constexpr explicit Codelets(Kernel::Function kernel) : kernel_(kernel) {}
+  // Its name is another one where it is shared.
   const Codelet& of(std::string_view name) {
-    const Named* first = first_.load(std::memory_order_acquire);
-    if (first != nullptr && first->codelet.name == name) [[likely]]
-      return first->codelet;
+    const Codelet* const first = first_.load(std::memory_order_acquire);
+    if (first != nullptr && first->name == name) [[likely]]
+      return *first;
     return find_or_add(name);
   }
 
  private:
-  struct Named {
-    Codelet codelet;
-    std::atomic<Named*> next{nullptr};
-  };
+  struct Table;
   const Codelet& find_or_add(std::string_view name);
+  const Codelet& first_or(std::string_view name);
+  Table& table();
   const Kernel::Function kernel_;
-  std::atomic<Named*> first_{nullptr};
+  std::atomic<const Codelet*> first_{nullptr};
+  std::atomic<Table*> others_{nullptr};  // none as long as there is one name
 };
 
 // --- one type of task: the function, and what it is given without the options
@@ -433,10 +437,14 @@ template <typename Argument>
 void note(const Argument& argument, Operand*& next) {
   if constexpr (kIsUse<Argument>) *next++ = argument.operand();
 }
+// Of a task whose codelet has another name, and that is not named otherwise.
+inline void name_task(std::string_view name, TaskSpec& spec) {
+  if (spec.codelet->name != name && spec.name.empty()) spec.name = name;
+}
 template <typename Argument>
 void set_option(const Argument& argument, TaskSpec& spec) {
   if constexpr (IsOption<Argument>) argument.set(spec);
 }
 
-}  // namespace typed
+}  // namespace internals
 }  // namespace vicinal

@@ -103,6 +103,9 @@ constexpr Entry kTable[] = {
     {"check_reads", &Options::check_reads,
      "Look at what a task only reads before and after its kernel, on cores and emulated "
      "accelerators, and let the task fail if it has changed."},
+    {"undelivered_errors", &Options::undelivered_errors,
+     "What the end of the runtime does with an error that no call has thrown: terminate ends the "
+     "program, unless an exception is on its way; warn only prints it."},
     {"stall_seconds", &Options::stall_seconds,
      "Report who waits for what when no task has ended for so long; 0: never.", 0, 1'000'000'000},
     {"models", &Options::models,
@@ -178,6 +181,7 @@ void assign(std::optional<Bytes>& value, std::string_view text, const Entry& ent
 }
 
 void assign(BytesPerSecond& value, std::string_view text, const Entry& entry) {
+  base::refuse_bits(text);
   const std::string_view amount = text.ends_with("/s") ? text.substr(0, text.size() - 2) : text;
   Bytes in_a_second;
   assign(in_a_second, amount, entry);

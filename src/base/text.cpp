@@ -69,9 +69,54 @@ constexpr std::array kByteUnits{
       text, reason));
 }
 
+struct BitPrefix {
+  std::string_view symbol;  // of bytes
+  std::string_view word;
+};
+constexpr std::array kBitPrefixes{
+    BitPrefix{"Ki", "kibi"}, BitPrefix{"Mi", "mebi"}, BitPrefix{"Gi", "gibi"},
+    BitPrefix{"Ti", "tebi"}, BitPrefix{"k", "kilo"},  BitPrefix{"M", "mega"},
+    BitPrefix{"G", "giga"},  BitPrefix{"T", "tera"},  BitPrefix{"P", "peta"},
+    BitPrefix{"", ""},
+};
+
+// What follows the prefix in "Gb", "Gb/s", "Gbit", "Gbps".
+bool says_bits(std::string_view unit) {
+  for (const std::string_view per_second : {"/s", "ps"}) {
+    if (lower(unit).ends_with(per_second)) {
+      unit.remove_suffix(per_second.size());
+      break;
+    }
+  }
+  const std::string word = lower(unit);
+  return unit == "b" || word == "bit" || word == "bits";
+}
+
 }  // namespace
 
+void refuse_bits(std::string_view text) {
+  const std::string_view trimmed = trim(text);
+  double number = 0;
+  const auto [stop, error] =
+      std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), number);
+  if (error != std::errc{}) return;
+  const std::string_view unit =
+      trim(trimmed.substr(static_cast<std::size_t>(stop - trimmed.data())));
+  const auto prefix = std::ranges::find_if(kBitPrefixes, [&](const BitPrefix& known) {
+    return lower(unit).starts_with(lower(known.symbol)) &&
+           says_bits(unit.substr(known.symbol.size()));
+  });
+  if (prefix == kBitPrefixes.end()) return;
+  const bool per_second = lower(unit).ends_with("/s") || lower(unit).ends_with("ps");
+  const std::string bytes = fmt::format("{}B{}", prefix->symbol, per_second ? "/s" : "");
+  throw UsageError(
+      fmt::format("\"{}\" is not accepted: {}bits? write {:.6g} {}; for {}bytes write {:.6g} {}, "
+                  "with a large B",
+                  text, prefix->word, number / 8, bytes, prefix->word, number, bytes));
+}
+
 Bytes parse_bytes(std::string_view text) {
+  refuse_bits(text);
   const std::string_view trimmed = trim(text);
   if (trimmed.empty()) refuse_bytes(text, "it is empty");
   if (trimmed.front() == '-') refuse_bytes(text, "it is negative");

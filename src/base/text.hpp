@@ -15,9 +15,13 @@
 namespace vicinal::base {
 
 // "4096", "800MiB", "1.5 GB", "2k". KiB, MiB, GiB, TiB and k, m, g, t alone are powers of 1024; kB,
-// MB, GB, TB powers of 1000; B is a byte. Case does not matter. A fraction needs a unit and is
-// rounded to the nearest byte.
+// MB, GB, TB powers of 1000; B is a byte. Case does not matter, but b is a bit: see refuse_bits. A fraction needs a
+// unit and is rounded to the nearest byte.
 Bytes parse_bytes(std::string_view text);
+
+// Throws UsageError, which says what to write, if the text is a number of bits or of bits per second: "100 Gb/s",
+// "8 Mbit", "1gb". Those who mean bytes and write b are told, too.
+void refuse_bits(std::string_view text);
 
 // Decimal; within [lowest, highest].
 std::uint64_t parse_count(std::string_view text, std::uint64_t lowest, std::uint64_t highest);

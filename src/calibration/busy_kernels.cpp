@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/start_thread.hpp"
 #include "drivers/clock.hpp"
 #include "drivers/cpu/binding.hpp"
 
@@ -153,11 +154,14 @@ std::vector<MeasuredKernel> measure_busy(std::span<const KernelSet> sets, std::u
     shared.sums.resize(shared.sums.size() + set.kernels.size());
   }
   std::vector<std::thread> running;
-  for (std::uint32_t i = 0; i < threads; ++i) {
-    running.emplace_back([&, i] {
-      if (i < processors.size()) drivers::bind_this_thread(processors[i]);
-      guarded(sets, shared);
-    });
+  {
+    const base::NoSignals none;
+    for (std::uint32_t i = 0; i < threads; ++i) {
+      running.emplace_back([&, i] {
+        if (i < processors.size()) drivers::bind_this_thread(processors[i]);
+        guarded(sets, shared);
+      });
+    }
   }
   for (std::thread& thread : running) thread.join();
   if (shared.error) std::rethrow_exception(shared.error);
@@ -208,6 +212,7 @@ RunningKernels::RunningKernels(const KernelSet& set, std::uint32_t threads,
       shared_->of_threads[i].error = std::current_exception();
     }
   };
+  const base::NoSignals none;
   for (std::uint32_t i = 0; i < threads; ++i) {
     const auto processor =
         i < processors.size() ? std::optional(processors[i]) : std::optional<std::uint32_t>();

@@ -63,7 +63,7 @@ void write_disk(Out out, const MeasuredDisk& disk) {
 void write_links(Out out, const Calibration& calibration) {
   const MeasuredLinks& links = *calibration.links;
   fmt::format_to(out, "\n# Emulated: threads of the host run the kernels of its cores.\n[gpu]\n");
-  fmt::format_to(out, "most = {}\nmemory = {}\ntask_overhead = {}\n", links.accelerators,
+  fmt::format_to(out, "most = {}\nmemory = \"{} B\"\ntask_overhead = {}\n", links.accelerators,
                  links.memory.value, time(calibration.task_overhead));
   fmt::format_to(out, "\n# All directions of all links at once.\n[segment.memory]\n");
   fmt::format_to(out, "bandwidth = {}\nduplex = \"half\"\n", bandwidth(links.together));
@@ -94,7 +94,7 @@ void write_device(Out out, const Calibration& calibration, const MeasuredDevice&
   const drivers::LinkRates& rates = device.rates();
   const drivers::QueueMeasurements& queues = device.queues;
   const auto mean = [](Time a, Time b) { return Time{(a.ns + b.ns) / 2}; };
-  fmt::format_to(out, "\n[[device]]\nname = {}\nkind = \"{}\"\nmemory = {}\npipeline = {}\n",
+  fmt::format_to(out, "\n[[device]]\nname = {}\nkind = \"{}\"\nmemory = \"{} B\"\npipeline = {}\n",
                  toml_string(device.name), to_string(device.kind), device.memory.value,
                  device.tasks_in_flight);
   fmt::format_to(out, "task_overhead = {}\ncopy_overhead = {}\n",
@@ -214,7 +214,7 @@ std::string machine_file(const Calibration& calibration, const std::string& sent
                                               : sentence));
   fmt::format_to(out, "submit_overhead = {}\n", time(calibration.submit_overhead));
   if (calibration.memory) {
-    fmt::format_to(out, "\n[ram]\nlimit = {}\n", calibration.memory->value);
+    fmt::format_to(out, "\n[ram]\nlimit = \"{} B\"\n", calibration.memory->value);
   }
   fmt::format_to(out, "\n[cpu]\nmost = {}\ntask_overhead = {}\n", calibration.workers,
                  time(calibration.task_overhead));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/start_thread.hpp"
 #include "calibration/busy_kernels.hpp"
 #include "drivers/mapped_memory.hpp"
 
@@ -133,6 +134,7 @@ BusyDevice::BusyDevice(DeviceBench& bench, std::span<const KernelSet> sets) {
     }
   }
   if (last == nullptr) return;
+  const base::NoSignals none;
   ended_ = std::async(std::launch::async, [this, &bench, of, last] {
     while (!stopping_.load(std::memory_order_relaxed)) bench.run(*of, *last, 2);
   });

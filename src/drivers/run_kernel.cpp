@@ -84,16 +84,18 @@ static_assert(std::is_trivially_destructible_v<OperandView>);
 
 // Puts the neutral element into what the task is the first to reduce into, or to combine into.
 [[gnu::noinline]] void begin_neutral(const graph::Task& task, const KernelSite& site) {
-  const auto put = [&](const vicinal::Reduction& codelets, std::size_t number) {
+  const auto put = [&](const graph::Reduction& reduction, std::size_t number) {
     OperandView view = memory::view(*task.accesses()[number].handle, site.node);
     if (view.address != nullptr) view.address += site.shift;
     KernelContext context(&view, 1, nullptr, 0, site.worker, site.kind, site.native, nullptr);
-    codelets.neutral->implementation(site.kind)(context);
+    task.extension->neutral_for = reduction.of;  // if it throws, this is still said
+    reduction.codelets.neutral->implementation(site.kind)(context);
+    task.extension->neutral_for = nullptr;
   };
   for (const graph::ReducedOperand& operand : task.extension->reduced) {
-    if (operand.is_fresh) put(operand.reduction->codelets, operand.access);
+    if (operand.is_fresh) put(*operand.reduction, operand.access);
   }
-  if (task.extension->begins_neutral) put(task.extension->combines->codelets, 0);
+  if (task.extension->begins_neutral) put(*task.extension->combines, 0);
 }
 
 [[gnu::noinline]] void call_with_many(const Kernel& kernel, const graph::Task& task,

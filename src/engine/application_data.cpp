@@ -70,6 +70,7 @@ void Engine::end_plain_task(Task& task, Obtained obtained) {
 // --- handles and their content
 
 void Engine::add(graph::Handle& handle) {
+  errors_.note_written(handle);
   eligibility_.add(handle);
   residency_.add(handle);
 }

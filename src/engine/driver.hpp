@@ -73,6 +73,8 @@ class Driver {
   // How long tasks have kept the worker busy so far, where the driver knows better than the engine,
   // which counts from advance() to advance(): where a worker is given a task while it runs another.
   virtual std::optional<Time> busy(WorkerId /*worker*/) const { return std::nullopt; }
+  // The process ends inside a task: no further task is started, as far as that is easily done; stop is never called.
+  virtual void leave() {}
   // Ends copies in course, joins threads. Nothing is called afterwards.
   virtual void stop() = 0;
 };

@@ -47,9 +47,21 @@ bool Eligibility::uses_ram_only(const graph::Task& task) {
       task.accesses(), [](const graph::Access& access) { return access.handle->home.ram_only; });
 }
 
+bool Eligibility::is_bound_to(const graph::Task& task, const WorkerDescription& worker) {
+  const graph::TaskExtension& extension = *task.extension;
+  if (extension.worker && *extension.worker != worker.id) return false;
+  return !extension.only_on_node || *extension.node == worker.node;
+}
+
+bool Eligibility::can_run_on(const graph::Task& task, NodeId node) const {
+  return std::ranges::any_of(machine_.workers, [&](const WorkerDescription& worker) {
+    return worker.node == node && can_run(task, worker.id);
+  });
+}
+
 bool Eligibility::can_run(const graph::Task& task, WorkerId worker) const {
   const WorkerDescription& description = machine_.workers[worker.value];
-  if (task.extension && task.extension->worker && *task.extension->worker != worker) return false;
+  if (task.is_bound() && !is_bound_to(task, description)) return false;
   if (!is_implemented(*task.codelet, description.kind)) return false;
   if (task.reduces() && !begins_copies(task, description.kind)) return false;
   if (description.node != kRam && is_confined(task)) return false;
@@ -83,7 +95,7 @@ void Eligibility::check_worker_by_worker(const graph::Task& task) const {
                           std::to_string(residency_.limit(kRam)->value) +
                           " bytes; raise the limit (option memory) or use smaller tiles");
     }
-    if (task.extension && task.extension->worker && *task.extension->worker != worker.id) continue;
+    if (task.is_bound() && !is_bound_to(task, worker)) continue;
     const bool begins = !task.reduces() || begins_copies(task, worker.kind);
     if (begins && is_implemented(*task.codelet, worker.kind)) nearest = &worker;
   }

@@ -21,6 +21,8 @@ class Eligibility {
 
   void add(const graph::Handle& handle);  // before any task names it
   bool can_run(const graph::Task& task, WorkerId worker) const;
+  // Some worker of the memory node can.
+  bool can_run_on(const graph::Task& task, NodeId node) const;
   // It uses parts of what a recursive task holds in limited room: it runs in RAM, and nobody who holds room waits
   // longer than for such tasks.
   bool is_confined(const graph::Task& task) const {
@@ -41,6 +43,7 @@ class Eligibility {
   bool fits_any_node(const graph::Task& task) const {
     return task.access_count * largest_.load(std::memory_order_relaxed) <= least_limit_;
   }
+  static bool is_bound_to(const graph::Task& task, const WorkerDescription& worker);
   static bool uses_ram_only(const graph::Task& task);
   bool is_implemented(const Codelet& codelet, ProcessorKind kind) const;
   bool begins_copies(const graph::Task& task, ProcessorKind kind) const;

@@ -136,7 +136,8 @@ std::string Engine::describe() const {
     const std::lock_guard lock(ahead->mutex());
     text += ahead->describe();
   }
-  return text + residency_.describe();
+  constexpr std::size_t kNamed = 4;
+  return text + precedences_.describe(kNamed) + residency_.describe();
 }
 
 }  // namespace vicinal::engine

@@ -56,6 +56,7 @@ std::uint64_t Lanes::tasks_run(WorkerId worker) const {
 }
 
 void Lanes::report(Statistics& s) const {
+  s.own_tasks_done = own_done_.load(std::memory_order_relaxed);
   for (const Lane& lane : lanes_) {
     s.tasks_submitted += lane.submitted.load(std::memory_order_relaxed);
     s.tasks_done += lane.ended[0].load(std::memory_order_relaxed);

@@ -54,6 +54,8 @@ class Lanes {
       ended.store(ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     }
   }
+  // Of the runtime's own tasks, which are counted above, too.
+  void count_own_done() { own_done_.fetch_add(1, std::memory_order_relaxed); }
   void count_bytes(const graph::Task& task, WorkerId worker);
   std::uint64_t submitted() const;
   std::uint64_t ended() const;
@@ -134,6 +136,7 @@ class Lanes {
   void let_submitter_run_ahead() const;
 
   std::vector<Lane> lanes_;
+  std::atomic<std::uint64_t> own_done_{0};
   const std::function<Time()>& now_;
   trace::Recorder& recorder_;
   const bool simulated_;

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/nested_error.hpp"
 #include "base/processor.hpp"
 #include "base/sure_memory.hpp"
 #include "engine/task_state.hpp"
@@ -54,6 +55,7 @@ Task& Engine::new_task(WorkerId worker, std::size_t accesses) {
   // Under no lock: what it holds is the application's.
   if (task.extension) {
     task.extension->on_end = nullptr;
+    if (task.extension->outer != nullptr) task.extension->outer->inner_ended(Outcome::done);
     if (task.extension->has_scratch) config_.give_back_scratch(task);
   }
   if (is_counted(task.kind)) {
@@ -69,9 +71,11 @@ Task& Engine::new_task(WorkerId worker, std::size_t accesses) {
 // True: it is ready.
 template <bool insert(Task&)>
 inline bool Engine::enter(Task& task, std::span<const TaskId> after) {
-  move(task, TaskState::submitted);
+  if constexpr (insert != graph::insert_announced) {
+    move(task, TaskState::submitted);
+    for (const TaskId before : after) precedences_.check(before, task);
+  }
   task.blocked.store(after.empty() ? 1 : 2, std::memory_order_relaxed);
-  for (const TaskId before : after) precedences_.check(before, task);
   if (records(Category::submission)) [[unlikely]]
     record_submitted(task, after);
   const bool is_ready = insert(task);
@@ -104,6 +108,7 @@ bool Engine::insert(Task& task, std::span<const TaskId> after) {
 void Engine::announce(Task& task, std::span<const TaskId> after, graph::Content leaves) const {
   for (const TaskId before : after) precedences_.check(before, task);
   graph::announce(task, leaves);
+  move(task, TaskState::submitted);
 }
 
 void Engine::submit_announced(Task& task, std::span<const TaskId> after, WorkerId worker,
@@ -113,7 +118,7 @@ void Engine::submit_announced(Task& task, std::span<const TaskId> after, WorkerI
     return later.append(task);
   }
   // A task that begins to be cancelled only now is so when a worker gets it.
-  const bool restricted = task.extension && task.extension->worker;
+  const bool restricted = task.is_bound();
   move(task, TaskState::ready);
   hand_to_policy(task, worker);
   sleepers_.wake_for(1, restricted, worker, Releaser::goes_on);
@@ -138,7 +143,7 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
     } else if (divides(*task)) {
       divided.append(*task);
     } else {
-      if (task->extension && task->extension->worker) restricted = true;
+      if (task->is_bound()) restricted = true;
       hand_to_policy(*task, releasing);
       ++pushed;
     }
@@ -188,7 +193,7 @@ Task* Engine::pop(WorkerId worker) {
 
 Task* Engine::pull(WorkerId worker) {
   while (Task* task = pop(worker)) {
-    if (!errors_.cancelling()) return task;
+    if (!errors_.cancels(*task)) return task;
     ReadyList cancelled;
     cancelled.append(*task);
     end_cancelled(cancelled, worker);
@@ -276,7 +281,7 @@ bool Engine::refill(LookAhead& ahead, WorkerId worker, ReadyList& cancelled) {
   while (ahead.wants_more(worker)) {
     Task* const task = pop(worker);
     if (task == nullptr) break;
-    if (errors_.cancelling()) {
+    if (errors_.cancels(*task)) {
       cancelled.append(*task);
     } else {
       pulled_more = ahead.keep(*task);
@@ -416,6 +421,7 @@ const InTask* Engine::this_threads_task() {
 
 // What a failed task wrote is poisoned, until a task writes it anew without reading it.
 inline void Engine::leave_or_lift_poison(const Task& task, Outcome outcome) {
+  if (outcome == Outcome::cancelled) errors_.note_cancelled(task);
   for (const graph::Access& access : task.accesses()) {
     if (!writes(access.mode)) {
       if (access.mode == AccessMode::reduction && outcome != Outcome::done) {
@@ -428,6 +434,7 @@ inline void Engine::leave_or_lift_poison(const Task& task, Outcome outcome) {
     const bool now_poisoned = outcome != Outcome::done || (poisoned && reads(access.mode));
     if (poisoned != now_poisoned) {
       access.handle->poisoned.store(now_poisoned, std::memory_order_relaxed);
+      if (!now_poisoned) errors_.note_written(*access.handle);
     }
   }
 }
@@ -464,12 +471,18 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   if (config_.count_bytes && is_scheduled(task.kind)) lanes_.count_bytes(task, worker);
   if (task.extension) {
     if (task.extension->has_scratch) config_.give_back_scratch(task);
-    if (task.extension->on_end) call_on_end(task, worker, outcome, ready);
+    if (task.extension->on_end || task.extension->outer != nullptr) {
+      call_on_end(task, worker, outcome, ready);
+    }
     graph::GroupCount* const group = task.extension->group;
     if (group != nullptr && graph::GroupCount::end_one(*group)) is_waited_for = true;
   }
   // Counted after on_end, which may submit more: whoever waits waits for that, too.
-  if (worker != kNoWorker || is_counted(task.kind)) lanes_.count_ended(worker, outcome);
+  if (worker != kNoWorker || is_counted(task.kind)) {
+    lanes_.count_ended(worker, outcome);
+    if (task.is_own() && outcome == Outcome::done) [[unlikely]]
+      lanes_.count_own_done();
+  }
   if (is_waited_for) config_.notify_waiters();
   if (!shared || task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) retire(task, worker);
 }
@@ -478,21 +491,22 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
 [[gnu::noinline]] void Engine::call_on_end(Task& task, WorkerId worker, Outcome outcome,
                                            ReadyList& ready) {
   ReadyList cancelled;
+  const Inside inside(this, worker, &cancelled);
   try {
-    const Inside inside(this, worker, &cancelled);
     // What it has captured goes before the task counts as ended, and under no lock.
     const auto on_end = std::move(task.extension->on_end);
-    on_end(outcome);
+    if (on_end) on_end(outcome);
   } catch (const std::exception& error) {
-    errors_.report(base::make_error<TaskError>([&] {
+    errors_.report(base::make_nested_error<TaskError>(std::current_exception(), [&] {
       return "task " + std::string(task.name()) + ": its on_end threw: " + error.what();
     }));
   } catch (...) {
-    errors_.report(base::make_error<TaskError>([&] {
+    errors_.report(base::make_nested_error<TaskError>(std::current_exception(), [&] {
       return "task " + std::string(task.name()) +
              ": its on_end threw something that is no std::exception";
     }));
   }
+  if (task.extension->outer != nullptr) task.extension->outer->inner_ended(outcome);
   while (Task* next = cancelled.take()) ready.append(*next);
 }
 
@@ -505,9 +519,9 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   if (ready.head != nullptr) make_ready(ready, worker);
 }
 
-// The slot is free for another task.
+// The slot is free for another task. Release: who sees it free sees that this life has ended (TaskPool::has_begun).
 void Engine::retire(Task& task, WorkerId worker) {
-  task.state.store(TaskState::free, std::memory_order_relaxed);
+  task.state.store(TaskState::free, std::memory_order_release);
   const std::size_t lane = lanes_.index(worker);
   if (!lanes_.shared(lane)) return pool_.give_back(task, lane);
   const std::lock_guard lock(lanes_.shared_lock());

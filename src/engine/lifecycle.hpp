@@ -169,9 +169,11 @@ class Engine final : public Completions {
   // there was none.
   bool run_slice(WorkerId worker) { return has_slices() && run_deferred(worker); }
   const Errors& errors() const { return errors_; }
+  Errors& errors() { return errors_; }
   trace::Recorder& recorder() { return recorder_; }
   // Tasks that have not started are cancelled until everything has ended and `take_error` is called.
-  void cancel(std::exception_ptr cause = nullptr) { errors_.cancel(std::move(cause)); }
+  void cancel(const std::exception_ptr& cause = nullptr) { errors_.cancel(cause); }
+  void cancel_all(const std::exception_ptr& cause) { errors_.cancel_all(cause); }
   std::exception_ptr take_error();
 
   // To the performance model, what workers still keep. No worker may run a task.
@@ -226,7 +228,7 @@ class Engine final : public Completions {
   void end_watched(const graph::Task& task, WorkerId worker, bool failed,
                    std::optional<Time> run_time);
   void end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
-  static void leave_or_lift_poison(const graph::Task& task, Outcome outcome);
+  void leave_or_lift_poison(const graph::Task& task, Outcome outcome);
   void note_unused(const graph::Task& task);
   bool begin_in_place(graph::Task& task, WorkerId worker);
   void end_reduction(graph::Task& task, Outcome outcome);
@@ -237,10 +239,11 @@ class Engine final : public Completions {
   void retire(graph::Task& task, WorkerId worker);
   // When a task becomes ready: what it reads does not change any more.
   bool must_cancel(const graph::Task& task) {
-    if (errors_.cancelling()) return true;
+    if (errors_.cancels(task)) return true;
     for (const graph::Access& access : task.accesses()) {
       if (reads(access.mode) && access.handle->poisoned.load(std::memory_order_relaxed)) {
-        errors_.report_poisoned(task, *access.handle);
+        // Of a task of the runtime whoever wants the handle is told.
+        if (!task.hands_on()) errors_.report_poisoned(task, *access.handle);
         return true;
       }
     }

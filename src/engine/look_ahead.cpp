@@ -232,7 +232,7 @@ Task* LookAhead::take_runnable(WorkerId worker, memory::Actions& actions, ReadyL
       cancelled.append(*drop(i));
       continue;
     }
-    if (errors_.cancelling()) {
+    if (errors_.cancels(*entry.task)) {
       residency_.withdraw(entry.request, actions);
       cancelled.append(*drop(i));
       continue;

@@ -12,14 +12,14 @@ using graph::Task;
 // The policy may not know what it has not planned: nothing of it is run.
 void Engine::plan(const sched::KnownTasks& known) {
   if (std::exception_ptr error = gate_.plan(known)) {
-    cancel(base::say_out_of_memory(std::move(error), "planned tasks"));
+    cancel_all(base::say_out_of_memory(std::move(error), "planned tasks"));
   }
 }
 
 bool Engine::run_deferred(WorkerId worker) {
   std::exception_ptr error;
   const PolicyGate::Slice slice = gate_.run_slice(worker, error);
-  if (error) cancel(base::say_out_of_memory(std::move(error), "planned tasks"));
+  if (error) cancel_all(base::say_out_of_memory(std::move(error), "planned tasks"));
   if (slice == PolicyGate::Slice::last) sleepers_.wake_all();
   return slice != PolicyGate::Slice::none;
 }

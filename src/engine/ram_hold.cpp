@@ -31,7 +31,11 @@ void Engine::hold_in_ram(RamHold& hold, graph::Task& task, RamHold::Then then) {
 
 void Engine::let_go(RamHold& hold, Outcome outcome, const std::exception_ptr& error) {
   graph::Task& task = *hold.task_;
-  if (error) errors_.fail(task, error);
+  if (error) {
+    errors_.fail(task, error);
+  } else if (outcome == Outcome::failed) {
+    errors_.note_cancelled(task);  // by what a task inside threw
+  }
   if (hold.pinned_) {
     perform_what([&](memory::Actions& actions) {
       residency_.written(task, kRam, actions);
@@ -52,7 +56,7 @@ void Engine::let_go(RamHold& hold, Outcome outcome, const std::exception_ptr& er
   if (confined_.load(std::memory_order_relaxed) == 0 || node_of(worker) != kRam) return false;
   graph::Task* const task = pop(worker);
   if (task == nullptr) return false;
-  if (errors_.cancelling()) {
+  if (errors_.cancels(*task)) {
     cancelled.append(*task);
   } else {
     ahead.keep(*task);

@@ -102,10 +102,12 @@ bool idle(const Handle& handle);
 class Precedences {
  public:
   explicit Precedences(const TaskPool& pool) : pool_(pool) {}
-  // Throws UsageError if no submission ever returned the id.
+  // Throws UsageError if no submission has returned the id, which so is not that of the task itself.
   void check(TaskId before, const Task& task) const;
   // Makes `task` wait for the task named `before`, if that has not ended. task.blocked is raised.
   void add(TaskId before, Task& task);
+  // Who waits for whom, for the stall report; empty if nobody does. At most `most` tasks of each are named.
+  std::string describe(std::size_t most) const;
   // The life of the slot ends; appends to `ready` those that waited for nothing else. Lock-free
   // unless some task was declared after this one.
   //
@@ -127,12 +129,13 @@ class Precedences {
 
  private:
   static constexpr std::uint32_t kHasSuccessors = 0x80000000U;
+  static constexpr std::size_t kMostDescribed = 20;
 
   void release_successors(Task& task, ReadyList& ready);
 
   const TaskPool& pool_;
   std::atomic<bool> used_{false};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   base::SureUnorderedMap<Task*, base::SureVector<Task*>> successors_;
 };
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstddef>
 
-namespace vicinal::graph {
+namespace vicinal::internals {
 
 // One for the Group, and one for each of its tasks that has not ended; who gives back the last deletes it.
 class GroupCount {
@@ -22,4 +22,8 @@ class GroupCount {
   std::atomic<std::size_t> users_{1};
 };
 
+}  // namespace vicinal::internals
+
+namespace vicinal::graph {
+using internals::GroupCount;
 }  // namespace vicinal::graph

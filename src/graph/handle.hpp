@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -25,7 +26,7 @@ struct Replica;
 namespace vicinal::graph {
 
 struct Task;
-struct Handle;
+using Handle = internals::GraphHandle;
 struct Family;
 struct Reduction;
 
@@ -96,12 +97,12 @@ enum class HomeKind : std::uint8_t { none, buffer, file };
 
 struct Home {
   HomeKind kind = HomeKind::none;
-  std::byte* address = nullptr;  // buffer
-  int file = -1;                 // descriptor, owned by the disk driver
-  std::uint64_t offset = 0;      // in the file
   bool writable = true;
   bool inside = false;    // another handle's: it is a part of that
   bool ram_only = false;  // tasks that use it run where its home is: see runtime/recursions.cpp
+  int file = -1;          // its number with the disk driver
+  std::byte* address = nullptr;  // buffer
+  std::uint64_t offset = 0;      // in the file
 };
 
 // What the tasks submitted so far leave in a handle.
@@ -114,7 +115,18 @@ enum class Content : std::uint8_t {
 // What is asked for often lies on the first two lines, which are neighbours.
 inline constexpr std::size_t kHotBytes = 128;
 
-struct alignas(128) Handle {
+}  // namespace vicinal::graph
+
+// As public headers call it.
+struct alignas(128) vicinal::internals::GraphHandle {
+  using Access = graph::Access;
+  using Content = graph::Content;
+  using Family = graph::Family;
+  using Home = graph::Home;
+  using NodeMasks = graph::NodeMasks;
+  using Reduction = graph::Reduction;
+  using Task = graph::Task;
+
   // --- the queue and what goes with it, on a line apart from where the data are: otherwise who runs a task and looks
   // there takes it away from who submits another. Written under the lock bit of `word`, down to `content`.
   // bit 0: locked; bit 1: a writer has access; bit 2: someone waits; bits 8..: readers with access, or if bit 3 is
@@ -164,6 +176,8 @@ struct alignas(128) Handle {
 
   // --- fixed
   Home home;
+  // Null, or why its file does not hold the content that it begins with, for messages.
+  std::unique_ptr<const std::string> lacks;
   HandleId id;
   std::string name;
 
@@ -186,6 +200,9 @@ struct alignas(128) Handle {
   std::uint32_t life() const { return current_life.load(std::memory_order_relaxed); }
   bool takes_tasks() const { return (life() & 1) != 0; }
 };
+
+namespace vicinal::graph {
+
 static_assert(offsetof(Handle, on) == 64 && offsetof(Handle, family) == kHotBytes);
 
 inline Access::Access(Handle& of, AccessMode how, std::size_t number, bool outside)

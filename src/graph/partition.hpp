@@ -55,6 +55,9 @@ void check_apart(const Division& division, const Partition& other);
 struct Family {
   Partition* of = nullptr;  // it is one of its parts
   std::vector<Partition*> divided;
+  // Partitions of the handle that are not forgotten, also those taken back and those of recursive tasks: their parts
+  // lead to the handle.
+  std::size_t known = 0;
 };
 
 }  // namespace vicinal::graph

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -9,9 +11,32 @@
 namespace vicinal::graph {
 
 void Precedences::check(TaskId before, const Task& task) const {
-  if (pool_.find(before) != nullptr) return;
+  if (pool_.find(before) != &task && pool_.has_begun(before)) return;
   throw UsageError("task " + std::string(task.name()) +
-                   " is declared after a task id that no submission returned");
+                   " is declared after a task id that no submission returned; name what submit "
+                   "has returned before");
+}
+
+// Nobody in the table has ended: who ends a task takes it out first.
+std::string Precedences::describe(std::size_t most) const {
+  const std::lock_guard guard(mutex_);
+  std::map<std::uint64_t, std::string> lines;  // by the id of who is waited for
+  for (const auto& [first, after] : successors_) {
+    std::string names;
+    for (std::size_t i = 0; i < std::min(most, after.size()); ++i) {
+      names += (i == 0 ? "" : ", ") + std::string(after[i]->name());
+    }
+    if (after.size() > most) names += " ...";
+    lines[TaskPool::id(*first).value] =
+        "declared after task " + std::string(first->name()) + ", which has not ended: " + names;
+  }
+  std::string text;
+  std::size_t listed = 0;
+  for (const auto& [id, line] : lines) {
+    if (listed++ == kMostDescribed) break;
+    text += line + "\n";
+  }
+  return text;
 }
 
 void Precedences::add(TaskId before, Task& task) {

@@ -35,6 +35,16 @@ enum class TaskState : std::uint8_t {
   done
 };
 
+// The task of whose work another one does a part.
+class OuterTask {
+ public:
+  // By the task inside at its end, behind its on_end, under no lock. This may be the end of the outer one.
+  virtual void inner_ended(Outcome outcome) = 0;
+
+ protected:
+  ~OuterTask() = default;
+};
+
 // What few tasks have; allocated only for them.
 struct TaskExtension {
   std::string name;
@@ -42,17 +52,24 @@ struct TaskExtension {
   std::optional<NodeId> node;
   GroupCount* group = nullptr;
   std::function<void(Outcome)> on_end;
+  OuterTask* outer = nullptr;
   std::vector<std::byte> parameters;       // when larger than the task's own room
   std::vector<Access> accesses;            // when they are many, see put_outside
   std::vector<std::uint16_t> view_of;      // operand -> access, when a handle is named twice
   double flops = 0;                        // 0: the codelet's
   Recursive recursive = Recursive::never;  // never: it has a kernel alone
+  bool only_on_node = false;               // a worker of `node` runs it, and no other
+  bool is_own = false;                     // the runtime's, which the application has not submitted
   bool has_scratch = false;                // given back at its end
   std::function<void(Task&)> on_runnable;  // of kinds that are not scheduled, in place of a kernel
   std::vector<ReducedOperand> reduced;     // the accesses that are reductions
   Reduction* combines = nullptr;           // it combines private copies of its operand into that
   bool is_combinable = false;              // and the tree of the others has been submitted
   bool begins_neutral = false;             // the neutral element is put into its operand 0 first
+  // Of a task of the runtime itself: it hands on what tasks have done with this handle, which they or others name. So
+  // it runs also while the run is cancelled.
+  const Handle* hands_on = nullptr;
+  const Handle* neutral_for = nullptr;  // the neutral element of this handle is being put
 };
 
 inline constexpr std::size_t kInlineAccesses = 4;
@@ -87,6 +104,10 @@ struct alignas(128) Task {
   }
   // The memory node that the application names for it (TaskSpec::node).
   std::optional<NodeId> named_node() const { return extension ? extension->node : std::nullopt; }
+  // One worker runs it, or those of one memory node.
+  bool is_bound() const { return extension && (extension->worker || extension->only_on_node); }
+  bool is_own() const { return !is_scheduled(kind) || (extension && extension->is_own); }
+  bool hands_on() const { return extension && extension->hands_on != nullptr; }
   bool reduces() const { return extension && !extension->reduced.empty(); }
   std::string_view name() const {
     if (extension && !extension->name.empty()) return extension->name;

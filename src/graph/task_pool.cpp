@@ -16,6 +16,21 @@ void TaskPool::make_room(Task& task, std::size_t accesses, std::size_t lane) {
   }
 }
 
+// A slot that was given back is seen free only with its next life, which is looked at once more then.
+bool TaskPool::has_begun(TaskId id) const {
+  const Task* const slot = find(id);
+  const std::uint64_t named = id.value >> 32;
+  if (slot == nullptr || named > kLifeMask) return false;
+  const auto lives_since = [&] {
+    return (slot->life.load(std::memory_order_acquire) - static_cast<std::uint32_t>(named)) &
+           kLifeMask;
+  };
+  const bool is_present = lives_since() == 0;
+  if (is_present && slot->state.load(std::memory_order_acquire) != TaskState::free) return true;
+  const std::uint32_t since = lives_since();
+  return since > 0 && since <= kLifeMask / 2;  // lives are counted modulo 2^31
+}
+
 void TaskPool::drop_room(Task& task, std::size_t lane) {
   const bool allocated = task.extension && !task.extension->accesses.empty();
   if (!allocated)

@@ -51,6 +51,8 @@ class TaskPool {
   static TaskNote& note(const Task& task) { return Slots::note(task); }
   // The slot the id names, whatever life it is in now; nullptr if there is none.
   Task* find(TaskId id) const { return tasks_.find(id.value & 0xffffffffU); }
+  // A submission has returned the id, or is about to; the task may have ended since.
+  bool has_begun(TaskId id) const;
   static bool alive(const Task& task, TaskId id) {
     return (task.life.load(std::memory_order_acquire) & kLifeMask) == (id.value >> 32);
   }

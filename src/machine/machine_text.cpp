@@ -105,7 +105,7 @@ CpuText read_cpu(const TomlTable& table) {
 template <typename Text>
 void read_driving(const TomlTable& table, Text& text) {
   text.line = table.line();
-  text.memory = table.value("memory").bytes();
+  text.memory = table.value("memory").memory();
   if (const auto pipeline = table.find("pipeline")) {
     text.pipeline = pipeline->count(1, kMostPipeline);
   }
@@ -145,7 +145,7 @@ DiskText read_disk(const TomlTable& table, const MachineText& machine) {
   table.allow({"limit", "read", "write", "worker_bandwidth", "latency", "copies_in_flight",
                "duplex", "segments", "serialise"});
   DiskText disk;
-  if (const auto limit = table.find("limit")) disk.limit = limit->bytes();
+  if (const auto limit = table.find("limit")) disk.limit = limit->memory();
   disk.read = table.value("read").bandwidth();
   const auto write = table.find("write");
   disk.write = write ? write->bandwidth() : disk.read;
@@ -267,7 +267,7 @@ MachineText read(const TomlTable& root, const std::string& origin) {
   }
   if (const auto ram = root.table("ram")) {
     ram->allow({"limit"});
-    if (const auto limit = ram->find("limit")) machine.ram_limit = limit->bytes();
+    if (const auto limit = ram->find("limit")) machine.ram_limit = limit->memory();
   }
   if (const auto faults = root.table("unified_memory")) machine.faults = read_faults(*faults);
   if (const auto cpu = root.table("cpu")) machine.cpu = read_cpu(*cpu);
@@ -293,6 +293,12 @@ MachineText read(const TomlTable& root, const std::string& origin) {
 toml::table parse_toml(std::string_view text, const std::string& origin) {
   if (const auto line = line_of_nameless_header(text)) {
     throw UsageError(fmt::format("{}:{}: a name must follow \"[\", as in [gpu]", origin, *line));
+  }
+  if (const auto line = line_of_too_many_names(text)) {
+    throw UsageError(
+        fmt::format("{}:{}: more than {} names with dots between them, as in "
+                    "[segment.bridge]; no key of a machine file has so many",
+                    origin, *line, kMostDottedNames));
   }
   try {
     return toml::parse(text, origin);

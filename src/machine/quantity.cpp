@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::machine {
@@ -83,6 +84,7 @@ double parse(std::string_view text, std::span<const Unit> units, std::string_vie
 }  // namespace
 
 BytesPerSecond parse_bandwidth(std::string_view text) {
+  base::refuse_bits(text);
   return {parse(text, kBandwidths, "12 GB/s")};
 }
 

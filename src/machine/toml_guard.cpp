@@ -9,9 +9,13 @@ bool is_blank(char c) {
   return c == ' ' || c == '\t';
 }
 
-bool begins_name(char c) {
+bool is_bare(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-' || c == '"' || c == '\'';
+         c == '-';
+}
+
+bool begins_name(char c) {
+  return is_bare(c) || c == '"' || c == '\'';
 }
 
 // Follows strings, comments and brackets as far as the text is TOML; what comes behind an error does not
@@ -23,7 +27,7 @@ class Scanner {
     if (text_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
   }
 
-  std::optional<std::uint32_t> find() {
+  std::optional<std::uint32_t> find_nameless_header() {
     while (at_ < text_.size()) {
       skip_blanks();
       if (depth_ == 0 && peek() == '[') {
@@ -33,6 +37,28 @@ class Scanner {
         scan_line();
       }
       ++at_;  // the end of the line
+    }
+    return std::nullopt;
+  }
+
+  // Looks at values as well, in which a dot or two between names are no harm.
+  std::optional<std::uint32_t> find_too_many_names() {
+    std::size_t names = 0;
+    bool behind_dot = false;
+    for (; at_ < text_.size(); ++at_) {
+      const char c = peek();
+      if (begins_name(c)) {
+        names = behind_dot ? names + 1 : 1;
+        if (names > kMostDottedNames) return line();
+        behind_dot = false;
+        skip_name();
+      } else if (c == '.') {
+        behind_dot = true;
+      } else if (!is_blank(c)) {
+        names = 0;
+        behind_dot = false;
+        if (c == '#') skip_to_line_end();
+      }
     }
     return std::nullopt;
   }
@@ -56,6 +82,13 @@ class Scanner {
     const bool refused =
         at_ >= text_.size() || peek() == ']' || (peek() == '[' && is_blank(text_[at_ - 1]));
     return !refused && !begins_name(peek());
+  }
+
+  // Leaves at_ on its last character.
+  void skip_name() {
+    const char c = peek();
+    if (c == '"' || c == '\'') return skip_string(c);
+    while (at_ + 1 < text_.size() && is_bare(text_[at_ + 1])) ++at_;
   }
 
   void scan_line() {
@@ -97,7 +130,11 @@ class Scanner {
 }  // namespace
 
 std::optional<std::uint32_t> line_of_nameless_header(std::string_view text) {
-  return Scanner(text).find();
+  return Scanner(text).find_nameless_header();
+}
+
+std::optional<std::uint32_t> line_of_too_many_names(std::string_view text) {
+  return Scanner(text).find_too_many_names();
 }
 
 }  // namespace vicinal::machine

@@ -13,6 +13,9 @@
 namespace vicinal::machine {
 namespace {
 
+// A smaller memory, written as a number alone, is one whose unit was forgotten.
+constexpr Bytes kLeastWithoutUnit = 1_MiB;
+
 [[noreturn]] void refuse_at(const std::string& origin, std::uint32_t line, std::string_view why) {
   // The parser gives line 0 to what it made up, such as the table around the whole file.
   throw UsageError(fmt::format("{}:{}: {}", origin, std::max(line, 1U), base::legible_name(why)));
@@ -68,6 +71,18 @@ Bytes TomlValue::bytes() const {
     refuse("expected bytes, as in 4096 or \"500 MiB\"");
   }
   if (result.value == 0 || result.value > kMost) refuse("expected 1 byte to 1048576 TiB");
+  return result;
+}
+
+Bytes TomlValue::memory() const {
+  const Bytes result = bytes();
+  const auto* const written = node_->as_string();
+  const bool has_unit =
+      written != nullptr && written->get().find_first_not_of(" 0123456789") != std::string::npos;
+  if (!has_unit && result < kLeastWithoutUnit) {
+    refuse(fmt::format("{} bytes are less than any memory has: write the unit, as in \"{} GB\"",
+                       result.value, result.value));
+  }
   return result;
 }
 

@@ -28,6 +28,7 @@ class TomlValue {
   bool flag() const;
   std::uint32_t count(std::uint32_t lowest, std::uint32_t highest) const;
   Bytes bytes() const;               // 1 byte to 1 EiB
+  Bytes memory() const;              // the same, with a unit if it is little
   BytesPerSecond bandwidth() const;  // 1 kB/s to 1 PB/s
   double flop_rate() const;          // 1 MFlop/s to 1 EFlop/s
   double seconds() const;            // 0 to one day

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/legible.hpp"
 #include "base/text.hpp"
+#include "reports/json.hpp"
 
 namespace vicinal::reports {
 
@@ -75,8 +75,6 @@ std::string block(std::string_view heading, const std::vector<Line>& lines) {
   }
   return text;
 }
-
-using Json = nlohmann::ordered_json;
 
 Json bytes_json(const bounds::BytesBound& bound) {
   Json json = {{"name", bound.name}, {"bytes", bound.value.value}, {"source", bound.source}};

@@ -20,7 +20,6 @@ namespace {
 using analysis::kNobody;
 using analysis::RecordedRun;
 using explaining::Context;
-using explaining::Json;
 
 // Throws UsageError that offers the nearest.
 template <typename Name>

@@ -10,6 +10,7 @@
 #include "analysis/advice.hpp"
 #include "analysis/known_steps.hpp"
 #include "analysis/recorded_run.hpp"
+#include "reports/json.hpp"
 
 namespace vicinal::trace {
 class Reader;
@@ -17,7 +18,6 @@ class Reader;
 
 namespace vicinal::reports::explaining {
 
-using Json = nlohmann::ordered_json;
 using analysis::kNobody;
 using analysis::kUnknown;
 

@@ -11,9 +11,8 @@ namespace vicinal::reports {
 void note_run(Runtime& runtime, const Report& report);
 // "result.seconds", "bound.work_seconds" ...; bytes and counts are whole numbers. What is not known is left out.
 void note_result(Runtime& runtime, const RunRecord& record);
-
-// Ends the recording, if there is one, and says in the record what it lacks: a recording that cannot be written does not
-// make the run fail.
+// The last that a run does. A recording that could not be written whole is the record's; of events for which there
+// was no memory a warning tells.
 void end_recording(Runtime& runtime, RunRecord& record);
 
 }  // namespace vicinal::reports

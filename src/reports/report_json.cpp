@@ -1,14 +1,11 @@
 // The JSON form of a report: docs/report.md says what each field means, tests/unit/report_test.cpp
 // holds the two together.
-#include <nlohmann/json.hpp>
-
+#include "reports/json.hpp"
 #include "reports/report.hpp"
 
 namespace vicinal::reports {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 template <typename T>
 Json or_null(const std::optional<T>& value) {

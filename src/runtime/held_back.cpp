@@ -10,7 +10,7 @@ namespace vicinal::runtime {
 
 namespace {
 // When so many are held half of them go on: the others are what those are planned by.
-constexpr std::size_t kMost = 1 << 16;
+constexpr std::size_t kMostHeld = 1 << 16;
 }  // namespace
 
 HeldBack::HeldBack(engine::Engine& engine, Priorities priorities,
@@ -34,7 +34,7 @@ HeldBack::HeldBack(engine::Engine& engine, Priorities priorities,
       throw;
     }
     count_.fetch_add(1, std::memory_order_seq_cst);
-    full = list_.size() >= kMost;
+    full = list_.size() >= kMostHeld;
   } catch (...) {
     engine_.discard(task, submitter);
     throw;
@@ -43,7 +43,7 @@ HeldBack::HeldBack(engine::Engine& engine, Priorities priorities,
   if (held == Held::no || waiting_.load(std::memory_order_seq_cst) > 0) {
     flush(0, submitter);
   } else if (full) {
-    flush(kMost / 2);
+    flush(kMostHeld / 2);
   }
   return id;
 }
@@ -119,7 +119,7 @@ void HeldBack::prepare(std::span<const HeldTask> list, std::size_t leaving) {
       engine_.plan({known.graph, known.tasks, known.data, left_, planned_});
     }
   } catch (const std::bad_alloc&) {
-    if (plans) engine_.cancel(base::out_of_memory("planned tasks"));
+    if (plans) engine_.cancel_all(base::out_of_memory("planned tasks"));
   }
   planned_ = list.size() - leaving;
   left_ += leaving;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/start_thread.hpp"
 #include "drivers/cpu/binding.hpp"
 #include "drivers/cuda/cuda_device.hpp"
 #include "drivers/device_kinds.hpp"
@@ -28,9 +29,7 @@ void join(MachineDescription& machine, NodeId a, NodeId b, BytesPerSecond bandwi
 }
 
 std::uint32_t cpu_workers(const Options& options) {
-  if (options.workers != 0) return options.workers;
-  const auto allowed = drivers::allowed_processors();
-  return allowed.empty() ? 1 : static_cast<std::uint32_t>(allowed.size());
+  return options.workers != 0 ? options.workers : drivers::usable_processors();
 }
 
 // A limit on memory is worth little if what it drives out lies in memory, too.
@@ -49,6 +48,7 @@ void warn_if_in_memory(const std::string& folder) {
 
 MachineSetup::MachineSetup(const Options& options, drivers::FaultInjection* faults) {
   options.check();
+  const base::NoSignals none;  // for threads of devices' libraries
   machine.nodes.push_back({kRam, "ram", NodeKind::ram, options.memory});
   if (!options.disk.empty()) {
     const NodeId node{static_cast<std::uint32_t>(machine.nodes.size())};
@@ -253,9 +253,16 @@ std::vector<engine::Driver*> MachineSetup::by_worker() const {
 
 void MachineSetup::start(engine::Completions& completions) {
   if (simulated) return simulated->start(completions);
+  const base::NoSignals none;  // for threads of registered drivers
   if (disk) disk->start(completions);
   for (auto& accelerator : accelerators) accelerator->start(completions);
   cpu->start(completions);
+}
+
+void MachineSetup::leave() {
+  if (simulated) return;
+  for (auto& accelerator : accelerators) accelerator->leave();
+  if (cpu) cpu->leave();
 }
 
 void MachineSetup::stop() {

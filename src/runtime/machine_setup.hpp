@@ -43,6 +43,8 @@ struct MachineSetup {
   std::vector<engine::Driver*> by_node() const;
   std::vector<engine::Driver*> by_worker() const;
   void start(engine::Completions& completions);
+  // The process ends inside a task: see engine::Driver::leave.
+  void leave();
   void stop();
 
   MachineDescription machine;

@@ -97,7 +97,9 @@ void Partitions::begin_family(graph::Handle& handle, Family& family) {
 }
 
 Partitions::Owned& Partitions::add(graph::Handle& whole, Division division) {
+  Family& family = family_of(whole);
   const auto at = partitions_.emplace(partitions_.end());
+  ++family.known;
   at->at = at;
   at->whole = &whole;
   at->blocks = std::move(division.blocks);
@@ -157,11 +159,13 @@ Parts Partitions::names_of(const Partition& partition) const {
   return {std::move(handles), static_cast<const Owned&>(partition).grid_rows};
 }
 
-Parts Partitions::partition(graph::Handle& whole, const Divide& divide, PartAccess access) {
+Parts Partitions::partition(Handle registered, const Divide& divide, PartAccess access) {
+  graph::Handle& whole = runtime_.check(registered, "partition");
   Division division = divide(whole.layout);  // the application's
   graph::check_division(division, whole.layout, whole.name);
-  if (runtime_.engine().inside_task() == nullptr) reclaim();
+  if (runtime_.engine().inside_task() == nullptr) reclaim(Meanwhile::leaves_it);
   const Lock lock(mutex_);
+  runtime_.check(registered, "partition");  // from now on nobody unregisters it meanwhile
   if (whole.reduction != nullptr) {
     throw UsageError("partition: tasks may reduce into handle " + whole.name +
                      ", which cannot be in parts then; divide another handle");
@@ -208,6 +212,44 @@ void Partitions::unpartition(const Parts& parts) {
   take_back(partition);
 }
 
+namespace {
+
+// Of those that have a handle's content, as the tasks submitted so far leave it.
+struct Holders {
+  bool any_written = false;
+  const graph::Handle* unwritten = nullptr;
+};
+
+void look_at(graph::Handle& handle, Holders& holders) {
+  bool in_parts = false;
+  if (const Family* const family = family_if_any(handle)) {
+    for (const Partition* partition : family->divided) {
+      if (partition->holds != Holds::parts) continue;
+      in_parts = true;
+      for (graph::Handle* part : partition->parts) look_at(*part, holders);
+    }
+  }
+  if (in_parts) return;
+  if (is_written(handle)) {
+    holders.any_written = true;
+  } else {
+    holders.unwritten = &handle;
+  }
+}
+
+}  // namespace
+
+void Partitions::require_all_or_nothing(graph::Handle& whole) {
+  const Lock lock(mutex_);
+  Holders holders;
+  look_at(whole, holders);
+  if (!holders.any_written || holders.unwritten == nullptr) return;
+  throw UsageError("unregister: handle " + whole.name +
+                   " cannot be written to its file: its part " + holders.unwritten->name +
+                   " was never written, or invalidated; submit a task that writes it, or "
+                   "unregister with WriteBack::no");
+}
+
 void Partitions::dissolve(graph::Handle& whole) {
   const Lock lock(mutex_);
   Family* const family = family_if_any(whole);
@@ -235,11 +277,22 @@ void Partitions::leave(Partition& held) {
   take_back(held);
 }
 
-bool Partitions::forget_parts(Owned& owned) {
-  std::vector<graph::Handle*>& parts = owned.parts;
-  for (; owned.removed < parts.size(); ++owned.removed) {
-    graph::Handle& part = *parts[owned.removed];
-    if (!graph::idle(part) || !runtime_.engine().remove(part)) return false;
+bool Partitions::is_whole(const graph::Handle& handle) {
+  const Lock lock(mutex_);
+  const Family* const family = family_if_any(handle);
+  return family == nullptr || family->known == 0;
+}
+
+// A part of it may be in use when it is not: that leads to the whole over it.
+bool Partitions::may_forget(graph::Handle& part) {
+  return is_whole(part) && graph::idle(part) && runtime_.engine().remove(part);
+}
+
+// True: all of its parts are forgotten.
+bool Partitions::forget(Owned& owned) {
+  for (; owned.removed < owned.parts.size(); ++owned.removed) {
+    graph::Handle& part = *owned.parts[owned.removed];
+    if (!may_forget(part)) return false;
     {
       const Lock lock(mutex_);
       part.has_family.store(false, std::memory_order_relaxed);
@@ -247,25 +300,43 @@ bool Partitions::forget_parts(Owned& owned) {
     }
     runtime_.forget(part);
   }
+  const Lock lock(mutex_);
+  --family_of(*owned.whole).known;
   return true;
 }
 
 // What is held back is in no queue yet. Without the lock: who forgets a handle waits until what threads do for memory is
 // done, and they may want the lock for that.
-bool Partitions::reclaim() {
-  List tried;
+bool Partitions::forget_some() {
+  struct Tried {
+    Partitions& self;
+    List list = {};
+    ~Tried() {
+      const Lock lock(self.mutex_);
+      self.leaving_.splice(self.leaving_.begin(), list);
+    }
+  } tried{*this};
   {
     const Lock lock(mutex_);
-    if (leaving_.empty() && reclaiming_ == 0) return true;
-    if (runtime_.holds_any_back()) return false;
-    tried.swap(leaving_);
-    ++reclaiming_;
+    if (leaving_.empty() || runtime_.holds_any_back()) return false;
+    tried.list.swap(leaving_);
   }
-  std::erase_if(tried, [&](Owned& owned) { return forget_parts(owned); });
-  const Lock lock(mutex_);
-  --reclaiming_;
-  leaving_.splice(leaving_.end(), tried);
-  return leaving_.empty() && reclaiming_ == 0;
+  return std::erase_if(tried.list, [&](Owned& owned) { return forget(owned); }) > 0;
+}
+
+// With the parts of a part that part may go.
+void Partitions::reclaim(Meanwhile another_does) {
+  bool any = false;
+  {
+    std::unique_lock alone(reclaims_, std::defer_lock);
+    if (another_does == Meanwhile::waits) {
+      alone.lock();
+    } else if (!alone.try_lock()) {
+      return;
+    }
+    while (forget_some()) any = true;
+  }
+  if (any) runtime_.notify_waiters();  // who unregisters the whole may be another thread
 }
 
 // --- content passes on
@@ -387,7 +458,7 @@ void Partitions::split(Partition& partition, Holds to) {
     const Block& block = partition.blocks[i];
     const BlockPlace place{block.row * whole.layout.element_bytes, block.column};
     runtime_.submit_settled(
-        {.codelet = &partition.split, .operands = {R(from), W(part)}, .parameters = place});
+        {.codelet = &partition.split, .operands = {R(from), W(part)}, .parameters = place}, whole);
   }
   if (to == Holds::parts && covers(partition)) runtime_.invalidate_settled(from);
 }
@@ -410,7 +481,8 @@ void Partitions::join(Partition& partition, Holds to, bool keeps) {
     const AccessMode mode = fresh || !is_written(whole) ? AccessMode::W : AccessMode::RW;
     runtime_.submit_settled({.codelet = &partition.join,
                              .operands = {Operand{into, mode}, R(part)},
-                             .parameters = place});
+                             .parameters = place},
+                            whole);
     fresh = false;
   }
   if (keeps && !all_written && partition.holds == Holds::parts) {

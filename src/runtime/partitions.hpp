@@ -32,8 +32,10 @@ class Partitions {
  public:
   explicit Partitions(RuntimeImpl& runtime) : runtime_(runtime) {}
 
-  Parts partition(graph::Handle& whole, const Divide& divide, PartAccess access);
+  Parts partition(Handle whole, const Divide& divide, PartAccess access);
   void unpartition(const Parts& parts);
+  // Throws UsageError if some of what has its content was written, and some was not.
+  void require_all_or_nothing(graph::Handle& whole);
   // All partitions of the handle are taken back.
   void dissolve(graph::Handle& whole);
   // Any handle was ever marked.
@@ -43,8 +45,12 @@ class Partitions {
     handle.has_family.store(true, std::memory_order_release);
     any_.store(true, std::memory_order_relaxed);
   }
-  // Of partitions taken back the parts that nobody uses any more are forgotten. True: none is left.
-  bool reclaim();
+  // Of partitions taken back the parts that nobody uses any more are forgotten. Not inside a task. A thread at a time does
+  // that: who needs it done waits for another one that does it, and finds what that has left.
+  enum class Meanwhile : bool { waits, leaves_it };
+  void reclaim(Meanwhile another_does);
+  // No part leads to the handle any more.
+  bool is_whole(const graph::Handle& handle);
 
   // Held until the task that makes these accesses is in the graph: nobody moves the content meanwhile.
   using Lock = std::unique_lock<std::recursive_mutex>;
@@ -82,6 +88,9 @@ class Partitions {
   static std::string name_of(const Owned& owned, std::size_t part);
   void add_parts(Owned& owned, const graph::Home& home, const Layout& whole, bool written);
   void take_back(graph::Partition& partition);
+  bool forget_some();
+  bool forget(Owned& owned);
+  bool may_forget(graph::Handle& part);
   void open(graph::Partition* partition, AccessMode mode, const graph::Handle& part);
   void close(graph::Partition& partition, AccessMode mode);
   void close_all(graph::Handle& whole, AccessMode mode);
@@ -90,14 +99,12 @@ class Partitions {
   void split(graph::Partition& partition, graph::Holds to);
   void join(graph::Partition& partition, graph::Holds to, bool keeps);
   void require_apart(std::span<const graph::Access> accesses) const;
-  bool forget_parts(Owned& owned);
-
   RuntimeImpl& runtime_;
   // Recursive: a task that becomes ready when it is submitted may divide itself at once.
   std::recursive_mutex mutex_;
   List partitions_;
-  List leaving_;                // taken back; their parts may still be in use
-  std::size_t reclaiming_ = 0;  // threads that look whether they are
+  List leaving_;         // taken back; their parts may still be in use
+  std::mutex reclaims_;  // before the other mutex
   // Of handles that are no parts.
   std::unordered_map<const graph::Handle*, std::unique_ptr<graph::Family>> families_;
   std::atomic<bool> any_{false};

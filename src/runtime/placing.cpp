@@ -20,10 +20,11 @@ Place call(const graph::Task& task, const Placement& placement) {
   try {
     return task.codelet->place(placement);
   } catch (const std::exception& error) {
-    throw UsageError(function_of(task) + " threw, asked about task " + std::string(task.name()) +
-                     ": " + error.what());
+    std::throw_with_nested(UsageError(function_of(task) + " threw, asked about task " +
+                                      std::string(task.name()) + ": " + error.what()));
   } catch (...) {
-    throw UsageError(function_of(task) + " threw, asked about task " + std::string(task.name()));
+    std::throw_with_nested(
+        UsageError(function_of(task) + " threw, asked about task " + std::string(task.name())));
   }
 }
 
@@ -40,7 +41,7 @@ void require_below(std::uint32_t number, std::size_t count, const char* what,
 [[gnu::noinline]] void RuntimeImpl::ask_place(graph::Task& task, const TaskSpec& spec) const {
   if (!spec.codelet->place || spec.node || spec.worker) return;
   const MachineDescription& machine = setup_.machine;
-  const Place place = call(task, Placement(spec, machine));
+  const Place place = call(task, Opener::placement(spec, machine));
   if (place.node()) require_below(place.node()->value, machine.nodes.size(), "memory node", task);
   if (place.worker()) require_below(place.worker()->value, machine.workers.size(), "worker", task);
   if (!place.node() && !place.worker()) return;

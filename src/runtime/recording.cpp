@@ -86,10 +86,7 @@ void RuntimeImpl::end_trace() noexcept {
   try {
     const TraceSummary summary = stop_trace();
     if (summary.events_lost == 0) return;
-    base::process_log().warn(
-        "the recording lacks " + std::to_string(summary.events_lost) +
-        " events for which there was no memory; raise the option trace_memory, or record fewer "
-        "categories (trace_events)");
+    base::process_log().warn(trace::about_lost_events(summary.events_lost));
   } catch (const std::exception& error) {
     try {
       base::process_log().warn(error.what());
@@ -151,8 +148,10 @@ TraceRegion::TraceRegion(TraceRegion&& other) noexcept
     : recorder_(std::exchange(other.recorder_, nullptr)), number_(other.number_) {}
 
 TraceRegion::~TraceRegion() {
-  if (recorder_ != nullptr && recorder_->on(trace::Category::application)) {
-    recorder_->record<trace::Event::region_ended>(0, number_);
+  if (recorder_ == nullptr) return;
+  auto& recorder = *static_cast<trace::Recorder*>(recorder_);
+  if (recorder.on(trace::Category::application)) {
+    recorder.record<trace::Event::region_ended>(0, number_);
   }
 }
 

@@ -13,7 +13,7 @@ using graph::Partition;
 using graph::Task;
 
 namespace {
-thread_local const RecursiveTask* current_task = nullptr;
+thread_local RecursiveTask* current_task = nullptr;
 
 bool has_worker(const engine::Engine& engine, const Task& task) {
   return std::ranges::any_of(engine.machine().workers, [&](const WorkerDescription& worker) {
@@ -22,7 +22,7 @@ bool has_worker(const engine::Engine& engine, const Task& task) {
 }
 }  // namespace
 
-const RecursiveTask* Recursions::current() {
+RecursiveTask* Recursions::current() {
   return current_task;
 }
 
@@ -76,6 +76,51 @@ void RecursiveTask::check_inside(const graph::Handle& handle) const {
   }
 }
 
+void RecursiveTask::check_after(std::span<const TaskId> after) const {
+  const auto is_this = [this](TaskId id) { return id.value == graph::TaskPool::id(task_).value; };
+  if (std::ranges::none_of(after, is_this)) return;
+  throw UsageError("a task inside " + std::string(task_.name()) +
+                   " is declared after that, which ends behind the tasks inside; leave it out");
+}
+
+// It may be a part of a part.
+bool RecursiveTask::is_part(const graph::Handle& handle) const {
+  const graph::Family* family = handle.family.load(std::memory_order_acquire);
+  while (family != nullptr && family->of != nullptr) {
+    if (std::ranges::find(divided_, family->of) != divided_.end()) return true;
+    family = family->of->whole->family.load(std::memory_order_acquire);
+  }
+  return false;
+}
+
+void RecursiveTask::add_inside(Task& task) {
+  bool uses_others = false;
+  bool uses_parts = false;
+  for (const graph::Access& access : task.accesses()) {
+    if (access.mode == AccessMode::scratch) continue;
+    const bool part = is_part(*access.handle);
+    uses_parts = uses_parts || part;
+    uses_others = uses_others || !part;
+  }
+  if (uses_others && !uses_parts) return;
+  if (!task.extension) task.extension = std::make_unique<graph::TaskExtension>();
+  task.extension->outer = this;
+  coming_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void RecursiveTask::inner_ended(Outcome outcome) {
+  if (outcome == Outcome::failed) any_failed_.store(true, std::memory_order_relaxed);
+  if (outcome == Outcome::cancelled) any_cancelled_.store(true, std::memory_order_relaxed);
+  runtime_.recursions().one_came(*this);
+}
+
+// A part that does not come back without any of them is the fault of a device.
+Outcome RecursiveTask::outcome() const {
+  if (error_ || any_failed_.load(std::memory_order_relaxed)) return Outcome::failed;
+  if (any_cancelled_.load(std::memory_order_relaxed)) return Outcome::cancelled;
+  return lost_.load(std::memory_order_relaxed) ? Outcome::failed : Outcome::done;
+}
+
 // --- all of them
 
 void Recursions::note(Task& task, Recursive wish) const {
@@ -119,7 +164,7 @@ void Recursions::begin(Task& task) {
 
 void Recursions::submit_inside(RecursiveTask& recursive) {
   struct Current {
-    const RecursiveTask* before;
+    RecursiveTask* before;
     ~Current() { current_task = before; }
   } const current{std::exchange(current_task, &recursive)};
   try {
@@ -143,6 +188,7 @@ void Recursions::close(RecursiveTask& recursive) {
       });
     } catch (...) {  // no memory: the tasks inside end, but what they leave cannot be told
       runtime_.engine().cancel(std::current_exception());
+      recursive.lost_.store(true, std::memory_order_relaxed);
       recursive.coming_.fetch_sub(1, std::memory_order_relaxed);
     }
   }
@@ -151,13 +197,24 @@ void Recursions::close(RecursiveTask& recursive) {
 
 void Recursions::one_came(RecursiveTask& recursive) {
   if (recursive.coming_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  if (try_end(recursive)) return;
-  {
+  count_ending_.fetch_add(1, std::memory_order_acq_rel);
+  if (end_or_keep(recursive)) count_ending_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+// Whoever looks meanwhile does not find it among those that wait: it is tried again for them.
+bool Recursions::end_or_keep(RecursiveTask& recursive) {
+  for (;;) {
+    std::uint64_t looks = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      looks = looks_;
+    }
+    if (try_end(recursive)) return true;
     const std::lock_guard lock(mutex_);
+    if (looks_ != looks) continue;
     ending_.emplace_back(&recursive);
-    any_ending_.store(true, std::memory_order_release);
+    return false;
   }
-  end_what_can();  // or the last copy has ended meanwhile, and nobody would look again
 }
 
 // True: it has ended, and is gone.
@@ -174,9 +231,7 @@ bool Recursions::try_end(RecursiveTask& recursive) {
     std::erase(divided_, &recursive);
   }
   for (Partition* partition : recursive.divided_) runtime_.partitions().leave(*partition);
-  const bool lost = recursive.lost_.load(std::memory_order_relaxed);
-  const Outcome outcome = recursive.error_ || lost ? Outcome::failed : Outcome::done;
-  engine.let_go(recursive.hold_, outcome, recursive.error_);
+  engine.let_go(recursive.hold_, recursive.outcome(), recursive.error_);
   return true;
 }
 
@@ -187,7 +242,7 @@ std::string Recursions::describe() const {
     const std::size_t coming = recursive->coming_.load(std::memory_order_relaxed);
     text += "divided task " + std::string(recursive->task_.name()) + ": ";
     text += !recursive->held_.load(std::memory_order_relaxed) ? "its operands come to RAM"
-            : coming > 0 ? std::to_string(coming) + " divisions are in use"
+            : coming > 0 ? std::to_string(coming) + " tasks inside and divisions are in use"
                          : "copies of its parts are in course";
     text += "\n";
   }
@@ -199,14 +254,10 @@ void Recursions::end_what_can() {
   {
     const std::lock_guard lock(mutex_);
     tried.swap(ending_);
-    any_ending_.store(false, std::memory_order_relaxed);
+    ++looks_;
   }
   for (std::unique_ptr<RecursiveTask>& task : tried) {
-    RecursiveTask& recursive = *task.release();
-    if (try_end(recursive)) continue;
-    const std::lock_guard lock(mutex_);
-    ending_.emplace_back(&recursive);
-    any_ending_.store(true, std::memory_order_release);
+    if (end_or_keep(*task.release())) count_ending_.fetch_sub(1, std::memory_order_acq_rel);
   }
 }
 
@@ -214,25 +265,31 @@ void Recursions::end_what_can() {
 
 namespace vicinal {
 
+namespace {
+runtime::RecursiveTask& opened(internals::RecursiveTask& task) {
+  return static_cast<runtime::RecursiveTask&>(task);
+}
+}  // namespace
+
 std::size_t Recursion::operands() const {
-  const std::vector<std::uint16_t>& views = task_.task().extension->view_of;
-  return views.empty() ? task_.task().accesses().size() : views.size();
+  const std::vector<std::uint16_t>& views = opened(task_).task().extension->view_of;
+  return views.empty() ? opened(task_).task().accesses().size() : views.size();
 }
 
 AccessMode Recursion::mode(std::size_t operand) const {
-  return task_.access(operand).mode;
+  return opened(task_).access(operand).mode;
 }
 
 const Layout& Recursion::layout(std::size_t operand) const {
-  return task_.access(operand).handle->layout;
+  return opened(task_).access(operand).handle->layout;
 }
 
 int Recursion::priority() const {
-  return task_.task().priority;
+  return opened(task_).task().priority;
 }
 
 const std::byte* Recursion::parameter_bytes(std::size_t wanted) const {
-  const graph::Task& task = task_.task();
+  const graph::Task& task = opened(task_).task();
   const std::vector<std::byte>& large = task.extension->parameters;
   const std::size_t given = large.empty() ? task.parameter_bytes : large.size();
   if (given != wanted) {
@@ -244,7 +301,7 @@ const std::byte* Recursion::parameter_bytes(std::size_t wanted) const {
 }
 
 Parts Recursion::parts(std::size_t operand, const Divide& divide) {
-  return task_.runtime().partitions().names_of(task_.divide(operand, divide));
+  return opened(task_).runtime().partitions().names_of(opened(task_).divide(operand, divide));
 }
 
 Handle Recursion::whole(std::size_t operand) {
@@ -252,7 +309,7 @@ Handle Recursion::whole(std::size_t operand) {
 }
 
 TaskId Recursion::submit(const TaskSpec& spec) {
-  return task_.runtime().submit(spec);
+  return opened(task_).runtime().submit_named(spec);
 }
 
 }  // namespace vicinal

@@ -11,21 +11,27 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "engine/ram_hold.hpp"
 #include "graph/partition.hpp"
+#include "graph/task.hpp"
 #include "vicinal/recursion.hpp"
+
+// As public headers call it.
+struct vicinal::internals::RecursiveTask {};
 
 namespace vicinal::runtime {
 
 class RuntimeImpl;
 
-class RecursiveTask {
+class RecursiveTask final : public internals::RecursiveTask, public graph::OuterTask {
  public:
   RecursiveTask(RuntimeImpl& runtime, graph::Task& task);
   graph::Task& task() { return task_; }
@@ -35,18 +41,31 @@ class RecursiveTask {
   graph::Partition& divide(std::size_t operand, const Divide& how);
   // Throws UsageError if a task inside may not name the operand.
   void check_inside(const graph::Handle& handle) const;
+  // And if it may not be declared after these.
+  void check_after(std::span<const TaskId> after) const;
+  // A task that its codelet submits, and that is about to enter the graph: it is waited for, unless it works on other
+  // data alone. Who that waits for may come behind the outer one.
+  void add_inside(graph::Task& task);
+  void inner_ended(Outcome outcome) override;
 
  private:
   friend class Recursions;
+  bool is_part(const graph::Handle& handle) const;
+  Outcome outcome() const;
+
   RuntimeImpl& runtime_;
   graph::Task& task_;
   engine::RamHold hold_;
   std::atomic<bool> held_{false};  // its operands are in RAM
   std::vector<graph::Partition*> divided_;
   bool takes_room_ = false;
-  std::exception_ptr error_;            // what the codelet threw
-  std::atomic<bool> lost_{false};       // a task inside has failed or was cancelled
-  std::atomic<std::size_t> coming_{1};  // repartitions that have not ended, and who submits them
+  std::exception_ptr error_;  // what the codelet threw
+  // Of the tasks inside.
+  std::atomic<bool> any_failed_{false};
+  std::atomic<bool> any_cancelled_{false};
+  std::atomic<bool> lost_{false};  // a part has not come back to RAM
+  // Tasks inside and repartitions that have not ended, and who submits them.
+  std::atomic<std::size_t> coming_{1};
 };
 
 class Recursions {
@@ -59,25 +78,29 @@ class Recursions {
   void begin(graph::Task& task);
   // A copy has ended, or something else that whoever wants to end may wait for.
   void look() {
-    if (any_ending_.load(std::memory_order_acquire)) end_what_can();
+    if (count_ending_.load(std::memory_order_acquire) != 0) end_what_can();
   }
   // For reports: which tasks are divided, and what they wait for.
   std::string describe() const;
   // Of this thread: the task whose codelet submits; null if there is none.
-  static const RecursiveTask* current();
+  static RecursiveTask* current();
 
  private:
+  friend class RecursiveTask;
   void submit_inside(RecursiveTask& task);
   void close(RecursiveTask& task);
   void one_came(RecursiveTask& task);
   bool try_end(RecursiveTask& task);
+  bool end_or_keep(RecursiveTask& task);
   void end_what_can();
 
   RuntimeImpl& runtime_;
   mutable std::mutex mutex_;
   std::vector<RecursiveTask*> divided_;                 // all
   std::vector<std::unique_ptr<RecursiveTask>> ending_;  // copies of their parts are in course
-  std::atomic<bool> any_ending_{false};
+  std::uint64_t looks_ = 0;                             // by whoever may have ended such a copy
+  std::atomic<std::size_t> count_ending_{
+      0};  // those in `ending_`, and those that somebody tries to end
 };
 
 }  // namespace vicinal::runtime

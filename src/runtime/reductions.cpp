@@ -17,7 +17,8 @@ using graph::PrivateCopy;
 
 // --- declared, and forgotten
 
-void Reductions::declare(graph::Handle& handle, const vicinal::Reduction& codelets) {
+void Reductions::declare(Handle registered, const vicinal::Reduction& codelets) {
+  graph::Handle& handle = runtime_.check(registered, "set_reduction");
   if (codelets.neutral == nullptr || codelets.combine == nullptr) {
     throw UsageError("set_reduction: handle " + handle.name +
                      " needs a codelet that sets the neutral element and one that combines");
@@ -27,6 +28,7 @@ void Reductions::declare(graph::Handle& handle, const vicinal::Reduction& codele
                      " would be written, but its file was registered read-only");
   }
   const Partitions::Lock lock = runtime_.partitions().lock();
+  runtime_.check(registered, "set_reduction");  // from now on nobody unregisters it meanwhile
   if (handle.reduction != nullptr) {
     throw UsageError("set_reduction: handle " + handle.name +
                      " has a reduction already; a handle has one until it is unregistered");
@@ -174,6 +176,7 @@ void Reductions::combine_now(graph::Reduction& reduction) {
                            .recursive = Recursive::never});
   task.extension->combines = &reduction;
   task.extension->begins_neutral = !accumulates;
+  task.extension->hands_on = &handle;
   reduction.is_open = false;
   runtime_.submit_inner(task);
 }
@@ -216,7 +219,8 @@ void Reductions::begin(graph::Task& combination) {
   engine::Engine& engine = runtime_.engine();
   graph::Reduction& reduction = *combination.extension->combines;
   const bool accumulates = !combination.extension->begins_neutral;
-  if (engine.errors().cancelling() || reduction.of->poisoned.load(std::memory_order_relaxed)) {
+  if (engine.errors().cancels(combination) ||
+      reduction.of->poisoned.load(std::memory_order_relaxed)) {
     return engine.end_unstarted(combination, Outcome::cancelled);
   }
   try {
@@ -277,6 +281,7 @@ void Reductions::combine(const graph::Reduction& reduction, const Place& into, c
                                            .operands = {RW(target), R(source)},
                                            .recursive = Recursive::never});
   task.extension->worker = worker_at(task, into.node);
+  task.extension->hands_on = reduction.of;
   runtime_.submit_inner(task);
 }
 

@@ -28,7 +28,7 @@ class Reductions {
  public:
   explicit Reductions(RuntimeImpl& runtime) : runtime_(runtime) {}
 
-  void declare(graph::Handle& handle, const vicinal::Reduction& codelets);
+  void declare(Handle handle, const vicinal::Reduction& codelets);
   // A task that is being made reduces into the handle with its access of this number.
   void note(graph::TaskExtension& extension, const graph::Task& task, const graph::Handle& handle,
             std::size_t number) const;

@@ -44,6 +44,7 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
   handle->content = written ? graph::Content::written : graph::Content::none;
   handle->layout = layout;
   handle->home = home;
+  handle->lacks.reset();
   handle->policy_data = nullptr;
   handle->has_family.store(false, std::memory_order_relaxed);
   handle->family.store(nullptr, std::memory_order_relaxed);
@@ -64,6 +65,31 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
   return {*handle, number_, life};
 }
 
+namespace {
+
+void require_region(const FileRegion& region, const Layout& layout, const std::string& name) {
+  if (!layout.contiguous()) {
+    throw UsageError("file " + region.path +
+                     ": a region of a file is contiguous; register tiles with "
+                     "a leading dimension equal to their rows");
+  }
+  require_size(layout, name);
+  constexpr std::uint64_t kLargestFile = std::numeric_limits<std::int64_t>::max();
+  if (region.offset > kLargestFile - layout.bytes().value) {
+    throw UsageError("file " + region.path + ": " + std::to_string(layout.bytes().value) +
+                     " bytes from byte " + std::to_string(region.offset) + " on, of " + name +
+                     ", go beyond what a file can have; correct the offset");
+  }
+  if (region.create && !region.writable) {
+    throw UsageError("file " + region.path +
+                     ": create makes it or makes it longer, and writable = false forbids that; "
+                     "leave one of them out");
+  }
+}
+
+}  // namespace
+
+// What the file does not hold must be written before it is read: a misspelt path is not taken for zeros.
 Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std::string name) {
   if (setup_.simulated) {
     throw UsageError("file " + region.path +
@@ -73,39 +99,44 @@ Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std
     throw UsageError("file " + region.path +
                      ": data in files need the disk node; give a folder with the option disk");
   }
-  if (!layout.contiguous()) {
-    throw UsageError("file " + region.path +
-                     ": a region of a file is contiguous; register tiles with "
-                     "a leading dimension equal to their rows");
-  }
   if (name.empty()) name = region.path + "+" + std::to_string(region.offset);
-  require_size(layout, name);
-  constexpr std::uint64_t kLargestFile = std::numeric_limits<std::int64_t>::max();
-  if (region.offset > kLargestFile - layout.bytes().value) {
-    throw UsageError("file " + region.path + ": " + std::to_string(layout.bytes().value) +
-                     " bytes from byte " + std::to_string(region.offset) + " on, of " + name +
-                     ", go beyond what a file can have; correct the offset");
-  }
-  const int file = setup_.disk->open_file(region.path, region.writable);
+  require_region(region, layout, name);
+  const int file = setup_.disk->open_file(region.path, region.writable, region.create);
   const std::uint64_t end = region.offset + layout.bytes().value;
-  const bool whole = end <= setup_.disk->file_size(file).value;
-  if (!whole && !region.writable) {
-    setup_.disk->close_file(file);
-    throw UsageError("file " + region.path + " ends before byte " + std::to_string(end) + " of " +
-                     name + "; register less, or make it writable to extend it");
-  }
   graph::Home home;
   home.kind = graph::HomeKind::file;
   home.file = file;
   home.offset = region.offset;
   home.writable = region.writable;
   try {
-    if (!whole) setup_.disk->extend_file(file, Bytes{end});
-    return add(layout, home, true, std::move(name));
+    if (region.create) setup_.disk->extend_file(file, Bytes{end});
+    std::unique_ptr<const std::string> lacks = what_file_lacks(file, end, region.path);
+    if (lacks != nullptr && !region.writable) {
+      throw UsageError("file " + region.path + " ends before byte " + std::to_string(end) + " of " +
+                       name + "; register less, or make it writable to extend it");
+    }
+    const Handle handle = add(layout, home, lacks == nullptr, std::move(name));
+    handle.impl()->lacks = std::move(lacks);
+    return handle;
   } catch (...) {
     setup_.disk->close_file(file);
     throw;
   }
+}
+
+// Null if it has all bytes before `end`.
+std::unique_ptr<const std::string> RuntimeImpl::what_file_lacks(int file, std::uint64_t end,
+                                                                const std::string& path) const {
+  const bool exists = setup_.disk->file_exists(file);
+  const Bytes size = setup_.disk->file_size(file);
+  if (exists && size.value >= end) return nullptr;
+  return std::make_unique<const std::string>(
+      (exists
+           ? "file " + path + " had " + std::to_string(size.value) +
+                 " bytes when it was registered, and its region ends at byte " + std::to_string(end)
+           : "there was no file " + path + " when it was registered") +
+      "; correct path, offset and size, submit a task that writes it first, or register it with "
+      "create = true");
 }
 
 // Places that nothing else has: no address is dereferenced and no file read.
@@ -178,14 +209,13 @@ void RuntimeImpl::invalidate_settled(Handle handle) {
 }
 
 void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
-  graph::Handle& data = check(handle, "set_reduction");
   try {
-    reductions_.declare(data, reduction);
+    reductions_.declare(handle, reduction);
   } catch (const CapacityError&) {
     if (engine_->inside_task() != nullptr || !reductions_.any()) throw;
     const Reductions::Sparing sparing(reductions_);
     wait_for_copies("set_reduction");
-    reductions_.declare(data, reduction);
+    reductions_.declare(handle, reduction);
   }
 }
 
@@ -198,7 +228,7 @@ void RuntimeImpl::combine(Handle handle) {
 
 Parts RuntimeImpl::partition(Handle whole, const Divide& divide, PartAccess access) {
   if (!divide) throw UsageError("partition: no division was given");
-  return partitions_.partition(check(whole, "partition"), divide, access);
+  return partitions_.partition(whole, divide, access);
 }
 
 void RuntimeImpl::unpartition(const Parts& parts) {
@@ -215,10 +245,14 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
     throw UsageError("unregister: handle " + handle.name +
                      " is a part of another; take the partition back (unpartition)");
   }
-  Partitions::Lock settled;  // nobody reduces into it behind the last combination
+  // Nobody divides it behind its last division, or reduces into it behind the last combination.
+  Partitions::Lock settled = partitions_.lock();
   if (handle.has_family.load(std::memory_order_acquire)) {
+    if (write_back == WriteBack::yes && handle.home.kind == graph::HomeKind::file) {
+      partitions_.require_all_or_nothing(handle);
+    }
     partitions_.dissolve(handle);
-    settled = partitions_.settle(handle, AccessMode::RW);
+    static_cast<void>(partitions_.settle(handle, AccessMode::RW));
   }
   {
     // A task that is held back has been announced, and goes before the unregistration.
@@ -226,7 +260,7 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
     if (held_back_) lock = std::unique_lock(held_back_->announcements());
     if (!graph::refuse_tasks(handle, life)) throw_unknown_handle(registered, "unregister");
   }
-  if (settled.owns_lock()) settled.unlock();
+  settled.unlock();
   const graph::Content content = graph::content_of(handle);
   // To write it back its content must not be taken for dead: RW. Otherwise it is: W.
   const bool keep = write_back == WriteBack::yes && handle.home.kind != graph::HomeKind::none &&
@@ -247,9 +281,11 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
       throw;
     }
     end(*access, false);
-    if (handle.has_family.load(std::memory_order_acquire)) {
-      wait_until([&] { return partitions_.reclaim(); }, "unregister");
-    }
+    const auto is_whole = [&] {
+      if (!partitions_.is_whole(handle)) partitions_.reclaim(Partitions::Meanwhile::waits);
+      return partitions_.is_whole(handle);
+    };
+    if (handle.has_family.load(std::memory_order_acquire)) wait_until(is_whole, "unregister");
     wait_until([&] { return engine_->remove(handle); }, "unregister");
   } catch (...) {
     graph::accept_tasks(handle, content);
@@ -267,9 +303,9 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
 // Whoever calls has access to the handle. Returns why its content is lost, if it is.
 std::exception_ptr RuntimeImpl::write_home(graph::Handle& handle, memory::Request& request) {
   if (handle.poisoned.load(std::memory_order_relaxed)) {
-    return base::make_error<PoisonedError>([&] {
-      return "handle " + handle.name + " was not written back: its writer failed or was cancelled";
-    });
+    return engine_->errors().tell_lost(
+        handle,
+        "handle " + handle.name + " was not written back: its writer failed or was cancelled");
   }
   try {
     flush_home(handle, request);
@@ -320,6 +356,15 @@ void RuntimeImpl::forget(graph::Handle& handle) {
   // Lives are numbered by 32 bits. A slot that has had them all is left alone, or the first would come again.
   constexpr std::uint32_t kLastLife = 0xfffffffeU;
   if (handle.life() < kLastLife) free_handles_.push_back(&handle);
+}
+
+void RuntimeImpl::let_go(Handle handle) noexcept {
+  if (forked() || is_left() || !handle || handle.runtime() != number_) return;
+  try {
+    departures_.add(handle);
+    departures_.sweep_if_many();
+  } catch (const std::exception&) {  // it goes later, at the latest with the runtime
+  }
 }
 
 void RuntimeImpl::pin(std::byte* data, Bytes bytes) {

@@ -8,9 +8,10 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/start_thread.hpp"
 #include "base/sure_memory.hpp"
+#include "base/thread_end.hpp"
 #include "drivers/clock.hpp"
-#include "drivers/start_thread.hpp"
 #include "graph/dependencies.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "runtime/sizes.hpp"
@@ -73,6 +74,7 @@ std::unique_ptr<sched::Policy> policy_of(const Options& options) {
 RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
                          trace::DecisionListener* listener, std::unique_ptr<sched::Policy> policy)
     : options_(options), setup_(std::move(setup)) {
+  base::watch_thread_end();
   for (const WorkerDescription& worker : setup_.machine.workers) {
     most_overhead_ =
         std::max(most_overhead_, setup_.machine.submit_overhead + worker.task_overhead);
@@ -124,7 +126,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
 void RuntimeImpl::start() {
   setup_.start(*engine_);
   if (options_.stall_seconds <= 0) return;
-  watcher_ = drivers::start_thread("that watches for stalls", [this] { watch(); });
+  watcher_ = base::start_thread("that watches for stalls", [this] { watch(); });
 }
 
 void RuntimeImpl::stop() {
@@ -147,19 +149,32 @@ void say(const std::exception& error) noexcept {
   }
 }
 
-// What finds no memory may be tried again: others may have given some back, and nobody will come after this one.
+// Null, or the error, which has been said. What finds no memory may be tried again: others may have given some back,
+// and nobody will come after this one.
 template <typename Step>
-bool guarded(const Step& step, int tries = 2) {
+std::exception_ptr guarded(const Step& step, int tries = 2) {
   try {
     step();
-    return true;
+    return nullptr;
   } catch (const std::bad_alloc& error) {
     if (tries > 1) return guarded(step, tries - 1);
     say(error);
+    return std::current_exception();
   } catch (const std::exception& error) {
     say(error);
+    return std::current_exception();
   }
-  return false;
+}
+
+template <typename Kind>
+bool is_a(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Kind&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
 }
 }  // namespace
 
@@ -176,12 +191,57 @@ base::SureVector<Handle> RuntimeImpl::left_and_not_held() const {
   return left;
 }
 
+// A task that has called exit, or has let go of the last that owned the runtime, does not end before the destructor
+// does: nothing can be waited for. A task of another runtime that calls exit may be what tasks of this one wait for.
+bool RuntimeImpl::is_inside_what_it_waits_for() const {
+  const bool inside_any = engine::Engine::this_threads_task() != nullptr;
+  return inside_any && (engine_->inside_task() != nullptr || base::thread_has_ended());
+}
+
+// Its threads go on until the process ends, and use what is here.
+void RuntimeImpl::leave() noexcept {
+  if (is_left_.exchange(true)) return;
+  setup_.leave();
+  end_trace();
+  std::exception_ptr error;
+  if (!base::thread_has_ended()) {
+    guarded([] {
+      throw UsageError(
+          "it ends inside one of its own tasks, and so cannot wait for them: what has not begun "
+          "does not run; let an object outside of tasks own it");
+    });
+  } else if (engine_->errors().any() && !engine_->errors().is_told()) {
+    error = guarded([this] { std::rethrow_exception(engine_->take_error()); });
+  }
+  if (error) tell_undelivered(error);
+}
+
+void RuntimeImpl::tell_undelivered(const std::exception_ptr& error) const noexcept {
+  const bool unwinds =
+      std::uncaught_exceptions() > exceptions_at_start_;  // another error is on its way
+  if (undelivered_ == Undelivered::terminates && !unwinds) end_program(error);
+}
+
 // What waits for an acquisition that outlives this must not run later: its kernels may be gone.
 void RuntimeImpl::close() noexcept {
   if (forked()) return;
-  if (!guarded([this] { wait(); })) engine_->cancel();
+  if (is_inside_what_it_waits_for()) return leave();
+  const bool is_told = engine_->errors().is_told();
+  std::exception_ptr undelivered = guarded([this] { wait(); });
+  if (undelivered) {
+    if (!engine_->counts().all_ended()) engine_->cancel();
+    if (is_a<UsageError>(undelivered)) undelivered = engine_->take_error();  // it could not wait
+    if (is_told) undelivered = nullptr;
+  }
   for (const Handle handle : left_and_not_held()) {
-    guarded([&] { unregister(handle, WriteBack::yes); });
+    const std::exception_ptr error = guarded([&] { unregister(handle, WriteBack::yes); });
+    // Poisoned: by what was told, or is told now.
+    const bool is_new = error && !is_a<UsageError>(error) && !is_a<PoisonedError>(error);
+    if (is_new && !undelivered) undelivered = error;
+  }
+  if (undelivered) {
+    end_trace();
+    tell_undelivered(undelivered);
   }
 }
 
@@ -200,15 +260,15 @@ Statistics RuntimeImpl::statistics() const {
 
 namespace vicinal {
 
-using runtime::RuntimeImpl;
+using internals::RuntimeImpl;
 
 namespace {
-// A process forked from the one that made the runtime has none of its threads, and what is to be written home is
+// One that was left is used by its threads. A process forked from the one that made the runtime has none of its threads, and what is to be written home is
 // the other's: nothing is ended there. Even the end of a condition variable would wait for those who slept there
 // at the fork.
 std::shared_ptr<RuntimeImpl> owned(std::unique_ptr<RuntimeImpl> impl) {
   return {impl.release(), [](RuntimeImpl* ended) {
-            if (!ended->forked()) delete ended;
+            if (!ended->forked() && !ended->is_left()) delete ended;
           }};
 }
 }  // namespace
@@ -258,6 +318,18 @@ Handle Runtime::register_empty(TileShape shape, std::string name) {
   shape.leading_dimension = 0;
   const Layout layout = runtime::checked(shape, name);
   return impl_->add(layout, {}, false, std::move(name));
+}
+
+std::shared_ptr<const internals::OwnedHandle> Runtime::register_owned(TileShape shape,
+                                                                      std::string name) {
+  impl_->departures().sweep_if_many();
+  auto owned = std::make_shared<internals::OwnedHandle>(impl_);
+  owned->handle_ = register_empty(shape, std::move(name));
+  return owned;
+}
+
+internals::OwnedHandle::~OwnedHandle() {
+  if (const auto runtime = runtime_.lock()) runtime->let_go(handle_);
 }
 
 Handle Runtime::register_file(const FileRegion& region, Bytes size, std::string name) {
@@ -330,7 +402,7 @@ void Runtime::unpin(void* data) {
 
 TaskId Runtime::submit(const TaskSpec& spec) {
   try {
-    const TaskId id = impl_->submit(spec);
+    const TaskId id = impl_->submit_named(spec);
     impl_->pass_submission_time();
     return id;
   } catch (const std::bad_alloc&) {
@@ -364,7 +436,9 @@ Acquired Runtime::acquire(Handle handle, AccessMode mode) {
 
 Acquired Runtime::acquire_of(std::shared_ptr<RuntimeImpl> runtime, Handle handle, AccessMode mode) {
   if (runtime == nullptr) {
-    throw UsageError("a result of a runtime that is gone: read it while the runtime lives");
+    throw UsageError(
+        "a result of a runtime that is gone, or one that was moved from: read it while the runtime "
+        "lives, from where it was moved to");
   }
   graph::Handle& data = runtime->check(handle, "acquire");
   Acquired acquired;
@@ -401,7 +475,7 @@ std::size_t Group::pending() const {
 
 Acquired::~Acquired() {
   if (runtime_ == nullptr) return;
-  const std::unique_ptr<runtime::Acquisition> acquisition(acquisition_);
+  const std::unique_ptr<internals::Acquisition> acquisition(acquisition_);
   runtime_->release(*acquisition);
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "engine/lifecycle.hpp"
 #include "graph/overlap.hpp"
 #include "machine/performance_model.hpp"
+#include "runtime/departures.hpp"
 #include "runtime/held_back.hpp"
 #include "runtime/machine_setup.hpp"
 #include "runtime/partitions.hpp"
@@ -26,14 +28,13 @@
 #include "runtime/reductions.hpp"
 #include "runtime/scratch.hpp"
 #include "runtime/simulated_planner.hpp"
+#include "runtime/undelivered.hpp"
 #include "trace/decision.hpp"
+#include "vicinal/placement.hpp"
 #include "vicinal/runtime.hpp"
 #include "vicinal/trace.hpp"
 
-namespace vicinal::runtime {
-
-// Never 0, never twice in a process.
-std::uint32_t next_runtime_number();
+namespace vicinal::internals {
 
 // What an application's thread holds or waits to hold: an acquisition in the graph, and a
 // reservation in RAM.
@@ -47,6 +48,24 @@ struct Acquisition {
   bool held = false;  // the application has it; under held_mutex_
 };
 
+// What the library does with public values that the application cannot.
+struct Opener {
+  static GroupCount& count(Group& group) { return *group.count_; }
+  static Placement placement(const TaskSpec& spec, const MachineDescription& machine) {
+    return {spec, machine};
+  }
+};
+
+}  // namespace vicinal::internals
+
+namespace vicinal::runtime {
+
+using internals::Acquisition;
+using internals::Opener;
+
+// Never 0, never twice in a process.
+std::uint32_t next_runtime_number();
+
 class RuntimeImpl {
  public:
   // `listener` hears why the runtime decides as it does, and outlives it; null: nobody listens. `policy`: null
@@ -58,8 +77,10 @@ class RuntimeImpl {
   ~RuntimeImpl();
   // The threads that the runtime has started are not in this process.
   bool forked() const { return !setup_.simulated && getpid() != process_; }
-  // Waits for all tasks and unregisters what nobody has acquired. Prints errors.
+  // Waits for all tasks and unregisters what nobody has acquired. Prints errors, and ends the program for one that no
+  // call has thrown (option undelivered_errors). Inside a task the runtime is left as it is.
   void close() noexcept;
+  bool is_left() const { return is_left_.load(std::memory_order_acquire); }
 
   // registration.cpp
   // `part_of`: null but for a part, and for a private copy.
@@ -78,6 +99,8 @@ class RuntimeImpl {
   [[noreturn]] void throw_unknown_handle(Handle handle, const char* what) const;
   // Gives the node back; throws UsageError if the machine has none of this number.
   NodeId check_node(NodeId node, const char* what) const;
+  // It goes when the tasks that use it have ended; does not wait. Any thread, also inside a task.
+  void let_go(Handle handle) noexcept;
   void invalidate(Handle handle);
   Parts partition(Handle whole, const Divide& divide, PartAccess access);
   void unpartition(const Parts& parts);
@@ -93,6 +116,11 @@ class RuntimeImpl {
   std::uint64_t next_region() { return regions_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   // submission.cpp
+  // What the application calls; the ids that it gives and is given say whose they are.
+  TaskId submit_named(const TaskSpec& spec) {
+    if (!spec.after.empty()) require_own(spec);
+    return {submit(spec).value, number_};
+  }
   TaskId submit(const TaskSpec& spec);
   // And so all that this thread has submitted.
   void pass_on_held_back() {
@@ -103,6 +131,12 @@ class RuntimeImpl {
     if (setup_.simulated && setup_.machine.submit_overhead.ns > 0) pass_time();
   }
 
+  // --- for Departures
+  std::unique_lock<std::mutex> hold_announcements() {
+    return held_back_ ? std::unique_lock(held_back_->announcements())
+                      : std::unique_lock<std::mutex>();
+  }
+  Departures& departures() { return departures_; }
   // --- for Partitions, which holds its lock
   Handle add_part(const graph::Handle& of, const Layout& layout, const graph::Home& home,
                   bool written, std::string name) {
@@ -117,13 +151,15 @@ class RuntimeImpl {
     return handle.home.ram_only ||
            (residency.limit(kRam).has_value() && residency.footprint(handle, kRam).value > 0);
   }
-  TaskId submit_settled(const TaskSpec& spec);
+  // A task that copies between this handle and a part of it.
+  void submit_settled(const TaskSpec& spec, const graph::Handle& whole);
   void invalidate_settled(Handle handle);
   void submit_repartition(std::span<const graph::Access> accesses,
                           std::function<void(Outcome)> on_end = nullptr);
   // Of a recursive task: behind all who use the parts these are in RAM. `on_end`: not done if one is poisoned.
   void submit_return(const graph::Partition& partition, std::function<void(Outcome)> on_end);
   Partitions& partitions() { return partitions_; }
+  Recursions& recursions() { return recursions_; }
   // --- for Reductions
   Reductions& reductions() { return reductions_; }
   // A task of the runtime itself, for submit_inner or discard. It has an extension.
@@ -175,6 +211,7 @@ class RuntimeImpl {
   const engine::Engine& engine() const { return *engine_; }
 
  private:
+  void require_own(const TaskSpec& spec) const;
   TaskId hold_back(graph::Task& task, const TaskSpec& spec, const engine::InTask* inside);
   // A task that is not scheduled, behind all that was submitted before.
   void submit_plain(graph::Task& task);
@@ -211,6 +248,9 @@ class RuntimeImpl {
     return {};
   }
   Partitions::Lock settle_parts(graph::Task& task, WorkerId worker);
+  std::unique_ptr<const std::string> what_file_lacks(int file, std::uint64_t end,
+                                                     const std::string& path) const;
+  void add_inside(RecursiveTask& outer, graph::Task& task, WorkerId worker);
   std::exception_ptr write_home(graph::Handle& handle, memory::Request& request);
   void flush_home(graph::Handle& handle, memory::Request& request);
   void wait_simulated(const std::function<bool()>& done, const char* what);
@@ -221,6 +261,9 @@ class RuntimeImpl {
   base::SureVector<Handle> left_and_not_held() const;
   void start();
   void stop();
+  void leave() noexcept;
+  bool is_inside_what_it_waits_for() const;
+  void tell_undelivered(const std::exception_ptr& error) const noexcept;
   void watch();
   std::string how_to_get_room() const;
   void require_rules_apply(const engine::EngineConfig& config) const;
@@ -236,6 +279,9 @@ class RuntimeImpl {
   bool places_ = false;  // codelets are asked where their tasks run
   const std::uint32_t number_ = next_runtime_number();
   const pid_t process_ = getpid();
+  const Undelivered undelivered_ = parse_undelivered(options_.undelivered_errors);
+  const int exceptions_at_start_ = std::uncaught_exceptions();
+  std::atomic<bool> is_left_{false};  // nobody waits for it, or destroys it
   MachineSetup setup_;
   // Of RAM without a disk: what has no home stays there.
   const std::optional<Bytes> sole_limit_ =
@@ -249,6 +295,7 @@ class RuntimeImpl {
   Partitions partitions_{*this};
   Recursions recursions_{*this};
   ScratchPool scratch_{*this};
+  Departures departures_{*this};
   Reductions reductions_{*this};
   std::atomic<std::uint64_t> regions_{0};  // of recordings
 
@@ -281,3 +328,9 @@ class RuntimeImpl {
 };
 
 }  // namespace vicinal::runtime
+
+// As public headers call it.
+class vicinal::internals::RuntimeImpl final : public runtime::RuntimeImpl {
+ public:
+  using runtime::RuntimeImpl::RuntimeImpl;
+};

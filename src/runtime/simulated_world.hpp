@@ -7,11 +7,15 @@
 #include "vicinal/machine.hpp"
 #include "vicinal/simulated_world.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::internals {
 
 struct SharedWorld {
   sim::World world;
   std::vector<SegmentDescription> segments;
 };
 
+}  // namespace vicinal::internals
+
+namespace vicinal::runtime {
+using internals::SharedWorld;
 }  // namespace vicinal::runtime

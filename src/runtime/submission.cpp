@@ -108,7 +108,7 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operan
     if (!spec.name.empty()) extension(task).name = base::legible_name(spec.name);
     if (spec.worker) extension(task).worker = spec.worker;
     if (spec.node) extension(task).node = check_node(*spec.node, "submit");
-    if (spec.group != nullptr) extension(task).group = spec.group->count_;
+    if (spec.group != nullptr) extension(task).group = &Opener::count(*spec.group);
     if (spec.on_end) extension(task).on_end = spec.on_end;
     const std::size_t bytes = spec.parameters.size();
     if (bytes > sizeof(task.parameters)) {
@@ -118,8 +118,11 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operan
       std::memcpy(task.parameters, spec.parameters.data(), sizeof(task.parameters));
     }
     fill_accesses(task, operands);
-    if (places_) [[unlikely]]
+    if (places_) [[unlikely]] {
       ask_place(task, spec);
+    } else if (spec.node) [[unlikely]] {
+      extension(task).only_on_node = engine_->eligibility().can_run_on(task, *spec.node);
+    }
     if (spec.codelet->recursive && spec.recursive != Recursive::never) {
       if (task.reduces()) {
         throw UsageError("task " + std::string(task.name()) +
@@ -154,13 +157,15 @@ void RuntimeImpl::wait_for_copies(const char* call) {
   wait_until([&] { return !reductions_.any_more_copies(); }, what.c_str());
 }
 
-// A task was refused, and that is being handled. Private copies may have taken the room that it lacks: then that is
-// waited for.
+// A task was refused, and that is being handled. What nobody uses any more may have the room that it lacks; private
+// copies may: that is waited for.
 [[gnu::noinline]] graph::Task& RuntimeImpl::make_once_more(const TaskSpec& spec,
                                                            std::span<const Operand> operands,
                                                            Bytes bytes, bool inside_task) {
   try {
-    if (inside_task || !reductions_.any()) throw;
+    if (inside_task) throw;
+    if (departures_.sweep()) return make_task(spec, operands, kNoWorker);
+    if (!reductions_.any()) throw;
     const Reductions::Sparing sparing(reductions_);
     wait_for_copies("submit");
     return make_task(spec, operands, kNoWorker);
@@ -277,13 +282,26 @@ void RuntimeImpl::count_acquired(graph::Handle& handle, std::uint32_t life) {
   most_scratch_ = std::max(most_scratch_, scratch);
 }
 
+// Whether a submission has returned them is asked where the task enters the graph.
+void RuntimeImpl::require_own(const TaskSpec& spec) const {
+  const auto is_own = [this](TaskId id) { return id.runtime == number_; };
+  if (std::ranges::all_of(spec.after, is_own)) return;
+  const std::string name =
+      !spec.name.empty() || spec.codelet == nullptr ? spec.name : spec.codelet->name;
+  throw UsageError("task " + name +
+                   " is declared after a task of another runtime, or after a task id that no "
+                   "submission returned; name what submit of this runtime has returned");
+}
+
 [[gnu::flatten]] TaskId RuntimeImpl::submit(const TaskSpec& spec) {
   const engine::InTask* const inside = engine_->inside_task();
   const WorkerId worker = inside != nullptr ? inside->worker : kNoWorker;
-  if (inside != nullptr && Recursions::current() != nullptr) [[unlikely]] {
+  RecursiveTask* const outer = inside != nullptr ? Recursions::current() : nullptr;
+  if (outer != nullptr) [[unlikely]] {
+    outer->check_after(spec.after);
     for (const Operand& operand : spec.operands.span()) {
       if (operand.mode == AccessMode::scratch) continue;
-      Recursions::current()->check_inside(check(operand.handle, "submit"));
+      outer->check_inside(check(operand.handle, "submit"));
     }
   }
   // Often last written by the worker that ended the last task that used them.
@@ -302,14 +320,27 @@ void RuntimeImpl::count_acquired(graph::Handle& handle, std::uint32_t life) {
     throw;
   }
   graph::Task& task = *made;
-  if (spec.group != nullptr) spec.group->count_->begin_one();
+  if (spec.group != nullptr) Opener::count(*spec.group).begin_one();
   // A task that is refused is gone when this throws, and with it its extension.
   try {
+    if (outer != nullptr) [[unlikely]]
+      add_inside(*outer, task, worker);
     const Partitions::Lock settled = settle(task, worker);
     if (held_back_) return hold_back(task, spec, inside);
     return engine_->submit(task, spec.after, worker);
   } catch (...) {
-    will_not_come(bytes, spec.group != nullptr ? spec.group->count_ : nullptr);
+    will_not_come(bytes, spec.group != nullptr ? &Opener::count(*spec.group) : nullptr);
+    throw;
+  }
+}
+
+// If it is refused the task is gone.
+[[gnu::noinline]] void RuntimeImpl::add_inside(RecursiveTask& outer, graph::Task& task,
+                                               WorkerId worker) {
+  try {
+    outer.add_inside(task);
+  } catch (...) {
+    engine_->discard(task, worker);
     throw;
   }
 }
@@ -329,22 +360,19 @@ void RuntimeImpl::count_acquired(graph::Handle& handle, std::uint32_t life) {
   }
 }
 
-// A task of the runtime itself: it does not wait for the window.
-TaskId RuntimeImpl::submit_settled(const TaskSpec& spec) {
-  const std::span<const Operand> operands = spec.operands.span();
-  const Bytes bytes = windowed_ ? window_bytes(operands) : Bytes{0};
-  submitted_bytes_.fetch_add(bytes.value, std::memory_order_relaxed);
-  graph::Task* made = nullptr;
+void RuntimeImpl::submit_settled(const TaskSpec& spec, const graph::Handle& whole) {
+  const Bytes bytes = windowed_ ? window_bytes(spec.operands.span()) : Bytes{0};
+  graph::Task& task = make_inner(spec);
+  task.extension->hands_on = &whole;
   try {
-    made = &make_task(spec, operands, kNoWorker);
-    if (held_back_) return held_back_->add_behind(*made, {}, kNoWorker);
-    return engine_->submit(*made, {}, kNoWorker);
+    submit_plain(task);
   } catch (...) {
     will_not_come(bytes, nullptr);
     throw;
   }
 }
 
+// It does not wait for the window.
 graph::Task& RuntimeImpl::make_inner(const TaskSpec& spec) {
   const std::span<const Operand> operands = spec.operands.span();
   const Bytes bytes = windowed_ ? window_bytes(operands) : Bytes{0};
@@ -352,7 +380,7 @@ graph::Task& RuntimeImpl::make_inner(const TaskSpec& spec) {
   graph::Task* made = nullptr;
   try {
     made = &make_task(spec, operands, kNoWorker);
-    extension(*made);
+    extension(*made).is_own = true;
     return *made;
   } catch (...) {
     if (made != nullptr) engine_->discard(*made, kNoWorker);

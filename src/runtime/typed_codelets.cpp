@@ -1,28 +1,85 @@
 // The codelets of typed tasks, by name.
+#include <array>
+#include <memory>
+
 #include "vicinal/typed_task.hpp"
 
-namespace vicinal::typed {
+namespace vicinal::internals {
 
-// A list that only grows, at its end: the name that came first, most often the only one, is found first.
-const Codelet& Codelets::find_or_add(std::string_view name) {
-  Named* added = nullptr;
-  std::atomic<Named*>* link = &first_;
-  for (;;) {
-    Named* there = link->load(std::memory_order_acquire);
-    if (there == nullptr) {
-      if (added == nullptr)
-        added = new Named{.codelet = {.name = std::string(name), .cpu = kernel_}};
-      if (link->compare_exchange_strong(there, added, std::memory_order_release,
-                                        std::memory_order_acquire)) {
-        return added->codelet;
-      }
-    }
-    if (there->codelet.name == name) {
-      delete added;
-      return there->codelet;
-    }
-    link = &there->next;
-  }
+namespace {
+
+// What names of tasks that are numbered have in common: "gemm" of "gemm(3,4)", "tile" of "tile_17".
+std::string_view stem(std::string_view name) {
+  const std::string_view before = name.substr(0, name.find_first_of("0123456789([{<"));
+  const std::size_t last = before.find_last_not_of(" _-.:,/#=");
+  return before.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
-}  // namespace vicinal::typed
+}  // namespace
+
+// Hashed by name, without a lock: an entry is never changed, and none goes. Half of the places stay free.
+struct Codelets::Table {
+  static constexpr std::size_t kPlaces = 4 * kMostNames;
+  std::array<std::atomic<const Codelet*>, kPlaces> places{};
+  std::atomic<std::size_t> names{0};
+
+  // Null: it is not there, and `most` are. Else adds it.
+  const Codelet* find_or_add(std::string_view name, std::size_t most, Kernel::Function kernel) {
+    std::size_t at = std::hash<std::string_view>{}(name) % kPlaces;
+    std::unique_ptr<const Codelet> added;
+    for (;;) {
+      const Codelet* there = places[at].load(std::memory_order_acquire);
+      if (there == nullptr) {
+        if (added == nullptr) {
+          if (names.load(std::memory_order_relaxed) >= most) return nullptr;
+          if (names.fetch_add(1, std::memory_order_relaxed) >= most) {
+            names.fetch_sub(1, std::memory_order_relaxed);
+            return nullptr;
+          }
+          added = std::make_unique<Codelet>(Codelet{.name = std::string(name), .cpu = kernel});
+        }
+        if (places[at].compare_exchange_strong(there, added.get(), std::memory_order_release,
+                                               std::memory_order_acquire)) {
+          return added.release();
+        }
+      }
+      if (there->name == name) {
+        if (added != nullptr) names.fetch_sub(1, std::memory_order_relaxed);
+        return there;
+      }
+      at = (at + 1) % kPlaces;
+    }
+  }
+};
+
+// The name that came first, most often the only one, is found first.
+const Codelet& Codelets::first_or(std::string_view name) {
+  const Codelet* first = first_.load(std::memory_order_acquire);
+  if (first != nullptr) return *first;
+  auto added = std::make_unique<const Codelet>(Codelet{.name = std::string(name), .cpu = kernel_});
+  if (!first_.compare_exchange_strong(first, added.get(), std::memory_order_acq_rel)) return *first;
+  return *added.release();
+}
+
+Codelets::Table& Codelets::table() {
+  Table* there = others_.load(std::memory_order_acquire);
+  if (there != nullptr) return *there;
+  auto added = std::make_unique<Table>();
+  if (!others_.compare_exchange_strong(there, added.get(), std::memory_order_acq_rel)) {
+    return *there;
+  }
+  return *added.release();
+}
+
+const Codelet& Codelets::find_or_add(std::string_view name) {
+  const Codelet& first = first_or(name);
+  if (first.name == name) return first;
+  Table& others = table();
+  if (const Codelet* own = others.find_or_add(name, kMostNames - 1, kernel_)) return *own;
+  const std::string_view common = stem(name);
+  if (common.empty()) return first;
+  const Codelet* const shared = others.find_or_add(common, 2 * kMostNames, kernel_);
+  return shared != nullptr ? *shared : first;
+}
+
+}  // namespace vicinal::internals

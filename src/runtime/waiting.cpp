@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/thread_end.hpp"
 #include "graph/dependencies.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "runtime/waits_between.hpp"
@@ -124,6 +125,7 @@ void RuntimeImpl::require_same_process(const char* what) const {
 void RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* what, Looks looks) {
   if (is_done()) return;
   require_same_process(what);
+  base::watch_thread_end();  // a task that runs here may call exit
   std::optional<WaitsBetween> inside_others;
   if (engine::Engine::this_threads_task() != nullptr) inside_others.emplace(*engine_, what);
   const std::function<bool()> done = [&] {
@@ -158,7 +160,7 @@ void RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* w
     }
     const std::uint32_t slot_epoch = works ? setup_.cpu->wake_epoch() : 0;
     if (done()) return;
-    while (works && engine_->advance(*slot)) {
+    while (works && !is_left() && engine_->advance(*slot)) {
       if (looks == Looks::after_each_task && done()) return;
     }
     if (done()) return;
@@ -183,7 +185,8 @@ void RuntimeImpl::wait() {
     return !(setup_.simulated && setup_.simulated->any_running()) && engine_->counts().all_ended();
   };
   wait_until(all_ended, "wait", Looks::when_idle);
-  partitions_.reclaim();
+  partitions_.reclaim(Partitions::Meanwhile::leaves_it);
+  departures_.sweep();
   const std::exception_ptr error = engine_->take_error();
   if (error) std::rethrow_exception(error);
 }
@@ -214,7 +217,8 @@ void RuntimeImpl::wait(Handle registered) {
   end(*access, false);
   if (engine_->errors().cancelling()) wait();
   if (poisoned) {
-    throw PoisonedError("handle " + handle.name + ": its writer failed or was cancelled");
+    std::rethrow_exception(engine_->errors().tell_lost(
+        handle, "handle " + handle.name + ": its writer failed or was cancelled"));
   }
 }
 
@@ -354,8 +358,9 @@ std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode 
 // It has access in the graph.
 void RuntimeImpl::bring_to_ram(const graph::Handle& handle, Acquisition& access, AccessMode mode) {
   if (reads(mode) && handle.poisoned.load(std::memory_order_relaxed)) {
-    throw PoisonedError("acquire: handle " + handle.name +
-                        " has no content: its writer failed or was cancelled");
+    std::rethrow_exception(engine_->errors().tell_lost(
+        handle,
+        "acquire: handle " + handle.name + " has no content: its writer failed or was cancelled"));
   }
   if (engine_->residency().trivial()) return;
   memory::Request& request = access.request;

@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/sure_memory.hpp"
 #include "trace/decision_words.hpp"
 #include "trace/session.hpp"
@@ -31,6 +33,13 @@ Recorder::Recorder(std::function<Time()> simulated_now)
 
 Recorder::~Recorder() {
   stop();
+}
+
+std::string about_lost_events(std::uint64_t events) {
+  return fmt::format(
+      "the recording lacks {} events for which there was no memory; raise the option trace_memory, "
+      "or record fewer categories (trace_events)",
+      events);
 }
 
 void Recorder::start(const RecordingOptions& options) {

@@ -26,6 +26,7 @@
 #include "trace/clock.hpp"
 #include "trace/decision.hpp"
 #include "trace/event.hpp"
+#include "vicinal/trace.hpp"
 #include "vicinal/units.hpp"
 
 namespace vicinal::trace {
@@ -42,6 +43,8 @@ struct RecordingSummary {
   std::uint64_t events_lost = 0;
   std::string error;  // not empty: the file could not be written, and has what came before
 };
+// For people: there were such.
+std::string about_lost_events(std::uint64_t events);
 
 // A name that a thread has used, by the address of what has it.
 struct UsedName {
@@ -65,8 +68,15 @@ struct OwnPlace {
   WriteCursor* place = nullptr;
 };
 
+}  // namespace vicinal::trace
+
+// As public headers call it.
+struct vicinal::internals::Recorder {};
+
+namespace vicinal::trace {
+
 // Each may be called by any thread but where it says otherwise.
-class Recorder final : public DecisionListener {
+class Recorder final : public internals::Recorder, public DecisionListener {
  public:
   // `simulated_now`: the clock of a simulation; none: a real run.
   explicit Recorder(std::function<Time()> simulated_now = {});

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/file_size_signal.hpp"
+#include "base/start_thread.hpp"
 #include "trace/head.hpp"
 #include "trace/kind_of_file.hpp"
 #include "vicinal/error.hpp"
@@ -257,6 +258,7 @@ void Recorder::Session::run_writer() {
 
 void Recorder::Session::begin_writer() {
   if (simulated_) return;
+  const base::NoSignals none;
   try {
     writer_ = std::thread([this] { run_writer(); });
   } catch (const std::system_error& error) {

@@ -26,6 +26,8 @@ BAD_INPUT = [
     (["run", "cholesky", "--priorities", "some"], 2, ["some", "bottom-level", "none"]),
     (["run", "cholesky", "--workers", "many"], 2, ["--workers", "many", "integer"]),
     (["run", "cholesky", "--memory", "800Mib/s"], 2, ["--memory", "800Mib/s"]),
+    (["run", "cholesky", "--memory", "64gb"], 2, ["--memory", "64gb", "gigabits? write 8 GB", "64 GB"]),
+    (["run", "cholesky", "--accelerator-bandwidth", "100 Gb/s"], 2, ["100 Gb/s", "write 12.5 GB/s"]),
     (["run", "cholesky", "--bind=maybe"], 2, ["--bind", "maybe"]),
     (["run", "cholesky", *SMALL, "extra"], 2, ["extra", "unknown"]),
     # One tile of 64 x 64 doubles is 32 KiB; gemm needs three.

@@ -45,6 +45,23 @@ def test_full_device(folder):
     check(closed.returncode == 1 and "standard output" in closed.stderr, f"closed output: {closed.stderr}")
 
 
+# What is not whole is said, also when it is the recording alone; the run's figures are printed all the same.
+def test_cut_recording(folder):
+    if not os.path.exists("/dev/full"):
+        print("skipped: a recording on a full device (there is no /dev/full)")
+        return
+    for job in (["simulate", "cholesky", "--tiles", "4"], ["run", "cholesky", *SMALL]):
+        result = run(*job, "--trace", "/dev/full")
+        check(result.returncode == 1 and "is not whole" in result.stderr, f"{job} --trace /dev/full: {result.stderr}")
+        check("GFlop/s" in result.stdout, f"{job} --trace /dev/full: {result.stdout}")
+    whole, cut = os.path.join(folder, "whole.vtrace"), os.path.join(folder, "cut.vtrace")
+    run("simulate", "cholesky", "--tiles", "4", "--trace", whole)
+    with open(whole, "rb") as file, open(cut, "wb") as part:
+        part.write(file.read()[:-40])
+    result = run("explain", cut)
+    check("killed, or there was no room" in result.stdout, f"explain: {result.stdout}")
+
+
 def test_json_file(folder):
     job = ["simulate", "cholesky", "--tiles", "4", "--machine", "v100"]
     target, link = os.path.join(folder, "target.json"), os.path.join(folder, "link.json")
@@ -118,6 +135,7 @@ def test_failure(folder):
 
 with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
     test_full_device(temporary)
+    test_cut_recording(temporary)
     test_json_file(temporary)
     test_disk_in_memory()
     test_files(temporary)

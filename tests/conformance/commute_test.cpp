@@ -235,7 +235,7 @@ TEST(ScratchRoom, OfATaskThatCanNeverFitIsRefusedWithItsBytes) {
   runtime.submit({.codelet = &kSet, .operands = {W(x)}, .parameters = std::int64_t{0}});
   submit(kPage * 3);
   EXPECT_THAT(testing::message_of<CapacityError>([&] { submit(kPage * 4); }),
-              testing::HasSubstr("needs 20480 bytes"));
+              ::testing::HasSubstr("needs 20480 bytes"));
   EXPECT_THROW(submit(Bytes{std::uint64_t{1} << 60}), UsageError);
   EXPECT_THROW(runtime.submit({.codelet = &kSet, .operands = {{x, AccessMode::scratch}}}),
                UsageError);

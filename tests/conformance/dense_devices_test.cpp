@@ -24,9 +24,9 @@ namespace vicinal::linalg {
 namespace {
 
 using testing::all_data;
-using testing::AllOf;
+using ::testing::AllOf;
 using testing::expect_within_limit;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using testing::kDenseNames;
 using testing::kPrecisions;
 using testing::largest_task;

@@ -73,8 +73,9 @@ TEST_P(FileSize, AFileThatMayNotGrowIsRefusedNamingFileAndRemedyAndTheSignalIsAs
   sigaction(SIGXFSZ, nullptr, &before);
   {
     const FileSizeLimit limit(32 << 10);
-    EXPECT_THAT(message_of([&] { runtime.register_file({path}, 64_KiB, "big"); }),
-                AllOf(HasSubstr(path), HasSubstr("too large"), HasSubstr("ulimit -f")));
+    EXPECT_THAT(
+        message_of([&] { runtime.register_file({.path = path, .create = true}, 64_KiB, "big"); }),
+        AllOf(HasSubstr(path), HasSubstr("too large"), HasSubstr("ulimit -f")));
   }
   sigset_t blocked;
   pthread_sigmask(SIG_BLOCK, nullptr, &blocked);

@@ -28,6 +28,7 @@ struct MixedTask {
   Codelet codelet;
   std::vector<std::pair<std::size_t, AccessMode>> accesses;  // datum, mode
   std::optional<WorkerId> worker;
+  std::optional<NodeId> node;  // where some worker runs it
   int priority = 0;
   bool waits = false;  // until all has ended
 };
@@ -62,7 +63,8 @@ class MixedProgram {
       runtime.submit({.codelet = &task.codelet,
                       .operands = operands,
                       .priority = task.priority,
-                      .worker = task.worker});
+                      .worker = task.worker,
+                      .node = task.node});
       if (task.waits) runtime.wait();
     }
     runtime.wait();
@@ -103,6 +105,7 @@ class MixedProgram {
       }
     }
     if (chance(8)) task.worker = sure.id;
+    if (chance(8)) task.node = sure.node;
     for (std::size_t datum = 0; datum < pages_.size(); ++datum) {
       if (!chance(3)) continue;
       const auto mode = static_cast<AccessMode>(1 + random_.below(3));
@@ -173,6 +176,34 @@ TEST(Runtime, WhoSleepsBehindAWorkerOfAnotherKindIsWokenForATask) {
     runtime.submit({.codelet = &emulated, .operands = {R(data)}});
     EXPECT_NO_THROW(runtime.wait()) << policy.name;
     EXPECT_EQ(runtime.statistics().tasks_done, 2U) << policy.name;
+  }
+}
+
+// Under every policy: two accelerators that would share the tasks, one of which each of them names.
+TEST(Runtime, TasksRunOnTheMemoryNodeThatTheyName) {
+  const MachineDescription machine =
+      testing::around_ram({{kRam, "ram", NodeKind::ram, {}},
+                           {NodeId{1}, "device0", NodeKind::device, {}},
+                           {NodeId{2}, "device1", NodeKind::device, {}}},
+                          {{WorkerId{0}, ProcessorKind::gpu, NodeId{1}},
+                           {WorkerId{1}, ProcessorKind::gpu, NodeId{2}},
+                           {WorkerId{2}, ProcessorKind::cpu, kRam}});
+  Codelet there{.name = "there"};
+  there.expected[static_cast<std::size_t>(ProcessorKind::gpu)] = Time{5000};
+  for (const sched::PolicyEntry& policy : testing::tested_policies()) {
+    Options options;
+    options.policy = policy.name;
+    Runtime runtime(machine, options);
+    for (int i = 0; i < 20; ++i) {
+      const Handle data = runtime.register_empty(Bytes{kPage});
+      runtime.submit({.codelet = &there, .operands = {W(data)}, .node = NodeId{2}});
+    }
+    // None can run it there: it runs where one can.
+    runtime.submit({.codelet = &there, .worker = WorkerId{0}, .node = kRam});
+    EXPECT_NO_THROW(runtime.wait()) << policy.name;
+    const Statistics s = runtime.statistics();
+    EXPECT_EQ(s.workers[1].tasks, 20U) << policy.name;
+    EXPECT_EQ(s.workers[0].tasks, 1U) << policy.name;
   }
 }
 

@@ -1,5 +1,6 @@
 // Handles in parts: what is written on one side is read on the other, wherever it lies.
 #include <numeric>
+#include <semaphore>
 #include <string>
 #include <vector>
 
@@ -7,7 +8,9 @@
 
 #include "support/policy_names.hpp"
 #include "support/tested.hpp"
+#include "support/watchdog.hpp"
 #include "vicinal/error.hpp"
+#include "vicinal/recursion.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal {
@@ -222,6 +225,65 @@ TEST_P(Partitioned, TheApplicationHoldsEitherSide) {
   }
   runtime->wait(parts[1]);
   runtime->wait(whole);
+}
+
+// --- which parts may be forgotten
+
+Options two_workers() {
+  return {.workers = 2, .submitter_works = false, .bind = false, .models = "none"};
+}
+
+// What a task waits for, until it is told.
+std::binary_semaphore gate{0};
+const Codelet kWaits{.name = "waits", .cpu = [](KernelContext&) { gate.acquire(); }};
+const Codelet kLooks{.name = "looks", .cpu = [](KernelContext&) {}};
+const Codelet kDivided{.name = "divided", .recursive = [](Recursion& r) {
+                         for (const Handle part : r.parts(0, row_blocks(2))) {
+                           r.submit({.codelet = &kLooks, .operands = {R(part)}});
+                         }
+                       }};
+
+// A recursive task on a part of a part has yet to begin when the divisions are taken back, and the slots of what may be
+// forgotten are used again.
+TEST(NestedPartitions, KeepAPartAsLongAsAPartOfItIsInUse) {
+  testing::Watchdog watchdog("nested partitions", 20);
+  for (const std::size_t depth : {2U, 3U, 4U}) {
+    Runtime runtime(two_workers());
+    const Handle x = runtime.register_empty(TileShape{64, 1}, "x");
+    const Handle y = runtime.register_empty(Bytes{1}, "y");
+    const Handle z = runtime.register_empty(TileShape{64, 1}, "z");
+    runtime.submit({.codelet = &kLooks, .operands = {W(x), W(z)}});
+    std::vector<Parts> divided{runtime.partition(x, row_blocks(2))};
+    while (divided.size() < depth) {
+      divided.push_back(runtime.partition(divided.back()[0], row_blocks(2)));
+    }
+    runtime.submit({.codelet = &kWaits, .operands = {W(y)}});
+    runtime.submit({.codelet = &kDivided, .operands = {R(divided.back()[0]), R(y)}});
+    runtime.unpartition(divided.front());
+    for (int i = 0; i < 4; ++i)
+      static_cast<void>(runtime.partition(z, column_blocks(1), PartAccess::read_only));
+    gate.release();
+    runtime.wait();
+    runtime.unregister(x);
+    runtime.unregister(z);
+  }
+}
+
+// Of a handle that is unregistered its own parts must have gone, no others.
+TEST(NestedPartitions, OfAnotherHandleAreNotWaitedFor) {
+  testing::Watchdog watchdog("partitions of another handle", 20);
+  Runtime runtime(two_workers());
+  std::vector<Handle> both;
+  for (const char* name : {"x", "y"}) {
+    both.push_back(runtime.register_empty(TileShape{64, 1}, name));
+    runtime.submit({.codelet = &kLooks, .operands = {W(both.back())}});
+  }
+  const Parts of_x = runtime.partition(both[0], row_blocks(2));
+  const Parts of_y = runtime.partition(both[1], row_blocks(2));
+  const Acquired held = runtime.acquire(of_y[0], AccessMode::R);
+  runtime.unpartition(of_y);
+  runtime.unpartition(of_x);
+  EXPECT_NO_THROW(runtime.unregister(both[0]));
 }
 
 }  // namespace

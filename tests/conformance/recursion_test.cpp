@@ -1,10 +1,13 @@
 // Recursive tasks: others work on parts of their operands, and what follows finds it done.
 #include "vicinal/recursion.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <semaphore>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -13,6 +16,7 @@
 #include "support/policy_names.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/tested.hpp"
+#include "support/watchdog.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -139,6 +143,159 @@ TEST_P(RecursiveTasks, ATaskInsideMayNotNameWhatTheOuterOneHolds) {
     EXPECT_NE(std::string(error.what()).find("names its operand v"), std::string::npos)
         << error.what();
   }
+}
+
+// --- the outcome of a divided task
+
+const Codelet kLooks{.name = "looks", .cpu = [](KernelContext&) {}};
+
+// A task on one datum, divided into what the function submits.
+class Outcomes : public ::testing::Test {
+ protected:
+  Outcome of(void (*inside)(Recursion&), Operand (*access)(Handle) = RW) {
+    const Codelet outer{.name = "outer", .recursive = inside};
+    Outcome outcome{};
+    runtime_.submit({.codelet = &outer, .operands = {access(data_)}, .on_end = [&](Outcome ended) {
+                       outcome = ended;
+                     }});
+    try {
+      runtime_.wait();
+    } catch (const Error&) {  // told by the outcome
+    }
+    runtime_.acquire(data_, AccessMode::W);
+    return outcome;
+  }
+  Options options() const {
+    return {.workers = 2, .submitter_works = false, .bind = false, .models = "none"};
+  }
+  testing::Watchdog watchdog_{"the outcome of a divided task", 20};
+  std::vector<double> values_ = std::vector<double>(64, 1.0);
+  Runtime runtime_{options()};
+  Handle data_ = runtime_.register_buffer(values_.data(), Bytes{64 * 8}, "data");
+};
+
+TEST_F(Outcomes, IsFailedIfATaskInsideThrewThatOnlyReads) {
+  EXPECT_EQ(of(
+                [](Recursion& r) {
+                  const Parts parts = r.parts(0, row_blocks(4));
+                  r.submit({.codelet = &kFails, .operands = {R(parts[2])}});
+                },
+                R),
+            Outcome::failed);
+}
+
+TEST_F(Outcomes, IsFailedThoughWhatTheTaskLeftIsWrittenAnew) {
+  EXPECT_EQ(of([](Recursion& r) {
+              const Parts parts = r.parts(0, row_blocks(4));
+              r.submit({.codelet = &kFails, .operands = {W(parts[2])}});
+              r.submit({.codelet = &kLooks, .operands = {W(parts[2])}});
+            }),
+            Outcome::failed);
+}
+
+TEST_F(Outcomes, IsFailedIfATaskInsideOneInsideThrew) {
+  static const Codelet inner{.name = "inner", .recursive = [](Recursion& r) {
+                               const Parts parts = r.parts(0, row_blocks(2));
+                               r.submit({.codelet = &kFails, .operands = {R(parts[1])}});
+                             }};
+  EXPECT_EQ(of([](Recursion& r) {
+              for (const Handle part : r.parts(0, row_blocks(4))) {
+                r.submit({.codelet = &inner, .operands = {R(part)}});
+              }
+            }),
+            Outcome::failed);
+}
+
+TEST_F(Outcomes, IsFailedIfATaskInsideThrewThatUsesNoData) {
+  EXPECT_EQ(of([](Recursion& r) { r.submit({.codelet = &kFails}); }), Outcome::failed);
+}
+
+TEST_F(Outcomes, IsFailedIfItsFunctionThrew) {
+  EXPECT_EQ(of([](Recursion& r) {
+              r.submit({.codelet = &kLooks, .operands = {RW(r.whole(0))}});
+              throw Error("no");
+            }),
+            Outcome::failed);
+}
+
+TEST_F(Outcomes, IsCancelledIfTasksInsideWereAndNoneThrew) {
+  static Runtime* runtime = nullptr;
+  runtime = &runtime_;
+  EXPECT_EQ(of([](Recursion& r) {
+              const Parts parts = r.parts(0, row_blocks(4));
+              runtime->cancel();
+              r.submit({.codelet = &kLooks, .operands = {RW(parts[0])}});
+            }),
+            Outcome::cancelled);
+}
+
+TEST_F(Outcomes, IsCancelledByTheFailureOfAnotherTask) {
+  static std::atomic<bool> has_failed;
+  has_failed = false;
+  runtime_.submit({.codelet = &kFails, .on_end = [](Outcome) {
+                     has_failed = true;
+                     has_failed.notify_all();
+                   }});
+  EXPECT_EQ(of([](Recursion& r) {
+              has_failed.wait(false);
+              const Parts parts = r.parts(0, row_blocks(4));
+              r.submit({.codelet = &kLooks, .operands = {RW(parts[0])}});
+            }),
+            Outcome::cancelled);
+}
+
+TEST_F(Outcomes, IsDoneIfTheRunIsCancelledWhenAllInsideIsDone) {
+  static Runtime* runtime = nullptr;
+  runtime = &runtime_;
+  EXPECT_EQ(of([](Recursion& r) {
+              r.submit({.codelet = &kLooks, .operands = {RW(r.whole(0))}, .on_end = [](Outcome) {
+                          runtime->cancel();
+                        }});
+            }),
+            Outcome::done);
+}
+
+TEST_F(Outcomes, ComesBehindAllThatIsInside) {
+  static std::atomic<int> ended;
+  ended = 0;
+  const Codelet outer{
+      .name = "outer", .recursive = [](Recursion& r) {
+        for (const Handle part : r.parts(0, row_blocks(8))) {
+          r.submit({.codelet = &kLooks, .operands = {R(part)}, .on_end = [](Outcome) { ++ended; }});
+        }
+        r.submit({.codelet = &kLooks, .on_end = [](Outcome) { ++ended; }});
+      }};
+  for (int i = 1; i <= 20; ++i) {
+    runtime_.submit({.codelet = &outer, .operands = {R(data_)}, .on_end = [&](Outcome) {
+                       EXPECT_EQ(ended, 9 * i);
+                     }});
+    runtime_.wait();
+  }
+}
+
+// The inner task that works on other data alone waits for what waits for the outer one: nobody waits in a circle.
+TEST_F(Outcomes, IsNotThatOfTasksOnOtherDataAlone) {
+  static Handle other;
+  static std::binary_semaphore begun{0};
+  static std::binary_semaphore submitted{0};
+  other = runtime_.register_empty(Bytes{8}, "other");
+  const Codelet outer{.name = "outer", .recursive = [](Recursion& r) {
+                        begun.release();
+                        submitted.acquire();
+                        r.submit({.codelet = &kFails, .operands = {RW(other)}});
+                      }};
+  std::thread behind([this] {
+    begun.acquire();
+    runtime_.submit({.codelet = &kLooks, .operands = {R(data_), W(other)}});
+    submitted.release();
+  });
+  Outcome outcome = Outcome::cancelled;
+  runtime_.submit({.codelet = &outer, .operands = {RW(data_)}, .on_end = [&](Outcome ended) {
+                     outcome = ended;
+                   }});
+  behind.join();
+  EXPECT_THROW(runtime_.wait(), TaskError);
+  EXPECT_EQ(outcome, Outcome::done);
 }
 
 }  // namespace

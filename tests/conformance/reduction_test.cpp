@@ -360,6 +360,7 @@ TEST_P(ReductionBytes, WhatIsReducedIsCombinedWhenTheApplicationSaysSo) {
   runtime.wait();
   const std::uint64_t tasks = runtime.statistics().tasks_done;
   EXPECT_GT(tasks, 4U);
+  EXPECT_EQ(tasks - runtime.statistics().own_tasks_done, 4U);
   runtime.combine(sum);
   runtime.wait(sum);
   runtime.unregister(sum);
@@ -434,6 +435,154 @@ TEST(ReductionRefusals, WhatCanNeverFitIsRefusedWhenItIsDeclared) {
     EXPECT_NE(std::string(error.what()).find("other"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("option memory"), std::string::npos) << error.what();
   }
+}
+
+// --- what was done stays
+
+Options two_workers() {
+  return {.workers = 2, .submitter_works = false, .bind = false, .models = "none"};
+}
+
+void add_one(KernelContext& k) {
+  for (std::size_t i = 0; i < kElements; ++i) k.data<std::uint64_t>(0)[i] += 1;
+}
+const Codelet kOne{.name = "one", .cpu = add_one};
+
+// Three tasks have added one each to fives when the run is cancelled.
+class CancelledReductions : public ::testing::TestWithParam<std::string> {
+ protected:
+  CancelledReductions() {
+    Options options = two_workers();
+    options.policy = GetParam();
+    runtime_.emplace(options);
+    sum_ = runtime_->register_buffer(home_.data(), kBytes, "sum");
+    runtime_->set_reduction(sum_, kAdds);
+    for (int i = 0; i < 3; ++i) runtime_->submit({.codelet = &kOne, .operands = {Reduce(sum_)}});
+    runtime_->wait();
+  }
+  Values home_ = Values(kElements, 5);
+  std::optional<Runtime> runtime_;
+  Handle sum_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Every, CancelledReductions, ::testing::ValuesIn(testing::policy_names()),
+                         [](const auto& instance) { return instance.param; });
+
+TEST_P(CancelledReductions, AreWrittenHome) {
+  runtime_->cancel();
+  runtime_->unregister(sum_);
+  EXPECT_EQ(home_, Values(kElements, 8));
+}
+
+TEST_P(CancelledReductions, AreRead) {
+  runtime_->cancel();
+  const Acquired held = runtime_->acquire(sum_, AccessMode::R);
+  EXPECT_EQ(held.data<std::uint64_t>()[kElements - 1], 8U);
+}
+
+TEST_P(CancelledReductions, AreThereForWhatIsCancelledAndForWhatIsNot) {
+  runtime_->cancel();
+  runtime_->submit({.codelet = &kDouble, .operands = {R(sum_)}});
+  runtime_->combine(sum_);
+  runtime_->wait();
+  runtime_->submit({.codelet = &kDouble, .operands = {RW(sum_)}});
+  runtime_->unregister(sum_);
+  EXPECT_EQ(home_, Values(kElements, 16));
+}
+
+TEST_P(CancelledReductions, AreWrittenHomeAtTheEndOfTheRuntime) {
+  runtime_->cancel();
+  runtime_.reset();
+  EXPECT_EQ(home_, Values(kElements, 8));
+}
+
+TEST_P(CancelledReductions, AreNotLostByTheFailureOfAnotherTask) {
+  runtime_->submit({.codelet = &kFails});
+  runtime_.reset();
+  EXPECT_EQ(home_, Values(kElements, 8));
+}
+
+TEST_P(CancelledReductions, ArePoisonedByATaskThatIsCancelledItself) {
+  runtime_->cancel();
+  runtime_->submit({.codelet = &kOne, .operands = {Reduce(sum_)}});
+  EXPECT_THROW(runtime_->acquire(sum_, AccessMode::R), PoisonedError);
+  runtime_->wait();
+  EXPECT_THROW(runtime_->unregister(sum_), PoisonedError);
+  EXPECT_NO_THROW(runtime_->wait());
+}
+
+TEST_P(CancelledReductions, AreThereOnASimulatedMachine) {
+  MachineDescription machine;
+  machine.nodes = {{kRam, "ram", NodeKind::ram, std::nullopt}};
+  machine.workers.resize(2);
+  machine.workers[1].id = WorkerId{1};
+  Options options{.models = "none"};
+  options.policy = GetParam();
+  Runtime runtime(machine, options);
+  Codelet timed = kOne;
+  Codelet neutral = kZero;
+  Codelet combine = kSum;
+  for (Codelet* each : {&timed, &neutral, &combine}) each->expected.fill(Time{100});
+  const Handle sum = runtime.register_empty(kBytes, "sum");
+  runtime.set_reduction(sum, {.neutral = &neutral, .combine = &combine});
+  for (int i = 0; i < 3; ++i) runtime.submit({.codelet = &timed, .operands = {Reduce(sum)}});
+  runtime.wait();
+  runtime.cancel();
+  EXPECT_NO_THROW(runtime.acquire(sum, AccessMode::R));
+  EXPECT_NO_THROW(runtime.unregister(sum));
+}
+
+// Parts with room of their own are copied into the whole by tasks of the runtime.
+TEST(CancelledPartitions, AreJoined) {
+  Runtime runtime(two_workers());
+  const Handle whole = runtime.register_empty(kBytes, "whole");
+  runtime.submit({.codelet = &kZero, .operands = {W(whole)}});
+  for (const Handle part : runtime.partition(whole, pieces(2))) {
+    static const Codelet set{.name = "set", .cpu = [](KernelContext& k) {
+                               std::memset(k.data<std::byte>(0), 1,
+                                           k.operand(0).layout.bytes().value);
+                             }};
+    runtime.submit({.codelet = &set, .operands = {RW(part)}});
+  }
+  runtime.wait();
+  runtime.cancel();
+  const Acquired held = runtime.acquire(whole, AccessMode::R);
+  EXPECT_EQ(held.data<std::uint64_t>()[0], 0x0101010101010101U);
+  EXPECT_EQ(held.data<std::uint64_t>()[kElements - 1], 0x0101010101010101U);
+}
+
+TEST(CancelledPartitions, HaveTheContentOfTheWhole) {
+  Runtime runtime(two_workers());
+  const Handle whole = runtime.register_empty(kBytes, "whole");
+  runtime.submit({.codelet = &kZero, .operands = {W(whole)}});
+  runtime.wait();
+  const Parts parts = runtime.partition(whole, pieces(2));
+  runtime.cancel();
+  const Acquired held = runtime.acquire(parts[1], AccessMode::RW);
+  EXPECT_EQ(held.data<std::uint64_t>()[0], 0U);
+}
+
+// --- what a failure of the two codelets says
+
+std::string failure_of(const Codelet& neutral, const Codelet& combine) {
+  Runtime runtime(two_workers());
+  const Handle sum = runtime.register_empty(kBytes, "sum");
+  runtime.set_reduction(sum, {.neutral = &neutral, .combine = &combine});
+  runtime.submit({.codelet = &kOne, .operands = {Reduce(sum)}, .name = "one(0)"});
+  runtime.combine(sum);
+  try {
+    runtime.wait();
+  } catch (const TaskError& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(ReductionFailures, NameTheHandleAndTheTask) {
+  EXPECT_EQ(failure_of(kFails, kSum),
+            "task one(0), where the neutral element of handle sum is put, failed: no");
+  EXPECT_EQ(failure_of(kZero, kFails),
+            "task fails, which combines what tasks reduced into handle sum, failed: no");
 }
 
 }  // namespace

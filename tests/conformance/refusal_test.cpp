@@ -293,6 +293,55 @@ TEST_F(Failure, ATaskAfterAnIdThatNeverWasIsRefusedAndLeavesNothingBehind) {
   }
 }
 
+// Ids that nobody returned have the same form: their slots exist.
+TEST_F(Failure, ATaskAfterAnIdOfAnotherRuntimeOrOfALaterTaskIsRefused) {
+  for (const bool planned : {false, true}) {
+    Options options = small_options();
+    options.compute_priorities = planned;
+    Runtime runtime(options);
+    Runtime other(options);
+    const Handle a = runtime.register_empty(kPage, "a");
+    const Handle there = other.register_empty(kPage, "a");
+    const auto refused_after = [&](TaskId id) {
+      TaskSpec spec = set(a, 1);
+      spec.after = std::span(&id, 1);
+      EXPECT_THAT(message_of<UsageError>([&] { runtime.submit(spec); }), HasSubstr("submit"));
+    };
+    refused_after(other.submit(set(there, 1)));  // its first, as the one below is this one's
+    const TaskId own = runtime.submit(set(a, 1));
+    for (std::uint64_t step = 1; step < 5; ++step) refused_after({own.value + step, own.runtime});
+    refused_after({own.value + (std::uint64_t{1} << 32), own.runtime});  // a later life of the slot
+    refused_after({own.value | (std::uint64_t{1} << 63), own.runtime});
+    refused_after({own.value});
+    refused_after({});
+    TaskSpec spec = set(a, 2);
+    spec.after = std::span(&own, 1);
+    runtime.submit(spec);
+    runtime.wait();
+    refused_after({own.value + 1000, own.runtime});  // when nothing runs
+    runtime.submit(spec);
+    runtime.wait();
+    EXPECT_EQ(value_of(runtime, a), 2);
+  }
+}
+
+TEST_F(Failure, AStallReportNamesTheTaskThatIsWaitedForWithoutData) {
+  Options options = small_options();
+  options.workers = 2;
+  Runtime runtime(options);
+  std::atomic<bool> goes{false};
+  const TaskId first = runtime.task("first", [&goes] {
+    while (!goes) std::this_thread::yield();
+  });
+  runtime.task(
+      "second", [] {}, after({&first, 1}));
+  EXPECT_THAT(runtime.stall_report(),
+              HasSubstr("declared after task first, which has not ended: second"));
+  goes = true;
+  runtime.wait();
+  EXPECT_THAT(runtime.stall_report(), ::testing::Not(HasSubstr("declared after")));
+}
+
 TEST_F(Failure, ASubmissionWithoutACodeletIsRefused) {
   Runtime runtime(small_options());
   EXPECT_THAT(message_of<UsageError>([&] { runtime.submit({}); }), HasSubstr("codelet"));

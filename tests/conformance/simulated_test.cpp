@@ -235,8 +235,9 @@ TEST(Runtime, ResultsThatARamWithoutADiskCannotHoldAreRefusedInSimulation) {
     runtime.submit({.codelet = &kSimulatedOnDevice, .operands = {W(w)}});
     FAIL() << "w was taken";
   } catch (const CapacityError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("writes w: the data written so far and this need "
-                                                 "8192 bytes, the memory limit is 4096 bytes"));
+    EXPECT_THAT(error.what(),
+                ::testing::HasSubstr("writes w: the data written so far and this need "
+                                     "8192 bytes, the memory limit is 4096 bytes"));
   }
   runtime.wait();
 }

@@ -1,6 +1,8 @@
 // A task that throws, or is cancelled, poisons what it would have written; whoever waits is told.
 #include <atomic>
 #include <cstdint>
+#include <exception>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -12,6 +14,7 @@
 #include "support/failure_fixture.hpp"
 #include "support/small_runs.hpp"
 #include "support/watchdog.hpp"
+#include "vicinal/recursion.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal {
@@ -85,6 +88,148 @@ TEST_P(ThrowingKernel, WhatIsNoStdExceptionIsReportedToo) {
   EXPECT_THAT(message_of<TaskError>([&] { runtime.wait(); }), HasSubstr("throws_number"));
 }
 
+// --- what it threw is kept
+
+struct Singular : std::runtime_error {
+  explicit Singular(int at) : std::runtime_error("singular"), column(at) {}
+  int column;
+};
+void throw_nested_kernel(KernelContext& /*context*/) {
+  try {
+    throw std::out_of_range("index 7");
+  } catch (...) {
+    std::throw_with_nested(Singular(3));
+  }
+}
+const Codelet kThrowNested{.name = "factor", .cpu = throw_nested_kernel};
+void set_kernel_of_zeroes(KernelContext& k) {
+  for_each_element(k.operand(0), [](std::int64_t& x) { x = 0; });
+}
+
+// Throws what the error nests as Singular, of which it looks at the members and at what that nests itself.
+void expect_singular(const std::exception& error) {
+  try {
+    std::rethrow_if_nested(error);
+    FAIL() << error.what() << " nests nothing";
+  } catch (const Singular& singular) {
+    EXPECT_EQ(singular.column, 3);
+    EXPECT_THROW(std::rethrow_if_nested(singular), std::out_of_range);
+  }
+}
+template <typename Kind, typename Call>
+void expect_nests_singular(const Call& call) {
+  try {
+    call();
+    FAIL() << "nothing was thrown";
+  } catch (const Kind& error) {
+    EXPECT_THAT(error.what(), HasSubstr("singular"));
+    expect_singular(error);
+  }
+}
+
+TEST_P(ThrowingKernel, WhatTheKernelThrewIsNestedInEveryErrorThatTellsOfIt) {
+  Runtime runtime(options());
+  const Handle lost = runtime.register_empty(kPage, "lost");
+  const Handle after = runtime.register_empty(kPage, "after");
+  const auto fail_once = [&] {
+    runtime.submit({.codelet = &kThrowNested, .operands = {W(lost)}});
+    runtime.submit({.codelet = &kNext, .operands = {R(lost), W(after)}});
+  };
+  fail_once();
+  expect_nests_singular<TaskError>([&] { runtime.wait(); });
+  for (const Handle handle : {lost, after}) {
+    expect_nests_singular<PoisonedError>([&] { value_of(runtime, handle); });
+    expect_nests_singular<PoisonedError>([&] { runtime.wait(handle); });
+  }
+  runtime.submit({.codelet = &kNext, .operands = {R(lost), W(after)}});
+  expect_nests_singular<PoisonedError>([&] { runtime.wait(); });
+  Group group;
+  runtime.submit({.codelet = &kThrowNested, .group = &group});
+  expect_nests_singular<TaskError>([&] { runtime.wait(group); });
+  // Written anew and lost for another reason, it is that which is told.
+  runtime.submit(set(lost, 1));
+  runtime.submit({.codelet = &kThrow, .operands = {RW(lost)}});
+  EXPECT_THROW(runtime.wait(), TaskError);
+  EXPECT_THAT(message_of<PoisonedError>([&] { value_of(runtime, lost); }),
+              HasSubstr("pivot 3 is zero"));
+  // Cancelled by the application: by no error.
+  runtime.submit(set(lost, 1));
+  runtime.wait();
+  runtime.cancel();
+  runtime.submit(set(lost, 2));
+  runtime.wait();
+  EXPECT_THAT(message_of<PoisonedError>([&] { value_of(runtime, lost); }),
+              Not(HasSubstr("pivot 3 is zero")));
+}
+
+TEST_P(ThrowingKernel, ATypedResultThrowsWhatItsFunctionThrew) {
+  Runtime runtime(options());
+  const Result<int> first = runtime.task("first", []() -> int { throw Singular(5); });
+  const Result<int> second = runtime.task(
+      "second", [](std::span<const int> from) { return from[0]; }, in(first.data()));
+  for (const Result<int>& result : {first, second}) {
+    try {
+      result.get();
+      FAIL() << "nothing was thrown";
+    } catch (const PoisonedError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("task first failed: singular"));
+      try {
+        std::rethrow_if_nested(error);
+        FAIL() << "nothing is nested";
+      } catch (const Singular& singular) {
+        EXPECT_EQ(singular.column, 5);
+      }
+    }
+  }
+  EXPECT_THROW(runtime.wait(), TaskError);
+}
+
+TEST_P(ThrowingKernel, ACombinationThatThrowsNamesTheDataAndNestsWhatItThrew) {
+  const Codelet zero{.name = "zero", .cpu = set_kernel_of_zeroes};
+  const Codelet fails{.name = "sums", .cpu = throw_nested_kernel};
+  Runtime runtime(options());
+  const Handle total = runtime.register_empty(kPage, "total");
+  runtime.submit(set(total, 1));
+  runtime.set_reduction(total, {.neutral = &zero, .combine = &fails});
+  for (int i = 0; i < 4; ++i) {
+    runtime.submit({.codelet = &kAdd, .operands = {Reduce(total)}, .parameters = std::int64_t{1}});
+  }
+  runtime.combine(total);
+  try {
+    runtime.wait();
+    FAIL() << "nothing was thrown";
+  } catch (const TaskError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("sums"), HasSubstr("total")));
+    expect_singular(error);
+  }
+  expect_nests_singular<PoisonedError>([&] { value_of(runtime, total); });
+}
+
+TEST_P(ThrowingKernel, ARecursiveTaskNestsWhatItsFunctionOrATaskInsideThrew) {
+  const Codelet by_function{.name = "divides", .recursive = [](Recursion&) { throw Singular(3); }};
+  const Codelet by_task{.name = "divides", .recursive = [](Recursion& r) {
+                          r.submit({.codelet = &kThrowNested, .operands = {RW(r.whole(0))}});
+                        }};
+  for (const Codelet* codelet : {&by_function, &by_task}) {
+    Runtime runtime(options());
+    const Handle x = runtime.register_empty(kPage, "x");
+    runtime.submit(set(x, 1));
+    runtime.submit({.codelet = codelet, .operands = {RW(x)}});
+    try {
+      runtime.wait();
+      FAIL() << "nothing was thrown";
+    } catch (const TaskError& error) {
+      EXPECT_THROW(std::rethrow_if_nested(error), Singular);
+    }
+    try {
+      value_of(runtime, x);
+      FAIL() << "nothing was thrown";
+    } catch (const PoisonedError& error) {
+      EXPECT_THROW(std::rethrow_if_nested(error), Singular);
+    }
+  }
+}
+
 TEST_P(ThrowingKernel, TheFirstOfManyErrorsIsThrownAndTheRuntimeGoesOn) {
   Runtime runtime(options());
   for (int round = 0; round < 20; ++round) {
@@ -135,8 +280,11 @@ TEST_P(ThrowingKernel, UnregisterOfPoisonedDataThrowsAfterForgettingThem) {
   EXPECT_EQ(value_of(runtime, again), 4);
 }
 
+// By default it ends the program: see process_end_test.cpp.
 TEST_P(ThrowingKernel, AnErrorNobodyWaitedForDoesNotDisturbTheEnd) {
-  Runtime runtime(options());
+  Options warned = options();
+  warned.undelivered_errors = "warn";
+  Runtime runtime(warned);
   const Handle a = runtime.register_empty(kPage, "a");
   for (int i = 0; i < 10; ++i) runtime.submit({.codelet = &kThrow, .operands = {W(a)}});
 }

@@ -4,9 +4,12 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -24,6 +27,13 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 
 constexpr std::size_t kLength = kPage.value / sizeof(double);
+
+// Bytes of all replicas.
+std::uint64_t resident(const Runtime& runtime) {
+  std::uint64_t sum = 0;
+  for (const NodeStatistics& node : runtime.statistics().nodes) sum += node.resident.value;
+  return sum;
+}
 
 void axpy(double a, std::span<const double> x, std::span<double> y) {
   for (std::size_t i = 0; i < y.size(); ++i) y[i] += a * x[i];
@@ -100,6 +110,80 @@ TEST_P(Every, TypedResultsAreReadByOthers) {
   EXPECT_EQ(sum.get(), kLength);
 }
 
+// A result goes with its last copy, when its tasks have ended: nobody waits for them.
+TEST_P(Every, ResultsThatNobodyHasAnyMoreGo) {
+  Runtime runtime(options());
+  const std::uint64_t kept = resident(runtime);
+  std::int64_t sum = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const auto result = runtime.task(
+        "one", [](int number) { return number; }, i);
+    if (i % 2 == 0) sum += result.get();
+  }
+  runtime.wait();
+  EXPECT_EQ(sum, 1499 * 1500);
+  EXPECT_EQ(resident(runtime), kept);
+}
+
+TEST_P(Every, AResultThatIsGoneIsThereForTheTasksThatReadIt) {
+  Runtime runtime(options());
+  const auto total = runtime.data<std::int64_t>(1, "total");
+  runtime.task(
+      "zero", [](std::span<std::int64_t> to) { to[0] = 0; }, out(total));
+  std::atomic<bool> goes{false};
+  runtime.task(
+      "gate",
+      [&goes](std::span<std::int64_t> /*to*/) {
+        while (!goes) std::this_thread::yield();
+      },
+      inout(total));
+  for (std::int64_t i = 1; i <= 600; ++i) {
+    const auto part = runtime.task(
+        "part", [](std::int64_t number) { return number; }, i);
+    runtime.task(
+        "add",
+        [](std::span<const std::int64_t> from, std::span<std::int64_t> to) { to[0] += from[0]; },
+        in(part.data()), inout(total));
+  }
+  goes = true;
+  EXPECT_EQ(runtime.read(total)[0], 600 * 601 / 2);
+}
+
+TEST_P(Every, CopiesOfAResultAreTheSameUntilTheLastGoes) {
+  Runtime runtime(options());
+  std::optional<Result<int>> first = runtime.task("seven", [] { return 7; });
+  const Data<int> data = first->data();
+  std::optional<Result<int>> second = first;
+  first.reset();
+  EXPECT_EQ(second->get(), 7);
+  Result<int> third = std::move(*second);
+  EXPECT_THROW(second->get(), UsageError);  // NOLINT(bugprone-use-after-move): what it says
+  second.reset();
+  EXPECT_EQ(runtime.read(data)[0], 7);
+  EXPECT_EQ(third.get(), 7);
+  third = runtime.task("eight", [] { return 8; });
+  EXPECT_EQ(third.get(), 8);
+  EXPECT_THAT(message_of<UsageError>([&] { runtime.read(data); }), HasSubstr("seven result"));
+  runtime.release(third.data());  // by hand, before it would go
+  EXPECT_THROW(third.get(), UsageError);
+  // What a task has captured goes with the task; what outlives the runtime is nothing then.
+  runtime.task("keeps", [kept = runtime.task("nine", [] { return 9; })] {});
+  runtime.wait();
+}
+
+TEST_P(Every, ARefusedTaskLeavesNoResultBehind) {
+  Runtime runtime(options());
+  const auto unwritten = runtime.data<int>(1, "unwritten");
+  const std::uint64_t kept = resident(runtime);
+  for (int i = 0; i < 600; ++i) {
+    EXPECT_THROW(runtime.task(
+                     "reads", [](std::span<const int> from) { return from[0]; }, in(unwritten)),
+                 UsageError);
+  }
+  runtime.wait();
+  EXPECT_EQ(resident(runtime), kept);
+}
+
 TEST_P(Every, TypedOptionsAreThoseOfTasks) {
   Runtime runtime(options());
   const auto x = runtime.data<int>(4, "x");
@@ -130,6 +214,19 @@ TEST_P(Every, OneTypedFunctionMayHaveSeveralNames) {
   runtime.task(
       "blue", [](std::span<const int> /*from*/) { throw std::runtime_error("why not"); }, in(x));
   EXPECT_THAT(message_of<TaskError>([&] { runtime.wait(); }), HasSubstr("blue"));
+}
+
+// Names that number tasks are those of the tasks alone beyond some: codelets do not go.
+TEST_P(Every, ManyNamesOfATypedFunctionAreNamesOfItsTasks) {
+  Runtime runtime(options());
+  const auto nothing = [] {};
+  for (int i = 0; i < 20'000; ++i) runtime.task("gemm(" + std::to_string(i) + ")", nothing);
+  runtime.wait();
+  const auto fails = [](int number) {
+    if (number == 2999) throw std::runtime_error("no pivot");
+  };
+  for (int i = 0; i < 3000; ++i) runtime.task("trsm(" + std::to_string(i) + ")", fails, i);
+  EXPECT_EQ(message_of<TaskError>([&] { runtime.wait(); }), "task trsm(2999) failed: no pivot");
 }
 
 TEST_P(Every, TypedScratchAndCommutingAccesses) {

@@ -1,5 +1,6 @@
 // Random programs on handles in parts, parts of parts, and recursive tasks, with room for no more than the largest
-// task: they end, real ones with the content that the same operations leave one after the other. A few here;
+// task: they end, real ones with the content that the same operations leave one after the other. Those that fail are
+// in support/failing_parts.hpp. A few here;
 // TEST_SEEDS_VICINAL=10000 for so many simulated and a tenth of it real ones. A failure names its seed.
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "support/failing_parts.hpp"
 #include "support/named_crash.hpp"
+#include "support/parts_numbers.hpp"
 #include "support/parts_plan.hpp"
 #include "support/policy_names.hpp"
 #include "support/random_runs.hpp"
@@ -22,51 +25,19 @@
 namespace vicinal {
 namespace {
 
+using testing::mix;
+using testing::Numbers;
+using testing::numbers_of;
 using testing::PartsPlan;
 using testing::PartsShape;
 using testing::PlannedStep;
 using testing::PlannedTask;
 using testing::TemporaryFolder;
+using testing::Told;
 using testing::Watchdog;
 
-// What a task is told. Its first `writes` operands are written; those whose bit is set are overwritten.
-struct Told {
-  std::uint64_t key = 0;
-  std::uint32_t writes = 0;
-  std::uint32_t overwritten = 0;
-};
-
-struct Numbers {
-  std::uint64_t* data = nullptr;
-  std::size_t count = 0;
-};
-
-std::uint64_t mixed(std::uint64_t a, std::uint64_t b, std::uint64_t key) {
-  std::uint64_t x = a * 0x9e3779b97f4a7c15ULL + b * 0xbf58476d1ce4e5b9ULL + key;
-  x ^= x >> 29;
-  return x * 0x94d049bb133111ebULL;
-}
-
-// The operation of all tasks: each number that is written depends on those at its place in what is read.
-void mix(const std::vector<Numbers>& operands, const Told& told) {
-  for (std::size_t w = 0; w < told.writes; ++w) {
-    const bool overwritten = (told.overwritten >> w & 1U) != 0;
-    for (std::size_t i = 0; i < operands[w].count; ++i) {
-      std::uint64_t value = overwritten ? 0 : operands[w].data[i];
-      for (std::size_t r = told.writes; r < operands.size(); ++r) {
-        value = mixed(value, operands[r].data[i % operands[r].count], told.key);
-      }
-      operands[w].data[i] = mixed(value, w, told.key);
-    }
-  }
-}
-
 void mix_kernel(KernelContext& k) {
-  std::vector<Numbers> operands;
-  for (std::size_t i = 0; i < k.operands(); ++i) {
-    operands.push_back({k.data<std::uint64_t>(i), k.count<std::uint64_t>(i)});
-  }
-  mix(operands, k.parameter<Told>());
+  mix(numbers_of(k), k.parameter<Told>());
 }
 
 void mix_in_parts(Recursion& r);
@@ -209,6 +180,8 @@ class RealParts {
         return runtime_->wait();
       case Kind::prefetch:
         return runtime_->prefetch(handles_[step.what], NodeId{step.node});
+      case Kind::renew:
+        break;  // not asked for
     }
   }
 
@@ -309,6 +282,36 @@ TEST(RandomParts, RealHaveTheResultOfTheSequence) {
     } catch (const std::exception& error) {
       ADD_FAILURE() << error.what();
     }
+  }
+}
+
+// Kernels and recursive functions throw, the run is cancelled, data come and go, tasks reduce, several threads submit:
+// each task has the outcome that follows from what happened, what was done is there, and what was not done is refused.
+void run_failing(const char* test, std::uint64_t seed, bool simulated) {
+  const TemporaryFolder folder("failing");
+  testing::FailingParts program(seed, folder.path(), simulated);
+  const std::string label = to_repeat(test, seed, program.label());
+  SCOPED_TRACE(label);
+  const testing::NamedCrash named(label);
+  Watchdog watchdog(label, 30, Watchdog::Counts::tasks);
+  try {
+    program.run(watchdog);
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << error.what();
+  }
+}
+
+TEST(RandomParts, RealThatFailHaveTheOutcomesAndTheResultOfTheSequence) {
+  for (const std::uint64_t seed : testing::seeds(60, 4)) {
+    run_failing("RealThatFailHaveTheOutcomesAndTheResultOfTheSequence", seed, false);
+    if (HasFailure()) break;
+  }
+}
+
+TEST(RandomParts, SimulatedThatFailHaveTheOutcomesOfTheSequence) {
+  for (const std::uint64_t seed : testing::seeds(100)) {
+    run_failing("SimulatedThatFailHaveTheOutcomesOfTheSequence", seed, true);
+    if (HasFailure()) break;
   }
 }
 

@@ -19,6 +19,7 @@
 #include "support/tested.hpp"
 #include "support/threads.hpp"
 #include "support/watchdog.hpp"
+#include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal {
@@ -328,6 +329,51 @@ TEST_F(Stress, CancellingInMidRun) {
     for (const Handle handle : handles) runtime.submit(set(handle, 7));
     runtime.wait();
     for (const Handle handle : handles) ASSERT_EQ(value_of(runtime, handle), 7);
+  });
+}
+
+// Nothing else ends afterwards that would hide that somebody was not told.
+TEST_F(Stress, DataComeAndGoInPartsInSeveralThreads) {
+  for_each_seed([&](std::uint64_t seed, base::Random& random, Options& options) {
+    if (random.below(4) == 0) limit(options, 64, random);
+    SCOPED_TRACE(with_seed(seed, options));
+    Runtime runtime(options);
+    const Watched watched(watchdog_, runtime);
+    in_threads(2 + random.below(2), [&](std::size_t t) {
+      base::Random own(seed * 10 + t);
+      for (int i = 0; i < 20; ++i) {
+        const Handle handle = runtime.register_empty(kPage);
+        runtime.submit(set(handle, 0));
+        if (own.below(2) == 0) runtime.wait(handle);
+        const Parts parts = runtime.partition(handle, pieces(1 + own.below(100)));
+        if (own.below(4) == 0) static_cast<void>(runtime.partition(parts[0], pieces(2)));
+        if (own.below(4) == 0) runtime.submit(add(parts[0], 1));
+        if (own.below(3) == 0) runtime.unpartition(parts);
+        runtime.unregister(handle);
+      }
+    });
+  });
+}
+
+// Either comes first.
+TEST_F(Stress, AHandleIsDividedAndUnregisteredAtOnce) {
+  for_each_seed([&](std::uint64_t seed, base::Random& random, Options& options) {
+    SCOPED_TRACE(with_seed(seed, options));
+    Runtime runtime(options);
+    const Watched watched(watchdog_, runtime);
+    const std::size_t division = 1 + random.below(8);
+    for (int i = 0; i < 50; ++i) {
+      const Handle handle = runtime.register_empty(kPage);
+      runtime.submit(set(handle, i));
+      in_threads(2, [&](std::size_t t) {
+        try {
+          if (t == 0) return runtime.unregister(handle);
+          static_cast<void>(runtime.partition(handle, pieces(division)));
+        } catch (const UsageError&) {
+          EXPECT_EQ(t, 1U);
+        }
+      });
+    }
   });
 }
 

@@ -29,6 +29,7 @@
 
 #include "graph/task.hpp"
 #include "memory/residency.hpp"
+#include "support/access_modes.hpp"
 #include "support/small_runs.hpp"
 
 namespace vicinal::testing {
@@ -36,9 +37,6 @@ namespace vicinal::testing {
 inline constexpr NodeId kDisk{1};
 inline constexpr NodeId kDevice{2};
 inline constexpr NodeId kOther{3};
-inline constexpr AccessMode kR = AccessMode::R;
-inline constexpr AccessMode kW = AccessMode::W;
-inline constexpr AccessMode kRW = AccessMode::RW;
 
 using Names = std::vector<std::string>;
 

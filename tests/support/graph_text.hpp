@@ -18,7 +18,7 @@
 
 namespace vicinal::testing {
 
-using namespace graph;
+using graph::Graph;
 using namespace graphfiles;
 
 using Parse = Graph (*)(std::string_view, const std::string&);
@@ -64,7 +64,7 @@ inline std::string accesses(const Graph& graph, std::size_t task) {
 inline void expect_valid(const Graph& graph) {
   for (const Graph::Task& task : graph.tasks()) {
     ASSERT_LT(task.kernel, graph.kernels().size());
-    ASSERT_LE(task.access_count, kMostAccesses);
+    ASSERT_LE(task.access_count, graph::kMostAccesses);
     ASSERT_LE(task.first_access + task.access_count, graph.accesses().size());
   }
   for (const Graph::Access& access : graph.accesses()) ASSERT_LT(access.datum, graph.data().size());
@@ -72,12 +72,12 @@ inline void expect_valid(const Graph& graph) {
     ASSERT_LT(reduction.datum, graph.data().size());
     ASSERT_LT(std::max(reduction.neutral, reduction.combine), graph.kernels().size());
   }
-  for (const Graph::Datum& datum : graph.data()) ASSERT_LE(datum.bytes, kMostGraphBytes);
+  for (const Graph::Datum& datum : graph.data()) ASSERT_LE(datum.bytes, graph::kMostGraphBytes);
   for (const Graph::Kernel& kernel : graph.kernels()) {
     for (const double seconds : kernel.seconds) ASSERT_TRUE(seconds >= 0 && std::isfinite(seconds));
     ASSERT_TRUE(kernel.flops >= 0 && std::isfinite(kernel.flops));
   }
-  ASSERT_NO_THROW(require_sound(graph, "valid"));
+  ASSERT_NO_THROW(graph::require_sound(graph, "valid"));
 }
 
 struct Refused {

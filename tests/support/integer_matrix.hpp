@@ -23,14 +23,14 @@ template <typename T>
 class IntegerMatrix {
  public:
   IntegerMatrix(int rows, int columns, int ld) : rows_(rows), columns_(columns), ld_(ld) {
-    constexpr std::size_t kPage = 4096;
+    constexpr std::size_t kPageBytes = 4096;
     const std::size_t bytes = size() * sizeof(T);
-    const std::size_t rounded = (bytes + kPage - 1) / kPage * kPage;
-    mapped_ = rounded + kPage;
+    const std::size_t rounded = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    mapped_ = rounded + kPageBytes;
     base_ = static_cast<std::byte*>(
         mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     if (base_ == MAP_FAILED) throw std::bad_alloc();
-    mprotect(base_ + rounded, kPage, PROT_NONE);
+    mprotect(base_ + rounded, kPageBytes, PROT_NONE);
     data_ = reinterpret_cast<T*>(base_ + rounded - bytes);
     std::mt19937 random(static_cast<unsigned>(1000 * rows + columns));
     for (std::size_t i = 0; i < size(); ++i)

@@ -4,10 +4,9 @@
 #include <cstdint>
 
 #include "machine/performance_model.hpp"
+#include "support/processor_kinds.hpp"
 
 namespace vicinal::testing {
-
-inline constexpr ProcessorKind kCpu = ProcessorKind::cpu;
 
 inline machine::Footprint footprint(std::uint64_t bytes, AccessMode mode = AccessMode::RW) {
   machine::Footprint result;

@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/processor_kinds.hpp"
 #include "vicinal/machine.hpp"
 
 namespace vicinal::testing {
@@ -20,7 +21,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-inline constexpr ProcessorKind kCpu = ProcessorKind::cpu;
 inline constexpr ProcessorKind kGpu = ProcessorKind::gpu;
 
 inline std::uint32_t link_number(const MachineDescription& machine, std::string_view from,

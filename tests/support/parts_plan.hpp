@@ -45,7 +45,7 @@ struct PlannedAccess {
 struct PlannedTask {
   std::uint64_t key = 0;
   std::uint32_t codelet = 0;
-  std::vector<PlannedAccess> accesses;
+  std::vector<PlannedAccess> accesses = {};
   int priority = 0;
   bool divisible = false;  // all operands are equally long
   Recursive recursive = Recursive::never;
@@ -56,7 +56,17 @@ struct PlannedTask {
 };
 
 struct PlannedStep {
-  enum class Kind : std::uint8_t { task, divide, unite, acquire, wait_handle, wait, prefetch };
+  // `renew`: a root is unregistered and registered again.
+  enum class Kind : std::uint8_t {
+    task,
+    divide,
+    unite,
+    acquire,
+    wait_handle,
+    wait,
+    prefetch,
+    renew
+  };
   Kind kind = Kind::wait;
   std::size_t what = 0;  // the task, the partition or the piece
   AccessMode mode = AccessMode::R;
@@ -74,6 +84,7 @@ struct PartsPlan {
 struct PartsShape {
   std::vector<std::size_t> roots;
   std::size_t steps = 50;
+  bool renews = false;
   std::uint32_t codelets = 1;
   std::uint32_t nodes = 1;  // 0 is RAM
   // Whether a task of this codelet on these roots may be divided.
@@ -112,6 +123,7 @@ class PartsPlanMaker {
   }
 
   void add_step() {
+    if (shape_.renews && chance(25)) return renew(random_.below(plan_.roots.size()));
     const std::uint64_t kind = random_.below(20);
     const std::size_t p = any_piece();
     if (kind < 12) return add_task();
@@ -216,6 +228,11 @@ class PartsPlanMaker {
     const std::size_t partition = *which;
     divided.erase(which);
     leave(partition);
+  }
+  void renew(std::size_t root) {
+    for (const std::size_t partition : plan_.pieces[root].divided) leave(partition);
+    plan_.pieces[root].divided.clear();
+    plan_.steps.push_back({.kind = Kind::renew, .what = root});
   }
   void leave(std::size_t partition) {
     for (const std::size_t part : plan_.partitions[partition].parts) {

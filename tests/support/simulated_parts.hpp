@@ -237,6 +237,8 @@ class SimulatedParts {
         return runtime_->wait();
       case Kind::prefetch:
         return runtime_->prefetch(handles_[step.what], NodeId{step.node});
+      case Kind::renew:
+        break;  // not asked for
     }
   }
 

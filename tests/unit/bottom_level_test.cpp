@@ -7,6 +7,7 @@
 
 #include "base/random.hpp"
 #include "gtest/gtest.h"
+#include "support/access_modes.hpp"
 
 namespace vicinal::graph {
 namespace {
@@ -62,9 +63,9 @@ class TimedGraph {
 };
 
 using Levels = std::vector<std::int64_t>;
-constexpr AccessMode kR = AccessMode::R;
-constexpr AccessMode kW = AccessMode::W;
-constexpr AccessMode kRW = AccessMode::RW;
+using testing::kR;
+using testing::kRW;
+using testing::kW;
 
 TEST(BottomLevels, OfNoTasksAreNone) {
   EXPECT_EQ(TimedGraph().levels(), Levels{});

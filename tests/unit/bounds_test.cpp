@@ -13,16 +13,17 @@
 #include "bounds/transfer.hpp"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "support/access_modes.hpp"
 
 namespace vicinal::bounds {
 namespace {
 
 using graph::Graph;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-constexpr AccessMode kR = AccessMode::R;
-constexpr AccessMode kW = AccessMode::W;
-constexpr AccessMode kRW = AccessMode::RW;
+using testing::kR;
+using testing::kRW;
+using testing::kW;
 constexpr Bytes kFloat{4};
 constexpr Bytes kTile{960 * 960 * 4};  // 3.515625 MiB
 
@@ -370,7 +371,7 @@ std::uint64_t product_loads(std::uint64_t m, std::uint64_t depth, std::uint64_t 
   return memory.loads();
 }
 
-class DenseLoadsProperty : public testing::TestWithParam<std::array<std::uint64_t, 2>> {};
+class DenseLoadsProperty : public ::testing::TestWithParam<std::array<std::uint64_t, 2>> {};
 
 TEST_P(DenseLoadsProperty, AreNotBeatenByBlockedOrdersOfAnyBlockSize) {
   const auto [n, room] = GetParam();
@@ -394,10 +395,10 @@ TEST_P(DenseLoadsProperty, AreNotBeatenByBlockedOrdersOfAnyBlockSize) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, DenseLoadsProperty,
-                         testing::Values(std::array<std::uint64_t, 2>{6, 4},
-                                         std::array<std::uint64_t, 2>{20, 12},
-                                         std::array<std::uint64_t, 2>{32, 20},
-                                         std::array<std::uint64_t, 2>{24, 60}));
+                         ::testing::Values(std::array<std::uint64_t, 2>{6, 4},
+                                           std::array<std::uint64_t, 2>{20, 12},
+                                           std::array<std::uint64_t, 2>{32, 20},
+                                           std::array<std::uint64_t, 2>{24, 60}));
 
 }  // namespace
 }  // namespace vicinal::bounds

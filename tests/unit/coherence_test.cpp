@@ -16,8 +16,8 @@ constexpr NodeId kFirst{2};
 constexpr NodeId kSecond{3};
 
 // A handle with replicas on four nodes, that have room.
-struct Data {
-  Data() {
+struct ReplicatedData {
+  ReplicatedData() {
     for (std::uint32_t n = 0; n < replicas.size(); ++n) {
       replicas[n].node = NodeId{n};
       replicas[n].handle = &handle;
@@ -42,7 +42,7 @@ struct Data {
 };
 
 TEST(Coherence, ACopyOfAnOlderVersionIsVoid) {
-  Data data;
+  ReplicatedData data;
   make_valid(data.on(kRam));
   const std::uint64_t version = data.handle.version;
   EXPECT_TRUE(make_valid(data.on(kFirst), version));
@@ -52,7 +52,7 @@ TEST(Coherence, ACopyOfAnOlderVersionIsVoid) {
 }
 
 TEST(Coherence, AWriteMakesAllOtherReplicasVoid) {
-  Data data;
+  ReplicatedData data;
   make_valid(data.on(kRam));
   make_valid(data.on(kFirst));
   EXPECT_EQ(make_sole(data.on(kSecond)), bit(kRam) | bit(kFirst));
@@ -62,7 +62,7 @@ TEST(Coherence, AWriteMakesAllOtherReplicasVoid) {
 }
 
 TEST(Coherence, TheLastReplicaDoesNotGiveItsContentUp) {
-  Data data;
+  ReplicatedData data;
   make_valid(data.on(kFirst));
   make_valid(data.on(kSecond));
   EXPECT_EQ(give_up(data.evicting(kFirst)).result, Result::gone);
@@ -73,7 +73,7 @@ TEST(Coherence, TheLastReplicaDoesNotGiveItsContentUp) {
 }
 
 TEST(Coherence, AReplicaThatACopyReadsKeepsItsContent) {
-  Data data;
+  ReplicatedData data;
   make_valid(data.on(kRam));
   make_valid(data.on(kFirst));
   ASSERT_TRUE(pin_source(data.on(kFirst)));
@@ -82,14 +82,14 @@ TEST(Coherence, AReplicaThatACopyReadsKeepsItsContent) {
 }
 
 TEST(Coherence, AVictimThatWasRescuedIsNotCopied) {
-  Data data;
+  ReplicatedData data;
   make_valid(data.on(kFirst));
   EXPECT_FALSE(pin_source(data.on(kFirst), true));  // a task may be writing it
   EXPECT_TRUE(pin_source(data.evicting(kFirst), true));
 }
 
 TEST(Coherence, WhatIsMovedIsNotCopiedMeanwhile) {
-  Data data;
+  ReplicatedData data;
   make_valid(data.on(kRam));
   data.evicting(kRam).word.fetch_or(kComing);
   EXPECT_FALSE(pin_source(data.on(kRam)));
@@ -98,7 +98,7 @@ TEST(Coherence, WhatIsMovedIsNotCopiedMeanwhile) {
 // What is pinned was valid, so its version is the one before the writer's, however close the two come.
 TEST(Coherence, ACopyThatBeginsWhileATaskEndsElsewhereDoesNotHaveTheTasksVersion) {
   constexpr int kRounds = 4'000;
-  Data data;
+  ReplicatedData data;
   std::atomic<int> round{0};
   std::atomic<int> done{0};
   std::thread writer([&] {
@@ -126,7 +126,7 @@ TEST(Coherence, ACopyThatBeginsWhileATaskEndsElsewhereDoesNotHaveTheTasksVersion
 // Both find the other's replica valid; one gives its content up, the other does not.
 TEST(Coherence, OfTwoNodesThatEvictAtOnceOneKeepsTheContent) {
   constexpr int kRounds = 20'000;
-  Data data;
+  ReplicatedData data;
   std::atomic<int> round{0};
   std::atomic<int> done{0};
   std::array<std::atomic<int>, 2> gone{};

@@ -12,19 +12,20 @@
 
 #include "base/random.hpp"
 #include "graph/dependencies.hpp"
+#include "support/access_modes.hpp"
 
 namespace vicinal::graph {
 namespace {
 
-constexpr AccessMode kR = AccessMode::R;
-constexpr AccessMode kRW = AccessMode::RW;
+using testing::kR;
+using testing::kRW;
 constexpr AccessMode kC = AccessMode::commute;
 
-struct Named {
+struct NamedAccess {
   Handle* handle;
   AccessMode mode;
 };
-using Tasks = std::vector<Task*>;
+using QueuedTasks = std::vector<Task*>;
 
 // Does with ready tasks what the engine does.
 class Queue {
@@ -35,7 +36,7 @@ class Queue {
     handle.content = Content::written;
     return handle;
   }
-  Task& task(const std::vector<Named>& accesses) {
+  Task& task(const std::vector<NamedAccess>& accesses) {
     Task& task = tasks_.emplace_back();
     task.codelet = &codelet_;
     task.access_count = accesses.size() & 0x3fffU;
@@ -48,26 +49,26 @@ class Queue {
     return task;
   }
   // Those that may run now.
-  static Tasks submit(Task& task) {
+  static QueuedTasks submit(Task& task) {
     task.blocked.store(1);
     ReadyList list;
     if (insert(task)) list.append(task);
     return with_turns(list);
   }
-  Task* submit(const std::vector<Named>& accesses, bool may_run) {
+  Task* submit(const std::vector<NamedAccess>& accesses, bool may_run) {
     Task& made = task(accesses);
-    EXPECT_EQ(submit(made), may_run ? Tasks{&made} : Tasks{});
+    EXPECT_EQ(submit(made), may_run ? QueuedTasks{&made} : QueuedTasks{});
     return &made;
   }
-  static Tasks end(Task& task) {
+  static QueuedTasks end(Task& task) {
     ReadyList list;
     release(task, list);
     return with_turns(list);
   }
 
  private:
-  static Tasks with_turns(ReadyList& list) {
-    Tasks ready;
+  static QueuedTasks with_turns(ReadyList& list) {
+    QueuedTasks ready;
     while (Task* const next = list.take()) {
       if (!next->commutes || take_turns(*next, list)) ready.push_back(next);
     }
@@ -86,10 +87,10 @@ TEST(Commute, ThoseThatFollowEachOtherRunInAnyOrderOneAtATime) {
   Task* const first = queue.submit({{&x, kC}, {&y, kR}}, false);  // waits for y
   Task* const second = queue.submit({{&x, kC}}, true);
   Task* const third = queue.submit({{&x, kC}}, false);
-  EXPECT_EQ(Queue::end(*holds_y), Tasks{});  // the first waits for its turn now
-  EXPECT_EQ(Queue::end(*second), Tasks{third});
-  EXPECT_EQ(Queue::end(*third), Tasks{first});
-  EXPECT_EQ(Queue::end(*first), Tasks{});
+  EXPECT_EQ(Queue::end(*holds_y), QueuedTasks{});  // the first waits for its turn now
+  EXPECT_EQ(Queue::end(*second), QueuedTasks{third});
+  EXPECT_EQ(Queue::end(*third), QueuedTasks{first});
+  EXPECT_EQ(Queue::end(*first), QueuedTasks{});
   EXPECT_TRUE(idle(x));
   EXPECT_TRUE(is_unused(x));
 }
@@ -104,13 +105,13 @@ TEST(Commute, AgainstReadersAndWritersTheyAreWrites) {
   Task* const c = queue.submit({{&x, kC}}, false);  // of another run: behind the reader
   Task* const writer = queue.submit({{&x, kRW}}, false);
   Task* const d = queue.submit({{&x, kC}}, false);
-  EXPECT_EQ(Queue::end(*reader), Tasks{a});
-  EXPECT_EQ(Queue::end(*a), Tasks{b});
-  EXPECT_EQ(Queue::end(*b), Tasks{behind});
-  EXPECT_EQ(Queue::end(*behind), Tasks{c});
-  EXPECT_EQ(Queue::end(*c), Tasks{writer});
-  EXPECT_EQ(Queue::end(*writer), Tasks{d});
-  EXPECT_EQ(Queue::end(*d), Tasks{});
+  EXPECT_EQ(Queue::end(*reader), QueuedTasks{a});
+  EXPECT_EQ(Queue::end(*a), QueuedTasks{b});
+  EXPECT_EQ(Queue::end(*b), QueuedTasks{behind});
+  EXPECT_EQ(Queue::end(*behind), QueuedTasks{c});
+  EXPECT_EQ(Queue::end(*c), QueuedTasks{writer});
+  EXPECT_EQ(Queue::end(*writer), QueuedTasks{d});
+  EXPECT_EQ(Queue::end(*d), QueuedTasks{});
   EXPECT_TRUE(is_unused(x));
 }
 
@@ -121,11 +122,11 @@ TEST(Commute, ATaskTakesAllItsTurnsOrNone) {
   Task* const has_x = queue.submit({{&x, kC}}, true);
   Task* const both = queue.submit({{&y, kC}, {&x, kC}}, false);
   Task* const has_y = queue.submit({{&y, kC}}, true);  // which the one before it has not taken
-  EXPECT_EQ(Queue::end(*has_x), Tasks{});
-  EXPECT_EQ(Queue::end(*has_y), Tasks{both});
+  EXPECT_EQ(Queue::end(*has_x), QueuedTasks{});
+  EXPECT_EQ(Queue::end(*has_y), QueuedTasks{both});
   Task* const last = queue.submit({{&x, kC}, {&y, kC}}, false);
-  EXPECT_EQ(Queue::end(*both), Tasks{last});
-  EXPECT_EQ(Queue::end(*last), Tasks{});
+  EXPECT_EQ(Queue::end(*both), QueuedTasks{last});
+  EXPECT_EQ(Queue::end(*last), QueuedTasks{});
 }
 
 TEST(Commute, WhoIsNextButWaitsForAnotherTurnLetsTheOneBehindItGo) {
@@ -136,10 +137,10 @@ TEST(Commute, WhoIsNextButWaitsForAnotherTurnLetsTheOneBehindItGo) {
   Task* const both = queue.submit({{&x, kC}, {&y, kC}}, false);  // waits for x
   Task* const behind = queue.submit({{&x, kC}}, false);
   Task* const has_y = queue.submit({{&y, kC}}, true);
-  EXPECT_EQ(Queue::end(*has_x), Tasks{behind});
-  EXPECT_EQ(Queue::end(*has_y), Tasks{});
-  EXPECT_EQ(Queue::end(*behind), Tasks{both});
-  EXPECT_EQ(Queue::end(*both), Tasks{});
+  EXPECT_EQ(Queue::end(*has_x), QueuedTasks{behind});
+  EXPECT_EQ(Queue::end(*has_y), QueuedTasks{});
+  EXPECT_EQ(Queue::end(*behind), QueuedTasks{both});
+  EXPECT_EQ(Queue::end(*both), QueuedTasks{});
 }
 
 TEST(Commute, WhoHasItsTurnHasItWhenItAsksAgain) {
@@ -175,7 +176,7 @@ Conflict conflict(const Task& a, const Task& b) {
 }
 
 // What is between two that commute keeps them apart: it conflicts with both, so that pairs suffice.
-bool waits_for_others(const Tasks& alive, const Task& task) {
+bool waits_for_others(const QueuedTasks& alive, const Task& task) {
   for (const Task* before : alive) {
     if (before == &task) return false;
     if (conflict(*before, task) == Conflict::order) return true;
@@ -183,7 +184,7 @@ bool waits_for_others(const Tasks& alive, const Task& task) {
   return false;
 }
 
-std::optional<std::string> wrong(const Tasks& alive, const Tasks& running) {
+std::optional<std::string> wrong(const QueuedTasks& alive, const QueuedTasks& running) {
   for (Task* const task : alive) {
     const bool runs = std::ranges::find(running, task) != running.end();
     const bool waits = waits_for_others(alive, *task);
@@ -208,12 +209,12 @@ TEST(Commute, RandomGraphsRunWhatMayRunAndNothingElse) {
     for (std::size_t i = 0; i < count; ++i) handles.push_back(&queue.data());
     const std::size_t haste = 4 + random.below(6);
     const std::size_t others = 1 + random.below(8);  // one in so many is no commuting access
-    Tasks alive;
-    Tasks running;
+    QueuedTasks alive;
+    QueuedTasks running;
     for (int submitted = 0; submitted < 80 || !running.empty();) {
-      Tasks ready;
+      QueuedTasks ready;
       if (submitted < 80 && (running.empty() || random.below(10) < haste)) {
-        std::vector<Named> named;
+        std::vector<NamedAccess> named;
         for (Handle* handle : handles) {
           if (random.below(3) != 0) continue;
           const bool other = random.below(others) == 0;
@@ -248,7 +249,7 @@ struct Counted {
 class Crowd {
  public:
   explicit Crowd(std::vector<Counted>& data) : data_(data) {}
-  void add(const Tasks& ready) {
+  void add(const QueuedTasks& ready) {
     const std::lock_guard lock(mutex_);
     ready_.insert(ready_.end(), ready.begin(), ready.end());
   }
@@ -271,7 +272,7 @@ class Crowd {
         const auto at = std::ranges::find(data_, access.handle, &Counted::handle);
         if (writes(access.mode)) at->count = at->count + 1;
       }
-      const Tasks next = Queue::end(*task);
+      const QueuedTasks next = Queue::end(*task);
       const std::lock_guard lock(mutex_);
       ready_.insert(ready_.end(), next.begin(), next.end());
       ++ended_;
@@ -281,7 +282,7 @@ class Crowd {
  private:
   std::vector<Counted>& data_;
   std::mutex mutex_;
-  Tasks ready_;
+  QueuedTasks ready_;
   std::size_t ended_ = 0;
 };
 
@@ -293,9 +294,9 @@ TEST(Commute, ManyThreadsCountExactlyWhateverTurnsTheyTake) {
     std::vector<Counted> data;
     for (int i = 0; i < 4; ++i) data.push_back({&queue.data()});
     std::vector<long> expected(data.size());
-    Tasks tasks;
+    QueuedTasks tasks;
     for (int i = 0; i < 400; ++i) {
-      std::vector<Named> named;
+      std::vector<NamedAccess> named;
       for (std::size_t d = 0; d < data.size(); ++d) {
         if (random.below(2) == 0) continue;
         const AccessMode mode = random.below(12) == 0 ? kR : random.below(12) == 0 ? kRW : kC;

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "support/access_modes.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::graph {
@@ -25,7 +26,7 @@ struct Named {
   AccessMode mode;
 };
 
-class Graph {
+class SubmittedTasks {
  public:
   Handle& data(bool written = true) {
     Handle& handle = handles_.emplace_back();
@@ -72,12 +73,12 @@ std::vector<Task*> end(Task& task) {
 }
 
 using Tasks = std::vector<Task*>;
-constexpr AccessMode kR = AccessMode::R;
-constexpr AccessMode kW = AccessMode::W;
-constexpr AccessMode kRW = AccessMode::RW;
+using testing::kR;
+using testing::kRW;
+using testing::kW;
 
 TEST(Dependencies, ReadersRunTogetherAndAWriterAlone) {
-  Graph graph;
+  SubmittedTasks graph;
   Handle& x = graph.data();
   Task *r1, *r2, *w, *r3, *r4, *w2;
   EXPECT_TRUE(graph.submit({{&x, kR}}, &r1));
@@ -98,7 +99,7 @@ TEST(Dependencies, ReadersRunTogetherAndAWriterAlone) {
 
 // And looks neither at the handle nor at those behind the writer that it hands on to.
 TEST(Dependencies, AWriterTakesAlongThoseBehindItUpToTheFirstReader) {
-  Graph graph;
+  SubmittedTasks graph;
   Handle& x = graph.data();
   Task* holds;
   ASSERT_TRUE(graph.submit({{&x, kW}}, &holds));
@@ -123,7 +124,7 @@ TEST(Dependencies, AWriterTakesAlongThoseBehindItUpToTheFirstReader) {
 }
 
 TEST(Dependencies, ATaskWaitsForAllOfItsOperands) {
-  Graph graph;
+  SubmittedTasks graph;
   Handle& a = graph.data();
   Handle& b = graph.data();
   Handle& c = graph.data();
@@ -136,7 +137,7 @@ TEST(Dependencies, ATaskWaitsForAllOfItsOperands) {
 }
 
 TEST(Dependencies, TasksWithManyOperandsAreOrdered) {
-  Graph graph;
+  SubmittedTasks graph;
   std::vector<Named> all;
   for (int i = 0; i < 20; ++i) all.push_back({&graph.data(), kRW});
   std::vector<Named> reversed(all.rbegin(), all.rend());
@@ -147,12 +148,12 @@ TEST(Dependencies, TasksWithManyOperandsAreOrdered) {
 }
 
 TEST(Dependencies, ATaskWithoutOperandsMayRunAtOnce) {
-  Graph graph;
+  SubmittedTasks graph;
   EXPECT_TRUE(graph.submit({}));
 }
 
 TEST(Dependencies, ReadingWhatNobodyWroteIsRefusedAndChangesNothing) {
-  Graph graph;
+  SubmittedTasks graph;
   Handle& a = graph.data(false);
   Handle& b = graph.data(false);
   EXPECT_THROW(graph.submit({{&a, kW}, {&b, kR}}), UsageError);
@@ -166,7 +167,7 @@ TEST(Dependencies, ReadingWhatNobodyWroteIsRefusedAndChangesNothing) {
 }
 
 TEST(Dependencies, ForgottenContentMustBeWrittenAnew) {
-  Graph graph;
+  SubmittedTasks graph;
   Handle& a = graph.data();
   Task& invalidation = graph.task({{&a, kW}});
   invalidation.blocked.store(1);
@@ -177,7 +178,7 @@ TEST(Dependencies, ForgottenContentMustBeWrittenAnew) {
 }
 
 TEST(Dependencies, AHandleThatIsGoingRefusesTasksThatNameTheLifeBefore) {
-  Graph graph;
+  SubmittedTasks graph;
   Handle& a = graph.data();
   begin_life(a, 1, "a");
   Task& earlier = graph.task({{&a, kW}});
@@ -191,7 +192,7 @@ TEST(Dependencies, AHandleThatIsGoingRefusesTasksThatNameTheLifeBefore) {
 }
 
 TEST(Dependencies, AnAnnouncedTaskIsRefusedWhenItIsAnnouncedOrNever) {
-  Graph graph;
+  SubmittedTasks graph;
   Handle& a = graph.data(false);
   begin_life(a, 1, "a");
   EXPECT_THROW(announce(graph.task({{&a, kR}})), UsageError);
@@ -218,7 +219,7 @@ TEST(Dependencies, AnAnnouncedTaskIsRefusedWhenItIsAnnouncedOrNever) {
 
 // More operands than are sorted on the stack.
 TEST(Dependencies, ATaskThatIsRefusedLeavesNoLockHoweverManyItsOperandsAre) {
-  Graph graph;
+  SubmittedTasks graph;
   std::vector<Named> all;
   for (int i = 0; i < 40; ++i) all.push_back({&graph.data(i != 20), kR});
   EXPECT_THROW(graph.submit(all), UsageError);
@@ -231,7 +232,7 @@ TEST(Dependencies, ATaskThatIsRefusedLeavesNoLockHoweverManyItsOperandsAre) {
 TEST(Dependencies, SeveralSubmittingThreadsAgreeOnOneOrderForAllHandles) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Graph graph;
+    SubmittedTasks graph;
     std::vector<Handle*> handles;
     for (int i = 0; i < 6; ++i) handles.push_back(&graph.data());
     // All pairs of tasks conflict in at least one handle, often in several.
@@ -251,7 +252,7 @@ TEST(Dependencies, SeveralSubmittingThreadsAgreeOnOneOrderForAllHandles) {
     for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&, t] {
         for (std::size_t i = t; i < tasks.size(); i += 4) {
-          if (!Graph::submit(*tasks[i])) continue;
+          if (!SubmittedTasks::submit(*tasks[i])) continue;
           const std::lock_guard lock(mutex);
           ready_at_once.push_back(tasks[i]);
         }
@@ -274,13 +275,13 @@ TEST(Dependencies, SeveralSubmittingThreadsAgreeOnOneOrderForAllHandles) {
 TEST(Dependencies, EndsFromSeveralThreadsReleaseEachTaskOnce) {
   // 3 handles; as many readers as there are threads, then a writer of all, and again.
   for (int round = 0; round < 50; ++round) {
-    Graph graph;
+    SubmittedTasks graph;
     std::vector<Named> all;
     for (int i = 0; i < 3; ++i) all.push_back({&graph.data(), kR});
     std::vector<Task*> readers;
     for (int i = 0; i < 4; ++i) {
       readers.push_back(&graph.task(all));
-      ASSERT_TRUE(Graph::submit(*readers.back()));
+      ASSERT_TRUE(SubmittedTasks::submit(*readers.back()));
     }
     for (Named& named : all) named.mode = kRW;
     Task* writer = nullptr;
@@ -330,7 +331,7 @@ TEST(Dependencies, RandomGraphsReleaseWhatTheReferenceDoes) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     base::Random random(seed);
-    Graph graph;
+    SubmittedTasks graph;
     Reference reference;
     std::vector<Handle*> handles;
     const std::size_t count = 1 + random.below(8);

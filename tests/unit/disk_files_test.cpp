@@ -104,13 +104,37 @@ TEST_F(UsersFiles, OneFileHasOneNumberByWhateverPath) {
   EXPECT_THROW(driver_.file_size(file), std::logic_error);
 }
 
-TEST_F(UsersFiles, AWritableFileIsCreatedAndExtended) {
-  const int file = driver_.open_file(folder_.path("new"), true);
+TEST_F(UsersFiles, AWritableFileIsCreatedAndExtendedIfAskedTo) {
+  const int file = driver_.open_file(folder_.path("new"), true, true);
   EXPECT_EQ(driver_.file_size(file).value, 0U);
   driver_.extend_file(file, Bytes{5000});
   EXPECT_EQ(driver_.file_size(file).value, 5000U);
   driver_.extend_file(file, Bytes{100});
   EXPECT_EQ(driver_.file_size(file).value, 5000U);
+}
+
+TEST_F(UsersFiles, OneThatIsNotThereIsMadeByTheFirstWrite) {
+  const int file = driver_.open_file(folder_.path("new"), true);
+  EXPECT_EQ(driver_.open_file(folder_.path(".") + "/new", true), file);
+  EXPECT_FALSE(driver_.file_exists(file));
+  EXPECT_EQ(driver_.file_size(file).value, 0U);
+  driver_.close_file(file);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("new")));
+
+  FakeEngine engine;
+  driver_.start(engine);
+  Data data(9000, MemoryKind::replica, 0);
+  memory::Copy copy;
+  copy.id = 1;
+  copy.handle = &data.handle;
+  copy.from = {.node = kRam, .address = data.begin, .layout = data.handle.layout};
+  copy.to = {.node = kDisk, .file = file, .layout = data.handle.layout};
+  driver_.start_copy(copy);
+  EXPECT_EQ(engine.copy_error(1), "");
+  EXPECT_TRUE(driver_.file_exists(file));
+  EXPECT_EQ(driver_.file_size(file).value, 9000U);
+  driver_.stop();
+  driver_.close_file(file);
 }
 
 TEST_F(UsersFiles, AReadOnlyFileIsNotExtendedUntilItIsOpenedForWriting) {

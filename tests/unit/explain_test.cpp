@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 using testing::machine_of;
 using ::testing::Not;
 using testing::TemporaryFolder;
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
 // Runs what `submit` submits, and reads the recording of it.
 template <typename Submit>
@@ -46,8 +46,8 @@ std::unique_ptr<analysis::RecordedRun> recorded(const testing::MachineParts& par
   return std::make_unique<analysis::RecordedRun>(trace::Reader(folder.file("run.vtrace")));
 }
 
-Json json_of(const analysis::RecordedRun& run, const ExplainRequest& request) {
-  return Json::parse(explain(run, request, true).json);
+PlainJson json_of(const analysis::RecordedRun& run, const ExplainRequest& request) {
+  return PlainJson::parse(explain(run, request, true).json);
 }
 
 // Four tasks of 5000 ns that read a, a, a and b, of 1000 and 2000 bytes: Decisions.OfDmdaTellTheEndOnEachWorkerAndItsParts.
@@ -80,16 +80,16 @@ TEST(Explain, TellsWhyATaskRanWhereItRan) {
 
 TEST(Explain, GivesProgramsEveryScoreAsItIs) {
   const auto run = four_readers();
-  const Json task = json_of(*run, {.task = "reads 1"})["task"];
+  const PlainJson task = json_of(*run, {.task = "reads 1"})["task"];
   EXPECT_EQ(task["task"], 1);
   EXPECT_EQ(task["accesses"][0]["name"], "a");
   EXPECT_EQ(task["accesses"][0]["copy"]["bytes"], 1000);
-  const Json& placement = task["decisions"][0];
+  const PlainJson& placement = task["decisions"][0];
   EXPECT_EQ(placement["kind"], "placement");
   EXPECT_EQ(placement["rule"], "least cost");
   EXPECT_EQ(placement["winner"], 1);
   ASSERT_EQ(placement["candidates"].size(), 2U);
-  const Json scores = {
+  const PlainJson scores = {
       {"free_at_ns", 6000}, {"transfer_ns", 0}, {"run_ns", 5000}, {"end_ns", 11000}, {"tasks", 1}};
   EXPECT_EQ(placement["candidates"][0]["scores"], scores);
 }
@@ -120,7 +120,7 @@ TEST(Explain, TellsOfAnEvictionWhoLeftForWhatAndWhatItCost) {
                         "and saved\" among 2; reads 2 waited for room; it came back from ram"));
   EXPECT_THAT(text, HasSubstr("a of 4 KiB left device1"));
   EXPECT_THAT(text, HasSubstr("unused and saved: of what no submitted task uses"));
-  const Json evictions = json_of(*run, {.evictions = true})["evictions"];
+  const PlainJson evictions = json_of(*run, {.evictions = true})["evictions"];
   ASSERT_EQ(evictions.size(), 2U);
   EXPECT_EQ(evictions[0]["handle"]["name"], "b");
   EXPECT_EQ(evictions[0]["decision"]["bytes"], 4096);
@@ -138,7 +138,7 @@ TEST(Explain, TellsTheLifeOfADatum) {
   EXPECT_THAT(text, HasSubstr("used by reads 0 on"));
   EXPECT_THAT(text, HasSubstr("copied again from ram to device1"));
   EXPECT_THAT(text, HasSubstr("device1 needed 4 KiB of room, and b had to leave."));
-  const Json handle = json_of(*run, {.handle = "b"})["handle"];
+  const PlainJson handle = json_of(*run, {.handle = "b"})["handle"];
   EXPECT_EQ(handle["copies"].size(), 2U);
   EXPECT_EQ(handle["uses"].size(), 2U);
 }
@@ -148,7 +148,7 @@ TEST(Explain, TellsTheLongestWaits) {
   const std::string text = explain(*run, {.waits = true}, false).text;
   EXPECT_THAT(text, HasSubstr("for copies: b from ram"));
   EXPECT_THAT(text, HasSubstr("in which a worker was idle"));
-  const Json waits = json_of(*run, {.waits = true})["waits"];
+  const PlainJson waits = json_of(*run, {.waits = true})["waits"];
   EXPECT_EQ(waits["tasks"][0]["cause"], "data");
   EXPECT_EQ(waits["tasks"][0]["to_ns"].get<std::int64_t>() -
                 waits["tasks"][0]["from_ns"].get<std::int64_t>(),
@@ -158,15 +158,15 @@ TEST(Explain, TellsTheLongestWaits) {
 // Of everything that is asked at once; each decision is somewhere, once.
 TEST(Explain, TellsEachDecisionOnce) {
   const auto run = little_memory();
-  const Json all = json_of(*run, {.decisions = true});
+  const PlainJson all = json_of(*run, {.decisions = true});
   std::vector<std::uint32_t> numbers;
-  const auto note = [&](const Json& decision) {
+  const auto note = [&](const PlainJson& decision) {
     if (!decision.is_null()) numbers.push_back(decision["decision"]);
   };
-  for (const Json& task : all["tasks"]) std::ranges::for_each(task["decisions"], note);
-  for (const Json& eviction : all["evictions"]) note(eviction["decision"]);
-  for (const Json& handle : all["handles"]) {
-    for (const Json& copy : handle["copies"]) note(copy["decision"]);
+  for (const PlainJson& task : all["tasks"]) std::ranges::for_each(task["decisions"], note);
+  for (const PlainJson& eviction : all["evictions"]) note(eviction["decision"]);
+  for (const PlainJson& handle : all["handles"]) {
+    for (const PlainJson& copy : handle["copies"]) note(copy["decision"]);
   }
   std::ranges::for_each(all["other_decisions"], note);
   std::ranges::sort(numbers);
@@ -182,7 +182,7 @@ TEST(Explain, SumsUpWithoutAQuestion) {
   EXPECT_THAT(text, HasSubstr("ran tasks"));
   EXPECT_THAT(text, HasSubstr("What travelled most:\n  b: 8 KiB in 2 copies, 1 of them since"));
   EXPECT_THAT(text, HasSubstr("A faster kernel for reads: so long it runs on the critical path."));
-  const Json summary = json_of(*run, {})["summary"];
+  const PlainJson summary = json_of(*run, {})["summary"];
   std::int64_t sum = 0;
   for (const auto& [cause, time] : summary["critical_path"]["by_cause_ns"].items()) {
     sum += time.get<std::int64_t>();

@@ -11,27 +11,28 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "reports/bounds_report.hpp"
+#include "support/access_modes.hpp"
 
 namespace vicinal::bounds {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-using Seconds = std::vector<std::array<double, kProcessorKinds>>;
+using SecondsPerKind = std::vector<std::array<double, kProcessorKinds>>;
 
-constexpr AccessMode kR = AccessMode::R;
-constexpr AccessMode kW = AccessMode::W;
-constexpr AccessMode kRW = AccessMode::RW;
-constexpr Bytes kTile{960 * 960 * 4};  // 3.515625 MiB
-constexpr Bytes kBlock{kTile.value * 4};
+using testing::kR;
+using testing::kRW;
+using testing::kW;
+constexpr Bytes kFloatTile{960 * 960 * 4};  // 3.515625 MiB
+constexpr Bytes kBlock{kFloatTile.value * 4};
 constexpr double kMiB = 1 << 20;
 
-double mebibytes(Bytes bytes) {
+double in_mebibytes(Bytes bytes) {
   return static_cast<double>(bytes.value) / kMiB;
 }
 
-Seconds on_gpu(std::initializer_list<double> seconds) {
-  Seconds table;
+SecondsPerKind on_gpu(std::initializer_list<double> seconds) {
+  SecondsPerKind table;
   for (const double s : seconds) table.push_back({0, 0, s});
   return table;
 }
@@ -84,7 +85,7 @@ graph::Graph product(std::uint32_t n) {
   }
   for (std::uint32_t x = 0; x < n; ++x) {
     for (std::uint32_t y = 0; y < n; ++y) {
-      const std::uint32_t c = graph.add_datum({.bytes = kTile, .home = NodeKind::ram}, "C");
+      const std::uint32_t c = graph.add_datum({.bytes = kFloatTile, .home = NodeKind::ram}, "C");
       graph.add_task(
           kernel, std::array<graph::Graph::Access, 3>{{{rows[y], kR}, {columns[x], kR}, {c, kW}}});
     }
@@ -92,7 +93,7 @@ graph::Graph product(std::uint32_t n) {
   return graph;
 }
 
-const Seconds kProductSeconds = on_gpu({563.6607e-6});
+const SecondsPerKind kProductSeconds = on_gpu({563.6607e-6});
 
 // Right-looking, kernels in the order potrf, trsm, syrk, gemm.
 graph::Graph cholesky(std::uint32_t n, NodeKind home = NodeKind::ram) {
@@ -103,7 +104,7 @@ graph::Graph cholesky(std::uint32_t n, NodeKind home = NodeKind::ram) {
   std::vector<std::vector<std::uint32_t>> tile(n);
   for (std::uint32_t i = 0; i < n; ++i) {
     for (std::uint32_t j = 0; j <= i; ++j) {
-      tile[i].push_back(graph.add_datum({.bytes = kTile, .home = home}, "A"));
+      tile[i].push_back(graph.add_datum({.bytes = kFloatTile, .home = home}, "A"));
     }
   }
   const auto add = [&](std::uint32_t kernel, const std::vector<graph::Graph::Access>& accesses) {
@@ -122,7 +123,7 @@ graph::Graph cholesky(std::uint32_t n, NodeKind home = NodeKind::ram) {
   return graph;
 }
 
-const Seconds kCholeskySeconds = on_gpu({589.824e-6, 117.4293e-6, 70.45759e-6, 140.9152e-6});
+const SecondsPerKind kCholeskySeconds = on_gpu({589.824e-6, 117.4293e-6, 70.45759e-6, 140.9152e-6});
 
 const TimeBound* link_bound(const GraphBounds& bounds, std::string_view name) {
   for (const TimeBound& bound : bounds.links) {
@@ -150,14 +151,14 @@ TEST(GraphBounds, OfAProductWhoseResultGoesHomeAreItsWriteBacks) {
   EXPECT_NEAR(bounds.path.value.seconds(), 563.66e-6, 1e-8);
   EXPECT_NEAR(link_seconds(bounds, "links into accelerators"), 0.15729, 1e-5);
   EXPECT_NEAR(link_seconds(bounds, "links in and out of accelerators"), 0.39322, 1e-5);
-  EXPECT_EQ(bounds.out.value, kTile * 1024);
+  EXPECT_EQ(bounds.out.value, kFloatTile * 1024);
   EXPECT_EQ(bounds.in().value, kBlock * 64);
 }
 
 TEST(GraphBounds, OfAProductWhoseResultMayStayCountWhatDoesNotFit) {
   // 500 MiB hold 142 tiles: 882 of 1024 go out, 3100.8 MiB, 0.5419 s. The work decides.
   const auto bounds = graph_bounds(product(32), paper_machine({}), kProductSeconds);
-  EXPECT_EQ(bounds.out.value, kTile * 882);
+  EXPECT_EQ(bounds.out.value, kFloatTile * 882);
   EXPECT_NEAR(link_seconds(bounds, "links out of accelerators"), 0.54190, 1e-5);
   EXPECT_EQ(bounds.time().name, "work");
   // From about 40 x 40 tiles on the write-backs do, also then: 1458 tiles, 0.8958 s, against
@@ -175,18 +176,18 @@ TEST(GraphBounds, OfCholeskyOnOneGpu) {
   const auto bounds = graph_bounds(cholesky(30), paper_machine({}), kCholeskySeconds);
   EXPECT_NEAR(bounds.work.value.seconds(), 0.671543, 1e-5);
   EXPECT_NEAR(bounds.path.value.seconds(), 0.0231434, 1e-6);
-  EXPECT_EQ(bounds.compulsory_in.value, kTile * 465);
-  EXPECT_EQ(bounds.out.value, kTile * 323);
+  EXPECT_EQ(bounds.compulsory_in.value, kFloatTile * 465);
+  EXPECT_EQ(bounds.out.value, kFloatTile * 323);
   // The leading term, for 142 tiles; at this size it proves nothing.
-  EXPECT_NEAR(mebibytes(bounds.proved_in.leading), 1877.5, 1);
-  EXPECT_EQ(bounds.in().value, kTile * 465);
+  EXPECT_NEAR(in_mebibytes(bounds.proved_in.leading), 1877.5, 1);
+  EXPECT_EQ(bounds.in().value, kFloatTile * 465);
 }
 
 TEST(GraphBounds, OfALargeCholeskyAreItsFormula) {
   // 120 x 120 tiles in 142: 120^3 / (3 sqrt(2) sqrt(142)) = 34179 tiles, less 2 * 142, less 7200:
   // 26695, above the 7260 of the matrix.
   const auto bounds = graph_bounds(cholesky(120), paper_machine({}), kCholeskySeconds);
-  EXPECT_NEAR(mebibytes(bounds.in().value) / mebibytes(kTile), 26695, 5);
+  EXPECT_NEAR(in_mebibytes(bounds.in().value) / in_mebibytes(kFloatTile), 26695, 5);
   EXPECT_THAT(std::string(bounds.in().source), HasSubstr("2202.10217"));
   EXPECT_NEAR(link_seconds(bounds, "links into accelerators"), 26695 * 3686400.0 / 6e9, 0.01);
 }
@@ -196,7 +197,7 @@ TEST(GraphBounds, OfSeveralMemoriesAddUpTheLoadsOfEach) {
   // with 568 tiles, which would be below 10000.
   const auto one = graph_bounds(cholesky(120), paper_machine({}), kCholeskySeconds);
   const auto four = graph_bounds(cholesky(120), paper_machine({.gpus = 4}), kCholeskySeconds);
-  EXPECT_EQ(one.in().value - four.in().value, kTile * (3 * 2 * 142));
+  EXPECT_EQ(one.in().value - four.in().value, kFloatTile * (3 * 2 * 142));
 }
 
 TEST(GraphBounds, TheBridgeLimitsSeveralGpus) {
@@ -223,7 +224,7 @@ TEST(GraphBounds, ResultsWithoutAHomeAreKeptToTheEndOfTheRun) {
   }
   for (const FinalPlace results : {FinalPlace::anywhere, FinalPlace::outside}) {
     const auto bounds = graph_bounds(graph, paper_machine({}), kProductSeconds, results);
-    EXPECT_EQ(bounds.out.value, kTile * 882);
+    EXPECT_EQ(bounds.out.value, kFloatTile * 882);
   }
 }
 
@@ -267,7 +268,7 @@ MachineDescription with_cpu(MachineDescription machine) {
 }
 
 TEST(GraphBounds, NoByteNeedMoveWhereACpuMayRunEverything) {
-  Seconds seconds = kCholeskySeconds;
+  SecondsPerKind seconds = kCholeskySeconds;
   for (auto& kernel : seconds) kernel[0] = 0.1;
   const auto bounds =
       graph_bounds(cholesky(30), with_cpu(paper_machine({})), seconds, FinalPlace::outside);
@@ -279,12 +280,12 @@ TEST(GraphBounds, NoByteNeedMoveWhereACpuMayRunEverything) {
 TEST(GraphBounds, AKernelThatOnlyTheCpuRunsDrawsDataHome) {
   // potrf on the CPU, all else on the GPU: n diagonal tiles. Tile (k, k) is changed by syrk on the GPU
   // for k > 0 and must come back; factored, it goes out to the GPU for trsm, but the last.
-  Seconds seconds = kCholeskySeconds;
+  SecondsPerKind seconds = kCholeskySeconds;
   seconds[0] = {1e-3, 0, 0};
   const auto bounds = graph_bounds(cholesky(4), with_cpu(paper_machine({})), seconds);
-  EXPECT_EQ(bounds.out.value, kTile * 3);
+  EXPECT_EQ(bounds.out.value, kFloatTile * 3);
   // In: tiles (1,1) to (3,3) for syrk, 6 tiles below the diagonal, and 3 factors.
-  EXPECT_EQ(bounds.in().value, kTile * 12);
+  EXPECT_EQ(bounds.in().value, kFloatTile * 12);
   EXPECT_EQ(bounds.proved_in.leading, Bytes{0});  // the formula asks for one kind of memory
   // Work: only the CPU runs potrf, 4 ms; the GPU the rest, below.
   EXPECT_NEAR(bounds.work.value.seconds(), 4e-3, 1e-8);
@@ -304,21 +305,21 @@ MachineDescription disk_machine(Bytes ram, double disk_rate) {
 }
 
 TEST(GraphBounds, FromTheDiskComesWhatIsAtHomeThere) {
-  const Seconds seconds(4, {1e-3, 0, 0});
+  const SecondsPerKind seconds(4, {1e-3, 0, 0});
   const auto bounds =
-      graph_bounds(cholesky(10, NodeKind::disk), disk_machine(kTile * 20, 1e9), seconds);
-  EXPECT_EQ(bounds.compulsory_in.value, kTile * 55);
-  EXPECT_EQ(bounds.out.value, kTile * 35);
+      graph_bounds(cholesky(10, NodeKind::disk), disk_machine(kFloatTile * 20, 1e9), seconds);
+  EXPECT_EQ(bounds.compulsory_in.value, kFloatTile * 55);
+  EXPECT_EQ(bounds.out.value, kFloatTile * 35);
   EXPECT_NEAR(link_seconds(bounds, "reading the disk"), 55 * 3686400 / 1e9, 1e-6);
   // One direction at a time.
   EXPECT_NEAR(link_seconds(bounds, "reading and writing the disk"), 90 * 3686400 / 1e9, 1e-6);
   // 10^3 / (3 sqrt(2) sqrt(20)) = 52.7 tiles.
-  EXPECT_NEAR(mebibytes(bounds.proved_in.leading) / mebibytes(kTile), 52.7, 0.1);
+  EXPECT_NEAR(in_mebibytes(bounds.proved_in.leading) / in_mebibytes(kFloatTile), 52.7, 0.1);
 }
 
 TEST(GraphBounds, WhatIsAtHomeInRamIsNotLoadedFromTheDisk) {
-  const Seconds seconds(4, {1e-3, 0, 0});
-  const auto bounds = graph_bounds(cholesky(10), disk_machine(kTile * 20, 1e9), seconds);
+  const SecondsPerKind seconds(4, {1e-3, 0, 0});
+  const auto bounds = graph_bounds(cholesky(10), disk_machine(kFloatTile * 20, 1e9), seconds);
   EXPECT_EQ(bounds.in().value, Bytes{0});
 }
 
@@ -328,8 +329,8 @@ TEST(GraphBounds, DataThatTasksCreateAreNoLoadsOfTheFormula) {
   for (std::size_t d = 0; d < graph.data().size(); ++d) graph.set_home(d, {});
   const auto created = graph_bounds(graph, paper_machine({}), kCholeskySeconds);
   EXPECT_EQ(created.compulsory_in.value, Bytes{0});
-  EXPECT_EQ(created.out.value, kTile * (7260 - 142));  // kept to the end
-  EXPECT_EQ(loaded.in().value - created.in().value, kTile * 7260);
+  EXPECT_EQ(created.out.value, kFloatTile * (7260 - 142));  // kept to the end
+  EXPECT_EQ(loaded.in().value - created.in().value, kFloatTile * 7260);
 }
 
 TEST(GraphBounds, MemoryWithoutALimitHasNoBoundOnBytesButOneOnTheLinks) {
@@ -342,7 +343,7 @@ TEST(GraphBounds, MemoryWithoutALimitHasNoBoundOnBytesButOneOnTheLinks) {
 }
 
 TEST(GraphBounds, KernelsWithoutATimeCountNothing) {
-  const auto bounds = graph_bounds(product(4), paper_machine({}), Seconds{{0, 0, 0}});
+  const auto bounds = graph_bounds(product(4), paper_machine({}), SecondsPerKind{{0, 0, 0}});
   EXPECT_EQ(bounds.tasks_without_time, 16U);
   EXPECT_EQ(bounds.work.value, Time{0});
   EXPECT_EQ(bounds.area.value, Time{0});
@@ -367,7 +368,7 @@ struct Known {
   double out;  // MiB
 };
 
-void expect_below(const Known& known, const graph::Graph& graph, const Seconds& seconds) {
+void expect_below(const Known& known, const graph::Graph& graph, const SecondsPerKind& seconds) {
   SCOPED_TRACE(graph.application().name + " " + std::to_string(known.n));
   const auto run = graph_bounds(graph, paper_machine({}), seconds);
   const auto home = graph_bounds(graph, paper_machine({}), seconds, FinalPlace::outside);
@@ -375,9 +376,9 @@ void expect_below(const Known& known, const graph::Graph& graph, const Seconds& 
   // A bound that never bites would pass too: the best are within 2.2 of it.
   EXPECT_GE(run.time().value.seconds(), known.seconds / 2.2);
   // The results are cut off after 0.1 MiB.
-  EXPECT_LE(mebibytes(run.in().value), known.in + 0.1);
-  EXPECT_LE(mebibytes(run.out.value), known.out + 0.1);
-  EXPECT_LE(mebibytes(home.out.value), known.out + 0.1);
+  EXPECT_LE(in_mebibytes(run.in().value), known.in + 0.1);
+  EXPECT_LE(in_mebibytes(run.out.value), known.out + 0.1);
+  EXPECT_LE(in_mebibytes(home.out.value), known.out + 0.1);
 }
 
 TEST(GraphBounds, AreNotAboveTheBestKnownProducts) {
@@ -431,7 +432,7 @@ TEST(BoundsText, MarksTheLargest) {
 }
 
 TEST(BoundsText, SaysHowManyTasksHaveNoTime) {
-  const auto bounds = graph_bounds(product(4), paper_machine({}), Seconds{{0, 0, 0}});
+  const auto bounds = graph_bounds(product(4), paper_machine({}), SecondsPerKind{{0, 0, 0}});
   EXPECT_THAT(reports::bounds_text(bounds), HasSubstr("16 tasks have no time"));
 }
 

@@ -19,6 +19,7 @@
 #include "graph/kernel_times.hpp"
 #include "graph/without_parts.hpp"
 #include "sched/orders/dependency_order.hpp"
+#include "support/access_modes.hpp"
 #include "support/graph_text.hpp"
 
 namespace vicinal {
@@ -34,9 +35,9 @@ using testing::parse_graph_json;
 using testing::refusal;
 using testing::written;
 
-constexpr AccessMode kR = AccessMode::R;
-constexpr AccessMode kW = AccessMode::W;
-constexpr AccessMode kRW = AccessMode::RW;
+using testing::kR;
+using testing::kRW;
+using testing::kW;
 constexpr AccessMode kReduce = AccessMode::reduction;
 
 // --- files

@@ -16,8 +16,8 @@ namespace {
 
 using testing::HoldingDriver;
 
-constexpr NodeId kFirst{1};
-constexpr NodeId kSecond{2};
+constexpr NodeId kFirstDevice{1};
+constexpr NodeId kSecondDevice{2};
 constexpr WorkerId kWorkerOfFirst{0};
 constexpr WorkerId kWorkerOfSecond{1};
 
@@ -39,14 +39,14 @@ class Idle : public ::testing::TestWithParam<bool> {
     EngineConfig config;
     constexpr Bytes kRoom{1 << 20};
     config.machine.nodes = {{kRam, "ram", NodeKind::ram, {}},
-                            {kFirst, "device0", NodeKind::device, kRoom},
-                            {kSecond, "device1", NodeKind::device, kRoom}};
-    for (const NodeId node : {kFirst, kSecond}) {
+                            {kFirstDevice, "device0", NodeKind::device, kRoom},
+                            {kSecondDevice, "device1", NodeKind::device, kRoom}};
+    for (const NodeId node : {kFirstDevice, kSecondDevice}) {
       config.machine.links.push_back({kRam, node, {}, {}});
       config.machine.links.push_back({node, kRam, {}, {}});
     }
-    config.machine.workers = {{kWorkerOfFirst, ProcessorKind::emulated, kFirst},
-                              {kWorkerOfSecond, ProcessorKind::emulated, kSecond}};
+    config.machine.workers = {{kWorkerOfFirst, ProcessorKind::emulated, kFirstDevice},
+                              {kWorkerOfSecond, ProcessorKind::emulated, kSecondDevice}};
     config.policy = std::make_unique<MovingPolicy>();
     config.now = [] { return Time{}; };
     config.notify_waiters = [] {};

@@ -71,7 +71,7 @@ TEST(MachineText, RefusesWhatItDoesNotKnowWithLineAndNearestName) {
   EXPECT_THAT(said_with("= 3"), StartsWith("m.toml:13: "));  // not TOML
 }
 
-constexpr std::string_view kDevice = R"([[device]]
+constexpr std::string_view kDeviceText = R"([[device]]
 name = "some device"
 kind = "opencl"
 memory = "2 GB"
@@ -80,7 +80,7 @@ out = "4 GB/s"
 )";
 
 MachineDescription with_devices(std::string_view more, const MachineChoice& choice) {
-  return parse_machine(std::string(kSmall) + std::string(kDevice) + std::string(more), "m.toml",
+  return parse_machine(std::string(kSmall) + std::string(kDeviceText) + std::string(more), "m.toml",
                        choice)
       .description;
 }
@@ -124,16 +124,16 @@ serialise = ["same"]
 }
 
 TEST(MachineText, AsManyDevicesOfAKindAsAreAskedFor) {
-  EXPECT_EQ(with_devices(kDevice, {}).workers.size(), 6U);  // two CPUs, two GPUs, two devices
-  EXPECT_EQ(with_devices(kDevice, {.opencl_devices = 1}).workers.size(), 5U);
-  EXPECT_EQ(with_devices(kDevice, {.gpus = 0, .opencl_devices = 0}).workers.size(), 2U);
+  EXPECT_EQ(with_devices(kDeviceText, {}).workers.size(), 6U);  // two CPUs, two GPUs, two devices
+  EXPECT_EQ(with_devices(kDeviceText, {.opencl_devices = 1}).workers.size(), 5U);
+  EXPECT_EQ(with_devices(kDeviceText, {.gpus = 0, .opencl_devices = 0}).workers.size(), 2U);
   EXPECT_EQ(with_devices("", {.gpu_memory = Bytes{8192}}).nodes[3].limit, Bytes{8192});
   EXPECT_THAT(message_of<UsageError>([] { with_devices("", {.cuda_devices = 1}); }),
               AllOf(HasSubstr("0 CUDA devices"), HasSubstr("1 are asked for")));
 }
 
 TEST(MachineText, RefusesDevicesThatCannotBe) {
-  const std::string device(kDevice);
+  const std::string device(kDeviceText);
   EXPECT_EQ(said_with(device), "accepted");
   EXPECT_THAT(said_with(device + "duplex = \"half\""), HasSubstr("duplex"));
   EXPECT_THAT(said_with(device + "serialise = [\"arrivals\"]"), HasSubstr("between GPUs"));
@@ -208,6 +208,45 @@ TEST(MachineText, RefusesAHeaderWithoutANameThatTheTomlLibraryWouldNotSurvive) {
   EXPECT_THAT(said_with("[[="), StartsWith("m.toml:13: "));
 }
 
+// toml++ walks along tables inside tables by recursion.
+TEST(MachineText, RefusesKeysAndHeadersOfSoManyNamesThatTheTomlLibraryWouldNotSurvive) {
+  const auto names = [](std::size_t count, const std::string& name = "a") {
+    std::string text = name;
+    for (std::size_t i = 1; i < count; ++i) text += "." + name;
+    return text;
+  };
+  const std::string few = names(kMostDottedNames);
+  for (const std::string& text :
+       {"[" + few + "]", "[[" + few + "]]", few + " = 1",
+        "x = { " + few + " = 1.5 } # " + names(20), "x = '" + names(20) + "'",
+        "x = \"\"\"\n" + names(20) + "\"\"\"", "\"" + names(20) + "\" = 1",
+        "x = [" + names(8) + ", " + names(8) + ", " + names(8) + "]"}) {
+    EXPECT_EQ(line_of_too_many_names(text), std::nullopt) << text;
+  }
+  for (const std::string& many :
+       {names(kMostDottedNames + 1), names(50'000), names(20, "'a'"), names(20, " \"a.b\"\t")}) {
+    for (const std::string& text :
+         {"[" + many + "]", "[[" + many + "]]", many + " = 1", "x = { b = { " + many + " = 1 } }",
+          "x = [ {" + many + " = 1} ]"}) {
+      EXPECT_EQ(line_of_too_many_names("y = 1\n" + text), 2U) << text.substr(0, 80);
+      EXPECT_THAT(said_with(text), HasSubstr("names with dots")) << text.substr(0, 80);
+    }
+  }
+}
+
+TEST(MachineText, RefusesWhatIsNestedTooDeep) {
+  for (const std::string& open : {std::string("["), std::string("{a="), std::string("[{a=["),
+                                  "{" + std::string("a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a=")}) {
+    std::string text = "x = ";
+    for (int i = 0; i < 20'000; ++i) text += open;
+    EXPECT_THAT(said_with(text), StartsWith("m.toml:13: ")) << open;
+    std::string closed = "x = ";
+    for (int i = 0; i < 200; ++i) closed += "[";
+    for (int i = 0; i < 200; ++i) closed += "]";
+    EXPECT_THAT(said_with(closed), StartsWith("m.toml:13: "));
+  }
+}
+
 TEST(MachineText, LeavesListsStringsAndGoodHeadersToTheTomlLibrary) {
   for (const auto* text :
        {"[gpu]\n[ \"a b\" ]\n[[link]]\n['c']", "a = [\n[\n0, 1\n],\n[\n]\n]", "a = '''\n[='''",
@@ -272,9 +311,29 @@ TEST(MachineText, ASegmentOfTwoDirectionsIsTwoAndOfHalfDuplexOne) {
   EXPECT_EQ(half.segments[0].bandwidth.value, 2e9);
 }
 
+TEST(Quantity, BitsPerSecondAreRefusedWithWhatToWrite) {
+  for (const char* text : {"100 Gb/s", "100gb/s", "100 Gbit/s", "100 Gbps"}) {
+    EXPECT_THAT(message_of<UsageError>([&] { parse_bandwidth(text); }),
+                AllOf(HasSubstr(text), HasSubstr("write 12.5 GB/s")))
+        << text;
+  }
+  EXPECT_THAT(said("\"1 GB/s\"", "\"1 Gb/s\""),
+              AllOf(StartsWith("m.toml:9: "), HasSubstr("gigabits")));
+  EXPECT_THAT(said("\"1 GB\"", "\"1 Gb\""), HasSubstr("gigabits"));
+}
+
+TEST(Quantity, AMemoryWhoseUnitWasForgottenIsRefused) {
+  EXPECT_THAT(said("\"1 GB\"", "6"), AllOf(HasSubstr("6 bytes"), HasSubstr("\"6 GB\"")));
+  EXPECT_THAT(said("\"1 GB\"", "\"64\""), HasSubstr("\"64 GB\""));
+  EXPECT_THAT(said_with("[ram]\nlimit = 128"), HasSubstr("\"128 GB\""));
+  EXPECT_THAT(said_with("[disk]\nread = 1e9\nlimit = 2"), HasSubstr("\"2 GB\""));
+  EXPECT_NO_THROW(parse_machine(std::string(kSmall) + "[ram]\nlimit = \"6 B\"\n", "m.toml", {}));
+  EXPECT_NO_THROW(parse_machine(std::string(kSmall) + "[ram]\nlimit = 1048576\n", "m.toml", {}));
+}
+
 TEST(Quantity, ReadsUnitsWithoutCaseAndWithOrWithoutASpace) {
   EXPECT_EQ(parse_bandwidth("12 GB/s").value, 12e9);
-  EXPECT_EQ(parse_bandwidth(" 94mb/s ").value, 94e6);
+  EXPECT_EQ(parse_bandwidth(" 94mB/s ").value, 94e6);
   EXPECT_EQ(parse_bandwidth("1 KiB/s").value, 1024);
   EXPECT_EQ(parse_flop_rate("1.5 TFlop/s"), 1.5e12);
   EXPECT_DOUBLE_EQ(parse_seconds("10us"), 1e-5);

@@ -144,7 +144,7 @@ TEST(MemoryRules, WithUnifiedMemoryATaskTakesItsDataByFaultsWhenItsTurnComes) {
     if (unified) options.memory_rules = "unified";
     Runtime runtime(machine, options);
     for (int task = 0; task < 2; ++task) {
-      const Handle datum = runtime.register_simulated(Bytes{120});
+      const vicinal::Handle datum = runtime.register_simulated(Bytes{120});
       runtime.submit({.codelet = &reads, .operands = {R(datum)}});
     }
     runtime.wait();

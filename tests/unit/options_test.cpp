@@ -15,9 +15,9 @@
 namespace vicinal {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string refusal_of(std::string_view name, std::string_view value) {
   Options options;
@@ -199,9 +199,9 @@ TEST(Options, TheTableKnowsEveryMemberOfTheStructure) {
                                 cublas_library, cusolver_library, opencl_devices, devices,
                                 device_memory, pin_memory, device_queues, device_tasks, look_ahead,
                                 window_tasks, window_bytes, compute_priorities, measure_scheduling,
-                                check_reads, stall_seconds, models, memory_rules, seed, trace,
-                                trace_events, trace_memory] = Options{};
-  EXPECT_EQ(option_table().size(), 36U);
+                                check_reads, undelivered_errors, stall_seconds, models,
+                                memory_rules, seed, trace, trace_events, trace_memory] = Options{};
+  EXPECT_EQ(option_table().size(), 37U);
   std::vector<std::string_view> names;
   for (const OptionDescription& option : option_table()) names.push_back(option.name);
   std::sort(names.begin(), names.end());

@@ -14,8 +14,8 @@
 namespace vicinal::graph {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 const void* at(std::uint64_t address) {
   return reinterpret_cast<const void*>(address);
@@ -200,6 +200,71 @@ TEST(RegionIndexProperty, FindsExactlyTheRegionsThatHoldACommonByte) {
       live.push_back({address, layout});
     }
   }
+}
+
+// The same with sizes of several orders.
+TEST(RegionIndex, SaysOfRegionsOfAllSizesWhetherTheyOverlap) {
+  constexpr std::uint64_t kBytes = 30'000;
+  base::Random random(7);
+  for (int round = 0; round < 40; ++round) {
+    std::vector<bool> used(kBytes + 1, false);
+    std::vector<std::pair<std::uint64_t, Layout>> live;
+    RegionIndex index;
+    const std::uint64_t common = 20 + random.below(200);
+    for (int step = 0; step < 250; ++step) {
+      const auto mark = [&](const auto& region, bool to) {
+        for (const auto byte : bytes_of(region.first, region.second)) used[byte] = to;
+      };
+      if (!live.empty() && random.below(4) == 0) {
+        std::swap(live[random.below(live.size())], live.back());
+        mark(live.back(), false);
+        index.remove(at(live.back().first), live.back().second);
+        live.pop_back();
+        continue;
+      }
+      const std::uint64_t stride = random.below(5) != 0 ? common : 1 + random.below(300);
+      const std::uint64_t width = 1 + random.below(1 + random.below(stride));
+      const std::uint64_t columns = 1 + random.below(1 + random.below(50));
+      const Layout layout = strided(width, columns, stride);
+      const std::uint64_t address = 1 + random.below(kBytes - columns * stride);
+      const std::pair added(address, layout);
+      const auto bytes = bytes_of(address, layout);
+      const bool expected =
+          std::ranges::any_of(bytes, [&](std::uint64_t byte) { return used[byte]; });
+      bool refused = false;
+      try {
+        index.add(at(address), layout, "new");
+      } catch (const UsageError&) {
+        refused = true;
+      }
+      ASSERT_EQ(refused, expected) << "round " << round << ", step " << step;
+      if (refused) continue;
+      mark(added, true);
+      live.push_back(added);
+    }
+    EXPECT_EQ(index.size(), live.size());
+  }
+}
+
+// A comparison with each of a panel, or of a row of them, would not end: 250,000 tiles, and as many rows.
+TEST(RegionIndex, TakesManyTilesOfOneMatrix) {
+  constexpr std::uint64_t kTiles = 500;
+  constexpr std::uint64_t kRows = 16;  // of a tile, in bytes
+  constexpr std::uint64_t kStride = kTiles * kRows;
+  RegionIndex index;
+  for (std::uint64_t column = 0; column < kTiles; ++column) {
+    for (std::uint64_t row = 0; row < kTiles; ++row) {
+      index.add(at(4096 + column * 4 * kStride + row * kRows), strided(kRows, 4, kStride), "tile");
+    }
+  }
+  RegionIndex rows;
+  for (std::uint64_t row = 0; row < 250'000; ++row) {
+    rows.add(at(1'000'000 + row), strided(1, 4, 250'000), "row");
+  }
+  EXPECT_EQ(index.size(), kTiles * kTiles);
+  EXPECT_THROW(index.add(at(4096 + 7 * kRows + 1), strided(1, 2, kStride), "inside"), UsageError);
+  EXPECT_THROW(index.add(at(4096 + 7 * kRows + 1), strided(1, 2, kStride + 1), "inside"),
+               UsageError);
 }
 
 }  // namespace

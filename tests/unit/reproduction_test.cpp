@@ -20,9 +20,9 @@
 namespace vicinal::reproduction {
 namespace {
 
-using testing::DoubleEq;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr double kMemory = 100;
 
@@ -47,7 +47,7 @@ TEST(Statements, RatiosAreOfPointsThatBothHave) {
   EXPECT_THAT(ratios(results, {"p"}, "A", "B", gflops), ElementsAre(2, 3));
   EXPECT_THAT(ratios(results, {"p", Where::fitting}, "A", "B", gflops), ElementsAre(2));
   EXPECT_THAT(ratios(results, {"p", Where::beyond}, "A", "B", gflops), ElementsAre(3));
-  EXPECT_THAT(ratios(results, {"q"}, "A", "B", gflops), testing::IsEmpty());
+  EXPECT_THAT(ratios(results, {"q"}, "A", "B", gflops), ::testing::IsEmpty());
 }
 
 TEST(Statements, RatiosAcrossPanelsKeepToThePanel) {
@@ -111,7 +111,7 @@ TEST(Statements, AGainThatThePaperFindsToBeNothingMustBeNothing) {
 TEST(Statements, LossIsFromTheBestThatFitsToTheLargest) {
   const Results results({row("p", "A", 50, 80), row("p", "A", 90, 100), row("p", "A", 200, 90),
                          row("p", "A", 300, 60)});
-  EXPECT_THAT(loss_at_largest(results, "p", "A"), testing::Optional(DoubleEq(0.4)));
+  EXPECT_THAT(loss_at_largest(results, "p", "A"), ::testing::Optional(DoubleEq(0.4)));
   EXPECT_EQ(loss_at_largest(results, "p", "B"), std::nullopt);
 }
 
@@ -217,7 +217,7 @@ TEST(Figures, EachHasANameOfItsOwnStatementsAndPointsAtEveryEffort) {
 
 TEST(Figures, AnUnknownOneNamesTheNearest) {
   EXPECT_THAT([] { figure("001_3"); },
-              testing::ThrowsMessage<UsageError>(HasSubstr("did you mean 001-3?")));
+              ::testing::ThrowsMessage<UsageError>(HasSubstr("did you mean 001-3?")));
 }
 
 TEST(Figures, APointSaysWhatVaries) {
@@ -241,7 +241,7 @@ TEST(Page, ASectionIsReplacedAndOthersStay) {
   const std::string both = with_section(first, {figure("000-6"), nothing, "command two", {}});
   EXPECT_LT(both.find("## 000-6: "), both.find("## 000-10: "));
   const std::string again = with_section(both, {figure("000-6"), nothing, "command three", {"x."}});
-  EXPECT_THAT(again, testing::Not(HasSubstr("command two")));
+  EXPECT_THAT(again, ::testing::Not(HasSubstr("command two")));
   EXPECT_THAT(again, HasSubstr("command one"));
   EXPECT_THAT(again, HasSubstr("\nx.\n"));
   EXPECT_EQ(with_section(again, {figure("000-6"), nothing, "command three", {"x."}}), again);

@@ -25,23 +25,23 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 
 constexpr BytesPerSecond kBytePerNs{1e9};
-constexpr NodeId kFirst{1};
-constexpr NodeId kSecond{2};
+constexpr NodeId kFirstGpu{1};
+constexpr NodeId kSecondGpu{2};
 
 // RAM and two accelerators with a worker each; links: 0 RAM to first, 1 back, 2 RAM to second, 3 back,
 // 4 first to second, 5 back.
 MachineDescription two_accelerators() {
   MachineDescription machine;
   machine.nodes = {{kRam, "ram", NodeKind::ram, {}},
-                   {kFirst, "gpu0", NodeKind::device, {}},
-                   {kSecond, "gpu1", NodeKind::device, {}}};
-  for (const auto& [a, b] :
-       {std::pair(kRam, kFirst), std::pair(kRam, kSecond), std::pair(kFirst, kSecond)}) {
+                   {kFirstGpu, "gpu0", NodeKind::device, {}},
+                   {kSecondGpu, "gpu1", NodeKind::device, {}}};
+  for (const auto& [a, b] : {std::pair(kRam, kFirstGpu), std::pair(kRam, kSecondGpu),
+                             std::pair(kFirstGpu, kSecondGpu)}) {
     machine.links.push_back({a, b, kBytePerNs, Time{0}});
     machine.links.push_back({b, a, kBytePerNs, Time{0}});
   }
-  machine.workers = {{WorkerId{0}, ProcessorKind::gpu, kFirst},
-                     {WorkerId{1}, ProcessorKind::gpu, kSecond}};
+  machine.workers = {{WorkerId{0}, ProcessorKind::gpu, kFirstGpu},
+                     {WorkerId{1}, ProcessorKind::gpu, kSecondGpu}};
   return machine;
 }
 
@@ -156,8 +156,8 @@ TEST(SimulatedDriver, ACopyOfAnAcceleratorStartsAfterItsOverhead) {
   MachineDescription machine = two_accelerators();
   machine.workers[0].copy_overhead = Time{10};
   Player player(machine);
-  player.copy(1, kRam, kFirst, 1000);
-  player.copy(2, kRam, kSecond, 1000);  // whose worker spends nothing
+  player.copy(1, kRam, kFirstGpu, 1000);
+  player.copy(2, kRam, kSecondGpu, 1000);  // whose worker spends nothing
   player.run();
   EXPECT_THAT(player.copies, ElementsAre(Pair(1, 1010), Pair(2, 1000)));
 }
@@ -167,10 +167,10 @@ TEST(SimulatedDriver, CopiesOfOneAcceleratorAreStartedOneAfterTheOther) {
   MachineDescription machine = two_accelerators();
   for (WorkerDescription& worker : machine.workers) worker.copy_overhead = Time{10};
   Player player(machine);
-  player.copy(1, kRam, kFirst, 1000);
-  player.copy(2, kFirst, kRam, 1000);
-  player.copy(3, kSecond, kFirst, 1000);
-  player.copy(4, kFirst, kSecond, 1000);
+  player.copy(1, kRam, kFirstGpu, 1000);
+  player.copy(2, kFirstGpu, kRam, 1000);
+  player.copy(3, kSecondGpu, kFirstGpu, 1000);
+  player.copy(4, kFirstGpu, kSecondGpu, 1000);
   player.run();
   EXPECT_THAT(player.copies,
               ElementsAre(Pair(1, 1010), Pair(2, 1020), Pair(3, 1030), Pair(4, 1010)));
@@ -186,7 +186,7 @@ std::int64_t end_of_copy_behind_kernel(bool synchronous, Time task_overhead, Tim
   Player player(machine);
   player.task(kernel);
   player.world.step();
-  player.copy(1, kRam, kFirst, 1000);
+  player.copy(1, kRam, kFirstGpu, 1000);
   player.run();
   return player.copies[1];
 }
@@ -207,7 +207,7 @@ TEST(SimulatedDriver, ACopyEndsBeforeATaskThatEndsAtTheSameTime) {
   const Codelet kernel = kernel_of(1000);
   Player player(two_accelerators());
   player.task(kernel);
-  player.copy(1, kRam, kFirst, 1000);
+  player.copy(1, kRam, kFirstGpu, 1000);
   player.run();
   EXPECT_THAT(player.ends, ElementsAre("copy", "task"));
 }
@@ -218,8 +218,8 @@ TEST(SimulatedDriver, ACopyEndsBeforeATaskThatEndsAtTheSameTime) {
 // worker, half of it of each.
 MachineDescription two_cores_and_disk() {
   MachineDescription machine;
-  machine.nodes = {{kRam, "ram", NodeKind::ram, {}}, {kFirst, "disk", NodeKind::disk, {}}};
-  for (const auto& [from, to] : {std::pair(kRam, kFirst), std::pair(kFirst, kRam)}) {
+  machine.nodes = {{kRam, "ram", NodeKind::ram, {}}, {kFirstGpu, "disk", NodeKind::disk, {}}};
+  for (const auto& [from, to] : {std::pair(kRam, kFirstGpu), std::pair(kFirstGpu, kRam)}) {
     machine.links.push_back({.from = from,
                              .to = to,
                              .bandwidth = kBytePerNs,
@@ -242,9 +242,9 @@ TEST(SimulatedDriver, CopiesThatEndDuringAKernelMakeItLonger) {
   Player player(two_cores_and_disk());
   for (int i = 0; i < 2; ++i) player.task(kernel);
   player.world.pass(Time{10});
-  player.copy(1, kRam, kFirst, 200);
+  player.copy(1, kRam, kFirstGpu, 200);
   player.world.pass(Time{40});
-  player.copy(2, kFirst, kRam, 400);
+  player.copy(2, kFirstGpu, kRam, 400);
   player.run();
   EXPECT_THAT(player.copies, ElementsAre(Pair(1, 210), Pair(2, 450)));
   EXPECT_THAT(player.task_ends[0], ElementsAre(1000 + 100 + 200, 2000 + 100 + 200));
@@ -261,8 +261,8 @@ TEST(SimulatedDriver, ACopyTakesFromTheWorkersWhatItCostsWhateverItsSize) {
   Player player(machine);
   player.task(kernel);
   player.world.pass(Time{10});
-  player.copy(1, kRam, kFirst, 200);
-  player.copy(2, kFirst, kRam, 400);
+  player.copy(1, kRam, kFirstGpu, 200);
+  player.copy(2, kFirstGpu, kRam, 400);
   player.run();
   EXPECT_THAT(player.task_ends[0], ElementsAre(1000 + 250 + 150));
 }
@@ -270,7 +270,7 @@ TEST(SimulatedDriver, ACopyTakesFromTheWorkersWhatItCostsWhateverItsSize) {
 TEST(SimulatedDriver, CopiesThatEndWhileAWorkerIsIdleTakeNothingFromIt) {
   const Codelet kernel = cpu_kernel_of(1000);
   Player player(two_cores_and_disk());
-  player.copy(1, kFirst, kRam, 400);
+  player.copy(1, kFirstGpu, kRam, 400);
   player.world.pass(Time{500});
   player.task(kernel);
   player.run();
@@ -281,10 +281,10 @@ TEST(SimulatedDriver, AKernelThatCopiesHaveProlongedIsProlongedByThoseThatEndThe
   const Codelet kernel = cpu_kernel_of(1000);
   Player player(two_cores_and_disk());
   player.task(kernel, 1);
-  player.copy(1, kFirst, kRam, 600);
+  player.copy(1, kFirstGpu, kRam, 600);
   player.world.pass(Time{1200});  // it would have ended
   EXPECT_EQ(player.driver.busy(WorkerId{1})->ns, 1200);
-  player.copy(2, kFirst, kRam, 20);
+  player.copy(2, kFirstGpu, kRam, 20);
   player.run();
   EXPECT_THAT(player.task_ends[1], ElementsAre(1000 + 300 + 10));
 }
@@ -299,7 +299,7 @@ TEST(SimulatedDriver, CopiesTakeNothingFromAPipelineNorFromAGpu) {
   for (int i = 0; i < 2; ++i) player.task(kernel, 0);
   player.task(kernel, 1);
   player.world.pass(Time{10});
-  player.copy(1, kFirst, kRam, 100);
+  player.copy(1, kFirstGpu, kRam, 100);
   player.run();
   EXPECT_THAT(player.task_ends,
               ElementsAre(Pair(0, ElementsAre(1000, 2000)), Pair(1, ElementsAre(1000))));
@@ -353,7 +353,7 @@ TEST(SimulatedDriver, BusyTimeOnlyGrowsAndIsAtLastThatOfTheKernels) {
   for (int i = 0; i < 5; ++i) {
     player.task(shorter);
     player.task(longer);
-    player.copy(static_cast<std::uint64_t>(i), kRam, kFirst, 50);
+    player.copy(static_cast<std::uint64_t>(i), kRam, kFirstGpu, 50);
   }
   std::int64_t last = 0;
   player.after_step = [&] {
@@ -382,7 +382,7 @@ Ends ends_of_copies(const MachineDescription& machine,
 }
 
 TEST(SimulatedLinks, CopiesOfALinkShareItsBandwidth) {
-  EXPECT_THAT(ends_of_copies(two_accelerators(), {{kRam, kFirst}, {kRam, kFirst}}),
+  EXPECT_THAT(ends_of_copies(two_accelerators(), {{kRam, kFirstGpu}, {kRam, kFirstGpu}}),
               ElementsAre(Pair(0, 2000), Pair(1, 2000)));
 }
 
@@ -390,7 +390,7 @@ TEST(SimulatedLinks, CopiesOfASerialisedLinkRunOneAfterTheOther) {
   MachineDescription machine = two_accelerators();
   machine.links[0].serialised = {0};
   machine.links[0].latency = Time{5};  // of each, before it
-  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirst}, {kRam, kFirst}, {kFirst, kRam}}),
+  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirstGpu}, {kRam, kFirstGpu}, {kFirstGpu, kRam}}),
               ElementsAre(Pair(0, 1005), Pair(1, 2010), Pair(2, 1000)));
 }
 
@@ -398,7 +398,7 @@ TEST(SimulatedLinks, ALinkThatIsSerialisedWithItsReverseWaitsForItsCopies) {
   // Said of one of the two it holds of both; copies of the same direction still share.
   MachineDescription machine = two_accelerators();
   machine.links[0].serialised = {1};
-  EXPECT_THAT(ends_of_copies(machine, {{kFirst, kRam}, {kRam, kFirst}, {kRam, kFirst}}),
+  EXPECT_THAT(ends_of_copies(machine, {{kFirstGpu, kRam}, {kRam, kFirstGpu}, {kRam, kFirstGpu}}),
               ElementsAre(Pair(0, 1000), Pair(1, 3000), Pair(2, 3000)));
 }
 
@@ -407,8 +407,10 @@ TEST(SimulatedLinks, ArrivalsThatExcludeEachOtherRunInTheOrderOfTheirStart) {
   MachineDescription machine = two_accelerators();
   machine.links[0].serialised = {0};
   machine.links[5].serialised = {5, 0};
-  EXPECT_THAT(ends_of_copies(
-                  machine, {{kSecond, kFirst}, {kRam, kFirst}, {kSecond, kFirst}, {kRam, kSecond}}),
+  EXPECT_THAT(ends_of_copies(machine, {{kSecondGpu, kFirstGpu},
+                                       {kRam, kFirstGpu},
+                                       {kSecondGpu, kFirstGpu},
+                                       {kRam, kSecondGpu}}),
               ElementsAre(Pair(0, 1000), Pair(1, 2000), Pair(2, 3000), Pair(3, 1000)));
 }
 
@@ -417,9 +419,10 @@ TEST(SimulatedLinks, TwoLinksShareASegment) {
   MachineDescription machine = two_accelerators();
   machine.segments = {{"bridge", BytesPerSecond{1.5e9}}};
   machine.links[0].segments = machine.links[2].segments = {0};
-  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirst}, {kRam, kSecond}, {kFirst, kSecond}}),
-              ElementsAre(Pair(0, 1334), Pair(1, 1334), Pair(2, 1000)));
-  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirst}}), ElementsAre(Pair(0, 1000)));
+  EXPECT_THAT(
+      ends_of_copies(machine, {{kRam, kFirstGpu}, {kRam, kSecondGpu}, {kFirstGpu, kSecondGpu}}),
+      ElementsAre(Pair(0, 1334), Pair(1, 1334), Pair(2, 1000)));
+  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirstGpu}}), ElementsAre(Pair(0, 1000)));
 }
 
 TEST(SimulatedLinks, WhatWaitsForItsLatencyTakesNoBandwidth) {
@@ -428,7 +431,7 @@ TEST(SimulatedLinks, WhatWaitsForItsLatencyTakesNoBandwidth) {
   machine.segments = {{"bridge", kBytePerNs}};
   machine.links[0].segments = machine.links[2].segments = {0};
   machine.links[2].latency = Time{1000};
-  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirst}, {kRam, kSecond}}),
+  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirstGpu}, {kRam, kSecondGpu}}),
               ElementsAre(Pair(0, 1000), Pair(1, 2000)));
 }
 
@@ -436,7 +439,7 @@ TEST(SimulatedLinks, ALinkOfUnknownBandwidthWithoutSegmentsTakesItsLatency) {
   MachineDescription machine = two_accelerators();
   machine.links[0].bandwidth = BytesPerSecond{0};
   machine.links[0].latency = Time{7};
-  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirst}}), ElementsAre(Pair(0, 7)));
+  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirstGpu}}), ElementsAre(Pair(0, 7)));
 }
 
 TEST(SimulatedLinks, ACopyThatNoLinkCarriesIsRefusedNamingItsEnds) {
@@ -444,7 +447,7 @@ TEST(SimulatedLinks, ACopyThatNoLinkCarriesIsRefusedNamingItsEnds) {
   machine.links.pop_back();
   Player player(machine);
   try {
-    player.copy(1, kSecond, kFirst, 1);
+    player.copy(1, kSecondGpu, kFirstGpu, 1);
     FAIL() << "not refused";
   } catch (const std::logic_error& error) {
     EXPECT_THAT(error.what(),

@@ -13,19 +13,19 @@
 namespace vicinal::engine {
 namespace {
 
-constexpr NodeId kDevice{1};
-constexpr NodeId kOther{2};
+constexpr NodeId kSleepersDevice{1};
+constexpr NodeId kOtherDevice{2};
 
 // Two cores on RAM and an accelerator of one worker on each of two nodes.
 MachineDescription machine() {
   return {.nodes = {{kRam, "ram", NodeKind::ram, {}},
-                    {kDevice, "device0", NodeKind::device, {}},
-                    {kOther, "device1", NodeKind::device, {}}},
+                    {kSleepersDevice, "device0", NodeKind::device, {}},
+                    {kOtherDevice, "device1", NodeKind::device, {}}},
           .links = {},
           .workers = {{WorkerId{0}, ProcessorKind::cpu, kRam},
                       {WorkerId{1}, ProcessorKind::cpu, kRam},
-                      {WorkerId{2}, ProcessorKind::emulated, kDevice},
-                      {WorkerId{3}, ProcessorKind::emulated, kOther}}};
+                      {WorkerId{2}, ProcessorKind::emulated, kSleepersDevice},
+                      {WorkerId{3}, ProcessorKind::emulated, kOtherDevice}}};
 }
 
 class SleepersTest : public ::testing::Test {
@@ -73,16 +73,16 @@ TEST_F(SleepersTest, ABoundTaskWakesAllForItMayBeAnyones) {
 }
 
 TEST_F(SleepersTest, ASatisfiedNodeIsPassedOverByPushesAndPeersButNotByItsCopies) {
-  sleepers_.set_satisfied(kOther, true);
+  sleepers_.set_satisfied(kOtherDevice, true);
   push(1);
   EXPECT_EQ(wakes(), (Counts{1, 0, 1, 0}));
-  sleepers_.wake_a_peer_of(kDevice);
+  sleepers_.wake_a_peer_of(kSleepersDevice);
   EXPECT_EQ(wakes(), (Counts{0, 0, 0, 0}));
-  EXPECT_TRUE(sleepers_.wake_node(kOther));
+  EXPECT_TRUE(sleepers_.wake_node(kOtherDevice));
   EXPECT_EQ(wakes(), (Counts{0, 0, 0, 1}));
   sleepers_.fall_asleep(WorkerId{3});
-  sleepers_.set_satisfied(kOther, false);
-  sleepers_.wake_a_peer_of(kDevice);
+  sleepers_.set_satisfied(kOtherDevice, false);
+  sleepers_.wake_a_peer_of(kSleepersDevice);
   EXPECT_EQ(wakes(), (Counts{0, 0, 0, 1}));
 }
 
@@ -134,9 +134,9 @@ TEST_F(SleepersTest, AFailedWriteBackIsToldOnceUntilTheErrorsAreTaken) {
 TEST(NodeWorkers, PeersAreTheOtherNodesOfTheSameKindIfThePolicyMovesTasks) {
   const auto nodes = workers_by_node(machine(), true);
   EXPECT_TRUE(nodes[kRam.value].peers.empty());
-  EXPECT_EQ(nodes[kDevice.value].peers, std::vector{kOther});
-  EXPECT_EQ(nodes[kOther.value].peers, std::vector{kDevice});
-  EXPECT_TRUE(workers_by_node(machine(), false)[kDevice.value].peers.empty());
+  EXPECT_EQ(nodes[kSleepersDevice.value].peers, std::vector{kOtherDevice});
+  EXPECT_EQ(nodes[kOtherDevice.value].peers, std::vector{kSleepersDevice});
+  EXPECT_TRUE(workers_by_node(machine(), false)[kSleepersDevice.value].peers.empty());
 }
 
 }  // namespace

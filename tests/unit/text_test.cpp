@@ -63,9 +63,22 @@ TEST(ParseBytes, AcceptsBinaryUnitsDecimalUnitsAndBareSuffixes) {
   EXPECT_EQ(parse_bytes("1g").value, 1'073'741'824U);
 }
 
-TEST(ParseBytes, IgnoresCaseAndSpacesAround) {
-  EXPECT_EQ(parse_bytes("  64 mib\n").value, 67'108'864U);
+TEST(ParseBytes, IgnoresSpacesAroundAndCaseButThatOfB) {
+  EXPECT_EQ(parse_bytes("  64 miB\n").value, 67'108'864U);
   EXPECT_EQ(parse_bytes("64MIB").value, 67'108'864U);
+}
+
+// 1 B is 8 b.
+TEST(ParseBytes, ANumberOfBitsIsRefusedWithWhatToWrite) {
+  EXPECT_THAT(bytes_refusal("64 Gb"),
+              AllOf(HasSubstr("gigabits? write 8 GB;"), HasSubstr("for gigabytes write 64 GB")));
+  EXPECT_THAT(bytes_refusal("1mib"), HasSubstr("mebibits? write 0.125 MiB;"));
+  EXPECT_THAT(bytes_refusal("16b"), HasSubstr(" bits? write 2 B; for bytes write 16 B"));
+  EXPECT_THAT(bytes_refusal("100 Gb/s"),
+              HasSubstr("write 12.5 GB/s; for gigabytes write 100 GB/s"));
+  EXPECT_THAT(bytes_refusal("10Mbit/s"), HasSubstr("megabits? write 1.25 MB/s;"));
+  EXPECT_THAT(bytes_refusal("40 Gbps"), HasSubstr("write 5 GB/s;"));
+  EXPECT_THAT(bytes_refusal("40 GBps"), HasSubstr("unknown unit"));
 }
 
 TEST(ParseBytes, RoundsAFractionOfAUnitToTheNearestByte) {

@@ -3,15 +3,21 @@
 
 #include "linalg/tile_kernels.hpp"
 
+#include <atomic>
+#include <cstdint>
+#include <fstream>
 #include <limits>
 #include <string>
+#include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "support/tile_kernels.hpp"
+#include "vicinal/error.hpp"
 
 namespace vicinal::linalg {
 namespace {
@@ -150,6 +156,36 @@ TYPED_TEST(TileKernels, AreRightWhenManyThreadsCallThem) {
     for (int t = 0; t < kThreads; ++t) EXPECT_EQ(wrong[t], 0) << t << ", " << static_cast<int>(by);
   }
 }
+
+// A sanitizer needs address space of its own meanwhile.
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+// OpenBLAS would write to a null pointer.
+TYPED_TEST(TileKernels, AThreadWithoutAddressSpaceForItsWorkBufferIsTold) {
+  Matrix<TypeParam> c(40, 40, 40);
+  std::string said;
+  std::atomic<bool> go{false};
+  std::thread thread([&] {
+    go.wait(false);
+    try {
+      syrk_lower(c.block(), c.block(), Products::openblas);
+    } catch (const CapacityError& error) {
+      said = error.what();
+    }
+  });
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit before{};
+  getrlimit(RLIMIT_AS, &before);
+  rlimit less = before;
+  less.rlim_cur = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) + (32 << 20);
+  setrlimit(RLIMIT_AS, &less);
+  go = true;
+  go.notify_one();
+  thread.join();
+  setrlimit(RLIMIT_AS, &before);
+  EXPECT_NE(said.find("ulimit -v"), std::string::npos) << said;
+}
+#endif
 
 TYPED_TEST(TileKernels, NothingTimesNothingIsNothing) {
   Matrix<TypeParam> c(3, 4, 5);

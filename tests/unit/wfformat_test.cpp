@@ -13,7 +13,7 @@
 namespace vicinal::graphfiles {
 namespace {
 
-using Seconds = std::array<double, kProcessorKinds>;
+using KindSeconds = std::array<double, kProcessorKinds>;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace ::vicinal::testing;
@@ -48,9 +48,9 @@ TEST(WfFormat, EachCategoryAndTimeIsAKernel) {
   std::vector<std::string> names;
   for (const graph::Graph::Kernel& kernel : graph.kernels()) names.push_back(kernel.name);
   EXPECT_THAT(names, ElementsAre("split", "search", "search#2", "cat", "audit"));
-  EXPECT_EQ(graph.kernels()[1].seconds, (Seconds{3.25, 0, 3.25}));  // cpu, emulated, gpu
-  EXPECT_EQ(graph.kernels()[2].seconds, (Seconds{4, 0, 4}));
-  EXPECT_EQ(graph.kernels()[4].seconds, (Seconds{1e-9, 0, 1e-9}));  // 0 would mean: not known
+  EXPECT_EQ(graph.kernels()[1].seconds, (KindSeconds{3.25, 0, 3.25}));  // cpu, emulated, gpu
+  EXPECT_EQ(graph.kernels()[2].seconds, (KindSeconds{4, 0, 4}));
+  EXPECT_EQ(graph.kernels()[4].seconds, (KindSeconds{1e-9, 0, 1e-9}));  // 0 would mean: not known
 }
 
 TEST(WfFormat, ExportedInOurFormatItIsTheSameGraph) {

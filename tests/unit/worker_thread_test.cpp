@@ -215,7 +215,7 @@ TEST(Binding, AProcessorThatIsNotThereIsRefusedWithoutAnError) {
 
 // --- kernels
 
-constexpr NodeId kDevice{2};
+constexpr NodeId kOtherNode{2};
 
 void remember_views(KernelContext& context) {
   auto* const result = context.parameter<std::vector<OperandView>*>();
@@ -228,7 +228,7 @@ void fail(KernelContext&) {
 const Codelet kRemember{.name = "remember", .cpu = remember_views};
 const Codelet kFail{.name = "fail", .cpu = fail};
 
-// A task over handles whose replicas on kDevice lie at data[0], data[1], ...
+// A task over handles whose replicas on kOtherNode lie at data[0], data[1], ...
 struct TaskOverHandles {
   explicit TaskOverHandles(std::size_t count) : handles(count), data(count) {
     task.access_count = static_cast<std::uint8_t>(count);
@@ -236,7 +236,7 @@ struct TaskOverHandles {
     const std::span<graph::Access> accesses = task.accesses();
     for (std::size_t i = 0; i < count; ++i) {
       accesses[i].handle = &handles[i];
-      replicas.set(handles[i], kDevice, {&data[i], packed_layout(1)});
+      replicas.set(handles[i], kOtherNode, {&data[i], packed_layout(1)});
     }
     std::vector<OperandView>* const into = &seen;
     std::memcpy(task.parameters, &into, sizeof(into));
@@ -244,7 +244,7 @@ struct TaskOverHandles {
     task.codelet = &kRemember;
   }
   std::exception_ptr run(ProcessorKind kind = ProcessorKind::emulated) {
-    return run_kernel(task, {.worker = WorkerId{3}, .node = kDevice, .kind = kind});
+    return run_kernel(task, {.worker = WorkerId{3}, .node = kOtherNode, .kind = kind});
   }
   std::vector<const std::byte*> addresses() const {
     std::vector<const std::byte*> result;

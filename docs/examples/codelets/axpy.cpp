@@ -26,6 +26,7 @@ void axpy(double a, double* x, double* y, std::size_t size) {
     const Handle to = runtime.register_buffer(y + first, bytes);
     runtime.submit({.codelet = &axpy_codelet, .operands = {R(from), RW(to)}, .parameters = a});
   }
+  runtime.wait();  // throws what went wrong
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ std::vector<double> in_tasks(const std::vector<double>& rod) {
             {.codelet = &step_codelet, .operands = {R(left), R(now[i]), R(right), W(next[i])}});
       }
     }
-  }  // waits: both are the application's again
+    runtime.wait();  // throws what went wrong
+  }                  // both are the application's again
   return kSteps % 2 == 0 ? even : odd;
 }
 

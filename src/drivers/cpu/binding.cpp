@@ -6,6 +6,7 @@
 #include <memory>
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #if VICINAL_HAVE_HWLOC
 #include <hwloc.h>
@@ -83,11 +84,19 @@ std::vector<std::uint32_t> by_topology(const std::vector<std::uint32_t>& allowed
 
 std::vector<std::uint32_t> allowed_processors() {
   std::vector<std::uint32_t> allowed = affinity_mask();
+  if (allowed.empty()) return {};
 #if VICINAL_HAVE_HWLOC
+  // hwloc asks for the same mask, and up to version 2.9 at least again and again for as long as it is refused.
   std::vector<std::uint32_t> ordered = by_topology(allowed);
   if (!ordered.empty()) return ordered;
 #endif
   return allowed;
+}
+
+std::uint32_t usable_processors() {
+  const auto allowed = static_cast<std::uint32_t>(affinity_mask().size());
+  if (allowed > 0) return allowed;
+  return static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
 bool bind_this_thread(std::uint32_t processor) {

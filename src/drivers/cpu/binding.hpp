@@ -9,9 +9,12 @@ namespace vicinal::drivers {
 
 // The operating system's numbers of the processors in the calling thread's affinity mask, in the order
 // in which workers should take them: one per core in the order of the topology (neighbours share
-// caches), then the second hardware threads of the cores. Without hwloc: by number. To be called
-// before any thread is bound.
+// caches), then the second hardware threads of the cores. Without hwloc: by number. Empty: the system refuses to
+// say, as some sandboxes do. To be called before any thread is bound.
 std::vector<std::uint32_t> allowed_processors();
+
+// So many may run at once: as many as are allowed, or as there are where that is not known. At least 1.
+std::uint32_t usable_processors();
 
 // False if the system refuses, as some containers do: then the thread runs where it is put.
 bool bind_this_thread(std::uint32_t processor);

@@ -88,6 +88,10 @@ void CpuDriver::wake(WorkerId worker) {
   }
 }
 
+void CpuDriver::leave() {
+  for (auto& thread : threads_) thread->leave();
+}
+
 void CpuDriver::stop() {
   for (auto& thread : threads_) thread->stop();
 }

@@ -39,6 +39,7 @@ class CpuDriver final : public DeviceDriver {
   void release(NodeId node, std::byte* address, Bytes bytes) override;
   void start_task(graph::Task& task, WorkerId worker) override;
   void wake(WorkerId worker) override;
+  void leave() override;
   void stop() override;
 
   // For whoever drives the worker that has no thread, one thread at a time:

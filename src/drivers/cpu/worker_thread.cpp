@@ -2,21 +2,25 @@
 
 #include <string>
 
+#include "base/start_thread.hpp"
 #include "drivers/cpu/binding.hpp"
-#include "drivers/start_thread.hpp"
 
 namespace vicinal::drivers {
 
 void WorkerThread::start(engine::Completions& completions) {
-  thread_ = start_thread("of worker " + std::to_string(worker_.value),
-                         [this, &completions] { run(completions); });
+  thread_ = base::start_thread("of worker " + std::to_string(worker_.value),
+                               [this, &completions] { run(completions); });
+}
+
+// Relaxed: the wake behind it releases it.
+void WorkerThread::leave() {
+  stopping_.store(true, std::memory_order_relaxed);
+  gate_.wake();
 }
 
 void WorkerThread::stop() {
   if (!thread_.joinable()) return;
-  // Relaxed: the wake behind it releases it.
-  stopping_.store(true, std::memory_order_relaxed);
-  gate_.wake();
+  leave();
   thread_.join();
 }
 

@@ -25,6 +25,8 @@ class WorkerThread {
   void start(engine::Completions& completions);
   // advance() is called after it, unless the thread is stopped. Any thread, any locks.
   void wake() { gate_.wake(); }
+  // It takes no further task, and nobody joins it: the process ends.
+  void leave();
   // Returns when the thread has ended: after the advance() in course, without a further one.
   void stop();
 

@@ -63,13 +63,24 @@ void DiskDriver::start_copy(const memory::Copy& copy) {
     completions_->copy_done(copy.id, nullptr);
     return;
   }
-  const int number = writing ? copy.to.file : copy.from.file;
-  const bool scratch = number < 0;
+  const bool scratch = (writing ? copy.to.file : copy.from.file) < 0;
   auto transfer = std::make_unique<Transfer>(
-      copy, scratch ? *scratch_ : files_.file(number),
+      copy, scratch ? *scratch_ : users_file(copy, writing),
       scratch ? Transfer::FileKind::scratch : Transfer::FileKind::users, writing);
   transfer->prepare();
   submit(*transfer.release());
+}
+
+DiskFile& DiskDriver::users_file(const memory::Copy& copy, bool writing) {
+  if (!writing) return files_.file(copy.from.file);
+  try {
+    DiskFile& file = files_.file_to_write(copy.to.file);
+    file.require_not_cut();
+    return file;
+  } catch (const Error& error) {
+    throw DeviceError(
+        fmt::format("writing {} to its file failed: {}", name_of(copy.handle), error.what()));
+  }
 }
 
 // The transfer belongs to the queue until io_done.
@@ -96,6 +107,7 @@ void DiskDriver::io_done(IoRequest& request) {
     const int error = transfer->take_result();
     if (error != 0) throw DeviceError(transfer->describe_error(error));
     goes_on = transfer->prepare();
+    if (!goes_on) transfer->note_end();
   } catch (...) {
     failure = base::say_out_of_memory(std::current_exception(), "copied data to or from the disk");
   }

@@ -47,7 +47,10 @@ class DiskDriver final : public DeviceDriver, private IoListener {
   }
 
   // The user's files. What open_file returns is Place::file; see FileTable.
-  int open_file(const std::string& path, bool writable) { return files_.open(path, writable); }
+  int open_file(const std::string& path, bool writable, bool create = false) {
+    return files_.open(path, writable, create);
+  }
+  bool file_exists(int file) const { return files_.exists(file); }
   Bytes file_size(int file) const { return files_.size(file); }
   void extend_file(int file, Bytes size) { files_.extend(file, size); }
   void close_file(int file) { files_.close(file); }
@@ -58,6 +61,8 @@ class DiskDriver final : public DeviceDriver, private IoListener {
   void stop() override;
 
  private:
+  // Throws DeviceError: it cannot be made, or is not what it was.
+  DiskFile& users_file(const memory::Copy& copy, bool writing);
   void io_done(IoRequest& request) override;
   void submit(Transfer& transfer);
   void inject_faults(Transfer& transfer) const;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <limits>
 #include <new>
 #include <stdexcept>
@@ -87,17 +88,44 @@ struct OpenedFile {
   std::pair<dev_t, ino_t> identity;
 };
 
-OpenedFile open_regular(const std::string& path, bool writable) {
+enum class IfMissing : bool { leave, create };
+
+// None: it is to be written, and does not exist.
+std::optional<OpenedFile> open_regular(const std::string& path, bool writable,
+                                       IfMissing if_missing) {
   // NONBLOCK: a FIFO must be refused, not waited for. It does nothing to a regular file.
-  const int flags = (writable ? O_RDWR | O_CREAT : O_RDONLY) | O_NONBLOCK | O_NOCTTY;
+  const int create = if_missing == IfMissing::create ? O_CREAT : 0;
+  const int flags = (writable ? O_RDWR | create : O_RDONLY) | O_NONBLOCK | O_NOCTTY;
   const int descriptor = open_again(path.c_str(), flags, 0666);
-  if (descriptor < 0) cannot_open(path, writable, errno);
+  if (descriptor < 0) {
+    if (errno == ENOENT && writable && create == 0) return std::nullopt;
+    cannot_open(path, writable, errno);
+  }
   struct stat status {};
   if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
     close(descriptor);
     throw UsageError(fmt::format("'{}' is not a regular file; register a region of one", path));
   }
-  return {descriptor, {status.st_dev, status.st_ino}};
+  return OpenedFile{descriptor, {status.st_dev, status.st_ino}};
+}
+
+// Of one that does not exist: the folder does, and takes new files as far as can be known.
+std::string future_path(const std::string& path) {
+  namespace fs = std::filesystem;
+  const fs::path wanted(path);
+  std::error_code error;
+  if (fs::is_symlink(fs::symlink_status(wanted, error))) {
+    throw UsageError(fmt::format(
+        "'{}' is a symbolic link to '{}', which does not exist; correct the link, or register "
+        "what it shall lead to",
+        path, fs::read_symlink(wanted, error).string()));
+  }
+  if (wanted.filename().empty()) cannot_open(path, true, EISDIR);
+  const fs::path folder =
+      fs::canonical(wanted.has_parent_path() ? wanted.parent_path() : fs::path("."), error);
+  if (error) cannot_open(path, true, error.value());
+  if (access(folder.c_str(), W_OK | X_OK) != 0) cannot_open(path, true, errno);
+  return (folder / wanted.filename()).string();
 }
 
 // On the thread of whoever registers the file. 0, or the error number.
@@ -124,6 +152,23 @@ Bytes size_of(const DiskFile& file) {
 DiskFile::DiskFile(std::string path, int buffered, bool writable, bool direct_io)
     : path_(std::move(path)), buffered_(buffered), writable_(writable) {
   if (direct_io) open_direct();
+}
+
+void DiskFile::note_size(Bytes size) {
+  std::uint64_t longest = longest_.load(std::memory_order_relaxed);
+  while (longest < size.value &&
+         !longest_.compare_exchange_weak(longest, size.value, std::memory_order_relaxed)) {
+  }
+}
+
+void DiskFile::require_not_cut() const {
+  const Bytes present = size_of(*this);
+  const std::uint64_t longest = longest_.load(std::memory_order_relaxed);
+  if (present.value >= longest) return;
+  throw DeviceError(fmt::format(
+      "file '{}' was truncated during the run, by another program: it has {} bytes, and had {}; "
+      "leave it alone while regions of it are registered",
+      path_, present.value, longest));
 }
 
 DiskFile::~DiskFile() {
@@ -210,32 +255,87 @@ Bytes free_space(const std::string& folder) {
   return {free};
 }
 
-int FileTable::open(const std::string& path, bool writable) {
+int FileTable::open(const std::string& path, bool writable, bool create) {
   const std::lock_guard lock(mutex_);
-  const OpenedFile opened = open_regular(path, writable);
-  if (const auto found = by_identity_.find(opened.identity); found != by_identity_.end()) {
-    Entry& known = entries_[static_cast<std::size_t>(found->second)];
-    if (writable && !known.file->writable()) {
-      known.file->make_writable(opened.descriptor);
-    } else {
-      ::close(opened.descriptor);
-    }
-    ++known.users;
-    return found->second;
+  const auto opened = open_regular(path, writable, create ? IfMissing::create : IfMissing::leave);
+  if (!opened) return expect(path);
+  std::optional<int> number;
+  try {
+    number = find(path, opened->identity);
+  } catch (...) {
+    ::close(opened->descriptor);
+    throw;
   }
-  auto file = make_file(path, opened.descriptor, writable, direct_io_);
-  auto place = std::find_if(entries_.begin(), entries_.end(),
-                            [](const Entry& entry) { return entry.file == nullptr; });
-  if (place == entries_.end()) place = entries_.emplace(entries_.end());
-  const int number = static_cast<int>(place - entries_.begin());
-  by_identity_[opened.identity] = number;  // the last that may find no memory
-  *place = {std::move(file), opened.identity, 1};
+  if (!number) return add(path, opened->descriptor, opened->identity, writable);
+  Entry& known = entries_[static_cast<std::size_t>(*number)];
+  if (writable && !known.file->writable()) {
+    known.file->make_writable(opened->descriptor);
+  } else {
+    ::close(opened->descriptor);
+  }
+  ++known.users;
+  return *number;
+}
+
+// It may have come to exist since it was expected, whoever has made it.
+std::optional<int> FileTable::find(const std::string& path, const Identity& identity) {
+  const auto found = by_identity_.find(identity);
+  if (found != by_identity_.end()) return found->second;
+  if (by_future_.empty()) return std::nullopt;
+  std::error_code error;
+  const auto expected = by_future_.find(std::filesystem::canonical(path, error).string());
+  if (expected == by_future_.end()) return std::nullopt;
+  const int number = expected->second;
+  make(number);
   return number;
+}
+
+int FileTable::free_number() {
+  const auto place =
+      std::ranges::find_if(entries_, [](const Entry& entry) { return entry.users == 0; });
+  const auto number = static_cast<int>(place - entries_.begin());
+  if (place == entries_.end()) entries_.emplace_back();
+  return number;
+}
+
+// The descriptor is the file's from now on, or closed.
+int FileTable::add(const std::string& path, int descriptor, const Identity& identity,
+                   bool writable) {
+  auto file = make_file(path, descriptor, writable, direct_io_);
+  file->note_size(size_of(*file));
+  const int number = free_number();
+  by_identity_[identity] = number;  // the last that may find no memory
+  entries_[static_cast<std::size_t>(number)] = {std::move(file), identity, {}, {}, 1};
+  return number;
+}
+
+int FileTable::expect(const std::string& path) {
+  Entry entry{nullptr, {}, path, future_path(path), 1};
+  if (const auto known = by_future_.find(entry.future); known != by_future_.end()) {
+    ++entries_[static_cast<std::size_t>(known->second)].users;
+    return known->second;
+  }
+  const int number = free_number();
+  by_future_[entry.future] = number;  // the last that may find no memory
+  entries_[static_cast<std::size_t>(number)] = std::move(entry);
+  return number;
+}
+
+void FileTable::make(int number) {
+  Entry& entry = entries_[static_cast<std::size_t>(number)];
+  const OpenedFile opened = *open_regular(entry.future, true, IfMissing::create);
+  auto file = make_file(entry.path, opened.descriptor, true, direct_io_);
+  file->note_size(size_of(*file));
+  by_identity_.try_emplace(opened.identity, number);  // the last that may find no memory
+  by_future_.erase(entry.future);
+  entry.file = std::move(file);
+  entry.identity = opened.identity;
+  entry.future.clear();
 }
 
 const FileTable::Entry& FileTable::entry(int number) const {
   const auto index = static_cast<std::size_t>(number);
-  if (number < 0 || index >= entries_.size() || entries_[index].file == nullptr) {
+  if (number < 0 || index >= entries_.size() || entries_[index].users == 0) {
     throw std::logic_error(
         fmt::format("file number {} of {} is not open", number, entries_.size()));
   }
@@ -247,17 +347,30 @@ void FileTable::close(int number) {
   entry(number);
   Entry& closed = entries_[static_cast<std::size_t>(number)];
   if (--closed.users > 0) return;
-  by_identity_.erase(closed.identity);
+  if (closed.file == nullptr) {
+    by_future_.erase(closed.future);
+  } else {
+    const auto found = by_identity_.find(closed.identity);
+    if (found != by_identity_.end() && found->second == number) by_identity_.erase(found);
+  }
   closed.file.reset();
 }
 
+bool FileTable::exists(int number) const {
+  const std::lock_guard lock(mutex_);
+  return entry(number).file != nullptr;
+}
+
 Bytes FileTable::size(int number) const {
-  return size_of(file(number));
+  const std::lock_guard lock(mutex_);
+  const DiskFile* const file = entry(number).file.get();
+  return file != nullptr ? size_of(*file) : Bytes{0};
 }
 
 void FileTable::extend(int number, Bytes size) {
   const std::lock_guard lock(mutex_);
-  const DiskFile& extended = *entry(number).file;
+  DiskFile& extended = *entry(number).file;
+  extended.require_not_cut();
   const Bytes present = size_of(extended);
   if (present >= size) return;
   if (!extended.writable()) {
@@ -273,10 +386,19 @@ void FileTable::extend(int number, Bytes size) {
         extended.path(), present.value, size.value, strerror(error),
         error == EFBIG ? base::kFileSizeRemedy : "make room for it"));
   }
+  extended.note_size(size);
 }
 
 DiskFile& FileTable::file(int number) const {
   const std::lock_guard lock(mutex_);
+  DiskFile* const file = entry(number).file.get();
+  if (file == nullptr) throw std::logic_error(entry(number).path + " is read, and not there");
+  return *file;
+}
+
+DiskFile& FileTable::file_to_write(int number) {
+  const std::lock_guard lock(mutex_);
+  if (entry(number).file == nullptr) make(number);
   return *entry(number).file;
 }
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/file_size_signal.hpp"
+#include "base/start_thread.hpp"
 #include "drivers/cpu/binding.hpp"
 #include "drivers/disk/io_queue.hpp"
-#include "drivers/start_thread.hpp"
 
 namespace vicinal::drivers {
 
@@ -24,7 +24,7 @@ class ThreadQueue final : public IoQueue {
     threads_.reserve(threads);
     try {
       for (std::uint32_t i = 0; i < threads; ++i) {
-        threads_.push_back(start_thread("of the disk", [this] { run(); }));
+        threads_.push_back(base::start_thread("of the disk", [this] { run(); }));
       }
     } catch (...) {  // those that run use what is about to go
       stop();

@@ -34,13 +34,13 @@ bool is_padded(const memory::Copy& copy, const std::byte* memory) {
   return home.kind != graph::HomeKind::buffer || home.address != memory;
 }
 
+}  // namespace
+
 std::string name_of(const graph::Handle* handle) {
   if (handle == nullptr) return "data";
   if (handle->name.empty()) return fmt::format("data number {}", handle->id.value);
   return fmt::format("data '{}'", handle->name);
 }
-
-}  // namespace
 
 Transfer::Transfer(const memory::Copy& copy, DiskFile& disk_file, FileKind file_kind, bool writing)
     : copy_(copy),
@@ -156,6 +156,10 @@ int Transfer::take_moved() {
   return 0;
 }
 
+void Transfer::note_end() const {
+  if (writing_) disk_file_.note_size({start_ + length_});
+}
+
 std::string Transfer::describe_error(int error) const {
   const bool scratch = file_kind_ == FileKind::scratch;
   const std::string where = scratch ? fmt::format("the scratch file in '{}'", disk_file_.path())
@@ -166,7 +170,8 @@ std::string Transfer::describe_error(int error) const {
     cause =
         fmt::format("disk full ({}); make room there{}", strerror(error),
                     scratch ? ", give the option disk a folder with more room, or set the option "
-                              "disk_space to what it can hold"
+                              "disk_space to what it can hold. What was written last is in memory: "
+                              "release some of it without writing it back to read what lies there"
                             : "");
   }
   if (error == EFBIG) cause += fmt::format("; {}", base::kFileSizeRemedy);

@@ -26,6 +26,9 @@
 
 namespace vicinal::drivers {
 
+// Of the datum that is copied, for messages.
+std::string name_of(const graph::Handle* handle);
+
 class Transfer : public IoRequest {
  public:
   enum class FileKind : std::uint8_t { scratch, users };
@@ -39,6 +42,8 @@ class Transfer : public IoRequest {
   // shorter than the data.
   int take_result();
   static constexpr int kEndOfFile = -1;
+  // All is done: the file is as long as what was written.
+  void note_end() const;
 
   // What the DeviceError says: data, file, offset, bytes, cause and remedy.
   std::string describe_error(int error) const;

@@ -21,8 +21,8 @@
 #include <liburing.h>
 
 #include "base/file_size_signal.hpp"
+#include "base/start_thread.hpp"
 #include "drivers/cpu/binding.hpp"
-#include "drivers/start_thread.hpp"
 
 namespace vicinal::drivers {
 
@@ -36,7 +36,7 @@ class UringQueue final : public IoQueue {
       : listener_(listener),
         ring_(ring),
         event_(event),
-        thread_(start_thread("of the disk", [this] { run(); })) {}
+        thread_(base::start_thread("of the disk", [this] { run(); })) {}
   ~UringQueue() override {
     stop();
     io_uring_queue_exit(&ring_);

@@ -4,9 +4,9 @@
 #include <cerrno>
 #include <ctime>
 
+#include "base/start_thread.hpp"
 #include "drivers/clock.hpp"
 #include "drivers/cpu/binding.hpp"
-#include "drivers/start_thread.hpp"
 #include "drivers/strided_copy.hpp"
 
 namespace vicinal::drivers {
@@ -22,7 +22,8 @@ void sleep_until(Time when) {
 }  // namespace
 
 void CopyEngine::start(engine::Completions& completions) {
-  thread_ = start_thread("that copies (" + name_ + ")", [this, &completions] { run(completions); });
+  thread_ =
+      base::start_thread("that copies (" + name_ + ")", [this, &completions] { run(completions); });
 }
 
 void CopyEngine::submit(const memory::Copy& copy) {

@@ -60,6 +60,10 @@ void EmulatedDriver::wake(WorkerId /*worker*/) {
   thread_.wake();
 }
 
+void EmulatedDriver::leave() {
+  thread_.leave();
+}
+
 void EmulatedDriver::stop() {
   thread_.stop();
   in_.stop();

@@ -37,6 +37,7 @@ class EmulatedDriver final : public DeviceDriver {
   void start_task(graph::Task& task, WorkerId worker) override;
   void wake(WorkerId worker) override;
   // To be called before the memory of any node is freed, that of peers included.
+  void leave() override;
   void stop() override;
 
  private:

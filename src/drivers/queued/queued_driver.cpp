@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "base/start_thread.hpp"
 #include "base/text.hpp"
 #include "drivers/clock.hpp"
 #include "drivers/cpu/binding.hpp"
 #include "drivers/run_kernel.hpp"
-#include "drivers/start_thread.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::drivers {
@@ -53,7 +53,7 @@ QueuedDriver::~QueuedDriver() {
 
 void QueuedDriver::start(engine::Completions& completions) {
   completions_ = &completions;
-  thread_ = start_thread("of " + device_->name(), [this] { run(); });
+  thread_ = base::start_thread("of " + device_->name(), [this] { run(); });
 }
 
 std::byte* QueuedDriver::reserve(NodeId /*node*/, Bytes bytes) {

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <utility>
 
+#include "base/start_thread.hpp"
 #include "drivers/cpu/binding.hpp"
-#include "drivers/start_thread.hpp"
 #include "drivers/strided_copy.hpp"
 
 namespace vicinal::drivers {
@@ -39,7 +39,7 @@ void StagedCopies::start() {
   for (std::size_t i = 0; i < kPieces; ++i) {
     (*pieces_)[i].memory = memory_.address() + i * kPiece.value;
   }
-  thread_ = start_thread("that stages copies of " + device_.name(), [this] { run(); });
+  thread_ = base::start_thread("that stages copies of " + device_.name(), [this] { run(); });
 }
 
 void StagedCopies::put(const memory::Copy& copy, StagedFlight& flight) {

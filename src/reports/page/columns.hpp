@@ -12,11 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include "reports/json.hpp"
 
 namespace vicinal::reports {
-
-using Json = nlohmann::ordered_json;
 
 // What a page carries beside its head, in an element of its own.
 struct Section {

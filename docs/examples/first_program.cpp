@@ -1,7 +1,8 @@
-// What Vicinal is for, in ten lines: a matrix four times as large as its limit, on cores and an accelerator.
+// The sum of a matrix of 32 MiB in 8 MiB of memory, on all cores: what does not fit waits on the disk.
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <vector>
 #include <vicinal/tiled_matrix.hpp>
 
@@ -24,8 +25,9 @@ double sum(Tile<const double> tile) {
 }  // namespace
 
 int main() {
-  Runtime runtime({.memory = 8_MiB, .disk = ".", .accelerators = 1});
-  TiledMatrix<double> a(runtime, {.rows = 2048, .columns = 2048, .tile_rows = 512}, "A");  // 32 MiB
+  Runtime runtime({.memory = 8_MiB, .disk = "."});
+  // 4 x 4 tiles of 2 MiB.
+  TiledMatrix<double> a(runtime, {.rows = 2048, .columns = 2048, .tile_rows = 512}, "A");
   for (TilePlace at : a) runtime.task("fill", fill, out(a(at)), double(at.row + 1));
 
   std::vector<Result<double>> sums;
@@ -33,5 +35,11 @@ int main() {
 
   double total = 0;
   for (const Result<double>& each : sums) total += each.get();
-  return total == 512.0 * 2048 * (1 + 2 + 3 + 4) ? 0 : 1;
+
+  const double expected = 512.0 * 2048 * (1 + 2 + 3 + 4);
+  const Statistics statistics = runtime.statistics();
+  const double peak = static_cast<double>(statistics.nodes[kRam.value].peak.value) / (1 << 20);
+  std::printf("the sum is %.0f and must be %.0f\n", total, expected);
+  std::printf("memory held at most %.0f of 32 MiB\n", peak);
+  return total == expected ? 0 : 1;
 }

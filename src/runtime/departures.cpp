@@ -1,0 +1,59 @@
+#include "runtime/departures.hpp"
+
+#include <algorithm>
+
+#include "graph/dependencies.hpp"
+#include "runtime/runtime_impl.hpp"
+
+namespace vicinal::runtime {
+
+void Departures::add(Handle registered) {
+  graph::Handle& handle = *registered.impl();
+  {
+    // What is held back has been announced, and goes before it.
+    const auto announcements = runtime_.hold_announcements();
+    if (handle.has_family.load(std::memory_order_acquire)) return;
+    if (!graph::refuse_tasks(handle, registered.life())) return;
+  }
+  const std::lock_guard lock(mutex_);
+  leaving_.push_back(&handle);
+}
+
+// At the end of a task memory may be in the middle of what it does, and who removes a handle waits until nothing is.
+bool Departures::may_sweep() const {
+  const engine::InTask* const inside = runtime_.engine().inside_task();
+  return inside == nullptr || (inside->worker != kNoWorker && inside->cancelled == nullptr);
+}
+
+void Departures::sweep_if_many() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (leaving_.size() < most_) return;
+  }
+  if (!may_sweep()) return;
+  if (runtime_.engine().inside_task() == nullptr) runtime_.pass_on_held_back();
+  sweep();
+}
+
+bool Departures::sweep() {
+  if (!may_sweep() || runtime_.holds_any_back()) return false;
+  base::SureVector<graph::Handle*> tried;
+  {
+    const std::lock_guard lock(mutex_);
+    tried.swap(leaving_);
+  }
+  const std::size_t before = tried.size();
+  std::erase_if(tried, [this](graph::Handle* handle) { return forget(*handle); });
+  const std::lock_guard lock(mutex_);
+  leaving_.insert(leaving_.end(), tried.begin(), tried.end());
+  most_ = std::max(kFew, 2 * leaving_.size());
+  return tried.size() < before;
+}
+
+bool Departures::forget(graph::Handle& handle) {
+  if (!graph::idle(handle) || !runtime_.engine().remove(handle)) return false;
+  runtime_.forget(handle);
+  return true;
+}
+
+}  // namespace vicinal::runtime
