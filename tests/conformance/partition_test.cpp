@@ -305,7 +305,7 @@ class LostWhole : public ::testing::Test {
       return Division{.blocks = {{.row = 32 * half, .column = 0, .rows = 32, .columns = 1}}};
     });
     // Its content passes to the parts, lost as it is, and one is written anew.
-    runtime_.submit({.codelet = &kLooks, .operands = {W(parts[0])}});
+    runtime_.submit({.codelet = &kLooksAtPart, .operands = {W(parts[0])}});
   }
   std::vector<double> values_ = std::vector<double>(64, 1.0);
   Runtime runtime_{two_workers()};
