@@ -308,7 +308,7 @@ class LostWhole : public ::testing::Test {
     runtime_.submit({.codelet = &kLooksAtPart, .operands = {W(parts[0])}});
   }
   std::vector<double> values_ = std::vector<double>(64, 1.0);
-  Runtime runtime_{two_workers()};
+  Runtime runtime_{two_workers_with_parts()};
   Handle whole_ = runtime_.register_tile(values_.data(), {64, 1}, "whole");
 };
 
