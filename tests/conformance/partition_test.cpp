@@ -286,5 +286,40 @@ TEST(NestedPartitions, OfAnotherHandleAreNotWaitedFor) {
   EXPECT_NO_THROW(runtime.unregister(both[0]));
 }
 
+// --- what is lost is lost on either side
+
+const Codelet kFails{.name = "fails", .cpu = [](KernelContext&) { throw Error("no"); }};
+
+// Two halves of what a failed task has left. Partitions of both are written anew, or of one.
+class LostWhole : public ::testing::Test {
+ protected:
+  LostWhole() {
+    runtime_.submit({.codelet = &kFails, .operands = {W(whole_)}});
+    EXPECT_THROW(runtime_.wait(), TaskError);
+  }
+  void write_half(std::uint64_t half) {
+    const Parts parts = runtime_.partition(whole_, [half](const Layout&) {
+      return Division{.blocks = {{.row = 32 * half, .column = 0, .rows = 32, .columns = 1}}};
+    });
+    // Its content passes to the parts, lost as it is, and one is written anew.
+    runtime_.submit({.codelet = &kLooks, .operands = {W(parts[0])}});
+  }
+  std::vector<double> values_ = std::vector<double>(64, 1.0);
+  Runtime runtime_{two_workers()};
+  Handle whole_ = runtime_.register_tile(values_.data(), {64, 1}, "whole");
+};
+
+TEST_F(LostWhole, StaysLostIfSomeOfItIsWrittenAnew) {
+  write_half(0);
+  EXPECT_THROW(runtime_.acquire(whole_, AccessMode::R), PoisonedError);
+  EXPECT_THROW(runtime_.unregister(whole_), PoisonedError);
+}
+
+TEST_F(LostWhole, IsThereWhenAllOfItIsWrittenAnew) {
+  write_half(0);
+  write_half(1);
+  EXPECT_NO_THROW(runtime_.acquire(whole_, AccessMode::R));
+}
+
 }  // namespace
 }  // namespace vicinal
