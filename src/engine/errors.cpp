@@ -10,9 +10,9 @@
 
 namespace vicinal::engine {
 
-bool Errors::any() const {
+std::exception_ptr Errors::first() const {
   const std::lock_guard lock(mutex_);
-  return error_ != nullptr;
+  return error_;
 }
 
 bool Errors::is_told() const {

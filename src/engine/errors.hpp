@@ -23,7 +23,8 @@ class Errors {
   bool cancels(const graph::Task& task) const {
     return cancelling() && (!task.hands_on() || all_.load(std::memory_order_relaxed));
   }
-  bool any() const;
+  bool any() const { return first() != nullptr; }
+  std::exception_ptr first() const;  // null: none
   // The application knows of the first error, by a call that has thrown it without taking it.
   bool is_told() const;
   void report(const std::exception_ptr& error);

@@ -11,7 +11,8 @@
 namespace vicinal::graph {
 
 void Precedences::check(TaskId before, const Task& task) const {
-  if (pool_.find(before) != &task && pool_.has_begun(before)) return;
+  const bool is_own = before.value == TaskPool::id(task).value;
+  if (!is_own && pool_.has_begun(before)) return;
   throw UsageError("task " + std::string(task.name()) +
                    " is declared after a task id that no submission returned; name what submit "
                    "has returned before");

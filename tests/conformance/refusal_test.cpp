@@ -319,6 +319,14 @@ TEST_F(Failure, ATaskAfterAnIdOfAnotherRuntimeOrOfALaterTaskIsRefused) {
     runtime.submit(spec);
     runtime.wait();
     refused_after({own.value + 1000, own.runtime});  // when nothing runs
+    // The slot of one that has ended may be the task's own.
+    TaskId last = own;
+    for (int i = 0; i < 1000; ++i) {
+      TaskSpec next = set(a, 2);
+      next.after = std::span(&last, 1);
+      last = runtime.submit(next);
+      if (i % 3 == 0) runtime.wait();
+    }
     runtime.submit(spec);
     runtime.wait();
     EXPECT_EQ(value_of(runtime, a), 2);

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <thread>
+#include <type_traits>
+#include <typeinfo>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -86,13 +89,21 @@ inline std::int64_t value_of(Runtime& runtime, Handle handle) {
   return first;
 }
 
+// Of the type E exactly, or what std::throw_with_nested makes of that: no error of ours is derived from another but
+// from Error.
+template <typename E>
+bool is_exactly(const E& error) {
+  if (typeid(error) == typeid(E)) return true;
+  return !std::is_same_v<E, Error> && dynamic_cast<const std::nested_exception*>(&error) != nullptr;
+}
+
 // What the call throws; empty if it returns. The error must be of type E exactly.
 template <typename E, typename F>
 std::string message_of(F call) {
   try {
     call();
   } catch (const E& error) {
-    EXPECT_TRUE(typeid(error) == typeid(E)) << error.what();
+    EXPECT_TRUE(is_exactly(error)) << error.what();
     return error.what();
   } catch (const std::exception& error) {
     ADD_FAILURE() << "another kind of error: " << error.what();

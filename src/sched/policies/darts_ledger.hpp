@@ -130,7 +130,7 @@ class Ledger {
   SpeedTable speeds_;
   // Of the ready tasks that have not ended, each for the first of the nodes where it is fastest.
   std::vector<std::int64_t> fastest_ns_;
-  std::size_t bound_ = 0;                    // tasks that are for one worker
+  std::size_t bound_ = 0;                    // tasks that are for some workers
   base::SureVector<TaskRecord*> withdrawn_;  // of withdraw_readers; a member to keep its room
   RecordPool<TaskRecord> tasks_;
   RecordPool<DataRecord> data_;

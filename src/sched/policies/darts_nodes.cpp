@@ -36,16 +36,11 @@ void Nodes::start(const PolicyContext& context) {
 }
 
 void Nodes::assess(TaskRecord& record) {
-  const std::optional<WorkerId> only = record.task->only_worker();
-  record.bound = only.has_value();
+  record.bound = record.task->is_bound();
   record.nodes.assign(nodes_.size(), TaskOnNode{});
   for (NodeIndex i = 0; i < count(); ++i) {
-    const bool ask = record.bound ? of(*only) == i : nodes_[i].like == i;
-    if (ask) {
-      record.nodes[i] = assess_on(*record.task, nodes_[i]);
-    } else if (!record.bound) {
-      record.nodes[i] = record.nodes[nodes_[i].like];
-    }
+    const bool ask = record.bound || nodes_[i].like == i;
+    record.nodes[i] = ask ? assess_on(*record.task, nodes_[i]) : record.nodes[nodes_[i].like];
   }
   record.least_ns = 0;  // no node can run it
   for (const TaskOnNode& here : record.nodes) {
@@ -68,8 +63,8 @@ TaskOnNode Nodes::assess_on(const graph::Task& task, const ComputeNode& node) {
 bool Nodes::can_run(const TaskRecord& record, WorkerId worker) const {
   const NodeIndex node = of(worker);
   if (!record.nodes[node].can_run) return false;
-  if (record.bound) return record.task->only_worker() == worker;
-  return nodes_[node].one_kind || context_->can_run(*record.task, worker);
+  const bool alike = nodes_[node].one_kind && !record.bound;
+  return alike || context_->can_run(*record.task, worker);
 }
 
 }  // namespace vicinal::sched::darts

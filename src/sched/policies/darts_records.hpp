@@ -117,7 +117,7 @@ struct TaskRecord {
   TaskRecord* previous = nullptr;  // in main, in the plan or among the pulled ones
   TaskRecord* next = nullptr;
   Stage stage = Stage::none;
-  bool bound = false;          // submitted for one worker
+  bool bound = false;          // to a worker, or to a memory node
   bool in_order = false;       // while planned: in NodeBooks::in_order
   NodeIndex node = kNoNode;    // where it is planned or pulled
   std::uint64_t pulled = 0;    // while it is: number of its uses
