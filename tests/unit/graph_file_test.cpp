@@ -308,7 +308,7 @@ TEST(ReadGraph, TellsTheFormatByTheContentAndNamesTheFile) {
   };
   EXPECT_THAT(message(file("bad.json", "{")), HasSubstr("bad.json: line 1"));
   EXPECT_THAT(message(folder.file("absent.json")), HasSubstr("absent.json\": No such file"));
-  EXPECT_THAT(message(folder.path()), HasSubstr("Is a directory"));
+  EXPECT_THAT(message(folder.path()), HasSubstr("it is a folder"));
 }
 
 // a writes x and y, b and c read one of each, d reads nothing; b and c are tasks of one kernel.
