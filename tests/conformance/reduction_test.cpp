@@ -539,7 +539,7 @@ TEST(CancelledPartitions, AreJoined) {
   Runtime runtime(two_workers_that_reduce());
   const Handle whole = runtime.register_empty(kBytes, "whole");
   runtime.submit({.codelet = &kZero, .operands = {W(whole)}});
-  for (const Handle part : runtime.partition(whole, pieces(2))) {
+  for (const Handle part : runtime.partition(whole, row_blocks(2))) {
     static const Codelet set{.name = "set", .cpu = [](KernelContext& k) {
                                std::memset(k.data<std::byte>(0), 1,
                                            k.operand(0).layout.bytes().value);
@@ -558,7 +558,7 @@ TEST(CancelledPartitions, HaveTheContentOfTheWhole) {
   const Handle whole = runtime.register_empty(kBytes, "whole");
   runtime.submit({.codelet = &kZero, .operands = {W(whole)}});
   runtime.wait();
-  const Parts parts = runtime.partition(whole, pieces(2));
+  const Parts parts = runtime.partition(whole, row_blocks(2));
   runtime.cancel();
   const Acquired held = runtime.acquire(parts[1], AccessMode::RW);
   EXPECT_EQ(held.data<std::uint64_t>()[0], 0U);

@@ -345,8 +345,8 @@ TEST_F(Stress, DataComeAndGoInPartsInSeveralThreads) {
         const Handle handle = runtime.register_empty(kPage);
         runtime.submit(set(handle, 0));
         if (own.below(2) == 0) runtime.wait(handle);
-        const Parts parts = runtime.partition(handle, pieces(1 + own.below(100)));
-        if (own.below(4) == 0) static_cast<void>(runtime.partition(parts[0], pieces(2)));
+        const Parts parts = runtime.partition(handle, row_blocks(1 + own.below(100)));
+        if (own.below(4) == 0) static_cast<void>(runtime.partition(parts[0], row_blocks(2)));
         if (own.below(4) == 0) runtime.submit(add(parts[0], 1));
         if (own.below(3) == 0) runtime.unpartition(parts);
         runtime.unregister(handle);
@@ -368,7 +368,7 @@ TEST_F(Stress, AHandleIsDividedAndUnregisteredAtOnce) {
       in_threads(2, [&](std::size_t t) {
         try {
           if (t == 0) return runtime.unregister(handle);
-          static_cast<void>(runtime.partition(handle, pieces(division)));
+          static_cast<void>(runtime.partition(handle, row_blocks(division)));
         } catch (const UsageError&) {
           EXPECT_EQ(t, 1U);
         }
