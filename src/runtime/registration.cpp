@@ -297,7 +297,7 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
   const graph::Home home = handle.home;
   forget(handle);
   if (home.file >= 0) setup_.disk->close_file(home.file);
-  if (error) std::rethrow_exception(error);
+  if (error) throw_failure(error);
 }
 
 // Whoever calls has access to the handle. Returns why its content is lost, if it is.

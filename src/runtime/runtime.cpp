@@ -227,6 +227,7 @@ void RuntimeImpl::close() noexcept {
   if (forked()) return;
   if (is_inside_what_it_waits_for()) return leave();
   const bool is_told = engine_->errors().is_told();
+  const bool has_thrown = has_thrown_.load(std::memory_order_relaxed);
   std::exception_ptr undelivered = guarded([this] { wait(); });
   if (undelivered) {
     if (!engine_->counts().all_ended()) engine_->cancel();
@@ -236,8 +237,9 @@ void RuntimeImpl::close() noexcept {
   }
   for (const Handle handle : left_and_not_held()) {
     const std::exception_ptr error = guarded([&] { unregister(handle, WriteBack::yes); });
-    // Poisoned: by what was told, or is told now.
-    const bool is_new = error && !is_a<UsageError>(error) && !is_a<PoisonedError>(error);
+    // Poisoned: by what was told, or is told now. A device that has failed before fails here again.
+    const bool is_new =
+        error && !has_thrown && !is_a<UsageError>(error) && !is_a<PoisonedError>(error);
     if (is_new && !undelivered) undelivered = error;
   }
   if (undelivered) {

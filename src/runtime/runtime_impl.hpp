@@ -259,6 +259,7 @@ class RuntimeImpl {
   std::string held_by_this_thread() const;
   void require_same_process(const char* what) const;
   base::SureVector<Handle> left_and_not_held() const;
+  [[noreturn]] void throw_failure(const std::exception_ptr& error);
   void start();
   void stop();
   void leave() noexcept;
@@ -281,7 +282,8 @@ class RuntimeImpl {
   const pid_t process_ = getpid();
   const Undelivered undelivered_ = parse_undelivered(options_.undelivered_errors);
   const int exceptions_at_start_ = std::uncaught_exceptions();
-  std::atomic<bool> is_left_{false};  // nobody waits for it, or destroys it
+  std::atomic<bool> has_thrown_{false};  // a call has thrown why the run, or a handle, has failed
+  std::atomic<bool> is_left_{false};     // nobody waits for it, or destroys it
   MachineSetup setup_;
   // Of RAM without a disk: what has no home stays there.
   const std::optional<Bytes> sole_limit_ =

@@ -188,7 +188,12 @@ void RuntimeImpl::wait() {
   partitions_.reclaim(Partitions::Meanwhile::leaves_it);
   departures_.sweep();
   const std::exception_ptr error = engine_->take_error();
-  if (error) std::rethrow_exception(error);
+  if (error) throw_failure(error);
+}
+
+void RuntimeImpl::throw_failure(const std::exception_ptr& error) {
+  has_thrown_.store(true, std::memory_order_relaxed);
+  std::rethrow_exception(error);
 }
 
 void RuntimeImpl::wait(Group& group) {
@@ -379,7 +384,7 @@ void RuntimeImpl::bring_to_ram(const graph::Handle& handle, Acquisition& access,
     engine_->withdraw(request);
     throw;
   }
-  if (request.state.load() == memory::RequestState::failed) std::rethrow_exception(request.error);
+  if (request.state.load() == memory::RequestState::failed) throw_failure(request.error);
 }
 
 void RuntimeImpl::release(Acquisition& acquisition) {
