@@ -102,7 +102,7 @@ void GraphOptions::require_own_options() const {
     const std::string owners = applications_with(parameter);
     if (option->count() == 0 || owners.empty()) continue;
     if (file_.empty() && has_parameter(*own, parameter)) continue;
-    throw UsageError(fmt::format("{}: {} has no such option; {} {}: leave it away",
+    throw UsageError(fmt::format("{}: {} has no such option, only {} {} it; leave it away",
                                  option->get_name(), file_.empty() ? application_ : "a graph file",
                                  owners, owners.find(',') == std::string::npos ? "has" : "have"));
   }

@@ -7,9 +7,9 @@
 #   conformance  the tests for who extends the library: the component "conformance" of the CMake package
 include(CMakePackageConfigHelpers)
 
-foreach(package fmt tomlplusplus)
+foreach(package fmt tomlplusplus ZLIB Liburing OpenCL Hwloc Otf2)
   if(NOT ${package}_FOUND)
-    set(${package}_FOUND FALSE) # header-only then, and not needed by users
+    set(${package}_FOUND FALSE) # header-only, or left out: not needed by users
   endif()
 endforeach()
 

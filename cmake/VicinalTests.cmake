@@ -48,7 +48,7 @@ function(vicinal_test_code target)
   endif()
 endfunction()
 
-# Unit tests in some files, each of many: what they instantiate of the standard library and of GoogleTest takes more time
+# Tests in some files, each of many: what they instantiate of the standard library and of GoogleTest takes more time
 # than they do.
 function(vicinal_unity_of_tests target)
   if(VICINAL_UNITY)
@@ -73,7 +73,7 @@ function(vicinal_add_test_folder folder)
   endif()
   set(target vicinal_tests_${folder})
   add_executable(${target} ${sources})
-  if(folder MATCHES "unit|golden")
+  if(folder MATCHES "unit|golden|conformance")
     vicinal_unity_of_tests(${target})
   endif()
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${folder} RUNTIME_OUTPUT_DIRECTORY
@@ -134,6 +134,7 @@ if(GTest_FOUND)
   add_library(vicinal_precompiled_tests OBJECT "${PROJECT_BINARY_DIR}/precompiled_tests.cpp")
   vicinal_test_code(vicinal_precompiled_tests)
   add_library(vicinal_conformance_tests OBJECT ${vicinal_installed_tests})
+  vicinal_unity_of_tests(vicinal_conformance_tests)
   vicinal_test_code(vicinal_conformance_tests)
 endif()
 

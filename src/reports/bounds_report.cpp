@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/legible.hpp"
 #include "base/text.hpp"
 #include "reports/json.hpp"
 
@@ -19,8 +20,8 @@ struct Line {
 };
 
 std::string title(const bounds::GraphBounds& bounds) {
-  std::string text = fmt::format("{}: {} tasks, {} data of {}", bounds.graph, bounds.tasks,
-                                 bounds.data, base::format_bytes(bounds.bytes));
+  std::string text = fmt::format("{}: {} tasks, {} data of {}", base::legible_name(bounds.graph),
+                                 bounds.tasks, bounds.data, base::format_bytes(bounds.bytes));
   if (bounds.flops > 0) text += fmt::format(", {:.4g} operations", bounds.flops);
   if (bounds.tasks_without_time > 0) {
     text += fmt::format("\n{} tasks have no time on this machine and count nothing in the times",
@@ -129,7 +130,7 @@ std::string bounds_json(const bounds::GraphBounds& bounds) {
   json["bytes_in"] = Json::array({bytes_json(bounds.compulsory_in)});
   if (bounds.proved_in.leading.value > 0) json["bytes_in"].push_back(bytes_json(bounds.proved_in));
   json["bytes_out"] = Json::array({bytes_json(bounds.out)});
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace vicinal::reports

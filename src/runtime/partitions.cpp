@@ -69,6 +69,16 @@ Family* family_if_any(const graph::Handle& handle) {
   return handle.family.load(std::memory_order_acquire);
 }
 
+// All bytes of the whole are in parts that have its content, of one partition or of several.
+bool is_all_in_parts(const graph::Handle& whole) {
+  Bytes sum;
+  for (const Partition* partition : family_if_any(whole)->divided) {
+    if (partition->holds != Holds::parts) continue;
+    for (const graph::Handle* part : partition->parts) sum += part->bytes();
+  }
+  return sum == whole.bytes();
+}
+
 bool is_written(graph::Handle& handle) {
   return graph::content_of(handle) == Content::written;
 }
@@ -426,7 +436,8 @@ void Partitions::move(Partition& partition, Holds to, bool keeps) {
 }
 
 // One task, which uses the whole and all its parts. Whoever loses the content is written, too, so that no other
-// replica of it is left that could be brought to the same bytes later. `keeps`: the content is wanted.
+// replica of it is left that could be brought to the same bytes later. `keeps`: the content is wanted. Of bytes that are
+// in no part the whole has kept what a task left there, which may have failed: to get the others back writes it in part.
 void Partitions::pass_inside(Partition& partition, Holds to, bool keeps) {
   const Holds from = partition.holds;
   base::SureVector<graph::Access> accesses;
@@ -440,6 +451,9 @@ void Partitions::pass_inside(Partition& partition, Holds to, bool keeps) {
   const bool written = keeps && source_is_written(partition);
   const Content before = graph::content_of(*partition.whole);
   use(*partition.whole, Holds::whole);
+  const bool in_part = from == Holds::parts && keeps && is_written(*partition.whole) &&
+                       !is_all_in_parts(*partition.whole);
+  if (in_part) accesses.front().mode = AccessMode::RW;
   for (graph::Handle* part : partition.parts) use(*part, Holds::parts);
   runtime_.submit_repartition(accesses);
   if (written) return;

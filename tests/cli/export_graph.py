@@ -18,7 +18,7 @@ MACHINE = ["--machine", "v100p", "--gpus", "2", "--memory", "20MiB"]
 
 def record(folder, name, *job):
     """The recording, and what the report says of the run."""
-    trace, report = os.path.join(folder, name + ".vtrace"), os.path.join(folder, name + ".json")
+    trace, report = os.path.join(folder, name + ".vtrace"), os.path.join(folder, name + ".report.json")
     result = run(*job, "--trace", trace, "--json", report)
     check(result.returncode == 0, f"{name}: {result.stderr}")
     with open(report, encoding="utf-8") as file:

@@ -54,6 +54,7 @@ def test_graphs(folder):
     expect_clean([*job, "--json", "-"], [0])
     expect_clean([*job, "--trace", trace], [0])
     expect_clean(["bounds", "--graph", path, "--machine", "idgraf"], [0])
+    expect_clean(["bounds", "--graph", path, "--machine", "idgraf", "--json", "-"], [0])
     for question in ([], ["--task", "0"], ["--handle", "0"], ["--waits"], ["--decisions"], ["--json", "-"],
                      ["--task", EVIL]):
         expect_clean(["explain", trace, *question], [0, 2])

@@ -55,19 +55,19 @@ void set_all(KernelContext& k) {
 void fail_always(KernelContext& /*k*/) {
   throw std::runtime_error("as it should");
 }
-const Codelet kAdd{.name = "add", .cpu = add_all};
+const Codelet kAddInTurn{.name = "add", .cpu = add_all};
 const Codelet kCopy{.name = "copy", .cpu = copy_first};
-const Codelet kSet{.name = "set", .cpu = set_all};
+const Codelet kSetFirst{.name = "set", .cpu = set_all};
 const Codelet kFail{.name = "fail", .cpu = fail_always};
 
-struct Machine {
+struct CommuteMachine {
   const char* name;
   std::uint32_t accelerators;
   bool tight;  // room for one task; what does not fit goes to disk
   bool planned = false;
 };
 
-class CommuteUnder : public ::testing::TestWithParam<std::tuple<std::string, Machine>> {
+class CommuteUnder : public ::testing::TestWithParam<std::tuple<std::string, CommuteMachine>> {
  protected:
   static constexpr std::uint64_t kMostOperandsHere = 4;  // of a task, a page each
   void SetUp() override {
@@ -89,11 +89,11 @@ class CommuteUnder : public ::testing::TestWithParam<std::tuple<std::string, Mac
     return handle;
   }
   void set(Handle handle, std::int64_t value) {
-    runtime->submit({.codelet = &kSet, .operands = {W(handle)}, .parameters = value});
+    runtime->submit({.codelet = &kSetFirst, .operands = {W(handle)}, .parameters = value});
   }
   void add(std::vector<Operand> operands, std::int64_t value, Bytes scratch = kPage) {
     operands.push_back(Scratch(scratch));
-    runtime->submit({.codelet = &kAdd, .operands = operands, .parameters = value});
+    runtime->submit({.codelet = &kAddInTurn, .operands = operands, .parameters = value});
   }
   std::int64_t value_of(Handle handle) {
     return *runtime->acquire(handle, AccessMode::R).data<std::int64_t>();
@@ -104,16 +104,17 @@ class CommuteUnder : public ::testing::TestWithParam<std::tuple<std::string, Mac
   std::optional<Runtime> runtime;
 };
 
-std::string name_of(const ::testing::TestParamInfo<CommuteUnder::ParamType>& instance) {
+std::string name_of_commuting(const ::testing::TestParamInfo<CommuteUnder::ParamType>& instance) {
   return std::get<0>(instance.param) + "_on_" + std::get<1>(instance.param).name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, CommuteUnder,
-                         ::testing::Combine(::testing::ValuesIn(testing::policy_names()),
-                                            ::testing::Values(Machine{"cores", 0, false},
-                                                              Machine{"tight_cores", 0, true},
-                                                              Machine{"devices", 2, true, true})),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    Every, CommuteUnder,
+    ::testing::Combine(::testing::ValuesIn(testing::policy_names()),
+                       ::testing::Values(CommuteMachine{"cores", 0, false},
+                                         CommuteMachine{"tight_cores", 0, true},
+                                         CommuteMachine{"devices", 2, true, true})),
+    name_of_commuting);
 
 TEST_P(CommuteUnder, SumsAreThoseOfASerialRun) {
   base::Random random(7);
@@ -157,13 +158,13 @@ TEST_P(CommuteUnder, AFailedOnePoisonsAndTheRestOfItsRunIsCancelled) {
   std::array<std::atomic<int>, 3> ends{};
   const auto on_end = [&](Outcome outcome) { ++ends.at(static_cast<std::size_t>(outcome)); };
   for (std::int64_t i = 0; i < 10; ++i) {
-    runtime->submit({.codelet = &kAdd,
+    runtime->submit({.codelet = &kAddInTurn,
                      .operands = {Commute(x), Scratch(kPage)},
                      .parameters = i,
                      .on_end = on_end});
   }
   runtime->submit({.codelet = &kFail, .operands = {Commute(x), Scratch(kPage)}, .on_end = on_end});
-  runtime->submit({.codelet = &kAdd,
+  runtime->submit({.codelet = &kAddInTurn,
                    .operands = {RW(x), Scratch(kPage)},
                    .parameters = std::int64_t{1},
                    .on_end = on_end});
@@ -228,16 +229,16 @@ TEST(ScratchRoom, OfATaskThatCanNeverFitIsRefusedWithItsBytes) {
   Runtime runtime(options);
   const Handle x = runtime.register_empty(kPage);
   const auto submit = [&](Bytes bytes) {
-    runtime.submit({.codelet = &kAdd,
+    runtime.submit({.codelet = &kAddInTurn,
                     .operands = {Commute(x), Scratch(bytes)},
                     .parameters = std::int64_t{1}});
   };
-  runtime.submit({.codelet = &kSet, .operands = {W(x)}, .parameters = std::int64_t{0}});
+  runtime.submit({.codelet = &kSetFirst, .operands = {W(x)}, .parameters = std::int64_t{0}});
   submit(kPage * 3);
   EXPECT_THAT(testing::message_of<CapacityError>([&] { submit(kPage * 4); }),
               ::testing::HasSubstr("needs 20480 bytes"));
   EXPECT_THROW(submit(Bytes{std::uint64_t{1} << 60}), UsageError);
-  EXPECT_THROW(runtime.submit({.codelet = &kSet, .operands = {{x, AccessMode::scratch}}}),
+  EXPECT_THROW(runtime.submit({.codelet = &kSetFirst, .operands = {{x, AccessMode::scratch}}}),
                UsageError);
   EXPECT_THROW(runtime.acquire(x, AccessMode::scratch), UsageError);
   runtime.wait();
@@ -248,19 +249,19 @@ TEST(ScratchRoom, IsNoneOfTheDataThatHaveNoHome) {
   options.memory = kPage * 4;  // and no disk
   Runtime runtime(options);
   const Handle x = runtime.register_empty(kPage);
-  runtime.submit({.codelet = &kSet, .operands = {W(x)}, .parameters = std::int64_t{0}});
+  runtime.submit({.codelet = &kSetFirst, .operands = {W(x)}, .parameters = std::int64_t{0}});
   const auto add = [&](Bytes scratch) {
-    runtime.submit({.codelet = &kAdd,
+    runtime.submit({.codelet = &kAddInTurn,
                     .operands = {Commute(x), Scratch(scratch)},
                     .parameters = std::int64_t{1}});
   };
   for (int i = 0; i < 50; ++i) add(kPage * 2);  // together far more than there is
   // One page beside them, but not two: the tasks above would have no room.
   const Handle y = runtime.register_empty(kPage);
-  runtime.submit({.codelet = &kSet, .operands = {W(y)}, .parameters = std::int64_t{0}});
+  runtime.submit({.codelet = &kSetFirst, .operands = {W(y)}, .parameters = std::int64_t{0}});
   const Handle z = runtime.register_empty(kPage);
   EXPECT_THROW(
-      runtime.submit({.codelet = &kSet, .operands = {W(z)}, .parameters = std::int64_t{0}}),
+      runtime.submit({.codelet = &kSetFirst, .operands = {W(z)}, .parameters = std::int64_t{0}}),
       CapacityError);
   EXPECT_THROW(add(kPage * 3), CapacityError);
   runtime.wait();

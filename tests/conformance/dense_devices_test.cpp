@@ -112,12 +112,12 @@ void expect_right_on_cuda(const Options& options, const Application& application
   testing::expect_all_given_back();
 }
 
-using Case = std::tuple<std::string, Precision>;
-std::string case_name(const ::testing::TestParamInfo<Case>& test) {
+using DeviceCase = std::tuple<std::string, Precision>;
+std::string case_name(const ::testing::TestParamInfo<DeviceCase>& test) {
   return std::get<0>(test.param) + "_" + std::string(to_string(std::get<1>(test.param)));
 }
 
-class DenseOnCuda : public ::testing::TestWithParam<Case> {
+class DenseOnCuda : public ::testing::TestWithParam<DeviceCase> {
  protected:
   const std::string& name() const { return std::get<0>(GetParam()); }
   Application application() const { return small(name(), std::get<1>(GetParam())); }
@@ -311,7 +311,7 @@ TEST(DenseLibraries, AreNamedWhereTheyAreNotThere) {
 #if VICINAL_HAVE_CLBLAST && !TEST_THREAD_SANITIZER && !TEST_ADDRESS_SANITIZER
 
 // In one precision: for either, CLBlast compiles kernels of its own, half a minute of them on a processor.
-class DenseOnOpenCl : public ::testing::TestWithParam<Case> {
+class DenseOnOpenCl : public ::testing::TestWithParam<DeviceCase> {
  protected:
   void SetUp() override {
     if (drivers::opencl_devices().empty()) GTEST_SKIP() << "OpenCL knows no device here";
@@ -337,10 +337,10 @@ TEST_P(DenseOnOpenCl, IsRightInCoreAndOutOfIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DenseOnOpenCl,
-                         ::testing::Values(Case{"cholesky", Precision::f32},
-                                           Case{"lu", Precision::f32},
-                                           Case{"gemm2d", Precision::f32},
-                                           Case{"gemm3d", Precision::f32}),
+                         ::testing::Values(DeviceCase{"cholesky", Precision::f32},
+                                           DeviceCase{"lu", Precision::f32},
+                                           DeviceCase{"gemm2d", Precision::f32},
+                                           DeviceCase{"gemm3d", Precision::f32}),
                          case_name);
 
 #endif

@@ -49,9 +49,9 @@ Bytes part_of_data(const Application& application) {
   return {all_data(application).value / (application.name == "cholesky" ? 4 : 3)};
 }
 
-using Case = std::tuple<std::string, std::string, Precision>;
+using DenseCase = std::tuple<std::string, std::string, Precision>;
 
-class DenseConformance : public ::testing::TestWithParam<Case> {
+class DenseConformance : public ::testing::TestWithParam<DenseCase> {
  protected:
   Options options() const { return with_policy(std::get<1>(GetParam())); }
   // With so much RAM, and a disk.
@@ -120,7 +120,7 @@ TEST_P(DenseConformance, IsRightWithoutPrioritiesAndWithASmallWindow) {
   run(runtime, {.places = {.seed = 2}, .submit = {.priorities = false}});
 }
 
-std::string name_of(const ::testing::TestParamInfo<Case>& test) {
+std::string name_of(const ::testing::TestParamInfo<DenseCase>& test) {
   return std::get<0>(test.param) + "_" + std::get<1>(test.param) + "_" +
          std::string(to_string(std::get<2>(test.param)));
 }

@@ -37,10 +37,10 @@ class FileSizeLimit {
   rlimit before_{};
 };
 
-void set_kernel(KernelContext& k) {
+void set_bytes_kernel(KernelContext& k) {
   k.data<std::int64_t>(0)[0] = k.parameter<std::int64_t>();
 }
-const Codelet kSetCodelet{.name = "set", .cpu = set_kernel};
+const Codelet kSetBytes{.name = "set", .cpu = set_bytes_kernel};
 
 class FileSize : public ::testing::TestWithParam<bool> {
  protected:
@@ -57,7 +57,7 @@ class FileSize : public ::testing::TestWithParam<bool> {
 };
 
 template <typename Function>
-std::string message_of(const Function& function) {
+std::string message_of_run(const Function& function) {
   try {
     function();
   } catch (const Error& error) {
@@ -73,9 +73,9 @@ TEST_P(FileSize, AFileThatMayNotGrowIsRefusedNamingFileAndRemedyAndTheSignalIsAs
   sigaction(SIGXFSZ, nullptr, &before);
   {
     const FileSizeLimit limit(32 << 10);
-    EXPECT_THAT(
-        message_of([&] { runtime.register_file({.path = path, .create = true}, 64_KiB, "big"); }),
-        AllOf(HasSubstr(path), HasSubstr("too large"), HasSubstr("ulimit -f")));
+    EXPECT_THAT(message_of_run(
+                    [&] { runtime.register_file({.path = path, .create = true}, 64_KiB, "big"); }),
+                AllOf(HasSubstr(path), HasSubstr("too large"), HasSubstr("ulimit -f")));
   }
   sigset_t blocked;
   pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
@@ -97,9 +97,9 @@ TEST_P(FileSize, AWriteBeyondTheLimitEndsTheRunWithAnErrorAndWhatIsInMemoryStays
   for (int i = 0; i < 32; ++i) {
     tiles.push_back(runtime.register_empty(8_KiB, "tile" + std::to_string(i)));
     runtime.submit(
-        {.codelet = &kSetCodelet, .operands = {W(tiles[i])}, .parameters = std::int64_t{i}});
+        {.codelet = &kSetBytes, .operands = {W(tiles[i])}, .parameters = std::int64_t{i}});
   }
-  EXPECT_THAT(message_of([&] { runtime.wait(); }),
+  EXPECT_THAT(message_of_run([&] { runtime.wait(); }),
               AllOf(HasSubstr("tile"), HasSubstr("too large"), HasSubstr("ulimit -f")));
 }
 

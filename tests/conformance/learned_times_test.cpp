@@ -22,7 +22,7 @@ using machine::PerformanceModel;
 using testing::kPage;
 using testing::TemporaryFolder;
 
-constexpr std::size_t kHandles = 6;
+constexpr std::size_t kLearnedHandles = 6;
 constexpr int kRounds = 60;
 
 // Adds one to each of some pages, many times over; on cores and on an accelerator.
@@ -32,14 +32,14 @@ void run_with(const std::string& policy, const std::string& models) {
   options.accelerator_memory = kPage * 4;
   options.policy = policy;
   options.models = models;
-  std::vector<std::vector<std::int64_t>> pages(kHandles,
+  std::vector<std::vector<std::int64_t>> pages(kLearnedHandles,
                                                std::vector<std::int64_t>(kPage.value / 8));
   {
     Runtime runtime(options);
     // A codelet of this run: what is learned of it is handed on after it has gone.
     const Codelet add{.name = "add", .cpu = testing::add_kernel};
     std::vector<Handle> handles;
-    handles.reserve(kHandles);
+    handles.reserve(kLearnedHandles);
     for (auto& page : pages) handles.push_back(runtime.register_buffer(page.data(), kPage));
     for (int round = 0; round < kRounds; ++round) {
       for (const Handle handle : handles) {

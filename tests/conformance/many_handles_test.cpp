@@ -15,10 +15,10 @@ namespace {
 
 using vicinal::testing::Watchdog;
 
-void set_kernel(KernelContext& k) {
+void set_one_kernel(KernelContext& k) {
   k.data<std::int64_t>(0)[0] = k.parameter<std::int64_t>();
 }
-const Codelet kSetCodelet{.name = "set", .cpu = set_kernel};
+const Codelet kSetOne{.name = "set", .cpu = set_one_kernel};
 
 Options two_workers() {
   Options options;
@@ -41,7 +41,7 @@ TEST(Runtime, MoreThan65535AcquisitionsOfOneHandleForReadingAreGranted) {
   Runtime runtime(options);
   const Watchdog watchdog(&runtime, "acquisitions", 120);
   const Handle x = runtime.register_empty(8_KiB, "x");
-  runtime.submit({.codelet = &kSetCodelet, .operands = {W(x)}, .parameters = std::int64_t{5}});
+  runtime.submit({.codelet = &kSetOne, .operands = {W(x)}, .parameters = std::int64_t{5}});
   runtime.wait();
   {
     std::vector<Acquired> held;
@@ -50,7 +50,7 @@ TEST(Runtime, MoreThan65535AcquisitionsOfOneHandleForReadingAreGranted) {
     EXPECT_EQ(held.back().data<std::int64_t>()[0], 5);
     while (!held.empty()) held.pop_back();
   }
-  runtime.submit({.codelet = &kSetCodelet, .operands = {W(x)}, .parameters = std::int64_t{6}});
+  runtime.submit({.codelet = &kSetOne, .operands = {W(x)}, .parameters = std::int64_t{6}});
   EXPECT_EQ(runtime.acquire(x, AccessMode::R).data<std::int64_t>()[0], 6);
 }
 
@@ -64,7 +64,7 @@ TEST(Runtime, DataThatStartEmptyTakeMemoryWhenTheyAreFirstWritten) {
   EXPECT_LT((heap_bytes() - before) / kHandles, 1024U);  // what says that they are there
   for (int i = 0; i < kHandles; ++i) {
     runtime.submit(
-        {.codelet = &kSetCodelet, .operands = {W(handles[i])}, .parameters = std::int64_t{i}});
+        {.codelet = &kSetOne, .operands = {W(handles[i])}, .parameters = std::int64_t{i}});
   }
   runtime.wait();
   EXPECT_EQ(runtime.statistics().nodes[0].resident, Bytes{8} * kHandles);
@@ -80,7 +80,7 @@ TEST(Runtime, TwoThreadsThatAreTheFirstToWriteOneHandleWriteTheSameMemory) {
     const Watchdog watchdog(&runtime, "two first writers");
     const Handle x = runtime.register_empty(Bytes{64}, "x");
     const auto write = [&](std::int64_t value) {
-      runtime.submit({.codelet = &kSetCodelet, .operands = {W(x)}, .parameters = value});
+      runtime.submit({.codelet = &kSetOne, .operands = {W(x)}, .parameters = value});
     };
     std::thread other([&] { write(1); });
     write(1);

@@ -22,7 +22,7 @@
 namespace vicinal {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kPageOfDatum = 4096;
 
 struct MixedTask {
   Codelet codelet;
@@ -55,7 +55,7 @@ class MixedProgram {
     Runtime runtime(machine_, options);
     std::vector<Handle> data;
     for (const std::uint64_t pages : pages_) {
-      data.push_back(runtime.register_empty(Bytes{pages * kPage}));
+      data.push_back(runtime.register_empty(Bytes{pages * kPageOfDatum}));
     }
     for (const MixedTask& task : tasks_) {
       std::vector<Operand> operands;
@@ -118,10 +118,10 @@ class MixedProgram {
   }
 
   void set_limits() {
-    std::uint64_t largest = kPage;
+    std::uint64_t largest = kPageOfDatum;
     for (const MixedTask& task : tasks_) {
       std::uint64_t sum = 0;
-      for (const auto& access : task.accesses) sum += pages_[access.first] * kPage;
+      for (const auto& access : task.accesses) sum += pages_[access.first] * kPageOfDatum;
       largest = std::max(largest, sum);
     }
     for (NodeDescription& node : machine_.nodes) {
@@ -171,7 +171,7 @@ TEST(Runtime, WhoSleepsBehindAWorkerOfAnotherKindIsWokenForATask) {
     Options options;
     options.policy = policy.name;
     Runtime runtime(machine, options);
-    const Handle data = runtime.register_empty(Bytes{kPage});
+    const Handle data = runtime.register_empty(Bytes{kPageOfDatum});
     runtime.submit({.codelet = &both, .operands = {W(data)}});
     runtime.submit({.codelet = &emulated, .operands = {R(data)}});
     EXPECT_NO_THROW(runtime.wait()) << policy.name;
@@ -195,7 +195,7 @@ TEST(Runtime, TasksRunOnTheMemoryNodeThatTheyName) {
     options.policy = policy.name;
     Runtime runtime(machine, options);
     for (int i = 0; i < 20; ++i) {
-      const Handle data = runtime.register_empty(Bytes{kPage});
+      const Handle data = runtime.register_empty(Bytes{kPageOfDatum});
       runtime.submit({.codelet = &there, .operands = {W(data)}, .node = NodeId{2}});
     }
     // None can run it there: it runs where one can.

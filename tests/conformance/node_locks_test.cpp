@@ -21,7 +21,7 @@ using namespace vicinal::
     testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
 
 constexpr std::size_t kData = 40;
-constexpr int kTasks = 600;
+constexpr int kTasksOfEach = 600;
 
 // Each adds what it reads to what it writes, all elements alike.
 void add_up(KernelContext& k) {
@@ -55,7 +55,7 @@ TEST_P(NodeLocks, OfANodeAreNotTakenForAnothersEviction) {
   std::array<std::int64_t, kData> expected;
   expected.fill(1);
   base::Random random(seed);
-  for (int t = 0; t < kTasks; ++t) {
+  for (int t = 0; t < kTasksOfEach; ++t) {
     const std::size_t a = random.below(kData);
     const std::size_t b = (a + 1 + random.below(kData - 2)) % kData;
     const std::size_t c = (b + 1) % kData == a ? (b + 2) % kData : (b + 1) % kData;

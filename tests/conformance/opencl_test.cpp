@@ -28,7 +28,7 @@ using testing::TemporaryFolder;
 using testing::Watchdog;
 using testing::Watched;
 
-constexpr std::size_t kLength = 512;  // of 64-bit numbers: a page
+constexpr std::size_t kLengthOnDevice = 512;  // of 64-bit numbers: a page
 
 constexpr const char* kSource = R"(
   __kernel void add(__global long* x, long by) { x[get_global_id(0)] += by; }
@@ -52,8 +52,8 @@ void sum_on_core(KernelContext& k) {
     k.data<std::int64_t>(2)[i] = k.data<std::int64_t>(0)[i] + k.data<std::int64_t>(1)[i];
   }
 }
-const Codelet kAdd{.name = "add", .kernels = {{ProcessorKind::opencl, add_on_device}}};
-const Codelet kSum{.name = "sum", .kernels = {{ProcessorKind::opencl, sum_on_device}}};
+const Codelet kAddOnDevice{.name = "add", .kernels = {{ProcessorKind::opencl, add_on_device}}};
+const Codelet kSumOnDevice{.name = "sum", .kernels = {{ProcessorKind::opencl, sum_on_device}}};
 const Codelet kSumAnywhere{
     .name = "sum", .cpu = sum_on_core, .kernels = {{ProcessorKind::opencl, sum_on_device}}};
 
@@ -75,7 +75,7 @@ class OpenCl : public ::testing::TestWithParam<std::string> {
 TEST_P(OpenCl, AddsOnTheDeviceAlsoWhatDoesNotFitThere) {
   Runtime runtime(options_);
   const Watched watched(watchdog_, runtime);
-  std::vector<std::vector<std::int64_t>> content(20, std::vector<std::int64_t>(kLength));
+  std::vector<std::vector<std::int64_t>> content(20, std::vector<std::int64_t>(kLengthOnDevice));
   std::vector<Handle> handles;
   for (std::vector<std::int64_t>& x : content) {
     std::iota(x.begin(), x.end(), 0);
@@ -83,12 +83,12 @@ TEST_P(OpenCl, AddsOnTheDeviceAlsoWhatDoesNotFitThere) {
   }
   for (std::int64_t round = 1; round <= 3; ++round) {
     for (const Handle handle : handles) {
-      runtime.submit({.codelet = &kAdd, .operands = {RW(handle)}, .parameters = round});
+      runtime.submit({.codelet = &kAddOnDevice, .operands = {RW(handle)}, .parameters = round});
     }
   }
   for (const Handle handle : handles) runtime.unregister(handle);
   for (const std::vector<std::int64_t>& x : content) {
-    for (std::size_t i = 0; i < kLength; ++i) {
+    for (std::size_t i = 0; i < kLengthOnDevice; ++i) {
       ASSERT_EQ(x[i], static_cast<std::int64_t>(i) + 6);
     }
   }
@@ -106,7 +106,7 @@ TEST_P(OpenCl, SharesAChainWithCoresOutOfCore) {
     if (i < 2) {
       runtime.submit(testing::set(f.back(), 1));
     } else {
-      runtime.submit({.codelet = i % 3 == 0 ? &kSum : &kSumAnywhere,
+      runtime.submit({.codelet = i % 3 == 0 ? &kSumOnDevice : &kSumAnywhere,
                       .operands = {R(f[i - 2]), R(f[i - 1]), W(f[i])}});
     }
   }
@@ -114,7 +114,8 @@ TEST_P(OpenCl, SharesAChainWithCoresOutOfCore) {
   std::int64_t now = 1;
   for (const Handle handle : f) {
     const Acquired acquired = runtime.acquire(handle, AccessMode::R);
-    for (std::size_t i = 0; i < kLength; ++i) ASSERT_EQ(acquired.data<std::int64_t>()[i], now);
+    for (std::size_t i = 0; i < kLengthOnDevice; ++i)
+      ASSERT_EQ(acquired.data<std::int64_t>()[i], now);
     before = std::exchange(now, before + now);
   }
 }
@@ -126,7 +127,7 @@ TEST_P(OpenCl, PacksAStridedTile) {
   std::vector<std::int64_t> matrix(128 * 5, 7);
   const Handle tile = runtime.register_tile(
       matrix.data(), {.rows = 100, .columns = 5, .leading_dimension = 128, .element_bytes = 8});
-  runtime.submit({.codelet = &kAdd, .operands = {RW(tile)}, .parameters = std::int64_t{1}});
+  runtime.submit({.codelet = &kAddOnDevice, .operands = {RW(tile)}, .parameters = std::int64_t{1}});
   runtime.unregister(tile);
   for (std::size_t i = 0; i < matrix.size(); ++i) ASSERT_EQ(matrix[i], i % 128 < 100 ? 8 : 7) << i;
 }

@@ -41,67 +41,70 @@ void add_to_sum(KernelContext& k) {
     for (std::uint64_t i = 0; i < view.layout.rows(); ++i) sum += column[i];
   }
 }
-const Codelet kAdd{.name = "add", .cpu = add_number};
-const Codelet kSet{.name = "set", .cpu = set_number};
-const Codelet kSum{.name = "sum", .cpu = add_to_sum};
+const Codelet kAddToPart{.name = "add", .cpu = add_number};
+const Codelet kSetPart{.name = "set", .cpu = set_number};
+const Codelet kSumOfParts{.name = "sum", .cpu = add_to_sum};
 
-constexpr std::size_t kRows = 6;
-constexpr std::size_t kColumns = 4;
+constexpr std::size_t kRowsOfWhole = 6;
+constexpr std::size_t kColumnsOfWhole = 4;
 constexpr std::size_t kStride = 8;
 
 // How the whole lives: a tile of a larger matrix of the application, or wherever the runtime has room for it.
-enum class Home : std::uint8_t { buffer, none };
+enum class PartsHome : std::uint8_t { buffer, none };
 
-struct Machine {
+struct PartsMachine {
   const char* name;
   std::uint32_t accelerators;
   bool disk;
 };
 
-class Partitioned : public ::testing::TestWithParam<std::tuple<std::string, Machine, Home>> {
+class Partitioned
+    : public ::testing::TestWithParam<std::tuple<std::string, PartsMachine, PartsHome>> {
  protected:
   void SetUp() override {
     const auto& [policy, machine, home] = GetParam();
     Options options{.workers = 2, .policy = policy};
     testing::use_accelerators(options, machine.accelerators);
     runtime.emplace(options);
-    if (home == Home::buffer) {
-      whole = runtime->register_tile(matrix.data(), {kRows, kColumns, kStride, 8}, "A");
+    if (home == PartsHome::buffer) {
+      whole =
+          runtime->register_tile(matrix.data(), {kRowsOfWhole, kColumnsOfWhole, kStride, 8}, "A");
     } else {
-      whole = runtime->register_empty({kRows, kColumns, 0, 8}, "A");
+      whole = runtime->register_empty({kRowsOfWhole, kColumnsOfWhole, 0, 8}, "A");
       set(whole, 0);
     }
     sum = runtime->register_buffer(&total, Bytes{8}, "sum");
   }
   void set(Handle handle, double number) {
-    runtime->submit({.codelet = &kSet, .operands = {W(handle)}, .parameters = number});
+    runtime->submit({.codelet = &kSetPart, .operands = {W(handle)}, .parameters = number});
   }
   void add(Handle handle, double number) {
-    runtime->submit({.codelet = &kAdd, .operands = {RW(handle)}, .parameters = number});
+    runtime->submit({.codelet = &kAddToPart, .operands = {RW(handle)}, .parameters = number});
   }
   void add_up(Handle handle) {
-    runtime->submit({.codelet = &kSum, .operands = {R(handle), RW(sum)}});
+    runtime->submit({.codelet = &kSumOfParts, .operands = {R(handle), RW(sum)}});
   }
   double summed() { return *runtime->acquire(sum, AccessMode::R).data<double>(); }
 
-  std::vector<double> matrix = std::vector<double>(kStride * kColumns, 0.0);
+  std::vector<double> matrix = std::vector<double>(kStride * kColumnsOfWhole, 0.0);
   double total = 0;
   std::optional<Runtime> runtime;
   Handle whole;
   Handle sum;
 };
 
-std::string name_of(const ::testing::TestParamInfo<Partitioned::ParamType>& instance) {
+std::string name_of_partitioned(const ::testing::TestParamInfo<Partitioned::ParamType>& instance) {
   const auto& [policy, machine, home] = instance.param;
-  return policy + "_on_" + machine.name + (home == Home::buffer ? "_from_a_buffer" : "_anywhere");
+  return policy + "_on_" + machine.name +
+         (home == PartsHome::buffer ? "_from_a_buffer" : "_anywhere");
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, Partitioned,
                          ::testing::Combine(::testing::ValuesIn(testing::policy_names()),
-                                            ::testing::Values(Machine{"cores", 0, false},
-                                                              Machine{"devices", 2, false}),
-                                            ::testing::Values(Home::buffer, Home::none)),
-                         name_of);
+                                            ::testing::Values(PartsMachine{"cores", 0, false},
+                                                              PartsMachine{"devices", 2, false}),
+                                            ::testing::Values(PartsHome::buffer, PartsHome::none)),
+                         name_of_partitioned);
 
 TEST_P(Partitioned, TheWholeAndItsPartsSeeEachOthersWrites) {
   const Parts parts = runtime->partition(whole, tiles(4, 3));
@@ -201,7 +204,7 @@ TEST_P(Partitioned, SeveralPartitionsMayBeWrittenWhereTheyDoNotOverlap) {
 
 TEST_P(Partitioned, WhatIsRegisteredInThePlaceOfAnotherMayBeDividedToo) {
   for (int round = 0; round < 3; ++round) {
-    const Handle other = runtime->register_empty({kRows, kColumns, 0, 8}, "B");
+    const Handle other = runtime->register_empty({kRowsOfWhole, kColumnsOfWhole, 0, 8}, "B");
     set(other, round);
     for (const Handle part : runtime->partition(other, row_blocks(2))) add(part, 1);
     add_up(other);  // 24 of round + 1
@@ -229,17 +232,17 @@ TEST_P(Partitioned, TheApplicationHoldsEitherSide) {
 
 // --- which parts may be forgotten
 
-Options two_workers() {
+Options two_workers_with_parts() {
   return {.workers = 2, .submitter_works = false, .bind = false, .models = "none"};
 }
 
 // What a task waits for, until it is told.
-std::binary_semaphore gate{0};
-const Codelet kWaits{.name = "waits", .cpu = [](KernelContext&) { gate.acquire(); }};
-const Codelet kLooks{.name = "looks", .cpu = [](KernelContext&) {}};
+std::binary_semaphore gate_of_parts{0};
+const Codelet kWaitsInPart{.name = "waits", .cpu = [](KernelContext&) { gate_of_parts.acquire(); }};
+const Codelet kLooksAtPart{.name = "looks", .cpu = [](KernelContext&) {}};
 const Codelet kDivided{.name = "divided", .recursive = [](Recursion& r) {
                          for (const Handle part : r.parts(0, row_blocks(2))) {
-                           r.submit({.codelet = &kLooks, .operands = {R(part)}});
+                           r.submit({.codelet = &kLooksAtPart, .operands = {R(part)}});
                          }
                        }};
 
@@ -248,21 +251,21 @@ const Codelet kDivided{.name = "divided", .recursive = [](Recursion& r) {
 TEST(NestedPartitions, KeepAPartAsLongAsAPartOfItIsInUse) {
   testing::Watchdog watchdog("nested partitions", 20);
   for (const std::size_t depth : {2U, 3U, 4U}) {
-    Runtime runtime(two_workers());
+    Runtime runtime(two_workers_with_parts());
     const Handle x = runtime.register_empty(TileShape{64, 1}, "x");
     const Handle y = runtime.register_empty(Bytes{1}, "y");
     const Handle z = runtime.register_empty(TileShape{64, 1}, "z");
-    runtime.submit({.codelet = &kLooks, .operands = {W(x), W(z)}});
+    runtime.submit({.codelet = &kLooksAtPart, .operands = {W(x), W(z)}});
     std::vector<Parts> divided{runtime.partition(x, row_blocks(2))};
     while (divided.size() < depth) {
       divided.push_back(runtime.partition(divided.back()[0], row_blocks(2)));
     }
-    runtime.submit({.codelet = &kWaits, .operands = {W(y)}});
+    runtime.submit({.codelet = &kWaitsInPart, .operands = {W(y)}});
     runtime.submit({.codelet = &kDivided, .operands = {R(divided.back()[0]), R(y)}});
     runtime.unpartition(divided.front());
     for (int i = 0; i < 4; ++i)
       static_cast<void>(runtime.partition(z, column_blocks(1), PartAccess::read_only));
-    gate.release();
+    gate_of_parts.release();
     runtime.wait();
     runtime.unregister(x);
     runtime.unregister(z);
@@ -272,11 +275,11 @@ TEST(NestedPartitions, KeepAPartAsLongAsAPartOfItIsInUse) {
 // Of a handle that is unregistered its own parts must have gone, no others.
 TEST(NestedPartitions, OfAnotherHandleAreNotWaitedFor) {
   testing::Watchdog watchdog("partitions of another handle", 20);
-  Runtime runtime(two_workers());
+  Runtime runtime(two_workers_with_parts());
   std::vector<Handle> both;
   for (const char* name : {"x", "y"}) {
     both.push_back(runtime.register_empty(TileShape{64, 1}, name));
-    runtime.submit({.codelet = &kLooks, .operands = {W(both.back())}});
+    runtime.submit({.codelet = &kLooksAtPart, .operands = {W(both.back())}});
   }
   const Parts of_x = runtime.partition(both[0], row_blocks(2));
   const Parts of_y = runtime.partition(both[1], row_blocks(2));
@@ -284,6 +287,41 @@ TEST(NestedPartitions, OfAnotherHandleAreNotWaitedFor) {
   runtime.unpartition(of_y);
   runtime.unpartition(of_x);
   EXPECT_NO_THROW(runtime.unregister(both[0]));
+}
+
+// --- what is lost is lost on either side
+
+const Codelet kFails{.name = "fails", .cpu = [](KernelContext&) { throw Error("no"); }};
+
+// Two halves of what a failed task has left. Partitions of both are written anew, or of one.
+class LostWhole : public ::testing::Test {
+ protected:
+  LostWhole() {
+    runtime_.submit({.codelet = &kFails, .operands = {W(whole_)}});
+    EXPECT_THROW(runtime_.wait(), TaskError);
+  }
+  void write_half(std::uint64_t half) {
+    const Parts parts = runtime_.partition(whole_, [half](const Layout&) {
+      return Division{.blocks = {{.row = 32 * half, .column = 0, .rows = 32, .columns = 1}}};
+    });
+    // Its content passes to the parts, lost as it is, and one is written anew.
+    runtime_.submit({.codelet = &kLooksAtPart, .operands = {W(parts[0])}});
+  }
+  std::vector<double> values_ = std::vector<double>(64, 1.0);
+  Runtime runtime_{two_workers_with_parts()};
+  Handle whole_ = runtime_.register_tile(values_.data(), {64, 1}, "whole");
+};
+
+TEST_F(LostWhole, StaysLostIfSomeOfItIsWrittenAnew) {
+  write_half(0);
+  EXPECT_THROW(runtime_.acquire(whole_, AccessMode::R), PoisonedError);
+  EXPECT_THROW(runtime_.unregister(whole_), PoisonedError);
+}
+
+TEST_F(LostWhole, IsThereWhenAllOfItIsWrittenAnew) {
+  write_half(0);
+  write_half(1);
+  EXPECT_NO_THROW(runtime_.acquire(whole_, AccessMode::R));
 }
 
 }  // namespace

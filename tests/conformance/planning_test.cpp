@@ -33,7 +33,7 @@ using ::testing::ElementsAre;
 constexpr Bytes kBlock = 1_MiB;
 
 // RAM with a core, and an accelerator with so much memory.
-MachineDescription simulated_machine(Bytes device_memory = 1_GiB) {
+MachineDescription planned_machine(Bytes device_memory = 1_GiB) {
   const NodeId device{1};
   const BytesPerSecond bandwidth{1e9};
   return {.nodes = {{kRam, "ram", NodeKind::ram, {}},
@@ -50,10 +50,9 @@ struct PlannedRun {
   explicit PlannedRun(On on, const Options& options = small_options(),
                       std::unique_ptr<PlanningPolicy> given = std::make_unique<PlanningPolicy>())
       : policy(*given),
-        impl(
-            options,
-            on == On::simulated_machine ? MachineSetup(simulated_machine()) : MachineSetup(options),
-            nullptr, std::move(given)) {}
+        impl(options,
+             on == On::simulated_machine ? MachineSetup(planned_machine()) : MachineSetup(options),
+             nullptr, std::move(given)) {}
   // Of 8 bytes, with content.
   Handle number(std::string name = {}) {
     return impl.add({8, 1, 8, 1}, {.kind = graph::HomeKind::buffer, .address = next_place()}, true,
@@ -189,7 +188,7 @@ struct Reads {
 Reads read_in_order(const std::vector<std::size_t>& order, std::uint64_t room,
                     std::unique_ptr<sched::Policy> policy, PlanningPolicy* watched) {
   static const Codelet read{.name = "read", .expected = {Time{0}, Time{1'000'000}}};
-  RuntimeImpl runtime(Options{}, MachineSetup(simulated_machine(kBlock * room + 4_KiB)), nullptr,
+  RuntimeImpl runtime(Options{}, MachineSetup(planned_machine(kBlock * room + 4_KiB)), nullptr,
                       std::move(policy));
   Reads reads;
   if (watched != nullptr) {
@@ -348,14 +347,14 @@ TEST(RealPlanning, WhenTooManyAreHeldBackTheYoungerHalfIsKnownAgain) {
 
 // --- errors
 
-void throw_kernel(KernelContext& /*context*/) {
+void fail_kernel(KernelContext& /*context*/) {
   throw std::runtime_error("no");
 }
 
 TEST(RealPlanning, ThePolicyHearsTheEndOfTasksThatAreCancelledBeforeTheyAreReady) {
   PlannedRun run(On::this_machine);
   const Handle x = run.number();
-  const Codelet fails{.name = "fails", .cpu = throw_kernel};
+  const Codelet fails{.name = "fails", .cpu = fail_kernel};
   run.impl.submit({.codelet = &fails, .operands = {RW(x)}});
   for (int i = 0; i < 10; ++i) run.impl.submit({.codelet = &kCount, .operands = {RW(x)}});
   EXPECT_THROW(run.impl.wait(), TaskError);

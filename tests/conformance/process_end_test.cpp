@@ -135,15 +135,15 @@ TEST_F(ProcessEnd, AnotherErrorOnItsWayIsNotReplacedByOneThatNobodyWasTold) {
   EXPECT_THAT(ended.errors, HasSubstr("task boom failed: bad"));
 }
 
-std::unique_ptr<Runtime>& the_runtime() {
+std::unique_ptr<Runtime>& runtime_of_process() {
   static std::unique_ptr<Runtime> runtime;
   return runtime;
 }
 
 TEST_F(ProcessEnd, AStaticRuntimeWithAnErrorThatNobodyWasToldDoesNotEndWithSuccess) {
   const auto fails = [] {
-    the_runtime() = std::make_unique<Runtime>(small_options(2));
-    fail_once(*the_runtime());
+    runtime_of_process() = std::make_unique<Runtime>(small_options(2));
+    fail_once(*runtime_of_process());
   };
   const Ended ended = end_of(fails);
   EXPECT_TRUE(ended.exited_with(EXIT_FAILURE)) << ended.status << ended.errors;
@@ -162,8 +162,8 @@ void exit_in_a_task(bool submitter_works, bool is_static, std::uint32_t accelera
   options.submitter_works = submitter_works;
   options.accelerators = accelerators;
   std::optional<Runtime> scoped;
-  if (is_static) the_runtime() = std::make_unique<Runtime>(options);
-  Runtime& runtime = is_static ? *the_runtime() : scoped.emplace(options);
+  if (is_static) runtime_of_process() = std::make_unique<Runtime>(options);
+  Runtime& runtime = is_static ? *runtime_of_process() : scoped.emplace(options);
   const Codelet exits{.name = "exits", .cpu = [](KernelContext&) { std::exit(42); }, .kernels = {}};
   const Handle x = runtime.register_empty(kPage, "x");
   runtime.submit({.codelet = &exits, .operands = {W(x)}});
@@ -187,13 +187,13 @@ TEST_F(ProcessEnd, ExitInATaskEndsTheProcessWithItsStatus) {
 // The outer task waits for the inner one, which does not end.
 TEST_F(ProcessEnd, ExitInATaskOfARuntimeThatATaskOfAnotherUses) {
   const Ended ended = end_of([] {
-    the_runtime() = std::make_unique<Runtime>(small_options(2));
-    the_runtime()->task("outer", [] {
+    runtime_of_process() = std::make_unique<Runtime>(small_options(2));
+    runtime_of_process()->task("outer", [] {
       static Runtime inner(small_options(2));
       inner.task("inner", [] { std::exit(42); });
       inner.wait();
     });
-    the_runtime()->wait();
+    runtime_of_process()->wait();
   });
   EXPECT_TRUE(ended.exited_with(42)) << ended.status << ended.errors;
 }

@@ -23,7 +23,7 @@
 namespace vicinal {
 namespace {
 
-constexpr std::size_t kElements = 4096;  // of a vector: 8 pages
+constexpr std::size_t kElementsOfEach = 4096;  // of a vector: 8 pages
 
 void add_elements(KernelContext& k) {
   const double* from = k.data<double>(0);
@@ -32,25 +32,25 @@ void add_elements(KernelContext& k) {
 }
 void add_in_halves(Recursion& r);
 const Codelet kLeaf{.name = "leaf", .cpu = add_elements};
-const Codelet kAdd{.name = "add", .cpu = add_elements, .recursive = add_in_halves};
+const Codelet kAddOnce{.name = "add", .cpu = add_elements, .recursive = add_in_halves};
 void add_in_halves(Recursion& r) {
   const Parts from = r.parts(0, row_blocks(2));
   const Parts to = r.parts(1, row_blocks(2));
   const bool again = r.layout(1).bytes().value > 8192;
   for (std::size_t i = 0; i < 2; ++i) {
-    r.submit({.codelet = again ? &kAdd : &kLeaf,
+    r.submit({.codelet = again ? &kAddOnce : &kLeaf,
               .operands = {R(from[i]), RW(to[i])},
               .recursive = Recursive::always});
   }
 }
 
-struct Machine {
+struct RecursionMachine {
   const char* name;
   std::uint32_t accelerators;
   bool limited;  // RAM has room for one task, and there is a disk
 };
 
-class RecursiveTasks : public ::testing::TestWithParam<std::tuple<std::string, Machine>> {
+class RecursiveTasks : public ::testing::TestWithParam<std::tuple<std::string, RecursionMachine>> {
  protected:
   void SetUp() override {
     const auto& [policy, machine] = GetParam();
@@ -59,7 +59,7 @@ class RecursiveTasks : public ::testing::TestWithParam<std::tuple<std::string, M
     if (machine.limited) {
       folder.emplace();
       options.disk = folder->path();
-      options.memory = Bytes{2 * kElements * 8};
+      options.memory = Bytes{2 * kElementsOfEach * 8};
     }
     runtime.emplace(options);
   }
@@ -75,7 +75,7 @@ class RecursiveTasks : public ::testing::TestWithParam<std::tuple<std::string, M
   }
   std::vector<double> content(Handle handle) {
     const Acquired held = runtime->acquire(handle, AccessMode::R);
-    return {held.data<double>(), held.data<double>() + kElements};
+    return {held.data<double>(), held.data<double>() + kElementsOfEach};
   }
 
   std::optional<testing::TemporaryFolder> folder;
@@ -85,20 +85,21 @@ class RecursiveTasks : public ::testing::TestWithParam<std::tuple<std::string, M
 INSTANTIATE_TEST_SUITE_P(
     Every, RecursiveTasks,
     ::testing::Combine(::testing::ValuesIn(testing::policy_names()),
-                       ::testing::Values(Machine{"cores", 0, false}, Machine{"devices", 2, false},
-                                         Machine{"little_memory", 0, true},
-                                         Machine{"devices_and_little_memory", 2, true})),
+                       ::testing::Values(RecursionMachine{"cores", 0, false},
+                                         RecursionMachine{"devices", 2, false},
+                                         RecursionMachine{"little_memory", 0, true},
+                                         RecursionMachine{"devices_and_little_memory", 2, true})),
     [](const auto& instance) {
       return std::get<0>(instance.param) + "_on_" + std::get<1>(instance.param).name;
     });
 
 TEST_P(RecursiveTasks, TheTasksInsideComeBetweenThoseBeforeAndBehind) {
-  std::vector<std::vector<double>> values(3, std::vector<double>(kElements, 1.0));
+  std::vector<std::vector<double>> values(3, std::vector<double>(kElementsOfEach, 1.0));
   std::vector<Handle> data;
   for (auto& each : values) data.push_back(vector(each, "v"));
   for (int round = 0; round < 4; ++round) {
     for (std::size_t i = 0; i < 3; ++i) {
-      runtime->submit({.codelet = &kAdd,
+      runtime->submit({.codelet = &kAddOnce,
                        .operands = {R(data[i]), RW(data[(i + 1) % 3])},
                        .recursive = static_cast<Recursive>(round % 3)});
     }
@@ -110,18 +111,18 @@ TEST_P(RecursiveTasks, TheTasksInsideComeBetweenThoseBeforeAndBehind) {
     for (std::size_t i = 0; i < 3; ++i) expected[(i + 1) % 3] += expected[i];
   }
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(content(data[i]), std::vector<double>(kElements, expected[i])) << i;
+    EXPECT_EQ(content(data[i]), std::vector<double>(kElementsOfEach, expected[i])) << i;
   }
 }
 
-const Codelet kFails{.name = "fails", .cpu = [](KernelContext&) { throw Error("no"); }};
+const Codelet kThrowsAtOnce{.name = "fails", .cpu = [](KernelContext&) { throw Error("no"); }};
 const Codelet kFailsInside{.name = "outer", .recursive = [](Recursion& r) {
                              const Parts parts = r.parts(0, row_blocks(4));
-                             r.submit({.codelet = &kFails, .operands = {RW(parts[2])}});
+                             r.submit({.codelet = &kThrowsAtOnce, .operands = {RW(parts[2])}});
                            }};
 
 TEST_P(RecursiveTasks, AFailureInsideIsOneOfTheTask) {
-  std::vector<double> values(kElements, 1.0);
+  std::vector<double> values(kElementsOfEach, 1.0);
   const Handle handle = vector(values, "v");
   runtime->submit({.codelet = &kFailsInside, .operands = {RW(handle)}});
   EXPECT_THROW(runtime->wait(), TaskError);
@@ -130,7 +131,7 @@ TEST_P(RecursiveTasks, AFailureInsideIsOneOfTheTask) {
 }
 
 TEST_P(RecursiveTasks, ATaskInsideMayNotNameWhatTheOuterOneHolds) {
-  std::vector<double> values(kElements, 1.0);
+  std::vector<double> values(kElementsOfEach, 1.0);
   const Handle handle = vector(values, "v");
   const Codelet wrong{.name = "wrong", .recursive = [&](Recursion& r) {
                         r.submit({.codelet = &kLeaf, .operands = {R(handle), RW(r.whole(0))}});
@@ -147,7 +148,7 @@ TEST_P(RecursiveTasks, ATaskInsideMayNotNameWhatTheOuterOneHolds) {
 
 // --- the outcome of a divided task
 
-const Codelet kLooks{.name = "looks", .cpu = [](KernelContext&) {}};
+const Codelet kLooksInside{.name = "looks", .cpu = [](KernelContext&) {}};
 
 // A task on one datum, divided into what the function submits.
 class Outcomes : public ::testing::Test {
@@ -178,7 +179,7 @@ TEST_F(Outcomes, IsFailedIfATaskInsideThrewThatOnlyReads) {
   EXPECT_EQ(of(
                 [](Recursion& r) {
                   const Parts parts = r.parts(0, row_blocks(4));
-                  r.submit({.codelet = &kFails, .operands = {R(parts[2])}});
+                  r.submit({.codelet = &kThrowsAtOnce, .operands = {R(parts[2])}});
                 },
                 R),
             Outcome::failed);
@@ -187,8 +188,8 @@ TEST_F(Outcomes, IsFailedIfATaskInsideThrewThatOnlyReads) {
 TEST_F(Outcomes, IsFailedThoughWhatTheTaskLeftIsWrittenAnew) {
   EXPECT_EQ(of([](Recursion& r) {
               const Parts parts = r.parts(0, row_blocks(4));
-              r.submit({.codelet = &kFails, .operands = {W(parts[2])}});
-              r.submit({.codelet = &kLooks, .operands = {W(parts[2])}});
+              r.submit({.codelet = &kThrowsAtOnce, .operands = {W(parts[2])}});
+              r.submit({.codelet = &kLooksInside, .operands = {W(parts[2])}});
             }),
             Outcome::failed);
 }
@@ -196,7 +197,7 @@ TEST_F(Outcomes, IsFailedThoughWhatTheTaskLeftIsWrittenAnew) {
 TEST_F(Outcomes, IsFailedIfATaskInsideOneInsideThrew) {
   static const Codelet inner{.name = "inner", .recursive = [](Recursion& r) {
                                const Parts parts = r.parts(0, row_blocks(2));
-                               r.submit({.codelet = &kFails, .operands = {R(parts[1])}});
+                               r.submit({.codelet = &kThrowsAtOnce, .operands = {R(parts[1])}});
                              }};
   EXPECT_EQ(of([](Recursion& r) {
               for (const Handle part : r.parts(0, row_blocks(4))) {
@@ -207,12 +208,12 @@ TEST_F(Outcomes, IsFailedIfATaskInsideOneInsideThrew) {
 }
 
 TEST_F(Outcomes, IsFailedIfATaskInsideThrewThatUsesNoData) {
-  EXPECT_EQ(of([](Recursion& r) { r.submit({.codelet = &kFails}); }), Outcome::failed);
+  EXPECT_EQ(of([](Recursion& r) { r.submit({.codelet = &kThrowsAtOnce}); }), Outcome::failed);
 }
 
 TEST_F(Outcomes, IsFailedIfItsFunctionThrew) {
   EXPECT_EQ(of([](Recursion& r) {
-              r.submit({.codelet = &kLooks, .operands = {RW(r.whole(0))}});
+              r.submit({.codelet = &kLooksInside, .operands = {RW(r.whole(0))}});
               throw Error("no");
             }),
             Outcome::failed);
@@ -224,7 +225,7 @@ TEST_F(Outcomes, IsCancelledIfTasksInsideWereAndNoneThrew) {
   EXPECT_EQ(of([](Recursion& r) {
               const Parts parts = r.parts(0, row_blocks(4));
               runtime->cancel();
-              r.submit({.codelet = &kLooks, .operands = {RW(parts[0])}});
+              r.submit({.codelet = &kLooksInside, .operands = {RW(parts[0])}});
             }),
             Outcome::cancelled);
 }
@@ -232,14 +233,14 @@ TEST_F(Outcomes, IsCancelledIfTasksInsideWereAndNoneThrew) {
 TEST_F(Outcomes, IsCancelledByTheFailureOfAnotherTask) {
   static std::atomic<bool> has_failed;
   has_failed = false;
-  runtime_.submit({.codelet = &kFails, .on_end = [](Outcome) {
+  runtime_.submit({.codelet = &kThrowsAtOnce, .on_end = [](Outcome) {
                      has_failed = true;
                      has_failed.notify_all();
                    }});
   EXPECT_EQ(of([](Recursion& r) {
               has_failed.wait(false);
               const Parts parts = r.parts(0, row_blocks(4));
-              r.submit({.codelet = &kLooks, .operands = {RW(parts[0])}});
+              r.submit({.codelet = &kLooksInside, .operands = {RW(parts[0])}});
             }),
             Outcome::cancelled);
 }
@@ -248,9 +249,9 @@ TEST_F(Outcomes, IsDoneIfTheRunIsCancelledWhenAllInsideIsDone) {
   static Runtime* runtime = nullptr;
   runtime = &runtime_;
   EXPECT_EQ(of([](Recursion& r) {
-              r.submit({.codelet = &kLooks, .operands = {RW(r.whole(0))}, .on_end = [](Outcome) {
-                          runtime->cancel();
-                        }});
+              r.submit({.codelet = &kLooksInside,
+                        .operands = {RW(r.whole(0))},
+                        .on_end = [](Outcome) { runtime->cancel(); }});
             }),
             Outcome::done);
 }
@@ -258,13 +259,14 @@ TEST_F(Outcomes, IsDoneIfTheRunIsCancelledWhenAllInsideIsDone) {
 TEST_F(Outcomes, ComesBehindAllThatIsInside) {
   static std::atomic<int> ended;
   ended = 0;
-  const Codelet outer{
-      .name = "outer", .recursive = [](Recursion& r) {
-        for (const Handle part : r.parts(0, row_blocks(8))) {
-          r.submit({.codelet = &kLooks, .operands = {R(part)}, .on_end = [](Outcome) { ++ended; }});
-        }
-        r.submit({.codelet = &kLooks, .on_end = [](Outcome) { ++ended; }});
-      }};
+  const Codelet outer{.name = "outer", .recursive = [](Recursion& r) {
+                        for (const Handle part : r.parts(0, row_blocks(8))) {
+                          r.submit({.codelet = &kLooksInside,
+                                    .operands = {R(part)},
+                                    .on_end = [](Outcome) { ++ended; }});
+                        }
+                        r.submit({.codelet = &kLooksInside, .on_end = [](Outcome) { ++ended; }});
+                      }};
   for (int i = 1; i <= 20; ++i) {
     runtime_.submit({.codelet = &outer, .operands = {R(data_)}, .on_end = [&](Outcome) {
                        EXPECT_EQ(ended, 9 * i);
@@ -282,11 +284,11 @@ TEST_F(Outcomes, IsNotThatOfTasksOnOtherDataAlone) {
   const Codelet outer{.name = "outer", .recursive = [](Recursion& r) {
                         begun.release();
                         submitted.acquire();
-                        r.submit({.codelet = &kFails, .operands = {RW(other)}});
+                        r.submit({.codelet = &kThrowsAtOnce, .operands = {RW(other)}});
                       }};
   std::thread behind([this] {
     begun.acquire();
-    runtime_.submit({.codelet = &kLooks, .operands = {R(data_), W(other)}});
+    runtime_.submit({.codelet = &kLooksInside, .operands = {R(data_), W(other)}});
     submitted.release();
   });
   Outcome outcome = Outcome::cancelled;

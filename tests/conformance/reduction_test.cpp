@@ -26,7 +26,7 @@ using Values = std::vector<std::uint64_t>;
 void set_zero(KernelContext& k) {
   std::memset(k.data<std::byte>(0), 0, k.operand(0).layout.bytes().value);
 }
-void add(KernelContext& k) {
+void add_kernel(KernelContext& k) {
   auto* to = k.data<std::uint64_t>(0);
   const auto* from = k.data<std::uint64_t>(1);
   for (std::size_t i = 0; i < k.count<std::uint64_t>(0); ++i) to[i] += from[i];
@@ -42,12 +42,12 @@ void double_all(KernelContext& k) {
   for (std::size_t i = 0; i < kElements; ++i) k.data<std::uint64_t>(0)[i] *= 2;
 }
 const Codelet kZero{.name = "zero", .cpu = set_zero};
-const Codelet kSum{.name = "sum", .cpu = add};
+const Codelet kSumOfAll{.name = "sum", .cpu = add_kernel};
 const Codelet kProducts{.name = "products", .cpu = add_products};
 const Codelet kDouble{.name = "double", .cpu = double_all};
-const Reduction kAdds{.neutral = &kZero, .combine = &kSum};
+const Reduction kAdds{.neutral = &kZero, .combine = &kSumOfAll};
 
-struct Machine {
+struct ReductionMachine {
   const char* name;
   std::uint32_t accelerators;
   std::uint64_t pages;  // of RAM, where two are combined; 0: no limit
@@ -55,7 +55,7 @@ struct Machine {
   bool queues = false;  // the accelerators have
 };
 
-class Reductions : public ::testing::TestWithParam<std::tuple<std::string, Machine>> {
+class Reductions : public ::testing::TestWithParam<std::tuple<std::string, ReductionMachine>> {
  protected:
   void SetUp() override {
     const auto& [policy, machine] = GetParam();
@@ -96,21 +96,21 @@ class Reductions : public ::testing::TestWithParam<std::tuple<std::string, Machi
   };
 };
 
-std::vector<Machine> machines() {
-  std::vector<Machine> all{{"cores", 0, 0, false},
-                           {"device", 1, 0, false},
-                           {"devices", 4, 0, false},
-                           {"least_memory", 0, 2, false},
-                           {"least_memory_and_disk", 0, 2, true},
-                           {"devices_and_least_memory", 2, 2, false},
-                           {"devices_and_least_memory_and_disk", 2, 2, true}};
+std::vector<ReductionMachine> reduction_machines() {
+  std::vector<ReductionMachine> all{{"cores", 0, 0, false},
+                                    {"device", 1, 0, false},
+                                    {"devices", 4, 0, false},
+                                    {"least_memory", 0, 2, false},
+                                    {"least_memory_and_disk", 0, 2, true},
+                                    {"devices_and_least_memory", 2, 2, false},
+                                    {"devices_and_least_memory_and_disk", 2, 2, true}};
   if (testing::has_cuda()) all.push_back({"devices_with_queues", 2, 0, false, true});
   return all;
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, Reductions,
                          ::testing::Combine(::testing::ValuesIn(testing::policy_names()),
-                                            ::testing::ValuesIn(machines())),
+                                            ::testing::ValuesIn(reduction_machines())),
                          [](const auto& instance) {
                            return std::get<0>(instance.param) + "_on_" +
                                   std::get<1>(instance.param).name;
@@ -204,7 +204,7 @@ TEST_P(Reductions, AProductSplitOverTheInnerDimensionIsThatOfASerialRun) {
   EXPECT_EQ(c, expected);
 }
 
-const Codelet kFails{.name = "fails", .cpu = [](KernelContext&) { throw Error("no"); }};
+const Codelet kFailsToReduce{.name = "fails", .cpu = [](KernelContext&) { throw Error("no"); }};
 
 TEST_P(Reductions, ATaskThatFailsPoisonsTheSumUntilItIsWrittenAnew) {
   Values x(kElements, 2);
@@ -213,7 +213,7 @@ TEST_P(Reductions, ATaskThatFailsPoisonsTheSumUntilItIsWrittenAnew) {
   const Handle sum = empty("sum");
   runtime->set_reduction(sum, kAdds);
   runtime->submit({.codelet = &kProducts, .operands = {R(xs), R(xs), Reduce(sum)}});
-  runtime->submit({.codelet = &kFails, .operands = {Reduce(sum)}});
+  runtime->submit({.codelet = &kFailsToReduce, .operands = {Reduce(sum)}});
   EXPECT_THROW(runtime->wait(), TaskError);
   EXPECT_ANY_THROW(content(sum));
   EXPECT_NO_THROW(runtime->wait());
@@ -380,7 +380,7 @@ TEST(SimulatedReductions, MoveAsManyCopies) {
       return codelet;
     };
     const Codelet zero = time(kZero);
-    const Codelet combine = time(kSum);
+    const Codelet combine = time(kSumOfAll);
     const Codelet task = time(kProducts);
     const Handle sum =
         has_content ? runtime.register_simulated(kBytes) : runtime.register_empty(kBytes);
@@ -408,7 +408,8 @@ TEST(ReductionRefusals, SayWhatIsMissing) {
   EXPECT_THROW(runtime.set_reduction(sum, {.neutral = &kZero}), UsageError);
   runtime.set_reduction(sum, kAdds);
   EXPECT_THROW(runtime.set_reduction(sum, kAdds), UsageError);
-  EXPECT_THROW(runtime.submit({.codelet = &kSum, .operands = {Reduce(sum), R(sum)}}), UsageError);
+  EXPECT_THROW(runtime.submit({.codelet = &kSumOfAll, .operands = {Reduce(sum), R(sum)}}),
+               UsageError);
   EXPECT_THROW(runtime.acquire(sum, AccessMode::reduction), UsageError);
   EXPECT_THROW(runtime.partition(sum, row_blocks(2)), UsageError);
   const Handle whole = runtime.register_empty(kBytes, "whole");
@@ -439,20 +440,20 @@ TEST(ReductionRefusals, WhatCanNeverFitIsRefusedWhenItIsDeclared) {
 
 // --- what was done stays
 
-Options two_workers() {
+Options two_workers_that_reduce() {
   return {.workers = 2, .submitter_works = false, .bind = false, .models = "none"};
 }
 
-void add_one(KernelContext& k) {
+void add_one_to_sum(KernelContext& k) {
   for (std::size_t i = 0; i < kElements; ++i) k.data<std::uint64_t>(0)[i] += 1;
 }
-const Codelet kOne{.name = "one", .cpu = add_one};
+const Codelet kOne{.name = "one", .cpu = add_one_to_sum};
 
 // Three tasks have added one each to fives when the run is cancelled.
 class CancelledReductions : public ::testing::TestWithParam<std::string> {
  protected:
   CancelledReductions() {
-    Options options = two_workers();
+    Options options = two_workers_that_reduce();
     options.policy = GetParam();
     options.undelivered_errors = "warn";  // some end with one
     runtime_.emplace(options);
@@ -498,7 +499,7 @@ TEST_P(CancelledReductions, AreWrittenHomeAtTheEndOfTheRuntime) {
 }
 
 TEST_P(CancelledReductions, AreNotLostByTheFailureOfAnotherTask) {
-  runtime_->submit({.codelet = &kFails});
+  runtime_->submit({.codelet = &kFailsToReduce});
   runtime_.reset();
   EXPECT_EQ(home_, Values(kElements, 8));
 }
@@ -522,7 +523,7 @@ TEST_P(CancelledReductions, AreThereOnASimulatedMachine) {
   Runtime runtime(machine, options);
   Codelet timed = kOne;
   Codelet neutral = kZero;
-  Codelet combine = kSum;
+  Codelet combine = kSumOfAll;
   for (Codelet* each : {&timed, &neutral, &combine}) each->expected.fill(Time{100});
   const Handle sum = runtime.register_empty(kBytes, "sum");
   runtime.set_reduction(sum, {.neutral = &neutral, .combine = &combine});
@@ -535,7 +536,7 @@ TEST_P(CancelledReductions, AreThereOnASimulatedMachine) {
 
 // Parts with room of their own are copied into the whole by tasks of the runtime.
 TEST(CancelledPartitions, AreJoined) {
-  Runtime runtime(two_workers());
+  Runtime runtime(two_workers_that_reduce());
   const Handle whole = runtime.register_empty(kBytes, "whole");
   runtime.submit({.codelet = &kZero, .operands = {W(whole)}});
   for (const Handle part : runtime.partition(whole, pieces(2))) {
@@ -553,7 +554,7 @@ TEST(CancelledPartitions, AreJoined) {
 }
 
 TEST(CancelledPartitions, HaveTheContentOfTheWhole) {
-  Runtime runtime(two_workers());
+  Runtime runtime(two_workers_that_reduce());
   const Handle whole = runtime.register_empty(kBytes, "whole");
   runtime.submit({.codelet = &kZero, .operands = {W(whole)}});
   runtime.wait();
@@ -566,7 +567,7 @@ TEST(CancelledPartitions, HaveTheContentOfTheWhole) {
 // --- what a failure of the two codelets says
 
 std::string failure_of(const Codelet& neutral, const Codelet& combine) {
-  Runtime runtime(two_workers());
+  Runtime runtime(two_workers_that_reduce());
   const Handle sum = runtime.register_empty(kBytes, "sum");
   runtime.set_reduction(sum, {.neutral = &neutral, .combine = &combine});
   runtime.submit({.codelet = &kOne, .operands = {Reduce(sum)}, .name = "one(0)"});
@@ -580,9 +581,9 @@ std::string failure_of(const Codelet& neutral, const Codelet& combine) {
 }
 
 TEST(ReductionFailures, NameTheHandleAndTheTask) {
-  EXPECT_EQ(failure_of(kFails, kSum),
+  EXPECT_EQ(failure_of(kFailsToReduce, kSumOfAll),
             "task one(0), where the neutral element of handle sum is put, failed: no");
-  EXPECT_EQ(failure_of(kZero, kFails),
+  EXPECT_EQ(failure_of(kZero, kFailsToReduce),
             "task fails, which combines what tasks reduced into handle sum, failed: no");
 }
 

@@ -27,7 +27,7 @@ MachineDescription with_disk_and_device() {
 }
 
 template <typename Thrown, typename Function>
-std::string message_of(const Function& function) {
+std::string message_of_simulation(const Function& function) {
   try {
     function();
   } catch (const Thrown& error) {
@@ -39,7 +39,7 @@ std::string message_of(const Function& function) {
 }
 
 std::string refusal_of(const MachineDescription& machine) {
-  return message_of<UsageError>([&] { Runtime runtime(machine, Options{}); });
+  return message_of_simulation<UsageError>([&] { Runtime runtime(machine, Options{}); });
 }
 
 TEST(SimulatedLimits, AMachineWithoutALinkThatItNeedsIsRefusedNamingBothEnds) {
@@ -95,10 +95,11 @@ TEST(SimulatedLimits, ATaskThatWouldEndAfterTimeDoesIsRefusedAndNamed) {
     constexpr Time kLong{(std::int64_t{1} << 59) - 1};
     const Codelet age{.name = "age", .expected = {kLong, kLong, kLong}};
     const Codelet endless{.name = "endless", .expected = {Time{INT64_MAX}, Time{1}, Time{1}}};
-    EXPECT_THAT(message_of<UsageError>([&] { runtime.submit({.codelet = &endless}); }),
+    EXPECT_THAT(message_of_simulation<UsageError>([&] { runtime.submit({.codelet = &endless}); }),
                 AllOf(HasSubstr("endless"), HasSubstr("36 years")));
     for (int i = 0; i < 2; ++i) runtime.submit({.codelet = &age});
-    EXPECT_THAT(message_of<UsageError>([&] { runtime.submit({.codelet = &age, .name = "third"}); }),
+    EXPECT_THAT(message_of_simulation<UsageError>(
+                    [&] { runtime.submit({.codelet = &age, .name = "third"}); }),
                 AllOf(HasSubstr("third"), HasSubstr("36 years")));
     runtime.wait();
     EXPECT_GE(runtime.statistics().now, kLong) << policy;
@@ -114,7 +115,7 @@ TEST(SimulatedLimits, ACopyThatWouldEndAfterTimeDoesEndsTheRunNamingDataAndLink)
   const Handle vast = runtime.register_simulated(Bytes{1ULL << 50}, kRam, "vast");
   const Codelet on_gpu{.name = "on_gpu", .expected = {Time{0}, Time{0}, Time{1000}}};
   runtime.submit({.codelet = &on_gpu, .operands = {R(vast)}});
-  EXPECT_THAT(message_of<DeviceError>([&] { runtime.wait(); }),
+  EXPECT_THAT(message_of_simulation<DeviceError>([&] { runtime.wait(); }),
               AllOf(HasSubstr("vast"), HasSubstr("from ram to dev"), HasSubstr("years")));
   runtime.wait();
 }

@@ -107,13 +107,13 @@ TEST_F(Sizes, AMessageAboutDataWithoutANameSaysSo) {
 
 // --- parameters --------------------------------------------------------------------------------
 
-struct Large {
+struct LargeStruct {
   double values[4];
 };
 const Codelet kWantsDouble{.name = "wants_double",
                            .cpu = [](KernelContext& k) { k.parameter<double>(); }};
 const Codelet kWantsLarge{.name = "wants_large",
-                          .cpu = [](KernelContext& k) { k.parameter<Large>(); }};
+                          .cpu = [](KernelContext& k) { k.parameter<LargeStruct>(); }};
 
 TEST_F(Sizes, AParameterOfAnotherSizeFailsTheTaskAndNamesBothSizes) {
   const auto message = [&](const Codelet& codelet, const Parameters& parameters) {
@@ -124,9 +124,9 @@ TEST_F(Sizes, AParameterOfAnotherSizeFailsTheTaskAndNamesBothSizes) {
               AllOf(HasSubstr("task axpy(3) failed"), HasSubstr("a parameter of 8 bytes"),
                     HasSubstr("given one of 4;")));
   EXPECT_THAT(message(kWantsDouble, {}), HasSubstr("given one of 0;"));
-  EXPECT_THAT(message(kWantsDouble, Large{}), HasSubstr("given one of 32;"));
+  EXPECT_THAT(message(kWantsDouble, LargeStruct{}), HasSubstr("given one of 32;"));
   EXPECT_THAT(message(kWantsLarge, 1.5), HasSubstr("given one of 8;"));
-  runtime_.submit({.codelet = &kWantsLarge, .parameters = Large{}});
+  runtime_.submit({.codelet = &kWantsLarge, .parameters = LargeStruct{}});
   runtime_.submit({.codelet = &kWantsDouble, .parameters = 1.5});
   runtime_.wait();
 }

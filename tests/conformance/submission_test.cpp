@@ -22,16 +22,16 @@ using namespace vicinal::
 
 // --- from where -------------------------------------------------------------------------------
 
-Runtime* the_runtime = nullptr;
-Handle the_handle;
+Runtime* submitted_to = nullptr;
+Handle submitted_handle;
 void spawn_kernel(KernelContext& k) {
   const auto depth = k.parameter<int>();
   if (depth == 0) {
-    the_runtime->submit(add(the_handle, 1));
+    submitted_to->submit(add(submitted_handle, 1));
     return;
   }
   static const Codelet spawn{.name = "spawn", .cpu = spawn_kernel};
-  for (int i = 0; i < 3; ++i) the_runtime->submit({.codelet = &spawn, .parameters = depth - 1});
+  for (int i = 0; i < 3; ++i) submitted_to->submit({.codelet = &spawn, .parameters = depth - 1});
 }
 
 TEST_P(Every, TasksMaySubmitTasksAndTheWindowNeverHoldsThemBack) {
@@ -40,13 +40,13 @@ TEST_P(Every, TasksMaySubmitTasksAndTheWindowNeverHoldsThemBack) {
   o.window_bytes = kPage;
   Runtime runtime(o);
   const Watched watched(watchdog_, runtime);
-  the_runtime = &runtime;
-  the_handle = runtime.register_empty(kPage);
-  runtime.submit(set(the_handle, 0));
+  submitted_to = &runtime;
+  submitted_handle = runtime.register_empty(kPage);
+  runtime.submit(set(submitted_handle, 0));
   const Codelet spawn{.name = "spawn", .cpu = spawn_kernel};
   for (int i = 0; i < 4; ++i) runtime.submit({.codelet = &spawn, .parameters = 3});
   runtime.wait();
-  EXPECT_EQ(value_of(runtime, the_handle), 4 * 27);
+  EXPECT_EQ(value_of(runtime, submitted_handle), 4 * 27);
 }
 
 TEST_P(Every, SeveralThreadsMaySubmitAndGetOneOrderForAllHandles) {
@@ -120,20 +120,20 @@ TEST(Runtime, TwoRuntimesLiveInOneProcess) {
     options.policy = policy;
     Runtime one(options);
     Runtime two(options);
-    the_runtime = &two;
+    submitted_to = &two;
     const Handle a = one.register_empty(kPage);
-    the_handle = two.register_empty(kPage);
-    two.submit(set(the_handle, 0));
+    submitted_handle = two.register_empty(kPage);
+    two.submit(set(submitted_handle, 0));
     // A task of one may submit to the other, and even wait for it.
     const Codelet cross{.name = "cross", .cpu = [](KernelContext&) {
-                          the_runtime->submit(add(the_handle, 1));
-                          the_runtime->wait();
+                          submitted_to->submit(add(submitted_handle, 1));
+                          submitted_to->wait();
                         }};
     for (int i = 0; i < 50; ++i)
       one.submit({.codelet = &cross, .operands = {i == 0 ? W(a) : RW(a)}});
     one.wait();
     two.wait();
-    EXPECT_EQ(value_of(two, the_handle), 50);
+    EXPECT_EQ(value_of(two, submitted_handle), 50);
   }
 }
 
@@ -141,7 +141,7 @@ TEST(Runtime, TwoRuntimesLiveInOneProcess) {
 
 std::atomic<std::uint64_t> most_pending{0};
 void pending_kernel(KernelContext& /*context*/) {
-  const Statistics s = the_runtime->statistics();
+  const Statistics s = submitted_to->statistics();
   const std::uint64_t pending = s.tasks_submitted - s.tasks_done;
   if (pending > most_pending) most_pending = pending;
 }
@@ -154,7 +154,7 @@ TEST_P(Every, TheSubmissionWindowBoundsWhatIsPending) {
     o.compute_priorities = planned;
     Runtime runtime(o);
     const Watched watched(watchdog_, runtime);
-    the_runtime = &runtime;
+    submitted_to = &runtime;
     most_pending = 0;
     const Handle x = runtime.register_empty(kPage);
     runtime.submit(set(x, 0));
@@ -173,7 +173,7 @@ TEST_P(Every, TheSubmissionWindowBoundsTheBytesOfWhatIsPending) {
   o.window_bytes = kPage * 3;
   Runtime runtime(o);
   const Watched watched(watchdog_, runtime);
-  the_runtime = &runtime;
+  submitted_to = &runtime;
   most_pending = 0;
   std::vector<Handle> handles;
   for (int i = 0; i < 5; ++i) {

@@ -57,9 +57,9 @@ RunOutcome expect_right(Runtime& runtime, const Application& application,
   return outcome;
 }
 
-using Case = std::tuple<std::string, std::string, Precision>;
+using TwoLevelCase = std::tuple<std::string, std::string, Precision>;
 
-class TwoLevel : public ::testing::TestWithParam<Case> {
+class TwoLevel : public ::testing::TestWithParam<TwoLevelCase> {
  protected:
   Options options() const { return with_policy(std::get<1>(GetParam())); }
   Application application_ = application(std::get<0>(GetParam()), std::get<2>(GetParam()));
@@ -93,7 +93,7 @@ TEST_P(TwoLevel, IsRightBesideAnAccelerator) {
   expect_right(runtime, application_);
 }
 
-std::string name_of(const ::testing::TestParamInfo<Case>& test) {
+std::string name_of_two_level(const ::testing::TestParamInfo<TwoLevelCase>& test) {
   return std::get<0>(test.param) + "_" + std::get<1>(test.param) + "_" +
          std::string(to_string(std::get<2>(test.param)));
 }
@@ -102,13 +102,13 @@ INSTANTIATE_TEST_SUITE_P(EveryPolicy, TwoLevel,
                          ::testing::Combine(::testing::Values("cholesky", "lu"),
                                             ::testing::ValuesIn(policy_names()),
                                             ::testing::Values(Precision::f64)),
-                         name_of);
+                         name_of_two_level);
 // No policy sees the element type.
 INSTANTIATE_TEST_SUITE_P(OtherPrecision, TwoLevel,
                          ::testing::Combine(::testing::Values("cholesky", "lu"),
                                             ::testing::Values("dmdas"),
                                             ::testing::Values(Precision::f32)),
-                         name_of);
+                         name_of_two_level);
 
 TEST(TwoLevelCholesky, LeavesZeroesAboveTheDiagonalOfATile) {
   const Application application = two_level(Precision::f64);

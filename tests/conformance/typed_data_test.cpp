@@ -23,17 +23,17 @@ namespace {
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-constexpr std::size_t kLength = kPage.value / sizeof(double);
+constexpr std::size_t kDataLength = kPage.value / sizeof(double);
 
 TEST_P(Every, TypedDataInAFileAreThereForTheNextRuntime) {
   TemporaryFolder folder("typed_file");
   Options with_disk = options();
   if (with_disk.disk.empty()) with_disk.disk = folder.path();
   const std::string path = folder.path() + "/elements";
-  constexpr std::uint64_t kBehind = kLength * sizeof(double);
+  constexpr std::uint64_t kBehind = kDataLength * sizeof(double);
   {
     Runtime runtime(with_disk);
-    const auto x = runtime.data<double>({.path = path}, kLength, "x");
+    const auto x = runtime.data<double>({.path = path}, kDataLength, "x");
     const auto tile = runtime.tile<float>({.path = path, .offset = kBehind}, 10, 7, "tile");
     runtime.task(
         "iota", [](std::span<double> to) { std::iota(to.begin(), to.end(), 1.0); }, out(x));
@@ -66,7 +66,7 @@ TEST_P(Every, TypedDataInAFileAreThereForTheNextRuntime) {
 }
 
 TEST_P(Every, PartsOfTypedDataAreTypedData) {
-  std::vector<double> values(kLength, 1.0);
+  std::vector<double> values(kDataLength, 1.0);
   Runtime runtime(options());
   const auto x = runtime.data(values, "x");
   const DataParts<double, 1> thirds = runtime.partition(x, row_blocks(3));
@@ -84,7 +84,7 @@ TEST_P(Every, PartsOfTypedDataAreTypedData) {
       "sum",
       [](std::span<const double> from) { return std::accumulate(from.begin(), from.end(), 0.0); },
       in(x));
-  static_assert(kLength == 171 + 171 + 170);
+  static_assert(kDataLength == 171 + 171 + 170);
   EXPECT_EQ(sum.get(), 512 + 171 * 1 + 171 * 2 + 170 * 3);
   runtime.unpartition(thirds);
   runtime.release(x);

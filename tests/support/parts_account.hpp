@@ -54,9 +54,10 @@ struct Cells {
 
 // Of a root, or of what is reduced into.
 struct AccountedRoot {
-  std::vector<std::uint64_t> values;
-  std::vector<bool> lost;
-  bool any_lost = false;  // since it was last written as a whole
+  std::vector<std::uint64_t> values = {};
+  std::vector<bool> lost = {};
+  bool any_lost = false;    // since it was last written as a whole
+  bool is_unknown = false;  // a divided task has reduced some of its parts into it
 
   void write(const Cells& cells, const std::vector<std::uint64_t>& left, AccessMode mode) {
     std::ranges::copy(left, values.begin() + static_cast<std::ptrdiff_t>(cells.first));
@@ -87,7 +88,7 @@ struct AccountedRoot {
 };
 
 inline AccountedRoot accounted(std::size_t count) {
-  return {std::vector<std::uint64_t>(count), std::vector<bool>(count), false};
+  return {.values = std::vector<std::uint64_t>(count), .lost = std::vector<bool>(count)};
 }
 
 inline std::uint64_t contribution(const Numbers& read, std::uint64_t key) {
@@ -106,6 +107,7 @@ struct PartsEvent {
   const FailingTask* task = nullptr;
   std::vector<Operand> operands = {};     // one, but of a task
   AccountedRoot* reduced = nullptr;       // of a task that reduces
+  bool reduces_itself = true;             // or those inside do
   bool refused = false;                   // as poisoned
   bool knows_refusal = true;              // or it was told to nobody
   std::vector<std::uint64_t> found = {};  // empty in simulation
@@ -149,8 +151,12 @@ class PartsAccount {
     }
     if (event.reduced != nullptr) {
       const Cells all{0, 0, event.reduced->values.size()};
-      if (!done) return event.reduced->lose(all);
-      return event.reduced->add(contribution(numbers[0], task.told.key));
+      if (done) return event.reduced->add(contribution(numbers[0], task.told.key));
+      if (event.reduces_itself || task.any_failed || task.any_cancelled) {
+        return event.reduced->lose(all);
+      }
+      if (task.inside > 0) event.reduced->is_unknown = true;
+      return;
     }
     if (done) mix(numbers, task.told);
     for (const PartsEvent::Operand& operand : event.operands) {
