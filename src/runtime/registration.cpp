@@ -23,6 +23,7 @@ std::uint32_t next_runtime_number() {
 Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, std::string name,
                         const graph::Handle* part_of) {
   require_size(layout, name);
+  name = base::legible_name(name);  // may find no memory: before anything is registered
   graph::Handle* handle = nullptr;
   {
     const std::lock_guard lock(handles_mutex_);
@@ -61,7 +62,7 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
     record_registered(*handle, name, part_of != nullptr ? part_of->id : HandleId{});
   }
   const std::uint32_t life = handle->life() + 1;
-  graph::begin_life(*handle, life, base::legible_name(name));
+  graph::begin_life(*handle, life, std::move(name));
   return {*handle, number_, life};
 }
 

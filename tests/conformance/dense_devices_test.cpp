@@ -177,7 +177,8 @@ TEST_P(DenseOnCuda, EndsWhereDevicesFail) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const auto devices = static_cast<std::uint32_t>(1 + seed % 3);
-    const Options options = on_cuda(devices, part_of(application, 2));
+    Options options = on_cuda(devices, part_of(application, 2));
+    options.undelivered_errors = "warn";  // a device may fail when the runtime ends
     {
       Runtime runtime(options);
       cuda_stand_in::Settings settings{.devices = static_cast<int>(devices), .seed = seed};

@@ -46,6 +46,7 @@ class RealProgram {
     std::vector<ProgramPlace> places;
     for (std::uint32_t r = 0; r < runtimes; ++r) {
       options_.push_back(random_real_options(random, shape, runtimes, folder, faults));
+      options_.back().undelivered_errors = "warn";  // programs that fail end with them
       places.push_back(place_of(options_.back(), codelets_));
     }
     program_ = ProgramMaker(seed, shape, places).make();
