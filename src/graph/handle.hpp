@@ -176,8 +176,7 @@ struct alignas(128) vicinal::internals::GraphHandle {
 
   // --- fixed
   Home home;
-  // Null, or why its file does not hold the content that it begins with, for messages.
-  std::unique_ptr<const std::string> lacks;
+  std::string lacks;  // not empty: why its file does not hold the content that it begins with
   HandleId id;
   std::string name;
 

@@ -45,7 +45,7 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
   handle->content = written ? graph::Content::written : graph::Content::none;
   handle->layout = layout;
   handle->home = home;
-  handle->lacks.reset();
+  handle->lacks.clear();
   handle->policy_data = nullptr;
   handle->has_family.store(false, std::memory_order_relaxed);
   handle->family.store(nullptr, std::memory_order_relaxed);
@@ -111,12 +111,12 @@ Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std
   home.writable = region.writable;
   try {
     if (region.create) setup_.disk->extend_file(file, Bytes{end});
-    std::unique_ptr<const std::string> lacks = what_file_lacks(file, end, region.path);
-    if (lacks != nullptr && !region.writable) {
+    std::string lacks = what_file_lacks(file, end, region.path);
+    if (!lacks.empty() && !region.writable) {
       throw UsageError("file " + region.path + " ends before byte " + std::to_string(end) + " of " +
                        name + "; register less, or make it writable to extend it");
     }
-    const Handle handle = add(layout, home, lacks == nullptr, std::move(name));
+    const Handle handle = add(layout, home, lacks.empty(), std::move(name));
     handle.impl()->lacks = std::move(lacks);
     return handle;
   } catch (...) {
@@ -125,19 +125,18 @@ Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std
   }
 }
 
-// Null if it has all bytes before `end`.
-std::unique_ptr<const std::string> RuntimeImpl::what_file_lacks(int file, std::uint64_t end,
-                                                                const std::string& path) const {
+// Empty if it has all bytes before `end`.
+std::string RuntimeImpl::what_file_lacks(int file, std::uint64_t end,
+                                         const std::string& path) const {
   const bool exists = setup_.disk->file_exists(file);
   const Bytes size = setup_.disk->file_size(file);
-  if (exists && size.value >= end) return nullptr;
-  return std::make_unique<const std::string>(
-      (exists
-           ? "file " + path + " had " + std::to_string(size.value) +
-                 " bytes when it was registered, and its region ends at byte " + std::to_string(end)
-           : "there was no file " + path + " when it was registered") +
-      "; correct path, offset and size, submit a task that writes it first, or register it with "
-      "create = true");
+  if (exists && size.value >= end) return {};
+  return (exists ? "file " + path + " had " + std::to_string(size.value) +
+                       " bytes when it was registered, and its region ends at byte " +
+                       std::to_string(end)
+                 : "there was no file " + path + " when it was registered") +
+         "; correct path, offset and size, submit a task that writes it first, or register it with "
+         "create = true";
 }
 
 // Places that nothing else has: no address is dereferenced and no file read.

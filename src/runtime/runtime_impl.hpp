@@ -248,8 +248,7 @@ class RuntimeImpl {
     return {};
   }
   Partitions::Lock settle_parts(graph::Task& task, WorkerId worker);
-  std::unique_ptr<const std::string> what_file_lacks(int file, std::uint64_t end,
-                                                     const std::string& path) const;
+  std::string what_file_lacks(int file, std::uint64_t end, const std::string& path) const;
   void add_inside(RecursiveTask& outer, graph::Task& task, WorkerId worker);
   std::exception_ptr write_home(graph::Handle& handle, memory::Request& request);
   void flush_home(graph::Handle& handle, memory::Request& request);
