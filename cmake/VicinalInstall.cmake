@@ -124,6 +124,7 @@ install(
 if(VICINAL_BUILD_TESTS AND GTest_FOUND AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_library(vicinal_conformance STATIC "${PROJECT_SOURCE_DIR}/tests/installed/run_conformance.cpp"
                                          $<TARGET_OBJECTS:vicinal_conformance_tests>)
+  add_dependencies(vicinal_tests vicinal_conformance) # package/find_package installs it
   target_include_directories(
     vicinal_conformance PRIVATE "${PROJECT_SOURCE_DIR}/tests" "${PROJECT_SOURCE_DIR}/tests/installed")
   target_link_libraries(vicinal_conformance PRIVATE vicinal_internal GTest::gtest GTest::gmock)
