@@ -198,24 +198,6 @@ foreach(source IN LISTS example_sources)
   add_dependencies(vicinal_tests ${target})
 endforeach()
 
-# Every public header compiles alone, and twice.
-file(GLOB public_headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/include"
-     "${PROJECT_SOURCE_DIR}/include/vicinal/*.hpp")
-# Those for policies and drivers bring headers of the rooms.
-list(REMOVE_ITEM public_headers vicinal/policy.hpp vicinal/driver.hpp)
-set(header_sources "")
-foreach(header IN LISTS public_headers)
-  set(source "${PROJECT_BINARY_DIR}/headers/${header}.cpp")
-  file(CONFIGURE OUTPUT "${source}" CONTENT "#include \"${header}\"\n#include \"${header}\"\n")
-  list(APPEND header_sources "${source}")
-endforeach()
-if(header_sources AND NOT CMAKE_CROSSCOMPILING)
-  add_library(vicinal_headers OBJECT ${header_sources})
-  target_link_libraries(vicinal_headers PRIVATE vicinal::vicinal)
-  vicinal_warnings(vicinal_headers)
-  add_dependencies(vicinal_tests vicinal_headers)
-endif()
-
 # What does not fit in a typed task does not compile, and the compiler says so in a few words. Programs of typed tasks
 # are shorter than the same with codelets.
 if(NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)

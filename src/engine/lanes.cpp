@@ -55,13 +55,20 @@ std::uint64_t Lanes::tasks_run(WorkerId worker) const {
   return lane.ended[0].load() + lane.ended[1].load();
 }
 
+// What is submitted minus what has ended is never more than was pending at some moment, and never negative, as long as
+// nothing is submitted between the two sums of submissions; a thread that submits without a pause gets tired of waiting.
 void Lanes::report(Statistics& s) const {
   s.own_tasks_done = own_done_.load(std::memory_order_relaxed);
-  for (const Lane& lane : lanes_) {
-    s.tasks_submitted += lane.submitted.load(std::memory_order_relaxed);
-    s.tasks_done += lane.ended[0].load(std::memory_order_relaxed);
-    s.tasks_failed += lane.ended[1].load(std::memory_order_relaxed);
-    s.tasks_cancelled += lane.ended[2].load(std::memory_order_relaxed);
+  for (int tries = 0; tries < 100; ++tries) {
+    const std::uint64_t before = submitted();
+    s.tasks_done = s.tasks_failed = s.tasks_cancelled = 0;
+    for (const Lane& lane : lanes_) {
+      s.tasks_done += lane.ended[0].load(std::memory_order_acquire);
+      s.tasks_failed += lane.ended[1].load(std::memory_order_acquire);
+      s.tasks_cancelled += lane.ended[2].load(std::memory_order_acquire);
+    }
+    s.tasks_submitted = submitted();
+    if (s.tasks_submitted == before) return;
   }
 }
 
