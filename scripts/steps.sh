@@ -32,11 +32,12 @@ step() {
   return $status
 }
 
-build() { # <preset> <target> [configure options]
-  local preset=$1 target=$2
+build() { # <preset> <targets> [configure options]
+  local preset=$1 targets
+  read -ra targets <<<"$2"
   shift 2
   "${launcher[@]}" cmake --preset "$preset" "$@" &&
-    "${launcher[@]}" cmake --build --preset "$preset" -j"$jobs" --target "$target"
+    "${launcher[@]}" cmake --build --preset "$preset" -j"$jobs" --target "${targets[@]}"
 }
 
 # tests <preset> <name> <command...>: counts every test, not the step as a whole.

@@ -51,10 +51,15 @@ struct BytesPerSecond {
   friend constexpr auto operator<=>(BytesPerSecond, BytesPerSecond) = default;
 };
 
-// How long `bytes` take at `rate`, rounded up to a nanosecond; 0 for an unlimited rate (value 0).
+// 36 years: eight of them can be added.
+inline constexpr Time kLongestDuration{std::int64_t{1} << 60};
+
+// How long `bytes` take at `rate`, rounded up to a nanosecond, at most kLongestDuration; 0 for an unlimited rate
+// (value 0).
 constexpr Time duration(Bytes bytes, BytesPerSecond rate) {
   if (rate.value <= 0) return {0};
   const double ns = static_cast<double>(bytes.value) / rate.value * 1e9;
+  if (ns >= static_cast<double>(kLongestDuration.ns)) return kLongestDuration;
   const auto whole = static_cast<std::int64_t>(ns);
   return {whole + (static_cast<double>(whole) < ns ? 1 : 0)};
 }

@@ -1,5 +1,6 @@
 #include "engine/costs.hpp"
 
+#include <algorithm>
 #include <new>
 #include <optional>
 
@@ -45,7 +46,7 @@ Time Costs::copy_time(const graph::Task& task, NodeId node) const {
   Time sum;
   for (const graph::Access& access : task.accesses()) {
     if (reads(access.mode) && !residency_.on_node(*access.handle, node)) {
-      sum += transfer_time(*access.handle, node);
+      sum = std::min(sum + transfer_time(*access.handle, node), kLongestDuration);
     }
   }
   return sum;

@@ -201,6 +201,8 @@ bool RuntimeImpl::is_inside_what_it_waits_for() const {
 // Its threads go on until the process ends, and use what is here.
 void RuntimeImpl::leave() noexcept {
   if (is_left_.exchange(true)) return;
+  static std::atomic<RuntimeImpl*> last_left{nullptr};  // by which a search for leaks finds them all
+  left_before_ = last_left.exchange(this);
   setup_.leave();
   end_trace();
   std::exception_ptr error;
@@ -266,9 +268,9 @@ namespace vicinal {
 using internals::RuntimeImpl;
 
 namespace {
-// One that was left is used by its threads. A process forked from the one that made the runtime has none of its threads, and what is to be written home is
-// the other's: nothing is ended there. Even the end of a condition variable would wait for those who slept there
-// at the fork.
+// One that was left is used by its threads. A process forked from the one that made the runtime has none of its
+// threads, and what is to be written home is the other's: nothing is ended there. Even the end of a condition variable
+// would wait for those who slept there at the fork.
 std::shared_ptr<RuntimeImpl> owned(std::unique_ptr<RuntimeImpl> impl) {
   return {impl.release(), [](RuntimeImpl* ended) {
             if (!ended->forked() && !ended->is_left()) delete ended;

@@ -283,6 +283,7 @@ class RuntimeImpl {
   const int exceptions_at_start_ = std::uncaught_exceptions();
   std::atomic<bool> has_thrown_{false};  // a call has thrown why the run, or a handle, has failed
   std::atomic<bool> is_left_{false};     // nobody waits for it, or destroys it
+  RuntimeImpl* left_before_ = nullptr;   // the one that was left before it
   MachineSetup setup_;
   // Of RAM without a disk: what has no home stays there.
   const std::optional<Bytes> sole_limit_ =

@@ -196,13 +196,13 @@ TEST_F(ProcessEnd, ExitInATaskEndsTheProcessWithItsStatus) {
 // The outer task waits for the inner one, which does not end.
 TEST_F(ProcessEnd, ExitInATaskOfARuntimeThatATaskOfAnotherUses) {
   const Ended ended = end_of([] {
-    runtime_of_process().emplace(small_options(2));
-    runtime_of_process()->task("outer", [] {
+    Runtime& outer = runtime_of_process().emplace(small_options(2));
+    outer.task("outer", [] {
       static Runtime inner(small_options(2));
       inner.task("inner", [] { std::exit(42); });
       inner.wait();
     });
-    runtime_of_process()->wait();
+    outer.wait();
   });
   EXPECT_TRUE(ended.exited_with(42)) << ended.status << ended.errors;
 }

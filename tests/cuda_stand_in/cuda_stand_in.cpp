@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ranges>
 
 #include "cuda_stand_in/state.hpp"
 
@@ -303,5 +302,6 @@ extern "C" __attribute__((visibility("default"))) std::size_t vicinal_stand_in_u
 extern "C" __attribute__((visibility("default"))) bool vicinal_stand_in_is_pinned(
     std::size_t bytes) {
   const std::lock_guard lock(state().mutex);
-  return std::ranges::count(std::views::values(state().pinned), bytes) == 1;
+  const auto is_so_large = [bytes](const auto& range) { return range.second == bytes; };
+  return std::ranges::count_if(state().pinned, is_so_large) == 1;
 }

@@ -361,8 +361,10 @@ class ProgramMaker {
   Bytes working_set(const ProgramTask& task, std::uint32_t node) const {
     std::vector<RandomAccess> once = task.accesses;
     std::ranges::sort(once, {}, &RandomAccess::data);
-    const auto same = std::ranges::unique(once, {}, &RandomAccess::data);
-    once.erase(same.begin(), same.end());
+    const auto same_data = [](const RandomAccess& a, const RandomAccess& b) {
+      return a.data == b.data;
+    };
+    once.erase(std::unique(once.begin(), once.end(), same_data), once.end());
     Bytes sum = padded(task.scratch.value);
     for (const RandomAccess& access : once) sum += footprint(access, node);
     return sum;
