@@ -201,7 +201,8 @@ bool RuntimeImpl::is_inside_what_it_waits_for() const {
 // Its threads go on until the process ends, and use what is here.
 void RuntimeImpl::leave() noexcept {
   if (is_left_.exchange(true)) return;
-  static std::atomic<RuntimeImpl*> last_left{nullptr};  // by which a search for leaks finds them all
+  static std::atomic<RuntimeImpl*> last_left{
+      nullptr};  // by which a search for leaks finds them all
   left_before_ = last_left.exchange(this);
   setup_.leave();
   end_trace();

@@ -216,7 +216,8 @@ TEST_P(OutOfMemory, EndsASimulatedRunWithAnException) {
   refuse_each({simulated, true});
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryPolicy, OutOfMemory, ::testing::ValuesIn(testing::policy_names()),
+INSTANTIATE_TEST_SUITE_P(EveryPolicy, OutOfMemory,
+                         ::testing::ValuesIn(testing::policy_names_of_each_way()),
                          [](const auto& policy) { return policy.param; });
 
 }  // namespace

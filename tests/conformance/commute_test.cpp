@@ -110,7 +110,7 @@ std::string name_of_commuting(const ::testing::TestParamInfo<CommuteUnder::Param
 
 INSTANTIATE_TEST_SUITE_P(
     Every, CommuteUnder,
-    ::testing::Combine(::testing::ValuesIn(testing::policy_names()),
+    ::testing::Combine(::testing::ValuesIn(testing::policy_names_of_each_way()),
                        ::testing::Values(CommuteMachine{"cores", 0, false},
                                          CommuteMachine{"tight_cores", 0, true},
                                          CommuteMachine{"devices", 2, true, true})),
@@ -302,7 +302,7 @@ TEST(CommuteSimulated, ARunTakesTheSumOfItsTasksWhateverTheWorkers) {
     machine.workers.push_back({WorkerId{w}, ProcessorKind::cpu, kRam});
   }
   const Codelet timed{.name = "timed", .expected = {Time{1000}}};
-  for (const std::string& policy : testing::policy_names()) {
+  for (const std::string& policy : testing::policy_names_of_each_way()) {
     SCOPED_TRACE(policy);
     Options options;
     options.policy = policy;

@@ -144,7 +144,7 @@ TEST_P(DenseOnCuda, IsRightInCoreAndOutOfItOnOneToFourDevices) {
 
 TEST_P(DenseOnCuda, IsRightUnderEveryPolicy) {
   const Application application = on_device_alone();
-  for (const std::string& policy : testing::policy_names()) {
+  for (const std::string& policy : testing::policy_names_of_each_way()) {
     SCOPED_TRACE(policy);
     const Options options = on_cuda(2, part_of(application, 4), policy);
     expect_right_on_cuda(limited(options, application, 3, folder_), application);
@@ -158,7 +158,7 @@ TEST_P(DenseOnCuda, SharesItsTasksWithCores) {
     if (kernel.name == "potrf" || kernel.name == "getrf") kernel.codelet.kernels = {};
     if (kernel.name.starts_with("gemm")) kernel.codelet.cpu = {};
   }
-  for (const std::string& policy : testing::policy_names()) {
+  for (const std::string& policy : testing::policy_names_of_each_way()) {
     SCOPED_TRACE(policy);
     const Options options = on_cuda(2, part_of(application, 2), policy);
     Runtime runtime(limited(options, application, 2, folder_));

@@ -127,7 +127,7 @@ std::string name_of(const ::testing::TestParamInfo<DenseCase>& test) {
 
 INSTANTIATE_TEST_SUITE_P(EveryPolicy, DenseConformance,
                          ::testing::Combine(::testing::ValuesIn(kDenseNames),
-                                            ::testing::ValuesIn(policy_names()),
+                                            ::testing::ValuesIn(policy_names_of_each_way()),
                                             ::testing::Values(Precision::f64)),
                          name_of);
 // No policy sees the element type.
@@ -250,7 +250,7 @@ TEST(DenseFactors, AreTheSameToTheBitUnderEveryPolicy) {
     const std::size_t last = application.data.size() - 1;
     const graphs::MatrixBlock& block = application.data[last].block;
     std::vector<double> first;
-    for (const std::string& policy : policy_names()) {
+    for (const std::string& policy : policy_names_of_each_way()) {
       Runtime runtime(with_policy(policy));
       const ApplicationData data(runtime, application, {});
       data.fill(runtime);

@@ -87,7 +87,8 @@ class RandomGraph {
 };
 
 class GraphsThatReduce : public ::testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Every, GraphsThatReduce, ::testing::ValuesIn(testing::policy_names()),
+INSTANTIATE_TEST_SUITE_P(Every, GraphsThatReduce,
+                         ::testing::ValuesIn(testing::policy_names_of_each_way()),
                          [](const auto& instance) { return instance.param; });
 
 TEST_P(GraphsThatReduce, AreNotPlayedFasterOrWithFewerBytesThanTheirBoundsSay) {

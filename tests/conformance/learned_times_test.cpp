@@ -94,7 +94,8 @@ TEST_P(LearnedTimes, AFolderThatCannotBeMadeIsNoError) {
   run_with(GetParam(), "/proc/none/here");
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, LearnedTimes, ::testing::ValuesIn(testing::policy_names()),
+INSTANTIATE_TEST_SUITE_P(Policies, LearnedTimes,
+                         ::testing::ValuesIn(testing::policy_names_of_each_way()),
                          [](const auto& of) { return of.param; });
 
 TEST(LearnedTimesOff, NothingIsKept) {

@@ -157,7 +157,7 @@ TEST_P(OpenCl, OfAKernelOfACoreSaysWhereItBelongs) {
   EXPECT_THAT(message_of<TaskError>([&] { runtime.wait(); }), HasSubstr("ProcessorKind::opencl"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, OpenCl, ::testing::ValuesIn(testing::policy_names()),
+INSTANTIATE_TEST_SUITE_P(Policies, OpenCl, ::testing::ValuesIn(testing::policy_names_of_each_way()),
                          [](const auto& tested) { return tested.param; });
 
 }  // namespace

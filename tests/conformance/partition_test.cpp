@@ -99,12 +99,13 @@ std::string name_of_partitioned(const ::testing::TestParamInfo<Partitioned::Para
          (home == PartsHome::buffer ? "_from_a_buffer" : "_anywhere");
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, Partitioned,
-                         ::testing::Combine(::testing::ValuesIn(testing::policy_names()),
-                                            ::testing::Values(PartsMachine{"cores", 0, false},
-                                                              PartsMachine{"devices", 2, false}),
-                                            ::testing::Values(PartsHome::buffer, PartsHome::none)),
-                         name_of_partitioned);
+INSTANTIATE_TEST_SUITE_P(
+    Every, Partitioned,
+    ::testing::Combine(::testing::ValuesIn(testing::policy_names_of_each_way()),
+                       ::testing::Values(PartsMachine{"cores", 0, false},
+                                         PartsMachine{"devices", 2, false}),
+                       ::testing::Values(PartsHome::buffer, PartsHome::none)),
+    name_of_partitioned);
 
 TEST_P(Partitioned, TheWholeAndItsPartsSeeEachOthersWrites) {
   const Parts parts = runtime->partition(whole, tiles(4, 3));

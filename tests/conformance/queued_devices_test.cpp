@@ -177,14 +177,14 @@ TEST_P(QueuedDevices, ThatFailEndTheRunWithAnErrorAndPassNothingWrongForRight) {
   EXPECT_GT(failed, kTrials / 5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, QueuedDevices,
-                         ::testing::Combine(::testing::Values(Way{"Threads", on_threads},
-                                                              Way{"OpenCl", on_opencl},
-                                                              Way{"Cuda", on_stand_in}),
-                                            ::testing::ValuesIn(testing::policy_names())),
-                         [](const auto& tested) {
-                           return std::get<0>(tested.param).name + "_" + std::get<1>(tested.param);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Policies, QueuedDevices,
+    ::testing::Combine(::testing::Values(Way{"Threads", on_threads}, Way{"OpenCl", on_opencl},
+                                         Way{"Cuda", on_stand_in}),
+                       ::testing::ValuesIn(testing::policy_names_of_each_way())),
+    [](const auto& tested) {
+      return std::get<0>(tested.param).name + "_" + std::get<1>(tested.param);
+    });
 
 // --- what CUDA alone has
 

@@ -84,7 +84,7 @@ class RecursiveTasks : public ::testing::TestWithParam<std::tuple<std::string, R
 
 INSTANTIATE_TEST_SUITE_P(
     Every, RecursiveTasks,
-    ::testing::Combine(::testing::ValuesIn(testing::policy_names()),
+    ::testing::Combine(::testing::ValuesIn(testing::policy_names_of_each_way()),
                        ::testing::Values(RecursionMachine{"cores", 0, false},
                                          RecursionMachine{"devices", 2, false},
                                          RecursionMachine{"little_memory", 0, true},

@@ -108,13 +108,13 @@ std::vector<ReductionMachine> reduction_machines() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, Reductions,
-                         ::testing::Combine(::testing::ValuesIn(testing::policy_names()),
-                                            ::testing::ValuesIn(reduction_machines())),
-                         [](const auto& instance) {
-                           return std::get<0>(instance.param) + "_on_" +
-                                  std::get<1>(instance.param).name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Every, Reductions,
+    ::testing::Combine(::testing::ValuesIn(testing::policy_names_of_each_way()),
+                       ::testing::ValuesIn(reduction_machines())),
+    [](const auto& instance) {
+      return std::get<0>(instance.param) + "_on_" + std::get<1>(instance.param).name;
+    });
 
 TEST_P(Reductions, ADotProductIsThatOfASerialRun) {
   constexpr std::size_t kBlocks = 24;
@@ -247,7 +247,8 @@ Bytes moved(const Statistics& s) {
 // of data that had no content stays where it is; what had some in RAM is combined there, with one copy more. Fewer is not
 // possible: all but one of the places have to send something.
 class ReductionBytes : public ::testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Every, ReductionBytes, ::testing::ValuesIn(testing::policy_names()),
+INSTANTIATE_TEST_SUITE_P(Every, ReductionBytes,
+                         ::testing::ValuesIn(testing::policy_names_of_each_way()),
                          [](const auto& instance) { return instance.param; });
 
 TEST_P(ReductionBytes, ATreeMovesAsManyCopiesAsItMust) {
@@ -467,7 +468,8 @@ class CancelledReductions : public ::testing::TestWithParam<std::string> {
   Handle sum_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Every, CancelledReductions, ::testing::ValuesIn(testing::policy_names()),
+INSTANTIATE_TEST_SUITE_P(Every, CancelledReductions,
+                         ::testing::ValuesIn(testing::policy_names_of_each_way()),
                          [](const auto& instance) { return instance.param; });
 
 TEST_P(CancelledReductions, AreWrittenHome) {

@@ -1,5 +1,6 @@
 // The names of policies that tests run under: one of each code, or, where TEST_ALL_POLICIES_VICINAL is set, all.
 // PolicyConformance tests each policy's own code in any case.
+// Under sanitizers, tests of what policies have to do with little take one of each way.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "sched/policy.hpp"
+#include "support/sanitized.hpp"
 #include "support/tested.hpp"
 
 namespace vicinal::testing {
@@ -29,6 +31,20 @@ inline std::vector<std::string> policy_names() {
   for (const sched::PolicyEntry& policy : tested_policies()) {
     const bool like_another = std::ranges::find(kLikeOthers, policy.name) != std::end(kLikeOthers);
     if (all || !like_another) names.emplace_back(policy.name);
+  }
+  return names;
+}
+
+// One that plans, one that steals, one that pushes, one queue, and one that chooses what leaves a memory.
+inline constexpr std::string_view kOneOfEachWay[] = {"hfp", "lws", "dmdas", "eager", "darts"};
+
+inline std::vector<std::string> policy_names_of_each_way() {
+  std::vector<std::string> names = policy_names();
+  const bool sanitized = TEST_ADDRESS_SANITIZER || TEST_THREAD_SANITIZER;
+  if (sanitized && !all_policies_are_asked_for() && sched::registered_policies().empty()) {
+    std::erase_if(names, [](const std::string& name) {
+      return std::ranges::find(kOneOfEachWay, name) == std::end(kOneOfEachWay);
+    });
   }
   return names;
 }

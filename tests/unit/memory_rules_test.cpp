@@ -75,7 +75,8 @@ TEST(MemoryRules, WishedCopiesDriveOutWhatNoTaskWasPromised) {
   auto& reader = memory.make(kDevice, {{&a, kR}});
   const std::uint64_t readers_use = memory.residency.await_uses(reader.task, kDevice);
   const auto wish = [&, &wished = d] {
-    const bool comes = memory.residency.prefetch(wished, kDevice, memory.actions, EarlyRoom::unpromised);
+    const bool comes =
+        memory.residency.prefetch(wished, kDevice, memory.actions, EarlyRoom::unpromised);
     memory.collect();
     memory.finish_all();
     return comes;

@@ -1,10 +1,10 @@
 // Bytes and times that do not fit.
+#include "vicinal/units.hpp"
+
 #include <cstdint>
 #include <limits>
 
 #include <gtest/gtest.h>
-
-#include "vicinal/units.hpp"
 
 namespace vicinal {
 namespace {
