@@ -212,6 +212,7 @@ class Engine final : public Completions {
   graph::Task* next(WorkerId worker);
   graph::Task* next_after_slices(WorkerId worker);
   bool run_deferred(WorkerId worker);
+  void planning_failed(std::exception_ptr error);
   graph::Task* look_for_a_while(WorkerId worker);
   bool pin_or_keep(graph::Task& task, NodeId node);
   graph::Task* take_from_look_ahead(WorkerId worker);

@@ -10,16 +10,17 @@ namespace vicinal::engine {
 using graph::Task;
 
 // The policy may not know what it has not planned: nothing of it is run.
+void Engine::planning_failed(std::exception_ptr error) {
+  cancel_all(base::say_out_of_memory(std::move(error), "planned tasks"));
+}
+
 void Engine::plan(const sched::KnownTasks& known) {
-  if (std::exception_ptr error = gate_.plan(known)) {
-    cancel_all(base::say_out_of_memory(std::move(error), "planned tasks"));
-  }
+  gate_.plan(known, [this](std::exception_ptr error) { planning_failed(std::move(error)); });
 }
 
 bool Engine::run_deferred(WorkerId worker) {
-  std::exception_ptr error;
-  const PolicyGate::Slice slice = gate_.run_slice(worker, error);
-  if (error) cancel_all(base::say_out_of_memory(std::move(error), "planned tasks"));
+  const PolicyGate::Slice slice = gate_.run_slice(
+      worker, [this](std::exception_ptr error) { planning_failed(std::move(error)); });
   if (slice == PolicyGate::Slice::last) sleepers_.wake_all();
   return slice != PolicyGate::Slice::none;
 }

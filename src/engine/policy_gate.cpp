@@ -159,8 +159,7 @@ void PolicyGate::submission_closed() {
   drain_leftovers(kNoWorker);
 }
 
-std::exception_ptr PolicyGate::plan(const sched::KnownTasks& known) {
-  std::exception_ptr error;
+void PolicyGate::plan(const sched::KnownTasks& known, const Failed& failed) {
   {
     const std::lock_guard lock(mutex_);
     drain(kNoWorker);
@@ -168,11 +167,10 @@ std::exception_ptr PolicyGate::plan(const sched::KnownTasks& known) {
     try {
       policy_.plan(known);
     } catch (...) {
-      error = std::current_exception();
+      failed(std::current_exception());
     }
   }
   drain_leftovers(kNoWorker);
-  return error;
 }
 
 void PolicyGate::defer(std::function<bool()> slice) {
@@ -181,13 +179,13 @@ void PolicyGate::defer(std::function<bool()> slice) {
   deferred_count_.store(deferred_.size(), std::memory_order_seq_cst);
 }
 
-PolicyGate::Slice PolicyGate::run_slice(WorkerId current, std::exception_ptr& error) {
+PolicyGate::Slice PolicyGate::run_slice(WorkerId current, const Failed& failed) {
   if (!has_deferred() || in_slice_.exchange(true, std::memory_order_seq_cst)) return Slice::none;
   Slice what = Slice::none;
   {
     const std::lock_guard lock(mutex_);
     drain(current);
-    if (has_deferred()) what = run_first(error);
+    if (has_deferred()) what = run_first(failed);
   }
   in_slice_.store(false, std::memory_order_seq_cst);
   drain_leftovers(current);
@@ -195,7 +193,7 @@ PolicyGate::Slice PolicyGate::run_slice(WorkerId current, std::exception_ptr& er
 }
 
 // Under the policy's lock, and nothing else: a slice may defer more.
-PolicyGate::Slice PolicyGate::run_first(std::exception_ptr& error) {
+PolicyGate::Slice PolicyGate::run_first(const Failed& failed) {
   std::unique_lock list(inbox_mutex_);
   std::function<bool()>& slice = deferred_.front();  // which stays where it is when others come
   list.unlock();
@@ -203,7 +201,7 @@ PolicyGate::Slice PolicyGate::run_first(std::exception_ptr& error) {
   try {
     if (slice()) return Slice::done;
   } catch (...) {
-    error = std::current_exception();
+    failed(std::current_exception());
   }
   list.lock();
   const std::function<bool()> finished = std::move(slice);

@@ -49,14 +49,16 @@ class PolicyGate {
   void task_done(graph::Task& task, WorkerId worker);
   void notice(const memory::Notice& notice);
   void submission_closed();
-  // What the policy throws, if it does.
-  std::exception_ptr plan(const sched::KnownTasks& known);
+  // `failed` is given what the policy throws, under the policy's lock: no task comes out of a plan that failed before
+  // that.
+  using Failed = std::function<void(std::exception_ptr)>;
+  void plan(const sched::KnownTasks& known, const Failed& failed);
   // Long work of the policy, by the policy; then by any thread a slice of it. Work that throws is over.
   void defer(std::function<bool()> slice);
   bool has_deferred() const { return deferred_count_.load(std::memory_order_seq_cst) != 0; }
   enum class Slice : std::uint8_t { none, done, last };
   // None: there is nothing to do, or another thread is at it.
-  Slice run_slice(WorkerId current, std::exception_ptr& error);
+  Slice run_slice(WorkerId current, const Failed& failed);
   void forget(graph::Handle& handle);
   graph::Handle* choose_victim(const memory::VictimQuery& query, memory::Candidates& candidates);
   Time time_in_policy() const { return watch_ ? watch_->time() : Time{0}; }
@@ -94,7 +96,7 @@ class PolicyGate {
     return policy_.may_move(task, to);
   }
   void refuse(graph::Task& task);
-  Slice run_first(std::exception_ptr& error);
+  Slice run_first(const Failed& failed);
   graph::Task* pop_serial(WorkerId worker);
   bool may_move_serial(graph::Task& task, WorkerId to);
   void post(const Event& event, WorkerId current);

@@ -1,5 +1,6 @@
 // Small parts of the way of a task: the table of its states, and the gate to a policy.
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -147,15 +148,43 @@ TEST(PolicyGate, DeferredWorkIsDoneOneSliceAtATimeFirstComeFirstServed) {
   gate.defer([&] { return (done += "a").size() < 2; });
   gate.defer([&]() -> bool { throw std::runtime_error(done + "b"); });
   std::exception_ptr error;
-  EXPECT_EQ(gate.run_slice(kNoWorker, error), PolicyGate::Slice::done);
-  EXPECT_EQ(gate.run_slice(kNoWorker, error), PolicyGate::Slice::last);
+  const auto failed = [&](std::exception_ptr thrown) { error = std::move(thrown); };
+  EXPECT_EQ(gate.run_slice(kNoWorker, failed), PolicyGate::Slice::done);
+  EXPECT_EQ(gate.run_slice(kNoWorker, failed), PolicyGate::Slice::last);
   EXPECT_EQ(error, nullptr);
   EXPECT_TRUE(gate.has_deferred());
-  EXPECT_EQ(gate.run_slice(kNoWorker, error), PolicyGate::Slice::last);
+  EXPECT_EQ(gate.run_slice(kNoWorker, failed), PolicyGate::Slice::last);
   EXPECT_THROW(std::rethrow_exception(error), std::runtime_error);
   EXPECT_FALSE(gate.has_deferred());
-  EXPECT_EQ(gate.run_slice(kNoWorker, error), PolicyGate::Slice::none);
+  EXPECT_EQ(gate.run_slice(kNoWorker, failed), PolicyGate::Slice::none);
   EXPECT_EQ(done, "aa");
+}
+
+// Otherwise another thread might be given tasks of the plan before its failure is known.
+TEST(PolicyGate, AFailureIsToldWhileThePolicyIsHeld) {
+  SerialPolicy policy;
+  trace::Recorder recorder;
+  PolicyGate gate(
+      policy, [](Task&, WorkerId) {}, recorder);
+  Task task;
+  std::atomic<bool> told{false};
+  bool popped_before = false;
+  gate.push(task, kNoWorker);
+  gate.defer([&]() -> bool { throw std::runtime_error("no plan"); });
+  std::thread other;
+  gate.run_slice(kNoWorker, [&](const std::exception_ptr&) {
+    std::atomic<bool> started{false};
+    other = std::thread([&] {
+      started = true;
+      gate.pop(WorkerId{0});
+      popped_before = !told;
+    });
+    while (!started) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    told = true;
+  });
+  other.join();
+  EXPECT_FALSE(popped_before);
 }
 
 TEST(PolicyGate, ASliceIsLeftToTheThreadThatIsAtIt) {
@@ -163,13 +192,13 @@ TEST(PolicyGate, ASliceIsLeftToTheThreadThatIsAtIt) {
   trace::Recorder recorder;
   PolicyGate gate(
       policy, [](Task&, WorkerId) {}, recorder);
-  std::exception_ptr error;
+  const auto failed = [](const std::exception_ptr&) { FAIL(); };
   PolicyGate::Slice other = PolicyGate::Slice::done;
   gate.defer([&] {
-    std::thread([&] { other = gate.run_slice(kNoWorker, error); }).join();
+    std::thread([&] { other = gate.run_slice(kNoWorker, failed); }).join();
     return false;
   });
-  EXPECT_EQ(gate.run_slice(kNoWorker, error), PolicyGate::Slice::last);
+  EXPECT_EQ(gate.run_slice(kNoWorker, failed), PolicyGate::Slice::last);
   EXPECT_EQ(other, PolicyGate::Slice::none);
 }
 
