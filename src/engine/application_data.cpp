@@ -82,6 +82,7 @@ bool Engine::remove(graph::Handle& handle) {
   // A notice about the handle may still be on its way to the policy.
   while (performing_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   gate_.forget(handle);
+  producers_.forget(handle);
   residency_.forget(handle);
   grant_fresh_wishes();
   return true;

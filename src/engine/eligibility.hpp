@@ -25,9 +25,8 @@ class Eligibility {
   bool can_run_on(const graph::Task& task, NodeId node) const;
   // It uses parts of what a recursive task holds in limited room: it runs in RAM, and nobody who holds room waits
   // longer than for such tasks.
-  bool is_confined(const graph::Task& task) const {
-    return any_in_ram_only_.load(std::memory_order_relaxed) && uses_ram_only(task);
-  }
+  bool is_confined(const graph::Task& task) const { return any_confined() && uses_ram_only(task); }
+  bool any_confined() const { return any_in_ram_only_.load(std::memory_order_relaxed); }
   // Throws CapacityError or UsageError if no worker can ever run the task.
   void check(const graph::Task& task) const {
     if (!fits_anywhere(task)) check_worker_by_worker(task);

@@ -31,6 +31,7 @@ Engine::Engine(EngineConfig config)
       costs_(config_.machine, residency_, timed_ ? config_.models : nullptr),
       wishes_(config_.machine.nodes.size(), residency_, config_.rules),
       copies_(config_.machine),
+      producers_(config_.machine, residency_, !config_.rules.any()),
       view_({config_.machine, config_.now, residency_, eligibility_, costs_, sleepers_, wishes_,
              gate_, config_.notify_waiters, &recorder_},
             config_.seed) {
@@ -135,6 +136,10 @@ std::string Engine::describe() const {
   for (const auto& ahead : look_aheads_) {
     const std::lock_guard lock(ahead->mutex());
     text += ahead->describe();
+  }
+  if (producers_.any_held()) {
+    text += std::to_string(producers_.held()) +
+            " tasks that make new data wait until data in memory are used up\n";
   }
   constexpr std::size_t kNamed = 4;
   return text + precedences_.describe(kNamed) + residency_.describe();

@@ -205,7 +205,7 @@ Task* Engine::pull(WorkerId worker) {
 Task* Engine::next(WorkerId worker) {
   if (trivial_) return pull(worker);
   LookAhead& ahead = *look_aheads_[node_of(worker).value];
-  if (ahead.bypassed()) {
+  if (ahead.bypassed() && !producers_.any_held()) {
     Task* const task = pull(worker);
     grant_fresh_wishes();
     if (task == nullptr) return move_from_peer(worker) ? take_from_look_ahead(worker) : nullptr;
@@ -218,14 +218,17 @@ Task* Engine::next(WorkerId worker) {
 bool Engine::pin_or_keep(Task& task, NodeId node) {
   // It is lent what it works on there.
   const std::size_t pinned = task.reduces() ? 0 : residency_.pin_first(task, node);
-  if (pinned == task.accesses().size()) return true;
+  if (pinned == task.accesses().size()) {
+    if (producers_.active()) producers_.begin(task);
+    return true;
+  }
   memory::Actions actions;
   residency_.unpin_first(task, node, pinned, actions);
   {
     LookAhead& ahead = *look_aheads_[node.value];
     const std::lock_guard lock(ahead.mutex());
     ahead.disturb();
-    ahead.keep(task);
+    keep_or_hold(ahead, task);
   }
   perform(actions);
   return false;
@@ -278,16 +281,61 @@ bool Engine::has_any_ended(const LookAhead& ahead, WorkerId worker) {
 bool Engine::refill(LookAhead& ahead, WorkerId worker, ReadyList& cancelled) {
   bool pulled_more = false;
   ahead.note_traffic();
-  while (ahead.wants_more(worker)) {
+  if (producers_.any_held()) [[unlikely]]
+    ahead.disturb();  // memory is short: what goes first is fetched early
+  while (ahead.wants_more(worker) && !has_enough_held(ahead, worker)) {
     Task* const task = pop(worker);
     if (task == nullptr) break;
     if (errors_.cancels(*task)) {
       cancelled.append(*task);
     } else {
-      pulled_more = ahead.keep(*task);
+      pulled_more = keep_or_hold(ahead, *task);
     }
   }
+  if (producers_.any_held()) [[unlikely]]
+    pulled_more |= keep_held(ahead, worker, cancelled);
   return pulled_more;
+}
+
+// One that makes new data waits where memory is short; see Producers.
+bool Engine::keep_or_hold(LookAhead& ahead, Task& task) {
+  if (producers_.active() && producers_.hold_back(task, eligibility_.any_confined())) return false;
+  return ahead.keep(task);
+}
+
+// Others are looked for only for a worker that has none, so that not all that is ready waits here, where no policy
+// orders it.
+bool Engine::has_enough_held(const LookAhead& ahead, WorkerId worker) const {
+  return producers_.holds_many() && ahead.has_one_for(worker);
+}
+
+bool Engine::keep_held(LookAhead& ahead, WorkerId worker, ReadyList& cancelled) {
+  bool pulled_more = false;
+  if (errors_.cancelling()) {
+    while (Task* const task = producers_.take_any()) cancelled.append(*task);
+    return false;
+  }
+  const auto keep = [&](Task& task) {
+    producers_.begin(task);
+    pulled_more = ahead.keep(task);
+  };
+  const bool all_go = eligibility_.any_confined();
+  while (all_go || ahead.wants_more(worker)) {
+    Task* const task = all_go ? producers_.take_any() : producers_.take_fitting();
+    if (task == nullptr) break;
+    keep(*task);
+  }
+  if (ahead.has_one_for(worker)) return pulled_more;
+  Task* task = producers_.take_in_need();
+  // Whatever the accounts say: where nothing is in course nothing will change.
+  if (task == nullptr && ahead.size() == 0 && !any_started(kRam)) task = producers_.take_any();
+  if (task != nullptr) keep(*task);
+  return pulled_more;
+}
+
+bool Engine::any_started(NodeId node) const {
+  return std::ranges::any_of(node_workers_[node.value].ids,
+                             [this](WorkerId worker) { return lanes_.started(worker) > 0; });
 }
 
 // Where few tasks are ready one node's look-ahead may hold them all. A worker that has none gets one
@@ -454,19 +502,25 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   const bool was_told =
       was_planned || task.state.load(std::memory_order_relaxed) != TaskState::ready;
   const bool shared = is_scheduled(task.kind) && was_told && gate_.wants_ends();
+  const bool was_in_course = is_in_course(task);
   move(task, TaskState::done);
   if (shared) {
     task.blocked.store(2, std::memory_order_relaxed);
     gate_.task_done(task, worker);
   }
   leave_or_lift_poison(task, outcome);
-  const bool uses_end = !trivial_ && uses_data(task.kind) && residency_.has_last_use(task);
+  const bool is_last = !trivial_ && uses_data(task.kind) && residency_.has_last_use(task);
+  const bool relieves = producers_.active() && producers_.concerned_by(task);
+  const bool uses_end = is_last || relieves;
   if (uses_end) performing_.fetch_add(1, std::memory_order_acq_rel);  // no handle is forgotten
   graph::release(task, ready);
   if (uses_end) {
-    note_unused(task);
+    if (is_last) note_unused(task);
+    if (relieves) producers_.note_end(task, was_in_course);
     performing_.fetch_sub(1, std::memory_order_acq_rel);
   }
+  if (producers_.any_held()) [[unlikely]]
+    sleepers_.wake_node(kRam);
   precedences_.end_life(task, ready);
   if (config_.count_bytes && is_scheduled(task.kind)) lanes_.count_bytes(task, worker);
   if (task.extension) {

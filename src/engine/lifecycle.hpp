@@ -27,6 +27,7 @@
 #include "engine/policy_gate.hpp"
 #include "engine/policy_view.hpp"
 #include "engine/private_copies.hpp"
+#include "engine/producers.hpp"
 #include "engine/ram_hold.hpp"
 #include "engine/run_times.hpp"
 #include "engine/sleepers.hpp"
@@ -215,8 +216,12 @@ class Engine final : public Completions {
   void planning_failed(std::exception_ptr error);
   graph::Task* look_for_a_while(WorkerId worker);
   bool pin_or_keep(graph::Task& task, NodeId node);
+  bool keep_or_hold(LookAhead& ahead, graph::Task& task);
   graph::Task* take_from_look_ahead(WorkerId worker);
   bool refill(LookAhead& ahead, WorkerId worker, graph::ReadyList& cancelled);
+  bool has_enough_held(const LookAhead& ahead, WorkerId worker) const;
+  bool keep_held(LookAhead& ahead, WorkerId worker, graph::ReadyList& cancelled);
+  bool any_started(NodeId node) const;
   static bool has_any_ended(const LookAhead& ahead, WorkerId worker);
   bool move_from_peer(WorkerId worker);
   void start(graph::Task& task, WorkerId worker);
@@ -305,6 +310,7 @@ class Engine final : public Completions {
   const Costs costs_;
   Wishes wishes_;
   PrivateCopies copies_;
+  Producers producers_;
   PolicyView view_;
   std::vector<std::unique_ptr<LookAhead>> look_aheads_;  // by node
   std::vector<RunTimer> timers_;              // by worker; none if times are not asked for

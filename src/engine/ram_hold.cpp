@@ -59,7 +59,7 @@ void Engine::let_go(RamHold& hold, Outcome outcome, const std::exception_ptr& er
   if (errors_.cancels(*task)) {
     cancelled.append(*task);
   } else {
-    ahead.keep(*task);
+    keep_or_hold(ahead, *task);
   }
   return true;
 }

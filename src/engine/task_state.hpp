@@ -36,6 +36,14 @@ constexpr bool legal(graph::TaskState from, graph::TaskState to) {
   return false;
 }
 
+// A worker's memory has taken it from the policy, and it has not ended.
+inline bool is_in_course(const graph::Task& task) {
+  const graph::TaskState state = task.state.load(std::memory_order_relaxed);
+  return graph::is_scheduled(task.kind) &&
+         (state == graph::TaskState::fetching || state == graph::TaskState::runnable ||
+          state == graph::TaskState::running);
+}
+
 constexpr std::string_view to_string(graph::TaskState state) {
   constexpr std::string_view names[] = {"free",     "submitted", "ready",   "scheduled",
                                         "fetching", "runnable",  "running", "done"};

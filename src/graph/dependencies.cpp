@@ -367,6 +367,20 @@ bool insert_invalidation(Task& task) {
   return insert_one<Comes::anew, Content::invalidated>(task, task.accesses()[0], blocked);
 }
 
+bool is_last_use_of_content(const Access& access) {
+  if (is_last_use(access)) return true;
+  const auto invalidates = [](Access* behind) {
+    return behind != nullptr && behind->task().kind == TaskKind::invalidation;
+  };
+  if (writes(access.mode) && access.next() != nullptr) return invalidates(access.next());
+  Handle& handle = *access.handle;
+  if ((handle.word.load(std::memory_order_relaxed) & kWaiters) == 0) return false;
+  const std::uint64_t word = lock(handle);
+  const Unlocks in_the_end(handle, word);
+  const std::uint64_t users = word & ~kWaiters;
+  return (users == kWriter || users == kReader) && invalidates(handle.head);
+}
+
 // The tasks that are granted access were submitted long ago and have left the cache: they are asked
 // for together, before the first is needed.
 void release(Task& task, ReadyList& ready) {

@@ -57,6 +57,10 @@ bool insert_announced(Task& task);
 // if it has that, too; otherwise the task becomes ready once more.
 bool insert_more(Task& task, Access& access);
 
+// Whoever has access by it is the last to use the content: nobody else was submitted to, or only once the content is
+// declared void. It may take the lock of the handle.
+bool is_last_use_of_content(const Access& access);
+
 // A task that waits for nothing else takes its turn with all handles that it commutes on, or with none: so none holds
 // what another one waits for. False: it is not its turn yet; the end of the task whose turn it is makes it ready once more.
 // `others`: who may try again now. True again if it has its turn.
