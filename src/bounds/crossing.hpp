@@ -23,6 +23,7 @@ enum class Side : std::uint8_t {
 enum class FinalPlace : std::uint8_t {
   anywhere,  // it may stay inside
   outside,   // at home: in RAM for an accelerator, in the file for RAM
+  nowhere,   // nobody wants it, or it has room of its own
 };
 
 struct DatumUse {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "bounds/transfer.hpp"
+#include "graph/last_uses.hpp"
 
 namespace vicinal::bounds {
 
@@ -79,20 +80,21 @@ Side home_side(const graph::Graph::Datum& datum, const Border& border) {
 // One at home in RAM has not to cross to the disk, unless it does not fit.
 FinalPlace final_place(const graph::Graph::Datum& datum, Side home, FinalPlace results) {
   if (!datum.home) return FinalPlace::anywhere;
-  if (home == Side::inside && results == FinalPlace::outside) {
-    return FinalPlace::anywhere;
-  }
-  return results;
+  return home == Side::inside ? FinalPlace::nowhere
+                              : results;  // its home is beside what is limited
 }
 
 std::vector<DatumUse> uses_of(const Border& border, const BorderQuestion& question) {
   std::vector<DatumUse> uses;
   uses.reserve(question.graph.data().size());
-  for (const graph::Graph::Datum& datum : question.graph.data()) {
+  const std::vector<bool> is_temporary = graph::temporaries_of(question.graph);
+  for (std::size_t d = 0; d < is_temporary.size(); ++d) {
+    const graph::Graph::Datum& datum = question.graph.data()[d];
     const Side home = home_side(datum, border);
     uses.push_back({.size = datum.bytes,
                     .initially = home,
-                    .finally = final_place(datum, home, question.results)});
+                    .finally = is_temporary[d] ? FinalPlace::nowhere
+                                               : final_place(datum, home, question.results)});
   }
   return uses;
 }

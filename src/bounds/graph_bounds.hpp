@@ -57,7 +57,8 @@ struct GraphBounds {
 //    carry each datum once, and all links together carry the loads.
 //  - Bytes are a bound for any schedule, also for one that leaves memories idle. The times of the links are
 //    those of the schedules that are so fast: they share the tasks, and load more (bounds/tiles.hpp).
-//  - A result without a home is kept to the end of the run: what does not fit inside goes out.
+//  - A result without a home is kept to the end of the run: what does not fit inside goes out. What the last task that
+//    names it only reads is no result (graph::temporaries_of).
 //  - Of tasks that reduce into a datum, up to the next access that is no reduction, each may run at once with the others.
 //    What every schedule has besides is counted: a private copy that begins with the neutral element, and its
 //    combination into the datum behind them all, which begins with the neutral element, too, if it has no content.

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/legible.hpp"
+#include "graph/last_uses.hpp"
 #include "memory/rules.hpp"
 #include "vicinal/block_cyclic.hpp"
 #include "vicinal/error.hpp"
@@ -151,15 +152,6 @@ void advise_tiles(Runtime& runtime, const graph::Graph& graph, const std::vector
   }
 }
 
-// The last task that uses it, per datum.
-std::vector<std::size_t> last_uses(const graph::Graph& graph) {
-  std::vector<std::size_t> last(graph.data().size());
-  for (std::size_t t = 0; t < graph.tasks().size(); ++t) {
-    for (const auto& access : graph.accesses_of(graph.tasks()[t])) last[access.datum] = t;
-  }
-  return last;
-}
-
 // `on_end` outlives the tasks.
 std::function<void(Outcome)> end_of(std::size_t task,
                                     const std::function<void(std::size_t)>& on_end) {
@@ -167,10 +159,16 @@ std::function<void(Outcome)> end_of(std::size_t task,
   return [task, &on_end](Outcome /*done*/) { on_end(task); };
 }
 
-void submit_tasks(Runtime& runtime, const graph::Graph& graph, const std::vector<Codelet>& codelets,
-                  const std::vector<Handle>& handles, bool hints,
-                  const std::function<void(std::size_t)>& on_end = {}) {
-  const std::vector<std::size_t> last = hints ? last_uses(graph) : std::vector<std::size_t>{};
+// How many temporaries are dropped?
+std::uint64_t submit_tasks(Runtime& runtime, const graph::Graph& graph,
+                           const std::vector<Codelet>& codelets, const std::vector<Handle>& handles,
+                           const memory::Rules& rules,
+                           const std::function<void(std::size_t)>& on_end = {}) {
+  const std::vector<std::size_t> last = graph::last_uses(graph);
+  const bool hints = graph.application().gives_up_data && rules.hint;
+  std::vector<bool> is_temporary =
+      rules.any() ? std::vector<bool>(last.size()) : graph::temporaries_of(graph);
+  std::uint64_t dropped = 0;
   std::vector<TaskId> ids;  // none where no task names others
   std::vector<TaskId> after;
   std::vector<Operand> operands;
@@ -193,14 +191,18 @@ void submit_tasks(Runtime& runtime, const graph::Graph& graph, const std::vector
                                       .on_end = end_of(t, on_end),
                                       .name = std::string(graph.task_name(t))});
     if (graph.has_predecessors()) ids.push_back(id);
-    if (!hints) continue;
     for (const auto& access : graph.accesses_of(task)) {
-      if (last[access.datum] == t && access.mode != AccessMode::scratch)
-        runtime.wont_use(handles[access.datum]);
+      if (last[access.datum] != t || access.mode == AccessMode::scratch) continue;
+      if (hints) runtime.wont_use(handles[access.datum]);
+      if (!is_temporary[access.datum]) continue;
+      runtime.invalidate(handles[access.datum]);
+      is_temporary[access.datum] = false;  // a task may name it twice
+      ++dropped;
     }
   }
   // They belong to the run, though no task comes behind them.
   for (const auto& reduction : graph.reductions()) runtime.combine(handles[reduction.datum]);
+  return dropped;
 }
 
 // Settings may follow the name.
@@ -224,9 +226,8 @@ Played play(const graph::Graph& graph, const machine::MachineModel& machine, con
     set_reductions(runtime, graph, codelets, handles);
     if (is_directed(options.policy)) advise_tiles(runtime, graph, handles);
     played.before = runtime.statistics();
-    submit_tasks(
-        runtime, graph, codelets, handles,
-        graph.application().gives_up_data && memory::parse_rules(options.memory_rules).hint);
+    played.dropped =
+        submit_tasks(runtime, graph, codelets, handles, memory::parse_rules(options.memory_rules));
     runtime.wait();
     played.after = runtime.statistics();
     const std::vector<bool> is_part = parts_of(graph);
@@ -267,7 +268,8 @@ std::vector<Ended> ends_in_order(const graph::Graph& graph, const machine::Machi
     if (!ends.empty()) note_worker();
     ends.push_back({task, {}});
   };
-  submit_tasks(runtime, graph, codelets, handles, false, note_end);
+  submit_tasks(runtime, graph, codelets, handles, memory::parse_rules(options.memory_rules),
+               note_end);
   runtime.wait();
   if (!ends.empty()) note_worker();
   return ends;
