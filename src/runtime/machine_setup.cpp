@@ -207,12 +207,11 @@ MachineSetup::~MachineSetup() = default;
 
 void MachineSetup::make_drivers(const Options& options) {
   if (simulated) return;
-  const auto processors =
-      options.bind ? drivers::allowed_processors() : std::vector<std::uint32_t>{};
   const std::uint32_t workers = cpu_workers(options);
+  if (options.bind) processors_ = {drivers::allowed_processors(), workers};
   cpu = std::make_unique<drivers::CpuDriver>(
-      drivers::CpuConfig{WorkerId{0}, workers, options.submitter_works, processors, disk != nullptr,
-                         options.check_reads});
+      drivers::CpuConfig{WorkerId{0}, workers, options.submitter_works, processors_.processors(),
+                         disk != nullptr, options.check_reads});
   const bool threads = options.accelerator_api == "threads";
   for (std::uint32_t i = 0; threads && i < options.accelerators; ++i) {
     const WorkerDescription& worker = machine.workers[workers + i];

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "drivers/cpu/cpu_driver.hpp"
+#include "drivers/cpu/processor_claims.hpp"
 #include "drivers/disk/disk_driver.hpp"
 #include "drivers/emulated/emulated_driver.hpp"
 #include "drivers/queued/queued_driver.hpp"
@@ -62,6 +63,7 @@ struct MachineSetup {
   void add_registered_devices(const Options& options);
   std::vector<QueuedAccelerator> opened_;
   std::vector<std::unique_ptr<engine::Driver>> registered_;  // of the application, behind those
+  drivers::ProcessorClaims processors_;                      // of the workers on cores
 };
 
 }  // namespace vicinal::runtime

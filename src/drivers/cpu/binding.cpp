@@ -12,6 +12,8 @@
 #include <hwloc.h>
 #endif
 
+#include "base/process_limits.hpp"
+
 namespace vicinal::drivers {
 
 namespace {
@@ -94,9 +96,9 @@ std::vector<std::uint32_t> allowed_processors() {
 }
 
 std::uint32_t usable_processors() {
-  const auto allowed = static_cast<std::uint32_t>(affinity_mask().size());
-  if (allowed > 0) return allowed;
-  return static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  auto usable = static_cast<std::uint32_t>(affinity_mask().size());
+  if (usable == 0) usable = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  return std::min(usable, base::ProcessLimits().processors().value_or(usable));
 }
 
 bool bind_this_thread(std::uint32_t processor) {
