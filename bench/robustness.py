@@ -8,9 +8,17 @@
             insertion) that knows the whole graph.
   gpus      one to four GPUs behind one bridge, memory short: time on four over that on the best smaller number.
 
+  default   60 instances (dense, others, cores and GPUs, one to four of these, a disk; memory short and ample;
+            times varied by 20 %): time over that of the best policy.
+
   bench/robustness.py vary [--policies darts,dmdas] [--percent 0.4] [--draws 9]
   bench/robustness.py affinity [--policies darts,dmdas,heft] [--draws 8]
   bench/robustness.py gpus [--policies darts,dmdas,heft]
+  sizes     tiles whose sizes are drawn within 25 %, the total kept, and another valid order of submission: time
+            and bytes over those of equal tiles in the usual order.
+
+  bench/robustness.py sizes [--policies darts,hfp,lws] [--draws 3]
+  bench/robustness.py default [--policies auto,darts,lws]
 
 Simulated, so exact: the same command prints the same numbers.
 """
@@ -265,19 +273,203 @@ def gpus(options):
         print(f"{policy:8} {geometric(ratios):7.3f}  worst {max(ratios):7.3f}", flush=True)
 
 
+# --- sizes that differ, and other orders of submission
+
+class Tiles:
+    """A dense graph: tasks in order of submission, each a kernel, its accesses by name, and its seconds."""
+
+    def __init__(self):
+        self.tasks = []
+
+    def add(self, kernel, seconds, *accesses):
+        self.tasks.append((kernel, seconds, accesses))
+
+    def write(self, path, draw=None, shuffled=None):
+        names = sorted({name for _, _, accesses in self.tasks for name, _ in accesses})
+        factors = [draw.uniform(0.75, 1.25) if draw else 1.0 for _ in names]
+        scale = len(names) / sum(factors)
+        data = {name: {"bytes": int((2 << 20) * factor * scale), "home": "ram"}
+                for name, factor in zip(names, factors)}
+        tasks = shuffled_order(self.tasks, shuffled) if shuffled else self.tasks
+        path.write_text(json.dumps({
+            "data": data,
+            "kernels": {kernel: {"seconds": {"gpu": seconds}} for kernel, seconds, _ in self.tasks},
+            "tasks": [{"kernel": kernel, "accesses": [list(a) for a in accesses]}
+                      for kernel, _, accesses in tasks]}))
+
+
+def shuffled_order(tasks, draw):
+    """Another order in which every task comes behind those it depends on."""
+    writer, readers, after, waits = {}, {}, [[] for _ in tasks], [0] * len(tasks)
+    for number, (_, _, accesses) in enumerate(tasks):
+        before = set()
+        for name, mode in accesses:
+            if name in writer:
+                before.add(writer[name])
+            if mode != "R":
+                before.update(readers.get(name, ()))
+        for name, mode in accesses:
+            if mode == "R":
+                readers.setdefault(name, set()).add(number)
+            else:
+                writer[name], readers[name] = number, set()
+        before.discard(number)
+        waits[number] = len(before)
+        for other in before:
+            after[other].append(number)
+    ready, order = [n for n, count in enumerate(waits) if count == 0], []
+    while ready:
+        number = ready.pop(draw.randrange(len(ready)))
+        order.append(tasks[number])
+        for other in after[number]:
+            waits[other] -= 1
+            if waits[other] == 0:
+                ready.append(other)
+    return order
+
+
+def tiled_graphs(gpus):
+    unit = 6e-5  # of a product of two tiles: loads bind
+    graph = Tiles()
+    n = 14 + 4 * gpus
+    for i in range(n):
+        for j in range(n):
+            graph.add("gemm", unit, (f"A{i}", "R"), (f"B{j}", "R"), (f"C{i}_{j}", "W"))
+    yield "gemm2d", graph
+    graph = Tiles()
+    n = 7 + gpus
+    for i in range(n):
+        for j in range(n):
+            for k in range(n):
+                graph.add("gemm", unit, (f"A{i}_{k}", "R"), (f"B{k}_{j}", "R"), (f"C{i}_{j}", "RW"))
+    yield "gemm3d", graph
+    graph = Tiles()
+    n = 16 + 2 * gpus
+    for k in range(n):
+        graph.add("potrf", unit, (f"L{k}_{k}", "RW"))
+        for i in range(k + 1, n):
+            graph.add("trsm", 0.6 * unit, (f"L{k}_{k}", "R"), (f"L{i}_{k}", "RW"))
+        for i in range(k + 1, n):
+            graph.add("syrk", 0.55 * unit, (f"L{i}_{k}", "R"), (f"L{i}_{i}", "RW"))
+            for j in range(k + 1, i):
+                graph.add("gemm", unit, (f"L{i}_{k}", "R"), (f"L{j}_{k}", "R"), (f"L{i}_{j}", "RW"))
+    yield "cholesky", graph
+    graph = Tiles()
+    n = 12 + 2 * gpus
+    for k in range(n):
+        graph.add("getrf", unit, (f"M{k}_{k}", "RW"))
+        for i in range(k + 1, n):
+            graph.add("trsm", 0.6 * unit, (f"M{k}_{k}", "R"), (f"M{i}_{k}", "RW"))
+            graph.add("trsm", 0.6 * unit, (f"M{k}_{k}", "R"), (f"M{k}_{i}", "RW"))
+        for i in range(k + 1, n):
+            for j in range(k + 1, n):
+                graph.add("gemm", unit, (f"M{i}_{k}", "R"), (f"M{k}_{j}", "R"), (f"M{i}_{j}", "RW"))
+    yield "lu", graph
+
+
+def sizes(options):
+    print(f"12 dense graphs, 250 MiB a GPU, {options.draws} draws: median over tiles of equal size in the usual order")
+    print(f"{'policy':16} {'sizes: time':>12} {'worst':>7} {'bytes':>7} {'order: time':>12} {'worst':>7} {'bytes':>7}")
+    with tempfile.TemporaryDirectory() as name:
+        folder, files = pathlib.Path(name), []
+        for gpus in (1, 2, 4):
+            for label, graph in tiled_graphs(gpus):
+                equal = folder / f"{label}{gpus}.json"
+                graph.write(equal)
+                drawn = {"sizes": [], "order": []}
+                for draw in range(options.draws):
+                    for kind, file in drawn.items():
+                        file.append(folder / f"{label}{gpus}_{kind}{draw}.json")
+                    graph.write(drawn["sizes"][-1], draw=random.Random(draw))
+                    graph.write(drawn["order"][-1], shuffled=random.Random(draw))
+                files.append((gpus, equal, drawn))
+        for policy in options.policies.split(","):
+            row = f"{policy:16}"
+            ratios = {kind: ([], []) for kind in ("sizes", "order")}
+            for gpus, equal, drawn in files:
+                machine = ["--machine", "v100p", "--gpus", str(gpus), "--memory", "250MiB"]
+                base = simulate(options.program, ["--graph", str(equal), *machine], policy)
+                for kind, (times, loads) in ratios.items():
+                    runs = [simulate(options.program, ["--graph", str(file), *machine], policy)
+                            for file in drawn[kind]]
+                    times.append(statistics.median(seconds for seconds, _ in runs) / base[0])
+                    loads.append(statistics.median(size for _, size in runs) / base[1])
+            for times, loads in ratios.values():
+                row += f" {geometric(times):12.3f} {max(times):7.3f} {geometric(loads):7.3f}"
+            print(row, flush=True)
+
+
+# --- what who names no policy gets
+
+def default_instances():
+    dense = (("cholesky", 18), ("lu", 14), ("gemm2d", 20), ("gemm3d", 7))
+    others = (["stencil", "--width", "96", "--steps", "10"], ["random", "--tasks", "600"],
+              ["bipartite", "--tasks", "900", "--data", "120", "--degree", "3"])
+    for gpus in (1, 2, 4):
+        for memory in (f"{360 // gpus}MiB", "16GiB"):
+            gpu = ["--machine", "v100p", "--gpus", str(gpus), "--memory", memory]
+            for application, tiles in dense:
+                yield [application, "--tiles", str(tiles + 2 * gpus), *gpu]
+            if gpus != 2:
+                for other in others:
+                    roomy = memory if other[0] != "random" or memory == "16GiB" else f"{150 + 50 * gpus}MiB"
+                    yield [*other, *gpu[:-1], roomy]
+    for gpus in (1, 2, 3):
+        for memory in ("120MiB", "2GiB"):
+            mixed = ["--machine", "idgraf", "--gpus", str(gpus), "--cpus", str(8 - gpus), "--memory", memory]
+            yield ["cholesky", "--tiles", "20", *mixed]
+            yield ["lu", "--tiles", "14", *mixed]
+    for cores in (4, 12):
+        memory = ["--machine", "idgraf", "--gpus", "0", "--cpus", str(cores)]
+        yield ["cholesky", "--tiles", "18", *memory]
+        yield ["lu", "--tiles", "12", *memory]
+        yield ["random", "--tasks", "600", *memory]
+    for cores in (2, 12):
+        disk = ["--machine", "cpu-disk", "--cpus", str(cores), "--ram", "100MiB"]
+        yield ["cholesky", "--tiles", "16", *disk]
+        yield ["lu", "--tiles", "12", *disk]
+        yield ["random", "--tasks", "400", *disk]
+
+
+def default(options):
+    instances = list(default_instances())
+    print(f"time over that of the best policy, {len(instances)} instances")
+    asked = options.policies.split(",")
+    ratios = {policy: [] for policy in asked}
+    for instance in instances:
+        varied = [*instance, "--vary", "20"]
+        seconds = {policy: simulate(options.program, varied, policy)[0]
+                   for policy in dict.fromkeys([*asked, *POLICIES.split(","), "hfp", "xkaapi", "ap"])}
+        best = min(seconds, key=seconds.get)
+        for policy in asked:
+            ratios[policy].append(seconds[policy] / seconds[best])
+        if options.each:
+            print(f"  {' '.join(instance):75} " + " ".join(f"{ratios[p][-1]:6.3f}" for p in asked) + f"  {best}",
+                  flush=True)
+    for policy in asked:
+        print(f"{policy:8} {geometric(ratios[policy]):7.3f}  worst {max(ratios[policy]):7.3f}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=["vary", "affinity", "gpus"])
+    parser.add_argument("what", choices=["vary", "affinity", "gpus", "default", "sizes"])
     parser.add_argument("--program", default=str(ROOT / "build" / "release" / "vicinal"))
     parser.add_argument("--policies", default=None)
     parser.add_argument("--percent", type=float, default=0.4)
     parser.add_argument("--draws", type=int, default=None)
-    parser.add_argument("--each", action="store_true", help="vary, gpus: a line for each instance, too")
+    parser.add_argument("--each", action="store_true", help="vary, gpus, default: a line for each instance, too")
     options = parser.parse_args()
     if options.what == "vary":
         options.policies = options.policies or POLICIES
         options.draws = options.draws or 9
         vary(options)
+    elif options.what == "sizes":
+        options.policies = options.policies or "darts,dmdas,hfp,ap,load,lws"
+        options.draws = options.draws or 3
+        sizes(options)
+    elif options.what == "default":
+        options.policies = options.policies or "auto,darts,dmdas,lws"
+        default(options)
     elif options.what == "gpus":
         options.policies = options.policies or POLICIES
         gpus(options)

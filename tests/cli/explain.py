@@ -21,7 +21,8 @@ from vicinal import check, expect_refusal, finish, run
 # Memory for some 13 of the 55 tiles of 2 MiB on each of two GPUs, where times vary; for 7, with many tasks ahead; cores
 # beside GPUs.
 JOBS = [["cholesky", "--tiles", "10", "--machine", "v100p", "--gpus", "2", "--memory", "27MiB", "--vary", "20"],
-        ["cholesky", "--tiles", "12", "--machine", "v100p", "--gpus", "2", "--memory", "14MiB", "--look-ahead", "6"],
+        ["lu", "--tiles", "10", "--machine", "v100p", "--gpus", "2", "--memory", "14MiB", "--look-ahead", "6",
+         "--vary", "20"],
         ["cholesky", "--tiles", "10", "--machine", "idgraf", "--gpus", "2", "--memory", "30MiB", "--vary", "10"]]
 # By policy: which rules the runs must have been decided by, or this would be content with little.
 RULES = {"darts": {"fewest tasks", "set free", "free nowhere", "earliest end", "no planned use",

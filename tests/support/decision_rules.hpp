@@ -11,6 +11,8 @@
 #include <tuple>
 #include <vector>
 
+#include <climits>
+
 #include "trace/decision.hpp"
 
 namespace vicinal::testing {
@@ -103,11 +105,14 @@ inline bool sets_more_free(const Candidate& a, const Candidate& b) {
   };
   const auto [free_a, free_b] = both(Measure::free_tasks);
   if (free_a > 0 && free_b > 0) {
-    const auto cost_a =
-        static_cast<__int128>(value(a, Measure::transfer)) * value(b, Measure::free_run);
-    const auto cost_b =
-        static_cast<__int128>(value(b, Measure::transfer)) * value(a, Measure::free_run);
-    if (cost_a != cost_b) return cost_a < cost_b;
+    // By powers of 4.
+    const auto cost_class = [](const Candidate& c) {
+      const auto transfer = static_cast<long double>(value(c, Measure::transfer));
+      const auto run =
+          static_cast<long double>(std::max<std::int64_t>(value(c, Measure::free_run), 1));
+      return transfer <= 0 ? INT_MIN : static_cast<int>(std::floor(std::log2(transfer / run) / 2));
+    };
+    if (cost_class(a) != cost_class(b)) return cost_class(a) < cost_class(b);
   }
   if (free_a != free_b) return free_a > free_b;
   // Where nothing is free nor near there is no priority: the least of all.

@@ -183,11 +183,21 @@ TEST_F(Darts, DurationsThatHardlyDifferCountAsEqual) {
   push("pair a", {reading(two)}, {.time = Time{1000}});
   push("pair b", {reading(two)}, {.time = Time{1005}});
   EXPECT_EQ(pop_all(), "pair b pair a alone");
+}
+
+// 100 / 1100 lies between 1 and 2 sixteenths, 200 / 2000 as well; 100 / 5000 does not.
+TEST_F(Darts, CostsAreComparedByPowersOfFour) {
+  start_and_open();
   push("alone", {reading(data())}, {.time = Time{1100}});
   graph::Handle& both = data(Bytes{200});
   push("pair a", {reading(both)}, {.time = Time{1000}});
   push("pair b", {reading(both)}, {.time = Time{1000}});
-  EXPECT_EQ(pop(), "alone");
+  EXPECT_EQ(pop_all(), "pair b pair a alone");
+  push("long", {reading(data())}, {.time = Time{5000}});
+  graph::Handle& short_ones = data(Bytes{200});
+  push("short a", {reading(short_ones)}, {.time = Time{1000}});
+  push("short b", {reading(short_ones)}, {.time = Time{1000}});
+  EXPECT_EQ(pop(), "long");
 }
 
 // p comes for t, q for u: no absent datum leads to "both", which misses nothing any more.
@@ -337,11 +347,11 @@ TEST_F(Darts, ACopyFromAPeerThatIsFasterDecides) {
   start_and_open(2);
   graph::Handle& from_ram = data();
   graph::Handle& from_peer = data_on(1);
-  context.set_transfer_time(from_peer, nodes[0], Time{20});
+  context.set_transfer_time(from_peer, nodes[0], Time{5});
   push("of ram", {reading(from_ram)}, {.time = Time{40}});
   // Also present on node 1; kept out of its plan by a second operand.
   push("of peer", {reading(from_peer), reading(data_on(0))});
-  // 100/40 against 20/10.
+  // 100/40 against 5/10.
   EXPECT_EQ(pop(0), "of peer");
 }
 

@@ -156,12 +156,23 @@ TEST_F(Packaged, ATaskThatIsNotReadyIsPassedOver) {
   EXPECT_EQ(pop(), "first");
 }
 
-// The packages of the first test, one for each node: none is longer.
+// The packages of the first test, one for each node: none is longer. Places are by what tasks read.
 TEST_F(Packaged, EachNodeRunsAPackageOfItsOwn) {
   start_as("hfp:ready=no:steal=none", 2);
   product_of_2_by_2();
   EXPECT_EQ(run_all(0), "00 01");
-  EXPECT_EQ(run_all(1), "11 10");
+  EXPECT_EQ(run_all(1), "10 11");
+}
+
+// Whatever the order of submission, which has no dependency to keep here.
+TEST_F(Packaged, HfpsOrderIsByWhatTasksReadNotByWhenTheyWereSubmitted) {
+  start_as("hfp:ready=no:steal=none", 2);
+  for (const auto& [i, j] : {std::pair(1, 1), {0, 1}, {1, 0}, {0, 0}}) {
+    known(std::to_string(i) + std::to_string(j), {reading(*a[i]), reading(*b[j])});
+  }
+  plan_and_push();
+  EXPECT_EQ(run_all(0), "00 01");
+  EXPECT_EQ(run_all(1), "10 11");
 }
 
 // 00 takes 30, the others 10: half of the work is behind 00, in the order 00 01 11 10.

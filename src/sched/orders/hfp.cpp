@@ -22,7 +22,7 @@ struct Package {
   std::uint32_t changed = 0;  // the last round that did
 
   // The best partner found, while this is among the packages with the fewest tasks.
-  std::uint64_t shared = 0;  // no partner shares more
+  std::uint64_t shared = 0;  // weight of the data; no partner shares more
   Number partner = 0;        // shares that much, unless it has changed or gone since
   std::uint32_t partner_changed = 0;
 };
@@ -31,7 +31,9 @@ class Packer {
  public:
   Packer(const TaskInputs& inputs, const Packing& packing)
       : packing_(packing),
-        readers_(inputs),
+        inputs_(inputs),
+        readers_(inputs,
+                 packing.rounds_sizes ? rounded_sizes(inputs) : std::vector<std::uint64_t>{}),
         flips_(inputs, packing.memory),
         packages_(inputs.size()),
         live_(inputs.size()) {
@@ -115,10 +117,9 @@ class Packer {
   void find_partner(Number number) {
     Package& package = packages_[number];
     package.shared = 0;
-    for (const auto& [other, shared] : readers_.sharing(package.data)) {
-      if (other == number || merged_now(other) || !fits(package, packages_[other], shared))
-        continue;
-      offer(package, other, shared);
+    for (const auto& [other, bytes, weight] : readers_.sharing(package.data)) {
+      if (other == number || merged_now(other) || !fits(package, packages_[other], bytes)) continue;
+      offer(package, other, weight);
     }
   }
   void offer(Package& package, Number other, std::uint64_t shared) const {
@@ -182,11 +183,11 @@ class Packer {
   // A package that has grown may be a better partner than those that were found.
   void offer_to_smallest(Number number) {
     if (smallest_left_ == 0) return;
-    for (const auto& [other, shared] : readers_.sharing(packages_[number].data)) {
+    for (const auto& [other, bytes, weight] : readers_.sharing(packages_[number].data)) {
       Package& package = packages_[other];
-      if (package.tasks.size() != fewest_ || !fits(package, packages_[number], shared)) continue;
+      if (package.tasks.size() != fewest_ || !fits(package, packages_[number], bytes)) continue;
       const std::uint64_t before = package.shared;
-      offer(package, number, shared);
+      offer(package, number, weight);
       if (package.shared > before) queue(other);
     }
   }
@@ -214,7 +215,8 @@ class Packer {
     std::set_union(left.data.begin(), left.data.end(), right.data.begin(), right.data.end(),
                    std::back_inserter(data));
     left.data = std::move(data);
-    left.bytes += right.bytes - left.shared;
+    left.bytes = 0;
+    for (const Number datum : left.data) left.bytes += inputs_.bytes(datum);
     left.changed = round_;
     right = {};
     --live_;
@@ -231,6 +233,7 @@ class Packer {
   }
 
   const Packing& packing_;
+  const TaskInputs& inputs_;
   Readers readers_;
   Flips flips_;
   std::vector<Package> packages_;  // by place
@@ -268,7 +271,9 @@ Order hfp_order(const TaskInputs& inputs, Bytes memory, bool flip) {
 
 void repack(std::vector<Order>& packages, const TaskInputs& inputs, const Packing& packing) {
   for (Order& package : packages) {
-    const Order places = hfp_order(inputs_of(inputs, package), packing.memory, packing.flip);
+    Packing alone = packing;
+    alone.count = 1;
+    const Order places = std::move(hfp_packages(inputs_of(inputs, package), alone).front());
     Order tasks;
     for (const Number place : places) tasks.push_back(package[place]);
     package = std::move(tasks);

@@ -13,6 +13,7 @@
 //    packages, then goes behind the package with the fewest tasks. balance.hpp evens them out.
 // Ties, which the paper leaves open: of a round's packages the one at the lowest place chooses first, and takes the
 // partner at the lowest place. A package stands at the place of its first owner, at the start that of its task's number.
+// (The policy numbers tasks by the data that they read, so that the order of submission decides little.)
 //
 // With n tasks, R readers of a datum: each merge looks at the sum of R over the package's data, and so does each
 // package that had chosen one that is gone. O(n log n) such looks if packages double in each round, as in dense
@@ -27,6 +28,9 @@ struct Packing {
   Bytes memory;           // of one device
   bool flip = true;       // see flip.hpp
   std::size_t count = 1;  // of memories: packages to end with, at least 1
+  // Those that share most are so by rounded_sizes. By bytes, as in the paper, a round merges one pair where all data
+  // have different sizes, and packages grow one by one.
+  bool rounds_sizes = false;
 };
 
 // `count` packages, some of them empty if there are fewer tasks. Each task is in one of them.

@@ -17,7 +17,7 @@ Order mst_order(const TaskInputs& inputs) {
                                        [&](Number a, Number b) { return edge[a] < edge[b]; });
     order.push_back(*next);
     outside.erase(next);
-    for (const auto& [task, bytes] : readers.sharing(inputs[order.back()])) {
+    for (const auto& [task, bytes, weight] : readers.sharing(inputs[order.back()])) {
       edge[task] = std::max(edge[task], bytes);
     }
   }

@@ -1,6 +1,8 @@
 #include "sched/orders/task_inputs.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
@@ -47,8 +49,30 @@ TaskInputs inputs_of(const TaskInputs& all, std::span<const Number> tasks) {
   return inputs;
 }
 
-Readers::Readers(const TaskInputs& inputs)
-    : inputs_(inputs), readers_(inputs.data_count()), places_(inputs.size()) {
+std::vector<std::uint64_t> rounded_sizes(const TaskInputs& inputs) {
+  std::vector<std::uint64_t> sizes(inputs.data_count());
+  for (Number datum = 0; datum < sizes.size(); ++datum) sizes[datum] = inputs.bytes(datum);
+  std::vector<std::uint64_t> rising;
+  std::ranges::copy_if(sizes, std::back_inserter(rising),
+                       [](std::uint64_t size) { return size > 0; });
+  if (rising.empty()) return sizes;
+  const auto middle = rising.begin() + static_cast<std::ptrdiff_t>(rising.size() / 2);
+  std::ranges::nth_element(rising, middle);
+  const auto median = static_cast<double>(*middle);
+  for (std::uint64_t& size : sizes) {
+    if (size == 0) continue;
+    const double octaves = std::round(std::log2(static_cast<double>(size) / median));
+    size = std::max(std::uint64_t{1},
+                    static_cast<std::uint64_t>(std::ldexp(median, static_cast<int>(octaves))));
+  }
+  return sizes;
+}
+
+Readers::Readers(const TaskInputs& inputs, std::vector<std::uint64_t> weights)
+    : inputs_(inputs),
+      weights_(std::move(weights)),
+      readers_(inputs.data_count()),
+      places_(inputs.size()) {
   for (Number task = 0; task < inputs.size(); ++task) {
     for (const Number datum : inputs[task]) readers_[datum].push_back(task);
   }
@@ -59,13 +83,15 @@ std::span<const Readers::Sharing> Readers::sharing(std::span<const Number> data)
   for (const Number datum : data) {
     const std::uint64_t bytes = inputs_.bytes(datum);
     if (bytes == 0) continue;
+    const std::uint64_t weight = weights_.empty() ? bytes : weights_[datum];
     for (const Number reader : readers_[datum]) {
       std::uint32_t& place = places_[reader];
       if (place == 0) {
-        sharing_.push_back({reader, 0});
+        sharing_.push_back({reader, 0, 0});
         place = static_cast<std::uint32_t>(sharing_.size());
       }
       sharing_[place - 1].bytes += bytes;
+      sharing_[place - 1].weight += weight;
     }
   }
   for (const Sharing& sharing : sharing_) places_[sharing.reader] = 0;

@@ -47,15 +47,21 @@ TaskInputs inputs_of(const graph::Graph& graph);
 // Of some tasks; task i is number tasks[i] there, the data are the same.
 TaskInputs inputs_of(const TaskInputs& all, std::span<const Number> tasks);
 
+// Per datum its bytes, rounded to the median times a power of two (of ratios, not of differences): sizes that lie within
+// a third of the median, as those of tiles drawn around a mean do, are equal.
+std::vector<std::uint64_t> rounded_sizes(const TaskInputs& inputs);
+
 // Who reads each datum, and hence what readers share. Readers are tasks, or packages of tasks that grow.
 class Readers {
  public:
   struct Sharing {
     Number reader = 0;
-    std::uint64_t bytes = 0;  // shared, more than 0
+    std::uint64_t bytes = 0;   // shared, more than 0
+    std::uint64_t weight = 0;  // of the data shared
   };
 
-  explicit Readers(const TaskInputs& inputs);  // each task reads its inputs
+  // Each task reads its inputs. By datum its weight; none: its bytes.
+  explicit Readers(const TaskInputs& inputs, std::vector<std::uint64_t> weights = {});
 
   // All who read some of `data`, in no particular order, with the bytes that they read of them. Valid until
   // the next call. O(readers of all these data).
@@ -66,6 +72,7 @@ class Readers {
 
  private:
   const TaskInputs& inputs_;
+  const std::vector<std::uint64_t> weights_;  // none: the bytes
   std::vector<std::vector<Number>> readers_;  // by datum
   std::vector<Sharing> sharing_;
   std::vector<std::uint32_t> places_;  // by reader, in sharing_, plus 1; 0: not there

@@ -16,7 +16,8 @@
 //    the longest plan of another, if that one would not end it first: a worker that asks must not wait for another that
 //    does not.
 //  - What misses nothing when it is planned is started by priority; the paper keeps one order for all.
-//  - Durations that differ by 2 % or less count as equal, see Durations.
+//  - Durations that differ by 2 % or less count as equal, see Durations. What it takes to load a datum, per time of the
+//    tasks that this sets free, is compared by powers of 4 (setting cost=exact: as it is, which is the paper's rule).
 //  - The paper's machines have GPUs alone. Where nodes differ, a task that is free on several goes to the one
 //    that would end it first, and a node leaves a task to faster ones where these would have ended it, and all
 //    that is ready and fastest there, before the node has (darts_faster.cpp). Cholesky of 24 x 24 tiles on 8
@@ -32,6 +33,7 @@
 #include "sched/policies/darts_selection.hpp"
 #include "sched/policies/darts_victims.hpp"
 #include "sched/policy.hpp"
+#include "sched/settings.hpp"
 
 namespace vicinal::sched {
 namespace {
@@ -43,6 +45,7 @@ using darts::TaskRecord;
 
 class Darts final : public Policy {
  public:
+  explicit Darts(bool exact) : selection_(ledger_, explanation_, exact) {}
   std::string_view name() const override { return "darts"; }
   PolicyTraits traits() const override { return {.moves_tasks = true, .wants_ends = true}; }
   // It takes Codelet::expected and asks for no more. Cholesky of 16 x 16 tiles of 500 on two cores with
@@ -76,7 +79,7 @@ class Darts final : public Policy {
 
   darts::Ledger ledger_;
   darts::Explanation explanation_{ledger_};
-  darts::Selection selection_{ledger_, explanation_};
+  darts::Selection selection_;
   darts::LeastUsed least_used_{ledger_, explanation_};
 };
 
@@ -288,8 +291,8 @@ void Darts::data_forgotten(graph::Handle& handle) {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_darts() {
-  return std::make_unique<Darts>();
+std::unique_ptr<Policy> make_darts(const Settings& settings) {
+  return std::make_unique<Darts>(settings.text("cost") == "exact");
 }
 
 }  // namespace vicinal::sched

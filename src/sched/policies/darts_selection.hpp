@@ -1,6 +1,7 @@
 // Which tasks of main a node plans next: the heart of DARTS (Gonthier et al. 2024, section 5.3).
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -16,8 +17,9 @@ std::int64_t highest_priority(DataOnNode& at, NodeIndex node);
 
 class Selection {
  public:
-  Selection(Ledger& ledger, const Explanation& explanation)
-      : ledger_(ledger), explanation_(explanation) {}
+  // `exact`: the times to load data per time of the tasks set free are compared as they are.
+  Selection(Ledger& ledger, const Explanation& explanation, bool exact)
+      : ledger_(ledger), explanation_(explanation), exact_(exact) {}
   void start() { asked_before_.assign(ledger_.nodes().count(), false); }
 
   // Plans at least one task of main on the worker's node, or says that there is none to plan: all that the
@@ -29,6 +31,7 @@ class Selection {
 
  private:
   bool is_better(DataOnNode& a, DataOnNode& b, NodeIndex node);
+  std::strong_ordering costs(DataOnNode& a, DataOnNode& b, NodeIndex node);
   bool plan_ready(WorkerId worker, NodeIndex node);
   bool plan_free_tasks(DataOnNode& best, WorkerId worker, NodeIndex node);
   bool plan_near_task(DataOnNode& best, WorkerId worker, NodeIndex node);
@@ -42,6 +45,7 @@ class Selection {
 
   Ledger& ledger_;
   const Explanation& explanation_;
+  const bool exact_;
   std::vector<bool> asked_before_;        // by node
   base::SureVector<TaskRecord*> chosen_;  // of plan_free_tasks; a member to keep its room
 };

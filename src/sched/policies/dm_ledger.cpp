@@ -19,11 +19,11 @@ bool has(std::uint64_t nodes, std::uint32_t node) {
   return (nodes & bit(node)) != 0;
 }
 
-Missing lacks(Bytes size, bool reads, bool valid, bool requested) {
+Missing lacks(std::uint64_t size, bool reads, bool valid, bool requested) {
   Missing missing;
-  if (reads && !valid) missing.invalid = size.value;
-  if (reads && !requested) missing.unrequested = size.value;
-  if (!requested) missing.unplaced = size.value;
+  if (reads && !valid) missing.invalid = size;
+  if (reads && !requested) missing.unrequested = size;
+  if (!requested) missing.unplaced = size;
   return missing;
 }
 
@@ -72,6 +72,7 @@ DataRecord& Ledger::record_of(graph::Handle& handle) {
   if (handle.policy_data != nullptr) return *static_cast<DataRecord*>(handle.policy_data);
   DataRecord& data = pool_.take();
   data.handle = &handle;
+  data.size = sizes_.of(handle.bytes().value);
   data.valid = data.requested = 0;
   data.queued.clear();
   handle.policy_data = &data;
@@ -116,7 +117,7 @@ void Ledger::look(DataRecord& data, std::uint64_t nodes, bool keep_requests) {
 
 void Ledger::set(DataRecord& data, std::uint64_t valid, std::uint64_t requested) {
   const std::uint64_t changed = (data.valid ^ valid) | (data.requested ^ requested);
-  const Bytes size = data.handle->bytes();
+  const std::uint64_t size = data.size;
   if (changed != 0) {
     std::erase_if(data.queued, [&](const Use& use) {
       if (!has(changed, use.node)) return false;
@@ -172,8 +173,8 @@ void Ledger::follow(TaskRecord& record, NodeId node) {
   for (const graph::Access& access : record.task->accesses()) {
     DataRecord& data = of(access);
     const bool reading = reads(access.mode);
-    add(record.missing, lacks(data.handle->bytes(), reading, has(data.valid, node.value),
-                              has(data.requested, node.value)));
+    add(record.missing,
+        lacks(data.size, reading, has(data.valid, node.value), has(data.requested, node.value)));
     if (data.queued.size() >= data.most) {
       std::erase_if(data.queued, [&](const Use& use) { return !is_queued(use); });
       data.most = std::max(kFewUses, 2 * data.queued.size());

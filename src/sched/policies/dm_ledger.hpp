@@ -9,6 +9,7 @@
 #include "sched/policies/dm_records.hpp"
 #include "sched/policy.hpp"
 #include "sched/records.hpp"
+#include "sched/rounded_sizes.hpp"
 
 namespace vicinal::sched::dm {
 
@@ -60,6 +61,7 @@ class Ledger {
   std::vector<std::vector<Wire>> wires_;  // into each node, of known bandwidth
   base::SureVector<Queued> queued_;
   RecordPool<DataRecord> pool_;
+  RoundedSizes sizes_;
 };
 
 }  // namespace vicinal::sched::dm

@@ -16,7 +16,7 @@ namespace vicinal::sched::dm {
 struct Bucket;
 class Queue;
 
-// Bytes that a task lacks on a node, compared in this order by the ready rule.
+// Bytes that a task lacks on a node, compared in this order by the ready rule: of sizes as RoundedSizes has them.
 struct Missing {
   std::uint64_t invalid = 0;      // of what it reads: not valid there
   std::uint64_t unrequested = 0;  // of what it reads: not even requested
@@ -36,6 +36,7 @@ inline constexpr std::size_t kFewUses = 16;
 
 struct DataRecord {
   graph::Handle* handle = nullptr;
+  std::uint64_t size = 0;  // rounded
   // Bit n: on memory node n. `valid` as the context said last; `requested`: valid, on its way, or wished
   // for by a task that waits to run there.
   std::uint64_t valid = 0;

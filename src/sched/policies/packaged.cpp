@@ -383,6 +383,7 @@ std::unique_ptr<Policy> make_hfp(const Settings& settings) {
   return make("hfp",
               {.algorithm = packaged::Algorithm::hfp,
                .flip = settings.yes("flip"),
+               .rounds_sizes = settings.text("sizes") == "rounded",
                .balance = balance == "time"       ? Balance::time
                           : balance == "count"    ? Balance::count
                           : balance == "duration" ? Balance::duration

@@ -26,7 +26,7 @@ using orders::TaskInputs;
 struct Group {
   std::uint64_t mask = 0;
   std::vector<NodeIndex> nodes;
-  std::vector<Number> tasks;    // rising
+  std::vector<Number> tasks;
   std::vector<Time> durations;  // of each
   bool timed = true;            // all of them are known
 };
@@ -57,6 +57,28 @@ std::vector<Group> groups_of(const KnownTasks& known, const Nodes& nodes) {
     if (!group.timed) std::ranges::fill(group.durations, kUnknownTime);
   }
   return groups;
+}
+
+// Ties are broken by places: those of the tasks by the data that they read, so that the order of submission, which
+// may be any that keeps the dependencies, decides as little as can be.
+void order_by_inputs(Group& group, const KnownTasks& known) {
+  std::vector<std::vector<HandleId>> inputs;
+  for (const Number task : group.tasks) {
+    std::vector<HandleId>& read = inputs.emplace_back();
+    for (const graph::Access& access : known.tasks[task]->accesses()) {
+      if (reads(access.mode)) read.push_back(access.handle->id);
+    }
+    std::ranges::sort(read);
+  }
+  std::vector<std::size_t> places(group.tasks.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::ranges::stable_sort(
+      places, {}, [&](std::size_t place) -> const auto& { return inputs[place]; });
+  const Group before = group;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    group.tasks[i] = before.tasks[places[i]];
+    group.durations[i] = before.durations[places[i]];
+  }
 }
 
 Time length_of(const Order& package, std::span<const Time> durations) {
@@ -95,7 +117,10 @@ class Planner {
     Bytes memory = nodes_.memory(group.nodes.front());
     for (const NodeIndex node : group.nodes) memory = std::min(memory, nodes_.memory(node));
     std::vector<Order> packages =
-        orders::hfp_packages(inputs, {.memory = memory, .flip = rules_.flip, .count = count});
+        orders::hfp_packages(inputs, {.memory = memory,
+                                      .flip = rules_.flip,
+                                      .count = count,
+                                      .rounds_sizes = rules_.rounds_sizes});
     if (count > 1) even_out(packages, group, inputs, memory);
     return packages;
   }
@@ -148,7 +173,9 @@ std::vector<Planned> plan(const KnownTasks& known, const PlanRules& rules, const
   for (std::size_t i = known.planned_before; i < known.tasks.size(); ++i) {
     if (known.tasks[i] == nullptr) order.push_back(static_cast<Number>(i));
   }
-  for (const Group& group : groups_of(known, nodes)) {
+  std::vector<Group> groups = groups_of(known, nodes);
+  for (Group& group : groups) {
+    if (rules.algorithm == Algorithm::hfp) order_by_inputs(group, known);
     const std::vector<Order> packages =
         planner.packages(group, orders::inputs_of(all, group.tasks));
     const std::vector<NodeIndex> chosen = nodes_for(packages, group, busy);

@@ -27,6 +27,7 @@ struct PlanRules {
   Algorithm algorithm = Algorithm::hfp;
   // Of hfp.
   bool flip = true;
+  bool rounds_sizes = true;
   Balance balance = Balance::time;
 };
 

@@ -7,6 +7,9 @@ namespace vicinal::sched::packaged {
 
 inline constexpr Setting kFlip = {
     "flip", "yes", "yes|no", "reverse packages where they then share more with their neighbours"};
+inline constexpr Setting kSizes = {"sizes", "rounded", "rounded|exact",
+                                   "shared data count by sizes rounded to the median times a power "
+                                   "of two; exact: the paper's rule"};
 inline constexpr Setting kBalance = {"balance", "time", "time|count|duration|none",
                                      "packages of several accelerators are made equal in this"};
 inline constexpr Setting kSteal = {
@@ -20,7 +23,8 @@ constexpr Setting victims(std::string_view usual) {
           "what leaves a full memory: used last by the plan, or lru"};
 }
 
-inline constexpr Setting kHfp[] = {kFlip, ready("yes"), victims("belady"), kBalance, kSteal};
+inline constexpr Setting kHfp[] = {kFlip,    kSizes, ready("yes"), victims("belady"),
+                                   kBalance, kSteal};
 // As in the paper, which compares these orders under least recently used.
 inline constexpr Setting kOrders[] = {ready("no"), victims("lru"), kSteal};
 
