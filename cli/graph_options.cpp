@@ -226,7 +226,8 @@ void MachineOptions::add_to(CommandFiles& read) const {
   if (machine::is_machine_file(name_)) read.reads("--machine", name_);
 }
 
-reports::Facts MachineOptions::facts(const machine::MachineModel& machine) const {
+reports::Facts MachineOptions::facts(const machine::MachineModel& machine,
+                                     const std::string& policy) const {
   reports::Facts facts{{"vicinal", std::string(version())}, {"name", machine.name}};
   std::array<std::uint64_t, kProcessorKinds> workers{};
   for (const WorkerDescription& worker : machine.description.workers) {
@@ -237,6 +238,7 @@ reports::Facts MachineOptions::facts(const machine::MachineModel& machine) const
     facts.emplace_back(std::string(to_string(static_cast<ProcessorKind>(kind))) + "_workers",
                        workers[kind]);
   }
+  if (!policy.empty()) facts.emplace_back("policy", policy);
   return facts;
 }
 

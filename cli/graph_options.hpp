@@ -69,7 +69,8 @@ class MachineOptions {
 
   machine::MachineModel machine() const;
   void add_to(CommandFiles& read) const;
-  reports::Facts facts(const machine::MachineModel& machine) const;
+  // `policy`: what the default stands for, and why; empty: another one was asked for.
+  reports::Facts facts(const machine::MachineModel& machine, const std::string& policy) const;
 
  private:
   std::string name_ = "v100";

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <span>
 #include <vector>
 
@@ -46,6 +47,7 @@ struct Plan {
   linalg::RunRequest request;
   Options options;
   std::vector<std::string> policies;
+  std::string why;  // of the policy that nobody has named
   ReportFiles files;
   bool verbose = false;
 };
@@ -79,11 +81,22 @@ void require_room(const Plan& plan) {
   }
 }
 
+// Who leaves the limit of memory to the system need not know that a folder is needed for the rest.
+std::string folder_for_the_rest() {
+  const char* const named = std::getenv("TMPDIR");
+  return named != nullptr && *named != '\0' ? named : "/var/tmp";
+}
+
 Plan make_plan(const RunArguments& arguments) {
   const ApplicationOptions& application = arguments.application;
   Plan plan;
   plan.options = arguments.runtime.parse({application.output(), application.matrix()});
-  plan.policies = arguments.runtime.policies();
+  if (arguments.runtime.text("memory") == "auto" && plan.options.disk.empty()) {
+    plan.options.disk = folder_for_the_rest();
+  }
+  auto [policies, why] = arguments.runtime.chosen_policies(plan.options);
+  plan.policies = std::move(policies);
+  plan.why = std::move(why);
   CommandFiles files;
   files.reads("--matrix", application.matrix());
   files.writes("--output", application.output());
@@ -148,6 +161,7 @@ reports::Facts machine_of(const Plan& plan) {
   if (plan.options.opencl_devices > 0) {
     facts.emplace_back("opencl_devices", std::uint64_t{plan.options.opencl_devices});
   }
+  if (!plan.why.empty()) facts.emplace_back("policy", plan.why);
   return facts;
 }
 

@@ -67,6 +67,17 @@ std::vector<std::string> RuntimeOptions::policies() const {
   return names;
 }
 
+Policies RuntimeOptions::chosen_policies(const Options& options,
+                                         const MachineDescription* machine) const {
+  Policies chosen;
+  for (const std::string& name : policies()) {
+    const auto automatic = reports::automatic_policy(name, options, machine);
+    if (automatic) chosen.why = fmt::format("{}, as {}", automatic->name, automatic->why);
+    chosen.names.push_back(automatic ? automatic->name : name);
+  }
+  return chosen;
+}
+
 Options RuntimeOptions::parse() const {
   Options options = Options::from_environment();
   if (options_.contains("policy")) options.policy = policies().front();

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "command_files.hpp"
+#include "vicinal/machine.hpp"
 #include "vicinal/options.hpp"
 
 namespace vicinal::cli {
@@ -26,6 +27,13 @@ Options with_policy(Options options, const std::string& policy, std::size_t coun
 std::vector<std::string> recordings(const Options& options,
                                     const std::vector<std::string>& policies);
 
+// Those that runs use.
+struct Policies {
+  std::vector<std::string> names;
+  std::string
+      why;  // "darts, as memory is limited": what "auto" stands for; empty: nobody asked for it
+};
+
 class RuntimeOptions {
  public:
   // Adds the options to the command, or those of these names; this object must outlive the parse.
@@ -38,6 +46,9 @@ class RuntimeOptions {
   // The policies that were asked for, by --policy or else by VICINAL_POLICY: one, several with commas between
   // them, or "all". Throws UsageError that begins with the name of that.
   std::vector<std::string> policies() const;
+  // The same, "auto" replaced: by the machine, or by what the options describe.
+  Policies chosen_policies(const Options& options,
+                           const MachineDescription* machine = nullptr) const;
   // The environment, changed by what was given; `policy` is the first of policies(). Throws UsageError that begins
   // with the option's name.
   Options parse() const;

@@ -83,15 +83,15 @@ graph::Graph with_varied_times(graph::Graph graph, const SimulateArguments& argu
 
 int simulate(const SimulateArguments& arguments, Session& session) {
   const Options options = arguments.runtime.parse();
-  const std::vector<std::string> policies = arguments.runtime.policies();
   CommandFiles files;
   arguments.graph.add_to(files);
   arguments.machine.add_to(files);
   files.reads("--count-scheduling", arguments.scheduling);
   arguments.files.add_to(files);
-  arguments.runtime.add_files(files, options, policies);
+  arguments.runtime.add_files(files, options, arguments.runtime.policies());
   files.require();
   const machine::MachineModel machine = arguments.machine.machine();
+  const auto [policies, why] = arguments.runtime.chosen_policies(options, &machine.description);
   const graph::Graph graph = with_varied_times(
       arguments.graph.graph(options.seed, !arguments.against.empty()), arguments, machine);
   const auto counted = [&](const std::string& policy) {
@@ -121,7 +121,7 @@ int simulate(const SimulateArguments& arguments, Session& session) {
   const reports::Report report{.command = session.command,
                                .application = graph.application().name,
                                .parameters = arguments.graph.facts(graph),
-                               .machine = arguments.machine.facts(machine),
+                               .machine = arguments.machine.facts(machine, why),
                                .runs = {}};
   ReportFiles outputs = arguments.files;
   outputs.recordings = recordings(options, policies);

@@ -21,7 +21,7 @@ struct Options {
   std::uint32_t workers = 0;    // threads that run tasks; 0: one per core
   bool submitter_works = true;  // the waiting thread is the last of them
   bool bind = true;             // bind each worker's thread to its core
-  std::string policy = "lws";
+  std::string policy = "auto";  // by what there is: darts, or lws on equal cores without a limit
   std::optional<Bytes> memory = {};      // limit on the replicas in RAM; none: no limit
   std::string disk = {};                 // folder that holds what does not fit; empty: none
   std::optional<Bytes> disk_space = {};  // at most so much of it; none: what is free

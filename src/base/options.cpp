@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/process_limits.hpp"
 #include "base/text.hpp"
 #include "vicinal/error.hpp"
 
@@ -29,6 +30,7 @@ struct Entry {
   // What a number may be; of a type with less room, that room.
   std::uint64_t lowest = 0;
   std::uint64_t highest = std::numeric_limits<std::int64_t>::max();
+  bool of_memory = false;  // it may be a share of what this process can allocate
 };
 
 constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
@@ -43,11 +45,13 @@ constexpr Entry kTable[] = {
      "The thread that waits runs tasks meanwhile, as the last of the workers."},
     {"bind", &Options::bind, "Bind the thread of each worker to its core."},
     {"policy", &Options::policy,
-     "Scheduling policy: which ready task runs where, and in which order."},
+     "Scheduling policy: which ready task runs where, and in which order; auto: darts where memory "
+     "is limited or there are accelerators, else lws."},
     {"memory", &Options::memory,
-     "Limit on the replicas in RAM, padding included; none: no limit. The application's own "
-     "buffers do not count.",
-     kPage},
+     "Limit on the replicas in RAM, padding included; none: no limit; auto: 80% of what can be "
+     "allocated, heeding containers and SLURM; 50%: half of that. The application's own buffers do "
+     "not count.",
+     kPage, std::numeric_limits<std::int64_t>::max(), true},
     {"disk", &Options::disk, "Folder that holds what does not fit in memory; empty: none."},
     {"disk_space", &Options::disk_space,
      "Limit on what is kept in that folder; none: what is free there."},
@@ -166,16 +170,41 @@ void assign(Bytes& value, std::string_view text, const Entry& entry) {
   value = parsed;
 }
 
+// What other allocations of the process take has room in the rest.
+constexpr std::string_view kAutomaticShare = "80%";
+
+Bytes share_of_memory(std::string_view percent, const Entry& entry) {
+  const double share = base::parse_real(percent.substr(0, percent.size() - 1));
+  if (share <= 0 || share > 100) {
+    throw UsageError(
+        fmt::format("\"{}\" is out of range. Write a share up to 100%, such as 50%", percent));
+  }
+  const std::optional<Bytes> memory = base::ProcessLimits().memory();
+  if (!memory) {
+    throw UsageError(
+        fmt::format("\"{}\": the system does not tell how much memory can be allocated. Write a "
+                    "number of bytes",
+                    percent));
+  }
+  const auto bytes = static_cast<std::uint64_t>(static_cast<double>(memory->value) * share / 100);
+  return {std::max(bytes / entry.lowest, std::uint64_t{1}) * entry.lowest};
+}
+
 void assign(std::optional<Bytes>& value, std::string_view text, const Entry& entry) {
   if (text == "none") {
     value.reset();
+    return;
+  }
+  if (entry.of_memory && (text == "auto" || text.ends_with('%'))) {
+    value = share_of_memory(text == "auto" ? kAutomaticShare : text, entry);
     return;
   }
   Bytes bytes;
   try {
     assign(bytes, text, entry);
   } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{}, or none", error.what()));
+    throw UsageError(
+        fmt::format("{}{}, or none", error.what(), entry.of_memory ? ", auto, 50%" : ""));
   }
   value = bytes;
 }

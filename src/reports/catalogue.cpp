@@ -5,6 +5,7 @@
 #include "base/legible.hpp"
 #include "base/options_page.hpp"
 #include "base/text.hpp"
+#include "sched/automatic.hpp"
 #include "sched/policy.hpp"
 #include "trace/event.hpp"
 #include "trace/events_page.hpp"
@@ -27,7 +28,16 @@ std::vector<PolicyDescription> policies() {
 }
 
 void require_policy(std::string_view name) {
-  sched::make_policy(name);
+  if (name != sched::kAutomatic) sched::make_policy(name);
+}
+
+std::optional<ChosenPolicy> automatic_policy(std::string_view name, const Options& options,
+                                             const MachineDescription* machine) {
+  if (name != sched::kAutomatic) return std::nullopt;
+  const sched::Automatic chosen = machine != nullptr
+                                      ? sched::automatic_policy(*machine, options.memory_rules)
+                                      : sched::automatic_policy(options);
+  return ChosenPolicy{.name = std::string(chosen.policy), .why = std::string(chosen.why)};
 }
 
 std::string options_page() {

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "vicinal/machine.hpp"
+#include "vicinal/options.hpp"
 #include "vicinal/units.hpp"
 
 namespace vicinal::reports {
@@ -28,6 +31,14 @@ std::vector<PolicyDescription> policies();
 
 // Throws UsageError, which names the nearest one, if there is no such policy, or what it may be told.
 void require_policy(std::string_view name);
+
+// What the policy "auto" stands for on a machine; null: on the one that the options describe. None: another name.
+struct ChosenPolicy {
+  std::string name;
+  std::string why;  // "memory is limited"
+};
+std::optional<ChosenPolicy> automatic_policy(std::string_view name, const Options& options,
+                                             const MachineDescription* machine = nullptr);
 
 // The page docs/options.md.
 std::string options_page();

@@ -15,6 +15,7 @@
 #include "graph/dependencies.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "runtime/sizes.hpp"
+#include "sched/automatic.hpp"
 #include "sched/policy.hpp"
 #include "vicinal/error.hpp"
 
@@ -59,7 +60,11 @@ void RuntimeImpl::require_rules_apply(const engine::EngineConfig& config) const 
 namespace {
 
 // Who did not name a policy in the program looks for the variable.
-std::unique_ptr<sched::Policy> policy_of(const Options& options) {
+std::unique_ptr<sched::Policy> policy_of(const Options& options,
+                                         const MachineDescription& machine) {
+  if (options.policy == sched::kAutomatic) {
+    return sched::make_policy(sched::automatic_policy(machine, options.memory_rules).policy);
+  }
   try {
     return sched::make_policy(options.policy);
   } catch (const UsageError& error) {
@@ -81,7 +86,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   }
   engine::EngineConfig config;
   config.machine = setup_.machine;
-  config.policy = policy != nullptr ? std::move(policy) : policy_of(options);
+  config.policy = policy != nullptr ? std::move(policy) : policy_of(options, config.machine);
   config.time_policy = options.measure_scheduling;
   config.look_ahead = options.look_ahead;
   config.count_bytes = options.window_bytes.value > 0;

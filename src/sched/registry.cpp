@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "sched/automatic.hpp"
 #include "sched/policies/packaged_settings.hpp"
 #include "sched/policy.hpp"
 #include "vicinal/error.hpp"
@@ -22,7 +23,7 @@ namespace vicinal::sched {
 std::unique_ptr<Policy> make_lws();
 std::unique_ptr<Policy> make_eager();
 std::unique_ptr<Policy> make_prio();
-std::unique_ptr<Policy> make_darts();
+std::unique_ptr<Policy> make_darts(const Settings&);
 std::unique_ptr<Policy> make_dmda();
 std::unique_ptr<Policy> make_dmdar();
 std::unique_ptr<Policy> make_dmdas();
@@ -54,6 +55,10 @@ constexpr Setting kLoadSettings[] = {
      "by how many per cent others must end earlier before the node that has what a task reads is "
      "left; 0: load alone"},
 };
+constexpr Setting kDartsSettings[] = {
+    {"cost", "classes", "classes|exact",
+     "time to load data per time of the tasks set free: compared by powers of 4, or exactly"},
+};
 constexpr Setting kXkaapiSettings[] = {
     {"push", "h2", "h1|h2|local",
      "where a task goes that becomes ready: h1, where most bytes of its operands are valid; h2, to "
@@ -72,7 +77,7 @@ constexpr PolicyEntry kPolicies[] = {
     {"eager", "one queue for all workers, first in, first out", plain<make_eager>},
     {"prio", "one queue for all workers, highest priority first", plain<make_prio>},
     {"darts", "loads the data that set most work free, evicts what is used least and latest",
-     plain<make_darts>},
+     make_darts, kDartsSettings},
     {"dmda", "gives each ready task to the worker where it and its data are predicted done first",
      plain<make_dmda>},
     {"dmdar", "as dmda, and of a worker's tasks first the one whose data lack least",
@@ -130,7 +135,7 @@ void register_policy(const PolicyEntry& entry) {
     throw UsageError("policy \"" + std::string(entry.name) +
                      "\": give register_policy a function that makes it");
   }
-  std::vector<std::string_view> taken{"all"};
+  std::vector<std::string_view> taken{"all", kAutomatic};
   for (const PolicyEntry& known : kPolicies) taken.push_back(known.name);
   registered().add(entry, taken);
 }

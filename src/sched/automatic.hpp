@@ -1,0 +1,25 @@
+// The policy of who names none: the option policy is "auto".
+#pragma once
+
+#include <string_view>
+
+#include "vicinal/machine.hpp"
+#include "vicinal/options.hpp"
+
+namespace vicinal::sched {
+
+inline constexpr std::string_view kAutomatic = "auto";
+
+struct Automatic {
+  std::string_view policy;
+  std::string_view why;  // "memory is limited"
+};
+
+// What holds up best where data have to be moved, or workers differ: darts. Equal cores whose memory holds everything:
+// lws, which takes least per task. bench/robustness.py default has what that costs beside the best policy of each
+// instance. Under `memory_rules` a policy that leaves the choice of victims to them.
+Automatic automatic_policy(const MachineDescription& machine, std::string_view memory_rules = {});
+// The same, of the machine that the options describe.
+Automatic automatic_policy(const Options& options);
+
+}  // namespace vicinal::sched
