@@ -28,7 +28,7 @@ Index add_datum(Graph& graph, std::string_view name, Bytes bytes, bool has_home)
   return graph.add_datum(datum, name);
 }
 
-Index add_kernel(Graph& graph, std::string name, double seconds) {
+Index add_timed_kernel(Graph& graph, std::string name, double seconds) {
   Graph::Kernel kernel;
   kernel.name = std::move(name);
   kernel.seconds[static_cast<std::size_t>(ProcessorKind::cpu)] = seconds;
@@ -57,7 +57,7 @@ class RandomDag {
   explicit RandomDag(const RandomShape& shape) : shape_(shape), random_(shape.seed) {
     graph_.application().name = "random";
     for (int k = 0; k < 16; ++k) {
-      add_kernel(graph_, fmt::format("k{}", k), shape.seconds * spread(random_));
+      add_timed_kernel(graph_, fmt::format("k{}", k), shape.seconds * spread(random_));
     }
   }
 
@@ -135,7 +135,7 @@ Graph random_bipartite(const BipartiteShape& shape) {
   for (std::uint64_t d = 0; d < shape.data; ++d) {
     add_datum(graph, fmt::format("D{}", d), shape.bytes, true);
   }
-  const Index work = add_kernel(graph, "work", shape.seconds);
+  const Index work = add_timed_kernel(graph, "work", shape.seconds);
   std::vector<Index> chosen;
   std::vector<Access> accesses;
   for (std::uint64_t t = 0; t < shape.tasks; ++t) {
@@ -161,7 +161,7 @@ Graph stencil(const StencilShape& shape) {
   const auto width = static_cast<Index>(shape.width);
   for (Index i = 0; i < width; ++i) add_datum(graph, fmt::format("a{}", i), shape.bytes, true);
   for (Index i = 0; i < width; ++i) add_datum(graph, fmt::format("b{}", i), shape.bytes, false);
-  const Index sweep = add_kernel(graph, "sweep", shape.seconds);
+  const Index sweep = add_timed_kernel(graph, "sweep", shape.seconds);
   std::vector<Access> accesses;
   for (std::uint64_t s = 0; s < shape.steps; ++s) {
     const Index from = s % 2 == 0 ? 0 : width;

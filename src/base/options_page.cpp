@@ -26,7 +26,7 @@ or out of range, is an error that tells the accepted ones. *bytes* are written a
 |---|---|---|---|---|
 )";
 
-std::string upper(std::string_view text) {
+std::string upper_case(std::string_view text) {
   std::string result(text);
   std::transform(result.begin(), result.end(), result.begin(), [](char c) {
     return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
@@ -41,8 +41,8 @@ std::string options_markdown() {
   for (const OptionDescription& option : option_table()) {
     const std::string value =
         option.default_value.empty() ? "(empty)" : fmt::format("`{}`", option.default_value);
-    page += fmt::format("| `{}` | `VICINAL_{}` | {} | {} | {} |\n", option.name, upper(option.name),
-                        option.type, value, option.sentence);
+    page += fmt::format("| `{}` | `VICINAL_{}` | {} | {} | {} |\n", option.name,
+                        upper_case(option.name), option.type, value, option.sentence);
   }
   return page;
 }

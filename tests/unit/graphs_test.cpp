@@ -201,6 +201,18 @@ TEST(BipartiteGraph, TasksReadDifferentDataAndDependOnNothing) {
   EXPECT_EQ(random_bipartite({.tasks = 1, .data = 5, .degree = 5}).tasks()[0].access_count, 5U);
 }
 
+TEST(TimedGraphs, HaveTasksOfTheTimeThatIsAskedFor) {
+  for (const Graph& graph :
+       {stencil({.width = 3, .steps = 4, .seconds = 0.25}),
+        random_bipartite({.tasks = 5, .data = 5, .degree = 2, .seconds = 0.25, .seed = 1})}) {
+    for (const Graph::Kernel& kernel : graph.kernels()) {
+      EXPECT_EQ(kernel.seconds[static_cast<std::size_t>(ProcessorKind::cpu)], 0.25) << kernel.name;
+      EXPECT_EQ(kernel.seconds[static_cast<std::size_t>(ProcessorKind::gpu)], 0.25) << kernel.name;
+      EXPECT_EQ(kernel.flops, 0) << kernel.name;
+    }
+  }
+}
+
 TEST(StencilGraph, SweepsFromOneBufferIntoTheOther) {
   const Graph graph = stencil({.width = 3, .steps = 4});
   EXPECT_EQ(graph.tasks().size(), 12U);
