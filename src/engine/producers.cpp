@@ -157,7 +157,7 @@ Task* Producers::take_in_need() {
   const bool has_room = fits(change, most_) && relieving_.load(std::memory_order_seq_cst) <= 0;
   const bool alone = in_course_.load(std::memory_order_seq_cst) <= 0;
   const bool in_vain = reading_.load(std::memory_order_seq_cst) <= 0 &&
-                       barren_.load(std::memory_order_relaxed) >= workers_;
+                       barren_.load(std::memory_order_relaxed) >= kInVain * workers_;
   return has_room || alone || in_vain ? take(*kind) : nullptr;
 }
 

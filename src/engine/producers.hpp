@@ -6,8 +6,8 @@
 //  - while half of the memory is live, or seven eighths for a task that reads live data, too: whatever it makes, it
 //    leads to their end. What was registered first is made first: a program that ran alone would use it first;
 //  - until a worker finds nothing else to do. Then one goes if no task in course is the last to use live data and
-//    seven eighths have room for it; or if no task in course makes or reads live data; or if as many in a row as there
-//    are workers have made data, and nobody could use them: then there is nothing to wait for.
+//    seven eighths have room for it; or if no task in course makes or reads live data; or if eight in a row per worker
+//    have made data, and nobody could use them: then there is nothing to wait for.
 // Whoever sets free at least as much as it makes never waits.
 //
 // Only where all workers compute in a RAM with a limit and a disk behind it.
@@ -89,6 +89,8 @@ class Producers {
   std::optional<Kind> first() const;
 
   static constexpr std::size_t kMany = 16;
+  // A worker may be held up in a task whose data others wait for: meanwhile not all that makes more begins.
+  static constexpr std::int64_t kInVain = 8;
 
   const memory::Residency& residency_;
   const std::int64_t workers_;

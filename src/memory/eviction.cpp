@@ -149,7 +149,7 @@ bool Residency::may_leave(const Replica& replica, std::uint32_t word, const Requ
   if (replica.fixed || (word & kAllocated) == 0 || (word & (kPinMask | kEvicting)) != 0)
     return false;
   if ((word & kComing) != 0 || replica.handle->bytes().value == 0) return false;
-  if (asks != nullptr) {
+  if (asks != nullptr && (!asks->claims || is_claimed(replica))) {
     for (const graph::Access& access : asks->operands) {
       if (access.handle == replica.handle) return false;
     }

@@ -43,6 +43,7 @@ struct Request {
   std::uint64_t attempt = 0;  // eviction: see Residency::try_again
   bool tells =
       false;  // of a task: its owner is told when it has ended, and leaves it alone until then
+  bool claims = false;   // of a task: its operands are claimed on the node, see Residency::claim
   bool empties = false;  // room is there in pieces: its operands leave, and are placed anew
 };
 

@@ -218,14 +218,22 @@ Residency::Placed Residency::place(Request& request, Actions& actions) {
     Bytes needed;
     if (prepare(request, needed, actions) == Placed::waits) return Placed::waits;
     Lack lack;
-    if (allocate_all(request, lack)) return Placed::yes;
-    if (!nodes_[request.node.value]
-             .room.is_limited()) {  // without a limit, but the system gives no more
+    const Room& room = nodes_[request.node.value].room;
+    // An attempt in vain takes room for one operand after the other, and gives it back.
+    const auto is_short = [&] {
+      return room.is_limited() && !rules_.lru && needed > room.unused();
+    };
+    if (!is_short() && allocate_all(request, lack)) return Placed::yes;
+    if (!room.is_limited()) {  // but the system gives no more
       request.error = no_room(request, lack.operand);
       return Placed::failed;
     }
     if (!rules_.lru) lack.bytes = needed;
-    switch (make_room(request.node, lack, EvictionReason::firm, &request, actions)) {
+    Outcome outcome{};
+    do {
+      outcome = make_room(request.node, lack, EvictionReason::firm, &request, actions);
+    } while (outcome == Outcome::again && !request.empties && is_short());
+    switch (outcome) {
       case Outcome::again:
         continue;
       case Outcome::waits:

@@ -50,7 +50,12 @@ std::unique_ptr<Policy> plain(const Settings& /*none*/) {
   return make();
 }
 
+constexpr Setting kCores = {
+    "cores", "first", "first|last",
+    "whether cores get what they end before any accelerator, or only what no accelerator can run"};
+constexpr Setting kPlacingSettings[] = {kCores};
 constexpr Setting kLoadSettings[] = {
+    kCores,
     {"skew", "20", "number",
      "by how many per cent others must end earlier before the node that has what a task reads is "
      "left; 0: load alone"},
@@ -68,6 +73,7 @@ constexpr Setting kXkaapiSettings[] = {
      "takes"},
 };
 constexpr Setting kApSettings[] = {
+    kCores,
     {"skew", "20", "number",
      "per cent by which the owner of what a task reads may end it later than another device"},
 };
@@ -88,12 +94,14 @@ constexpr PolicyEntry kPolicies[] = {
     {"random", "draws the worker, faster ones more often", plain<make_random>},
     {"belady", "one queue, first in, first out; evicts what its tasks use last",
      plain<make_belady>},
-    {"owner", "runs a task where what it writes was written last, or is advised to be", make_owner},
+    {"owner", "runs a task where what it writes was written last, or is advised to be", make_owner,
+     kPlacingSettings},
     {"load", "as owner; else near what the task reads, unless others end more than skew % earlier",
      make_load, kLoadSettings},
-    {"directed", "runs a task where the application says, or advises for its data", make_directed},
+    {"directed", "runs a task where the application says, or advises for its data", make_directed,
+     kPlacingSettings},
     {"touch", "deals data to accelerators by lot, and runs tasks where their data belong",
-     make_touch},
+     make_touch, kPlacingSettings},
     {"rws",
      "a list per worker, the newest first; idle workers steal the oldest of one drawn by lot",
      make_rws},

@@ -56,6 +56,15 @@ TEST_F(Ap, ACoreGivesTasksToTheDevicesAndRunsOnlyWhatTheseCannot) {
   EXPECT_EQ(pop_all(1), "b");
 }
 
+TEST_F(Ap, CoresHaveWhatTheyEndFirst) {
+  context.add_worker();
+  start(1);  // worker 1
+  push("faster", {}, {.time = Time{10}, .accelerator_time = Time{50}});
+  push("slower", {}, {.time = Time{60}, .accelerator_time = Time{50}});
+  EXPECT_EQ(pop_all(0), "faster");
+  EXPECT_EQ(pop_all(1), "slower");
+}
+
 TEST_F(Ap, ADatumsLastWriterIsItsOwnerUntilACoreWritesIt) {
   context.add_worker();
   start(2);

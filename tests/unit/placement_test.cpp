@@ -127,6 +127,22 @@ TEST_F(Owner, CoresHaveOnlyWhatNoAcceleratorCanRun) {
   EXPECT_EQ(pop_all(1), "t");
 }
 
+// "far" reads 100 bytes that are on the accelerator: 100 and 10 are more than 50.
+TEST_F(Owner, CoresHaveWhatTheyEndFirst) {
+  const WorkerId core = context.add_worker();
+  nodes.push_back(context.add_device());
+  context.add_worker(nodes.back());
+  policy->start(context);
+  graph::Handle& x = graph.data("x");
+  context.put(x, nodes[0]);
+  const testing::FakeGraph::Attributes faster{.time = Time{10}, .accelerator_time = Time{50}};
+  push("near", {}, faster);
+  push("far", {reading(x)}, faster);
+  push("equal", {}, {.time = Time{50}});
+  EXPECT_EQ(pop_all(core.value), "near");
+  EXPECT_EQ(pop_all(1), "far equal");
+}
+
 TEST_F(Owner, WhatWaitsForAWorkerThatIsAwayGoesToWhoCanRunIt) {
   start(2);
   graph::Handle& x = written_on(0);

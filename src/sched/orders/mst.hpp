@@ -10,7 +10,8 @@
 
 namespace vicinal::sched::orders {
 
-// Weights are in bytes; the paper's data have one size. O(tasks^2 + sum over data of readers^2).
+// Weights are in bytes; the paper's data have one size. O(s log s), s the sum over data of readers^2 (see
+// Readers).
 Order mst_order(const TaskInputs& inputs);
 
 }  // namespace vicinal::sched::orders

@@ -71,10 +71,16 @@ std::vector<std::uint64_t> rounded_sizes(const TaskInputs& inputs) {
 Readers::Readers(const TaskInputs& inputs, std::vector<std::uint64_t> weights)
     : inputs_(inputs),
       weights_(std::move(weights)),
+      counts_(inputs.data_count()),
       readers_(inputs.data_count()),
       places_(inputs.size()) {
   for (Number task = 0; task < inputs.size(); ++task) {
-    for (const Number datum : inputs[task]) readers_[datum].push_back(task);
+    for (const Number datum : inputs[task]) ++counts_[datum];
+  }
+  for (Number task = 0; task < inputs.size(); ++task) {
+    for (const Number datum : inputs[task]) {
+      if (counts_[datum] <= kMostReaders) readers_[datum].push_back(task);
+    }
   }
 }
 
@@ -101,6 +107,7 @@ std::span<const Readers::Sharing> Readers::sharing(std::span<const Number> data)
 void Readers::move(std::span<const Number> data, Number from, Number to) {
   for (const Number datum : data) {
     std::vector<Number>& readers = readers_[datum];
+    if (readers.empty()) continue;  // too many
     const auto left = std::find(readers.begin(), readers.end(), from);
     if (std::find(readers.begin(), readers.end(), to) == readers.end()) {
       *left = to;

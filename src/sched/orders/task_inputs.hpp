@@ -51,9 +51,12 @@ TaskInputs inputs_of(const TaskInputs& all, std::span<const Number> tasks);
 // a third of the median, as those of tiles drawn around a mean do, are equal.
 std::vector<std::uint64_t> rounded_sizes(const TaskInputs& inputs);
 
-// Who reads each datum, and hence what readers share. Readers are tasks, or packages of tasks that grow.
+// Who reads each datum, and hence what readers share. Readers are tasks, or packages of tasks that grow. What more than
+// kMostReaders tasks read is not looked at: it brings no two of them closer to each other than to the others, and to
+// look at all its readers for each of them would take time quadratic in their number.
 class Readers {
  public:
+  static constexpr std::size_t kMostReaders = 2048;
   struct Sharing {
     Number reader = 0;
     std::uint64_t bytes = 0;   // shared, more than 0
@@ -66,14 +69,15 @@ class Readers {
   // All who read some of `data`, in no particular order, with the bytes that they read of them. Valid until
   // the next call. O(readers of all these data).
   std::span<const Sharing> sharing(std::span<const Number> data);
-  std::size_t count(Number datum) const { return readers_[datum].size(); }
+  std::size_t count(Number datum) const { return counts_[datum]; }  // tasks that read it
   // `from`, who reads all of `data`, leaves them to `to`, who may read some of them already.
   void move(std::span<const Number> data, Number from, Number to);
 
  private:
   const TaskInputs& inputs_;
   const std::vector<std::uint64_t> weights_;  // none: the bytes
-  std::vector<std::vector<Number>> readers_;  // by datum
+  std::vector<std::size_t> counts_;           // by datum
+  std::vector<std::vector<Number>> readers_;  // by datum; none of one that too many read
   std::vector<Sharing> sharing_;
   std::vector<std::uint32_t> places_;  // by reader, in sharing_, plus 1; 0: not there
 };

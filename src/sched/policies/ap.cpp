@@ -6,7 +6,8 @@
 // accelerator then runs its tasks in the order in which it was given them: what becomes ready later comes after
 // them, whatever its priority. The order is fixed early.
 // Tasks that no accelerator can run are left in the list for the cores, which take them by priority; where there
-// are no accelerators these are all. As in PaRSEC a core runs none of the others.
+// are no accelerators these are all. As in PaRSEC a core runs none of the others, but for those that it ends before any
+// accelerator (placement/cores.hpp; setting cores=last: not these either).
 //
 // A device's load is the predicted time of what it was given and has not ended. PaRSEC takes the peak speeds of the
 // devices in place of times; here tasks whose time is not known count alike.
@@ -18,6 +19,7 @@
 
 #include "base/sure_memory.hpp"
 #include "sched/decisions.hpp"
+#include "sched/placement/cores.hpp"
 #include "sched/placement/device_selection.hpp"
 #include "sched/placement/owners.hpp"
 #include "sched/policy.hpp"
@@ -47,7 +49,7 @@ constexpr std::int64_t kUnknownEstimate = 1'000'000;
 
 class AbsolutePriority final : public Policy {
  public:
-  explicit AbsolutePriority(double skew) : skew_(skew) {}
+  AbsolutePriority(double skew, bool cores) : skew_(skew), cores_(cores) {}
   std::string_view name() const override { return "ap"; }
   PolicyTraits traits() const override { return {.wants_ends = true, .wants_run_times = true}; }
 
@@ -68,6 +70,7 @@ class AbsolutePriority final : public Policy {
   void tell_given(const Given& given, WorkerId worker, const Node& from) const;
 
   const double skew_;
+  const bool cores_;  // take what they end first
   PolicyContext* context_ = nullptr;
   Decisions decisions_;
   base::SureDeque<Node> nodes_;
@@ -98,7 +101,8 @@ void AbsolutePriority::push(graph::Task& task, WorkerId /*releasing*/) {
   const bool device_can = std::any_of(nodes_.begin() + 1, nodes_.end(), [&](const Node& node) {
     return able_worker(task, node) != nullptr;
   });
-  (device_can ? for_devices_ : for_cores_).push_back(task);
+  const bool goes = device_can && !(cores_ && placement::cores_end_first(task, *context_));
+  (goes ? for_devices_ : for_cores_).push_back(task);
 }
 
 // --- the choice of a device -----------------------------------------------------------------------
@@ -218,7 +222,8 @@ void AbsolutePriority::task_done(graph::Task& task, WorkerId /*worker*/) {
 }  // namespace
 
 std::unique_ptr<Policy> make_ap(const Settings& settings) {
-  return std::make_unique<AbsolutePriority>(settings.number("skew"));
+  return std::make_unique<AbsolutePriority>(settings.number("skew"),
+                                            settings.text("cores") == "first");
 }
 
 }  // namespace vicinal::sched

@@ -8,7 +8,8 @@
 //             mapping"); before them the node that the task names
 //   touch     the same, but data belong to accelerators to which they are dealt by lot when one is to use them first;
 //             advice does not count
-// The nodes of the accelerators that can run a task are asked; RAM only where there is none. The end of a task is
+// The nodes of the accelerators that can run a task are asked; RAM only where there is none, or where cores end the task
+// before any of them (placement/cores.hpp; setting cores=last: not then either, as in PaRSEC). The end of a task is
 // predicted as if all that was placed on a node, and has not ended, were done by all of its workers at once.
 
 #include <algorithm>
@@ -23,6 +24,7 @@
 
 #include "base/sure_memory.hpp"
 #include "sched/decisions.hpp"
+#include "sched/placement/cores.hpp"
 #include "sched/placement/device_selection.hpp"
 #include "sched/policy.hpp"
 #include "sched/priority_list.hpp"
@@ -49,6 +51,7 @@ struct PlacingStrategy {
   bool heeds = true;   // advice
   bool draws = false;  // data are dealt by lot
   double skew = 0;     // per cent
+  bool cores = true;   // take what they end first
 };
 
 struct Placed {
@@ -195,7 +198,9 @@ void Placing::add_device(const graph::Task& task, std::uint32_t number) {
 
 void Placing::find_devices(const graph::Task& task) {
   devices_.clear();
-  for (auto number = static_cast<std::uint32_t>(nodes_.size()); --number > kRam.value;) {
+  const bool for_cores = strategy_.cores && placement::cores_end_first(task, *context_);
+  for (auto number = static_cast<std::uint32_t>(nodes_.size());
+       !for_cores && --number > kRam.value;) {
     add_device(task, number);
   }
   if (devices_.empty()) add_device(task, kRam.value);
@@ -330,20 +335,28 @@ void Placing::task_done(graph::Task& task, WorkerId /*worker*/) {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_owner(const Settings& /*none*/) {
-  return std::make_unique<Placing>(PlacingStrategy{.name = "owner"});
+std::unique_ptr<Policy> make_owner(const Settings& settings) {
+  return std::make_unique<Placing>(
+      PlacingStrategy{.name = "owner", .cores = settings.text("cores") == "first"});
 }
 std::unique_ptr<Policy> make_load(const Settings& settings) {
-  return std::make_unique<Placing>(
-      PlacingStrategy{.name = "load", .reads = Reads::weighed, .skew = settings.number("skew")});
+  return std::make_unique<Placing>(PlacingStrategy{.name = "load",
+                                                   .reads = Reads::weighed,
+                                                   .skew = settings.number("skew"),
+                                                   .cores = settings.text("cores") == "first"});
 }
-std::unique_ptr<Policy> make_directed(const Settings& /*none*/) {
-  return std::make_unique<Placing>(
-      PlacingStrategy{.name = "directed", .reads = Reads::followed, .names = true});
+std::unique_ptr<Policy> make_directed(const Settings& settings) {
+  return std::make_unique<Placing>(PlacingStrategy{.name = "directed",
+                                                   .reads = Reads::followed,
+                                                   .names = true,
+                                                   .cores = settings.text("cores") == "first"});
 }
-std::unique_ptr<Policy> make_touch(const Settings& /*none*/) {
-  return std::make_unique<Placing>(
-      PlacingStrategy{.name = "touch", .reads = Reads::followed, .heeds = false, .draws = true});
+std::unique_ptr<Policy> make_touch(const Settings& settings) {
+  return std::make_unique<Placing>(PlacingStrategy{.name = "touch",
+                                                   .reads = Reads::followed,
+                                                   .heeds = false,
+                                                   .draws = true,
+                                                   .cores = settings.text("cores") == "first"});
 }
 
 }  // namespace vicinal::sched
