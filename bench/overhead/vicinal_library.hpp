@@ -92,6 +92,7 @@ class VicinalLibrary : public LibraryDefaults {
   vicinal::Options options() const {
     vicinal::Options options;
     options.workers = workers_;
+    options.policy = "lws";  // also where memory is limited: what memory costs is asked for
     if (memory_ != Memory::free) options.memory = vicinal::Bytes{1ULL << 30};
     options.disk = folder_.path();
     // Nothing is copied, so it does not matter but to valgrind 3.19, which a thread that waits in
