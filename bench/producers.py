@@ -49,6 +49,12 @@ class Shape:
         return file
 
 
+def sum_in(shape):
+    total = shape.datum("total", 1e-5)
+    shape.task("zero", (total, "W"), seconds=1e-6)
+    return total
+
+
 def reduce_into(shape, total, part):
     shape.task("use", (part, "R"), (total, "RW"))
 
@@ -56,8 +62,7 @@ def reduce_into(shape, total, part):
 def chain(varies, count=100, file=False):
     """make(t), use(t, total): as a serial program submits them."""
     shape = Shape("file" if file else "chain", varies)
-    total = shape.datum("total", 1e-5)
-    shape.task("zero", (total, "W"), seconds=1e-6)
+    total = sum_in(shape)
     for i in range(count):
         inputs = [(shape.datum(f"in{i}", home="disk"), "R")] if file else []
         part = shape.datum(f"t{i}")
@@ -69,8 +74,7 @@ def chain(varies, count=100, file=False):
 def maps(varies, count=60):
     """make(a), b = f(a), c = g(b), use(c); b is twice as large as a, c half."""
     shape = Shape("maps", varies)
-    total = shape.datum("total", 1e-5)
-    shape.task("zero", (total, "W"), seconds=1e-6)
+    total = sum_in(shape)
     for i in range(count):
         a, b, c = shape.datum(f"a{i}", 2), shape.datum(f"b{i}", 4), shape.datum(f"c{i}", 1)
         shape.task("make", (a, "W"))
@@ -100,8 +104,7 @@ def tree(varies, leaves=64):
 def join(varies, count=60):
     """Two blocks, one of them from a file, are joined into a third that is used up."""
     shape = Shape("join", varies)
-    total = shape.datum("total", 1e-5)
-    shape.task("zero", (total, "W"), seconds=1e-6)
+    total = sum_in(shape)
     for i in range(count):
         left, right, both = shape.datum(f"x{i}", 2, "disk"), shape.datum(f"y{i}", 2), shape.datum(f"z{i}", 3)
         shape.task("make", (right, "W"))

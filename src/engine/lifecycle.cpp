@@ -502,7 +502,8 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   const bool was_told =
       was_planned || task.state.load(std::memory_order_relaxed) != TaskState::ready;
   const bool shared = is_scheduled(task.kind) && was_told && gate_.wants_ends();
-  const bool was_in_course = is_in_course(task);
+  const bool keeps_accounts = producers_.active();
+  const bool was_in_course = keeps_accounts && is_in_course(task);
   move(task, TaskState::done);
   if (shared) {
     task.blocked.store(2, std::memory_order_relaxed);
@@ -510,7 +511,7 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   }
   leave_or_lift_poison(task, outcome);
   const bool is_last = !trivial_ && uses_data(task.kind) && residency_.has_last_use(task);
-  const bool relieves = producers_.active() && producers_.concerned_by(task);
+  const bool relieves = keeps_accounts && producers_.concerned_by(task);
   const bool uses_end = is_last || relieves;
   if (uses_end) performing_.fetch_add(1, std::memory_order_acq_rel);  // no handle is forgotten
   graph::release(task, ready);
@@ -519,8 +520,7 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
     if (relieves) producers_.note_end(task, was_in_course);
     performing_.fetch_sub(1, std::memory_order_acq_rel);
   }
-  if (producers_.any_held()) [[unlikely]]
-    sleepers_.wake_node(kRam);
+  if (keeps_accounts && producers_.any_held()) sleepers_.wake_node(kRam);
   precedences_.end_life(task, ready);
   if (config_.count_bytes && is_scheduled(task.kind)) lanes_.count_bytes(task, worker);
   if (task.extension) {
