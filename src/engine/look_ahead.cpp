@@ -140,7 +140,6 @@ bool LookAhead::keep(Task& task) {
   entry.task = &task;
   entry.firm_for = kNoWorker;
   entry.request.kind = memory::RequestKind::task;
-  entry.request.claims = true;
   entry.request.node = node_;
   entry.request.operands = task.accesses();
   entry.request.error = nullptr;

@@ -28,7 +28,9 @@ void Engine::perform_once(const memory::Actions& todo, memory::Actions& actions)
   for (const memory::Copy& copy : todo.copies) start_copy(copy, actions);
   for (const memory::VictimQuery& query : todo.queries) {
     memory::Residency::Search candidates(residency_, query);
-    residency_.answer(query, gate_.choose_victim(query, candidates), actions);
+    while (residency_.answer(query, gate_.choose_victim(query, candidates), actions)) {
+      candidates.go_on();
+    }
   }
   for (memory::Request* const request : todo.ended) RamHold::of(*request).ended();
   for (const NodeId node : todo.arrivals) {

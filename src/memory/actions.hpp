@@ -21,6 +21,7 @@ struct VictimQuery {
   NodeId node;
   Bytes needed;
   EvictionReason reason = EvictionReason::firm;
+  std::uint64_t request = 0;  // firm: the number of who asks
 };
 
 struct Request;

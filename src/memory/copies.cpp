@@ -187,14 +187,17 @@ bool Residency::cancel_early_copies(NodeId node, Actions& actions) {
   return any;
 }
 
-void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Actions& actions) {
+// True if requests that wait at its end may get on: nobody uses what has come, or it has not come. Else whoever lets go
+// of it last looks at them; a task of many operands waits for as many copies, and each look is at all that is there.
+bool Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Actions& actions) {
   graph::Handle& handle = *fetch.handle;
   handle.early_failed.store(error != nullptr, std::memory_order_relaxed);
   Replica& to = replica(handle, fetch.to);
   MemoryNode& node = node_of(to);
   to.incoming = nullptr;
   to.word.fetch_and(~kComing, std::memory_order_relaxed);
-  if (!error && make_valid(to, fetch.version)) {
+  const bool is_there = !error && make_valid(to, fetch.version);
+  if (is_there) {
     node.gained();
     note_arrival(fetch, actions);
     if (node.description.kind != NodeKind::disk) {
@@ -222,6 +225,8 @@ void Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
     }
   }
   node.fetches.give_back(fetch);  // not before: what has just ended may start another
+  // Its pins are those of the waiters, but for evictions: these have ended.
+  return !is_there || (to.word.load(std::memory_order_seq_cst) & kPinMask) == 0;
 }
 
 // Of what no submitted task uses, so that where it came from can be freed at once now: a worker of that node may
@@ -254,12 +259,14 @@ void Residency::copy_done(std::uint64_t id, std::exception_ptr error, Actions& a
     recorder_->record<trace::Event::copy_ended>(to.value, fetch.number, error != nullptr);
   }
   links_.end(link, copied);
-  at(to, actions, [&] { finish_fetch(fetch, error, actions); });
+  const bool frees = at(to, actions, [&] { return finish_fetch(fetch, error, actions); });
   pump_link(link, actions);
-  for (const NodeId node : {from, to}) {
-    if (nodes_[node.value].requests.empty()) continue;  // who comes later looks by himself
+  const auto look_at = [&](NodeId node) {
+    if (nodes_[node.value].requests.empty()) return;  // who comes later looks by himself
     at(node, actions, [&] { pump(node, actions); });
-  }
+  };
+  look_at(from);
+  if (frees) look_at(to);
   write_behind(bit(from) | bit(to), actions);
   actions.arrivals.push_back(to);
 }

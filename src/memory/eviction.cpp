@@ -149,11 +149,7 @@ bool Residency::may_leave(const Replica& replica, std::uint32_t word, const Requ
   if (replica.fixed || (word & kAllocated) == 0 || (word & (kPinMask | kEvicting)) != 0)
     return false;
   if ((word & kComing) != 0 || replica.handle->bytes().value == 0) return false;
-  if (asks != nullptr && (!asks->claims || is_claimed(replica))) {
-    for (const graph::Access& access : asks->operands) {
-      if (access.handle == replica.handle) return false;
-    }
-  }
+  if (asks != nullptr && replica.asked_by == asks->number) return false;
   if (safe_elsewhere(replica) || (word & kValid) == 0) return true;
   return !is_broken_.load(std::memory_order_relaxed) && node_of(replica).parent.has_value();
 }
@@ -302,7 +298,7 @@ Residency::Outcome Residency::make_room(NodeId id, Lack lack, EvictionReason rea
     if (node.query_open) return Outcome::waits;
     if (any_may_go(node, asks)) {
       node.query_open = true;
-      actions.queries.push_back({id, needed, reason});
+      actions.queries.push_back({id, needed, reason, asks != nullptr ? asks->number : 0});
       return Outcome::waits;
     }
   } else if (Replica* const chosen = lru_victim(node, reason, asks, needed); chosen != nullptr) {
@@ -358,10 +354,9 @@ Residency::Outcome Residency::compact(MemoryNode& node) {
   return all ? Outcome::again : Outcome::waits;
 }
 
-void Residency::answer(const VictimQuery& query, graph::Handle* victim, Actions& actions) {
-  at(query.node, actions, [&] {
+bool Residency::answer(const VictimQuery& query, graph::Handle* victim, Actions& actions) {
+  return at(query.node, actions, [&] {
     MemoryNode& node = nodes_[query.node.value];
-    node.query_open = false;
     const Request* const asks = who_asks(node, query.reason);
     // It may have been unregistered since it was chosen.
     if (victim != nullptr && victim->replicas == nullptr) victim = nullptr;
@@ -371,8 +366,14 @@ void Residency::answer(const VictimQuery& query, graph::Handle* victim, Actions&
     }
     if (chosen != nullptr && evictable(*chosen, asks) && evict(*chosen, actions)) {
       if (node.room.leaving().value == 0) actions.arrivals.push_back(query.node);
+      const bool lacks = node.room.unused() + node.room.leaving() < query.needed;
+      if (victim != nullptr && asks != nullptr && asks->number == query.request && lacks) {
+        return true;
+      }
     }
+    node.query_open = false;
     pump(query.node, actions);
+    return false;
   });
 }
 

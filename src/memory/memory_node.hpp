@@ -67,6 +67,8 @@ struct MemoryNode {
   Room room;
   VictimOrders victims;
   RequestQueue requests;
+  std::uint64_t last_request = 0;    // numbers of requests: of all that were queued,
+  std::uint64_t marked_request = 0;  // and of the one that Replica::asked_by was last set for
   StablePool<Fetch> fetches;         // to here
   StablePool<Request> own_requests;  // relays of these, and evictions from here
   bool query_open = false;           // a victim query has not been answered

@@ -41,9 +41,9 @@ struct Request {
   Fetch* relayed = nullptr;   // relay: the copy that waits for it
   Replica* victim = nullptr;  // eviction
   std::uint64_t attempt = 0;  // eviction: see Residency::try_again
+  std::uint64_t number = 0;   // of those that its node has queued, from 1
   bool tells =
       false;  // of a task: its owner is told when it has ended, and leaves it alone until then
-  bool claims = false;   // of a task: its operands are claimed on the node, see Residency::claim
   bool empties = false;  // room is there in pieces: its operands leave, and are placed anew
 };
 

@@ -84,6 +84,7 @@ void Residency::enqueue(Request& request, Actions& actions) {
     request.state.store(RequestState::queued, std::memory_order_relaxed);
     request.missing = 0;
     request.empties = false;
+    request.number = ++nodes_[id.value].last_request;
     // What needs no room waits for nobody who does: others may hold that room until it has been served.
     const auto at_home = [&](const graph::Access& access) {
       return replica(*access.handle, id).fixed;
@@ -126,6 +127,7 @@ bool Residency::serve_head(MemoryNode& node, Actions& actions) {
     give_up_eviction(head, actions);
     return true;
   }
+  mark_operands(node, head);
   const Placed placed = place(head, actions);
   if (placed == Placed::waits) return false;
   node.requests.remove(head);
@@ -135,6 +137,15 @@ bool Residency::serve_head(MemoryNode& node, Actions& actions) {
     ended(head, RequestState::failed, actions);
   }
   return true;
+}
+
+// They are none of its victims, which is asked of each replica.
+void Residency::mark_operands(MemoryNode& node, const Request& head) {
+  if (node.marked_request == head.number) return;
+  node.marked_request = head.number;
+  for (const graph::Access& access : head.operands) {
+    replica(*access.handle, head.node).asked_by = head.number;
+  }
 }
 
 // There is nothing to save, or not from there.

@@ -151,15 +151,31 @@ class Residency : public FastPath, public Sizes {
     graph::Handle* least_recent(const std::function<bool(const graph::Handle&)>& goes) override;
     bool has_unclaimed(const graph::Handle& handle) override;
     std::span<const Candidate> all() override;
+    graph::Handle* greatest(const Score& score) override;
+    bool ranked() const override { return ranked_; }
+    // Another victim is wanted for the same request.
+    void go_on() { listed_ = false; }
 
    private:
+    struct Ranked {
+      std::uint64_t score = 0;
+      std::size_t turn = 0;  // by recency
+      graph::Handle* handle = nullptr;
+    };
+    static bool is_less(const Ranked& a, const Ranked& b) {
+      return a.score != b.score ? a.score < b.score : a.turn > b.turn;
+    }
     Residency& residency_;
     const NodeId node_;
     const EvictionReason reason_;
     base::SureVector<Candidate> all_;
+    bool listed_ = false;
+    base::SureVector<Ranked> heap_;
+    bool ranked_ = false;
   };
-  // The choice for a query; nullptr refuses.
-  void answer(const VictimQuery& query, graph::Handle* victim, Actions& actions);
+  // The choice for a query; nullptr refuses. True if the same request needs the room of another victim: then the
+  // query is to be answered again.
+  [[nodiscard]] bool answer(const VictimQuery& query, graph::Handle* victim, Actions& actions);
 
   // --- for statistics and reports (report.cpp)
   void statistics(Statistics& into) const;
@@ -288,6 +304,7 @@ class Residency : public FastPath, public Sizes {
   void enqueue(Request& request, Actions& actions);
   void pump(NodeId node, Actions& actions);
   bool serve_head(MemoryNode& node, Actions& actions);
+  void mark_operands(MemoryNode& node, const Request& head);
   void give_up_eviction(Request& eviction, Actions& actions);
   Placed place(Request& request, Actions& actions);
   Placed prepare(Request& request, Bytes& needed, Actions& actions);
@@ -322,7 +339,7 @@ class Residency : public FastPath, public Sizes {
   void write_behind(NodeId node, Actions& actions);
   bool is_short(NodeId node);
   void note_arrival(const Fetch& fetch, Actions& actions);
-  void finish_fetch(Fetch& fetch, const std::exception_ptr& error, Actions& actions);
+  bool finish_fetch(Fetch& fetch, const std::exception_ptr& error, Actions& actions);
   Place place_of(const Replica& replica) const;
 
   // --- eviction.cpp: room and who leaves. Under the lock of the replica's node, but for unpin_one.

@@ -1,4 +1,5 @@
 // Residency: what a policy that chooses the victims asks about those that may go.
+#include <algorithm>
 #include <functional>
 #include <mutex>
 #include <span>
@@ -38,17 +39,34 @@ bool Residency::Search::has_unclaimed(const graph::Handle& handle) {
 }
 
 std::span<const Candidate> Residency::Search::all() {
+  if (listed_) return all_;
+  listed_ = true;
+  all_.clear();
   MemoryNode& node = residency_.nodes_[node_.value];
   const std::lock_guard lock(node.lock);
   const Request* const asks = who_asks(node, reason_);
   node.victims.refresh();
-  all_.clear();
   for (Replica* r = node.victims.oldest(); r != nullptr; r = node.victims.newer_than(*r)) {
     if (!residency_.evictable(*r, asks)) continue;
     const std::uint32_t claims = r->claims.load(std::memory_order_relaxed);
     all_.push_back({r->handle, !safe_elsewhere(*r), claims});
   }
   return all_;
+}
+
+graph::Handle* Residency::Search::greatest(const Score& score) {
+  if (!ranked_) {
+    ranked_ = true;
+    for (const Candidate& candidate : all()) {
+      heap_.push_back({score(candidate), heap_.size(), candidate.handle});
+    }
+    std::make_heap(heap_.begin(), heap_.end(), is_less);
+  }
+  if (heap_.empty()) return nullptr;
+  std::pop_heap(heap_.begin(), heap_.end(), is_less);
+  graph::Handle* const first = heap_.back().handle;
+  heap_.pop_back();
+  return first;
 }
 
 }  // namespace vicinal::memory

@@ -34,8 +34,17 @@ class Candidates {
   virtual graph::Handle* least_recent(const std::function<bool(const graph::Handle&)>& goes) = 0;
   // It is one of those without claims.
   virtual bool has_unclaimed(const graph::Handle& handle) = 0;
-  // All of them, least recently used first, until this is asked again: a walk over what is on the node.
+  // All of them, least recently used first, until a victim has been taken: a walk over what is on the node.
   virtual std::span<const Candidate> all() = 0;
+
+  // A task of many operands needs many victims. As long as room lacks for the same request the choice is asked again
+  // with the same candidates, and the ranking that it once made still stands, so that each victim costs O(log n).
+  using Score = std::function<std::uint64_t(const Candidate&)>;
+  // The candidate with the greatest score, among equals the least recently used one; it is given once. nullptr: there
+  // is none left. The first call ranks all by their score at that time.
+  virtual graph::Handle* greatest(const Score& score) = 0;
+  // `greatest` has been called.
+  virtual bool ranked() const = 0;
 };
 
 class VictimChoice {

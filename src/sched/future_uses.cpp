@@ -81,25 +81,22 @@ graph::Handle* FutureUses::unused(NodeId node, Bytes needed, memory::Candidates&
 
 graph::Handle* FutureUses::choose(NodeId node, Bytes needed, memory::EvictionReason reason,
                                   memory::Candidates& candidates) {
-  if (graph::Handle* const victim = unused(node, needed, candidates)) return victim;
-  graph::Handle* victim = nullptr;
-  NextUse latest;
-  const std::span<const memory::Candidate> all = candidates.all();
-  for (const memory::Candidate& candidate : all) {
-    const NextUse use = next_use(*candidate.handle, node);
-    if (victim != nullptr && use <= latest) continue;
-    victim = candidate.handle;
-    latest = use;
-    if (use.number == kNever) break;
+  if (!candidates.ranked()) {  // else there was none
+    if (graph::Handle* const victim = unused(node, needed, candidates)) return victim;
   }
+  graph::Handle* victim = candidates.greatest([&](const memory::Candidate& candidate) {
+    return next_use(*candidate.handle, node).rank();
+  });
+  const NextUse latest = victim != nullptr ? next_use(*victim, node) : NextUse{};
   // A copy that only comes early must not drive out what is used before it.
   const bool refuses = reason != memory::EvictionReason::firm && !latest.expected;
   if (refuses) victim = nullptr;
-  if (decisions_.heard() && !all.empty()) {
+  if (decisions_.heard() && (victim != nullptr || refuses)) {
     const trace::Reason why = refuses                   ? trace::Reason::used_sooner
                               : latest.number != kNever ? trace::Reason::latest_next_use
                                                         : trace::Reason::no_next_use;
-    explain(decisions_.room_on(node, needed, why), victim, all);
+    explain(decisions_.room_on(node, needed, why), victim,
+            candidates.all());
   }
   return victim;
 }

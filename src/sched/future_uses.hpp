@@ -73,7 +73,10 @@ class FutureUses final : public memory::VictimChoice {
   struct NextUse {
     bool expected = true;
     std::uint64_t number = kNever;
-    friend auto operator<=>(const NextUse&, const NextUse&) = default;
+    std::uint64_t rank() const {
+      constexpr std::uint64_t kExpected = std::uint64_t{1} << 63;
+      return number == kNever ? kNever : number + (expected ? kExpected : 0);
+    }
   };
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
 

@@ -1,6 +1,9 @@
 // Replicas that may go, as a test lists them: least recently used first.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -25,8 +28,21 @@ class FakeCandidates final : public memory::Candidates {
     return least_recent([&](const graph::Handle& other) { return &other == &handle; }) != nullptr;
   }
   std::span<const memory::Candidate> all() override { return all_; }
+  graph::Handle* greatest(const Score& score) override {
+    if (!ranked_) ranking_ = all_;
+    ranked_ = true;
+    const auto best =
+        std::ranges::max_element(ranking_, {}, [&](const auto& one) { return score(one); });
+    if (best == ranking_.end()) return nullptr;
+    graph::Handle* const handle = best->handle;
+    ranking_.erase(best);
+    return handle;
+  }
+  bool ranked() const override { return ranked_; }
 
  private:
+  std::vector<memory::Candidate> ranking_;
+  bool ranked_ = false;
   std::vector<memory::Candidate> all_;
 };
 

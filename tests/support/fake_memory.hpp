@@ -218,7 +218,7 @@ class FakeMemory {
   void answer(graph::Handle* victim) {
     const memory::VictimQuery query = queries.front();
     queries.pop_front();
-    residency.answer(query, victim, actions);
+    if (residency.answer(query, victim, actions)) queries.push_front(query);
     collect();
   }
 

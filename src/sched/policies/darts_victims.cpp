@@ -45,8 +45,12 @@ graph::Handle* LeastUsed::choose(NodeId node_id, Bytes needed, EvictionReason re
   }
   const Room room{node, needed, candidates};
   if (graph::Handle* again = take_unfinished(room)) return again;
-  graph::Handle* victim = unplanned(room);
-  if (victim == nullptr) victim = least_planned(room);
+  // With a ranking, neither of these has found any, and the tasks that were pulled are still the same.
+  graph::Handle* victim = nullptr;
+  if (!candidates.ranked()) {
+    victim = unplanned(room);
+    if (victim == nullptr) victim = least_planned(room);
+  }
   if (victim == nullptr) {
     // A copy that only comes early must not drive out what is used before it.
     if (reason == EvictionReason::prefetch) {
@@ -125,14 +129,9 @@ graph::Handle* LeastUsed::least_planned(const Room& room) const {
 // Belady's rule on the tasks pulled by the node, in the order they were pulled: the candidate whose
 // first use comes last. One in use by others than these counts as used first.
 graph::Handle* LeastUsed::used_last(const Room& room) const {
-  graph::Handle* best = nullptr;
-  std::uint64_t latest = 0;
-  for (const Candidate& candidate : room.candidates.all()) {
-    const std::uint64_t first_use = first_use_of(*candidate.handle, room.node);
-    if (best != nullptr && first_use <= latest) continue;
-    best = candidate.handle;
-    latest = first_use;
-  }
+  graph::Handle* const best = room.candidates.greatest([&](const Candidate& candidate) {
+    return first_use_of(*candidate.handle, room.node);
+  });
   if (best != nullptr && explanation_.heard()) explain(room, trace::Reason::latest_first_use, best);
   return best;
 }

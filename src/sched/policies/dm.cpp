@@ -362,7 +362,7 @@ dm::TaskRecord* DequeModel::sooner_with(WorkerId worker) {
 // factorisations 5 % longer.
 dm::TaskRecord* DequeModel::sooner_with(WorkerId worker, WorkerId other) {
   if (kind_of(worker) == kind_of(other)) return nullptr;
-  const WorkerBooks& books = books_[other.value];
+  WorkerBooks& books = books_[other.value];
   const std::int64_t now = context_->now().ns;
   std::int64_t ends_ns = std::max(books.free_at_ns, now) + books.queued_ns;
   std::array<dm::TaskRecord*, kLastOfWorker> last;

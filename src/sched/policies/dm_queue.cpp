@@ -31,14 +31,34 @@ void Queue::remove(TaskRecord& record) {
 }
 
 void Queue::missing_changed(TaskRecord& record) {
-  if (!order_.ready_first || key_of(record) == record.bucket->key) return;
-  leave(record);
-  join(record);
+  if (!order_.ready_first) return;
+  const auto order = key_of(record) <=> record.bucket->key;
+  if (order < 0) return move(record);
+  const bool lacked_more = std::exchange(record.lacks_more, order > 0);
+  if (!record.lacks_more || lacked_more) return;
+  lacking_more_.push_back({record.number, &record});
+  if (lacking_more_.size() > 2 * size_ + kFewStale) put_right();
+}
+
+void Queue::put_right() {
+  for (const QueueEntry& entry : lacking_more_) {
+    TaskRecord& record = *entry.record;
+    if (record.queue == this && record.number == entry.number && record.lacks_more) move(record);
+  }
+  lacking_more_.clear();
 }
 
 TaskRecord* Queue::first() {
   if (size_ == 0) return nullptr;
-  if (!needs_oldest()) return &top(buckets_.begin()->second);
+  for (;;) {
+    TaskRecord& first = needs_oldest() ? *least_missing() : top(buckets_.begin()->second);
+    if (!first.lacks_more) return &first;
+    move(first);
+  }
+}
+
+// By the buckets: if it lacks more than its own says, another one may lack less.
+TaskRecord* Queue::least_missing() {
   const std::int64_t most = -std::int64_t{oldest().task->priority};
   const Missing* least = nullptr;
   TaskRecord* best = nullptr;
@@ -46,6 +66,7 @@ TaskRecord* Queue::first() {
     if (key.negative_priority > most) continue;
     if (least != nullptr && key.missing != *least) break;
     TaskRecord& candidate = top(bucket);
+    if (candidate.lacks_more) return &candidate;
     if (best == nullptr || candidate.number < best->number) best = &candidate;
     least = &key.missing;
   }
@@ -87,6 +108,7 @@ void Queue::join(TaskRecord& record) {
 
 void Queue::leave(TaskRecord& record) {
   Bucket& bucket = *std::exchange(record.bucket, nullptr);
+  record.lacks_more = false;
   if (--bucket.live == 0) {
     bucket.heap.clear();
     spare_.push_back(buckets_.extract(bucket.key));
@@ -122,7 +144,8 @@ std::size_t Queue::coming(std::span<const graph::Task*> tasks) {
   return found;
 }
 
-std::size_t Queue::last(std::span<TaskRecord*> records) const {
+std::size_t Queue::last(std::span<TaskRecord*> records) {
+  put_right();
   base::SureVector<QueueEntry> back;
   std::size_t found = 0;
   for (auto at = buckets_.rbegin(); at != buckets_.rend() && found < records.size(); ++at) {

@@ -40,7 +40,8 @@ struct Bucket {
 
 // The rule is that of a walk through the whole queue, which would cost O(queue) per task given out: with
 // a hundred thousand ready tasks, milliseconds. Here tasks hang in buckets by what the rule compares, so
-// that each costs O(log) when it comes, goes, or lacks more or less than before.
+// that each costs O(log) when it comes, goes, or lacks less than before. One that lacks more stays where it is until
+// the order is asked for: where memory is short data come and go, and each is an operand of many tasks.
 class Queue {
  public:
   explicit Queue(Order order) : order_(order) {}
@@ -58,10 +59,11 @@ class Queue {
   // Those that will probably be first next, as far as a short look tells. How many?
   std::size_t coming(std::span<const graph::Task*> tasks);
   // Those that will probably be last, the last one first; of a long bucket as a short look tells. How many?
-  std::size_t last(std::span<TaskRecord*> records) const;
+  std::size_t last(std::span<TaskRecord*> records);
   // The first of the wanted ones in the order of the buckets; walks. For rare use.
   template <typename Predicate>
-  TaskRecord* find(Predicate&& wanted) const {
+  TaskRecord* find(Predicate&& wanted) {
+    put_right();
     for (const auto& [key, bucket] : buckets_) {
       TaskRecord* found = nullptr;
       for (const QueueEntry& entry : bucket.heap) {
@@ -85,6 +87,12 @@ class Queue {
   Bucket& bucket_of(const QueueKey& key);
   void join(TaskRecord& record);
   void leave(TaskRecord& record);
+  void move(TaskRecord& record) {
+    leave(record);
+    join(record);
+  }
+  void put_right();
+  TaskRecord* least_missing();
   const TaskRecord& oldest();
   bool needs_oldest() const { return order_.ready_first && !order_.by_priority; }
 
@@ -92,6 +100,7 @@ class Queue {
   std::size_t size_ = 0;
   Buckets buckets_;  // none is empty
   base::SureVector<Buckets::node_type> spare_;
+  base::SureVector<QueueEntry> lacking_more_;  // and some that no longer do
   base::SureDeque<QueueEntry> arrivals_;  // if needs_oldest(): all by number, and stale ones
 };
 

@@ -58,6 +58,7 @@ struct TaskRecord {
   Missing missing;  // on the worker's node, while queued
   Queue* queue = nullptr;
   Bucket* bucket = nullptr;  // nullptr: not queued
+  bool lacks_more = false;   // than its bucket says
 };
 
 // What is predicted of a task on one of the workers that can run it.
