@@ -321,5 +321,36 @@ TEST(Residency, AChosenVictimThatIsPinnedMeanwhileIsAskedForAgain) {
   EXPECT_EQ(task.state(), RequestState::ready);
 }
 
+TEST(Residency, OneRankingGivesAllVictimsOfARequest) {
+  FakeMemory memory({.ram = 4, .external_victims = true});
+  auto [a, b, c, d, e] = memory.on_disk("a", "b", "c", "d", "e");
+  auto [f, g] = memory.on_disk("f", "g");
+  for (graph::Handle* handle : {&a, &b, &c, &d}) memory.run(kRam, {{handle, kR}});
+  auto& task = memory.ask(kRam, {{&e, kR}, {&f, kR}, {&g, kR}, {&a, kR}});
+  ASSERT_EQ(memory.queries.size(), 1U);
+  Residency::Search search(memory.residency, memory.queries.front());
+  EXPECT_FALSE(search.ranked());
+  // The operand is no candidate; of equals the least recently used one comes first.
+  std::size_t scored = 0;
+  const auto score = [&](const Candidate& candidate) -> std::uint64_t {
+    ++scored;
+    return candidate.handle == &d ? 2 : 1;
+  };
+  for (graph::Handle* const expected : {&d, &b, &c}) {
+    ASSERT_EQ(memory.queries.size(), 1U);
+    graph::Handle* const victim = search.greatest(score);
+    ASSERT_EQ(victim, expected);
+    EXPECT_TRUE(search.ranked());
+    memory.answer(victim);
+    search.go_on();
+  }
+  EXPECT_EQ(scored, 3U);  // once each
+  EXPECT_EQ(search.greatest(score), nullptr);
+  EXPECT_TRUE(memory.queries.empty());
+  memory.finish_all();
+  EXPECT_EQ(task.state(), RequestState::ready);
+  memory.end(task);
+}
+
 }  // namespace
 }  // namespace vicinal::memory
