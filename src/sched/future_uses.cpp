@@ -81,13 +81,15 @@ graph::Handle* FutureUses::unused(NodeId node, Bytes needed, memory::Candidates&
 
 graph::Handle* FutureUses::choose(NodeId node, Bytes needed, memory::EvictionReason reason,
                                   memory::Candidates& candidates) {
-  if (!candidates.ranked()) {  // else there was none
+  // With a ranking there was none. Where the last victim had a next use most have one: then all are looked at at once.
+  if (!candidates.ranked() && (decisions_.heard() || !all_used_[node.value])) {
     if (graph::Handle* const victim = unused(node, needed, candidates)) return victim;
   }
   graph::Handle* victim = candidates.greatest([&](const memory::Candidate& candidate) {
     return next_use(*candidate.handle, node).rank();
   });
   const NextUse latest = victim != nullptr ? next_use(*victim, node) : NextUse{};
+  all_used_[node.value] = victim != nullptr && latest.number != kNever;
   // A copy that only comes early must not drive out what is used before it.
   const bool refuses = reason != memory::EvictionReason::firm && !latest.expected;
   if (refuses) victim = nullptr;

@@ -36,6 +36,7 @@ class FutureUses final : public memory::VictimChoice {
   // Called once, before the rest.
   void start(const PolicyContext& context) {
     nodes_ = context.machine().nodes.size();
+    all_used_.assign(nodes_, false);
     decisions_.start(context);
   }
 
@@ -89,6 +90,7 @@ class FutureUses final : public memory::VictimChoice {
                std::span<const memory::Candidate> among);
 
   std::size_t nodes_ = 0;
+  base::SureVector<bool> all_used_;  // by node: the last victim had a next use
   memory::NextUses uses_;
   Decisions decisions_;
   RecordPool<DataRecord> data_;
