@@ -36,6 +36,7 @@ Producers::Producers(const MachineDescription& machine, const memory::Residency&
   if (waits && all_in_ram && machine.disk()) limit_ = residency.limit(kRam);
   if (!limit_) return;
   few_ = {limit_->value / 8};
+  looked_for_ = {limit_->value / 8 * 3};
   some_ = {limit_->value / 2};
   most_ = {limit_->value / 8 * 7};
 }

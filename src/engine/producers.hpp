@@ -36,8 +36,12 @@ class Producers {
   // Tasks that wait.
   std::size_t held() const { return held_.load(std::memory_order_seq_cst); }
   bool any_held() const { return held() != 0; }
-  // Many of those whose order the policy knows better: what they read is shared, perhaps.
-  bool holds_many() const { return loaders_.load(std::memory_order_relaxed) >= kMany; }
+  // Many of those whose order the policy knows better: what they read is shared, perhaps. But once so much is live
+  // those that use it up are looked for, which may wait with the policy behind many that make more.
+  bool holds_many() const {
+    return loaders_.load(std::memory_order_relaxed) >= kMany &&
+           live_.load(std::memory_order_relaxed) <= looked_for_.value;
+  }
 
   // --- under the lock of the look-ahead
   // Of a task that was pulled. True: it waits here. False: it is in course from now on. None waits while some are
@@ -96,6 +100,7 @@ class Producers {
   const std::int64_t workers_;
   std::optional<Bytes> limit_;                        // none: not active
   Bytes few_;                                         // of live data, with which nobody waits
+  Bytes looked_for_;                                  // beyond which their users are looked for
   Bytes some_;                                        // beyond which tasks that only make wait
   Bytes most_;                                        // beyond which all wait
   std::array<base::SureVector<Waiting>, 3> waiting_;  // by kind; heaps
