@@ -1,8 +1,11 @@
 // Which formula of src/bounds/dense.hpp belongs to a graph.
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "bounds/graph_borders.hpp"
+#include "bounds/recognise.hpp"
 
 namespace vicinal::bounds {
 
@@ -55,11 +58,15 @@ Formula with_tiles(Formula formula, const TileWork& work, LimitedMemory memory) 
 
 Formula formula_of(const graph::Graph& graph, LimitedMemory memory) {
   // They count no private copies, which are made without a load.
-  if (!graph.application().dense || !graph.reductions().empty()) return {};
-  const auto& [tiles, tile, depth, element] = *graph.application().dense;
+  if (!graph.reductions().empty()) return {};
+  const auto& said = graph.application().dense;
+  const auto dense =
+      said ? std::optional(DenseKernel{graph.application().name, *said}) : recognise(graph);
+  if (!dense) return {};
+  const auto& [tiles, tile, depth, element] = dense->shape;
   const std::uint64_t n = tiles * tile;
   const std::uint64_t k = depth == 0 ? n : depth;
-  const std::string& name = graph.application().name;
+  const std::string_view name = dense->name;
   const Bytes created = created_bytes(graph);
   const Bytes square = element * (tile * tile);
   if (name == "cholesky" || name == "lu") {
