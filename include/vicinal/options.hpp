@@ -18,9 +18,11 @@
 namespace vicinal {
 
 struct Options {
-  std::uint32_t workers = 0;    // threads that run tasks; 0: one per core
+  std::uint32_t workers = 0;    // threads that run tasks; 0: as many as have cores
   bool submitter_works = true;  // the waiting thread is the last of them
   bool bind = true;             // bind each worker's thread to its core
+  std::uint32_t worker_processors =
+      1;                        // cores of each worker, for kernels with threads of their own
   std::string policy = "auto";  // by what there is: darts, or lws on equal cores without a limit
   std::optional<Bytes> memory = {};      // limit on the replicas in RAM; none: no limit
   std::string disk = {};                 // folder that holds what does not fit; empty: none

@@ -40,10 +40,15 @@ constexpr std::uint64_t kPage = 4096;
 // The one table: set, the environment, option_table and docs/options.md come from it. The defaults
 // are those of struct Options.
 constexpr Entry kTable[] = {
-    {"workers", &Options::workers, "Threads that run tasks; 0: one per core.", 0, 4096},
+    {"workers", &Options::workers,
+     "Threads that run tasks; 0: one per core, or per worker_processors of them.", 0, 4096},
     {"submitter_works", &Options::submitter_works,
      "The thread that waits runs tasks meanwhile, as the last of the workers."},
     {"bind", &Options::bind, "Bind the thread of each worker to its core."},
+    {"worker_processors", &Options::worker_processors,
+     "With bind: cores of each worker, for kernels with threads of their own; OpenMP takes as many "
+     "threads there.",
+     1, 4096},
     {"policy", &Options::policy,
      "Scheduling policy: which ready task runs where, and in which order; auto: darts where memory "
      "is limited or there are accelerators, else lws."},

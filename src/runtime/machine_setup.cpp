@@ -29,7 +29,8 @@ void join(MachineDescription& machine, NodeId a, NodeId b, BytesPerSecond bandwi
 }
 
 std::uint32_t cpu_workers(const Options& options) {
-  return options.workers != 0 ? options.workers : drivers::usable_processors();
+  if (options.workers != 0) return options.workers;
+  return std::max(1U, drivers::usable_processors() / options.worker_processors);
 }
 
 // A limit on memory is worth little if what it drives out lies in memory, too.
@@ -208,15 +209,16 @@ MachineSetup::~MachineSetup() = default;
 void MachineSetup::make_drivers(const Options& options) {
   if (simulated) return;
   const std::uint32_t workers = cpu_workers(options);
-  if (options.bind) processors_ = {drivers::allowed_processors(), workers};
+  const std::uint32_t each = options.worker_processors;
+  if (options.bind) processors_ = {drivers::allowed_processors(), workers * each};
   cpu = std::make_unique<drivers::CpuDriver>(
       drivers::CpuConfig{WorkerId{0}, workers, options.submitter_works, processors_.processors(),
-                         disk != nullptr, options.check_reads});
+                         each, disk != nullptr, options.check_reads});
   const bool threads = options.accelerator_api == "threads";
   for (std::uint32_t i = 0; threads && i < options.accelerators; ++i) {
     const WorkerDescription& worker = machine.workers[workers + i];
     accelerators.push_back(std::make_unique<drivers::EmulatedDriver>(drivers::EmulatedConfig{
-        worker.node, worker.id, options.accelerator_bandwidth, std::nullopt, options.check_reads}));
+        worker.node, worker.id, options.accelerator_bandwidth, options.check_reads}));
   }
   for (QueuedAccelerator& accelerator : opened_) {
     accelerators.push_back(

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -58,6 +59,29 @@ TEST(Binding, WhereItIsRefusedTheThreadRunsWhereItIsPut) {
   }).join();
   if (!filtered) GTEST_SKIP() << "no filter of system calls";
   EXPECT_FALSE(bound);
+}
+
+TEST(Binding, AThreadMayHaveSeveralProcessors) {
+  const std::vector<std::uint32_t> allowed = allowed_processors();
+  std::thread([&] {
+    if (!bind_this_thread(allowed)) return;
+    EXPECT_EQ(allowed_processors(), allowed);
+    EXPECT_FALSE(bind_this_thread(std::vector<std::uint32_t>{}));
+  }).join();
+}
+
+TEST(Binding, OpenMpTakesTheThreadsThatItIsGivenInOneThreadAlone) {
+  void* const library = dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL);
+  if (library == nullptr) GTEST_SKIP() << "no OpenMP";
+  const auto most = reinterpret_cast<int (*)()>(dlsym(library, "omp_get_max_threads"));
+  const int before = most();
+  int here = 0;
+  std::thread([&] {
+    set_openmp_threads(before + 3);
+    here = most();
+  }).join();
+  EXPECT_EQ(here, before + 3);
+  EXPECT_EQ(most(), before);
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ TEST(WorkerThread, RunsOnTheProcessorItIsBoundTo) {
     seen = sched_getcpu();
     return false;
   };
-  WorkerThread thread(WorkerId{0}, last);
+  WorkerThread thread(WorkerId{0}, {last});
   thread.start(engine);
   ASSERT_TRUE(eventually([&] { return seen >= 0; }));
   thread.stop();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <dlfcn.h>
 #include <memory>
 #include <pthread.h>
 #include <sched.h>
@@ -101,13 +102,21 @@ std::uint32_t usable_processors() {
   return std::min(usable, base::ProcessLimits().processors().value_or(usable));
 }
 
-bool bind_this_thread(std::uint32_t processor) {
-  const CpuSet set(CPU_ALLOC(processor + 1));
+bool bind_this_thread(std::span<const std::uint32_t> processors) {
+  if (processors.empty()) return false;
+  const std::uint32_t width = *std::ranges::max_element(processors) + 1;
+  const CpuSet set(CPU_ALLOC(width));
   if (set == nullptr) return false;
-  const std::size_t bytes = CPU_ALLOC_SIZE(processor + 1);
+  const std::size_t bytes = CPU_ALLOC_SIZE(width);
   CPU_ZERO_S(bytes, set.get());
-  CPU_SET_S(processor, bytes, set.get());
+  for (const std::uint32_t processor : processors) CPU_SET_S(processor, bytes, set.get());
   return sched_setaffinity(0, bytes, set.get()) == 0;
+}
+
+void set_openmp_threads(std::size_t count) {
+  using Set = void (*)(int);
+  const auto set = reinterpret_cast<Set>(::dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  if (set != nullptr) set(static_cast<int>(count));
 }
 
 void name_this_thread(const std::string& name) {

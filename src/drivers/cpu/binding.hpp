@@ -1,7 +1,9 @@
 // Which processors this process may use, and binding threads to them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,7 +19,14 @@ std::vector<std::uint32_t> allowed_processors();
 std::uint32_t usable_processors();
 
 // False if the system refuses, as some containers do: then the thread runs where it is put.
-bool bind_this_thread(std::uint32_t processor);
+bool bind_this_thread(std::span<const std::uint32_t> processors);
+inline bool bind_this_thread(std::uint32_t processor) {
+  return bind_this_thread(std::span(&processor, 1));
+}
+
+// As many threads take part in a parallel region that this thread begins, if the program has OpenMP. Its own count is
+// that of the process's processors, however few of them the thread may run on.
+void set_openmp_threads(std::size_t count);
 
 // Shown by debuggers and top; cut to 15 characters.
 void name_this_thread(const std::string& name);

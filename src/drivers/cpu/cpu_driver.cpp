@@ -1,6 +1,7 @@
 #include "drivers/cpu/cpu_driver.hpp"
 
 #include <cstdlib>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,9 +18,11 @@ namespace {
 constexpr std::uint64_t kMapFrom = (64 << 10) + 1;
 constexpr std::size_t kLineBytes = 64;
 
-std::optional<std::uint32_t> processor_of(const CpuConfig& config, std::uint32_t worker) {
-  if (config.processors.size() < config.workers) return std::nullopt;
-  return config.processors[worker];
+std::vector<std::uint32_t> processors_of(const CpuConfig& config, std::uint32_t worker) {
+  const std::size_t each = config.worker_processors;
+  if (config.processors.size() < config.workers * each) return {};
+  const auto own = std::span(config.processors).subspan(worker * each, each);
+  return {own.begin(), own.end()};
 }
 
 }  // namespace
@@ -29,7 +32,7 @@ CpuDriver::CpuDriver(CpuConfig config)
   const std::uint32_t threads = config_.workers - (config_.submitter_works ? 1 : 0);
   for (std::uint32_t i = 0; i < threads; ++i) {
     threads_.push_back(std::make_unique<WorkerThread>(WorkerId{config_.first_worker.value + i},
-                                                      processor_of(config_, i)));
+                                                      processors_of(config_, i)));
   }
 }
 

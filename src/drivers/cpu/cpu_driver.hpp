@@ -20,9 +20,10 @@ struct CpuConfig {
   WorkerId first_worker = {};  // its workers are first_worker .. first_worker + workers - 1
   std::uint32_t workers = 1;
   bool submitter_works = false;  // the last of them has no thread: whoever waits drives it
-  // From allowed_processors(): worker i stays on processors[i]. Empty, or fewer than the workers: none
-  // is bound. The submitter's thread is the application's and is never bound.
+  // From allowed_processors(): worker i stays on the i-th group of `worker_processors` of them. Empty, or too few for
+  // the workers: none is bound. The submitter's thread is the application's and is never bound.
   std::vector<std::uint32_t> processors = {};
+  std::uint32_t worker_processors = 1;
   // Replicas begin at a page and own all of their last one, as disks like it.
   bool whole_pages = true;
   bool check_reads = false;

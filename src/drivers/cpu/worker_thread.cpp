@@ -26,7 +26,7 @@ void WorkerThread::stop() {
 
 void WorkerThread::run(engine::Completions& completions) {
   name_this_thread("worker " + std::to_string(worker_.value));
-  if (processor_) bind_this_thread(*processor_);
+  if (bind_this_thread(processors_)) set_openmp_threads(processors_.size());
   for (;;) {
     const std::uint32_t epoch = gate_.epoch();
     // Relaxed: a stop that is not seen here has not yet woken the gate, so wait returns at once.

@@ -3,8 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "drivers/cpu/wake_gate.hpp"
 #include "engine/driver.hpp"
@@ -14,9 +15,9 @@ namespace vicinal::drivers {
 
 class WorkerThread {
  public:
-  // `processor`: the operating system's number of the processor to stay on (see binding.hpp).
-  explicit WorkerThread(WorkerId worker, std::optional<std::uint32_t> processor = std::nullopt)
-      : worker_(worker), processor_(processor) {}
+  // `processors`: the operating system's numbers of those to stay on (see binding.hpp); empty: anywhere.
+  explicit WorkerThread(WorkerId worker, std::vector<std::uint32_t> processors = {})
+      : worker_(worker), processors_(std::move(processors)) {}
   ~WorkerThread() { stop(); }
   WorkerThread(const WorkerThread&) = delete;
   WorkerThread& operator=(const WorkerThread&) = delete;
@@ -34,7 +35,7 @@ class WorkerThread {
   void run(engine::Completions& completions);
 
   const WorkerId worker_;
-  const std::optional<std::uint32_t> processor_;
+  const std::vector<std::uint32_t> processors_;
   WakeGate gate_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;

@@ -13,7 +13,7 @@ EmulatedDriver::EmulatedDriver(const EmulatedConfig& config)
       config_(config),
       in_(config.bandwidth, fmt::format("copy in {}", config.node.value)),
       out_(config.bandwidth, fmt::format("copy out {}", config.node.value)),
-      thread_(config.worker, config.processor) {}
+      thread_(config.worker) {}
 
 EmulatedDriver::~EmulatedDriver() {
   stop();

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "drivers/cpu/worker_thread.hpp"
 #include "drivers/device_driver.hpp"
@@ -19,7 +18,6 @@ struct EmulatedConfig {
   NodeId node;
   WorkerId worker;
   BytesPerSecond bandwidth = {};                // of each direction; 0: as fast as memory
-  std::optional<std::uint32_t> processor = {};  // of the worker's thread, see cpu/binding.hpp
   bool check_reads = false;
 };
 
