@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/warm.hpp"
+
 namespace vicinal::sched::darts {
 namespace {
 
@@ -280,6 +282,8 @@ void Ledger::presence_changed(DataRecord& data, NodeIndex node) {
   DataOnNode& at = data.nodes[node];
   const bool present = at.present();
   for (Use* use = data.in_main.head; use != nullptr; use = use->next) {
+    // Tasks of many operands lie far apart.
+    if (use->next != nullptr) base::warm(use->next->task, 2 * base::kLine);
     if (use->task->nodes[node].can_run) shift_in_main(*use->task, data, node, present);
   }
   for (Use* use = data.in_plans.head; use != nullptr; use = use->next) {
