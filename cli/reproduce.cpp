@@ -133,7 +133,20 @@ void complain_of_other(const std::string& path, const reproduction::PointFile& f
   }
 }
 
-int reproduce(const Figure& figure, const ReproduceArguments& arguments, Session& session) {
+// Figures share simulations: those of the figures before are not done again.
+void append_known(const std::vector<reproduction::Point>& points,
+                  const std::vector<reproduction::Row>& known, reproduction::PointFile& file) {
+  for (const reproduction::Point& point : points) {
+    const std::string key = reproduction::key_of(point);
+    const auto same = std::ranges::find(
+        known, key, [](const reproduction::Row& row) { return reproduction::key_of(row.point); });
+    if (same != known.end() && !file.has(point)) file.append({point, same->measures});
+  }
+}
+
+// `known`: rows of the figures before; those of this one are added.
+int reproduce(const Figure& figure, const ReproduceArguments& arguments, Session& session,
+              std::vector<reproduction::Row>& known) {
   const Effort effort = arguments.effort();
   const std::string stem =
       (std::filesystem::path(arguments.output) / std::string(figure.name)).string();
@@ -149,8 +162,10 @@ int reproduce(const Figure& figure, const ReproduceArguments& arguments, Session
     for (const std::string& sentence : skipped) fmt::print(stderr, "vicinal: {}\n", sentence);
     reproduction::PointFile file(csv, made_by(figure, effort), points);
     complain_of_other(csv, file);
+    append_known(points, known, file);
     failures = measure_points(points, file, figure.name, session);
     results = Results(file.rows());
+    known.insert(known.end(), results.rows().begin(), results.rows().end());
     write_text(csv, reproduction::csv_text(made_by(figure, effort), results.rows()));
   }
   for (const std::string& failure : failures) fmt::print(stderr, "vicinal: {}\n", failure);
@@ -206,8 +221,9 @@ int reproduce_those(const ReproduceArguments& arguments, Session& session) {
   files.writes("--document", arguments.document);
   files.require();
   int status = kSuccess;
+  std::vector<reproduction::Row> known;
   for (const Figure* figure : figures) {
-    status = std::max(status, reproduce(*figure, arguments, session));
+    status = std::max(status, reproduce(*figure, arguments, session, known));
   }
   return status;
 }

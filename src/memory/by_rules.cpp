@@ -15,10 +15,11 @@ bool Residency::evict_by_rules(MemoryNode& node, Bytes operand, EvictionReason r
   };
   const auto bytes = [](const Replica& r) { return Arena::padded(r.handle->bytes()); };
   const auto newer = [&](const Replica& r) { return node.victims.newer_than(r); };
-  if (rules_.clean) {
+  if (rules_.clean || rules_.saved) {
     for (Replica* r = node.victims.oldest(); r != nullptr; r = newer(*r)) {
       const bool void_here = (r->word.load(std::memory_order_relaxed) & kValid) == 0;
-      if (bytes(*r) != operand || !(void_here || safe_elsewhere(*r)) || !goes(*r)) continue;
+      if (!rules_.saved && bytes(*r) != operand) continue;
+      if (!(void_here || safe_elsewhere(*r)) || !goes(*r)) continue;
       decisions_.by_rules(*r, operand);
       evict(*r, actions);
       return true;

@@ -1,7 +1,7 @@
-// StarPU's rules for a full memory, each by itself: to compare with it, and to see which of them costs what.
-// None by default. Option memory_rules; for accelerators, in simulation only, where nothing is lost.
+// Rules of StarPU, XKaapi and PaRSEC for a full memory, each by itself: to compare with them, and to see which of them
+// costs what. None by default. Option memory_rules; for accelerators, in simulation only, where nothing is lost.
 //
-// They were found from its results on the instances of bench/reference and from what is known of it; where
+// StarPU's were found from its results on the instances of bench/reference and from what is known of it; where
 // they are not written down anywhere, that is said.
 #pragma once
 
@@ -29,6 +29,9 @@ struct Rules {
   bool hint = false;
   // "pipeline": besides what its workers hold, a node pulls and fetches for one task at a time.
   bool pipeline = false;
+  // "saved": XKaapi's and PaRSEC's. The least recently used replica that is saved elsewhere goes, whatever its size; only
+  // without such one that is not, and who needs the room waits for its write-back, and with it all that come after.
+  bool saved = false;
   // "unified": not StarPU's, but those of unified memory, whose pages the system moves when they are touched. An
   // accelerator takes one task at a time, when it has nothing to run, and nothing is copied to it before; what the
   // task lacks then comes by page faults, whose cost the machine says (MachineDescription::faults), before it
@@ -38,8 +41,8 @@ struct Rules {
   bool any() const { return lru || prefetch || owner || hint || pipeline || unified; }
 };
 
-// Names with commas; "starpu": all but "unified". "clean", "prefetch", "owner" and "unified" say which victims there
-// are, so they imply "lru". Throws UsageError that lists them.
+// Names with commas; "starpu": all but "saved" and "unified"; "xkaapi": "saved". "clean", "prefetch", "owner", "saved"
+// and "unified" say which victims there are, so they imply "lru". Throws UsageError that lists them.
 Rules parse_rules(std::string_view text);
 
 }  // namespace vicinal::memory

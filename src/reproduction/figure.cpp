@@ -44,7 +44,8 @@ Point point_of(const Panel& panel, const Series& series, std::uint64_t value) {
               .cpus = panel.cpus,
               .gpu_memory = panel.gpu_memory,
               .policy = std::string(series.policy),
-              .memory_rules = std::string(series.memory_rules)};
+              .memory_rules = std::string(series.memory_rules),
+              .beside = series.beside};
   if (panel.varied == Varied::tiles) point.tiles = value;
   if (panel.varied == Varied::memory) point.gpu_memory = Bytes{value << 20};
   if (panel.varied == Varied::gpus) point.gpus = static_cast<std::uint32_t>(value);

@@ -19,9 +19,11 @@ std::string_view to_string(Effort effort);
 
 // A curve, and the same in every panel.
 struct Series {
-  std::string_view label;              // "DARTS"
-  std::string_view policy;             // with its settings
-  std::string_view memory_rules = {};  // the option of that name
+  std::string_view label;   // "DARTS"
+  std::string_view policy;  // with its settings
+  std::string_view memory_rules =
+      {};               // the option of that name: those of the runtime that the paper measured
+  bool beside = false;  // what Vicinal does by itself: no statement is judged by it
 };
 
 enum class Varied : std::uint8_t { tiles, memory, gpus };
@@ -93,6 +95,7 @@ struct OrderRun {
   std::uint32_t gpus = 1;
   bool drawn = true;
   bool bottom_levels = true;  // priorities; else those that the generator gives
+  std::string_view memory_rules = {};
 };
 struct OrderView {
   std::string_view machine;
@@ -105,7 +108,8 @@ struct OrderView {
 };
 
 struct Verdict {
-  enum class Kind : std::uint8_t { holds, fails, unknown };
+  // sign: what the paper says is so, but its number is not met, see kTolerance.
+  enum class Kind : std::uint8_t { holds, sign, fails, unknown };
   Kind kind = Kind::unknown;
   std::string measured;
 };

@@ -129,7 +129,7 @@ Figure figure_6() {
                   Values{15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90}};
   return {.name = "000-6",
           .sentence = "Cholesky on one V100: speed and loads as the matrix outgrows the memory",
-          .note = std::string(kPriorities000) + std::string(kNote000),
+          .note = std::string(kPriorities000) + std::string(kRules000) + std::string(kNote000),
           .panels = {panel, by_place(panel)},
           .series = series_000(),
           .plots = {performance_000(), transfers_000()},
@@ -179,10 +179,10 @@ Verdict darts_beats_ap_on_v100(const Results& results) {
 
 Figure figure_10() {
   Panel p100 = panel_000({"P100", "p100", 1920, 1, {25, 40, 57, 80}}, "cholesky");
-  p100.without = {"AP"};
+  p100.without = {"AP", "AP (ours)"};
   return {.name = "000-10",
           .sentence = "Cholesky on one P100, V100 or A100, with enough memory and with too little",
-          .note = std::string(kPriorities000) + std::string(kSizes000),
+          .note = std::string(kPriorities000) + std::string(kRules000) + std::string(kSizes000),
           .panels = {p100, on_v100(), on_a100(), by_place(p100), by_place(on_v100()),
                      by_place(on_a100())},
           .series = series_000(),
@@ -259,7 +259,7 @@ Figure figure_11() {
   return {
       .name = "000-11",
       .sentence = "Cholesky on four V100 or A100: speed",
-      .note = std::string(kPriorities000) + std::string(kSizes000),
+      .note = std::string(kPriorities000) + std::string(kRules000) + std::string(kSizes000),
       .panels = panels,
       .series = series_000(),
       .plots = {performance_000()},
@@ -299,7 +299,7 @@ Figure figure_12() {
   return {
       .name = "000-12",
       .sentence = "Cholesky on four V100 or A100: what is copied into the GPUs",
-      .note = std::string(kPriorities000) + std::string(kSizes000),
+      .note = std::string(kPriorities000) + std::string(kRules000) + std::string(kSizes000),
       .panels = panels_of_four(),
       .series = series_000(),
       .plots = {transfers_000()},

@@ -110,7 +110,9 @@ OrderedRun order_of(const OrderView& view, const OrderRun& run, Effort effort, g
   if (run.bottom_levels) graph::set_bottom_level_priorities(graph);
   const machine::MachineModel machine = machine::load_machine(
       std::string(view.machine), {.gpus = run.gpus, .gpu_memory = view.gpu_memory[which]});
-  const std::vector<play::Ended> ends = play::ends_in_order(graph, machine, options_of(run.policy));
+  Options options = options_of(run.policy);
+  options.memory_rules = run.memory_rules;
+  const std::vector<play::Ended> ends = play::ends_in_order(graph, machine, options);
 
   // Each task writes one tile; the n-th that does so belongs to the n-th step of the factorisation.
   std::vector<std::uint32_t> steps(graph.tasks().size());

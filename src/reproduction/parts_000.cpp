@@ -7,7 +7,11 @@
 namespace vicinal::reproduction {
 
 std::vector<Series> series_000() {
-  return {{"DARTS", "darts"}, {"AP", "ap"}, {"DMDAS", "dmdas"}, {"LWS", "lws"}, {"EAGER", "eager"}};
+  return {{"DARTS", "darts:cost=exact"},   {"AP", "ap", "saved"},
+          {"DMDAS", "dmdas", "starpu"},    {"LWS", "lws", "starpu"},
+          {"EAGER", "eager", "starpu"},    {"DARTS (ours)", "darts", "", true},
+          {"AP (ours)", "ap", "", true},   {"DMDAS (ours)", "dmdas", "", true},
+          {"LWS (ours)", "lws", "", true}, {"EAGER (ours)", "eager", "", true}};
 }
 
 Plot performance_000() {

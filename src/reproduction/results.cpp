@@ -10,7 +10,7 @@ template <typename Value, typename Of>
 std::vector<Value> distinct(const std::vector<Row>& rows, std::string_view panel, const Of& of) {
   std::vector<Value> values;
   for (const Row& row : rows) {
-    if (!panel.empty() && row.point.panel != panel) continue;
+    if (row.point.beside || (!panel.empty() && row.point.panel != panel)) continue;
     if (std::ranges::find(values, of(row)) == values.end()) values.push_back(of(row));
   }
   return values;

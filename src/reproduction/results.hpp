@@ -30,6 +30,7 @@ struct Point {
   std::optional<Bytes> gpu_memory = {};
   std::string policy = {};
   std::string memory_rules = {};
+  bool beside = false;  // see Series; no parameter
 };
 
 // What one simulation gave. The limits are of the graph and the machine, whatever the policy.
@@ -91,7 +92,7 @@ class Results {
   std::vector<const Row*> of(std::string_view panel, std::string_view series,
                              Where where = Where::everywhere) const;
   const Row* at(std::string_view panel, std::string_view series, double x) const;
-  // Labels, in the order in which they appear.
+  // Labels, in the order in which they appear, of what statements are judged by.
   std::vector<std::string> series(std::string_view panel = {}) const;
   std::vector<std::string> panels() const;
   std::vector<double> sizes(std::string_view panel) const;

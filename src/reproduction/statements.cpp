@@ -63,11 +63,24 @@ Verdict verdict(bool holds, std::string measured) {
   return {holds ? Verdict::Kind::holds : Verdict::Kind::fails, std::move(measured)};
 }
 
+bool meets(double number, double in_paper) {
+  return std::abs(number - in_paper) <= kTolerance * std::abs(in_paper);
+}
+
+bool meets_speed(double gflops, double in_paper) {
+  return std::abs(gflops - in_paper) <= kSpeedTolerance * in_paper;
+}
+
+Verdict numbered(bool is_so, bool number_is_met, std::string measured) {
+  if (!is_so) return {Verdict::Kind::fails, std::move(measured)};
+  return {number_is_met ? Verdict::Kind::holds : Verdict::Kind::sign, std::move(measured)};
+}
+
 Verdict all_of(std::span<const Verdict> verdicts) {
   Verdict all{Verdict::Kind::holds, {}};
   for (const Verdict& one : verdicts) {
     if (one.kind == Verdict::Kind::unknown) return one;
-    if (one.kind == Verdict::Kind::fails) all.kind = one.kind;
+    all.kind = std::max(all.kind, one.kind);
     all.measured += (all.measured.empty() ? "" : "; ") + one.measured;
   }
   return verdicts.empty() ? unknown(kNothing) : all;
@@ -132,8 +145,9 @@ Verdict is_faster_on_average(const Results& results, Scope scope, std::string_vi
   const double gain = mean(speeds) - 1;
   // An improvement that the paper measures as nothing must be nothing here, too.
   const bool none = std::abs(in_paper) <= kEqual;
-  return verdict(
-      none ? std::abs(gain) <= kEqual : gain > kEqual,
+  const bool is_met = meets(gain, in_paper) || std::abs(gain - in_paper) <= kEqual;
+  return numbered(
+      none ? std::abs(gain) <= kEqual : gain > kEqual, none || is_met,
       fmt::format("{} over {} points (paper {})", percent(gain), speeds.size(), percent(in_paper)));
 }
 

@@ -14,6 +14,11 @@ namespace vicinal::reproduction {
 // Two results that differ by no more than this count as equal: measurements of paper 000 vary by less than 2 %
 // (section 6.1).
 inline constexpr double kEqual = 0.02;
+// A number of a paper is met by one that differs from it by no more than this share of it; of a gain in speed, also by
+// one within kEqual.
+inline constexpr double kTolerance = 0.25;
+// And a speed by one within this share of it.
+inline constexpr double kSpeedTolerance = 0.1;
 
 using Measure = double (*)(const Measures&);
 inline double gflops(const Measures& measures) {
@@ -43,7 +48,11 @@ std::string percent(double share);  // of a change: 0.123 is "+12.3 %"
 
 Verdict unknown(std::string_view why);
 Verdict verdict(bool holds, std::string measured);
-// Holds if all do.
+bool meets(double number, double in_paper);
+bool meets_speed(double gflops, double in_paper);
+// Of a statement with a number: what it says without it, and the number.
+Verdict numbered(bool is_so, bool number_is_met, std::string measured);
+// Holds if all do; in sign, if some hold but in sign.
 Verdict all_of(std::span<const Verdict> verdicts);
 
 // --- whole rules. Each is unknown where there is nothing to compare.
@@ -56,7 +65,7 @@ Verdict others_load_more(const Results& results, Scope scope, std::string_view s
                          std::span<const std::string> compared, double times);
 // At every point more than half of the curves come within `share` of the fastest.
 Verdict most_are_equal(const Results& results, Scope scope, double share);
-// On average over the points, `a` is faster than `b`; what the paper found is told beside it.
+// On average over the points, `a` is faster than `b` by what the paper found.
 Verdict is_faster_on_average(const Results& results, Scope scope, std::string_view a,
                              std::string_view b, double in_paper);
 

@@ -22,9 +22,8 @@ std::string number(double value) {
 Table table_of(const Figure& figure, const Plot& plot, const Panel& panel, const Results& results) {
   Table table{{std::string(panel.axis.label)}};
   std::vector<std::string_view> labels;
-  const std::vector<std::string> measured = results.series(panel.name);
   for (const Series& series : figure.series) {
-    if (std::ranges::find(measured, series.label) == measured.end()) continue;
+    if (results.of(panel.name, series.label).empty()) continue;
     labels.push_back(series.label);
     table.front().emplace_back(series.label);
   }
@@ -75,6 +74,8 @@ std::string_view to_string(Verdict::Kind kind) {
   switch (kind) {
     case Verdict::Kind::holds:
       return "holds";
+    case Verdict::Kind::sign:
+      return "holds in sign";
     case Verdict::Kind::fails:
       return "does not hold";
     default:

@@ -33,11 +33,14 @@ TEST(MemoryRules, AreReadByTheirNames) {
   const Rules all = parse_rules("starpu");
   EXPECT_TRUE(all.lru && all.clean && all.prefetch);
   EXPECT_TRUE(all.owner && all.hint && all.pipeline);
-  EXPECT_FALSE(all.unified);  // nobody's rule for a full memory
+  EXPECT_FALSE(all.unified || all.saved);  // nobody's rule for a full memory, and another runtime's
+  const Rules xkaapi = parse_rules("xkaapi");
+  EXPECT_TRUE(xkaapi.lru && xkaapi.saved);
+  EXPECT_FALSE(xkaapi.clean || xkaapi.prefetch || xkaapi.owner || xkaapi.hint || xkaapi.pipeline);
   EXPECT_TRUE(parse_rules("unified").lru);
-  EXPECT_THAT(
-      [] { parse_rules("owner,hin"); },
-      ThrowsMessage<UsageError>(HasSubstr("no rule \"hin\"; there are starpu, lru, clean")));
+  EXPECT_THAT([] { parse_rules("owner,hin"); },
+              ThrowsMessage<UsageError>(
+                  HasSubstr("no rule \"hin\"; there are starpu, xkaapi, lru, clean")));
 }
 
 // a was written on the device, then b and c came, which are on the disk, too.
@@ -65,6 +68,26 @@ TEST(MemoryRules, WhereNothingIsSavedTwiceTheSizeGoes) {
     EXPECT_EQ(memory.valid(b, kRam), clean);
     EXPECT_TRUE(memory.valid(c, kDevice) && !memory.valid(c, kRam));
   }
+}
+
+// As above, but what comes is larger than what is saved: with "clean" two of any kind would go, which are written.
+TEST(MemoryRules, WhatIsSavedElsewhereGoesFirstWhateverItsSize) {
+  FakeMemory memory({.ram = 8, .device = 4, .devices = 1, .rules = parse_rules("xkaapi")});
+  auto [a, e] = memory.data("a", "e");
+  auto [b, c] = memory.on_disk("b", "c");
+  memory.run(kDevice, {{&a, kW}});
+  memory.run(kDevice, {{&e, kW}});
+  memory.run(kDevice, {{&b, kR}});
+  memory.run(kDevice, {{&c, kR}});
+  auto& large = memory.data("large", 2);
+  memory.run(kDevice, {{&large, kW}});
+  EXPECT_TRUE(memory.valid(a, kDevice) && memory.valid(e, kDevice));
+  EXPECT_FALSE(memory.valid(b, kDevice) || memory.valid(c, kDevice));
+  // Nothing is saved any more: the oldest is, and goes.
+  auto& d = memory.on_disk("d");
+  memory.run(kDevice, {{&d, kR}});
+  EXPECT_FALSE(memory.valid(a, kDevice));
+  EXPECT_TRUE(memory.valid(a, kRam) && memory.valid(e, kDevice) && memory.valid(large, kDevice));
 }
 
 TEST(MemoryRules, WishedCopiesDriveOutWhatNoTaskWasPromised) {
@@ -183,7 +206,7 @@ TEST(MemoryRules, NoRunHangsUnderThem) {
                           graphs::random_dag({.tasks = 200, .bytes = 1_MiB, .seed = 7})};
   for (const graph::Graph& graph : graphs) {
     for (const char* rules :
-         {"starpu", "clean", "prefetch", "owner,prefetch", "pipeline,owner", "unified"}) {
+         {"starpu", "xkaapi", "clean", "prefetch", "owner,prefetch", "pipeline,owner", "unified"}) {
       for (const char* policy :
            {"lws", "eager", "dmda", "dmdar", "dmdas", "heft", "random", "load", "directed"}) {
         for (const unsigned gpus : {1U, 2U}) {
