@@ -159,6 +159,17 @@ std::function<void(Outcome)> end_of(std::size_t task,
   return [task, &on_end](Outcome /*done*/) { on_end(task); };
 }
 
+// Behind all tasks: a policy that plans passes on what it knows when a hint follows it.
+void give_up_data(Runtime& runtime, const graph::Graph& graph, const std::vector<Handle>& handles,
+                  const std::vector<std::size_t>& last_use) {
+  for (std::size_t t = 0; t < graph.tasks().size(); ++t) {
+    for (const auto& access : graph.accesses_of(graph.tasks()[t])) {
+      if (last_use[access.datum] != t || access.mode == AccessMode::scratch) continue;
+      runtime.wont_use(handles[access.datum]);
+    }
+  }
+}
+
 // How many temporaries are dropped?
 std::uint64_t submit_tasks(Runtime& runtime, const graph::Graph& graph,
                            const std::vector<Codelet>& codelets, const std::vector<Handle>& handles,
@@ -193,13 +204,13 @@ std::uint64_t submit_tasks(Runtime& runtime, const graph::Graph& graph,
     if (graph.has_predecessors()) ids.push_back(id);
     for (const auto& access : graph.accesses_of(task)) {
       if (last[access.datum] != t || access.mode == AccessMode::scratch) continue;
-      if (hints) runtime.wont_use(handles[access.datum]);
       if (!is_temporary[access.datum]) continue;
       runtime.invalidate(handles[access.datum]);
       is_temporary[access.datum] = false;  // a task may name it twice
       ++dropped;
     }
   }
+  if (hints) give_up_data(runtime, graph, handles, last);
   // They belong to the run, though no task comes behind them.
   for (const auto& reduction : graph.reductions()) runtime.combine(handles[reduction.datum]);
   return dropped;

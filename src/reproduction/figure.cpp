@@ -39,12 +39,14 @@ Point point_of(const Panel& panel, const Series& series, std::uint64_t value) {
               .precision = std::string(panel.precision),
               .bottom_levels = panel.bottom_levels,
               .on_disk = panel.on_disk,
+              .results_anew = panel.results_anew,
               .machine = std::string(panel.machine),
               .gpus = panel.gpus,
               .cpus = panel.cpus,
               .gpu_memory = panel.gpu_memory,
               .policy = std::string(series.policy),
               .memory_rules = std::string(series.memory_rules),
+              .look_ahead = series.look_ahead,
               .beside = series.beside};
   if (panel.varied == Varied::tiles) point.tiles = value;
   if (panel.varied == Varied::memory) point.gpu_memory = Bytes{value << 20};

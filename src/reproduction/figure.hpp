@@ -21,8 +21,9 @@ std::string_view to_string(Effort effort);
 struct Series {
   std::string_view label;   // "DARTS"
   std::string_view policy;  // with its settings
-  std::string_view memory_rules =
-      {};               // the option of that name: those of the runtime that the paper measured
+  // The options of these names: of the runtime that the paper measured.
+  std::string_view memory_rules = {};
+  std::uint32_t look_ahead = 0;
   bool beside = false;  // what Vicinal does by itself: no statement is judged by it
 };
 
@@ -52,6 +53,7 @@ struct Panel {
   std::string_view precision = "float";
   bool bottom_levels = true;  // priorities; else those that the generator gives
   bool on_disk = false;       // where the data lie at the start; else in RAM
+  bool results_anew = false;  // the first task that writes a datum does not read it
 
   Varied varied = Varied::tiles;
   // By Effort: of the matrix in tiles, of each GPU in MiB, or how many GPUs.
@@ -131,6 +133,8 @@ struct Figure {
   std::vector<Mark> marks = {};
   OrderView order = {};  // with runs: then there are no panels
   std::vector<Statement> statements;
+  // Of statements that do not hold, or in sign only: what was tried to find the cause, and what came out. Markdown.
+  std::vector<std::string_view> causes = {};
 
   bool is_order() const { return !order.runs.empty(); }
 };

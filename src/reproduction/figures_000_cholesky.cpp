@@ -43,12 +43,12 @@ Verdict eager_is_slowest_where_all_fits(const Results& results) {
   return all_of(verdicts);
 }
 
-Verdict lws_loads_most(const Results& results) {
-  const std::vector<const Row*> lws = results.of(kGivenLevels, "LWS");
+Verdict lws_loads_most(const Results& results, std::string_view panel) {
+  const std::vector<const Row*> lws = results.of(panel, "LWS");
   if (lws.empty()) return unknown("LWS has not been measured");
   std::vector<Verdict> verdicts;
-  for (const std::string& other : others(results, {kGivenLevels}, "LWS")) {
-    const std::vector<const Row*> theirs = results.of(kGivenLevels, other);
+  for (const std::string& other : others(results, {panel}, "LWS")) {
+    const std::vector<const Row*> theirs = results.of(panel, other);
     const double times = lws.back()->measures.loaded() / theirs.back()->measures.loaded();
     verdicts.push_back(verdict(times > 1, fmt::format("over {} {:.2f}", other, times)));
   }
@@ -101,7 +101,10 @@ std::vector<Statement> statements_6() {
        "where all fits, on average slower than each other by more than 2 %",
        eager_is_slowest_where_all_fits},
       {"LWS loads a great deal: hardly any datum is used again", "section 7.1.3",
-       "it loads more than each other at the largest size", lws_loads_most},
+       "it loads more than each other at the largest size",
+       [](const Results& r) { return lws_loads_most(r, kGivenLevels); }},
+      {kAgain, "section 7.1.3", kSame,
+       [](const Results& r) { return lws_loads_most(r, kGivenPlaces); }},
       {"DMDAS keeps its speed at 60 GB and is far from the limit beyond", "section 7.1.3",
        "at 60 tiles faster than LWS and EAGER, at the end below 0.9 of the limit",
        [](const Results& r) { return dmdas_holds_longer(r, kGivenLevels); }},

@@ -25,8 +25,8 @@ std::vector<Series> series_003() {
   return {{"H2", "xkaapi:push=h2", "xkaapi"},
           {"H1", "xkaapi:push=h1", "xkaapi"},
           {"default", "rws", "xkaapi"},
-          {"H2 (ours)", "xkaapi:push=h2", "", true},
-          {"default (ours)", "rws", "", true}};
+          {"H2 (ours)", "xkaapi:push=h2", "", 0, true},
+          {"default (ours)", "rws", "", 0, true}};
 }
 
 Panel panel_003(std::string_view name, std::string_view application, std::uint64_t panel) {

@@ -8,6 +8,7 @@
 #include "bounds/graph_borders.hpp"
 #include "bounds/transfer.hpp"
 #include "graph/bottom_level.hpp"
+#include "memory/rules.hpp"
 #include "play/play.hpp"
 #include "reports/play_record.hpp"
 #include "vicinal/error.hpp"
@@ -59,6 +60,33 @@ double bus_rate(const MachineDescription& machine) {
   return 0;
 }
 
+// StarPU's examples of LU and of products say as that of Cholesky does which data they will not use any more.
+void hint_as_starpu(graph::Graph& graph, std::string_view memory_rules) {
+  if (memory::parse_rules(memory_rules).hint) graph.application().gives_up_data = true;
+}
+
+// The same, but that the first task that writes a datum does not read it.
+graph::Graph with_results_anew(const graph::Graph& graph) {
+  graph::Graph anew;
+  for (const auto& kernel : graph.kernels()) anew.add_kernel(kernel);
+  for (std::size_t d = 0; d < graph.data().size(); ++d) {
+    anew.add_datum(graph.data()[d], graph.data_name(d));
+  }
+  std::vector<bool> is_written(graph.data().size());
+  for (const auto& task : graph.tasks()) {
+    const auto accesses = graph.accesses_of(task);
+    std::vector<graph::Graph::Access> changed(accesses.begin(), accesses.end());
+    for (auto& access : changed) {
+      if (access.mode != AccessMode::RW || is_written[access.datum]) continue;
+      is_written[access.datum] = true;
+      access.mode = AccessMode::W;
+    }
+    anew.add_task(task.kernel, changed, task.priority);
+  }
+  anew.application() = graph.application();
+  return anew;
+}
+
 // The row and the column in "A7_3".
 std::pair<std::uint32_t, std::uint32_t> position(std::string_view name) {
   std::uint32_t row = 0;
@@ -81,6 +109,7 @@ machine::MachineModel machine_of(const Point& point) {
 
 Measures measure(const Point& point, graph::Graph graph) {
   if (point.bottom_levels) graph::set_bottom_level_priorities(graph);
+  if (point.results_anew) graph = with_results_anew(graph);
   if (point.on_disk) {
     for (std::size_t d = 0; d < graph.data().size(); ++d) graph.set_home(d, NodeKind::disk);
   }
@@ -88,6 +117,8 @@ Measures measure(const Point& point, graph::Graph graph) {
   const reports::RunBounds bounds = reports::play_bounds(graph, machine);
   Options options = options_of(point.policy);
   options.memory_rules = point.memory_rules;
+  options.look_ahead = point.look_ahead;
+  hint_as_starpu(graph, point.memory_rules);
   const play::Played played = play::play(graph, machine, options);
 
   Measures measures;

@@ -39,8 +39,9 @@ constexpr std::array kColumns{
 };
 
 constexpr std::string_view kKeyColumns =
-    "panel,series,x,application,tiles,tile,panel_elements,precision,priorities,home,machine,"
-    "gpus,cpus,gpu_memory_bytes,policy,memory_rules";
+    "panel,series,x,application,tiles,tile,panel_elements,precision,priorities,home,results,"
+    "machine,"
+    "gpus,cpus,gpu_memory_bytes,policy,memory_rules,look_ahead";
 
 template <typename Value>
 std::string or_default(const std::optional<Value>& value) {
@@ -72,13 +73,16 @@ bool read_measures(std::string_view text, Measures& measures) {
 
 }  // namespace
 
+// The names of memory_rules have commas between them.
 std::string key_of(const Point& point) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", point.panel, point.series,
-                     point.x, point.application, point.tiles, point.tile, point.panel_elements,
-                     point.precision, point.bottom_levels ? "bottom-level" : "given",
-                     point.on_disk ? "disk" : "ram", point.machine, or_default(point.gpus),
-                     or_default(point.cpus), or_default(point.gpu_memory), point.policy,
-                     point.memory_rules);
+  std::string rules = point.memory_rules;
+  std::ranges::replace(rules, ',', '+');
+  return fmt::format(
+      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", point.panel, point.series, point.x,
+      point.application, point.tiles, point.tile, point.panel_elements, point.precision,
+      point.bottom_levels ? "bottom-level" : "given", point.on_disk ? "disk" : "ram",
+      point.results_anew ? "anew" : "read", point.machine, or_default(point.gpus),
+      or_default(point.cpus), or_default(point.gpu_memory), point.policy, rules, point.look_ahead);
 }
 
 std::string csv_header() {

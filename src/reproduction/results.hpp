@@ -24,13 +24,15 @@ struct Point {
   std::string precision = {};
   bool bottom_levels = true;
   bool on_disk = false;
+  bool results_anew = false;
   std::string machine = {};
   std::optional<std::uint32_t> gpus = {};
   std::optional<std::uint32_t> cpus = {};
   std::optional<Bytes> gpu_memory = {};
   std::string policy = {};
   std::string memory_rules = {};
-  bool beside = false;  // see Series; no parameter
+  std::uint32_t look_ahead = 0;  // 0: the engine's own
+  bool beside = false;           // see Series; no parameter
 };
 
 // What one simulation gave. The limits are of the graph and the machine, whatever the policy.

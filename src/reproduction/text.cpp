@@ -125,6 +125,8 @@ std::string section_text(const Section& section) {
     text += fmt::format("| {} ({}) | {} | {} | **{}** |\n", statement.sentence, statement.where,
                         statement.rule, verdict.measured, to_string(verdict.kind));
   }
+  if (!figure.causes.empty()) text += "\nCauses, as far as they were found:\n\n";
+  for (const std::string_view cause : figure.causes) text += fmt::format("- {}\n", cause);
   for (const Plot& plot : figure.plots) {
     for (const Panel& panel : figure.panels) {
       if (!panel.drawn || section.results.sizes(panel.name).empty()) continue;

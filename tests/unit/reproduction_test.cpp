@@ -101,8 +101,16 @@ TEST(Statements, AGainThatThePaperFindsToBeNothingMustBeNothing) {
   const Results results({row("p", "A", 50, 110), row("p", "B", 50, 100)});
   // + 10 %.
   const Verdict gain = is_faster_on_average(results, {"p"}, "A", "B", 0.5);
-  EXPECT_EQ(gain.kind, Verdict::Kind::holds);
+  EXPECT_EQ(gain.kind, Verdict::Kind::sign);
   EXPECT_EQ(gain.measured, "+10.0 % over 1 points (paper +50.0 %)");
+  // From both sides: within 25 % of the gain, or 2 % of the speed.
+  for (const double met : {0.081, 0.12, 0.13}) {
+    EXPECT_EQ(is_faster_on_average(results, {"p"}, "A", "B", met).kind, Verdict::Kind::holds)
+        << met;
+  }
+  for (const double not_met : {0.07, 0.14}) {
+    EXPECT_EQ(is_faster_on_average(results, {"p"}, "A", "B", not_met).kind, Verdict::Kind::sign);
+  }
   EXPECT_EQ(is_faster_on_average(results, {"p"}, "B", "A", 0.5).kind, Verdict::Kind::fails);
   EXPECT_EQ(is_faster_on_average(results, {"p"}, "A", "B", -0.002).kind, Verdict::Kind::fails);
   EXPECT_EQ(is_faster_on_average(results, {"p"}, "A", "A", -0.002).kind, Verdict::Kind::holds);
@@ -122,6 +130,30 @@ TEST(Statements, AllOfFailsWithOneAndKnowsNothingWithoutOne) {
   EXPECT_EQ(all_of(std::array{yes, no}).measured, "a; b");
   EXPECT_EQ(all_of(std::array{yes, unknown("c")}).kind, Verdict::Kind::unknown);
   EXPECT_EQ(all_of({}).kind, Verdict::Kind::unknown);
+}
+
+TEST(Statements, ANumberIsMetFromBothSides) {
+  EXPECT_TRUE(meets(4, 5) && meets(6.2, 5) && !meets(3.7, 5) && !meets(6.3, 5));
+  EXPECT_TRUE(meets_speed(1620, 1790) && meets_speed(1960, 1790));
+  EXPECT_FALSE(meets_speed(1600, 1790) || meets_speed(1980, 1790));
+  EXPECT_EQ(numbered(true, true, "").kind, Verdict::Kind::holds);
+  EXPECT_EQ(numbered(true, false, "").kind, Verdict::Kind::sign);
+  EXPECT_EQ(numbered(false, true, "").kind, Verdict::Kind::fails);
+  EXPECT_EQ(to_string(Verdict::Kind::sign), "holds in sign");
+  // The worst counts.
+  const Verdict sign = numbered(true, false, "c");
+  EXPECT_EQ(all_of(std::array{verdict(true, "a"), sign}).kind, Verdict::Kind::sign);
+  EXPECT_EQ(all_of(std::array{sign, verdict(false, "b")}).kind, Verdict::Kind::fails);
+}
+
+TEST(Statements, WhatVicinalDoesBesideIsNotJudged) {
+  Row ours = row("p", "A (ours)", 50, 200);
+  ours.point.beside = true;
+  const Results results({row("p", "A", 50, 100), row("p", "B", 50, 90), ours});
+  EXPECT_THAT(results.series("p"), ElementsAre("A", "B"));
+  EXPECT_EQ(is_fastest(results, {"p"}, "A").measured, "over B 1.11");
+  // It is in the table all the same.
+  EXPECT_EQ(results.of("p", "A (ours)").size(), 1U);
 }
 
 // --- orders
@@ -245,6 +277,18 @@ TEST(Page, ASectionIsReplacedAndOthersStay) {
   EXPECT_THAT(again, HasSubstr("command one"));
   EXPECT_THAT(again, HasSubstr("\nx.\n"));
   EXPECT_EQ(with_section(again, {figure("000-6"), nothing, "command three", {"x."}}), again);
+}
+
+TEST(Page, CountsItsVerdictsByPaper) {
+  const auto with = [](double gflops) {
+    return Results({row("DPOTRF", "H2", 50, gflops), row("DPOTRF", "default", 50, 1)});
+  };
+  // Of figure 003-2 the peak is known alone: 1790 within a tenth, or above the other at least.
+  const std::string met = with_section("", {figure("003-2"), with(1700), "command", {}});
+  EXPECT_THAT(met, HasSubstr("| 003 (work stealing, in XKaapi) | 10 | 1 | 1 | 0 | 0 |\n"));
+  EXPECT_THAT(met, HasSubstr("| all | 46 | 26 | 1 | 0 | 0 |\n"));
+  const std::string again = with_section(met, {figure("003-2"), with(1500), "command", {}});
+  EXPECT_THAT(again, HasSubstr("| 003 (work stealing, in XKaapi) | 10 | 1 | 0 | 1 | 0 |\n"));
 }
 
 }  // namespace
