@@ -122,7 +122,8 @@ constexpr Entry kTable[] = {
      "cache; none: nothing is timed or kept."},
     {"memory_rules", &Options::memory_rules,
      "Rules of another runtime for a full memory, to compare with: starpu, xkaapi, or some of lru, "
-     "clean, prefetch, owner, hint, pipeline, saved, with commas; or unified: memory whose pages "
+     "clean, prefetch, owner, hint, pipeline, peer, saved, with commas; or unified: memory whose "
+     "pages "
      "the "
      "system moves when they are touched; in simulation only; empty: none."},
     {"seed", &Options::seed, "Of the random numbers of the policy.", 0, kAny},

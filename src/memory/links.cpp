@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <mutex>
+#include <tuple>
 
 #include "base/warm.hpp"
 #include "memory/replica.hpp"
 
 namespace vicinal::memory {
 
-Links::Links(const MachineDescription& machine)
+Links::Links(const MachineDescription& machine, bool fastest_first)
     : links_(machine.links.size()), into_(machine.nodes.size()), sources_(machine.nodes.size()) {
   const auto rank = [&](const Source& source) {
     const NodeKind kind = machine.nodes[source.node.value].kind;
@@ -33,7 +34,8 @@ Links::Links(const MachineDescription& machine)
   }
   for (std::vector<Source>& sources : sources_) {
     std::ranges::sort(sources, {}, [&](const Source& source) {
-      return std::pair(rank(source), source.node.value);
+      const double rate = fastest_first ? machine.links[source.link].bandwidth.value : 0;
+      return std::tuple(-rate, rank(source), source.node.value);
     });
   }
 }

@@ -26,10 +26,11 @@ struct Source {
 
 class Links {
  public:
-  explicit Links(const MachineDescription& machine);
+  // `fastest_first`: see Rules::peer.
+  explicit Links(const MachineDescription& machine, bool fastest_first = false);
 
   // The best of the nodes, a bit each, with a link to the node: memory before disk, RAM, then a peer, then the
-  // disk, the first among equals. nullptr: no link from any of them.
+  // disk, the first among equals; or the one with the fastest link. nullptr: no link from any of them.
   const Source* best(std::uint64_t nodes, NodeId to) const;
   // All nodes with a link to it, the best first.
   std::span<const Source> sources(NodeId to) const { return sources_[to.value]; }

@@ -27,7 +27,7 @@ Residency::Residency(const MachineDescription& machine, MemorySource& source, bo
     : FastPath(machine.nodes.size()),
       Sizes(machine),
       machine_(machine),
-      links_(machine),
+      links_(machine, rules.peer),
       external_victims_(external_victims),
       rules_(rules) {
   base::map_reserve();

@@ -16,10 +16,15 @@ struct Rule {
 constexpr std::string_view kStarPu = "starpu";
 constexpr std::string_view kXKaapi = "xkaapi";
 constexpr Rule kRules[] = {
-    {"lru", &Rules::lru, kStarPu},           {"clean", &Rules::clean, kStarPu},
-    {"prefetch", &Rules::prefetch, kStarPu}, {"owner", &Rules::owner, kStarPu},
-    {"hint", &Rules::hint, kStarPu},         {"pipeline", &Rules::pipeline, kStarPu},
-    {"saved", &Rules::saved, kXKaapi},       {"unified", &Rules::unified},
+    {"lru", &Rules::lru, kStarPu},
+    {"clean", &Rules::clean, kStarPu},
+    {"prefetch", &Rules::prefetch, kStarPu},
+    {"owner", &Rules::owner, kStarPu},
+    {"hint", &Rules::hint, kStarPu},
+    {"pipeline", &Rules::pipeline, kStarPu},
+    {"peer", &Rules::peer, kStarPu},
+    {"saved", &Rules::saved, kXKaapi},
+    {"unified", &Rules::unified},
 };
 
 }  // namespace

@@ -29,6 +29,8 @@ struct Rules {
   bool hint = false;
   // "pipeline": besides what its workers hold, a node pulls and fetches for one task at a time.
   bool pipeline = false;
+  // "peer": a copy comes from where the link is fastest, another accelerator before RAM. (Ours takes RAM first.)
+  bool peer = false;
   // "saved": XKaapi's and PaRSEC's. The least recently used replica that is saved elsewhere goes, whatever its size; only
   // without such one that is not, and who needs the room waits for its write-back, and with it all that come after.
   bool saved = false;
@@ -38,7 +40,7 @@ struct Rules {
   // runs. Whole operands come and leave: a fault for each group of pages, an eviction for the least recently used.
   bool unified = false;
 
-  bool any() const { return lru || prefetch || owner || hint || pipeline || unified; }
+  bool any() const { return lru || prefetch || owner || hint || pipeline || peer || unified; }
 };
 
 // Names with commas; "starpu": all but "saved" and "unified"; "xkaapi": "saved". "clean", "prefetch", "owner", "saved"

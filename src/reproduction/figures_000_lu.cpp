@@ -177,6 +177,15 @@ Figure figure_15() {
 
 // --- figure 16
 
+// Rules of StarPU for a full memory are known for accelerators alone (memory/rules.hpp).
+std::vector<Series> series_16() {
+  return {{"DARTS", "darts:cost=exact"},
+          {"DMDAS", "dmdas"},
+          {"LWS", "lws"},
+          {"EAGER", "eager"},
+          {"DARTS (ours)", "darts", "", 0, true}};
+}
+
 Verdict darts_is_alone_near_the_limit(const Results& results) {
   std::vector<Verdict> verdicts;
   for (const std::string& series : results.series()) {
@@ -205,7 +214,6 @@ Figure figure_16() {
               .application = "lu",
               .tile = 2880};
   panel.on_disk = true;
-  panel.without = left_out();
   panel.values = {Values{24, 38}, Values{16, 24, 30, 34, 38, 44},
                   Values{12, 16, 20, 24, 28, 30, 32, 34, 36, 38, 41, 44, 48}};
   Plot transfers = transfers_000();
@@ -218,9 +226,11 @@ Figure figure_16() {
           .sentence = "LU on twelve cores with 32 GB of RAM and a disk of 94 MB/s",
           .note =
               "The paper's text does not give the sizes. The simulated disk carries 94 MB/s in "
-              "both directions together, and a tile reaches it after 8 ms.",
+              "both directions together, and a tile reaches it after 8 ms. StarPU's rules for a full memory "
+              "are known for those of accelerators alone: here all evict by Vicinal's. DARTS compares costs exactly, as "
+              "in the paper.",
           .panels = {panel},
-          .series = series_000(),
+          .series = series_16(),
           .plots = {performance, transfers},
           .marks = {memory_mark()},
           .statements = {

@@ -32,7 +32,7 @@ def test_list():
     listed = run("reproduce")
     check(listed.returncode == 0, f"the list: {listed.stderr}")
     names = [line.split()[0] for line in listed.stdout.splitlines()]
-    for name in ("000-6", "000-8", "000-10", "000-16", "001-3", "001-4", "002-1", "003-2", "003-3", "003-5"):
+    for name in ("000-6", "000-8", "000-10", "000-16", "001-3", "001-4", "002-1", "003-2", "003-3", "003-4", "003-5"):
         check(names.count(name) == 1, f"{name} is not in the list: {names}")
     check(names.index("000-6") < names.index("000-10"), f"numbers are not in their order: {names}")
     check(all(len(line.split()) > 4 for line in listed.stdout.splitlines()), "each has a sentence")
@@ -56,7 +56,7 @@ def test_files(folder):
     check("points" in result.stderr, f"progress is on the standard error: {result.stderr}")
     csv, table = read(folder, "000-16.csv"), read(folder, "000-16.txt")
     check(csv.startswith("# vicinal ") and "# figure 000-16, effort quick\n" in csv, f"the head: {csv[:200]}")
-    check(len(rows(csv)) == 8, f"two sizes under four policies: {len(rows(csv))} rows")
+    check(len(rows(csv)) == 10, f"two sizes under five policies: {len(rows(csv))} rows")
     check(table in result.stdout and "DARTS" in table and "holds: " in table, f"the table: {table}")
     if has_matplotlib():
         with open(os.path.join(folder, "000-16.png"), "rb") as file:

@@ -32,11 +32,12 @@ TEST(MemoryRules, AreReadByTheirNames) {
   EXPECT_FALSE(parse_rules("lru").clean);
   const Rules all = parse_rules("starpu");
   EXPECT_TRUE(all.lru && all.clean && all.prefetch);
-  EXPECT_TRUE(all.owner && all.hint && all.pipeline);
+  EXPECT_TRUE(all.owner && all.hint && all.pipeline && all.peer);
   EXPECT_FALSE(all.unified || all.saved);  // nobody's rule for a full memory, and another runtime's
   const Rules xkaapi = parse_rules("xkaapi");
   EXPECT_TRUE(xkaapi.lru && xkaapi.saved);
-  EXPECT_FALSE(xkaapi.clean || xkaapi.prefetch || xkaapi.owner || xkaapi.hint || xkaapi.pipeline);
+  EXPECT_FALSE(xkaapi.clean || xkaapi.prefetch || xkaapi.owner || xkaapi.hint || xkaapi.pipeline ||
+               xkaapi.peer);
   EXPECT_TRUE(parse_rules("unified").lru);
   EXPECT_THAT([] { parse_rules("owner,hin"); },
               ThrowsMessage<UsageError>(
@@ -187,6 +188,24 @@ TEST(MemoryRules, WhatTheApplicationGivesUpIsSavedWhenItIsWritten) {
   const Bytes all_but_the_last{20 * 960 * 960 * 4};
   EXPECT_EQ(play(graph, "eager", "", 1_GiB).after.nodes[kRam.value].bytes_in, Bytes{0});
   EXPECT_EQ(play(graph, "eager", "hint", 1_GiB).after.nodes[kRam.value].bytes_in, all_but_the_last);
+}
+
+// What is given up is in RAM, too; GPUs have faster links between them.
+TEST(MemoryRules, CopiesComeFromWhereTheLinkIsFastest) {
+  const graph::Graph graph = graphs::cholesky({.tiles = 12, .tile = 960});
+  const auto from_ram = [&](const std::string& rules) {
+    Options options{.policy = "lws"};
+    options.memory_rules = rules;
+    const play::Played played = play::play(graph, machine::load_machine("v100"), options);
+    Bytes bytes;
+    for (const LinkStatistics& link : played.after.links) {
+      if (link.from == kRam) bytes += link.bytes;
+    }
+    return bytes;
+  };
+  const Bytes all{graph.data().size() * 960 * 960 * 4};
+  EXPECT_GT(from_ram("hint"), all);
+  EXPECT_EQ(from_ram("hint,peer"), all);
 }
 
 TEST(MemoryRules, AreRefusedWhereTheyDoNotApply) {

@@ -8,9 +8,11 @@
 #include <gtest/gtest.h>
 
 #include "graph/graph.hpp"
+#include "graphs/make_graph.hpp"
 #include "machine/machine_model.hpp"
 #include "play/play.hpp"
 #include "reproduction/figures.hpp"
+#include "reproduction/measure.hpp"
 #include "reproduction/orders.hpp"
 #include "reproduction/statements.hpp"
 #include "reproduction/text.hpp"
@@ -262,6 +264,22 @@ TEST(Figures, APointSaysWhatVaries) {
   const std::vector<Point> memories = points_of(figure("001-3"), Effort::quick);
   EXPECT_EQ(memories.back().gpu_memory, Bytes{300ULL << 20});
   EXPECT_EQ(memories.back().tiles, 15U);
+}
+
+// Three matrices of 2 x 2 tiles. The third is read only if the first task on a tile does so.
+TEST(Figures, ResultsThatAreMadeAnewAreNotLoaded) {
+  Point point{.application = "gemm3d", .tiles = 2, .tile = 960, .precision = "float"};
+  point.machine = "v100p";
+  point.gpus = 1;
+  point.policy = "eager";
+  const double tile = 960.0 * 960 * 4;
+  for (const bool anew : {false, true}) {
+    point.results_anew = anew;
+    const Measures measures =
+        measure(point, graphs::make_graph({.application = "gemm3d", .tiles = 2, .tile = 960}));
+    EXPECT_EQ(measures.loaded(), (anew ? 8 : 12) * tile);
+    EXPECT_EQ(measures.working_set, 12 * tile);
+  }
 }
 
 // --- the page
