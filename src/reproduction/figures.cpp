@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "reproduction/causes.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::reproduction {
@@ -26,7 +27,10 @@ std::vector<Figure> all_figures() {
   std::vector<Figure> all;
   for (const auto part : {cholesky_figures_000, order_figures_000, lu_figures_000, figures_001,
                           figures_002, figures_003}) {
-    for (Figure& figure : part()) all.push_back(std::move(figure));
+    for (Figure& figure : part()) {
+      figure.causes = causes_of(figure.name);
+      all.push_back(std::move(figure));
+    }
   }
   // "000-6" before "000-10".
   std::ranges::sort(all, {}, [](const Figure& figure) {

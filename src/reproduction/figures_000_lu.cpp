@@ -226,8 +226,10 @@ Figure figure_16() {
           .sentence = "LU on twelve cores with 32 GB of RAM and a disk of 94 MB/s",
           .note =
               "The paper's text does not give the sizes. The simulated disk carries 94 MB/s in "
-              "both directions together, and a tile reaches it after 8 ms. StarPU's rules for a full memory "
-              "are known for those of accelerators alone: here all evict by Vicinal's. DARTS compares costs exactly, as "
+              "both directions together, and a tile reaches it after 8 ms. StarPU's rules for a "
+              "full memory "
+              "are known for those of accelerators alone: here all evict by Vicinal's. DARTS "
+              "compares costs exactly, as "
               "in the paper.",
           .panels = {panel},
           .series = series_16(),
