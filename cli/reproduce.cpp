@@ -136,10 +136,15 @@ void complain_of_other(const std::string& path, const reproduction::PointFile& f
 // Figures share simulations: those of the figures before are not done again.
 void append_known(const std::vector<reproduction::Point>& points,
                   const std::vector<reproduction::Row>& known, reproduction::PointFile& file) {
+  const auto simulation = [](reproduction::Point point) {
+    point.panel.clear();
+    point.series.clear();
+    return reproduction::key_of(point);
+  };
   for (const reproduction::Point& point : points) {
-    const std::string key = reproduction::key_of(point);
-    const auto same = std::ranges::find(
-        known, key, [](const reproduction::Row& row) { return reproduction::key_of(row.point); });
+    const auto same =
+        std::ranges::find(known, simulation(point),
+                          [&](const reproduction::Row& row) { return simulation(row.point); });
     if (same != known.end() && !file.has(point)) file.append({point, same->measures});
   }
 }

@@ -35,7 +35,7 @@ A verdict is one of three:
 - **holds**: what the paper says is so, and its number, if it gives one, is met from both sides: a ratio, a gain or a
   count within 25 % of it (a gain in speed also within 2 % of the speed), a speed within 10 %;
 - **holds in sign**: what the paper says is so, but the number is not met;
-- **does not hold**: the opposite is so, or nothing. The text above the table says what was tried to find the cause.
+- **does not hold**: the opposite is so, or nothing. The list below its table says what was tried to find the cause.
 
 Two results that differ by no more than 2 % count as equal, as the measurements of paper 000 vary by less than that
 (its section 6.1).
