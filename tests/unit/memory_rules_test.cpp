@@ -196,7 +196,7 @@ TEST(MemoryRules, CopiesComeFromWhereTheLinkIsFastest) {
   const auto from_ram = [&](const std::string& rules) {
     Options options{.policy = "lws"};
     options.memory_rules = rules;
-    const play::Played played = play::play(graph, machine::load_machine("v100"), options);
+    const play::Played played = play::play(graph, machine::load_machine("v100", {}), options);
     Bytes bytes;
     for (const LinkStatistics& link : played.after.links) {
       if (link.from == kRam) bytes += link.bytes;
