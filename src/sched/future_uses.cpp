@@ -85,9 +85,8 @@ graph::Handle* FutureUses::choose(NodeId node, Bytes needed, memory::EvictionRea
   if (!candidates.ranked() && (decisions_.heard() || !all_used_[node.value])) {
     if (graph::Handle* const victim = unused(node, needed, candidates)) return victim;
   }
-  graph::Handle* victim = candidates.greatest([&](const memory::Candidate& candidate) {
-    return next_use(*candidate.handle, node).rank();
-  });
+  graph::Handle* victim = candidates.greatest(
+      [&](const memory::Candidate& candidate) { return next_use(*candidate.handle, node).rank(); });
   const NextUse latest = victim != nullptr ? next_use(*victim, node) : NextUse{};
   all_used_[node.value] = victim != nullptr && latest.number != kNever;
   // A copy that only comes early must not drive out what is used before it.
@@ -97,8 +96,7 @@ graph::Handle* FutureUses::choose(NodeId node, Bytes needed, memory::EvictionRea
     const trace::Reason why = refuses                   ? trace::Reason::used_sooner
                               : latest.number != kNever ? trace::Reason::latest_next_use
                                                         : trace::Reason::no_next_use;
-    explain(decisions_.room_on(node, needed, why), victim,
-            candidates.all());
+    explain(decisions_.room_on(node, needed, why), victim, candidates.all());
   }
   return victim;
 }

@@ -17,7 +17,7 @@ namespace vicinal::drivers {
 struct EmulatedConfig {
   NodeId node;
   WorkerId worker;
-  BytesPerSecond bandwidth = {};                // of each direction; 0: as fast as memory
+  BytesPerSecond bandwidth = {};  // of each direction; 0: as fast as memory
   bool check_reads = false;
 };
 

@@ -129,9 +129,8 @@ graph::Handle* LeastUsed::least_planned(const Room& room) const {
 // Belady's rule on the tasks pulled by the node, in the order they were pulled: the candidate whose
 // first use comes last. One in use by others than these counts as used first.
 graph::Handle* LeastUsed::used_last(const Room& room) const {
-  graph::Handle* const best = room.candidates.greatest([&](const Candidate& candidate) {
-    return first_use_of(*candidate.handle, room.node);
-  });
+  graph::Handle* const best = room.candidates.greatest(
+      [&](const Candidate& candidate) { return first_use_of(*candidate.handle, room.node); });
   if (best != nullptr && explanation_.heard()) explain(room, trace::Reason::latest_first_use, best);
   return best;
 }

@@ -101,7 +101,7 @@ class Queue {
   Buckets buckets_;  // none is empty
   base::SureVector<Buckets::node_type> spare_;
   base::SureVector<QueueEntry> lacking_more_;  // and some that no longer do
-  base::SureDeque<QueueEntry> arrivals_;  // if needs_oldest(): all by number, and stale ones
+  base::SureDeque<QueueEntry> arrivals_;       // if needs_oldest(): all by number, and stale ones
 };
 
 }  // namespace vicinal::sched::dm
