@@ -73,8 +73,8 @@ struct alignas(128) Replica {
   // --- changed under the node's lock
   std::atomic<std::uint32_t> claims{0};  // tasks in the node's look-ahead that use it
   std::uint32_t recency_slot = 0;        // of its entry in Recency; 0: none
-  std::uint64_t asked_by =
-      0;  // the last request that came to the head of the queue and has it as an operand
+  // The last request that came to the head of the node's queue and has it as an operand.
+  std::uint64_t asked_by = 0;
   graph::Handle* handle = nullptr;
 
   std::uint64_t offset = 0;         // in the node's arena or file
