@@ -121,11 +121,9 @@ constexpr Entry kTable[] = {
      "Folder of the run times that policies which predict learn from and add to; empty: the user's "
      "cache; none: nothing is timed or kept."},
     {"memory_rules", &Options::memory_rules,
-     "Rules of another runtime for a full memory, to compare with: starpu, xkaapi, or some of lru, "
-     "clean, prefetch, owner, hint, pipeline, peer, saved, with commas; or unified: memory whose "
-     "pages "
-     "the "
-     "system moves when they are touched; in simulation only; empty: none."},
+     "Rules of another runtime for a full memory, to compare with: starpu, xkaapi, or some of "
+     "lru, clean, prefetch, owner, hint, pipeline, peer, saved, with commas; or unified: memory "
+     "whose pages the system moves when they are touched; in simulation only; empty: none."},
     {"seed", &Options::seed, "Of the random numbers of the policy.", 0, kAny},
     {"trace", &Options::trace,
      "File that what happens is recorded in, for vicinal report, explain and export; empty: none."},
