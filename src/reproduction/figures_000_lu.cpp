@@ -227,10 +227,8 @@ Figure figure_16() {
           .note =
               "The paper's text does not give the sizes. The simulated disk carries 94 MB/s in "
               "both directions together, and a tile reaches it after 8 ms. StarPU's rules for a "
-              "full memory "
-              "are known for those of accelerators alone: here all evict by Vicinal's. DARTS "
-              "compares costs exactly, as "
-              "in the paper.",
+              "full memory are known for those of accelerators alone: here all evict by "
+              "Vicinal's. DARTS compares costs exactly, as in the paper.",
           .panels = {panel},
           .series = series_16(),
           .plots = {performance, transfers},

@@ -50,16 +50,15 @@ Verdict goes_by_diagonals(const Results& results, std::string_view name) {
 
 Figure figure_8() {
   constexpr std::string_view kRule =
-      "in the first step, the rank correlation of a task's turn with row + column is 0.8 at least "
-      "and larger than those with the row and the column";
+      "in the first step, the rank correlation of a task's turn with row + column is 0.8 at "
+      "least and larger than those with the row and the column";
   return {.name = "000-8",
           .sentence = "In which order DMDAS works on the matrix of a Cholesky factorisation",
           .note =
               "Tasks are in the order of their ends. The bottom level of a task depends on its "
-              "column alone. "
-              "StarPU's example gives tasks the priority 2 N - 2 step - row - column instead, "
-              "which is drawn too "
-              "(by place): with it DMDAS follows the antidiagonals that the paper shows.",
+              "column alone. StarPU's example gives tasks the priority 2 N - 2 step - row - "
+              "column instead, which is drawn too (by place): with it DMDAS follows the "
+              "antidiagonals that the paper shows.",
           .order = view_of({{"DMDAS", "dmdas", 1, true, true, "starpu"},
                             {kDmdasByPlace, "dmdas", 1, true, false, "starpu"}},
                            4),
@@ -119,8 +118,8 @@ Verdict gpus_use_other_tiles(const Results& results) {
   const OrderedRun* const run = results.order("DARTS");
   if (run == nullptr) return unknown(kUnmeasured);
   const double share = share_used_by_several(*run);
-  return verdict(share < 0.5, fmt::format("{:.1f} % of the tiles that the first step uses are used "
-                                          "by both",
+  return verdict(share < 0.5, fmt::format("{:.1f} % of the tiles that the first step uses are "
+                                          "used by both",
                                           100 * share));
 }
 

@@ -88,8 +88,7 @@ Verdict turns_bad_when_one_input_does_not_fit(const Results& results) {
     if (before.empty() || after.empty()) continue;
     verdicts.push_back(
         verdict(mean(after) < 0.9 * mean(before),
-                fmt::format("{} {:.2f} of the limit where both fit, {:.2f} where one "
-                            "does not",
+                fmt::format("{} {:.2f} of the limit where both fit, {:.2f} where one does not",
                             series, mean(before), mean(after))));
   }
   return all_of(verdicts);
@@ -120,16 +119,14 @@ Figure figure_3_of_001() {
       .name = "001-3",
       .sentence = "Product of a column and a row of blocks on one V100: size and memory varied",
       .note =
-          "Tiles of 960, inner size 3840: 30 blocks are 422 MiB, the paper's working set. Its text "
-          "gives no other "
-          "size. Figure 3a of the paper is measured on a GPU; here all is simulated, without the "
-          "time that orders "
-          "take to compute, which the paper leaves out too. But where Belady's rule chooses, the "
-          "least recently used block is evicted, as the paper says, and tiles of C are saved when "
-          "they are done, as StarPU's products ask for (memory_rules: lru,hint). Four tasks are "
-          "looked ahead, StarPU's default, two at the worker and two before it. HFP shares data by "
-          "exact sizes (hfp:sizes=exact). (ours): what Vicinal does by default; no verdict looks "
-          "at it.",
+          "Tiles of 960, inner size 3840: 30 blocks are 422 MiB, the paper's working set. Its "
+          "text gives no other size. Figure 3a of the paper is measured on a GPU; here all is "
+          "simulated, without the time that orders take to compute, which the paper leaves out "
+          "too. But where Belady's rule chooses, the least recently used block is evicted, as "
+          "the paper says, and tiles of C are saved when they are done, as StarPU's products ask "
+          "for (memory_rules: lru,hint). Four tasks are looked ahead, StarPU's default, two at "
+          "the worker and two before it. HFP shares data by exact sizes (hfp:sizes=exact). "
+          "(ours): what Vicinal does by default; no verdict looks at it.",
       .panels = {sizes, memories},
       .series = series_001(),
       .plots = {performance()},
@@ -212,9 +209,8 @@ Figure figure_4() {
           .sentence = "Product by tiles in three dimensions on one V100: speed and loads",
           .note =
               "Tiles of 960; the paper's text gives the largest working set alone, 3014 MB, and "
-              "not the shape of the "
-              "matrices, which are square here. Its tasks follow each other on a tile of C. Rules "
-              "as in 001-3.",
+              "not the shape of the matrices, which are square here. Its tasks follow each other "
+              "on a tile of C. Rules as in 001-3.",
           .panels = {sizes},
           .series = series_001(),
           .plots = {performance(), transfers()},

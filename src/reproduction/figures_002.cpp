@@ -92,8 +92,8 @@ Verdict directed_leads_on_potrf(const Results& results) {
   if (values.empty()) return unknown("the directed placement has not been measured");
   const double gain = mean(values) - 1;
   return numbered(gain > kEqual, meets(gain, std::clamp(gain, 0.15, 0.2)),
-                  fmt::format("{} times the speed of the best automatic one, {} on average (paper "
-                              "+15 to +20 %)",
+                  fmt::format("{} times the speed of the best automatic one, {} on average "
+                              "(paper +15 to +20 %)",
                               range(values), percent(gain)));
 }
 
@@ -126,9 +126,8 @@ Figure figure_1() {
       .sentence = "Placement of data on eight A100: product and Cholesky as the matrix grows",
       .note =
           "UVM is unified memory under the directed placement. The paper's text gives neither "
-          "the sizes nor the tiles; the links and most speeds "
-          "of the machine file "
-          "are assumptions. The data of Guyot fit: no rule for a full memory matters there.",
+          "the sizes nor the tiles; the links and most speeds of the machine file are "
+          "assumptions. The data of Guyot fit: no rule for a full memory matters there.",
       .panels = {panel_002("GEMM", "gemm3d"), panel_002("POTRF", "cholesky"), on_summit()},
       .series = series_002(),
       .plots = {{.name = "performance",

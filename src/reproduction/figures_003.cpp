@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::string_view kNote003 =
     "As in the paper, the cores factor the panels: Cholesky cuts each tile of the diagonal again "
-    "into tiles of 128, and LU exchanges rows pair by pair (GETRF, GESSM, TSTRF, SSSSM). The paper "
-    "gives no speed of a kernel: those of the machine file are assumptions. All evict by XKaapi's "
-    "rules (memory_rules: "
-    "xkaapi); (ours): what Vicinal does by default; no verdict looks at it. ";
+    "into tiles of 128, and LU exchanges rows pair by pair (GETRF, GESSM, TSTRF, SSSSM). The "
+    "paper gives no speed of a kernel: those of the machine file are assumptions. All evict by "
+    "XKaapi's rules (memory_rules: xkaapi); (ours): what Vicinal does by default; no verdict "
+    "looks at it. ";
 
 std::vector<Series> series_003() {
   return {{"H2", "xkaapi:push=h2", "xkaapi"},
@@ -229,13 +229,10 @@ Figure figure_4_of_003() {
           .sentence =
               "Cholesky on eight GPUs and four cores: what overlapping copies with kernels gains",
           .note = std::string(kNote003) +
-                  "Without overlap a GPU has one task in flight (window=1). The sentence on 431.45 "
-                  "GFlop/s is cut "
-                  "short in the paper; it is read as the lead of H2 over the default without "
-                  "overlap, so that the "
-                  "four speeds follow from the peak of figure 2: 1790, 1790 - 550 = 1240, 1240 - "
-                  "431 = 808 and 808 "
-                  "+ 160 = 969.",
+                  "Without overlap a GPU has one task in flight (window=1). The sentence on "
+                  "431.45 GFlop/s is cut short in the paper; it is read as the lead of H2 over "
+                  "the default without overlap, so that the four speeds follow from the peak of "
+                  "figure 2: 1790, 1790 - 550 = 1240, 1240 - 431 = 808 and 808 + 160 = 969.",
           .panels = {panel},
           .series = {{"H2", "xkaapi:push=h2", "xkaapi"},
                      {kH2Alone, "xkaapi:push=h2:window=1", "xkaapi"},

@@ -82,8 +82,8 @@ std::string_view section_of(std::string_view page, std::string_view name) {
 std::string counts_text(std::string_view page) {
   constexpr std::array kKinds{Verdict::Kind::holds, Verdict::Kind::sign, Verdict::Kind::fails};
   std::string text =
-      "| paper | before: holds | does not hold | now: holds | holds in sign | does not hold |\n"
-      "|---|---:|---:|---:|---:|---:|\n";
+      "| paper | before: holds | does not hold | now: holds | holds in sign | does not hold "
+      "|\n|---|---:|---:|---:|---:|---:|\n";
   std::array<int, kKinds.size()> all{};
   Counted before{"all", ""};
   for (const Counted& paper : kBefore) {
