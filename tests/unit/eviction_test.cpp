@@ -332,9 +332,10 @@ TEST(Residency, OneRankingGivesAllVictimsOfARequest) {
   EXPECT_FALSE(search.ranked());
   // The operand is no candidate; of equals the least recently used one comes first.
   std::size_t scored = 0;
+  const graph::Handle* const greatest = &d;  // a lambda captures no structured binding in C++20
   const auto score = [&](const Candidate& candidate) -> std::uint64_t {
     ++scored;
-    return candidate.handle == &d ? 2 : 1;
+    return candidate.handle == greatest ? 2 : 1;
   };
   for (graph::Handle* const expected : {&d, &b, &c}) {
     ASSERT_EQ(memory.queries.size(), 1U);
