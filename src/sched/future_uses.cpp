@@ -82,7 +82,7 @@ graph::Handle* FutureUses::unused(NodeId node, Bytes needed, memory::Candidates&
 graph::Handle* FutureUses::choose(NodeId node, Bytes needed, memory::EvictionReason reason,
                                   memory::Candidates& candidates) {
   // With a ranking there was none. Where the last victim had a next use most have one: then all are looked at at once.
-  if (!candidates.ranked() && (decisions_.heard() || !all_used_[node.value])) {
+  if (!candidates.ranked() && !all_used_[node.value]) {
     if (graph::Handle* const victim = unused(node, needed, candidates)) return victim;
   }
   graph::Handle* victim = candidates.greatest(

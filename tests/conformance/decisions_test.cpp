@@ -65,14 +65,16 @@ TEST_P(DecisionsOf, EachFollowsFromItsScoresByItsRule) {
 
 TEST_P(DecisionsOf, AListenerChangesNoSchedule) {
   for (const MachineParts& parts : machines()) {
-    const auto account = [&](trace::DecisionListener* listener) {
-      ToldRun run(machine_of(parts), GetParam(), listener);
-      submit_cholesky(run, 10);
-      run.wait();
-      return run.account();
-    };
-    Listener listener;
-    EXPECT_EQ(account(&listener), account(nullptr));
+    for (const std::size_t tiles : {10U, 24U}) {
+      const auto account = [&](trace::DecisionListener* listener) {
+        ToldRun run(machine_of(parts), GetParam(), listener);
+        submit_cholesky(run, tiles);
+        run.wait();
+        return run.account();
+      };
+      Listener listener;
+      EXPECT_EQ(account(&listener), account(nullptr)) << tiles << " tiles";
+    }
   }
 }
 
