@@ -141,7 +141,7 @@ bool Residency::serve_head(MemoryNode& node, Actions& actions) {
 
 // They are none of its victims, which is asked of each replica.
 void Residency::mark_operands(MemoryNode& node, const Request& head) {
-  if (node.marked_request == head.number) return;
+  if (!node.room.is_limited() || node.marked_request == head.number) return;
   node.marked_request = head.number;
   for (const graph::Access& access : head.operands) {
     replica(*access.handle, head.node).asked_by = head.number;

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -132,60 +134,58 @@ Panel in_single_precision(Panel panel, std::string_view name) {
   return panel;
 }
 
-Panel by_gpus(Panel panel) {
+// Of the panel, whose number of GPUs varies, and of the same in single precision, which is called `single`.
+Figure by_gpus(std::string_view name, std::string_view sentence, Panel panel,
+               std::string_view single, std::vector<Statement> statements) {
   panel.varied = Varied::gpus;
   panel.tiles = 40;  // section 5.2: 40960 x 40960
   panel.values = {Values{2, 8}, Values{1, 2, 3, 4, 5, 6, 7, 8}, Values{1, 2, 3, 4, 5, 6, 7, 8}};
-  return panel;
+  return {.name = name,
+          .sentence = sentence,
+          .note = std::string(kNote003),
+          .panels = {panel, in_single_precision(panel, single)},
+          .series = series_003(),
+          .plots = plots(),
+          .statements = std::move(statements)};
 }
 
 Figure figure_2() {
-  return {
-      .name = "003-2",
-      .sentence = "Cholesky of 40960 on one to eight GPUs: work stealing and two heuristics",
-      .note = std::string(kNote003),
-      .panels = {by_gpus(cholesky_003()), in_single_precision(by_gpus(cholesky_003()), kSpotrf)},
-      .series = series_003(),
-      .plots = plots(),
-      .statements = {
-          {"The default scales badly beyond four GPUs", "section 5.2",
-           "eight GPUs over four, less than with H2", default_scales_worse},
-          {"H1 moves less than the default", "section 5.2", "on average by more than 2 %",
-           [](const Results& r) { return moves_less(r, kDpotrf, "H1", "default"); }},
-          {"H2 moves the least", "section 5.2", "on average more than 2 % less than H1",
-           [](const Results& r) { return moves_less(r, kDpotrf, "H2", "H1"); }},
-          {"H1 gains up to six GPUs", "section 5.2", "six are faster than four",
-           [](const Results& r) { return scales_up_to(r, kDpotrf, "H1", 6); }},
-          {"H2 gains up to eight GPUs", "section 5.2", "eight are faster than six",
-           [](const Results& r) { return scales_up_to(r, kDpotrf, "H2", 8); }},
-          {"The peak with H2 is 1.79 TFlop/s", "section 5.2", kPeak,
-           [](const Results& r) { return peak_of_h2(r, kDpotrf, 1790); }},
-          {"In single precision it is 3.92 TFlop/s", "section 5.2", kPeak,
-           [](const Results& r) { return peak_of_h2(r, kSpotrf, 3920); }}}};
+  return by_gpus("003-2",
+                 "Cholesky of 40960 on one to eight GPUs: work stealing and two heuristics",
+                 cholesky_003(), kSpotrf,
+                 {{"The default scales badly beyond four GPUs", "section 5.2",
+                   "eight GPUs over four, less than with H2", default_scales_worse},
+                  {"H1 moves less than the default", "section 5.2", "on average by more than 2 %",
+                   [](const Results& r) { return moves_less(r, kDpotrf, "H1", "default"); }},
+                  {"H2 moves the least", "section 5.2", "on average more than 2 % less than H1",
+                   [](const Results& r) { return moves_less(r, kDpotrf, "H2", "H1"); }},
+                  {"H1 gains up to six GPUs", "section 5.2", "six are faster than four",
+                   [](const Results& r) { return scales_up_to(r, kDpotrf, "H1", 6); }},
+                  {"H2 gains up to eight GPUs", "section 5.2", "eight are faster than six",
+                   [](const Results& r) { return scales_up_to(r, kDpotrf, "H2", 8); }},
+                  {"The peak with H2 is 1.79 TFlop/s", "section 5.2", kPeak,
+                   [](const Results& r) { return peak_of_h2(r, kDpotrf, 1790); }},
+                  {"In single precision it is 3.92 TFlop/s", "section 5.2", kPeak,
+                   [](const Results& r) { return peak_of_h2(r, kSpotrf, 3920); }}});
 }
 
 Figure figure_3_of_003() {
-  return {.name = "003-3",
-          .sentence = "LU of 40960 on one to eight GPUs: work stealing and two heuristics",
-          .note = std::string(kNote003),
-          .panels = {by_gpus(lu_003()), in_single_precision(by_gpus(lu_003()), kSgetrf)},
-          .series = series_003(),
-          .plots = plots(),
-          .statements = {
-              {"H1 moves less than the default", "section 5.2", "on average by more than 2 %",
-               [](const Results& r) { return moves_less(r, kDgetrf, "H1", "default"); }},
-              {"H2 moves less than the default", "section 5.2", "on average by more than 2 %",
-               [](const Results& r) { return moves_less(r, kDgetrf, "H2", "default"); }},
-              {"Both gain up to six GPUs", "section 5.2", "six are faster than four",
-               [](const Results& r) {
-                 const std::array verdicts{scales_up_to(r, kDgetrf, "H1", 6),
-                                           scales_up_to(r, kDgetrf, "H2", 6)};
-                 return all_of(verdicts);
-               }},
-              {"The peak with H2 is 816.5 GFlop/s", "section 5.2", kPeak,
-               [](const Results& r) { return peak_of_h2(r, kDgetrf, 816.5); }},
-              {"In single precision it is 1.24 TFlop/s", "section 5.2", kPeak,
-               [](const Results& r) { return peak_of_h2(r, kSgetrf, 1240); }}}};
+  return by_gpus("003-3", "LU of 40960 on one to eight GPUs: work stealing and two heuristics",
+                 lu_003(), kSgetrf,
+                 {{"H1 moves less than the default", "section 5.2", "on average by more than 2 %",
+                   [](const Results& r) { return moves_less(r, kDgetrf, "H1", "default"); }},
+                  {"H2 moves less than the default", "section 5.2", "on average by more than 2 %",
+                   [](const Results& r) { return moves_less(r, kDgetrf, "H2", "default"); }},
+                  {"Both gain up to six GPUs", "section 5.2", "six are faster than four",
+                   [](const Results& r) {
+                     const std::array verdicts{scales_up_to(r, kDgetrf, "H1", 6),
+                                               scales_up_to(r, kDgetrf, "H2", 6)};
+                     return all_of(verdicts);
+                   }},
+                  {"The peak with H2 is 816.5 GFlop/s", "section 5.2", kPeak,
+                   [](const Results& r) { return peak_of_h2(r, kDgetrf, 816.5); }},
+                  {"In single precision it is 1.24 TFlop/s", "section 5.2", kPeak,
+                   [](const Results& r) { return peak_of_h2(r, kSgetrf, 1240); }}});
 }
 
 // --- figure 4

@@ -12,24 +12,19 @@ namespace vicinal::reproduction {
 
 inline constexpr std::string_view kPriorities000 =
     "Priorities are bottom levels, as the paper says; by place, they are 2 N - 2 step - row - "
-    "column as in StarPU's "
-    "example, which give the order that the paper's figure 8 shows. ";
+    "column as in StarPU's example, which give the order that the paper's figure 8 shows. ";
 inline constexpr std::string_view kRules000 =
-    "DMDAS, LWS and EAGER evict by StarPU's rules (memory_rules: starpu), AP by PaRSEC's (saved); "
-    "DARTS evicts by its "
-    "own, here as in the paper, and compares costs exactly (darts:cost=exact). Beside them, "
-    "(ours), is what Vicinal "
-    "does by default; no verdict looks at it. ";
+    "DMDAS, LWS and EAGER evict by StarPU's rules (memory_rules: starpu), AP by PaRSEC's "
+    "(saved); DARTS evicts by its own, here as in the paper, and compares costs exactly "
+    "(darts:cost=exact). Beside them, (ours), is what Vicinal does by default; no verdict looks "
+    "at it. ";
 inline constexpr std::string_view kNote000 =
     "Kernel speeds other than gemm are assumptions of the machine file; the cost of choosing, "
-    "which the paper counts, "
-    "is not in the simulated time.";
+    "which the paper counts, is not in the simulated time.";
 inline constexpr std::string_view kSizes000 =
     "Of the sizes the paper's text gives one, 5 GB for a memory of 16 GB (caption of figure 10): "
-    "these are 0.3, "
-    "0.75, 1.5 and 3 times the memory (2 times that of four GPUs). Kernel speeds other than gemm "
-    "are assumptions of the machine file; the cost of "
-    "choosing, which the paper "
+    "these are 0.3, 0.75, 1.5 and 3 times the memory (2 times that of four GPUs). Kernel speeds "
+    "other than gemm are assumptions of the machine file; the cost of choosing, which the paper "
     "counts, is not in the simulated time.";
 
 // Of StarPU under its rules for a full memory, of AP under those of PaRSEC. DARTS brings its own.

@@ -40,8 +40,7 @@ constexpr std::array kColumns{
 
 constexpr std::string_view kKeyColumns =
     "panel,series,x,application,tiles,tile,panel_elements,precision,priorities,home,results,"
-    "machine,"
-    "gpus,cpus,gpu_memory_bytes,policy,memory_rules,look_ahead";
+    "machine,gpus,cpus,gpu_memory_bytes,policy,memory_rules,look_ahead";
 
 template <typename Value>
 std::string or_default(const std::optional<Value>& value) {

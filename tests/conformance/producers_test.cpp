@@ -190,8 +190,8 @@ INSTANTIATE_TEST_SUITE_P(Every, ProducersHere,
 
 constexpr std::size_t kNumbers = 1 << 15;  // of a block: 256 KiB
 
-// All are submitted before the first can run: otherwise blocks are made before it is known that somebody reads them.
-// What is read again.
+// How much is read again. All are submitted before the first can run: otherwise blocks are made before it is known that
+// somebody reads them.
 Bytes use_blocks_up(const Options& options) {
   Runtime runtime(options);
   const auto total = runtime.data<double>(1, "total");
