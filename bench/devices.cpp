@@ -139,13 +139,15 @@ int run(const Settings& settings) {
   const auto device = drivers::open_cuda_device(settings.cuda_library, 0, 1);
   const drivers::LinkRates link = measure_link(*device, rows);
   devices::measure_launches(settings, rows);
+  say(fmt::format("{:.1f} s: links and launches are measured", devices::seconds_now() - begin));
 
   // Pinned by this device for all runtimes that follow, which only count that they use it.
   const std::uint64_t n = size_that_fits(settings, found[0].memory);
   const drivers::MappedMemory memory(Bytes{3 * n * n * sizeof(double)}, "the matrices");
   const devices::Matrices matrices{memory.address(), n};
   devices::fill(matrices, 3);
-  device->pin(memory.address(), matrices.bytes() * 3);
+  say(fmt::format("{:.1f} s: the matrices are filled", devices::seconds_now() - begin));
+  device->pin(memory.address(), matrices.all_bytes());
   say(fmt::format("{:.1f} s: the matrices are pinned", devices::seconds_now() - begin));
   auto references = devices::measure_in_core(settings, matrices, rows);
   say(fmt::format("{:.1f} s: the references are measured", devices::seconds_now() - begin));

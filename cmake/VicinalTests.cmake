@@ -29,7 +29,7 @@ function(vicinal_test_code target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${target} PRIVATE vicinal_apps GTest::gtest GTest::gmock)
   # Where tests find expected outputs and machine files: the root of the source tree. The library that stands in for CUDA
-  # by its name alone: it is loaded already, wherever the tests have been carried.
+  # by its name alone: the programs look for it beside themselves, wherever the tests have been carried.
   target_compile_definitions(
     ${target} PRIVATE VICINAL_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                       VICINAL_CUDA_STAND_IN="$<TARGET_FILE_NAME:vicinal_cuda_stand_in>")
@@ -81,8 +81,11 @@ function(vicinal_add_test_folder folder)
   vicinal_test_code(${target})
   target_link_libraries(${target} PRIVATE GTest::gtest_main)
   if(folder MATCHES "conformance|stress")
-    target_link_libraries(${target} PRIVATE vicinal_cuda_stand_in)
     target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/stand_in.cpp")
+    # It is loaded when the program runs, from the folder above the program.
+    add_dependencies(${target} vicinal_cuda_stand_in)
+    set_property(TARGET ${target} APPEND PROPERTY BUILD_RPATH "$ORIGIN/..")
+    target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})
   endif()
   if(folder STREQUAL "conformance")
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:vicinal_conformance_tests>)

@@ -21,12 +21,14 @@
 
 namespace devices {
 
-// n x n doubles one behind the other, in pinned RAM.
+// Three of n x n doubles, one behind the other, in pinned RAM.
 struct Matrices {
   std::byte* memory = nullptr;
   std::uint64_t n = 0;
 
   vicinal::Bytes bytes() const { return {n * n * sizeof(double)}; }
+  // As they are pinned: all at once.
+  vicinal::Bytes all_bytes() const { return bytes() * 3; }
   double* at(std::size_t number) const {
     return reinterpret_cast<double*>(memory + number * bytes().value);
   }
@@ -122,7 +124,7 @@ inline double in_core_seconds(const Settings& settings, const Matrices& matrices
   const vicinal::Codelet codelet{.name = "whole",
                                  .kernels = {{vicinal::ProcessorKind::cuda, kernel}}};
   vicinal::Runtime runtime(options);
-  runtime.pin(matrices.memory, matrices.bytes() * operands);
+  runtime.pin(matrices.memory, matrices.all_bytes());
   std::vector<vicinal::Operand> of;
   for (std::size_t i = 0; i < operands; ++i) {
     const vicinal::TileShape shape{matrices.n, matrices.n, 0, sizeof(double)};

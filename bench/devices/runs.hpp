@@ -58,7 +58,7 @@ struct Measured {
 inline Measured run_once(const vicinal::Options& options, const linalg::Application& application,
                          const Matrices& matrices) {
   vicinal::Runtime runtime(options);
-  runtime.pin(matrices.memory, linalg::ApplicationData::memory_of(application));
+  runtime.pin(matrices.memory, matrices.all_bytes());
   linalg::ApplicationData data(runtime, application, {.memory = matrices.memory});
   data.fill(runtime);
   runtime.wait();
