@@ -92,9 +92,9 @@ constexpr Entry kTable[] = {
      "none: nine tenths of it, or its largest buffer.",
      kPage},
     {"pin_memory", &Options::pin_memory,
-     "Pin the memory under the limit of RAM where there are CUDA devices: copies from and to it "
-     "are "
-     "several times faster, and to begin takes a second per some GiB."},
+     "Pin RAM of the runtime where there are CUDA devices, for copies several times faster: that "
+     "under "
+     "a limit at the beginning, a second per some GiB, else each replica with its first copy."},
     {"device_queues", &Options::device_queues, "Queues of kernels per device.", 1, 64},
     {"device_tasks", &Options::device_tasks,
      "Tasks that are on the queues of a device at once, at most.", 1, 1024},

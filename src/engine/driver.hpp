@@ -60,6 +60,9 @@ class Driver {
   // DeviceError, CapacityError.
   virtual void pin(std::byte* /*address*/, Bytes /*bytes*/) {}
   virtual void unpin(std::byte* /*address*/) noexcept {}
+  // RAM of a replica outside any limit, until it is unpinned: a device may prepare it once copies come from or go to it.
+  // False: it will not. Any thread.
+  virtual bool offer(std::byte* /*address*/, Bytes /*bytes*/) noexcept { return false; }
   // Starts a copy of which one end is a node of this driver. Does not block for the copy's time. The
   // engine keeps at most LinkDescription::copies_in_flight started per link.
   virtual void start_copy(const memory::Copy& copy) = 0;

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "engine/driver.hpp"
+#include "engine/kept_ram.hpp"
 #include "memory/residency.hpp"
 #include "vicinal/ids.hpp"
 #include "vicinal/units.hpp"
@@ -14,7 +17,12 @@ namespace vicinal::engine {
 
 class DriverTable final : public memory::MemorySource {
  public:
-  // Once, before any other call.
+  DriverTable() = default;
+  ~DriverTable() override { give_back_kept(); }
+  DriverTable(const DriverTable&) = delete;
+  DriverTable& operator=(const DriverTable&) = delete;
+
+  // Once, before any other call. The drivers outlive it.
   void attach(std::vector<Driver*> by_node, std::vector<Driver*> by_worker) {
     by_node_ = std::move(by_node);
     by_worker_ = std::move(by_worker);
@@ -33,8 +41,24 @@ class DriverTable final : public memory::MemorySource {
     }
     return address;
   }
-  std::byte* allocate(NodeId node, Bytes bytes) override { return of(node).allocate(node, bytes); }
+  std::byte* allocate(NodeId node, Bytes bytes) override {
+    if (!is_offered(node, bytes)) return of(node).allocate(node, bytes);
+    if (std::byte* const kept = kept_.take(bytes)) return kept;
+    std::byte* const address = allocate_anew(bytes);
+    for (Driver* const driver : by_node_) {
+      if (driver->offer(address, bytes)) pinned_.store(true, std::memory_order_relaxed);
+    }
+    return address;
+  }
   void release(NodeId node, std::byte* address, Bytes bytes) override {
+    if (is_offered(node, bytes)) {
+      if (!pinned_.load(std::memory_order_relaxed)) {
+        kept_.failed(bytes);
+      } else if (kept_.keep(address, bytes)) {
+        return;
+      }
+      for (Driver* const driver : by_node_) driver->unpin(address);
+    }
     of(node).release(node, address, bytes);
   }
   void relocate(NodeId node, std::byte* to, const std::byte* from, Bytes bytes) override {
@@ -42,8 +66,43 @@ class DriverTable final : public memory::MemorySource {
   }
 
  private:
+  // What is smaller is copied in the time that it takes to pin it.
+  static constexpr Bytes kOffered{1U << 20};
+  static bool is_offered(NodeId node, Bytes bytes) { return node == kRam && bytes >= kOffered; }
+
+  std::byte* allocate_anew(Bytes bytes) {
+    Driver& ram = of(kRam);
+    try {
+      return ram.allocate(kRam, bytes);
+    } catch (...) {
+      if (!give_back_kept()) {
+        kept_.failed(bytes);
+        throw;
+      }
+    }
+    try {
+      return ram.allocate(kRam, bytes);
+    } catch (...) {
+      kept_.failed(bytes);
+      throw;
+    }
+  }
+  // False: there was nothing.
+  bool give_back_kept() noexcept {
+    bool any = false;
+    for (KeptRam::Block block = kept_.take_any(); block.address != nullptr;
+         block = kept_.take_any()) {
+      any = true;
+      for (Driver* const driver : by_node_) driver->unpin(block.address);
+      of(kRam).release(kRam, block.address, block.bytes);
+    }
+    return any;
+  }
+
   std::vector<Driver*> by_node_;
   std::vector<Driver*> by_worker_;
+  KeptRam kept_;
+  std::atomic<bool> pinned_{false};  // a device may pin what it is offered
 };
 
 }  // namespace vicinal::engine

@@ -14,7 +14,8 @@ Engine::Engine(EngineConfig config)
       recorder_(config_.simulated ? config_.now : std::function<Time()>{}),
       policy_(std::move(config_.policy)),
       traits_(policy_->traits()),
-      timed_(config_.models != nullptr && !config_.simulated && traits_.wants_run_times),
+      timed_(config_.models != nullptr && !config_.simulated &&
+             sched::wants_run_times(traits_, config_.machine)),
       node_workers_(workers_by_node(config_.machine, traits_.moves_tasks)),
       lanes_(config_.machine.workers.size(), config_.now, config_.simulated, recorder_),
       sleepers_(config_.machine, node_workers_, drivers_, config_.simulated),
@@ -28,6 +29,7 @@ Engine::Engine(EngineConfig config)
           [this] { errors_.cancel(base::out_of_memory("handed a task to the policy")); },
           config_.time_policy),
       eligibility_(config_.machine, residency_, config_.simulated),
+      ready_(config_.machine, eligibility_),
       costs_(config_.machine, residency_, timed_ ? config_.models : nullptr),
       wishes_(config_.machine.nodes.size(), residency_, config_.rules),
       copies_(config_.machine),

@@ -163,6 +163,7 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
 // What the policy had no memory to take: the run is cancelled, and these with it, by a worker that was woken for it.
 [[gnu::noinline]] void Engine::end_refused(WorkerId worker) {
   ReadyList refused = gate_.take_refused();
+  for (const Task* task = refused.head; task != nullptr; task = task->next) ready_.remove(*task);
   end_cancelled(refused, worker);
 }
 
@@ -183,8 +184,10 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
 // --- scheduled: the policy gives it to a worker ---------------------------------------------
 
 Task* Engine::pop(WorkerId worker) {
+  if (ready_.all_for_others(worker)) return nullptr;
   Task* task = gate_.pop(worker);
   if (task == nullptr) return nullptr;
+  ready_.remove(*task);
   move(*task, TaskState::scheduled);
   wishes_.forget(*task);
   if (eligibility_.is_confined(*task)) confined_.fetch_sub(1, std::memory_order_relaxed);

@@ -29,6 +29,7 @@
 #include "engine/private_copies.hpp"
 #include "engine/producers.hpp"
 #include "engine/ram_hold.hpp"
+#include "engine/ready_by_kind.hpp"
 #include "engine/run_times.hpp"
 #include "engine/sleepers.hpp"
 #include "engine/wishes.hpp"
@@ -205,6 +206,7 @@ class Engine final : public Completions {
   void cancel_at_once(graph::Task& task, WorkerId releasing, graph::ReadyList& list);
   void hand_to_policy(graph::Task& task, WorkerId releasing) {
     if (eligibility_.is_confined(task)) confined_.fetch_add(1, std::memory_order_relaxed);
+    ready_.add(task);
     gate_.push(task, releasing);
   }
   bool reach_confined(LookAhead& ahead, WorkerId worker, graph::ReadyList& cancelled);
@@ -307,6 +309,7 @@ class Engine final : public Completions {
   graph::Precedences precedences_{pool_};
   PolicyGate gate_;
   Eligibility eligibility_;
+  ReadyByKind ready_;
   const Costs costs_;
   Wishes wishes_;
   PrivateCopies copies_;

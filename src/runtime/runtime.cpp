@@ -23,7 +23,8 @@ namespace vicinal::runtime {
 
 // A file that cannot be used costs the predictions, not the run: it is told once per process.
 void RuntimeImpl::read_models(engine::EngineConfig& config) {
-  const bool wanted = config.policy->traits().wants_run_times && !config.simulated;
+  const bool wanted =
+      !config.simulated && sched::wants_run_times(config.policy->traits(), config.machine);
   if (!wanted || options_.models == "none") return;
   config.models = &models_;
   models_file_ = machine::performance_model_file(options_.models);

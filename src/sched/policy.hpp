@@ -22,6 +22,7 @@
 // registry.cpp; that of an application is given to register_policy. The conformance tests then run over it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -125,6 +126,8 @@ struct PolicyTraits {
   bool wants_ends = false;  // task_done is called
   // Tasks are timed: run_time() is known also where the application does not say.
   bool wants_run_times = false;
+  // The same, only where devices work beside cores or beside others: their speeds differ by orders of magnitude.
+  bool wants_speeds_of_kinds = false;
   // Tasks of a node are popped about in the order of PolicyContext::wish.
   bool keeps_order = true;
   // plan() is called: tasks are held back until the submission window is full or the application waits.
@@ -135,6 +138,17 @@ struct PolicyTraits {
   // of the engine decides, as it does where the option look_ahead says how far it goes.
   std::uint32_t in_flight = 0;
 };
+
+// Whether its tasks are timed on this machine.
+inline bool wants_run_times(const PolicyTraits& traits, const MachineDescription& machine) {
+  if (traits.wants_run_times || !traits.wants_speeds_of_kinds) return traits.wants_run_times;
+  return std::ranges::any_of(machine.workers, [&](const WorkerDescription& device) {
+    return !runs_on_host(device.kind) &&
+           std::ranges::any_of(machine.workers, [&](const WorkerDescription& other) {
+             return other.kind != device.kind;
+           });
+  });
+}
 
 class Policy {
  public:

@@ -127,6 +127,36 @@ TEST(DeviceMemory, UnderTheLimitIsPinnedOnceForAllDevices) {
   EXPECT_EQ(vicinal_stand_in_left(), 0U);
 }
 
+TEST(DeviceMemory, WithoutALimitAReplicaIsPinnedByItsFirstCopy) {
+  constexpr std::size_t kCount = (5U << 20) / 4;
+  const Codelet fill{.name = "fill", .cpu = [](KernelContext& k) {
+                       for (std::size_t i = 0; i < kCount; ++i) {
+                         k.data<std::uint32_t>(0)[i] = static_cast<std::uint32_t>(i);
+                       }
+                     }};
+  for (const bool pins : {true, false}) {
+    Options options = with_one_device();
+    options.pin_memory = pins;
+    {
+      Runtime runtime(options);
+      const Handle data = runtime.register_empty(Bytes{kCount * 4}, "data");
+      runtime.submit({.codelet = &fill, .operands = {W(data)}});
+      for (int i = 0; i < 3; ++i) {
+        runtime.submit({.codelet = &kAddOne, .operands = {RW(data)}});
+        const Acquired held = runtime.acquire(data, AccessMode::RW);
+        for (std::size_t j = 0; j < kCount; ++j) {
+          ASSERT_EQ(held.data<std::uint32_t>()[j], j + static_cast<std::size_t>(i) + 1) << j;
+        }
+      }
+      const bool pinned = !testing::on_real_cuda() && vicinal_stand_in_is_pinned(kCount * 4);
+      EXPECT_EQ(pinned, pins && !testing::on_real_cuda());
+      runtime.unregister(data, WriteBack::no);
+    }
+    EXPECT_FALSE(vicinal_stand_in_is_pinned(kCount * 4));
+    EXPECT_EQ(vicinal_stand_in_left(), 0U);
+  }
+}
+
 TEST(DeviceMemory, ThatCannotBePinnedIsSaid) {
   Options options = with_devices(1);
   options.memory = kPage * 64;

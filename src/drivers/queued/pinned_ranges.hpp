@@ -37,6 +37,21 @@ class PinnedRanges {
     ends_.clear();
     return begins;
   }
+  struct Range {
+    std::byte* begin = nullptr;  // null: there is none
+    Bytes bytes;
+  };
+  // That with the address, which is no more in here.
+  Range take(std::byte* address) {
+    const std::lock_guard lock(mutex_);
+    const auto after = ends_.upper_bound(address);
+    if (after == ends_.begin()) return {};
+    const auto at = std::prev(after);
+    if (!std::less<>()(address, at->second)) return {};
+    const Range range{at->first, Bytes{static_cast<std::uint64_t>(at->second - at->first)}};
+    ends_.erase(at);
+    return range;
+  }
   // All of it, in one range.
   bool contains(std::byte* address, Bytes bytes) const {
     const std::lock_guard lock(mutex_);

@@ -1,6 +1,7 @@
 #include "drivers/queued/queued_driver.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -42,8 +43,10 @@ QueuedDriver::QueuedDriver(const QueuedConfig& config, std::unique_ptr<QueuedDev
     : DeviceDriver(device->name()),
       config_(config),
       device_(std::move(device)),
-      staged_in_(*device_, QueuedDevice::kIn),
-      staged_out_(*device_, QueuedDevice::kOut),
+      staged_in_(*device_, QueuedDevice::kIn,
+                 [this](const memory::Copy& copy) { return pin_offered(copy); }),
+      staged_out_(*device_, QueuedDevice::kOut,
+                  [this](const memory::Copy& copy) { return pin_offered(copy); }),
       on_queue_(config.run_queues, 0) {}
 
 QueuedDriver::~QueuedDriver() {
@@ -85,7 +88,18 @@ void QueuedDriver::pin(std::byte* address, Bytes bytes) {
 }
 
 void QueuedDriver::unpin(std::byte* address) noexcept {
+  offered_.remove(address);
   if (pinned_.remove(address)) device_->unpin(address);
+}
+
+// Without memory to note it the range is staged.
+bool QueuedDriver::offer(std::byte* address, Bytes bytes) noexcept {
+  if (!config_.pin || !device_->pins()) return false;
+  try {
+    return offered_.add(address, bytes);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 void QueuedDriver::wake(WorkerId /*worker*/) {
@@ -153,6 +167,20 @@ void QueuedDriver::put_copy(const memory::Copy& copy) {
     course.error = std::current_exception();
     end(course);
   }
+}
+
+// By a thread that stages. What the system refuses to pin is staged from now on.
+bool QueuedDriver::pin_offered(const memory::Copy& copy) {
+  std::byte* const in_ram = (copy.from.node == kRam ? copy.from : copy.to).address;
+  const PinnedRanges::Range range = offered_.take(in_ram);
+  if (range.begin == nullptr) return false;
+  try {
+    device_->pin(range.begin, range.bytes);
+    pinned_.add(range.begin, range.bytes);
+  } catch (const DeviceError&) {
+    return false;
+  }
+  return true;
 }
 
 // Between the device and RAM that is not pinned.

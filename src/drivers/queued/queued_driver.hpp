@@ -51,6 +51,7 @@ class QueuedDriver final : public DeviceDriver {
   std::byte* allocate(NodeId node, Bytes bytes) override;
   void pin(std::byte* address, Bytes bytes) override;
   void unpin(std::byte* address) noexcept override;
+  bool offer(std::byte* address, Bytes bytes) noexcept override;
   // Between RAM and this node, or from a peer to it. The thread puts it on a queue.
   void start_copy(const memory::Copy& copy) override;
   // Inside advance(), on that thread.
@@ -66,6 +67,7 @@ class QueuedDriver final : public DeviceDriver {
   bool take_copies();
   void put_copy(const memory::Copy& copy);
   bool staged(const memory::Copy& copy) const;
+  bool pin_offered(const memory::Copy& copy);
   void put_at_once(const memory::Copy& copy, Course& course);
   const QueuedDevice* peer_of(NodeId node) const;
   bool end_some();
@@ -81,6 +83,7 @@ class QueuedDriver final : public DeviceDriver {
   const QueuedConfig config_;
   const std::unique_ptr<QueuedDevice> device_;
   PinnedRanges pinned_;
+  PinnedRanges offered_;  // to be pinned by the first copy
   StagedCopies staged_in_;
   StagedCopies staged_out_;
   engine::Completions* completions_ = nullptr;

@@ -23,8 +23,8 @@ struct StagedCopies::Piece final : Flight {
   std::atomic<bool> in_course{false};
 };
 
-StagedCopies::StagedCopies(QueuedDevice& device, QueuedDevice::Queue queue)
-    : device_(device), queue_(queue) {}
+StagedCopies::StagedCopies(QueuedDevice& device, QueuedDevice::Queue queue, Pin pin)
+    : device_(device), queue_(queue), pin_(std::move(pin)) {}
 
 StagedCopies::~StagedCopies() {
   stop();
@@ -75,6 +75,7 @@ void StagedCopies::run() {
     lock.unlock();
     int failure = 0;
     try {
+      if (copy_at_once(next)) continue;
       failure = copy_all(next.copy);
     } catch (...) {
       // Nobody may use either end, nor a piece, while it may still be written or read.
@@ -87,6 +88,20 @@ void StagedCopies::run() {
     }
     next.flight->ended(failure);
   }
+}
+
+// The device calls flight.ended.
+bool StagedCopies::copy_at_once(const Waiting& next) {
+  if (!pin_(next.copy)) return false;
+  const memory::Place& from = next.copy.from;
+  const memory::Place& to = next.copy.to;
+  if (queue_ == QueuedDevice::kIn) {
+    device_.copy_in(queue_, *next.flight, to.address, from.address, from.layout);
+  } else {
+    device_.copy_out(queue_, *next.flight, to.address, to.layout, from.address);
+  }
+  device_.notify(queue_, *next.flight);
+  return true;
 }
 
 int StagedCopies::copy_all(const memory::Copy& copy) {

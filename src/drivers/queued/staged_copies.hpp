@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -32,7 +33,9 @@ class StagedCopies {
  public:
   static constexpr Bytes kPiece{4ULL << 20};
 
-  StagedCopies(QueuedDevice& device, QueuedDevice::Queue queue);
+  // `pin`: true if it has pinned the end in RAM, so that the copy needs no pieces; called by the thread.
+  using Pin = std::function<bool(const memory::Copy& copy)>;
+  StagedCopies(QueuedDevice& device, QueuedDevice::Queue queue, Pin pin);
   ~StagedCopies();
   StagedCopies(const StagedCopies&) = delete;
   StagedCopies& operator=(const StagedCopies&) = delete;
@@ -52,12 +55,14 @@ class StagedCopies {
   };
   void start();
   void run();
+  bool copy_at_once(const Waiting& next);
   int copy_all(const memory::Copy& copy);
   void put_piece(Piece& piece, const memory::Copy& copy);
   int settle(Piece& piece, const memory::Copy& copy);
 
   QueuedDevice& device_;
   const QueuedDevice::Queue queue_;
+  const Pin pin_;
   MappedMemory memory_;
   std::unique_ptr<std::array<Piece, kPieces>> pieces_;
   std::mutex mutex_;  // guards the next three

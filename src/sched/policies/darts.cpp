@@ -47,8 +47,10 @@ class Darts final : public Policy {
  public:
   explicit Darts(bool exact) : selection_(ledger_, explanation_, exact) {}
   std::string_view name() const override { return "darts"; }
-  PolicyTraits traits() const override { return {.moves_tasks = true, .wants_ends = true}; }
-  // It takes Codelet::expected and asks for no more. Cholesky of 16 x 16 tiles of 500 on two cores with
+  PolicyTraits traits() const override {
+    return {.moves_tasks = true, .wants_ends = true, .wants_speeds_of_kinds = true};
+  }
+  // On cores it takes Codelet::expected and asks for no more. Cholesky of 16 x 16 tiles of 500 on two cores with
   // room for 35: with learned times, which come to be known one by one, it loads 776 to 958 MB, median 870,
   // without 800 to 814.
   memory::VictimChoice* victims() override { return &least_used_; }

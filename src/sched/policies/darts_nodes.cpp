@@ -20,6 +20,8 @@ void Nodes::start(const PolicyContext& context) {
     by_worker_[worker.id.value] = index;
     const WorkerDescription& first = machine.workers[node.workers.front().value];
     node.one_kind = node.one_kind && worker.kind == first.kind;
+    node.of_host = node.of_host && runs_on_host(worker.kind);
+    any_device_ = any_device_ || !runs_on_host(worker.kind);
   }
   const auto alike = [&](const ComputeNode& a, const ComputeNode& b) {
     return a.one_kind && b.one_kind &&
@@ -42,22 +44,41 @@ void Nodes::assess(TaskRecord& record) {
     const bool ask = record.bound || nodes_[i].like == i;
     record.nodes[i] = ask ? assess_on(*record.task, nodes_[i]) : record.nodes[nodes_[i].like];
   }
+  guess_unknown(record);
   record.least_ns = 0;  // no node can run it
-  for (const TaskOnNode& here : record.nodes) {
+  for (TaskOnNode& here : record.nodes) {
     if (!here.can_run) continue;
+    here.duration_ns = durations_.nearest(here.duration_ns);
     if (record.least_ns == 0 || here.duration_ns < record.least_ns) {
       record.least_ns = here.duration_ns;
     }
   }
 }
 
-TaskOnNode Nodes::assess_on(const graph::Task& task, const ComputeNode& node) {
+// A duration of 0 is not known.
+TaskOnNode Nodes::assess_on(const graph::Task& task, const ComputeNode& node) const {
   for (const WorkerId worker : node.workers) {
     if (!context_->can_run(task, worker)) continue;
-    const std::int64_t ns = std::max<std::int64_t>(context_->run_time(task, worker).ns, 1);
-    return {.duration_ns = durations_.nearest(ns), .missing = 0, .can_run = true};
+    return {.duration_ns = context_->run_time(task, worker).ns, .missing = 0, .can_run = true};
   }
   return {};
+}
+
+// From the first node whose time is known.
+void Nodes::guess_unknown(TaskRecord& record) const {
+  std::int64_t on_device = 1;
+  for (NodeIndex i = 0; i < count(); ++i) {
+    const TaskOnNode& here = record.nodes[i];
+    if (!here.can_run || here.duration_ns == 0) continue;
+    on_device = std::max<std::int64_t>(here.duration_ns / slowness(nodes_[i]), 1);
+    break;
+  }
+  for (NodeIndex i = 0; i < count(); ++i) {
+    TaskOnNode& here = record.nodes[i];
+    if (!here.can_run || here.duration_ns != 0) continue;
+    here.duration_ns =
+        std::min(on_device, kLongestDuration.ns / kDevicesFaster) * slowness(nodes_[i]);
+  }
 }
 
 bool Nodes::can_run(const TaskRecord& record, WorkerId worker) const {
