@@ -58,6 +58,7 @@ void Recorder::start(const RecordingOptions& options) {
   session_number_.store(number, std::memory_order_release);
   // Release: who sees a category finds the session.
   categories_.store(options.categories | bit(Category::always) | above_, std::memory_order_release);
+  beginnings_.fetch_add(1, std::memory_order_relaxed);
   update_listening();
 }
 
