@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "trace/event.hpp"
@@ -77,7 +78,6 @@ class Packer {
     }
     byte(static_cast<std::uint8_t>(left));
   }
-  std::uint8_t* skip_byte() { return at_++; }
   // Up to a whole word. How many there are.
   std::size_t finish() {
     while ((at_ - begin_) % static_cast<std::ptrdiff_t>(sizeof(std::uint64_t)) != 0) byte(0);
@@ -93,16 +93,20 @@ class Packer {
 void pack_further(std::span<const std::uint64_t> event, std::span<const std::uint64_t> before,
                   Packer& out) {
   for (std::size_t first = kEventHeadWords; first < event.size(); first += kInMask) {
-    std::uint8_t* const mask = out.skip_byte();
-    unsigned differ = 0;
     const std::size_t end = std::min(first + kInMask, event.size());
-    for (std::size_t i = first; i < end; ++i) {
-      const std::uint64_t was = former(before, i);
-      if (event[i] == was) continue;
-      differ |= 1U << (i - first);
-      out.signed_number(event[i] - was);
+    const std::size_t end_of_both = std::min(end, std::max(first, before.size()));
+    unsigned differ = 0;
+    for (std::size_t i = first; i < end_of_both; ++i) {
+      differ |= (event[i] != before[i] ? 1U : 0U) << (i - first);
     }
-    *mask = static_cast<std::uint8_t>(differ);
+    for (std::size_t i = end_of_both; i < end; ++i) {
+      differ |= (event[i] != 0 ? 1U : 0U) << (i - first);
+    }
+    out.byte(static_cast<std::uint8_t>(differ));
+    for (; differ != 0; differ &= differ - 1) {
+      const std::size_t i = first + static_cast<std::size_t>(std::countr_zero(differ));
+      out.signed_number(event[i] - former(before, i));
+    }
   }
 }
 

@@ -309,6 +309,7 @@ RecordingSummary Recorder::Session::end() {
     free_ = chunk->next;
     munmap(chunk, sizeof(Chunk));
   }
+  summary.file = path_;
   summary.bytes = bytes_;
   if (!error_.empty()) {
     summary.error = fmt::format(
