@@ -160,11 +160,13 @@ std::vector<Outcome> run_all_for_real(const RealJob& job) {
   return medians;
 }
 
-Outcome simulated(const RealJob& job, const std::string& policy) {
+Outcome simulated(const RealJob& job, const std::string& policy, std::string& recordings) {
   const Options options = with_policy(job.options, policy, job.policies.size());
-  const play::Hooks hooks{
-      .begun = {},
-      .ended = [](Runtime& runtime, const play::Played& /*played*/) { runtime.stop_trace(); }};
+  const play::Hooks hooks{.begun = {},
+                          .ended = [&](Runtime& runtime, const play::Played& /*played*/) {
+                            const TraceSummary recorded = runtime.stop_trace();
+                            recordings += recording_line(recorded.file, recorded.written);
+                          }};
   const play::Played played =
       play::play(job.graph, job.counted(policy), options, 1, play::StartingPlace::filled, hooks);
   const reports::RunRecord record =
@@ -214,7 +216,7 @@ Comparison compare_with_real(const RealJob& job) {
   Comparison comparison{
       .application = job.graph.application().name, .real_runs = job.real_runs, .rows = {}};
   for (std::size_t p = 0; p < job.policies.size(); ++p) {
-    const Outcome here = simulated(job, job.policies[p]);
+    const Outcome here = simulated(job, job.policies[p], comparison.recordings);
     comparison.rows.push_back({.policy = job.policies[p],
                                .real_seconds = real[p].seconds,
                                .seconds = here.seconds,
@@ -237,7 +239,8 @@ std::string comparison_text(const Comparison& comparison) {
   return text +
          fmt::format("median error: time {:.1f} %, bytes {:.1f} % ({} real {} of each policy)\n",
                      100 * comparison.seconds_error(), 100 * comparison.bytes_error(),
-                     comparison.real_runs, comparison.real_runs == 1 ? "run" : "runs");
+                     comparison.real_runs, comparison.real_runs == 1 ? "run" : "runs") +
+         comparison.recordings;
 }
 
 std::string comparison_json(const Comparison& comparison) {

@@ -38,6 +38,7 @@ struct Comparison {
   std::string application;
   std::uint64_t real_runs = 0;
   std::vector<Compared> rows;
+  std::string recordings = {};  // of the simulations, a line each
   // The medians of the sizes of the errors.
   double seconds_error() const;
   double bytes_error() const;

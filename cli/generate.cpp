@@ -46,10 +46,11 @@ void generate(const GenerateArguments& arguments, Signals& signals) {
         {.seed = options.seed, .output = arguments.output, .left = linalg::TileContent::symmetric},
         [&](std::string_view phase, std::uint64_t tasks) { progress.phase(phase, tasks); });
   }
-  runtime.stop_trace();  // throws where the recording is not whole
+  const TraceSummary recorded = runtime.stop_trace();  // throws where it is not whole
   fmt::print("{}: {} x {} {}s in tiles of {}, {}\n", reports::legible_name(arguments.output),
              grid.size, grid.size, to_string(grid.precision), grid.tile,
              reports::format_bytes(grid.bytes()));
+  fmt::print("{}", recording_line(recorded.file, recorded.written));
 }
 
 }  // namespace

@@ -74,7 +74,8 @@ void add_machine(CLI::App& app, Session& /*session*/) {
     files.require();
     Runtime runtime(parsed);
     print_machine(runtime.machine());
-    runtime.stop_trace();  // throws where the recording is not whole
+    const TraceSummary recorded = runtime.stop_trace();  // throws where it is not whole
+    fmt::print("{}", recording_line(recorded.file, recorded.written));
     if (!*measure) return;
     for (const calibration::MeasuredDevice& device : calibration::measure_devices(parsed)) {
       fmt::print("measured: {}", calibration::device_text(device));

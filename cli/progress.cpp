@@ -79,7 +79,7 @@ void Progress::phase(std::string_view name, std::uint64_t tasks) {
   const std::lock_guard lock(mutex_);
   name_ = name;
   tasks_ = tasks;
-  done_before_ = statistics.tasks_done;
+  done_before_ = statistics.application_tasks_done();
   began_ = statistics.now;
 }
 
@@ -91,7 +91,7 @@ void Progress::watch() {
 void Progress::draw() {
   if (name_.empty()) return;
   const Statistics statistics = runtime_.statistics();
-  const std::uint64_t done = statistics.tasks_done - done_before_;
+  const std::uint64_t done = statistics.application_tasks_done() - done_before_;
   const double seconds = (statistics.now - began_).seconds();
   const std::size_t columns = terminal_columns();
   std::string line = fmt::format("{}: {} ", label_, name_);

@@ -15,6 +15,7 @@
 #include "output_file.hpp"
 #include "progress.hpp"
 #include "reports/page/page.hpp"
+#include "runtime_options.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::cli {
@@ -72,7 +73,11 @@ int ReportOutput::finish() {
 void ReportOutput::print() const {
   // The standard output is the JSON's or the page's alone, if it goes there.
   const bool taken = files_.json == "-" || files_.page == "-";
-  fmt::print(taken ? stderr : stdout, "{}", reports::report_text(report_, verbose_));
+  std::FILE* const output = taken ? stderr : stdout;
+  fmt::print(output, "{}", reports::report_text(report_, verbose_));
+  for (const reports::RunRecord& run : report_.runs) {
+    fmt::print(output, "{}", recording_line(run.recording.file, run.recording.bytes));
+  }
   if (!files_.json.empty()) write_text(files_.json, reports::report_json(report_));
 }
 

@@ -142,4 +142,13 @@ std::vector<std::string> recordings(const Options& options,
   return files;
 }
 
+std::string recording_line(const std::string& file, Bytes bytes) {
+  if (file.empty()) return {};
+  std::string page = std::filesystem::path(file).replace_extension(".html").string();
+  if (page == file) page += ".html";
+  return fmt::format("recording: {}, {}; vicinal report {} -o {}\n", reports::legible_name(file),
+                     reports::format_bytes(bytes), reports::legible_name(file),
+                     reports::legible_name(page));
+}
+
 }  // namespace vicinal::cli

@@ -27,6 +27,9 @@ Options with_policy(Options options, const std::string& policy, std::size_t coun
 std::vector<std::string> recordings(const Options& options,
                                     const std::vector<std::string>& policies);
 
+// "recording: run.vtrace, 1.2 MiB; vicinal report run.vtrace -o run.html", a line. Empty where `file` is.
+std::string recording_line(const std::string& file, Bytes bytes);
+
 // Those that runs use.
 struct Policies {
   std::vector<std::string> names;

@@ -5,7 +5,7 @@ set(vicinal_hint "scripts/setup installs everything on Debian and Ubuntu")
 
 # Of these only what is linked statically, or headers alone, may be left in programs that are carried elsewhere.
 if(VICINAL_PORTABLE)
-  foreach(package fmt tomlplusplus ZLIB Liburing OpenCL CLBlast Hwloc Otf2 Clp benchmark)
+  foreach(package fmt tomlplusplus ZLIB Liburing OpenCL CLBlast Hwloc Otf2 Sqlite Clp benchmark)
     set(CMAKE_DISABLE_FIND_PACKAGE_${package} ON)
   endforeach()
 endif()
@@ -70,6 +70,11 @@ endif()
 find_package(Otf2 QUIET)
 if(NOT Otf2_FOUND)
   vicinal_missing("OTF2 (Debian: libopen-trace-format2-dev)" "`vicinal export --format otf2` is left out")
+endif()
+
+find_package(Sqlite QUIET)
+if(NOT Sqlite_FOUND)
+  vicinal_missing("SQLite (Debian: libsqlite3-dev)" "`vicinal export --format sqlite` is left out")
 endif()
 
 find_package(OpenBLASSerial QUIET)

@@ -7,7 +7,7 @@
 #   conformance  the tests for who extends the library: the component "conformance" of the CMake package
 include(CMakePackageConfigHelpers)
 
-foreach(package fmt tomlplusplus ZLIB Liburing OpenCL Hwloc Otf2)
+foreach(package fmt tomlplusplus ZLIB Liburing OpenCL Hwloc Otf2 Sqlite)
   if(NOT ${package}_FOUND)
     set(${package}_FOUND FALSE) # header-only, or left out: not needed by users
   endif()
@@ -58,6 +58,7 @@ install(
         "${PROJECT_SOURCE_DIR}/cmake/FindLiburing.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/FindOtf2.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/FindSqlite.cmake"
   DESTINATION "${vicinal_cmake_dir}"
   COMPONENT runtime)
 
@@ -71,7 +72,8 @@ set(vicinal_debian_packages "") # the same by Debian's names, for cmake/VicinalP
 foreach(found fmt_FOUND:fmt:libfmt-dev tomlplusplus_FOUND:tomlplusplus:libtomlplusplus-dev
               ZLIB_FOUND:zlib:zlib1g-dev Liburing_FOUND:liburing:liburing-dev
               OpenCL_FOUND:OpenCL:ocl-icd-opencl-dev Hwloc_FOUND:hwloc:libhwloc-dev
-              Otf2_FOUND:otf2:libopen-trace-format2-dev)
+              Otf2_FOUND:otf2:libopen-trace-format2-dev
+              Sqlite_FOUND:sqlite3:libsqlite3-dev)
   string(REPLACE ":" ";" found "${found}")
   list(GET found 0 condition)
   list(GET found 1 package)

@@ -43,6 +43,11 @@ struct Statistics {
   std::uint64_t tasks_cancelled = 0;
   Time scheduling;  // wall time inside the policy, of all threads, if the option measure_scheduling
   Time now;         // of the runtime's clock: monotonic, or simulated
+
+  // What a program has submitted and sees done.
+  std::uint64_t application_tasks_done() const {
+    return tasks_done > own_tasks_done ? tasks_done - own_tasks_done : 0;
+  }
 };
 
 }  // namespace vicinal

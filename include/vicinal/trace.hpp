@@ -7,11 +7,13 @@
 //   }
 //   runtime.stop_trace();
 //
-// The option `trace` records the whole life of a runtime. `vicinal report`, `explain` and `export` read the file.
+// The option `trace` records the whole life of a runtime; of several runtimes in a process the second one records into
+// run.2.vtrace, and so on. `vicinal report`, `explain` and `export` read the file.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "vicinal/units.hpp"
 
@@ -22,6 +24,7 @@ struct Recorder;
 }
 
 struct TraceSummary {
+  std::string file = {};          // its name; empty: nothing was recorded
   Bytes written;                  // size of the file
   std::uint64_t events_lost = 0;  // there was no memory for, see the option trace_memory
 };

@@ -4,7 +4,10 @@
 #include <charconv>
 #include <cstddef>
 #include <cstring>
+#include <sys/stat.h>
 #include <system_error>
+
+#include <fmt/format.h>
 
 #include "base/legible.hpp"
 #include "vicinal/error.hpp"
@@ -29,11 +32,11 @@ bool is_formula(std::string_view text) {
 }  // namespace
 
 CsvFile::CsvFile(const std::string& folder, std::string_view name,
-                 std::initializer_list<std::string_view> columns)
+                 const std::vector<Column>& columns)
     : path_(fmt::format("{}/{}.csv", folder, name)), file_(std::fopen(path_.c_str(), "we")) {
   if (!file_) refuse();
-  for (const std::string_view column : columns) cell(column);
-  if (columns.size() != 0) end_row();
+  for (const Column& column : columns) put_text(column.name);
+  if (!columns.empty()) end_row();
 }
 
 void CsvFile::refuse() const {
@@ -46,7 +49,7 @@ void CsvFile::plain(std::string_view text) {
   buffer_ += text;
 }
 
-void CsvFile::text(std::string_view text) {
+void CsvFile::put_text(std::string_view text) {
   std::string clean = base::legible(text);
   if (is_formula(clean)) clean.insert(0, "'");
   if (clean.find_first_of(",\"\n") == std::string::npos) {
@@ -59,6 +62,16 @@ void CsvFile::text(std::string_view text) {
     buffer_ += byte;
   }
   buffer_ += '"';
+}
+
+void CsvFile::put_integer(std::int64_t value) {
+  plain(fmt::format("{}", value));
+}
+void CsvFile::put_unsigned(std::uint64_t value) {
+  plain(fmt::format("{}", value));
+}
+void CsvFile::put_real(double value) {
+  plain(fmt::format("{}", value));
 }
 
 void CsvFile::end_row() {
@@ -75,6 +88,17 @@ void CsvFile::write() {
 void CsvFile::close() {
   write();
   if (std::fclose(file_.release()) != 0) refuse();
+}
+
+std::unique_ptr<Table> CsvFiles::add(Kind kind, std::string_view name,
+                                     const std::vector<Column>& columns) {
+  if (kind == Kind::things) return std::make_unique<CsvFile>(folder_, name, columns);
+  const std::string events = folder_ + "/events";
+  if (!has_events_ && ::mkdir(events.c_str(), 0777) != 0) {
+    throw DeviceError(fmt::format("cannot make the folder {}: {}", events, std::strerror(errno)));
+  }
+  has_events_ = true;
+  return std::make_unique<CsvFile>(events, name, columns);
 }
 
 }  // namespace vicinal::exporters

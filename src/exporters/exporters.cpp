@@ -16,6 +16,14 @@ constexpr void (*kWriteOtf2)(const Recording&, const std::string&) = nullptr;
 constexpr std::string_view kOtf2Needs = "OTF2 (Debian: libopen-trace-format2-dev)";
 #endif
 
+#if VICINAL_HAVE_SQLITE
+constexpr auto kWriteSqlite = write_sqlite;
+constexpr std::string_view kSqliteNeeds = {};
+#else
+constexpr void (*kWriteSqlite)(const Recording&, Sink) = nullptr;
+constexpr std::string_view kSqliteNeeds = "SQLite (Debian: libsqlite3-dev)";
+#endif
+
 constexpr Format kFormats[] = {
     {.name = "perfetto",
      .sentence = "a file for the page ui.perfetto.dev and Perfetto's trace processor",
@@ -28,6 +36,10 @@ constexpr Format kFormats[] = {
     {.name = "csv",
      .sentence = "a folder of tables for pandas, R and spreadsheets, with every event",
      .write_folder = write_csv},
+    {.name = "sqlite",
+     .sentence = "a file for sqlite3, pandas and all that speaks SQL: the tables of csv, and views",
+     .write_file = kWriteSqlite,
+     .needs = kSqliteNeeds},
     {.name = "dot",
      .sentence = "a file for graphviz: the graph of tasks, coloured by worker",
      .write_file = write_dot},

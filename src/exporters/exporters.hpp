@@ -17,7 +17,7 @@
 
 namespace vicinal::exporters {
 
-// A run, and the file that it was read from. Only csv reads the file: without one it leaves out the folder `events`.
+// A run, and the file that it was read from. Only csv and sqlite read the file: without one they leave out the events.
 struct Recording {
   const analysis::RecordedRun& run;
   const trace::Reader* file = nullptr;
@@ -58,6 +58,7 @@ void write_perfetto(const Recording& recording, Sink sink);
 void write_otf2(const Recording& recording, const std::string& folder);
 void write_paje(const Recording& recording, Sink sink);
 void write_csv(const Recording& recording, const std::string& folder);
+void write_sqlite(const Recording& recording, Sink sink);
 void write_dot(const Recording& recording, Sink sink);
 void write_graph(const Recording& recording, Sink sink);
 

@@ -317,7 +317,7 @@ bool Residency::bring_early(Replica& to, EarlyRoom room, CopyCause cause, Action
     return true;
   }
   const auto refuse = [&](trace::Reason why) {
-    decisions_.early_copy(links_, to, why);
+    decisions_.put_off(links_, to, why);
     return false;
   };
   if (to.incoming != nullptr) return false;
@@ -345,7 +345,7 @@ bool Residency::bring_early(Replica& to, EarlyRoom room, CopyCause cause, Action
   } else if ((to.word.load(std::memory_order_relaxed) & kPinMask) != 0) {
     return false;  // a void replica that a copy still reads
   }
-  decisions_.early_copy(links_, to, trace::Reason::best_source);
+  decisions_.early_copy(links_, to);
   if (!start_fetch(to, nullptr, cause, actions)) settle(to, actions);
   return true;
 }

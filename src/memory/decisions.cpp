@@ -36,6 +36,16 @@ void describe_uses(trace::Candidate& candidate, const Awaited& now) {
       {Measure::next_use, now.turn == 0 ? 0 : static_cast<std::int64_t>(~now.turn)});
 }
 
+// Of a reason for which early copies are put off, as told since the listener began; not 0.
+std::uint8_t mark_of(Reason why, std::uint32_t beginnings) {
+  static_assert(static_cast<std::size_t>(Reason::no_room) -
+                    static_cast<std::size_t>(Reason::best_source) ==
+                3);
+  const auto number =
+      static_cast<unsigned>(why) - static_cast<unsigned>(Reason::best_source);  // 1 to 3
+  return static_cast<std::uint8_t>(number | beginnings << 2);
+}
+
 }  // namespace
 
 trace::Decision Decisions::decision(Reason why, trace::Among among, NodeId node) const {
@@ -78,8 +88,20 @@ void Decisions::by_rules(const Replica& victim, Bytes needed) const {
   listener_->hear(std::move(made));
 }
 
-void Decisions::early_copy(const Links& links, const Replica& to, Reason why) const {
+void Decisions::early_copy(const Links& links, Replica& to) const {
   if (!heard()) return;
+  to.put_off = 0;
+  tell_sources(links, to, Reason::best_source);
+}
+
+void Decisions::put_off(const Links& links, Replica& to, Reason why) const {
+  if (!heard()) return;
+  const std::uint8_t mark = mark_of(why, listener_->beginnings());
+  if (to.put_off != mark && tell_sources(links, to, why)) to.put_off = mark;
+}
+
+// False: there is nothing to bring any more.
+bool Decisions::tell_sources(const Links& links, const Replica& to, Reason why) const {
   trace::Decision made = decision(why, trace::Among::nodes, to.node);
   made.handle = to.handle->id;
   made.bytes = Arena::padded(to.handle->bytes());
@@ -93,8 +115,9 @@ void Decisions::early_copy(const Links& links, const Replica& to, Reason why) co
                   why == Reason::best_source && place == 0);
     ++place;
   }
-  if (made.candidates.empty()) return;  // nothing to bring any more
+  if (made.candidates.empty()) return false;
   listener_->hear(std::move(made));
+  return true;
 }
 
 void Decisions::write_behind(VictimOrders& orders, const Replica& saved,

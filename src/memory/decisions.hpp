@@ -34,12 +34,15 @@ class Decisions {
   // It leaves by another runtime's rules.
   void by_rules(const Replica& victim, Bytes needed) const;
 
-  // A copy to `to` before a task waits for it begins from the best source, or not, for that reason.
-  void early_copy(const Links& links, const Replica& to, trace::Reason why) const;
+  // A copy to `to` before a task waits for it begins from the best source.
+  void early_copy(const Links& links, Replica& to) const;
+  // It does not, for that reason. Whoever wants it asks at each look, so it is told when the reason changes.
+  void put_off(const Links& links, Replica& to, trace::Reason why) const;
   // It is the first of those that nothing uses, and is copied to its parent.
   void write_behind(VictimOrders& orders, const Replica& saved, VictimOrders::Goes goes) const;
 
  private:
+  bool tell_sources(const Links& links, const Replica& to, trace::Reason why) const;
   trace::Decision decision(trace::Reason why, trace::Among among, NodeId node) const;
   void tell_among(trace::Reason why, VictimOrders& orders, const Replica& chosen,
                   std::optional<Bytes> needed, VictimOrders::Goes goes) const;

@@ -54,6 +54,7 @@ void Residency::free_replica(Replica& replica, bool was_valid, Actions& actions)
   node.room.free(replica);
   record_room(trace::Event::room_freed, replica);
   replica.placed_early = false;
+  replica.put_off = 0;
   replica.word.store(0, std::memory_order_release);
   note_last_copy(handle);
   if (was_valid && node.description.kind != NodeKind::disk) {

@@ -66,6 +66,8 @@ struct alignas(128) Replica {
   bool saved_behind = false;
   // A hint for who asks without the lock.
   std::atomic<VictimClass> victim_class{VictimClass::none};
+  // Under the node's lock: what Decisions has told of the early copy that is put off; 0: nothing.
+  std::uint8_t put_off = 0;
   // Of tasks that are still with the policy: see NextUses, which alone changes these three.
   std::uint64_t next_use = 0;          // number of the first use, unless that has left
   std::atomic<std::uint32_t> uses{0};  // how many there are

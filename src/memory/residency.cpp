@@ -344,7 +344,10 @@ Bytes Residency::unclaim(graph::Task& task, NodeId id) {
   return room_of(task, id, [](Replica& r, MemoryNode& node) {
     const std::uint32_t left = r.claims.load(std::memory_order_relaxed) - 1;
     r.claims.store(left, std::memory_order_relaxed);
-    if (left == 0) node.victims.put(r);
+    if (left == 0) {
+      r.put_off = 0;  // nobody waits for it
+      node.victims.put(r);
+    }
     return left == 0;
   });
 }

@@ -170,16 +170,13 @@ void give_up_data(Runtime& runtime, const graph::Graph& graph, const std::vector
   }
 }
 
-// How many temporaries are dropped?
-std::uint64_t submit_tasks(Runtime& runtime, const graph::Graph& graph,
-                           const std::vector<Codelet>& codelets, const std::vector<Handle>& handles,
-                           const memory::Rules& rules,
-                           const std::function<void(std::size_t)>& on_end = {}) {
+void submit_tasks(Runtime& runtime, const graph::Graph& graph, const std::vector<Codelet>& codelets,
+                  const std::vector<Handle>& handles, const memory::Rules& rules,
+                  const std::function<void(std::size_t)>& on_end = {}) {
   const std::vector<std::size_t> last = graph::last_uses(graph);
   const bool hints = graph.application().gives_up_data && rules.hint;
   std::vector<bool> is_temporary =
       rules.any() ? std::vector<bool>(last.size()) : graph::temporaries_of(graph);
-  std::uint64_t dropped = 0;
   std::vector<TaskId> ids;  // none where no task names others
   std::vector<TaskId> after;
   std::vector<Operand> operands;
@@ -207,13 +204,11 @@ std::uint64_t submit_tasks(Runtime& runtime, const graph::Graph& graph,
       if (!is_temporary[access.datum]) continue;
       runtime.invalidate(handles[access.datum]);
       is_temporary[access.datum] = false;  // a task may name it twice
-      ++dropped;
     }
   }
   if (hints) give_up_data(runtime, graph, handles, last);
   // They belong to the run, though no task comes behind them.
   for (const auto& reduction : graph.reductions()) runtime.combine(handles[reduction.datum]);
-  return dropped;
 }
 
 // Settings may follow the name.
@@ -237,8 +232,7 @@ Played play(const graph::Graph& graph, const machine::MachineModel& machine, con
     set_reductions(runtime, graph, codelets, handles);
     if (is_directed(options.policy)) advise_tiles(runtime, graph, handles);
     played.before = runtime.statistics();
-    played.dropped =
-        submit_tasks(runtime, graph, codelets, handles, memory::parse_rules(options.memory_rules));
+    submit_tasks(runtime, graph, codelets, handles, memory::parse_rules(options.memory_rules));
     runtime.wait();
     played.after = runtime.statistics();
     const std::vector<bool> is_part = parts_of(graph);

@@ -24,7 +24,6 @@ struct Played {
   Statistics after;         // when the last task has ended, and all that tasks reduced is combined
   Statistics last;          // when the results are at home: the bytes of the run
   double wall_seconds = 0;  // that the simulation took
-  std::uint64_t dropped = 0;  // temporaries: each counts as a task of the runtime's own
 };
 
 enum class StartingPlace {

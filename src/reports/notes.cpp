@@ -70,13 +70,14 @@ void note_result(Runtime& runtime, const RunRecord& record) {
 void end_recording(Runtime& runtime, RunRecord& record) {
   try {
     const TraceSummary summary = runtime.stop_trace();
+    record.recording = {.file = summary.file, .bytes = summary.written, .message = {}};
     if (summary.events_lost == 0) return;
     record.recording.message = fmt::format(
         "the recording lacks {} events for which there was no memory; raise "
         "--trace-memory, or record fewer categories (--trace-events)",
         summary.events_lost);
   } catch (const DeviceError& error) {
-    record.recording = {.message = error.what(), .failed = true};
+    record.recording = {.file = {}, .bytes = {}, .message = error.what(), .failed = true};
   }
 }
 

@@ -27,7 +27,8 @@ RunRecord record_of(const graph::Graph& graph, const machine::MachineModel& mach
   Statistics whole = played.last;
   whole.now = played.after.now;
   whole.workers = played.after.workers;
-  whole.tasks_done = played.after.tasks_done - played.dropped;
+  whole.tasks_done = played.after.tasks_done;
+  whole.own_tasks_done = played.after.own_tasks_done;
   RunRecord record = make_record(policy, machine.description, played.before, whole);
   record.flops = graph.flops();
   record.bounds = bounds;

@@ -68,7 +68,7 @@ RunRecord make_record(std::string policy, const MachineDescription& machine,
   RunRecord record;
   record.policy = std::move(policy);
   record.seconds = (after.now - before.now).seconds();
-  record.tasks = after.tasks_done - before.tasks_done;
+  record.tasks = after.application_tasks_done() - before.application_tasks_done();
   record.workers = static_cast<std::uint32_t>(machine.workers.size());
   record.idle_seconds = idle_seconds(before, after);
   for (std::size_t n = 0; n < machine.nodes.size(); ++n) {

@@ -61,8 +61,10 @@ struct SimulationCost {
   double wall_scheduling_seconds = 0;  // of it, inside the policy
 };
 
-// What is wrong with the recording of a run; no message: nothing, or there is none.
+// The recording of a run, and what is wrong with it; no message: nothing, or there is none.
 struct RecordingOutcome {
+  std::string file;  // empty: there is none, or it is not whole
+  Bytes bytes;
   std::string message;
   bool failed = false;  // it is not whole
 };

@@ -78,7 +78,7 @@ TraceSummary RuntimeImpl::stop_trace() {
   if (forked()) return {};
   const trace::RecordingSummary summary = engine_->recorder().stop();
   if (!summary.error.empty()) throw DeviceError(summary.error);
-  return {Bytes{summary.bytes}, summary.events_lost};
+  return {summary.file, Bytes{summary.bytes}, summary.events_lost};
 }
 
 void RuntimeImpl::end_trace() noexcept {

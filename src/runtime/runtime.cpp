@@ -17,6 +17,7 @@
 #include "runtime/sizes.hpp"
 #include "sched/automatic.hpp"
 #include "sched/policy.hpp"
+#include "trace/own_file.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::runtime {
@@ -119,7 +120,9 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   }
   setup_.make_drivers(options_);
   engine_->attach(setup_.by_node(), setup_.by_worker());
-  if (!options_.trace.empty()) start_trace(options_.trace, options_.trace_events);
+  if (!options_.trace.empty()) {
+    start_trace(trace::next_own_file(options_.trace), options_.trace_events);
+  }
   if (slot()) engine_->worker_leaves(*slot());  // until somebody waits
   try {
     start();

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
+#include "base/sure_memory.hpp"
 #include "graph/task.hpp"
 #include "graph/task_pool.hpp"
 #include "sched/policy.hpp"
@@ -60,6 +62,7 @@ class Decisions {
     decision.bytes = needed;
     return decision;
   }
+  std::uint32_t beginnings() const { return listener_->beginnings(); }
   void tell(trace::Decision decision) const { listener_->hear(std::move(decision)); }
   // The worker is given `chosen`, the first that it can run of those that `walk` names in their order, until it is
   // answered true.
@@ -98,6 +101,30 @@ class Decisions {
   const PolicyContext* context_ = nullptr;
   trace::DecisionListener* listener_ = nullptr;
   const std::atomic<bool>* listens_ = &trace::kNobodyListens;  // what it says of that
+};
+
+// Of each node the last decision that room for an early copy is refused: the copy is wanted again at each look, so a
+// refusal is told when it is not the one before.
+class Refusals {
+ public:
+  void start(std::size_t nodes) { last_.assign(nodes, Told{}); }
+  // Only if they are heard.
+  void tell(const Decisions& decisions, std::size_t node, trace::Decision refusal) {
+    Told& last = last_[node];
+    const std::uint32_t beginnings = decisions.beginnings();
+    if (last.what && last.beginnings == beginnings && last.what->says_as(refusal)) return;
+    last = {refusal, beginnings};
+    decisions.tell(std::move(refusal));
+  }
+  // Room was not refused.
+  void end(std::size_t node) { last_[node].what.reset(); }
+
+ private:
+  struct Told {
+    std::optional<trace::Decision> what = std::nullopt;
+    std::uint32_t beginnings = 0;
+  };
+  base::SureVector<Told> last_;
 };
 
 }  // namespace vicinal::sched

@@ -56,12 +56,12 @@ trace::Candidate FutureUses::scored(const graph::Handle& handle, NodeId node) {
            {trace::Measure::queued, known && use.expected ? 1 : 0}}};
 }
 
-void FutureUses::explain(trace::Decision decision, const graph::Handle* victim,
-                         std::span<const memory::Candidate> among) {
+trace::Decision FutureUses::explained(trace::Decision decision, const graph::Handle* victim,
+                                      std::span<const memory::Candidate> among) {
   for (const memory::Candidate& candidate : among) {
     decision.consider(scored(*candidate.handle, *decision.node), candidate.handle == victim);
   }
-  decisions_.tell(std::move(decision));
+  return decision;
 }
 
 graph::Handle* FutureUses::unused(NodeId node, Bytes needed, memory::Candidates& candidates) {
@@ -83,7 +83,10 @@ graph::Handle* FutureUses::choose(NodeId node, Bytes needed, memory::EvictionRea
                                   memory::Candidates& candidates) {
   // With a ranking there was none. Where the last victim had a next use most have one: then all are looked at at once.
   if (!candidates.ranked() && !all_used_[node.value]) {
-    if (graph::Handle* const victim = unused(node, needed, candidates)) return victim;
+    if (graph::Handle* const victim = unused(node, needed, candidates)) {
+      refusals_.end(node.value);
+      return victim;
+    }
   }
   graph::Handle* victim = candidates.greatest(
       [&](const memory::Candidate& candidate) { return next_use(*candidate.handle, node).rank(); });
@@ -92,11 +95,18 @@ graph::Handle* FutureUses::choose(NodeId node, Bytes needed, memory::EvictionRea
   // A copy that only comes early must not drive out what is used before it.
   const bool refuses = reason != memory::EvictionReason::firm && !latest.expected;
   if (refuses) victim = nullptr;
+  if (victim != nullptr) refusals_.end(node.value);
   if (decisions_.heard() && (victim != nullptr || refuses)) {
     const trace::Reason why = refuses                   ? trace::Reason::used_sooner
                               : latest.number != kNever ? trace::Reason::latest_next_use
                                                         : trace::Reason::no_next_use;
-    explain(decisions_.room_on(node, needed, why), victim, candidates.all());
+    trace::Decision told =
+        explained(decisions_.room_on(node, needed, why), victim, candidates.all());
+    if (refuses) {
+      refusals_.tell(decisions_, node.value, std::move(told));
+    } else {
+      decisions_.tell(std::move(told));
+    }
   }
   return victim;
 }

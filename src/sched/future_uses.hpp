@@ -37,6 +37,7 @@ class FutureUses final : public memory::VictimChoice {
   void start(const PolicyContext& context) {
     nodes_ = context.machine().nodes.size();
     all_used_.assign(nodes_, false);
+    refusals_.start(nodes_);
     decisions_.start(context);
   }
 
@@ -86,13 +87,14 @@ class FutureUses final : public memory::VictimChoice {
   NextUse next_use(const graph::Handle& handle, NodeId node);
   graph::Handle* unused(NodeId node, Bytes needed, memory::Candidates& candidates);
   trace::Candidate scored(const graph::Handle& handle, NodeId node);
-  void explain(trace::Decision decision, const graph::Handle* victim,
-               std::span<const memory::Candidate> among);
+  trace::Decision explained(trace::Decision decision, const graph::Handle* victim,
+                            std::span<const memory::Candidate> among);
 
   std::size_t nodes_ = 0;
   base::SureVector<bool> all_used_;  // by node: the last victim had a next use
   memory::NextUses uses_;
   Decisions decisions_;
+  Refusals refusals_;
   RecordPool<DataRecord> data_;
 };
 

@@ -164,6 +164,7 @@ enum class Among : std::uint8_t { tasks, handles, nodes, workers };
 struct Candidate {
   std::uint64_t id = 0;  // the value of a TaskId, a HandleId, a NodeId or a WorkerId
   base::SureVector<Score> scores;
+  friend bool operator==(const Candidate&, const Candidate&) = default;
 
   std::optional<std::int64_t> score(Measure measure) const {
     for (const Score& score : scores) {
@@ -205,6 +206,13 @@ struct Decision {
       if (candidates[i].id == id) winner = i;
     }
   }
+  // The same but for the time.
+  bool says_as(const Decision& other) const {
+    return reason == other.reason && among == other.among && task == other.task &&
+           handle == other.handle && node == other.node && worker == other.worker &&
+           bytes == other.bytes && winner == other.winner && scores == other.scores &&
+           candidates == other.candidates;
+  }
 };
 
 class DecisionListener {
@@ -213,12 +221,15 @@ class DecisionListener {
   // Now. Decisions are not built for one that does not.
   bool listens() const { return listens_.load(std::memory_order_relaxed); }
   const std::atomic<bool>& whether_it_listens() const { return listens_; }
+  // How often it has begun to listen: what is told when it changes is told anew then.
+  std::uint32_t beginnings() const { return beginnings_.load(std::memory_order_relaxed); }
   // By any thread, several at once, under locks of the runtime: it may not call the runtime, nor wait for a
   // thread that does.
   virtual void hear(Decision decision) noexcept = 0;
 
  protected:
   std::atomic<bool> listens_{true};
+  std::atomic<std::uint32_t> beginnings_{0};
 };
 // Where there is no listener.
 inline constinit const std::atomic<bool> kNobodyListens{false};

@@ -27,11 +27,12 @@ std::uint64_t word_of(const std::optional<Id>& id) {
   return id ? std::uint64_t{id->value} : kNone;
 }
 
-void put_scores(const base::SureVector<Score>& scores, base::SureVector<std::uint64_t>& words) {
+std::uint64_t* put_scores(const base::SureVector<Score>& scores, std::uint64_t* at) {
   for (const Score& score : scores) {
-    words.push_back(static_cast<std::uint64_t>(score.measure));
-    words.push_back(static_cast<std::uint64_t>(score.value));
+    *at++ = static_cast<std::uint64_t>(score.measure);
+    *at++ = static_cast<std::uint64_t>(score.value);
   }
+  return at;
 }
 
 // What is left of the words, from the front. Nothing is read beyond them: `good` says that nothing was asked for that
@@ -86,17 +87,26 @@ bool take_fields(std::span<const std::uint64_t> fields, Decision& decision) {
 
 }  // namespace
 
-void put_decision(const Decision& decision, base::SureVector<std::uint64_t>& words) {
-  words.insert(words.end(),
-               {static_cast<std::uint64_t>(decision.among), word_of(decision.task),
-                word_of(decision.handle), word_of(decision.node), word_of(decision.worker),
-                word_of(decision.bytes), decision.winner ? *decision.winner : kNone});
-  words.push_back(decision.candidates.size() | std::uint64_t{decision.scores.size()} << 32);
-  put_scores(decision.scores, words);
+std::size_t words_of(const Decision& decision) {
+  std::size_t words = kFields + 1 + 2 * decision.scores.size();
+  for (const Candidate& candidate : decision.candidates) words += 2 + 2 * candidate.scores.size();
+  return words;
+}
+
+void put_decision(const Decision& decision, std::uint64_t* at) {
+  at[kAmong] = static_cast<std::uint64_t>(decision.among);
+  at[kTask] = word_of(decision.task);
+  at[kHandle] = word_of(decision.handle);
+  at[kNode] = word_of(decision.node);
+  at[kWorker] = word_of(decision.worker);
+  at[kBytes] = word_of(decision.bytes);
+  at[kWinner] = decision.winner ? *decision.winner : kNone;
+  at[kFields] = decision.candidates.size() | std::uint64_t{decision.scores.size()} << 32;
+  at = put_scores(decision.scores, at + kFields + 1);
   for (const Candidate& candidate : decision.candidates) {
-    words.push_back(candidate.id);
-    words.push_back(candidate.scores.size());
-    put_scores(candidate.scores, words);
+    *at++ = candidate.id;
+    *at++ = candidate.scores.size();
+    at = put_scores(candidate.scores, at);
   }
 }
 

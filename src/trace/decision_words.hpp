@@ -11,13 +11,14 @@
 #include <span>
 
 #include "base/function_ref.hpp"
-#include "base/sure_memory.hpp"
 #include "trace/decision.hpp"
 
 namespace vicinal::trace {
 
-// The fields and the tail, without the first two words of the event.
-void put_decision(const Decision& decision, base::SureVector<std::uint64_t>& words);
+// How many words the fields and the tail take, without the first two words of the event.
+std::size_t words_of(const Decision& decision);
+// So many of them to `at`.
+void put_decision(const Decision& decision, std::uint64_t* at);
 
 // Of what `put_decision` wrote, the first field given apart. Nothing if the words are not such.
 std::optional<Decision> read_decision(std::uint32_t rule, std::int64_t time_ns,

@@ -18,10 +18,12 @@ class SegmentCheck {
                const std::string& name)
       : segment_(segment), head_(head), range_(range), name_(name) {}
 
-  std::uint64_t lost() {
+  std::uint64_t lost(std::vector<std::uint64_t>& room) {
+    const auto words = segment_.events(room);
+    if (!words) refuse("the events of the segment cannot be unpacked");
     std::uint64_t lost = 0;
-    while (at_ < segment_.words.size()) {
-      const std::span<const std::uint64_t> left = segment_.words.subspan(at_);
+    while (at_ < words->size()) {
+      const std::span<const std::uint64_t> left = words->subspan(at_);
       if (left.size() < 2) refuse("the segment ends within an event");
       const EventHead event(left[1]);
       if (event.words > left.size()) refuse("the event is longer than its segment");
@@ -37,7 +39,8 @@ class SegmentCheck {
 
  private:
   [[noreturn]] void refuse(std::string_view what) const {
-    refuse_damaged(name_, segment_.at + at_ * sizeof(std::uint64_t), what);
+    const std::size_t within = segment_.is_packed ? 0 : at_ * sizeof(std::uint64_t);
+    refuse_damaged(name_, segment_.at + within, what);
   }
 
   void check(const FileEvent& known, const EventHead& event,
@@ -82,8 +85,8 @@ class SegmentCheck {
 }  // namespace
 
 std::uint64_t check_events(const Segment& segment, const FileHead& head, const TicksRange& range,
-                           const std::string& name) {
-  return SegmentCheck(segment, head, range, name).lost();
+                           const std::string& name, std::vector<std::uint64_t>& room) {
+  return SegmentCheck(segment, head, range, name).lost(room);
 }
 
 }  // namespace vicinal::trace

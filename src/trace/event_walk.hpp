@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "trace/head_reader.hpp"
 #include "trace/segments.hpp"
@@ -27,8 +28,9 @@ struct TicksRange {
   std::int64_t last = 0;
 };
 
-// Throws UsageError: an event cannot be as it is. Returns how many events the segment says were lost.
+// Throws UsageError: an event cannot be as it is. Returns how many events the segment says were lost. `room`: as
+// Segment::events has it.
 std::uint64_t check_events(const Segment& segment, const FileHead& head, const TicksRange& range,
-                           const std::string& name);
+                           const std::string& name, std::vector<std::uint64_t>& room);
 
 }  // namespace vicinal::trace

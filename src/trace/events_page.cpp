@@ -54,8 +54,19 @@ simulation waits for its file instead, and the same run gives the same file. `do
 Times are those of the processor's counter where it keeps its pace, which is compared with the raw monotonic clock at the start and
 whenever something is written; else of that clock. In simulation they are simulated.
 
-One runtime records into one file at a time. Where a process has several runtimes, one after the other, with the same option
-`trace`, the last one's recording is what the file holds.
+One runtime records into one file at a time. Where a process has several runtimes with the same option `trace`, or the same
+`VICINAL_TRACE`, the first one records into `run.vtrace`, the second into `run.2.vtrace`, and so on; a file of that name from
+an earlier process is replaced. `Runtime::stop_trace` says the name, and the executable prints it at the end:
+
+```text
+recording: run.darts.vtrace, 254.6 KiB; vicinal report run.darts.vtrace -o run.darts.html
+```
+
+Events are packed as they are written: an event takes some 5 to 15 bytes, a decision with 16 candidates some 30. What waits is
+told when it changes: an early copy that is put off is looked at again every few microseconds, and is recorded when it is put off
+for the first time, for another reason, or again after it was given up or had room; the refusal of a
+policy, when its candidates or their scores are others. Between two such events what the first one says holds. Files of earlier versions, which
+are neither packed nor sparse, are read as well; earlier versions do not read these.
 
 ## Categories
 

@@ -1,6 +1,6 @@
 // The head of a recording's file: what a reader needs besides the segments, as JSON.
 //
-//   {"format": "vicinal recording", "version": 1,
+//   {"format": "vicinal recording", "version": 2,
 //    "clock": {"kind": "counter", "origin_ticks": 812, "origin_ns": 911, "ns_per_tick": 0.385},
 //    "recorded": ["always", "tasks"],
 //    "events": [{"number": 4, "name": "task started", "category": "tasks",

@@ -51,11 +51,11 @@ std::string_view text_of_head(std::span<const std::byte> file, const std::string
   const auto version = load<std::uint32_t>(file, 8);
   if (version > kVersion) {
     refuse_file(name, 8,
-                fmt::format("the file is a recording of form {}, this program reads form {}",
+                fmt::format("the file is a recording of form {}, this program reads forms up to {}",
                             version, kVersion),
                 "read it with the version of Vicinal that made it, or a later one");
   }
-  if (version < kVersion) refuse_damaged(name, 8, "there is no form 0 of recordings");
+  if (version == 0) refuse_damaged(name, 8, "there is no form 0 of recordings");
 
   const auto bytes = load<std::uint64_t>(file, 16);
   if (bytes % sizeof(std::uint64_t) != 0) {

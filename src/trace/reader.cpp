@@ -34,9 +34,11 @@ bool is_far(std::int64_t value) {
 // Each thread's events, as far as they were visited.
 struct Cursor {
   std::uint32_t lane = 0;
-  std::span<const Segment> segments;  // the first is the one that is visited
-  std::size_t at = 0;                 // in words
-  std::int64_t ticks = 0;             // of the next event
+  std::span<const Segment> segments = {};  // behind the one that is visited
+  std::int64_t ticks = 0;                  // of the next event
+  std::size_t at = 0;                      // in `words`
+  std::span<const std::uint64_t> words = {};
+  std::vector<std::uint64_t> room = {};  // see Segment::events
 };
 
 struct Later {
@@ -47,12 +49,14 @@ struct Later {
 
 // False: there is none. A time before that of the thread's last event becomes that.
 bool find_next(Cursor& cursor) {
-  while (!cursor.segments.empty() && cursor.at >= cursor.segments.front().words.size()) {
+  while (cursor.at >= cursor.words.size()) {
+    if (cursor.segments.empty()) return false;
+    // All have been unpacked before, to be checked.
+    cursor.words = cursor.segments.front().events(cursor.room).value_or(cursor.words.first(0));
     cursor.segments = cursor.segments.subspan(1);
     cursor.at = 0;
   }
-  if (cursor.segments.empty()) return false;
-  const auto ticks = static_cast<std::int64_t>(cursor.segments.front().words[cursor.at]);
+  const auto ticks = static_cast<std::int64_t>(cursor.words[cursor.at]);
   cursor.ticks = std::max(cursor.ticks, ticks);
   return true;
 }
@@ -63,8 +67,8 @@ std::vector<Cursor> cursors_of(std::span<const Segment> segments, std::int64_t f
     const std::uint32_t lane = segments.front().lane;
     std::size_t count = 1;
     while (count < segments.size() && segments[count].lane == lane) ++count;
-    Cursor cursor{lane, segments.first(count), 0, first_ticks};
-    if (find_next(cursor)) cursors.push_back(cursor);
+    Cursor cursor{lane, segments.first(count), first_ticks};
+    if (find_next(cursor)) cursors.push_back(std::move(cursor));
     segments = segments.subspan(count);
   }
   return cursors;
@@ -118,7 +122,10 @@ struct Reader::Parts {
                                                 std::max(scale.ns_per_tick(), 1.0));
     const TicksRange range{head.origin.ticks - most, head.origin.ticks + most};
     std::uint64_t lost = 0;
-    for (const Segment& segment : segments.data) lost += check_events(segment, head, range, path);
+    std::vector<std::uint64_t> room;
+    for (const Segment& segment : segments.data) {
+      lost += check_events(segment, head, range, path, room);
+    }
     events_lost = segments.events_lost.value_or(lost);
   }
 
@@ -216,7 +223,7 @@ void Reader::each(base::FunctionRef<void(const RecordedEvent&)> visit) const {
     // As long as no other thread has an earlier one.
     bool more = true;
     do {
-      const auto words = cursor.segments.front().words.subspan(cursor.at);
+      const auto words = cursor.words.subspan(cursor.at);
       RecordedEvent event;
       event.time = parts_->ns_at(cursor.ticks);
       event.lane = cursor.lane;

@@ -8,13 +8,13 @@
 // The file begins with
 //
 //   bytes 0..7    "VICTRACE"
-//   bytes 8..11   the version of the form, 1
+//   bytes 8..11   the version of the form, 2; form 1 has no packed segments
 //   bytes 12..15  0x01020304, in the order of the writer's processor
 //   bytes 16..23  how many bytes the head has
 //   bytes 24..31  the checksum of the head
 //   then the head, a JSON object, with spaces behind it up to a whole word (see head.hpp)
 //
-// and goes on with segments: what a thread has recorded, in its order. A run that was killed leaves a file without the
+// and goes on with segments: what a thread has recorded, in its order, most of them packed (see packed_events.hpp). A run that was killed leaves a file without the
 // last segment, `end`, or with a piece of a segment, which is left out (Reader::is_complete, Reader::cut_bytes).
 #pragma once
 
@@ -34,18 +34,19 @@
 namespace vicinal::trace {
 
 inline constexpr std::string_view kMagic = "VICTRACE";
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 
 // Before each piece of the file behind its head; all are whole words.
 struct SegmentHead {
-  static constexpr std::uint32_t kData = 0x474d4753;   // "SGMG": events
-  static constexpr std::uint32_t kClock = 0x4b434c43;  // "CLCK": a ClockPair
-  static constexpr std::uint32_t kEnd = 0x21444e45;    // "END!": an EndOfFile
+  static constexpr std::uint32_t kData = 0x474d4753;    // "SGMG": events
+  static constexpr std::uint32_t kPacked = 0x444b4350;  // "PCKD": packed events
+  static constexpr std::uint32_t kClock = 0x4b434c43;   // "CLCK": a ClockPair
+  static constexpr std::uint32_t kEnd = 0x21444e45;     // "END!": an EndOfFile
   std::uint32_t kind = kData;
   std::uint32_t lane = 0;      // the thread
   std::uint64_t number = 0;    // of the thread's chunks of memory
-  std::uint64_t offset = 0;    // in bytes, of the segment in the chunk
+  std::uint64_t offset = 0;    // in bytes, of the segment in the chunk, where nothing is packed
   std::uint64_t bytes = 0;     // that follow
   std::uint64_t checksum = 0;  // of all this and these, see `checksum`
 };

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "base/sure_memory.hpp"
 #include "trace/decision_words.hpp"
 #include "trace/session.hpp"
 #include "vicinal/error.hpp"
@@ -58,6 +57,7 @@ void Recorder::start(const RecordingOptions& options) {
   session_number_.store(number, std::memory_order_release);
   // Release: who sees a category finds the session.
   categories_.store(options.categories | bit(Category::always) | above_, std::memory_order_release);
+  beginnings_.fetch_add(1, std::memory_order_relaxed);
   update_listening();
 }
 
@@ -173,15 +173,19 @@ void Recorder::update_listening() {
   listens_.store(next_ != nullptr || on(Category::decisions), std::memory_order_relaxed);
 }
 
+void Recorder::record_decision(const Decision& decision) {
+  const std::size_t words = 2 + words_of(decision);
+  WriteCursor* const place = take(words);
+  if (place == nullptr) return;
+  std::uint64_t* const at = place->at.load(std::memory_order_relaxed);
+  at[0] = static_cast<std::uint64_t>(now());
+  at[1] = head(Event::decision, words, static_cast<std::uint32_t>(decision.reason));
+  put_decision(decision, at + 2);
+  place->at.store(at + words, std::memory_order_release);
+}
+
 void Recorder::hear(Decision decision) noexcept {
-  if (on(Category::decisions)) {
-    try {
-      base::SureVector<std::uint64_t> words;
-      put_decision(decision, words);
-      record_words(Event::decision, static_cast<std::uint32_t>(decision.reason), words);
-    } catch (const std::bad_alloc&) {  // one that there is no memory for is not recorded
-    }
-  }
+  if (on(Category::decisions)) record_decision(decision);
   if (next_ != nullptr) next_->hear(std::move(decision));
 }
 

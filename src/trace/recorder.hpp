@@ -39,6 +39,7 @@ struct RecordingOptions {
 };
 
 struct RecordingSummary {
+  std::string file = {};    // empty: nothing was recorded
   std::uint64_t bytes = 0;  // of the file
   std::uint64_t events_lost = 0;
   std::string error;  // not empty: the file could not be written, and has what came before
@@ -203,6 +204,7 @@ class Recorder final : public internals::Recorder, public DecisionListener {
   std::int64_t other_now() const;
   void put_text(Event event, std::uint32_t first, std::span<const std::uint64_t> fields,
                 std::string_view text);
+  void record_decision(const Decision& decision);
   void update_listening();
 
   static inline constinit thread_local OwnPlace own_{};

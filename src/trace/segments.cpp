@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "trace/file_error.hpp"
+#include "trace/packed_events.hpp"
 #include "trace/reader.hpp"
 
 namespace vicinal::trace {
@@ -49,7 +50,8 @@ class SegmentFinder {
     return {words, head_at(at).bytes / kWord};
   }
   static bool is_kind(std::uint32_t kind) {
-    return kind == SegmentHead::kData || kind == SegmentHead::kClock || kind == SegmentHead::kEnd;
+    return kind == SegmentHead::kData || kind == SegmentHead::kPacked ||
+           kind == SegmentHead::kClock || kind == SegmentHead::kEnd;
   }
 
   static bool may_have(std::uint32_t kind, std::uint64_t bytes) {
@@ -80,11 +82,17 @@ class SegmentFinder {
   }
 
   void take(const SegmentHead& head, std::span<const std::uint64_t> words) {
-    if (head.kind == SegmentHead::kData) {
-      if (head.offset % kWord != 0 || head.offset + head.bytes < head.offset) {
+    if (head.kind == SegmentHead::kData || head.kind == SegmentHead::kPacked) {
+      const bool is_packed = head.kind == SegmentHead::kPacked;
+      const std::uint64_t count = is_packed ? unpacked_words(words) : words.size();
+      if (is_packed && count > kMostPackedWords) {
+        refuse_damaged(name_, at_, "the segment is packed of more events than one has");
+      }
+      if (head.offset % kWord != 0 || head.offset + count * kWord < head.offset) {
         refuse_damaged(name_, at_, "the segment's place in the memory of its thread cannot be");
       }
-      found_.data.push_back({head.lane, head.number, head.offset, at_ + sizeof head, words});
+      found_.data.push_back(
+          {head.lane, head.number, head.offset, at_ + sizeof head, count, is_packed, words});
       return;
     }
     if (head.kind == SegmentHead::kEnd) {
@@ -121,8 +129,7 @@ class SegmentFinder {
 
   void check_order() const {
     const auto overlap = [](const Segment& a, const Segment& b) {
-      return a.lane == b.lane && a.number == b.number &&
-             a.offset + a.words.size() * kWord > b.offset;
+      return a.lane == b.lane && a.number == b.number && a.offset + a.words * kWord > b.offset;
     };
     const auto twice = std::ranges::adjacent_find(found_.data, overlap);
     if (twice == found_.data.end()) return;
@@ -138,6 +145,13 @@ class SegmentFinder {
 };
 
 }  // namespace
+
+std::optional<std::span<const std::uint64_t>> Segment::events(
+    std::vector<std::uint64_t>& room) const {
+  if (!is_packed) return content;
+  if (!unpack_events(content, room)) return std::nullopt;
+  return room;
+}
 
 Segments find_segments(std::span<const std::byte> file, std::size_t begin,
                        const std::string& name) {

@@ -16,8 +16,13 @@ struct Segment {
   std::uint32_t lane = 0;
   std::uint64_t number = 0;  // see SegmentHead
   std::uint64_t offset = 0;
-  std::uint64_t at = 0;  // in bytes, of the content in the file
-  std::span<const std::uint64_t> words;
+  std::uint64_t at = 0;     // in bytes, of the content in the file
+  std::uint64_t words = 0;  // of its events
+  bool is_packed = false;
+  std::span<const std::uint64_t> content;
+
+  // Its events; `room` is where they are unpacked. Nothing if they cannot be.
+  std::optional<std::span<const std::uint64_t>> events(std::vector<std::uint64_t>& room) const;
 };
 
 struct Segments {

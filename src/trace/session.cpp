@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <new>
 #include <pthread.h>
+#include <span>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -19,6 +20,7 @@
 #include "base/start_thread.hpp"
 #include "trace/head.hpp"
 #include "trace/kind_of_file.hpp"
+#include "trace/packed_events.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::trace {
@@ -27,6 +29,9 @@ namespace {
 
 // How long an event may lie in memory before it is in the file: what a run that is killed loses.
 constexpr std::chrono::milliseconds kPeriod{20};
+
+// Of the memory in which events are packed.
+constexpr std::size_t kPackedWords = 2 * Chunk::kWords + 2 * kMostWords;
 
 // Over so much time the pace of the counter is measured at the start, for a file that gets no second pair of readings.
 constexpr std::int64_t kFirstMeasureNs = 500'000;
@@ -46,7 +51,8 @@ Recorder::Session::Session(const RecordingOptions& options, ClockKind clock,
       path_(options.file),
       clock_(clock),
       simulated_(clock == ClockKind::simulated),
-      most_chunks_(std::max<std::uint64_t>(options.memory.value / sizeof(Chunk), 2)) {
+      most_chunks_(std::max<std::uint64_t>(options.memory.value / sizeof(Chunk), 2)),
+      packed_(std::make_unique_for_overwrite<std::uint64_t[]>(kPackedWords)) {
   open_file();
   const ClockPair origin = simulated_ ? ClockPair{} : read_both(clock);
   const std::string front = make_front(
@@ -185,12 +191,14 @@ void Recorder::Session::write_segment(SegmentHead head, const void* data) {
 
 void Recorder::Session::write_chunk(const Lane& lane, Chunk& chunk, std::size_t until) {
   if (until <= chunk.written) return;
-  write_segment({.kind = SegmentHead::kData,
+  const std::span words(chunk.words + chunk.written, until - chunk.written);
+  const std::size_t packed = pack_events(words, {packed_.get(), kPackedWords});
+  write_segment({.kind = packed > 0 ? SegmentHead::kPacked : SegmentHead::kData,
                  .lane = lane.number,
                  .number = chunk.number,
                  .offset = chunk.written * 8,
-                 .bytes = (until - chunk.written) * 8},
-                chunk.words + chunk.written);
+                 .bytes = (packed > 0 ? packed : words.size()) * 8},
+                packed > 0 ? packed_.get() : words.data());
   chunk.written = until;
 }
 
@@ -301,6 +309,7 @@ RecordingSummary Recorder::Session::end() {
     free_ = chunk->next;
     munmap(chunk, sizeof(Chunk));
   }
+  summary.file = path_;
   summary.bytes = bytes_;
   if (!error_.empty()) {
     summary.error = fmt::format(

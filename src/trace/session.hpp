@@ -77,6 +77,7 @@ struct Recorder::Session {
   const ClockKind clock_;
   const bool simulated_;
   const std::uint64_t most_chunks_;
+  const std::unique_ptr<std::uint64_t[]> packed_;  // what is written next
   int file_ = -1;
   std::uint64_t bytes_ = 0;
   std::string error_;  // of the file: nothing is written any more

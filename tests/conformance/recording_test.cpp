@@ -113,6 +113,28 @@ TEST_P(Every, ARecordingHasAllThatHappens) {
               ::testing::Contains(std::pair<std::string, std::string>("answer", "42")));
 }
 
+TEST(Recording, EachRuntimeOfAProcessHasOneOfItsOwn) {
+  const TemporaryFolder folder("recordings");
+  Options options = small_options();
+  options.trace = folder.file("run.vtrace");
+  const auto run_tasks = [&](int tasks) {
+    Runtime runtime(options);
+    const Handle x = runtime.register_empty(kPage, "x");
+    for (int i = 0; i < tasks; ++i) runtime.submit(set(x, i));
+    runtime.wait();
+    return runtime.stop_trace().file;
+  };
+  EXPECT_EQ(run_tasks(1), folder.file("run.vtrace"));
+  EXPECT_EQ(run_tasks(2), folder.file("run.2.vtrace"));
+  options.trace = folder.path() + "/./run.vtrace";  // another way to the same file
+  EXPECT_EQ(run_tasks(3), folder.path() + "/./run.3.vtrace");
+  EXPECT_EQ(read(folder.file("run.vtrace")).tasks.size(), 1U);
+  EXPECT_EQ(read(folder.file("run.2.vtrace")).tasks.size(), 2U);
+  EXPECT_EQ(read(folder.file("run.3.vtrace")).tasks.size(), 3U);
+  options.trace = "/dev/null";
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(run_tasks(1), "/dev/null");
+}
+
 TEST(Recording, NoneIsMadeOfWhatCameBeforeIt) {
   TemporaryFolder folder("recording");
   Runtime runtime(small_options());

@@ -379,14 +379,19 @@ TEST(DamagedRecordings, AreReadOrRefused) {
   record_some(simulated);
   record_some(counted);
   counted.clock({.ticks = 3'000'000, .ns = 1'200'000});
-  const std::span<const std::byte> recordings[] = {simulated.bytes(), counted.bytes()};
+  RecordingBuilder packed({.run = kRun});
+  packed.packing();
+  record_some(packed);
+  const std::span<const std::byte> recordings[] = {simulated.bytes(), counted.bytes(),
+                                                   packed.bytes()};
+  ASSERT_LT(recordings[2].size() + 1000, recordings[0].size());
   for (const auto& bytes : recordings) ASSERT_TRUE(read(bytes));
 
   std::uint64_t read_all = 0;
   std::uint64_t refused = 0;
   testing::for_each_seed(20, [&](base::Random& random, std::uint64_t /*seed*/) {
     for (int i = 0; i < kInputsOfASeed; ++i) {
-      Damage damage(recordings[random.below(2)], random);
+      Damage damage(recordings[random.below(std::size(recordings))], random);
       for (std::uint64_t times = 1 + random.below(3); times > 0; --times) damage.once();
       std::size_t size = 0;
       const std::vector<std::uint64_t> words = damage.bytes(size);

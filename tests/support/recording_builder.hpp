@@ -20,12 +20,12 @@
 #include <string_view>
 #include <vector>
 
-#include "base/sure_memory.hpp"
 #include "trace/clock.hpp"
 #include "trace/decision.hpp"
 #include "trace/decision_words.hpp"
 #include "trace/event.hpp"
 #include "trace/head.hpp"
+#include "trace/packed_events.hpp"
 #include "trace/reader.hpp"
 #include "vicinal/access.hpp"
 
@@ -120,10 +120,9 @@ class RecordingBuilder {
     return at(end).add(trace::Event::copy_ended, to, {copy, 0});
   }
   RecordingBuilder& decided(const trace::Decision& decision) {
-    base::SureVector<std::uint64_t> words;
-    trace::put_decision(decision, words);
-    return add(trace::Event::decision, static_cast<std::uint32_t>(decision.reason),
-               Words(words.begin(), words.end()));
+    Words words(trace::words_of(decision));
+    trace::put_decision(decision, words.data());
+    return add(trace::Event::decision, static_cast<std::uint32_t>(decision.reason), words);
   }
 
   // --- the file
@@ -135,7 +134,13 @@ class RecordingBuilder {
     trace::SegmentHead head;
     head.lane = lane_;
     head.number = chunks_[lane_]++;
+    if (packs_) pack(head, words);
     put(head, words);
+    return *this;
+  }
+  // Segments that are cut from here on are packed, as far as that makes them shorter.
+  RecordingBuilder& packing() {
+    packs_ = true;
     return *this;
   }
   RecordingBuilder& clock(const trace::ClockPair& pair) {
@@ -181,6 +186,13 @@ class RecordingBuilder {
   }
 
  private:
+  static void pack(trace::SegmentHead& head, Words& words) {
+    Words packed(4 * words.size() + 64);
+    packed.resize(trace::pack_events(words, packed));
+    if (packed.empty()) return;
+    head.kind = trace::SegmentHead::kPacked;
+    words.swap(packed);
+  }
   static void append(std::string& file, const void* bytes, std::size_t count) {
     if (count != 0) file.append(static_cast<const char*>(bytes), count);
   }
@@ -189,6 +201,7 @@ class RecordingBuilder {
   std::int64_t ticks_ = 0;
   std::uint32_t lane_ = 0;
   std::uint32_t names_ = 0;
+  bool packs_ = false;
   std::map<std::uint32_t, Words> open_;  // by lane: events that are in no segment yet
   std::map<std::uint32_t, std::uint64_t> chunks_;
   std::string segments_;

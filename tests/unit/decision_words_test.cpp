@@ -11,11 +11,11 @@
 namespace vicinal::trace {
 namespace {
 
-using Words = base::SureVector<std::uint64_t>;
+using Words = std::vector<std::uint64_t>;
 
-Words words_of(const Decision& decision) {
-  Words words;
-  put_decision(decision, words);
+Words put(const Decision& decision) {
+  Words words(words_of(decision));
+  put_decision(decision, words.data());
   return words;
 }
 
@@ -51,8 +51,8 @@ void expect_same(const Decision& a, const Decision& b) {
 }
 
 void expect_returns(const Decision& decision) {
-  const auto read = read_decision(static_cast<std::uint32_t>(decision.reason), decision.time.ns,
-                                  words_of(decision));
+  const auto read =
+      read_decision(static_cast<std::uint32_t>(decision.reason), decision.time.ns, put(decision));
   ASSERT_TRUE(read);
   expect_same(*read, decision);
 }
@@ -83,12 +83,12 @@ TEST(DecisionWords, AreThoseThatTheHeaderSays) {
                        1,
                        static_cast<std::uint64_t>(Measure::end),
                        70};
-  EXPECT_EQ(words_of(decision), expected);
+  EXPECT_EQ(put(decision), expected);
 }
 
 TEST(DecisionWords, AreRefusedIfTheyAreCutOrTooMany) {
   const auto rule = static_cast<std::uint32_t>(Reason::latest_next_use);
-  const Words words = words_of(full_decision());
+  const Words words = put(full_decision());
   for (std::size_t count = 0; count < words.size(); ++count) {
     EXPECT_FALSE(read_decision(rule, 0, std::span(words).first(count))) << count;
   }
@@ -99,7 +99,7 @@ TEST(DecisionWords, AreRefusedIfTheyAreCutOrTooMany) {
 
 TEST(DecisionWords, AreRefusedIfTheySayWhatCannotBe) {
   const auto rule = static_cast<std::uint32_t>(Reason::latest_next_use);
-  const Words good = words_of(full_decision());
+  const Words good = put(full_decision());
   const auto with = [&](std::size_t at, std::uint64_t word) {
     Words words = good;
     words[at] = word;
@@ -143,7 +143,7 @@ TEST(DecisionWords, OfManyRandomDecisionsComeBack) {
 }
 
 TEST(DecisionWords, SayWhereTheirMeasuresAre) {
-  const Words words = words_of(full_decision());
+  const Words words = put(full_decision());
   const std::span<const std::uint64_t> tail = std::span(words).subspan(7);
   std::vector<std::uint64_t> found;
   EXPECT_TRUE(visit_measures(tail, [&](std::size_t place) { found.push_back(tail[place]); }));

@@ -158,6 +158,37 @@ TEST(Reader, GivesWhatTheHeadSaysOfTheRun) {
   EXPECT_EQ(reader.recorded(), bit(Category::always) | bit(Category::memory));
 }
 
+// Of a fixed run, not of the writer: a file keeps its meaning.
+TEST(Reader, ReadsPackedSegmentsByTheFormThatTheHeaderGives) {
+  const auto event = static_cast<std::uint8_t>(Event::task_ended);
+  const std::uint8_t bytes[] = {
+      // slot 9, another head; time 100: 200; bits 0..31 differ, the first field 2 more: 4 << 1 | 1
+      0x80 | 9, 0xc8, 0x01, 0x09,
+      // the event and 5 words, 0x50000 | event: zigzag
+      static_cast<std::uint8_t>((2 * event) | 0x80), 0x80, 0x28,
+      // task 7 and run time 65
+      0x05, 14, 0x82, 0x01,
+      // the same slot and head; time 1 less: task 8, run time as before
+      9, 0x01, 0x01, 2,
+      // the same, first field 1 less: zigzag 1, << 1
+      0x80 | 9, 0x00, 0x02, 0x00};
+  RecordingBuilder::Words packed(1 + (sizeof bytes + 7) / 8);
+  packed[0] = 15;
+  std::memcpy(packed.data() + 1, bytes, sizeof bytes);
+  RecordingBuilder recording;
+  recording.put({.kind = SegmentHead::kPacked, .lane = 4}, packed);
+  EXPECT_THAT(events_of(Reader(recording.bytes(), "by hand")),
+              ElementsAre("100 4 task ended 2 7 0 65", "100 4 task ended 2 8 0 65",
+                          "100 4 task ended 1 8 0 65"));
+}
+
+TEST(Reader, ReadsFilesOfTheFirstForm) {
+  RecordingBuilder recording;
+  recording.at(5).add(Event::worker_slept, 3);
+  const auto bytes = changed(recording.bytes(), 8, std::uint64_t{kByteOrder} << 32 | 1);
+  EXPECT_THAT(events_of(Reader(bytes, "old")), ElementsAre("5 0 worker slept 3"));
+}
+
 // --- runs that were killed
 
 TEST(Reader, ReadsAFileWithoutItsEnd) {
@@ -324,8 +355,8 @@ TEST(Reader, RefusesTheOtherOrderOfBytesAndLaterForms) {
   const auto bytes = recording.bytes();
   EXPECT_THAT(refusal(changed(bytes, 8, std::uint64_t{__builtin_bswap32(kByteOrder)} << 32)),
               AllOf(HasSubstr("byte 12"), HasSubstr("other order of bytes")));
-  EXPECT_THAT(refusal(changed(bytes, 8, std::uint64_t{kByteOrder} << 32 | 2)),
-              AllOf(HasSubstr("byte 8"), HasSubstr("form 2, this program reads form 1"),
+  EXPECT_THAT(refusal(changed(bytes, 8, std::uint64_t{kByteOrder} << 32 | 3)),
+              AllOf(HasSubstr("byte 8"), HasSubstr("form 3, this program reads forms up to 2"),
                     HasSubstr("a later one")));
 }
 

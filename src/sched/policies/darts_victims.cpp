@@ -54,12 +54,16 @@ graph::Handle* LeastUsed::choose(NodeId node_id, Bytes needed, EvictionReason re
   if (victim == nullptr) {
     // A copy that only comes early must not drive out what is used before it.
     if (reason == EvictionReason::prefetch) {
-      if (explanation_.heard()) explain(room, trace::Reason::used_sooner, nullptr);
+      if (explanation_.heard()) {
+        refusals_.tell(explanation_.decisions(), node,
+                       explained(room, trace::Reason::used_sooner, nullptr));
+      }
       return nullptr;
     }
     victim = used_last(room);
   }
   if (victim == nullptr) return nullptr;  // all have been pinned meanwhile
+  refusals_.end(node);
   if (DataRecord* data = record_of(*victim)) {
     unfinished_[node] = data;
     ledger_.leave_node(*data, node);
@@ -121,7 +125,7 @@ graph::Handle* LeastUsed::least_planned(const Room& room) const {
     fewest = planned;
   }
   if (best != nullptr && explanation_.heard()) {
-    explain(room, trace::Reason::fewest_planned_uses, best);
+    explanation_.decisions().tell(explained(room, trace::Reason::fewest_planned_uses, best));
   }
   return best;
 }
@@ -131,7 +135,9 @@ graph::Handle* LeastUsed::least_planned(const Room& room) const {
 graph::Handle* LeastUsed::used_last(const Room& room) const {
   graph::Handle* const best = room.candidates.greatest(
       [&](const Candidate& candidate) { return first_use_of(*candidate.handle, room.node); });
-  if (best != nullptr && explanation_.heard()) explain(room, trace::Reason::latest_first_use, best);
+  if (best != nullptr && explanation_.heard()) {
+    explanation_.decisions().tell(explained(room, trace::Reason::latest_first_use, best));
+  }
   return best;
 }
 
@@ -145,7 +151,8 @@ trace::Decision LeastUsed::decision(const Room& room, trace::Reason reason) cons
   return explanation_.decisions().room_on(ledger_.nodes()[room.node].id, room.needed, reason);
 }
 
-void LeastUsed::explain(const Room& room, trace::Reason reason, const graph::Handle* victim) const {
+trace::Decision LeastUsed::explained(const Room& room, trace::Reason reason,
+                                     const graph::Handle* victim) const {
   trace::Decision told = decision(room, reason);
   for (const Candidate& candidate : room.candidates.all()) {
     trace::Candidate listed = scored(*candidate.handle, room.node, candidate.claims);
@@ -155,7 +162,7 @@ void LeastUsed::explain(const Room& room, trace::Reason reason, const graph::Han
     }
     told.consider(std::move(listed), candidate.handle == victim);
   }
-  explanation_.decisions().tell(std::move(told));
+  return told;
 }
 
 }  // namespace vicinal::sched::darts

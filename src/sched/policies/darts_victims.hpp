@@ -12,7 +12,10 @@ class LeastUsed final : public memory::VictimChoice {
  public:
   LeastUsed(Ledger& ledger, const Explanation& explanation)
       : ledger_(ledger), explanation_(explanation) {}
-  void start() { unfinished_.assign(ledger_.nodes().count(), nullptr); }
+  void start() {
+    unfinished_.assign(ledger_.nodes().count(), nullptr);
+    refusals_.start(ledger_.nodes().count());
+  }
 
   // O(log n) of n candidates for each one up to the least recently used that no task planned or pulled
   // uses, plus what Ledger::leave_node costs.
@@ -35,11 +38,13 @@ class LeastUsed final : public memory::VictimChoice {
   graph::Handle* used_last(const Room& room) const;
   std::uint64_t first_use_of(const graph::Handle& handle, NodeIndex node) const;
   trace::Decision decision(const Room& room, trace::Reason reason) const;
-  void explain(const Room& room, trace::Reason reason, const graph::Handle* victim) const;
+  trace::Decision explained(const Room& room, trace::Reason reason,
+                            const graph::Handle* victim) const;
 
   Ledger& ledger_;
   const Explanation& explanation_;
   base::SureVector<DataRecord*> unfinished_;  // by node: chosen, and not yet known to have gone
+  Refusals refusals_;
 };
 
 }  // namespace vicinal::sched::darts

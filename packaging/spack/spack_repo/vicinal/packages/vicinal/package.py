@@ -22,6 +22,7 @@ class Vicinal(CMakePackage):
     variant("blas", default=True, description="Dense applications of the executable", when="+tools")
     variant("hwloc", default=True, description="Place and bind workers by the topology of the machine")
     variant("otf2", default=False, description="vicinal export --format otf2")
+    variant("sqlite", default=False, description="vicinal export --format sqlite")
     variant("opencl", default=False, description="OpenCL devices")
 
     depends_on("cxx", type="build")
@@ -36,6 +37,7 @@ class Vicinal(CMakePackage):
     depends_on("liburing")
     depends_on("hwloc", when="+hwloc")
     depends_on("otf2", when="+otf2")
+    depends_on("sqlite", when="+sqlite")
     depends_on("opencl", when="+opencl")
     # Tasks are what runs in parallel: an OpenBLAS with threads of its own is refused.
     depends_on("openblas threads=none", when="+blas")
@@ -55,7 +57,7 @@ class Vicinal(CMakePackage):
             self.define_from_variant("VICINAL_BUILD_CLI", "tools"),
             self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
         ]
-        for variant, package in (("hwloc", "Hwloc"), ("otf2", "Otf2"), ("opencl", "OpenCL")):
+        for variant, package in (("hwloc", "Hwloc"), ("otf2", "Otf2"), ("sqlite", "Sqlite"), ("opencl", "OpenCL")):
             arguments.append(self.define(f"CMAKE_DISABLE_FIND_PACKAGE_{package}", not spec.satisfies(f"+{variant}")))
         if spec.satisfies("+blas"):
             arguments += [

@@ -1,27 +1,22 @@
-#include "exporters/csv_events.hpp"
+#include "exporters/event_tables.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <sys/stat.h>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "exporters/csv_file.hpp"
 #include "trace/decision.hpp"
 #include "trace/decision_words.hpp"
 #include "trace/reader.hpp"
 #include "vicinal/access.hpp"
-#include "vicinal/error.hpp"
 
 namespace vicinal::exporters {
 
@@ -65,51 +60,57 @@ std::string rule(std::uint32_t number) {
 
 class EventTables {
  public:
-  EventTables(const trace::Reader& file, std::string folder) : folder_(std::move(folder)) {
+  EventTables(const trace::Reader& file, Tables& out) : out_(out) {
     file.each([&](const RecordedEvent& event) {
       if (event.event == Event::name_given) names_[event.first] = event.text();
     });
-    files_.resize(trace::events().size());
+    tables_.resize(trace::events().size());
     file.each([&](const RecordedEvent& event) { write(event); });
-    for (const std::unique_ptr<CsvFile>& table : files_) {
+    for (const std::unique_ptr<Table>& table : tables_) {
       if (table) table->close();
     }
     if (scores_) scores_->close();
   }
 
  private:
-  CsvFile& table_of(const EventEntry& entry);
+  Table& table_of(const EventEntry& entry);
   void write(const RecordedEvent& event);
-  void write_field(CsvFile& table, const Field& field, std::uint64_t value, bool is_first);
-  void write_decision(CsvFile& table, const RecordedEvent& event);
+  void write_field(Table& table, const Field& field, std::uint64_t value, bool is_first);
+  void write_decision(Table& table, const RecordedEvent& event);
 
-  std::string folder_;
+  Tables& out_;
   std::unordered_map<std::uint64_t, std::string> names_;
-  std::vector<std::unique_ptr<CsvFile>> files_;  // by event
-  std::unique_ptr<CsvFile> scores_;
+  std::vector<std::unique_ptr<Table>> tables_;  // by event
+  std::unique_ptr<Table> scores_;
   std::uint64_t decisions_ = 0;
 };
 
-CsvFile& EventTables::table_of(const EventEntry& entry) {
-  std::unique_ptr<CsvFile>& table = files_[static_cast<std::size_t>(entry.event)];
+Table& EventTables::table_of(const EventEntry& entry) {
+  std::unique_ptr<Table>& table = tables_[static_cast<std::size_t>(entry.event)];
   if (table) return *table;
-  table = std::make_unique<CsvFile>(folder_, with_underscores(entry.name),
-                                    std::initializer_list<std::string_view>{});
-  table->cell("time_ns");
-  table->cell("thread");
+  std::vector<std::string> names;  // of the fields
   for (std::size_t i = 0; i < entry.field_count(); ++i) {
-    if (entry.fields[i].name != "unused") table->cell(with_underscores(entry.fields[i].name));
+    names.push_back(with_underscores(entry.fields[i].name));
   }
-  if (entry.tail == Tail::text) table->cell("text");
-  if (entry.tail == Tail::accesses) table->cell("accesses");
-  if (entry.tail == Tail::scores) table->cell("decision");
-  table->end_row();
+  std::vector<Column> columns{"time_ns", "thread"};
+  for (std::size_t i = 0; i < entry.field_count(); ++i) {
+    if (names[i] == "unused") continue;
+    const FieldType type = entry.fields[i].type;
+    const bool is_number =
+        entry.event == Event::name_given || (type != FieldType::choice && type != FieldType::name);
+    const bool is_rule = entry.event == Event::decision && i == 0;
+    columns.push_back(is_number && !is_rule ? Column(names[i]) : text(names[i]));
+  }
+  if (entry.tail == Tail::text) columns.push_back(text("text"));
+  if (entry.tail == Tail::accesses) columns.push_back(text("accesses"));
+  if (entry.tail == Tail::scores) columns.emplace_back("decision");
+  table = out_.add(Tables::Kind::events, with_underscores(entry.name), columns);
   return *table;
 }
 
 void EventTables::write(const RecordedEvent& event) {
   const EventEntry& entry = trace::entry(event.event);
-  CsvFile& table = table_of(entry);
+  Table& table = table_of(entry);
   table.cell(event.time);
   table.cell(event.lane);
   for (std::size_t i = 0; i < entry.field_count(); ++i) {
@@ -127,7 +128,7 @@ void EventTables::write(const RecordedEvent& event) {
   table.end_row();
 }
 
-void EventTables::write_field(CsvFile& table, const Field& field, std::uint64_t value,
+void EventTables::write_field(Table& table, const Field& field, std::uint64_t value,
                               bool is_first) {
   const bool is_none = value == trace::kNone || (is_first && value == 0xFFFFFFFFU);
   switch (field.type) {
@@ -149,17 +150,16 @@ void EventTables::write_field(CsvFile& table, const Field& field, std::uint64_t 
 }
 
 // A row for each score, those of the question without a candidate.
-void EventTables::write_decision(CsvFile& table, const RecordedEvent& event) {
+void EventTables::write_decision(Table& table, const RecordedEvent& event) {
   const std::uint64_t number = decisions_++;
   table.cell(number);
   const std::optional<trace::Decision> decision =
       trace::read_decision(event.first, event.time, event.rest);
   if (!decision) return;
   if (!scores_) {
-    scores_ = std::make_unique<CsvFile>(
-        folder_, "decision_scores",
-        std::initializer_list<std::string_view>{"decision", "candidate", "id", "wins", "measure",
-                                                "unit", "value"});
+    scores_ =
+        out_.add(Tables::Kind::events, "decision_scores",
+                 {"decision", "candidate", "id", "wins", text("measure"), text("unit"), "value"});
   }
   constexpr std::string_view units[] = {"number", "ns", "bytes"};
   const std::optional<std::uint64_t> none;
@@ -183,12 +183,8 @@ void EventTables::write_decision(CsvFile& table, const RecordedEvent& event) {
 
 }  // namespace
 
-void write_events(const trace::Reader& file, const std::string& folder) {
-  const std::string events = folder + "/events";
-  if (::mkdir(events.c_str(), 0777) != 0) {
-    throw DeviceError(fmt::format("cannot make the folder {}: {}", events, std::strerror(errno)));
-  }
-  const EventTables tables(file, events);
+void write_events(const trace::Reader& file, Tables& tables) {
+  const EventTables written(file, tables);
 }
 
 }  // namespace vicinal::exporters
