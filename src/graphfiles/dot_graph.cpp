@@ -369,6 +369,8 @@ Bytes DotReader::bytes(const std::pair<const std::string, Token>& attribute) con
       lexer_.refuse(value, fmt::format("{}: {}", key, error.what()));
     }
   }
+  if (value.text.starts_with('-') && key == "size")
+    return {};  // so SimGrid writes that nothing is carried
   const double most = static_cast<double>(graph::kMostGraphBytes.value);
   return {static_cast<std::uint64_t>(std::ceil(real(attribute, most, "bytes")))};
 }
