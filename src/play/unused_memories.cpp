@@ -66,13 +66,17 @@ std::vector<std::string> unused_memories(const graph::Graph& graph,
   };
   std::vector<Alike> found;
   std::vector<bool> seen(nodes.size());
+  bool any_used = false;
   for (const WorkerDescription& worker : machine.description.workers) {
     const std::size_t node = worker.node.value;
     const auto& task = smallest[static_cast<std::size_t>(worker.kind)];
-    if (node >= nodes.size() || seen[node] || !nodes[node].limit || !task) continue;
+    if (node >= nodes.size() || seen[node] || !task) continue;
     seen[node] = true;
+    if (!nodes[node].limit || task->bytes <= *nodes[node].limit) {
+      any_used = true;
+      continue;
+    }
     const Bytes limit = *nodes[node].limit;
-    if (task->bytes <= limit) continue;
     const auto alike = std::ranges::find(found, limit, &Alike::limit);
     if (alike == found.end()) {
       found.push_back({nodes[node].name, 0, limit, *task});
@@ -81,11 +85,12 @@ std::vector<std::string> unused_memories(const graph::Graph& graph,
     }
   }
   std::vector<std::string> sentences;
+  if (!any_used) return sentences;
   for (const Alike& one : found) {
     sentences.push_back(fmt::format(
         "no task fits in the memory of {}{}, {} bytes, so its workers stand still: the smallest, "
         "{}, needs {} bytes "
-        "({}); give it more, a machine file's memory = 6 is six bytes and \"6GB\" is more",
+        "({}); give it more memory, or take smaller data",
         base::legible_name(one.first),
         one.more == 0 ? "" : fmt::format(" (and {} like it)", one.more), one.limit.value,
         name_of(graph, one.task.task), one.task.bytes.value, base::format_bytes(one.task.bytes)));

@@ -11,7 +11,7 @@
 namespace vicinal::play {
 
 // A sentence for those of the same limit: the memory, its bytes, and the smallest working set of the tasks that its
-// workers could run but for that.
+// workers could run but for that. None where no task fits anywhere: then the run is refused.
 std::vector<std::string> unused_memories(const graph::Graph& graph,
                                          const machine::MachineModel& machine);
 

@@ -13,10 +13,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-machine::MachineModel with_gpu_memory(std::uint64_t bytes) {
+machine::MachineModel with_gpu_memory(std::uint64_t bytes, std::uint32_t cores = 2) {
   machine::MachineChoice choice;
   choice.gpus = 2;
-  machine::MachineModel machine = machine::load_machine("v100p", choice);
+  choice.cpu_workers = cores;
+  machine::MachineModel machine = machine::load_machine("idgraf", choice);
   for (NodeDescription& node : machine.description.nodes) {
     if (node.kind == NodeKind::device) node.limit = Bytes{bytes};
   }
