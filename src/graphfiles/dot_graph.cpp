@@ -32,6 +32,7 @@ using Kind = DotLexer::Kind;
 
 constexpr std::size_t kMostDepth = 100;         // of braces
 constexpr std::size_t kMostEdges = 20'000'000;  // {a b} -> {c d} are four
+constexpr std::size_t kLongestValue = 200;      // of an attribute
 constexpr std::size_t kLongestCategory = 100;
 
 // The first of them that a node, or an edge, has counts.
@@ -263,6 +264,8 @@ Attributes DotReader::read_attributes() {
         value = lexer_.now();
         expect_id("a value");
       }
+      // Each node that a default holds for has a copy: a book in it would be printed too often.
+      if (value.text.size() > kLongestValue) value.text.resize(kLongestValue);
       if (asked(key)) attributes.given.insert_or_assign(key, std::move(value));
       if (lexer_.now().is(',') || lexer_.now().is(';')) lexer_.take();
     }

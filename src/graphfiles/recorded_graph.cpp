@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/legible.hpp"
 #include "graph/sound.hpp"
 #include "graphfiles/file_text.hpp"
 #include "vicinal/error.hpp"
@@ -503,8 +504,11 @@ class Builder {
     for (const CodeletOfRun& codelet : codelets_) names.push_back(run_.names[codelet.name]);
     for (const KernelTime& time : times_) {
       if (used_times_.contains(time.codelet)) continue;
-      refuse(fmt::format("there is no codelet {} in it{}", in_quotes(time.codelet),
-                         did_you_mean(time.codelet, names)));
+      std::ranges::sort(names);
+      names.erase(std::unique(names.begin(), names.end()), names.end());
+      refuse(fmt::format("there is no codelet {} in it{}; there are {}", in_quotes(time.codelet),
+                         did_you_mean(time.codelet, names),
+                         base::legible_name(fmt::format("{}", fmt::join(names, ", ")))));
     }
   }
 

@@ -107,6 +107,8 @@ class StarpuReader {
     bool has_content_first = false;  // its first access reads it
   };
 
+  using Modes = std::unordered_map<Number, AccessMode>;  // by datum
+
   std::optional<std::string_view> next_line();
   std::optional<Record> next_record();
   void read_task(const Record& record);
@@ -116,7 +118,7 @@ class StarpuReader {
   void measure(const Record& record, StarpuKernel& kernel) const;
   void number_jobs();
   void keep_dependencies();
-  bool follows_by_data(const StarpuTask& before, const StarpuTask& after) const;
+  bool follows_by_data(const StarpuTask& before, const Modes& after) const;
   void add_data();
   void add_kernels();
   void add_task(const StarpuTask& task);
@@ -342,15 +344,13 @@ void StarpuReader::number_jobs() {
   }
 }
 
-bool StarpuReader::follows_by_data(const StarpuTask& before, const StarpuTask& after) const {
-  for (const Graph::Access& one : before.accesses) {
-    for (const Graph::Access& other : after.accesses) {
-      if (one.datum != other.datum || one.mode == AccessMode::scratch) continue;
-      if (!leaves_content(one.mode) && !leaves_content(other.mode)) continue;
-      if (!commutes(one.mode) || !commutes(other.mode)) return true;
-    }
-  }
-  return false;
+bool StarpuReader::follows_by_data(const StarpuTask& before, const Modes& after) const {
+  return std::ranges::any_of(before.accesses, [&](const Graph::Access& one) {
+    const auto other = after.find(one.datum);
+    if (other == after.end() || one.mode == AccessMode::scratch) return false;
+    if (!leaves_content(one.mode) && !leaves_content(other->second)) return false;
+    return !commutes(one.mode) || !commutes(other->second);
+  });
 }
 
 // Most follow from handles. The others, of tags and of what the application declared, are kept by data of no bytes.
@@ -358,7 +358,15 @@ void StarpuReader::keep_dependencies() {
   std::size_t later = 0;
   std::unordered_map<std::size_t, Number> ends;
   for (std::size_t t = 0; t < tasks_.size(); ++t) {
-    for (const std::string& job : tasks_[t].depends_on) {
+    std::vector<std::string>& jobs = tasks_[t].depends_on;
+    std::ranges::sort(jobs);
+    jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
+    Modes modes;
+    if (!jobs.empty()) {
+      for (const Graph::Access& access : tasks_[t].accesses)
+        modes.emplace(access.datum, access.mode);
+    }
+    for (const std::string& job : jobs) {
       const auto found = jobs_.find(job);
       if (found == jobs_.end()) continue;  // one of StarPU's own, that was not written
       const std::size_t before = found->second;
@@ -366,7 +374,7 @@ void StarpuReader::keep_dependencies() {
         ++later;
         continue;
       }
-      if (follows_by_data(tasks_[before], tasks_[t])) continue;
+      if (follows_by_data(tasks_[before], modes)) continue;
       const auto [end, is_new] = ends.try_emplace(before, static_cast<Number>(handles_.size()));
       if (is_new) {
         handles_.push_back({.name = "end of " + tasks_[before].name});

@@ -224,32 +224,44 @@ void Workflow::refuse_circle() const {
   refuse_at(origin_, list_, "tasks that wait for each other: " + circle);
 }
 
+// Whether one of the two writes a file that both have. The shorter list is gone through: a file may name thousands of
+// tasks that each have thousands of files.
+bool Workflow::share_a_file(Number before, Number after) {
+  const bool forward = own_accesses_[before] <= own_accesses_[after];
+  const Number few = forward ? before : after;
+  const Number many = forward ? after : before;
+  if (own_accesses_[few] == 0) return false;
+  std::unordered_map<Number, AccessMode>& modes = modes_[many];
+  if (modes.empty()) {
+    for (const graph::Graph::Access& access : steps_[many].accesses) {
+      modes.emplace(access.datum, access.mode);
+    }
+  }
+  const auto first = steps_[few].accesses.begin();
+  return std::any_of(first, first + static_cast<std::ptrdiff_t>(own_accesses_[few]),
+                     [&](const graph::Graph::Access& access) {
+                       const auto other = modes.find(access.datum);
+                       return other != modes.end() &&
+                              (writes(other->second) || writes(access.mode));
+                     });
+}
+
 // One that shares no file with the one before it, or none that one of the two writes, gets one: of no bytes, written by
 // the one before, the same for all that follow it so.
 void Workflow::keep_edges_without_files(Number before, const std::vector<std::size_t>& position) {
-  Step& step = steps_[before];
   std::vector<Number> afters = nodes_[before].children;
   for (const Number guess : nodes_[before].guesses) {
     if (position[guess] > position[before]) afters.push_back(guess);
   }
-  if (afters.empty()) return;
   sort_once(afters);
-  std::unordered_map<Number, AccessMode> own;
-  for (const graph::Graph::Access& access : step.accesses) own.emplace(access.datum, access.mode);
   std::optional<Number> datum;
   for (const Number after : afters) {
-    const Accesses& accesses = steps_[after].accesses;
-    const bool shares =
-        std::any_of(accesses.begin(), accesses.end(), [&](const graph::Graph::Access& access) {
-          const auto mine = own.find(access.datum);
-          return mine != own.end() && (writes(mine->second) || writes(access.mode));
-        });
-    if (shares) continue;
+    if (share_a_file(before, after)) continue;
     if (!datum) {
-      std::string name = "end of " + step.id;
+      std::string name = "end of " + steps_[before].id;
       while (file_names_.contains(name)) name += "'";
       datum = add_file(name, {});
-      step.accesses.push_back({*datum, AccessMode::W});
+      steps_[before].accesses.push_back({*datum, AccessMode::W});
     }
     steps_[after].accesses.push_back({*datum, AccessMode::R});
   }
@@ -257,7 +269,10 @@ void Workflow::keep_edges_without_files(Number before, const std::vector<std::si
 
 // --- the graph -----------------------------------------------------------------------------------
 graph::Graph Workflow::make_graph() {
-  for (Step& step : steps_) merge_accesses(step.accesses);
+  for (Step& step : steps_) {
+    merge_accesses(step.accesses);
+    own_accesses_.push_back(step.accesses.size());
+  }
   sort_edges();
   if (order_of_file(false).size() < steps_.size()) {
     drop_files_against_edges();
@@ -267,6 +282,7 @@ graph::Graph Workflow::make_graph() {
   std::vector<std::size_t> position(steps_.size());
   for (std::size_t p = 0; p < order.size(); ++p) position[order[p]] = p;
   for (const Number t : order) keep_edges_without_files(t, position);
+  modes_.clear();
   graph_.application().name = name_;
   for (const File& file : files_) graph_.add_datum({.bytes = file.bytes}, file.name);
   for (const Number t : order) add_task(t);

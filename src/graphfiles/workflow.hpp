@@ -86,6 +86,7 @@ class Workflow {
   std::vector<Number> order_of_file(bool with_guesses) const;
   void drop_files_against_edges();
   [[noreturn]] void refuse_circle() const;
+  bool share_a_file(Number before, Number after);
   void keep_edges_without_files(Number before, const std::vector<std::size_t>& position);
   void add_task(Number number);
   Number kernel_of(const Step& step);
@@ -98,6 +99,9 @@ class Workflow {
   std::unordered_set<std::string> file_names_;
   std::vector<Step> steps_;
   std::vector<Node> nodes_;
+  // While the graph is made: how many accesses each task had in the file, and of some the modes.
+  std::vector<std::size_t> own_accesses_;
+  std::unordered_map<Number, std::unordered_map<Number, AccessMode>> modes_;
   graph::Graph graph_;
   std::map<std::tuple<std::string, Seconds, double>, Number> kernels_;
   std::unordered_map<std::string, std::size_t> category_kernels_;  // how many of each category

@@ -154,7 +154,7 @@ def test_times(folder):
     """What the run did not measure is said by the user."""
     trace, _ = record(folder, "cores", "run", "lu", "--size", "256", "--tile", "64")
     path = os.path.join(folder, "cores.graph.json")
-    times = [word for kernel in ("getrf", "trsm", "gemm") for word in ("--time", kernel + "@gpu=2e-3")]
+    times = [word for kernel in ("generate", "getrf", "lu.trsm", "lu.gemm") for word in ("--time", kernel + "@gpu=2e-3")]
     result = run("export", trace, "--format", "graph", "-o", path, *times)
     check(result.returncode == 0, f"times: {result.stderr}")
     with open(path, encoding="utf-8") as file:

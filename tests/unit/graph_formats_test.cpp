@@ -236,7 +236,7 @@ TEST(StarpuTasks, AreSubmittedInStarpusOrder) {
   EXPECT_EQ(accesses(graph, 1), "2b W, end of fill 2 W");
   EXPECT_EQ(accesses(graph, 2), "2a R, 2b RW, 2c scratch, end of gemm 3 W");
   EXPECT_EQ(accesses(graph, 3), "2a R, 2d commute, 2c scratch, end of gemm 3 R, end of gemm 4 W");
-  EXPECT_EQ(accesses(graph, 4), "end of gemm 4 R, end of fill 2 R");
+  EXPECT_EQ(accesses(graph, 4), "end of fill 2 R, end of gemm 4 R");
   EXPECT_EQ(graph.data()[0].bytes.value, 4096U);
   EXPECT_EQ(graph.tasks()[2].priority, -4);
   // Milliseconds; those of memory node 0 ran on cores.
