@@ -92,9 +92,9 @@ GraphOptions::GraphOptions(CLI::App& command) : command_(command.get_name()) {
       "task_bench: of its neighbours that random_nearest depends on [0.25].");
   add("--imbalance", imbalance_, "REAL",
       "task_bench: tasks take up to half of it longer or shorter, at random.");
-  add("--bytes", bytes_, "BYTES", "bipartite, stencil, task_bench, random: of a datum.");
+  add("--bytes", bytes_, "BYTES", "bipartite, stencil, random, task_bench: of a datum.");
   add("--task-seconds", task_seconds_, "REAL",
-      "bipartite, stencil, task_bench, random: of a task.");
+      "bipartite, stencil, random, task_bench: of a task.");
   add("--priorities", priorities_, "TEXT", "given, bottom-level or none.");
 }
 

@@ -61,6 +61,12 @@ constexpr std::array kApplications{
           return stencil(
               {.width = r.width, .steps = r.steps, .bytes = r.bytes, .seconds = r.seconds});
         }},
+    GraphApplication{
+        "random", "layers of tasks with random dependencies, sizes and times", kOfRandom,
+        [](const Request& r) {
+          return random_dag(
+              {.tasks = r.tasks, .bytes = r.bytes, .seconds = r.seconds, .seed = r.seed});
+        }},
     GraphApplication{"task_bench",
                      "steps of tasks that depend on each other in a pattern of Task Bench",
                      kOfTaskBench,
@@ -76,12 +82,6 @@ constexpr std::array kApplications{
                                           .fraction = r.fraction,
                                           .seed = r.seed});
                      }},
-    GraphApplication{
-        "random", "layers of tasks with random dependencies, sizes and times", kOfRandom,
-        [](const Request& r) {
-          return random_dag(
-              {.tasks = r.tasks, .bytes = r.bytes, .seconds = r.seconds, .seed = r.seed});
-        }},
 };
 
 }  // namespace
