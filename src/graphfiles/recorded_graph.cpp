@@ -416,14 +416,13 @@ class Builder {
         timed[kind] = timed[kind] || kernels.back().seconds[kind] > 0;
       }
     }
-    // What sets a neutral element runs as a part of the first task that adds to it, and was not measured by itself.
-    for (const auto& [neutral, combine] : of_reductions) {
-      for (const Graph::Number number : {neutral, combine}) {
-        Graph::Kernel& kernel = kernels[number];
-        if (kernel.seconds != std::array<double, kProcessorKinds>{}) continue;
-        for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
-          if (timed[kind]) kernel.seconds[kind] = 1e-9;
-        }
+    // What sets a neutral element runs as a part of the first task that adds to it, and was not measured by itself; nor was
+    // a codelet whose tasks all failed, or were cancelled.
+    if (std::ranges::count(timed, true) == 0) timed[0] = true;
+    for (Graph::Kernel& kernel : kernels) {
+      if (kernel.seconds != std::array<double, kProcessorKinds>{} || kernel.flops > 0) continue;
+      for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
+        if (timed[kind]) kernel.seconds[kind] = 1e-9;
       }
     }
     for (Graph::Kernel& kernel : kernels) graph_.add_kernel(std::move(kernel));

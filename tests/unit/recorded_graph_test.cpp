@@ -230,6 +230,18 @@ TEST(RecordedGraph, PartsOfSeveralDivisionsAreDataOfTheirOwn) {
                                      "step right RW", "repartition x W, right RW"));
 }
 
+TEST(RecordedGraph, ACodeletWhoseTasksAllFailedCountsAsANanosecond) {
+  MadeRun made(1, 1);
+  const std::uint32_t x = made.datum("x", 8);
+  TaskOfRun failed = from_to(0, 90000);
+  failed.outcome = Outcome::failed;
+  made.task("fails", failed, {{x, AccessMode::RW}});
+  made.task("works", from_to(0, 500, 1), {{x, AccessMode::R}});
+  const Graph graph = graph_of(made.run, "run");
+  EXPECT_DOUBLE_EQ(seconds(graph, 0, ProcessorKind::emulated), 1e-9);
+  EXPECT_EQ(seconds(graph, 0, ProcessorKind::cpu), 0);
+}
+
 TEST(RecordedGraph, TimesThatAreGivenGoBeforeThoseMeasured) {
   MadeRun made(1);
   const std::uint32_t x = made.datum("x", 8);
