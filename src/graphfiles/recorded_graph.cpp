@@ -244,7 +244,9 @@ class Builder {
     const TaskOfRun& task = run_.tasks[t];
     if (const auto divided = inside_.find(t); divided != inside_.end()) {
       add_placed({t, Placed::Role::begin});
-      for (const std::uint32_t task_inside : divided->second) place(task_inside);
+      for (const std::uint32_t task_inside : divided->second) {
+        if (is_of_graph(run_.tasks[task_inside])) place(task_inside);
+      }
       return add_placed({t, Placed::Role::end});
     }
     if (task.ended != analysis::kUnknown && task.outcome == Outcome::done &&
