@@ -28,7 +28,29 @@ struct ExportArguments {
   std::string trace;
   std::string format;
   std::string output;
+  std::vector<std::string> times;
 };
+
+// "gemm@gpu=1.4e-3"; a codelet's name may have the signs, too.
+graphfiles::KernelTime parse_time(const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  const std::size_t at = text.rfind('@', equals);
+  if (equals == std::string::npos || at == std::string::npos || at == 0) {
+    throw UsageError(
+        fmt::format("--time {}: write CODELET@KIND=SECONDS, such as gemm@gpu=1.4e-3", text));
+  }
+  const std::string kind = text.substr(at + 1, equals - at - 1);
+  for (std::size_t k = 0; k < kProcessorKinds; ++k) {
+    if (kind != to_string(static_cast<ProcessorKind>(k))) continue;
+    const double seconds = reports::parse_real("--time", text.substr(equals + 1), 0);
+    if (seconds <= 0) throw UsageError(fmt::format("--time {}: the time must be above 0", text));
+    return {text.substr(0, at), static_cast<ProcessorKind>(k), seconds};
+  }
+  throw UsageError(fmt::format(
+      "--time {}: there is no kind of processor {}; there are cpu, emulated, gpu, opencl "
+      "and cuda",
+      text, kind));
+}
 
 std::string list_of_formats() {
   std::string list;
@@ -76,6 +98,12 @@ void export_run(const ExportArguments& arguments) {
     throw UsageError("say which recording: vicinal export TRACE --format FORMAT --output PATH");
   }
   const Format& format = wanted_format(arguments.format);
+  std::vector<graphfiles::KernelTime> times;
+  for (const std::string& text : arguments.times) times.push_back(parse_time(text));
+  if (!times.empty() && format.name != "graph") {
+    throw UsageError(fmt::format(
+        "--time: {} has what was recorded, only graph is played; leave it away", format.name));
+  }
   if (arguments.output.empty()) throw UsageError("say where to leave the export: --output PATH");
   const bool is_folder = format.write_folder != nullptr;
   if (is_folder && arguments.output == "-") {
@@ -97,7 +125,9 @@ void export_run(const ExportArguments& arguments) {
     folder.finish();
   } else {
     OutputFile output(arguments.output);
-    format.write_file(file.recording(), [&](std::string_view piece) { output.write(piece); });
+    exporters::Recording recording = file.recording();
+    recording.times = times;
+    format.write_file(recording, [&](std::string_view piece) { output.write(piece); });
     output.finish();
   }
   fmt::print(arguments.output == "-" ? stderr : stdout, "{}: {}: {}\n",
@@ -126,6 +156,14 @@ void add_export(CLI::App& app, Session& /*session*/) {
       ->add_option("-o,--output", arguments->output,
                    "The file, or the folder, which is made; -: the standard output.")
       ->type_name("PATH");
+  command
+      ->add_option("--time", arguments->times,
+                   "graph: what a task of a codelet takes on a kind of processor (cpu, emulated, "
+                   "gpu, opencl, cuda), "
+                   "such as gemm@gpu=1.4e-3; for each that the run did not use.")
+      ->type_name("CODELET@KIND=SECONDS")
+      ->expected(1)
+      ->take_all();
   command->callback([arguments] { export_run(*arguments); });
 }
 

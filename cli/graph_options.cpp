@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -33,6 +34,16 @@ linalg::Precision precision_of(const std::string& text) {
   throw UsageError(fmt::format("--precision: \"{}\" is neither double nor float", text));
 }
 
+std::optional<std::uint64_t> given_count(const char* name, const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return reports::parse_count(name, text, 0, kMost);
+}
+
+std::optional<double> given_real(const char* name, const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return reports::parse_real(name, text, 0);
+}
+
 void set_priorities(graph::Graph& graph, const std::string& how) {
   if (how == "bottom-level") {
     graph::set_bottom_level_priorities(graph);
@@ -57,7 +68,9 @@ GraphOptions::GraphOptions(CLI::App& command) : command_(command.get_name()) {
     add_parameter(std::string(parameter == "task-seconds" ? "seconds" : parameter), option);
   };
   add("--graph", file_, "FILE",
-      "Read the graph from a file instead: docs/graph-file.md, or a WfCommons workflow.");
+      "Read the graph from a file instead: our own format, WfFormat (WfCommons), DOT, DAX "
+      "(Pegasus), STG, or "
+      "StarPU's tasks.rec, known by its content.");
   add("--tiles", tiles_, "INTEGER", "Matrices: rows of tiles.");
   add("--tile", tile_, "INTEGER", "Matrices: order of a tile, in elements.");
   add("--inner", inner_, "INTEGER", "gemm2d, gemm3d: inner size in elements; 0: chosen.");
@@ -68,10 +81,20 @@ GraphOptions::GraphOptions(CLI::App& command) : command_(command.get_name()) {
   add("--tasks", tasks_, "INTEGER", "bipartite, random: how many.");
   add("--data", data_, "INTEGER", "bipartite: how many.");
   add("--degree", degree_, "INTEGER", "bipartite: data that each task reads.");
-  add("--width", width_, "INTEGER", "stencil: blocks of the line.");
-  add("--steps", steps_, "INTEGER", "stencil: iterations.");
-  add("--bytes", bytes_, "BYTES", "bipartite, stencil, random: of a datum.");
-  add("--task-seconds", task_seconds_, "REAL", "bipartite, stencil, random: of a task.");
+  add("--width", width_, "INTEGER", "stencil: blocks of the line; task_bench: tasks of a step.");
+  add("--steps", steps_, "INTEGER", "stencil, task_bench: iterations.");
+  add("--pattern", pattern_, "TEXT", "task_bench: which, by Task Bench's names.");
+  add("--radix", radix_, "INTEGER",
+      "task_bench: dependencies of nearest, spread and the random ones [3].");
+  add("--period", period_, "INTEGER",
+      "task_bench: steps until spread and the random ones repeat [3].");
+  add("--fraction", fraction_, "REAL",
+      "task_bench: of its neighbours that random_nearest depends on [0.25].");
+  add("--imbalance", imbalance_, "REAL",
+      "task_bench: tasks take up to half of it longer or shorter, at random.");
+  add("--bytes", bytes_, "BYTES", "bipartite, stencil, random, task_bench: of a datum.");
+  add("--task-seconds", task_seconds_, "REAL",
+      "bipartite, stencil, random, task_bench: of a task.");
   add("--priorities", priorities_, "TEXT", "given, bottom-level or none.");
 }
 
@@ -133,6 +156,11 @@ graph::Graph GraphOptions::graph(std::uint64_t seed, bool as_run) const {
                             .seed = seed,
                             .width = reports::parse_count("--width", width_, 1, kMost),
                             .steps = reports::parse_count("--steps", steps_, 1, kMost),
+                            .pattern = pattern_,
+                            .imbalance = reports::parse_real("--imbalance", imbalance_, 0),
+                            .radix = given_count("--radix", radix_),
+                            .period = given_count("--period", period_),
+                            .fraction = given_real("--fraction", fraction_),
                             .bytes = reports::parse_bytes("--bytes", bytes_),
                             .seconds = reports::parse_real("--task-seconds", task_seconds_, 0)});
   }
@@ -155,6 +183,7 @@ reports::Facts GraphOptions::facts(const graph::Graph& graph) const {
   }
   if (!graph.application().precision.empty())
     facts.emplace_back("precision", graph.application().precision);
+  if (application_ == "task_bench") facts.emplace_back("pattern", pattern_);
   if (panel_ != "0") facts.emplace_back("panel", panel_);
   facts.emplace_back("tasks", std::uint64_t{graph.tasks().size()});
   facts.emplace_back("data", std::uint64_t{graph.data().size()});

@@ -56,6 +56,11 @@ class GraphOptions {
   std::string degree_ = "2";
   std::string width_ = "32";
   std::string steps_ = "10";
+  std::string pattern_ = "stencil_1d";
+  std::string radix_;
+  std::string period_;
+  std::string fraction_;
+  std::string imbalance_ = "0";
   std::string bytes_ = "4MiB";
   std::string task_seconds_ = "0.001";
   std::string priorities_ = "given";

@@ -13,6 +13,7 @@
 #include "against_real.hpp"
 #include "graph_options.hpp"
 #include "output_file.hpp"
+#include "play/unused_memories.hpp"
 #include "report_output.hpp"
 #include "reports/catalogue.hpp"
 #include "reports/play_record.hpp"
@@ -94,6 +95,9 @@ int simulate(const SimulateArguments& arguments, Session& session) {
   const auto [policies, why] = arguments.runtime.chosen_policies(options, &machine.description);
   const graph::Graph graph = with_varied_times(
       arguments.graph.graph(options.seed, !arguments.against.empty()), arguments, machine);
+  for (const std::string& sentence : play::unused_memories(graph, machine)) {
+    fmt::print(stderr, "vicinal: warning: {}\n", sentence);
+  }
   const auto counted = [&](const std::string& policy) {
     return arguments.scheduling.empty() ? machine
                                         : with_scheduling(machine, arguments.scheduling, policy);

@@ -9,6 +9,7 @@
 #include "graph/sound.hpp"
 #include "graphs/linalg_graphs.hpp"
 #include "graphs/synthetic_graphs.hpp"
+#include "graphs/task_bench.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::graphs {
@@ -26,6 +27,9 @@ constexpr std::string_view kOfProducts[] = {"tiles", "tile", "precision", "inner
 constexpr std::string_view kOfPanels[] = {"tiles", "tile", "precision", "panel"};
 constexpr std::string_view kOfBipartite[] = {"tasks", "data", "degree", "bytes", "seconds", "seed"};
 constexpr std::string_view kOfStencil[] = {"width", "steps", "bytes", "seconds"};
+constexpr std::string_view kOfTaskBench[] = {"pattern",   "width", "steps",  "bytes",
+                                             "seconds",   "radix", "period", "fraction",
+                                             "imbalance", "seed"};
 constexpr std::string_view kOfRandom[] = {"tasks", "bytes", "seconds", "seed"};
 
 constexpr std::array kApplications{
@@ -63,6 +67,21 @@ constexpr std::array kApplications{
           return random_dag(
               {.tasks = r.tasks, .bytes = r.bytes, .seconds = r.seconds, .seed = r.seed});
         }},
+    GraphApplication{"task_bench",
+                     "steps of tasks that depend on each other in a pattern of Task Bench",
+                     kOfTaskBench,
+                     [](const Request& r) {
+                       return task_bench({.pattern = r.pattern,
+                                          .width = r.width,
+                                          .steps = r.steps,
+                                          .bytes = r.bytes,
+                                          .seconds = r.seconds,
+                                          .imbalance = r.imbalance,
+                                          .radix = r.radix,
+                                          .period = r.period,
+                                          .fraction = r.fraction,
+                                          .seed = r.seed});
+                     }},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,15 +23,21 @@ struct GraphRequest {
   std::uint64_t panel = 0;  // cholesky: of two levels, 0: one; lu-incpiv: elements
   linalg::Precision precision = linalg::Precision::f32;
   bool as_run = false;  // as the application of that name submits it here, where that differs
-  // bipartite, random
+  // bipartite, random; the seed also task_bench
   std::uint64_t tasks = 1000;
   std::uint64_t data = 100;  // bipartite
   std::uint64_t degree = 2;  // bipartite
   std::uint64_t seed = 1;
-  // stencil
+  // stencil, task_bench
   std::uint64_t width = 32;
   std::uint64_t steps = 10;
-  // bipartite, stencil, random
+  // task_bench: see TaskBenchShape
+  std::string pattern = "stencil_1d";
+  double imbalance = 0;
+  std::optional<std::uint64_t> radix = {};
+  std::optional<std::uint64_t> period = {};
+  std::optional<double> fraction = {};
+  // bipartite, stencil, task_bench, random
   Bytes bytes = 4_MiB;
   double seconds = 1e-3;
 };

@@ -119,6 +119,19 @@ struct Dependency {  // that follows from no access
   std::uint32_t task = kNobody;
 };
 
+// A task that a recursive one has submitted, to work on parts of its operands.
+struct TaskInside {
+  std::uint32_t task = kNobody;
+  std::uint32_t outer = kNobody;
+};
+
+// Tasks may reduce into the datum, whose parts are private copies.
+struct ReductionOfRun {
+  std::uint32_t datum = kNobody;
+  CodeletOfRun neutral;
+  CodeletOfRun combine;
+};
+
 struct SleepOfWorker {
   std::uint32_t worker = kNobody;
   std::int64_t from = 0;
@@ -173,6 +186,8 @@ class RecordedRun {
   std::vector<CopyOfRun> copies;  // by their start, those that never began at the end
   std::vector<RoomChange> room;   // in the order of time
   std::vector<Dependency> dependencies;
+  std::vector<TaskInside> inside;  // in the order of their submission
+  std::vector<ReductionOfRun> reductions;
   std::vector<SleepOfWorker> sleeps;  // in the order of their beginning
   std::vector<MarkOfRun> marks;
   std::vector<DecisionOfRun> decisions;  // in the order of time

@@ -173,6 +173,10 @@ class Engine final : public Completions {
   const Errors& errors() const { return errors_; }
   Errors& errors() { return errors_; }
   trace::Recorder& recorder() { return recorder_; }
+  // Where submissions are recorded: what a task and its accesses do not say.
+  void record_reduction(const graph::Handle& handle, const Codelet& neutral,
+                        const Codelet& combine);
+  void record_inside(const graph::Task& task, const graph::Task& outer);
   // Tasks that have not started are cancelled until everything has ended and `take_error` is called.
   void cancel(const std::exception_ptr& cause = nullptr) { errors_.cancel(cause); }
   void cancel_all(const std::exception_ptr& cause) { errors_.cancel_all(cause); }

@@ -61,6 +61,17 @@ std::uint32_t name_of(trace::Recorder& recorder, const Task& task) {
   for (const TaskId before : after) recorder_.record<Event::task_after>(0, id, before.value);
 }
 
+void Engine::record_reduction(const graph::Handle& handle, const Codelet& neutral,
+                              const Codelet& combine) {
+  const std::uint32_t first = name_of(recorder_, neutral);
+  const std::uint32_t second = name_of(recorder_, combine);
+  recorder_.record<Event::reduction_set>(first, handle.id.value, second);
+}
+
+void Engine::record_inside(const Task& task, const Task& outer) {
+  recorder_.record<Event::task_inside>(0, TaskPool::id(task).value, TaskPool::id(outer).value);
+}
+
 [[gnu::noinline]] void Engine::record_moved(const Task& task, WorkerId worker) {
   recorder_.record<Event::task_moved>(worker.value, TaskPool::id(task).value);
 }

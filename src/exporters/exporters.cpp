@@ -57,7 +57,7 @@ RecordedFile::RecordedFile(std::string path)
 RecordedFile::~RecordedFile() = default;
 
 Recording RecordedFile::recording() const {
-  return {*run_, reader_.get()};
+  return {.run = *run_, .file = reader_.get()};
 }
 
 std::span<const Format> formats() {

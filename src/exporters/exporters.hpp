@@ -14,6 +14,7 @@
 
 #include "analysis/recorded_run.hpp"
 #include "base/function_ref.hpp"
+#include "graphfiles/recorded_graph.hpp"
 
 namespace vicinal::exporters {
 
@@ -21,6 +22,8 @@ namespace vicinal::exporters {
 struct Recording {
   const analysis::RecordedRun& run;
   const trace::Reader* file = nullptr;
+  std::span<const graphfiles::KernelTime> times =
+      {};  // that go before those recorded; of graph alone
 };
 
 // Throws what trace::Reader and RecordedRun throw. Decisions are left in the file.

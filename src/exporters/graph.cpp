@@ -38,7 +38,8 @@ class SinkBuffer final : public std::streambuf {
 
 void write_graph(const Recording& recording, Sink sink) {
   const graph::Graph graph = graphfiles::graph_of(
-      recording.run, recording.file == nullptr ? "the recording" : recording.file->path());
+      recording.run, recording.file == nullptr ? "the recording" : recording.file->path(),
+      recording.times);
   SinkBuffer buffer(sink);
   std::ostream out(&buffer);
   out.exceptions(std::ostream::badbit);  // what the sink throws goes through

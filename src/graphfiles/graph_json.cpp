@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/sound.hpp"
+#include "graphfiles/file_text.hpp"
 #include "graphfiles/graph_file.hpp"
 #include "graphfiles/graph_json_grammar.hpp"
-#include "graphfiles/json_text.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::graphfiles {

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "graphfiles/file_text.hpp"
 #include "graphfiles/graph_file.hpp"
-#include "graphfiles/json_text.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::graphfiles {

@@ -65,13 +65,20 @@ void RuntimeImpl::start_trace(const std::string& file, std::string_view events) 
                   .memory = options_.trace_memory,
                   .run = facts_of_run()});
   if (!recorder.on(trace::Category::submission)) return;
-  const std::lock_guard lock(handles_mutex_);
-  for (const graph::Handle& handle : handles_) {
-    if (!handle.takes_tasks()) continue;
-    const graph::Family* const family = handle.family.load(std::memory_order_acquire);
-    const bool is_part = family != nullptr && family->of != nullptr;
-    record_registered(handle, handle.name, is_part ? family->of->whole->id : HandleId{});
+  {
+    const std::lock_guard lock(handles_mutex_);
+    for (const graph::Handle& handle : handles_) {
+      // A private copy for a reduction is recorded with that.
+      if (handle.takes_tasks() && !handle.is_private) record_known(handle);
+    }
   }
+  reductions_.record();
+}
+
+void RuntimeImpl::record_known(const graph::Handle& handle) {
+  const graph::Family* const family = handle.family.load(std::memory_order_acquire);
+  const bool is_part = family != nullptr && family->of != nullptr;
+  record_registered(handle, handle.name, is_part ? family->of->whole->id : HandleId{});
 }
 
 TraceSummary RuntimeImpl::stop_trace() {

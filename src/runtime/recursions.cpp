@@ -93,7 +93,7 @@ bool RecursiveTask::is_part(const graph::Handle& handle) const {
   return false;
 }
 
-void RecursiveTask::add_inside(Task& task) {
+bool RecursiveTask::add_inside(Task& task) {
   bool uses_others = false;
   bool uses_parts = false;
   for (const graph::Access& access : task.accesses()) {
@@ -102,10 +102,11 @@ void RecursiveTask::add_inside(Task& task) {
     uses_parts = uses_parts || part;
     uses_others = uses_others || !part;
   }
-  if (uses_others && !uses_parts) return;
+  if (uses_others && !uses_parts) return false;
   if (!task.extension) task.extension = std::make_unique<graph::TaskExtension>();
   task.extension->outer = this;
   coming_.fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
 void RecursiveTask::inner_ended(Outcome outcome) {

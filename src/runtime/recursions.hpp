@@ -44,8 +44,8 @@ class RecursiveTask final : public internals::RecursiveTask, public graph::Outer
   // And if it may not be declared after these.
   void check_after(std::span<const TaskId> after) const;
   // A task that its codelet submits, and that is about to enter the graph: it is waited for, unless it works on other
-  // data alone. Who that waits for may come behind the outer one.
-  void add_inside(graph::Task& task);
+  // data alone: then false. Who that waits for may come behind the outer one.
+  bool add_inside(graph::Task& task);
   void inner_ended(Outcome outcome) override;
 
  private:

@@ -57,6 +57,23 @@ void Reductions::declare(Handle registered, const vicinal::Reduction& codelets) 
   }
   handle.reduction = reduction;
   runtime_.partitions().mark(handle);
+  record(*reduction);
+}
+
+void Reductions::record(const graph::Reduction& reduction) const {
+  engine::Engine& engine = runtime_.engine();
+  if (!engine.recorder().on(trace::Category::submission)) return;
+  engine.record_reduction(*reduction.of, *reduction.codelets.neutral, *reduction.codelets.combine);
+}
+
+void Reductions::record() const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [number, reduction] : reductions_) {
+    for (const PrivateCopy& copy : reduction->copies) {
+      runtime_.record_registered(*copy.handle, copy.handle->name, reduction->of->id);
+    }
+    record(*reduction);
+  }
 }
 
 std::unique_ptr<graph::Reduction> Reductions::make(graph::Handle& handle,

@@ -37,6 +37,9 @@ class Reductions {
   // The combination is ready.
   void begin(graph::Task& combination);
 
+  // Those that there are, for a recording that begins.
+  void record() const;
+
   bool any() const {
     const std::lock_guard lock(mutex_);
     return !reductions_.empty();
@@ -65,6 +68,7 @@ class Reductions {
   };
   std::unique_ptr<graph::Reduction> make(graph::Handle& handle, const vicinal::Reduction& codelets);
   void check_fits(const graph::Reduction& reduction);
+  void record(const graph::Reduction& reduction) const;
   bool forget_copies(graph::Reduction& reduction);
   std::vector<Place> used_copies(graph::Reduction& reduction) const;
   NodeId place_of(const graph::PrivateCopy& copy) const;

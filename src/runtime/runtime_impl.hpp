@@ -162,6 +162,8 @@ class RuntimeImpl {
   Recursions& recursions() { return recursions_; }
   // --- for Reductions
   Reductions& reductions() { return reductions_; }
+  // Where submissions are recorded. `part_of`: 0: of none.
+  void record_registered(const graph::Handle& handle, std::string_view name, HandleId part_of);
   // A task of the runtime itself, for submit_inner or discard. It has an extension.
   graph::Task& make_inner(const TaskSpec& spec);
   void submit_inner(graph::Task& task) { submit_plain(task); }
@@ -270,7 +272,7 @@ class RuntimeImpl {
   std::string facts_of_run() const;  // JSON
   // Warns of what went wrong.
   void end_trace() noexcept;
-  void record_registered(const graph::Handle& handle, std::string_view name, HandleId part_of);
+  void record_known(const graph::Handle& handle);
   void read_models(engine::EngineConfig& config);
   void write_models();
 

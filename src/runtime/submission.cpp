@@ -338,7 +338,9 @@ void RuntimeImpl::require_own(const TaskSpec& spec) const {
 [[gnu::noinline]] void RuntimeImpl::add_inside(RecursiveTask& outer, graph::Task& task,
                                                WorkerId worker) {
   try {
-    outer.add_inside(task);
+    if (outer.add_inside(task) && engine_->recorder().on(trace::Category::submission)) {
+      engine_->record_inside(task, outer.task());
+    }
   } catch (...) {
     engine_->discard(task, worker);
     throw;

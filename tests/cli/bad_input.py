@@ -129,7 +129,7 @@ BAD_INPUT = [
     (["simulate", "stencil", "--tiles", "5"], 2,
      ["--tiles", "stencil", "only cholesky, lu, lu-incpiv, gemm2d, gemm3d have it", "leave it away"]),
     (["simulate", "bipartite", "--tile", "100", "--steps", "4"], 2, ["--tile", "bipartite", "cholesky"]),
-    (["simulate", "bipartite", "--steps", "4"], 2, ["--steps", "bipartite", "only stencil has it"]),
+    (["simulate", "bipartite", "--steps", "4"], 2, ["--steps", "bipartite", "only stencil, task_bench have it"]),
     (["simulate", "cholesky", "--inner", "64"], 2, ["--inner", "cholesky", "gemm2d, gemm3d have"]),
     (["simulate", "lu", "--panel", "64"], 2, ["--panel", "lu has", "only cholesky, lu-incpiv have it"]),
     (["simulate", "cholesky", "--bytes", "1MiB"], 2, ["--bytes", "bipartite, stencil, random"]),

@@ -112,19 +112,71 @@ def test_made(folder):
     check(graph["tasks"][0].get("name") == "first", f"{graph['tasks'][0]}")
 
 
+def test_reductions(folder):
+    """Played again it is the same run: the runtime's own tasks, which combine, are not tasks of the graph."""
+    graph = write(folder, "sum.json", {
+        "data": {"s": {"bytes": 1 << 22, "home": "ram", "reduction": {"neutral": "zero", "combine": "add"}},
+                 "x": {"bytes": 1 << 22, "home": "ram"}},
+        "kernels": {name: {"seconds": {"gpu": seconds}} for name, seconds in
+                    (("zero", 1e-3), ("add", 2e-3), ("term", 5e-3))},
+        "tasks": [{"kernel": "term", "accesses": [["s", "reduction"], ["x", "R"]]} for _ in range(3)]
+                 + [{"kernel": "term", "accesses": [["s", "RW"]]}]
+                 + [{"kernel": "term", "accesses": [["s", "reduction"]]} for _ in range(2)]})
+    trace, first = record(folder, "sum", "simulate", "--graph", graph, *MACHINE, "--policy", "darts")
+    again = export_graph(folder, "sum", trace)
+    _, second = record(folder, "sum.again", "simulate", "--graph", again, *MACHINE, "--policy", "darts")
+    for key in ("tasks", "seconds", "bytes_in", "bytes_out"):
+        check(first[key] == second[key], f"sum: {key} {first[key]}, played again {second[key]}")
+    with open(again, encoding="utf-8") as file:
+        written = json.load(file)
+    check(written["data"]["s"]["reduction"] == {"neutral": "zero", "combine": "add"}, f"sum: {written['data']}")
+    check([task["kernel"] for task in written["tasks"]] == ["term"] * 6, f"sum: {written['tasks']}")
+
+
+def test_divided(folder):
+    """Recursive tasks: the tasks inside in their place, behind one that reads what is divided, before one that writes it."""
+    trace, _ = record(folder, "divided", "run", "cholesky", "--size", "256", "--tile", "64", "--panel", "16")
+    path = export_graph(folder, "divided", trace)
+    with open(path, encoding="utf-8") as file:
+        graph = json.load(file)
+    names = [task.get("name", "") for task in graph["tasks"]]
+    begun = [name for name in names if name.endswith(" is divided")]
+    check(begun != [] and len(begun) == len([name for name in names if name.endswith(" is whole")]), f"{len(begun)}")
+    first = graph["tasks"][names.index(begun[0])]
+    check(first["accesses"][0][1] == "R" and {mode for _, mode in first["accesses"][1:]} == {"W"}, f"{first}")
+    check(graph["kernels"]["repartition"]["cores_only"] is True, f"{graph['kernels']['repartition']}")
+    _, report = record(folder, "divided.again", "simulate", "--graph", path, "--machine", "idgraf", "--gpus", "0",
+                       "--cpus", "2")
+    check(report["tasks"] == len(names), f"divided: {report['tasks']} tasks, not {len(names)}")
+
+
+def test_times(folder):
+    """What the run did not measure is said by the user."""
+    trace, _ = record(folder, "cores", "run", "lu", "--size", "256", "--tile", "64")
+    path = os.path.join(folder, "cores.graph.json")
+    times = [word for kernel in ("generate", "getrf", "lu.trsm", "lu.gemm") for word in ("--time", kernel + "@gpu=2e-3")]
+    result = run("export", trace, "--format", "graph", "-o", path, *times)
+    check(result.returncode == 0, f"times: {result.stderr}")
+    with open(path, encoding="utf-8") as file:
+        kernels = json.load(file)["kernels"]
+    check(all(kernel["seconds"]["gpu"] == 2e-3 and kernel["seconds"]["cpu"] > 0 for kernel in kernels.values()),
+          f"times: {kernels}")
+    _, report = record(folder, "gpu", "simulate", "--graph", path, "--machine", "v100p", "--gpus", "1")
+    check(report["seconds"] >= 30 * 2e-3, f"times: {report['seconds']} s")  # 30 tasks
+
+
 def test_refusals(folder):
     out = os.path.join(folder, "out.json")
     trace, _ = record(folder, "lacking", "simulate", "stencil", *MACHINE, "--trace-events", "tasks")
     expect_refusal(run("export", trace, "--format", "graph", "-o", out), 2, [trace, "submission", "--trace-events"],
                    "a recording without submissions")
-    graph = write(folder, "sum.json", {
-        "data": {"s": {"bytes": 8, "home": "ram", "reduction": {"neutral": "zero", "combine": "add"}}},
-        "kernels": {name: {"seconds": {"gpu": 1e-3}} for name in ("zero", "add", "term")},
-        "tasks": [{"kernel": "term", "accesses": [["s", "reduction"]]} for _ in range(3)]})
-    trace, _ = record(folder, "sum", "simulate", "--graph", graph, *MACHINE)
-    expect_refusal(run("export", trace, "--format", "graph", "-o", out), 2, ["reduces into s"], "a reduction")
-    trace, _ = record(folder, "divided", "run", "cholesky", "--size", "256", "--tile", "64", "--panel", "16")
-    expect_refusal(run("export", trace, "--format", "graph", "-o", out), 2, ["divided"], "recursive tasks")
+    trace, _ = record(folder, "short", "simulate", "stencil", *MACHINE)
+    for time, parts in (("sweep=1", ["CODELET@KIND=SECONDS"]), ("sweep@tpu=1", ["tpu", "opencl"]),
+                        ("sweep@cpu=0", ["above 0"]), ("sweep@cpu=fast", ["--time", "fast"]),
+                        ("swep@cpu=1", ["there is no codelet", "swep", "did you mean", "sweep"])):
+        expect_refusal(run("export", trace, "--format", "graph", "-o", out, "--time", time), 2, parts, time)
+    expect_refusal(run("export", trace, "--format", "dot", "-o", out, "--time", "sweep@cpu=1"), 2, ["--time", "graph"],
+                   "--time of dot")
     check(not os.path.exists(out), "what is refused leaves nothing behind")
 
 
@@ -134,5 +186,8 @@ with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
     test_simulated(temporary, "varied", "cholesky", "--tiles", "6", "--vary", "20")
     test_simulated(temporary, "random", "random", "--tasks", "200", "--bytes", "1MiB")
     test_made(temporary)
+    test_reductions(temporary)
+    test_divided(temporary)
+    test_times(temporary)
     test_refusals(temporary)
 finish()

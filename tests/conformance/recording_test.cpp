@@ -1,4 +1,5 @@
 // Recordings of whole runs, real and simulated, by what a reader gets of them.
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/recorded_run.hpp"
+#include "graphfiles/recorded_graph.hpp"
 #include "graphs/linalg_graphs.hpp"
 #include "machine/machine_model.hpp"
 #include "play/play.hpp"
@@ -157,6 +159,48 @@ TEST(Recording, NoneIsMadeOfWhatCameBeforeIt) {
   EXPECT_THAT(message_of<UsageError>([&] { runtime.start_trace("x", "tasks,transfer"); }),
               HasSubstr("transfers"));
   EXPECT_EQ(value_of(runtime, x), 5);
+}
+
+// Also one that begins when a reduction has been declared knows it, and which data are its private copies.
+TEST(Recording, KnowsReductionsDeclaredBeforeItOrInIt) {
+  TemporaryFolder folder("recording");
+  const Codelet zero{.name = "zero", .cpu = [](KernelContext& k) { *k.data<std::int64_t>(0) = 0; }};
+  const Codelet sum{.name = "sum", .cpu = [](KernelContext& k) {
+                      *k.data<std::int64_t>(0) += *k.data<std::int64_t>(1);
+                    }};
+  const Codelet term{.name = "term",
+                     .cpu = [](KernelContext& k) { *k.data<std::int64_t>(0) += 1; }};
+  std::int64_t values[] = {0, 0};
+  {
+    Runtime runtime(small_options());
+    const Handle before = runtime.register_buffer(&values[0], Bytes{8}, "before");
+    runtime.set_reduction(before, {.neutral = &zero, .combine = &sum});
+    runtime.start_trace(folder.path() + "/run.vtrace", "all");
+    const Handle later = runtime.register_buffer(&values[1], Bytes{8}, "later");
+    runtime.set_reduction(later, {.neutral = &zero, .combine = &sum});
+    for (int i = 0; i < 10; ++i) {
+      runtime.submit({.codelet = &term, .operands = {Reduce(before)}});
+      runtime.submit({.codelet = &term, .operands = {Reduce(later)}});
+    }
+    runtime.unregister(before);
+    runtime.unregister(later);
+    runtime.stop_trace();
+  }
+  EXPECT_EQ(values[0], 10);
+  EXPECT_EQ(values[1], 10);
+  const RecordedRun run = read(folder.path() + "/run.vtrace");
+  ASSERT_EQ(run.reductions.size(), 2U);
+  for (const analysis::ReductionOfRun& reduction : run.reductions) {
+    EXPECT_EQ(run.names[reduction.neutral.name], "zero");
+    EXPECT_EQ(run.names[reduction.combine.name], "sum");
+    const auto copies =
+        std::ranges::count(run.data, reduction.datum, &analysis::DatumOfRun::part_of);
+    EXPECT_GT(copies, 0) << run.name_of_datum(reduction.datum);
+  }
+  const graph::Graph graph = graphfiles::graph_of(run, "run");
+  EXPECT_EQ(graph.tasks().size(), 20U);
+  EXPECT_EQ(graph.data().size(), 2U);
+  EXPECT_EQ(graph.reductions().size(), 2U);
 }
 
 TEST(Recording, SaysHowTasksFailAndWhatIsCancelledWithThem) {

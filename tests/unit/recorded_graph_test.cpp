@@ -1,9 +1,12 @@
 #include "graphfiles/recorded_graph.hpp"
 
 #include <string>
+#include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/graph_text.hpp"
 #include "support/made_run.hpp"
 #include "vicinal/error.hpp"
 
@@ -125,13 +128,137 @@ TEST(RecordedGraph, WhatAGraphCannotSayIsRefused) {
   MadeRun few = made;
   few.run.recorded = trace::bit(trace::Category::tasks);
   expect_refused(few, "submission");
-  MadeRun twice = made;
-  for (int i = 0; i < 2; ++i) {
-    const std::uint32_t part = twice.datum("part", 8);
-    twice.run.data[part].home = kNobody;
-    twice.run.data[part].part_of = x;
+  MadeRun reducing(1);
+  const std::uint32_t sum = reducing.datum("sum", 8);
+  reducing.task("add", from_to(0, 1), {{sum, AccessMode::reduction}});
+  expect_refused(reducing, "reduces into sum, and by which kernels is not recorded");
+  MadeRun divided(1);
+  TaskOfRun task;
+  task.submitted = 0;
+  task.ended = 5;
+  divided.task("solve", task);
+  expect_refused(divided, "was divided into others while it ran");
+}
+
+// "kernel a R, b W" for each task.
+std::vector<std::string> lines_of(const Graph& graph) {
+  std::vector<std::string> lines;
+  for (std::size_t t = 0; t < graph.tasks().size(); ++t) {
+    lines.push_back(graph.kernels()[graph.tasks()[t].kernel].name + " " +
+                    testing::accesses(graph, t));
   }
-  expect_refused(twice, "x was in parts in several ways");
+  return lines;
+}
+
+TEST(RecordedGraph, WhatTheRuntimeCombinesIsNoTask) {
+  MadeRun made(1);
+  const std::uint32_t sum = made.datum("sum", 8);
+  const std::uint32_t copies[] = {made.datum("sum (private 0)", 8),
+                                  made.datum("sum (private 1)", 8)};
+  for (const std::uint32_t copy : copies) {
+    made.run.data[copy].part_of = sum;
+    made.run.data[copy].home = kNobody;
+  }
+  made.run.reductions = {{.datum = sum,
+                          .neutral = {.name = made.name("zero"), .ns = {7}},
+                          .combine = {.name = made.name("add")}}};
+  made.task("term", from_to(0, 1000), {{sum, AccessMode::reduction}});
+  made.task("term", from_to(0, 1000), {{sum, AccessMode::reduction}});
+  made.task("add", from_to(1000, 3000), {{sum, AccessMode::RW}});  // the combination
+  made.task("add", from_to(1000, 1500),
+            {{copies[0], AccessMode::RW}, {copies[1], AccessMode::R}});  // the tree
+  made.task("add", from_to(3000, 4000), {{sum, AccessMode::RW}});        // the application's own
+  const Graph graph = graph_of(made.run, "run");
+  EXPECT_THAT(lines_of(graph),
+              ::testing::ElementsAre("term sum reduction", "term sum reduction", "add sum RW"));
+  ASSERT_EQ(graph.data().size(), 1U);
+  ASSERT_EQ(graph.reductions().size(), 1U);
+  const Graph::Reduction& reduction = graph.reductions()[0];
+  EXPECT_EQ(graph.kernels()[reduction.neutral].name, "zero");
+  EXPECT_DOUBLE_EQ(seconds(graph, reduction.neutral, ProcessorKind::cpu), 7e-9);
+  // The mean of 2000, 500 and 1000 ns.
+  EXPECT_NEAR(seconds(graph, reduction.combine, ProcessorKind::cpu), 3500e-9 / 3, 1e-15);
+}
+
+TaskOfRun divided_task() {
+  TaskOfRun task;
+  task.submitted = 0;
+  task.ended = 9;
+  return task;
+}
+
+// solve(x, y) divides x, which it changes, into two parts; a task after it was submitted before those inside.
+TEST(RecordedGraph, TasksInsideStandInThePlaceOfTheOneThatWasDivided) {
+  MadeRun made(1);
+  const std::uint32_t x = made.datum("x", 16);
+  const std::uint32_t y = made.datum("y", 8);
+  const std::uint32_t outer =
+      made.task("solve", divided_task(), {{x, AccessMode::RW}, {y, AccessMode::R}});
+  made.task("use", from_to(5, 6), {{x, AccessMode::R}});
+  const std::uint32_t parts[] = {made.datum("x[0]", 8), made.datum("x[1]", 8)};
+  for (const std::uint32_t part : parts) {
+    made.run.data[part].part_of = x;
+    const std::uint32_t task = made.task("step", from_to(1, 2), {{part, AccessMode::RW}});
+    made.run.inside.push_back({task, outer});
+  }
+  const Graph graph = graph_of(made.run, "run");
+  EXPECT_THAT(lines_of(graph),
+              ::testing::ElementsAre("repartition x R, x[0] W, x[1] W, y R", "step x[0] RW",
+                                     "step x[1] RW", "repartition x W, x[0] R, x[1] R", "use x R"));
+  EXPECT_TRUE(graph.partitions().empty());
+  EXPECT_FALSE(graph.data()[2].home);
+  EXPECT_TRUE(graph.kernels().back().cores_only);
+}
+
+TEST(RecordedGraph, PartsOfSeveralDivisionsAreDataOfTheirOwn) {
+  MadeRun made(1);
+  const std::uint32_t x = made.datum("x", 8);
+  made.task("fill", from_to(0, 1), {{x, AccessMode::W}});
+  for (const char* const name : {"left", "right"}) {
+    const std::uint32_t part = made.datum(name, 8);
+    made.run.data[part].part_of = x;
+    TaskOfRun passing = from_to(1, 1);
+    passing.kind = analysis::KindOfTask::repartition;
+    made.task("repartition", passing, {{x, AccessMode::RW}, {part, AccessMode::W}});
+    made.task("step", from_to(1, 2), {{part, AccessMode::RW}});
+    made.task("repartition", passing, {{x, AccessMode::W}, {part, AccessMode::RW}});
+  }
+  const Graph graph = graph_of(made.run, "run");
+  EXPECT_THAT(lines_of(graph),
+              ::testing::ElementsAre("fill x W", "repartition x RW, left W", "step left RW",
+                                     "repartition x W, left RW", "repartition x RW, right W",
+                                     "step right RW", "repartition x W, right RW"));
+}
+
+TEST(RecordedGraph, ACodeletWhoseTasksAllFailedCountsAsANanosecond) {
+  MadeRun made(1, 1);
+  const std::uint32_t x = made.datum("x", 8);
+  TaskOfRun failed = from_to(0, 90000);
+  failed.outcome = Outcome::failed;
+  made.task("fails", failed, {{x, AccessMode::RW}});
+  made.task("works", from_to(0, 500, 1), {{x, AccessMode::R}});
+  const Graph graph = graph_of(made.run, "run");
+  EXPECT_DOUBLE_EQ(seconds(graph, 0, ProcessorKind::emulated), 1e-9);
+  EXPECT_EQ(seconds(graph, 0, ProcessorKind::cpu), 0);
+}
+
+TEST(RecordedGraph, TimesThatAreGivenGoBeforeThoseMeasured) {
+  MadeRun made(1);
+  const std::uint32_t x = made.datum("x", 8);
+  made.task("gemm", from_to(0, 1000), {{x, AccessMode::RW}});
+  const KernelTime times[] = {{"gemm", ProcessorKind::gpu, 1e-4},
+                              {"gemm", ProcessorKind::cpu, 2e-4}};
+  const Graph graph = graph_of(made.run, "run", times);
+  EXPECT_EQ(seconds(graph, 0, ProcessorKind::gpu), 1e-4);
+  EXPECT_EQ(seconds(graph, 0, ProcessorKind::cpu), 2e-4);
+  const KernelTime wrong[] = {{"gem", ProcessorKind::gpu, 1e-4}};
+  try {
+    graph_of(made.run, "run", wrong);
+    ADD_FAILURE();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(),
+                ::testing::HasSubstr("no codelet \"gem\" in it: did you mean \"gemm\"?"));
+  }
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ TEST(WfFormat, SaysWhereAndWhatIsWrong) {
       {"{\"schemaVersion\": 1e999}", "number overflow"},
       {"[]", "the file: expected an object"},
       {"{}", "schemaVersion: is missing"},
-      {changed(one, "1.5", "1.3"), "expected \"1.5\" or \"1.6\", found \"1.3\""},
+      {changed(one, "1.5", "1.7"), "expected \"1.0\" to \"1.6\", found \"1.7\""},
       {R"({"schemaVersion": "1.5"})", "g.json: workflow: is missing"},
       {R"({"schemaVersion": "1.5", "workflow": {}})", "workflow.specification: is missing"},
       {R"({"schemaVersion": "1.5", "workflow": {"specification": {}}})",

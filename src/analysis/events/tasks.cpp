@@ -51,6 +51,12 @@ bool TasksOfRun::take(const RecordedEvent& event) {
     case Event::task_after:
       late_.push_back({.before = event.field(2), .task = event.field(kTask)});
       break;
+    case Event::task_inside:
+      inside_.push_back({.before = event.field(2), .task = event.field(kTask)});
+      break;
+    case Event::reduction_set:
+      take_reduction(event);
+      break;
     case Event::task_ready:
       take_ready(event);
       break;
@@ -87,6 +93,20 @@ void TasksOfRun::take_codelet(const RecordedEvent& event) {
   }
   codelets_[event.first] = static_cast<std::uint32_t>(run_.codelets.size());
   run_.codelets.push_back(codelet);
+}
+
+// One that was not described is known by its name.
+CodeletOfRun TasksOfRun::codelet_of(std::uint64_t name) {
+  const std::uint32_t described = codelets_.find(name);
+  if (described != IdMap::kNone) return run_.codelets[described];
+  return {.name = parts_.names.place(name)};
+}
+
+void TasksOfRun::take_reduction(const RecordedEvent& event) {
+  enum Place : std::size_t { neutral, handle, combine };
+  run_.reductions.push_back({.datum = parts_.data.place(event.field(handle)),
+                             .neutral = codelet_of(event.first),
+                             .combine = codelet_of(event.field(combine))});
 }
 
 void TasksOfRun::take_submitted(const RecordedEvent& event) {
@@ -227,6 +247,12 @@ void TasksOfRun::resolve_dependencies() {
     const std::uint32_t task = by_id_.find(each.task);
     if (before < task && task != IdMap::kNone) run_.dependencies.push_back({before, task});
   }
+  for (const LateDependency& each : inside_) {
+    const std::uint32_t outer = by_id_.find(each.before);
+    const std::uint32_t task = by_id_.find(each.task);
+    if (outer < task && task != IdMap::kNone) run_.inside.push_back({task, outer});
+  }
+  std::ranges::sort(run_.inside, {}, &TaskInside::task);
 }
 
 }  // namespace vicinal::analysis

@@ -38,6 +38,8 @@ class TasksOfRun {
 
   TaskOfRun& at(std::uint64_t id, std::int64_t time);
   void take_codelet(const trace::RecordedEvent& event);
+  void take_reduction(const trace::RecordedEvent& event);
+  CodeletOfRun codelet_of(std::uint64_t name);
   void take_submitted(const trace::RecordedEvent& event);
   void take_started(const trace::RecordedEvent& event);
   void take_ended(const trace::RecordedEvent& event);
@@ -60,6 +62,7 @@ class TasksOfRun {
   std::vector<std::int64_t> first_seen_;  // by task
   std::vector<std::int64_t> run_ns_;      // by task: how long it ran, at most
   std::vector<LateDependency> late_;
+  std::vector<LateDependency> inside_;  // the outer task before the one that it submits
 };
 
 }  // namespace vicinal::analysis

@@ -1,4 +1,4 @@
-// What the readers of JSON files have in common: how they name a place, and what is no JSON.
+// What the readers of files have in common: how they name a place, and what is no JSON.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +19,9 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
 // Throws UsageError "origin: place: message".
 [[noreturn]] void refuse_at(const std::string& origin, const std::string& place,
                             const std::string& message);
+
+// "line 3, column 12" of a place in a text, given as the number of characters before it.
+std::string line_and_column(std::string_view text, std::size_t position);
 
 // Throws UsageError with line and column of `position`, the number of characters read when the parser
 // gave up, and with what it says.

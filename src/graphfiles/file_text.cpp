@@ -1,4 +1,4 @@
-#include "graphfiles/json_text.hpp"
+#include "graphfiles/file_text.hpp"
 
 #include <algorithm>
 
@@ -46,15 +46,20 @@ void refuse_at(const std::string& origin, const std::string& place, const std::s
   throw UsageError(fmt::format("{}: {}: {}", origin, place, message));
 }
 
-void refuse_syntax(const std::string& origin, std::string_view text, std::size_t position,
-                   const std::exception& what) {
-  // The last character read is the first that does not fit.
-  const std::string_view before = text.substr(0, position == 0 ? 0 : position - 1);
+std::string line_and_column(std::string_view text, std::size_t position) {
+  const std::string_view before = text.substr(0, std::min(position, text.size()));
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
   const auto newline = before.rfind('\n');
   const std::size_t column =
       newline == std::string_view::npos ? before.size() + 1 : before.size() - newline;
-  throw UsageError(fmt::format("{}: line {}, column {}: {}", origin, line, column,
+  return fmt::format("line {}, column {}", line, column);
+}
+
+void refuse_syntax(const std::string& origin, std::string_view text, std::size_t position,
+                   const std::exception& what) {
+  // The last character read is the first that does not fit.
+  throw UsageError(fmt::format("{}: {}: {}", origin,
+                               line_and_column(text, position == 0 ? 0 : position - 1),
                                base::legible_name(reason(what.what()))));
 }
 
