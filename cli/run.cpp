@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "load_option.hpp"
 #include "report_output.hpp"
 #include "reports/catalogue.hpp"
 #include "runtime_options.hpp"
@@ -33,9 +34,11 @@ namespace {
 
 // What was asked for, as text and flags.
 struct RunArguments {
-  explicit RunArguments(CLI::App& command) : application(command), runtime(command) {}
+  explicit RunArguments(CLI::App& command)
+      : application(command), runtime(command), load(command) {}
   ApplicationOptions application;
   RuntimeOptions runtime;
+  LoadOption load;
   ReportFiles files;
   bool verbose = false;
 };
@@ -98,6 +101,7 @@ Plan make_plan(const RunArguments& arguments) {
   plan.policies = std::move(policies);
   plan.why = std::move(why);
   CommandFiles files;
+  arguments.load.add_to(files);
   files.reads("--matrix", application.matrix());
   files.writes("--output", application.output());
   arguments.files.add_to(files);

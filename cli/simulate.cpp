@@ -12,6 +12,7 @@
 
 #include "against_real.hpp"
 #include "graph_options.hpp"
+#include "load_option.hpp"
 #include "output_file.hpp"
 #include "report_output.hpp"
 #include "reports/catalogue.hpp"
@@ -33,10 +34,11 @@ constexpr std::array<std::string_view, 13> kOptions{
 
 struct SimulateArguments {
   explicit SimulateArguments(CLI::App& command)
-      : graph(command), machine(command), runtime(command, kOptions) {}
+      : graph(command), machine(command), runtime(command, kOptions), load(command) {}
   GraphOptions graph;
   MachineOptions machine;
   RuntimeOptions runtime;
+  LoadOption load;
   ReportFiles files;
   std::string against;
   std::string real_runs = "3";
@@ -84,6 +86,7 @@ graph::Graph with_varied_times(graph::Graph graph, const SimulateArguments& argu
 int simulate(const SimulateArguments& arguments, Session& session) {
   const Options options = arguments.runtime.parse();
   CommandFiles files;
+  arguments.load.add_to(files);
   arguments.graph.add_to(files);
   arguments.machine.add_to(files);
   files.reads("--count-scheduling", arguments.scheduling);
