@@ -4,12 +4,16 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
+
+#include "vicinal/error.hpp"
 
 namespace vicinal::cli {
 
@@ -70,6 +74,27 @@ std::string draw_picture(const std::string& json, const std::string& target) {
   }
   return "no picture is drawn: no Python here has matplotlib; install it (Debian and Ubuntu: "
          "python3-matplotlib), then run the command again";
+}
+
+void draw_picture_of(const std::string& text, const std::string& target) {
+  // In memory: the script reads it as a file, and nothing is left behind.
+  const int file = ::memfd_create("report", 0);
+  if (file < 0)
+    throw DeviceError(fmt::format("--plot: no memory for the report: {}", std::strerror(errno)));
+  const std::string path = fmt::format("/dev/fd/{}", file);
+  std::string missing;
+  try {
+    std::ofstream content(path);
+    content << text << std::flush;
+    if (!content)
+      throw DeviceError(fmt::format("--plot: no room for the report: {}", std::strerror(errno)));
+    missing = draw_picture(path, target);
+  } catch (...) {
+    ::close(file);
+    throw;
+  }
+  ::close(file);
+  if (!missing.empty()) throw DeviceError("--plot: " + missing);
 }
 
 }  // namespace vicinal::cli

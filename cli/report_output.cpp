@@ -1,12 +1,7 @@
 #include "report_output.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -90,24 +85,7 @@ void ReportOutput::write_page() const {
 void ReportOutput::draw_plot() const {
   const auto ended_well = [](const auto& run) { return run.error.empty(); };
   if (files_.plot.empty() || std::ranges::none_of(report_.runs, ended_well)) return;
-  // In memory: the script reads it as a file, and nothing is left behind.
-  const int file = ::memfd_create("report", 0);
-  if (file < 0)
-    throw DeviceError(fmt::format("--plot: no memory for the report: {}", std::strerror(errno)));
-  const std::string path = fmt::format("/dev/fd/{}", file);
-  std::string missing;
-  try {
-    std::ofstream content(path);
-    content << reports::report_json(report_) << std::flush;
-    if (!content)
-      throw DeviceError(fmt::format("--plot: no room for the report: {}", std::strerror(errno)));
-    missing = draw_picture(path, files_.plot);
-  } catch (...) {
-    ::close(file);
-    throw;
-  }
-  ::close(file);
-  if (!missing.empty()) throw DeviceError("--plot: " + missing);
+  draw_picture_of(reports::report_json(report_), files_.plot);
 }
 
 void ReportOutput::interrupted() {

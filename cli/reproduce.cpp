@@ -1,7 +1,5 @@
 // vicinal reproduce: the figures of the papers, in simulation, with their statements beside them.
 #include <algorithm>
-#include <array>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -14,6 +12,7 @@
 #include "command_files.hpp"
 #include "draw_picture.hpp"
 #include "graphs/make_graph.hpp"
+#include "identity.hpp"
 #include "output_file.hpp"
 #include "reports/catalogue.hpp"
 #include "reproduce_points.hpp"
@@ -58,22 +57,6 @@ std::string content_of(const std::string& path) {
   std::stringstream content;
   content << file.rdbuf();
   return content.str();
-}
-
-// Another build of the same version may simulate otherwise: its points are not gone on with. FNV-1a, by words.
-std::uint64_t identity_of_program() {
-  std::ifstream program("/proc/self/exe", std::ios::binary);
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  std::array<std::uint64_t, 8192> words{};
-  while (program.read(reinterpret_cast<char*>(words.data()), sizeof(words)) ||
-         program.gcount() > 0) {
-    const auto count = static_cast<std::size_t>(program.gcount()) / sizeof(words[0]);
-    for (std::size_t i = 0; i < count; ++i) {
-      hash = (hash ^ words[i]) * 0x100000001b3ULL;
-      hash ^= hash >> 29U;
-    }
-  }
-  return hash;
 }
 
 std::vector<std::string> made_by(const Figure& figure, Effort effort) {

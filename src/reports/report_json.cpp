@@ -1,5 +1,6 @@
 // The JSON form of a report: docs/report.md says what each field means, tests/unit/report_test.cpp
 // holds the two together.
+#include "reports/facts_json.hpp"
 #include "reports/json.hpp"
 #include "reports/report.hpp"
 
@@ -15,19 +16,6 @@ Json or_null(const std::optional<T>& value) {
 // A ratio to a bound of 0 says nothing.
 Json ratio(double value, double bound) {
   return bound > 0 ? Json(value / bound) : Json(nullptr);
-}
-
-Json value_json(const Value& value) {
-  if (const auto* bytes = std::get_if<Bytes>(&value)) return bytes->value;
-  if (const auto* number = std::get_if<std::uint64_t>(&value)) return *number;
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  return std::get<std::string>(value);
-}
-
-Json facts_json(const Facts& facts) {
-  Json json = Json::object();
-  for (const auto& [name, value] : facts) json[name] = value_json(value);
-  return json;
 }
 
 Json nodes_json(const std::vector<NodeRecord>& nodes) {

@@ -11,6 +11,7 @@
 
 #include "base/legible.hpp"
 #include "base/text.hpp"
+#include "reports/facts_text.hpp"
 #include "reports/report.hpp"
 
 namespace vicinal::reports {
@@ -20,22 +21,6 @@ namespace {
 constexpr std::size_t kMostRuns = 12;  // shown: the text has at most 25 lines
 
 using Runs = std::vector<const RunRecord*>;
-
-std::string value_text(const Value& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return base::legible_name(*text);
-  if (const auto* bytes = std::get_if<Bytes>(&value)) return base::format_bytes(*bytes);
-  if (const auto* number = std::get_if<std::uint64_t>(&value)) return fmt::format("{}", *number);
-  return fmt::format("{:.4g}", std::get<double>(value));
-}
-
-// One line: "size 20000, tile 1000, ..."
-std::string facts_text(const Facts& facts) {
-  std::string text;
-  for (const auto& [name, value] : facts) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value_text(value));
-  }
-  return text;
-}
 
 std::string duration_text(double seconds) {
   return base::format_duration(Time::from_seconds(seconds));
