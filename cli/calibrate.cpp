@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "graphs/make_graph.hpp"
+#include "load_option.hpp"
 #include "output_file.hpp"
 #include "play/play.hpp"
 #include "reports/catalogue.hpp"
@@ -32,8 +33,9 @@ constexpr std::uint64_t kMostTile = 4096;
 constexpr std::uint64_t kScheduledTiles = 30;
 
 struct CalibrateArguments {
-  explicit CalibrateArguments(CLI::App& command) : runtime(command) {}
+  explicit CalibrateArguments(CLI::App& command) : runtime(command), load(command) {}
   RuntimeOptions runtime;
+  LoadOption load;
   std::string output;
   std::string tile = "512";
 };
@@ -69,6 +71,7 @@ void calibrate(const CalibrateArguments& arguments) {
   const Options options = arguments.runtime.parse();
   reports::require_policy(options.policy);
   CommandFiles files;
+  arguments.load.add_to(files);
   files.writes("--output", arguments.output);
   arguments.runtime.add_files(files, options, {options.policy});
   files.require();

@@ -233,11 +233,11 @@ if(TARGET vicinal_cli AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_dependencies(vicinal_tests vicinal_cuda_stand_in vicinal_pages)
   find_package(Python3 COMPONENTS Interpreter QUIET)
   if(Python3_FOUND)
-    foreach(script against_real bad_input completion explain export export_graph files hostile modes no_room own_files
-            report_page reports reproduce signals)
+    foreach(script against_real bad_input completion explain export export_graph files hostile load modes no_room
+            own_files report_page reports reproduce signals sweep)
       add_test(NAME cli/${script} COMMAND "${Python3_EXECUTABLE}" -B
                "${PROJECT_SOURCE_DIR}/tests/cli/${script}.py" $<TARGET_FILE:vicinal_cli>
-               $<TARGET_FILE:vicinal_cuda_stand_in>)
+               $<TARGET_FILE:vicinal_cuda_stand_in> ${CMAKE_CXX_COMPILER})
       set_tests_properties(cli/${script} PROPERTIES LABELS cli TIMEOUT ${VICINAL_TEST_TIMEOUT})
     endforeach()
     # It needs a browser, and is skipped without.

@@ -93,11 +93,12 @@ Json run_json(const RunRecord& run) {
 }  // namespace
 
 std::string report_json(const Report& report) {
-  Json json = {{"format", "vicinal-report-1"},
-               {"application", report.application},
-               {"parameters", facts_json(report.parameters)},
-               {"machine", facts_json(report.machine)},
-               {"runs", Json::array()}};
+  Json json = {{"format", "vicinal-report-1"}};
+  if (!report.command.empty()) json["command"] = report.command;
+  json["application"] = report.application;
+  json["parameters"] = facts_json(report.parameters);
+  json["machine"] = facts_json(report.machine);
+  json["runs"] = Json::array();
   for (const RunRecord& run : report.runs) json["runs"].push_back(run_json(run));
   // Names of files may not be UTF-8: replaced rather than refused. ASCII alone: it may be shown on a terminal.
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
