@@ -24,8 +24,8 @@ void JobProgress::ended(const std::string& which) {
 }
 
 void JobProgress::say(const std::string& which) {
-  const std::string line = fmt::format("{} {}  {} of {} {}{}", what_,
-                                       progress_bar(done_, all_, 20), done_, all_, jobs_, which);
+  const std::string line = fmt::format("{} {}  {} of {} {}{}", what_, progress_bar(done_, all_, 20),
+                                       done_, all_, jobs_, which);
   if (on_terminal_) {
     show_progress(line);
   } else if (Clock::now() >= next_ || done_ == all_) {

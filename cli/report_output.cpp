@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "draw_picture.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
+#include "reports/draw_picture.hpp"
 #include "reports/page/page.hpp"
 #include "vicinal/error.hpp"
 
@@ -85,7 +85,7 @@ void ReportOutput::write_page() const {
 void ReportOutput::draw_plot() const {
   const auto ended_well = [](const auto& run) { return run.error.empty(); };
   if (files_.plot.empty() || std::ranges::none_of(report_.runs, ended_well)) return;
-  draw_picture_of(reports::report_json(report_), files_.plot);
+  reports::draw_picture_of(reports::report_json(report_), files_.plot);
 }
 
 void ReportOutput::interrupted() {

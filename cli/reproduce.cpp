@@ -10,11 +10,11 @@
 #include <fmt/format.h>
 
 #include "command_files.hpp"
-#include "draw_picture.hpp"
 #include "graphs/make_graph.hpp"
 #include "identity.hpp"
 #include "output_file.hpp"
 #include "reports/catalogue.hpp"
+#include "reports/draw_picture.hpp"
 #include "reproduce_points.hpp"
 #include "reproduction/figures.hpp"
 #include "reproduction/measure.hpp"
@@ -164,7 +164,7 @@ int reproduce(const Figure& figure, const ReproduceArguments& arguments, Session
   fmt::print("{}", table);
   const bool nothing = results.rows().empty() && results.orders().empty();
   const std::string missing = nothing ? "no picture is drawn: nothing has been measured"
-                                      : draw_picture(stem + ".json", stem);
+                                      : reports::draw_picture(stem + ".json", stem);
   fmt::print("\nwritten: {0}.csv, {0}.txt, {0}.json{1}\n", stem,
              missing.empty() ? fmt::format(", {0}.svg, {0}.png", stem) : "");
   if (!missing.empty()) fmt::print(stderr, "vicinal: {}\n", missing);

@@ -49,8 +49,7 @@ SimulateArguments::SimulateArguments(CLI::App& to)
   to.add_option("--disk", disk, "With --against real: folder of the disk.")
       ->type_name("DIR")
       ->needs(against_option);
-  to.add_option("--real-runs", real_runs,
-                "With --against real: of each policy; the medians count.")
+  to.add_option("--real-runs", real_runs, "With --against real: of each policy; the medians count.")
       ->type_name("INTEGER")
       ->capture_default_str()
       ->needs(against_option);
@@ -100,7 +99,9 @@ reports::Facts asked_facts(const SimulateArguments& arguments, const Options& op
     if (!of_outcome) facts.emplace_back(name, value);
   }
   if (!arguments.scheduling.empty()) facts.emplace_back("count_scheduling", arguments.scheduling);
-  for (const std::string& file : arguments.load.files()) facts.emplace_back("load", file);
+  if (!arguments.load.files().empty()) {
+    facts.emplace_back("load", fmt::format("{}", fmt::join(arguments.load.files(), ", ")));
+  }
   return facts;
 }
 

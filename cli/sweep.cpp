@@ -13,11 +13,11 @@
 
 #include <fmt/format.h>
 
-#include "draw_picture.hpp"
 #include "job_progress.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
 #include "reports/catalogue.hpp"
+#include "reports/draw_picture.hpp"
 #include "reports/play_record.hpp"
 #include "reports/row_file.hpp"
 #include "reports/sweep.hpp"
@@ -56,7 +56,8 @@ struct SweepPlan {
   SimulateArguments& arguments;
   Options options;
   std::vector<std::string> policies;
-  std::array<std::vector<std::string>, kVaried.size()> values;  // as text; one that is empty: as usual
+  std::array<std::vector<std::string>, kVaried.size()>
+      values;                 // as text; one that is empty: as usual
   std::vector<Point> points;  // a block of runs each: by every policy
   std::vector<Asked> asked;   // by run
   std::vector<std::string> keys;
@@ -110,10 +111,10 @@ std::vector<Seeds> seeds_of(const SimulateArguments& arguments, const Options& o
 
 void refuse_what_is_of_one_run(const SimulateArguments& arguments, const Options& options) {
   const auto refuse = [](std::string_view option, std::string_view what) {
-    throw UsageError(fmt::format(
-        "{}: there is no {} of a sweep (several values of an option, --seeds, --csv, "
-        "--processes); leave it out",
-        option, what));
+    throw UsageError(
+        fmt::format("{}: there is no {} of a sweep (several values of an option, --seeds, --csv, "
+                    "--processes); leave it out",
+                    option, what));
   };
   if (!arguments.against.empty()) refuse("--against", "comparison");
   if (!arguments.files.page.empty()) refuse("--report", "page");
@@ -126,8 +127,8 @@ void add_points(SweepPlan& plan) {
   std::size_t runs = seeds.size() * plan.policies.size();
   for (const auto& values : plan.values) runs = std::min(runs, kMostRuns + 1) * values.size();
   if (runs > kMostRuns) {
-    throw UsageError(fmt::format("--seeds: {} runs and more are too many; make the lists shorter",
-                                 kMostRuns));
+    throw UsageError(
+        fmt::format("--seeds: {} runs and more are too many; make the lists shorter", kMostRuns));
   }
   for (std::size_t m = 0; m < plan.values[kMemory].size(); ++m) {
     for (std::size_t t = 0; t < plan.values[kTiles].size(); ++t) {
@@ -141,8 +142,7 @@ void add_points(SweepPlan& plan) {
 void add_axes(SweepPlan& plan) {
   for (std::size_t v = 0; v < kVaried.size(); ++v) {
     if (plan.values[v].size() < 2) continue;
-    reports::SweepAxis axis{
-        .name = kVaried[v].name, .is_bytes = kVaried[v].is_bytes, .values = {}};
+    reports::SweepAxis axis{.name = kVaried[v].name, .is_bytes = kVaried[v].is_bytes, .values = {}};
     for (const std::string& text : plan.values[v]) axis.values.push_back(number_of(v, text));
     plan.sweep.axes.push_back(std::move(axis));
   }
@@ -334,7 +334,7 @@ void write_outputs(const SweepPlan& plan, const reports::RowFile& file) {
   }
   if (!files.json.empty()) write_text(files.json, reports::sweep_json(plan.sweep));
   const std::string picture = files.plot.empty() ? "" : reports::sweep_picture(plan.sweep);
-  if (!picture.empty()) draw_picture_of(picture, files.plot);
+  if (!picture.empty()) reports::draw_picture_of(picture, files.plot);
 }
 
 SweepPlan make_plan(SimulateArguments& arguments) {
@@ -370,8 +370,7 @@ void add_facts(SweepPlan& plan, const std::string& command) {
     plan.sweep.parameters.push_back(std::move(asked));
   }
   if (!arguments.sweep.seeds.empty()) {
-    plan.sweep.parameters.emplace_back("seeds",
-                                       std::uint64_t{arguments.sweep.number_of_seeds()});
+    plan.sweep.parameters.emplace_back("seeds", std::uint64_t{arguments.sweep.number_of_seeds()});
   }
   plan.sweep.machine = arguments.machine.facts(arguments.machine.machine(), "");
   // What is not the same for all of them is in the table.
@@ -425,12 +424,11 @@ int sweep(SimulateArguments& arguments, Session& session) {
   require_machines(plan);
   add_facts(plan, session.command);
   const std::string& csv = arguments.sweep.csv;
-  reports::RowFile file(csv == "-" ? "" : csv,
-                        {.head = csv_head(plan),
-                         .keys = plan.keys,
-                         .is_whole = [](std::string_view text) {
-                           return reports::parse_sweep_fields(text).has_value();
-                         }});
+  reports::RowFile file(
+      csv == "-" ? "" : csv,
+      {.head = csv_head(plan), .keys = plan.keys, .is_whole = [](std::string_view text) {
+         return reports::parse_sweep_fields(text).has_value();
+       }});
   require_own_file(file, csv, plan.asked);
   if (file.found() == reports::RowFile::Found::rows) {
     fmt::print(stderr, "vicinal: going on with {}\n", reports::legible_name(csv));

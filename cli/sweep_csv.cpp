@@ -17,8 +17,8 @@ namespace {
 
 // Of which no result depends, and those that runs add.
 constexpr std::string_view kNoColumns[] = {
-    "help",         "json",           "report",          "plot",   "csv",          "processes",
-    "seeds",        "verbose",        "against",         "disk",   "real_runs",    "load",
+    "help",         "json",           "report",           "plot",  "csv",          "processes",
+    "seeds",        "verbose",        "against",          "disk",  "real_runs",    "load",
     "cuda_library", "cublas_library", "cusolver_library", "trace", "trace_events", "trace_memory",
     "policy",       "seed",           "vary_seed"};
 

@@ -35,9 +35,10 @@ std::vector<std::string> listed_values(std::string_view option, const std::strin
     std::string value = text.substr(at, end - at);
     at = end + 1;
     if (value.empty() && !text.empty()) {
-      throw UsageError(fmt::format("{}: a value is missing in \"{}\"; write them with one comma "
-                                   "between two",
-                                   option, text));
+      throw UsageError(
+          fmt::format("{}: a value is missing in \"{}\"; write them with one comma "
+                      "between two",
+                      option, text));
     }
     if (std::ranges::find(values, value) != values.end()) {
       throw UsageError(fmt::format("{}: {} is there twice; give each value once", option, value));

@@ -106,7 +106,8 @@ class Processes {
       children_.push_back(started());
       give(children_.back());
     }
-    while (std::ranges::any_of(children_, [](const Child& child) { return child.job.has_value(); })) listen();
+    while (std::ranges::any_of(children_, [](const Child& child) { return child.job.has_value(); }))
+      listen();
   }
 
  private:
@@ -130,8 +131,8 @@ class Processes {
   }
 
   [[noreturn]] static void refuse() {
-    throw DeviceError(fmt::format("--processes: no process can be started: {}; give a smaller number",
-                                  std::strerror(errno)));
+    throw DeviceError(fmt::format(
+        "--processes: no process can be started: {}; give a smaller number", std::strerror(errno)));
   }
 
   // Its next job, if there is one.

@@ -117,8 +117,8 @@ void RowFile::append(const std::string& key, std::string rest) {
   const std::string line = key + "," + rest + "\n";
   const std::lock_guard lock(mutex_);
   // One write: a line is there or is cut off, and never two of them are mixed.
-  const bool is_kept = file_ < 0 || ::write(file_, line.data(), line.size()) ==
-                                        static_cast<ssize_t>(line.size());
+  const bool is_kept =
+      file_ < 0 || ::write(file_, line.data(), line.size()) == static_cast<ssize_t>(line.size());
   if (!is_kept) refuse(path_);
   rests_[key + ","] = std::move(rest);
 }

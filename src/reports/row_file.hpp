@@ -60,7 +60,8 @@ class RowFile {
   std::string difference_;
   std::optional<Stranger> stranger_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::optional<std::string>, std::less<>> rests_;  // by key and comma, under mutex_
+  std::map<std::string, std::optional<std::string>, std::less<>>
+      rests_;  // by key and comma, under mutex_
   int file_ = -1;
 };
 

@@ -156,13 +156,12 @@ std::string curves_picture(const Sweep& sweep, const std::vector<SweepGroup>& gr
     return group.of(&SweepMeasures::bytes_in).median > 0;
   });
   Json plots = Json::array();
-  plots.push_back(plot_of_sweep(sweep, groups,
-                                {"time", "s", &SweepMeasures::seconds,
-                                 &SweepMeasures::bound_seconds, 1}));
+  plots.push_back(plot_of_sweep(
+      sweep, groups, {"time", "s", &SweepMeasures::seconds, &SweepMeasures::bound_seconds, 1}));
   if (loads) {
-    plots.push_back(plot_of_sweep(sweep, groups,
-                                  {"loaded", "GiB", &SweepMeasures::bytes_in,
-                                   &SweepMeasures::bound_bytes, kGibibyte}));
+    plots.push_back(plot_of_sweep(
+        sweep, groups,
+        {"loaded", "GiB", &SweepMeasures::bytes_in, &SweepMeasures::bound_bytes, kGibibyte}));
   }
   return dumped({{"title", fmt::format("{}: {}", sweep.application, facts_text(sweep.parameters))},
                  {"series", series},

@@ -53,8 +53,7 @@ Cells row_of(const SweepGroup& group, Cells axes, bool seeds) {
   const Quartiles seconds = group.of(&SweepMeasures::seconds);
   const double bytes = group.of(&SweepMeasures::bytes_in).median;
   cells.push_back(short_time(seconds.median));
-  cells.push_back(
-      times_bound(seconds.median, group.of(&SweepMeasures::bound_seconds).median));
+  cells.push_back(times_bound(seconds.median, group.of(&SweepMeasures::bound_seconds).median));
   if (seeds) {
     cells.push_back(short_time(seconds.low));
     cells.push_back(short_time(seconds.high));
@@ -91,9 +90,8 @@ std::string aligned(const std::vector<Cells>& rows, std::size_t names) {
 // The fastest policy first, of each value of the axes; those of which no run has ended last.
 void rank(std::vector<SweepGroup>& groups) {
   for (auto first = groups.begin(); first != groups.end();) {
-    const auto last = std::find_if(first, groups.end(), [&](const SweepGroup& group) {
-      return group.at != first->at;
-    });
+    const auto last = std::find_if(first, groups.end(),
+                                   [&](const SweepGroup& group) { return group.at != first->at; });
     std::stable_sort(first, last, [](const SweepGroup& a, const SweepGroup& b) {
       if (a.measures.empty() || b.measures.empty()) return !a.measures.empty();
       return a.of(&SweepMeasures::seconds).median < b.of(&SweepMeasures::seconds).median;

@@ -76,9 +76,9 @@ void load_extension(const std::string& file) {
   try {
     static_cast<void>(base::RegularFile(file));
   } catch (const base::RegularFile::Refused& refused) {
-    refuse(file, fmt::format("{}; {}", refused.why,
-                             refused.remedy.empty() ? "give the path of a shared object"
-                                                    : refused.remedy));
+    refuse(file, fmt::format(
+                     "{}; {}", refused.why,
+                     refused.remedy.empty() ? "give the path of a shared object" : refused.remedy));
   }
   const std::size_t before = all_registered();
   // With a slash in it: else it would be looked for where the system has its libraries.
