@@ -97,7 +97,7 @@ void add_calibrate(CLI::App& app, Session& /*session*/) {
   CLI::App* command =
       app.add_subcommand("calibrate", "Measures this machine and writes a machine file.");
   auto arguments = std::make_shared<CalibrateArguments>(*command);
-  command->add_option("--output", arguments->output, "Machine file to write; -: to the output.")
+  command->add_option("-o,--output", arguments->output, "Machine file to write; -: to the output.")
       ->type_name("FILE");
   command->add_option("--tile", arguments->tile, "Order of the tiles of the timed kernels.")
       ->type_name("INTEGER [512]");

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "help_format.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
 #include "reports/draw_picture.hpp"
@@ -67,7 +68,8 @@ int ReportOutput::finish() {
 void ReportOutput::print() const {
   // The standard output is the JSON's or the page's alone, if it goes there.
   const bool taken = files_.json == "-" || files_.page == "-";
-  fmt::print(taken ? stderr : stdout, "{}", reports::report_text(report_, verbose_));
+  fmt::print(taken ? stderr : stdout, "{}",
+             reports::report_text(report_, verbose_, columns_of_table(taken)));
   if (!files_.json.empty()) write_text(files_.json, reports::report_json(report_));
 }
 

@@ -11,10 +11,12 @@
 
 #include "command_files.hpp"
 #include "graphs/make_graph.hpp"
+#include "help_format.hpp"
 #include "identity.hpp"
 #include "output_file.hpp"
 #include "reports/catalogue.hpp"
 #include "reports/draw_picture.hpp"
+#include "reports/wrapped.hpp"
 #include "reproduce_points.hpp"
 #include "reproduction/figures.hpp"
 #include "reproduction/measure.hpp"
@@ -65,8 +67,16 @@ std::vector<std::string> made_by(const Figure& figure, Effort effort) {
 }
 
 void list_figures() {
-  for (const Figure& figure : reproduction::figures()) {
-    fmt::print("{:<6}  {}\n", figure.name, figure.sentence);
+  const std::size_t columns = columns_of_output();
+  for (const reproduction::Paper& paper : reproduction::papers()) {
+    fmt::print("{}\n", reports::wrapped(fmt::format("{}: {} ({})", paper.number, paper.title,
+                                                     paper.authors),
+                                         columns - 5, 5));
+    for (const Figure& figure : reproduction::figures()) {
+      if (!figure.name.starts_with(paper.number)) continue;
+      fmt::print("  {:<6}  {}\n", figure.name,
+                 reports::wrapped(figure.sentence, columns - 10, 10));
+    }
   }
 }
 
@@ -228,10 +238,9 @@ void add_reproduce(CLI::App& app, Session& session) {
   command->add_flag("--quick", arguments->quick, "Fewer and smaller points: within a minute.");
   command->add_flag("--full", arguments->full, "More points, up to the paper's sizes.");
   command
-      ->add_option("--output", arguments->output,
+      ->add_option("-o,--output", arguments->output,
                    "Folder for the CSV file, the table and the picture.")
-      ->type_name("DIR")
-      ->capture_default_str();
+      ->type_name("DIR [reproduction]");
   command
       ->add_option("--document", arguments->document,
                    "Page of which the section on this figure is written anew.")

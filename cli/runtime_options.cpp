@@ -61,7 +61,7 @@ std::vector<std::string> RuntimeOptions::policies() const {
       reports::require_policy(names.back());
     } catch (const UsageError& error) {
       throw UsageError(
-          fmt::format("{}: {}", given ? "--policy" : "policy (VICINAL_POLICY)", error.what()));
+          fmt::format("{}: {}", given ? "--policy" : "environment variable VICINAL_POLICY", error.what()));
     }
   }
   return names;

@@ -96,7 +96,9 @@ void add_simulate(CLI::App& app, Session& session) {
   CLI::App* command =
       app.add_subcommand("simulate", "Plays a graph of tasks on a machine that one does not have.");
   auto arguments = std::make_shared<SimulateArguments>(*command);
-  command->footer("--policy all plays every policy in turn, --policy darts,dmdas these two.");
+  command->footer(
+      "--policy all plays every policy in turn, --policy darts,dmdas these two. --memory, --tiles, "
+      "--gpus and --vary-seed take several values, too, with commas between them: a sweep.");
   command->callback([arguments, &session] {
     session.status =
         is_sweep(*arguments) ? sweep(*arguments, session) : simulate(*arguments, session);

@@ -36,11 +36,9 @@ SimulateArguments::SimulateArguments(CLI::App& to)
       to.add_option("--vary", vary,
                     "Each task takes up to so much longer or shorter than its kernel says, at "
                     "random.")
-          ->type_name("PERCENT")
-          ->capture_default_str();
+          ->type_name("PERCENT [0]");
   to.add_option("--vary-seed", vary_seed, "Of the random numbers of --vary.")
-      ->type_name("INTEGER")
-      ->capture_default_str()
+      ->type_name("INTEGER [1]")
       ->needs(vary_option);
   CLI::Option* against_option =
       to.add_option("--against", against,
@@ -50,8 +48,7 @@ SimulateArguments::SimulateArguments(CLI::App& to)
       ->type_name("DIR")
       ->needs(against_option);
   to.add_option("--real-runs", real_runs, "With --against real: of each policy; the medians count.")
-      ->type_name("INTEGER")
-      ->capture_default_str()
+      ->type_name("INTEGER [3]")
       ->needs(against_option);
   to.add_flag("--verbose", verbose, kVerboseSentence);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/legible.hpp"
+#include "base/option_source.hpp"
 #include "base/options_page.hpp"
 #include "base/text.hpp"
 #include "sched/automatic.hpp"
@@ -38,6 +39,10 @@ std::optional<ChosenPolicy> automatic_policy(std::string_view name, const Option
                                       ? sched::automatic_policy(*machine, options.memory_rules)
                                       : sched::automatic_policy(options);
   return ChosenPolicy{.name = std::string(chosen.policy), .why = std::string(chosen.why)};
+}
+
+std::string_view option_of_message(std::string_view message) {
+  return base::option_of_message(message);
 }
 
 std::string options_page() {

@@ -40,6 +40,9 @@ struct ChosenPolicy {
 std::optional<ChosenPolicy> automatic_policy(std::string_view name, const Options& options,
                                              const MachineDescription* machine = nullptr);
 
+// Of a message that begins with an option of the runtime ("devices: ..."): its name; of another nothing.
+std::string_view option_of_message(std::string_view message);
+
 // The page docs/options.md.
 std::string options_page();
 // The page docs/trace.md, of recordings and their events.

@@ -165,6 +165,51 @@ def test_help():
         check(result.returncode == 0 and result.stdout == usual.stdout, f"help {arguments}: {result.stdout}")
 
 
+def on_terminal(columns, *arguments):
+    """What is printed on a terminal of that width."""
+    master, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([VICINAL, *arguments], stdout=terminal, stderr=subprocess.DEVNULL)
+    os.close(terminal)
+    text = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:  # as the last one closes the terminal
+            break
+        if not part:
+            break
+        text += part
+    os.close(master)
+    process.wait(timeout=60)
+    return text.decode().replace("\r\n", "\n")
+
+
+def test_width_and_examples():
+    commands = re.findall(r"^  ([a-z]+) {2,}", run("--help").stdout.split("ubcommands:")[1].split("Examples:")[0],
+                          flags=re.MULTILINE)
+    check(len(commands) > 12, f"commands: {commands}")
+    for command in ("", *commands):
+        text = run(*[word for word in (command, "--help") if word]).stdout
+        if "not in this build" in text:
+            continue
+        for line in text.splitlines():
+            check(len(line) <= 80, f"{command} --help: a line of {len(line)} columns: {line}")
+        check("\nExamples:\n" in text, f"{command} --help ends in no examples")
+        # Lines behind the first of an example are set in further than its sentence.
+        examples = text.split("\nExamples:\n")[1].replace("\n      ", " ")
+        for line in re.findall(r"^  (?:source <\()?vicinal (.*)", examples, flags=re.MULTILINE):
+            words = line.split()
+            known = run(words[0], "--help").stdout
+            for option in [word for word in words if word.startswith("-")]:
+                check(re.search(rf"^  (-.,)?{option}( |,|$)", known, flags=re.MULTILINE), f"{command}: {line}: {option}")
+    for columns in (50, 72):
+        for arguments in (["run", "--help"], ["simulate", "cholesky", "--policy", "lws,darts,eager"], ["reproduce"]):
+            for line in on_terminal(columns, *arguments).splitlines():
+                check(len(line) <= columns, f"{arguments} in {columns} columns: {line}")
+
+
 test_bad_input()
+test_width_and_examples()
 test_help()
 finish()

@@ -48,11 +48,12 @@ extern "C" void vicinal_register() {
 }
 """
 
+SYMBOL = "vicinal_extension_" + "_".join(run("--version").stdout.split()[1].split(".")[:2])
 # Each without a header of the library: the message says what is wrong with it.
 WRONG = {
     "version": ('extern "C" const char vicinal_extension_0_1; const char* version = &vicinal_extension_0_1;',
                 ["version 0.1", "compile it again"]),
-    "library": ('extern "C" { extern const char vicinal_extension_0_2; const char vicinal_extension_0_2 = 0; }',
+    "library": (f'extern "C" {{ extern const char {SYMBOL}; const char {SYMBOL} = 0; }}',
                 ["library of its own", "without libvicinal"]),
     "symbol": ("int lacking(int); int x = lacking(3);", ["lacking(int)", "neither it nor the library"]),
     "nothing": ("int x = 3;", ["registers nothing", "vicinal_register"]),
