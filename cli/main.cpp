@@ -120,21 +120,10 @@ std::string own_words(const CLI::ParseError& error) {
   return text;
 }
 
-// As a shell would be told it.
-std::string shell_word(std::string_view word) {
-  constexpr std::string_view kSpecial = " \t\n\"'\\$`&|;<>()*?#~!{}[]";
-  if (!word.empty() && word.find_first_of(kSpecial) == std::string_view::npos) {
-    return std::string(word);
-  }
-  std::string text = "'";
-  for (const char c : word) c == '\'' ? text += "'\\''" : text += c;
-  return text + "'";
-}
-
 // What was typed, the program without its folder.
 std::string typed(int argc, char** argv) {
   std::string command = "vicinal";
-  for (int i = 1; i < argc; ++i) command += " " + shell_word(argv[i]);
+  for (int i = 1; i < argc; ++i) command += " " + reports::shell_word(argv[i]);
   return command;
 }
 

@@ -49,6 +49,7 @@ struct Plan {
   std::unique_ptr<linalg::Application> application;
   linalg::RunRequest request;
   Options options;
+  reports::Facts asked;  // options of the runtime that are not as usual
   std::vector<std::string> policies;
   std::string why;  // of the policy that nobody has named
   ReportFiles files;
@@ -107,6 +108,7 @@ Plan make_plan(const RunArguments& arguments) {
   arguments.files.add_to(files);
   arguments.runtime.add_files(files, plan.options, plan.policies);
   files.require();
+  plan.asked = arguments.runtime.changed(plan.options);
   plan.name = application.name();
   plan.application = std::make_unique<linalg::Application>(application.application(plan.options));
   plan.request = application.request(*plan.application, plan.options);
@@ -171,11 +173,18 @@ reports::Facts machine_of(const Plan& plan) {
 
 int run_all(const Plan& plan, Session& session) {
   const std::vector<double> kernel_seconds = linalg::measure_kernels(*plan.application);
-  const reports::Report report{.command = session.command,
-                               .application = plan.name,
-                               .parameters = parameters(plan.request),
-                               .machine = machine_of(plan),
-                               .runs = {}};
+  reports::Report report{.command = session.command,
+                         .application = plan.name,
+                         .parameters = parameters(plan.request),
+                         .machine = machine_of(plan),
+                         .runs = {}};
+  for (const auto& asked : plan.asked) {
+    const auto is_told = [&](const reports::Facts& facts) {
+      return std::ranges::find(facts, asked.first, &reports::Facts::value_type::first) !=
+             facts.end();
+    };
+    if (!is_told(report.parameters) && !is_told(report.machine)) report.parameters.push_back(asked);
+  }
   ReportOutput output(session, report, plan.files, plan.verbose, plan.policies.size());
   for (const std::string& policy : plan.policies) {
     output.add(policy,

@@ -108,6 +108,15 @@ Options RuntimeOptions::parse(std::initializer_list<std::string> files) const {
   return options;
 }
 
+reports::Facts RuntimeOptions::changed(const Options& options) const {
+  reports::Facts facts;
+  for (const auto& [name, value] : options.changed()) {
+    const bool of_outcome = name == "policy" || name.starts_with("trace");
+    if (!of_outcome && options_.contains(name)) facts.emplace_back(name, value);
+  }
+  return facts;
+}
+
 void RuntimeOptions::add_files(CommandFiles& files, const Options& options,
                                const std::vector<std::string>& policies) const {
   for (const auto& [name, library] : {std::pair("--cuda-library", options.cuda_library),

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -91,10 +92,7 @@ reports::Facts asked_facts(const SimulateArguments& arguments, const Options& op
     facts.emplace_back("vary", 100 * varied_share(arguments));
     facts.emplace_back("vary_seed", arguments.vary_seed);
   }
-  for (const auto& [name, value] : options.changed()) {
-    const bool of_outcome = name == "policy" || name.starts_with("trace");
-    if (!of_outcome) facts.emplace_back(name, value);
-  }
+  for (auto& fact : arguments.runtime.changed(options)) facts.push_back(std::move(fact));
   if (!arguments.scheduling.empty()) facts.emplace_back("count_scheduling", arguments.scheduling);
   if (!arguments.load.files().empty()) {
     facts.emplace_back("load", fmt::format("{}", fmt::join(arguments.load.files(), ", ")));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/command_line.hpp"
 #include "base/legible.hpp"
 #include "base/option_source.hpp"
 #include "base/options_page.hpp"
@@ -105,6 +106,10 @@ void require_recordable(std::string_view what, const std::string& file) {
       fmt::format("{}: {} is a file of another kind, which would be lost; name another file, or "
                   "remove it first",
                   what, base::legible_name(file)));
+}
+
+std::string shell_word(std::string_view word) {
+  return base::shell_word(word);
 }
 
 std::string legible(std::string_view text) {

@@ -70,6 +70,8 @@ bool is_recording(const std::string& file);
 // Throws UsageError that begins with `what`: there is a file of another kind, which a recording may not replace.
 void require_recordable(std::string_view what, const std::string& file);
 
+// A word as a shell would be told it: in quotes where it needs them.
+std::string shell_word(std::string_view word);
 // As a terminal may be shown it; of a name, within one line. See base/legible.hpp.
 std::string legible(std::string_view text);
 std::string legible_name(std::string_view name);

@@ -6,6 +6,14 @@
 Exit status 0 if all is well; every failure is printed.
 """
 
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+
 from vicinal import SMALL, VICINAL, WHOLE, check, expect_refusal, finish, run
 
 # Command line, exit status, what stderr says (all of it one line).
@@ -75,12 +83,12 @@ BAD_INPUT = [
     (["simulate", "cholesky", "--disk", "."], 2, ["--disk", "--against"]),
     (["simulate", "cholesky", "--real-runs", "5"], 2, ["--real-runs", "--against"]),
     (["simulate", "cholesky", "--memory-rules", "clear"], 2, ["clear", "starpu", "clean"]),
-    (["simulate", "cholesky", "--memory-rules", "lru", "--policy", "darts"], 2, ["memory_rules", "darts"]),
+    (["simulate", "cholesky", "--memory-rules", "lru", "--policy", "darts"], 2, ["--memory-rules", "darts"]),
     (["simulate", "cholesky", "--machine", "v100p", "--memory-rules", "unified", "--policy", "directed"], 2,
-     ["memory_rules", "[unified_memory]"]),
+     ["--memory-rules", "[unified_memory]"]),
     (["simulate", "cholesky", "--policy", "load:skew=some"], 2, ["load", "skew", "some", "number"]),
     (["simulate", "cholesky", "--memory-rules", "lru", "--against", "real"], 2, ["--memory-rules", "real"]),
-    (["run", "cholesky", *SMALL, "--memory-rules", "lru"], 2, ["memory_rules", "simulated"]),
+    (["run", "cholesky", *SMALL, "--memory-rules", "lru"], 2, ["--memory-rules", "simulated"]),
     (["simulate", "cholesky", "--machine", "v100", "--against", "real"], 2, ["calibrate"]),
     (["simulate", "cholesky", "--count-scheduling", "v100"], 2, ["v100", "calibrate"]),
     (["simulate", "cholesky", "--vary", "100"], 2, ["--vary", "100"]),
