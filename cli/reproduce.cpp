@@ -69,13 +69,12 @@ std::vector<std::string> made_by(const Figure& figure, Effort effort) {
 void list_figures() {
   const std::size_t columns = columns_of_output();
   for (const reproduction::Paper& paper : reproduction::papers()) {
-    fmt::print("{}\n", reports::wrapped(fmt::format("{}: {} ({})", paper.number, paper.title,
-                                                     paper.authors),
-                                         columns - 5, 5));
+    fmt::print("{}\n", reports::wrapped(
+                           fmt::format("{}: {} ({})", paper.number, paper.title, paper.authors),
+                           columns - 5, 5));
     for (const Figure& figure : reproduction::figures()) {
       if (!figure.name.starts_with(paper.number)) continue;
-      fmt::print("  {:<6}  {}\n", figure.name,
-                 reports::wrapped(figure.sentence, columns - 10, 10));
+      fmt::print("  {:<6}  {}\n", figure.name, reports::wrapped(figure.sentence, columns - 10, 10));
     }
   }
 }

@@ -60,8 +60,8 @@ std::vector<std::string> RuntimeOptions::policies() const {
     try {
       reports::require_policy(names.back());
     } catch (const UsageError& error) {
-      throw UsageError(
-          fmt::format("{}: {}", given ? "--policy" : "environment variable VICINAL_POLICY", error.what()));
+      throw UsageError(fmt::format(
+          "{}: {}", given ? "--policy" : "environment variable VICINAL_POLICY", error.what()));
     }
   }
   return names;

@@ -266,6 +266,7 @@ def main(arguments):
     if arguments[1].endswith(".svg"):  # of a sweep
         plt.rcParams.update({what: INK for what in ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color",
                                                     "ytick.color")})
+        picture["title"] = legible(picture["title"])
         save(draw_curves(picture), arguments[1], metadata={"Date": None}, transparent=True, bbox_inches="tight")
         return 0
     figure = draw_order(picture) if "order" in picture else draw_curves(picture)

@@ -3,13 +3,15 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <fstream>
+#include <filesystem>
 #include <sstream>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/regular_file.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::reports {
@@ -34,7 +36,12 @@ std::string difference_of(const std::string& text, const std::string& head) {
 RowFile::RowFile(std::string path, Format format)
     : path_(std::move(path)), format_(std::move(format)) {
   for (const std::string& key : format_.keys) rests_.emplace(key + ",", std::nullopt);
-  if (!path_.empty()) read();
+  if (path_.empty()) return;
+  // What a link leads to is written, not the link.
+  std::error_code failed;
+  const std::filesystem::path real = std::filesystem::canonical(path_, failed);
+  if (!failed) path_ = real.string();
+  read();
 }
 
 RowFile::~RowFile() {
@@ -42,10 +49,14 @@ RowFile::~RowFile() {
 }
 
 void RowFile::read() {
-  std::ifstream file(path_, std::ios::binary);
-  std::stringstream content;
-  content << file.rdbuf();
-  const std::string text = content.str();
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+  if (::access(path_.c_str(), F_OK) != 0) return;
+  std::string text;
+  try {
+    text = base::RegularFile(path_).text(kMost);
+  } catch (const base::RegularFile::Refused& refused) {
+    throw UsageError(fmt::format("{}: {}; name another file", path_, refused.why));
+  }
   if (!text.starts_with(format_.head)) {
     if (text.empty()) return;
     found_ = Found::other;

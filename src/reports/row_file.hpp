@@ -25,7 +25,8 @@ class RowFile {
   };
   enum class Found : std::uint8_t { nothing, rows, other };
 
-  // Reads what is there, and writes nothing yet. No path: rows are kept in memory alone.
+  // Reads what is there, and writes nothing yet. No path: rows are kept in memory alone. Throws UsageError: it is no file, or
+  // too large.
   RowFile(std::string path, Format format);
   ~RowFile();
   RowFile(const RowFile&) = delete;

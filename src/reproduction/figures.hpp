@@ -10,7 +10,7 @@ namespace vicinal::reproduction {
 
 // A paper whose figures are here.
 struct Paper {
-  std::string_view number;   // "000": figures are called 000-6
+  std::string_view number;  // "000": figures are called 000-6
   std::string_view title;
   std::string_view authors;  // and the year
 };

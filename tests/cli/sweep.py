@@ -153,7 +153,10 @@ def test_refusals(folder):
     expect_refusal(run(*SMALL, "--policy", "lws", "--tile", "256", "--csv", path), 2, ["--csv", "row 1", "tile \"512\""],
                    "another tile")
     check(content(path) == kept, "a file that is refused was changed")
-    more = run(*SMALL, "--policy", "lws,darts", "--csv", path)
+    link = os.path.join(folder, "link.csv")
+    os.symlink(path, link)
+    more = run(*SMALL, "--policy", "lws,darts", "--csv", link)
+    check(os.path.islink(link), "a link was replaced")
     check(more.returncode == 0 and content(path).startswith(kept), f"one policy more: {more.stderr}")
     for text in ("something else\n", "a,b\n1,2\n"):
         with open(path, "w", encoding="utf-8") as file:
@@ -170,6 +173,8 @@ def test_refusals(folder):
                              (["--seeds", "2", "--trace", "t.vtrace"], ["--trace", "sweep"]),
                              (["--seeds", "2", "--report", "t.html"], ["--report", "sweep"]),
                              (["--seeds", "2", "--against", "real"], ["--against", "sweep"]),
+                             (["--csv", "/dev/null"], ["--csv", "no file"]),
+                             (["--csv", folder], ["--csv"]),
                              (["--csv", os.path.join(folder, "no", "x.csv")], ["--csv", "cannot write"])):
         expect_refusal(run(*SMALL, "--policy", "lws", *arguments), 2, parts, " ".join(arguments))
 

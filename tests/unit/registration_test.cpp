@@ -42,8 +42,8 @@ TEST(RegisterPolicy, TheVariableIsNamedThatAsksForOneThatThereIsNot) {
 
 TEST(RegisterDeviceKind, TheVariableIsNamedThatAsksForOneThatThereIsNot) {
   setenv("VICINAL_DEVICES", "fpga:2", 1);
-  const std::string of_variable = testing::message_of<UsageError>(
-      [] { const Runtime runtime(Options::from_environment()); });
+  const std::string of_variable =
+      testing::message_of<UsageError>([] { const Runtime runtime(Options::from_environment()); });
   Options options;
   options.devices = "gpu:2";
   const std::string of_program =

@@ -135,8 +135,9 @@ Report documented_report() {
                 .proved_in = {20'000'000},
                 .formula_in = {36'000'000},
                 .compulsory_out = {29'417'088}};
-  return {.command = "vicinal run cholesky --size 3000 --tile 500 --memory 12MiB --disk /scratch "
-                     "--check --policy lws",
+  return {.command =
+              "vicinal run cholesky --size 3000 --tile 500 --memory 12MiB --disk /scratch "
+              "--check --policy lws",
           .application = "cholesky",
           .parameters = {{"size", std::uint64_t{3000}},
                          {"tile", std::uint64_t{500}},

@@ -92,7 +92,8 @@ TEST(Sweep, TheJsonHasTheFieldsOfThePage) {
   content << file.rdbuf();
   const std::string page = content.str();
   const std::size_t begin = page.find("```json\n", page.find("## Sweeps\n")) + 8;
-  const auto documented = nlohmann::json::parse(page.substr(begin, page.find("```", begin) - begin));
+  const auto documented =
+      nlohmann::json::parse(page.substr(begin, page.find("```", begin) - begin));
   const auto actual = nlohmann::json::parse(sweep_json(made_sweep()));
   const auto names = [](const nlohmann::json& object) {
     std::vector<std::string> list;
