@@ -195,7 +195,8 @@ std::string table_text(const Runs& runs, std::size_t columns) {
   }
   const std::vector<std::string> gone = table.narrow(columns);
   if (gone.empty()) return table.text();
-  return table.text() + fmt::format("not in {} columns: {}\n", columns, fmt::join(gone, ", "));
+  const std::string told = fmt::format("not in {} columns: {}", columns, fmt::join(gone, ", "));
+  return table.text() + wrapped(told, columns, 0) + "\n";
 }
 
 // --- What bounds the runs --------------------------------------------------------------------------
