@@ -100,7 +100,7 @@ ApplicationOptions::ApplicationOptions(CLI::App& command)
       ->type_name("INTEGER [cholesky: one level, lu-incpiv: 32]");
   command.add_option("--matrix", matrix_, "cholesky: tile file to read the matrix from.")
       ->type_name("FILE");
-  command.add_option("--output", output_, "cholesky: tile file to leave the factor in.")
+  command.add_option("-o,--output", output_, "cholesky: tile file to leave the factor in.")
       ->type_name("FILE");
   command.add_flag("--check", check_, "Check the result: exit status 1 if it is wrong.");
   command.add_option("--priorities", priorities_, "bottom-level or none.")

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "graphs/make_graph.hpp"
+#include "load_option.hpp"
 #include "output_file.hpp"
 #include "play/play.hpp"
 #include "reports/catalogue.hpp"
@@ -32,8 +33,9 @@ constexpr std::uint64_t kMostTile = 4096;
 constexpr std::uint64_t kScheduledTiles = 30;
 
 struct CalibrateArguments {
-  explicit CalibrateArguments(CLI::App& command) : runtime(command) {}
+  explicit CalibrateArguments(CLI::App& command) : runtime(command), load(command) {}
   RuntimeOptions runtime;
+  LoadOption load;
   std::string output;
   std::string tile = "512";
 };
@@ -69,6 +71,7 @@ void calibrate(const CalibrateArguments& arguments) {
   const Options options = arguments.runtime.parse();
   reports::require_policy(options.policy);
   CommandFiles files;
+  arguments.load.add_to(files);
   files.writes("--output", arguments.output);
   arguments.runtime.add_files(files, options, {options.policy});
   files.require();
@@ -94,7 +97,7 @@ void add_calibrate(CLI::App& app, Session& /*session*/) {
   CLI::App* command =
       app.add_subcommand("calibrate", "Measures this machine and writes a machine file.");
   auto arguments = std::make_shared<CalibrateArguments>(*command);
-  command->add_option("--output", arguments->output, "Machine file to write; -: to the output.")
+  command->add_option("-o,--output", arguments->output, "Machine file to write; -: to the output.")
       ->type_name("FILE");
   command->add_option("--tile", arguments->tile, "Order of the tiles of the timed kernels.")
       ->type_name("INTEGER [512]");

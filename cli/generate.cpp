@@ -58,7 +58,7 @@ void generate(const GenerateArguments& arguments, Signals& signals) {
 void add_generate(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("generate", "Writes a matrix to a tile file.");
   auto arguments = std::make_shared<GenerateArguments>(*command);
-  command->add_option("--output", arguments->output, "Tile file to write.")->type_name("FILE");
+  command->add_option("-o,--output", arguments->output, "Tile file to write.")->type_name("FILE");
   command->callback([arguments, &session] { generate(*arguments, session.signals); });
 }
 

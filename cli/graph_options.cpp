@@ -116,6 +116,14 @@ std::string applications_with(std::string_view parameter) {
 
 }  // namespace
 
+bool GraphOptions::concerns(const CLI::Option& option) const {
+  const auto parameter = std::ranges::find(parameters_, &option, &Parameter::option);
+  if (parameter == parameters_.end() || applications_with(parameter->name).empty()) return true;
+  return file_.empty() && std::ranges::any_of(graphs::graph_applications(), [&](const auto& known) {
+           return known.name == application_ && has_parameter(known, parameter->name);
+         });
+}
+
 void GraphOptions::require_own_options() const {
   const auto applications = graphs::graph_applications();
   const auto own = std::ranges::find(applications, application_, &graphs::GraphApplication::name);
@@ -267,6 +275,8 @@ reports::Facts MachineOptions::facts(const machine::MachineModel& machine,
     facts.emplace_back(std::string(to_string(static_cast<ProcessorKind>(kind))) + "_workers",
                        workers[kind]);
   }
+  if (!memory_.empty()) facts.emplace_back("memory", limit("--memory", memory_));
+  if (!ram_.empty()) facts.emplace_back("ram", limit("--ram", ram_));
   if (!policy.empty()) facts.emplace_back("policy", policy);
   return facts;
 }

@@ -32,6 +32,12 @@ class GraphOptions {
   graph::Graph graph(std::uint64_t seed, bool as_run = false) const;
   reports::Facts facts(const graph::Graph& graph) const;
   void add_to(CommandFiles& read) const { read.reads("--graph", file_); }
+  const std::string& file() const { return file_; }
+  // The option says something of this graph, or of no graph at all: it may be one of another.
+  bool concerns(const CLI::Option& option) const;
+  // Of a sweep, one after the other.
+  const std::string& tiles() const { return tiles_; }
+  void set_tiles(std::string tiles) { tiles_ = std::move(tiles); }
 
  private:
   // Throws UsageError for an option that was given and that this graph does not have.
@@ -76,6 +82,12 @@ class MachineOptions {
   void add_to(CommandFiles& read) const;
   // `policy`: what the default stands for, and why; empty: another one was asked for.
   reports::Facts facts(const machine::MachineModel& machine, const std::string& policy) const;
+  const std::string& name() const { return name_; }
+  // Of a sweep, one after the other; empty: not given.
+  const std::string& gpus() const { return gpus_; }
+  void set_gpus(std::string gpus) { gpus_ = std::move(gpus); }
+  const std::string& memory() const { return memory_; }
+  void set_memory(std::string memory) { memory_ = std::move(memory); }
 
  private:
   std::string name_ = "v100";

@@ -1,7 +1,9 @@
 // vicinal: runs the applications, and says what the library has. Exit status: 0; 1 if a check or a
 // run fails; 2 if the command line, a VICINAL_ variable or a file cannot be.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <new>
 #include <sstream>
 #include <string>
@@ -11,6 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "help_format.hpp"
 #include "output_file.hpp"
 #include "reports/catalogue.hpp"
 #include "session.hpp"
@@ -76,6 +79,19 @@ void parse(CLI::App& app, int argc, char** argv) {
   }
 }
 
+// What the runtime says of one of its options, in the words of the command line if that has set it.
+std::string with_dashes(const CLI::App& app, const std::string& message) {
+  const std::string_view name = reports::option_of_message(message);
+  if (name.empty()) return message;
+  std::string flag = "--" + std::string(name);
+  std::ranges::replace(flag, '_', '-');
+  for (const CLI::App* const command : app.get_subcommands()) {
+    const CLI::Option* const option = command->get_option_no_throw(flag);
+    if (option != nullptr && option->count() > 0) return flag + message.substr(message.find(": "));
+  }
+  return message;
+}
+
 int complain(int status, std::string_view message) {
   fmt::print(stderr, "vicinal: {}\n", reports::legible(message));
   return status;
@@ -104,21 +120,10 @@ std::string own_words(const CLI::ParseError& error) {
   return text;
 }
 
-// As a shell would be told it.
-std::string shell_word(std::string_view word) {
-  constexpr std::string_view kSpecial = " \t\n\"'\\$`&|;<>()*?#~!{}[]";
-  if (!word.empty() && word.find_first_of(kSpecial) == std::string_view::npos) {
-    return std::string(word);
-  }
-  std::string text = "'";
-  for (const char c : word) c == '\'' ? text += "'\\''" : text += c;
-  return text + "'";
-}
-
 // What was typed, the program without its folder.
 std::string typed(int argc, char** argv) {
   std::string command = "vicinal";
-  for (int i = 1; i < argc; ++i) command += " " + shell_word(argv[i]);
+  for (int i = 1; i < argc; ++i) command += " " + reports::shell_word(argv[i]);
   return command;
 }
 
@@ -130,6 +135,7 @@ int run(int argc, char** argv) {
   Session session{signals, typed(argc, argv)};
   CLI::App app("Vicinal: a task runtime that keeps work near its data.");
   app.name("vicinal");
+  app.formatter(std::make_shared<HelpFormat>());  // subcommands inherit it
   app.set_version_flag("--version", fmt::format("vicinal {}", version()));
   app.require_subcommand(0, 1);                                 // one; none is told of in parse()
   app.allow_extras();                                           // and so do the subcommands
@@ -156,6 +162,8 @@ int run(int argc, char** argv) {
     std::ostringstream text;
     app.exit(request, text, text);
     fmt::print("{}", text.str());
+  } catch (const UsageError& error) {
+    throw UsageError(with_dashes(app, error.what()));
   } catch (const CLI::ParseError& error) {
     return complain(kUsage, own_words(error));
   }

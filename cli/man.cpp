@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "command_table.hpp"
+#include "help_format.hpp"
 #include "session.hpp"
 #include "vicinal/version.hpp"
 
@@ -79,6 +80,9 @@ std::string command_text(const CommandEntry& command) {
   }
   if (!of_runtime.empty()) text += fmt::format(".PP\nOptions of the runtime: {}.\n", of_runtime);
   if (!command.footer.empty()) text += fmt::format(".PP\n{}\n", roff(command.footer));
+  for (const Example& example : examples_of(command.name)) {
+    text += fmt::format(".TP\n{}\n{}\n", bold(example.line), roff(std::string(example.does)));
+  }
   return text;
 }
 

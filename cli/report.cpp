@@ -31,7 +31,7 @@ void write_report(const ReportArguments& arguments) {
   }
   CommandFiles files;
   for (const std::string& recording : arguments.recordings) files.reads("the recording", recording);
-  files.writes("-o", arguments.output);
+  files.writes("--output", arguments.output);
   files.require();
   reports::require_page();
   reports::PageRequest request;

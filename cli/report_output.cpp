@@ -1,19 +1,15 @@
 #include "report_output.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "draw_picture.hpp"
+#include "help_format.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
+#include "reports/draw_picture.hpp"
 #include "reports/page/page.hpp"
 #include "runtime_options.hpp"
 #include "vicinal/error.hpp"
@@ -74,7 +70,7 @@ void ReportOutput::print() const {
   // The standard output is the JSON's or the page's alone, if it goes there.
   const bool taken = files_.json == "-" || files_.page == "-";
   std::FILE* const output = taken ? stderr : stdout;
-  fmt::print(output, "{}", reports::report_text(report_, verbose_));
+  fmt::print(output, "{}", reports::report_text(report_, verbose_, columns_of_table(taken)));
   for (const reports::RunRecord& run : report_.runs) {
     fmt::print(output, "{}", recording_line(run.recording.file, run.recording.bytes));
   }
@@ -95,24 +91,7 @@ void ReportOutput::write_page() const {
 void ReportOutput::draw_plot() const {
   const auto ended_well = [](const auto& run) { return run.error.empty(); };
   if (files_.plot.empty() || std::ranges::none_of(report_.runs, ended_well)) return;
-  // In memory: the script reads it as a file, and nothing is left behind.
-  const int file = ::memfd_create("report", 0);
-  if (file < 0)
-    throw DeviceError(fmt::format("--plot: no memory for the report: {}", std::strerror(errno)));
-  const std::string path = fmt::format("/dev/fd/{}", file);
-  std::string missing;
-  try {
-    std::ofstream content(path);
-    content << reports::report_json(report_) << std::flush;
-    if (!content)
-      throw DeviceError(fmt::format("--plot: no room for the report: {}", std::strerror(errno)));
-    missing = draw_picture(path, files_.plot);
-  } catch (...) {
-    ::close(file);
-    throw;
-  }
-  ::close(file);
-  if (!missing.empty()) throw DeviceError("--plot: " + missing);
+  reports::draw_picture_of(reports::report_json(report_), files_.plot);
 }
 
 void ReportOutput::interrupted() {

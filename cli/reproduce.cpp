@@ -1,7 +1,5 @@
 // vicinal reproduce: the figures of the papers, in simulation, with their statements beside them.
 #include <algorithm>
-#include <array>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -12,10 +10,13 @@
 #include <fmt/format.h>
 
 #include "command_files.hpp"
-#include "draw_picture.hpp"
 #include "graphs/make_graph.hpp"
+#include "help_format.hpp"
+#include "identity.hpp"
 #include "output_file.hpp"
 #include "reports/catalogue.hpp"
+#include "reports/draw_picture.hpp"
+#include "reports/wrapped.hpp"
 #include "reproduce_points.hpp"
 #include "reproduction/figures.hpp"
 #include "reproduction/measure.hpp"
@@ -60,30 +61,21 @@ std::string content_of(const std::string& path) {
   return content.str();
 }
 
-// Another build of the same version may simulate otherwise: its points are not gone on with. FNV-1a, by words.
-std::uint64_t identity_of_program() {
-  std::ifstream program("/proc/self/exe", std::ios::binary);
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  std::array<std::uint64_t, 8192> words{};
-  while (program.read(reinterpret_cast<char*>(words.data()), sizeof(words)) ||
-         program.gcount() > 0) {
-    const auto count = static_cast<std::size_t>(program.gcount()) / sizeof(words[0]);
-    for (std::size_t i = 0; i < count; ++i) {
-      hash = (hash ^ words[i]) * 0x100000001b3ULL;
-      hash ^= hash >> 29U;
-    }
-  }
-  return hash;
-}
-
 std::vector<std::string> made_by(const Figure& figure, Effort effort) {
   return {fmt::format("vicinal {}, program {:016x}", version(), identity_of_program()),
           fmt::format("figure {}, effort {}", figure.name, reproduction::to_string(effort))};
 }
 
 void list_figures() {
-  for (const Figure& figure : reproduction::figures()) {
-    fmt::print("{:<6}  {}\n", figure.name, figure.sentence);
+  const std::size_t columns = columns_of_output();
+  for (const reproduction::Paper& paper : reproduction::papers()) {
+    fmt::print("{}\n", reports::wrapped(
+                           fmt::format("{}: {} ({})", paper.number, paper.title, paper.authors),
+                           columns - 5, 5));
+    for (const Figure& figure : reproduction::figures()) {
+      if (!figure.name.starts_with(paper.number)) continue;
+      fmt::print("  {:<6}  {}\n", figure.name, reports::wrapped(figure.sentence, columns - 10, 10));
+    }
   }
 }
 
@@ -181,7 +173,7 @@ int reproduce(const Figure& figure, const ReproduceArguments& arguments, Session
   fmt::print("{}", table);
   const bool nothing = results.rows().empty() && results.orders().empty();
   const std::string missing = nothing ? "no picture is drawn: nothing has been measured"
-                                      : draw_picture(stem + ".json", stem);
+                                      : reports::draw_picture(stem + ".json", stem);
   fmt::print("\nwritten: {0}.csv, {0}.txt, {0}.json{1}\n", stem,
              missing.empty() ? fmt::format(", {0}.svg, {0}.png", stem) : "");
   if (!missing.empty()) fmt::print(stderr, "vicinal: {}\n", missing);
@@ -245,10 +237,9 @@ void add_reproduce(CLI::App& app, Session& session) {
   command->add_flag("--quick", arguments->quick, "Fewer and smaller points: within a minute.");
   command->add_flag("--full", arguments->full, "More points, up to the paper's sizes.");
   command
-      ->add_option("--output", arguments->output,
+      ->add_option("-o,--output", arguments->output,
                    "Folder for the CSV file, the table and the picture.")
-      ->type_name("DIR")
-      ->capture_default_str();
+      ->type_name("DIR [reproduction]");
   command
       ->add_option("--document", arguments->document,
                    "Page of which the section on this figure is written anew.")

@@ -1,7 +1,6 @@
 #include "reproduce_points.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <mutex>
 #include <thread>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "graphs/make_graph.hpp"
+#include "job_progress.hpp"
 #include "progress.hpp"
 #include "reproduction/measure.hpp"
 #include "vicinal/error.hpp"
@@ -18,46 +18,6 @@ namespace vicinal::cli {
 namespace {
 
 constexpr std::size_t kMostThreads = 2;
-
-// One line on a terminal, written over; else a line every few seconds.
-class PointProgress {
- public:
-  PointProgress(std::string_view figure, std::size_t done, std::size_t all)
-      : figure_(figure), done_(done), all_(all), on_terminal_(can_show_progress()) {
-    say({});
-  }
-  ~PointProgress() {
-    if (on_terminal_) clear_progress();
-  }
-  PointProgress(const PointProgress&) = delete;
-  PointProgress& operator=(const PointProgress&) = delete;
-
-  void ended(const reproduction::Point& point) {
-    ++done_;
-    say(fmt::format(", {} {} {}", point.panel, point.series, point.x));
-  }
-  std::size_t done() const { return done_; }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  void say(const std::string& which) {
-    const std::string line = fmt::format("{} {}  {} of {} points{}", figure_,
-                                         progress_bar(done_, all_, 20), done_, all_, which);
-    if (on_terminal_) {
-      show_progress(line);
-    } else if (Clock::now() >= next_ || done_ == all_) {
-      fmt::print(stderr, "{}\n", line);
-      next_ = Clock::now() + std::chrono::seconds(5);
-    }
-  }
-
-  std::string figure_;
-  std::size_t done_;
-  std::size_t all_;
-  bool on_terminal_;
-  Clock::time_point next_ = Clock::now();
-};
 
 // What the threads share.
 struct Work {
@@ -72,7 +32,7 @@ reproduction::Row measured(const reproduction::Point& point) {
 }
 
 void work_on(Work& work, const std::vector<reproduction::Point>& points,
-             reproduction::PointFile& file, PointProgress& progress) {
+             reproduction::PointFile& file, JobProgress& progress) {
   std::unique_lock lock(work.mutex);
   while (work.next < points.size()) {
     const reproduction::Point& point = points[work.next++];
@@ -85,7 +45,7 @@ void work_on(Work& work, const std::vector<reproduction::Point>& points,
     }
     lock.lock();
     if (!failure.empty()) work.failures.push_back(failure);
-    progress.ended(point);
+    progress.ended(fmt::format("{} {} {}", point.panel, point.series, point.x));
   }
 }
 
@@ -111,7 +71,7 @@ std::vector<std::string> measure_points(const std::vector<reproduction::Point>& 
   }
   if (left.empty()) return {};
   Work work;
-  PointProgress progress(figure, points.size() - left.size(), points.size());
+  JobProgress progress(figure, "points", points.size() - left.size(), points.size());
   const Signals::AtInterrupt at_interrupt(session.signals, [&] {
     const std::lock_guard lock(work.mutex);
     clear_progress();

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "load_option.hpp"
 #include "report_output.hpp"
 #include "reports/catalogue.hpp"
 #include "runtime_options.hpp"
@@ -33,9 +34,11 @@ namespace {
 
 // What was asked for, as text and flags.
 struct RunArguments {
-  explicit RunArguments(CLI::App& command) : application(command), runtime(command) {}
+  explicit RunArguments(CLI::App& command)
+      : application(command), runtime(command), load(command) {}
   ApplicationOptions application;
   RuntimeOptions runtime;
+  LoadOption load;
   ReportFiles files;
   bool verbose = false;
 };
@@ -46,6 +49,7 @@ struct Plan {
   std::unique_ptr<linalg::Application> application;
   linalg::RunRequest request;
   Options options;
+  reports::Facts asked;  // options of the runtime that are not as usual
   std::vector<std::string> policies;
   std::string why;  // of the policy that nobody has named
   ReportFiles files;
@@ -98,11 +102,13 @@ Plan make_plan(const RunArguments& arguments) {
   plan.policies = std::move(policies);
   plan.why = std::move(why);
   CommandFiles files;
+  arguments.load.add_to(files);
   files.reads("--matrix", application.matrix());
   files.writes("--output", application.output());
   arguments.files.add_to(files);
   arguments.runtime.add_files(files, plan.options, plan.policies);
   files.require();
+  plan.asked = arguments.runtime.changed(plan.options);
   plan.name = application.name();
   plan.application = std::make_unique<linalg::Application>(application.application(plan.options));
   plan.request = application.request(*plan.application, plan.options);
@@ -167,11 +173,18 @@ reports::Facts machine_of(const Plan& plan) {
 
 int run_all(const Plan& plan, Session& session) {
   const std::vector<double> kernel_seconds = linalg::measure_kernels(*plan.application);
-  const reports::Report report{.command = session.command,
-                               .application = plan.name,
-                               .parameters = parameters(plan.request),
-                               .machine = machine_of(plan),
-                               .runs = {}};
+  reports::Report report{.command = session.command,
+                         .application = plan.name,
+                         .parameters = parameters(plan.request),
+                         .machine = machine_of(plan),
+                         .runs = {}};
+  for (const auto& asked : plan.asked) {
+    const auto is_told = [&](const reports::Facts& facts) {
+      return std::ranges::find(facts, asked.first, &reports::Facts::value_type::first) !=
+             facts.end();
+    };
+    if (!is_told(report.parameters) && !is_told(report.machine)) report.parameters.push_back(asked);
+  }
   ReportOutput output(session, report, plan.files, plan.verbose, plan.policies.size());
   for (const std::string& policy : plan.policies) {
     output.add(policy,

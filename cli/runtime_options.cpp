@@ -60,8 +60,8 @@ std::vector<std::string> RuntimeOptions::policies() const {
     try {
       reports::require_policy(names.back());
     } catch (const UsageError& error) {
-      throw UsageError(
-          fmt::format("{}: {}", given ? "--policy" : "policy (VICINAL_POLICY)", error.what()));
+      throw UsageError(fmt::format(
+          "{}: {}", given ? "--policy" : "environment variable VICINAL_POLICY", error.what()));
     }
   }
   return names;
@@ -106,6 +106,15 @@ Options RuntimeOptions::parse(std::initializer_list<std::string> files) const {
     options.disk = folder.empty() ? "." : folder.string();
   }
   return options;
+}
+
+reports::Facts RuntimeOptions::changed(const Options& options) const {
+  reports::Facts facts;
+  for (const auto& [name, value] : options.changed()) {
+    const bool of_outcome = name == "policy" || name.starts_with("trace");
+    if (!of_outcome && options_.contains(name)) facts.emplace_back(name, value);
+  }
+  return facts;
 }
 
 void RuntimeOptions::add_files(CommandFiles& files, const Options& options,

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "command_files.hpp"
+#include "reports/report.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/options.hpp"
 
@@ -58,6 +59,8 @@ class RuntimeOptions {
   // The same for a command that works on files, which needs a folder for the disk node: if none was
   // given, the folder of the first of the files that is not empty.
   Options parse(std::initializer_list<std::string> files) const;
+  // What was asked for, for a report: options that are not as usual, but the policy and what is recorded.
+  reports::Facts changed(const Options& options) const;
   // Recordings, one per policy as of recordings(), and libraries that are loaded.
   void add_files(CommandFiles& files, const Options& options,
                  const std::vector<std::string>& policies) const;

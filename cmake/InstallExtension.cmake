@@ -1,10 +1,10 @@
 # Run when the project is installed, with SOURCE_DIR and INCLUDE_DIR (of the prefix): the headers for who writes
-# policies and drivers, and all of the rooms that they include. They lie in vicinal/extension/, and are included from there,
+# policies and drivers or compares policies, and all of the rooms that they include. They lie in vicinal/extension/, and are included from there,
 # so that no header of a user's project is in their way.
 cmake_policy(VERSION 3.22)
 cmake_path(APPEND destination "${CMAKE_INSTALL_PREFIX}" "${INCLUDE_DIR}")
-set(rooms "base|trace|machine|sim|graph|bounds|memory|sched|engine|drivers")
-set(left vicinal/policy.hpp vicinal/driver.hpp)
+set(rooms "base|trace|machine|sim|graph|bounds|memory|sched|engine|drivers|play|graphfiles|reports|graphs|linalg")
+set(left vicinal/policy.hpp vicinal/driver.hpp vicinal/comparison.hpp)
 set(seen "")
 while(left)
   list(POP_FRONT left header)
@@ -17,6 +17,9 @@ while(left)
     set(to "${destination}/${header}")
   else()
     set(from "${SOURCE_DIR}/src/${header}")
+    if(header MATCHES "^(graphs|linalg)/")
+      set(from "${SOURCE_DIR}/apps/${header}")
+    endif()
     set(to "${destination}/vicinal/extension/${header}")
   endif()
   file(READ "${from}" text)

@@ -28,7 +28,8 @@ install(
   FILES_MATCHING
   PATTERN "*.hpp"
   PATTERN "policy.hpp" EXCLUDE
-  PATTERN "driver.hpp" EXCLUDE)
+  PATTERN "driver.hpp" EXCLUDE
+  PATTERN "comparison.hpp" EXCLUDE)
 install(
   CODE "set(SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")
 set(INCLUDE_DIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
@@ -102,10 +103,6 @@ if(TARGET vicinal_cli)
     RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
             COMPONENT tools
             OPTIONAL)
-  install(
-    FILES share/draw_figure.py
-    DESTINATION "${CMAKE_INSTALL_DATADIR}/vicinal"
-    COMPONENT tools)
 endif()
 
 # --- documents ----------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
-# Puts share/report/ and the library of its charts into a source file, so that an installed program and the tests find
+# Puts share/report/, the library of its charts, and the script of pictures into a source file, so that an installed program and the tests find
 # them: vicinal_embed_page(<variable for the path of the file>).
 function(vicinal_embed_page out)
   set(folder "${PROJECT_SOURCE_DIR}/share/report")
   file(GLOB files CONFIGURE_DEPENDS "${folder}/*.html" "${folder}/*.css" "${folder}/*.js" "${folder}/vendor/*.css"
-       "${folder}/vendor/*.js")
+       "${folder}/vendor/*.js" "${PROJECT_SOURCE_DIR}/share/draw_figure.py")
   list(SORT files)
   set(VICINAL_PAGE_ENTRIES "")
   foreach(file IN LISTS files)

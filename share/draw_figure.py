@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Draws what `vicinal reproduce` has measured, and the comparison of `vicinal run --plot`.
+"""Draws what `vicinal reproduce` has measured, and the pictures of `--plot`: of a comparison, or of a sweep.
 
     draw_figure.py PICTURE.json STEM
     draw_figure.py REPORT.json FILE.svg
+    draw_figure.py SWEEP.json FILE.svg
 
 writes STEM.svg and STEM.png, or the one file. The JSON says all that is drawn (src/reproduction/picture.hpp,
 docs/report.md); nothing here knows a paper. Exit status 3: there is no matplotlib.
@@ -64,7 +65,10 @@ def draw_panel(axes, panel, series, handles):
             curve["x"], curve["y"], color=COLOURS[number % len(COLOURS)], marker=MARKERS[number % len(MARKERS)],
             linewidth=width, markersize=3 + 1.6 * width, markeredgecolor="white", markeredgewidth=0.6,
             zorder=3 + number)[0])
-    curves_top = max((max(curve["y"]) for curve in panel["curves"]), default=1)
+        if curve.get("low", curve["y"]) != curve.get("high", curve["y"]):  # quartiles
+            axes.vlines(curve["x"], curve["low"], curve["high"], color=COLOURS[number % len(COLOURS)],
+                        linewidth=width, alpha=0.6, zorder=2)
+    curves_top = max((max(curve.get("high", curve["y"])) for curve in panel["curves"]), default=1)
     left, right = axes.get_xlim()
     for limit in panel["limits"]:
         handles.setdefault(limit["label"], draw_limit(axes, limit))
@@ -78,7 +82,7 @@ def draw_panel(axes, panel, series, handles):
     axes.set_xlim(left, right)
     axes.set_title(panel["name"])
     axes.set_xlabel(panel["x_label"])
-    if panel["x_label"] == "GPUs":
+    if panel["x_label"] in ("GPUs", "gpus", "tiles"):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
@@ -252,12 +256,18 @@ def save(figure, path, **how):
 
 def main(arguments):
     if len(arguments) != 2:
-        print("usage: draw_figure.py PICTURE.json STEM, or REPORT.json FILE.svg", file=sys.stderr)
+        print("usage: draw_figure.py PICTURE.json STEM, or REPORT.json or SWEEP.json FILE.svg", file=sys.stderr)
         return 2
     with open(arguments[0], encoding="utf-8") as stream:
         picture = json.load(stream)
     if "runs" in picture:
         save(draw_comparison(picture), arguments[1], metadata={"Date": None}, transparent=True, bbox_inches="tight")
+        return 0
+    if arguments[1].endswith(".svg"):  # of a sweep
+        plt.rcParams.update({what: INK for what in ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color",
+                                                    "ytick.color")})
+        picture["title"] = legible(picture["title"])
+        save(draw_curves(picture), arguments[1], metadata={"Date": None}, transparent=True, bbox_inches="tight")
         return 0
     figure = draw_order(picture) if "order" in picture else draw_curves(picture)
     save(figure, arguments[1] + ".svg", metadata={"Date": None})

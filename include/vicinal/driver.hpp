@@ -18,3 +18,4 @@
 #include "drivers/run_kernel.hpp"
 #include "drivers/strided_copy.hpp"
 #include "engine/driver.hpp"
+#include "vicinal/extension.hpp"

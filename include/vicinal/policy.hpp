@@ -18,3 +18,4 @@
 #include "sched/priority_list.hpp"
 #include "sched/records.hpp"
 #include "sched/settings.hpp"
+#include "vicinal/extension.hpp"

@@ -153,7 +153,8 @@ struct DecisionOfRun {
 
 // What the head of the file says of the run.
 struct RunFacts {
-  std::string command;  // "vicinal simulate cholesky --tiles 20"; empty: a program of somebody's
+  std::string
+      command;  // "vicinal simulate cholesky --tiles 20", or that of a program of somebody's
   std::string application;  // "cholesky"
   std::string version;      // of Vicinal
   std::string policy;

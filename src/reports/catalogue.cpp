@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/command_line.hpp"
 #include "base/legible.hpp"
+#include "base/option_source.hpp"
 #include "base/options_page.hpp"
 #include "base/text.hpp"
 #include "sched/automatic.hpp"
@@ -38,6 +40,10 @@ std::optional<ChosenPolicy> automatic_policy(std::string_view name, const Option
                                       ? sched::automatic_policy(*machine, options.memory_rules)
                                       : sched::automatic_policy(options);
   return ChosenPolicy{.name = std::string(chosen.policy), .why = std::string(chosen.why)};
+}
+
+std::string_view option_of_message(std::string_view message) {
+  return base::option_of_message(message);
 }
 
 std::string options_page() {
@@ -100,6 +106,10 @@ void require_recordable(std::string_view what, const std::string& file) {
       fmt::format("{}: {} is a file of another kind, which would be lost; name another file, or "
                   "remove it first",
                   what, base::legible_name(file)));
+}
+
+std::string shell_word(std::string_view word) {
+  return base::shell_word(word);
 }
 
 std::string legible(std::string_view text) {

@@ -40,6 +40,9 @@ struct ChosenPolicy {
 std::optional<ChosenPolicy> automatic_policy(std::string_view name, const Options& options,
                                              const MachineDescription* machine = nullptr);
 
+// Of a message that begins with an option of the runtime ("devices: ..."): its name; of another nothing.
+std::string_view option_of_message(std::string_view message);
+
 // The page docs/options.md.
 std::string options_page();
 // The page docs/trace.md, of recordings and their events.
@@ -67,6 +70,8 @@ bool is_recording(const std::string& file);
 // Throws UsageError that begins with `what`: there is a file of another kind, which a recording may not replace.
 void require_recordable(std::string_view what, const std::string& file);
 
+// A word as a shell would be told it: in quotes where it needs them.
+std::string shell_word(std::string_view word);
 // As a terminal may be shown it; of a name, within one line. See base/legible.hpp.
 std::string legible(std::string_view text);
 std::string legible_name(std::string_view name);

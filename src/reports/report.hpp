@@ -110,8 +110,9 @@ RunRecord make_record(std::string policy, const MachineDescription& machine,
                       const Statistics& before, const Statistics& after);
 
 // For people; ends with a line feed. At most 25 lines: what ran, the runs ranked by time beside their bounds, and
-// what bounds them; of an error the first line. `verbose`: then all of report_table().
-std::string report_text(const Report& report, bool verbose = false);
+// what bounds them; of an error the first line. `verbose`: then all of report_table(). `columns`: of the terminal; what
+// does not fit in a row of the ranking is left out, and said to be; 0: as wide as it is.
+std::string report_text(const Report& report, bool verbose = false, std::size_t columns = 0);
 // A row per measure, a column per run, a few columns at a time; errors in full.
 std::string report_table(const Report& report);
 // Indented; ends with a line feed.

@@ -1,5 +1,6 @@
 // The JSON form of a report: docs/report.md says what each field means, tests/unit/report_test.cpp
 // holds the two together.
+#include "reports/facts_json.hpp"
 #include "reports/json.hpp"
 #include "reports/report.hpp"
 
@@ -15,19 +16,6 @@ Json or_null(const std::optional<T>& value) {
 // A ratio to a bound of 0 says nothing.
 Json ratio(double value, double bound) {
   return bound > 0 ? Json(value / bound) : Json(nullptr);
-}
-
-Json value_json(const Value& value) {
-  if (const auto* bytes = std::get_if<Bytes>(&value)) return bytes->value;
-  if (const auto* number = std::get_if<std::uint64_t>(&value)) return *number;
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  return std::get<std::string>(value);
-}
-
-Json facts_json(const Facts& facts) {
-  Json json = Json::object();
-  for (const auto& [name, value] : facts) json[name] = value_json(value);
-  return json;
 }
 
 Json nodes_json(const std::vector<NodeRecord>& nodes) {
@@ -105,11 +93,12 @@ Json run_json(const RunRecord& run) {
 }  // namespace
 
 std::string report_json(const Report& report) {
-  Json json = {{"format", "vicinal-report-1"},
-               {"application", report.application},
-               {"parameters", facts_json(report.parameters)},
-               {"machine", facts_json(report.machine)},
-               {"runs", Json::array()}};
+  Json json = {{"format", "vicinal-report-1"}};
+  if (!report.command.empty()) json["command"] = report.command;
+  json["application"] = report.application;
+  json["parameters"] = facts_json(report.parameters);
+  json["machine"] = facts_json(report.machine);
+  json["runs"] = Json::array();
   for (const RunRecord& run : report.runs) json["runs"].push_back(run_json(run));
   // Names of files may not be UTF-8: replaced rather than refused. ASCII alone: it may be shown on a terminal.
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";

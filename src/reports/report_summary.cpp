@@ -11,7 +11,9 @@
 
 #include "base/legible.hpp"
 #include "base/text.hpp"
+#include "reports/facts_text.hpp"
 #include "reports/report.hpp"
+#include "reports/wrapped.hpp"
 
 namespace vicinal::reports {
 
@@ -20,22 +22,6 @@ namespace {
 constexpr std::size_t kMostRuns = 12;  // shown: the text has at most 25 lines
 
 using Runs = std::vector<const RunRecord*>;
-
-std::string value_text(const Value& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return base::legible_name(*text);
-  if (const auto* bytes = std::get_if<Bytes>(&value)) return base::format_bytes(*bytes);
-  if (const auto* number = std::get_if<std::uint64_t>(&value)) return fmt::format("{}", *number);
-  return fmt::format("{:.4g}", std::get<double>(value));
-}
-
-// One line: "size 20000, tile 1000, ..."
-std::string facts_text(const Facts& facts) {
-  std::string text;
-  for (const auto& [name, value] : facts) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value_text(value));
-  }
-  return text;
-}
 
 std::string duration_text(double seconds) {
   return base::format_duration(Time::from_seconds(seconds));
@@ -120,6 +106,21 @@ class Table {
         [&](const RunRecord& run) { return ratio_text(number(value(run)), number(bound(run))); });
   }
 
+  // The last columns go until a row is no wider than that; their headings. The time stays.
+  std::vector<std::string> narrow(std::size_t width) {
+    constexpr std::size_t kLeast = 3;
+    std::vector<std::string> gone;
+    std::size_t all = 0;
+    for (const Column& column : columns_) all += width_of(column) + 2;
+    while (width > 0 && all - 2 > width && columns_.size() > kLeast) {
+      all -= width_of(columns_.back()) + 2;
+      std::string heading = columns_.back().cells.front();
+      if (!heading.empty()) gone.insert(gone.begin(), std::move(heading));
+      columns_.pop_back();
+    }
+    return gone;
+  }
+
   std::string text() const {
     std::string text;
     for (std::size_t line = 0; line < columns_.front().cells.size(); ++line) {
@@ -129,8 +130,7 @@ class Table {
       if (!says_something) continue;
       std::string row;
       for (const Column& column : columns_) {
-        std::size_t width = 0;
-        for (const std::string& cell : column.cells) width = std::max(width, cell.size());
+        const std::size_t width = width_of(column);
         row += row.empty() ? "" : "  ";
         row += column.to_the_right ? fmt::format("{:>{}}", column.cells[line], width)
                                    : fmt::format("{:<{}}", column.cells[line], width);
@@ -142,6 +142,11 @@ class Table {
   }
 
  private:
+  static std::size_t width_of(const Column& column) {
+    std::size_t width = 0;
+    for (const std::string& cell : column.cells) width = std::max(width, cell.size());
+    return width;
+  }
   static double number(double value) { return value; }
   static double number(Bytes value) { return real(value); }
 
@@ -154,7 +159,7 @@ bool any(const Runs& runs, const auto& has) {
   return std::ranges::any_of(runs, [&](const RunRecord* run) { return has(*run); });
 }
 
-std::string table_text(const Runs& runs) {
+std::string table_text(const Runs& runs, std::size_t columns) {
   const auto bytes_text = [](Bytes bytes) { return base::format_bytes(bytes); };
   Table table(runs);
   table.add(
@@ -188,7 +193,10 @@ std::string table_text(const Runs& runs) {
       return !run.verified ? "" : *run.verified ? "passed" : "FAILED";
     });
   }
-  return table.text();
+  const std::vector<std::string> gone = table.narrow(columns);
+  if (gone.empty()) return table.text();
+  const std::string told = fmt::format("not in {} columns: {}", columns, fmt::join(gone, ", "));
+  return table.text() + wrapped(told, columns, 0) + "\n";
 }
 
 // --- What bounds the runs --------------------------------------------------------------------------
@@ -306,19 +314,25 @@ std::string failures_text(const Report& report, std::size_t most) {
 
 }  // namespace
 
-std::string report_text(const Report& report, bool verbose) {
-  std::string text = fmt::format("{}: {}\n{}\n", base::legible_name(report.application),
-                                 facts_text(report.parameters), facts_text(report.machine));
+std::string report_text(const Report& report, bool verbose, std::size_t columns) {
+  // Sentences are cut between words.
+  const auto fitting = [&](std::string lines) {
+    return columns == 0 ? lines : wrapped(lines, columns, 0);
+  };
+  std::string text =
+      fitting(fmt::format("{}: {}\n{}", base::legible_name(report.application),
+                          facts_text(report.parameters), facts_text(report.machine))) +
+      "\n";
   const Runs runs = ranked(report);
   if (!runs.empty()) {
-    text += "\n" + table_text(runs);
+    text += "\n" + table_text(runs, columns);
     if (runs.size() > kMostRuns) {
       text += fmt::format("and {} slower ones: --verbose\n", runs.size() - kMostRuns);
     }
     const std::string causes = causes_text(runs);
     const std::string hint = hint_text(runs);
-    if (!causes.empty() || !hint.empty()) text += "\n" + causes;
-    if (!hint.empty()) text += "hint: " + hint + "\n";
+    if (!causes.empty() || !hint.empty()) text += "\n" + fitting(causes);
+    if (!hint.empty()) text += fitting("hint: " + hint) + "\n";
   }
   const std::string failures =
       failures_text(report, kMostRuns - std::min(runs.size(), kMostRuns) + 1);

@@ -42,6 +42,24 @@ std::vector<Figure> all_figures() {
 
 }  // namespace
 
+std::span<const Paper> papers() {
+  static constexpr Paper kPapers[] = {
+      {"000",
+       "A generic scheduler to foster data locality for GPU and out-of-core task-based "
+       "applications",
+       "Gonthier, Thibault, Marchal, 2024"},
+      {"001", "Locality-aware scheduling of independent tasks for runtime systems",
+       "Gonthier, Marchal, Thibault, 2021"},
+      {"002",
+       "Comparing and contrasting user and runtime directed data placement strategies for "
+       "owner-compute, multi-accelerator distributed task based scheduling",
+       "Bouteiller, Cao, Schuchart, Herault, 2025"},
+      {"003", "Locality-aware work stealing on multi-CPU and multi-GPU architectures",
+       "Gautier, Lima, Maillard, Raffin, 2013"},
+  };
+  return kPapers;
+}
+
 std::span<const Figure> figures() {
   static const std::vector<Figure> all = all_figures();
   return all;

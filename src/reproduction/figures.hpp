@@ -8,6 +8,14 @@
 
 namespace vicinal::reproduction {
 
+// A paper whose figures are here.
+struct Paper {
+  std::string_view number;  // "000": figures are called 000-6
+  std::string_view title;
+  std::string_view authors;  // and the year
+};
+std::span<const Paper> papers();
+
 // In the order of their names.
 std::span<const Figure> figures();
 // Throws UsageError, which names the nearest one, if there is none of that name.

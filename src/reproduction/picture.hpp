@@ -1,4 +1,4 @@
-// What a figure's picture shows, as JSON: read by share/vicinal/draw_figure.py, which knows nothing of papers.
+// What a figure's picture shows, as JSON: read by share/draw_figure.py, which knows nothing of papers.
 #pragma once
 
 #include <string>

@@ -2,12 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
-#include <fstream>
-#include <sstream>
-#include <unistd.h>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -65,9 +60,22 @@ bool read_measures(std::string_view text, Measures& measures) {
   return text.empty();
 }
 
-[[noreturn]] void refuse(const std::string& path) {
-  throw DeviceError(fmt::format("cannot write {}: {}; give another folder, or room (--output)",
-                                path, std::strerror(errno)));
+std::string rest_of(const Measures& measures) {
+  std::string text;
+  for (const Column& column : kColumns) {
+    text += fmt::format("{}{}", text.empty() ? "" : ",", measures.*column.value);
+  }
+  return text;
+}
+
+// Figures may have a point twice.
+std::vector<std::string> keys_of(const std::vector<Point>& points) {
+  std::vector<std::string> keys;
+  for (const Point& point : points) {
+    std::string key = key_of(point);
+    if (std::ranges::find(keys, key) == keys.end()) keys.push_back(std::move(key));
+  }
+  return keys;
 }
 
 }  // namespace
@@ -91,9 +99,7 @@ std::string csv_header() {
 }
 
 std::string csv_line(const Row& row) {
-  std::string line = key_of(row.point);
-  for (const Column& column : kColumns) line += fmt::format(",{}", row.measures.*column.value);
-  return line;
+  return key_of(row.point) + "," + rest_of(row.measures);
 }
 
 std::string csv_text(const std::vector<std::string>& made_by, const std::vector<Row>& rows) {
@@ -106,96 +112,31 @@ std::string csv_text(const std::vector<std::string>& made_by, const std::vector<
 
 PointFile::PointFile(std::string path, std::vector<std::string> made_by,
                      const std::vector<Point>& points)
-    : path_(std::move(path)), made_by_(std::move(made_by)), points_(points) {
-  rows_.resize(points_.size());
-  has_.resize(points_.size());
-  for (std::size_t i = 0; i < points_.size(); ++i) rows_[i].point = points_[i];
-
-  std::ifstream file(path_, std::ios::binary);
-  std::stringstream content;
-  content << file.rdbuf();
-  const std::string text = content.str();
-  const std::string head = csv_text(made_by_, {});
-  if (text.starts_with(head)) {
-    std::string_view rest = std::string_view(text).substr(head.size());
-    for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
-      const std::string_view line = rest.substr(0, end);
-      rest.remove_prefix(end + 1);
-      for (std::size_t i = 0; i < points_.size(); ++i) {
-        const std::string key = key_of(points_[i]) + ",";
-        if (!line.starts_with(key)) continue;
-        has_[i] = read_measures(line.substr(key.size()), rows_[i].measures);
-        if (has_[i]) found_ = Found::rows;
-      }
-    }
-  } else if (!text.empty()) {
-    found_ = Found::other;
-    std::istringstream lines(text);
-    std::string line;
-    for (const std::string& ours : made_by_) {
-      if (std::getline(lines, line) && line == "# " + ours) continue;
-      difference_ = fmt::format("it says \"{}\", and this is \"{}\"", line, "# " + ours);
-      break;
-    }
-    if (difference_.empty()) difference_ = "its columns are others";
-  }
-  write_anew();
-}
-
-PointFile::~PointFile() {
-  if (file_ >= 0) ::close(file_);
-}
-
-// Beside it first: a process that ends meanwhile leaves the old rows or the new ones.
-void PointFile::write_anew() {
-  std::vector<Row> kept;
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    if (has_[i]) kept.push_back(rows_[i]);
-  }
-  const std::string beside = path_ + ".new";
-  const int file =
-      ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0) refuse(beside);
-  const std::string text = csv_text(made_by_, kept);
-  const bool written = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (!written || ::rename(beside.c_str(), path_.c_str()) != 0) {
-    const int cause = errno;
-    ::close(file);
-    ::unlink(beside.c_str());
-    errno = cause;
-    refuse(path_);
-  }
-  if (file_ >= 0) ::close(file_);
-  file_ = file;
+    : points_(points),
+      file_(std::move(path), {.head = csv_text(made_by, {}),
+                              .keys = keys_of(points),
+                              .is_whole = [](std::string_view text) {
+                                Measures measures;
+                                return read_measures(text, measures);
+                              }}) {
+  file_.write();
 }
 
 bool PointFile::has(const Point& point) const {
-  const std::string key = key_of(point);
-  const std::lock_guard lock(mutex_);
-  for (std::size_t i = 0; i < points_.size(); ++i) {
-    if (has_[i] && key_of(points_[i]) == key) return true;
-  }
-  return false;
+  return file_.has(key_of(point));
 }
 
 void PointFile::append(const Row& row) {
-  const std::string key = key_of(row.point);
-  const std::string line = csv_line(row) + "\n";
-  const std::lock_guard lock(mutex_);
-  // One write: a line is there or is cut off, and never two of them are mixed.
-  if (::write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) refuse(path_);
-  for (std::size_t i = 0; i < points_.size(); ++i) {
-    if (key_of(points_[i]) != key) continue;
-    rows_[i] = row;
-    has_[i] = true;
-  }
+  file_.append(key_of(row.point), rest_of(row.measures));
 }
 
 std::vector<Row> PointFile::rows() const {
   std::vector<Row> rows;
-  const std::lock_guard lock(mutex_);
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    if (has_[i]) rows.push_back(rows_[i]);
+  for (const Point& point : points_) {
+    const std::optional<std::string> rest = file_.rest(key_of(point));
+    if (!rest) continue;
+    rows.push_back({point, {}});
+    read_measures(*rest, rows.back().measures);
   }
   return rows;
 }

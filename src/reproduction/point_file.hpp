@@ -2,12 +2,11 @@
 // where it was. Lines that begin with # say what made it; a file that says something else is not gone on with.
 #pragma once
 
-#include <cstddef>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "reports/row_file.hpp"
 #include "reproduction/results.hpp"
 
 namespace vicinal::reproduction {
@@ -22,18 +21,15 @@ std::string csv_text(const std::vector<std::string>& made_by, const std::vector<
 
 class PointFile {
  public:
-  enum class Found : std::uint8_t { nothing, rows, other };
+  using Found = reports::RowFile::Found;
 
   // Reads what is there, keeps the rows of `points`, and makes the file hold those alone. A line that was cut off
   // when the process ended is left out. Throws DeviceError if the file cannot be written.
   PointFile(std::string path, std::vector<std::string> made_by, const std::vector<Point>& points);
-  ~PointFile();
-  PointFile(const PointFile&) = delete;
-  PointFile& operator=(const PointFile&) = delete;
 
   // `other`: there was a file that something else made, whose rows are gone; `difference` tells what.
-  Found found() const { return found_; }
-  const std::string& difference() const { return difference_; }
+  Found found() const { return file_.found(); }
+  const std::string& difference() const { return file_.difference(); }
 
   // By any thread.
   bool has(const Point& point) const;
@@ -42,16 +38,8 @@ class PointFile {
   std::vector<Row> rows() const;
 
  private:
-  void write_anew();  // under mutex_
-  std::string path_;
-  std::vector<std::string> made_by_;
   std::vector<Point> points_;
-  Found found_ = Found::nothing;
-  std::string difference_;
-  mutable std::mutex mutex_;
-  std::vector<Row> rows_;  // one per point, under mutex_
-  std::vector<bool> has_;  // under mutex_
-  int file_ = -1;
+  reports::RowFile file_;
 };
 
 }  // namespace vicinal::reproduction

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/command_line.hpp"
 #include "base/log.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "vicinal/error.hpp"
@@ -49,7 +50,8 @@ Json to_json(const MachineDescription& machine) {
 std::string RuntimeImpl::facts_of_run() const {
   Json options = Json::object();
   for (const auto& [name, value] : options_.changed()) options[name] = value;
-  const Json facts = {{"version", version()},
+  const Json facts = {{"command", base::command_of_process()},
+                      {"version", version()},
                       {"policy", engine_->policy_name()},
                       {"simulated", setup_.simulated != nullptr},
                       {"options", options},

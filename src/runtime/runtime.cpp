@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/option_source.hpp"
 #include "base/start_thread.hpp"
 #include "base/sure_memory.hpp"
 #include "base/thread_end.hpp"
@@ -288,8 +289,20 @@ std::shared_ptr<RuntimeImpl> owned(std::unique_ptr<RuntimeImpl> impl) {
 }
 }  // namespace
 
-Runtime::Runtime(const Options& options)
-    : impl_(owned(std::make_unique<RuntimeImpl>(options, runtime::MachineSetup(options)))) {}
+namespace {
+
+// Who did not name an option in the program looks for the variable.
+std::unique_ptr<RuntimeImpl> made_of(const Options& options) {
+  try {
+    return std::make_unique<RuntimeImpl>(options, runtime::MachineSetup(options));
+  } catch (const UsageError& error) {
+    throw UsageError(base::with_variable(error.what(), options));
+  }
+}
+
+}  // namespace
+
+Runtime::Runtime(const Options& options) : impl_(owned(made_of(options))) {}
 
 Runtime::Runtime(const MachineDescription& simulated, const Options& options)
     : impl_(owned(std::make_unique<RuntimeImpl>((options.check(), options),

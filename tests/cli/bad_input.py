@@ -6,6 +6,14 @@
 Exit status 0 if all is well; every failure is printed.
 """
 
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+
 from vicinal import SMALL, VICINAL, WHOLE, check, expect_refusal, finish, run
 
 # Command line, exit status, what stderr says (all of it one line).
@@ -75,12 +83,12 @@ BAD_INPUT = [
     (["simulate", "cholesky", "--disk", "."], 2, ["--disk", "--against"]),
     (["simulate", "cholesky", "--real-runs", "5"], 2, ["--real-runs", "--against"]),
     (["simulate", "cholesky", "--memory-rules", "clear"], 2, ["clear", "starpu", "clean"]),
-    (["simulate", "cholesky", "--memory-rules", "lru", "--policy", "darts"], 2, ["memory_rules", "darts"]),
+    (["simulate", "cholesky", "--memory-rules", "lru", "--policy", "darts"], 2, ["--memory-rules", "darts"]),
     (["simulate", "cholesky", "--machine", "v100p", "--memory-rules", "unified", "--policy", "directed"], 2,
-     ["memory_rules", "[unified_memory]"]),
+     ["--memory-rules", "[unified_memory]"]),
     (["simulate", "cholesky", "--policy", "load:skew=some"], 2, ["load", "skew", "some", "number"]),
     (["simulate", "cholesky", "--memory-rules", "lru", "--against", "real"], 2, ["--memory-rules", "real"]),
-    (["run", "cholesky", *SMALL, "--memory-rules", "lru"], 2, ["memory_rules", "simulated"]),
+    (["run", "cholesky", *SMALL, "--memory-rules", "lru"], 2, ["--memory-rules", "simulated"]),
     (["simulate", "cholesky", "--machine", "v100", "--against", "real"], 2, ["calibrate"]),
     (["simulate", "cholesky", "--count-scheduling", "v100"], 2, ["v100", "calibrate"]),
     (["simulate", "cholesky", "--vary", "100"], 2, ["--vary", "100"]),
@@ -165,6 +173,51 @@ def test_help():
         check(result.returncode == 0 and result.stdout == usual.stdout, f"help {arguments}: {result.stdout}")
 
 
+def on_terminal(columns, *arguments):
+    """What is printed on a terminal of that width."""
+    master, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([VICINAL, *arguments], stdout=terminal, stderr=subprocess.DEVNULL)
+    os.close(terminal)
+    text = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:  # as the last one closes the terminal
+            break
+        if not part:
+            break
+        text += part
+    os.close(master)
+    process.wait(timeout=60)
+    return text.decode().replace("\r\n", "\n")
+
+
+def test_width_and_examples():
+    commands = re.findall(r"^  ([a-z]+) {2,}", run("--help").stdout.split("ubcommands:")[1].split("Examples:")[0],
+                          flags=re.MULTILINE)
+    check(len(commands) > 12, f"commands: {commands}")
+    for command in ("", *commands):
+        text = run(*[word for word in (command, "--help") if word]).stdout
+        if "not in this build" in text:
+            continue
+        for line in text.splitlines():
+            check(len(line) <= 80, f"{command} --help: a line of {len(line)} columns: {line}")
+        check("\nExamples:\n" in text, f"{command} --help ends in no examples")
+        # Lines behind the first of an example are set in further than its sentence.
+        examples = text.split("\nExamples:\n")[1].replace("\n      ", " ")
+        for line in re.findall(r"^  (?:source <\()?vicinal (.*)", examples, flags=re.MULTILINE):
+            words = line.split()
+            known = run(words[0], "--help").stdout
+            for option in [word for word in words if word.startswith("-")]:
+                check(re.search(rf"^  (-.,)?{option}( |,|$)", known, flags=re.MULTILINE), f"{command}: {line}: {option}")
+    for columns in (50, 72):
+        for arguments in (["run", "--help"], ["simulate", "cholesky", "--policy", "lws,darts,eager"], ["reproduce"]):
+            for line in on_terminal(columns, *arguments).splitlines():
+                check(len(line) <= columns, f"{arguments} in {columns} columns: {line}")
+
+
 test_bad_input()
+test_width_and_examples()
 test_help()
 finish()

@@ -18,7 +18,7 @@ from vicinal import VICINAL, check, expect_refusal, finish, policy_names, run
 def commands_and_options():
     """What the help says: by command its options, those of the program under the empty name."""
     text = run("--help").stdout
-    block = re.split(r"subcommands:\n", text, flags=re.IGNORECASE)[1]
+    block = re.split(r"subcommands:\n", text, flags=re.IGNORECASE)[1].split("Examples:")[0]
     names = re.findall(r"^ {2}([a-z]+) ", block, flags=re.MULTILINE)
     found = {"": options_of(text)}
     for name in names:

@@ -46,7 +46,7 @@ set(of_documents README.md LICENSE user-guide.md loaded_light.svg first_program.
 set(of_conformance libvicinal_conformance.a vicinal/conformance.hpp)
 set(of_tools "")
 if(EXISTS "${BUILD_DIR}/vicinal")
-  set(of_tools bin/vicinal man1/vicinal.1 completions/vicinal _vicinal vicinal.fish draw_figure.py)
+  set(of_tools bin/vicinal man1/vicinal.1 completions/vicinal _vicinal vicinal.fish)
 endif()
 set(components runtime documents conformance tools)
 foreach(component IN LISTS components)
@@ -101,6 +101,7 @@ step("${CMAKE_COMMAND}" -S "${sources}/docs/examples/extension" -B "${work}/exte
      "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_BUILD_TYPE=${CONFIG}")
 step("${CMAKE_COMMAND}" --build "${work}/extension" --config "${CONFIG}")
 step("${work}/extension/trial")
+step("${work}/extension/comparison")
 foreach(what policies device)
   execute_process(COMMAND "${work}/extension/conformance" ${what} --gtest_brief=1 COMMAND_ECHO STDOUT
                   RESULT_VARIABLE status)
@@ -108,6 +109,17 @@ foreach(what policies device)
     message(FATAL_ERROR "the ${what} of docs/examples/extension do not conform")
   endif()
 endforeach()
+
+# The same as a shared object, made with the headers alone: it passes the tests, and is simulated beside other policies.
+execute_process(COMMAND "${work}/extension/conformance" loaded "${work}/extension/my_policies.so" --gtest_brief=1
+                COMMAND_ECHO STDOUT RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "the shared object of docs/examples/extension does not conform")
+endif()
+if(EXISTS "${prefix}/bin/vicinal")
+  step("${prefix}/bin/vicinal" simulate cholesky --tiles 8 --memory 64MiB --policy nearest,in_order,lws
+       --load "${work}/extension/my_policies.so")
+endif()
 
 # The same by pkg-config, without CMake, and the program of README.md as it is compiled there.
 find_program(pkg_config NAMES pkgconf pkg-config)
@@ -120,6 +132,13 @@ if(pkg_config)
   separate_arguments(flags UNIX_COMMAND "${flags}")
   step("${CXX}" -std=c++20 "${CMAKE_CURRENT_LIST_DIR}/main.cpp" ${flags} -o "${work}/by_pkg_config")
   step("${work}/by_pkg_config")
+  if(EXISTS "${prefix}/bin/vicinal")
+    execute_process(COMMAND "${pkg_config}" --cflags vicinal OUTPUT_VARIABLE headers COMMAND_ERROR_IS_FATAL ANY)
+    separate_arguments(headers UNIX_COMMAND "${headers}")
+    step("${CXX}" -std=c++20 -O2 -fPIC -shared "${sources}/docs/examples/extension/frugal.cpp" ${headers} -o "${work}/frugal.so")
+    step("${prefix}/bin/vicinal" simulate cholesky --tiles 8 --memory 64MiB --policy frugal,darts
+         --load "${work}/frugal.so")
+  endif()
   step("${CXX}" -std=c++20 -O2 "${sources}/docs/examples/first_program.cpp" ${flags} -o "${work}/first_program")
   execute_process(COMMAND "${work}/first_program" WORKING_DIRECTORY "${work}" OUTPUT_VARIABLE printed
                   COMMAND_ERROR_IS_FATAL ANY)

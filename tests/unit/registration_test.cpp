@@ -40,6 +40,19 @@ TEST(RegisterPolicy, TheVariableIsNamedThatAsksForOneThatThereIsNot) {
   EXPECT_THAT(of_program, Not(HasSubstr("VICINAL_POLICY")));
 }
 
+TEST(RegisterDeviceKind, TheVariableIsNamedThatAsksForOneThatThereIsNot) {
+  setenv("VICINAL_DEVICES", "fpga:2", 1);
+  const std::string of_variable =
+      testing::message_of<UsageError>([] { const Runtime runtime(Options::from_environment()); });
+  Options options;
+  options.devices = "gpu:2";
+  const std::string of_program =
+      testing::message_of<UsageError>([&] { const Runtime runtime(options); });
+  unsetenv("VICINAL_DEVICES");
+  EXPECT_THAT(of_variable, HasSubstr("environment variable VICINAL_DEVICES: "));
+  EXPECT_THAT(of_program, Not(HasSubstr("VICINAL_DEVICES")));
+}
+
 TEST(RegisterPolicy, WhatCannotBeKnownByItsNameIsRefused) {
   EXPECT_THAT(testing::message_of<UsageError>([] {
                 sched::register_policy({"darts", "mine", make_none});

@@ -135,7 +135,10 @@ Report documented_report() {
                 .proved_in = {20'000'000},
                 .formula_in = {36'000'000},
                 .compulsory_out = {29'417'088}};
-  return {.application = "cholesky",
+  return {.command =
+              "vicinal run cholesky --size 3000 --tile 500 --memory 12MiB --disk /scratch "
+              "--check --policy lws",
+          .application = "cholesky",
           .parameters = {{"size", std::uint64_t{3000}},
                          {"tile", std::uint64_t{500}},
                          {"tiles", std::uint64_t{6}},
@@ -290,6 +293,22 @@ TEST(Report, TheShortTextIsTheOneInTheDocumentation) {
   const std::string verbose = report_text(documented_ranking(), true);
   EXPECT_TRUE(verbose.starts_with(text)) << verbose;
   EXPECT_NE(verbose.find("\nmore of it"), std::string::npos) << verbose;
+}
+
+TEST(Report, OnANarrowTerminalColumnsAreLeftOutAndNamed) {
+  const std::string wide = report_text(documented_ranking(), false, 200);
+  EXPECT_EQ(wide.find("not in"), std::string::npos) << wide;
+  for (const std::size_t columns : {100U, 80U, 60U, 40U}) {
+    std::istringstream lines(report_text(documented_ranking(), false, columns));
+    bool has_failure = false;
+    for (std::string line; std::getline(lines, line);) {
+      has_failure = has_failure || line.starts_with("prio failed");
+      if (has_failure) continue;  // an error stays one line
+      EXPECT_LE(line.size(), columns) << line;
+    }
+  }
+  const std::string narrow = report_text(documented_ranking(), false, 60);
+  EXPECT_NE(narrow.find("not in 60 columns: idle, GFlop/s, check\n"), std::string::npos) << narrow;
 }
 
 TEST(Report, TheShortTextRanksTheRunsByTimeBesideTheirBounds) {

@@ -165,7 +165,8 @@ void tell(RunFacts& facts, std::string_view text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
   const std::string name = base::legible_name(text.substr(0, end));
   const std::string value = base::legible_name(text.substr(std::min(end + 1, text.size())));
-  if (name == "command" && facts.command.empty()) facts.command = value;
+  if (name == "command")
+    facts.command = value;  // in words of its own; the runtime knows those of the process
   if (name == "application" && facts.application.empty()) facts.application = value;
   const auto found =
       std::ranges::find(facts.told, name, &std::pair<std::string, std::string>::first);

@@ -1,4 +1,4 @@
-// The sources of the page, share/report/, which the build puts into the library.
+// The sources of the page, share/report/, and the script of pictures, which the build puts into the library.
 #pragma once
 
 #include <span>
