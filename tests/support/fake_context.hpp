@@ -42,8 +42,10 @@ class FakeContext final : public sched::PolicyContext {
   }
   // A core on RAM, an emulated accelerator elsewhere.
   WorkerId add_worker(NodeId node = kRam) {
+    return add_worker(node, node == kRam ? ProcessorKind::cpu : ProcessorKind::emulated);
+  }
+  WorkerId add_worker(NodeId node, ProcessorKind kind) {
     const WorkerId id{static_cast<std::uint32_t>(machine_.workers.size())};
-    const auto kind = node == kRam ? ProcessorKind::cpu : ProcessorKind::emulated;
     machine_.workers.push_back({.id = id, .kind = kind, .node = node});
     return id;
   }
