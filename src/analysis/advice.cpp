@@ -170,7 +170,7 @@ void Advisor::order() {
   if (workers_.empty()) return;
   const std::int64_t shared = least_work() / static_cast<std::int64_t>(workers_.size());
   const std::int64_t least = std::max(shared, of_.chain);
-  add(AdviceKind::order, "", of_.path.end - least,
+  add(AdviceKind::order, "", of_.path.length() - least,
       "Another order of the tasks: other priorities, or another policy",
       fmt::format("the work of all tasks, shared evenly by the workers, takes {}, and the longest "
                   "chain of dependent tasks {}: no order ends sooner",
@@ -244,7 +244,7 @@ void Advisor::more_workers() {
   if (workers_.empty()) return;
   const std::int64_t run_of_each = of_.idle.all.run / static_cast<std::int64_t>(workers_.size());
   const std::int64_t run_on_path = of_.path.of(PathCause::run);
-  add(AdviceKind::workers, "", std::min({of_.path.end - of_.chain, run_of_each, run_on_path}),
+  add(AdviceKind::workers, "", std::min({of_.path.length() - of_.chain, run_of_each, run_on_path}),
       "More workers",
       fmt::format(
           "workers ran tasks for {} each, {} of the critical path are runs, and the longest "

@@ -75,7 +75,8 @@ struct TaskOfRun {
   std::int64_t operands = kUnknown;  // all of them are there
   std::int64_t started = kUnknown;   // by an accelerator, not when it was put on its queue
   std::int64_t ended = kUnknown;
-  std::uint32_t first_access = 0;  // RecordedRun::accesses, from here
+  std::int64_t processor = kUnknown;  // ns of its core that it got; known of some tasks
+  std::uint32_t first_access = 0;     // RecordedRun::accesses, from here
   std::uint32_t access_count = 0;
   bool moved = false;  // from one memory node to another after it was scheduled
   bool ran() const { return started != kUnknown && ended != kUnknown; }
@@ -163,7 +164,9 @@ class RecordedRun {
   trace::Categories recorded = 0;
   bool complete = true;  // false: the run was killed, and goes no further than its last event
   std::uint64_t events_lost = 0;
-  std::int64_t end = 0;  // of the last event
+  std::int64_t begin = 0;  // not 0: it is a part of a recording, see phases.hpp
+  std::int64_t end = 0;    // of the last event
+  std::int64_t length() const { return end - begin; }
 
   std::vector<std::string> names;
   std::vector<CodeletOfRun> codelets;  // each as often as it was described

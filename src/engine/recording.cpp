@@ -82,10 +82,27 @@ void Engine::record_ended(const Task& task, WorkerId worker, Outcome outcome, Ti
   recorder_.record<Event::task_ended>(worker.value, TaskPool::id(task).value, outcome, run_time.ns);
 }
 
+// Kernels of accelerators run elsewhere than on the thread that drives them, and those of simulations not at all.
+bool Engine::has_processor_time(WorkerId worker) const {
+  return !config_.simulated && config_.machine.workers[worker.value].kind == ProcessorKind::cpu;
+}
+
+void Engine::record_processor_time(const Task& task, WorkerId worker) {
+  const TaskId id = TaskPool::id(task);
+  if (const auto time = processor_timers_[worker.value].end(id)) {
+    recorder_.record<Event::processor_time>(worker.value, id.value, time->ns);
+  }
+}
+
 // A driver that runs the task inside start_task needs no clock of its own: what lies between this and
 // task_done is the kernel and the call of it. A run that there is no memory to note is not noted.
 [[gnu::noinline]] void Engine::begin_watched(const Task& task, WorkerId worker) {
-  if (records(trace::Category::tasks)) record_started(task, worker);
+  if (records(trace::Category::tasks)) {
+    record_started(task, worker);
+    if (has_processor_time(worker)) {
+      processor_timers_[worker.value].begin(TaskPool::id(task), config_.now());
+    }
+  }
   if (!timed_) return;
   try {
     timers_[worker.value].begin(task, config_.now);
@@ -97,6 +114,7 @@ void Engine::record_ended(const Task& task, WorkerId worker, Outcome outcome, Ti
                                            std::optional<Time> run_time) {
   if (records(trace::Category::tasks)) {
     record_ended(task, worker, failed ? Outcome::failed : Outcome::done, run_time.value_or(Time{}));
+    if (has_processor_time(worker)) record_processor_time(task, worker);
   }
   if (!timed_ || failed) return;
   RunTimer& timer = timers_[worker.value];

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "analysis/phases.hpp"
 #include "base/legible.hpp"
 #include "reports/catalogue.hpp"
 #include "reports/explain_context.hpp"
@@ -104,9 +105,21 @@ Json json_of(const Context& context, const ExplainRequest& request, const Asked&
   return json;
 }
 
+// Names may not be UTF-8: replaced rather than refused.
+std::string written(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 // `reader`: where the run comes from; null: it was made in another way, and there is no log of its events.
 Explanation explain(const RecordedRun& run, const trace::Reader* reader,
                     const ExplainRequest& request, bool with_json) {
+  if (!request.asks()) {
+    const RecordedRun proper = analysis::run_proper(run);
+    const Context context(proper);
+    Explanation explanation{text_of(context, request, {}), ""};
+    if (with_json) explanation.json = written(json_of(context, request, {}));
+    return explanation;
+  }
   Asked asked;
   if (!request.task.empty()) asked.task = find_task(run, request.task);
   if (!request.handle.empty()) asked.datum = find_datum(run, request.handle);
@@ -115,8 +128,7 @@ Explanation explain(const RecordedRun& run, const trace::Reader* reader,
   if (!with_json) return explanation;
   Json json = json_of(context, request, asked);
   if (request.decisions && reader != nullptr) json["log"] = explaining::log_json(run, *reader);
-  // Names may not be UTF-8: replaced rather than refused.
-  explanation.json = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  explanation.json = written(json);
   return explanation;
 }
 

@@ -10,6 +10,7 @@
 #include "analysis/advice.hpp"
 #include "analysis/known_steps.hpp"
 #include "analysis/recorded_run.hpp"
+#include "analysis/verdict.hpp"
 #include "reports/json.hpp"
 
 namespace vicinal::trace {
@@ -85,6 +86,8 @@ Json waits_json(const Context& context);
 
 std::string summary_text(const Context& context);
 Json summary_json(const Context& context);
+// {"sentence": "The disk binds: ...", "binds": "link", ...}: docs/explain.md.
+Json verdict_json(const analysis::Verdict& verdict);
 // What ran, and on which machine.
 Json run_json(const Context& context);
 

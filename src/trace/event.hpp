@@ -44,6 +44,7 @@ enum class Event : std::uint16_t {
   // tasks
   task_started,
   task_ended,
+  processor_time,
   // transfers
   copy_wanted,
   copy_started,
@@ -179,6 +180,12 @@ inline constexpr EventEntry kEvents[] = {
      "It has ended, and what it wrote is valid.",
      {kWorker, kTask, Field{"outcome", FieldType::choice, "how", "done|failed|cancelled"},
       Field{"run", FieldType::number, "run time in ns that the device tells; 0: none"}},
+     Tail::none},
+    {Event::processor_time,
+     Category::tasks,
+     "processor time",
+     "Of a task that has ended, of one each millisecond: what its thread got of its core.",
+     {kWorker, kTask, Field{"ns", FieldType::number, "processor time from its start to its end"}},
      Tail::none},
 
     {Event::copy_wanted,

@@ -71,6 +71,10 @@ bool TasksOfRun::take(const RecordedEvent& event) {
     case Event::task_ended:
       take_ended(event);
       break;
+    case Event::processor_time:
+      at(event.field(kTask), event.time).processor =
+          static_cast<std::int64_t>(std::min(event.field(2), kMostNs));
+      break;
     default:
       return false;
   }

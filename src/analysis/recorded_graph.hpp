@@ -7,10 +7,10 @@
 #include "analysis/recorded_run.hpp"
 #include "graph/graph.hpp"
 
-namespace vicinal::graphfiles {
+namespace vicinal::analysis {
 
 // `origin` names the recording in messages. Throws UsageError where the recording does not hold the graph, or where a
 // graph cannot say what the run did. What it returns has passed require_sound.
 graph::Graph graph_of(const analysis::RecordedRun& run, const std::string& origin);
 
-}  // namespace vicinal::graphfiles
+}  // namespace vicinal::analysis

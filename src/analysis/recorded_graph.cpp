@@ -1,4 +1,4 @@
-#include "graphfiles/recorded_graph.hpp"
+#include "analysis/recorded_graph.hpp"
 
 #include <algorithm>
 #include <map>
@@ -13,15 +13,10 @@
 #include "graph/sound.hpp"
 #include "vicinal/error.hpp"
 
-namespace vicinal::graphfiles {
+namespace vicinal::analysis {
 
 namespace {
 
-using analysis::CodeletOfRun;
-using analysis::DatumOfRun;
-using analysis::kNobody;
-using analysis::RecordedRun;
-using analysis::TaskOfRun;
 using graph::Graph;
 
 // Names are keys in a file: "x", "x#2" for the second x.
@@ -117,8 +112,7 @@ class Builder {
 
   // Of what the application did beside tasks, and before the recording began, the graph says nothing.
   bool is_of_graph(const TaskOfRun& task) const {
-    return task.kind == analysis::KindOfTask::compute && task.submitted != analysis::kUnknown &&
-           !moves_content(task);
+    return task.kind == KindOfTask::compute && task.submitted != kUnknown && !moves_content(task);
   }
 
   // On a datum and a part of it there are only the runtime's own tasks, which copy between the two.
@@ -132,21 +126,20 @@ class Builder {
     for (std::uint32_t t = 0; t < run_.tasks.size(); ++t) {
       const TaskOfRun& task = run_.tasks[t];
       if (!is_of_graph(task)) continue;
-      if (task.ended != analysis::kUnknown && task.outcome == Outcome::done &&
-          task.started == analysis::kUnknown) {
+      if (task.ended != kUnknown && task.outcome == Outcome::done && task.started == kUnknown) {
         refuse(
             fmt::format("task {} was divided into others while it ran (recursive), which a graph "
                         "cannot say; record a run without that",
                         run_.name_of(t)));
       }
-      for (const analysis::AccessOfTask& access : run_.accesses_of(task)) note_access(t, access);
+      for (const AccessOfTask& access : run_.accesses_of(task)) note_access(t, access);
       tasks_.push_back(t);
     }
     if (tasks_.empty()) refuse("no task was submitted while it was recorded");
   }
 
   // What tasks read and none has written, the application has: its content is there from the start.
-  void note_access(std::uint32_t task, const analysis::AccessOfTask& access) {
+  void note_access(std::uint32_t task, const AccessOfTask& access) {
     if (access.mode == AccessMode::reduction) {
       refuse(
           fmt::format("task {} reduces into {}, and a recording does not say by which kernels; "
@@ -164,7 +157,7 @@ class Builder {
 
   // Tasks that others follow whatever their data: they get a datum of no bytes that these read.
   void find_successors() {
-    for (const analysis::Dependency& each : run_.dependencies) {
+    for (const Dependency& each : run_.dependencies) {
       if (!is_of_graph(run_.tasks[each.before]) || !is_of_graph(run_.tasks[each.task])) continue;
       followed_.try_emplace(each.before);
       follows_[each.task].push_back(each.before);
@@ -291,7 +284,7 @@ class Builder {
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       const TaskOfRun& task = run_.tasks[tasks_[i]];
       accesses.clear();
-      for (const analysis::AccessOfTask& access : run_.accesses_of(task)) {
+      for (const AccessOfTask& access : run_.accesses_of(task)) {
         accesses.push_back({numbers_[access.datum], access.mode});
       }
       if (const auto own = followed_.find(tasks_[i]); own != followed_.end()) {
@@ -333,4 +326,4 @@ graph::Graph graph_of(const RecordedRun& run, const std::string& origin) {
   return Builder(run, origin).build();
 }
 
-}  // namespace vicinal::graphfiles
+}  // namespace vicinal::analysis
