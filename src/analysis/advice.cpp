@@ -99,7 +99,7 @@ void Advisor::memory() {
   for (const auto& [node, times] : nodes) {
     if (node == kNobody) continue;
     const std::string name = run_.name_of_node(node);
-    add(AdviceKind::memory, name, times.room + times.copies, fmt::format("More memory on {}", name),
+    add(AdviceKind::memory, name, times.room + times.copies, fmt::format("More memory in {}", name),
         fmt::format(
             "on the critical path tasks waited {} for room there, and {} for copies of what "
             "had been evicted",
@@ -218,8 +218,8 @@ void Advisor::smaller_tasks() {
   }
   for (const auto& [name, times] : codelets) {
     add(AdviceKind::smaller_tasks, name, times.gain, fmt::format("Smaller tasks of {}", name),
-        fmt::format("for {} the critical path goes through a {} while other workers have nothing "
-                    "ready: divided among them it would take so much less",
+        fmt::format("for {} the critical path goes through tasks of {} while other workers have "
+                    "nothing ready: divided among them they would take so much less",
                     duration(times.alone), name));
   }
 }

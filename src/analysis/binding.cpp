@@ -21,158 +21,118 @@ std::size_t kind_of_worker(const RecordedRun& run, std::uint32_t worker) {
   return worker < workers.size() ? static_cast<std::size_t>(workers[worker].kind) : 0;
 }
 
-// How many workers of a kind were idle for each cause, from each of these times on.
-class IdleCounts {
- public:
-  using Counts = std::array<std::int32_t, kIdleCauses>;
-
-  IdleCounts(const RecordedRun& run, const Idle& idle, std::size_t kind) {
-    struct Change {
-      std::int64_t time = 0;
-      std::size_t cause = 0;
-      std::int32_t by = 0;
-    };
-    std::vector<Change> changes;
-    for (const IdleInterval& interval : idle.intervals) {
-      if (kind_of_worker(run, interval.worker) != kind) continue;
-      const auto cause = static_cast<std::size_t>(interval.cause);
-      changes.push_back({interval.from, cause, 1});
-      changes.push_back({interval.to, cause, -1});
-    }
-    std::ranges::sort(changes, {}, &Change::time);
-    Counts counts{};
-    for (const Change& change : changes) {
-      counts[change.cause] += change.by;
-      if (times_.empty() || times_.back() != change.time) {
-        times_.push_back(change.time);
-        counts_.emplace_back();
-      }
-      counts_.back() = counts;
-    }
-  }
-
-  // Calls visit(length, counts) for each piece of the time.
-  template <typename Visit>
-  void each(Interval time, const Visit& visit) const {
-    auto at =
-        static_cast<std::size_t>(std::ranges::upper_bound(times_, time.from) - times_.begin());
-    while (time.from < time.to) {
-      const std::int64_t to = at < times_.size() ? std::min(times_[at], time.to) : time.to;
-      visit(to - time.from, at == 0 ? Counts{} : counts_[at - 1]);
-      time.from = to;
-      ++at;
-    }
-  }
-
- private:
-  std::vector<std::int64_t> times_;
-  std::vector<Counts> counts_;
-};
-
 struct Mean {
   std::int64_t sum = 0;
   std::int64_t count = 0;
   std::int64_t value() const { return count > 0 ? sum / count : 0; }
 };
 
+// The time of each worker from the beginning to the last end of a task counts, weighted by how much of the work its kind
+// could do: cores beside a fast accelerator that have nothing to do lose little.
 class Accountant {
  public:
   Accountant(const RecordedRun& run, const Analyses& analyses)
       : run_(run), of_(analyses), begins_(begins_of_runs(run, runs_of_workers(run))) {
-    for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
-      idle_.emplace_back(run, analyses.idle, kind);
-    }
-    workers_.resize(kProcessorKinds);
-    for (std::uint32_t w = 0; w < worker_count(run); ++w) ++workers_[kind_of_worker(run, w)];
-    measure();
+    measure_tasks();
+    measure_submissions();
+    measure_saves();
+    measure_processors();
+    weigh();
   }
 
   TimeOfRun accounted() {
     time_.length = of_.path.length();
-    for (const PathSegment& segment : of_.path.segments) add(segment);
-    share_out();
-    for (const auto& [ends, link] : links_) time_.links.push_back(link);
-    std::ranges::stable_sort(
-        time_.links, [](const TimeOfLink& a, const TimeOfLink& b) { return a.all() > b.all(); });
-    for (const auto& [name, kernel] : kernels_) {
-      if (kernel.sum <= time_.kernel_time) continue;
-      time_.kernel = name;
-      time_.kernel_time = kernel.sum;
-      time_.kernel_runs = static_cast<std::uint64_t>(kernel.count);
-    }
-    std::int64_t most = 0;
-    for (const auto& [worker, lost] : slow_) {
-      if (lost > most) time_.slowest = worker;
-      most = std::max(most, lost);
-    }
+    for (const PathSegment& segment : of_.path.segments) note(segment);
+    for (const IdleInterval& gap : of_.idle.intervals) add(gap);
+    add_work();
+    finish();
     return std::move(time_);
   }
 
  private:
-  void measure();
+  void measure_tasks();
+  void measure_submissions();
+  void measure_saves();
   void measure_processors();
-  void add(const PathSegment& segment);
-  void add_run(const PathSegment& segment);
-  void add_copy(const PathSegment& segment);
-  void add_room(const PathSegment& segment);
-  void add_submission(const PathSegment& segment);
-  std::int64_t lost_to_slowness(const PathSegment& segment) const;
-  void share_out();
+  void weigh();
+  void note(const PathSegment& segment);
+  void note_copy(const PathSegment& segment);
+  void note_room(const PathSegment& segment);
+  void add(const IdleInterval& gap);
+  void add_by_path(const IdleInterval& gap, Interval time, double weight);
+  void add_run_of_others(const PathSegment& segment, double ns);
+  void add_submission(const Interval& time, double weight);
+  void add_work();
+  std::int64_t own_time(const TaskOfRun& task, std::int64_t ran) const;
+  void finish();
   TimeOfLink& link(std::uint32_t from, std::uint32_t to) {
     TimeOfLink& link = links_[{from, to}];
     link.from = from;
     link.to = to;
     return link;
   }
+  double weight_of(std::uint32_t worker) const { return weights_[kind_of_worker(run_, worker)]; }
+
+  struct Sums {  // ns, of all workers by their weights
+    double work = 0;
+    double dependencies = 0;
+    double slow_worker = 0;
+    double data = 0;
+    double room = 0;
+    double runtime = 0;
+    double policy = 0;
+    double submission = 0;
+    double application = 0;
+  };
 
   const RecordedRun& run_;
   const Analyses& of_;
   const std::vector<std::int64_t> begins_;
-  std::vector<IdleCounts> idle_;                                 // by kind
-  std::vector<std::int32_t> workers_;                            // by kind
   std::map<std::pair<std::uint32_t, std::size_t>, Mean> means_;  // of a codelet on a kind
-  std::vector<std::uint32_t> save_copies_;
+  std::array<double, kProcessorKinds> weights_{};                // of a worker of a kind
+  double weight_ = 0;                                            // of all workers
+  std::vector<std::uint32_t> saves_;       // copies of what was evicted, by their start
   std::vector<std::int64_t> submissions_;  // in order
   std::int64_t pace_ = 0;                  // the median time between two
   std::map<std::pair<std::uint32_t, std::uint32_t>, TimeOfLink> links_;
   std::map<std::uint32_t, Mean> kernels_;
-  std::map<std::uint32_t, std::int64_t> slow_;  // by worker
-  double idle_data_ = 0;                        // ns of runs in which others waited for data
-  double idle_room_ = 0;
-  double idle_scheduling_ = 0;
+  std::map<std::uint32_t, double> slow_;  // by worker
+  Sums sums_;
   TimeOfRun time_;
 };
 
-void Accountant::measure() {
+void Accountant::measure_tasks() {
   for (std::uint32_t t = 0; t < run_.tasks.size(); ++t) {
     const TaskOfRun& task = run_.tasks[t];
     if (!ran_on_worker(task)) continue;
     Mean& mean = means_[{task.name, kind_of_worker(run_, task.worker)}];
     mean.sum += task.ended - begins_[t];
     ++mean.count;
-    if (task.submitted != kUnknown) submissions_.push_back(task.submitted);
+  }
+}
+
+void Accountant::measure_submissions() {
+  for (const TaskOfRun& task : run_.tasks) {
+    if (ran_on_worker(task) && task.submitted != kUnknown) submissions_.push_back(task.submitted);
   }
   std::ranges::sort(submissions_);
   std::vector<std::int64_t> gaps;
   for (std::size_t i = 1; i < submissions_.size(); ++i) {
     gaps.push_back(submissions_[i] - submissions_[i - 1]);
   }
-  if (!gaps.empty()) {
-    const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
-    std::ranges::nth_element(gaps, middle);
-    pace_ = *middle;
-  }
+  if (gaps.empty()) return;
+  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+  std::ranges::nth_element(gaps, middle);
+  pace_ = *middle;
+}
+
+void Accountant::measure_saves() {
   for (std::uint32_t c = 0; c < run_.copies.size(); ++c) {
     const CopyOfRun& copy = run_.copies[c];
-    if (copy.ended == kUnknown ||
-        (copy.cause != Cause::eviction && copy.cause != Cause::write_behind)) {
-      continue;
-    }
-    save_copies_.push_back(c);
+    const bool saves = copy.cause == Cause::eviction || copy.cause == Cause::write_behind;
+    if (saves && copy.ended != kUnknown) saves_.push_back(c);
   }
-  std::ranges::stable_sort(save_copies_, {},
-                           [&](std::uint32_t c) { return run_.copies[c].started; });
-  measure_processors();
+  std::ranges::stable_sort(saves_, {}, [&](std::uint32_t c) { return run_.copies[c].started; });
 }
 
 void Accountant::measure_processors() {
@@ -198,74 +158,44 @@ void Accountant::measure_processors() {
   }
 }
 
-void Accountant::add(const PathSegment& segment) {
-  switch (segment.cause) {
-    case PathCause::run:
-      return add_run(segment);
-    case PathCause::copy:
-    case PathCause::link:
-      return add_copy(segment);
-    case PathCause::room:
-      return add_room(segment);
-    case PathCause::worker:
-    case PathCause::release:
-      time_.runtime += segment.length();
-      return;
-    case PathCause::policy:
-      (segment.length() > kWakeUp ? time_.policy : time_.runtime) += segment.length();
-      return;
-    case PathCause::submission:
-      return add_submission(segment);
+// How much of the run's work a worker of each kind could do in the time in which the fastest kinds did it.
+void Accountant::weigh() {
+  std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> codelets;  // best mean, tasks
+  for (const auto& [key, mean] : means_) {
+    const std::int64_t value = std::max<std::int64_t>(1, mean.value());
+    auto& [best, count] = codelets.try_emplace(key.first, value, 0).first->second;
+    best = std::min(best, value);
+    count += mean.count;
+  }
+  double all = 0;
+  for (const auto& [name, codelet] : codelets) {
+    all += static_cast<double>(codelet.first) * static_cast<double>(codelet.second);
+  }
+  for (const auto& [key, mean] : means_) {
+    const auto& [best, count] = codelets.at(key.first);
+    const double volume = static_cast<double>(best) * static_cast<double>(count);
+    weights_[key.second] += volume / all * static_cast<double>(best) /
+                            static_cast<double>(std::max<std::int64_t>(1, mean.value()));
+  }
+  for (std::uint32_t w = 0; w < of_.idle.workers.size(); ++w) weight_ += weight_of(w);
+}
+
+// Which copies and kernels the path went through.
+void Accountant::note(const PathSegment& segment) {
+  if (segment.cause == PathCause::run) {
+    Mean& kernel = kernels_[run_.tasks[segment.task].name];
+    kernel.sum += segment.length();
+    ++kernel.count;
+    time_.runs += segment.length();
+    ++time_.path_tasks;
+  } else if (segment.cause == PathCause::room) {
+    note_room(segment);
+  } else if (segment.copy != kNobody) {
+    note_copy(segment);
   }
 }
 
-// As much of it as another kind, of which a worker had nothing to do, would have saved.
-std::int64_t Accountant::lost_to_slowness(const PathSegment& segment) const {
-  const TaskOfRun& task = run_.tasks[segment.task];
-  const std::size_t own = kind_of_worker(run_, task.worker);
-  const std::int64_t took = task.ended - begins_[segment.task];
-  std::int64_t most = 0;
-  for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
-    const auto mean = means_.find({task.name, kind});
-    if (kind == own || mean == means_.end() || mean->second.value() >= took || took <= 0) continue;
-    std::int64_t idle = 0;
-    idle_[kind].each({segment.from, segment.to}, [&](std::int64_t length, const auto& counts) {
-      if (std::ranges::any_of(counts, [](std::int32_t count) { return count > 0; })) idle += length;
-    });
-    most = std::max(most, idle * (took - mean->second.value()) / took);
-  }
-  return most;
-}
-
-void Accountant::add_run(const PathSegment& segment) {
-  const TaskOfRun& task = run_.tasks[segment.task];
-  Mean& kernel = kernels_[task.name];
-  kernel.sum += segment.length();
-  ++kernel.count;
-  time_.runs += segment.length();
-  ++time_.path_tasks;
-  const std::int64_t slow = lost_to_slowness(segment);
-  time_.slow_worker += slow;
-  if (slow > 0) slow_[task.worker] += slow;
-  const std::size_t kind = kind_of_worker(run_, task.worker);
-  const double all = std::max(1, workers_[kind]);
-  const double rest = 1 - static_cast<double>(slow) / static_cast<double>(segment.length());
-  double nothing = 0;
-  idle_[kind].each({segment.from, segment.to}, [&](std::int64_t length, const auto& counts) {
-    const auto part = [&](IdleCause cause) {
-      return rest * static_cast<double>(length) * counts[static_cast<std::size_t>(cause)] / all;
-    };
-    nothing += part(IdleCause::nothing_ready) + part(IdleCause::before) + part(IdleCause::after);
-    idle_data_ += part(IdleCause::data);
-    idle_room_ += part(IdleCause::room);
-    idle_scheduling_ += part(IdleCause::scheduling);
-  });
-  time_.dependencies += static_cast<std::int64_t>(nothing);
-}
-
-void Accountant::add_copy(const PathSegment& segment) {
-  time_.data += segment.length();
-  if (segment.copy == kNobody) return;
+void Accountant::note_copy(const PathSegment& segment) {
   const CopyOfRun& copy = run_.copies[segment.copy];
   TimeOfLink& on = link(copy.from, copy.to);
   if (copy.cause == Cause::eviction || copy.cause == Cause::write_behind) {
@@ -278,50 +208,169 @@ void Accountant::add_copy(const PathSegment& segment) {
 }
 
 // While room is awaited, what leaves the node is what keeps it.
-void Accountant::add_room(const PathSegment& segment) {
-  time_.room += segment.length();
+void Accountant::note_room(const PathSegment& segment) {
   const std::uint32_t node = node_of(run_, run_.tasks[segment.task]);
   std::int64_t longest = 0;
   std::uint32_t to = kNobody;
-  // By their start: the last ones that had begun. Few are in course at a time.
+  // Few copies are in course at a time.
   constexpr std::ptrdiff_t kMostInCourse = 64;
   const auto behind = std::ranges::lower_bound(
-      save_copies_, segment.to, {}, [&](std::uint32_t c) { return run_.copies[c].started; });
-  const auto first = behind - std::min(kMostInCourse, behind - save_copies_.begin());
-  for (auto at = first; at != behind; ++at) {
+      saves_, segment.to, {}, [&](std::uint32_t c) { return run_.copies[c].started; });
+  for (auto at = behind - std::min(kMostInCourse, behind - saves_.begin()); at != behind; ++at) {
     const CopyOfRun& copy = run_.copies[*at];
     if (copy.from != node) continue;
     const std::int64_t common =
         std::min(copy.ended, segment.to) - std::max(copy.started, segment.from);
-    if (common > longest) {
-      longest = common;
-      to = copy.to;
-    }
+    if (common <= longest) continue;
+    longest = common;
+    to = copy.to;
   }
   if (to != kNobody) link(node, to).saved += segment.length();
 }
 
-void Accountant::add_submission(const PathSegment& segment) {
-  const bool is_pause = segment.length() > kPause * std::max<std::int64_t>(pace_, 1);
-  (is_pause ? time_.application : time_.submission) += segment.length();
+void Accountant::add(const IdleInterval& gap) {
+  const Interval time{gap.from, std::min(gap.to, of_.path.end)};
+  if (time.length() <= 0) return;
+  const double weight = weight_of(gap.worker);
+  const double ns = weight * static_cast<double>(time.length());
+  switch (gap.cause) {
+    case IdleCause::data:
+      sums_.data += ns;
+      return;
+    case IdleCause::room:
+      sums_.room += ns;
+      return;
+    case IdleCause::scheduling:
+    case IdleCause::nothing_ready:
+    case IdleCause::before:
+    case IdleCause::after:
+      return add_by_path(gap, time, weight);
+  }
 }
 
-// Runs whose time is not lost otherwise are work, and of these a part may be lost to the machine.
-void Accountant::share_out() {
-  const auto whole = [](double ns) { return static_cast<std::int64_t>(ns); };
-  time_.data += whole(idle_data_);
-  time_.room += whole(idle_room_);
-  time_.runtime += whole(idle_scheduling_);
-  time_.work = time_.runs - time_.slow_worker - time_.dependencies - whole(idle_data_) -
-               whole(idle_room_) - whole(idle_scheduling_);
-  const double lost = 1 - std::clamp(time_.processor_share, 0.0, 1.0);
+// For what the run as a whole waited then. A policy may have ready tasks because no more are let to the worker until
+// data have come.
+void Accountant::add_by_path(const IdleInterval& gap, Interval time, double weight) {
+  auto at = std::ranges::upper_bound(of_.path.segments, time.from, {}, &PathSegment::to);
+  for (; at != of_.path.segments.end() && at->from < time.to; ++at) {
+    const Interval part{std::max(time.from, at->from), std::min(time.to, at->to)};
+    const double ns = weight * static_cast<double>(part.length());
+    switch (at->cause) {
+      case PathCause::run:
+        if (gap.cause == IdleCause::scheduling) {
+          (gap.length() > kWakeUp ? sums_.policy : sums_.runtime) += ns;
+        } else {
+          add_run_of_others(*at, ns);
+        }
+        break;
+      case PathCause::copy:
+      case PathCause::link:
+        sums_.data += ns;
+        break;
+      case PathCause::room:
+        sums_.room += ns;
+        break;
+      case PathCause::worker:
+      case PathCause::release:
+        sums_.runtime += ns;
+        break;
+      case PathCause::policy:
+        (at->length() > kWakeUp ? sums_.policy : sums_.runtime) += ns;
+        break;
+      case PathCause::submission:
+        add_submission(part, weight);
+        break;
+    }
+  }
+}
+
+// A part of it is as much longer as the task is than on the fastest kind.
+void Accountant::add_run_of_others(const PathSegment& segment, double ns) {
+  const TaskOfRun& task = run_.tasks[segment.task];
+  const std::int64_t took = task.ended - begins_[segment.task];
+  std::int64_t best = took;
+  for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
+    const auto mean = means_.find({task.name, kind});
+    if (kind == kind_of_worker(run_, task.worker) || mean == means_.end()) continue;
+    best = std::min(best, mean->second.value());
+  }
+  const double slow =
+      took > 0 ? ns * static_cast<double>(took - best) / static_cast<double>(took) : 0;
+  sums_.slow_worker += slow;
+  if (slow > 0) slow_[task.worker] += slow;
+  sums_.dependencies += ns - slow;
+}
+
+void Accountant::add_submission(const Interval& time, double weight) {
+  auto next = std::ranges::upper_bound(submissions_, time.from);
+  for (std::int64_t from = time.from; from < time.to;) {
+    // The whole time since the submission before, not only what of it is looked at.
+    const std::int64_t since = next == submissions_.begin() ? 0 : *std::prev(next);
+    const std::int64_t until = next == submissions_.end() ? time.to : *next++;
+    const std::int64_t to = std::min(until, time.to);
+    const bool is_pause = until - since > kPause * std::max<std::int64_t>(pace_, 1);
+    (is_pause ? sums_.application : sums_.submission) += weight * static_cast<double>(to - from);
+    from = to;
+  }
+}
+
+// A simulated core spends the runtime's time for a task within the task.
+std::int64_t Accountant::own_time(const TaskOfRun& task, std::int64_t ran) const {
+  const auto& workers = run_.facts.machine.workers;
+  if (!run_.facts.simulated || task.worker >= workers.size()) return 0;
+  if (workers[task.worker].kind != ProcessorKind::cpu) return 0;
+  return std::min(workers[task.worker].task_overhead.ns, ran);
+}
+
+void Accountant::add_work() {
+  for (std::uint32_t w = 0; w < of_.idle.workers.size(); ++w) {
+    sums_.work += weight_of(w) * static_cast<double>(of_.idle.workers[w].run);
+  }
+  double own = 0;
+  for (std::uint32_t t = 0; t < run_.tasks.size(); ++t) {
+    const TaskOfRun& task = run_.tasks[t];
+    if (!ran_on_worker(task)) continue;
+    own += weight_of(task.worker) * static_cast<double>(own_time(task, task.ended - begins_[t]));
+  }
+  own = std::min(own, sums_.work);
+  sums_.work -= own;
+  sums_.runtime += own;
+}
+
+// Of what workers ran, and of what others waited for, a part may be lost to the machine.
+void Accountant::finish() {
+  const double all = std::max(weight_, 1e-9);
+  const auto whole = [&](double ns) { return static_cast<std::int64_t>(ns / all); };
+  const double descheduled = 1 - std::clamp(time_.processor_share, 0.0, 1.0);
   const double alone = std::clamp(1 / time_.slowness, 0.0, 1.0);
-  const double contention = std::max(0.0, 1 - alone - lost);
-  for (std::int64_t* part : {&time_.work, &time_.dependencies, &time_.slow_worker}) {
-    const auto all = static_cast<double>(*part);
-    time_.descheduled += whole(all * lost);
-    time_.contention += whole(all * contention);
-    *part -= whole(all * lost) + whole(all * contention);
+  const double contention = std::max(0.0, 1 - alone - descheduled);
+  for (double* const part : {&sums_.work, &sums_.dependencies, &sums_.slow_worker}) {
+    time_.descheduled += whole(*part * descheduled);
+    time_.contention += whole(*part * contention);
+    *part *= 1 - descheduled - contention;
+  }
+  time_.work = whole(sums_.work);
+  time_.dependencies = whole(sums_.dependencies);
+  time_.slow_worker = whole(sums_.slow_worker);
+  time_.data = whole(sums_.data);
+  time_.room = whole(sums_.room);
+  time_.runtime = whole(sums_.runtime);
+  time_.policy = whole(sums_.policy);
+  time_.submission = whole(sums_.submission);
+  time_.application = whole(sums_.application);
+  for (const auto& [ends, link] : links_) time_.links.push_back(link);
+  std::ranges::stable_sort(
+      time_.links, [](const TimeOfLink& a, const TimeOfLink& b) { return a.all() > b.all(); });
+  for (const auto& [name, kernel] : kernels_) {
+    if (kernel.sum <= time_.kernel_time) continue;
+    time_.kernel = name;
+    time_.kernel_time = kernel.sum;
+    time_.kernel_runs = static_cast<std::uint64_t>(kernel.count);
+  }
+  double most = 0;
+  for (const auto& [worker, lost] : slow_) {
+    if (lost > most) time_.slowest = worker;
+    most = std::max(most, lost);
   }
 }
 

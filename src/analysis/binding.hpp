@@ -1,6 +1,5 @@
-// What the time of a run went to, each moment once: the critical path, with its runs divided by what the workers of the
-// kind did meanwhile. While a task of the path runs and a quarter of the workers have nothing that is ready, a quarter of
-// that time is lost for want of ready tasks, the rest is work.
+// What the time of a run went to. The time of every worker is in tasks or idle, and adds up to the whole: work is what is
+// in tasks; of the rest each moment has its cause, and where nothing was ready, that of the critical path then.
 #pragma once
 
 #include <cstdint>
@@ -27,19 +26,19 @@ struct TimeOfLink {
 
 // All in ns.
 struct TimeOfRun {
-  std::int64_t length = 0;        // the sum of all that follows
-  std::int64_t work = 0;          // tasks ran on all workers of the kind
-  std::int64_t dependencies = 0;  // tasks ran while others had nothing ready
-  std::int64_t slow_worker = 0;   // as much longer as the worker was than idle ones of another kind
-  std::int64_t descheduled = 0;   // tasks had no core
-  std::int64_t contention = 0;    // kernels took longer than alone, and had their cores
-  std::int64_t data = 0;          // copies
-  std::int64_t room = 0;          // for operands
-  std::int64_t runtime = 0;       // its own work between tasks
-  std::int64_t policy = 0;        // ready tasks that it held back
-  std::int64_t submission = 0;    // tasks came one by one, and too late
-  std::int64_t application = 0;   // it did something else, and nothing was submitted
-  std::vector<TimeOfLink> links;  // of data and room: the greatest first
+  std::int64_t length = 0;          // the sum of all that follows, to rounding
+  std::int64_t work = 0;            // in tasks
+  std::int64_t dependencies = 0;    // nothing was ready while others ran
+  std::int64_t slow_worker = 0;     // likewise, as much longer as a slow kind took
+  std::int64_t descheduled = 0;     // tasks had no core
+  std::int64_t contention = 0;      // kernels took longer than alone, and had their cores
+  std::int64_t data = 0;            // copies were awaited
+  std::int64_t room = 0;            // room for operands was
+  std::int64_t runtime = 0;         // its own work
+  std::int64_t policy = 0;          // ready tasks that it held back
+  std::int64_t submission = 0;      // tasks came one by one, and too late
+  std::int64_t application = 0;     // it did something else, and nothing was submitted
+  std::vector<TimeOfLink> links;    // of data and room: the greatest first
   std::uint32_t kernel = kNobody;   // a name: ran longest on the path
   std::int64_t kernel_time = 0;     // of it
   std::int64_t runs = 0;            // on the path, of all

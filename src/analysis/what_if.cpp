@@ -99,12 +99,15 @@ std::optional<Imagined> WhatIf::as_it_was() const {
 }
 
 std::optional<Imagined> WhatIf::with_memory(double factor) const {
+  if (!graph_) return std::nullopt;
+  // Room for all data and what tasks need beside them; no limit at all is not for accelerators.
+  Bytes all{1ULL << 30};
+  for (const graph::Graph::Datum& datum : graph_->data()) all += datum.bytes + datum.bytes;
   machine::MachineModel machine = machine_;
   for (NodeDescription& node : machine.description.nodes) {
     if (!node.limit || node.kind == NodeKind::disk) continue;
     const auto bytes = static_cast<double>(node.limit->value) * factor;
-    node.limit =
-        factor > 0 ? std::optional(Bytes{static_cast<std::uint64_t>(bytes)}) : std::nullopt;
+    node.limit = factor > 0 ? Bytes{static_cast<std::uint64_t>(bytes)} : std::max(all, *node.limit);
   }
   return played(machine, options_);
 }
@@ -118,6 +121,7 @@ std::optional<Imagined> WhatIf::with_policy(const std::string& policy) const {
 std::optional<Imagined> WhatIf::with_window(std::uint64_t tasks) const {
   Options options = options_;
   options.window_tasks = tasks;
+  options.window_bytes = {};
   return played(machine_, options);
 }
 

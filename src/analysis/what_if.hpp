@@ -29,9 +29,10 @@ class WhatIf {
 
   // Each none: the recording does not hold the graph, it is too large, or the machine cannot run it so.
   std::optional<Imagined> as_it_was() const;
-  // Limits of all memories but disks, times `factor`; 0: none of them is limited.
+  // Limits of all memories but disks, times `factor`; 0: all data have room.
   std::optional<Imagined> with_memory(double factor) const;
   std::optional<Imagined> with_policy(const std::string& policy) const;
+  // Tasks submitted and not executed at most; 0: no bound.
   std::optional<Imagined> with_window(std::uint64_t tasks) const;
 
  private:

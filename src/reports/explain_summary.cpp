@@ -142,9 +142,9 @@ std::string traffic_text(const Context& context) {
     const TrafficOfDatum& datum = traffic.data[i];
     if (datum.copies == 0) break;
     text += fmt::format(
-        "  {}: {} in {}, {} of them since it had been evicted; tasks waited {} for it\n",
+        "  {}: {} in {}, {} of them since it had been evicted; tasks waited {} for it{}\n",
         run.name_of_datum(datum.datum), size(datum.bytes), counted(datum.copies, "copy", "copies"),
-        datum.reloads, duration(datum.cost));
+        datum.reloads, duration(datum.cost), in_vain_text(context, datum.datum));
   }
   return text;
 }
