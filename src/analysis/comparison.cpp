@@ -118,21 +118,28 @@ class Changes {
     }
   }
 
-  // Only a simulated link has the same bandwidth each time.
+  // Only a simulated link has the same bandwidth each time. All links of one kind are told of once.
   void links() {
     if (!first_.facts.simulated || !second_.facts.simulated) return;
-    std::string last;
+    const auto& nodes = second_.facts.machine.nodes;
+    const auto is_disk = [&](NodeId node) {
+      return node.value < nodes.size() && nodes[node.value].kind == NodeKind::disk;
+    };
+    std::vector<std::string> changes;
     for (const LinkDescription& a : first_.facts.machine.links) {
       for (const LinkDescription& b : second_.facts.machine.links) {
         if (a.from != b.from || a.to != b.to || a.bandwidth == b.bandwidth) continue;
-        const std::string change = fmt::format("{:.3g} GB/s instead of {:.3g} GB/s",
-                                               b.bandwidth.value / 1e9, a.bandwidth.value / 1e9);
-        if (change == last) continue;
-        last = change;
-        all_.push_back(fmt::format("a link from {} to {} of {}", second_.name_of_node(b.from.value),
-                                   second_.name_of_node(b.to.value), change));
+        const std::string what =
+            is_disk(b.from) || is_disk(b.to)
+                ? "a disk"
+                : fmt::format("a link from {} to {}", second_.name_of_node(b.from.value),
+                              second_.name_of_node(b.to.value));
+        std::string change = fmt::format("{} of {:.3g} GB/s instead of {:.3g} GB/s", what,
+                                         b.bandwidth.value / 1e9, a.bandwidth.value / 1e9);
+        if (std::ranges::find(changes, change) == changes.end()) changes.push_back(change);
       }
     }
+    all_.insert(all_.end(), changes.begin(), changes.end());
   }
 
   void options() {
@@ -182,7 +189,7 @@ class Changes {
       const double ratio = codelet.mean() / std::max(1.0, other->second.mean());
       if (ratio < kOtherTime && 1 / ratio < kOtherTime) continue;
       all_.push_back(fmt::format(
-          "{} a {} instead of {}",
+          "{} a task of {} instead of {}",
           base::format_duration(Time{static_cast<std::int64_t>(codelet.mean())}), name,
           base::format_duration(Time{static_cast<std::int64_t>(other->second.mean())})));
     }

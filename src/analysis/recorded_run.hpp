@@ -141,9 +141,11 @@ struct DecisionOfRun {
 
 // What the head of the file says of the run.
 struct RunFacts {
-  std::string command;  // "vicinal simulate cholesky --tiles 20"; empty: a program of somebody's
-  std::string application;  // "cholesky"
-  std::string version;      // of Vicinal
+  std::string
+      command;  // "vicinal simulate cholesky --tiles 20"; of a program of somebody's: process
+  std::string process = {};  // the command line of the program that recorded it
+  std::string application;   // "cholesky"
+  std::string version;       // of Vicinal
   std::string policy;
   std::vector<std::pair<std::string, std::string>>
       options;  // those that differ from their defaults

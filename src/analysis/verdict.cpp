@@ -55,6 +55,7 @@ class Judge {
   bool has_window() const;
   bool held_by_window();
   void work();
+  bool one_is_slow() const;
   void lack_of_tasks();
   void data_moves();
   bool by_simulation();
@@ -155,15 +156,21 @@ void Judge::application() {
       "Tasks that are submitted before that run meanwhile.");
 }
 
-// One codelet is slow if it takes most of the path with fewer than half of the path's tasks.
+// One codelet takes most of the runs on the path, and half as much again as its share of the path's tasks.
+bool Judge::one_is_slow() const {
+  const auto tasks = static_cast<double>(time_.path_tasks);
+  const double share = static_cast<double>(time_.kernel_time) /
+                       static_cast<double>(std::max<std::int64_t>(1, time_.runs));
+  return share > 0.5 && share > 1.5 * static_cast<double>(time_.kernel_runs) / tasks;
+}
+
 void Judge::work() {
-  const bool slow = 2 * time_.kernel_time > time_.runs && 2 * time_.kernel_runs < time_.path_tasks;
   const std::string kernel = name(time_.kernel);
   const std::int64_t workers = std::max<std::int64_t>(1, worker_count(run_));
   const double busy = of_.idle.wall > 0 ? static_cast<double>(of_.idle.all.run) /
                                               static_cast<double>(of_.idle.wall * workers)
                                         : 0;
-  if (slow) {
+  if (one_is_slow()) {
     return say(Binder::kernel, kernel, time_.kernel_time,
                fmt::format("The kernel {} binds: it ran for {} of the critical path, and workers "
                            "had tasks for {} of the time.",
@@ -207,7 +214,7 @@ void Judge::lack_of_tasks() {
   }
   if (has_window() && held_by_window()) return;
   const std::string kernel = name(time_.kernel);
-  if (2 * time_.kernel_time > time_.runs && 2 * time_.kernel_runs < time_.path_tasks) {
+  if (one_is_slow()) {
     return say(
         Binder::kernel, kernel, time_.kernel_time,
         fmt::format("The kernel {} binds: for {} of the run the critical path was in it, and "

@@ -14,6 +14,7 @@
 #include "analysis/steps.hpp"
 #include "analysis/verdict.hpp"
 #include "reports/explain_context.hpp"
+#include "reports/own_results.hpp"
 
 namespace vicinal::reports::explaining {
 
@@ -59,16 +60,41 @@ std::string phases_text(const RecordedRun& run) {
   return fmt::format("The recording has the phases {}. What follows is of the run.\n", text);
 }
 
+// Of a program of somebody's the name of its file.
+std::string program_of(const analysis::RunFacts& facts) {
+  if (!facts.application.empty()) return facts.application;
+  const std::string file = facts.command.substr(0, facts.command.find(' '));
+  const std::string name = file.substr(file.rfind('/') + 1);
+  return name.empty() ? "A program" : name;
+}
+
+// "No schedule of these tasks is faster than 500 ms: the run took 1.50 times that."
+std::string bounds_text(const Context& context) {
+  const auto told = own_results(context.run, context.of);
+  double bound = 0;
+  for (const auto* const facts : {&context.run.facts.told, &told}) {
+    for (const auto& [name, value] : *facts) {
+      if (name == "bound.seconds")
+        std::from_chars(value.data(), value.data() + value.size(), bound);
+    }
+  }
+  const std::int64_t took_ns = took(context.run, context.of.path);
+  if (bound <= 0 || took_ns <= 0) return "";
+  return fmt::format(
+      "No schedule of these tasks is faster than {}: the run took {:.2f} times that.\n",
+      duration(Time::from_seconds(bound).ns), static_cast<double>(took_ns) * 1e-9 / bound);
+}
+
 std::string what_ran(const Context& context) {
   const RecordedRun& run = context.run;
   const analysis::RunFacts& facts = run.facts;
-  std::string text = facts.application.empty() ? "A program" : facts.application;
+  std::string text = program_of(facts);
   if (!facts.policy.empty()) text += " under " + facts.policy;
   text += facts.simulated ? ", simulated" : "";
   text += fmt::format(": {} on {} took {}.\n", counted(tasks_run(run), "task", "tasks"),
                       counted(analysis::worker_count(run), "worker", "workers"),
                       duration(took(run, context.of.path)));
-  text += phases_text(run);
+  text += bounds_text(context) + phases_text(run);
   if (!facts.command.empty()) text += facts.command + "\n";
   if (!run.complete) {
     text +=
@@ -267,7 +293,10 @@ Json summary_json(const Context& context) {
                       {"change", of.change},
                       {"reason", of.reason}});
   }
-  return {{"verdict", verdict_json(analysis::verdict(context.run, context.of))},
+  Json results = Json::object();
+  for (const auto& [name, value] : own_results(context.run, context.of)) results[name] = value;
+  return {{"results", std::move(results)},
+          {"verdict", verdict_json(analysis::verdict(context.run, context.of))},
           {"critical_path", path_json(context)},
           {"idle", idle_json(context)},
           {"traffic", traffic_json(context)},

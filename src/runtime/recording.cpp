@@ -1,5 +1,7 @@
 // Recordings of the runtime: what their head says of the run, and what the application says while it runs.
+#include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -56,16 +58,30 @@ Json to_json(const MachineDescription& machine) {
   return json;
 }
 
+// Of this process; empty: the system does not tell.
+std::string command_line() {
+  constexpr std::size_t kMostBytes = 4096;
+  std::string text(kMostBytes, '\0');
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  while (text.ends_with('\0')) text.pop_back();
+  std::ranges::replace(text, '\0', ' ');
+  return text;
+}
+
 }  // namespace
 
 std::string RuntimeImpl::facts_of_run() const {
   Json options = Json::object();
   for (const auto& [name, value] : options_.changed()) options[name] = value;
   const Json facts = {{"version", version()},
+                      {"process", command_line()},
                       {"policy", engine_->policy_name()},
                       {"simulated", setup_.simulated != nullptr},
                       {"options", options},
                       {"machine", to_json(engine_->machine())}};
+  // The command line may be in any encoding.
   return facts.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 

@@ -127,10 +127,10 @@ TEST(RunView, CodeletsThatTookMostTimeComeFirst) {
 
 TEST(RunData, WhatDoesNotFitIsLeftOutAndNamed) {
   const auto run = support::synthetic_run();
-  const RunData all = run_data(run, 10'000'000);
+  const RunData all = run_data(PageRun(run), 10'000'000);
   EXPECT_TRUE(all.head["missing"].empty());
   EXPECT_EQ(all.head["computed"], 220);  // 10 + 45 + 45 + 120 of 10 x 10 tiles
-  const RunData none = run_data(run, 0);
+  const RunData none = run_data(PageRun(run), 0);
   EXPECT_TRUE(none.later.empty());
   EXPECT_FALSE(none.first.empty());  // the overview is always there
   EXPECT_EQ(none.head["missing"].size(), all.later.size());

@@ -28,6 +28,7 @@ class FactsReader {
     if (!json.is_object()) refuse("it is no JSON object");
     RunFacts facts;
     facts.command = text_of(json, "command");
+    facts.process = text_of(json, "process");
     facts.application = text_of(json, "application");
     facts.version = text_of(json, "version");
     facts.policy = text_of(json, "policy");

@@ -146,6 +146,7 @@ void RunBuilder::take_decision(const RecordedEvent& event) {
 }
 
 void RunBuilder::finish() {
+  if (run_.facts.command.empty()) run_.facts.command = run_.facts.process;
   tasks_.finish();
   copies_.finish();
   data_.finish();
