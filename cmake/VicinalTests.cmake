@@ -233,8 +233,8 @@ if(TARGET vicinal_cli AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_dependencies(vicinal_tests vicinal_cuda_stand_in vicinal_pages)
   find_package(Python3 COMPONENTS Interpreter QUIET)
   if(Python3_FOUND)
-    foreach(script against_real bad_input completion explain export export_graph files hostile modes no_room own_files
-            report_page reports reproduce signals)
+    foreach(script against_real answers bad_input completion explain export export_graph files hostile modes no_room
+            own_files report_page reports reproduce signals verdicts)
       add_test(NAME cli/${script} COMMAND "${Python3_EXECUTABLE}" -B
                "${PROJECT_SOURCE_DIR}/tests/cli/${script}.py" $<TARGET_FILE:vicinal_cli>
                $<TARGET_FILE:vicinal_cuda_stand_in>)

@@ -54,6 +54,7 @@ class Accountant {
   void measure_submissions();
   void measure_saves();
   void measure_processors();
+  void measure_slowness();
   void weigh();
   void note(const PathSegment& segment);
   void note_copy(const PathSegment& segment);
@@ -135,20 +136,40 @@ void Accountant::measure_saves() {
   std::ranges::stable_sort(saves_, {}, [&](std::uint32_t c) { return run_.copies[c].started; });
 }
 
+// Between two looks at a thread: its tasks took so long, and it had its core for so long. What it did between tasks counts
+// for it.
 void Accountant::measure_processors() {
+  std::map<std::uint32_t, std::vector<ProcessorTime>> looks;
+  for (const ProcessorTime& look : run_.processor_times) looks[look.worker].push_back(look);
+  const std::vector<RunsOfWorker> workers = runs_of_workers(run_);
   double wall = 0;
-  double processor = 0;
+  double lost = 0;
+  for (const auto& [worker, times] : looks) {
+    if (worker >= workers.size()) continue;
+    std::vector<Interval> runs;
+    for (const std::uint32_t t : workers[worker].by_start) {
+      runs.push_back({begins_[t], run_.tasks[t].ended});
+    }
+    runs = united(std::move(runs));
+    for (std::size_t i = 1; i < times.size(); ++i) {
+      const auto in_tasks = static_cast<double>(overlap(runs, {times[i - 1].time, times[i].time}));
+      wall += in_tasks;
+      // Another thread may have become the worker: it begins anew.
+      const std::int64_t had = times[i].ns - times[i - 1].ns;
+      if (had >= 0) lost += std::max(0.0, in_tasks - static_cast<double>(had));
+    }
+  }
+  if (wall > 0) time_.processor_share = 1 - lost / wall;
+  measure_slowness();
+}
+
+void Accountant::measure_slowness() {
+  if (run_.facts.simulated) return;
   double ran = 0;
   for (std::uint32_t t = 0; t < run_.tasks.size(); ++t) {
     const TaskOfRun& task = run_.tasks[t];
-    if (!ran_on_worker(task)) continue;
-    ran += static_cast<double>(task.ended - begins_[t]);
-    if (task.processor == kUnknown) continue;
-    wall += static_cast<double>(task.ended - task.started);
-    processor += static_cast<double>(std::min(task.processor, task.ended - task.started));
+    if (ran_on_worker(task)) ran += static_cast<double>(task.ended - begins_[t]);
   }
-  if (wall > 0) time_.processor_share = processor / wall;
-  if (run_.facts.simulated) return;
   for (const auto& [name, value] : run_.facts.told) {
     if (name != "bound.work_seconds") continue;
     double work = 0;

@@ -14,9 +14,9 @@ void cut_task(TaskOfRun& task, const Interval& time) {
   const std::int64_t first = task.started != kUnknown ? task.started : task.submitted;
   const bool is_before = task.ended != kUnknown ? task.ended <= time.from : first < time.from;
   if (is_before || first >= time.to) {
-    for (auto step : {&TaskOfRun::submitted, &TaskOfRun::ready, &TaskOfRun::scheduled,
-                      &TaskOfRun::wanted, &TaskOfRun::granted, &TaskOfRun::operands,
-                      &TaskOfRun::started, &TaskOfRun::ended, &TaskOfRun::processor}) {
+    for (auto step :
+         {&TaskOfRun::submitted, &TaskOfRun::ready, &TaskOfRun::scheduled, &TaskOfRun::wanted,
+          &TaskOfRun::granted, &TaskOfRun::operands, &TaskOfRun::started, &TaskOfRun::ended}) {
       task.*step = kUnknown;
     }
     return;
@@ -72,14 +72,16 @@ std::vector<PhaseOfRun> phases(const RecordedRun& run) {
 }
 
 RecordedRun run_proper(const RecordedRun& run) {
-  RecordedRun proper = run;
-  proper.decisions.clear();
+  RecordedRun proper = run.without_decisions();
   const std::optional<Interval> time = time_of_run(run);
   if (!time) return proper;
   proper.begin = time->from;
   proper.end = time->to;
   for (TaskOfRun& task : proper.tasks) cut_task(task, *time);
   for (CopyOfRun& copy : proper.copies) cut_copy(copy, *time);
+  std::erase_if(proper.processor_times, [&](const ProcessorTime& each) {
+    return each.time < time->from || each.time > time->to;
+  });
   std::erase_if(proper.room, [&](const RoomChange& change) {
     return change.time < time->from || change.time > time->to;
   });

@@ -75,8 +75,7 @@ struct TaskOfRun {
   std::int64_t operands = kUnknown;  // all of them are there
   std::int64_t started = kUnknown;   // by an accelerator, not when it was put on its queue
   std::int64_t ended = kUnknown;
-  std::int64_t processor = kUnknown;  // ns of its core that it got; known of some tasks
-  std::uint32_t first_access = 0;     // RecordedRun::accesses, from here
+  std::uint32_t first_access = 0;  // RecordedRun::accesses, from here
   std::uint32_t access_count = 0;
   bool moved = false;  // from one memory node to another after it was scheduled
   bool ran() const { return started != kUnknown && ended != kUnknown; }
@@ -124,6 +123,13 @@ struct SleepOfWorker {
   std::uint32_t worker = kNobody;
   std::int64_t from = 0;
   std::int64_t to = kUnknown;  // it sleeps until the end
+};
+
+// What the thread of a worker had had of its core at a moment.
+struct ProcessorTime {
+  std::uint32_t worker = kNobody;
+  std::int64_t time = 0;
+  std::int64_t ns = 0;
 };
 
 struct MarkOfRun {  // and region
@@ -178,9 +184,13 @@ class RecordedRun {
   std::vector<CopyOfRun> copies;  // by their start, those that never began at the end
   std::vector<RoomChange> room;   // in the order of time
   std::vector<Dependency> dependencies;
-  std::vector<SleepOfWorker> sleeps;  // in the order of their beginning
+  std::vector<SleepOfWorker> sleeps;           // in the order of their beginning
+  std::vector<ProcessorTime> processor_times;  // in the order of time
   std::vector<MarkOfRun> marks;
   std::vector<DecisionOfRun> decisions;  // in the order of time
+
+  // A copy; decisions would take most of its memory.
+  RecordedRun without_decisions() const;
 
   std::span<const AccessOfTask> accesses_of(const TaskOfRun& task) const {
     return std::span(accesses).subspan(task.first_access, task.access_count);

@@ -23,6 +23,10 @@ Options options_of(const RunFacts& facts) {
     if (std::ranges::find(kKeptOptions, name) != kKeptOptions.end()) options.set(name, value);
   }
   options.policy = facts.policy;
+  // With its settings.
+  for (const auto& [name, value] : facts.options) {
+    if (name == "policy" && value.starts_with(facts.policy + ":")) options.policy = value;
+  }
   return options;
 }
 

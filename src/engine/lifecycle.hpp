@@ -232,8 +232,7 @@ class Engine final : public Completions {
     return recorder_.any(trace::bit(trace::Category::tasks) | kTimesTasks);
   }
   void begin_watched(const graph::Task& task, WorkerId worker);
-  bool has_processor_time(WorkerId worker) const;
-  void record_processor_time(const graph::Task& task, WorkerId worker);
+  void record_processor_time(WorkerId worker);
   void end_watched(const graph::Task& task, WorkerId worker, bool failed,
                    std::optional<Time> run_time);
   void end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);

@@ -83,14 +83,11 @@ void Engine::record_ended(const Task& task, WorkerId worker, Outcome outcome, Ti
 }
 
 // Kernels of accelerators run elsewhere than on the thread that drives them, and those of simulations not at all.
-bool Engine::has_processor_time(WorkerId worker) const {
-  return !config_.simulated && config_.machine.workers[worker.value].kind == ProcessorKind::cpu;
-}
-
-void Engine::record_processor_time(const Task& task, WorkerId worker) {
-  const TaskId id = TaskPool::id(task);
-  if (const auto time = processor_timers_[worker.value].end(id)) {
-    recorder_.record<Event::processor_time>(worker.value, id.value, time->ns);
+void Engine::record_processor_time(WorkerId worker) {
+  if (config_.simulated) return;
+  if (config_.machine.workers[worker.value].kind != ProcessorKind::cpu) return;
+  if (const auto time = processor_timers_[worker.value].look(config_.now())) {
+    recorder_.record<Event::processor_time>(worker.value, time->ns);
   }
 }
 
@@ -99,9 +96,7 @@ void Engine::record_processor_time(const Task& task, WorkerId worker) {
 [[gnu::noinline]] void Engine::begin_watched(const Task& task, WorkerId worker) {
   if (records(trace::Category::tasks)) {
     record_started(task, worker);
-    if (has_processor_time(worker)) {
-      processor_timers_[worker.value].begin(TaskPool::id(task), config_.now());
-    }
+    record_processor_time(worker);
   }
   if (!timed_) return;
   try {
@@ -114,7 +109,7 @@ void Engine::record_processor_time(const Task& task, WorkerId worker) {
                                            std::optional<Time> run_time) {
   if (records(trace::Category::tasks)) {
     record_ended(task, worker, failed ? Outcome::failed : Outcome::done, run_time.value_or(Time{}));
-    if (has_processor_time(worker)) record_processor_time(task, worker);
+    record_processor_time(worker);
   }
   if (!timed_ || failed) return;
   RunTimer& timer = timers_[worker.value];

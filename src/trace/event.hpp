@@ -184,8 +184,8 @@ inline constexpr EventEntry kEvents[] = {
     {Event::processor_time,
      Category::tasks,
      "processor time",
-     "Of a task that has ended, of one each millisecond: what its thread got of its core.",
-     {kWorker, kTask, Field{"ns", FieldType::number, "processor time from its start to its end"}},
+     "What the thread of a worker has had of its core, once a millisecond beside its tasks.",
+     {kWorker, Field{"ns", FieldType::number, "since the thread began"}},
      Tail::none},
 
     {Event::copy_wanted,

@@ -72,8 +72,9 @@ bool TasksOfRun::take(const RecordedEvent& event) {
       take_ended(event);
       break;
     case Event::processor_time:
-      at(event.field(kTask), event.time).processor =
-          static_cast<std::int64_t>(std::min(event.field(2), kMostNs));
+      run_.processor_times.push_back(
+          {parts_.machine.worker_or_none(event.first), event.time,
+           static_cast<std::int64_t>(std::min(event.field(1), kMostNs))});
       break;
     default:
       return false;
