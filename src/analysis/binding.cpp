@@ -36,8 +36,9 @@ class Accountant {
     measure_tasks();
     measure_submissions();
     measure_saves();
-    measure_processors();
+    measure_slowness();
     weigh();
+    measure_processors();
   }
 
   TimeOfRun accounted() {
@@ -98,6 +99,7 @@ class Accountant {
   std::map<std::pair<std::uint32_t, std::uint32_t>, TimeOfLink> links_;
   std::map<std::uint32_t, Mean> kernels_;
   std::map<std::uint32_t, double> slow_;  // by worker
+  double lost_between_ = 0;               // ns without a core between tasks
   Sums sums_;
   TimeOfRun time_;
 };
@@ -136,11 +138,15 @@ void Accountant::measure_saves() {
   std::ranges::stable_sort(saves_, {}, [&](std::uint32_t c) { return run_.copies[c].started; });
 }
 
-// Between two looks at a thread: its tasks took so long, and it had its core for so long. What it did between tasks counts
-// for it.
+// Between two looks at a thread that did not sleep it had its core for so long. What it lacks is shared by its tasks and what
+// lies between them.
 void Accountant::measure_processors() {
   std::map<std::uint32_t, std::vector<ProcessorTime>> looks;
   for (const ProcessorTime& look : run_.processor_times) looks[look.worker].push_back(look);
+  std::map<std::uint32_t, std::vector<Interval>> sleeps;
+  for (const SleepOfWorker& sleep : run_.sleeps) {
+    sleeps[sleep.worker].push_back({sleep.from, sleep.to != kUnknown ? sleep.to : run_.end});
+  }
   const std::vector<RunsOfWorker> workers = runs_of_workers(run_);
   double wall = 0;
   double lost = 0;
@@ -151,16 +157,22 @@ void Accountant::measure_processors() {
       runs.push_back({begins_[t], run_.tasks[t].ended});
     }
     runs = united(std::move(runs));
+    const std::vector<Interval> asleep = united(std::move(sleeps[worker]));
     for (std::size_t i = 1; i < times.size(); ++i) {
-      const auto in_tasks = static_cast<double>(overlap(runs, {times[i - 1].time, times[i].time}));
+      const Interval between{times[i - 1].time, times[i].time};
+      const auto in_tasks = static_cast<double>(overlap(runs, between));
+      const auto awake = static_cast<double>(between.length() - overlap(asleep, between));
       wall += in_tasks;
       // Another thread may have become the worker: it begins anew.
       const std::int64_t had = times[i].ns - times[i - 1].ns;
-      if (had >= 0) lost += std::max(0.0, in_tasks - static_cast<double>(had));
+      if (had < 0 || awake <= 0) continue;
+      const double lacks = std::max(0.0, awake - static_cast<double>(had));
+      const double share = std::min(1.0, in_tasks / awake);
+      lost += lacks * share;
+      lost_between_ += weight_of(worker) * lacks * (1 - share);
     }
   }
-  if (wall > 0) time_.processor_share = 1 - lost / wall;
-  measure_slowness();
+  if (wall > 0) time_.processor_share = std::max(0.0, 1 - lost / wall);
 }
 
 void Accountant::measure_slowness() {
@@ -365,6 +377,13 @@ void Accountant::finish() {
   const double descheduled = 1 - std::clamp(time_.processor_share, 0.0, 1.0);
   const double alone = std::clamp(1 / time_.slowness, 0.0, 1.0);
   const double contention = std::max(0.0, 1 - alone - descheduled);
+  // Between tasks, too: there it looks like the runtime's own time, or as if ready tasks were held back.
+  for (double* const part : {&sums_.policy, &sums_.runtime}) {
+    const double taken = std::min(*part, lost_between_);
+    time_.descheduled += whole(taken);
+    lost_between_ -= taken;
+    *part -= taken;
+  }
   for (double* const part : {&sums_.work, &sums_.dependencies, &sums_.slow_worker}) {
     time_.descheduled += whole(*part * descheduled);
     time_.contention += whole(*part * contention);

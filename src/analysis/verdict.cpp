@@ -236,9 +236,10 @@ void Judge::lack_of_tasks() {
                "Shorter tasks on the chain, or fewer dependencies, gain; more workers do not.");
   }
   say(Binder::few_tasks, kernel, time_.dependencies,
-      fmt::format("Too few tasks bind: {} tasks were ready too few at a time for {}, which lost {} "
-                  "of the run.",
-                  ran(), workers_text(), part(time_.dependencies)),
+      fmt::format(
+          "Too few tasks bind: {} {} for {}, and too few ready at a time, which lost {} of the "
+          "run.",
+          ran(), ran() == 1 ? "task" : "tasks", workers_text(), part(time_.dependencies)),
       fmt::format("Smaller tasks of {} occupy more workers.", kernel));
 }
 

@@ -55,7 +55,7 @@ def test_busy_machine(folder):
     others = [subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=on_it) for _ in range(2)]
     try:
         result = subprocess.run(
-            [VICINAL, "run", "cholesky", "--size", "1024", "--tile", "128", "--workers", "1", "--policy", "lws",
+            [VICINAL, "run", "cholesky", "--size", "2560", "--tile", "256", "--workers", "1", "--policy", "lws",
              "--trace", path], capture_output=True, text=True, timeout=120, preexec_fn=on_it)
     finally:
         for other in others:
