@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -54,13 +55,76 @@ std::string name_of_segment(const RecordedRun& run, const Analyses& of,
   return "submission";
 }
 
-Parts parts_of(const RunToCompare& of) {
-  Parts parts;
-  for (const PathSegment& segment : of.analyses.path.segments) {
-    parts[name_of_segment(of.run, of.analyses, segment)] += segment.length();
+// The parts of a critical path.
+class PathParts {
+ public:
+  explicit PathParts(const RunToCompare& of) : run_(of.run), of_(of.analyses) {
+    for (std::uint32_t c = 0; c < run_.copies.size(); ++c) {
+      if (run_.copies[c].started != kUnknown) begun_.push_back(c);
+    }
+    std::ranges::stable_sort(begun_, {}, [&](std::uint32_t c) { return run_.copies[c].started; });
   }
-  return parts;
-}
+
+  Parts found() {
+    for (const PathSegment& segment : of_.path.segments) {
+      if (segment.cause == PathCause::policy) {
+        add_policy(segment);
+      } else {
+        parts_[name_of_segment(run_, of_, segment)] += segment.length();
+      }
+    }
+    return std::move(parts_);
+  }
+
+ private:
+  // A ready task is with the policy while its worker waits for the data of others: then it is these that were awaited.
+  void add_policy(const PathSegment& segment) {
+    const TaskOfRun& task = run_.tasks[segment.task];
+    const std::uint32_t node = node_of(run_, task);
+    std::int64_t rest = segment.length();
+    const auto& gaps = of_.idle.intervals;
+    auto gap = std::ranges::lower_bound(
+        gaps, std::pair(task.worker, segment.from), std::less<>(),
+        [](const IdleInterval& each) { return std::pair(each.worker, each.to); });
+    for (; gap != gaps.end() && gap->worker == task.worker && gap->from < segment.to; ++gap) {
+      const std::int64_t from = std::max(gap->from, segment.from);
+      const std::int64_t to = std::min(gap->to, segment.to);
+      if (to <= from) continue;
+      if (gap->cause == IdleCause::room) {
+        parts_[fmt::format("room in {}", run_.name_of_node(node))] += to - from;
+      } else if (gap->cause == IdleCause::data) {
+        parts_[name_of_copy_to(node, from, to)] += to - from;
+      } else {
+        continue;
+      }
+      rest -= to - from;
+    }
+    if (rest > 0) parts_["ready tasks with the policy"] += rest;
+  }
+
+  // Of those in course to the node, or on their way to RAM, the one that was so longest.
+  std::string name_of_copy_to(std::uint32_t node, std::int64_t from, std::int64_t to) const {
+    constexpr std::ptrdiff_t kMostInCourse = 64;
+    std::uint32_t found = kNobody;
+    std::int64_t longest = 0;
+    const auto behind = std::ranges::lower_bound(
+        begun_, to, {}, [&](std::uint32_t c) { return run_.copies[c].started; });
+    for (auto at = behind - std::min(kMostInCourse, behind - begun_.begin()); at != behind; ++at) {
+      const CopyOfRun& copy = run_.copies[*at];
+      if (copy.ended == kUnknown || (copy.to != node && copy.cause != Cause::through_ram)) continue;
+      const std::int64_t common = std::min(copy.ended, to) - std::max(copy.started, from);
+      if (common <= longest) continue;
+      longest = common;
+      found = *at;
+    }
+    return found == kNobody ? "copies" : name_of_copy(run_, of_, found);
+  }
+
+  const RecordedRun& run_;
+  const Analyses& of_;
+  std::vector<std::uint32_t> begun_;  // copies, by their start
+  Parts parts_;
+};
 
 // --- what was different
 
@@ -259,10 +323,10 @@ Comparison compared(const RunToCompare& first, const RunToCompare& second) {
                     .changes = Changes(first.run, second.run).found(),
                     .parts = {},
                     .sentence = {}};
-  const Parts a = parts_of(first);
+  const Parts a = PathParts(first).found();
   std::map<std::string, PartOfDifference> both;
   for (const auto& [name, time] : a) both[name].first = time;
-  for (const auto& [name, time] : parts_of(second)) both[name].second = time;
+  for (const auto& [name, time] : PathParts(second).found()) both[name].second = time;
   const std::int64_t longer = std::max(result.first, result.second);
   for (auto& [name, part] : both) {
     part.name = name;

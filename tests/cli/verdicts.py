@@ -181,7 +181,8 @@ def other_order(r):
     machine = made.machine(0, 1, link="5 GB/s", gpu_memory="170 MiB")
     runs = [(made.products(side, side, 16, 0.002, "ram", order), machine, ["--policy", "eager"])
             for order in (None, random.Random(r.random()))]
-    return *runs, "later", "submitted in another order", ["copies from ram to gpu0, again"]
+    return (*runs, "later", "submitted in another order",
+            ["copies from ram to gpu0, again", "ready tasks with the policy"])
 
 
 PAIRS = [other_policy, more_memory, slower_disk, slower_kernel, more_workers, other_tiles, other_order]
