@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,23 +18,31 @@ namespace vicinal::cli {
 namespace {
 
 struct ExplainArguments {
-  std::string trace;
+  std::vector<std::string> traces;
   std::string json;
   reports::ExplainRequest request;
 };
 
 void explain(const ExplainArguments& arguments) {
-  if (arguments.trace.empty()) {
+  const auto& [traces, json, request] = arguments;
+  if (traces.empty()) {
     throw UsageError("say which recording: vicinal explain TRACE; run --trace FILE makes one");
   }
+  if (traces.size() > 2) {
+    throw UsageError("explain: name the recording of one run, or of two that are compared");
+  }
+  if (traces.size() == 2 && request.asks()) {
+    throw UsageError("explain: a question is about one recording; two are compared without one");
+  }
   CommandFiles files;
-  files.reads("the recording", arguments.trace);
-  files.writes("--json", arguments.json);
+  for (const std::string& trace : traces) files.reads("the recording", trace);
+  files.writes("--json", json);
   files.require();
   const reports::Explanation explanation =
-      reports::explain(arguments.trace, arguments.request, !arguments.json.empty());
-  fmt::print(arguments.json == "-" ? stderr : stdout, "{}", explanation.text);
-  if (!arguments.json.empty()) write_text(arguments.json, explanation.json);
+      traces.size() == 2 ? reports::explain_difference(traces[0], traces[1], !json.empty())
+                         : reports::explain(traces[0], request, !json.empty());
+  fmt::print(json == "-" ? stderr : stdout, "{}", explanation.text);
+  if (!json.empty()) write_text(json, explanation.json);
 }
 
 }  // namespace
@@ -42,14 +51,23 @@ void add_explain(CLI::App& app, Session& /*session*/) {
   CLI::App* command = app.add_subcommand(
       "explain", "Says why tasks ran where and when they did, and what kept a recorded run.");
   auto arguments = std::make_shared<ExplainArguments>();
-  command->add_option("trace", arguments->trace, "The recording (run --trace FILE makes one).")
-      ->type_name("TRACE");
+  command
+      ->add_option("trace", arguments->traces,
+                   "The recording (run --trace FILE makes one); of two what differs.")
+      ->type_name("TRACE [TRACE2]");
   command->add_option("--task", arguments->request.task, "Why there, why then: a number or a name.")
       ->type_name("TASK");
   command
       ->add_option("--handle", arguments->request.handle,
                    "What became of a piece of data: its copies, evictions, users.")
       ->type_name("NAME");
+  command->add_option("--codelet", arguments->request.codelet, "All tasks of a codelet.")
+      ->type_name("NAME");
+  command
+      ->add_option("--worker", arguments->request.worker, "What a worker did: a number or a name.")
+      ->type_name("WORKER");
+  command->add_option("--at", arguments->request.at, "What happened at a moment: \"12.5 ms\".")
+      ->type_name("TIME");
   command->add_flag("--evictions", arguments->request.evictions,
                     "What was evicted, by which rule, and what it cost.");
   command->add_flag("--waits", arguments->request.waits,

@@ -32,7 +32,7 @@ struct ExportArguments {
 };
 
 // "gemm@gpu=1.4e-3"; a codelet's name may have the signs, too.
-graphfiles::KernelTime parse_time(const std::string& text) {
+analysis::KernelTime parse_time(const std::string& text) {
   const std::size_t equals = text.rfind('=');
   const std::size_t at = text.rfind('@', equals);
   if (equals == std::string::npos || at == std::string::npos || at == 0) {
@@ -98,7 +98,7 @@ void export_run(const ExportArguments& arguments) {
     throw UsageError("say which recording: vicinal export TRACE --format FORMAT --output PATH");
   }
   const Format& format = wanted_format(arguments.format);
-  std::vector<graphfiles::KernelTime> times;
+  std::vector<analysis::KernelTime> times;
   for (const std::string& text : arguments.times) times.push_back(parse_time(text));
   if (!times.empty() && format.name != "graph") {
     throw UsageError(fmt::format(

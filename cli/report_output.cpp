@@ -10,6 +10,7 @@
 #include "output_file.hpp"
 #include "progress.hpp"
 #include "reports/draw_picture.hpp"
+#include "reports/judge.hpp"
 #include "reports/page/page.hpp"
 #include "runtime_options.hpp"
 #include "vicinal/error.hpp"
@@ -57,6 +58,7 @@ void ReportOutput::add(reports::RunRecord record) {
 
 int ReportOutput::finish() {
   const std::lock_guard lock(mutex_);
+  find_verdict();
   print();
   write_page();
   draw_plot();
@@ -64,6 +66,22 @@ int ReportOutput::finish() {
     if (!run.error.empty() || run.verified == false || run.recording.failed) return kFailure;
   }
   return kSuccess;
+}
+
+// A recording that cannot be read is told of where it is asked for; a report goes without.
+void ReportOutput::find_verdict() {
+  const reports::RunRecord* const fastest = reports::fastest(report_);
+  if (fastest == nullptr) return;
+  try {
+    for (std::size_t r = 0; r < report_.runs.size(); ++r) {
+      const bool recorded = r < files_.recordings.size() && !report_.runs[r].recording.failed;
+      if (&report_.runs[r] != fastest || !recorded) continue;
+      report_.verdict = reports::judge(files_.recordings[r], fastest->policy);
+    }
+    if (!report_.verdict && judge_) report_.verdict = judge_(fastest->policy);
+  } catch (const std::exception&) {
+    report_.verdict.reset();
+  }
 }
 
 void ReportOutput::print() const {

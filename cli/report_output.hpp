@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "command_files.hpp"
@@ -38,11 +41,15 @@ class ReportOutput {
   // CapacityError of the first run go through: most often they are the same for every policy.
   template <typename Run>
   void add(const std::string& policy, const Run& run);
+  // Finds out what binds the fastest run; gives nothing where that is not known. Called by finish().
+  using Judge = std::function<std::optional<reports::ReportVerdict>(const std::string& policy)>;
+  void judge_by(Judge judge) { judge_ = std::move(judge); }
   // The exit status.
   int finish();
 
  private:
   void print() const;  // under mutex_
+  void find_verdict();
   void write_page() const;
   void draw_plot() const;
   void interrupted();
@@ -53,6 +60,7 @@ class ReportOutput {
   ReportFiles files_;
   bool verbose_;
   std::size_t runs_;
+  Judge judge_;
   Signals::AtInterrupt at_interrupt_;
 };
 

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 #include "play/unused_memories.hpp"
 #include "report_output.hpp"
 #include "reports/catalogue.hpp"
+#include "reports/judge.hpp"
 #include "reports/play_record.hpp"
 #include "session.hpp"
 #include "simulate_arguments.hpp"
@@ -33,6 +36,29 @@ graph::Graph with_varied_times(graph::Graph graph, const SimulateArguments& argu
         "--vary: kernels that run here take the time that they take; leave --against out");
   }
   return graph::with_varied_times(std::move(graph), machine, share, seed);
+}
+
+// Played once more, recorded in memory; of a large graph that would take too long.
+std::optional<reports::ReportVerdict> judged_in_memory(const graph::Graph& graph,
+                                                       const machine::MachineModel& machine,
+                                                       Options options,
+                                                       const reports::RunBounds& bounds) {
+  constexpr std::size_t kMostTasks = 2500;
+  if (graph.tasks().size() > kMostTasks) return std::nullopt;
+  const int file = ::memfd_create("recording", 0);
+  if (file < 0) return std::nullopt;
+  std::optional<reports::ReportVerdict> verdict;
+  try {
+    options.trace = fmt::format("/proc/self/fd/{}", file);
+    options.trace_events = "tasks,transfers,memory,scheduler,submission,application";
+    static_cast<void>(reports::play_record(graph, machine, options, bounds));
+    verdict = reports::judge(options.trace, options.policy);
+  } catch (...) {
+    ::close(file);
+    throw;
+  }
+  ::close(file);
+  return verdict;
 }
 
 int simulate(const SimulateArguments& arguments, Session& session) {
@@ -85,6 +111,9 @@ int simulate(const SimulateArguments& arguments, Session& session) {
   ReportFiles outputs = arguments.files;
   outputs.recordings = recordings(options, policies);
   ReportOutput output(session, report, outputs, arguments.verbose, policies.size());
+  output.judge_by([&](const std::string& policy) {
+    return judged_in_memory(graph, counted(policy), with_policy(options, policy, 1), bounds);
+  });
   for (const std::string& policy : policies) {
     Options one = with_policy(options, policy, policies.size());
     one.measure_scheduling = true;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "linalg/warm_up.hpp"
+#include "vicinal/trace.hpp"
 
 namespace vicinal::linalg {
 
@@ -74,17 +75,24 @@ RunOutcome run(Runtime& runtime, const RunRequest& request, const PhaseObserver&
   RunOutcome outcome;
 
   enter("fill", data.fill_tasks());
-  warm_up_devices(runtime, application);
-  data.fill(runtime);
-  runtime.wait();
+  {
+    const TraceRegion prepare = runtime.region("prepare");
+    warm_up_devices(runtime, application);
+    data.fill(runtime);
+    runtime.wait();
+  }
 
   enter(application.action, application.tasks);
-  outcome.before = runtime.statistics();
-  submit_tasks(runtime, data, request.submit);
-  runtime.wait();
-  outcome.after = runtime.statistics();
+  {
+    outcome.before = runtime.statistics();
+    const TraceRegion proper = runtime.region("run");
+    submit_tasks(runtime, data, request.submit);
+    runtime.wait();
+    outcome.after = runtime.statistics();
+  }
 
   if (request.check) {
+    const TraceRegion checked = runtime.region("check");
     const Check check = application.check();
     enter("check", check.products.size() + check.undone.size());
     outcome.residual = run_check(runtime, data, check);

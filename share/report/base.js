@@ -100,6 +100,8 @@ const kKindColours = [
 ];
 // Of copies by their cause: task, early copy, eviction, write-behind, application, through RAM.
 const kCauseColours = ["#3b7fb6", "#6cbbe8", "#d1622b", "#e69f00", "#8b9099", "#cc79a7"];
+// Of idle times by their cause; no codelet and no copy has one of these.
+const kIdleColours = ["#6e7781", "#b3261e", "#7b2d8b", "#1f4fd8", "#a9b1ba", "#c9ced4"];
 const kCauses = [
   "for a task that waits", "early", "eviction", "write-behind", "application",
   "on the way through RAM"

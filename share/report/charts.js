@@ -304,8 +304,6 @@ function linkCharts(runs, view) {
   });
 }
 
-const kIdleColours = ["#8b9099", "#e69f00", "#d1622b", "#cc79a7", "#9fb0bb", "#a9a59b"];
-
 // Workers that stand still, stacked by cause: the sums are drawn from the highest, each paints over the one before.
 function idleCharts(runs, view) {
   const highest = Math.max(...runs.map((run) => run.workers.length));

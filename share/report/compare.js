@@ -54,8 +54,45 @@ function comparedByName(a, b) {
   return rows;
 }
 
+const kSmall = 0.01;
+// Of what differs: times as a share of the whole time, all else of the larger of both.
+function sizeOf(row, runs) {
+  const [x, y] = [row.x ?? 0, row.y ?? 0];
+  const workers = row.name.startsWith("idle: ") || row.name === "workers in tasks";
+  const whole = Math.max(
+      ...runs.map((run) => run.head.path.end * (workers ? Math.max(1, run.workers.length) : 1)));
+  const of = row.text === duration && !row.name.startsWith("mean time of") ? whole : Math.max(x, y);
+  return of > 0 ? Math.abs(y - x) / of : 0;
+}
+
+// The critical paths, whose differences add up to that of the times.
+function partsTable(runs) {
+  const rows = head.comparison.parts.map(([name, x, y]) => ({name, x, y}));
+  const longer = Math.max(...runs.map((run) => run.head.path.end));
+  const signed = (value) =>
+      (value === 0 ? "none" : `${value > 0 ? "+" : "−"}${duration(Math.abs(value))}`);
+  return makeTable(
+      [
+        {name: "of the critical path", value: (row) => row.name},
+        ...["x", "y"].map((one, i) => ({
+                            name: runs[i].name,
+                            value: (row) => row[one],
+                            text: (row) => duration(row[one]),
+                            numeric: true
+                          })),
+        {
+          name: "difference",
+          value: (row) => Math.abs(row.y - row.x),
+          text: (row) => signed(row.y - row.x),
+          numeric: true
+        },
+      ],
+      rows, {most: 20, rowClass: (row) => (Math.abs(row.y - row.x) < kSmall * longer ? "small" : "")});
+}
+
 function comparisonTable(runs) {
-  const rows = comparedRows(runs);
+  const rows = comparedRows(runs).map((row) => ({...row, size: sizeOf(row, runs)}));
+  rows.sort((a, b) => b.size - a.size);
   const change = (row) => (row.x > 0 && row.y !== null ? row.y / row.x - 1 : null);
   return makeTable(
       [
@@ -95,7 +132,7 @@ function comparisonTable(runs) {
           numeric: true
         },
       ],
-      rows, {most: 60});
+      rows, {most: 60, rowClass: (row) => (row.size < kSmall ? "small" : "")});
 }
 
 // Facts that are not the same.

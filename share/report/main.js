@@ -31,6 +31,20 @@ function kindLegend(runs) {
           null);
 }
 
+// What the line at the foot of a worker's row says.
+function idleLegend(runs) {
+  const {causes} = runs[0].head.idle;
+  const shown = causes.map(([name, sentence], c) => ({name, sentence, c}))
+                    .filter(({c}) => runs.some((run) => run.head.idle.all[c + 1] > 0));
+  return make(
+      "ul", {class: "legend", "aria-label": "Why workers were idle"},
+      make("li", {class: "muted"}, "foot of a row, idle:"),
+      shown.map(
+          ({name, sentence, c}) => make(
+              "li", {title: sentence},
+              make("span", {class: "swatch line", style: {color: kIdleColours[c]}}), name)));
+}
+
 const kKeyHelp =
     "Click an item, or go to it with the arrow keys and press Enter. Plus and minus zoom, 0 shows all, Shift with arrows moves. " +
     "A drag zooms to what it covers, with Shift it moves; the wheel zooms once the chart has been clicked. / searches, Esc clears.";
@@ -56,7 +70,7 @@ function makeTimeline(runs) {
       "aside", {id: "explanation", class: "explanation", "aria-label": "Explanation", tabindex: 0},
       make("p", {class: "muted"}, kKeyHelp));
   const element = section(
-      "timeline", "Timeline", null, toolbar, kindLegend(runs),
+      "timeline", "Timeline", null, toolbar, kindLegend(runs), idleLegend(runs),
       make("div", {class: "timeline"}, charts, panel));
   page.gantts = runs.map((run) => {
     const figure = make(
@@ -99,7 +113,8 @@ async function showRuns() {
   const {runs} = page;
   if (runs.length > 1) {
     main.append(
-        section("difference", "What differs", null, differingFacts(runs), comparisonTable(runs)));
+        section("difference", "What differs", null, differingFacts(runs), partsTable(runs),
+                comparisonTable(runs)));
   }
   main.append(
       section("result", runs.length > 1 ? "Results" : "Result", null, byRun(runs, summaryPart)));
@@ -172,6 +187,17 @@ function makeNav() {
       (one) => make("a", {href: `#${one.id}`}, one.querySelector("h2").textContent)));
 }
 
+// What binds the run, or what makes one of two sooner.
+function showVerdict() {
+  const verdict = page.runs.length === 1 ? head.runs[0].verdict : head.report?.verdict;
+  const texts = head.comparison ?
+      [head.comparison.sentence, ...head.runs.map((one) => `${one.name}: ${one.verdict.sentence}`)] :
+      verdict ? [verdict.sentence, verdict.remedy] : [];
+  document.getElementById("lead").after(make(
+      "div", {id: "verdict"}, texts.filter(Boolean).map((text, i) => make(
+                                  "p", {class: i === 0 ? "verdict" : "muted"}, text))));
+}
+
 async function start() {
   theme.start();
   document.getElementById("title").textContent = head.title;
@@ -182,6 +208,7 @@ async function start() {
       facts ? `A ${facts.simulated ? "simulated" : "recorded"} run of ${
                   plural(head.runs[0].computed, "task")}` :
               "";
+  showVerdict();
   offsetsFor("first");
   if (head.bounds) boundsPart(head.bounds);
   // Of one recorded run all of it is told below.
@@ -191,7 +218,11 @@ async function start() {
   makeNav();
   if (document.readyState === "loading")
     await new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve));
-  if (page.runs.length > 0) await readLater();
+  if (page.runs.length > 0) {
+    await readLater();
+    chooseFromAddress(page.runs, page.view);
+    addEventListener("hashchange", () => chooseFromAddress(page.runs, page.view));
+  }
   makeNav();
   performance.mark("complete");
   document.documentElement.dataset.complete = "yes";

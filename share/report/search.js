@@ -62,6 +62,7 @@ function chooseItem(view, item, zooms) {
   const explanation = explain(run, item);
   view.select({...item, related: explanation.related});
   showExplanation(view, explanation);
+  if (kind !== "gap") history.replaceState(null, "", `#${kind}=${run.index + 1}:${number}`);
   if (!zooms || kind === "datum" || kind === "gap") return;
   const table = kind === "task" ? run.tasks : run.copies;
   if (table.started[number] >= 0) {
@@ -69,6 +70,17 @@ function chooseItem(view, item, zooms) {
         run.ns(table.started[number]),
         run.ns(Math.max(table.ended[number], table.started[number])));
   }
+}
+
+// "#task=1:150": the first run's task 150, as chooseItem has written it.
+function chooseFromAddress(runs, view) {
+  const found = /^#(task|copy|datum)=(\d+):(\d+)$/.exec(location.hash);
+  const run = found ? runs[Number(found[2]) - 1] : null;
+  if (!run) return;
+  const kind = found[1];
+  const number = Number(found[3]);
+  const there = {task: run.tasks?.worker, copy: run.copies?.link, datum: run.data?.home}[kind];
+  if (there && number < there.length) chooseItem(view, {run, kind, number}, true);
 }
 
 function makeSearch(runs, view) {

@@ -105,6 +105,13 @@ function factsOf(run) {
   const {facts} = run.head;
   const rows = [];
   const add = (name, value) => value !== "" && rows.push([name, value]);
+  if (run.head.phases.length > 0)
+    rows.push([
+      "phases", run.head.phases
+                    .map(([name, from, to]) => `${name} ${duration(run.length(to - from))}`)
+                    .join(", ") +
+          "; results and tables are of the run"
+    ]);
   if (facts.command !== "") rows.push(["command", make("code", {}, facts.command)]);
   const listedFacts = (kind) =>
       toldOf(run, kind).map(([name, value]) => `${name} ${factText(name, value)}`).join(", ");
@@ -141,7 +148,10 @@ function noticesOf(run) {
   if (run.head.missing.length > 0)
     notices.push(`The page has no room for ${
         run.head.missing.join(", ")} of this run: what needs them is not shown.`);
-  if (run.unit > 1) notices.push(`Times in the charts are rounded to ${duration(run.unit)}.`);
+  // Where a hundredth of the shortest kind of task is finer than that, nobody sees it.
+  const shortest = Math.min(
+      ...run.head.codelets.filter((one) => one.tasks > 0).map((one) => one.time / one.tasks));
+  if (run.unit > 1 && run.unit * 100 > shortest) notices.push(`Times in the charts are rounded to ${duration(run.unit)}.`);
   return notices.map((text) => make("p", {class: "notice"}, text));
 }
 

@@ -1,7 +1,7 @@
 // Tables that can be sorted by a click on the head of a column.
 
 // columns: [{name, text(row), value(row), numeric, title, element(row)}]; shows `most` rows, and more when asked.
-function makeTable(columns, rows, {most = 15, sort = -1, descending = true, caption, view} = {}) {
+function makeTable(columns, rows, {most = 15, sort = -1, descending = true, caption, view, rowClass} = {}) {
   let shown = most;
   let by = sort;
   let falls = descending;
@@ -38,7 +38,7 @@ function makeTable(columns, rows, {most = 15, sort = -1, descending = true, capt
                         "ascending"));
     body.replaceChildren(...sorted.slice(0, shown).map(
         (row) => make(
-            "tr", {},
+            "tr", {class: rowClass?.(row) || undefined},
             columns.map(
                 (column) => make(
                     "td", {class: column.numeric ? "number" : undefined},

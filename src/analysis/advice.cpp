@@ -99,7 +99,7 @@ void Advisor::memory() {
   for (const auto& [node, times] : nodes) {
     if (node == kNobody) continue;
     const std::string name = run_.name_of_node(node);
-    add(AdviceKind::memory, name, times.room + times.copies, fmt::format("More memory on {}", name),
+    add(AdviceKind::memory, name, times.room + times.copies, fmt::format("More memory in {}", name),
         fmt::format(
             "on the critical path tasks waited {} for room there, and {} for copies of what "
             "had been evicted",
@@ -170,7 +170,7 @@ void Advisor::order() {
   if (workers_.empty()) return;
   const std::int64_t shared = least_work() / static_cast<std::int64_t>(workers_.size());
   const std::int64_t least = std::max(shared, of_.chain);
-  add(AdviceKind::order, "", of_.path.end - least,
+  add(AdviceKind::order, "", of_.path.length() - least,
       "Another order of the tasks: other priorities, or another policy",
       fmt::format("the work of all tasks, shared evenly by the workers, takes {}, and the longest "
                   "chain of dependent tasks {}: no order ends sooner",
@@ -218,8 +218,8 @@ void Advisor::smaller_tasks() {
   }
   for (const auto& [name, times] : codelets) {
     add(AdviceKind::smaller_tasks, name, times.gain, fmt::format("Smaller tasks of {}", name),
-        fmt::format("for {} the critical path goes through a {} while other workers have nothing "
-                    "ready: divided among them it would take so much less",
+        fmt::format("for {} the critical path goes through tasks of {} while other workers have "
+                    "nothing ready: divided among them they would take so much less",
                     duration(times.alone), name));
   }
 }
@@ -244,7 +244,7 @@ void Advisor::more_workers() {
   if (workers_.empty()) return;
   const std::int64_t run_of_each = of_.idle.all.run / static_cast<std::int64_t>(workers_.size());
   const std::int64_t run_on_path = of_.path.of(PathCause::run);
-  add(AdviceKind::workers, "", std::min({of_.path.end - of_.chain, run_of_each, run_on_path}),
+  add(AdviceKind::workers, "", std::min({of_.path.length() - of_.chain, run_of_each, run_on_path}),
       "More workers",
       fmt::format(
           "workers ran tasks for {} each, {} of the critical path are runs, and the longest "

@@ -46,13 +46,14 @@ class Walk {
   }
 
   CriticalPath path() {
-    path_.end = at_ = last_end(run_);
+    path_.begin = run_.begin;
+    path_.end = at_ = std::max(last_end(run_), run_.begin);
     std::uint32_t task = last_until(at_);
-    while (at_ > 0 && task != kNobody) {
+    while (at_ > run_.begin && task != kNobody) {
       was_met_[task] = true;
       task = runs_ ? before_end_of(task) : before_start_of(task);
     }
-    add(PathCause::submission, 0, last_met_);
+    add(PathCause::submission, run_.begin, last_met_);
     std::ranges::reverse(path_.segments);
     return std::move(path_);
   }
@@ -105,7 +106,7 @@ void Walk::set_busy() {
 }
 
 void Walk::add(PathCause cause, std::int64_t from, std::uint32_t task, std::uint32_t copy) {
-  from = std::max<std::int64_t>(from, 0);
+  from = std::max(from, run_.begin);
   if (from >= at_) return;
   path_.segments.push_back({from, at_, cause, task, copy});
   path_.by_cause[static_cast<std::size_t>(cause)] += at_ - from;

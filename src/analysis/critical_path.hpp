@@ -2,7 +2,8 @@
 //
 // The walk begins with the task that ended last and goes back in time. At the start of a task it asks what came last of
 // all that the task had to wait for: its worker, a copy, room, the policy, the tasks that it depends on, its submission;
-// and goes on with that. The segments cover the time from 0 to the last end of a task: each moment once.
+// and goes on with that. The segments cover the time from the beginning of the run to the last
+// end of a task: each moment once.
 //
 // Had the time of some segments been shorter, and nothing else changed, the run would have been shorter by that time at
 // most: the rest of the path is still there.
@@ -51,8 +52,10 @@ struct PathSegment {
 
 struct CriticalPath {
   std::vector<PathSegment> segments;                 // in the order of time, none empty
-  std::array<std::int64_t, kPathCauses> by_cause{};  // ns; their sum is `end`
+  std::array<std::int64_t, kPathCauses> by_cause{};  // ns; their sum is length()
+  std::int64_t begin = 0;                            // of the run
   std::int64_t end = 0;                              // the last end of a task
+  std::int64_t length() const { return end - begin; }
   std::int64_t of(PathCause cause) const { return by_cause[static_cast<std::size_t>(cause)]; }
 };
 

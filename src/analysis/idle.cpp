@@ -65,14 +65,14 @@ class IdleTimes {
     for (const TaskOfRun& task : run.tasks) {
       if (ran_on_worker(task)) first_ = std::min(first_, steps_of(task).submitted);
     }
-    first_ = std::max<std::int64_t>(first_, 0);
+    first_ = std::max(first_, run.begin);
     last_ = std::max(last_end(run), first_);
     for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) ready_.push_back(ready_for(kind));
     find_waits();
   }
 
   Idle found() {
-    idle_.wall = run_.end;
+    idle_.wall = run_.length();
     const std::vector<RunsOfWorker> workers = runs_of_workers(run_);
     idle_.workers.resize(workers.size());
     for (std::uint32_t w = 0; w < workers.size(); ++w) look_at(w, workers[w].by_start);
@@ -93,10 +93,10 @@ class IdleTimes {
   }
 
   void look_at(std::uint32_t worker, const std::vector<std::uint32_t>& by_start) {
-    std::int64_t free = 0;  // since then
+    std::int64_t free = run_.begin;  // since then
     for (const std::uint32_t task : by_start) {
-      const std::int64_t begin = std::clamp<std::int64_t>(run_.tasks[task].started, 0, run_.end);
-      const std::int64_t end = std::clamp<std::int64_t>(run_.tasks[task].ended, 0, run_.end);
+      const std::int64_t begin = std::clamp(run_.tasks[task].started, run_.begin, run_.end);
+      const std::int64_t end = std::clamp(run_.tasks[task].ended, run_.begin, run_.end);
       if (begin > free) before_task(worker, {free, begin}, task);
       idle_.workers[worker].run += std::max<std::int64_t>(0, end - std::max(free, begin));
       free = std::max(free, end);

@@ -1,6 +1,6 @@
 // Why workers stood still: the time of each worker outside of its tasks, by cause.
 //
-// Of each worker the time from 0 to the end of the recording is either in a task or idle for one cause: nothing is
+// Of each worker the time from the beginning to the end of the run is either in a task or idle for one cause: nothing is
 // counted twice, and nothing is left out. Tasks in the queue of an accelerator overlap: their union counts.
 #pragma once
 
@@ -50,7 +50,7 @@ struct IdleOfWorker {
 };
 
 struct Idle {
-  std::int64_t wall = 0;                // of the recording
+  std::int64_t wall = 0;                // of the run
   std::vector<IdleInterval> intervals;  // by worker, then in the order of time; none empty
   std::vector<IdleOfWorker> workers;    // run and by_cause of each: `wall` together
   IdleOfWorker all;                     // the sums

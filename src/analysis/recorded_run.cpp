@@ -46,6 +46,30 @@ RecordedRun::RecordedRun(const trace::Reader& reader, bool with_decisions) {
   RunBuilder(*this, reader, with_decisions).build();
 }
 
+RecordedRun RecordedRun::without_decisions() const {
+  RecordedRun copy;
+  copy.facts = facts;
+  copy.recorded = recorded;
+  copy.complete = complete;
+  copy.events_lost = events_lost;
+  copy.begin = begin;
+  copy.end = end;
+  copy.names = names;
+  copy.codelets = codelets;
+  copy.tasks = tasks;
+  copy.accesses = accesses;
+  copy.data = data;
+  copy.copies = copies;
+  copy.room = room;
+  copy.dependencies = dependencies;
+  copy.sleeps = sleeps;
+  copy.processor_times = processor_times;
+  copy.marks = marks;
+  copy.tasks_by_id_ = tasks_by_id_;
+  copy.data_by_id_ = data_by_id_;
+  return copy;
+}
+
 std::string RecordedRun::name_of(std::uint32_t task) const {
   if (task >= tasks.size()) return "no task";
   const TaskOfRun& it = tasks[task];

@@ -138,6 +138,13 @@ struct SleepOfWorker {
   std::int64_t to = kUnknown;  // it sleeps until the end
 };
 
+// What the thread of a worker had had of its core at a moment.
+struct ProcessorTime {
+  std::uint32_t worker = kNobody;
+  std::int64_t time = 0;
+  std::int64_t ns = 0;
+};
+
 struct MarkOfRun {  // and region
   std::string text;
   std::uint32_t lane = 0;
@@ -177,7 +184,9 @@ class RecordedRun {
   trace::Categories recorded = 0;
   bool complete = true;  // false: the run was killed, and goes no further than its last event
   std::uint64_t events_lost = 0;
-  std::int64_t end = 0;  // of the last event
+  std::int64_t begin = 0;  // not 0: it is a part of a recording, see phases.hpp
+  std::int64_t end = 0;    // of the last event
+  std::int64_t length() const { return end - begin; }
 
   std::vector<std::string> names;
   std::vector<CodeletOfRun> codelets;  // each as often as it was described
@@ -189,9 +198,13 @@ class RecordedRun {
   std::vector<Dependency> dependencies;
   std::vector<TaskInside> inside;  // in the order of their submission
   std::vector<ReductionOfRun> reductions;
-  std::vector<SleepOfWorker> sleeps;  // in the order of their beginning
+  std::vector<SleepOfWorker> sleeps;           // in the order of their beginning
+  std::vector<ProcessorTime> processor_times;  // in the order of time
   std::vector<MarkOfRun> marks;
   std::vector<DecisionOfRun> decisions;  // in the order of time
+
+  // A copy; decisions would take most of its memory.
+  RecordedRun without_decisions() const;
 
   std::span<const AccessOfTask> accesses_of(const TaskOfRun& task) const {
     return std::span(accesses).subspan(task.first_access, task.access_count);

@@ -52,6 +52,7 @@ Engine::Engine(EngineConfig config)
   for (const WorkerDescription& worker : config_.machine.workers) {
     if (timed_) timers_.emplace_back(*config_.models, worker.kind);
   }
+  processor_timers_.resize(config_.machine.workers.size());
   recorder_.hand_on_to(config_.listener);
   residency_.tell(&recorder_, config_.now);
   residency_.record(recorder_);

@@ -27,6 +27,7 @@
 #include "engine/policy_gate.hpp"
 #include "engine/policy_view.hpp"
 #include "engine/private_copies.hpp"
+#include "engine/processor_time.hpp"
 #include "engine/producers.hpp"
 #include "engine/ram_hold.hpp"
 #include "engine/ready_by_kind.hpp"
@@ -237,6 +238,7 @@ class Engine final : public Completions {
     return recorder_.any(trace::bit(trace::Category::tasks) | kTimesTasks);
   }
   void begin_watched(const graph::Task& task, WorkerId worker);
+  void record_processor_time(WorkerId worker);
   void end_watched(const graph::Task& task, WorkerId worker, bool failed,
                    std::optional<Time> run_time);
   void end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
@@ -320,9 +322,10 @@ class Engine final : public Completions {
   Producers producers_;
   PolicyView view_;
   std::vector<std::unique_ptr<LookAhead>> look_aheads_;  // by node
-  std::vector<RunTimer> timers_;              // by worker; none if times are not asked for
-  std::atomic<std::uint64_t> confined_{0};    // tasks with the policy that are, see Eligibility
-  std::atomic<std::uint32_t> performing_{0};  // threads inside perform_all or copy_done
+  std::vector<RunTimer> timers_;                  // by worker; none if times are not asked for
+  std::vector<ProcessorTimer> processor_timers_;  // by worker
+  std::atomic<std::uint64_t> confined_{0};        // tasks with the policy that are, see Eligibility
+  std::atomic<std::uint32_t> performing_{0};      // threads inside perform_all or copy_done
   std::uint64_t performances_ = 0;  // of perform_all; in simulation alone, where one thread calls
   ActionsPool actions_;
 };

@@ -93,10 +93,22 @@ void Engine::record_ended(const Task& task, WorkerId worker, Outcome outcome, Ti
   recorder_.record<Event::task_ended>(worker.value, TaskPool::id(task).value, outcome, run_time.ns);
 }
 
+// Kernels of accelerators run elsewhere than on the thread that drives them, and those of simulations not at all.
+void Engine::record_processor_time(WorkerId worker) {
+  if (config_.simulated) return;
+  if (config_.machine.workers[worker.value].kind != ProcessorKind::cpu) return;
+  if (const auto time = processor_timers_[worker.value].look(config_.now())) {
+    recorder_.record<Event::processor_time>(worker.value, time->ns);
+  }
+}
+
 // A driver that runs the task inside start_task needs no clock of its own: what lies between this and
 // task_done is the kernel and the call of it. A run that there is no memory to note is not noted.
 [[gnu::noinline]] void Engine::begin_watched(const Task& task, WorkerId worker) {
-  if (records(trace::Category::tasks)) record_started(task, worker);
+  if (records(trace::Category::tasks)) {
+    record_started(task, worker);
+    record_processor_time(worker);
+  }
   if (!timed_) return;
   try {
     timers_[worker.value].begin(task, config_.now);
@@ -108,6 +120,7 @@ void Engine::record_ended(const Task& task, WorkerId worker, Outcome outcome, Ti
                                            std::optional<Time> run_time) {
   if (records(trace::Category::tasks)) {
     record_ended(task, worker, failed ? Outcome::failed : Outcome::done, run_time.value_or(Time{}));
+    record_processor_time(worker);
   }
   if (!timed_ || failed) return;
   RunTimer& timer = timers_[worker.value];

@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/recorded_graph.hpp"
 #include "analysis/recorded_run.hpp"
 #include "base/function_ref.hpp"
-#include "graphfiles/recorded_graph.hpp"
 
 namespace vicinal::exporters {
 
@@ -22,7 +22,7 @@ namespace vicinal::exporters {
 struct Recording {
   const analysis::RecordedRun& run;
   const trace::Reader* file = nullptr;
-  std::span<const graphfiles::KernelTime> times =
+  std::span<const analysis::KernelTime> times =
       {};  // that go before those recorded; of graph alone
 };
 

@@ -4,9 +4,9 @@
 #include <streambuf>
 #include <string_view>
 
+#include "analysis/recorded_graph.hpp"
 #include "exporters/exporters.hpp"
 #include "graphfiles/graph_file.hpp"
-#include "graphfiles/recorded_graph.hpp"
 #include "trace/reader.hpp"
 
 namespace vicinal::exporters {
@@ -37,7 +37,7 @@ class SinkBuffer final : public std::streambuf {
 }  // namespace
 
 void write_graph(const Recording& recording, Sink sink) {
-  const graph::Graph graph = graphfiles::graph_of(
+  const graph::Graph graph = analysis::graph_of(
       recording.run, recording.file == nullptr ? "the recording" : recording.file->path(),
       recording.times);
   SinkBuffer buffer(sink);

@@ -1,12 +1,20 @@
 #include "reports/explain.hpp"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "analysis/phases.hpp"
+#include "analysis/steps.hpp"
 #include "base/legible.hpp"
 #include "reports/catalogue.hpp"
 #include "reports/explain_context.hpp"
@@ -49,11 +57,69 @@ std::uint32_t find_datum(const RecordedRun& run, const std::string& text) {
          [&](std::uint32_t d) { return run.name_of_datum(d); });
 }
 
+std::string find_codelet(const RecordedRun& run, const std::string& text) {
+  std::vector<std::string> names;
+  for (const analysis::TaskOfRun& task : run.tasks) {
+    if (task.name >= run.names.size()) continue;
+    if (run.names[task.name] == text) return text;
+    if (std::ranges::find(names, run.names[task.name]) == names.end()) {
+      names.push_back(run.names[task.name]);
+    }
+  }
+  refuse("--codelet", "codelet", text, names.size(), [&](std::uint32_t n) { return names[n]; });
+}
+
+std::uint32_t find_worker(const RecordedRun& run, const std::string& text) {
+  const std::uint32_t count = analysis::worker_count(run);
+  for (std::uint32_t w = 0; w < count; ++w) {
+    if (run.name_of_worker(w) == text || fmt::format("{}", w) == text) return w;
+  }
+  refuse("--worker", "worker", text, count, [&](std::uint32_t w) { return run.name_of_worker(w); });
+}
+
+// "12.5 ms", "12.5ms", "3 s".
+std::int64_t find_moment(const RecordedRun& run, const std::string& text) {
+  constexpr std::array<std::pair<std::string_view, double>, 4> kUnits{
+      {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
+  double value = -1;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+  while (unit.starts_with(' ')) unit.remove_prefix(1);
+  const auto known = std::ranges::find(kUnits, unit, &std::pair<std::string_view, double>::first);
+  if (error != std::errc{} || known == kUnits.end() || !(value >= 0)) {
+    throw UsageError(
+        fmt::format("--at: \"{}\" is no moment; write it with its unit: \"12.5 ms\", \"3 s\"",
+                    base::legible_name(text)));
+  }
+  const double ns = value * known->second;
+  if (ns > static_cast<double>(run.end)) {
+    throw UsageError(fmt::format("--at: the recording ends at {}; name a moment before that",
+                                 explaining::duration(run.end)));
+  }
+  return static_cast<std::int64_t>(ns);
+}
+
 // What was asked, found in the run.
 struct Asked {
   std::uint32_t task = kNobody;
   std::uint32_t datum = kNobody;
+  std::string codelet = {};
+  std::uint32_t worker = kNobody;
+  std::optional<std::int64_t> moment = {};
 };
+
+// A name may be that of many: which one it is that is told of.
+std::string which_text(const RecordedRun& run, const std::string& asked) {
+  std::uint64_t count = 0;
+  for (const analysis::TaskOfRun& each : run.tasks) {
+    const bool own = each.own_name < run.names.size() && run.names[each.own_name] == asked;
+    count += own || (each.name < run.names.size() && run.names[each.name] == asked) ? 1 : 0;
+  }
+  if (count < 2) return "";
+  return fmt::format("{}: the first of {} (--codelet tells of all, --task NUMBER of one)\n", asked,
+                     count);
+}
 
 std::string decisions_text(const Context& context) {
   std::string text;
@@ -84,8 +150,14 @@ void add_decisions(const Context& context, Json& json) {
 std::string text_of(const Context& context, const ExplainRequest& request, const Asked& asked) {
   if (!request.asks()) return explaining::summary_text(context);
   std::vector<std::string> parts;
-  if (asked.task != kNobody) parts.push_back(explaining::task_text(context, asked.task));
+  if (asked.task != kNobody) {
+    parts.push_back(which_text(context.run, request.task) +
+                    explaining::task_text(context, asked.task));
+  }
   if (asked.datum != kNobody) parts.push_back(explaining::handle_text(context, asked.datum));
+  if (!asked.codelet.empty()) parts.push_back(explaining::codelet_text(context, asked.codelet));
+  if (asked.worker != kNobody) parts.push_back(explaining::worker_text(context, asked.worker));
+  if (asked.moment) parts.push_back(explaining::moment_text(context, *asked.moment));
   if (request.evictions) parts.push_back(explaining::evictions_text(context));
   if (request.waits) parts.push_back(explaining::waits_text(context));
   if (request.decisions) parts.push_back(decisions_text(context));
@@ -98,25 +170,44 @@ Json json_of(const Context& context, const ExplainRequest& request, const Asked&
   if (asked.task != kNobody) json["task"] = explaining::explained_task_json(context, asked.task);
   if (asked.datum != kNobody)
     json["handle"] = explaining::explained_handle_json(context, asked.datum);
+  if (!asked.codelet.empty()) json["codelet"] = explaining::codelet_json(context, asked.codelet);
+  if (asked.worker != kNobody) {
+    json["worker"] = explaining::worker_explained_json(context, asked.worker);
+  }
+  if (asked.moment) json["at"] = explaining::moment_json(context, *asked.moment);
   if (request.evictions) json["evictions"] = explaining::evictions_json(context);
   if (request.waits) json["waits"] = explaining::waits_json(context);
   if (request.decisions) add_decisions(context, json);
   return json;
 }
 
+// Names may not be UTF-8: replaced rather than refused.
+std::string written(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 // `reader`: where the run comes from; null: it was made in another way, and there is no log of its events.
 Explanation explain(const RecordedRun& run, const trace::Reader* reader,
                     const ExplainRequest& request, bool with_json) {
+  if (!request.asks()) {
+    const RecordedRun proper = analysis::run_proper(run);
+    const Context context(proper);
+    Explanation explanation{text_of(context, request, {}), ""};
+    if (with_json) explanation.json = written(json_of(context, request, {}));
+    return explanation;
+  }
   Asked asked;
   if (!request.task.empty()) asked.task = find_task(run, request.task);
   if (!request.handle.empty()) asked.datum = find_datum(run, request.handle);
+  if (!request.codelet.empty()) asked.codelet = find_codelet(run, request.codelet);
+  if (!request.worker.empty()) asked.worker = find_worker(run, request.worker);
+  if (!request.at.empty()) asked.moment = find_moment(run, request.at);
   const Context context(run);
   Explanation explanation{text_of(context, request, asked), ""};
   if (!with_json) return explanation;
   Json json = json_of(context, request, asked);
   if (request.decisions && reader != nullptr) json["log"] = explaining::log_json(run, *reader);
-  // Names may not be UTF-8: replaced rather than refused.
-  explanation.json = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  explanation.json = written(json);
   return explanation;
 }
 
@@ -131,6 +222,37 @@ Explanation explain(const std::string& file, const ExplainRequest& request, bool
   const bool with_decisions =
       request.decisions || request.evictions || !request.task.empty() || !request.handle.empty();
   return explain(RecordedRun(reader, with_decisions), &reader, request, with_json);
+}
+
+Explanation explain_difference(const NamedRun& first, const NamedRun& second, bool with_json) {
+  const RecordedRun proper_first = analysis::run_proper(first.run);
+  const RecordedRun proper_second = analysis::run_proper(second.run);
+  const Context of_first(proper_first);
+  const Context of_second(proper_second);
+  const explaining::NamedContext a{of_first, first.name};
+  const explaining::NamedContext b{of_second, second.name};
+  Explanation explanation{explaining::comparison_text(a, b), ""};
+  if (!with_json) return explanation;
+  Json json = {{"format", "vicinal-explain-1"},
+               {"comparison", explaining::comparison_json(a, b)},
+               {"runs", Json::array()}};
+  for (const explaining::NamedContext* const each : {&a, &b}) {
+    json["runs"].push_back({{"name", each->name},
+                            {"run", explaining::run_json(each->context)},
+                            {"summary", explaining::summary_json(each->context)}});
+  }
+  explanation.json = written(json);
+  return explanation;
+}
+
+Explanation explain_difference(const std::string& first, const std::string& second,
+                               bool with_json) {
+  const RecordedRun of_first(trace::Reader(first), false);
+  const RecordedRun of_second(trace::Reader(second), false);
+  const std::string a = std::filesystem::path(first).filename().string();
+  const std::string b = std::filesystem::path(second).filename().string();
+  if (a == b) return explain_difference({of_first, "A"}, {of_second, "B"}, with_json);
+  return explain_difference({of_first, a}, {of_second, b}, with_json);
 }
 
 }  // namespace vicinal::reports

@@ -12,11 +12,17 @@ namespace vicinal::reports {
 struct ExplainRequest {
   std::string task = {};    // a number or a name; empty: none is asked about
   std::string handle = {};  // likewise
+  std::string codelet = {};
+  std::string worker = {};  // a number or a name
+  std::string at = {};      // a moment: "12.5 ms"
   bool evictions = false;
   bool waits = false;
   bool decisions = false;  // all tasks and evictions with the decisions about them
 
-  bool asks() const { return !task.empty() || !handle.empty() || evictions || waits || decisions; }
+  bool asks() const {
+    return !task.empty() || !handle.empty() || !codelet.empty() || !worker.empty() || !at.empty() ||
+           evictions || waits || decisions;
+  }
 };
 
 struct Explanation {
@@ -27,6 +33,13 @@ struct Explanation {
 // Throws UsageError: there is no such task or handle, with the nearest that there is.
 Explanation explain(const analysis::RecordedRun& run, const ExplainRequest& request,
                     bool with_json);
+// Two runs: what differs. Names are those by which sentences call them.
+struct NamedRun {
+  const analysis::RecordedRun& run;
+  std::string name;
+};
+Explanation explain_difference(const NamedRun& first, const NamedRun& second, bool with_json);
+Explanation explain_difference(const std::string& first, const std::string& second, bool with_json);
 // Of a file. Throws what trace::Reader and RecordedRun throw, too.
 Explanation explain(const std::string& file, const ExplainRequest& request, bool with_json);
 

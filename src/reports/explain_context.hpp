@@ -10,6 +10,7 @@
 #include "analysis/advice.hpp"
 #include "analysis/known_steps.hpp"
 #include "analysis/recorded_run.hpp"
+#include "analysis/verdict.hpp"
 #include "reports/json.hpp"
 
 namespace vicinal::trace {
@@ -85,8 +86,30 @@ Json waits_json(const Context& context);
 
 std::string summary_text(const Context& context);
 Json summary_json(const Context& context);
+// {"sentence": "The disk binds: ...", "binds": "link", ...}: docs/explain.md.
+Json verdict_json(const analysis::Verdict& verdict);
 // What ran, and on which machine.
 Json run_json(const Context& context);
+
+// All tasks of a codelet; what a worker did; what happened at a moment, in ns.
+std::string codelet_text(const Context& context, const std::string& codelet);
+Json codelet_json(const Context& context, const std::string& codelet);
+std::string worker_text(const Context& context, std::uint32_t worker);
+Json worker_explained_json(const Context& context, std::uint32_t worker);
+std::string moment_text(const Context& context, std::int64_t time);
+Json moment_json(const Context& context, std::int64_t time);
+
+// "; no byte of it had to travel: ..." of what was made and used in one memory and travelled; else empty.
+std::string in_vain_text(const Context& context, std::uint32_t datum);
+// "a gemm", "an assign".
+std::string with_article(const std::string& name);
+
+struct NamedContext {
+  const Context& context;  // of the run proper
+  std::string name;
+};
+std::string comparison_text(const NamedContext& first, const NamedContext& second);
+Json comparison_json(const NamedContext& first, const NamedContext& second);
 
 // Every event; decisions by their number.
 Json log_json(const analysis::RecordedRun& run, const trace::Reader& reader);

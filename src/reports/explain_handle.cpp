@@ -122,9 +122,9 @@ std::string travels(const Context& context, std::uint32_t datum) {
   if (at == all.end()) return "It was never copied and never evicted.\n";
   std::string text = fmt::format(
       "It travelled {} in {}, {} of them since it had been evicted; tasks waited {} for "
-      "them. It was evicted {}.\n",
+      "them{}. It was evicted {}.\n",
       size(at->bytes), counted(at->copies, "copy", "copies"), at->reloads, duration(at->cost),
-      counted(at->evictions, "time", "times"));
+      at->copies > 0 ? in_vain_text(context, datum) : "", counted(at->evictions, "time", "times"));
   for (const analysis::TrafficOnNode& on : at->nodes) {
     text += fmt::format("  {}: {}, {} of them again, {}\n", context.run.name_of_node(on.node),
                         counted(on.loads, "load", "loads"), on.reloads,

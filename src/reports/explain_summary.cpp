@@ -1,14 +1,20 @@
 // The summary: what ran, what its critical path went through, why workers were idle, what travelled, what would have
 // helped.
 #include <algorithm>
+#include <charconv>
+#include <ranges>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "analysis/phases.hpp"
 #include "analysis/steps.hpp"
+#include "analysis/verdict.hpp"
 #include "reports/explain_context.hpp"
+#include "reports/own_results.hpp"
 
 namespace vicinal::reports::explaining {
 
@@ -26,15 +32,69 @@ std::uint64_t tasks_run(const RecordedRun& run) {
   return static_cast<std::uint64_t>(std::ranges::count_if(run.tasks, analysis::ran_on_worker));
 }
 
+// What the run said of itself counts, or else the time to the end of the last task.
+std::int64_t took(const RecordedRun& run, const analysis::CriticalPath& path) {
+  if (run.begin > 0) {
+    const auto told = std::ranges::find(run.facts.told, std::string("result.seconds"),
+                                        &std::pair<std::string, std::string>::first);
+    double seconds = 0;
+    if (told != run.facts.told.end()) {
+      std::from_chars(told->second.data(), told->second.data() + told->second.size(), seconds);
+    }
+    return seconds > 0 ? Time::from_seconds(seconds).ns : run.length();
+  }
+  return path.length();
+}
+
+// "Of the recording: prepare 120 ms, run 3.1 s, check 0.6 s. What follows is of the run."
+std::string phases_text(const RecordedRun& run) {
+  constexpr std::size_t kMostPhases = 8;
+  const std::vector<analysis::PhaseOfRun> phases = analysis::phases(run);
+  if (phases.empty()) return "";
+  std::string text;
+  for (const analysis::PhaseOfRun& phase : phases | std::views::take(kMostPhases)) {
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", phase.name, duration(phase.time.length()));
+  }
+  if (phases.size() > kMostPhases) text += fmt::format(" and {} more", phases.size() - kMostPhases);
+  return fmt::format("The recording has the phases {}. What follows is of the run.\n", text);
+}
+
+// Of a program of somebody's the name of its file.
+std::string program_of(const analysis::RunFacts& facts) {
+  if (!facts.application.empty()) return facts.application;
+  const std::string file = facts.command.substr(0, facts.command.find(' '));
+  const std::string name = file.substr(file.rfind('/') + 1);
+  return name.empty() ? "A program" : name;
+}
+
+// "No schedule of these tasks is faster than 500 ms: the run took 1.50 times that."
+std::string bounds_text(const Context& context) {
+  const auto told = own_results(context.run, context.of);
+  double bound = 0;
+  for (const auto* const facts : {&context.run.facts.told, &told}) {
+    for (const auto& [name, value] : *facts) {
+      if (name == "bound.seconds")
+        std::from_chars(value.data(), value.data() + value.size(), bound);
+    }
+  }
+  const std::int64_t took_ns = took(context.run, context.of.path);
+  if (bound <= 0 || took_ns <= 0) return "";
+  return fmt::format(
+      "No schedule of these tasks is faster than {}: the run took {:.2f} times that.\n",
+      duration(Time::from_seconds(bound).ns), static_cast<double>(took_ns) * 1e-9 / bound);
+}
+
 std::string what_ran(const Context& context) {
   const RecordedRun& run = context.run;
   const analysis::RunFacts& facts = run.facts;
-  std::string text = facts.application.empty() ? "A program" : facts.application;
+  std::string text = program_of(facts);
   if (!facts.policy.empty()) text += " under " + facts.policy;
   text += facts.simulated ? ", simulated" : "";
   text += fmt::format(": {} on {} took {}.\n", counted(tasks_run(run), "task", "tasks"),
                       counted(analysis::worker_count(run), "worker", "workers"),
-                      duration(context.of.path.end));
+                      duration(took(run, context.of.path)));
+  text += bounds_text(context) + phases_text(run);
   if (!facts.command.empty()) text += facts.command + "\n";
   if (!run.complete) {
     text +=
@@ -101,16 +161,16 @@ std::string traffic_text(const Context& context) {
     text += fmt::format("  {} to {}: {} in {}; it was busy for {}, {} of the run\n",
                         run.name_of_node(link.from), run.name_of_node(link.to), size(link.bytes),
                         counted(link.copies, "copy", "copies"), duration(link.busy),
-                        percent(link.busy, run.end));
+                        percent(link.busy, run.length()));
   }
   text += "\nWhat travelled most:\n";
   for (std::size_t i = 0; i < std::min(traffic.data.size(), kMostData); ++i) {
     const TrafficOfDatum& datum = traffic.data[i];
     if (datum.copies == 0) break;
     text += fmt::format(
-        "  {}: {} in {}, {} of them since it had been evicted; tasks waited {} for it\n",
+        "  {}: {} in {}, {} of them since it had been evicted; tasks waited {} for it{}\n",
         run.name_of_datum(datum.datum), size(datum.bytes), counted(datum.copies, "copy", "copies"),
-        datum.reloads, duration(datum.cost));
+        datum.reloads, duration(datum.cost), in_vain_text(context, datum.datum));
   }
   return text;
 }
@@ -123,8 +183,9 @@ std::string advice_text(const Context& context) {
       "not add "
       "up):\n";
   for (const Advice& advice : all) {
-    text += fmt::format("  {:>9}  {:>7}  {}: {}.\n", duration(advice.gain),
-                        percent(advice.gain, context.of.path.end), advice.change, advice.reason);
+    text +=
+        fmt::format("  {:>9}  {:>7}  {}: {}.\n", duration(advice.gain),
+                    percent(advice.gain, context.of.path.length()), advice.change, advice.reason);
   }
   return text;
 }
@@ -133,6 +194,14 @@ template <typename Entries, typename Times>
 Json causes_json(const Entries& entries, const Times& times) {
   Json json = Json::object();
   for (std::size_t c = 0; c < times.size(); ++c) json[std::string(entries[c].name)] = times[c];
+  return json;
+}
+
+Json phases_json(const RecordedRun& run) {
+  Json json = Json::array();
+  for (const analysis::PhaseOfRun& phase : analysis::phases(run)) {
+    json.push_back({{"name", phase.name}, {"from_ns", phase.time.from}, {"to_ns", phase.time.to}});
+  }
   return json;
 }
 
@@ -147,7 +216,8 @@ Json path_json(const Context& context) {
          {"task", task_json(context.run, segment.task)},
          {"copy", segment.copy == kNobody ? Json(nullptr) : Json(segment.copy)}});
   }
-  return {{"end_ns", path.end},
+  return {{"begin_ns", path.begin},
+          {"end_ns", path.end},
           {"by_cause_ns", causes_json(analysis::path_causes(), path.by_cause)},
           {"longest_chain_ns", context.of.chain},
           {"segments", segments}};
@@ -194,10 +264,23 @@ Json traffic_json(const Context& context) {
 
 }  // namespace
 
+Json verdict_json(const analysis::Verdict& verdict) {
+  return {{"sentence", verdict.sentence},
+          {"remedy", verdict.remedy},
+          {"binds", to_string(verdict.binder)},
+          {"subject", verdict.subject},
+          {"time_ns", verdict.time},
+          {"share", verdict.share}};
+}
+
 std::string summary_text(const Context& context) {
-  std::string text = what_ran(context);
-  text += fmt::format("\nThe critical path, of {}:\n", duration(context.of.path.end));
-  text += causes_text(analysis::path_causes(), context.of.path.by_cause, context.of.path.end);
+  const analysis::Verdict verdict = analysis::verdict(context.run, context.of);
+  std::string text = verdict.sentence + "\n";
+  if (!verdict.remedy.empty()) text += verdict.remedy + "\n";
+  text += "\n" + what_ran(context);
+  const analysis::CriticalPath& path = context.of.path;
+  text += fmt::format("\nThe critical path, of {}:\n", duration(path.length()));
+  text += causes_text(analysis::path_causes(), path.by_cause, path.length());
   return text + idle_text(context) + traffic_text(context) + advice_text(context);
 }
 
@@ -210,7 +293,11 @@ Json summary_json(const Context& context) {
                       {"change", of.change},
                       {"reason", of.reason}});
   }
-  return {{"critical_path", path_json(context)},
+  Json results = Json::object();
+  for (const auto& [name, value] : own_results(context.run, context.of)) results[name] = value;
+  return {{"results", std::move(results)},
+          {"verdict", verdict_json(analysis::verdict(context.run, context.of))},
+          {"critical_path", path_json(context)},
           {"idle", idle_json(context)},
           {"traffic", traffic_json(context)},
           {"advice", advice}};
@@ -247,7 +334,9 @@ Json run_json(const Context& context) {
           {"simulated", run.facts.simulated},
           {"complete", run.complete},
           {"events_lost", run.events_lost},
+          {"begin_ns", run.begin},
           {"end_ns", run.end},
+          {"phases", phases_json(run)},
           {"tasks", tasks_run(run)},
           {"nodes", nodes},
           {"workers", workers},

@@ -108,7 +108,7 @@ std::string about_task(const Context& context, std::uint32_t number) {
   const RecordedRun& run = context.run;
   const TaskOfRun& task = run.tasks[number];
   std::string text = fmt::format("{}, task {} of the run", run.name_of(number), number);
-  if (task.name < run.names.size()) text += fmt::format(", a {}", run.names[task.name]);
+  if (task.name < run.names.size()) text += ", " + with_article(run.names[task.name]);
   text += fmt::format(", of priority {}", task.priority);
   if (!task.ran()) {
     text += task.started == kUnknown ? ". It did not start.\n" : ". It did not end.\n";
@@ -194,8 +194,9 @@ class Way {
       evictions +=
           change.node == node && change.time >= task_.wanted && change.time <= task_.granted;
     }
+    if (node == kNobody || evictions == 0) return "";
     return fmt::format("; meanwhile {} left {}", counted(evictions, "datum", "data"),
-                       node == kNobody ? "" : run_.name_of_node(node));
+                       run_.name_of_node(node));
   }
   void started() {
     std::string what = fmt::format("{} began with it", worker());

@@ -95,13 +95,26 @@ struct RunRecord {
 using Value = std::variant<std::uint64_t, double, std::string, Bytes>;
 using Facts = std::vector<std::pair<std::string, Value>>;
 
+// What binds the fastest run, where a recording tells: analysis/verdict.hpp.
+struct ReportVerdict {
+  std::string policy;    // of that run
+  std::string sentence;  // "The disk binds: for 62 % of the run tasks waited for data from it."
+  std::string remedy;    // empty: none is known
+  std::string binds;     // in a word: "link"
+  double share = 0;      // of the run's time
+};
+
 struct Report {
   std::string command = {};  // as it was typed; empty: not known
   std::string application;   // "cholesky"
   Facts parameters;          // "size": 20000, ...
   Facts machine;             // "workers": 2, ...
   std::vector<RunRecord> runs;
+  std::optional<ReportVerdict> verdict = {};
 };
+
+// The fastest of those that did not fail; null: there is none.
+const RunRecord* fastest(const Report& report);
 
 // What happened between two readings of a runtime's statistics. The peaks are those of `after`.
 // Loaded is what a copy away from the disk, or between accelerators, brings into a limited node;

@@ -99,6 +99,13 @@ std::string report_json(const Report& report) {
   json["parameters"] = facts_json(report.parameters);
   json["machine"] = facts_json(report.machine);
   json["runs"] = Json::array();
+  if (report.verdict) {
+    json["verdict"] = {{"policy", report.verdict->policy},
+                       {"sentence", report.verdict->sentence},
+                       {"remedy", report.verdict->remedy},
+                       {"binds", report.verdict->binds},
+                       {"share", report.verdict->share}};
+  }
   for (const RunRecord& run : report.runs) json["runs"].push_back(run_json(run));
   // Names of files may not be UTF-8: replaced rather than refused. ASCII alone: it may be shown on a terminal.
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";

@@ -265,7 +265,7 @@ double slowness(const RunRecord& run) {
 }
 
 // The first of these that holds of the fastest run; empty: none does.
-std::string hint_text(const Runs& runs) {
+std::string hint_text(const Report& report, const Runs& runs) {
   const RunRecord& fastest = *runs.front();
   const double bound = fastest.bounds.seconds();
   const double idle = idle_percent(fastest);
@@ -273,6 +273,7 @@ std::string hint_text(const Runs& runs) {
     return fmt::format("no schedule gains more than {:.0f} % here: {} would",
                        100 * (1 - bound / fastest.seconds), beyond_bound(fastest.bounds));
   }
+  if (report.verdict && !report.verdict->remedy.empty()) return report.verdict->remedy;
   if (idle >= kMuchIdle && fastest.tasks < kFewTasks * fastest.workers) {
     return fmt::format("{} tasks are few for {} workers: cut the work in smaller ones",
                        fastest.tasks, fastest.workers);
@@ -299,6 +300,14 @@ std::string hint_text(const Runs& runs) {
   return {};
 }
 
+// Of several runs it is the fastest's.
+std::string verdict_text(const Report& report) {
+  if (!report.verdict) return "";
+  const ReportVerdict& verdict = *report.verdict;
+  if (report.runs.size() < 2) return verdict.sentence + "\n";
+  return fmt::format("{}, the fastest: {}\n", verdict.policy, verdict.sentence);
+}
+
 std::string failures_text(const Report& report, std::size_t most) {
   std::string text;
   std::size_t failed = 0;
@@ -314,13 +323,19 @@ std::string failures_text(const Report& report, std::size_t most) {
 
 }  // namespace
 
+const RunRecord* fastest(const Report& report) {
+  const Runs runs = ranked(report);
+  return runs.empty() ? nullptr : runs.front();
+}
+
 std::string report_text(const Report& report, bool verbose, std::size_t columns) {
   // Sentences are cut between words.
   const auto fitting = [&](std::string lines) {
     return columns == 0 ? lines : wrapped(lines, columns, 0);
   };
   std::string text =
-      fitting(fmt::format("{}: {}\n{}", base::legible_name(report.application),
+      fitting(verdict_text(report) +
+              fmt::format("{}: {}\n{}", base::legible_name(report.application),
                           facts_text(report.parameters), facts_text(report.machine))) +
       "\n";
   const Runs runs = ranked(report);
@@ -330,7 +345,7 @@ std::string report_text(const Report& report, bool verbose, std::size_t columns)
       text += fmt::format("and {} slower ones: --verbose\n", runs.size() - kMostRuns);
     }
     const std::string causes = causes_text(runs);
-    const std::string hint = hint_text(runs);
+    const std::string hint = hint_text(report, runs);
     if (!causes.empty() || !hint.empty()) text += "\n" + fitting(causes);
     if (!hint.empty()) text += fitting("hint: " + hint) + "\n";
   }

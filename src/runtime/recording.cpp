@@ -1,5 +1,7 @@
 // Recordings of the runtime: what their head says of the run, and what the application says while it runs.
+#include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -32,17 +34,29 @@ Json to_json(const MachineDescription& machine) {
   }
   Json workers = Json::array();
   for (const WorkerDescription& worker : machine.workers) {
-    workers.push_back({{"kind", to_string(worker.kind)}, {"node", worker.node.value}});
+    Json json = {{"kind", to_string(worker.kind)}, {"node", worker.node.value}};
+    if (worker.task_overhead.ns > 0) json["task_overhead_ns"] = worker.task_overhead.ns;
+    if (worker.copy_overhead.ns > 0) json["copy_overhead_ns"] = worker.copy_overhead.ns;
+    if (worker.pipeline != 1) json["pipeline"] = worker.pipeline;
+    workers.push_back(std::move(json));
   }
   Json links = Json::array();
   for (const LinkDescription& link : machine.links) {
-    links.push_back({{"from", link.from.value},
-                     {"to", link.to.value},
-                     {"bandwidth", link.bandwidth.value},
-                     {"latency_ns", link.latency.ns},
-                     {"segments", link.segments}});
+    Json json = {{"from", link.from.value},
+                 {"to", link.to.value},
+                 {"bandwidth", link.bandwidth.value},
+                 {"latency_ns", link.latency.ns},
+                 {"segments", link.segments}};
+    if (link.copies_in_flight != 1) json["copies_in_flight"] = link.copies_in_flight;
+    if (!link.serialised.empty()) json["serialised"] = link.serialised;
+    links.push_back(std::move(json));
   }
-  return {{"nodes", nodes}, {"workers", workers}, {"links", links}};
+  Json json = {{"nodes", nodes}, {"workers", workers}, {"links", links}};
+  for (const SegmentDescription& segment : machine.segments) {
+    json["segments"].push_back({{"name", segment.name}, {"bandwidth", segment.bandwidth.value}});
+  }
+  if (machine.submit_overhead.ns > 0) json["submit_overhead_ns"] = machine.submit_overhead.ns;
+  return json;
 }
 
 }  // namespace
@@ -56,6 +70,7 @@ std::string RuntimeImpl::facts_of_run() const {
                       {"simulated", setup_.simulated != nullptr},
                       {"options", options},
                       {"machine", to_json(engine_->machine())}};
+  // The command line may be in any encoding.
   return facts.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 

@@ -44,6 +44,7 @@ enum class Event : std::uint16_t {
   // tasks
   task_started,
   task_ended,
+  processor_time,
   // transfers
   copy_wanted,
   copy_started,
@@ -181,6 +182,12 @@ inline constexpr EventEntry kEvents[] = {
      "It has ended, and what it wrote is valid.",
      {kWorker, kTask, Field{"outcome", FieldType::choice, "how", "done|failed|cancelled"},
       Field{"run", FieldType::number, "run time in ns that the device tells; 0: none"}},
+     Tail::none},
+    {Event::processor_time,
+     Category::tasks,
+     "processor time",
+     "What the thread of a worker has had of its core, once a millisecond beside its tasks.",
+     {kWorker, Field{"ns", FieldType::number, "since the thread began"}},
      Tail::none},
 
     {Event::copy_wanted,

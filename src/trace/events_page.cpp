@@ -43,6 +43,9 @@ vicinal report run.vtrace -o run.html
   const vicinal::TraceSummary summary = runtime.stop_trace();
 ```
 
+A region of the name `run` is the run proper, of which reports and explanations speak; other regions are
+[phases](explain.md#phases) beside it.
+
 ## What it costs
 
 Where nothing is recorded, an event costs the look whether it is. Otherwise a thread writes its events to memory of its own and

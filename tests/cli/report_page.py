@@ -80,6 +80,11 @@ def test_charts(browser):
     for part in ("its bound", "vicinal simulate cholesky", "darts", "60"):
         check(part in text, f"the result does not say {part}: {text}")
     check(browser.run("return document.querySelectorAll('#advice li').length") > 0, "advice")
+    verdict = browser.run("return document.querySelector('#verdict p.verdict').textContent")
+    check(verdict.endswith(".") and "bind" in verdict, f"what binds stands at the head: {verdict}")
+    legend = browser.run("return [...document.querySelectorAll('#timeline ul[aria-label] li')].map((e) => e.textContent)")
+    check("data" in legend, f"the causes of idle times have their legend beside them: {legend}")
+    check("rounded" not in browser.run("return document.getElementById('result').textContent"), "rounded times are no news")
 
 
 def test_zoom(browser):
@@ -128,6 +133,8 @@ def test_click(browser):
     browser.run("[...document.querySelectorAll('#explanation .ref')].find((e) => /^A\\d+_\\d+$/.test(e.textContent)).click()")
     text = browser.run("return document.getElementById('explanation').textContent")
     check("It was copied" in text, f"a datum of an explanation is explained: {text}")
+    address = browser.run("return location.hash")
+    check(address.startswith("#datum=1:"), f"what is chosen is in the address: {address}")
 
 
 def test_search(browser):
@@ -219,6 +226,9 @@ def test_recording(browser, folder):
     test_narrow(browser)
     log = complaints(browser)
     check(not log, f"after all that the console says {log}")
+    check(browser.open(page + "#task=1:17"), "a page with a task in its address")
+    check(browser.run("return location.hash") == "#task=1:17" and "17" in browser.run(f"return {TITLE}"),
+          f"the task of the address is explained: {browser.run(f'return {TITLE}')}")
 
 
 def test_comparison(browser, folder):
@@ -230,6 +240,12 @@ def test_comparison(browser, folder):
     text = browser.run("return document.getElementById('difference').textContent")
     for part in ("darts.vtrace", "dmdas.vtrace", "policy", "evictions", "time"):
         check(part in text, f"the difference does not say {part}: {text}")
+    verdict = browser.run("return document.querySelector('#verdict p.verdict').textContent")
+    check("dmdas.vtrace is " in verdict and "policy dmdas instead of darts" in verdict, f"what differs: {verdict}")
+    rows = browser.run("""return [...document.querySelectorAll('#difference table')].slice(1).map((table) => [
+        ...table.querySelectorAll('tbody tr')].map((row) => row.classList.contains('small')));""")
+    check(len(rows) == 2 and all(row == sorted(row) for row in rows) and any(map(any, rows)),
+          f"what is small is grey and comes last: {rows}")
     browser.run("const e = document.getElementById('align'); e.value = 'start'; e.dispatchEvent(new Event('change'))")
     settled(browser)
     check(colours(browser, "canvas.gantt") > 4, "aligned otherwise, it is drawn again")

@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/recorded_graph.hpp"
 #include "analysis/recorded_run.hpp"
-#include "graphfiles/recorded_graph.hpp"
 #include "graphs/linalg_graphs.hpp"
 #include "machine/machine_model.hpp"
 #include "play/play.hpp"
@@ -197,7 +197,7 @@ TEST(Recording, KnowsReductionsDeclaredBeforeItOrInIt) {
         std::ranges::count(run.data, reduction.datum, &analysis::DatumOfRun::part_of);
     EXPECT_GT(copies, 0) << run.name_of_datum(reduction.datum);
   }
-  const graph::Graph graph = graphfiles::graph_of(run, "run");
+  const graph::Graph graph = analysis::graph_of(run, "run");
   EXPECT_EQ(graph.tasks().size(), 20U);
   EXPECT_EQ(graph.data().size(), 2U);
   EXPECT_EQ(graph.reductions().size(), 2U);

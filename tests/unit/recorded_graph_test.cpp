@@ -1,4 +1,4 @@
-#include "graphfiles/recorded_graph.hpp"
+#include "analysis/recorded_graph.hpp"
 
 #include <string>
 #include <vector>
@@ -10,13 +10,11 @@
 #include "support/made_run.hpp"
 #include "vicinal/error.hpp"
 
-namespace vicinal::graphfiles {
+namespace vicinal::analysis {
 namespace {
 
-using analysis::kNobody;
-using analysis::TaskOfRun;
 using graph::Graph;
-using testing::MadeRun;
+using vicinal::testing::MadeRun;
 
 TaskOfRun from_to(std::int64_t started, std::int64_t ended, std::uint32_t worker = 0) {
   TaskOfRun task;
@@ -262,4 +260,4 @@ TEST(RecordedGraph, TimesThatAreGivenGoBeforeThoseMeasured) {
 }
 
 }  // namespace
-}  // namespace vicinal::graphfiles
+}  // namespace vicinal::analysis

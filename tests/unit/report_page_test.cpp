@@ -6,11 +6,13 @@
 
 #include <gtest/gtest.h>
 
+#include "reports/own_results.hpp"
 #include "reports/page/columns.hpp"
 #include "reports/page/pack.hpp"
 #include "reports/page/page.hpp"
 #include "reports/page/run_data.hpp"
 #include "reports/page/tile_name.hpp"
+#include "support/made_run.hpp"
 #include "support/synthetic_run.hpp"
 #include "vicinal/error.hpp"
 
@@ -127,10 +129,10 @@ TEST(RunView, CodeletsThatTookMostTimeComeFirst) {
 
 TEST(RunData, WhatDoesNotFitIsLeftOutAndNamed) {
   const auto run = support::synthetic_run();
-  const RunData all = run_data(run, 10'000'000);
+  const RunData all = run_data(PageRun(run), 10'000'000);
   EXPECT_TRUE(all.head["missing"].empty());
   EXPECT_EQ(all.head["computed"], 220);  // 10 + 45 + 45 + 120 of 10 x 10 tiles
-  const RunData none = run_data(run, 0);
+  const RunData none = run_data(PageRun(run), 0);
   EXPECT_TRUE(none.later.empty());
   EXPECT_FALSE(none.first.empty());  // the overview is always there
   EXPECT_EQ(none.head["missing"].size(), all.later.size());
@@ -185,6 +187,33 @@ TEST(Page, ShowsAReportWithoutARecording) {
   const std::string text = page(contents);
   EXPECT_NE(text.find("\"policy\":\"darts\""), std::string::npos);
   EXPECT_NE(text.find("\"runs\":[]"), std::string::npos);
+}
+
+// Two tasks of 100 ns, one behind the other, on two cores: 200 ns of the longest path, of 250 that it took.
+TEST(OwnResults, OfAProgramThatToldNoneAreFoundInItsRecording) {
+  vicinal::testing::MadeRun made(2);
+  const std::uint32_t x = made.datum("x", 8);
+  made.task("add",
+            {.worker = 0, .submitted = 0, .ready = 0, .scheduled = 0, .started = 0, .ended = 100},
+            {{x, AccessMode::RW}});
+  made.task(
+      "add",
+      {.worker = 1, .submitted = 0, .ready = 100, .scheduled = 100, .started = 150, .ended = 250},
+      {{x, AccessMode::RW}});
+  const auto value = [&](const std::string& name) -> double {
+    for (const auto& [known, text] : own_results(made.run, analysis::analyse(made.run))) {
+      if (known == name) return std::stod(text);
+    }
+    return -1;
+  };
+  EXPECT_DOUBLE_EQ(value("result.seconds"), 250e-9);
+  // Each time is rounded down, so that no bound is too high.
+  EXPECT_NEAR(value("bound.path_seconds"), 200e-9, 2.5e-9);
+  EXPECT_NEAR(value("bound.work_seconds"), 100e-9, 2.5e-9);
+  EXPECT_NEAR(value("bound.seconds"), 200e-9, 2.5e-9);
+  made.run.facts.told = {{"result.seconds", "1"}, {"bound.seconds", "1"}};
+  EXPECT_EQ(value("result.seconds"), -1);
+  EXPECT_EQ(value("bound.seconds"), -1);
 }
 
 }  // namespace

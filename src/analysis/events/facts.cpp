@@ -105,19 +105,29 @@ class FactsReader {
     return NodeId{static_cast<std::uint32_t>(node)};
   }
 
-  std::vector<std::uint32_t> segments_of(const Json& link) const {
-    std::vector<std::uint32_t> segments;
-    const Json* const list = member(link, "segments");
-    if (list == nullptr) return segments;
-    if (!list->is_array()) refuse("\"segments\" is no list");
+  std::vector<std::uint32_t> numbers_of(const Json& link, const char* name) const {
+    std::vector<std::uint32_t> numbers;
+    const Json* const list = member(link, name);
+    if (list == nullptr) return numbers;
+    if (!list->is_array()) refuse(fmt::format("\"{}\" is no list", name));
     constexpr std::uint64_t kMost = 0xffffffff;
     for (const Json& item : *list) {
       if (!item.is_number_unsigned() || item.get<std::uint64_t>() > kMost) {
-        refuse("\"segments\" has what is no number of a segment");
+        refuse(fmt::format("\"{}\" has what is no number", name));
       }
-      segments.push_back(item.get<std::uint32_t>());
+      numbers.push_back(item.get<std::uint32_t>());
     }
-    return segments;
+    return numbers;
+  }
+  Time time_of(const Json& object, const char* name) const {
+    constexpr std::uint64_t kLongest = 1ULL << 62;
+    return Time{static_cast<std::int64_t>(std::min(count_of(object, name).value_or(0), kLongest))};
+  }
+  // Not 0: one at least.
+  std::uint32_t many_of(const Json& object, const char* name) const {
+    constexpr std::uint64_t kMost = 0xffffffff;
+    return static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(count_of(object, name).value_or(1), 1, kMost));
   }
 
   MachineDescription machine_of(const Json& json) const {
@@ -136,6 +146,9 @@ class FactsReader {
       worker.id = WorkerId{static_cast<std::uint32_t>(machine.workers.size())};
       worker.kind = static_cast<ProcessorKind>(kind_of(item, kProcessorNames));
       worker.node = node_of(item, "node", machine);
+      worker.task_overhead = time_of(item, "task_overhead_ns");
+      worker.copy_overhead = time_of(item, "copy_overhead_ns");
+      worker.pipeline = many_of(item, "pipeline");
       machine.workers.push_back(worker);
     });
     each(json, "links", [&](const Json& item) {
@@ -143,12 +156,17 @@ class FactsReader {
       link.from = node_of(item, "from", machine);
       link.to = node_of(item, "to", machine);
       link.bandwidth = BytesPerSecond{rate_of(item, "bandwidth")};
-      constexpr std::uint64_t kLongest = 1ULL << 62;
-      const std::uint64_t latency = count_of(item, "latency_ns").value_or(0);
-      link.latency = Time{static_cast<std::int64_t>(std::min(latency, kLongest))};
-      link.segments = segments_of(item);
+      link.latency = time_of(item, "latency_ns");
+      link.copies_in_flight = many_of(item, "copies_in_flight");
+      link.segments = numbers_of(item, "segments");
+      link.serialised = numbers_of(item, "serialised");
       machine.links.push_back(std::move(link));
     });
+    each(json, "segments", [&](const Json& item) {
+      machine.segments.push_back(
+          {.name = text_of(item, "name"), .bandwidth = {rate_of(item, "bandwidth")}});
+    });
+    machine.submit_overhead = time_of(json, "submit_overhead_ns");
     return machine;
   }
 

@@ -1,6 +1,6 @@
 // What the head of a recording says of the run, as JSON:
 //
-//   {"command": "", "application": "", "version": "0.1.0", "policy": "darts", "simulated": true,
+//   {"command": "./mine 3", "application": "", "version": "0.1.0", "policy": "darts", "simulated": true,
 //    "options": {"look_ahead": "2"},
 //    "machine": {"nodes": [{"name": "ram", "kind": "ram", "limit": null}],
 //                "workers": [{"kind": "cpu", "node": 0}],

@@ -77,6 +77,11 @@ bool TasksOfRun::take(const RecordedEvent& event) {
     case Event::task_ended:
       take_ended(event);
       break;
+    case Event::processor_time:
+      run_.processor_times.push_back(
+          {parts_.machine.worker_or_none(event.first), event.time,
+           static_cast<std::int64_t>(std::min(event.field(1), kMostNs))});
+      break;
     default:
       return false;
   }

@@ -36,12 +36,19 @@ Json idle_json(const analysis::Idle& idle) {
           {"all", worker_json(idle.all)}};
 }
 
+Json verdict_json(const analysis::Verdict& verdict) {
+  return {{"sentence", verdict.sentence},
+          {"remedy", verdict.remedy},
+          {"binds", analysis::to_string(verdict.binder)},
+          {"share", verdict.share}};
+}
+
 Json path_json(const analysis::Analyses& analyses) {
   Json causes = Json::array();
   for (const analysis::PathCauseEntry& entry : analysis::path_causes()) {
     causes.push_back({entry.name, entry.sentence, analyses.path.of(entry.cause)});
   }
-  return {{"end", analyses.path.end},
+  return {{"end", analyses.path.length()},
           {"segments", analyses.path.segments.size()},
           {"chain", analyses.chain},
           {"causes", std::move(causes)}};

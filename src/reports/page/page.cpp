@@ -1,11 +1,13 @@
 #include "reports/page/page.hpp"
 
 #include <map>
+#include <memory>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "analysis/comparison.hpp"
 #include "reports/bounds_report.hpp"
 #include "reports/page/assets.hpp"
 #include "reports/page/pack.hpp"
@@ -137,14 +139,28 @@ std::string page(const PageContents& contents) {
   // The program of the page, and where columns begin.
   const std::size_t aside = Values().fill(frame).size() + 100'000;
   const std::size_t most = contents.most_bytes > aside ? contents.most_bytes - aside : 0;
+  std::vector<std::unique_ptr<PageRun>> runs;
   for (std::size_t i = 0; i < contents.recordings.size(); ++i) {
     const PageRecording& recording = contents.recordings[i];
-    RunData data = run_data(*recording.run, most / contents.recordings.size());
+    runs.push_back(std::make_unique<PageRun>(*recording.run));
+    RunData data = run_data(*runs.back(), most / contents.recordings.size());
     data.head["name"] = recording.name;
     data.head["columns"] = columns_of(data);
     head["runs"].push_back(std::move(data.head));
     first += elements(data.first, i);
     later += elements(data.later, i);
+  }
+  if (runs.size() == 2) {
+    const analysis::Comparison comparison =
+        analysis::compared({runs[0]->proper, runs[0]->analyses, contents.recordings[0].name},
+                           {runs[1]->proper, runs[1]->analyses, contents.recordings[1].name});
+    Json parts = Json::array();
+    for (const analysis::PartOfDifference& part : comparison.parts) {
+      parts.push_back({part.name, part.first, part.second});
+    }
+    head["comparison"] = {{"sentence", comparison.sentence},
+                          {"changes", comparison.changes},
+                          {"parts", std::move(parts)}};
   }
   // As docs/report.md has them.
   if (contents.report != nullptr) head["report"] = Json::parse(report_json(*contents.report));

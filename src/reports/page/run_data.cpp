@@ -36,6 +36,12 @@ std::ptrdiff_t computed(const analysis::RecordedRun& run) {
   });
 }
 
+std::ptrdiff_t copied(const analysis::RecordedRun& run) {
+  return std::ranges::count_if(run.copies, [](const analysis::CopyOfRun& copy) {
+    return copy.started != analysis::kUnknown;
+  });
+}
+
 // When the first task started; 0: none did.
 std::int64_t first_start(const analysis::RecordedRun& run) {
   std::int64_t first = analysis::kUnknown;
@@ -46,18 +52,22 @@ std::int64_t first_start(const analysis::RecordedRun& run) {
   return first == analysis::kUnknown ? 0 : first;
 }
 
-Json head_of(const RunView& view, const analysis::Analyses& analyses) {
-  const analysis::RecordedRun& run = view.run;
-  return {{"facts", facts_json(view)},
+// Tables and findings are of the run proper, what is drawn over time of the whole recording.
+Json head_of(const RunView& view, const PageRun& page_run) {
+  const analysis::RecordedRun& run = page_run.proper;
+  const analysis::Analyses& analyses = page_run.analyses;
+  return {{"facts", facts_json(view, page_run)},
+          {"verdict", verdict_json(analysis::verdict(run, analyses))},
+          {"phases", phases_json(view)},
           {"unit", view.unit},
           {"end", view.end},
           {"first", view.ticks(first_start(run))},
           {"tasks", run.tasks.size()},
           {"computed", computed(run)},
-          {"copies", run.copies.size()},
+          {"copies", copied(run)},
           {"data", run.data.size()},
           {"machine", machine_json(view)},
-          {"codelets", codelets_json(view)},
+          {"codelets", codelets_json(view, run)},
           {"links", links_json(view, analyses.traffic)},
           {"travels", data_json(view, analyses.traffic)},
           {"matrices", matrices_json(view)},
@@ -89,14 +99,15 @@ Later later_of(const RunView& view, const analysis::Analyses& analyses, std::siz
 
 }  // namespace
 
-RunData run_data(const analysis::RecordedRun& run, std::size_t most_text) {
-  const analysis::Analyses analyses = analysis::analyse(run);
+RunData run_data(const PageRun& page_run, std::size_t most_text) {
+  const analysis::RecordedRun& run = page_run.whole;
+  const analysis::Analyses& analyses = page_run.analyses;
   auto view = std::make_unique<RunView>(run);
   RunData data;
   const auto begin = [&] {
     data.first = {overview_section(*view), series_section(*view),
                   idle_section(*view, analyses.idle)};
-    data.head = head_of(*view, analyses);
+    data.head = head_of(*view, page_run);
     std::size_t taken = data.head.dump(-1, ' ', true, Json::error_handler_t::replace).size();
     for (const Section& section : data.first) taken += section.text.size();
     return later_of(*view, analyses, most_text > taken ? most_text - taken : 0);

@@ -10,7 +10,10 @@
 #include <vector>
 
 #include "analysis/advice.hpp"
+#include "analysis/phases.hpp"
 #include "analysis/recorded_run.hpp"
+#include "analysis/verdict.hpp"
+#include "reports/own_results.hpp"
 #include "reports/page/columns.hpp"
 
 namespace vicinal::reports {
@@ -19,6 +22,20 @@ namespace vicinal::reports {
 inline std::uint64_t one_more(std::uint32_t number) {
   return number == analysis::kNobody ? 0 : std::uint64_t{number} + 1;
 }
+
+// A recording, and what is told of the run proper.
+struct PageRun {
+  explicit PageRun(const analysis::RecordedRun& recorded)
+      : whole(recorded),
+        proper(analysis::run_proper(recorded)),
+        analyses(analysis::analyse(proper)),
+        results(own_results(proper, analyses)) {}
+
+  const analysis::RecordedRun& whole;
+  const analysis::RecordedRun proper;
+  const analysis::Analyses analyses;
+  const std::vector<std::pair<std::string, std::string>> results;  // that it was not told
+};
 
 // A row of the Gantt chart that shows copies.
 struct LinkLane {
@@ -69,9 +86,10 @@ Section overview_section(const RunView& view);
 Section series_section(const RunView& view);
 
 // --- pieces of the head
-Json facts_json(const RunView& view);
+Json facts_json(const RunView& view, const PageRun& run);
 Json machine_json(const RunView& view);
-Json codelets_json(const RunView& view);
+Json codelets_json(const RunView& view, const analysis::RecordedRun& run);
+Json phases_json(const RunView& view);  // name, beginning and end of each
 Json links_json(const RunView& view, const analysis::Traffic& traffic);
 Json data_json(const RunView& view, const analysis::Traffic& traffic);  // those that travelled most
 Json matrices_json(const RunView& view);
@@ -80,6 +98,7 @@ Json marks_json(const RunView& view);  // of the application, the first ones
 // --- what analyses found (findings.cpp)
 Json idle_json(const analysis::Idle& idle);
 Json path_json(const analysis::Analyses& analyses);
+Json verdict_json(const analysis::Verdict& verdict);
 Json advice_json(const analysis::RecordedRun& run, const analysis::Analyses& analyses);
 Section path_section(const RunView& view, const analysis::CriticalPath& path);
 // Time of each cause in each of kIdleBins equal parts of the run.
@@ -101,6 +120,6 @@ struct RunData {
   std::vector<Section> first;  // for the first charts
   std::vector<Section> later;
 };
-RunData run_data(const analysis::RecordedRun& run, std::size_t most_text);
+RunData run_data(const PageRun& run, std::size_t most_text);
 
 }  // namespace vicinal::reports

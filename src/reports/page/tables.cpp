@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/steps.hpp"
 #include "reports/page/run_data.hpp"
 #include "reports/page/tile_name.hpp"
 
@@ -25,8 +26,10 @@ Json pairs(const std::vector<std::pair<std::string, std::string>>& facts) {
 
 }  // namespace
 
-Json facts_json(const RunView& view) {
+Json facts_json(const RunView& view, const PageRun& run) {
   const analysis::RunFacts& facts = view.run.facts;
+  std::vector<std::pair<std::string, std::string>> told = facts.told;
+  told.insert(told.end(), run.results.begin(), run.results.end());
   Json recorded = Json::array();
   for (const trace::CategoryEntry& category : trace::categories()) {
     if ((view.run.recorded & trace::bit(category.category)) != 0) recorded.push_back(category.name);
@@ -34,7 +37,7 @@ Json facts_json(const RunView& view) {
   return {{"command", facts.command},      {"application", facts.application},
           {"version", facts.version},      {"policy", facts.policy},
           {"simulated", facts.simulated},  {"options", pairs(facts.options)},
-          {"told", pairs(facts.told)},     {"recorded", std::move(recorded)},
+          {"told", pairs(told)},           {"recorded", std::move(recorded)},
           {"complete", view.run.complete}, {"events_lost", view.run.events_lost}};
 }
 
@@ -57,7 +60,7 @@ Json machine_json(const RunView& view) {
   return {{"nodes", std::move(nodes)}, {"workers", std::move(workers)}};
 }
 
-Json codelets_json(const RunView& view) {
+Json codelets_json(const RunView& view, const analysis::RecordedRun& run) {
   struct Row {
     std::uint64_t tasks = 0;
     std::uint64_t failed = 0;
@@ -66,11 +69,13 @@ Json codelets_json(const RunView& view) {
     std::int64_t most = 0;
   };
   std::vector<Row> rows(view.codelets.size());
-  for (std::size_t t = 0; t < view.run.tasks.size(); ++t) {
-    const TaskOfRun& task = view.run.tasks[t];
-    if (view.begins[t] == kUnknown) continue;
+  const std::vector<std::int64_t> begins =
+      analysis::begins_of_runs(run, analysis::runs_of_workers(run));
+  for (std::size_t t = 0; t < run.tasks.size(); ++t) {
+    const TaskOfRun& task = run.tasks[t];
+    if (begins[t] == kUnknown) continue;
     Row& row = rows[view.codelet_of_name[task.name]];
-    const std::int64_t time = task.ended - view.begins[t];
+    const std::int64_t time = task.ended - begins[t];
     row.least = row.tasks == 0 ? time : std::min(row.least, time);
     row.most = std::max(row.most, time);
     row.time += time;
@@ -78,6 +83,7 @@ Json codelets_json(const RunView& view) {
     row.failed += task.outcome != Outcome::done ? 1 : 0;
   }
   Json json = Json::array();
+  // By their colours: also those that ran in another phase alone.
   for (std::size_t i = 0; i < rows.size(); ++i) {
     json.push_back({{"name", view.run.names[view.codelets[i]]},
                     {"tasks", rows[i].tasks},
@@ -142,6 +148,14 @@ Json matrices_json(const RunView& view) {
                     {"rows", matrix.rows},
                     {"columns", matrix.columns},
                     {"tiles", matrix.tiles}});
+  }
+  return json;
+}
+
+Json phases_json(const RunView& view) {
+  Json json = Json::array();
+  for (const analysis::PhaseOfRun& phase : analysis::phases(view.run)) {
+    json.push_back({phase.name, view.ticks(phase.time.from), view.ticks(phase.time.to)});
   }
   return json;
 }

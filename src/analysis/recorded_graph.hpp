@@ -8,7 +8,7 @@
 #include "analysis/recorded_run.hpp"
 #include "graph/graph.hpp"
 
-namespace vicinal::graphfiles {
+namespace vicinal::analysis {
 
 // What tasks of a codelet take on a kind of processor, in place of what the recording says.
 struct KernelTime {
@@ -23,4 +23,4 @@ struct KernelTime {
 graph::Graph graph_of(const analysis::RecordedRun& run, const std::string& origin,
                       std::span<const KernelTime> times = {});
 
-}  // namespace vicinal::graphfiles
+}  // namespace vicinal::analysis

@@ -1,4 +1,4 @@
-#include "graphfiles/recorded_graph.hpp"
+#include "analysis/recorded_graph.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,19 +13,14 @@
 #include <fmt/format.h>
 
 #include "base/legible.hpp"
+#include "base/text.hpp"
 #include "graph/sound.hpp"
-#include "graphfiles/file_text.hpp"
 #include "vicinal/error.hpp"
 
-namespace vicinal::graphfiles {
+namespace vicinal::analysis {
 
 namespace {
 
-using analysis::CodeletOfRun;
-using analysis::DatumOfRun;
-using analysis::kNobody;
-using analysis::RecordedRun;
-using analysis::TaskOfRun;
 using graph::Graph;
 
 // Names are keys in a file: "x", "x#2" for the second x.
@@ -302,7 +297,7 @@ class Builder {
   }
 
   // What tasks read and none has written, the application has: its content is there from the start.
-  void note_access(std::uint32_t task, const analysis::AccessOfTask& access) {
+  void note_access(std::uint32_t task, const AccessOfTask& access) {
     if (access.mode == AccessMode::reduction) {
       if (!reduction_of_.contains(access.datum)) {
         refuse(
@@ -507,8 +502,12 @@ class Builder {
       if (used_times_.contains(time.codelet)) continue;
       std::ranges::sort(names);
       names.erase(std::unique(names.begin(), names.end()), names.end());
-      refuse(fmt::format("there is no codelet {} in it{}; there are {}", in_quotes(time.codelet),
-                         did_you_mean(time.codelet, names),
+      constexpr std::size_t kMostCompared = 1000;
+      const std::string_view nearest =
+          names.size() > kMostCompared ? "" : base::nearest(time.codelet, names);
+      refuse(fmt::format("there is no codelet \"{}\" in it{}; there are {}",
+                         base::legible_name(time.codelet),
+                         nearest.empty() ? "" : fmt::format(": did you mean \"{}\"?", nearest),
                          base::legible_name(fmt::format("{}", fmt::join(names, ", ")))));
     }
   }
@@ -599,4 +598,4 @@ graph::Graph graph_of(const RecordedRun& run, const std::string& origin,
   return Builder(run, origin, times).build();
 }
 
-}  // namespace vicinal::graphfiles
+}  // namespace vicinal::analysis
