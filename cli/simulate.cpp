@@ -75,9 +75,6 @@ int simulate(const SimulateArguments& arguments, Session& session) {
   const auto [policies, why] = arguments.runtime.chosen_policies(options, &machine.description);
   const graph::Graph graph = with_varied_times(
       arguments.graph.graph(options.seed, !arguments.against.empty()), arguments, machine);
-  for (const std::string& sentence : play::unused_memories(graph, machine)) {
-    fmt::print(stderr, "vicinal: warning: {}\n", sentence);
-  }
   const auto counted = [&](const std::string& policy) {
     return counted_machine(arguments, machine, policy);
   };
@@ -99,6 +96,9 @@ int simulate(const SimulateArguments& arguments, Session& session) {
     fmt::print(json == "-" ? stderr : stdout, "{}", comparison_text(comparison));
     if (!json.empty()) write_text(json, comparison_json(comparison));
     return kSuccess;
+  }
+  for (const std::string& sentence : play::unused_memories(graph, machine)) {
+    fmt::print(stderr, "vicinal: warning: {}\n", sentence);
   }
   const reports::RunBounds bounds = reports::play_bounds(graph, machine);
   reports::Facts parameters = arguments.graph.facts(graph);

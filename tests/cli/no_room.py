@@ -55,10 +55,10 @@ def test_recordings(folder):
         if name == "run" and "not in this build" in run("--help").stdout:
             continue
         trace = os.path.join(folder, f"{name}.vtrace")
-        result = limited(*job, "--trace", trace, most=16 << 10)
+        result = limited(*job, "--trace", trace, most=4 << 10)
         expect_told(result, [trace, "is not whole"], f"{name} --trace")
         check("time" in result.stdout, f"{name}: what ran is told: {result.stdout}")
-        check(os.path.getsize(trace) <= 16 << 10, f"{name}: a recording beyond the limit")
+        check(os.path.getsize(trace) <= 4 << 10, f"{name}: a recording beyond the limit")
         check(os.listdir(folder).count(f"{name}.vtrace") == len([f for f in os.listdir(folder) if f.startswith(name)]),
               f"{name} leaves {os.listdir(folder)}")
 
