@@ -74,9 +74,11 @@ class Acquired {
  private:
   friend class Runtime;
   Acquired() = default;
+  void view_nothing(const Layout& layout);
   std::shared_ptr<internals::RuntimeImpl> runtime_;
   internals::Acquisition* acquisition_ = nullptr;
   OperandView view_;
+  std::shared_ptr<void> nothing_;  // what is seen of data that a simulated machine has
 };
 
 class Runtime;
@@ -108,11 +110,12 @@ class Result;
 
 class Runtime {
  public:
-  // Starts workers. Throws UsageError for an option or a machine that cannot be, CapacityError if the
-  // system does not give the threads or the memory.
+  // Starts workers, or simulates the machine of Options::machine. Throws UsageError for an option or a machine that
+  // cannot be, CapacityError if the system does not give the threads or the memory.
   explicit Runtime(const Options& options = Options::from_environment());
-  // The same runtime on a simulated machine: kernels do not run, tasks take Codelet::expected, copies
-  // the bandwidth of their link; waiting advances simulated time. One thread at a time.
+  // The same runtime on a simulated machine: kernels do not run, tasks take the time that they are expected to, copies
+  // the bandwidth of their link; waiting advances simulated time. One thread at a time. What is read is the
+  // application's own memory as it was registered, or zeros.
   Runtime(const MachineDescription& simulated, const Options& options);
   // The same in a world that other runtimes may share; time goes on for all of them.
   Runtime(const MachineDescription& simulated, const Options& options, const SimulatedWorld& world);
@@ -254,6 +257,8 @@ class Runtime {
 
   // --- what is going on -------------------------------------------------------------------
   const MachineDescription& machine() const;
+  // No kernel is called: results are not to be looked at.
+  bool simulated() const;
   // Any thread, any time, also while a simulation runs.
   Statistics statistics() const;
   // Who waits for what, who holds which bytes, and the cycle if there is one. Any thread, any time.

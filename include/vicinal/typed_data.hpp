@@ -26,6 +26,9 @@ class Tile {
   constexpr Tile(T* data, std::uint64_t rows, std::uint64_t columns,
                  std::uint64_t leading_dimension)
       : data_(data), rows_(rows), columns_(columns), leading_dimension_(leading_dimension) {}
+  // Packed: a column begins where the one before it ends.
+  constexpr Tile(T* data, std::uint64_t rows, std::uint64_t columns)
+      : Tile(data, rows, columns, rows) {}
   constexpr operator Tile<const T>() const  // NOLINT(google-explicit-constructor): as std::span
       requires(!std::is_const_v<T>) {
     return {data_, rows_, columns_, leading_dimension_};

@@ -179,11 +179,14 @@ auto Runtime::task(std::string_view name, Function&& function, Arguments&&... ar
   (internals::note(arguments, next), ...);
   const auto submitted = [&] {
     const std::span<const Operand> list(operands);
-    Load load{std::forward<Function>(function),
-              internals::values_of(std::forward<Arguments>(arguments)...)};
+    Load load{internals::core_of(std::forward<Function>(function)),
+              internals::chosen<internals::IsKernel>(function, arguments...),
+              internals::chosen<internals::IsValue>(std::forward<Arguments>(arguments)...)};
+    const auto times = internals::times_of(arguments...);
     if constexpr (Type::kByBytes) {
       TaskSpec spec{.codelet = &Type::codelet(name), .operands = list, .parameters = load};
       (internals::set_option(arguments, spec), ...);
+      times.set(spec);
       internals::name_task(name, spec);
       return submit(spec);
     } else {
@@ -195,6 +198,7 @@ auto Runtime::task(std::string_view name, Function&& function, Arguments&&... ar
           .on_end = [at = there.get()](Outcome /*outcome*/) { delete at; },
       };
       (internals::set_option(arguments, spec), ...);
+      times.set(spec);
       internals::name_task(name, spec);
       const TaskId id = submit(spec);
       there.release();  // it is the task's

@@ -21,7 +21,7 @@ class Eligibility {
 
   void add(const graph::Handle& handle);  // before any task names it
   bool can_run(const graph::Task& task, WorkerId worker) const;
-  bool is_implemented(const Codelet& codelet, ProcessorKind kind) const;
+  bool is_implemented(const graph::Task& task, ProcessorKind kind) const;
   // Some worker of the memory node can.
   bool can_run_on(const graph::Task& task, NodeId node) const;
   // It uses parts of what a recursive task holds in limited room: it runs in RAM, and nobody who holds room waits
@@ -46,6 +46,7 @@ class Eligibility {
   static bool is_bound_to(const graph::Task& task, const WorkerDescription& worker);
   static bool uses_ram_only(const graph::Task& task);
   bool begins_copies(const graph::Task& task, ProcessorKind kind) const;
+  bool is_implemented(const Codelet& codelet, Time expected, ProcessorKind kind) const;
   void check_worker_by_worker(const graph::Task& task) const;
   [[noreturn]] void refuse(const graph::Task& task, const WorkerDescription* nearest) const;
   const graph::Handle* too_large_for_ram(const graph::Task& task) const;

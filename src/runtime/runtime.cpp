@@ -12,7 +12,9 @@
 #include "base/sure_memory.hpp"
 #include "base/thread_end.hpp"
 #include "drivers/clock.hpp"
+#include "drivers/mapped_memory.hpp"
 #include "graph/dependencies.hpp"
+#include "machine/machine_model.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "runtime/sizes.hpp"
 #include "sched/automatic.hpp"
@@ -283,10 +285,15 @@ std::shared_ptr<RuntimeImpl> owned(std::unique_ptr<RuntimeImpl> impl) {
             if (!ended->forked() && !ended->is_left()) delete ended;
           }};
 }
+
+runtime::MachineSetup setup_of(const Options& options) {
+  if (options.machine.empty()) return runtime::MachineSetup(options);
+  return runtime::MachineSetup(machine::load_machine_of_option(options.machine).description);
+}
 }  // namespace
 
 Runtime::Runtime(const Options& options)
-    : impl_(owned(std::make_unique<RuntimeImpl>(options, runtime::MachineSetup(options)))) {}
+    : impl_(owned(std::make_unique<RuntimeImpl>((options.check(), options), setup_of(options)))) {}
 
 Runtime::Runtime(const MachineDescription& simulated, const Options& options)
     : impl_(owned(std::make_unique<RuntimeImpl>((options.check(), options),
@@ -354,7 +361,7 @@ Handle Runtime::register_file(const FileRegion& region, TileShape shape, std::st
 }
 
 Handle Runtime::register_simulated(Bytes size, NodeId home, std::string name) {
-  return impl_->add_simulated(size, home, std::move(name));
+  return impl_->add_simulated({size.value, 1, size.value, 1}, home, true, std::move(name));
 }
 
 void Runtime::unregister(Handle handle, WriteBack write_back) {
@@ -457,11 +464,15 @@ Acquired Runtime::acquire_of(std::shared_ptr<RuntimeImpl> runtime, Handle handle
   acquired.acquisition_ = runtime->acquire(handle, mode).release();
   acquired.runtime_ = std::move(runtime);
   acquired.view_ = memory::view(data, kRam);
+  if (acquired.runtime_->lacks_content(data)) acquired.view_nothing(data.layout);
   return acquired;
 }
 
 const MachineDescription& Runtime::machine() const {
   return impl_->engine().machine();
+}
+bool Runtime::simulated() const {
+  return impl_->simulated();
 }
 Statistics Runtime::statistics() const {
   return impl_->statistics();
@@ -473,7 +484,16 @@ std::string Runtime::stall_report() const {
 Acquired::Acquired(Acquired&& other) noexcept
     : runtime_(std::move(other.runtime_)),
       acquisition_(std::exchange(other.acquisition_, nullptr)),
-      view_(other.view_) {}
+      view_(other.view_),
+      nothing_(std::move(other.nothing_)) {}
+
+// Zeros of its own: resident only as they are touched.
+void Acquired::view_nothing(const Layout& layout) {
+  view_ = {nullptr, layout.packed()};
+  if (layout.bytes().value == 0) return;
+  nothing_ = std::make_shared<drivers::MappedMemory>(layout.bytes(), "the view of simulated data");
+  view_.address = static_cast<drivers::MappedMemory*>(nothing_.get())->address();
+}
 
 Group::Group() : count_(new graph::GroupCount) {}
 
