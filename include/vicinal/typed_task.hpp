@@ -343,29 +343,39 @@ struct WithoutFirst<List<First, Rest...>> {
   using Type = List<Rest...>;
 };
 
-// The function of a device, of which the first parameter is the device's own.
+template <typename Device, typename Function, typename... Given>
+inline constexpr bool kCallableOn =
+    kTakesFirst<Device, Function, typename Device::template Argument<Given>...> ||
+    kTakesContext<Device, Function, typename Device::template Argument<Given>...> ||
+    kTakesAlone<Device, Function, typename Device::template Argument<Given>...>;
+
+template <typename Types>
+inline constexpr std::size_t kLengthOf = 0;
+template <typename... Types>
+inline constexpr std::size_t kLengthOf<List<Types...>> = sizeof...(Types);
+
+// Of the function of a device, whose first parameter is the device's own.
 template <typename Device, typename Function, typename... Given>
 constexpr bool check_kernel() {
-  using Known = ParametersOf<Function>;
-  if constexpr (Known::kKnown && (!kIsData<Given> && ...)) {
-    using Wanted = typename Known::Wanted;
-    if constexpr (HasFirst<Device>) {
-      static_assert(
-          !std::is_same_v<Wanted, List<>>,
-          "vicinal: the first parameter of a kernel for a device is its stream, its queue or a "
-          "const KernelContext&, and those of the task follow");
-      Check<typename WithoutFirst<Wanted>::Type, List<Given...>>::all();
-    } else {
-      Check<Wanted, List<Given...>>::all();
-    }
+  using Wanted = typename ParametersOf<Function>::Wanted;
+  using Behind = std::conditional_t<HasFirst<Device>, typename WithoutFirst<Wanted>::Type, Wanted>;
+  if constexpr (!ParametersOf<Function>::kKnown || (kIsData<Given> || ...)) {
+    return kCallableOn<Device, Function, Given...>;
+  } else if constexpr (HasFirst<Device> && kLengthOf<Wanted> == 0) {
+    static_assert(
+        kLengthOf<Wanted> != 0,
+        "vicinal: the first parameter of a kernel for a device is its stream, its queue or "
+        "a const KernelContext&, and those of the task follow");
+  } else {
+    Check<Behind, List<Given...>>::all();
+    static_assert(
+        kLengthOf<Behind> != sizeof...(Given) || kCallableOn<Device, Function, Given...>,
+        "vicinal: the kernel for this device cannot be called with these arguments: first its "
+        "stream "
+        "(CUDA), its queue (OpenCL) or a const KernelContext&, none if it is emulated, then what "
+        "the "
+        "task is given; data come as the core's function has them, in OpenCL as opencl::Buffer");
   }
-  static_assert(
-      kTakesFirst<Device, Function, typename Device::template Argument<Given>...> ||
-          kTakesContext<Device, Function, typename Device::template Argument<Given>...> ||
-          kTakesAlone<Device, Function, typename Device::template Argument<Given>...>,
-      "vicinal: the kernel for this device cannot be called with these arguments: first its stream "
-      "(CUDA), its queue (OpenCL) or a const KernelContext&, but for emulated ones, then what the "
-      "task is given; data come as the core's function has them, in OpenCL as opencl::Buffer");
   return true;
 }
 
@@ -447,7 +457,8 @@ class TaskType<Function, List<KernelOn<Device, OnDevice>...>, Given...> {
     return true;
   }
   static_assert(check());
-  static_assert((check_kernel<Device, OnDevice, Given...>() && ...));
+  static_assert((check_kernel<Device, OnDevice, Given...>() && ...),
+                "vicinal: the kernel for a device cannot be called with these arguments");
   static constexpr bool has_two_of_a_kind() {
     constexpr std::array<ProcessorKind, sizeof...(Device) + 1> kinds{Device::kKind...};
     for (std::size_t i = 0; i < sizeof...(Device); ++i) {

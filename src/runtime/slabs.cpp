@@ -1,5 +1,7 @@
 #include "vicinal/slabs.hpp"
 
+#include <algorithm>
+
 #include "vicinal/error.hpp"
 
 namespace vicinal {
@@ -11,7 +13,8 @@ void check_shape(const SlabShape& shape, const std::string& name) {
   }
   constexpr std::uint64_t kMostSlabs = std::uint64_t{1} << 31;
   const std::uint64_t slabs = (shape.planes - 1) / shape.slab + 1;
-  if (slabs > kMostSlabs || shape.plane > kLargestData.value || shape.slab > kLargestData.value) {
+  const std::uint64_t largest = std::min(shape.slab, shape.planes);
+  if (slabs > kMostSlabs || largest > kLargestData.value / shape.plane) {
     throw UsageError(grid + " has " + std::to_string(slabs) + " slabs of " +
                      std::to_string(shape.slab) + " planes of " + std::to_string(shape.plane) +
                      " elements, which are more than can be; take fewer and smaller ones");
