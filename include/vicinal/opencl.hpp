@@ -71,11 +71,12 @@ class Buffer {
       : memory_(buffer(k, operand)), layout_(k.operand(operand).layout) {}
   cl_mem memory() const { return memory_; }
   std::size_t size() const { return layout_.bytes().value / sizeof(T); }
-  std::uint64_t rows() const { return layout_.column_bytes / sizeof(T); }
-  std::uint64_t columns() const { return layout_.columns; }
+  std::uint64_t rows() const { return rank == kRowMajor ? layout_.columns : in_line(); }
+  std::uint64_t columns() const { return rank == kRowMajor ? in_line() : layout_.columns; }
   std::uint64_t leading_dimension() const { return layout_.stride_bytes / sizeof(T); }
 
  private:
+  std::uint64_t in_line() const { return layout_.column_bytes / sizeof(T); }
   cl_mem memory_;
   Layout layout_;
 };

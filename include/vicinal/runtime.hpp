@@ -222,6 +222,11 @@ class Runtime {
   Data<T, 2> tile(Tile<T> elements, const std::string& name = {});
   template <internals::Element T>
   Data<T, 2> tile(std::uint64_t rows, std::uint64_t columns, std::string name = {});
+  // The same, row-major.
+  template <typename T>
+  Data<T, kRowMajor> tile(RowTile<T> elements, const std::string& name = {});
+  template <internals::Element T>
+  Data<T, kRowMajor> row_tile(std::uint64_t rows, std::uint64_t columns, std::string name = {});
   // Elements in a file, from byte `file.offset` on; see register_file.
   template <internals::Element T>
   Data<T> data(const FileRegion& file, std::size_t count, const std::string& name = {});
@@ -249,6 +254,13 @@ class Runtime {
   // `unregister`, typed.
   template <typename T, std::size_t rank>
   void release(Data<T, rank> data, WriteBack write_back = WriteBack::yes);
+  // Of data that the runtime has allocated: when the tasks submitted so far have ended the content is lost, and the room
+  // free. Tasks that name the data are refused from now on. Does not wait; also inside a task. Throws UsageError if they
+  // are a part, or in parts, or tasks reduce into them, or they lie in memory or a file of the application.
+  template <typename T, std::size_t rank>
+  void release_later(Data<T, rank> data) {
+    release_later(data.handle());
+  }
 
   // --- tasks that are functions: see typed_task.hpp --------------------------------------------
   // Returns its TaskId, or the Result of a function that returns something. Throws what submit throws.
@@ -286,6 +298,7 @@ class Runtime {
   static Acquired acquire_of(std::shared_ptr<internals::RuntimeImpl> runtime, Handle handle,
                              AccessMode mode);
   Handle register_layout(void* data, const Layout& layout, std::string name);
+  void release_later(Handle handle);
   std::shared_ptr<const internals::OwnedHandle> register_owned(TileShape shape, std::string name);
   std::shared_ptr<internals::RuntimeImpl> impl_;
 };

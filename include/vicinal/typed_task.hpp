@@ -207,6 +207,11 @@ struct ViewTraits<Tile<T>> {
   static constexpr std::size_t kRank = 2;
   using Element = T;
 };
+template <typename T>
+struct ViewTraits<RowTile<T>> {
+  static constexpr std::size_t kRank = kRowMajor;
+  using Element = T;
+};
 
 // --- kernels of other kinds of processors
 
@@ -281,7 +286,7 @@ constexpr bool check_argument() {
     static_assert(
         Wanted::kRank == 0 || Wanted::kRank == Is::kRank,
         "vicinal: the parameter has another shape than the data: data with rows and columns "
-        "come as Tile<T>, others as std::span<T>");
+        "come as Tile<T>, row-major ones as RowTile<T>, others as std::span<T>");
     using Want = typename Wanted::Element;
     using Have = typename Is::Element;
     constexpr bool same = std::is_same_v<std::remove_const_t<Want>, std::remove_const_t<Have>>;

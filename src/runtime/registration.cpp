@@ -372,6 +372,25 @@ void RuntimeImpl::forget(graph::Handle& handle) {
   if (handle.life() < kLastLife) free_handles_.push_back(&handle);
 }
 
+// The invalidation gives its room back when the tasks before it have ended, also while its slot is kept.
+void RuntimeImpl::release_later(Handle registered) {
+  graph::Handle& handle = check(registered, "release_later");
+  const bool is_divided = handle.has_family.load(std::memory_order_acquire);
+  if (handle.home.inside || is_part(handle) || is_divided) {
+    throw UsageError("release_later: handle " + handle.name +
+                     " is a part or in parts, or tasks reduce into it; use release, or of parts "
+                     "unpartition");
+  }
+  if (handle.home.kind != graph::HomeKind::none) {
+    throw UsageError("release_later: handle " + handle.name +
+                     " lies in memory or a file of the application, which is up to date only when "
+                     "somebody has waited for it; use release");
+  }
+  invalidate(registered);
+  departures_.add(registered);
+  departures_.sweep_if_many();
+}
+
 void RuntimeImpl::let_go(Handle handle) noexcept {
   if (forked() || is_left() || !handle || handle.runtime() != number_) return;
   try {

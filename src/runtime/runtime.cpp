@@ -368,6 +368,10 @@ void Runtime::unregister(Handle handle, WriteBack write_back) {
   impl_->unregister(handle, write_back);
 }
 
+void Runtime::release_later(Handle handle) {
+  impl_->release_later(handle);
+}
+
 void Runtime::invalidate(Handle handle) {
   impl_->invalidate(handle);
 }

@@ -107,6 +107,7 @@ class RuntimeImpl {
   NodeId check_node(NodeId node, const char* what) const;
   // It goes when the tasks that use it have ended; does not wait. Any thread, also inside a task.
   void let_go(Handle handle) noexcept;
+  void release_later(Handle handle);
   void invalidate(Handle handle);
   Parts partition(Handle whole, const Divide& divide, PartAccess access);
   void unpartition(const Parts& parts);

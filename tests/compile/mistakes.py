@@ -38,6 +38,7 @@ MISTAKES = [
     ("dangling temporary", 'runtime.data(std::vector<double>(10), "v");', "give the vector a name", None),
     ("writes const data", 'runtime.task("t", [](std::span<double>) {}, out(runtime.data(constant, "c")));', "registered as const", None),
     ("a span for a tile", 'runtime.task("t", [](std::span<const double>) {}, in(tile));', "come as Tile<T>", 1),
+    ("a column-major tile for a row-major one", 'runtime.task("t", [](Tile<const double>) {}, in(runtime.row_tile<double>(3, 2)));', "row-major ones as RowTile<T>", 1),
     ("a reference to a value", 'runtime.task("t", [](int&) {}, 3);', "what a task is to change is data", 1),
     ("cannot be copied", 'runtime.task("t", [](const std::unique_ptr<int>&) {}, std::make_unique<int>(3));', "std::shared_ptr", None),
     ("no conversion", 'runtime.task("t", [](int) {}, "three");', "cannot become the function's parameter", 1),

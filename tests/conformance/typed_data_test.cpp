@@ -285,6 +285,86 @@ TEST(TypedData, SlabsThatCannotBeAreRefused) {
   EXPECT_THROW(Slabs<int>(runtime, {1ULL << 40, 1ULL << 40, 1ULL << 40, 1ULL << 39}), UsageError);
 }
 
+// Element (i, j) is 10 i + j.
+TEST_P(Every, RowMajorTilesAreIndexedByRowAndColumnAndDividedByThem) {
+  constexpr std::uint64_t kRows = 6;
+  constexpr std::uint64_t kColumns = 4;
+  std::vector<int> memory(kRows * 5, -1);  // a row is 5 elements behind the one before
+  Runtime runtime(options());
+  const auto own = runtime.tile(RowTile(memory.data(), kRows, kColumns, 5), "own");
+  const auto made = runtime.row_tile<int>(kRows, kColumns, "made");
+  const auto number = [](RowTile<int> to) {
+    EXPECT_EQ(to.rows(), kRows);
+    EXPECT_EQ(to.row(1).size(), kColumns);
+    for (std::uint64_t i = 0; i < to.rows(); ++i) {
+      for (std::uint64_t j = 0; j < to.columns(); ++j) to(i, j) = static_cast<int>(10 * i + j);
+    }
+  };
+  runtime.task("number", number, out(own));
+  runtime.task(
+      "copy",
+      [](RowTile<const int> from, RowTile<int> to) {
+        for (std::uint64_t i = 0; i < to.rows(); ++i)
+          std::ranges::copy(from.row(i), to.row(i).begin());
+      },
+      in(own), out(made));
+  EXPECT_EQ(runtime.read(made)(5, 3), 53);
+  const auto parts = runtime.partition(made, tiles(2, 3));  // 3 x 2 of them
+  ASSERT_EQ(parts.size(), 6U);
+  ASSERT_EQ(parts.grid_rows(), 3U);
+  const auto corner = runtime.task(
+      "corner",
+      [](RowTile<const int> part) {
+        return part(0, 0) + 100 * static_cast<int>(part.rows()) +
+               1000 * static_cast<int>(part.columns());
+      },
+      in(parts(2, 1)));
+  EXPECT_EQ(corner.get(), 43 + 200 + 1000);
+  runtime.task(
+      "set", [](RowTile<int> part) { part(1, 2) = 7; }, inout(parts(1, 0)));
+  EXPECT_EQ(runtime.read(made)(3, 2), 7);
+  runtime.release(own);
+  EXPECT_EQ(memory[1 * 5 + 2], 12);
+  EXPECT_EQ(memory[1 * 5 + 4], -1);  // between the rows
+}
+
+TEST_P(Every, TemporariesAreReleasedWithoutAWait) {
+  Runtime runtime(options());
+  const auto sum = runtime.data<double>(kDataLength, "sum");
+  runtime.task(
+      "zero", [](std::span<double> to) { std::ranges::fill(to, 0.0); }, out(sum));
+  for (int i = 0; i < 600; ++i) {
+    const auto room = runtime.data<double>(kDataLength, "room");
+    runtime.task(
+        "make", [](std::span<double> to, int value) { std::ranges::fill(to, value); }, out(room),
+        i);
+    runtime.task(
+        "add", [](std::span<const double> from, std::span<double> to) { to[3] += from[3]; },
+        in(room), inout(sum));
+    runtime.release_later(room);
+    EXPECT_THAT(message_of<UsageError>([&] { runtime.read(room); }), HasSubstr("handle"));
+  }
+  EXPECT_EQ(runtime.read(sum)[3], 599 * 600 / 2);
+}
+
+TEST(TypedData, WhatCannotBeReleasedLaterIsRefused) {
+  Runtime runtime(small_options());
+  std::vector<double> values(10);
+  const auto own = runtime.data(values, "own");
+  EXPECT_THAT(message_of<UsageError>([&] { runtime.release_later(own); }),
+              HasSubstr("own lies in memory or a file of the application"));
+  const auto whole = runtime.data<double>(10, "whole");
+  const auto parts = runtime.partition(whole, row_blocks(2));
+  EXPECT_THAT(message_of<UsageError>([&] { runtime.release_later(parts[0]); }),
+              HasSubstr("is a part or in parts"));
+  EXPECT_THAT(message_of<UsageError>([&] { runtime.release_later(whole); }),
+              HasSubstr("is a part or in parts"));
+  const auto twice = runtime.data<double>(10, "twice");
+  runtime.release_later(twice);
+  EXPECT_THAT(message_of<UsageError>([&] { runtime.release_later(twice); }),
+              HasSubstr("release_later"));
+}
+
 TEST(TypedData, ATileOfMemoryIsPackedUnlessItSaysOtherwise) {
   double memory[6] = {1, 2, 3, 4, 5, 6};
   const Tile packed(memory, 3, 2);
