@@ -361,7 +361,7 @@ Handle Runtime::register_file(const FileRegion& region, TileShape shape, std::st
 }
 
 Handle Runtime::register_simulated(Bytes size, NodeId home, std::string name) {
-  return impl_->add_simulated({size.value, 1, size.value, 1}, home, true, std::move(name));
+  return impl_->add_simulated(size, home, std::move(name));
 }
 
 void Runtime::unregister(Handle handle, WriteBack write_back) {

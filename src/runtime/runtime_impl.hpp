@@ -93,6 +93,9 @@ class RuntimeImpl {
              const graph::Handle* part_of = nullptr);
   Handle add_file(const FileRegion& region, const Layout& layout, std::string name);
   Handle add_simulated_file(const FileRegion& region, const Layout& layout, std::string name);
+  Handle add_simulated(Bytes size, NodeId home, std::string name) {
+    return add_simulated({size.value, 1, size.value, 1}, home, true, std::move(name));
+  }
   Handle add_simulated(const Layout& layout, NodeId home, bool writable, std::string name);
   void unregister(Handle handle, WriteBack write_back);
   // What lies behind a handle of another runtime may be gone: it is not looked at.
