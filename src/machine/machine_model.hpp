@@ -30,7 +30,7 @@ bool is_synchronous(const MachineDescription& machine, std::string_view kernel);
 
 struct MachineModel {
   std::string name;
-  std::string sentence;  // what it is and where its figures come from
+  std::string sentence;            // what it is and where its figures come from
   MachineDescription description;  // with the speeds of its kernels
 
   std::vector<SchedulingCost> scheduling;  // counted only where asked for

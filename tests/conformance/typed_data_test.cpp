@@ -138,7 +138,7 @@ TEST_P(Every, TypedReductionsAddByAnOperationOfTheLibrary) {
 
 // Of a tile that lies in a matrix of the application: the copies are packed, and it is not.
 TEST_P(Every, TypedReductionsAddByTwoFunctions) {
-  constexpr std::uint64_t kRows = 6;
+  static constexpr std::uint64_t kRows = 6;
   constexpr std::uint64_t kColumns = 5;
   constexpr std::uint64_t kLeading = 9;
   std::vector<double> matrix(kLeading * kColumns, -1.0);
@@ -287,8 +287,8 @@ TEST(TypedData, SlabsThatCannotBeAreRefused) {
 
 // Element (i, j) is 10 i + j.
 TEST_P(Every, RowMajorTilesAreIndexedByRowAndColumnAndDividedByThem) {
-  constexpr std::uint64_t kRows = 6;
-  constexpr std::uint64_t kColumns = 4;
+  static constexpr std::uint64_t kRows = 6;
+  static constexpr std::uint64_t kColumns = 4;
   std::vector<int> memory(kRows * 5, -1);  // a row is 5 elements behind the one before
   Runtime runtime(options());
   const auto own = runtime.tile(RowTile(memory.data(), kRows, kColumns, 5), "own");
