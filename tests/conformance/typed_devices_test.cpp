@@ -23,10 +23,10 @@ namespace {
 using ::testing::HasSubstr;
 using testing::message_of;
 
-constexpr std::size_t kLength = 512;
-constexpr std::size_t kRows = 5;
+constexpr std::size_t kElements = 512;
+constexpr std::size_t kTileRows = 5;
 
-void add(std::span<double> x, double by) {
+void add_to(std::span<double> x, double by) {
   for (double& element : x) element += by;
 }
 
@@ -39,20 +39,20 @@ Options on_accelerators() {
 
 TEST(TypedDevices, EmulatedAcceleratorsRunTheirOwnKernelIfThereIsOne) {
   Runtime runtime(on_accelerators());
-  const auto x = runtime.data<double>(kLength, "x");
+  const auto x = runtime.data<double>(kElements, "x");
   const WorkerId accelerator{1};
   runtime.task(
       "set", [](std::span<double> to) { std::ranges::fill(to, 1.0); }, out(x));
-  const auto more = [factor = 100.0](std::span<double> to, double by) { add(to, factor * by); };
-  runtime.task("add", add, on_emulated(more), inout(x), 2.0, on(accelerator));
-  runtime.task("add", add, on_emulated(more), inout(x), 2.0, on(WorkerId{0}));
-  runtime.task("add", add, inout(x), 0.5, on(accelerator));  // the core's serves there, too
-  EXPECT_EQ(runtime.read(x)[kLength - 1], 1 + 200 + 2 + 0.5);
+  const auto more = [factor = 100.0](std::span<double> to, double by) { add_to(to, factor * by); };
+  runtime.task("add", add_to, on_emulated(more), inout(x), 2.0, on(accelerator));
+  runtime.task("add", add_to, on_emulated(more), inout(x), 2.0, on(WorkerId{0}));
+  runtime.task("add", add_to, inout(x), 0.5, on(accelerator));  // the core's serves there, too
+  EXPECT_EQ(runtime.read(x)[kElements - 1], 1 + 200 + 2 + 0.5);
 }
 
 TEST(TypedDevices, ATaskMayHaveNoKernelForCores) {
   Runtime runtime(on_accelerators());
-  const auto x = runtime.data<double>(kLength, "x");
+  const auto x = runtime.data<double>(kElements, "x");
   const auto owner = std::make_shared<double>(3.0);  // more than fits in a task
   runtime.task("only", on_emulated([owner](std::span<double> to, const std::string& text) {
                  std::ranges::fill(to, *owner + static_cast<double>(text.size()));
@@ -75,15 +75,16 @@ TEST(TypedDevices, CudaKernelsGetAStreamAndAddressesOfTheDevice) {
     options.cuda_devices = 1;
     options.cuda_library = testing::cuda_library();
     Runtime runtime(options);
-    const auto x = runtime.data<double>(kLength, "x");
-    const auto tile = runtime.tile<float>(kRows, 3, "tile");
+    const auto x = runtime.data<double>(kElements, "x");
+    const auto tile = runtime.tile<float>(kTileRows, 3, "tile");
     runtime.task(
         "set", [](std::span<double> to) { std::ranges::fill(to, 1.0); }, out(x));
     runtime.task(
-        "set", [](Tile<float> to) { to(kRows - 1, 2) = 4; }, out(tile));
+        "set", [](Tile<float> to) { to(kTileRows - 1, 2) = 4; }, out(tile));
     const WorkerId device{1};
-    runtime.task("add", add, on_cuda([](const KernelContext& k, std::span<double> to, double by) {
-                   testing::put_on_stream(k, [to, by] { add(to, 10 * by); });
+    runtime.task("add", add_to,
+                 on_cuda([](const KernelContext& k, std::span<double> to, double by) {
+                   testing::put_on_stream(k, [to, by] { add_to(to, 10 * by); });
                  }),
                  inout(x), 2.0, on(device));
     CUstream_st* seen = nullptr;
@@ -91,15 +92,15 @@ TEST(TypedDevices, CudaKernelsGetAStreamAndAddressesOfTheDevice) {
                  on_cuda([&seen](CUstream_st* stream, Tile<const float> from,
                                  std::span<double> room, int number) {
                    seen = stream;
-                   EXPECT_EQ(from.rows(), kRows);
+                   EXPECT_EQ(from.rows(), kTileRows);
                    EXPECT_EQ(from.columns(), 3U);
-                   EXPECT_EQ(from.leading_dimension(), kRows);
+                   EXPECT_EQ(from.leading_dimension(), kTileRows);
                    EXPECT_EQ(room.size(), 7U);
                    EXPECT_EQ(number, 9);
                  }),
                  in(tile), scratch<double>(7), 9);
     EXPECT_EQ(runtime.read(x)[0], 21);
-    EXPECT_EQ(runtime.read(tile)(kRows - 1, 2), 4);
+    EXPECT_EQ(runtime.read(tile)(kTileRows - 1, 2), 4);
     runtime.wait();
     EXPECT_NE(seen, nullptr);
     EXPECT_EQ(runtime.statistics().workers[1].tasks, 2U);
@@ -108,7 +109,7 @@ TEST(TypedDevices, CudaKernelsGetAStreamAndAddressesOfTheDevice) {
 }
 
 #if VICINAL_HAVE_OPENCL
-constexpr const char* kSource = R"(
+constexpr const char* kTypedSource = R"(
   __kernel void add(__global long* x, long by) { x[get_global_id(0)] += by; }
   __kernel void last(__global const long* tile, long rows, __global long* to) {
     to[0] = tile[rows * get_global_size(0) - 1];
@@ -120,29 +121,29 @@ TEST(TypedDevices, OpenClKernelsGetBuffers) {
   options.policy = "eager";
   options.opencl_devices = 1;
   Runtime runtime(options);
-  const auto x = runtime.data<std::int64_t>(kLength, "x");
-  const auto tile = runtime.tile<std::int64_t>(kRows, 3, "tile");
+  const auto x = runtime.data<std::int64_t>(kElements, "x");
+  const auto tile = runtime.tile<std::int64_t>(kTileRows, 3, "tile");
   runtime.task(
       "set", [](std::span<std::int64_t> to) { std::ranges::fill(to, 1); }, out(x));
   runtime.task(
-      "set", [](Tile<std::int64_t> to) { to(kRows - 1, 2) = 4; }, out(tile));
+      "set", [](Tile<std::int64_t> to) { to(kTileRows - 1, 2) = 4; }, out(tile));
   runtime.task(
       "add", [](std::span<std::int64_t>, std::int64_t) {},
       on_opencl([](const KernelContext& k, opencl::Buffer<std::int64_t> to, std::int64_t by) {
-        const cl_kernel kernel = opencl::kernel(k, kSource, "add");
+        const cl_kernel kernel = opencl::kernel(k, kTypedSource, "add");
         opencl::set_arguments(kernel, to.memory(), by);
         opencl::launch(k, kernel, {to.size()});
       }),
       inout(x), std::int64_t{2}, on(WorkerId{1}));
-  EXPECT_EQ(runtime.read(x)[kLength - 1], 3);
+  EXPECT_EQ(runtime.read(x)[kElements - 1], 3);
   runtime.task("last",
                on_opencl([](cl_command_queue queue, opencl::Buffer<const std::int64_t, 2> from,
                             opencl::Buffer<std::int64_t> to) {
                  EXPECT_NE(queue, nullptr);
-                 EXPECT_EQ(from.rows(), kRows);
+                 EXPECT_EQ(from.rows(), kTileRows);
                  EXPECT_EQ(from.columns(), 3U);
                  opencl::check(clEnqueueCopyBuffer(queue, from.memory(), to.memory(),
-                                                   (3 * kRows - 1) * sizeof(std::int64_t), 0,
+                                                   (3 * kTileRows - 1) * sizeof(std::int64_t), 0,
                                                    sizeof(std::int64_t), 0, nullptr, nullptr),
                                "clEnqueueCopyBuffer");
                }),
