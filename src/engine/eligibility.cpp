@@ -30,21 +30,21 @@ void Eligibility::add(const graph::Handle& handle) {
 }
 
 // A time suffices to simulate it; of what is estimated it says all.
-bool Eligibility::is_implemented(const Codelet& codelet, Time expected, ProcessorKind kind) const {
-  if (simulated_ && (expected.ns > 0 || codelet.estimated)) return expected.ns > 0;
-  return static_cast<bool>(codelet.implementation(kind));
-}
-
 bool Eligibility::is_implemented(const graph::Task& task, ProcessorKind kind) const {
-  return is_implemented(*task.codelet, graph::expected_time(task, kind), kind);
+  const Codelet& codelet = *task.codelet;
+  if (!simulated_) return static_cast<bool>(codelet.implementation(kind));
+  const bool has_time = graph::expected_time(task, kind).ns > 0;
+  return has_time || (!codelet.estimated && codelet.implementation(kind));
 }
 
 // The first task that reduces into a copy sets it, on its own worker.
 bool Eligibility::begins_copies(const graph::Task& task, ProcessorKind kind) const {
   return std::ranges::all_of(task.extension->reduced, [&](const graph::ReducedOperand& operand) {
     const Codelet& neutral = *operand.reduction->codelets.neutral;
-    if (simulated_ && neutral.estimated) return true;
-    return is_implemented(neutral, neutral.expected[static_cast<std::size_t>(kind)], kind);
+    const bool is_simulated =
+        simulated_ &&
+        (neutral.estimated || neutral.expected[static_cast<std::size_t>(kind)].ns > 0);
+    return is_simulated || neutral.implementation(kind);
   });
 }
 

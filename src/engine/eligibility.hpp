@@ -46,7 +46,6 @@ class Eligibility {
   static bool is_bound_to(const graph::Task& task, const WorkerDescription& worker);
   static bool uses_ram_only(const graph::Task& task);
   bool begins_copies(const graph::Task& task, ProcessorKind kind) const;
-  bool is_implemented(const Codelet& codelet, Time expected, ProcessorKind kind) const;
   void check_worker_by_worker(const graph::Task& task) const;
   [[noreturn]] void refuse(const graph::Task& task, const WorkerDescription* nearest) const;
   const graph::Handle* too_large_for_ram(const graph::Task& task) const;
