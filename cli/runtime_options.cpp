@@ -14,6 +14,8 @@ namespace vicinal::cli {
 
 namespace {
 
+constexpr std::string_view kMachine = "machine";
+
 std::string flag_of(std::string_view name) {
   std::string flag = "--" + std::string(name);
   std::replace(flag.begin(), flag.end(), '_', '-');
@@ -25,6 +27,7 @@ std::string flag_of(std::string_view name) {
 RuntimeOptions::RuntimeOptions(CLI::App& command, std::span<const std::string_view> only) {
   for (const OptionDescription& description : option_table()) {
     if (!only.empty() && std::ranges::find(only, description.name) == only.end()) continue;
+    if (description.name == kMachine) continue;  // of programs: here it is simulate that has one
     const std::string name(description.name);
     CLI::Option* option =
         command.add_option(flag_of(name), texts_[name], std::string(description.sentence));
@@ -80,6 +83,13 @@ Policies RuntimeOptions::chosen_policies(const Options& options,
 
 Options RuntimeOptions::parse() const {
   Options options = Options::from_environment();
+  // What would be simulated has no results to look at, and no time of this machine.
+  if (!options.machine.empty() && options_.contains("workers")) {
+    throw UsageError(
+        "environment variable VICINAL_MACHINE: this command runs on the machine that is there; "
+        "unset it, or use vicinal simulate --machine");
+  }
+  options.machine.clear();
   if (options_.contains("policy")) options.policy = policies().front();
   for (const auto& [name, option] : options_) {
     if (option->count() == 0 || name == "policy") continue;

@@ -201,6 +201,23 @@ foreach(source IN LISTS example_sources)
   add_dependencies(vicinal_tests ${target})
 endforeach()
 
+# Three programs of typed tasks that look at their own results, where memory is short, on emulated accelerators, and
+# simulated; and the tutorial's program of steps 2 and 4.
+function(vicinal_example_ways name)
+  set(out_of_core VICINAL_MEMORY=1MiB VICINAL_DISK=.)
+  set(emulated VICINAL_ACCELERATORS=2 VICINAL_ACCELERATOR_MEMORY=1MiB)
+  set(simulated VICINAL_MACHINE=v100,gpus=2,memory=1MiB)
+  foreach(way IN ITEMS out_of_core emulated simulated)
+    add_test(NAME example/${name}/${way} COMMAND vicinal_example_${name}
+             WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
+    set_tests_properties(example/${name}/${way} PROPERTIES LABELS example ENVIRONMENT "${${way}}"
+                                                           TIMEOUT ${VICINAL_TEST_TIMEOUT})
+  endforeach()
+endfunction()
+foreach(name IN ITEMS k_means heat_3d blocked_inverse tutorial_2_tasks)
+  vicinal_example_ways(${name})
+endforeach()
+
 # What does not fit in a typed task does not compile, and the compiler says so in a few words. Programs of typed tasks
 # are shorter than the same with codelets.
 if(NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)

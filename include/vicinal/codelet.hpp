@@ -187,6 +187,9 @@ class Kernels {
   std::array<Kernel, kProcessorKinds> table_{};
 };
 
+// Time of one task per kind of processor; 0: not known.
+using ExpectedTimes = std::array<Time, kProcessorKinds>;
+
 // Must outlive the tasks that use it.
 struct Codelet {
   std::string name;
@@ -195,7 +198,10 @@ struct Codelet {
   Kernels kernels = {};  // of other kinds of processors
   double flops = 0;      // of one task, 0 when unknown; a task may give its own
   // Time of one task per kind of processor, for simulation and for policies; 0 when unknown.
-  std::array<Time, kProcessorKinds> expected{};
+  ExpectedTimes expected{};
+  // Simulation: a task whose time nobody has given is estimated and can run on every kind of processor: its operations at
+  // the speeds of the machine (MachineDescription::speeds), else its bytes at the rates of kSimulatedMemory.
+  bool estimated = false;
   // Simulation: the thread that drives an accelerator launches nothing else while the task runs.
   bool synchronous = false;
   // Submits tasks on parts of the operands, in place of a kernel; see recursion.hpp.

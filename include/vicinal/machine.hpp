@@ -69,6 +69,25 @@ struct PageFaults {
   Bytes bytes = {};  // that one fault brings; 0: not known
 };
 
+// Simulation: how fast one kind of processor runs a kernel. A rate or a time; of several entries that match the first
+// counts. What it says is heeded for tasks that are estimated, see Codelet::estimated.
+struct KernelSpeed {
+  std::string kernel;     // the codelet's name, or that of a typed task; "*": any
+  std::string precision;  // "float", "double": of elements of 4 bytes, and of others; empty: any
+  ProcessorKind kind = ProcessorKind::cpu;
+  double flops_per_second = 0;
+  double seconds = 0;
+};
+
+// Simulation: bytes per second at which a task passes over its operands if nothing else is known of its time.
+struct SimulatedMemory {
+  BytesPerSecond core;
+  BytesPerSecond accelerator;  // of every other kind
+  Time least;                  // of a task
+};
+inline constexpr SimulatedMemory kSimulatedMemory{
+    .core = BytesPerSecond{10e9}, .accelerator = BytesPerSecond{500e9}, .least = Time{1000}};
+
 struct MachineDescription {
   std::vector<NodeDescription> nodes;  // nodes[i].id == i; nodes[0] is RAM
   std::vector<LinkDescription> links;
@@ -76,6 +95,8 @@ struct MachineDescription {
   std::vector<SegmentDescription> segments = {};  // simulation
   Time submit_overhead = {};                      // simulation: of the application, per task
   PageFaults faults = {};                         // simulation
+  std::vector<KernelSpeed> speeds = {};           // simulation
+  std::vector<std::string> synchronous = {};  // simulation: kernels as Codelet::synchronous says
 
   std::optional<NodeId> disk() const {
     for (const auto& node : nodes) {

@@ -10,13 +10,23 @@
 //   }
 //   const vicinal::Codelet codelet{.name = "scale", .kernels = {{vicinal::ProcessorKind::opencl, scale}}};
 //
+// Of a typed task:
+//
+//   runtime.task("scale", on_opencl([](const KernelContext& k, opencl::Buffer<double> x, double by) {
+//     cl_kernel kernel = opencl::kernel(k, kSource, "scale");
+//     opencl::set_arguments(kernel, x.memory(), by);
+//     opencl::launch(k, kernel, {x.size()});
+//   }), inout(x), 2.0);
+//
 // The function puts work on queue(k) and returns without waiting for it; the task ends when that work has. Work that
 // is put elsewhere is to be waited for in the function. Only in a build with OpenCL.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <type_traits>
+#include <utility>
 
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120
@@ -24,6 +34,7 @@
 #include <CL/cl.h>
 
 #include "vicinal/codelet.hpp"
+#include "vicinal/typed_task.hpp"
 
 namespace vicinal::opencl {
 
@@ -51,4 +62,68 @@ void set_arguments(cl_kernel kernel, const Arguments&... arguments) {
 // Puts it on the queue, over so many work items in each of up to three dimensions. The device chooses the groups.
 void launch(const KernelContext& k, cl_kernel kernel, std::initializer_list<std::size_t> items);
 
+// What the kernel of a typed task sees of data, packed: its memory and its shape. `const T`: the task only reads.
+template <typename T, std::size_t rank = 1>
+class Buffer {
+ public:
+  using element_type = T;  // NOLINT(readability-identifier-naming): as std::span has it
+  Buffer(const KernelContext& k, std::size_t operand)
+      : memory_(buffer(k, operand)), layout_(k.operand(operand).layout) {}
+  cl_mem memory() const { return memory_; }
+  std::size_t size() const { return layout_.bytes().value / sizeof(T); }
+  std::uint64_t rows() const { return rank == kRowMajor ? layout_.columns : in_line(); }
+  std::uint64_t columns() const { return rank == kRowMajor ? in_line() : layout_.columns; }
+  std::uint64_t leading_dimension() const { return layout_.stride_bytes / sizeof(T); }
+
+ private:
+  std::uint64_t in_line() const { return layout_.column_bytes / sizeof(T); }
+  cl_mem memory_;
+  Layout layout_;
+};
+
 }  // namespace vicinal::opencl
+
+namespace vicinal {
+
+namespace internals {
+
+template <typename T, std::size_t rank>
+struct ViewTraits<opencl::Buffer<T, rank>> {
+  static constexpr std::size_t kRank = rank;
+  using Element = T;
+};
+
+template <typename Given>
+struct BufferFor {
+  using Type = const Given&;
+};
+template <typename T, std::size_t rank, AccessMode mode>
+struct BufferFor<Use<T, rank, mode>> {
+  using Type = opencl::Buffer<T, rank>;
+};
+template <typename T>
+struct BufferFor<Room<T>> {
+  using Type = opencl::Buffer<T>;
+};
+
+struct OpenCl {
+  static constexpr ProcessorKind kKind = ProcessorKind::opencl;
+  static cl_command_queue first(const KernelContext& k) { return opencl::queue(k); }
+  template <typename Given>
+  using Argument = typename BufferFor<Given>::Type;
+  template <typename Given>
+  static Argument<Given> view(const KernelContext& k, std::size_t operand) {
+    return {k, operand};
+  }
+};
+
+}  // namespace internals
+
+// The kernel of a typed task for OpenCL devices, called with the queue or a const KernelContext&, then with the arguments
+// of the task, in which data are opencl::Buffer. See on_cuda for the rest.
+template <typename Function>
+constexpr auto on_opencl(Function&& function) {
+  return internals::kernel_on<internals::OpenCl>(std::forward<Function>(function));
+}
+
+}  // namespace vicinal

@@ -18,7 +18,8 @@
 namespace vicinal {
 
 struct Options {
-  std::uint32_t workers = 0;    // threads that run tasks; 0: as many as have cores
+  std::string machine = {};   // simulate this one: "v100,gpus=2"; empty: the machine that is there
+  std::uint32_t workers = 0;  // threads that run tasks; 0: as many as have cores
   bool submitter_works = true;  // the waiting thread is the last of them
   bool bind = true;             // bind each worker's thread to its core
   std::uint32_t worker_processors =

@@ -44,6 +44,9 @@ Divide tiles(std::uint64_t rows, std::uint64_t columns);
 // Pieces of a buffer, of `elements` elements of its layout each (bytes, of a plain buffer); the last may be shorter.
 Divide pieces(std::uint64_t elements);
 
+// Of what is registered as the transpose of what `divide` sees: row-major tiles.
+Divide transposed(Divide divide);
+
 // What tasks may do with the parts. A whole may be in several partitions at once: they overlap only where both are only
 // read.
 enum class PartAccess : std::uint8_t { writable, read_only };

@@ -74,9 +74,11 @@ class Acquired {
  private:
   friend class Runtime;
   Acquired() = default;
+  void view_nothing(const Layout& layout);
   std::shared_ptr<internals::RuntimeImpl> runtime_;
   internals::Acquisition* acquisition_ = nullptr;
   OperandView view_;
+  std::shared_ptr<void> nothing_;  // what is seen of data that a simulated machine has
 };
 
 class Runtime;
@@ -108,11 +110,12 @@ class Result;
 
 class Runtime {
  public:
-  // Starts workers. Throws UsageError for an option or a machine that cannot be, CapacityError if the
-  // system does not give the threads or the memory.
+  // Starts workers, or simulates the machine of Options::machine. Throws UsageError for an option or a machine that
+  // cannot be, CapacityError if the system does not give the threads or the memory.
   explicit Runtime(const Options& options = Options::from_environment());
-  // The same runtime on a simulated machine: kernels do not run, tasks take Codelet::expected, copies
-  // the bandwidth of their link; waiting advances simulated time. One thread at a time.
+  // The same runtime on a simulated machine: kernels do not run, tasks take the time that they are expected to, copies
+  // the bandwidth of their link; waiting advances simulated time. One thread at a time. What is read is the
+  // application's own memory as it was registered, or zeros.
   Runtime(const MachineDescription& simulated, const Options& options);
   // The same in a world that other runtimes may share; time goes on for all of them.
   Runtime(const MachineDescription& simulated, const Options& options, const SimulatedWorld& world);
@@ -219,6 +222,11 @@ class Runtime {
   Data<T, 2> tile(Tile<T> elements, const std::string& name = {});
   template <internals::Element T>
   Data<T, 2> tile(std::uint64_t rows, std::uint64_t columns, std::string name = {});
+  // The same, row-major.
+  template <typename T>
+  Data<T, kRowMajor> tile(RowTile<T> elements, const std::string& name = {});
+  template <internals::Element T>
+  Data<T, kRowMajor> row_tile(std::uint64_t rows, std::uint64_t columns, std::string name = {});
   // Elements in a file, from byte `file.offset` on; see register_file.
   template <internals::Element T>
   Data<T> data(const FileRegion& file, std::size_t count, const std::string& name = {});
@@ -246,6 +254,13 @@ class Runtime {
   // `unregister`, typed.
   template <typename T, std::size_t rank>
   void release(Data<T, rank> data, WriteBack write_back = WriteBack::yes);
+  // Of data that the runtime has allocated: when the tasks submitted so far have ended the content is lost, and the room
+  // free. Tasks that name the data are refused from now on. Does not wait; also inside a task. Throws UsageError if they
+  // are a part, or in parts, or tasks reduce into them, or they lie in memory or a file of the application.
+  template <typename T, std::size_t rank>
+  void release_later(Data<T, rank> data) {
+    release_later(data.handle());
+  }
 
   // --- tasks that are functions: see typed_task.hpp --------------------------------------------
   // Returns its TaskId, or the Result of a function that returns something. Throws what submit throws.
@@ -254,6 +269,8 @@ class Runtime {
 
   // --- what is going on -------------------------------------------------------------------
   const MachineDescription& machine() const;
+  // No kernel is called: results are not to be looked at.
+  bool simulated() const;
   // Any thread, any time, also while a simulation runs.
   Statistics statistics() const;
   // Who waits for what, who holds which bytes, and the cycle if there is one. Any thread, any time.
@@ -281,6 +298,7 @@ class Runtime {
   static Acquired acquire_of(std::shared_ptr<internals::RuntimeImpl> runtime, Handle handle,
                              AccessMode mode);
   Handle register_layout(void* data, const Layout& layout, std::string name);
+  void release_later(Handle handle);
   std::shared_ptr<const internals::OwnedHandle> register_owned(TileShape shape, std::string name);
   std::shared_ptr<internals::RuntimeImpl> impl_;
 };

@@ -103,6 +103,9 @@ struct TaskSpec {
   std::function<void(Outcome)> on_end = {};
   std::string name = {};  // in messages and reports; the codelet's name otherwise
   double flops = 0;       // 0: the codelet's
+  // Of this task, for simulation and for policies: times that are 0 are the codelet's. Null: all are. Must live until the
+  // submission.
+  const ExpectedTimes* expected = nullptr;
   Recursive recursive = Recursive::automatic;
 };
 

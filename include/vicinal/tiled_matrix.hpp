@@ -2,6 +2,8 @@
 //
 //   vicinal::TiledMatrix<double> a(runtime, {.rows = 10000, .columns = 10000, .tile_rows = 512}, "A");
 //   for (const vicinal::TilePlace at : a) runtime.task("fill", fill, out(a(at)), at.row, at.column);
+//
+// Of a symmetric or triangular matrix the tiles of one triangle suffice: {.triangle = vicinal::Triangle::lower}.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +17,16 @@
 
 namespace vicinal {
 
+// Which tiles there are: all, or those of the diagonal and below it (lower), or above it (upper).
+enum class Triangle : std::uint8_t { none, lower, upper };
+
 // In elements. The last tiles of a row and of a column are smaller where the tiles do not divide the matrix.
 struct MatrixShape {
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
   std::uint64_t tile_rows = 0;
   std::uint64_t tile_columns = 0;  // 0: as tile_rows
+  Triangle triangle = Triangle::none;
 };
 
 // Row and column of a tile, counted in tiles from 0.
@@ -30,10 +36,11 @@ struct TilePlace {
   friend bool operator==(const TilePlace&, const TilePlace&) = default;
 };
 
-// Throws UsageError: no rows, no columns, no tiles, or too many of them. Fills in what the shape leaves out.
+// Throws UsageError: no rows, no columns, no tiles, or too many of them; a triangle of a matrix or of tiles that are not
+// square. Fills in what the shape leaves out.
 void check_shape(MatrixShape& shape, const std::string& name);
 std::string tile_name(const std::string& matrix, TilePlace at);
-[[noreturn]] void refuse_place(TilePlace at, TilePlace tiles);
+[[noreturn]] void refuse_place(TilePlace at, TilePlace tiles, Triangle triangle);
 
 // A small value, like the handles of its tiles, which stay until they are released or the runtime ends.
 template <typename T>
@@ -48,16 +55,17 @@ class TiledMatrix {
   }
   // The application's matrix, column-major, which must live as long; `elements` has its rows and columns.
   TiledMatrix(Runtime& runtime, Tile<T> elements, std::uint64_t tile_rows,
-              std::uint64_t tile_columns, const std::string& name = {}) {
-    make({elements.rows(), elements.columns(), tile_rows, tile_columns}, name,
+              std::uint64_t tile_columns, const std::string& name = {},
+              Triangle triangle = Triangle::none) {
+    make({elements.rows(), elements.columns(), tile_rows, tile_columns, triangle}, name,
          [&](TilePlace at, std::uint64_t rows, std::uint64_t columns) {
            T* const first = &elements(at.row * shape_.tile_rows, at.column * shape_.tile_columns);
            return runtime.tile(Tile<T>(first, rows, columns, elements.leading_dimension()),
                                tile_name(name, at));
          });
   }
-  // A file with the tiles one behind the other, column by column, each column-major and packed, from byte `offset` on. Tiles
-  // that the file does not have are written first; see FileRegion. Needs the option disk.
+  // A file with the tiles one behind the other, column by column, each column-major and packed, from byte `offset` on; of
+  // a triangle those that there are. Tiles that the file does not have are written first; see FileRegion. Needs the option disk.
   TiledMatrix(Runtime& runtime, const FileRegion& file, MatrixShape shape,
               const std::string& name = {}) {
     FileRegion region = file;
@@ -76,13 +84,18 @@ class TiledMatrix {
   std::uint64_t tile_columns() const { return tile_columns_; }
   const MatrixShape& shape() const { return shape_; }
 
-  // Throws UsageError beyond the last row or column.
+  // Throws UsageError beyond the last row or column, and for a tile of the other triangle.
   Data<T, 2> operator()(std::uint64_t row, std::uint64_t column) const {
-    if (row >= tile_rows_ || column >= tile_columns_) [[unlikely]]
-      refuse_place({row, column}, {tile_rows_, tile_columns_});
+    if (!has({row, column})) [[unlikely]]
+      refuse_place({row, column}, {tile_rows_, tile_columns_}, shape_.triangle);
     return tiles_[row + column * tile_rows_];
   }
   Data<T, 2> operator()(TilePlace at) const { return (*this)(at.row, at.column); }
+  bool has(TilePlace at) const {
+    if (at.row >= tile_rows_ || at.column >= tile_columns_) return false;
+    if (shape_.triangle == Triangle::none) return true;
+    return shape_.triangle == Triangle::lower ? at.row >= at.column : at.row <= at.column;
+  }
 #if defined(__cpp_multidimensional_subscript)
   Data<T, 2> operator[](std::uint64_t row, std::uint64_t column) const {
     return (*this)(row, column);
@@ -96,10 +109,16 @@ class TiledMatrix {
     using value_type = TilePlace;
     using difference_type = std::ptrdiff_t;
     Places() = default;
-    Places(std::uint64_t rows, TilePlace at) : rows_(rows), at_(at) {}
+    Places(std::uint64_t rows, Triangle triangle, std::uint64_t column)
+        : rows_(rows), triangle_(triangle) {
+      begin_column(column);
+    }
     TilePlace operator*() const { return at_; }
     Places& operator++() {
-      if (++at_.row == rows_) at_ = {0, at_.column + 1};
+      const bool is_last =
+          triangle_ == Triangle::upper ? at_.row == at_.column : at_.row + 1 == rows_;
+      ++at_.row;
+      if (is_last) begin_column(at_.column + 1);
       return *this;
     }
     Places operator++(int) {
@@ -110,14 +129,18 @@ class TiledMatrix {
     friend bool operator==(const Places&, const Places&) = default;
 
    private:
+    void begin_column(std::uint64_t column) {
+      at_ = {triangle_ == Triangle::lower ? column : 0, column};
+    }
     std::uint64_t rows_ = 0;
+    Triangle triangle_ = Triangle::none;
     TilePlace at_;
   };
   Places begin() const {
-    return {tile_rows_, {}};
+    return {tile_rows_, shape_.triangle, 0};
   }
   Places end() const {
-    return {tile_rows_, {0, tile_columns_}};
+    return {tile_rows_, shape_.triangle, tile_columns_};
   }
 
  private:
@@ -127,13 +150,13 @@ class TiledMatrix {
     check_shape(shape_, name);
     tile_rows_ = (shape_.rows - 1) / shape_.tile_rows + 1;
     tile_columns_ = (shape_.columns - 1) / shape_.tile_columns + 1;
-    tiles_.reserve(tile_rows_ * tile_columns_);
+    tiles_.resize(tile_rows_ * tile_columns_);
     for (const TilePlace at : *this) {
       const std::uint64_t rows =
           std::min(shape_.tile_rows, shape_.rows - at.row * shape_.tile_rows);
       const std::uint64_t columns =
           std::min(shape_.tile_columns, shape_.columns - at.column * shape_.tile_columns);
-      tiles_.push_back(register_one(at, rows, columns));
+      tiles_[at.row + at.column * tile_rows_] = register_one(at, rows, columns);
     }
   }
 

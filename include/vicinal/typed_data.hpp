@@ -26,6 +26,9 @@ class Tile {
   constexpr Tile(T* data, std::uint64_t rows, std::uint64_t columns,
                  std::uint64_t leading_dimension)
       : data_(data), rows_(rows), columns_(columns), leading_dimension_(leading_dimension) {}
+  // Packed: a column begins where the one before it ends.
+  constexpr Tile(T* data, std::uint64_t rows, std::uint64_t columns)
+      : Tile(data, rows, columns, rows) {}
   constexpr operator Tile<const T>() const  // NOLINT(google-explicit-constructor): as std::span
       requires(!std::is_const_v<T>) {
     return {data_, rows_, columns_, leading_dimension_};
@@ -50,12 +53,50 @@ class Tile {
   std::uint64_t leading_dimension_ = 0;
 };
 
+// The same, row-major as in C: std::layout_right where Tile is std::layout_left.
+template <typename T>
+class RowTile {
+ public:
+  using element_type = T;  // NOLINT(readability-identifier-naming): as std::span has it
+  constexpr RowTile() = default;
+  // `leading_dimension`: from one row to the next, in elements.
+  constexpr RowTile(T* data, std::uint64_t rows, std::uint64_t columns,
+                    std::uint64_t leading_dimension)
+      : data_(data), rows_(rows), columns_(columns), leading_dimension_(leading_dimension) {}
+  constexpr RowTile(T* data, std::uint64_t rows, std::uint64_t columns)
+      : RowTile(data, rows, columns, columns) {}
+  constexpr operator RowTile<const T>() const  // NOLINT(google-explicit-constructor): as std::span
+      requires(!std::is_const_v<T>) {
+    return {data_, rows_, columns_, leading_dimension_};
+  }
+
+  constexpr T* data() const { return data_; }
+  constexpr std::uint64_t rows() const { return rows_; }
+  constexpr std::uint64_t columns() const { return columns_; }
+  constexpr std::uint64_t leading_dimension() const { return leading_dimension_; }
+  constexpr T& operator()(std::uint64_t row, std::uint64_t column) const {
+    return data_[row * leading_dimension_ + column];
+  }
+  constexpr std::span<T> row(std::uint64_t number) const {
+    return {data_ + number * leading_dimension_, static_cast<std::size_t>(columns_)};
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::uint64_t rows_ = 0;
+  std::uint64_t columns_ = 0;
+  std::uint64_t leading_dimension_ = 0;
+};
+
+// In place of a number of dimensions: two, row-major. What is registered is the transpose, column-major.
+inline constexpr std::size_t kRowMajor = 3;
+
 namespace internals {
 
 // What lies behind an operand of so many dimensions.
 template <typename T, std::size_t rank>
 struct ViewOf {
-  static_assert(rank == 1 || rank == 2, "vicinal: data have one dimension, or two");
+  static_assert(rank == 1 || rank == 2, "vicinal: data have one dimension, two, or kRowMajor");
   using Type = std::span<T>;
   static Type of(const OperandView& operand) {
     return {reinterpret_cast<T*>(operand.address), operand.layout.bytes().value / sizeof(T)};
@@ -72,11 +113,21 @@ struct ViewOf<T, 2> {
 };
 
 template <typename T>
+struct ViewOf<T, kRowMajor> {
+  using Type = RowTile<T>;
+  static Type of(const OperandView& operand) {
+    const Layout& layout = operand.layout;
+    return {reinterpret_cast<T*>(operand.address), layout.columns, layout.column_bytes / sizeof(T),
+            layout.stride_bytes / sizeof(T)};
+  }
+};
+
+template <typename T>
 concept Element = std::is_trivially_copyable_v<T> && std::is_object_v<T> && alignof(T) <= 64;
 
 }  // namespace internals
 
-// One registration of elements of type T: with rank 1 a sequence of them, with rank 2 a tile. `const T`: data that no
+// One registration of elements of type T: with rank 1 a sequence of them, with rank 2 a tile, with kRowMajor a RowTile. `const T`: data that no
 // task may write.
 template <typename T, std::size_t rank = 1>
 class Data {

@@ -114,6 +114,18 @@ Data<T, 2> Runtime::tile(std::uint64_t rows, std::uint64_t columns, std::string 
       TileShape{.rows = rows, .columns = columns, .element_bytes = sizeof(T)}, std::move(name)));
 }
 
+template <typename T>
+Data<T, kRowMajor> Runtime::tile(RowTile<T> elements, const std::string& name) {
+  const Tile<T> transpose(elements.data(), elements.columns(), elements.rows(),
+                          elements.leading_dimension());
+  return Data<T, kRowMajor>(tile(transpose, name).handle());
+}
+
+template <internals::Element T>
+Data<T, kRowMajor> Runtime::row_tile(std::uint64_t rows, std::uint64_t columns, std::string name) {
+  return Data<T, kRowMajor>(tile<T>(columns, rows, std::move(name)).handle());
+}
+
 template <internals::Element T>
 Data<T> Runtime::data(const FileRegion& file, std::size_t count, const std::string& name) {
   return Data<T>(register_file(
@@ -130,7 +142,11 @@ Data<T, 2> Runtime::tile(const FileRegion& file, std::uint64_t rows, std::uint64
 template <typename T, std::size_t rank>
 DataParts<T, rank> Runtime::partition(Data<T, rank> whole, const Divide& divide,
                                       PartAccess access) {
-  return DataParts<T, rank>(partition(whole.handle(), divide, access));
+  if constexpr (rank == kRowMajor) {
+    return DataParts<T, rank>(partition(whole.handle(), transposed(divide), access));
+  } else {
+    return DataParts<T, rank>(partition(whole.handle(), divide, access));
+  }
 }
 
 template <typename T, std::size_t rank>
@@ -179,11 +195,14 @@ auto Runtime::task(std::string_view name, Function&& function, Arguments&&... ar
   (internals::note(arguments, next), ...);
   const auto submitted = [&] {
     const std::span<const Operand> list(operands);
-    Load load{std::forward<Function>(function),
-              internals::values_of(std::forward<Arguments>(arguments)...)};
+    Load load{internals::core_of(std::forward<Function>(function)),
+              internals::chosen<internals::IsKernel>(function, arguments...),
+              internals::chosen<internals::IsValue>(std::forward<Arguments>(arguments)...)};
+    const auto times = internals::times_of(arguments...);
     if constexpr (Type::kByBytes) {
       TaskSpec spec{.codelet = &Type::codelet(name), .operands = list, .parameters = load};
       (internals::set_option(arguments, spec), ...);
+      times.set(spec);
       internals::name_task(name, spec);
       return submit(spec);
     } else {
@@ -195,6 +214,7 @@ auto Runtime::task(std::string_view name, Function&& function, Arguments&&... ar
           .on_end = [at = there.get()](Outcome /*outcome*/) { delete at; },
       };
       (internals::set_option(arguments, spec), ...);
+      times.set(spec);
       internals::name_task(name, spec);
       const TaskId id = submit(spec);
       there.release();  // it is the task's

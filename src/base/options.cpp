@@ -40,6 +40,11 @@ constexpr std::uint64_t kPage = 4096;
 // The one table: set, the environment, option_table and docs/options.md come from it. The defaults
 // are those of struct Options.
 constexpr Entry kTable[] = {
+    {"machine", &Options::machine,
+     "Machine to simulate in place of the one that is there: one that comes with the library, or a "
+     "machine file (it contains a / or ends in .toml), and what is to be other than it says, as in "
+     "v100,gpus=2,memory=1GiB; also cpus, cuda_devices, opencl_devices and ram. Kernels are not "
+     "called then, and the options that describe a machine are not used; empty: none."},
     {"workers", &Options::workers,
      "Threads that run tasks; 0: one per core, or per worker_processors of them.", 0, 4096},
     {"submitter_works", &Options::submitter_works,

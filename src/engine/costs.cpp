@@ -10,7 +10,7 @@ namespace vicinal::engine {
 
 Time Costs::run_time(const graph::Task& task, WorkerId worker) const {
   const ProcessorKind kind = machine_.workers[worker.value].kind;
-  const Time expected = task.codelet->expected[static_cast<std::size_t>(kind)];
+  const Time expected = graph::expected_time(task, kind);
   if (expected.ns != 0 || models_ == nullptr) return expected;
   try {
     return models_->predict(task.codelet->name, kind, footprint_of(task));

@@ -29,16 +29,22 @@ void Eligibility::add(const graph::Handle& handle) {
   }
 }
 
-// A time suffices to simulate it.
-bool Eligibility::is_implemented(const Codelet& codelet, ProcessorKind kind) const {
-  return codelet.implementation(kind) ||
-         (simulated_ && codelet.expected[static_cast<std::size_t>(kind)].ns > 0);
+// A time suffices to simulate it; of what is estimated it says all.
+bool Eligibility::is_implemented(const graph::Task& task, ProcessorKind kind) const {
+  const Codelet& codelet = *task.codelet;
+  if (!simulated_) return static_cast<bool>(codelet.implementation(kind));
+  const bool has_time = graph::expected_time(task, kind).ns > 0;
+  return has_time || (!codelet.estimated && codelet.implementation(kind));
 }
 
 // The first task that reduces into a copy sets it, on its own worker.
 bool Eligibility::begins_copies(const graph::Task& task, ProcessorKind kind) const {
   return std::ranges::all_of(task.extension->reduced, [&](const graph::ReducedOperand& operand) {
-    return is_implemented(*operand.reduction->codelets.neutral, kind);
+    const Codelet& neutral = *operand.reduction->codelets.neutral;
+    const bool is_simulated =
+        simulated_ &&
+        (neutral.estimated || neutral.expected[static_cast<std::size_t>(kind)].ns > 0);
+    return is_simulated || neutral.implementation(kind);
   });
 }
 
@@ -62,7 +68,7 @@ bool Eligibility::can_run_on(const graph::Task& task, NodeId node) const {
 bool Eligibility::can_run(const graph::Task& task, WorkerId worker) const {
   const WorkerDescription& description = machine_.workers[worker.value];
   if (task.is_bound() && !is_bound_to(task, description)) return false;
-  if (!is_implemented(*task.codelet, description.kind)) return false;
+  if (!is_implemented(task, description.kind)) return false;
   if (task.reduces() && !begins_copies(task, description.kind)) return false;
   if (description.node != kRam && is_confined(task)) return false;
   if (residency_.trivial()) return true;
@@ -97,7 +103,7 @@ void Eligibility::check_worker_by_worker(const graph::Task& task) const {
     }
     if (task.is_bound() && !is_bound_to(task, worker)) continue;
     const bool begins = !task.reduces() || begins_copies(task, worker.kind);
-    if (begins && is_implemented(*task.codelet, worker.kind)) nearest = &worker;
+    if (begins && is_implemented(task, worker.kind)) nearest = &worker;
   }
   refuse(task, nearest);
 }

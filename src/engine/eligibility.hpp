@@ -21,7 +21,7 @@ class Eligibility {
 
   void add(const graph::Handle& handle);  // before any task names it
   bool can_run(const graph::Task& task, WorkerId worker) const;
-  bool is_implemented(const Codelet& codelet, ProcessorKind kind) const;
+  bool is_implemented(const graph::Task& task, ProcessorKind kind) const;
   // Some worker of the memory node can.
   bool can_run_on(const graph::Task& task, NodeId node) const;
   // It uses parts of what a recursive task holds in limited room: it runs in RAM, and nobody who holds room waits

@@ -52,7 +52,7 @@ class ReadyByKind {
   [[gnu::noinline]] void change(const graph::Task& task, std::int64_t by) {
     all_.fetch_add(by, std::memory_order_seq_cst);
     for (const ProcessorKind kind : kinds_) {
-      if (!eligibility_.is_implemented(*task.codelet, kind)) continue;
+      if (!eligibility_.is_implemented(task, kind)) continue;
       counts_[static_cast<std::size_t>(kind)].fetch_add(by, std::memory_order_seq_cst);
     }
   }

@@ -66,6 +66,19 @@ Divide pieces(std::uint64_t elements) {
   };
 }
 
+Divide transposed(Divide divide) {
+  if (!divide) return divide;
+  return [divide = std::move(divide)](const Layout& whole) {
+    const std::uint64_t rows = whole.columns * whole.element_bytes;
+    Division division = divide({rows, whole.rows(), rows, whole.element_bytes});
+    for (Block& block : division.blocks) {
+      std::swap(block.row, block.column);
+      std::swap(block.rows, block.columns);
+    }
+    return division;
+  };
+}
+
 }  // namespace vicinal
 
 namespace vicinal::graph {

@@ -102,7 +102,7 @@ struct Home {
   bool ram_only = false;  // tasks that use it run where its home is: see runtime/recursions.cpp
   int file = -1;          // its number with the disk driver
   std::byte* address = nullptr;  // buffer
-  std::uint64_t offset = 0;      // in the file
+  std::uint64_t offset = 0;  // in the file; of a buffer 0, or it is simulated and has no content
 };
 
 // What the tasks submitted so far leave in a handle.

@@ -57,6 +57,8 @@ struct TaskExtension {
   std::vector<Access> accesses;            // when they are many, see put_outside
   std::vector<std::uint16_t> view_of;      // operand -> access, when a handle is named twice
   double flops = 0;                        // 0: the codelet's
+  ExpectedTimes expected{};                // 0: the codelet's
+  bool synchronous = false;                // as Codelet::synchronous; false: the codelet's
   Recursive recursive = Recursive::never;  // never: it has a kernel alone
   bool only_on_node = false;               // a worker of `node` runs it, and no other
   bool is_own = false;                     // the runtime's, which the application has not submitted
@@ -116,6 +118,18 @@ struct alignas(128) Task {
 };
 
 static_assert(sizeof(Task) == 128);
+
+// What the application or the machine says of it; 0: nothing.
+inline Time expected_time(const Task& task, ProcessorKind kind) {
+  const auto number = static_cast<std::size_t>(kind);
+  if (task.extension) {
+    if (const Time own = task.extension->expected[number]; own.ns != 0) return own;
+  }
+  return task.codelet->expected[number];
+}
+inline bool is_synchronous(const Task& task) {
+  return task.codelet->synchronous || (task.extension && task.extension->synchronous);
+}
 
 // See base/warm.hpp.
 inline void warm(const Task& task) {

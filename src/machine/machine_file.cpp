@@ -46,8 +46,8 @@ MachineModel parse_machine(std::string_view text, const std::string& origin,
   model.description = build_machine(read, choice);
   model.name = std::move(read.name);
   model.sentence = std::move(read.sentence);
-  model.speeds = std::move(read.speeds);
-  model.synchronous = std::move(read.synchronous);
+  model.description.speeds = std::move(read.speeds);
+  model.description.synchronous = std::move(read.synchronous);
   model.scheduling = std::move(read.scheduling);
   return model;
 }
@@ -88,10 +88,10 @@ bool speaks_of(std::string_view entry, std::string_view kernel, std::string_view
 
 }  // namespace
 
-std::optional<double> MachineModel::seconds(std::string_view kernel, std::string_view precision,
-                                            double flops, ProcessorKind kind,
-                                            std::string_view graph) const {
-  for (const auto& speed : speeds) {
+std::optional<double> seconds_of(const MachineDescription& machine, std::string_view kernel,
+                                 std::string_view precision, double flops, ProcessorKind kind,
+                                 std::string_view graph) {
+  for (const auto& speed : machine.speeds) {
     if (speed.kind != kind) continue;
     if (!speaks_of(speed.kernel, kernel, graph)) continue;
     // A task that does not say its precision takes the first entry of its kernel.
@@ -108,8 +108,8 @@ std::optional<double> MachineModel::scheduling_seconds(std::string_view policy) 
   return std::nullopt;
 }
 
-bool MachineModel::is_synchronous(std::string_view kernel) const {
-  return std::find(synchronous.begin(), synchronous.end(), kernel) != synchronous.end();
+bool is_synchronous(const MachineDescription& machine, std::string_view kernel) {
+  return std::ranges::find(machine.synchronous, kernel) != machine.synchronous.end();
 }
 
 }  // namespace vicinal::machine

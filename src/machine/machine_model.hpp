@@ -14,15 +14,7 @@
 
 namespace vicinal::machine {
 
-// How fast one kind of processor runs a kernel. A rate or a time; of several entries that match the
-// first counts.
-struct KernelSpeed {
-  std::string kernel;     // "lu.gemm": of the graph lu; "gemm": of any graph; "*": any kernel
-  std::string precision;  // "float", "double"; empty: any
-  ProcessorKind kind = ProcessorKind::cpu;
-  double flops_per_second = 0;
-  double seconds = 0;
-};
+using vicinal::KernelSpeed;  // "lu.gemm": of the graph lu; "gemm": of any graph; "*": any kernel
 
 // What a policy takes to schedule one task.
 struct SchedulingCost {
@@ -30,19 +22,26 @@ struct SchedulingCost {
   double seconds = 0;
 };
 
+// Of one task of so many operations; none if the machine says nothing of it. `graph`: whose kernel it is.
+std::optional<double> seconds_of(const MachineDescription& machine, std::string_view kernel,
+                                 std::string_view precision, double flops, ProcessorKind kind,
+                                 std::string_view graph = {});
+bool is_synchronous(const MachineDescription& machine, std::string_view kernel);
+
 struct MachineModel {
   std::string name;
-  std::string sentence;  // what it is and where its figures come from
-  MachineDescription description;
-  std::vector<KernelSpeed> speeds;
-  std::vector<std::string> synchronous;  // kernels that nothing overlaps, see Codelet::synchronous
+  std::string sentence;            // what it is and where its figures come from
+  MachineDescription description;  // with the speeds of its kernels
 
   std::vector<SchedulingCost> scheduling;  // counted only where asked for
 
-  // Of one task of so many operations; none if the file says nothing of it. `graph`: whose kernel it is.
   std::optional<double> seconds(std::string_view kernel, std::string_view precision, double flops,
-                                ProcessorKind kind, std::string_view graph = {}) const;
-  bool is_synchronous(std::string_view kernel) const;
+                                ProcessorKind kind, std::string_view graph = {}) const {
+    return seconds_of(description, kernel, precision, flops, kind, graph);
+  }
+  bool is_synchronous(std::string_view kernel) const {
+    return machine::is_synchronous(description, kernel);
+  }
   std::optional<double> scheduling_seconds(std::string_view policy) const;
 };
 
@@ -51,6 +50,8 @@ using vicinal::MachineChoice;
 // `name`: a file (it contains a '/' or ends in ".toml"), or the stem of one of those that are shipped
 // ("v100p"). Throws UsageError that names the file and the line, or the nearest name.
 MachineModel load_machine(const std::string& name, const MachineChoice& choice);
+// The machine of the option `machine`: "v100,gpus=2,memory=1GiB".
+MachineModel load_machine_of_option(const std::string& text);
 // The name is that of a file, not of a machine that is shipped.
 bool is_machine_file(const std::string& name);
 // For tests: the text of a file; `origin` is named in errors.

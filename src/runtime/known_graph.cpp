@@ -23,10 +23,19 @@ double flops_of(const graph::Task& task) {
   return has_own ? task.extension->flops : task.codelet->flops;
 }
 
+ExpectedTimes expected_times(const graph::Task& task) {
+  ExpectedTimes times{};
+  if (!graph::is_scheduled(task.kind)) return times;
+  for (std::size_t kind = 0; kind < times.size(); ++kind) {
+    times[kind] = graph::expected_time(task, static_cast<ProcessorKind>(kind));
+  }
+  return times;
+}
+
 Time planned_time(const graph::Task& task) {
   if (!graph::is_scheduled(task.kind)) return {0};
   Time time;
-  for (const Time expected : task.codelet->expected) time = std::max(time, expected);
+  for (const Time expected : expected_times(task)) time = std::max(time, expected);
   if (time.ns == 0) {
     const double seconds = std::max(1e-6, flops_of(task) * 1e-9);
     time = Time::from_seconds(std::min(seconds, static_cast<double>(kLongestTask) * 1e-9));
@@ -103,16 +112,17 @@ Graph::Number KnownGraph::number_of(graph::Handle& handle) {
 
 Graph::Number KnownGraph::kernel_of(const graph::Task& task) {
   const auto next = static_cast<Graph::Number>(graph.kernels().size());
+  const ExpectedTimes times = expected_times(task);
   const auto [place, is_new] =
-      kernel_numbers_.try_emplace({task.kind, task.codelet, flops_of(task)}, next);
+      kernel_numbers_.try_emplace({task.kind, task.codelet, flops_of(task), times}, next);
   if (!is_new) return place->second;
   Graph::Kernel kernel{.name = std::string(graph::to_string(task.kind))};
   if (graph::is_scheduled(task.kind)) {
     kernel = {.name = task.codelet->name,
               .flops = flops_of(task),
-              .synchronous = task.codelet->synchronous};
+              .synchronous = graph::is_synchronous(task)};
     for (std::size_t kind = 0; kind < kernel.seconds.size(); ++kind) {
-      kernel.seconds[kind] = static_cast<double>(task.codelet->expected[kind].ns) * 1e-9;
+      kernel.seconds[kind] = static_cast<double>(times[kind].ns) * 1e-9;
     }
   }
   return graph.add_kernel(std::move(kernel));

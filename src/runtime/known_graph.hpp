@@ -48,8 +48,8 @@ struct KnownGraph {
   graph::Graph::Number kernel_of(const graph::Task& task);
 
   std::unordered_map<const graph::Handle*, graph::Graph::Number> data_numbers_;
-  // A codelet whose tasks have operations of their own is several kernels.
-  std::map<std::tuple<graph::TaskKind, const Codelet*, double>, graph::Graph::Number>
+  // A codelet whose tasks have operations or times of their own is several kernels.
+  std::map<std::tuple<graph::TaskKind, const Codelet*, double, ExpectedTimes>, graph::Graph::Number>
       kernel_numbers_;
   std::vector<Time> durations_;  // by task
 };

@@ -90,12 +90,23 @@ void require_region(const FileRegion& region, const Layout& layout, const std::s
 
 }  // namespace
 
+// No file is opened: it is taken to be there, with all that is registered.
+Handle RuntimeImpl::add_simulated_file(const FileRegion& region, const Layout& layout,
+                                       std::string name) {
+  const std::optional<NodeId> disk = setup_.machine.disk();
+  if (!disk) {
+    throw UsageError("file " + region.path +
+                     ": the simulated machine has no disk; give it one, or use register_empty or "
+                     "register_buffer");
+  }
+  if (name.empty()) name = region.path + "+" + std::to_string(region.offset);
+  require_region(region, layout, name);
+  return add_simulated(layout, *disk, region.writable, std::move(name));
+}
+
 // What the file does not hold must be written before it is read: a misspelt path is not taken for zeros.
 Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std::string name) {
-  if (setup_.simulated) {
-    throw UsageError("file " + region.path +
-                     ": a simulated machine reads no files; use register_empty or register_buffer");
-  }
+  if (setup_.simulated) return add_simulated_file(region, layout, std::move(name));
   if (!setup_.disk) {
     throw UsageError("file " + region.path +
                      ": data in files need the disk node; give a folder with the option disk");
@@ -140,7 +151,8 @@ std::string RuntimeImpl::what_file_lacks(int file, std::uint64_t end,
 }
 
 // Places that nothing else has: no address is dereferenced and no file read.
-Handle RuntimeImpl::add_simulated(Bytes size, NodeId node, std::string name) {
+Handle RuntimeImpl::add_simulated(const Layout& layout, NodeId node, bool writable,
+                                  std::string name) {
   if (!setup_.simulated) {
     throw UsageError(
         "register_simulated: " + named(name) +
@@ -151,8 +163,10 @@ Handle RuntimeImpl::add_simulated(Bytes size, NodeId node, std::string name) {
     throw UsageError("register_simulated: " + named(name) + " on memory node " +
                      std::to_string(node.value) + "; its home is RAM (node 0) or the disk");
   }
-  require_size({size.value, 1, size.value, 1}, name);
+  require_size(layout, name);
+  const Bytes size = layout.bytes();
   graph::Home home;
+  home.writable = writable;
   home.kind = on_disk ? graph::HomeKind::file : graph::HomeKind::buffer;
   {
     const std::lock_guard lock(handles_mutex_);
@@ -166,7 +180,7 @@ Handle RuntimeImpl::add_simulated(Bytes size, NodeId node, std::string name) {
     simulated_address_ += memory::Arena::padded(size).value;
   }
   if (!on_disk) home.address = reinterpret_cast<std::byte*>(home.offset);
-  return add({size.value, 1, size.value, 1}, home, true, std::move(name));
+  return add(layout, home, true, std::move(name));
 }
 
 // Its slot has the name until another takes it.
@@ -356,6 +370,25 @@ void RuntimeImpl::forget(graph::Handle& handle) {
   // Lives are numbered by 32 bits. A slot that has had them all is left alone, or the first would come again.
   constexpr std::uint32_t kLastLife = 0xfffffffeU;
   if (handle.life() < kLastLife) free_handles_.push_back(&handle);
+}
+
+// The invalidation gives its room back when the tasks before it have ended, also while its slot is kept.
+void RuntimeImpl::release_later(Handle registered) {
+  graph::Handle& handle = check(registered, "release_later");
+  const bool is_divided = handle.has_family.load(std::memory_order_acquire);
+  if (handle.home.inside || is_part(handle) || is_divided) {
+    throw UsageError("release_later: handle " + handle.name +
+                     " is a part or in parts, or tasks reduce into it; use release, or of parts "
+                     "unpartition");
+  }
+  if (handle.home.kind != graph::HomeKind::none) {
+    throw UsageError("release_later: handle " + handle.name +
+                     " lies in memory or a file of the application, which is up to date only when "
+                     "somebody has waited for it; use release");
+  }
+  invalidate(registered);
+  departures_.add(registered);
+  departures_.sweep_if_many();
 }
 
 void RuntimeImpl::let_go(Handle handle) noexcept {

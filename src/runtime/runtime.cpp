@@ -13,7 +13,9 @@
 #include "base/sure_memory.hpp"
 #include "base/thread_end.hpp"
 #include "drivers/clock.hpp"
+#include "drivers/mapped_memory.hpp"
 #include "graph/dependencies.hpp"
+#include "machine/machine_model.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "runtime/sizes.hpp"
 #include "sched/automatic.hpp"
@@ -287,19 +289,21 @@ std::shared_ptr<RuntimeImpl> owned(std::unique_ptr<RuntimeImpl> impl) {
             if (!ended->forked() && !ended->is_left()) delete ended;
           }};
 }
-}  // namespace
 
-namespace {
+runtime::MachineSetup setup_of(const Options& options) {
+  if (options.machine.empty()) return runtime::MachineSetup(options);
+  return runtime::MachineSetup(machine::load_machine_of_option(options.machine).description);
+}
 
 // Who did not name an option in the program looks for the variable.
 std::unique_ptr<RuntimeImpl> made_of(const Options& options) {
   try {
-    return std::make_unique<RuntimeImpl>(options, runtime::MachineSetup(options));
+    options.check();
+    return std::make_unique<RuntimeImpl>(options, setup_of(options));
   } catch (const UsageError& error) {
     throw UsageError(base::with_variable(error.what(), options));
   }
 }
-
 }  // namespace
 
 Runtime::Runtime(const Options& options) : impl_(owned(made_of(options))) {}
@@ -375,6 +379,10 @@ Handle Runtime::register_simulated(Bytes size, NodeId home, std::string name) {
 
 void Runtime::unregister(Handle handle, WriteBack write_back) {
   impl_->unregister(handle, write_back);
+}
+
+void Runtime::release_later(Handle handle) {
+  impl_->release_later(handle);
 }
 
 void Runtime::invalidate(Handle handle) {
@@ -473,11 +481,15 @@ Acquired Runtime::acquire_of(std::shared_ptr<RuntimeImpl> runtime, Handle handle
   acquired.acquisition_ = runtime->acquire(handle, mode).release();
   acquired.runtime_ = std::move(runtime);
   acquired.view_ = memory::view(data, kRam);
+  if (acquired.runtime_->lacks_content(data)) acquired.view_nothing(data.layout);
   return acquired;
 }
 
 const MachineDescription& Runtime::machine() const {
   return impl_->engine().machine();
+}
+bool Runtime::simulated() const {
+  return impl_->simulated();
 }
 Statistics Runtime::statistics() const {
   return impl_->statistics();
@@ -489,7 +501,16 @@ std::string Runtime::stall_report() const {
 Acquired::Acquired(Acquired&& other) noexcept
     : runtime_(std::move(other.runtime_)),
       acquisition_(std::exchange(other.acquisition_, nullptr)),
-      view_(other.view_) {}
+      view_(other.view_),
+      nothing_(std::move(other.nothing_)) {}
+
+// Zeros of its own: resident only as they are touched.
+void Acquired::view_nothing(const Layout& layout) {
+  view_ = {nullptr, layout.packed()};
+  if (layout.bytes().value == 0) return;
+  nothing_ = std::make_shared<drivers::MappedMemory>(layout.bytes(), "the view of simulated data");
+  view_.address = static_cast<drivers::MappedMemory*>(nothing_.get())->address();
+}
 
 Group::Group() : count_(new graph::GroupCount) {}
 

@@ -81,13 +81,22 @@ class RuntimeImpl {
   // call has thrown (option undelivered_errors). Inside a task the runtime is left as it is.
   void close() noexcept;
   bool is_left() const { return is_left_.load(std::memory_order_acquire); }
+  bool simulated() const { return setup_.simulated != nullptr; }
+  // Nothing lies where it is said to be.
+  bool lacks_content(const graph::Handle& handle) const {
+    return simulated() && (handle.home.kind != graph::HomeKind::buffer || handle.home.offset != 0);
+  }
 
   // registration.cpp
   // `part_of`: null but for a part, and for a private copy.
   Handle add(const Layout& layout, graph::Home home, bool written, std::string name,
              const graph::Handle* part_of = nullptr);
   Handle add_file(const FileRegion& region, const Layout& layout, std::string name);
-  Handle add_simulated(Bytes size, NodeId home, std::string name);
+  Handle add_simulated_file(const FileRegion& region, const Layout& layout, std::string name);
+  Handle add_simulated(Bytes size, NodeId home, std::string name) {
+    return add_simulated({size.value, 1, size.value, 1}, home, true, std::move(name));
+  }
+  Handle add_simulated(const Layout& layout, NodeId home, bool writable, std::string name);
   void unregister(Handle handle, WriteBack write_back);
   // What lies behind a handle of another runtime may be gone: it is not looked at.
   graph::Handle& check(Handle handle, const char* what) const {
@@ -101,6 +110,7 @@ class RuntimeImpl {
   NodeId check_node(NodeId node, const char* what) const;
   // It goes when the tasks that use it have ended; does not wait. Any thread, also inside a task.
   void let_go(Handle handle) noexcept;
+  void release_later(Handle handle);
   void invalidate(Handle handle);
   Parts partition(Handle whole, const Divide& divide, PartAccess access);
   void unpartition(const Parts& parts);

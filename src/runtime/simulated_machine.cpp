@@ -134,6 +134,12 @@ const MachineDescription& require_sound(const MachineDescription& machine,
           "it must not be below 0, nor longer than a day");
   require(is_time(machine.faults.time), "page faults",
           "their time must not be below 0, nor longer than a day");
+  for (const KernelSpeed& speed : machine.speeds) {
+    const double rate = speed.flops_per_second;
+    const double seconds = speed.seconds;
+    require(std::isfinite(rate) && rate >= 0 && std::isfinite(seconds) && seconds >= 0,
+            "speed of " + speed.kernel, "its rate and its time must be finite and not below 0");
+  }
   require_ways(machine);
   return machine;
 }

@@ -8,6 +8,7 @@
 #include "graph/dependencies.hpp"
 #include "graph/group.hpp"
 #include "memory/arena.hpp"
+#include "runtime/estimated_times.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "vicinal/error.hpp"
 
@@ -93,6 +94,21 @@ void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> oper
   engine_->residency().give_room(handle, life);
 }
 
+namespace {
+// Times below 0 are no times.
+void set_expected(graph::TaskExtension& extension, const TaskSpec& spec) {
+  for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
+    const Time time = (*spec.expected)[kind];
+    if (time.ns < 0) {
+      throw UsageError("task " + (spec.name.empty() ? spec.codelet->name : spec.name) +
+                       " is expected to take " + std::to_string(time.ns) +
+                       " ns; give a time that is not below 0");
+    }
+    extension.expected[kind] = time;
+  }
+}
+}  // namespace
+
 graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operand> operands,
                                     WorkerId worker) {
   if (spec.codelet == nullptr) throw UsageError("submit: the task has no codelet");
@@ -117,7 +133,11 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operan
       task.parameter_bytes = bytes & 0x1fU;  // at most 16
       std::memcpy(task.parameters, spec.parameters.data(), sizeof(task.parameters));
     }
+    if (spec.expected != nullptr) [[unlikely]]
+      set_expected(extension(task), spec);
     fill_accesses(task, operands);
+    if (setup_.simulated && spec.codelet->estimated) [[unlikely]]
+      estimate_time(extension(task), task, setup_.machine, spec.flops);
     if (places_) [[unlikely]] {
       ask_place(task, spec);
     } else if (spec.node) [[unlikely]] {
@@ -194,7 +214,8 @@ void RuntimeImpl::give_back_sole_room(graph::Handle& handle) {
 // All tasks together end before times overflow, whatever the order in which they run.
 [[gnu::noinline]] void RuntimeImpl::check_simulated_time(const graph::Task& task) {
   constexpr std::int64_t kMost = sim::World::kEndOfTime.ns;
-  const std::int64_t longest = std::ranges::max(task.codelet->expected).ns;
+  std::int64_t longest = std::ranges::max(task.codelet->expected).ns;
+  if (task.extension) longest = std::max(longest, std::ranges::max(task.extension->expected).ns);
   const std::int64_t overhead = most_overhead_.ns;
   sim::World& world = setup_.world->world;
   const std::int64_t before = world.claimed().ns;

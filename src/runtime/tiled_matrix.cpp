@@ -22,6 +22,13 @@ void check_shape(MatrixShape& shape, const std::string& name) {
     throw UsageError(matrix + " has " + std::to_string(rows) + " x " + std::to_string(columns) +
                      " tiles, which are more than can be; take larger ones");
   }
+  if (shape.triangle != Triangle::none &&
+      (shape.rows != shape.columns || shape.tile_rows != shape.tile_columns)) {
+    throw UsageError(
+        matrix +
+        ": only a square matrix in square tiles has triangles; give as many columns as "
+        "rows, or leave triangle out");
+  }
 }
 
 std::string tile_name(const std::string& matrix, TilePlace at) {
@@ -29,7 +36,14 @@ std::string tile_name(const std::string& matrix, TilePlace at) {
   return matrix + "(" + std::to_string(at.row) + "," + std::to_string(at.column) + ")";
 }
 
-void refuse_place(TilePlace at, TilePlace tiles) {
+void refuse_place(TilePlace at, TilePlace tiles, Triangle triangle) {
+  if (at.row < tiles.row && at.column < tiles.column) {
+    const bool lower = triangle == Triangle::lower;
+    throw UsageError("there is no tile (" + std::to_string(at.row) + "," +
+                     std::to_string(at.column) + ") in the " + (lower ? "lower" : "upper") +
+                     " triangle of a matrix; use tile (" + std::to_string(at.column) + "," +
+                     std::to_string(at.row) + ") instead, or leave triangle out of its shape");
+  }
   throw UsageError("there is no tile (" + std::to_string(at.row) + "," + std::to_string(at.column) +
                    ") in a matrix of " + std::to_string(tiles.row) + " x " +
                    std::to_string(tiles.column) + " tiles; they count from 0");

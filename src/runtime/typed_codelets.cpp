@@ -24,7 +24,7 @@ struct Codelets::Table {
   std::atomic<std::size_t> names{0};
 
   // Null: it is not there, and `most` are. Else adds it.
-  const Codelet* find_or_add(std::string_view name, std::size_t most, Kernel::Function kernel) {
+  const Codelet* find_or_add(std::string_view name, std::size_t most, const Codelets& kernel) {
     std::size_t at = std::hash<std::string_view>{}(name) % kPlaces;
     std::unique_ptr<const Codelet> added;
     for (;;) {
@@ -36,7 +36,7 @@ struct Codelets::Table {
             names.fetch_sub(1, std::memory_order_relaxed);
             return nullptr;
           }
-          added = std::make_unique<Codelet>(Codelet{.name = std::string(name), .cpu = kernel});
+          added = std::make_unique<const Codelet>(kernel.made(name));
         }
         if (places[at].compare_exchange_strong(there, added.get(), std::memory_order_release,
                                                std::memory_order_acquire)) {
@@ -52,11 +52,16 @@ struct Codelets::Table {
   }
 };
 
+// In simulation the machine says what it takes.
+Codelet Codelets::made(std::string_view name) const {
+  return {.name = std::string(name), .cpu = cpu_, .kernels = kernels_, .estimated = true};
+}
+
 // The name that came first, most often the only one, is found first.
 const Codelet& Codelets::first_or(std::string_view name) {
   const Codelet* first = first_.load(std::memory_order_acquire);
   if (first != nullptr) return *first;
-  auto added = std::make_unique<const Codelet>(Codelet{.name = std::string(name), .cpu = kernel_});
+  auto added = std::make_unique<const Codelet>(made(name));
   if (!first_.compare_exchange_strong(first, added.get(), std::memory_order_acq_rel)) return *first;
   return *added.release();
 }
@@ -75,10 +80,10 @@ const Codelet& Codelets::find_or_add(std::string_view name) {
   const Codelet& first = first_or(name);
   if (first.name == name) return first;
   Table& others = table();
-  if (const Codelet* own = others.find_or_add(name, kMostNames - 1, kernel_)) return *own;
+  if (const Codelet* own = others.find_or_add(name, kMostNames - 1, *this)) return *own;
   const std::string_view common = stem(name);
   if (common.empty()) return first;
-  const Codelet* const shared = others.find_or_add(common, 2 * kMostNames, kernel_);
+  const Codelet* const shared = others.find_or_add(common, 2 * kMostNames, *this);
   return shared != nullptr ? *shared : first;
 }
 

@@ -154,6 +154,7 @@ BAD_INPUT = [
 
 BAD_VARIABLES = [
     ({"VICINAL_MEMROY": "1GiB"}, ["VICINAL_MEMROY", "did you mean VICINAL_MEMORY"]),
+    ({"VICINAL_MACHINE": "v100"}, ["VICINAL_MACHINE", "runs on the machine that is there", "simulate --machine"]),
     ({"VICINAL_WORKERS": "two"}, ["VICINAL_WORKERS", "two", "integer"]),
     ({"VICINAL_POLICY": "darts,drts"}, ["VICINAL_POLICY", "drts", "did you mean"]),
 ]

@@ -161,11 +161,9 @@ TEST_F(Failure, AReadOnlyFileRefusesWritersAtSubmission) {
               AllOf(HasSubstr("matrix"), HasSubstr("behind")));
 }
 
-TEST_F(Failure, ASimulatedMachineRefusesFiles) {
+TEST_F(Failure, ASimulatedMachineWithoutADiskRefusesFiles) {
   MachineDescription machine;
-  machine.nodes = {{kRam, "ram", NodeKind::ram, {}}, {NodeId{1}, "disk", NodeKind::disk, {}}};
-  machine.links = {{kRam, NodeId{1}, BytesPerSecond{1e9}, Time{0}, 1},
-                   {NodeId{1}, kRam, BytesPerSecond{1e9}, Time{0}, 1}};
+  machine.nodes = {{kRam, "ram", NodeKind::ram, {}}};
   machine.workers = {{WorkerId{0}, ProcessorKind::cpu, kRam}};
   Runtime runtime(machine, Options{});
   EXPECT_THAT(message_of<UsageError>([&] { runtime.register_file({"matrix"}, kPage); }),

@@ -193,8 +193,8 @@ TEST(Options, EveryDefaultInTheTableIsAcceptedAndIsTheDefault) {
 
 TEST(Options, TheTableKnowsEveryMemberOfTheStructure) {
   // A new member is a new entry: this list binds all of them and no longer compiles then.
-  [[maybe_unused]] const auto& [workers, submitter_works, bind, worker_processors, policy, memory,
-                                disk, disk_space, direct_io, disk_copies, accelerators,
+  [[maybe_unused]] const auto& [machine, workers, submitter_works, bind, worker_processors, policy,
+                                memory, disk, disk_space, direct_io, disk_copies, accelerators,
                                 accelerator_memory, accelerator_bandwidth, accelerator_api,
                                 cuda_devices, cuda_library, cublas_library, cusolver_library,
                                 opencl_devices, devices, device_memory, pin_memory, device_queues,
@@ -202,7 +202,7 @@ TEST(Options, TheTableKnowsEveryMemberOfTheStructure) {
                                 compute_priorities, measure_scheduling, check_reads,
                                 undelivered_errors, stall_seconds, models, memory_rules, seed,
                                 trace, trace_events, trace_memory] = Options{};
-  EXPECT_EQ(option_table().size(), 38U);
+  EXPECT_EQ(option_table().size(), 39U);
   std::vector<std::string_view> names;
   for (const OptionDescription& option : option_table()) names.push_back(option.name);
   std::sort(names.begin(), names.end());

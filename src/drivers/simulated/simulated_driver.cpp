@@ -152,7 +152,7 @@ void SimulatedDriver::start_task(graph::Task& task, WorkerId id) {
       std::max(now(), worker.thread_free) + machine_.workers[id.value].task_overhead;
   const Time start = std::max(launched, worker.processor_free);
   const Time end = start + time;
-  worker.thread_free = task.codelet->synchronous ? end : launched;
+  worker.thread_free = graph::is_synchronous(task) ? end : launched;
   worker.processor_free = end;
   worker.kernels.push_back({&task, start, time, lost_to_copies_});
   ++running_;
@@ -162,8 +162,9 @@ void SimulatedDriver::start_task(graph::Task& task, WorkerId id) {
 }
 
 Time SimulatedDriver::task_time(const graph::Task& task, WorkerId worker) const {
-  const auto kind = static_cast<std::size_t>(machine_.workers[worker.value].kind);
-  const Time expected = task.codelet->expected[kind];
+  const ProcessorKind processor = machine_.workers[worker.value].kind;
+  const auto kind = static_cast<std::size_t>(processor);
+  const Time expected = graph::expected_time(task, processor);
   Time time = expected.ns == 0 ? kUnknownTask : expected;
   if (!task.extension) return time;
   for (const graph::ReducedOperand& operand : task.extension->reduced) {
