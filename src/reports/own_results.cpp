@@ -51,7 +51,6 @@ std::optional<RunBounds> bounds_of(const RecordedRun& run) {
     const machine::MachineModel machine{.name = {},
                                         .sentence = {},
                                         .description = run.facts.machine,
-                                        .speeds = {},
                                         .synchronous = {},
                                         .scheduling = {}};
     return run_bounds(
