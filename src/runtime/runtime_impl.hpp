@@ -239,6 +239,7 @@ class RuntimeImpl {
   void ask_place(graph::Task& task, const TaskSpec& spec) const;
   void check_task(const graph::Task& task);
   void check_simulated_time(const graph::Task& task);
+  void set_times(graph::Task& task, const TaskSpec& spec) const;
   void check_sole_copies(const graph::Task& task);
   void count_sole_copies(std::span<const graph::Access> accesses, const char* kind,
                          std::string_view name);
