@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "graphs/make_graph.hpp"
-#include "progress.hpp"
+#include "reports/terminal.hpp"
 #include "reproduction/measure.hpp"
 #include "vicinal/error.hpp"
 
@@ -23,11 +23,11 @@ constexpr std::size_t kMostThreads = 2;
 class PointProgress {
  public:
   PointProgress(std::string_view figure, std::size_t done, std::size_t all)
-      : figure_(figure), done_(done), all_(all), on_terminal_(can_show_progress()) {
+      : figure_(figure), done_(done), all_(all), on_terminal_(reports::can_show_line()) {
     say({});
   }
   ~PointProgress() {
-    if (on_terminal_) clear_progress();
+    if (on_terminal_) reports::clear_line();
   }
   PointProgress(const PointProgress&) = delete;
   PointProgress& operator=(const PointProgress&) = delete;
@@ -42,10 +42,11 @@ class PointProgress {
   using Clock = std::chrono::steady_clock;
 
   void say(const std::string& which) {
-    const std::string line = fmt::format("{} {}  {} of {} points{}", figure_,
-                                         progress_bar(done_, all_, 20), done_, all_, which);
+    const std::string line =
+        fmt::format("{} {}  {} of {} points{}", figure_, reports::progress_bar(done_, all_, 20),
+                    done_, all_, which);
     if (on_terminal_) {
-      show_progress(line);
+      reports::show_line(line);
     } else if (Clock::now() >= next_ || done_ == all_) {
       fmt::print(stderr, "{}\n", line);
       next_ = Clock::now() + std::chrono::seconds(5);
@@ -114,7 +115,7 @@ std::vector<std::string> measure_points(const std::vector<reproduction::Point>& 
   PointProgress progress(figure, points.size() - left.size(), points.size());
   const Signals::AtInterrupt at_interrupt(session.signals, [&] {
     const std::lock_guard lock(work.mutex);
-    clear_progress();
+    reports::clear_line();
     fmt::print(stderr,
                "vicinal: interrupted: {} of {} points of {} are measured; the same command goes on "
                "there\n",

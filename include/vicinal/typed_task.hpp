@@ -5,8 +5,8 @@
 //                2.0, in(x), inout(y), priority(3));
 //
 // Behind the function come its arguments, in the order of its parameters: data as in(x), out(x), inout(x), commute(x),
-// reduce(x) or scratch<T>(n), all else by copy; options of the task may stand anywhere between them. The function and
-// what it captures are copied, too. What it returns is a Result, which later tasks can read.
+// reduce(x) or scratch<T>(n), a StopToken() for the task's own, all else by copy; options of the task may stand anywhere
+// between them. The function and what it captures are copied, too. What it returns is a Result, which later tasks can read.
 #pragma once
 
 #include <array>
@@ -91,6 +91,10 @@ template <typename T, std::size_t rank, AccessMode mode>
 inline constexpr bool kIsUse<Use<T, rank, mode>> = true;
 template <typename T>
 inline constexpr bool kIsUse<Room<T>> = true;
+
+// It stands for the task's own.
+template <typename T>
+inline constexpr bool kIsStop = std::is_same_v<T, StopToken>;
 
 template <typename T>
 inline constexpr bool kIsData = false;
@@ -336,7 +340,7 @@ class TaskType {
   static const Codelet& codelet(std::string_view name) { return codelets_.of(name); }
 
  private:
-  // Whether the argument is an operand, and its number among those of its sort.
+  // Whether the argument is an operand, and its number among those of its sort; of a StopToken there is none.
   struct Place {
     bool is_use;
     std::size_t number;
@@ -344,9 +348,11 @@ class TaskType {
   static constexpr std::array<Place, sizeof...(Given) + 1> places() {
     std::array<Place, sizeof...(Given) + 1> found{};
     constexpr std::array<bool, sizeof...(Given) + 1> are_uses{kIsUse<Given>...};
+    constexpr std::array<bool, sizeof...(Given) + 1> are_stops{kIsStop<Given>...};
     std::size_t use = 0;
     std::size_t value = 0;
     for (std::size_t i = 0; i < sizeof...(Given); ++i) {
+      if (are_stops[i]) continue;
       found[i] = {are_uses[i], are_uses[i] ? use++ : value++};
     }
     return found;
@@ -359,8 +365,9 @@ class TaskType {
   };
   template <typename... Done, typename First, typename... Rest>
   struct Keep<List<Done...>, First, Rest...> {
-    using Type = typename std::conditional_t<kIsUse<First>, Keep<List<Done...>, Rest...>,
-                                             Keep<List<Done..., First>, Rest...>>::Type;
+    using Type =
+        typename std::conditional_t<kIsUse<First> || kIsStop<First>, Keep<List<Done...>, Rest...>,
+                                    Keep<List<Done..., First>, Rest...>>::Type;
   };
 
  public:
@@ -372,7 +379,9 @@ class TaskType {
   template <std::size_t i, typename Type>
   static decltype(auto) argument(const LoadType& load, const KernelContext& k) {
     constexpr Place place = places()[i];
-    if constexpr (place.is_use) {
+    if constexpr (kIsStop<Type>) {
+      return k.stop_token();
+    } else if constexpr (place.is_use) {
       return ArgumentOf<Type>::Views::of(k.operand(place.number));
     } else {
       return get<place.number>(load.values);
@@ -423,7 +432,7 @@ inline Values<> values_of() {
 template <typename First, typename... Rest>
 auto values_of(First&& first, Rest&&... rest) {
   using Given = std::decay_t<First>;
-  if constexpr (kIsUse<Given> || IsOption<Given>) {
+  if constexpr (kIsUse<Given> || kIsStop<Given> || IsOption<Given>) {
     return values_of(std::forward<Rest>(rest)...);
   } else {
     auto others = values_of(std::forward<Rest>(rest)...);
