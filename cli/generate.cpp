@@ -13,7 +13,6 @@
 #include "linalg/run.hpp"
 #include "matrix_options.hpp"
 #include "output_file.hpp"
-#include "progress.hpp"
 
 namespace vicinal::cli {
 
@@ -39,7 +38,7 @@ void generate(const GenerateArguments& arguments, Signals& signals) {
   Runtime runtime(options);
   const Signals::Watch watch(signals, runtime);
   {
-    Progress progress(runtime, "generate");
+    Progress progress = runtime.progress({.label = "generate"});
     const linalg::Application cholesky = linalg::cholesky(grid);
     linalg::generate(
         runtime, cholesky,

@@ -8,10 +8,10 @@
 
 #include "help_format.hpp"
 #include "output_file.hpp"
-#include "progress.hpp"
 #include "reports/draw_picture.hpp"
 #include "reports/judge.hpp"
 #include "reports/page/page.hpp"
+#include "reports/terminal.hpp"
 #include "runtime_options.hpp"
 #include "vicinal/error.hpp"
 
@@ -114,7 +114,7 @@ void ReportOutput::draw_plot() const {
 
 void ReportOutput::interrupted() {
   const std::lock_guard lock(mutex_);
-  clear_progress();
+  reports::clear_line();
   fmt::print(stderr, "vicinal: interrupted: {} of {} {} ended\n", report_.runs.size(), runs_,
              runs_ == 1 ? "run has" : "runs have");
   if (!report_.runs.empty()) print();

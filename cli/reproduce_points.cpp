@@ -9,7 +9,7 @@
 
 #include "graphs/make_graph.hpp"
 #include "job_progress.hpp"
-#include "progress.hpp"
+#include "reports/terminal.hpp"
 #include "reproduction/measure.hpp"
 #include "vicinal/error.hpp"
 
@@ -74,7 +74,7 @@ std::vector<std::string> measure_points(const std::vector<reproduction::Point>& 
   JobProgress progress(figure, "points", points.size() - left.size(), points.size());
   const Signals::AtInterrupt at_interrupt(session.signals, [&] {
     const std::lock_guard lock(work.mutex);
-    clear_progress();
+    reports::clear_line();
     fmt::print(stderr,
                "vicinal: interrupted: {} of {} points of {} are measured; the same command goes on "
                "there\n",

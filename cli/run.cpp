@@ -23,7 +23,6 @@
 #include "linalg/run.hpp"
 #include "linalg/tile_kernels.hpp"
 #include "output_file.hpp"
-#include "progress.hpp"
 #include "reports/notes.hpp"
 #include "reports/report.hpp"
 #include "vicinal/version.hpp"
@@ -126,7 +125,7 @@ reports::RunRecord run_policy(const Plan& plan, const std::string& policy,
   Runtime runtime(with_policy(plan.options, policy, plan.policies.size()));
   reports::note_run(runtime, report);
   const Signals::Watch watch(signals, runtime);
-  Progress progress(runtime, policy);
+  Progress progress = runtime.progress({.label = policy});
   const linalg::RunOutcome outcome = linalg::run(
       runtime, plan.request,
       [&](std::string_view phase, std::uint64_t tasks) { progress.phase(phase, tasks); });

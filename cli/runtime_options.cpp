@@ -135,10 +135,13 @@ void RuntimeOptions::add_files(CommandFiles& files, const Options& options,
     if (library.find('/') != std::string::npos)
       files.reads(name, library);  // else one of the system's
   }
-  const auto given = options_.find("trace");
-  const bool is_given = given != options_.end() && given->second->count() > 0;
+  const auto is_option = [this](const char* name) {
+    const auto given = options_.find(name);
+    return given != options_.end() && given->second->count() > 0;
+  };
+  files.writes(is_option("status") ? "--status" : "VICINAL_STATUS", options.status);
   for (const std::string& file : recordings(options, policies)) {
-    files.records(is_given ? "--trace" : "VICINAL_TRACE", file);
+    files.records(is_option("trace") ? "--trace" : "VICINAL_TRACE", file);
   }
 }
 

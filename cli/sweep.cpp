@@ -14,12 +14,12 @@
 
 #include "job_progress.hpp"
 #include "output_file.hpp"
-#include "progress.hpp"
 #include "reports/catalogue.hpp"
 #include "reports/draw_picture.hpp"
 #include "reports/play_record.hpp"
 #include "reports/row_file.hpp"
 #include "reports/sweep.hpp"
+#include "reports/terminal.hpp"
 #include "sweep_csv.hpp"
 #include "sweep_plan.hpp"
 #include "vicinal/error.hpp"
@@ -142,7 +142,7 @@ void simulate_all(SweepPlan& plan, reports::RowFile& file, Failures& failures, S
   JobProgress progress("sweep", "runs", all - left, all);
   const Signals::AtInterrupt at_interrupt(session.signals, [&] {
     const std::lock_guard lock(mutex);
-    clear_progress();
+    reports::clear_line();
     fmt::print(stderr, "vicinal: interrupted: {} of {} runs have ended{}\n", progress.done(), all,
                plan.arguments.sweep.csv.empty() ? "" : "; the same command goes on there");
   });

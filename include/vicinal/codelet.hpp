@@ -53,13 +53,30 @@ struct OperandView {
   Layout layout;                 // of this replica: packed everywhere but in the user's own buffer
 };
 
+// Whether the task that it is of was cancelled while it runs, with the run or with its group; read as std::stop_token. What
+// is long asks now and then, and throws Cancelled (error.hpp): the task counts as cancelled then, and what it should have
+// written as lost. Copies may be asked by any thread while the kernel runs. One that is of no task says no.
+class StopToken {
+ public:
+  StopToken() = default;
+  bool stop_requested() const { return engine_ != nullptr && is_requested(); }
+  bool stop_possible() const { return engine_ != nullptr; }
+
+ private:
+  friend class KernelContext;
+  StopToken(const void* engine, const void* task) : engine_(engine), task_(task) {}
+  bool is_requested() const;
+  const void* engine_ = nullptr;
+  const void* task_ = nullptr;
+};
+
 // What a kernel is given. Operands are numbered as in the submission.
 class KernelContext {
  public:
   KernelContext(const OperandView* views, std::size_t count, const std::byte* parameters,
                 std::size_t parameter_bytes, WorkerId worker,
                 ProcessorKind kind = ProcessorKind::cpu, void* native = nullptr,
-                std::function<void()>* at_end = nullptr)
+                std::function<void()>* at_end = nullptr, const void* task = nullptr)
       : views_(views),
         count_(count),
         parameters_(parameters),
@@ -67,7 +84,8 @@ class KernelContext {
         worker_(worker),
         kind_(kind),
         native_(native),
-        at_end_(at_end) {}
+        at_end_(at_end),
+        task_(task) {}
 
   std::size_t operands() const { return count_; }
   const OperandView& operand(std::size_t i) const { return views_[i]; }
@@ -105,6 +123,9 @@ class KernelContext {
   // On a device with queues: `check` is called when all that the kernel has put on its queue is done, by another
   // thread; what it throws fails the task, as if the kernel had thrown. One per task. Elsewhere it is called at once.
   void at_end(std::function<void()> check) const;
+  // Both on the thread that has called the kernel.
+  StopToken stop_token() const;
+  bool cancelled() const { return stop_token().stop_requested(); }
   // What the kernel was bound to, see Kernel.
   template <typename T>
   T& bound() const {
@@ -123,6 +144,7 @@ class KernelContext {
   ProcessorKind kind_;
   void* native_;
   std::function<void()>* at_end_;
+  const void* task_;
   void* bound_ = nullptr;
 };
 

@@ -48,4 +48,11 @@ class PoisonedError : public Error {
   using Error::Error;
 };
 
+// What a kernel throws that was cancelled while it ran, see StopToken: its task counts as cancelled, not as failed. Where
+// nobody has cancelled it, it has failed.
+class Cancelled : public Error {
+ public:
+  Cancelled();
+};
+
 }  // namespace vicinal

@@ -55,6 +55,7 @@ struct Options {
   // An error that no call has thrown when the runtime ends: "terminate" ends the program, "warn" says it.
   std::string undelivered_errors = "terminate";
   double stall_seconds = 0;  // report when nothing ended for so long; 0: never
+  std::string status = {};   // file of what goes on, written once a second; empty: none
   std::string models = {};   // folder of measured run times; empty: the user's cache; "none": off
   std::string memory_rules = {};  // another runtime's, to compare with; see docs/options.md
   std::uint64_t seed = 1;

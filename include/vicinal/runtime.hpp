@@ -9,6 +9,7 @@
 // ran in the order of their submission; two threads that submit at once get one order for all handles.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -25,6 +26,7 @@
 #include "vicinal/machine.hpp"
 #include "vicinal/options.hpp"
 #include "vicinal/partition.hpp"
+#include "vicinal/progress.hpp"
 #include "vicinal/simulated_world.hpp"
 #include "vicinal/statistics.hpp"
 #include "vicinal/task.hpp"
@@ -50,6 +52,7 @@ class Group {
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
   std::size_t pending() const;  // submitted and not ended
+  bool ready() const { return pending() == 0; }
 
  private:
   friend struct internals::Opener;
@@ -101,6 +104,18 @@ class OwnedHandle {
   std::weak_ptr<internals::RuntimeImpl> runtime_;
   Handle handle_;
 };
+}  // namespace internals
+
+namespace internals {
+// Down to nanoseconds, within what Time can hold. Of what is no number: nothing.
+template <typename Number, typename Period>
+constexpr Time time_of(std::chrono::duration<Number, Period> duration) {
+  using Nanoseconds = std::chrono::duration<long double, std::nano>;
+  const long double ns = std::chrono::duration_cast<Nanoseconds>(duration).count();
+  if (!(ns > 0)) return Time{0};
+  return ns < static_cast<long double>(kLongestDuration.ns) ? Time{static_cast<std::int64_t>(ns)}
+                                                            : kLongestDuration;
+}
 }  // namespace internals
 
 template <typename T, std::size_t rank>
@@ -201,10 +216,30 @@ class Runtime {
   void wait();
   void wait(Group& group);
   void wait(Handle handle);
+  // The same for so long at most, of the runtime's clock (simulated time in a simulation), and a task that this thread has
+  // begun to run: false if what is waited for has not ended then. A duration of 0 or less only looks, and runs nothing.
+  // Throws what the wait would if it returned; what this thread has acquired is no error.
+  template <typename Number, typename Period>
+  bool wait_for(std::chrono::duration<Number, Period> duration);
+  template <typename Number, typename Period>
+  bool wait_for(Group& group, std::chrono::duration<Number, Period> duration);
+  template <typename Number, typename Period>
+  bool wait_for(Handle handle, std::chrono::duration<Number, Period> duration);
+  template <typename T, std::size_t rank, typename Number, typename Period>
+  bool wait_for(Data<T, rank> data, std::chrono::duration<Number, Period> duration);
+  // Whether a wait for it would return, or throw, at once: of a handle, the tasks submitted so far that write or reduce into
+  // it have ended, well or not. Any thread, also inside a task; runs nothing and waits for nothing.
+  bool ready(Group& group);
+  bool ready(Handle handle);
+  template <typename T, std::size_t rank>
+  bool ready(Data<T, rank> data);
   // Tasks that have not started are cancelled, also those submitted from now on, until a wait() has
   // seen all of them end: what they would have written is poisoned. What was done stays: sums of reductions are combined
-  // and parts joined also then.
+  // and parts joined also then. Any thread, also inside a task.
   void cancel();
+  // The same for the tasks of the group alone, until a wait for it or for everything has seen all of them end. Others go
+  // on, but for those that read what is poisoned.
+  void cancel(Group& group);
 
   // Waits until the handle may be accessed in RAM and holds it there. Queues like a task.
   Acquired acquire(Handle handle, AccessMode mode);
@@ -273,6 +308,9 @@ class Runtime {
   bool simulated() const;
   // Any thread, any time, also while a simulation runs.
   Statistics statistics() const;
+  // Shows on the terminal, as long as what it returns lives, how many tasks have ended; see progress.hpp. Throws
+  // CapacityError if the system gives no thread.
+  [[nodiscard]] Progress progress(const ProgressOptions& options = {}) const;
   // Who waits for what, who holds which bytes, and the cycle if there is one. Any thread, any time.
   std::string stall_report() const;
 
@@ -297,6 +335,11 @@ class Runtime {
   // Null: the runtime is gone; throws UsageError.
   static Acquired acquire_of(std::shared_ptr<internals::RuntimeImpl> runtime, Handle handle,
                              AccessMode mode);
+  static bool ready_of(const std::shared_ptr<internals::RuntimeImpl>& runtime, Handle handle);
+  static bool wait_for_of(const std::shared_ptr<internals::RuntimeImpl>& runtime, Handle handle,
+                          Time duration);
+  bool wait_all(Time duration);
+  bool wait_group(Group& group, Time duration);
   Handle register_layout(void* data, const Layout& layout, std::string name);
   void release_later(Handle handle);
   std::shared_ptr<const internals::OwnedHandle> register_owned(TileShape shape, std::string name);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "vicinal/ids.hpp"
@@ -28,6 +29,7 @@ struct LinkStatistics {
 struct WorkerStatistics {
   std::uint64_t tasks = 0;
   Time busy;  // since the start of the runtime, not waiting for a task: kernels, and finding them
+  std::uint64_t running = 0;  // tasks given to it and not ended, now; of a device perhaps several
 };
 
 struct Statistics {
@@ -41,6 +43,10 @@ struct Statistics {
   std::uint64_t own_tasks_done = 0;
   std::uint64_t tasks_failed = 0;
   std::uint64_t tasks_cancelled = 0;
+  std::uint64_t tasks_running = 0;  // now: of all workers
+  // Now: those that wait for a worker, or for their data. Counted with the option status, or where there are workers of
+  // several kinds.
+  std::optional<std::uint64_t> tasks_ready;
   Time scheduling;  // wall time inside the policy, of all threads, if the option measure_scheduling
   Time now;         // of the runtime's clock: monotonic, or simulated
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -63,6 +64,16 @@ class Result {
     return *Runtime::acquire_of(owned_ != nullptr ? owned_->runtime() : nullptr, data_.handle(),
                                 AccessMode::R)
                 .template data<T>();
+  }
+  // Whether `get` would not wait for tasks, as Runtime::ready.
+  bool ready() const {
+    return Runtime::ready_of(owned_ != nullptr ? owned_->runtime() : nullptr, data_.handle());
+  }
+  // As Runtime::wait_for.
+  template <typename Number, typename Period>
+  bool wait_for(std::chrono::duration<Number, Period> duration) const {
+    return Runtime::wait_for_of(owned_ != nullptr ? owned_->runtime() : nullptr, data_.handle(),
+                                internals::time_of(duration));
   }
   Data<T> data() const { return data_; }
   TaskId id() const { return task_; }
@@ -182,6 +193,29 @@ Held<T, rank> Runtime::write(Data<T, rank> data) {
 template <typename T, std::size_t rank>
 void Runtime::release(Data<T, rank> data, WriteBack write_back) {
   unregister(data.handle(), write_back);
+}
+
+// --- waiting
+
+template <typename Number, typename Period>
+bool Runtime::wait_for(std::chrono::duration<Number, Period> duration) {
+  return wait_all(internals::time_of(duration));
+}
+template <typename Number, typename Period>
+bool Runtime::wait_for(Group& group, std::chrono::duration<Number, Period> duration) {
+  return wait_group(group, internals::time_of(duration));
+}
+template <typename Number, typename Period>
+bool Runtime::wait_for(Handle handle, std::chrono::duration<Number, Period> duration) {
+  return wait_for_of(impl_, handle, internals::time_of(duration));
+}
+template <typename T, std::size_t rank, typename Number, typename Period>
+bool Runtime::wait_for(Data<T, rank> data, std::chrono::duration<Number, Period> duration) {
+  return wait_for(data.handle(), duration);
+}
+template <typename T, std::size_t rank>
+bool Runtime::ready(Data<T, rank> data) {
+  return ready(data.handle());
 }
 
 // --- tasks

@@ -5,8 +5,8 @@
 //                2.0, in(x), inout(y), priority(3));
 //
 // Behind the function come its arguments, in the order of its parameters: data as in(x), out(x), inout(x), commute(x),
-// reduce(x) or scratch<T>(n), all else by copy; options of the task may stand anywhere between them. The function and
-// what it captures are copied, too. What it returns is a Result, which later tasks can read.
+// reduce(x) or scratch<T>(n), a StopToken() for the task's own, all else by copy; options of the task may stand anywhere
+// between them. The function and what it captures are copied, too. What it returns is a Result, which later tasks can read.
 //
 // The function runs on cores and on emulated accelerators. Those for other processors stand among the arguments, or in
 // its place where there is none for cores: on_cuda(f), on_gpu(f), on_emulated(f), and on_opencl(f) of opencl.hpp.
@@ -124,6 +124,10 @@ template <typename T, std::size_t rank, AccessMode mode>
 inline constexpr bool kIsUse<Use<T, rank, mode>> = true;
 template <typename T>
 inline constexpr bool kIsUse<Room<T>> = true;
+
+// It stands for the task's own.
+template <typename T>
+inline constexpr bool kIsStop = std::is_same_v<T, StopToken>;
 
 template <typename T>
 inline constexpr bool kIsData = false;
@@ -503,7 +507,7 @@ class TaskType<Function, List<KernelOn<Device, OnDevice>...>, Given...> {
   static const Codelet& codelet(std::string_view name) { return codelets_.of(name); }
 
  private:
-  // Whether the argument is an operand, and its number among those of its sort.
+  // Whether the argument is an operand, and its number among those of its sort; of a StopToken there is none.
   struct Place {
     bool is_use;
     std::size_t number;
@@ -511,9 +515,11 @@ class TaskType<Function, List<KernelOn<Device, OnDevice>...>, Given...> {
   static constexpr std::array<Place, sizeof...(Given) + 1> places() {
     std::array<Place, sizeof...(Given) + 1> found{};
     constexpr std::array<bool, sizeof...(Given) + 1> are_uses{kIsUse<Given>...};
+    constexpr std::array<bool, sizeof...(Given) + 1> are_stops{kIsStop<Given>...};
     std::size_t use = 0;
     std::size_t value = 0;
     for (std::size_t i = 0; i < sizeof...(Given); ++i) {
+      if (are_stops[i]) continue;
       found[i] = {are_uses[i], are_uses[i] ? use++ : value++};
     }
     return found;
@@ -526,8 +532,9 @@ class TaskType<Function, List<KernelOn<Device, OnDevice>...>, Given...> {
   };
   template <typename... Done, typename First, typename... Rest>
   struct Keep<List<Done...>, First, Rest...> {
-    using Type = typename std::conditional_t<kIsUse<First>, Keep<List<Done...>, Rest...>,
-                                             Keep<List<Done..., First>, Rest...>>::Type;
+    using Type =
+        typename std::conditional_t<kIsUse<First> || kIsStop<First>, Keep<List<Done...>, Rest...>,
+                                    Keep<List<Done..., First>, Rest...>>::Type;
   };
 
  public:
@@ -539,7 +546,9 @@ class TaskType<Function, List<KernelOn<Device, OnDevice>...>, Given...> {
   template <std::size_t i, typename Type>
   static decltype(auto) argument(const LoadType& load, const KernelContext& k) {
     constexpr Place place = places()[i];
-    if constexpr (place.is_use) {
+    if constexpr (kIsStop<Type>) {
+      return k.stop_token();
+    } else if constexpr (place.is_use) {
       return ArgumentOf<Type>::Views::of(k.operand(place.number));
     } else {
       return get<place.number>(load.values);
@@ -572,7 +581,9 @@ class TaskType<Function, List<KernelOn<Device, OnDevice>...>, Given...> {
   template <typename On, std::size_t i, typename Type>
   static decltype(auto) argument_on(const LoadType& load, const KernelContext& k) {
     constexpr Place place = places()[i];
-    if constexpr (place.is_use) {
+    if constexpr (kIsStop<Type>) {
+      return k.stop_token();
+    } else if constexpr (place.is_use) {
       return On::template view<Type>(k, place.number);
     } else {
       return get<place.number>(load.values);
@@ -652,7 +663,8 @@ auto chosen(First&& first, Rest&&... rest) {
   }
 }
 template <typename Given>
-using IsValue = std::bool_constant<!kIsUse<Given> && !IsOption<Given> && !kIsKernelOn<Given>>;
+using IsValue = std::bool_constant<!kIsUse<Given> && !kIsStop<Given> && !IsOption<Given> &&
+                                   !kIsKernelOn<Given>>;
 template <typename Given>
 using IsKernel = std::bool_constant<kIsKernelOn<Given>>;
 

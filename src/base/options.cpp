@@ -122,6 +122,9 @@ constexpr Entry kTable[] = {
      "program, unless an exception is on its way; warn only prints it."},
     {"stall_seconds", &Options::stall_seconds,
      "Report who waits for what when no task has ended for so long; 0: never.", 0, 1'000'000'000},
+    {"status", &Options::status,
+     "File that is written anew once a second, and at the end, with counts of tasks, bytes and "
+     "memory in Prometheus' text form; empty: none."},
     {"models", &Options::models,
      "Folder of the run times that policies which predict learn from and add to; empty: the user's "
      "cache; none: nothing is timed or kept."},

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/lifecycle.hpp"
 #include "graph/dependencies.hpp"
 #include "memory/arena.hpp"
 #include "memory/replica.hpp"
@@ -70,7 +71,7 @@ std::size_t operands_of(const graph::Task& task) {
                                              std::size_t count) {
   const Parameter parameter = parameter_of(task);
   KernelContext context(views, count, parameter.data, parameter.bytes, site.worker, site.kind,
-                        site.native, site.at_end);
+                        site.native, site.at_end, &task);
   kernel(context);
 }
 
@@ -208,6 +209,18 @@ void KernelContext::refuse_parameter(std::size_t wanted) const {
   throw UsageError("its kernel asks for a parameter of " + std::to_string(wanted) +
                    " bytes, and the task was given one of " + std::to_string(parameter_bytes_) +
                    "; submit it with a value of the type that the kernel asks for");
+}
+
+// Who calls a kernel has said so to the engine, so that who does not ask pays nothing.
+StopToken KernelContext::stop_token() const {
+  const engine::InTask* const inside = engine::Engine::this_threads_task();
+  if (task_ == nullptr || inside == nullptr) return {};
+  return {inside->engine, task_};
+}
+
+bool StopToken::is_requested() const {
+  const auto& engine = *static_cast<const engine::Engine*>(engine_);
+  return engine.errors().cancels(*static_cast<const graph::Task*>(task_));
 }
 
 void KernelContext::at_end(std::function<void()> check) const {

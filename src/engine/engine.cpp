@@ -29,7 +29,7 @@ Engine::Engine(EngineConfig config)
           [this] { errors_.cancel(base::out_of_memory("handed a task to the policy")); },
           config_.time_policy),
       eligibility_(config_.machine, residency_, config_.simulated),
-      ready_(config_.machine, eligibility_),
+      ready_(config_.machine, eligibility_, config_.count_ready),
       costs_(config_.machine, residency_, timed_ ? config_.models : nullptr),
       wishes_(config_.machine.nodes.size(), residency_, config_.rules),
       copies_(config_.machine),
@@ -119,9 +119,14 @@ Statistics Engine::statistics() const {
   s.scheduling = gate_.time_in_policy();
   for (const WorkerDescription& worker : config_.machine.workers) {
     const auto busy = drivers_.of(worker.id).busy(worker.id);
-    s.workers.push_back(
-        {lanes_.tasks_run(worker.id), busy ? *busy : lanes_.busy(worker.id, s.now)});
+    s.workers.push_back({lanes_.tasks_run(worker.id), busy ? *busy : lanes_.busy(worker.id, s.now),
+                         lanes_.started(worker.id)});
+    s.tasks_running += s.workers.back().running;
   }
+  s.tasks_ready = ready_.count();
+  if (!s.tasks_ready) return s;
+  *s.tasks_ready += producers_.held();
+  for (const auto& ahead : look_aheads_) *s.tasks_ready += ahead->size();
   return s;
 }
 

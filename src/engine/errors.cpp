@@ -34,8 +34,30 @@ void Errors::report(const std::exception_ptr& error) {
 
 void Errors::cancel(const std::exception_ptr& cause) {
   if (cause) report(cause);
-  cancelling_.store(true, std::memory_order_release);
+  cancelling_.fetch_or(kRun, std::memory_order_release);
   sleepers_.wake_all();
+}
+
+// Under the lock, as `take` ends what is begun here.
+void Errors::cancel(graph::GroupCount& group) {
+  static std::atomic<std::uint64_t> last{0};
+  {
+    const std::lock_guard lock(mutex_);
+    if (cancellation_.load(std::memory_order_relaxed) == 0) {
+      cancellation_.store(last.fetch_add(1, std::memory_order_relaxed) + 1,
+                          std::memory_order_relaxed);
+    }
+    group.cancel(cancellation_.load(std::memory_order_relaxed));
+    cancelling_.fetch_or(kGroups, std::memory_order_release);
+  }
+  sleepers_.wake_all();
+}
+
+bool Errors::cancels_this(const graph::Task& task) const {
+  if (cancelling() && (!task.hands_on() || all_.load(std::memory_order_relaxed))) return true;
+  if (!task.extension || task.extension->group == nullptr) return false;
+  const std::uint64_t cancellation = task.extension->group->cancellation();
+  return cancellation != 0 && cancellation == cancellation_.load(std::memory_order_relaxed);
 }
 
 void Errors::cancel_all(const std::exception_ptr& cause) {
@@ -48,7 +70,7 @@ void Errors::cancel_broken(const std::exception_ptr& error) {
     const std::lock_guard lock(mutex_);
     if (std::exchange(told_broken_, true)) return;
     set_first(error, error);
-    cancelling_.store(true, std::memory_order_release);
+    cancelling_.fetch_or(kRun, std::memory_order_release);
   }
   sleepers_.wake_all();
 }
@@ -159,7 +181,8 @@ std::exception_ptr Errors::tell_lost(const graph::Handle& handle, const std::str
 
 Errors::Taken Errors::take() {
   const std::lock_guard lock(mutex_);
-  cancelling_.store(false, std::memory_order_release);
+  cancelling_.store(0, std::memory_order_release);
+  cancellation_.store(0, std::memory_order_relaxed);
   failure_ = nullptr;
   all_.store(false, std::memory_order_relaxed);
   return {std::exchange(error_, nullptr), std::exchange(told_broken_, false)};

@@ -1,14 +1,17 @@
 // What went wrong in a run: the first error is kept, the others are consequences. While the run is cancelled tasks
-// of the application that have not started do not start. Those of the runtime that hand on what was done do.
+// of the application that have not started do not start. Those of the runtime that hand on what was done do. A group
+// that is cancelled is so for its tasks alone.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <string>
 
 #include "base/sure_memory.hpp"
 #include "engine/sleepers.hpp"
+#include "graph/group.hpp"
 #include "graph/handle.hpp"
 #include "graph/task.hpp"
 
@@ -18,11 +21,11 @@ class Errors {
  public:
   explicit Errors(Sleepers& sleepers) : sleepers_(sleepers) {}
 
-  bool cancelling() const { return cancelling_.load(std::memory_order_relaxed); }
+  bool cancelling() const { return (cancelling_.load(std::memory_order_relaxed) & kRun) != 0; }
+  // It, or a group.
+  bool cancels_any() const { return cancelling_.load(std::memory_order_relaxed) != 0; }
   // This task does not start.
-  bool cancels(const graph::Task& task) const {
-    return cancelling() && (!task.hands_on() || all_.load(std::memory_order_relaxed));
-  }
+  bool cancels(const graph::Task& task) const { return cancels_any() && cancels_this(task); }
   bool any() const { return first() != nullptr; }
   std::exception_ptr first() const;  // null: none
   // The application knows of the first error, by a call that has thrown it without taking it.
@@ -30,6 +33,10 @@ class Errors {
   void report(const std::exception_ptr& error);
   // Until the errors are taken. `cause`: null if the application wants it.
   void cancel(const std::exception_ptr& cause);
+  // Tasks of this group alone, until the errors are taken or `forgive`.
+  void cancel(graph::GroupCount& group);
+  // All tasks of the group have ended.
+  static void forgive(graph::GroupCount& group) { group.cancel(0); }
   // Also the runtime's own tasks: nobody can run them.
   void cancel_all(const std::exception_ptr& cause);
   // A write-back has failed. Told once, and at once with the note that it was told: copies end when they
@@ -56,13 +63,19 @@ class Errors {
   Taken take();
 
  private:
+  // Bits of `cancelling_`.
+  static constexpr std::uint32_t kRun = 1;
+  static constexpr std::uint32_t kGroups = 2;  // some of them
+  bool cancels_this(const graph::Task& task) const;
   void set_first(const std::exception_ptr& error, const std::exception_ptr& failure);
   void note_lost(const graph::Task& task, const std::exception_ptr& failure);
   void forget_failure(const graph::Handle& handle);
   std::exception_ptr failure_of(const graph::Handle& handle) const;
 
   Sleepers& sleepers_;  // who sleeps is woken, to end what it would have run
-  std::atomic<bool> cancelling_{false};
+  std::atomic<std::uint32_t> cancelling_{0};
+  // Of groups, since the errors were taken; 0: none was cancelled. No two runtimes have the same.
+  std::atomic<std::uint64_t> cancellation_{0};
   std::atomic<bool> all_{false};
   mutable std::mutex mutex_;  // guards what follows
   std::exception_ptr error_;

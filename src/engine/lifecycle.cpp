@@ -23,6 +23,16 @@ using graph::TaskState;
 using trace::Category;
 
 namespace {
+bool has_stopped(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Cancelled&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 // Of the thread: the innermost task on its stack.
 thread_local const InTask* in_task = nullptr;
 
@@ -444,10 +454,18 @@ const InTask* Engine::this_threads_task() {
 
 // --- done: memory takes note of what was written, graph releases the successors -------------
 
+// It may have been asked to stop.
+[[gnu::noinline]] Outcome Engine::end_early(const Task& task, const std::exception_ptr& error) {
+  if (errors_.cancels(task) && has_stopped(error)) return Outcome::cancelled;
+  errors_.fail(task, error);
+  return Outcome::failed;
+}
+
 [[gnu::flatten]] void Engine::task_done(Task& task, WorkerId worker, std::exception_ptr error,
                                         std::optional<Time> run_time) {
+  const Outcome outcome = error ? end_early(task, error) : Outcome::done;
   if (watches_runs()) [[unlikely]]
-    end_watched(task, worker, error != nullptr, run_time);
+    end_watched(task, worker, outcome, run_time);
   lanes_.end_run(worker, task);
   if (!trivial_) {
     const NodeId node = node_of(worker);
@@ -462,8 +480,6 @@ const InTask* Engine::this_threads_task() {
       perform(actions);
     }
   }
-  const Outcome outcome = error ? Outcome::failed : Outcome::done;
-  if (error) errors_.fail(task, error);
   ReadyList ready;
   end(task, worker, outcome, ready);
   if (ready.head != nullptr) return make_ready(ready, worker);

@@ -59,6 +59,7 @@ struct EngineConfig {
   std::uint32_t look_ahead = 0;  // 0: by the kind of node
   bool simulated = false;        // kernels do not run
   bool count_bytes = false;      // Engine::ended_bytes is asked for
+  bool count_ready = false;      // Statistics::tasks_ready is asked for
   bool time_policy = false;      // Statistics::scheduling is asked for
   // Where the times of tasks are kept if the policy asks for them; it outlives the engine. Null: nothing
   // is timed. Not in simulation.
@@ -239,8 +240,9 @@ class Engine final : public Completions {
   }
   void begin_watched(const graph::Task& task, WorkerId worker);
   void record_processor_time(WorkerId worker);
-  void end_watched(const graph::Task& task, WorkerId worker, bool failed,
+  void end_watched(const graph::Task& task, WorkerId worker, Outcome outcome,
                    std::optional<Time> run_time);
+  Outcome end_early(const graph::Task& task, const std::exception_ptr& error);
   void end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
   void leave_or_lift_poison(const graph::Task& task, Outcome outcome);
   void note_unused(const graph::Task& task);

@@ -220,7 +220,7 @@ bool LookAhead::still_lacks(Entry& entry) const {
 
 Task* LookAhead::take_runnable(WorkerId worker, memory::Actions& actions, ReadyList& cancelled) {
   const std::uint64_t gains = residency_.gains(node_);
-  if (none_for_ == worker && none_at_ == gains && !errors_.cancelling()) return nullptr;
+  if (none_for_ == worker && none_at_ == gains && !errors_.cancels_any()) return nullptr;
   bool all_lack = true;  // or wait for their request
   StartDecision decision(context_, worker);
   for (std::size_t i = 0; i < pulled_.size();) {

@@ -2,10 +2,12 @@
 // does not ask: the policy would look at all of them, each time that the worker is woken.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/eligibility.hpp"
@@ -19,7 +21,8 @@ namespace vicinal::engine {
 // it counts as asleep, is woken for what comes.
 class ReadyByKind {
  public:
-  ReadyByKind(const MachineDescription& machine, const Eligibility& eligibility)
+  // `counts`: `count` is asked for.
+  ReadyByKind(const MachineDescription& machine, const Eligibility& eligibility, bool counts)
       : machine_(machine), eligibility_(eligibility) {
     std::array<bool, kProcessorKinds> there{};
     for (const WorkerDescription& worker : machine.workers) {
@@ -27,7 +30,7 @@ class ReadyByKind {
       if (!known) kinds_.push_back(worker.kind);
       known = true;
     }
-    if (kinds_.size() < 2) kinds_.clear();
+    if (kinds_.size() < 2 && !counts) kinds_.clear();
   }
 
   void add(const graph::Task& task) {
@@ -46,6 +49,12 @@ class ReadyByKind {
            all_.load(std::memory_order_seq_cst) > 0;
   }
 
+  // Tasks that the policy has; none: they are not counted.
+  std::optional<std::uint64_t> count() const {
+    if (kinds_.empty()) return std::nullopt;
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(all_.load(), 0));
+  }
+
  private:
   using Count = std::atomic<std::int64_t>;
   const Count& of(ProcessorKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
@@ -59,7 +68,7 @@ class ReadyByKind {
 
   const MachineDescription& machine_;
   const Eligibility& eligibility_;
-  std::vector<ProcessorKind> kinds_;  // of the workers; none where there is one kind
+  std::vector<ProcessorKind> kinds_;  // of the workers; none where nothing is counted
   std::array<Count, kProcessorKinds> counts_{};
   Count all_{0};
 };

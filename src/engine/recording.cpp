@@ -116,13 +116,13 @@ void Engine::record_processor_time(WorkerId worker) {
   }
 }
 
-[[gnu::noinline]] void Engine::end_watched(const Task& task, WorkerId worker, bool failed,
+[[gnu::noinline]] void Engine::end_watched(const Task& task, WorkerId worker, Outcome outcome,
                                            std::optional<Time> run_time) {
   if (records(trace::Category::tasks)) {
-    record_ended(task, worker, failed ? Outcome::failed : Outcome::done, run_time.value_or(Time{}));
+    record_ended(task, worker, outcome, run_time.value_or(Time{}));
     record_processor_time(worker);
   }
-  if (!timed_ || failed) return;
+  if (!timed_ || outcome != Outcome::done) return;
   RunTimer& timer = timers_[worker.value];
   try {
     if (run_time) {

@@ -101,6 +101,8 @@ std::string name_of(Handle& handle);
 std::string describe_queue(Handle& handle, std::size_t most);
 // No task has or waits for access.
 bool idle(const Handle& handle);
+// A reader would have access at once.
+bool is_readable(const Handle& handle);
 
 // Dependencies without data.
 class Precedences {

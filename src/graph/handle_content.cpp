@@ -58,6 +58,10 @@ bool idle(const Handle& handle) {
   return (handle.word.load(std::memory_order_acquire) & (kWriter | kWaiters | kReadersMask)) == 0;
 }
 
+bool is_readable(const Handle& handle) {
+  return (handle.word.load(std::memory_order_acquire) & (kWriter | kWaiters | kCommuting)) == 0;
+}
+
 // Tasks that wait are alive while the lock bit is held: they cannot be granted access.
 std::string describe_queue(Handle& handle, std::size_t most) {
   const std::uint64_t word = lock(handle);

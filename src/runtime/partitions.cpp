@@ -369,6 +369,31 @@ Partitions::Lock Partitions::settle(graph::Handle& handle, AccessMode mode) {
   return settle({&access, 1});
 }
 
+namespace {
+bool parts_are_readable(const graph::Handle& whole) {
+  const Family* const family = family_if_any(whole);
+  if (family == nullptr) return true;
+  return std::ranges::all_of(family->divided, [](const Partition* partition) {
+    return partition->holds != Holds::parts ||
+           std::ranges::all_of(partition->parts, [](const graph::Handle* part) {
+             return graph::is_readable(*part) && parts_are_readable(*part);
+           });
+  });
+}
+}  // namespace
+
+bool Partitions::is_readable(const graph::Handle& handle) {
+  const Lock lock(mutex_);
+  if (!parts_are_readable(handle)) return false;
+  const Family* family = family_if_any(handle);
+  while (family != nullptr && family->of != nullptr && !family->of->held &&
+         family->of->holds == Holds::whole) {
+    if (!graph::is_readable(*family->of->whole)) return false;
+    family = family_if_any(*family->of->whole);
+  }
+  return true;
+}
+
 void Partitions::require_apart(std::span<const graph::Access> accesses) const {
   for (const graph::Access& access : accesses) {
     const Family* family = family_if_any(*access.handle);

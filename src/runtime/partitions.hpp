@@ -59,6 +59,8 @@ class Partitions {
   Lock settle(std::span<const graph::Access> accesses);
   Lock settle(graph::Handle& handle, AccessMode mode);
   Lock lock() { return Lock(mutex_); }
+  // Those who write what has the content of the handle, its parts or what it is a part of, have ended.
+  bool is_readable(const graph::Handle& handle);
 
   // For a recursive task, which holds the whole in RAM with its content there.
   // `ram_only`: tasks on the parts run there, and nowhere else.

@@ -18,6 +18,7 @@
 #include "machine/machine_model.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "runtime/sizes.hpp"
+#include "runtime/status_text.hpp"
 #include "sched/automatic.hpp"
 #include "sched/policy.hpp"
 #include "trace/own_file.hpp"
@@ -94,6 +95,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   config.policy = policy != nullptr ? std::move(policy) : policy_of(options, config.machine);
   config.time_policy = options.measure_scheduling;
   config.look_ahead = options.look_ahead;
+  config.count_ready = !options.status.empty();
   config.count_bytes = options.window_bytes.value > 0;
   config.seed = options.seed;
   config.rules = memory::parse_rules(options.memory_rules);
@@ -137,11 +139,17 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
 
 void RuntimeImpl::start() {
   setup_.start(*engine_);
+  if (!options_.status.empty()) {
+    status_.emplace(options_.status, kStatusBegins, number_, [this] {
+      return status_text(engine_->statistics(), engine_->machine(), engine_->policy_name());
+    });
+  }
   if (options_.stall_seconds <= 0) return;
   watcher_ = base::start_thread("that watches for stalls", [this] { watch(); });
 }
 
 void RuntimeImpl::stop() {
+  status_.reset();
   if (watcher_.joinable()) {
     {
       const std::lock_guard lock(wait_mutex_);
@@ -217,6 +225,7 @@ void RuntimeImpl::leave() noexcept {
       nullptr};  // by which a search for leaks finds them all
   left_before_ = last_left.exchange(this);
   setup_.leave();
+  if (status_) status_->write();
   end_trace();
   std::exception_ptr error;
   if (!base::thread_has_ended()) {
@@ -257,6 +266,7 @@ void RuntimeImpl::close() noexcept {
         error && !has_thrown && !is_a<UsageError>(error) && !is_a<PoisonedError>(error);
     if (is_new && !undelivered) undelivered = error;
   }
+  if (status_) status_->end();
   if (undelivered) {
     end_trace();
     tell_undelivered(undelivered);
@@ -445,25 +455,60 @@ TaskId Runtime::submit(const TaskSpec& spec) {
     std::rethrow_exception(base::out_of_memory("took a task"));
   }
 }
-void Runtime::wait() {
+namespace {
+// Of a wait that may run tasks.
+template <typename Wait>
+bool wait_with_memory(const Wait& wait) {
   try {
-    impl_->wait();
+    return wait();
   } catch (const std::bad_alloc&) {
     std::rethrow_exception(base::out_of_memory("ran tasks"));
   }
 }
+
+void require_runtime(const std::shared_ptr<RuntimeImpl>& runtime) {
+  if (runtime != nullptr) return;
+  throw UsageError(
+      "a result of a runtime that is gone, or one that was moved from: read it while the runtime "
+      "lives, from where it was moved to");
+}
+}  // namespace
+
+void Runtime::wait() {
+  wait_with_memory([&] { return impl_->wait(std::nullopt); });
+}
 void Runtime::wait(Group& group) {
-  try {
-    impl_->wait(group);
-  } catch (const std::bad_alloc&) {
-    std::rethrow_exception(base::out_of_memory("ran tasks"));
-  }
+  wait_with_memory([&] { return impl_->wait(group, std::nullopt); });
 }
 void Runtime::wait(Handle handle) {
   impl_->wait(handle);
 }
+bool Runtime::wait_all(Time duration) {
+  return wait_with_memory([&] { return impl_->wait(impl_->in_time(duration)); });
+}
+bool Runtime::wait_group(Group& group, Time duration) {
+  return wait_with_memory([&] { return impl_->wait(group, impl_->in_time(duration)); });
+}
+bool Runtime::wait_for_of(const std::shared_ptr<RuntimeImpl>& runtime, Handle handle,
+                          Time duration) {
+  require_runtime(runtime);
+  return wait_with_memory([&] { return runtime->wait_for(handle, duration); });
+}
+bool Runtime::ready(Group& group) {
+  return impl_->is_ready(group);
+}
+bool Runtime::ready(Handle handle) {
+  return impl_->is_ready(handle, "ready");
+}
+bool Runtime::ready_of(const std::shared_ptr<RuntimeImpl>& runtime, Handle handle) {
+  require_runtime(runtime);
+  return runtime->is_ready(handle, "ready");
+}
 void Runtime::cancel() {
   impl_->engine().cancel();
+}
+void Runtime::cancel(Group& group) {
+  impl_->cancel(group);
 }
 
 Acquired Runtime::acquire(Handle handle, AccessMode mode) {
@@ -471,11 +516,7 @@ Acquired Runtime::acquire(Handle handle, AccessMode mode) {
 }
 
 Acquired Runtime::acquire_of(std::shared_ptr<RuntimeImpl> runtime, Handle handle, AccessMode mode) {
-  if (runtime == nullptr) {
-    throw UsageError(
-        "a result of a runtime that is gone, or one that was moved from: read it while the runtime "
-        "lives, from where it was moved to");
-  }
+  require_runtime(runtime);
   graph::Handle& data = runtime->check(handle, "acquire");
   Acquired acquired;
   acquired.acquisition_ = runtime->acquire(handle, mode).release();

@@ -28,6 +28,7 @@
 #include "runtime/reductions.hpp"
 #include "runtime/scratch.hpp"
 #include "runtime/simulated_planner.hpp"
+#include "runtime/status_file.hpp"
 #include "runtime/undelivered.hpp"
 #include "trace/decision.hpp"
 #include "vicinal/placement.hpp"
@@ -190,9 +191,19 @@ class RuntimeImpl {
   std::optional<WorkerId> slot() const;
 
   // waiting.cpp
+  // A moment of the runtime's clock until which is waited; none: as long as it takes.
+  using Deadline = std::optional<Time>;
+  Deadline in_time(Time duration) const;
   void wait();
-  void wait(Group& group);
+  // Waits return false if what is waited for has not ended at the deadline.
+  bool wait(Deadline deadline);
+  bool wait(Group& group, Deadline deadline);
   void wait(Handle handle);
+  bool wait_for(Handle handle, Time duration);
+  // Waits for nothing, and passes on what is held back. Any thread, also inside a task.
+  bool is_ready(Group& group);
+  bool is_ready(Handle handle, const char* what);
+  void cancel(Group& group);
   void notify_waiters();
   std::unique_ptr<Acquisition> acquire(Handle handle, AccessMode mode);
   void release(Acquisition& acquisition);
@@ -215,6 +226,10 @@ class RuntimeImpl {
   enum class Looks : bool { after_each_task, when_idle };
   void wait_until(const std::function<bool()>& done, const char* what,
                   Looks looks = Looks::after_each_task);
+  // False: it did not until the deadline, and what this thread holds is no error. `longest_sleep`: where nobody calls
+  // whoever waits when it does.
+  bool wait_until(const std::function<bool()>& done, const char* what, Looks looks,
+                  Deadline deadline, Time longest_sleep = kLongestDuration);
   void not_inside_task(const char* what) const;
   std::string stall_report() const;
   Statistics statistics() const;
@@ -265,7 +280,10 @@ class RuntimeImpl {
   void add_inside(RecursiveTask& outer, graph::Task& task, WorkerId worker);
   std::exception_ptr write_home(graph::Handle& handle, memory::Request& request);
   void flush_home(graph::Handle& handle, memory::Request& request);
-  void wait_simulated(const std::function<bool()>& done, const char* what);
+  bool wait_simulated(const std::function<bool()>& done, const char* what, Deadline deadline);
+  void pass_simulated(Time deadline);
+  Time now() const;
+  [[noreturn]] void throw_lost(const graph::Handle& handle);
   void throw_if_held(const char* what, const std::function<bool()>& done);
   bool this_thread_alone_holds() const;
   std::string held_by_this_thread() const;
@@ -337,7 +355,8 @@ class RuntimeImpl {
   mutable std::mutex held_mutex_;
   std::vector<Acquisition*> acquisitions_;  // waited for or held
 
-  std::thread watcher_;  // reports stalls, if asked to
+  std::optional<StatusFile> status_;  // if asked for
+  std::thread watcher_;               // reports stalls, if asked to
   std::condition_variable watcher_wakes_;
   bool stopping_ = false;
 };

@@ -2,11 +2,14 @@
 // itself.
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <new>
 #include <utility>
 
 #include "base/log.hpp"
 #include "base/thread_end.hpp"
+#include "drivers/clock.hpp"
 #include "graph/dependencies.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "runtime/waits_between.hpp"
@@ -88,7 +91,28 @@ void RuntimeImpl::throw_if_held(const char* what, const std::function<bool()>& d
                    held_by_this_thread() + "; release that first");
 }
 
-void RuntimeImpl::wait_simulated(const std::function<bool()>& done, const char* what) {
+Time RuntimeImpl::now() const {
+  return setup_.simulated ? setup_.simulated->now() : drivers::monotonic_now();
+}
+
+RuntimeImpl::Deadline RuntimeImpl::in_time(Time duration) const {
+  const Time begin = now();
+  const std::int64_t left = std::numeric_limits<std::int64_t>::max() - begin.ns;
+  return begin + Time{std::clamp<std::int64_t>(duration.ns, 0, left)};
+}
+
+// Nothing is left to simulate until the deadline. What tasks may still take must be in range after it; else the clock
+// stays.
+void RuntimeImpl::pass_simulated(Time deadline) {
+  sim::World& world = setup_.world->world;
+  const Time rest = deadline - world.now();
+  if (rest > sim::World::kEndOfTime - world.claimed()) return;
+  world.claim(rest);
+  world.pass(rest);
+}
+
+bool RuntimeImpl::wait_simulated(const std::function<bool()>& done, const char* what,
+                                 Deadline deadline) {
   sim::World& world = setup_.world->world;
   if (world.stepping()) {
     throw UsageError(std::string(what) +
@@ -98,12 +122,17 @@ void RuntimeImpl::wait_simulated(const std::function<bool()>& done, const char* 
   }
   while (!done()) {
     planner_->look();
-    if (world.step()) continue;
-    if (done()) return;
+    if (world.step(deadline.value_or(sim::World::kNoTime))) continue;
+    if (done()) return true;
+    if (deadline) {
+      pass_simulated(*deadline);
+      return done();
+    }
     throw_if_held(what, done);
     throw Error(std::string(what) + ": nothing is left to simulate, but it has not ended\n" +
                 stall_report());
   }
+  return true;
 }
 
 void RuntimeImpl::pass_time() {
@@ -123,7 +152,12 @@ void RuntimeImpl::require_same_process(const char* what) const {
 // Tasks that are held back: who holds one back reads `waiting_` afterwards, who waits looks for them after it has
 // raised it.
 void RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* what, Looks looks) {
-  if (is_done()) return;
+  static_cast<void>(wait_until(is_done, what, looks, std::nullopt));
+}
+
+bool RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* what, Looks looks,
+                             Deadline deadline, Time longest_sleep) {
+  if (is_done()) return true;
   require_same_process(what);
   base::watch_thread_end();  // a task that runs here may call exit
   std::optional<WaitsBetween> inside_others;
@@ -132,7 +166,13 @@ void RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* w
     pass_on_held_back();
     return is_done();
   };
-  if (setup_.simulated) return wait_simulated(done, what);
+  if (setup_.simulated) return wait_simulated(done, what, deadline);
+  const auto left = [&] {
+    return std::min(longest_sleep, Time{std::max<std::int64_t>((*deadline - now()).ns, 0)});
+  };
+  const auto is_late = [&] { return deadline && left().ns == 0; };
+  if (is_late()) return done();  // before others are disturbed
+  const bool looks_often = looks == Looks::after_each_task || deadline;
   const std::optional<WorkerId> slot = this->slot();
   bool works = false;  // this thread is the worker that has none of its own
   waiting_.fetch_add(1, std::memory_order_seq_cst);
@@ -159,36 +199,50 @@ void RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* w
       engine_->worker_comes(*slot);
     }
     const std::uint32_t slot_epoch = works ? setup_.cpu->wake_epoch() : 0;
-    if (done()) return;
+    if (done()) return true;
+    if (is_late()) return false;
     while (works && !is_left() && engine_->advance(*slot)) {
-      if (looks == Looks::after_each_task && done()) return;
+      if (looks_often && (done() || is_late())) return done();
     }
-    if (done()) return;
+    if (done()) return true;
     while (!works && engine_->run_slice(kNoWorker)) {
-      if (done()) return;
+      if (done() || is_late()) return done();
     }
-    throw_if_held(what, done);
+    if (!deadline) throw_if_held(what, done);
+    std::optional<Time> timeout;
+    if (deadline) timeout = left();
     if (works) {
-      setup_.cpu->wait_for_wake(slot_epoch);
+      setup_.cpu->wait_for_wake(slot_epoch, timeout);
+      continue;
+    }
+    std::unique_lock lock(wait_mutex_);
+    const auto is_called = [&] { return wait_epoch_ != epoch; };
+    if (timeout) {
+      wait_changed_.wait_for(lock, std::chrono::nanoseconds(timeout->ns), is_called);
     } else {
-      std::unique_lock lock(wait_mutex_);
-      wait_changed_.wait(lock, [&] { return wait_epoch_ != epoch; });
+      wait_changed_.wait(lock, is_called);
     }
   }
 }
 
 void RuntimeImpl::wait() {
-  not_inside_task("wait");
+  static_cast<void>(wait(std::nullopt));
+}
+
+bool RuntimeImpl::wait(Deadline deadline) {
+  const char* const what = deadline ? "wait_for" : "wait";
+  not_inside_task(what);
   pass_on_held_back();
   engine_->submission_closed();
   const auto all_ended = [this] {
     return !(setup_.simulated && setup_.simulated->any_running()) && engine_->counts().all_ended();
   };
-  wait_until(all_ended, "wait", Looks::when_idle);
+  if (!wait_until(all_ended, what, Looks::when_idle, deadline)) return false;
   partitions_.reclaim(Partitions::Meanwhile::leaves_it);
   departures_.sweep();
   const std::exception_ptr error = engine_->take_error();
   if (error) throw_failure(error);
+  return true;
 }
 
 void RuntimeImpl::throw_failure(const std::exception_ptr& error) {
@@ -196,12 +250,61 @@ void RuntimeImpl::throw_failure(const std::exception_ptr& error) {
   std::rethrow_exception(error);
 }
 
-void RuntimeImpl::wait(Group& group) {
-  not_inside_task("wait");
+bool RuntimeImpl::wait(Group& group, Deadline deadline) {
+  not_inside_task(deadline ? "wait_for" : "wait");
   pass_on_held_back();
   engine_->submission_closed();
-  wait_until([&] { return group.pending() == 0; }, "wait for a group");
-  if (engine_->errors().cancelling() || engine_->errors().any()) wait();  // throws it
+  const auto all_ended = [&] { return group.pending() == 0; };
+  if (!wait_until(all_ended, "wait for a group", Looks::after_each_task, deadline)) return false;
+  engine::Errors::forgive(Opener::count(group));
+  if (engine_->errors().cancelling() || engine_->errors().any())
+    return wait(deadline);  // throws it
+  return true;
+}
+
+void RuntimeImpl::cancel(Group& group) {
+  engine_->errors().cancel(Opener::count(group));
+}
+
+bool RuntimeImpl::is_ready(Group& group) {
+  if (holds_any_back()) pass_on_held_back();
+  return group.pending() == 0;
+}
+
+bool RuntimeImpl::is_ready(Handle registered, const char* what) {
+  graph::Handle& handle = check(registered, what);
+  if (holds_any_back()) pass_on_held_back();
+  if (!graph::is_readable(handle)) return false;
+  return !handle.has_family.load(std::memory_order_acquire) || partitions_.is_readable(handle);
+}
+
+// Without a place in the handle's queue, which could not be given up at the deadline. So nobody calls whoever waits when
+// the handle becomes ready while other tasks go on.
+bool RuntimeImpl::wait_for(Handle registered, Time duration) {
+  constexpr Time kLongestSleep{1'000'000};
+  constexpr const char* kWhat = "wait_for a handle";
+  not_inside_task("wait_for");
+  graph::Handle& handle = check(registered, "wait_for");
+  const Deadline deadline = in_time(duration);
+  pass_on_held_back();
+  engine_->submission_closed();
+  if (handle.has_family.load(std::memory_order_acquire)) {
+    static_cast<void>(partitions_.settle(handle, AccessMode::R));
+  }
+  const auto is_done = [&] {
+    return handle.life() != registered.life() || graph::is_readable(handle);
+  };
+  if (!wait_until(is_done, kWhat, Looks::after_each_task, deadline, kLongestSleep)) return false;
+  if (engine_->errors().cancelling() && !wait(deadline)) return false;
+  if (handle.life() == registered.life() && handle.poisoned.load(std::memory_order_relaxed)) {
+    throw_lost(handle);
+  }
+  return true;
+}
+
+void RuntimeImpl::throw_lost(const graph::Handle& handle) {
+  std::rethrow_exception(engine_->errors().tell_lost(
+      handle, "handle " + handle.name + ": its writer failed or was cancelled"));
 }
 
 void RuntimeImpl::wait(Handle registered) {
@@ -221,10 +324,7 @@ void RuntimeImpl::wait(Handle registered) {
   const bool poisoned = handle.poisoned.load(std::memory_order_relaxed);
   end(*access, false);
   if (engine_->errors().cancelling()) wait();
-  if (poisoned) {
-    std::rethrow_exception(engine_->errors().tell_lost(
-        handle, "handle " + handle.name + ": its writer failed or was cancelled"));
-  }
+  if (poisoned) throw_lost(handle);
 }
 
 // Not a task of the application's: it is named as it is called.

@@ -66,8 +66,14 @@ def test_inputs(folder):
         print("skipped: matrices (this vicinal has no applications)")
         return
     for name in names_of(matrix):
-        for option in ("--output", "--json", "--report", "--trace"):
+        for option in ("--output", "--json", "--report", "--trace", "--status"):
             expect_kept(matrix, ["run", "cholesky", "--matrix", matrix, option, name])
+    status = os.path.join(folder, "status")
+    for _ in range(2):  # it may replace its own
+        check(run("run", "cholesky", *SMALL, "--status", status).returncode == 0, "a status file")
+        check(content(status).startswith(b"# HELP vicinal_"), f"--status: {content(status)[:100]}")
+    expect_kept(graph, ["run", "cholesky", *SMALL, "--status", graph], ["status", "another kind"])
+    expect_kept(trace, ["run", "cholesky", *SMALL, "--status", trace], ["--status", "recording"])
 
 
 def test_outputs(folder):

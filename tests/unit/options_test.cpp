@@ -200,9 +200,9 @@ TEST(Options, TheTableKnowsEveryMemberOfTheStructure) {
                                 opencl_devices, devices, device_memory, pin_memory, device_queues,
                                 device_tasks, look_ahead, window_tasks, window_bytes,
                                 compute_priorities, measure_scheduling, check_reads,
-                                undelivered_errors, stall_seconds, models, memory_rules, seed,
-                                trace, trace_events, trace_memory] = Options{};
-  EXPECT_EQ(option_table().size(), 39U);
+                                undelivered_errors, stall_seconds, status, models, memory_rules,
+                                seed, trace, trace_events, trace_memory] = Options{};
+  EXPECT_EQ(option_table().size(), 40U);
   std::vector<std::string_view> names;
   for (const OptionDescription& option : option_table()) names.push_back(option.name);
   std::sort(names.begin(), names.end());
