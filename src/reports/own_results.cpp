@@ -48,11 +48,8 @@ std::optional<RunBounds> bounds_of(const RecordedRun& run) {
   if (run.tasks.size() > kMostTasks || !run.complete) return std::nullopt;
   try {
     const graph::Graph graph = analysis::graph_of(run, "the recording");
-    const machine::MachineModel machine{.name = {},
-                                        .sentence = {},
-                                        .description = run.facts.machine,
-                                        .synchronous = {},
-                                        .scheduling = {}};
+    const machine::MachineModel machine{
+        .name = {}, .sentence = {}, .description = run.facts.machine, .scheduling = {}};
     return run_bounds(
         bounds::graph_bounds(graph, machine.description, graph::kernel_seconds(graph, machine)));
   } catch (

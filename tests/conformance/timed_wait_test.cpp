@@ -215,7 +215,9 @@ TEST(TimedWaits, OfASimulationPassSimulatedTime) {
   Group group;
   for (int i = 0; i < 2; ++i) {
     runtime.submit({.codelet = &two_ms, .operands = {W(x)}, .group = i == 0 ? &group : nullptr});
-    if (i == 0) EXPECT_FALSE(runtime.ready(x));
+    if (i == 0) {
+      EXPECT_FALSE(runtime.ready(x));
+    }
   }
   const auto now = [&] { return runtime.statistics().now.ns; };
   EXPECT_FALSE(runtime.wait_for(0s));
