@@ -296,8 +296,9 @@ class Runtime {
   friend class Result;
   // Null: the runtime is gone; throws UsageError.
   static Acquired acquire_of(std::shared_ptr<internals::RuntimeImpl> runtime, Handle handle,
-                             AccessMode mode);
+                             AccessMode mode, const char* call = "acquire");
   Handle register_layout(void* data, const Layout& layout, std::string name);
+  void release_typed(Handle handle, WriteBack write_back);
   void release_later(Handle handle);
   std::shared_ptr<const internals::OwnedHandle> register_owned(TileShape shape, std::string name);
   std::shared_ptr<internals::RuntimeImpl> impl_;

@@ -31,16 +31,17 @@ MachineDescription core_and_gpu() {
       {{kRam, "ram", NodeKind::ram, std::nullopt}, {NodeId{1}, "gpu0", NodeKind::device, 1_GiB}},
       {{WorkerId{0}, ProcessorKind::cpu, kRam}, {WorkerId{1}, ProcessorKind::gpu, NodeId{1}}},
       {BytesPerSecond{1e12}});
-  machine.speeds = {{.kernel = "gemm", .kind = ProcessorKind::cpu, .flops_per_second = 1e9},
-                    {.kernel = "gemm",
-                     .precision = "float",
-                     .kind = ProcessorKind::gpu,
-                     .flops_per_second = 2e11},
-                    {.kernel = "gemm",
-                     .precision = "double",
-                     .kind = ProcessorKind::gpu,
-                     .flops_per_second = 1e11},
-                    {.kernel = "slow", .kind = ProcessorKind::cpu, .seconds = 0.5}};
+  machine.speeds = {
+      {.kernel = "gemm", .precision = {}, .kind = ProcessorKind::cpu, .flops_per_second = 1e9},
+      {.kernel = "gemm",
+       .precision = "float",
+       .kind = ProcessorKind::gpu,
+       .flops_per_second = 2e11},
+      {.kernel = "gemm",
+       .precision = "double",
+       .kind = ProcessorKind::gpu,
+       .flops_per_second = 1e11},
+      {.kernel = "slow", .precision = {}, .kind = ProcessorKind::cpu, .seconds = 0.5}};
   return machine;
 }
 MachineDescription core_alone() {
