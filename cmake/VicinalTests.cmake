@@ -204,9 +204,9 @@ endforeach()
 # Three programs of typed tasks that look at their own results, where memory is short, on emulated accelerators, and
 # simulated; and the tutorial's program of steps 2 and 4.
 function(vicinal_example_ways name)
-  set(out_of_core VICINAL_MEMORY=1MiB VICINAL_DISK=.)
-  set(emulated VICINAL_ACCELERATORS=2 VICINAL_ACCELERATOR_MEMORY=1MiB)
-  set(simulated VICINAL_MACHINE=v100,gpus=2,memory=1MiB)
+  set(out_of_core VICINAL_MEMORY=384KiB VICINAL_DISK=.)
+  set(emulated VICINAL_ACCELERATORS=2 VICINAL_ACCELERATOR_MEMORY=384KiB)
+  set(simulated VICINAL_MACHINE=v100,gpus=2,memory=384KiB)
   foreach(way IN ITEMS out_of_core emulated simulated)
     add_test(NAME example/${name}/${way} COMMAND vicinal_example_${name}
              WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/examples")

@@ -334,13 +334,14 @@ class Runtime {
   friend class Result;
   // Null: the runtime is gone; throws UsageError.
   static Acquired acquire_of(std::shared_ptr<internals::RuntimeImpl> runtime, Handle handle,
-                             AccessMode mode);
+                             AccessMode mode, const char* call = "acquire");
   static bool ready_of(const std::shared_ptr<internals::RuntimeImpl>& runtime, Handle handle);
   static bool wait_for_of(const std::shared_ptr<internals::RuntimeImpl>& runtime, Handle handle,
                           Time duration);
   bool wait_all(Time duration);
   bool wait_group(Group& group, Time duration);
   Handle register_layout(void* data, const Layout& layout, std::string name);
+  void release_typed(Handle handle, WriteBack write_back);
   void release_later(Handle handle);
   std::shared_ptr<const internals::OwnedHandle> register_owned(TileShape shape, std::string name);
   std::shared_ptr<internals::RuntimeImpl> impl_;

@@ -62,7 +62,7 @@ class Result {
   // if the runtime is gone.
   T get() const {
     return *Runtime::acquire_of(owned_ != nullptr ? owned_->runtime() : nullptr, data_.handle(),
-                                AccessMode::R)
+                                AccessMode::R, "get")
                 .template data<T>();
   }
   // Whether `get` would not wait for tasks, as Runtime::ready.
@@ -181,18 +181,18 @@ void Runtime::set_reduction(Data<T, rank> data, Neutral /*neutral*/, Combine /*c
 
 template <typename T, std::size_t rank>
 Held<const T, rank> Runtime::read(Data<T, rank> data) {
-  return Held<const T, rank>(acquire(data.handle(), AccessMode::R));
+  return Held<const T, rank>(acquire_of(impl_, data.handle(), AccessMode::R, "read"));
 }
 
 template <typename T, std::size_t rank>
 Held<T, rank> Runtime::write(Data<T, rank> data) {
   static_assert(!std::is_const_v<T>, "vicinal: these data were registered as const: read them");
-  return Held<T, rank>(acquire(data.handle(), AccessMode::RW));
+  return Held<T, rank>(acquire_of(impl_, data.handle(), AccessMode::RW, "write"));
 }
 
 template <typename T, std::size_t rank>
 void Runtime::release(Data<T, rank> data, WriteBack write_back) {
-  unregister(data.handle(), write_back);
+  release_typed(data.handle(), write_back);
 }
 
 // --- waiting

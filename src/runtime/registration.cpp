@@ -251,12 +251,12 @@ void RuntimeImpl::unpartition(const Parts& parts) {
 
 // Tasks are refused before it waits: it would not wait for those that come meanwhile. Where there was no memory
 // for some step the handle stays registered, with its content.
-void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
-  not_inside_task("unregister");
-  graph::Handle& handle = check(registered, "unregister");
+void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char* call) {
+  not_inside_task(call);
+  graph::Handle& handle = check(registered, call);
   const std::uint32_t life = registered.life();
   if (handle.home.inside || is_part(handle)) {
-    throw UsageError("unregister: handle " + handle.name +
+    throw UsageError(std::string(call) + ": handle " + handle.name +
                      " is a part of another; take the partition back (unpartition)");
   }
   // Nobody divides it behind its last division, or reduces into it behind the last combination.
@@ -272,7 +272,7 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
     // A task that is held back has been announced, and goes before the unregistration.
     std::unique_lock<std::mutex> lock;
     if (held_back_) lock = std::unique_lock(held_back_->announcements());
-    if (!graph::refuse_tasks(handle, life)) throw_unknown_handle(registered, "unregister");
+    if (!graph::refuse_tasks(handle, life)) throw_unknown_handle(registered, call);
   }
   settled.unlock();
   const graph::Content content = graph::content_of(handle);
@@ -281,7 +281,7 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
                     handle.home.writable && content == graph::Content::written;
   std::unique_ptr<Acquisition> access;
   try {
-    access = order(handle, life + 1, keep ? AccessMode::RW : AccessMode::W, "unregister");
+    access = order(handle, life + 1, keep ? AccessMode::RW : AccessMode::W, call);
   } catch (...) {
     graph::accept_tasks(handle, content);
     throw;
@@ -299,14 +299,14 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back) {
       if (!partitions_.is_whole(handle)) partitions_.reclaim(Partitions::Meanwhile::waits);
       return partitions_.is_whole(handle);
     };
-    if (handle.has_family.load(std::memory_order_acquire)) wait_until(is_whole, "unregister");
-    wait_until([&] { return engine_->remove(handle); }, "unregister");
+    if (handle.has_family.load(std::memory_order_acquire)) wait_until(is_whole, call);
+    wait_until([&] { return engine_->remove(handle); }, call);
   } catch (...) {
     graph::accept_tasks(handle, content);
     throw;
   }
   if (handle.reduction != nullptr) {
-    wait_until([&] { return reductions_.forget_copies(handle); }, "unregister");
+    wait_until([&] { return reductions_.forget_copies(handle); }, call);
   }
   const graph::Home home = handle.home;
   forget(handle);

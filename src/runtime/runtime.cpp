@@ -391,6 +391,10 @@ void Runtime::unregister(Handle handle, WriteBack write_back) {
   impl_->unregister(handle, write_back);
 }
 
+void Runtime::release_typed(Handle handle, WriteBack write_back) {
+  impl_->unregister(handle, write_back, "release");
+}
+
 void Runtime::release_later(Handle handle) {
   impl_->release_later(handle);
 }
@@ -515,11 +519,12 @@ Acquired Runtime::acquire(Handle handle, AccessMode mode) {
   return acquire_of(impl_, handle, mode);
 }
 
-Acquired Runtime::acquire_of(std::shared_ptr<RuntimeImpl> runtime, Handle handle, AccessMode mode) {
+Acquired Runtime::acquire_of(std::shared_ptr<RuntimeImpl> runtime, Handle handle, AccessMode mode,
+                             const char* call) {
   require_runtime(runtime);
-  graph::Handle& data = runtime->check(handle, "acquire");
+  graph::Handle& data = runtime->check(handle, call);
   Acquired acquired;
-  acquired.acquisition_ = runtime->acquire(handle, mode).release();
+  acquired.acquisition_ = runtime->acquire(handle, mode, call).release();
   acquired.runtime_ = std::move(runtime);
   acquired.view_ = memory::view(data, kRam);
   if (acquired.runtime_->lacks_content(data)) acquired.view_nothing(data.layout);

@@ -98,7 +98,8 @@ class RuntimeImpl {
     return add_simulated({size.value, 1, size.value, 1}, home, true, std::move(name));
   }
   Handle add_simulated(const Layout& layout, NodeId home, bool writable, std::string name);
-  void unregister(Handle handle, WriteBack write_back);
+  // `call`: as the application has it, for messages.
+  void unregister(Handle handle, WriteBack write_back, const char* call = "unregister");
   // What lies behind a handle of another runtime may be gone: it is not looked at.
   graph::Handle& check(Handle handle, const char* what) const {
     if (handle.runtime() != number_ || handle.impl()->life() != handle.life()) [[unlikely]] {
@@ -205,7 +206,8 @@ class RuntimeImpl {
   bool is_ready(Handle handle, const char* what);
   void cancel(Group& group);
   void notify_waiters();
-  std::unique_ptr<Acquisition> acquire(Handle handle, AccessMode mode);
+  std::unique_ptr<Acquisition> acquire(Handle handle, AccessMode mode,
+                                       const char* call = "acquire");
   void release(Acquisition& acquisition);
   // `written`: the application may have changed the content in RAM.
   void end(Acquisition& acquisition, bool written);
@@ -218,7 +220,8 @@ class RuntimeImpl {
   std::unique_ptr<Acquisition> order(graph::Handle& handle, std::uint32_t life, AccessMode mode,
                                      const char* what);
   void note_acquisition(Acquisition& access);
-  void bring_to_ram(const graph::Handle& handle, Acquisition& access, AccessMode mode);
+  void bring_to_ram(const graph::Handle& handle, Acquisition& access, AccessMode mode,
+                    const char* call);
   // Does `then` when the graph gives access; does not wait.
   void when_granted(Handle handle, AccessMode mode, Call call, std::function<void()> then);
   // Runs tasks, if this thread may, until `done` says true. Throws UsageError if that cannot come

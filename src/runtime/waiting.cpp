@@ -421,25 +421,26 @@ void RuntimeImpl::when_granted(Handle handle, AccessMode mode, Call call,
   submit_plain(task);
 }
 
-std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode mode) {
-  not_inside_task("acquire");
-  graph::Handle& handle = check(registered, "acquire");
+std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode mode,
+                                                  const char* call) {
+  not_inside_task(call);
+  graph::Handle& handle = check(registered, call);
   if (mode == AccessMode::scratch) {
-    throw UsageError("acquire: handle " + handle.name +
+    throw UsageError(std::string(call) + ": handle " + handle.name +
                      " as scratch, which only tasks have; acquire it to read or write it");
   }
   if (mode == AccessMode::reduction) {
-    throw UsageError("acquire: handle " + handle.name +
+    throw UsageError(std::string(call) + ": handle " + handle.name +
                      " to reduce into it, which only tasks do; acquire it to read and write");
   }
   if (writes(mode) && !handle.home.writable) {
-    throw UsageError("acquire: handle " + handle.name +
+    throw UsageError(std::string(call) + ": handle " + handle.name +
                      " would be written, but its file was registered read-only");
   }
   const memory::Residency& residency = engine_->residency();
   if (const auto limit = residency.limit(kRam);
       limit && residency.footprint(handle, kRam) > *limit) {
-    throw CapacityError("acquire: handle " + handle.name + " of " +
+    throw CapacityError(std::string(call) + ": handle " + handle.name + " of " +
                         std::to_string(handle.bytes().value) +
                         " bytes does not fit in RAM under the memory limit of " +
                         std::to_string(limit->value) + " bytes; raise the option memory");
@@ -448,9 +449,9 @@ std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode 
     engine_->residency().give_room(handle, registered.life());
   }
   if (leaves_content(mode) && counts_sole_copies()) count_acquired(handle, registered.life());
-  auto access = order(handle, registered.life(), mode, "acquire");
+  auto access = order(handle, registered.life(), mode, call);
   try {
-    bring_to_ram(handle, *access, mode);
+    bring_to_ram(handle, *access, mode, call);
     const std::lock_guard lock(held_mutex_);
     access->held = true;
   } catch (...) {
@@ -461,11 +462,12 @@ std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode 
 }
 
 // It has access in the graph.
-void RuntimeImpl::bring_to_ram(const graph::Handle& handle, Acquisition& access, AccessMode mode) {
+void RuntimeImpl::bring_to_ram(const graph::Handle& handle, Acquisition& access, AccessMode mode,
+                               const char* call) {
   if (reads(mode) && handle.poisoned.load(std::memory_order_relaxed)) {
     std::rethrow_exception(engine_->errors().tell_lost(
-        handle,
-        "acquire: handle " + handle.name + " has no content: its writer failed or was cancelled"));
+        handle, std::string(call) + ": handle " + handle.name +
+                    " has no content: its writer failed or was cancelled"));
   }
   if (engine_->residency().trivial()) return;
   memory::Request& request = access.request;
@@ -479,7 +481,7 @@ void RuntimeImpl::bring_to_ram(const graph::Handle& handle, Acquisition& access,
           const auto state = request.state.load(std::memory_order_acquire);
           return state == memory::RequestState::ready || state == memory::RequestState::failed;
         },
-        "acquire");
+        call);
   } catch (...) {
     engine_->withdraw(request);
     throw;

@@ -342,7 +342,8 @@ TEST_P(Every, TemporariesAreReleasedWithoutAWait) {
         "add", [](std::span<const double> from, std::span<double> to) { to[3] += from[3]; },
         in(room), inout(sum));
     runtime.release_later(room);
-    EXPECT_THAT(message_of<UsageError>([&] { runtime.read(room); }), HasSubstr("handle"));
+    EXPECT_THAT(message_of<UsageError>([&] { runtime.read(room); }),
+                HasSubstr("read: handle room"));
   }
   EXPECT_EQ(runtime.read(sum)[3], 599 * 600 / 2);
 }

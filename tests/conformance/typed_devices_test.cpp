@@ -50,6 +50,23 @@ TEST(TypedDevices, EmulatedAcceleratorsRunTheirOwnKernelIfThereIsOne) {
   EXPECT_EQ(runtime.read(x)[kElements - 1], 1 + 200 + 2 + 0.5);
 }
 
+// A second on the core, and microseconds on the accelerator: dmda predicts, and sends all there.
+TEST(TypedDevices, PoliciesPredictWithTheTimesOfEachTask) {
+  Options options = on_accelerators();
+  options.policy = "dmda";
+  options.models = "none";
+  Runtime runtime(options);
+  constexpr std::uint64_t kTasks = 20;
+  for (std::uint64_t i = 0; i < kTasks; ++i) {
+    runtime.task(
+        "set", [](std::span<double> to) { to[0] = 1; }, out(runtime.data<double>(kElements)),
+        expected(ProcessorKind::cpu, Time{1'000'000'000}),
+        expected(ProcessorKind::emulated, Time{1000}));
+  }
+  runtime.wait();
+  EXPECT_EQ(runtime.statistics().workers[1].tasks, kTasks);
+}
+
 TEST(TypedDevices, ATaskMayHaveNoKernelForCores) {
   Runtime runtime(on_accelerators());
   const auto x = runtime.data<double>(kElements, "x");
