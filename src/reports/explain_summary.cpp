@@ -2,7 +2,7 @@
 // helped.
 #include <algorithm>
 #include <charconv>
-#include <ranges>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,7 +52,8 @@ std::string phases_text(const RecordedRun& run) {
   const std::vector<analysis::PhaseOfRun> phases = analysis::phases(run);
   if (phases.empty()) return "";
   std::string text;
-  for (const analysis::PhaseOfRun& phase : phases | std::views::take(kMostPhases)) {
+  const std::span first(phases.data(), std::min<std::size_t>(phases.size(), kMostPhases));
+  for (const analysis::PhaseOfRun& phase : first) {
     text +=
         fmt::format("{}{} {}", text.empty() ? "" : ", ", phase.name, duration(phase.time.length()));
   }
