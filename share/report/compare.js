@@ -87,7 +87,8 @@ function partsTable(runs) {
           numeric: true
         },
       ],
-      rows, {most: 20, rowClass: (row) => (Math.abs(row.y - row.x) < kSmall * longer ? "small" : "")});
+      rows,
+      {most: 20, rowClass: (row) => (Math.abs(row.y - row.x) < kSmall * longer ? "small" : "")});
 }
 
 function comparisonTable(runs) {

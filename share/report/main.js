@@ -112,9 +112,9 @@ async function showRuns() {
   const main = document.getElementById("main");
   const {runs} = page;
   if (runs.length > 1) {
-    main.append(
-        section("difference", "What differs", null, differingFacts(runs), partsTable(runs),
-                comparisonTable(runs)));
+    main.append(section(
+        "difference", "What differs", null, differingFacts(runs), partsTable(runs),
+        comparisonTable(runs)));
   }
   main.append(
       section("result", runs.length > 1 ? "Results" : "Result", null, byRun(runs, summaryPart)));
@@ -191,11 +191,15 @@ function makeNav() {
 function showVerdict() {
   const verdict = page.runs.length === 1 ? head.runs[0].verdict : head.report?.verdict;
   const texts = head.comparison ?
-      [head.comparison.sentence, ...head.runs.map((one) => `${one.name}: ${one.verdict.sentence}`)] :
-      verdict ? [verdict.sentence, verdict.remedy] : [];
+      [
+        head.comparison.sentence, ...head.runs.map((one) => `${one.name}: ${one.verdict.sentence}`)
+      ] :
+      verdict ? [verdict.sentence, verdict.remedy] :
+                [];
   document.getElementById("lead").after(make(
-      "div", {id: "verdict"}, texts.filter(Boolean).map((text, i) => make(
-                                  "p", {class: i === 0 ? "verdict" : "muted"}, text))));
+      "div", {id: "verdict"},
+      texts.filter(Boolean).map(
+          (text, i) => make("p", {class: i === 0 ? "verdict" : "muted"}, text))));
 }
 
 async function start() {

@@ -107,9 +107,9 @@ function factsOf(run) {
   const add = (name, value) => value !== "" && rows.push([name, value]);
   if (run.head.phases.length > 0)
     rows.push([
-      "phases", run.head.phases
-                    .map(([name, from, to]) => `${name} ${duration(run.length(to - from))}`)
-                    .join(", ") +
+      "phases",
+      run.head.phases.map(([name, from, to]) => `${name} ${duration(run.length(to - from))}`)
+              .join(", ") +
           "; results and tables are of the run"
     ]);
   if (facts.command !== "") rows.push(["command", make("code", {}, facts.command)]);
@@ -151,7 +151,8 @@ function noticesOf(run) {
   // Where a hundredth of the shortest kind of task is finer than that, nobody sees it.
   const shortest = Math.min(
       ...run.head.codelets.filter((one) => one.tasks > 0).map((one) => one.time / one.tasks));
-  if (run.unit > 1 && run.unit * 100 > shortest) notices.push(`Times in the charts are rounded to ${duration(run.unit)}.`);
+  if (run.unit > 1 && run.unit * 100 > shortest)
+    notices.push(`Times in the charts are rounded to ${duration(run.unit)}.`);
   return notices.map((text) => make("p", {class: "notice"}, text));
 }
 

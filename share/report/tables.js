@@ -1,7 +1,8 @@
 // Tables that can be sorted by a click on the head of a column.
 
 // columns: [{name, text(row), value(row), numeric, title, element(row)}]; shows `most` rows, and more when asked.
-function makeTable(columns, rows, {most = 15, sort = -1, descending = true, caption, view, rowClass} = {}) {
+function makeTable(
+    columns, rows, {most = 15, sort = -1, descending = true, caption, view, rowClass} = {}) {
   let shown = most;
   let by = sort;
   let falls = descending;

@@ -23,9 +23,9 @@ def test_lists():
     check("# Options" in run("options", "--markdown").stdout, "options --markdown")
     options = [line.split()[0] for line in run("options").stdout.splitlines()]
     check("memory" in options, f"options: {options}")
-    # Every option is there as --name-with-dashes.
+    # Every option is there as --name-with-dashes, but that by which programs are simulated.
     text = run("run", "--help").stdout
-    for option in options:
+    for option in set(options) - {"machine"}:
         check("--" + option.replace("_", "-") + " " in text, f"run --help: no {option}")
     check(run("--version").stdout.startswith("vicinal "), "--version")
     check("ram" in run("machine", "--memory", "10MiB").stdout, "machine")
