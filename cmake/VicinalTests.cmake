@@ -86,6 +86,12 @@ function(vicinal_add_test_folder folder)
     add_dependencies(${target} vicinal_cuda_stand_in)
     set_property(TARGET ${target} APPEND PROPERTY BUILD_RPATH "$ORIGIN/..")
     target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})
+    if(VICINAL_SANITIZE)
+      # There from the start, as no other CUDA is used: LeakSanitizer looks into what threads have of their own, which a
+      # library that comes later keeps elsewhere.
+      target_link_options(${target} PRIVATE -Wl,--no-as-needed)
+      target_link_libraries(${target} PRIVATE vicinal_cuda_stand_in)
+    endif()
   endif()
   if(folder STREQUAL "conformance")
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:vicinal_conformance_tests>)
