@@ -64,11 +64,7 @@ std::optional<reports::ReportVerdict> judged_in_memory(const graph::Graph& graph
 int simulate(const SimulateArguments& arguments, Session& session) {
   const Options options = arguments.runtime.parse();
   CommandFiles files;
-  arguments.load.add_to(files);
-  arguments.graph.add_to(files);
-  arguments.machine.add_to(files);
-  files.reads("--count-scheduling", arguments.scheduling);
-  arguments.files.add_to(files);
+  arguments.add_to(files);
   arguments.runtime.add_files(files, options, arguments.runtime.policies());
   files.require();
   const machine::MachineModel machine = arguments.machine.machine();

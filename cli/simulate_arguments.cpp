@@ -54,6 +54,14 @@ SimulateArguments::SimulateArguments(CLI::App& to)
   to.add_flag("--verbose", verbose, kVerboseSentence);
 }
 
+void SimulateArguments::add_to(CommandFiles& of_command) const {
+  load.add_to(of_command);
+  graph.add_to(of_command);
+  machine.add_to(of_command);
+  of_command.reads("--count-scheduling", scheduling);
+  files.add_to(of_command);
+}
+
 double varied_share(const SimulateArguments& arguments) {
   const double percent = reports::parse_real("--vary", arguments.vary, 0);
   if (percent >= 100) {

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_files.hpp"
 #include "graph_options.hpp"
 #include "load_option.hpp"
 #include "report_output.hpp"
@@ -18,6 +19,8 @@ namespace vicinal::cli {
 struct SimulateArguments {
   // Adds the options; this object must outlive the parse.
   explicit SimulateArguments(CLI::App& to);
+  // Those that are named, but those of the runtime.
+  void add_to(CommandFiles& of_command) const;
 
   const CLI::App& command;
   GraphOptions graph;

@@ -181,11 +181,7 @@ void write_outputs(const SweepPlan& plan, const reports::RowFile& file) {
 void require_files(const SweepPlan& plan) {
   const SimulateArguments& arguments = plan.arguments;
   CommandFiles files;
-  arguments.load.add_to(files);
-  arguments.graph.add_to(files);
-  arguments.machine.add_to(files);
-  files.reads("--count-scheduling", arguments.scheduling);
-  arguments.files.add_to(files);
+  arguments.add_to(files);
   files.writes("--csv", arguments.sweep.csv);
   files.require();
 }

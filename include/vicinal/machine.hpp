@@ -72,8 +72,9 @@ struct PageFaults {
 // Simulation: how fast one kind of processor runs a kernel. A rate or a time; of several entries that match the first
 // counts. What it says is heeded for tasks that are estimated, see Codelet::estimated.
 struct KernelSpeed {
-  std::string kernel;     // the codelet's name, or that of a typed task; "*": any
-  std::string precision;  // "float", "double": of elements of 4 bytes, and of others; empty: any
+  std::string kernel;  // the codelet's name, or that of a typed task; "*": any
+  std::string precision =
+      {};  // "float", "double": of elements of 4 bytes, and of others; empty: any
   ProcessorKind kind = ProcessorKind::cpu;
   double flops_per_second = 0;
   double seconds = 0;

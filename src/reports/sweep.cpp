@@ -67,6 +67,14 @@ std::string sweep_columns() {
   return text;
 }
 
+std::vector<SweepColumn> sweep_values(const SweepMeasures& measures) {
+  std::vector<SweepColumn> values;
+  for (const MeasureColumn& column : kMeasureColumns) {
+    values.emplace_back(column.name, measures.*column.value);
+  }
+  return values;
+}
+
 std::string sweep_fields(const SweepMeasures& measures) {
   std::string text;
   for (const MeasureColumn& column : kMeasureColumns) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reports/report.hpp"
@@ -32,6 +33,9 @@ SweepMeasures sweep_measures(const RunRecord& run);
 // Their columns in a CSV file, commas between them: the names, the values to the last digit, and back; none: some are not
 // there.
 std::string sweep_columns();
+// The names and values of the measures, in the order of the columns.
+using SweepColumn = std::pair<std::string_view, double>;
+std::vector<SweepColumn> sweep_values(const SweepMeasures& measures);
 std::string sweep_fields(const SweepMeasures& measures);
 std::optional<SweepMeasures> parse_sweep_fields(std::string_view text);
 

@@ -35,19 +35,9 @@ Json run_of_sweep(const Sweep& sweep, const SweepRun& run) {
   json["seed"] = run.seed;
   json["vary_seed"] = run.vary_seed;
   if (!run.measures) return json;
-  const SweepMeasures& m = *run.measures;
-  json["seconds"] = m.seconds;
-  json["gflops"] = m.gflops;
-  json["tasks_run"] = m.tasks;
-  json["workers"] = m.workers;
-  json["idle_seconds"] = m.idle_seconds;
-  json["bytes_in"] = m.bytes_in;
-  json["bytes_out"] = m.bytes_out;
-  json["evictions"] = m.evictions;
-  json["write_backs"] = m.write_backs;
-  json["bound_seconds"] = m.bound_seconds;
-  json["bound_bytes"] = m.bound_bytes;
-  json["bound_bytes_out"] = m.bound_bytes_out;
+  for (const SweepColumn& column : sweep_values(*run.measures)) {
+    json[std::string(column.first)] = column.second;
+  }
   return json;
 }
 
