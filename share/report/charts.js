@@ -111,6 +111,7 @@ class TimeChart {
                   },
             },
             spec.data(), this.place);
+    this.plot.root.ariaHidden = "true";  // the place around it has a name
     this.plot.over.addEventListener("dblclick", () => view.all());
   }
 

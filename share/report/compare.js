@@ -72,6 +72,7 @@ function partsTable(runs) {
   const signed = (value) =>
       (value === 0 ? "none" : `${value > 0 ? "+" : "−"}${duration(Math.abs(value))}`);
   return makeTable(
+      "The critical paths by cause",
       [
         {name: "of the critical path", value: (row) => row.name},
         ...["x", "y"].map((one, i) => ({
@@ -96,8 +97,9 @@ function comparisonTable(runs) {
   rows.sort((a, b) => b.size - a.size);
   const change = (row) => (row.x > 0 && row.y !== null ? row.y / row.x - 1 : null);
   return makeTable(
+      "Measures of both runs",
       [
-        {name: "", value: (row) => row.name},
+        {name: "measure", value: (row) => row.name},
         {
           name: runs[0].name,
           value: (row) => row.x ?? -1,
@@ -151,8 +153,9 @@ function differingFacts([a, b]) {
       [...new Set([...x.keys(), ...y.keys()])].filter((name) => x.get(name) !== y.get(name));
   if (names.length === 0) return make("p", {}, "Both were run in the same way.");
   return makeTable(
+      "What was asked for otherwise",
       [
-        {name: "", value: (name) => name},
+        {name: "asked for", value: (name) => name},
         {name: a.name, value: (name) => factText(name, x.get(name) ?? "–")},
         {name: b.name, value: (name) => factText(name, y.get(name) ?? "–")},
       ],

@@ -14,6 +14,7 @@ function idleTable(run) {
   const rows = workers.map((times, w) => ({name: run.workerName(w), times}));
   const table =
       makeTable(
+          `Workers of ${run.name}`,
           [
             {name: "worker", value: (row) => row.name},
             {
@@ -114,6 +115,7 @@ function pathPart(run, view) {
                 [part.time / end, kPathColours[part.c], `${part.name} ${duration(part.time)}`]),
         "The critical path by cause"),
     makeTable(
+        `The critical path of ${run.name} by cause`,
         [
           {
             name: "cause",
@@ -150,6 +152,7 @@ function pathSteps(run, view) {
   const {cause, task, copy, from, to} = run.pathTable;
   const rows = Array.from(cause, (_, i) => i);
   return makeTable(
+      `Steps of the critical path of ${run.name}`,
       [
         {
           name: "from",

@@ -194,8 +194,14 @@ function showVerdict() {
       [
         head.comparison.sentence, ...head.runs.map((one) => `${one.name}: ${one.verdict.sentence}`)
       ] :
-      verdict ? [verdict.sentence, verdict.remedy] :
-                [];
+      verdict ?
+      [
+        verdict.policy && head.report.runs.length > 1 ?
+            `${verdict.policy}, the fastest: ${verdict.sentence}` :
+            verdict.sentence,
+        verdict.remedy
+      ] :
+      [];
   document.getElementById("lead").after(make(
       "div", {id: "verdict"},
       texts.filter(Boolean).map(

@@ -30,6 +30,7 @@ function rankingTable(runs) {
   const [seconds, bytes] = [most("seconds"), most("bytes_in")];
   const ratio = (value) => (value ? `${value.toFixed(2)}×` : "–");
   return makeTable(
+      "Runs by policy",
       [
         {name: "policy", value: (run) => run.policy},
         {
@@ -165,6 +166,7 @@ function policyChart(runs, parent) {
           hooks: {draw: [(chart) => labelPoints(chart, ones, bounds)]},
         },
         [ones.map((run) => run.bytes_in), ones.map((run) => run.seconds)], place);
+    plot.root.ariaHidden = "true";  // the place around it has a name
   };
   build();
   theme.listeners.push(build);
@@ -183,17 +185,33 @@ function labelPoints(chart, ones, bounds) {
   ctx.fillStyle = colourOf("--ink");
   ctx.textAlign = "left";
   ctx.textBaseline = "middle";
-  const taken = [];
-  for (const run of ones) {
-    const x = chart.valToPos(run.bytes_in, "x", true) + 8 * ratio;
-    const y = chart.valToPos(run.seconds, "y", true);
+  const points = ones.map((run) => ({
+                            run,
+                            x: chart.valToPos(run.bytes_in, "x", true),
+                            y: chart.valToPos(run.seconds, "y", true)
+                          }));
+  // A label stands where it covers no point and no other label, the fastest policy's first; it is left out where that is
+  // nowhere near.
+  const [high, gap] = [12 * ratio, 7 * ratio];
+  const taken = points.map(({x, y}) => ({x: x - 4 * ratio, y, width: 8 * ratio, high: 8 * ratio}));
+  const isFree = (box) => !taken.some(
+      (other) => Math.abs(other.y - box.y) < (other.high + box.high) / 2 &&
+          box.x < other.x + other.width && other.x < box.x + box.width);
+  for (const {run, x, y} of points.toSorted((a, b) => a.run.seconds - b.run.seconds)) {
     const width = ctx.measureText(run.policy).width;
-    if (taken.some(
-            (box) =>
-                Math.abs(box.y - y) < 12 * ratio && x < box.x + box.width && box.x < x + width))
-      continue;
-    taken.push({x, y, width});
-    ctx.fillText(run.policy, x, y);
+    const lefts = [x + gap, x - gap - width, x - width / 2];
+    const boxes = [0, 1, -1, 2, -2, 3, -3].flatMap(
+        (step) => lefts.map((left) => ({x: left, y: y + step * high, width, high})));
+    const box = boxes.find(isFree);
+    if (!box) continue;
+    taken.push(box);
+    ctx.fillText(run.policy, box.x, box.y);
+    if (Math.abs(box.y - y) < 1.5 * high) continue;
+    ctx.strokeStyle = colourOf("--line");
+    ctx.beginPath();
+    ctx.moveTo(x, y);
+    ctx.lineTo(box.x > x ? box.x : box.x + width, box.y);
+    ctx.stroke();
   }
   ctx.strokeStyle = "#d1622b";
   ctx.setLineDash([6 * ratio, 4 * ratio]);

@@ -1,8 +1,9 @@
 // Tables that can be sorted by a click on the head of a column.
 
-// columns: [{name, text(row), value(row), numeric, title, element(row)}]; shows `most` rows, and more when asked.
+// columns: [{name, text(row), value(row), numeric, title, element(row)}]; shows `most` rows, and more when asked. `label`:
+// its name, for who hears the page.
 function makeTable(
-    columns, rows, {most = 15, sort = -1, descending = true, caption, view, rowClass} = {}) {
+    label, columns, rows, {most = 15, sort = -1, descending = true, view, rowClass} = {}) {
   let shown = most;
   let by = sort;
   let falls = descending;
@@ -53,7 +54,7 @@ function makeTable(
   return make(
       "div", {class: "scroll"},
       make(
-          "table", {class: "sortable"}, caption ? make("caption", {}, caption) : null,
+          "table", {class: "sortable", "aria-label": label},
           make("thead", {}, make("tr", {}, heads)), body),
       more);
 }
@@ -79,6 +80,7 @@ function codeletTable(run) {
   const all = run.head.codelets.reduce((sum, codelet) => sum + codelet.time, 0) || 1;
   const rows = run.head.codelets.map((codelet, i) => ({...codelet, i}));
   return makeTable(
+      `Tasks of ${run.name} by codelet`,
       [
         {
           name: "codelet",
@@ -125,6 +127,7 @@ function linkTable(run) {
   const wall = run.length(run.end);
   const rows = run.links.map((link, l) => ({...link, l}));
   return makeTable(
+      `Links of ${run.name}`,
       [
         {
           name: "link",
@@ -183,6 +186,7 @@ function dataTable(run, view) {
   const numbers = (name, i, text = count) =>
       ({name, value: (row) => row[3][i], text: (row) => text(row[3][i]), numeric: true});
   return makeTable(
+      `Data of ${run.name} that travelled`,
       [
         {
           name: "datum",

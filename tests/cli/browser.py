@@ -120,6 +120,14 @@ class Browser:
         """The colours that the system asks for: "dark" or "light"."""
         self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
+    def unnamed(self):
+        """Roles of what a screen reader finds without a name: controls, tables, pictures."""
+        named = {"button", "link", "textbox", "searchbox", "combobox", "checkbox", "slider", "tab", "radio", "spinbutton",
+                 "switch", "menuitem", "listbox", "option", "table", "image", "img", "Canvas", "application"}
+        nodes = self.devtools("Accessibility.getFullAXTree")["nodes"]
+        return [node["role"]["value"] for node in nodes if not node.get("ignored") and "role" in node
+                and node["role"]["value"] in named and not node.get("name", {}).get("value")]
+
     def log(self):
         """What was written to the console, uncaught errors with it, since the last call."""
         return [entry["message"] for entry in self.post("/se/log", type="browser")]

@@ -202,6 +202,21 @@ def test_colours(browser):
     browser.click("#theme")
 
 
+def test_widths(browser, page):
+    """In three widths and both colours: no wider than the window, a name for each control, table and picture."""
+    for width in (390, 900, 1680):
+        browser.devtools("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
+        for scheme in ("light", "dark"):
+            browser.prefer(scheme)
+            opened(browser, page, f"{width} pixels, {scheme}")
+            what = f"{os.path.basename(page)}, {width} pixels, {scheme}"
+            is_wide = browser.run("return document.documentElement.scrollWidth")
+            check(is_wide <= width, f"{what}: no wider than the window: {is_wide}")
+            check(not browser.unnamed(), f"{what}: without a name: {browser.unnamed()}")
+    browser.prefer("light")
+    browser.devtools("Emulation.setDeviceMetricsOverride", width=1280, height=800, deviceScaleFactor=1, mobile=False)
+
+
 def test_narrow(browser):
     browser.devtools("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=False)
     settled(browser)
@@ -229,6 +244,7 @@ def test_recording(browser, folder):
     check(browser.open(page + "#task=1:17"), "a page with a task in its address")
     check(browser.run("return location.hash") == "#task=1:17" and "17" in browser.run(f"return {TITLE}"),
           f"the task of the address is explained: {browser.run(f'return {TITLE}')}")
+    test_widths(browser, page)
 
 
 def test_comparison(browser, folder):
@@ -249,6 +265,7 @@ def test_comparison(browser, folder):
     browser.run("const e = document.getElementById('align'); e.value = 'start'; e.dispatchEvent(new Event('change'))")
     settled(browser)
     check(colours(browser, "canvas.gantt") > 4, "aligned otherwise, it is drawn again")
+    test_widths(browser, page)
 
 
 def test_names(browser, folder):
@@ -282,10 +299,12 @@ def test_without_recording(browser, folder):
     before = browser.run(first)
     browser.run("document.querySelectorAll('#policies th button')[1].click()")
     check(browser.run(first) != before, "a head sorts")
+    test_widths(browser, page)
     page = os.path.join(folder, "bounds.html")
     made("bounds", "cholesky", "--tiles", "12", "--report", page)
     opened(browser, page, "bounds")
     check("No schedule is faster" in browser.run("return document.getElementById('bounds').textContent"), "bounds are shown")
+    test_widths(browser, page)
 
 
 def test_refusals(folder):
