@@ -176,8 +176,13 @@ bool QueuedDriver::pin_offered(const memory::Copy& copy) {
   if (range.begin == nullptr) return false;
   try {
     device_->pin(range.begin, range.bytes);
-    pinned_.add(range.begin, range.bytes);
   } catch (const DeviceError&) {
+    return false;
+  }
+  try {
+    pinned_.add(range.begin, range.bytes);
+  } catch (const std::bad_alloc&) {
+    device_->unpin(range.begin);
     return false;
   }
   return true;
