@@ -2,10 +2,12 @@
 // will use them, and declares them void.
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "engine/lifecycle.hpp"
 #include "engine/task_state.hpp"
+#include "vicinal/error.hpp"
 
 namespace vicinal::engine {
 
@@ -64,10 +66,17 @@ void Engine::end_plain_task(Task& task, Obtained obtained) {
   record_end(task, kNoWorker, Outcome::done);
   end(task, kNoWorker, Outcome::done, ready);
   make_ready(ready, kNoWorker);
-  config_.notify_waiters();
+  notify_waiters();
 }
 
 // --- handles and their content
+
+NodeId Engine::check_node(NodeId node, const char* what) const {
+  const std::size_t nodes = config_.machine.nodes.size();
+  if (node.value < nodes) return node;
+  throw UsageError(std::string(what) + ": there is no memory node " + std::to_string(node.value) +
+                   "; the machine has " + std::to_string(nodes) + ", from 0 on");
+}
 
 void Engine::add(graph::Handle& handle) {
   errors_.note_written(handle);

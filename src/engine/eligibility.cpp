@@ -72,7 +72,7 @@ bool Eligibility::can_run(const graph::Task& task, WorkerId worker) const {
   if (task.reduces() && !begins_copies(task, description.kind)) return false;
   if (description.node != kRam && is_confined(task)) return false;
   if (residency_.trivial()) return true;
-  if (task.extension && task.extension->combines != nullptr) {
+  if (task.kind == graph::TaskKind::combination) {
     return fits_with_copy(task, description.node);
   }
   return fits_any_node(task) || residency_.fits(task, description.node);

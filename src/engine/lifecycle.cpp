@@ -12,6 +12,7 @@
 #include "base/nested_error.hpp"
 #include "base/processor.hpp"
 #include "base/sure_memory.hpp"
+#include "engine/kinds/scratch.hpp"
 #include "engine/task_state.hpp"
 #include "vicinal/error.hpp"
 
@@ -66,7 +67,7 @@ Task& Engine::new_task(WorkerId worker, std::size_t accesses) {
   if (task.extension) {
     task.extension->on_end = nullptr;
     if (task.extension->outer != nullptr) task.extension->outer->inner_ended(Outcome::done);
-    if (task.extension->has_scratch) config_.give_back_scratch(task);
+    if (task.extension->has_scratch) scratch_->give_back(task);
   }
   if (is_counted(task.kind)) {
     const std::size_t lane = lanes_.index(worker);
@@ -75,7 +76,7 @@ Task& Engine::new_task(WorkerId worker, std::size_t accesses) {
     lanes_.count_submitted(lane, -1);
   }
   retire(task, worker);
-  config_.notify_waiters();  // who may have seen it counted
+  notify_waiters();  // who may have seen it counted
 }
 
 // True: it is ready.
@@ -124,7 +125,7 @@ void Engine::announce(Task& task, std::span<const TaskId> after, graph::Content 
 void Engine::submit_announced(Task& task, std::span<const TaskId> after, WorkerId worker,
                               ReadyList& later) {
   if (!enter<graph::insert_announced>(task, after)) return;
-  if (!is_scheduled(task.kind) || task.commutes || must_cancel(task) || divides(task)) {
+  if (!is_scheduled(task.kind) || task.commutes || must_cancel(task) || is_taken_over(task)) {
     return later.append(task);
   }
   // A task that begins to be cancelled only now is so when a worker gets it.
@@ -140,7 +141,7 @@ void Engine::submit_announced(Task& task, std::span<const TaskId> after, WorkerI
 void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
   std::size_t pushed = 0;
   bool restricted = false;
-  ReadyList divided;
+  ReadyList taken_over;
   while (Task* task = list.take()) {
     // It waits for others on, and may be ready elsewhere by now.
     if (task->commutes && !graph::take_turns(*task, list)) [[unlikely]]
@@ -150,8 +151,8 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
       cancel_at_once(*task, releasing, list);
     } else if (!is_scheduled(task->kind)) {
       run_in_place(*task);
-    } else if (divides(*task)) {
-      divided.append(*task);
+    } else if (is_taken_over(*task)) {
+      taken_over.append(*task);
     } else {
       if (task->is_bound()) restricted = true;
       hand_to_policy(*task, releasing);
@@ -160,14 +161,12 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
   }
   if (pushed > 0) sleepers_.wake_for(pushed, restricted, releasing, then);
   grant_fresh_wishes();
-  while (Task* task = divided.take()) config_.divide(*task);
+  while (Task* task = taken_over.take()) kind_of(*task).ready(*task);
 }
 
 [[gnu::noinline]] void Engine::run_in_place(Task& task) {
   move(task, TaskState::running);
-  // Taken out: whoever was waiting may end the task, and with it what lies in the task.
-  const auto on_runnable = std::move(task.extension->on_runnable);
-  on_runnable(task);
+  kind_of(task).ready(task);
 }
 
 // What the policy had no memory to take: the run is cancelled, and these with it, by a worker that was woken for it.
@@ -188,7 +187,7 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
   }
   record_end(task, releasing, Outcome::cancelled);
   end(task, releasing, Outcome::cancelled, list);
-  config_.notify_waiters();  // no worker need be awake that would do so when it finds nothing
+  notify_waiters();  // no worker need be awake that would do so when it finds nothing
 }
 
 // --- scheduled: the policy gives it to a worker ---------------------------------------------
@@ -412,7 +411,7 @@ bool Engine::move_from_peer(WorkerId worker) {
     if (task == nullptr && gate_.has_deferred()) task = next_after_slices(worker);
     if (task == nullptr) {
       lanes_.begin_idle(worker);
-      config_.notify_waiters();
+      notify_waiters();
       return false;
     }
     sleepers_.rouse(worker);
@@ -512,7 +511,8 @@ inline void Engine::leave_or_lift_poison(const Task& task, Outcome outcome) {
 // may be busy and hear it late: the slot is free when both have done with the task.
 void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready) {
   bool is_waited_for = false;  // room, or the group
-  if (task.reduces() || (task.extension && task.extension->combines != nullptr)) [[unlikely]] {
+  if (task.extension && (task.reduces() || task.kind == graph::TaskKind::combination))
+      [[unlikely]] {
     end_reduction(task, outcome);
     is_waited_for = true;
   }
@@ -525,7 +525,6 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   const bool was_in_course = keeps_accounts && is_in_course(task);
   move(task, TaskState::done);
   if (shared) {
-    task.blocked.store(2, std::memory_order_relaxed);
     gate_.task_done(task, worker);
   }
   leave_or_lift_poison(task, outcome);
@@ -543,7 +542,7 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   precedences_.end_life(task, ready);
   if (config_.count_bytes && is_scheduled(task.kind)) lanes_.count_bytes(task, worker);
   if (task.extension) {
-    if (task.extension->has_scratch) config_.give_back_scratch(task);
+    if (task.extension->has_scratch) scratch_->give_back(task);
     if (task.extension->on_end || task.extension->outer != nullptr) {
       call_on_end(task, worker, outcome, ready);
     }
@@ -556,8 +555,8 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
     if (task.is_own() && outcome == Outcome::done) [[unlikely]]
       lanes_.count_own_done();
   }
-  if (is_waited_for) config_.notify_waiters();
-  if (!shared || task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) retire(task, worker);
+  if (is_waited_for) notify_waiters();
+  if (!shared || let_slot_go(task)) retire(task, worker);
 }
 
 // It counts as inside the task, wherever the task ends: it may submit, but not wait.

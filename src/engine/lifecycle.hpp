@@ -4,6 +4,7 @@
 // loop of a simulation.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -21,6 +22,7 @@
 #include "engine/driver_table.hpp"
 #include "engine/eligibility.hpp"
 #include "engine/errors.hpp"
+#include "engine/kinds/kind.hpp"
 #include "engine/lanes.hpp"
 #include "engine/look_ahead.hpp"
 #include "engine/node_workers.hpp"
@@ -52,10 +54,6 @@ struct EngineConfig {
   // Called when a worker has run out of work or something that a waiting thread may look for has
   // happened. Any thread, under no lock of the engine.
   std::function<void()> notify_waiters;
-  // A ready task is to be divided. Any thread, under no lock of the engine.
-  std::function<void(graph::Task&)> divide;
-  // A task with scratch has released it, or is discarded. Any thread, under no lock of the engine.
-  std::function<void(const graph::Task&)> give_back_scratch;
   std::uint32_t look_ahead = 0;  // 0: by the kind of node
   bool simulated = false;        // kernels do not run
   bool count_bytes = false;      // Engine::ended_bytes is asked for
@@ -79,12 +77,19 @@ struct InTask {
   const InTask* outer = nullptr;  // below it on the stack
 };
 
+class ScratchPool;
+
 class Engine final : public Completions {
  public:
   explicit Engine(EngineConfig config);
   ~Engine() override;
   // Once, before any handle or task. Drivers by node and by worker.
   void attach(std::vector<Driver*> node_drivers, std::vector<Driver*> worker_drivers);
+  // Before the first task that needs it; they outlive all tasks.
+  void attach(graph::TaskKind number, Kind& kind) {
+    kinds_[static_cast<std::size_t>(number)] = &kind;
+  }
+  void attach(ScratchPool& scratch) { scratch_ = &scratch; }
 
   // --- the way of a task, in this order
   // A slot for a submission by `worker` (kNoWorker: an application's thread), with room for so many
@@ -127,12 +132,10 @@ class Engine final : public Completions {
 
   // --- tasks that hold their operands in RAM without a worker (ram_hold.cpp)
   // All of them, or the error that says why not. The task has its accesses; `hold` stays where it is until let_go.
-  void hold_in_ram(RamHold& hold, graph::Task& task, RamHold::Then then);
+  void hold_in_ram(RamHold& hold, graph::Task& task, Kind& kind);
   // After it was held: the task ends. What it writes is the content of RAM now.
   // `error`: why it has failed, if nobody has told.
   void let_go(RamHold& hold, Outcome outcome, const std::exception_ptr& error = nullptr);
-  // A repartition: what it reads is brought to RAM, where it is the content of what it writes; then it ends.
-  void pass_on_in_ram(graph::Task& task);
 
   // --- reductions (private_copies.cpp)
   const PrivateCopies& private_copies() const { return copies_; }
@@ -158,6 +161,11 @@ class Engine final : public Completions {
   memory::Residency& residency() { return residency_; }
 
   // --- waiting
+  // Something has happened that a waiting thread may look for. Any thread, under no lock of the engine.
+  void notify_waiters() {
+    if (Kind* const kind = kinds_[0]) kind->look();
+    config_.notify_waiters();
+  }
   const Lanes& counts() const { return lanes_; }  // of tasks submitted and ended
   // No worker runs or may find anything to run, no copy is in course.
   bool stalled() const;
@@ -188,6 +196,8 @@ class Engine final : public Completions {
   void hand_on_run_times();
   const Eligibility& eligibility() const { return eligibility_; }
   const MachineDescription& machine() const { return config_.machine; }
+  // Gives the node back; throws UsageError if the machine has none of this number. `what` is the call.
+  NodeId check_node(NodeId node, const char* what) const;
   Statistics statistics() const;
   std::string describe() const;
   std::string policy_name() const { return std::string(policy_->name()); }
@@ -203,12 +213,12 @@ class Engine final : public Completions {
   template <bool insert(graph::Task&)>
   bool enter(graph::Task& task, std::span<const TaskId> after);
   void run_in_place(graph::Task& task);
-  bool divides(const graph::Task& task) const {
-    return task.extension &&
-           (task.extension->recursive != Recursive::never || task.extension->combines != nullptr) &&
-           is_divided(task);
+  // Its kind does more with it before a worker gets it, or in place of that.
+  bool is_taken_over(const graph::Task& task) const {
+    return task.extension && its_kind_has_it(task);
   }
-  bool is_divided(const graph::Task& task) const;
+  bool its_kind_has_it(const graph::Task& task) const;
+  Kind& kind_of(const graph::Task& task) { return *kinds_[static_cast<std::size_t>(task.kind)]; }
   void cancel_at_once(graph::Task& task, WorkerId releasing, graph::ReadyList& list);
   void hand_to_policy(graph::Task& task, WorkerId releasing) {
     if (eligibility_.is_confined(task)) confined_.fetch_add(1, std::memory_order_relaxed);
@@ -318,6 +328,8 @@ class Engine final : public Completions {
   PolicyGate gate_;
   Eligibility eligibility_;
   ReadyByKind ready_;
+  std::array<Kind*, graph::kTaskKinds> kinds_{};
+  ScratchPool* scratch_ = nullptr;
   const Costs costs_;
   Wishes wishes_;
   PrivateCopies copies_;

@@ -19,7 +19,7 @@ namespace vicinal::engine {
     perform_once(*todo, actions);
   }
   performing_.fetch_sub(1, std::memory_order_acq_rel);
-  if (arrived) config_.notify_waiters();  // who may ask whether everything is stalled
+  if (arrived) notify_waiters();  // who may ask whether everything is stalled
 }
 
 // What follows goes to `actions`.
@@ -78,7 +78,7 @@ void Engine::copy_done(std::uint64_t copy_id, std::exception_ptr error) {
   end_copy(copy_id, std::move(error), *actions);
   perform(*actions);
   performing_.fetch_sub(1, std::memory_order_acq_rel);
-  config_.notify_waiters();
+  notify_waiters();
 }
 
 }  // namespace vicinal::engine

@@ -33,7 +33,7 @@ bool Engine::run_deferred(WorkerId worker) {
     if (task == nullptr) continue;
     if (gate_.has_deferred()) {
       sleepers_.wake_all();
-      config_.notify_waiters();
+      notify_waiters();
     }
     return task;
   }

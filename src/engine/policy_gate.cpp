@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/task_state.hpp"
 #include "graph/task_pool.hpp"
 
 namespace vicinal::engine {
@@ -68,10 +69,7 @@ void PolicyGate::apply(const Event& event, WorkerId current) {
       break;
     case Event::Kind::done:
       tell([&] { policy_.task_done(*event.task, event.worker); });
-      // The acquire side of whoever ends the task, or the other way round.
-      if (event.task->blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        retire_(*event.task, current);
-      }
+      if (let_slot_go(*event.task)) retire_(*event.task, current);
       break;
     case Event::Kind::loaded:
       tell([&] { policy_.data_loaded(*event.handle, event.node); });

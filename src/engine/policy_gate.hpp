@@ -44,8 +44,7 @@ class PolicyGate {
   bool any_refused() const { return any_refused_.load(std::memory_order_relaxed); }
   graph::ReadyList take_refused();
   bool wants_ends() const { return wants_ends_; }
-  // Only if wants_ends(). task.blocked counts who has yet to do with the task: it is lowered when the
-  // policy has heard.
+  // Only if wants_ends(). The task is done; the gate lets its slot go when the policy has heard (let_slot_go).
   void task_done(graph::Task& task, WorkerId worker);
   void notice(const memory::Notice& notice);
   void submission_closed();

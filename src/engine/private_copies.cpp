@@ -124,7 +124,7 @@ void PrivateCopies::take_back(graph::Task& task, bool ran) {
       if (ahead->any_without_copy()) sleepers_.wake_node(ahead->node());
     }
   }
-  if (task.extension->combines != nullptr) begin_anew(*task.extension->combines);
+  if (task.kind == graph::TaskKind::combination) begin_anew(*task.extension->combines);
 }
 
 // What the private copies held has been combined, or is lost.
@@ -157,7 +157,7 @@ void Engine::end_unstarted(graph::Task& task, Outcome outcome) {
   record_end(task, kNoWorker, outcome);
   end(task, kNoWorker, outcome, ready);
   make_ready(ready, kNoWorker);
-  config_.notify_waiters();
+  notify_waiters();
 }
 
 }  // namespace vicinal::engine

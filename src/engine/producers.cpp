@@ -7,7 +7,6 @@
 namespace vicinal::engine {
 
 using graph::Access;
-using graph::Handle;
 using graph::Task;
 
 namespace {
@@ -74,7 +73,7 @@ void Producers::count(const Task& task) {
   bool makes = false;
   bool reads_live = false;
   for (const Access& access : task.accesses()) {
-    Handle& handle = *access.handle;
+    graph::Handle& handle = *access.handle;
     if (makes_new(access)) {
       handle.awaited.store(kLive, std::memory_order_relaxed);
       live_.fetch_add(residency_.footprint(handle, kRam).value, std::memory_order_relaxed);
@@ -195,7 +194,7 @@ void Producers::note_end(const Task& task, bool was_in_course) {
 }
 
 // Two readers may end at once, and both find that nobody uses the data: one of them takes the mark.
-void Producers::settle(Handle& handle, bool unused) {
+void Producers::settle(graph::Handle& handle, bool unused) {
   std::uint8_t mark = handle.awaited.load(std::memory_order_relaxed);
   std::uint8_t left = 0;
   do {

@@ -1,9 +1,5 @@
 #include "engine/ram_hold.hpp"
 
-#include <algorithm>
-#include <memory>
-#include <utility>
-
 #include "engine/lifecycle.hpp"
 
 namespace vicinal::engine {
@@ -13,14 +9,14 @@ void RamHold::ended() {
       told_.request.state.load(std::memory_order_acquire) == memory::RequestState::failed;
   pinned_ = !failed;
   // What it calls may be the end of this.
-  const Then then = std::move(then_);
-  then(failed ? told_.request.error : nullptr);
+  const std::exception_ptr error = failed ? told_.request.error : nullptr;
+  kind_->held(*task_, error);
 }
 
-void Engine::hold_in_ram(RamHold& hold, graph::Task& task, RamHold::Then then) {
+void Engine::hold_in_ram(RamHold& hold, graph::Task& task, Kind& kind) {
   hold.task_ = &task;
-  if (trivial_) return then(nullptr);
-  hold.then_ = std::move(then);
+  hold.kind_ = &kind;
+  if (trivial_) return kind.held(task, nullptr);
   memory::Request& request = hold.told_.request;
   request.kind = memory::RequestKind::task;
   request.node = kRam;
@@ -46,7 +42,7 @@ void Engine::let_go(RamHold& hold, Outcome outcome, const std::exception_ptr& er
   record_end(task, kNoWorker, outcome);
   end(task, kNoWorker, outcome, ready);
   make_ready(ready, kNoWorker);
-  config_.notify_waiters();
+  notify_waiters();
 }
 
 // Those that have been pulled wait for room, which may come only from tasks that are still with the policy. True: one more
@@ -64,28 +60,12 @@ void Engine::let_go(RamHold& hold, Outcome outcome, const std::exception_ptr& er
   return true;
 }
 
-bool Engine::is_divided(const graph::Task& task) const {
-  if (task.extension->combines != nullptr) return !task.extension->is_combinable;
+bool Engine::its_kind_has_it(const graph::Task& task) const {
+  if (task.kind == graph::TaskKind::combination) return !task.extension->is_combinable;
+  if (task.extension->recursive == Recursive::never) return false;
   if (task.extension->recursive == Recursive::always) return true;
   const auto workers = static_cast<std::uint32_t>(config_.machine.workers.size());
   return policy_->divides(task, {.workers = workers, .idle = sleepers_.asleep()});
-}
-
-// If something that it reads is poisoned, or does not come, so is what it writes.
-void Engine::pass_on_in_ram(graph::Task& task) {
-  const auto poisoned = [](const graph::Access& access) {
-    return reads(access.mode) && access.handle->poisoned.load(std::memory_order_relaxed);
-  };
-  const bool lost = std::ranges::any_of(task.accesses(), poisoned);
-  auto owner = std::make_unique<RamHold>();
-  RamHold& hold = *owner;
-  RamHold::Then then = [this, lost, &hold](const std::exception_ptr& error) {
-    const std::unique_ptr<RamHold> ends(&hold);
-    if (error) errors_.report(error);
-    let_go(hold, lost || error ? Outcome::cancelled : Outcome::done);
-  };
-  static_cast<void>(owner.release());
-  hold_in_ram(hold, task, std::move(then));
 }
 
 }  // namespace vicinal::engine

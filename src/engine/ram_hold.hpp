@@ -1,13 +1,10 @@
 // The operands of a task, held in RAM by the runtime itself while no worker runs the task: content that passes
 // between a handle and its parts, a recursive task whose parts others work on.
 //
-// Why it cannot hang: see runtime/recursions.cpp.
+// Why it cannot hang: see engine/kinds/recursion.hpp.
 #pragma once
 
-#include <exception>
-#include <functional>
-#include <utility>
-
+#include "engine/kinds/kind.hpp"
 #include "graph/task.hpp"
 #include "memory/request.hpp"
 
@@ -15,9 +12,6 @@ namespace vicinal::engine {
 
 class RamHold {
  public:
-  // Called once, when all are there or the error says why they do not come; by any thread, under no lock of the
-  // engine, perhaps before hold_in_ram returns.
-  using Then = std::function<void(std::exception_ptr)>;
   RamHold() = default;
   RamHold(const RamHold&) = delete;
   RamHold& operator=(const RamHold&) = delete;
@@ -32,8 +26,8 @@ class RamHold {
     memory::Request request;
     RamHold& hold;
   } told_{{}, *this};
-  Then then_;
   graph::Task* task_ = nullptr;
+  Kind* kind_ = nullptr;  // is told once, when all are there or do not come
   bool pinned_ = false;
 };
 

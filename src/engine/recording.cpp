@@ -49,7 +49,9 @@ std::uint32_t name_of(trace::Recorder& recorder, const Task& task) {
       many.empty() ? std::span(few).first(words) : std::span(many);
   fields[0] = id;
   fields[1] = name_of(recorder_, task);
-  fields[2] = static_cast<std::uint64_t>(task.kind);
+  // Readers know a combination by its codelet.
+  fields[2] =
+      static_cast<std::uint64_t>(is_scheduled(task.kind) ? graph::TaskKind::compute : task.kind);
   std::size_t at = 3;
   for (const graph::Access& access : task.accesses()) {
     fields[at++] = access.handle->id.value << 4 | static_cast<std::uint64_t>(access.mode);

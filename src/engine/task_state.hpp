@@ -9,7 +9,8 @@
 
 namespace vicinal::engine {
 
-// free -> submitted -> ready -> scheduled -> fetching -> runnable -> running -> done -> free.
+// free -> submitted -> ready -> scheduled -> fetching -> runnable -> running -> done -> free; before the last step
+// let_go, if the policy is told of the end and so keeps the slot beside the engine.
 // Back from fetching to scheduled: it moves to another node. Short cuts: operands all there (scheduled
 // -> runnable), an acquisition (ready -> running), a cancelled task (to done from any state before
 // running).
@@ -30,8 +31,10 @@ constexpr bool legal(graph::TaskState from, graph::TaskState to) {
       return from == runnable || from == ready;
     case done:
       return from == ready || from == scheduled || from == fetching || from == running;
-    case free:
+    case let_go:
       return from == done;
+    case free:
+      return from == done || from == let_go;
   }
   return false;
 }
@@ -45,8 +48,8 @@ inline bool is_in_course(const graph::Task& task) {
 }
 
 constexpr std::string_view to_string(graph::TaskState state) {
-  constexpr std::string_view names[] = {"free",     "submitted", "ready",   "scheduled",
-                                        "fetching", "runnable",  "running", "done"};
+  constexpr std::string_view names[] = {"free",     "submitted", "ready", "scheduled", "fetching",
+                                        "runnable", "running",   "done",  "let go"};
   return names[static_cast<std::size_t>(state)];
 }
 
@@ -61,6 +64,13 @@ inline void move(graph::Task& task, graph::TaskState to) {
   }
 #endif
   task.state.store(to, std::memory_order_relaxed);
+}
+
+// The task is done. True for the second of the two that keep its slot: it is that one's to retire. Acquire and release:
+// the second sees what the first has done.
+inline bool let_slot_go(graph::Task& task) {
+  return task.state.exchange(graph::TaskState::let_go, std::memory_order_acq_rel) ==
+         graph::TaskState::let_go;
 }
 
 }  // namespace vicinal::engine

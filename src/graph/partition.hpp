@@ -60,4 +60,9 @@ struct Family {
   std::size_t known = 0;
 };
 
+inline bool is_part(const Handle& handle) {
+  const Family* const family = handle.family.load(std::memory_order_acquire);
+  return family != nullptr && family->of != nullptr;
+}
+
 }  // namespace vicinal::graph

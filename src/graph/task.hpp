@@ -32,7 +32,8 @@ enum class TaskState : std::uint8_t {
   fetching,
   runnable,
   running,
-  done
+  done,
+  let_go  // by one of the two that keep its slot, the engine and the policy
 };
 
 // The task of whose work another one does a part.
@@ -43,6 +44,11 @@ class OuterTask {
 
  protected:
   ~OuterTask() = default;
+};
+
+// What the kind of a task keeps of it until its end; see engine/kinds.
+struct KindData {
+  virtual ~KindData() = default;
 };
 
 // What few tasks have; allocated only for them.
@@ -63,11 +69,11 @@ struct TaskExtension {
   bool only_on_node = false;               // a worker of `node` runs it, and no other
   bool is_own = false;                     // the runtime's, which the application has not submitted
   bool has_scratch = false;                // given back at its end
-  std::function<void(Task&)> on_runnable;  // of kinds that are not scheduled, in place of a kernel
-  std::vector<ReducedOperand> reduced;     // the accesses that are reductions
-  Reduction* combines = nullptr;           // it combines private copies of its operand into that
-  bool is_combinable = false;              // and the tree of the others has been submitted
-  bool begins_neutral = false;             // the neutral element is put into its operand 0 first
+  std::unique_ptr<KindData> kind_data;
+  std::vector<ReducedOperand> reduced;  // the accesses that are reductions
+  Reduction* combines = nullptr;        // it combines private copies of its operand into that
+  bool is_combinable = false;           // and the tree of the others has been submitted
+  bool begins_neutral = false;          // the neutral element is put into its operand 0 first
   // Of a task of the runtime itself: it hands on what tasks have done with this handle, which they or others name. So
   // it runs also while the run is cancelled.
   const Handle* hands_on = nullptr;

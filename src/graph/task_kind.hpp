@@ -2,6 +2,7 @@
 // when they have it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -13,13 +14,16 @@ enum class TaskKind : std::uint8_t {
   prefetch,      // asked for by the application: a copy where it will be used
   invalidation,  // the content is void from here on
   repartition,   // content passes from a handle to its parts, or back
+  combination,   // private copies are combined into the handle that tasks reduced into, by a kernel
 };
+
+inline constexpr std::size_t kTaskKinds = 6;
 
 // --- what differs by kind
 
 // It passes through the policy to a worker, which runs its kernel.
 constexpr bool is_scheduled(TaskKind kind) {
-  return kind == TaskKind::compute;
+  return kind == TaskKind::compute || kind == TaskKind::combination;
 }
 // It is among the tasks submitted and ended, for which a wait waits. Nobody waits for what the application holds.
 constexpr bool is_counted(TaskKind kind) {
@@ -27,15 +31,16 @@ constexpr bool is_counted(TaskKind kind) {
 }
 // It does not begin if the run is cancelled or what it reads is poisoned.
 constexpr bool is_cancellable(TaskKind kind) {
-  return kind == TaskKind::compute;
+  return is_scheduled(kind);
 }
 // Its end may be the last use of its data; the others announce a use.
 constexpr bool uses_data(TaskKind kind) {
-  return kind == TaskKind::compute;
+  return is_scheduled(kind);
 }
 
 constexpr std::string_view to_string(TaskKind kind) {
-  constexpr std::string_view names[] = {"task", "acquire", "prefetch", "invalidate", "repartition"};
+  constexpr std::string_view names[] = {"task",       "acquire",     "prefetch",
+                                        "invalidate", "repartition", "combine"};
   return names[static_cast<std::size_t>(kind)];
 }
 

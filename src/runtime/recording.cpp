@@ -82,20 +82,17 @@ void RuntimeImpl::start_trace(const std::string& file, std::string_view events) 
                   .memory = options_.trace_memory,
                   .run = facts_of_run()});
   if (!recorder.on(trace::Category::submission)) return;
-  {
-    const std::lock_guard lock(handles_mutex_);
-    for (const graph::Handle& handle : handles_) {
-      // A private copy for a reduction is recorded with that.
-      if (handle.takes_tasks() && !handle.is_private) record_known(handle);
-    }
-  }
-  reductions_.record();
+  application_->handles.for_each([this](const graph::Handle& handle) {
+    // A private copy for a reduction is recorded with that.
+    if (handle.takes_tasks() && !handle.is_private) record_known(handle);
+  });
+  application_->reductions.record();
 }
 
-void RuntimeImpl::record_known(const graph::Handle& handle) {
+void RuntimeImpl::record_known(const graph::Handle& handle) const {
   const graph::Family* const family = handle.family.load(std::memory_order_acquire);
   const bool is_part = family != nullptr && family->of != nullptr;
-  record_registered(handle, handle.name, is_part ? family->of->whole->id : HandleId{});
+  application_->handles.record(handle, handle.name, is_part ? family->of->whole->id : HandleId{});
 }
 
 TraceSummary RuntimeImpl::stop_trace() {
@@ -117,19 +114,6 @@ void RuntimeImpl::end_trace() noexcept {
     } catch (const std::bad_alloc&) {  // there is nobody to be told
     }
   }
-}
-
-void RuntimeImpl::record_registered(const graph::Handle& handle, std::string_view name,
-                                    HandleId part_of) {
-  trace::Recorder& recorder = engine_->recorder();
-  constexpr std::uint32_t kNoHome = 0xffffffffU;
-  std::uint32_t home = kNoHome;
-  if (handle.home.kind == graph::HomeKind::buffer) home = kRam.value;
-  if (handle.home.kind == graph::HomeKind::file) {
-    home = setup_.machine.disk().value_or(NodeId{kNoHome}).value;
-  }
-  recorder.record_text<trace::Event::handle_registered>(name, home, handle.id.value,
-                                                        handle.bytes().value, part_of.value);
 }
 
 }  // namespace vicinal::runtime

@@ -5,10 +5,10 @@
 
 #include "base/legible.hpp"
 #include "base/sure_memory.hpp"
+#include "engine/sizes.hpp"
 #include "graph/dependencies.hpp"
 #include "memory/arena.hpp"
 #include "runtime/runtime_impl.hpp"
-#include "runtime/sizes.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::runtime {
@@ -20,52 +20,6 @@ std::uint32_t next_runtime_number() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, std::string name,
-                        const graph::Handle* part_of) {
-  require_size(layout, name);
-  name = base::legible_name(name);  // may find no memory: before anything is registered
-  graph::Handle* handle = nullptr;
-  {
-    const std::lock_guard lock(handles_mutex_);
-    if (name.empty()) name = "data" + std::to_string(next_handle_);
-    if (free_handles_.empty()) free_handles_.push_back(&handles_.emplace_back());
-    if (home.kind == graph::HomeKind::buffer && !home.inside) {
-      buffers_.add(home.address, layout, name);
-    }
-    // The offset serves as the address: see RegionIndex.
-    if (home.file >= 0) {
-      files_[home.file].add(reinterpret_cast<const void*>(home.offset), layout, name);
-    }
-    handle = free_handles_.back();
-    free_handles_.pop_back();
-    handle->id = HandleId{next_handle_++};
-  }
-  // A stale handle may still lead here: its life is over, so nothing but the lock bit and the name is used.
-  handle->poisoned.store(false, std::memory_order_relaxed);
-  handle->content = written ? graph::Content::written : graph::Content::none;
-  handle->layout = layout;
-  handle->home = home;
-  handle->lacks.clear();
-  handle->policy_data = nullptr;
-  handle->has_family.store(false, std::memory_order_relaxed);
-  handle->family.store(nullptr, std::memory_order_relaxed);
-  handle->reduction = nullptr;
-  handle->is_private = false;
-  handle->prefer({});
-  try {
-    engine_->add(*handle);
-  } catch (...) {
-    forget(*handle);
-    throw;
-  }
-  if (engine_->recorder().on(trace::Category::submission)) {
-    record_registered(*handle, name, part_of != nullptr ? part_of->id : HandleId{});
-  }
-  const std::uint32_t life = handle->life() + 1;
-  graph::begin_life(*handle, life, std::move(name));
-  return {*handle, number_, life};
-}
-
 namespace {
 
 void require_region(const FileRegion& region, const Layout& layout, const std::string& name) {
@@ -74,7 +28,7 @@ void require_region(const FileRegion& region, const Layout& layout, const std::s
                      ": a region of a file is contiguous; register tiles with "
                      "a leading dimension equal to their rows");
   }
-  require_size(layout, name);
+  engine::require_size(layout, name);
   constexpr std::uint64_t kLargestFile = std::numeric_limits<std::int64_t>::max();
   if (region.offset > kLargestFile - layout.bytes().value) {
     throw UsageError("file " + region.path + ": " + std::to_string(layout.bytes().value) +
@@ -155,98 +109,32 @@ Handle RuntimeImpl::add_simulated(const Layout& layout, NodeId node, bool writab
                                   std::string name) {
   if (!setup_.simulated) {
     throw UsageError(
-        "register_simulated: " + named(name) +
+        "register_simulated: " + engine::named(name) +
         " would have no place on a machine that is not simulated; use register_buffer");
   }
   const bool on_disk = node == setup_.machine.disk();
   if (node != kRam && !on_disk) {
-    throw UsageError("register_simulated: " + named(name) + " on memory node " +
+    throw UsageError("register_simulated: " + engine::named(name) + " on memory node " +
                      std::to_string(node.value) + "; its home is RAM (node 0) or the disk");
   }
-  require_size(layout, name);
-  const Bytes size = layout.bytes();
+  engine::require_size(layout, name);
   graph::Home home;
   home.writable = writable;
   home.kind = on_disk ? graph::HomeKind::file : graph::HomeKind::buffer;
-  {
-    const std::lock_guard lock(handles_mutex_);
-    constexpr std::uint64_t kEnd = std::uint64_t{1} << 63;
-    if (simulated_address_ > kEnd - size.value) {
-      throw UsageError(
-          "register_simulated: " + named(name) +
-          " and what was registered before it are more than 2^63 bytes; use less data");
-    }
-    home.offset = simulated_address_;
-    simulated_address_ += memory::Arena::padded(size).value;
-  }
+  home.offset = application_->handles.take_simulated_place(layout.bytes(), name);
   if (!on_disk) home.address = reinterpret_cast<std::byte*>(home.offset);
   return add(layout, home, true, std::move(name));
 }
 
-// Its slot has the name until another takes it.
-void RuntimeImpl::throw_unknown_handle(Handle handle, const char* what) const {
-  if (handle.runtime() == number_) {
-    graph::Handle& slot = *handle.impl();
-    const std::string name = graph::name_of(slot);
-    if (slot.life() == handle.life() + 1) {
-      throw UsageError(std::string(what) + ": handle " + name +
-                       " is being unregistered, or no longer registered; use it before unregister");
-    }
-  }
-  throw UsageError(std::string(what) +
-                   ": the handle is not registered with this runtime (or no longer); register the "
-                   "data first");
-}
-
-NodeId RuntimeImpl::check_node(NodeId node, const char* what) const {
-  const std::size_t nodes = setup_.machine.nodes.size();
-  if (node.value < nodes) return node;
-  throw UsageError(std::string(what) + ": there is no memory node " + std::to_string(node.value) +
-                   "; the machine has " + std::to_string(nodes) + ", from 0 on");
-}
-
-void RuntimeImpl::invalidate(Handle handle) {
-  graph::Handle& data = check(handle, "invalidate");
-  Partitions::Lock settled;
-  if (data.has_family.load(std::memory_order_acquire)) {
-    settled = partitions_.settle(data, AccessMode::W);
-  }
-  invalidate_settled(handle);
-}
-
-void RuntimeImpl::invalidate_settled(Handle handle) {
-  graph::Handle& data = *handle.impl();
-  graph::Task& task = task_for(handle, AccessMode::W, {graph::TaskKind::invalidation, "invalidate"},
-                               [this, &data] { engine_->invalidate(data); });
-  if (!held_back_) return engine_->submit_invalidation(task);
-  held_back_->add(task, {}, kNoWorker, Held::no, graph::Content::invalidated);
-}
-
 void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
   try {
-    reductions_.declare(handle, reduction);
+    application_->reductions.declare(handle, reduction);
   } catch (const CapacityError&) {
-    if (engine_->inside_task() != nullptr || !reductions_.any()) throw;
-    const Reductions::Sparing sparing(reductions_);
+    if (engine_->inside_task() != nullptr || !application_->reductions.any()) throw;
+    const engine::Reductions::Sparing sparing(application_->reductions);
     wait_for_copies("set_reduction");
-    reductions_.declare(handle, reduction);
+    application_->reductions.declare(handle, reduction);
   }
-}
-
-void RuntimeImpl::combine(Handle handle) {
-  graph::Handle& data = check(handle, "combine");
-  // The mark of parts and of reductions.
-  if (!data.has_family.load(std::memory_order_acquire) || data.reduction == nullptr) return;
-  static_cast<void>(partitions_.settle(data, AccessMode::R));
-}
-
-Parts RuntimeImpl::partition(Handle whole, const Divide& divide, PartAccess access) {
-  if (!divide) throw UsageError("partition: no division was given");
-  return partitions_.partition(whole, divide, access);
-}
-
-void RuntimeImpl::unpartition(const Parts& parts) {
-  partitions_.unpartition(parts);
 }
 
 // Tasks are refused before it waits: it would not wait for those that come meanwhile. Where there was no memory
@@ -255,24 +143,23 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char
   not_inside_task(call);
   graph::Handle& handle = check(registered, call);
   const std::uint32_t life = registered.life();
-  if (handle.home.inside || is_part(handle)) {
+  if (handle.home.inside || graph::is_part(handle)) {
     throw UsageError(std::string(call) + ": handle " + handle.name +
                      " is a part of another; take the partition back (unpartition)");
   }
   // Nobody divides it behind its last division, or reduces into it behind the last combination.
-  Partitions::Lock settled = partitions_.lock();
+  engine::Partitions::Lock settled = application_->partitions.lock();
   if (handle.has_family.load(std::memory_order_acquire)) {
     if (write_back == WriteBack::yes && handle.home.kind == graph::HomeKind::file) {
-      partitions_.require_all_or_nothing(handle);
+      application_->partitions.require_all_or_nothing(handle);
     }
-    partitions_.dissolve(handle);
-    static_cast<void>(partitions_.settle(handle, AccessMode::RW));
+    application_->partitions.dissolve(handle);
+    static_cast<void>(application_->partitions.settle(handle, AccessMode::RW));
   }
   {
     // A task that is held back has been announced, and goes before the unregistration.
-    std::unique_lock<std::mutex> lock;
-    if (held_back_) lock = std::unique_lock(held_back_->announcements());
-    if (!graph::refuse_tasks(handle, life)) throw_unknown_handle(registered, call);
+    const auto announcements = application_->submissions.hold_announcements();
+    if (!graph::refuse_tasks(handle, life)) application_->handles.throw_unknown(registered, call);
   }
   settled.unlock();
   const graph::Content content = graph::content_of(handle);
@@ -291,13 +178,14 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char
     try {
       if (keep) error = write_home(handle, access->request);
     } catch (...) {
-      end(*access, false);
+      end(*access);
       throw;
     }
-    end(*access, false);
+    end(*access);
     const auto is_whole = [&] {
-      if (!partitions_.is_whole(handle)) partitions_.reclaim(Partitions::Meanwhile::waits);
-      return partitions_.is_whole(handle);
+      if (!application_->partitions.is_whole(handle))
+        application_->partitions.reclaim(engine::Partitions::Meanwhile::waits);
+      return application_->partitions.is_whole(handle);
     };
     if (handle.has_family.load(std::memory_order_acquire)) wait_until(is_whole, call);
     wait_until([&] { return engine_->remove(handle); }, call);
@@ -306,10 +194,10 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char
     throw;
   }
   if (handle.reduction != nullptr) {
-    wait_until([&] { return reductions_.forget_copies(handle); }, call);
+    wait_until([&] { return application_->reductions.forget_copies(handle); }, call);
   }
   const graph::Home home = handle.home;
-  forget(handle);
+  application_->handles.forget(handle);
   if (home.file >= 0) setup_.disk->close_file(home.file);
   if (error) throw_failure(error);
 }
@@ -353,30 +241,11 @@ void RuntimeImpl::flush_home(graph::Handle& handle, memory::Request& request) {
   engine_->release(request);
 }
 
-void RuntimeImpl::forget(graph::Handle& handle) {
-  if (engine_->recorder().on(trace::Category::submission)) {
-    engine_->recorder().record<trace::Event::handle_unregistered>(0, handle.id.value);
-  }
-  const std::lock_guard lock(handles_mutex_);
-  if (handle.home.kind == graph::HomeKind::buffer && !handle.home.inside) {
-    buffers_.remove(handle.home.address, handle.layout);
-  }
-  if (handle.home.file >= 0) {
-    files_[handle.home.file].remove(reinterpret_cast<const void*>(handle.home.offset),
-                                    handle.layout);
-  }
-  if (handle.counts_unhomed) unhomed_ -= memory::Arena::padded(handle.bytes());
-  handle.counts_unhomed = false;
-  // Lives are numbered by 32 bits. A slot that has had them all is left alone, or the first would come again.
-  constexpr std::uint32_t kLastLife = 0xfffffffeU;
-  if (handle.life() < kLastLife) free_handles_.push_back(&handle);
-}
-
 // The invalidation gives its room back when the tasks before it have ended, also while its slot is kept.
 void RuntimeImpl::release_later(Handle registered) {
   graph::Handle& handle = check(registered, "release_later");
   const bool is_divided = handle.has_family.load(std::memory_order_acquire);
-  if (handle.home.inside || is_part(handle) || is_divided) {
+  if (handle.home.inside || graph::is_part(handle) || is_divided) {
     throw UsageError("release_later: handle " + handle.name +
                      " is a part or in parts, or tasks reduce into it; use release, or of parts "
                      "unpartition");
@@ -386,16 +255,16 @@ void RuntimeImpl::release_later(Handle registered) {
                      " lies in memory or a file of the application, which is up to date only when "
                      "somebody has waited for it; use release");
   }
-  invalidate(registered);
-  departures_.add(registered);
-  departures_.sweep_if_many();
+  application_->invalidations.submit(registered);
+  application_->departures.add(registered);
+  application_->departures.sweep_if_many();
 }
 
 void RuntimeImpl::let_go(Handle handle) noexcept {
   if (forked() || is_left() || !handle || handle.runtime() != number_) return;
   try {
-    departures_.add(handle);
-    departures_.sweep_if_many();
+    application_->departures.add(handle);
+    application_->departures.sweep_if_many();
   } catch (const std::exception&) {  // it goes later, at the latest with the runtime
   }
 }

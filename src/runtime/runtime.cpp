@@ -14,10 +14,10 @@
 #include "base/thread_end.hpp"
 #include "drivers/clock.hpp"
 #include "drivers/mapped_memory.hpp"
+#include "engine/sizes.hpp"
 #include "graph/dependencies.hpp"
 #include "machine/machine_model.hpp"
 #include "runtime/runtime_impl.hpp"
-#include "runtime/sizes.hpp"
 #include "runtime/status_text.hpp"
 #include "sched/automatic.hpp"
 #include "sched/policy.hpp"
@@ -86,10 +86,6 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
                          trace::DecisionListener* listener, std::unique_ptr<sched::Policy> policy)
     : options_(options), setup_(std::move(setup)) {
   base::watch_thread_end();
-  for (const WorkerDescription& worker : setup_.machine.workers) {
-    most_overhead_ =
-        std::max(most_overhead_, setup_.machine.submit_overhead + worker.task_overhead);
-  }
   engine::EngineConfig config;
   config.machine = setup_.machine;
   config.policy = policy != nullptr ? std::move(policy) : policy_of(options, config.machine);
@@ -103,11 +99,6 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   if (config.rules.any()) require_rules_apply(config);
   if (config.rules.unified) setup_.simulated->use_unified_memory();
   config.notify_waiters = [this] { notify_waiters(); };
-  config.give_back_scratch = [this](const graph::Task& task) { scratch_.give_back(task); };
-  config.divide = [this](graph::Task& task) {
-    if (task.extension->combines != nullptr) return reductions_.begin(task);
-    recursions_.begin(task);
-  };
   config.simulated = setup_.simulated != nullptr;
   read_models(config);
   if (setup_.simulated) {
@@ -117,12 +108,13 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   }
   engine_ = std::make_unique<engine::Engine>(std::move(config));
   if (setup_.simulated) planner_.emplace(setup_.world->world, *engine_);
-  places_ = engine_->policy_heeds_places();
-  if (options.compute_priorities || engine_->policy_plans()) {
-    using Priorities = HeldBack::Priorities;
-    held_back_.emplace(
-        *engine_, options.compute_priorities ? Priorities::computed : Priorities::given, waiting_);
-  }
+  application_ = std::make_unique<engine::Application>(
+      *engine_, number_,
+      engine::SubmissionsConfig{.counts_bytes = options.window_bytes.value > 0,
+                                .computes_priorities = options.compute_priorities,
+                                .world = setup_.simulated ? &setup_.world->world : nullptr,
+                                .lent_worker = slot(),
+                                .waiting = waiting_});
   setup_.make_drivers(options_);
   engine_->attach(setup_.by_node(), setup_.by_worker());
   if (!options_.trace.empty()) {
@@ -199,15 +191,12 @@ bool is_a(const std::exception_ptr& error) {
 }  // namespace
 
 base::SureVector<Handle> RuntimeImpl::left_and_not_held() const {
-  const std::scoped_lock lock(handles_mutex_, held_mutex_);
   base::SureVector<Handle> left;
-  for (graph::Handle& handle : handles_) {
-    const bool held = std::ranges::any_of(acquisitions_, [&](const Acquisition* acquisition) {
-      return acquisition->handle == &handle;
-    });
-    if (handle.takes_tasks() && !held && !is_part(handle) && !handle.is_private)
-      left.emplace_back(handle, number_, handle.life());
-  }
+  application_->handles.for_each([&](graph::Handle& handle) {
+    if (!handle.takes_tasks() || graph::is_part(handle) || handle.is_private) return;
+    if (!application_->acquisitions.any_of(handle))
+      left.push_back(application_->handles.name(handle));
+  });
   return left;
 }
 
@@ -280,10 +269,6 @@ RuntimeImpl::~RuntimeImpl() {
   end_trace();
 }
 
-Statistics RuntimeImpl::statistics() const {
-  return engine_->statistics();
-}
-
 }  // namespace vicinal::runtime
 
 namespace vicinal {
@@ -336,13 +321,13 @@ Handle Runtime::register_buffer(void* data, Bytes size, std::string name) {
 }
 
 Handle Runtime::register_tile(void* data, TileShape shape, std::string name) {
-  const Layout layout = runtime::checked(shape, name);
+  const Layout layout = engine::checked(shape, name);
   return register_layout(data, layout, std::move(name));
 }
 
 Handle Runtime::register_layout(void* data, const Layout& layout, std::string name) {
   if (data == nullptr && layout.bytes().value > 0) {
-    throw UsageError("register: the address of " + runtime::named(name) +
+    throw UsageError("register: the address of " + engine::named(name) +
                      " is null; use register_empty for data that "
                      "the runtime allocates");
   }
@@ -358,13 +343,13 @@ Handle Runtime::register_empty(Bytes size, std::string name) {
 
 Handle Runtime::register_empty(TileShape shape, std::string name) {
   shape.leading_dimension = 0;
-  const Layout layout = runtime::checked(shape, name);
+  const Layout layout = engine::checked(shape, name);
   return impl_->add(layout, {}, false, std::move(name));
 }
 
 std::shared_ptr<const internals::OwnedHandle> Runtime::register_owned(TileShape shape,
                                                                       std::string name) {
-  impl_->departures().sweep_if_many();
+  impl_->application().departures.sweep_if_many();
   auto owned = std::make_shared<internals::OwnedHandle>(impl_);
   owned->handle_ = register_empty(shape, std::move(name));
   return owned;
@@ -379,7 +364,7 @@ Handle Runtime::register_file(const FileRegion& region, Bytes size, std::string 
 }
 
 Handle Runtime::register_file(const FileRegion& region, TileShape shape, std::string name) {
-  const Layout layout = runtime::checked(shape, name);
+  const Layout layout = engine::checked(shape, name);
   return impl_->add_file(region, layout, std::move(name));
 }
 
@@ -400,15 +385,17 @@ void Runtime::release_later(Handle handle) {
 }
 
 void Runtime::invalidate(Handle handle) {
-  impl_->invalidate(handle);
+  impl_->check(handle, "invalidate");
+  impl_->application().invalidations.submit(handle);
 }
 
 Parts Runtime::partition(Handle whole, const Divide& divide, PartAccess access) {
-  return impl_->partition(whole, divide, access);
+  if (!divide) throw UsageError("partition: no division was given");
+  return impl_->application().partitions.partition(whole, divide, access);
 }
 
 void Runtime::unpartition(const Parts& parts) {
-  impl_->unpartition(parts);
+  impl_->application().partitions.unpartition(parts);
 }
 
 void Runtime::set_reduction(Handle handle, const Reduction& reduction) {
@@ -416,30 +403,26 @@ void Runtime::set_reduction(Handle handle, const Reduction& reduction) {
 }
 
 void Runtime::combine(Handle handle) {
-  impl_->combine(handle);
+  impl_->check(handle, "combine");
+  impl_->application().reductions.combine(handle);
 }
 
 void Runtime::wont_use(Handle handle) {
-  graph::Handle& data = impl_->check(handle, "wont_use");
-  // With this rule it is brought to RAM, if there is something to bring.
-  const bool brings = impl_->engine().rules().hint && graph::has_content(data);
-  if (!brings) return impl_->engine().wont_use(data);
-  impl_->when_granted(handle, AccessMode::R, {graph::TaskKind::prefetch, "wont_use"},
-                      [engine = &impl_->engine(), &data] { engine->wont_use(data); });
+  impl_->check(handle, "wont_use");
+  impl_->application().prefetches.submit_wont_use(handle);
 }
 
 void Runtime::advise(Handle handle, std::optional<NodeId> node) {
   graph::Handle& data = impl_->check(handle, "advise");
-  if (node) impl_->check_node(*node, "advise");
+  if (node) impl_->engine().check_node(*node, "advise");
   data.prefer(node);
 }
 
 void Runtime::prefetch(Handle handle, NodeId node) {
-  graph::Handle& data = impl_->check(handle, "prefetch");
-  impl_->check_node(node, "prefetch");
+  impl_->check(handle, "prefetch");
+  impl_->engine().check_node(node, "prefetch");
   if (impl_->engine().residency().trivial()) return;
-  impl_->when_granted(handle, AccessMode::R, {graph::TaskKind::prefetch, "prefetch"},
-                      [engine = &impl_->engine(), &data, node] { engine->prefetch(data, node); });
+  impl_->application().prefetches.submit(handle, node);
 }
 
 void Runtime::pin(void* data, Bytes size) {

@@ -1,490 +1,65 @@
-// From what the application says to a task in the graph.
-#include <algorithm>
-#include <cstring>
-#include <utility>
+// What a submission may have to wait for: room in the submission window, and room that private copies have.
+#include <string>
 
-#include "base/legible.hpp"
 #include "base/warm.hpp"
-#include "graph/dependencies.hpp"
-#include "graph/group.hpp"
-#include "memory/arena.hpp"
-#include "runtime/estimated_times.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::runtime {
 
-namespace {
+using Submission = engine::Submissions::Submission;
 
-graph::TaskExtension& extension(graph::Task& task) {
-  if (!task.extension) task.extension = std::make_unique<graph::TaskExtension>();
-  return *task.extension;
-}
-
-}  // namespace
-
-// One access per handle, in the strongest mode; operands keep their numbers through view_of.
-void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> operands) {
-  graph::Access* const accesses = task.accesses().data();
-  const bool outside = task.outside;
-  std::size_t count = 0;
-  bool commuting = false;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].mode == AccessMode::scratch) [[unlikely]] {
-      add_scratch(task, operands[i], count++);
-      auto& views = extension(task).view_of;
-      if (!views.empty()) views.push_back(static_cast<std::uint16_t>(count - 1));
-      continue;
-    }
-    graph::Handle& handle = check(operands[i].handle, "submit");
-    commuting |= commutes(operands[i].mode);
-    if (writes(operands[i].mode) && !handle.takes_writes.load(std::memory_order_acquire)) {
-      prepare_to_write(task, handle, operands[i].handle.life());
-    }
-    std::size_t at = 0;
-    while (at < count && accesses[at].handle != &handle) ++at;
-    if (operands[i].mode == AccessMode::reduction) [[unlikely]] {
-      reductions_.note(extension(task), task, handle, at);
-    }
-    if (at < count) {  // named before
-      if (accesses[at].mode == AccessMode::reduction || operands[i].mode == AccessMode::reduction) {
-        throw UsageError("task " + std::string(task.name()) + " names handle " +
-                         graph::name_of(handle) + " twice, and reduces into it; name it once");
-      }
-      accesses[at].mode = strongest(accesses[at].mode, operands[i].mode);
-      auto& views = extension(task).view_of;
-      while (views.size() < i) views.push_back(static_cast<std::uint16_t>(views.size()));
-    } else {
-      accesses[at] =
-          graph::Access(handle, operands[i].handle.life(), operands[i].mode, at, outside);
-      ++count;
-    }
-    if (task.extension && !task.extension->view_of.empty()) {
-      task.extension->view_of.push_back(static_cast<std::uint16_t>(at));
-    }
+TaskId RuntimeImpl::submit(const TaskSpec& spec) {
+  // Often last written by the worker that ended the last task that used them.
+  const std::span<const Operand> operands = spec.operands.span();
+  for (const Operand& operand : operands) base::warm(operand.handle.impl());
+  Submission submission{.spec = spec, .waits_for_room = true};
+  // Before the task is made, for a task that is made counts as submitted.
+  if (windowed_) {
+    submission.window_bytes = application_->submissions.window_bytes(operands);
+    respect_window(submission.window_bytes, engine_->inside_task() == nullptr);
   }
-  task.access_count = count & 0x3fffU;  // at most kMostOperands
-  task.commutes = commuting;
-}
-
-// If the task is refused later, its scratch is found by access_count.
-[[gnu::noinline]] void RuntimeImpl::add_scratch(graph::Task& task, const Operand& operand,
-                                                std::size_t number) {
-  if (operand.handle) {
-    throw UsageError("task " + std::string(task.name()) + " uses handle " +
-                     graph::name_of(check(operand.handle, "submit")) +
-                     " as scratch, which has none; give Scratch(bytes)");
-  }
-  graph::TaskExtension& more = extension(task);
-  const Handle room = scratch_.take(Bytes{operand.scratch_bytes});
-  task.accesses().data()[number] =
-      graph::Access(*room.impl(), room.life(), AccessMode::scratch, number, task.outside);
-  more.has_scratch = true;
-  task.access_count = (number + 1) & 0x3fffU;
-}
-
-// By the first task that writes it, or not at all.
-[[gnu::noinline]] void RuntimeImpl::prepare_to_write(const graph::Task& task, graph::Handle& handle,
-                                                     std::uint32_t life) {
-  if (!handle.home.writable) {
-    throw UsageError("task " + std::string(task.name()) + " writes handle " +
-                     graph::name_of(handle) +
-                     ", whose file was registered read-only; register it writable");
-  }
-  engine_->residency().give_room(handle, life);
-}
-
-// What the task says of its times; in simulation what follows from its operations or its bytes, too.
-[[gnu::noinline]] void RuntimeImpl::set_times(graph::Task& task, const TaskSpec& spec) const {
-  if (spec.expected != nullptr) {
-    const Time least = std::ranges::min(*spec.expected);
-    if (least.ns < 0) {
-      throw UsageError("task " + std::string(task.name()) + " is expected to take " +
-                       std::to_string(least.ns) + " ns; give a time that is not below 0");
-    }
-    extension(task).expected = *spec.expected;
-  }
-  if (setup_.simulated && spec.codelet->estimated) {
-    estimate_time(extension(task), task, setup_.machine, spec.flops);
-  }
-}
-
-graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operand> operands,
-                                    WorkerId worker) {
-  if (spec.codelet == nullptr) throw UsageError("submit: the task has no codelet");
-  if (operands.size() > kMostOperands) {
-    throw UsageError("task " + spec.codelet->name + " has " + std::to_string(operands.size()) +
-                     " operands; there are at most " + std::to_string(kMostOperands));
-  }
-  graph::Task& task = engine_->new_task(worker, operands.size());
   try {
-    task.codelet = spec.codelet;
-    task.priority = spec.priority;
-    task.access_count = 0;
-    if (!spec.name.empty()) extension(task).name = base::legible_name(spec.name);
-    if (spec.worker) extension(task).worker = spec.worker;
-    if (spec.node) extension(task).node = check_node(*spec.node, "submit");
-    if (spec.group != nullptr) extension(task).group = &Opener::count(*spec.group);
-    if (spec.on_end) extension(task).on_end = spec.on_end;
-    const std::size_t bytes = spec.parameters.size();
-    if (bytes > sizeof(task.parameters)) {
-      extension(task).parameters.assign(spec.parameters.data(), spec.parameters.data() + bytes);
-    } else {
-      task.parameter_bytes = bytes & 0x1fU;  // at most 16
-      std::memcpy(task.parameters, spec.parameters.data(), sizeof(task.parameters));
-    }
-    fill_accesses(task, operands);
-    if (spec.expected != nullptr || setup_.simulated) [[unlikely]]
-      set_times(task, spec);
-    if (places_) [[unlikely]] {
-      ask_place(task, spec);
-    } else if (spec.node) [[unlikely]] {
-      extension(task).only_on_node = engine_->eligibility().can_run_on(task, *spec.node);
-    }
-    if (spec.codelet->recursive && spec.recursive != Recursive::never) {
-      if (task.reduces()) {
-        throw UsageError("task " + std::string(task.name()) +
-                         " reduces and may be divided, which is not possible; submit it with "
-                         "Recursive::never, or let the tasks inside reduce");
-      }
-      extension(task);
-      recursions_.note(task, spec.recursive);
-    }
-    check_task(task);
-  } catch (...) {
-    engine_->discard(task, worker);
-    throw;
+    return application_->submissions.submit(submission);
+  } catch (const CapacityError&) {
+    if (!submission.lacks_room) throw;
+    return submit_once_more(submission);
   }
-  return task;
-}
-
-void RuntimeImpl::check_task(const graph::Task& task) {
-  const bool is_divided = task.extension && task.extension->recursive == Recursive::always;
-  if (!is_divided) engine_->eligibility().check(task);
-  if (setup_.simulated) check_simulated_time(task);
-  if (counts_sole_copies()) check_sole_copies(task);
-}
-
-std::string RuntimeImpl::how_to_get_room() const {
-  return setup_.simulated ? "give the machine a disk, or more RAM"
-                          : "give a folder with the option disk, or raise the option memory";
-}
-
-void RuntimeImpl::wait_for_copies(const char* call) {
-  const std::string what = std::string(call) + " (private copies have the room that it needs)";
-  wait_until([&] { return !reductions_.any_more_copies(); }, what.c_str());
 }
 
 // A task was refused, and that is being handled. What nobody uses any more may have the room that it lacks; private
 // copies may: that is waited for.
-[[gnu::noinline]] graph::Task& RuntimeImpl::make_once_more(const TaskSpec& spec,
-                                                           std::span<const Operand> operands,
-                                                           Bytes bytes, bool inside_task) {
+[[gnu::noinline]] TaskId RuntimeImpl::submit_once_more(Submission& submission) {
+  submission.waits_for_room = false;
+  if (application_->departures.sweep()) return application_->submissions.submit(submission);
   try {
-    if (inside_task) throw;
-    if (departures_.sweep()) return make_task(spec, operands, kNoWorker);
-    if (!reductions_.any()) throw;
-    const Reductions::Sparing sparing(reductions_);
+    if (!application_->reductions.any()) throw;
+    const engine::Reductions::Sparing sparing(application_->reductions);
     wait_for_copies("submit");
-    return make_task(spec, operands, kNoWorker);
   } catch (...) {
-    will_not_come(bytes, nullptr);
+    application_->submissions.will_not_come(submission.window_bytes);
     throw;
   }
+  return application_->submissions.submit(submission);
 }
 
-bool RuntimeImpl::take_sole_room(graph::Handle& handle) {
-  if (!counts_sole_copies()) return true;
-  const Bytes bytes = memory::Arena::padded(handle.bytes());
-  const std::lock_guard lock(handles_mutex_);
-  if (unhomed_ + bytes + most_scratch_ > *sole_limit_) return false;
-  unhomed_ += bytes;
-  handle.counts_unhomed.store(true, std::memory_order_relaxed);
-  return true;
-}
-
-void RuntimeImpl::give_back_sole_room(graph::Handle& handle) {
-  const std::lock_guard lock(handles_mutex_);
-  if (!handle.counts_unhomed.exchange(false, std::memory_order_relaxed)) return;
-  unhomed_ -= memory::Arena::padded(handle.bytes());
-}
-
-// All tasks together end before times overflow, whatever the order in which they run.
-[[gnu::noinline]] void RuntimeImpl::check_simulated_time(const graph::Task& task) {
-  constexpr std::int64_t kMost = sim::World::kEndOfTime.ns;
-  std::int64_t longest = std::ranges::max(task.codelet->expected).ns;
-  if (task.extension) longest = std::max(longest, std::ranges::max(task.extension->expected).ns);
-  const std::int64_t overhead = most_overhead_.ns;
-  sim::World& world = setup_.world->world;
-  const std::int64_t before = world.claimed().ns;
-  if (longest > kMost - overhead - before) {
-    throw UsageError("task " + std::string(task.name()) + ": its codelet " + task.codelet->name +
-                     " expects " + std::to_string(longest) + " ns, and the tasks before it take " +
-                     std::to_string(before) +
-                     " ns: a simulated run lasts 2^60 ns (36 years) at most; give shorter times");
-  }
-  world.claim(Time{longest + overhead});
-}
-
-[[gnu::noinline]] void RuntimeImpl::check_sole_copies(const graph::Task& task) {
-  if (task.extension && task.extension->has_scratch) reserve_scratch(task);
-  count_sole_copies(task.accesses(), "task ", task.name());
-}
-
-// RAM is limited and there is no disk: what the runtime allocates must fit in RAM altogether, since
-// it has nowhere else to go. Said at the first write that would break it, not when a run is stuck.
-void RuntimeImpl::count_sole_copies(std::span<const graph::Access> accesses, const char* kind,
-                                    std::string_view name) {
-  const auto counts = [](const graph::Access& access) {
-    return (leaves_content(access.mode) || access.mode == AccessMode::reduction) &&
-           access.named_life() == access.handle->life() &&
-           access.handle->home.kind == graph::HomeKind::none &&
-           !access.handle->counts_unhomed.load(std::memory_order_relaxed);
-  };
-  if (std::ranges::none_of(accesses, counts)) return;
-  const std::lock_guard lock(handles_mutex_);
-  Bytes added;
-  for (const graph::Access& access : accesses) {
-    const graph::Handle& handle = *access.handle;
-    if (!counts(access)) continue;
-    const Bytes bytes = memory::Arena::padded(handle.bytes());
-    added += bytes;
-    const Bytes all = unhomed_ + added + most_scratch_;
-    if (all > *sole_limit_) {
-      throw CapacityError(std::string(kind).append(name) + " writes " + handle.name +
-                          ": the data written so far and this" +
-                          (most_scratch_.value > 0 ? ", with the scratch of a task," : "") +
-                          " need " + std::to_string(all.value) + " bytes, the memory limit is " +
-                          std::to_string(sole_limit_->value) + " bytes and there is no disk; " +
-                          how_to_get_room());
-    }
-  }
-  unhomed_ += added;
-  for (const graph::Access& access : accesses) {
-    if (counts(access)) access.handle->counts_unhomed.store(true, std::memory_order_relaxed);
-  }
+void RuntimeImpl::wait_for_copies(const char* call) {
+  const std::string what = std::string(call) + " (private copies have the room that it needs)";
+  wait_until([&] { return !application_->reductions.any_more_copies(); }, what.c_str());
 }
 
 // Of the application, which may wait for the room that private copies have.
 void RuntimeImpl::count_acquired(graph::Handle& handle, std::uint32_t life) {
   const graph::Access access(handle, life, AccessMode::W, 0, false);
+  engine::SoleCopies& sole_copies = application_->sole_copies;
   try {
-    count_sole_copies({&access, 1}, "acquire", "");
+    sole_copies.count({&access, 1}, "acquire", "");
   } catch (const CapacityError&) {
-    if (!reductions_.any()) throw;
-    const Reductions::Sparing sparing(reductions_);
+    if (!application_->reductions.any()) throw;
+    const engine::Reductions::Sparing sparing(application_->reductions);
     wait_for_copies("acquire");
-    count_sole_copies({&access, 1}, "acquire", "");
+    sole_copies.count({&access, 1}, "acquire", "");
   }
-}
-
-// What has no home stays in RAM, and beside it there must be room for the scratch of one task.
-[[gnu::noinline]] void RuntimeImpl::reserve_scratch(const graph::Task& task) {
-  const bool on_core =
-      std::ranges::any_of(setup_.machine.workers, [&](const WorkerDescription& worker) {
-        return worker.node == kRam && engine_->eligibility().can_run(task, worker.id);
-      });
-  if (!on_core) return;
-  Bytes scratch;
-  for (const graph::Access& access : task.accesses()) {
-    if (access.mode == AccessMode::scratch)
-      scratch += memory::Arena::padded(access.handle->bytes());
-  }
-  const std::lock_guard lock(handles_mutex_);
-  if (unhomed_ + scratch > *sole_limit_) {
-    throw CapacityError(
-        "task " + std::string(task.name()) + " has scratch of " + std::to_string(scratch.value) +
-        " bytes: with the data written so far it needs " +
-        std::to_string((unhomed_ + scratch).value) + " bytes, the memory limit is " +
-        std::to_string(sole_limit_->value) + " bytes and there is no disk; " + how_to_get_room());
-  }
-  most_scratch_ = std::max(most_scratch_, scratch);
-}
-
-// Whether a submission has returned them is asked where the task enters the graph.
-void RuntimeImpl::require_own(const TaskSpec& spec) const {
-  const auto is_own = [this](TaskId id) { return id.runtime == number_; };
-  if (std::ranges::all_of(spec.after, is_own)) return;
-  const std::string name =
-      !spec.name.empty() || spec.codelet == nullptr ? spec.name : spec.codelet->name;
-  throw UsageError("task " + name +
-                   " is declared after a task of another runtime, or after a task id that no "
-                   "submission returned; name what submit of this runtime has returned");
-}
-
-[[gnu::flatten]] TaskId RuntimeImpl::submit(const TaskSpec& spec) {
-  const engine::InTask* const inside = engine_->inside_task();
-  const WorkerId worker = inside != nullptr ? inside->worker : kNoWorker;
-  RecursiveTask* const outer = inside != nullptr ? Recursions::current() : nullptr;
-  if (outer != nullptr) [[unlikely]] {
-    outer->check_after(spec.after);
-    for (const Operand& operand : spec.operands.span()) {
-      if (operand.mode == AccessMode::scratch) continue;
-      outer->check_inside(check(operand.handle, "submit"));
-    }
-  }
-  // Often last written by the worker that ended the last task that used them.
-  const std::span<const Operand> operands = spec.operands.span();
-  for (const Operand& operand : operands) base::warm(operand.handle.impl());
-  // Before the task is made, for a task that is made counts as submitted.
-  const Bytes bytes = windowed_ ? window_bytes(operands) : Bytes{0};
-  if (windowed_) respect_window(bytes, inside == nullptr);
-  graph::Task* made = nullptr;
-  try {
-    made = &make_task(spec, operands, worker);
-  } catch (const CapacityError&) {
-    made = &make_once_more(spec, operands, bytes, inside != nullptr);
-  } catch (...) {
-    will_not_come(bytes, nullptr);
-    throw;
-  }
-  graph::Task& task = *made;
-  if (spec.group != nullptr) Opener::count(*spec.group).begin_one();
-  // A task that is refused is gone when this throws, and with it its extension.
-  try {
-    if (outer != nullptr) [[unlikely]]
-      add_inside(*outer, task, worker);
-    const Partitions::Lock settled = settle(task, worker);
-    if (held_back_) return hold_back(task, spec, inside);
-    return engine_->submit(task, spec.after, worker);
-  } catch (...) {
-    will_not_come(bytes, spec.group != nullptr ? &Opener::count(*spec.group) : nullptr);
-    throw;
-  }
-}
-
-// If it is refused the task is gone.
-[[gnu::noinline]] void RuntimeImpl::add_inside(RecursiveTask& outer, graph::Task& task,
-                                               WorkerId worker) {
-  try {
-    if (outer.add_inside(task) && engine_->recorder().on(trace::Category::submission)) {
-      engine_->record_inside(task, outer.task());
-    }
-  } catch (...) {
-    engine_->discard(task, worker);
-    throw;
-  }
-}
-
-// What it uses of handles in parts is brought to where it looks for it; nobody moves it before the task is in the
-// graph. If it is refused the task is gone.
-[[gnu::noinline]] Partitions::Lock RuntimeImpl::settle_parts(graph::Task& task, WorkerId worker) {
-  const auto in_parts = [](const graph::Access& access) {
-    return access.handle->has_family.load(std::memory_order_relaxed);
-  };
-  if (std::ranges::none_of(task.accesses(), in_parts)) return {};
-  try {
-    return partitions_.settle(task.accesses());
-  } catch (...) {
-    engine_->discard(task, worker);
-    throw;
-  }
-}
-
-void RuntimeImpl::submit_settled(const TaskSpec& spec, const graph::Handle& whole) {
-  const Bytes bytes = windowed_ ? window_bytes(spec.operands.span()) : Bytes{0};
-  graph::Task& task = make_inner(spec);
-  task.extension->hands_on = &whole;
-  try {
-    submit_plain(task);
-  } catch (...) {
-    will_not_come(bytes, nullptr);
-    throw;
-  }
-}
-
-// It does not wait for the window.
-graph::Task& RuntimeImpl::make_inner(const TaskSpec& spec) {
-  const std::span<const Operand> operands = spec.operands.span();
-  const Bytes bytes = windowed_ ? window_bytes(operands) : Bytes{0};
-  submitted_bytes_.fetch_add(bytes.value, std::memory_order_relaxed);
-  graph::Task* made = nullptr;
-  try {
-    made = &make_task(spec, operands, kNoWorker);
-    extension(*made).is_own = true;
-    return *made;
-  } catch (...) {
-    if (made != nullptr) engine_->discard(*made, kNoWorker);
-    will_not_come(bytes, nullptr);
-    throw;
-  }
-}
-
-void RuntimeImpl::discard_inner(graph::Task& task) {
-  Bytes bytes;
-  for (const graph::Access& access : task.accesses()) bytes += access.handle->bytes();
-  if (options_.window_bytes.value > 0) submitted_bytes_.fetch_sub(bytes.value);
-  engine_->discard(task, kNoWorker);
-}
-
-void RuntimeImpl::submit_return(const graph::Partition& partition,
-                                std::function<void(Outcome)> on_end) {
-  base::SureVector<graph::Access> accesses;
-  for (graph::Handle* part : partition.parts) {
-    accesses.emplace_back(*part, graph::has_content(*part) ? AccessMode::RW : AccessMode::W);
-  }
-  submit_repartition(accesses, std::move(on_end));
-}
-
-void RuntimeImpl::submit_repartition(std::span<const graph::Access> accesses,
-                                     std::function<void(Outcome)> on_end) {
-  graph::Task& task =
-      engine_->new_plain_task(graph::TaskKind::repartition, "repartition", accesses.size());
-  const bool outside = task.outside;
-  for (std::size_t i = 0; i < accesses.size(); ++i) {
-    const graph::Access& access = accesses[i];
-    task.accesses()[i] =
-        graph::Access(*access.handle, access.named_life(), access.mode, i, outside);
-  }
-  task.extension->on_runnable = [this](graph::Task& ready) { engine_->pass_on_in_ram(ready); };
-  task.extension->on_end = std::move(on_end);
-  submit_plain(task);
-}
-
-// Of the different handles, if the window counts them.
-Bytes RuntimeImpl::window_bytes(std::span<const Operand> operands) const {
-  Bytes sum;
-  if (options_.window_bytes.value == 0) return sum;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].mode == AccessMode::scratch) {
-      sum += std::min(Bytes{operands[i].scratch_bytes}, kLargestData);  // more is refused
-      continue;
-    }
-    const auto earlier = operands.first(i);
-    const bool named_before = std::ranges::any_of(
-        earlier, [&](const Operand& other) { return other.handle == operands[i].handle; });
-    if (!named_before) sum += check(operands[i].handle, "submit").bytes();
-  }
-  return sum;
-}
-
-[[gnu::noinline]] TaskId RuntimeImpl::hold_back(graph::Task& task, const TaskSpec& spec,
-                                                const engine::InTask* inside) {
-  const WorkerId submitter = inside != nullptr ? inside->worker : kNoWorker;
-  try {
-    if (spec.flops > 0) extension(task).flops = spec.flops;
-  } catch (...) {
-    engine_->discard(task, submitter);
-    throw;
-  }
-  if (inside == nullptr) return held_back_->add(task, spec.after, kNoWorker, Held::back);
-  return held_back_->add_behind(task, spec.after, submitter);
-}
-
-void RuntimeImpl::submit_plain(graph::Task& task) {
-  if (held_back_) {
-    held_back_->add_behind(task, {}, kNoWorker);
-  } else {
-    engine_->submit(task, {}, kNoWorker);
-  }
-}
-
-// Of a task that was refused, and counted until now. Who waits for the window, or for the group, may wait for nothing
-// else.
-[[gnu::noinline]] void RuntimeImpl::will_not_come(Bytes bytes, graph::GroupCount* group) {
-  submitted_bytes_.fetch_sub(bytes.value, std::memory_order_relaxed);
-  if (group != nullptr) graph::GroupCount::end_one(*group);
-  notify_waiters();
 }
 
 // A submitter that runs far ahead works, or sleeps, until the window has room; until half of it is free if the
@@ -495,8 +70,7 @@ void RuntimeImpl::submit_plain(graph::Task& task) {
     const std::uint64_t ended = engine_->counts().ended();
     const std::uint64_t ended_bytes = engine_->counts().ended_bytes().value;
     const std::uint64_t pending = engine_->counts().submitted() - ended;
-    const std::uint64_t pending_bytes =
-        submitted_bytes_.load(std::memory_order_relaxed) - ended_bytes;
+    const std::uint64_t pending_bytes = application_->submissions.counted_bytes() - ended_bytes;
     return pending == 0 ||
            ((options_.window_tasks == 0 || pending < options_.window_tasks / part) &&
             (options_.window_bytes.value == 0 ||
@@ -506,7 +80,7 @@ void RuntimeImpl::submit_plain(graph::Task& task) {
     const std::uint64_t part = engine_->policy_plans() ? 2 : 1;
     wait_until([&] { return has_room_in(part); }, "submit (the submission window is full)");
   }
-  submitted_bytes_.fetch_add(bytes.value, std::memory_order_relaxed);
+  application_->submissions.count(bytes);
 }
 
 }  // namespace vicinal::runtime

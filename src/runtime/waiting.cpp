@@ -29,7 +29,6 @@ std::optional<WorkerId> RuntimeImpl::slot() const {
 
 // An exchange, not a load: either it sees who waits, or they see all that was stored before it.
 void RuntimeImpl::notify_waiters() {
-  recursions_.look();
   if (waiting_.fetch_add(0, std::memory_order_acq_rel) == 0) return;
   {
     const std::lock_guard lock(wait_mutex_);
@@ -49,33 +48,6 @@ void RuntimeImpl::not_inside_task(const char* what) const {
       "another task that does what is to follow");
 }
 
-// If not, another thread has something that it may release any time, or this one holds nothing. Whoever waits asks
-// again and again: it takes no memory.
-bool RuntimeImpl::this_thread_alone_holds() const {
-  bool holds = false;
-  const std::lock_guard lock(held_mutex_);
-  for (const Acquisition* acquisition : acquisitions_) {
-    if (acquisition->thread == std::this_thread::get_id()) {
-      holds |= acquisition->held;  // or it is what it waits for now
-    } else if (acquisition->state.load(std::memory_order_acquire) == Acquisition::State::granted &&
-               acquisition->request.state.load(std::memory_order_acquire) !=
-                   memory::RequestState::queued) {
-      return false;
-    }
-  }
-  return holds;
-}
-
-std::string RuntimeImpl::held_by_this_thread() const {
-  std::string own;
-  const std::lock_guard lock(held_mutex_);
-  for (const Acquisition* acquisition : acquisitions_) {
-    if (acquisition->thread != std::this_thread::get_id() || !acquisition->held) continue;
-    own += (own.empty() ? "" : ", ") + acquisition->handle->name;
-  }
-  return own;
-}
-
 // Looks twice: others may be about to push a task or to start a copy.
 void RuntimeImpl::throw_if_held(const char* what, const std::function<bool()>& done) {
   const auto counts = [this] {
@@ -83,12 +55,12 @@ void RuntimeImpl::throw_if_held(const char* what, const std::function<bool()>& d
   };
   const auto before = counts();
   const auto stuck = [&] { return engine_->stalled() && !done() && counts() == before; };
-  if (!this_thread_alone_holds() || !stuck()) return;
+  if (!application_->acquisitions.this_thread_alone_holds() || !stuck()) return;
   if (!setup_.simulated) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  if (!this_thread_alone_holds() || !stuck()) return;
+  if (!application_->acquisitions.this_thread_alone_holds() || !stuck()) return;
   throw UsageError(std::string(what) +
                    " waits for what this thread itself holds: it has acquired " +
-                   held_by_this_thread() + "; release that first");
+                   application_->acquisitions.held_by_this_thread() + "; release that first");
 }
 
 Time RuntimeImpl::now() const {
@@ -163,7 +135,7 @@ bool RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* w
   std::optional<WaitsBetween> inside_others;
   if (engine::Engine::this_threads_task() != nullptr) inside_others.emplace(*engine_, what);
   const std::function<bool()> done = [&] {
-    pass_on_held_back();
+    application_->submissions.pass_on_held_back();
     return is_done();
   };
   if (setup_.simulated) return wait_simulated(done, what, deadline);
@@ -232,14 +204,14 @@ void RuntimeImpl::wait() {
 bool RuntimeImpl::wait(Deadline deadline) {
   const char* const what = deadline ? "wait_for" : "wait";
   not_inside_task(what);
-  pass_on_held_back();
+  application_->submissions.pass_on_held_back();
   engine_->submission_closed();
   const auto all_ended = [this] {
     return !(setup_.simulated && setup_.simulated->any_running()) && engine_->counts().all_ended();
   };
   if (!wait_until(all_ended, what, Looks::when_idle, deadline)) return false;
-  partitions_.reclaim(Partitions::Meanwhile::leaves_it);
-  departures_.sweep();
+  application_->partitions.reclaim(engine::Partitions::Meanwhile::leaves_it);
+  application_->departures.sweep();
   const std::exception_ptr error = engine_->take_error();
   if (error) throw_failure(error);
   return true;
@@ -252,30 +224,31 @@ void RuntimeImpl::throw_failure(const std::exception_ptr& error) {
 
 bool RuntimeImpl::wait(Group& group, Deadline deadline) {
   not_inside_task(deadline ? "wait_for" : "wait");
-  pass_on_held_back();
+  application_->submissions.pass_on_held_back();
   engine_->submission_closed();
   const auto all_ended = [&] { return group.pending() == 0; };
   if (!wait_until(all_ended, "wait for a group", Looks::after_each_task, deadline)) return false;
-  engine::Errors::forgive(Opener::count(group));
+  engine::Errors::forgive(internals::Opener::count(group));
   if (engine_->errors().cancelling() || engine_->errors().any())
     return wait(deadline);  // throws it
   return true;
 }
 
 void RuntimeImpl::cancel(Group& group) {
-  engine_->errors().cancel(Opener::count(group));
+  engine_->errors().cancel(internals::Opener::count(group));
 }
 
 bool RuntimeImpl::is_ready(Group& group) {
-  if (holds_any_back()) pass_on_held_back();
+  application_->submissions.pass_on_held_back();
   return group.pending() == 0;
 }
 
 bool RuntimeImpl::is_ready(Handle registered, const char* what) {
   graph::Handle& handle = check(registered, what);
-  if (holds_any_back()) pass_on_held_back();
+  application_->submissions.pass_on_held_back();
   if (!graph::is_readable(handle)) return false;
-  return !handle.has_family.load(std::memory_order_acquire) || partitions_.is_readable(handle);
+  return !handle.has_family.load(std::memory_order_acquire) ||
+         application_->partitions.is_readable(handle);
 }
 
 // Without a place in the handle's queue, which could not be given up at the deadline. So nobody calls whoever waits when
@@ -286,10 +259,10 @@ bool RuntimeImpl::wait_for(Handle registered, Time duration) {
   not_inside_task("wait_for");
   graph::Handle& handle = check(registered, "wait_for");
   const Deadline deadline = in_time(duration);
-  pass_on_held_back();
+  application_->submissions.pass_on_held_back();
   engine_->submission_closed();
   if (handle.has_family.load(std::memory_order_acquire)) {
-    static_cast<void>(partitions_.settle(handle, AccessMode::R));
+    static_cast<void>(application_->partitions.settle(handle, AccessMode::R));
   }
   const auto is_done = [&] {
     return handle.life() != registered.life() || graph::is_readable(handle);
@@ -310,9 +283,9 @@ void RuntimeImpl::throw_lost(const graph::Handle& handle) {
 void RuntimeImpl::wait(Handle registered) {
   not_inside_task("wait");
   graph::Handle& handle = check(registered, "wait");
-  pass_on_held_back();
+  application_->submissions.pass_on_held_back();
   if (handle.has_family.load(std::memory_order_acquire)) {
-    static_cast<void>(partitions_.settle(handle, AccessMode::R));
+    static_cast<void>(application_->partitions.settle(handle, AccessMode::R));
   }
   if (!graph::has_content(handle)) {  // nothing will be there to read
     const auto idle_or_gone = [&] {
@@ -322,103 +295,22 @@ void RuntimeImpl::wait(Handle registered) {
   }
   const auto access = order(handle, registered.life(), AccessMode::R, "wait for a handle");
   const bool poisoned = handle.poisoned.load(std::memory_order_relaxed);
-  end(*access, false);
+  end(*access);
   if (engine_->errors().cancelling()) wait();
   if (poisoned) throw_lost(handle);
 }
 
-// Not a task of the application's: it is named as it is called.
-graph::Task& RuntimeImpl::plain_task(graph::Handle& handle, std::uint32_t life, AccessMode mode,
-                                     Call call, std::function<void(graph::Task&)> then) {
-  graph::Task& task = engine_->new_plain_task(call.kind, call.what);
-  task.inline_accesses[0] = graph::Access(handle, life, mode, 0, false);
-  task.commutes = commutes(mode);
-  task.extension->on_runnable = std::move(then);
-  return task;
-}
-
-// Each pins its data: there are no more than pins can count.
-void RuntimeImpl::note_acquisition(Acquisition& access) {
-  const std::lock_guard lock(held_mutex_);
-  if (acquisitions_.size() >= memory::kMostAcquisitions) {
-    throw UsageError("acquire: handle " + access.handle->name + " and " +
-                     std::to_string(acquisitions_.size()) +
-                     " others would be acquired at once, more than there may be; release some");
-  }
-  acquisitions_.push_back(&access);
-}
-
 std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, std::uint32_t life,
                                                 AccessMode mode, const char* what) {
-  using State = Acquisition::State;
-  auto access = std::make_unique<Acquisition>();
-  access->thread = std::this_thread::get_id();
-  const auto on_runnable = [this, access = access.get()](graph::Task& self) {
-    State expected = State::queued;
-    if (access->state.compare_exchange_strong(expected, State::granted,
-                                              std::memory_order_acq_rel)) {
-      notify_waiters();
-    } else {  // whoever wanted it is gone
-      delete access;
-      engine_->end_plain_task(self, engine::Engine::Obtained::nothing);
-    }
-  };
-  const Call call{graph::TaskKind::acquisition, what};
-  graph::Task& task = plain_task(handle, life, mode, call, on_runnable);
-  access->handle = &handle;
-  access->task = &task;
-  const auto forget = [&] {
-    const std::lock_guard lock(held_mutex_);
-    std::erase(acquisitions_, access.get());
-  };
+  engine::Acquisitions& acquisitions = application_->acquisitions;
+  std::unique_ptr<Acquisition> access = acquisitions.queue(handle, life, mode, what);
   try {
-    note_acquisition(*access);
+    wait_until([&] { return engine::Acquisitions::is_granted(*access); }, what);
   } catch (...) {
-    engine_->discard(task, kNoWorker);
-    throw;
-  }
-  try {
-    const Partitions::Lock settled = settle(task, kNoWorker);
-    submit_plain(task);
-  } catch (...) {
-    forget();
-    throw;
-  }
-  const auto granted = [&] {
-    return access->state.load(std::memory_order_acquire) == State::granted;
-  };
-  try {
-    wait_until(granted, what);
-  } catch (...) {
-    forget();
-    // It cannot be taken back from the queue: it ends by itself when it is granted.
-    State expected = State::queued;
-    if (access->state.compare_exchange_strong(expected, State::abandoned,
-                                              std::memory_order_acq_rel)) {
-      static_cast<void>(access.release());
-    } else {
-      engine_->end_plain_task(task, engine::Engine::Obtained::nothing);
-    }
+    acquisitions.abandon(std::move(access));
     throw;
   }
   return access;
-}
-
-// A task that does `then` when it has access.
-graph::Task& RuntimeImpl::task_for(Handle handle, AccessMode mode, Call call,
-                                   std::function<void()> then) {
-  const auto on_runnable = [this, then = std::move(then)](graph::Task& self) {
-    then();
-    engine_->end_plain_task(self, engine::Engine::Obtained::order);
-  };
-  return plain_task(*handle.impl(), handle.life(), mode, call, on_runnable);
-}
-
-void RuntimeImpl::when_granted(Handle handle, AccessMode mode, Call call,
-                               std::function<void()> then) {
-  graph::Task& task = task_for(handle, mode, call, std::move(then));
-  const Partitions::Lock settled = settle(task, kNoWorker);
-  submit_plain(task);
 }
 
 std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode mode,
@@ -448,14 +340,14 @@ std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode 
   if (writes(mode) && !handle.takes_writes.load(std::memory_order_acquire)) {
     engine_->residency().give_room(handle, registered.life());
   }
-  if (leaves_content(mode) && counts_sole_copies()) count_acquired(handle, registered.life());
+  if (leaves_content(mode) && application_->sole_copies.limited())
+    count_acquired(handle, registered.life());
   auto access = order(handle, registered.life(), mode, call);
   try {
     bring_to_ram(handle, *access, mode, call);
-    const std::lock_guard lock(held_mutex_);
-    access->held = true;
+    application_->acquisitions.note_held(*access);
   } catch (...) {
-    end(*access, false);
+    end(*access);
     throw;
   }
   return access;
@@ -490,47 +382,26 @@ void RuntimeImpl::bring_to_ram(const graph::Handle& handle, Acquisition& access,
 }
 
 void RuntimeImpl::release(Acquisition& acquisition) {
-  end(acquisition, true);
+  application_->acquisitions.end(acquisition, engine::Acquisitions::Content::written);
 }
 
-void RuntimeImpl::end(Acquisition& acquisition, bool written) {
-  {
-    const std::lock_guard lock(held_mutex_);
-    std::erase(acquisitions_, &acquisition);
-  }
-  using engine::Engine;
-  engine_->end_plain_task(*acquisition.task,
-                          written ? Engine::Obtained::content : Engine::Obtained::nothing);
+void RuntimeImpl::end(Acquisition& acquisition) {
+  application_->acquisitions.end(acquisition, engine::Acquisitions::Content::unchanged);
 }
 
 std::string RuntimeImpl::stall_report() const {
   constexpr std::size_t kMost = 20;
-  std::string text = engine_->describe() + recursions_.describe();
-  if (held_back_) text += held_back_->describe();
-  const std::lock_guard handles_lock(handles_mutex_);
+  std::string text = engine_->describe() + application_->recursions.describe() +
+                     application_->submissions.describe();
   std::size_t listed = 0;
-  for (graph::Handle& handle : handles_) {
-    if (listed == kMost) break;
+  application_->handles.for_each([&](graph::Handle& handle) {
+    if (listed == kMost) return;
     const std::string queue = graph::describe_queue(handle, 4);
-    if (queue.empty()) continue;
+    if (queue.empty()) return;
     ++listed;
     text += queue + "\n";
-  }
-  const std::lock_guard lock(held_mutex_);
-  for (const Acquisition* held : acquisitions_) {
-    graph::Handle& handle = *held->handle;
-    if (!held->held) {
-      text += "a thread of the application waits for: " + handle.name + "\n";
-      continue;
-    }
-    text += "acquired by the application: " + handle.name + "\n";
-    if (!graph::describe_queue(handle, 1).empty()) {
-      text +=
-          "  cycle, if the thread that acquired it waits: that thread -> the tasks that wait for " +
-          handle.name + " -> that thread\n";
-    }
-  }
-  return text;
+  });
+  return text + application_->acquisitions.describe();
 }
 
 // One thread, only if asked for: no task has ended for so long although some have not.
@@ -541,7 +412,7 @@ void RuntimeImpl::watch() {
   while (!watcher_wakes_.wait_for(lock, interval, [this] { return stopping_; })) {
     lock.unlock();
     const std::uint64_t ended = engine_->counts().ended();
-    const std::uint64_t held = held_back_ ? held_back_->count() : 0;
+    const std::uint64_t held = application_->submissions.count_held_back();
     if (ended == last && ended + held != engine_->counts().submitted()) {
       try {
         base::process_log().warn("no task has ended for " + std::to_string(options_.stall_seconds) +

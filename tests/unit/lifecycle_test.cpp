@@ -25,7 +25,7 @@ using graph::TaskState;
 
 constexpr TaskState kStates[] = {TaskState::free,      TaskState::submitted, TaskState::ready,
                                  TaskState::scheduled, TaskState::fetching,  TaskState::runnable,
-                                 TaskState::running,   TaskState::done};
+                                 TaskState::running,   TaskState::done,      TaskState::let_go};
 
 TEST(TaskStates, TheLegalTransitionsAreThoseOfTheWayItsShortCutsAndCancellation) {
   using enum TaskState;
@@ -115,11 +115,13 @@ TEST(PolicyGate, ATaskIsRetiredOnceWhenThePolicyAndTheEngineHaveDoneWithIt) {
   PolicyGate gate(
       policy, [&](Task&, WorkerId) { ++retired; }, recorder);
   Task task;
-  task.blocked.store(2);  // the policy, and the engine
+  task.state.store(TaskState::done);  // the policy has its slot, and the engine
   gate.task_done(task, WorkerId{0});
   EXPECT_EQ(policy.ends, 1U);
   EXPECT_EQ(retired, 0);  // the engine has not
-  task.blocked.store(1);
+  EXPECT_FALSE(let_slot_go(task));
+  task.state.store(TaskState::done);
+  EXPECT_FALSE(let_slot_go(task));
   gate.task_done(task, WorkerId{0});
   EXPECT_EQ(retired, 1);  // the engine had
 }

@@ -1,17 +1,18 @@
-#include "runtime/departures.hpp"
+#include "engine/departures.hpp"
 
 #include <algorithm>
 
+#include "engine/application.hpp"
+#include "engine/lifecycle.hpp"
 #include "graph/dependencies.hpp"
-#include "runtime/runtime_impl.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
 void Departures::add(Handle registered) {
   graph::Handle& handle = *registered.impl();
   {
     // What is held back has been announced, and goes before it.
-    const auto announcements = runtime_.hold_announcements();
+    const auto announcements = application_.submissions.hold_announcements();
     if (handle.has_family.load(std::memory_order_acquire)) return;
     if (!graph::refuse_tasks(handle, registered.life())) return;
   }
@@ -21,7 +22,7 @@ void Departures::add(Handle registered) {
 
 // At the end of a task memory may be in the middle of what it does, and who removes a handle waits until nothing is.
 bool Departures::may_sweep() const {
-  const engine::InTask* const inside = runtime_.engine().inside_task();
+  const InTask* const inside = application_.engine.inside_task();
   return inside == nullptr || (inside->worker != kNoWorker && inside->cancelled == nullptr);
 }
 
@@ -31,12 +32,12 @@ void Departures::sweep_if_many() {
     if (leaving_.size() < most_) return;
   }
   if (!may_sweep()) return;
-  if (runtime_.engine().inside_task() == nullptr) runtime_.pass_on_held_back();
+  if (application_.engine.inside_task() == nullptr) application_.submissions.pass_on_held_back();
   sweep();
 }
 
 bool Departures::sweep() {
-  if (!may_sweep() || runtime_.holds_any_back()) return false;
+  if (!may_sweep() || application_.submissions.holds_any_back()) return false;
   base::SureVector<graph::Handle*> tried;
   {
     const std::lock_guard lock(mutex_);
@@ -51,9 +52,9 @@ bool Departures::sweep() {
 }
 
 bool Departures::forget(graph::Handle& handle) {
-  if (!graph::idle(handle) || !runtime_.engine().remove(handle)) return false;
-  runtime_.forget(handle);
+  if (!graph::idle(handle) || !application_.engine.remove(handle)) return false;
+  application_.handles.forget(handle);
   return true;
 }
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine

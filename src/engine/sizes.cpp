@@ -1,4 +1,4 @@
-#include "runtime/sizes.hpp"
+#include "engine/sizes.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "vicinal/error.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
 namespace {
 
@@ -66,4 +66,4 @@ void require_size(const Layout& layout, std::string_view name) {
                    : fmt::format("{} columns of {} bytes", layout.columns, layout.column_bytes));
 }
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine

@@ -16,26 +16,28 @@
 #include <optional>
 #include <vector>
 
+#include "engine/kinds/kind.hpp"
 #include "graph/reduction.hpp"
 #include "graph/task.hpp"
 #include "vicinal/ids.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
-class RuntimeImpl;
+struct Application;
 
-class Reductions {
+class Reductions final : public Kind {
  public:
-  explicit Reductions(RuntimeImpl& runtime) : runtime_(runtime) {}
+  explicit Reductions(Application& application) : application_(application) {}
 
   void declare(Handle handle, const vicinal::Reduction& codelets);
   // A task that is being made reduces into the handle with its access of this number.
   void note(graph::TaskExtension& extension, const graph::Task& task, const graph::Handle& handle,
             std::size_t number) const;
+  // What tasks have reduced into the handle is combined now, if they have; it has a reduction or not.
+  void combine(Handle handle);
   // An access to a handle with a reduction is about to be submitted. Under the lock of Partitions.
   void settle(const graph::Access& access);
-  // The combination is ready.
-  void begin(graph::Task& combination);
+  void ready(graph::Task& combination) override;
 
   // Those that there are, for a recording that begins.
   void record() const;
@@ -62,7 +64,7 @@ class Reductions {
   bool forget_copies(graph::Handle& handle);
 
  private:
-  struct Place {
+  struct Located {
     graph::PrivateCopy* copy;
     NodeId node;
   };
@@ -70,17 +72,17 @@ class Reductions {
   void check_fits(const graph::Reduction& reduction);
   void record(const graph::Reduction& reduction) const;
   bool forget_copies(graph::Reduction& reduction);
-  std::vector<Place> used_copies(graph::Reduction& reduction) const;
+  std::vector<Located> used_copies(graph::Reduction& reduction) const;
   NodeId place_of(const graph::PrivateCopy& copy) const;
-  Place submit_tree(graph::Reduction& reduction, std::vector<Place> copies);
-  void combine(const graph::Reduction& reduction, const Place& into, const Place& from);
+  Located submit_tree(graph::Reduction& reduction, std::vector<Located> copies);
+  void combine(const graph::Reduction& reduction, const Located& into, const Located& from);
   void combine_now(graph::Reduction& reduction);
   bool take_room(graph::PrivateCopy& copy, bool is_first);
   void give_back_room(graph::PrivateCopy& copy, bool is_first);
   std::optional<WorkerId> worker_at(const graph::Task& task, NodeId node);
   NodeId place_of_result(const graph::Task& combination, NodeId root);
 
-  RuntimeImpl& runtime_;
+  Application& application_;
   mutable std::mutex mutex_;                                               // guards what follows
   std::map<std::uint64_t, std::unique_ptr<graph::Reduction>> reductions_;  // by handle, in order
   std::atomic<std::size_t> turn_{0};  // of the workers of a node
@@ -88,4 +90,4 @@ class Reductions {
   std::atomic<std::uint32_t> sparing_{0};
 };
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine

@@ -1,15 +1,16 @@
-#include "runtime/partitions.hpp"
+#include "engine/kinds/partition.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "drivers/strided_copy.hpp"
+#include "engine/application.hpp"
+#include "engine/lifecycle.hpp"
 #include "graph/dependencies.hpp"
 #include "memory/replica.hpp"
-#include "runtime/runtime_impl.hpp"
+#include "memory/strided_copy.hpp"
 #include "vicinal/error.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
 using graph::Content;
 using graph::Family;
@@ -41,12 +42,12 @@ Sides sides(const KernelContext& k) {
 void split_kernel(KernelContext& k) {
   const Sides s = sides(k);
   if (s.part.layout.bytes().value == 0) return;
-  drivers::strided_copy(s.part.address, s.part.layout, s.inside, s.inside_layout);
+  memory::strided_copy(s.part.address, s.part.layout, s.inside, s.inside_layout);
 }
 void join_kernel(KernelContext& k) {
   const Sides s = sides(k);
   if (s.part.layout.bytes().value == 0) return;
-  drivers::strided_copy(s.inside, s.inside_layout, s.part.address, s.part.layout);
+  memory::strided_copy(s.inside, s.inside_layout, s.part.address, s.part.layout);
 }
 
 // Simulation: to copy within a memory. An assumption: what one core moves, also on devices, which are faster.
@@ -136,7 +137,8 @@ void Partitions::add_parts(Owned& owned, const graph::Home& home, const Layout& 
     } else {
       layout = layout.packed();
     }
-    const Handle part = runtime_.add_part(*owned.whole, layout, at, written, name_of(owned, i));
+    const Handle part =
+        application_.handles.add(layout, at, written, name_of(owned, i), owned.whole);
     owned.parts.push_back(part.impl());
     owned.lives.push_back(part.life());
     owned.families[i].of = &owned;
@@ -164,18 +166,19 @@ Parts Partitions::names_of(const Partition& partition) const {
   std::vector<Handle> handles;
   handles.reserve(partition.parts.size());
   for (std::size_t i = 0; i < partition.parts.size(); ++i) {
-    handles.emplace_back(*partition.parts[i], runtime_.number(), partition.lives[i]);
+    handles.emplace_back(*partition.parts[i], application_.handles.number(), partition.lives[i]);
   }
   return {std::move(handles), static_cast<const Owned&>(partition).grid_rows};
 }
 
 Parts Partitions::partition(Handle registered, const Divide& divide, PartAccess access) {
-  graph::Handle& whole = runtime_.check(registered, "partition");
+  graph::Handle& whole = application_.handles.check(registered, "partition");
   Division division = divide(whole.layout);  // the application's
   graph::check_division(division, whole.layout, whole.name);
-  if (runtime_.engine().inside_task() == nullptr) reclaim(Meanwhile::leaves_it);
+  if (application_.engine.inside_task() == nullptr) reclaim(Meanwhile::leaves_it);
   const Lock lock(mutex_);
-  runtime_.check(registered, "partition");  // from now on nobody unregisters it meanwhile
+  application_.handles.check(registered,
+                             "partition");  // from now on nobody unregisters it meanwhile
   if (whole.reduction != nullptr) {
     throw UsageError("partition: tasks may reduce into handle " + whole.name +
                      ", which cannot be in parts then; divide another handle");
@@ -206,7 +209,7 @@ Parts Partitions::partition(Handle registered, const Divide& divide, PartAccess 
 void Partitions::unpartition(const Parts& parts) {
   if (parts.size() == 0) throw UsageError("unpartition: no parts were given");
   const Lock lock(mutex_);
-  const graph::Handle& first = runtime_.check(parts[0], "unpartition");
+  const graph::Handle& first = application_.handles.check(parts[0], "unpartition");
   Family* const family = family_if_any(first);
   if (family == nullptr || family->of == nullptr) {
     throw UsageError("unpartition: handle " + first.name + " is no part of another");
@@ -295,7 +298,7 @@ bool Partitions::is_whole(const graph::Handle& handle) {
 
 // A part of it may be in use when it is not: that leads to the whole over it.
 bool Partitions::may_forget(graph::Handle& part) {
-  return is_whole(part) && graph::idle(part) && runtime_.engine().remove(part);
+  return is_whole(part) && graph::idle(part) && application_.engine.remove(part);
 }
 
 // True: all of its parts are forgotten.
@@ -308,7 +311,7 @@ bool Partitions::forget(Owned& owned) {
       part.has_family.store(false, std::memory_order_relaxed);
       part.family.store(nullptr, std::memory_order_relaxed);
     }
-    runtime_.forget(part);
+    application_.handles.forget(part);
   }
   const Lock lock(mutex_);
   --family_of(*owned.whole).known;
@@ -328,7 +331,7 @@ bool Partitions::forget_some() {
   } tried{*this};
   {
     const Lock lock(mutex_);
-    if (leaving_.empty() || runtime_.holds_any_back()) return false;
+    if (leaving_.empty() || application_.submissions.holds_any_back()) return false;
     tried.list.swap(leaving_);
   }
   return std::erase_if(tried.list, [&](Owned& owned) { return forget(owned); }) > 0;
@@ -346,7 +349,7 @@ void Partitions::reclaim(Meanwhile another_does) {
     }
     while (forget_some()) any = true;
   }
-  if (any) runtime_.notify_waiters();  // who unregisters the whole may be another thread
+  if (any) application_.engine.notify_waiters();  // who unregisters the whole may be another thread
 }
 
 // --- content passes on
@@ -355,7 +358,7 @@ Partitions::Lock Partitions::settle(std::span<const graph::Access> accesses) {
   Lock lock(mutex_);
   require_apart(accesses);
   for (const graph::Access& access : accesses) {
-    if (access.handle->reduction != nullptr) runtime_.reductions().settle(access);
+    if (access.handle->reduction != nullptr) application_.reductions.settle(access);
     Family* const family = family_if_any(*access.handle);
     if (family == nullptr) continue;
     open(family->of, access.mode, *access.handle);
@@ -480,7 +483,7 @@ void Partitions::pass_inside(Partition& partition, Holds to, bool keeps) {
                        !is_all_in_parts(*partition.whole);
   if (in_part) accesses.front().mode = AccessMode::RW;
   for (graph::Handle* part : partition.parts) use(*part, Holds::parts);
-  runtime_.submit_repartition(accesses);
+  application_.submissions.submit_repartition(accesses);
   if (written) return;
   // What was not written before is not now.
   const Content left = keeps && from != Holds::parts ? before : Content::invalidated;
@@ -491,22 +494,22 @@ void Partitions::pass_inside(Partition& partition, Holds to, bool keeps) {
 void Partitions::split(Partition& partition, Holds to) {
   graph::Handle& whole = *partition.whole;
   if (!is_written(whole)) return;
-  const Handle from(whole, runtime_.number(), whole.life());
+  const Handle from(whole, application_.handles.number(), whole.life());
   for (std::size_t i = 0; i < partition.parts.size(); ++i) {
-    const Handle part(*partition.parts[i], runtime_.number(), partition.lives[i]);
+    const Handle part(*partition.parts[i], application_.handles.number(), partition.lives[i]);
     const Block& block = partition.blocks[i];
     const BlockPlace place{block.row * whole.layout.element_bytes, block.column};
-    runtime_.submit_settled(
+    application_.submissions.submit_settled(
         {.codelet = &partition.split, .operands = {R(from), W(part)}, .parameters = place}, whole);
   }
-  if (to == Holds::parts && covers(partition)) runtime_.invalidate_settled(from);
+  if (to == Holds::parts && covers(partition)) application_.invalidations.submit_settled(from);
 }
 
 void Partitions::join(Partition& partition, Holds to, bool keeps) {
   graph::Handle& whole = *partition.whole;
-  const Handle into(whole, runtime_.number(), whole.life());
+  const Handle into(whole, application_.handles.number(), whole.life());
   if (to == Holds::parts) {  // the whole goes
-    if (covers(partition) && is_written(whole)) runtime_.invalidate_settled(into);
+    if (covers(partition) && is_written(whole)) application_.invalidations.submit_settled(into);
     return;
   }
   const bool all_written = source_is_written(partition);
@@ -514,14 +517,14 @@ void Partitions::join(Partition& partition, Holds to, bool keeps) {
   for (std::size_t i = 0; keeps && partition.holds == Holds::parts && i < partition.parts.size();
        ++i) {
     if (!is_written(*partition.parts[i])) continue;
-    const Handle part(*partition.parts[i], runtime_.number(), partition.lives[i]);
+    const Handle part(*partition.parts[i], application_.handles.number(), partition.lives[i]);
     const Block& block = partition.blocks[i];
     const BlockPlace place{block.row * whole.layout.element_bytes, block.column};
     const AccessMode mode = fresh || !is_written(whole) ? AccessMode::W : AccessMode::RW;
-    runtime_.submit_settled({.codelet = &partition.join,
-                             .operands = {Operand{into, mode}, R(part)},
-                             .parameters = place},
-                            whole);
+    application_.submissions.submit_settled({.codelet = &partition.join,
+                                             .operands = {Operand{into, mode}, R(part)},
+                                             .parameters = place},
+                                            whole);
     fresh = false;
   }
   if (keeps && !all_written && partition.holds == Holds::parts) {
@@ -530,7 +533,8 @@ void Partitions::join(Partition& partition, Holds to, bool keeps) {
   if (to != Holds::whole) return;
   for (std::size_t i = 0; i < partition.parts.size(); ++i) {
     if (!is_written(*partition.parts[i])) continue;
-    runtime_.invalidate_settled(Handle(*partition.parts[i], runtime_.number(), partition.lives[i]));
+    application_.invalidations.submit_settled(
+        Handle(*partition.parts[i], application_.handles.number(), partition.lives[i]));
   }
 }
 
@@ -561,4 +565,4 @@ Partition& Partitions::divide_held(const Held& held, const Divide& divide) {
   return partition;
 }
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine

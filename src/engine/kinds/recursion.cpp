@@ -1,13 +1,14 @@
-#include "runtime/recursions.hpp"
+#include "engine/kinds/recursion.hpp"
 
 #include <algorithm>
 #include <utility>
 
+#include "engine/application.hpp"
+#include "engine/lifecycle.hpp"
 #include "graph/dependencies.hpp"
-#include "runtime/runtime_impl.hpp"
 #include "vicinal/error.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
 using graph::Partition;
 using graph::Task;
@@ -15,7 +16,7 @@ using graph::Task;
 namespace {
 thread_local RecursiveTask* current_task = nullptr;
 
-bool has_worker(const engine::Engine& engine, const Task& task) {
+bool has_worker(const Engine& engine, const Task& task) {
   return std::ranges::any_of(engine.machine().workers, [&](const WorkerDescription& worker) {
     return engine.eligibility().can_run(task, worker.id);
   });
@@ -28,9 +29,10 @@ RecursiveTask* Recursions::current() {
 
 // --- one task
 
-RecursiveTask::RecursiveTask(RuntimeImpl& runtime, Task& task) : runtime_(runtime), task_(task) {
+RecursiveTask::RecursiveTask(Application& application, Task& task)
+    : application_(application), task_(task) {
   for (const graph::Access& access : task.accesses()) {
-    takes_room_ = takes_room_ || runtime.confines(*access.handle);
+    takes_room_ = takes_room_ || application.handles.confines(*access.handle);
   }
 }
 
@@ -56,7 +58,7 @@ Partition& RecursiveTask::divide(std::size_t operand, const Divide& how) {
                      access.handle->name + " twice, which it writes; divide it once");
   }
   Partition& partition =
-      runtime_.partitions().divide_held({*access.handle, access.mode, takes_room_}, how);
+      application_.partitions.divide_held({*access.handle, access.mode, takes_room_}, how);
   divided_.push_back(&partition);
   return partition;
 }
@@ -112,7 +114,7 @@ bool RecursiveTask::add_inside(Task& task) {
 void RecursiveTask::inner_ended(Outcome outcome) {
   if (outcome == Outcome::failed) any_failed_.store(true, std::memory_order_relaxed);
   if (outcome == Outcome::cancelled) any_cancelled_.store(true, std::memory_order_relaxed);
-  runtime_.recursions().one_came(*this);
+  application_.recursions.one_came(*this);
 }
 
 // A part that does not come back without any of them is the fault of a device.
@@ -126,10 +128,10 @@ Outcome RecursiveTask::outcome() const {
 
 void Recursions::note(Task& task, Recursive wish) const {
   if (wish == Recursive::never) return;
-  engine::Engine& engine = runtime_.engine();
+  Engine& engine = application_.engine;
   const memory::Residency& residency = engine.residency();
   const bool takes_room = std::ranges::any_of(task.accesses(), [&](const graph::Access& access) {
-    return runtime_.confines(*access.handle);
+    return application_.handles.confines(*access.handle);
   });
   const bool has_cores =
       std::ranges::any_of(engine.machine().workers,
@@ -147,20 +149,23 @@ void Recursions::note(Task& task, Recursive wish) const {
   }
 }
 
-void Recursions::begin(Task& task) {
-  auto owner = std::make_unique<RecursiveTask>(runtime_, task);
+void Recursions::ready(Task& task) {
+  auto owned = std::make_unique<RecursiveTask>(application_, task);
+  RecursiveTask& recursive = *owned;
   {
     const std::lock_guard lock(mutex_);
-    divided_.push_back(owner.get());
+    divided_.push_back(&recursive);
   }
-  RecursiveTask& recursive = *owner.release();
-  runtime_.engine().hold_in_ram(recursive.hold_, task,
-                                [this, &recursive](const std::exception_ptr& error) {
-                                  recursive.error_ = error;
-                                  recursive.held_.store(true, std::memory_order_relaxed);
-                                  if (!error) submit_inside(recursive);
-                                  close(recursive);
-                                });
+  task.extension->kind_data = std::move(owned);
+  application_.engine.hold_in_ram(recursive.hold_, task, *this);
+}
+
+void Recursions::held(Task& task, const std::exception_ptr& error) {
+  auto& recursive = static_cast<RecursiveTask&>(*task.extension->kind_data);
+  recursive.error_ = error;
+  recursive.held_.store(true, std::memory_order_relaxed);
+  if (!error) submit_inside(recursive);
+  close(recursive);
 }
 
 void Recursions::submit_inside(RecursiveTask& recursive) {
@@ -169,7 +174,7 @@ void Recursions::submit_inside(RecursiveTask& recursive) {
     ~Current() { current_task = before; }
   } const current{std::exchange(current_task, &recursive)};
   try {
-    runtime_.engine().call_apart([&] {
+    application_.engine.call_apart([&] {
       Recursion recursion(recursive);
       recursive.task_.codelet->recursive(recursion);
     });
@@ -183,12 +188,12 @@ void Recursions::close(RecursiveTask& recursive) {
   for (const Partition* partition : recursive.divided_) {
     recursive.coming_.fetch_add(1, std::memory_order_relaxed);
     try {
-      runtime_.submit_return(*partition, [this, &recursive](Outcome outcome) {
+      application_.submissions.submit_return(*partition, [this, &recursive](Outcome outcome) {
         if (outcome != Outcome::done) recursive.lost_.store(true, std::memory_order_relaxed);
         one_came(recursive);
       });
     } catch (...) {  // no memory: the tasks inside end, but what they leave cannot be told
-      runtime_.engine().cancel(std::current_exception());
+      application_.engine.cancel(std::current_exception());
       recursive.lost_.store(true, std::memory_order_relaxed);
       recursive.coming_.fetch_sub(1, std::memory_order_relaxed);
     }
@@ -213,25 +218,24 @@ bool Recursions::end_or_keep(RecursiveTask& recursive) {
     if (try_end(recursive)) return true;
     const std::lock_guard lock(mutex_);
     if (looks_ != looks) continue;
-    ending_.emplace_back(&recursive);
+    ending_.push_back(&recursive);
     return false;
   }
 }
 
 // True: it has ended, and is gone.
 bool Recursions::try_end(RecursiveTask& recursive) {
-  engine::Engine& engine = runtime_.engine();
+  Engine& engine = application_.engine;
   for (const Partition* partition : recursive.divided_) {
     for (graph::Handle* part : partition->parts) {
       if (!engine.remove_replicas(*part)) return false;
     }
   }
-  const std::unique_ptr<RecursiveTask> ends(&recursive);
   {
     const std::lock_guard lock(mutex_);
     std::erase(divided_, &recursive);
   }
-  for (Partition* partition : recursive.divided_) runtime_.partitions().leave(*partition);
+  for (Partition* partition : recursive.divided_) application_.partitions.leave(*partition);
   engine.let_go(recursive.hold_, recursive.outcome(), recursive.error_);
   return true;
 }
@@ -251,24 +255,24 @@ std::string Recursions::describe() const {
 }
 
 void Recursions::end_what_can() {
-  std::vector<std::unique_ptr<RecursiveTask>> tried;
+  std::vector<RecursiveTask*> tried;
   {
     const std::lock_guard lock(mutex_);
     tried.swap(ending_);
     ++looks_;
   }
-  for (std::unique_ptr<RecursiveTask>& task : tried) {
-    if (end_or_keep(*task.release())) count_ending_.fetch_sub(1, std::memory_order_acq_rel);
+  for (RecursiveTask* const task : tried) {
+    if (end_or_keep(*task)) count_ending_.fetch_sub(1, std::memory_order_acq_rel);
   }
 }
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine
 
 namespace vicinal {
 
 namespace {
-runtime::RecursiveTask& opened(internals::RecursiveTask& task) {
-  return static_cast<runtime::RecursiveTask&>(task);
+engine::RecursiveTask& opened(internals::RecursiveTask& task) {
+  return static_cast<engine::RecursiveTask&>(task);
 }
 }  // namespace
 
@@ -302,7 +306,7 @@ const std::byte* Recursion::parameter_bytes(std::size_t wanted) const {
 }
 
 Parts Recursion::parts(std::size_t operand, const Divide& divide) {
-  return opened(task_).runtime().partitions().names_of(opened(task_).divide(operand, divide));
+  return opened(task_).application().partitions.names_of(opened(task_).divide(operand, divide));
 }
 
 Handle Recursion::whole(std::size_t operand) {
@@ -310,7 +314,7 @@ Handle Recursion::whole(std::size_t operand) {
 }
 
 TaskId Recursion::submit(const TaskSpec& spec) {
-  return opened(task_).runtime().submit_named(spec);
+  return opened(task_).application().submissions.submit_inside(spec);
 }
 
 }  // namespace vicinal

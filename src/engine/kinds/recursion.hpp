@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/kinds/kind.hpp"
 #include "engine/ram_hold.hpp"
 #include "graph/partition.hpp"
 #include "graph/task.hpp"
@@ -27,15 +28,17 @@
 // As public headers call it.
 struct vicinal::internals::RecursiveTask {};
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
-class RuntimeImpl;
+struct Application;
 
-class RecursiveTask final : public internals::RecursiveTask, public graph::OuterTask {
+class RecursiveTask final : public internals::RecursiveTask,
+                            public graph::OuterTask,
+                            public graph::KindData {
  public:
-  RecursiveTask(RuntimeImpl& runtime, graph::Task& task);
+  RecursiveTask(Application& application, graph::Task& task);
   graph::Task& task() { return task_; }
-  RuntimeImpl& runtime() { return runtime_; }
+  Application& application() { return application_; }
   // For operand numbers as in the submission.
   const graph::Access& access(std::size_t operand) const;
   graph::Partition& divide(std::size_t operand, const Divide& how);
@@ -53,9 +56,9 @@ class RecursiveTask final : public internals::RecursiveTask, public graph::Outer
   bool is_part(const graph::Handle& handle) const;
   Outcome outcome() const;
 
-  RuntimeImpl& runtime_;
+  Application& application_;
   graph::Task& task_;
-  engine::RamHold hold_;
+  RamHold hold_;
   std::atomic<bool> held_{false};  // its operands are in RAM
   std::vector<graph::Partition*> divided_;
   bool takes_room_ = false;
@@ -68,16 +71,16 @@ class RecursiveTask final : public internals::RecursiveTask, public graph::Outer
   std::atomic<std::size_t> coming_{1};
 };
 
-class Recursions {
+class Recursions final : public Kind {
  public:
-  explicit Recursions(RuntimeImpl& runtime) : runtime_(runtime) {}
+  explicit Recursions(Application& application) : application_(application) {}
 
   // What makes the task divisible is noted in it. Throws CapacityError if it must be divided and cannot be.
   void note(graph::Task& task, Recursive wish) const;
-  // The task is ready, and it was decided to divide it.
-  void begin(graph::Task& task);
-  // A copy has ended, or something else that whoever wants to end may wait for.
-  void look() {
+  // It was decided to divide the task.
+  void ready(graph::Task& task) override;
+  void held(graph::Task& task, const std::exception_ptr& error) override;
+  void look() override {
     if (count_ending_.load(std::memory_order_acquire) != 0) end_what_can();
   }
   // For reports: which tasks are divided, and what they wait for.
@@ -94,13 +97,13 @@ class Recursions {
   bool end_or_keep(RecursiveTask& task);
   void end_what_can();
 
-  RuntimeImpl& runtime_;
+  Application& application_;
   mutable std::mutex mutex_;
-  std::vector<RecursiveTask*> divided_;                 // all
-  std::vector<std::unique_ptr<RecursiveTask>> ending_;  // copies of their parts are in course
-  std::uint64_t looks_ = 0;                             // by whoever may have ended such a copy
+  std::vector<RecursiveTask*> divided_;  // all
+  std::vector<RecursiveTask*> ending_;   // copies of their parts are in course
+  std::uint64_t looks_ = 0;              // by whoever may have ended such a copy
   std::atomic<std::size_t> count_ending_{
       0};  // those in `ending_`, and those that somebody tries to end
 };
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine

@@ -1,10 +1,10 @@
-#include "runtime/scratch.hpp"
+#include "engine/kinds/scratch.hpp"
 
 #include <string>
 
-#include "runtime/runtime_impl.hpp"
+#include "engine/handles.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
 Handle ScratchPool::take(Bytes bytes) {
   {
@@ -16,7 +16,7 @@ Handle ScratchPool::take(Bytes bytes) {
       return handle;
     }
   }
-  return runtime_.add({bytes.value, 1, bytes.value, 1}, {}, false,
+  return handles_.add({bytes.value, 1, bytes.value, 1}, {}, false,
                       "scratch of " + std::to_string(bytes.value) + " bytes");
 }
 
@@ -25,8 +25,8 @@ void ScratchPool::give_back(const graph::Task& task) {
   for (const graph::Access& access : task.accesses()) {
     if (access.mode != AccessMode::scratch) continue;
     graph::Handle& handle = *access.handle;
-    free_[handle.bytes().value].emplace_back(handle, runtime_.number(), handle.life());
+    free_[handle.bytes().value].emplace_back(handle, handles_.number(), handle.life());
   }
 }
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine

@@ -6,7 +6,7 @@
 
 #include "vicinal/data.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
 // Throws UsageError that names the data: elements of no bytes, more than kLargestData, a leading dimension
 // that leads beyond it. An empty name: data without one.
@@ -16,4 +16,4 @@ void require_size(const Layout& layout, std::string_view name);
 // For messages: `data "A"`, or `data without a name`.
 std::string named(std::string_view name);
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine

@@ -1,4 +1,4 @@
-#include "runtime/estimated_times.hpp"
+#include "engine/estimated_times.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "machine/machine_model.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
 namespace {
 
@@ -74,4 +74,4 @@ void estimate_time(graph::TaskExtension& extension, const graph::Task& task,
   }
 }
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine

@@ -4,7 +4,7 @@
 #include "graph/task.hpp"
 #include "vicinal/machine.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
 // Fills in the times, by kind of processor, that neither the task nor its codelet says: its operations (`flops`, or the
 // codelet's) at the speeds of the machine; if after that no worker of the machine could run it, its bytes at the rates
@@ -12,4 +12,4 @@ namespace vicinal::runtime {
 void estimate_time(graph::TaskExtension& extension, const graph::Task& task,
                    const MachineDescription& machine, double flops);
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine

@@ -14,7 +14,7 @@
 #include "vicinal/ids.hpp"
 #include "vicinal/units.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
 enum class Held : bool {
   no,
@@ -54,4 +54,4 @@ struct KnownGraph {
   std::vector<Time> durations_;  // by task
 };
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine

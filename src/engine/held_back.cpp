@@ -1,4 +1,4 @@
-#include "runtime/held_back.hpp"
+#include "engine/held_back.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -6,15 +6,14 @@
 #include <string>
 #include <utility>
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
 namespace {
 // When so many are held half of them go on: the others are what those are planned by.
 constexpr std::size_t kMostHeld = 1 << 16;
 }  // namespace
 
-HeldBack::HeldBack(engine::Engine& engine, Priorities priorities,
-                   const std::atomic<std::uint32_t>& waiting)
+HeldBack::HeldBack(Engine& engine, Priorities priorities, const std::atomic<std::uint32_t>& waiting)
     : engine_(engine),
       computes_priorities_(priorities == Priorities::computed),
       waiting_(waiting) {}
@@ -68,7 +67,7 @@ TaskId HeldBack::add_behind(graph::Task& task, std::span<const TaskId> after, Wo
   if (is_ready) {
     graph::ReadyList ready;
     ready.append(task);
-    engine_.make_ready(ready, submitter, engine::Releaser::goes_on);
+    engine_.make_ready(ready, submitter, Releaser::goes_on);
   }
   return id;
 }
@@ -85,7 +84,7 @@ TaskId HeldBack::add_behind(graph::Task& task, std::span<const TaskId> after, Wo
     }
     count_.fetch_sub(tasks.size(), std::memory_order_seq_cst);
   }
-  if (later.head != nullptr) engine_.make_ready(later, here, engine::Releaser::goes_on);
+  if (later.head != nullptr) engine_.make_ready(later, here, Releaser::goes_on);
 }
 
 // Under order_mutex_: with their priorities, the first of those that are held.
@@ -149,4 +148,4 @@ void HeldBack::give_priorities(KnownGraph& known, std::span<const HeldTask> list
   }
 }
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine

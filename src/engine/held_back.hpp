@@ -14,18 +14,17 @@
 #include <span>
 #include <string>
 
+#include "engine/known_graph.hpp"
 #include "engine/lifecycle.hpp"
 #include "graph/dependencies.hpp"
-#include "runtime/known_graph.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
 class HeldBack {
  public:
   enum class Priorities : bool { given, computed };
   // `waiting`: how many threads wait. Who waits raises it before it looks for tasks that are held back.
-  HeldBack(engine::Engine& engine, Priorities priorities,
-           const std::atomic<std::uint32_t>& waiting);
+  HeldBack(Engine& engine, Priorities priorities, const std::atomic<std::uint32_t>& waiting);
 
   // Some are not in the graph of dependencies. Seq_cst, with the store: see RuntimeImpl::wait_until.
   bool any() const { return count() > 0; }
@@ -48,7 +47,7 @@ class HeldBack {
   void give_priorities(KnownGraph& known, std::span<const HeldTask> list,
                        std::size_t leaving) const;
 
-  engine::Engine& engine_;
+  Engine& engine_;
   const bool computes_priorities_;
   const std::atomic<std::uint32_t>& waiting_;
   // Who takes tasks puts them into the graph before another does, or they would overtake each other. No function
@@ -61,4 +60,4 @@ class HeldBack {
   std::atomic<std::uint64_t> count_{0};  // in the list, or on their way from it to the graph
 };
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine

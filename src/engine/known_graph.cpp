@@ -1,4 +1,4 @@
-#include "runtime/known_graph.hpp"
+#include "engine/known_graph.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 #include "graph/bottom_level.hpp"
 #include "graph/task_pool.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
 namespace {
 
@@ -136,4 +136,4 @@ std::vector<int> KnownGraph::urgencies() const {
   return urgencies;
 }
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine

@@ -9,22 +9,22 @@
 #include "graph/task.hpp"
 #include "vicinal/data.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
-class RuntimeImpl;
+class Handles;
 
 class ScratchPool {
  public:
-  explicit ScratchPool(RuntimeImpl& runtime) : runtime_(runtime) {}
+  explicit ScratchPool(Handles& handles) : handles_(handles) {}
   // Throws as registration does: of more than kLargestData, say.
   Handle take(Bytes bytes);
   // Those of a task that has released them, or was never submitted.
   void give_back(const graph::Task& task);
 
  private:
-  RuntimeImpl& runtime_;
+  Handles& handles_;
   std::mutex mutex_;
   base::SureUnorderedMap<std::uint64_t, base::SureVector<Handle>> free_;  // by their bytes
 };
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine

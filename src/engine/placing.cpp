@@ -2,12 +2,14 @@
 #include <exception>
 #include <string>
 
+#include "engine/lifecycle.hpp"
+#include "engine/opener.hpp"
+#include "engine/submissions.hpp"
 #include "graph/dependencies.hpp"
-#include "runtime/runtime_impl.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/placement.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
 namespace {
 
@@ -38,10 +40,10 @@ void require_below(std::uint32_t number, std::size_t count, const char* what,
 
 }  // namespace
 
-[[gnu::noinline]] void RuntimeImpl::ask_place(graph::Task& task, const TaskSpec& spec) const {
+[[gnu::noinline]] void Submissions::ask_place(graph::Task& task, const TaskSpec& spec) const {
   if (!spec.codelet->place || spec.node || spec.worker) return;
-  const MachineDescription& machine = setup_.machine;
-  const Place place = call(task, Opener::placement(spec, machine));
+  const MachineDescription& machine = engine_.machine();
+  const Place place = call(task, internals::Opener::placement(spec, machine));
   if (place.node()) require_below(place.node()->value, machine.nodes.size(), "memory node", task);
   if (place.worker()) require_below(place.worker()->value, machine.workers.size(), "worker", task);
   if (!place.node() && !place.worker()) return;
@@ -50,7 +52,7 @@ void require_below(std::uint32_t number, std::size_t count, const char* what,
   task.extension->worker = place.worker();
 }
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine
 
 namespace vicinal {
 

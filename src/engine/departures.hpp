@@ -9,13 +9,13 @@
 #include "graph/handle.hpp"
 #include "vicinal/data.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
-class RuntimeImpl;
+struct Application;
 
 class Departures {
  public:
-  explicit Departures(RuntimeImpl& runtime) : runtime_(runtime) {}
+  explicit Departures(Application& application) : application_(application) {}
 
   // Tasks that name it are refused from now on. Any thread, also inside a task. One that is in parts, or that tasks
   // reduce into, stays; so does one that is unregistered already.
@@ -31,10 +31,10 @@ class Departures {
   bool may_sweep() const;
   bool forget(graph::Handle& handle);
 
-  RuntimeImpl& runtime_;
+  Application& application_;
   std::mutex mutex_;  // guards what follows
   base::SureVector<graph::Handle*> leaving_;
   std::size_t most_ = kFew;  // then they are swept
 };
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine

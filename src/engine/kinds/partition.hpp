@@ -24,13 +24,13 @@
 #include "graph/task.hpp"
 #include "vicinal/partition.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
-class RuntimeImpl;
+struct Application;
 
 class Partitions {
  public:
-  explicit Partitions(RuntimeImpl& runtime) : runtime_(runtime) {}
+  explicit Partitions(Application& application) : application_(application) {}
 
   Parts partition(Handle whole, const Divide& divide, PartAccess access);
   void unpartition(const Parts& parts);
@@ -101,7 +101,7 @@ class Partitions {
   void split(graph::Partition& partition, graph::Holds to);
   void join(graph::Partition& partition, graph::Holds to, bool keeps);
   void require_apart(std::span<const graph::Access> accesses) const;
-  RuntimeImpl& runtime_;
+  Application& application_;
   // Recursive: a task that becomes ready when it is submitted may divide itself at once.
   std::recursive_mutex mutex_;
   List partitions_;
@@ -112,4 +112,4 @@ class Partitions {
   std::atomic<bool> any_{false};
 };
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine

@@ -1,16 +1,17 @@
-#include "runtime/reductions.hpp"
+#include "engine/kinds/combination.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <string>
 #include <utility>
 
+#include "engine/application.hpp"
+#include "engine/lifecycle.hpp"
 #include "graph/dependencies.hpp"
 #include "memory/arena.hpp"
-#include "runtime/runtime_impl.hpp"
 #include "vicinal/error.hpp"
 
-namespace vicinal::runtime {
+namespace vicinal::engine {
 
 using graph::Content;
 using graph::PrivateCopy;
@@ -18,7 +19,7 @@ using graph::PrivateCopy;
 // --- declared, and forgotten
 
 void Reductions::declare(Handle registered, const vicinal::Reduction& codelets) {
-  graph::Handle& handle = runtime_.check(registered, "set_reduction");
+  graph::Handle& handle = application_.handles.check(registered, "set_reduction");
   if (codelets.neutral == nullptr || codelets.combine == nullptr) {
     throw UsageError("set_reduction: handle " + handle.name +
                      " needs a codelet that sets the neutral element and one that combines");
@@ -27,8 +28,9 @@ void Reductions::declare(Handle registered, const vicinal::Reduction& codelets) 
     throw UsageError("set_reduction: handle " + handle.name +
                      " would be written, but its file was registered read-only");
   }
-  const Partitions::Lock lock = runtime_.partitions().lock();
-  runtime_.check(registered, "set_reduction");  // from now on nobody unregisters it meanwhile
+  const Partitions::Lock lock = application_.partitions.lock();
+  application_.handles.check(registered,
+                             "set_reduction");  // from now on nobody unregisters it meanwhile
   if (handle.reduction != nullptr) {
     throw UsageError("set_reduction: handle " + handle.name +
                      " has a reduction already; a handle has one until it is unregistered");
@@ -56,12 +58,12 @@ void Reductions::declare(Handle registered, const vicinal::Reduction& codelets) 
     throw;
   }
   handle.reduction = reduction;
-  runtime_.partitions().mark(handle);
+  application_.partitions.mark(handle);
   record(*reduction);
 }
 
 void Reductions::record(const graph::Reduction& reduction) const {
-  engine::Engine& engine = runtime_.engine();
+  Engine& engine = application_.engine;
   if (!engine.recorder().on(trace::Category::submission)) return;
   engine.record_reduction(*reduction.of, *reduction.codelets.neutral, *reduction.codelets.combine);
 }
@@ -70,7 +72,7 @@ void Reductions::record() const {
   const std::lock_guard lock(mutex_);
   for (const auto& [number, reduction] : reductions_) {
     for (const PrivateCopy& copy : reduction->copies) {
-      runtime_.record_registered(*copy.handle, copy.handle->name, reduction->of->id);
+      application_.handles.record(*copy.handle, copy.handle->name, reduction->of->id);
     }
     record(*reduction);
   }
@@ -87,12 +89,13 @@ std::unique_ptr<graph::Reduction> Reductions::make(graph::Handle& handle,
   reduction->give_back_room = [this, of = reduction.get()](PrivateCopy& copy) {
     give_back_room(copy, &copy == &of->copies.front());
   };
-  const std::size_t count = runtime_.engine().private_copies().most();
+  const std::size_t count = application_.engine.private_copies().most();
   reduction->copies.reserve(count);
   try {
     for (std::size_t i = 0; i < count; ++i) {
-      const Handle copy = runtime_.add_part(handle, handle.layout.packed(), {}, false,
-                                            handle.name + " (private " + std::to_string(i) + ")");
+      const Handle copy =
+          application_.handles.add(handle.layout.packed(), {}, false,
+                                   handle.name + " (private " + std::to_string(i) + ")", &handle);
       copy.impl()->is_private = true;
       PrivateCopy& added = reduction->copies.emplace_back();
       added.handle = copy.impl();
@@ -106,24 +109,24 @@ std::unique_ptr<graph::Reduction> Reductions::make(graph::Handle& handle,
 }
 
 bool Reductions::take_room(PrivateCopy& copy, bool is_first) {
-  const bool is_counted = !is_first && runtime_.counts_sole_copies();
+  const bool is_counted = !is_first && application_.sole_copies.limited();
   if (is_counted) {
     // First it is counted, then it looks: who spares does it the other way round.
     more_copies_.fetch_add(1, std::memory_order_seq_cst);
     if (sparing_.load(std::memory_order_seq_cst) == 0) {
-      copy.has_room = runtime_.take_sole_room(*copy.handle);
+      copy.has_room = application_.sole_copies.take_room(*copy.handle);
     }
     if (!copy.has_room) more_copies_.fetch_sub(1, std::memory_order_release);
   } else {
-    copy.has_room = runtime_.take_sole_room(*copy.handle);
+    copy.has_room = application_.sole_copies.take_room(*copy.handle);
   }
   return copy.has_room;
 }
 
 void Reductions::give_back_room(PrivateCopy& copy, bool is_first) {
   copy.has_room = false;
-  runtime_.give_back_sole_room(*copy.handle);
-  if (!is_first && runtime_.counts_sole_copies()) {
+  application_.sole_copies.give_back(*copy.handle);
+  if (!is_first && application_.sole_copies.limited()) {
     more_copies_.fetch_sub(1, std::memory_order_release);
   }
 }
@@ -131,22 +134,23 @@ void Reductions::give_back_room(PrivateCopy& copy, bool is_first) {
 // Two copies and who combines them, on some memory; and one copy and the handle.
 void Reductions::check_fits(const graph::Reduction& reduction) {
   const auto name = [&](graph::Handle& handle) {
-    return Handle(handle, runtime_.number(), handle.life());
+    return Handle(handle, application_.handles.number(), handle.life());
   };
   graph::Handle& first = *reduction.copies.front().handle;
   graph::Handle& other = reduction.copies.size() > 1 ? *reduction.copies[1].handle : *reduction.of;
-  graph::Task& task = runtime_.make_inner({.codelet = reduction.codelets.combine,
+  graph::Task& task =
+      application_.submissions.make_inner({.codelet = reduction.codelets.combine,
                                            .operands = {R(name(first)), R(name(other))},
                                            .recursive = Recursive::never});
-  runtime_.discard_inner(task);
+  application_.submissions.discard_inner(task);
 }
 
 bool Reductions::forget_copies(graph::Reduction& reduction) {
   while (!reduction.copies.empty()) {
     const PrivateCopy& copy = reduction.copies.back();
-    if (!graph::idle(*copy.handle) || !runtime_.engine().remove(*copy.handle)) return false;
+    if (!graph::idle(*copy.handle) || !application_.engine.remove(*copy.handle)) return false;
     graph::refuse_tasks(*copy.handle, copy.life);
-    runtime_.forget(*copy.handle);
+    application_.handles.forget(*copy.handle);
     reduction.copies.pop_back();
   }
   return true;
@@ -183,25 +187,33 @@ void Reductions::settle(const graph::Access& access) {
   if (reduction.is_open) combine_now(reduction);
 }
 
+void Reductions::combine(Handle registered) {
+  graph::Handle& handle = *registered.impl();
+  // The mark of parts and of reductions.
+  if (!handle.has_family.load(std::memory_order_acquire) || handle.reduction == nullptr) return;
+  static_cast<void>(application_.partitions.settle(handle, AccessMode::R));
+}
+
 void Reductions::combine_now(graph::Reduction& reduction) {
   graph::Handle& handle = *reduction.of;
   const bool accumulates = graph::has_content(handle);
-  const Handle of(handle, runtime_.number(), handle.life());
-  graph::Task& task =
-      runtime_.make_inner({.codelet = reduction.codelets.combine,
-                           .operands = {Operand{of, accumulates ? AccessMode::RW : AccessMode::W}},
-                           .recursive = Recursive::never});
+  const Handle of(handle, application_.handles.number(), handle.life());
+  graph::Task& task = application_.submissions.make_inner(
+      {.codelet = reduction.codelets.combine,
+       .operands = {Operand{of, accumulates ? AccessMode::RW : AccessMode::W}},
+       .recursive = Recursive::never});
+  task.kind = graph::TaskKind::combination;
   task.extension->combines = &reduction;
   task.extension->begins_neutral = !accumulates;
   task.extension->hands_on = &handle;
   reduction.is_open = false;
-  runtime_.submit_inner(task);
+  application_.submissions.submit_inner(task);
 }
 
 Reductions::Sparing::Sparing(Reductions& reductions) : reductions_(reductions) {
   reductions_.sparing_.fetch_add(1, std::memory_order_seq_cst);
   try {
-    const Partitions::Lock lock = reductions_.runtime_.partitions().lock();
+    const Partitions::Lock lock = reductions_.application_.partitions.lock();
     const std::lock_guard own(reductions_.mutex_);
     for (const auto& [number, reduction] : reductions_.reductions_) {
       if (reduction->is_open) reductions_.combine_now(*reduction);
@@ -216,14 +228,14 @@ Reductions::Sparing::Sparing(Reductions& reductions) : reductions_(reductions) {
 
 // Evicted: where its content is.
 NodeId Reductions::place_of(const PrivateCopy& copy) const {
-  const memory::Residency& residency = runtime_.engine().residency();
+  const memory::Residency& residency = application_.engine.residency();
   const std::uint64_t valid = residency.valid_mask(*copy.handle);
   if (residency.trivial() || valid == 0 || (valid & memory::bit(copy.node)) != 0) return copy.node;
   return {static_cast<std::uint32_t>(std::countr_zero(valid))};
 }
 
-std::vector<Reductions::Place> Reductions::used_copies(graph::Reduction& reduction) const {
-  std::vector<Place> used;
+std::vector<Reductions::Located> Reductions::used_copies(graph::Reduction& reduction) const {
+  std::vector<Located> used;
   const std::lock_guard lock(reduction.mutex);
   for (PrivateCopy& copy : reduction.copies) {
     if (!copy.is_fresh) used.push_back({&copy, place_of(copy)});
@@ -232,8 +244,8 @@ std::vector<Reductions::Place> Reductions::used_copies(graph::Reduction& reducti
 }
 
 // Any thread, under no lock of the engine; nobody else uses the copies.
-void Reductions::begin(graph::Task& combination) {
-  engine::Engine& engine = runtime_.engine();
+void Reductions::ready(graph::Task& combination) {
+  Engine& engine = application_.engine;
   graph::Reduction& reduction = *combination.extension->combines;
   const bool accumulates = !combination.extension->begins_neutral;
   if (engine.errors().cancels(combination) ||
@@ -241,16 +253,16 @@ void Reductions::begin(graph::Task& combination) {
     return engine.end_unstarted(combination, Outcome::cancelled);
   }
   try {
-    std::vector<Place> used = used_copies(reduction);
+    std::vector<Located> used = used_copies(reduction);
     if (used.empty()) {  // the tasks were refused after all
       return engine.end_unstarted(combination, accumulates ? Outcome::done : Outcome::cancelled);
     }
-    for (const Place& place : used) graph::leave(*place.copy->handle, Content::written);
-    const Place root = submit_tree(reduction, std::move(used));
+    for (const Located& place : used) graph::leave(*place.copy->handle, Content::written);
+    const Located root = submit_tree(reduction, std::move(used));
     const NodeId at = accumulates ? place_of_result(combination, root.node) : root.node;
     combination.extension->worker = worker_at(combination, at);
     combination.extension->is_combinable = true;
-    runtime_.count_more(root.copy->handle->bytes());
+    application_.submissions.count_more(root.copy->handle->bytes());
     engine.read_too(combination, *root.copy->handle);
   } catch (...) {  // no memory
     engine.cancel(std::current_exception());
@@ -260,7 +272,7 @@ void Reductions::begin(graph::Task& combination) {
 
 // Where the handle has its content, if the root is there or somebody can work there; else where the root is.
 NodeId Reductions::place_of_result(const graph::Task& combination, NodeId root) {
-  const memory::Residency& residency = runtime_.engine().residency();
+  const memory::Residency& residency = application_.engine.residency();
   std::uint64_t valid = residency.valid_mask(*combination.extension->combines->of);
   if (residency.trivial() || (valid & memory::bit(root)) != 0) return root;
   for (; valid != 0; valid &= valid - 1) {
@@ -270,12 +282,15 @@ NodeId Reductions::place_of_result(const graph::Task& combination, NodeId root) 
   return root;
 }
 
-Reductions::Place Reductions::submit_tree(graph::Reduction& reduction, std::vector<Place> copies) {
-  const std::uint64_t result = runtime_.engine().residency().valid_mask(*reduction.of);
-  const auto is_there = [&](const Place& place) { return (result & memory::bit(place.node)) != 0; };
-  std::ranges::stable_sort(copies, {}, [](const Place& place) { return place.node.value; });
-  std::vector<Place> heads;
-  for (const Place& place : copies) {
+Reductions::Located Reductions::submit_tree(graph::Reduction& reduction,
+                                            std::vector<Located> copies) {
+  const std::uint64_t result = application_.engine.residency().valid_mask(*reduction.of);
+  const auto is_there = [&](const Located& place) {
+    return (result & memory::bit(place.node)) != 0;
+  };
+  std::ranges::stable_sort(copies, {}, [](const Located& place) { return place.node.value; });
+  std::vector<Located> heads;
+  for (const Located& place : copies) {
     if (!heads.empty() && heads.back().node == place.node) {
       combine(reduction, heads.back(), place);
     } else {
@@ -291,20 +306,21 @@ Reductions::Place Reductions::submit_tree(graph::Reduction& reduction, std::vect
   return heads.front();
 }
 
-void Reductions::combine(const graph::Reduction& reduction, const Place& into, const Place& from) {
-  const Handle target(*into.copy->handle, runtime_.number(), into.copy->life);
-  const Handle source(*from.copy->handle, runtime_.number(), from.copy->life);
-  graph::Task& task = runtime_.make_inner({.codelet = reduction.codelets.combine,
-                                           .operands = {RW(target), R(source)},
-                                           .recursive = Recursive::never});
+void Reductions::combine(const graph::Reduction& reduction, const Located& into,
+                         const Located& from) {
+  const Handle target(*into.copy->handle, application_.handles.number(), into.copy->life);
+  const Handle source(*from.copy->handle, application_.handles.number(), from.copy->life);
+  graph::Task& task = application_.submissions.make_inner({.codelet = reduction.codelets.combine,
+                                                           .operands = {RW(target), R(source)},
+                                                           .recursive = Recursive::never});
   task.extension->worker = worker_at(task, into.node);
   task.extension->hands_on = reduction.of;
-  runtime_.submit_inner(task);
+  application_.submissions.submit_inner(task);
 }
 
 // None: all workers are on one node, or none there can run it. Not the one without a thread if there are others.
 std::optional<WorkerId> Reductions::worker_at(const graph::Task& task, NodeId node) {
-  engine::Engine& engine = runtime_.engine();
+  Engine& engine = application_.engine;
   const std::vector<WorkerDescription>& workers = engine.machine().workers;
   const auto is_alone = [&](const WorkerDescription& worker) {
     return worker.node == workers.front().node;
@@ -315,10 +331,10 @@ std::optional<WorkerId> Reductions::worker_at(const graph::Task& task, NodeId no
   for (std::size_t i = 0; i < workers.size(); ++i) {
     const WorkerDescription& worker = workers[(turn + i) % workers.size()];
     if (worker.node != node || !engine.eligibility().can_run(task, worker.id)) continue;
-    if (worker.id != runtime_.slot()) return worker.id;
+    if (worker.id != application_.lent_worker) return worker.id;
     found = worker.id;
   }
   return found;
 }
 
-}  // namespace vicinal::runtime
+}  // namespace vicinal::engine

@@ -1,0 +1,429 @@
+#include "engine/submissions.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/legible.hpp"
+#include "base/warm.hpp"
+#include "engine/application.hpp"
+#include "engine/estimated_times.hpp"
+#include "engine/lifecycle.hpp"
+#include "engine/opener.hpp"
+#include "graph/dependencies.hpp"
+#include "graph/group.hpp"
+#include "memory/arena.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::engine {
+
+namespace {
+
+graph::TaskExtension& extension(graph::Task& task) {
+  if (!task.extension) task.extension = std::make_unique<graph::TaskExtension>();
+  return *task.extension;
+}
+
+Time most_overhead(const MachineDescription& machine) {
+  Time most;
+  for (const WorkerDescription& worker : machine.workers) {
+    most = std::max(most, machine.submit_overhead + worker.task_overhead);
+  }
+  return most;
+}
+
+}  // namespace
+
+// One access per handle, in the strongest mode; operands keep their numbers through view_of.
+void Submissions::fill_accesses(graph::Task& task, std::span<const Operand> operands) {
+  graph::Access* const accesses = task.accesses().data();
+  const bool outside = task.outside;
+  std::size_t count = 0;
+  bool commuting = false;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].mode == AccessMode::scratch) [[unlikely]] {
+      add_scratch(task, operands[i], count++);
+      auto& views = extension(task).view_of;
+      if (!views.empty()) views.push_back(static_cast<std::uint16_t>(count - 1));
+      continue;
+    }
+    graph::Handle& handle = application_.handles.check(operands[i].handle, "submit");
+    commuting |= commutes(operands[i].mode);
+    if (writes(operands[i].mode) && !handle.takes_writes.load(std::memory_order_acquire)) {
+      prepare_to_write(task, handle, operands[i].handle.life());
+    }
+    std::size_t at = 0;
+    while (at < count && accesses[at].handle != &handle) ++at;
+    if (operands[i].mode == AccessMode::reduction) [[unlikely]] {
+      application_.reductions.note(extension(task), task, handle, at);
+    }
+    if (at < count) {  // named before
+      if (accesses[at].mode == AccessMode::reduction || operands[i].mode == AccessMode::reduction) {
+        throw UsageError("task " + std::string(task.name()) + " names handle " +
+                         graph::name_of(handle) + " twice, and reduces into it; name it once");
+      }
+      accesses[at].mode = strongest(accesses[at].mode, operands[i].mode);
+      auto& views = extension(task).view_of;
+      while (views.size() < i) views.push_back(static_cast<std::uint16_t>(views.size()));
+    } else {
+      accesses[at] =
+          graph::Access(handle, operands[i].handle.life(), operands[i].mode, at, outside);
+      ++count;
+    }
+    if (task.extension && !task.extension->view_of.empty()) {
+      task.extension->view_of.push_back(static_cast<std::uint16_t>(at));
+    }
+  }
+  task.access_count = count & 0x3fffU;  // at most kMostOperands
+  task.commutes = commuting;
+}
+
+// If the task is refused later, its scratch is found by access_count.
+[[gnu::noinline]] void Submissions::add_scratch(graph::Task& task, const Operand& operand,
+                                                std::size_t number) {
+  if (operand.handle) {
+    throw UsageError("task " + std::string(task.name()) + " uses handle " +
+                     graph::name_of(application_.handles.check(operand.handle, "submit")) +
+                     " as scratch, which has none; give Scratch(bytes)");
+  }
+  graph::TaskExtension& more = extension(task);
+  const Handle room = application_.scratch.take(Bytes{operand.scratch_bytes});
+  task.accesses().data()[number] =
+      graph::Access(*room.impl(), room.life(), AccessMode::scratch, number, task.outside);
+  more.has_scratch = true;
+  task.access_count = (number + 1) & 0x3fffU;
+}
+
+// By the first task that writes it, or not at all.
+[[gnu::noinline]] void Submissions::prepare_to_write(const graph::Task& task, graph::Handle& handle,
+                                                     std::uint32_t life) {
+  if (!handle.home.writable) {
+    throw UsageError("task " + std::string(task.name()) + " writes handle " +
+                     graph::name_of(handle) +
+                     ", whose file was registered read-only; register it writable");
+  }
+  engine_.residency().give_room(handle, life);
+}
+
+// What the task says of its times; in simulation what follows from its operations or its bytes, too.
+[[gnu::noinline]] void Submissions::set_times(graph::Task& task, const TaskSpec& spec) const {
+  if (spec.expected != nullptr) {
+    const Time least = std::ranges::min(*spec.expected);
+    if (least.ns < 0) {
+      throw UsageError("task " + std::string(task.name()) + " is expected to take " +
+                       std::to_string(least.ns) + " ns; give a time that is not below 0");
+    }
+    extension(task).expected = *spec.expected;
+  }
+  if (world_ != nullptr && spec.codelet->estimated) {
+    estimate_time(extension(task), task, engine_.machine(), spec.flops);
+  }
+}
+
+graph::Task& Submissions::make(const TaskSpec& spec, std::span<const Operand> operands,
+                               WorkerId worker) {
+  if (spec.codelet == nullptr) throw UsageError("submit: the task has no codelet");
+  if (operands.size() > kMostOperands) {
+    throw UsageError("task " + spec.codelet->name + " has " + std::to_string(operands.size()) +
+                     " operands; there are at most " + std::to_string(kMostOperands));
+  }
+  graph::Task& task = engine_.new_task(worker, operands.size());
+  try {
+    task.codelet = spec.codelet;
+    task.priority = spec.priority;
+    task.access_count = 0;
+    if (!spec.name.empty()) extension(task).name = base::legible_name(spec.name);
+    if (spec.worker) extension(task).worker = spec.worker;
+    if (spec.node) extension(task).node = engine_.check_node(*spec.node, "submit");
+    if (spec.group != nullptr) extension(task).group = &internals::Opener::count(*spec.group);
+    if (spec.on_end) extension(task).on_end = spec.on_end;
+    const std::size_t bytes = spec.parameters.size();
+    if (bytes > sizeof(task.parameters)) {
+      extension(task).parameters.assign(spec.parameters.data(), spec.parameters.data() + bytes);
+    } else {
+      task.parameter_bytes = bytes & 0x1fU;  // at most 16
+      std::memcpy(task.parameters, spec.parameters.data(), sizeof(task.parameters));
+    }
+    fill_accesses(task, operands);
+    if (spec.expected != nullptr || world_ != nullptr) [[unlikely]]
+      set_times(task, spec);
+    if (places_) [[unlikely]] {
+      ask_place(task, spec);
+    } else if (spec.node) [[unlikely]] {
+      extension(task).only_on_node = engine_.eligibility().can_run_on(task, *spec.node);
+    }
+    if (spec.codelet->recursive && spec.recursive != Recursive::never) {
+      if (task.reduces()) {
+        throw UsageError("task " + std::string(task.name()) +
+                         " reduces and may be divided, which is not possible; submit it with "
+                         "Recursive::never, or let the tasks inside reduce");
+      }
+      extension(task);
+      application_.recursions.note(task, spec.recursive);
+    }
+    check(task);
+  } catch (...) {
+    engine_.discard(task, worker);
+    throw;
+  }
+  return task;
+}
+
+void Submissions::check(const graph::Task& task) {
+  const bool is_divided = task.extension && task.extension->recursive == Recursive::always;
+  if (!is_divided) engine_.eligibility().check(task);
+  if (world_ != nullptr) check_simulated_time(task);
+  if (application_.sole_copies.limited()) application_.sole_copies.count(task);
+}
+
+// All tasks together end before times overflow, whatever the order in which they run.
+[[gnu::noinline]] void Submissions::check_simulated_time(const graph::Task& task) {
+  constexpr std::int64_t kMost = sim::World::kEndOfTime.ns;
+  std::int64_t longest = std::ranges::max(task.codelet->expected).ns;
+  if (task.extension) longest = std::max(longest, std::ranges::max(task.extension->expected).ns);
+  const std::int64_t overhead = most_overhead_.ns;
+  sim::World& world = *world_;
+  const std::int64_t before = world.claimed().ns;
+  if (longest > kMost - overhead - before) {
+    throw UsageError("task " + std::string(task.name()) + ": its codelet " + task.codelet->name +
+                     " expects " + std::to_string(longest) + " ns, and the tasks before it take " +
+                     std::to_string(before) +
+                     " ns: a simulated run lasts 2^60 ns (36 years) at most; give shorter times");
+  }
+  world.claim(Time{longest + overhead});
+}
+
+Submissions::Submissions(Application& application, const SubmissionsConfig& config)
+    : application_(application),
+      engine_(application.engine),
+      counts_bytes_(config.counts_bytes),
+      places_(engine_.policy_heeds_places()),
+      world_(config.world),
+      most_overhead_(most_overhead(engine_.machine())) {
+  if (!config.computes_priorities && !engine_.policy_plans()) return;
+  using Priorities = HeldBack::Priorities;
+  held_back_.emplace(engine_, config.computes_priorities ? Priorities::computed : Priorities::given,
+                     config.waiting);
+}
+
+// Whether a submission has returned them is asked where the task enters the graph.
+void Submissions::require_own(const TaskSpec& spec) const {
+  const auto is_own = [this](TaskId id) { return id.runtime == application_.handles.number(); };
+  if (std::ranges::all_of(spec.after, is_own)) return;
+  const std::string name =
+      !spec.name.empty() || spec.codelet == nullptr ? spec.name : spec.codelet->name;
+  throw UsageError("task " + name +
+                   " is declared after a task of another runtime, or after a task id that no "
+                   "submission returned; name what submit of this runtime has returned");
+}
+
+TaskId Submissions::submit_inside(const TaskSpec& spec) {
+  if (!spec.after.empty()) require_own(spec);
+  Submission submission{.spec = spec, .window_bytes = window_bytes(spec.operands.span())};
+  count(submission.window_bytes);
+  return {submit(submission).value, application_.handles.number()};
+}
+
+void Submissions::check_inside(const RecursiveTask& outer, const TaskSpec& spec) const {
+  outer.check_after(spec.after);
+  for (const Operand& operand : spec.operands.span()) {
+    if (operand.mode == AccessMode::scratch) continue;
+    outer.check_inside(application_.handles.check(operand.handle, "submit"));
+  }
+}
+
+[[gnu::flatten]] TaskId Submissions::submit(Submission& submission) {
+  const TaskSpec& spec = submission.spec;
+  const InTask* const inside = engine_.inside_task();
+  const WorkerId worker = inside != nullptr ? inside->worker : kNoWorker;
+  RecursiveTask* const outer = inside != nullptr ? Recursions::current() : nullptr;
+  if (outer != nullptr) [[unlikely]]
+    check_inside(*outer, spec);
+  graph::Task* made = nullptr;
+  try {
+    made = &make(spec, spec.operands.span(), worker);
+  } catch (const CapacityError&) {
+    submission.lacks_room = submission.waits_for_room && inside == nullptr;
+    if (!submission.lacks_room) will_not_come(submission.window_bytes);
+    throw;
+  } catch (...) {
+    will_not_come(submission.window_bytes);
+    throw;
+  }
+  graph::Task& task = *made;
+  if (spec.group != nullptr) internals::Opener::count(*spec.group).begin_one();
+  // A task that is refused is gone when this throws, and with it its extension.
+  try {
+    if (outer != nullptr) [[unlikely]]
+      add_inside(*outer, task, worker);
+    const Partitions::Lock settled = settle(task, worker);
+    if (held_back_) return hold_back(task, spec, inside);
+    return engine_.submit(task, spec.after, worker);
+  } catch (...) {
+    will_not_come(submission.window_bytes,
+                  spec.group != nullptr ? &internals::Opener::count(*spec.group) : nullptr);
+    throw;
+  }
+}
+
+// If it is refused the task is gone.
+[[gnu::noinline]] void Submissions::add_inside(RecursiveTask& outer, graph::Task& task,
+                                               WorkerId worker) {
+  try {
+    if (outer.add_inside(task) && engine_.recorder().on(trace::Category::submission)) {
+      engine_.record_inside(task, outer.task());
+    }
+  } catch (...) {
+    engine_.discard(task, worker);
+    throw;
+  }
+}
+
+inline Partitions::Lock Submissions::settle(graph::Task& task, WorkerId worker) {
+  if (application_.partitions.any()) [[unlikely]]
+    return settle_parts(task, worker);
+  return {};
+}
+
+// What it uses of handles in parts is brought to where it looks for it; nobody moves it before the task is in the
+// graph. If it is refused the task is gone.
+[[gnu::noinline]] Partitions::Lock Submissions::settle_parts(graph::Task& task, WorkerId worker) {
+  const auto in_parts = [](const graph::Access& access) {
+    return access.handle->has_family.load(std::memory_order_relaxed);
+  };
+  if (std::ranges::none_of(task.accesses(), in_parts)) return {};
+  try {
+    return application_.partitions.settle(task.accesses());
+  } catch (...) {
+    engine_.discard(task, worker);
+    throw;
+  }
+}
+
+void Submissions::submit_settled(const TaskSpec& spec, const graph::Handle& whole) {
+  const Bytes bytes = window_bytes(spec.operands.span());
+  graph::Task& task = make_inner(spec);
+  task.extension->hands_on = &whole;
+  try {
+    submit_plain(task);
+  } catch (...) {
+    will_not_come(bytes);
+    throw;
+  }
+}
+
+// It does not wait for the window.
+graph::Task& Submissions::make_inner(const TaskSpec& spec) {
+  const std::span<const Operand> operands = spec.operands.span();
+  const Bytes bytes = window_bytes(operands);
+  bytes_.fetch_add(bytes.value, std::memory_order_relaxed);
+  graph::Task* made = nullptr;
+  try {
+    made = &make(spec, operands, kNoWorker);
+    extension(*made).is_own = true;
+    return *made;
+  } catch (...) {
+    if (made != nullptr) engine_.discard(*made, kNoWorker);
+    will_not_come(bytes);
+    throw;
+  }
+}
+
+void Submissions::discard_inner(graph::Task& task) {
+  Bytes bytes;
+  for (const graph::Access& access : task.accesses()) bytes += access.handle->bytes();
+  if (counts_bytes_) bytes_.fetch_sub(bytes.value);
+  engine_.discard(task, kNoWorker);
+}
+
+void Submissions::submit_return(const graph::Partition& partition,
+                                std::function<void(Outcome)> on_end) {
+  base::SureVector<graph::Access> accesses;
+  for (graph::Handle* part : partition.parts) {
+    accesses.emplace_back(*part, graph::has_content(*part) ? AccessMode::RW : AccessMode::W);
+  }
+  submit_repartition(accesses, std::move(on_end));
+}
+
+void Submissions::submit_repartition(std::span<const graph::Access> accesses,
+                                     std::function<void(Outcome)> on_end) {
+  auto data = Repartitions::make_data();
+  graph::Task& task =
+      engine_.new_plain_task(graph::TaskKind::repartition, "repartition", accesses.size());
+  const bool outside = task.outside;
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    const graph::Access& access = accesses[i];
+    task.accesses()[i] =
+        graph::Access(*access.handle, access.named_life(), access.mode, i, outside);
+  }
+  task.extension->kind_data = std::move(data);
+  task.extension->on_end = std::move(on_end);
+  submit_plain(task);
+}
+
+// Not a task of the application's: it is named as it is called.
+graph::Task& Submissions::make_plain(Call call, const graph::Access& access,
+                                     std::unique_ptr<graph::KindData> data) {
+  graph::Task& task = engine_.new_plain_task(call.kind, call.what);
+  task.inline_accesses[0] = access;
+  task.commutes = commutes(access.mode);
+  task.extension->kind_data = std::move(data);
+  return task;
+}
+
+void Submissions::submit_plain_settled(graph::Task& task) {
+  const Partitions::Lock settled = settle(task, kNoWorker);
+  submit_plain(task);
+}
+
+void Submissions::submit_invalidation(graph::Task& task) {
+  if (!held_back_) return engine_.submit_invalidation(task);
+  held_back_->add(task, {}, kNoWorker, Held::no, graph::Content::invalidated);
+}
+
+// Of the different handles, if the window counts them.
+Bytes Submissions::window_bytes(std::span<const Operand> operands) const {
+  Bytes sum;
+  if (!counts_bytes_) return sum;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].mode == AccessMode::scratch) {
+      sum += std::min(Bytes{operands[i].scratch_bytes}, kLargestData);  // more is refused
+      continue;
+    }
+    const auto earlier = operands.first(i);
+    const bool named_before = std::ranges::any_of(
+        earlier, [&](const Operand& other) { return other.handle == operands[i].handle; });
+    if (!named_before) sum += application_.handles.check(operands[i].handle, "submit").bytes();
+  }
+  return sum;
+}
+
+[[gnu::noinline]] TaskId Submissions::hold_back(graph::Task& task, const TaskSpec& spec,
+                                                const InTask* inside) {
+  const WorkerId submitter = inside != nullptr ? inside->worker : kNoWorker;
+  try {
+    if (spec.flops > 0) extension(task).flops = spec.flops;
+  } catch (...) {
+    engine_.discard(task, submitter);
+    throw;
+  }
+  if (inside == nullptr) return held_back_->add(task, spec.after, kNoWorker, Held::back);
+  return held_back_->add_behind(task, spec.after, submitter);
+}
+
+void Submissions::submit_plain(graph::Task& task) {
+  if (held_back_) {
+    held_back_->add_behind(task, {}, kNoWorker);
+  } else {
+    engine_.submit(task, {}, kNoWorker);
+  }
+}
+
+// Who waits for the window, or for the group, may wait for nothing else.
+[[gnu::noinline]] void Submissions::will_not_come(Bytes bytes, graph::GroupCount* group) {
+  bytes_.fetch_sub(bytes.value, std::memory_order_relaxed);
+  if (group != nullptr) graph::GroupCount::end_one(*group);
+  engine_.notify_waiters();
+}
+
+}  // namespace vicinal::engine

@@ -1,0 +1,130 @@
+// From what the application says to a task in the graph.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "engine/held_back.hpp"
+#include "graph/partition.hpp"
+#include "graph/task.hpp"
+#include "sim/world.hpp"
+#include "vicinal/ids.hpp"
+#include "vicinal/task.hpp"
+
+namespace vicinal::engine {
+
+struct Application;
+class Engine;
+class RecursiveTask;
+struct InTask;
+
+struct SubmissionsConfig {
+  bool counts_bytes = false;            // the submission window counts those of the operands
+  bool computes_priorities = false;     // of tasks that have none
+  sim::World* world = nullptr;          // of a simulated machine; null: a real one
+  std::optional<WorkerId> lent_worker;  // the one that has no thread of its own
+  // How many threads wait: what is held back goes on at once then.
+  const std::atomic<std::uint32_t>& waiting;
+};
+
+class Submissions {
+ public:
+  Submissions(Application& application, const SubmissionsConfig& config);
+
+  // --- tasks of the application
+  struct Submission {
+    const TaskSpec& spec;
+    Bytes window_bytes = {};      // what it counts in the window, which has it already
+    bool waits_for_room = false;  // if it lacks room it may be tried again: see lacks_room
+    bool lacks_room = false;      // out: thus it was refused, and still counts in the window
+  };
+  // Throws UsageError or CapacityError; then nothing is left of the task.
+  TaskId submit(Submission& submission);
+  // Of a task inside another one; does not wait for the window.
+  TaskId submit_inside(const TaskSpec& spec);
+  // Throws UsageError if it is declared after a task of another runtime.
+  void require_own(const TaskSpec& spec) const;
+  // Bytes of the different operands, if the window counts them; 0 if it does not.
+  Bytes window_bytes(std::span<const Operand> operands) const;
+  // In the window.
+  void count(Bytes bytes) { bytes_.fetch_add(bytes.value, std::memory_order_relaxed); }
+  // Bytes of all that was submitted.
+  std::uint64_t counted_bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  // Of a task that was refused, and counted until now.
+  void will_not_come(Bytes bytes, graph::GroupCount* group = nullptr);
+
+  // --- tasks of the runtime itself; they do not wait for the window
+  // For submit_inner or discard_inner. It has an extension.
+  graph::Task& make_inner(const TaskSpec& spec);
+  void submit_inner(graph::Task& task) { submit_plain(task); }
+  void discard_inner(graph::Task& task);
+  // A task that copies between this handle and a part of it.
+  void submit_settled(const TaskSpec& spec, const graph::Handle& whole);
+  // The window counts so much more of a task that was made.
+  void count_more(Bytes bytes) {
+    if (counts_bytes_) bytes_.fetch_add(bytes.value);
+  }
+
+  // --- tasks without a kernel
+  struct Call {
+    graph::TaskKind kind;
+    const char* what;  // for messages
+  };
+  graph::Task& make_plain(Call call, const graph::Access& access,
+                          std::unique_ptr<graph::KindData> data);
+  // Behind all that was submitted before, held back or not. If it is refused it is gone.
+  void submit_plain(graph::Task& task);
+  // The parts of its handle are brought together first, if it has any.
+  void submit_plain_settled(graph::Task& task);
+  void submit_invalidation(graph::Task& task);
+  void submit_repartition(std::span<const graph::Access> accesses,
+                          std::function<void(Outcome)> on_end = nullptr);
+  // Of a recursive task: behind all who use the parts these are in RAM. `on_end`: not done if one is poisoned.
+  void submit_return(const graph::Partition& partition, std::function<void(Outcome)> on_end);
+
+  // --- tasks that are held back
+  bool holds_any_back() const { return held_back_ && held_back_->any(); }
+  void pass_on_held_back() {
+    if (holds_any_back()) held_back_->flush();
+  }
+  // While it is held no task takes its place among the submissions, if any are held back.
+  std::unique_lock<std::mutex> hold_announcements() {
+    return held_back_ ? std::unique_lock(held_back_->announcements())
+                      : std::unique_lock<std::mutex>();
+  }
+  std::uint64_t count_held_back() const { return held_back_ ? held_back_->count() : 0; }
+  std::string describe() const { return held_back_ ? held_back_->describe() : std::string(); }
+
+ private:
+  graph::Task& make(const TaskSpec& spec, std::span<const Operand> operands, WorkerId worker);
+  void fill_accesses(graph::Task& task, std::span<const Operand> operands);
+  void add_scratch(graph::Task& task, const Operand& operand, std::size_t number);
+  void prepare_to_write(const graph::Task& task, graph::Handle& handle, std::uint32_t life);
+  // placing.cpp. Under a policy that heeds it; a task that says itself where it runs is not asked about. Throws UsageError.
+  void ask_place(graph::Task& task, const TaskSpec& spec) const;
+  void check(const graph::Task& task);
+  void check_simulated_time(const graph::Task& task);
+  void check_inside(const RecursiveTask& outer, const TaskSpec& spec) const;
+  void set_times(graph::Task& task, const TaskSpec& spec) const;
+  void add_inside(RecursiveTask& outer, graph::Task& task, WorkerId worker);
+  std::unique_lock<std::recursive_mutex> settle(graph::Task& task, WorkerId worker);
+  std::unique_lock<std::recursive_mutex> settle_parts(graph::Task& task, WorkerId worker);
+  TaskId hold_back(graph::Task& task, const TaskSpec& spec, const InTask* inside);
+
+  Application& application_;
+  Engine& engine_;
+  const bool counts_bytes_;
+  const bool places_;  // codelets are asked where their tasks run
+  sim::World* const world_;
+  const Time most_overhead_;           // of one task, on any worker; in simulation
+  std::optional<HeldBack> held_back_;  // if priorities are computed or the policy plans
+  std::atomic<std::uint64_t> bytes_{0};
+};
+
+}  // namespace vicinal::engine
