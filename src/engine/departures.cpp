@@ -52,7 +52,7 @@ bool Departures::sweep() {
 }
 
 bool Departures::forget(graph::Handle& handle) {
-  if (!graph::idle(handle) || !application_.engine.remove(handle)) return false;
+  if (!graph::idle(handle) || !application_.engine.data().remove(handle)) return false;
   application_.handles.forget(handle);
   return true;
 }

@@ -31,8 +31,9 @@ class Errors {
   // The application knows of the first error, by a call that has thrown it without taking it.
   bool is_told() const;
   void report(const std::exception_ptr& error);
-  // Until the errors are taken. `cause`: null if the application wants it.
-  void cancel(const std::exception_ptr& cause);
+  // Tasks that have not started do not, until everything has ended and the errors are taken. `cause`: null if the
+  // application wants it.
+  void cancel(const std::exception_ptr& cause = nullptr);
   // Tasks of this group alone, until the errors are taken or `forgive`.
   void cancel(graph::GroupCount& group);
   // All tasks of the group have ended.

@@ -45,7 +45,7 @@ Handle Handles::add(const Layout& layout, graph::Home home, bool written, std::s
   handle->is_private = false;
   handle->prefer({});
   try {
-    engine_.add(*handle);
+    engine_.data().add(*handle);
   } catch (...) {
     forget(*handle);
     throw;

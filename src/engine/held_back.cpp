@@ -48,7 +48,7 @@ HeldBack::HeldBack(Engine& engine, Priorities priorities, const std::atomic<std:
 }
 
 TaskId HeldBack::add_behind(graph::Task& task, std::span<const TaskId> after, WorkerId submitter) {
-  const bool is_planned = engine_.policy_plans() && graph::is_scheduled(task.kind);
+  const bool is_planned = engine_.policy_traits().plans && graph::is_scheduled(task.kind);
   std::unique_lock lock(list_mutex_);
   if (is_planned || any()) {
     lock.unlock();
@@ -109,7 +109,7 @@ HeldTasks HeldBack::take(std::size_t kept) {
 
 // Where there is no memory there are no priorities; a policy does not run what it has not planned.
 void HeldBack::prepare(std::span<const HeldTask> list, std::size_t leaving) {
-  const bool plans = engine_.policy_plans();
+  const bool plans = engine_.policy_traits().plans;
   try {
     using Predecessors = KnownGraph::Predecessors;
     KnownGraph known(list, plans ? Predecessors::named : Predecessors::left_out);
@@ -118,7 +118,7 @@ void HeldBack::prepare(std::span<const HeldTask> list, std::size_t leaving) {
       engine_.plan({known.graph, known.tasks, known.data, left_, planned_});
     }
   } catch (const std::bad_alloc&) {
-    if (plans) engine_.cancel_all(base::out_of_memory("planned tasks"));
+    if (plans) engine_.errors().cancel_all(base::out_of_memory("planned tasks"));
   }
   planned_ = list.size() - leaving;
   left_ += leaving;

@@ -559,6 +559,13 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   if (!shared || let_slot_go(task)) retire(task, worker);
 }
 
+// What nobody submitted uses any more may go first from now on.
+[[gnu::noinline]] void Engine::note_unused(const Task& task) {
+  memory::Actions actions;
+  residency_.note_unused(task, actions);
+  perform(actions);
+}
+
 // It counts as inside the task, wherever the task ends: it may submit, but not wait.
 [[gnu::noinline]] void Engine::call_on_end(Task& task, WorkerId worker, Outcome outcome,
                                            ReadyList& ready) {

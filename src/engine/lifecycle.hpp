@@ -21,6 +21,7 @@
 #include "engine/driver.hpp"
 #include "engine/driver_table.hpp"
 #include "engine/eligibility.hpp"
+#include "engine/engine_data.hpp"
 #include "engine/errors.hpp"
 #include "engine/kinds/kind.hpp"
 #include "engine/lanes.hpp"
@@ -130,13 +131,6 @@ class Engine final : public Completions {
   };
   void end_plain_task(graph::Task& task, Obtained obtained);
 
-  // --- tasks that hold their operands in RAM without a worker (ram_hold.cpp)
-  // All of them, or the error that says why not. The task has its accesses; `hold` stays where it is until let_go.
-  void hold_in_ram(RamHold& hold, graph::Task& task, Kind& kind);
-  // After it was held: the task ends. What it writes is the content of RAM now.
-  // `error`: why it has failed, if nobody has told.
-  void let_go(RamHold& hold, Outcome outcome, const std::exception_ptr& error = nullptr);
-
   // --- reductions (private_copies.cpp)
   const PrivateCopies& private_copies() const { return copies_; }
   // A task that was ready, and that nobody has: it is to read the handle, too, of which the application does not know.
@@ -144,19 +138,8 @@ class Engine final : public Completions {
   // Nor will anybody have it.
   void end_unstarted(graph::Task& task, Outcome outcome);
 
-  // --- the application's data
-  void add(graph::Handle& handle);
-  bool remove(graph::Handle& handle);  // false: a copy is in course
-  // Its first step: nothing of the handle is anywhere but at home, and nothing in course. For who may not wait for
-  // others; `remove` is still to come.
-  bool remove_replicas(graph::Handle& handle);
-  // Wants the operands of the request on its node; it ends `ready`, until it is released, or `failed`.
-  void request(memory::Request& request);
-  void withdraw(memory::Request& request);
-  void release(memory::Request& request);
-  void invalidate(graph::Handle& handle);
-  bool prefetch(graph::Handle& handle, NodeId node);
-  void wont_use(graph::Handle& handle);
+  // --- data
+  EngineData& data() { return data_; }
   const memory::Rules& rules() const { return config_.rules; }
   memory::Residency& residency() { return residency_; }
 
@@ -173,36 +156,27 @@ class Engine final : public Completions {
   void worker_comes(WorkerId worker);
   void submission_closed();
   // --- planning (planning.cpp)
-  bool policy_plans() const { return traits_.plans; }
-  bool policy_heeds_places() const { return traits_.heeds_places; }
+  const sched::PolicyTraits& policy_traits() const { return traits_; }
   void plan(const sched::KnownTasks& known);
   bool has_slices() const { return gate_.has_deferred(); }
   // A slice of the policy's long work, by a worker that has no task or by a thread that waits (kNoWorker). False:
   // there was none.
   bool run_slice(WorkerId worker) { return has_slices() && run_deferred(worker); }
-  const Errors& errors() const { return errors_; }
   Errors& errors() { return errors_; }
   trace::Recorder& recorder() { return recorder_; }
-  // Where submissions are recorded: what a task and its accesses do not say.
-  void record_reduction(const graph::Handle& handle, const Codelet& neutral,
-                        const Codelet& combine);
-  void record_inside(const graph::Task& task, const graph::Task& outer);
-  // Tasks that have not started are cancelled until everything has ended and `take_error` is called.
-  void cancel(const std::exception_ptr& cause = nullptr) { errors_.cancel(cause); }
-  void cancel_all(const std::exception_ptr& cause) { errors_.cancel_all(cause); }
   std::exception_ptr take_error();
 
   // To the performance model, what workers still keep. No worker may run a task.
   void hand_on_run_times();
   const Eligibility& eligibility() const { return eligibility_; }
   const MachineDescription& machine() const { return config_.machine; }
-  // Gives the node back; throws UsageError if the machine has none of this number. `what` is the call.
-  NodeId check_node(NodeId node, const char* what) const;
   Statistics statistics() const;
   std::string describe() const;
   std::string policy_name() const { return std::string(policy_->name()); }
 
  private:
+  friend class EngineData;
+  friend class RamHold;
   // the steps (lifecycle.cpp)
   // Counted before anybody else can know the task: it may have ended when insert returns.
   graph::Task& take_slot(std::size_t lane, std::size_t accesses, bool counts) {
@@ -311,6 +285,7 @@ class Engine final : public Completions {
   }
   void record_started(const memory::Copy& copy);
 
+  EngineData data_{*this};
   EngineConfig config_;
   trace::Recorder recorder_;
   std::unique_ptr<sched::Policy> policy_;

@@ -11,7 +11,7 @@ using graph::Task;
 
 // The policy may not know what it has not planned: nothing of it is run.
 void Engine::planning_failed(std::exception_ptr error) {
-  cancel_all(base::say_out_of_memory(std::move(error), "planned tasks"));
+  errors_.cancel_all(base::say_out_of_memory(std::move(error), "planned tasks"));
 }
 
 void Engine::plan(const sched::KnownTasks& known) {

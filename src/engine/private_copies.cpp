@@ -130,7 +130,7 @@ void PrivateCopies::take_back(graph::Task& task, bool ran) {
 // What the private copies held has been combined, or is lost.
 void Engine::begin_anew(graph::Reduction& reduction) {
   for (PrivateCopy& copy : reduction.copies) {
-    if (!copy.is_fresh) invalidate(*copy.handle);
+    if (!copy.is_fresh) data_.invalidate(*copy.handle);
     graph::leave(*copy.handle, graph::Content::none);
     copy.handle->poisoned.store(false, std::memory_order_relaxed);
     const std::lock_guard lock(reduction.mutex);

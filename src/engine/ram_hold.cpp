@@ -13,36 +13,32 @@ void RamHold::ended() {
   kind_->held(*task_, error);
 }
 
-void Engine::hold_in_ram(RamHold& hold, graph::Task& task, Kind& kind) {
-  hold.task_ = &task;
-  hold.kind_ = &kind;
-  if (trivial_) return kind.held(task, nullptr);
-  memory::Request& request = hold.told_.request;
+void RamHold::take(Engine& engine, graph::Task& task, Kind& kind) {
+  task_ = &task;
+  kind_ = &kind;
+  if (engine.trivial_) return kind.held(task, nullptr);
+  memory::Request& request = told_.request;
   request.kind = memory::RequestKind::task;
   request.node = kRam;
   request.operands = task.accesses();
   request.tells = true;
-  this->request(request);
+  engine.data().request(request);
 }
 
-void Engine::let_go(RamHold& hold, Outcome outcome, const std::exception_ptr& error) {
-  graph::Task& task = *hold.task_;
+void RamHold::let_go(Engine& engine, Outcome outcome, const std::exception_ptr& error) {
+  graph::Task& task = *task_;
   if (error) {
-    errors_.fail(task, error);
+    engine.errors_.fail(task, error);
   } else if (outcome == Outcome::failed) {
-    errors_.note_cancelled(task);  // by what a task inside threw
+    engine.errors_.note_cancelled(task);  // by what a task inside threw
   }
-  if (hold.pinned_) {
-    perform_what([&](memory::Actions& actions) {
-      residency_.written(task, kRam, actions);
-      residency_.unpin(task, kRam, actions);
+  if (pinned_) {
+    engine.perform_what([&](memory::Actions& actions) {
+      engine.residency_.written(task, kRam, actions);
+      engine.residency_.unpin(task, kRam, actions);
     });
   }
-  graph::ReadyList ready;
-  record_end(task, kNoWorker, outcome);
-  end(task, kNoWorker, outcome, ready);
-  make_ready(ready, kNoWorker);
-  notify_waiters();
+  engine.end_unstarted(task, outcome);
 }
 
 // Those that have been pulled wait for room, which may come only from tasks that are still with the policy. True: one more

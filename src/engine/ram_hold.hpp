@@ -10,11 +10,19 @@
 
 namespace vicinal::engine {
 
+class Engine;
+
 class RamHold {
  public:
   RamHold() = default;
   RamHold(const RamHold&) = delete;
   RamHold& operator=(const RamHold&) = delete;
+
+  // The task has its accesses. Its kind is told when all operands are there, or why they do not come (Kind::held). This
+  // stays where it is until let_go.
+  void take(Engine& engine, graph::Task& task, Kind& kind);
+  // The task ends. What it writes is the content of RAM now. `error`: why it has failed, if nobody has told.
+  void let_go(Engine& engine, Outcome outcome, const std::exception_ptr& error = nullptr);
 
  private:
   friend class Engine;

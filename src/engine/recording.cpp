@@ -1,4 +1,6 @@
 // What is recorded of the way of a task, and of copies: see trace/event.hpp. Only while it is recorded.
+#include "engine/recording.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -63,15 +65,14 @@ std::uint32_t name_of(trace::Recorder& recorder, const Task& task) {
   for (const TaskId before : after) recorder_.record<Event::task_after>(0, id, before.value);
 }
 
-void Engine::record_reduction(const graph::Handle& handle, const Codelet& neutral,
-                              const Codelet& combine) {
-  const std::uint32_t first = name_of(recorder_, neutral);
-  const std::uint32_t second = name_of(recorder_, combine);
-  recorder_.record<Event::reduction_set>(first, handle.id.value, second);
+void record_reduction(trace::Recorder& recorder, const graph::Reduction& reduction) {
+  const std::uint32_t neutral = name_of(recorder, *reduction.codelets.neutral);
+  const std::uint32_t combine = name_of(recorder, *reduction.codelets.combine);
+  recorder.record<Event::reduction_set>(neutral, reduction.of->id.value, combine);
 }
 
-void Engine::record_inside(const Task& task, const Task& outer) {
-  recorder_.record<Event::task_inside>(0, TaskPool::id(task).value, TaskPool::id(outer).value);
+void record_inside(trace::Recorder& recorder, const Task& task, const Task& outer) {
+  recorder.record<Event::task_inside>(0, TaskPool::id(task).value, TaskPool::id(outer).value);
 }
 
 [[gnu::noinline]] void Engine::record_moved(const Task& task, WorkerId worker) {

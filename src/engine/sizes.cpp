@@ -66,4 +66,10 @@ void require_size(const Layout& layout, std::string_view name) {
                    : fmt::format("{} columns of {} bytes", layout.columns, layout.column_bytes));
 }
 
+NodeId checked(NodeId node, const MachineDescription& machine, const char* call) {
+  if (node.value < machine.nodes.size()) return node;
+  throw UsageError(std::string(call) + ": there is no memory node " + std::to_string(node.value) +
+                   "; the machine has " + std::to_string(machine.nodes.size()) + ", from 0 on");
+}
+
 }  // namespace vicinal::engine

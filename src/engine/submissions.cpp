@@ -10,6 +10,8 @@
 #include "engine/estimated_times.hpp"
 #include "engine/lifecycle.hpp"
 #include "engine/opener.hpp"
+#include "engine/recording.hpp"
+#include "engine/sizes.hpp"
 #include "graph/dependencies.hpp"
 #include "graph/group.hpp"
 #include "memory/arena.hpp"
@@ -134,7 +136,7 @@ graph::Task& Submissions::make(const TaskSpec& spec, std::span<const Operand> op
     task.access_count = 0;
     if (!spec.name.empty()) extension(task).name = base::legible_name(spec.name);
     if (spec.worker) extension(task).worker = spec.worker;
-    if (spec.node) extension(task).node = engine_.check_node(*spec.node, "submit");
+    if (spec.node) extension(task).node = checked(*spec.node, engine_.machine(), "submit");
     if (spec.group != nullptr) extension(task).group = &internals::Opener::count(*spec.group);
     if (spec.on_end) extension(task).on_end = spec.on_end;
     const std::size_t bytes = spec.parameters.size();
@@ -197,10 +199,10 @@ Submissions::Submissions(Application& application, const SubmissionsConfig& conf
     : application_(application),
       engine_(application.engine),
       counts_bytes_(config.counts_bytes),
-      places_(engine_.policy_heeds_places()),
+      places_(engine_.policy_traits().heeds_places),
       world_(config.world),
       most_overhead_(most_overhead(engine_.machine())) {
-  if (!config.computes_priorities && !engine_.policy_plans()) return;
+  if (!config.computes_priorities && !engine_.policy_traits().plans) return;
   using Priorities = HeldBack::Priorities;
   held_back_.emplace(engine_, config.computes_priorities ? Priorities::computed : Priorities::given,
                      config.waiting);
@@ -271,7 +273,7 @@ void Submissions::check_inside(const RecursiveTask& outer, const TaskSpec& spec)
                                                WorkerId worker) {
   try {
     if (outer.add_inside(task) && engine_.recorder().on(trace::Category::submission)) {
-      engine_.record_inside(task, outer.task());
+      record_inside(engine_.recorder(), task, outer.task());
     }
   } catch (...) {
     engine_.discard(task, worker);

@@ -188,7 +188,7 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char
       return application_->partitions.is_whole(handle);
     };
     if (handle.has_family.load(std::memory_order_acquire)) wait_until(is_whole, call);
-    wait_until([&] { return engine_->remove(handle); }, call);
+    wait_until([&] { return engine_->data().remove(handle); }, call);
   } catch (...) {
     graph::accept_tasks(handle, content);
     throw;
@@ -226,7 +226,7 @@ void RuntimeImpl::flush_home(graph::Handle& handle, memory::Request& request) {
   request.kind = memory::RequestKind::flush;
   request.node = home;
   request.operands = {&operand, 1};
-  engine_->request(request);
+  engine_->data().request(request);
   const auto ended = [&] {
     const auto state = request.state.load(std::memory_order_acquire);
     return state == memory::RequestState::ready || state == memory::RequestState::failed;
@@ -234,11 +234,11 @@ void RuntimeImpl::flush_home(graph::Handle& handle, memory::Request& request) {
   try {
     wait_until(ended, "write back");
   } catch (...) {
-    engine_->withdraw(request);
+    engine_->data().withdraw(request);
     throw;
   }
   if (request.state.load() == memory::RequestState::failed) std::rethrow_exception(request.error);
-  engine_->release(request);
+  engine_->data().release(request);
 }
 
 // The invalidation gives its room back when the tasks before it have ended, also while its slot is kept.

@@ -243,7 +243,7 @@ void RuntimeImpl::close() noexcept {
   const bool has_thrown = has_thrown_.load(std::memory_order_relaxed);
   std::exception_ptr undelivered = guarded([this] { wait(); });
   if (undelivered) {
-    if (!engine_->counts().all_ended()) engine_->cancel();
+    if (!engine_->counts().all_ended()) engine_->errors().cancel();
     if (is_a<UsageError>(undelivered))
       undelivered = engine_->errors().first();  // it could not wait
     if (is_told) undelivered = nullptr;
@@ -414,13 +414,13 @@ void Runtime::wont_use(Handle handle) {
 
 void Runtime::advise(Handle handle, std::optional<NodeId> node) {
   graph::Handle& data = impl_->check(handle, "advise");
-  if (node) impl_->engine().check_node(*node, "advise");
+  if (node) engine::checked(*node, impl_->engine().machine(), "advise");
   data.prefer(node);
 }
 
 void Runtime::prefetch(Handle handle, NodeId node) {
   impl_->check(handle, "prefetch");
-  impl_->engine().check_node(node, "prefetch");
+  engine::checked(node, impl_->engine().machine(), "prefetch");
   if (impl_->engine().residency().trivial()) return;
   impl_->application().prefetches.submit(handle, node);
 }
@@ -492,7 +492,7 @@ bool Runtime::ready_of(const std::shared_ptr<RuntimeImpl>& runtime, Handle handl
   return runtime->is_ready(handle, "ready");
 }
 void Runtime::cancel() {
-  impl_->engine().cancel();
+  impl_->engine().errors().cancel();
 }
 void Runtime::cancel(Group& group) {
   impl_->cancel(group);

@@ -77,7 +77,7 @@ void RuntimeImpl::count_acquired(graph::Handle& handle, std::uint32_t life) {
              pending_bytes + bytes.value <= options_.window_bytes.value / part));
   };
   if (may_wait && !has_room_in(1)) {
-    const std::uint64_t part = engine_->policy_plans() ? 2 : 1;
+    const std::uint64_t part = engine_->policy_traits().plans ? 2 : 1;
     wait_until([&] { return has_room_in(part); }, "submit (the submission window is full)");
   }
   application_->submissions.count(bytes);

@@ -366,7 +366,7 @@ void RuntimeImpl::bring_to_ram(const graph::Handle& handle, Acquisition& access,
   request.kind = memory::RequestKind::task;
   request.node = kRam;
   request.operands = access.task->accesses();
-  engine_->request(request);
+  engine_->data().request(request);
   try {
     wait_until(
         [&request] {
@@ -375,7 +375,7 @@ void RuntimeImpl::bring_to_ram(const graph::Handle& handle, Acquisition& access,
         },
         call);
   } catch (...) {
-    engine_->withdraw(request);
+    engine_->data().withdraw(request);
     throw;
   }
   if (request.state.load() == memory::RequestState::failed) throw_failure(request.error);

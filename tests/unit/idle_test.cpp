@@ -62,7 +62,7 @@ class Idle : public ::testing::TestWithParam<bool> {
     handle.home.kind = graph::HomeKind::buffer;
     handle.home.address = content_.data();
     handle.content = graph::Content::written;
-    engine_.add(handle);
+    engine_.data().add(handle);
     graph::Task& task = engine_.new_task(kNoWorker);
     task.codelet = &codelet_;
     task.inline_accesses[0] = graph::Access(handle, AccessMode::R);

@@ -45,7 +45,7 @@ TEST(LateEnd, AChainOfTasksRunsInOrderAndItsTimesAreTheDrivers) {
   const Codelet codelet{.name = "note", .cpu = Kernel::bind(note)};
   graph::Handle handle;
   handle.layout = {.column_bytes = 64, .columns = 1, .stride_bytes = 64};
-  engine.add(handle);
+  engine.data().add(handle);
   for (int i = 0; i < kTasks; ++i) {
     graph::Task& task = engine.new_task(kNoWorker);
     task.codelet = &codelet;
@@ -64,7 +64,7 @@ TEST(LateEnd, AChainOfTasksRunsInOrderAndItsTimesAreTheDrivers) {
   footprint.add(Bytes{64}, AccessMode::W);
   EXPECT_EQ(model.runs("note", ProcessorKind::cpu, footprint), std::uint64_t{kTasks});
   EXPECT_EQ(model.predict("note", ProcessorKind::cpu, footprint), kRunTime);
-  EXPECT_TRUE(engine.remove(handle));
+  EXPECT_TRUE(engine.data().remove(handle));
 }
 
 }  // namespace

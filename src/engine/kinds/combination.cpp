@@ -7,6 +7,7 @@
 
 #include "engine/application.hpp"
 #include "engine/lifecycle.hpp"
+#include "engine/recording.hpp"
 #include "graph/dependencies.hpp"
 #include "memory/arena.hpp"
 #include "vicinal/error.hpp"
@@ -65,7 +66,7 @@ void Reductions::declare(Handle registered, const vicinal::Reduction& codelets) 
 void Reductions::record(const graph::Reduction& reduction) const {
   Engine& engine = application_.engine;
   if (!engine.recorder().on(trace::Category::submission)) return;
-  engine.record_reduction(*reduction.of, *reduction.codelets.neutral, *reduction.codelets.combine);
+  record_reduction(engine.recorder(), reduction);
 }
 
 void Reductions::record() const {
@@ -148,7 +149,8 @@ void Reductions::check_fits(const graph::Reduction& reduction) {
 bool Reductions::forget_copies(graph::Reduction& reduction) {
   while (!reduction.copies.empty()) {
     const PrivateCopy& copy = reduction.copies.back();
-    if (!graph::idle(*copy.handle) || !application_.engine.remove(*copy.handle)) return false;
+    if (!graph::idle(*copy.handle) || !application_.engine.data().remove(*copy.handle))
+      return false;
     graph::refuse_tasks(*copy.handle, copy.life);
     application_.handles.forget(*copy.handle);
     reduction.copies.pop_back();
@@ -265,7 +267,7 @@ void Reductions::ready(graph::Task& combination) {
     application_.submissions.count_more(root.copy->handle->bytes());
     engine.read_too(combination, *root.copy->handle);
   } catch (...) {  // no memory
-    engine.cancel(std::current_exception());
+    engine.errors().cancel(std::current_exception());
     engine.end_unstarted(combination, Outcome::cancelled);
   }
 }

@@ -22,7 +22,7 @@ void Invalidations::submit_settled(Handle registered) {
 }
 
 void Invalidations::ready(graph::Task& task) {
-  application_.engine.invalidate(*task.accesses()[0].handle);
+  application_.engine.data().invalidate(*task.accesses()[0].handle);
   application_.engine.end_plain_task(task, Engine::Obtained::order);
 }
 

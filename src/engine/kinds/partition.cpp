@@ -298,7 +298,7 @@ bool Partitions::is_whole(const graph::Handle& handle) {
 
 // A part of it may be in use when it is not: that leads to the whole over it.
 bool Partitions::may_forget(graph::Handle& part) {
-  return is_whole(part) && graph::idle(part) && application_.engine.remove(part);
+  return is_whole(part) && graph::idle(part) && application_.engine.data().remove(part);
 }
 
 // True: all of its parts are forgotten.

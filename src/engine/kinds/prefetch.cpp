@@ -15,7 +15,7 @@ void Prefetches::submit(Handle registered, NodeId node) {
 void Prefetches::submit_wont_use(Handle registered) {
   graph::Handle& data = *registered.impl();
   const bool brings = application_.engine.rules().hint && graph::has_content(data);
-  if (!brings) return application_.engine.wont_use(data);
+  if (!brings) return application_.engine.data().wont_use(data);
   submit(registered, std::nullopt, "wont_use");
 }
 
@@ -31,9 +31,9 @@ void Prefetches::ready(graph::Task& task) {
   graph::Handle& data = *task.accesses()[0].handle;
   const std::optional<NodeId> node = static_cast<const Wish&>(*task.extension->kind_data).node;
   if (node) {
-    application_.engine.prefetch(data, *node);
+    application_.engine.data().prefetch(data, *node);
   } else {
-    application_.engine.wont_use(data);
+    application_.engine.data().wont_use(data);
   }
   application_.engine.end_plain_task(task, Engine::Obtained::order);
 }

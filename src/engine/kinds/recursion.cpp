@@ -157,7 +157,7 @@ void Recursions::ready(Task& task) {
     divided_.push_back(&recursive);
   }
   task.extension->kind_data = std::move(owned);
-  application_.engine.hold_in_ram(recursive.hold_, task, *this);
+  recursive.hold_.take(application_.engine, task, *this);
 }
 
 void Recursions::held(Task& task, const std::exception_ptr& error) {
@@ -193,7 +193,7 @@ void Recursions::close(RecursiveTask& recursive) {
         one_came(recursive);
       });
     } catch (...) {  // no memory: the tasks inside end, but what they leave cannot be told
-      application_.engine.cancel(std::current_exception());
+      application_.engine.errors().cancel(std::current_exception());
       recursive.lost_.store(true, std::memory_order_relaxed);
       recursive.coming_.fetch_sub(1, std::memory_order_relaxed);
     }
@@ -228,7 +228,7 @@ bool Recursions::try_end(RecursiveTask& recursive) {
   Engine& engine = application_.engine;
   for (const Partition* partition : recursive.divided_) {
     for (graph::Handle* part : partition->parts) {
-      if (!engine.remove_replicas(*part)) return false;
+      if (!engine.data().remove_replicas(*part)) return false;
     }
   }
   {
@@ -236,7 +236,7 @@ bool Recursions::try_end(RecursiveTask& recursive) {
     std::erase(divided_, &recursive);
   }
   for (Partition* partition : recursive.divided_) application_.partitions.leave(*partition);
-  engine.let_go(recursive.hold_, recursive.outcome(), recursive.error_);
+  recursive.hold_.let_go(engine, recursive.outcome(), recursive.error_);
   return true;
 }
 

@@ -21,14 +21,14 @@ void Repartitions::ready(graph::Task& task) {
   data.is_lost = std::ranges::any_of(task.accesses(), [](const graph::Access& access) {
     return reads(access.mode) && access.handle->poisoned.load(std::memory_order_relaxed);
   });
-  engine_.hold_in_ram(data.hold, task, *this);
+  data.hold.take(engine_, task, *this);
 }
 
 // If something that it reads is poisoned, or does not come, so is what it writes.
 void Repartitions::held(graph::Task& task, const std::exception_ptr& error) {
   auto& data = static_cast<Data&>(*task.extension->kind_data);
   if (error) engine_.errors().report(error);
-  engine_.let_go(data.hold, data.is_lost || error ? Outcome::cancelled : Outcome::done);
+  data.hold.let_go(engine_, data.is_lost || error ? Outcome::cancelled : Outcome::done);
 }
 
 }  // namespace vicinal::engine

@@ -1,0 +1,66 @@
+// Tasks that no worker runs: their kind does what they are for when they have access.
+#include <memory>
+#include <mutex>
+
+#include "engine/lifecycle.hpp"
+#include "engine/task_state.hpp"
+
+namespace vicinal::engine {
+
+using graph::Task;
+using graph::TaskState;
+
+Task& Engine::new_plain_task(graph::TaskKind kind, const char* what, std::size_t accesses) {
+  auto extension = std::make_unique<graph::TaskExtension>();
+  extension->name = what;
+  const std::size_t lane = lanes_.index(kNoWorker);
+  std::unique_lock lock(lanes_.shared_lock(), std::defer_lock);
+  if (lanes_.shared(lane)) lock.lock();
+  Task& task = take_slot(lane, accesses, graph::is_counted(kind));
+  task.kind = kind;
+  task.priority = 0;
+  task.access_count = accesses & 0x3fffU;
+  task.commutes = false;
+  if (task.extension) {  // it has room for many accesses
+    task.extension->name.swap(extension->name);
+  } else {
+    task.extension = std::move(extension);
+  }
+  return task;
+}
+
+void Engine::submit_invalidation(Task& task) {
+  move(task, TaskState::submitted);
+  task.blocked.store(1, std::memory_order_relaxed);
+  bool is_ready = false;
+  try {
+    is_ready = graph::insert_invalidation(task);
+  } catch (...) {
+    discard(task, kNoWorker);
+    throw;
+  }
+  if (!is_ready) return;
+  graph::ReadyList ready;
+  ready.append(task);
+  make_ready(ready, kNoWorker, Releaser::goes_on);
+}
+
+void Engine::end_plain_task(Task& task, Obtained obtained) {
+  if (obtained == Obtained::nothing) {
+    graph::Access& access = task.accesses()[0];
+    if (access.mode == AccessMode::W) access.mode = AccessMode::RW;
+  }
+  if (obtained == Obtained::content && !trivial_) {
+    perform_what([&](memory::Actions& actions) {
+      residency_.written(task, kRam, actions);
+      residency_.unpin(task, kRam, actions);
+    });
+  }
+  graph::ReadyList ready;
+  record_end(task, kNoWorker, Outcome::done);
+  end(task, kNoWorker, Outcome::done, ready);
+  make_ready(ready, kNoWorker);
+  notify_waiters();
+}
+
+}  // namespace vicinal::engine
