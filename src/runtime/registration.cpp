@@ -218,8 +218,11 @@ void RuntimeImpl::invalidate_settled(Handle handle) {
   graph::Handle& data = *handle.impl();
   graph::Task& task = task_for(handle, AccessMode::W, {graph::TaskKind::invalidation, "invalidate"},
                                [this, &data] { engine_->invalidate(data); });
-  if (!held_back_) return engine_->submit_invalidation(task);
-  held_back_->add(task, {}, kNoWorker, Held::no, graph::Content::invalidated);
+  if (held_back_) {
+    held_back_->add(task, {}, kNoWorker, Held::no, graph::Content::invalidated);
+  } else {
+    engine_->submit(task, {}, kNoWorker, {});
+  }
 }
 
 void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {

@@ -134,6 +134,12 @@ class RuntimeImpl {
     return {submit(spec).value, number_};
   }
   TaskId submit(const TaskSpec& spec);
+  // Whether a task is to be run here: asked before anything of it is made, by whichever thread submits, under no lock.
+  // Set before the first submission; none: all are. Of one that is not, kElsewhere is the id, which no task can
+  // be declared after.
+  using Concerns = std::function<bool(const TaskSpec&)>;
+  static constexpr TaskId kElsewhere{~std::uint64_t{0}};
+  void run_only(Concerns concerns) { concerns_ = std::move(concerns); }
   // And so all that this thread has submitted.
   void pass_on_held_back() {
     if (held_back_ && held_back_->any()) held_back_->flush();
@@ -273,14 +279,14 @@ class RuntimeImpl {
     const graph::Family* const family = handle.family.load(std::memory_order_acquire);
     return family != nullptr && family->of != nullptr;
   }
-  Partitions::Lock settle(graph::Task& task, WorkerId worker) {
+  Partitions::Lock settle(graph::Task& task) {
     if (partitions_.any()) [[unlikely]]
-      return settle_parts(task, worker);
+      return settle_parts(task);
     return {};
   }
-  Partitions::Lock settle_parts(graph::Task& task, WorkerId worker);
+  Partitions::Lock settle_parts(graph::Task& task);
   std::string what_file_lacks(int file, std::uint64_t end, const std::string& path) const;
-  void add_inside(RecursiveTask& outer, graph::Task& task, WorkerId worker);
+  void add_inside(RecursiveTask& outer, graph::Task& task);
   std::exception_ptr write_home(graph::Handle& handle, memory::Request& request);
   void flush_home(graph::Handle& handle, memory::Request& request);
   bool wait_simulated(const std::function<bool()>& done, const char* what, Deadline deadline);
@@ -310,6 +316,7 @@ class RuntimeImpl {
 
   const Options options_;
   const bool windowed_ = options_.window_tasks > 0 || options_.window_bytes.value > 0;
+  Concerns concerns_;    // none: all tasks are run here
   bool places_ = false;  // codelets are asked where their tasks run
   const std::uint32_t number_ = next_runtime_number();
   const pid_t process_ = getpid();

@@ -117,45 +117,41 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operan
                      " operands; there are at most " + std::to_string(kMostOperands));
   }
   graph::Task& task = engine_->new_task(worker, operands.size());
-  try {
-    task.codelet = spec.codelet;
-    task.priority = spec.priority;
-    task.access_count = 0;
-    if (!spec.name.empty()) extension(task).name = base::legible_name(spec.name);
-    if (spec.worker) extension(task).worker = spec.worker;
-    if (spec.node) extension(task).node = check_node(*spec.node, "submit");
-    if (spec.group != nullptr) extension(task).group = &Opener::count(*spec.group);
-    if (spec.on_end) extension(task).on_end = spec.on_end;
-    const std::size_t bytes = spec.parameters.size();
-    if (bytes > sizeof(task.parameters)) {
-      extension(task).parameters.assign(spec.parameters.data(), spec.parameters.data() + bytes);
-    } else {
-      task.parameter_bytes = bytes & 0x1fU;  // at most 16
-      std::memcpy(task.parameters, spec.parameters.data(), sizeof(task.parameters));
-    }
-    fill_accesses(task, operands);
-    if (spec.expected != nullptr || setup_.simulated) [[unlikely]]
-      set_times(task, spec);
-    if (places_) [[unlikely]] {
-      ask_place(task, spec);
-    } else if (spec.node) [[unlikely]] {
-      extension(task).only_on_node = engine_->eligibility().can_run_on(task, *spec.node);
-    }
-    if (spec.codelet->recursive && spec.recursive != Recursive::never) {
-      if (task.reduces()) {
-        throw UsageError("task " + std::string(task.name()) +
-                         " reduces and may be divided, which is not possible; submit it with "
-                         "Recursive::never, or let the tasks inside reduce");
-      }
-      extension(task);
-      recursions_.note(task, spec.recursive);
-    }
-    check_task(task);
-  } catch (...) {
-    engine_->discard(task, worker);
-    throw;
+  engine::MadeTask made(*engine_, task, worker);
+  task.codelet = spec.codelet;
+  task.priority = spec.priority;
+  task.access_count = 0;
+  if (!spec.name.empty()) extension(task).name = base::legible_name(spec.name);
+  if (spec.worker) extension(task).worker = spec.worker;
+  if (spec.node) extension(task).node = check_node(*spec.node, "submit");
+  if (spec.group != nullptr) extension(task).group = &Opener::count(*spec.group);
+  if (spec.on_end) extension(task).on_end = spec.on_end;
+  const std::size_t bytes = spec.parameters.size();
+  if (bytes > sizeof(task.parameters)) {
+    extension(task).parameters.assign(spec.parameters.data(), spec.parameters.data() + bytes);
+  } else {
+    task.parameter_bytes = bytes & 0x1fU;  // at most 16
+    std::memcpy(task.parameters, spec.parameters.data(), sizeof(task.parameters));
   }
-  return task;
+  fill_accesses(task, operands);
+  if (spec.expected != nullptr || setup_.simulated) [[unlikely]]
+    set_times(task, spec);
+  if (places_) [[unlikely]] {
+    ask_place(task, spec);
+  } else if (spec.node) [[unlikely]] {
+    extension(task).only_on_node = engine_->eligibility().can_run_on(task, *spec.node);
+  }
+  if (spec.codelet->recursive && spec.recursive != Recursive::never) {
+    if (task.reduces()) {
+      throw UsageError("task " + std::string(task.name()) +
+                       " reduces and may be divided, which is not possible; submit it with "
+                       "Recursive::never, or let the tasks inside reduce");
+    }
+    extension(task);
+    recursions_.note(task, spec.recursive);
+  }
+  check_task(task);
+  return made.take();
 }
 
 void RuntimeImpl::check_task(const graph::Task& task) {
@@ -313,6 +309,8 @@ void RuntimeImpl::require_own(const TaskSpec& spec) const {
 }
 
 [[gnu::flatten]] TaskId RuntimeImpl::submit(const TaskSpec& spec) {
+  if (concerns_ && !concerns_(spec)) [[unlikely]]
+    return kElsewhere;
   const engine::InTask* const inside = engine_->inside_task();
   const WorkerId worker = inside != nullptr ? inside->worker : kNoWorker;
   RecursiveTask* const outer = inside != nullptr ? Recursions::current() : nullptr;
@@ -327,58 +325,49 @@ void RuntimeImpl::require_own(const TaskSpec& spec) const {
   const std::span<const Operand> operands = spec.operands.span();
   for (const Operand& operand : operands) base::warm(operand.handle.impl());
   // Before the task is made, for a task that is made counts as submitted.
-  const Bytes bytes = windowed_ ? window_bytes(operands) : Bytes{0};
-  if (windowed_) respect_window(bytes, inside == nullptr);
-  graph::Task* made = nullptr;
+  Bytes bytes;
+  if (windowed_) [[unlikely]] {
+    bytes = window_bytes(operands);
+    respect_window(bytes, inside == nullptr);
+  }
+  graph::Task* task = nullptr;
   try {
-    made = &make_task(spec, operands, worker);
+    task = &make_task(spec, operands, worker);
   } catch (const CapacityError&) {
-    made = &make_once_more(spec, operands, bytes, inside != nullptr);
+    task = &make_once_more(spec, operands, bytes, inside != nullptr);
   } catch (...) {
     will_not_come(bytes, nullptr);
     throw;
   }
-  graph::Task& task = *made;
   if (spec.group != nullptr) Opener::count(*spec.group).begin_one();
   // A task that is refused is gone when this throws, and with it its extension.
   try {
+    engine::MadeTask made(*engine_, *task, worker);
     if (outer != nullptr) [[unlikely]]
-      add_inside(*outer, task, worker);
-    const Partitions::Lock settled = settle(task, worker);
-    if (held_back_) return hold_back(task, spec, inside);
-    return engine_->submit(task, spec.after, worker);
+      add_inside(*outer, *made);
+    const Partitions::Lock settled = settle(*made);
+    if (held_back_) return hold_back(made.take(), spec, inside);
+    return engine_->submit(made.take(), spec.after, worker);
   } catch (...) {
     will_not_come(bytes, spec.group != nullptr ? &Opener::count(*spec.group) : nullptr);
     throw;
   }
 }
 
-// If it is refused the task is gone.
-[[gnu::noinline]] void RuntimeImpl::add_inside(RecursiveTask& outer, graph::Task& task,
-                                               WorkerId worker) {
-  try {
-    if (outer.add_inside(task) && engine_->recorder().on(trace::Category::submission)) {
-      engine_->record_inside(task, outer.task());
-    }
-  } catch (...) {
-    engine_->discard(task, worker);
-    throw;
+[[gnu::noinline]] void RuntimeImpl::add_inside(RecursiveTask& outer, graph::Task& task) {
+  if (outer.add_inside(task) && engine_->recorder().on(trace::Category::submission)) {
+    engine_->record_inside(task, outer.task());
   }
 }
 
 // What it uses of handles in parts is brought to where it looks for it; nobody moves it before the task is in the
-// graph. If it is refused the task is gone.
-[[gnu::noinline]] Partitions::Lock RuntimeImpl::settle_parts(graph::Task& task, WorkerId worker) {
+// graph.
+[[gnu::noinline]] Partitions::Lock RuntimeImpl::settle_parts(graph::Task& task) {
   const auto in_parts = [](const graph::Access& access) {
     return access.handle->has_family.load(std::memory_order_relaxed);
   };
   if (std::ranges::none_of(task.accesses(), in_parts)) return {};
-  try {
-    return partitions_.settle(task.accesses());
-  } catch (...) {
-    engine_->discard(task, worker);
-    throw;
-  }
+  return partitions_.settle(task.accesses());
 }
 
 void RuntimeImpl::submit_settled(const TaskSpec& spec, const graph::Handle& whole) {
@@ -398,13 +387,11 @@ graph::Task& RuntimeImpl::make_inner(const TaskSpec& spec) {
   const std::span<const Operand> operands = spec.operands.span();
   const Bytes bytes = windowed_ ? window_bytes(operands) : Bytes{0};
   submitted_bytes_.fetch_add(bytes.value, std::memory_order_relaxed);
-  graph::Task* made = nullptr;
   try {
-    made = &make_task(spec, operands, kNoWorker);
+    engine::MadeTask made(*engine_, make_task(spec, operands, kNoWorker), kNoWorker);
     extension(*made).is_own = true;
-    return *made;
+    return made.take();
   } catch (...) {
-    if (made != nullptr) engine_->discard(*made, kNoWorker);
     will_not_come(bytes, nullptr);
     throw;
   }
@@ -461,14 +448,10 @@ Bytes RuntimeImpl::window_bytes(std::span<const Operand> operands) const {
 [[gnu::noinline]] TaskId RuntimeImpl::hold_back(graph::Task& task, const TaskSpec& spec,
                                                 const engine::InTask* inside) {
   const WorkerId submitter = inside != nullptr ? inside->worker : kNoWorker;
-  try {
-    if (spec.flops > 0) extension(task).flops = spec.flops;
-  } catch (...) {
-    engine_->discard(task, submitter);
-    throw;
-  }
-  if (inside == nullptr) return held_back_->add(task, spec.after, kNoWorker, Held::back);
-  return held_back_->add_behind(task, spec.after, submitter);
+  engine::MadeTask made(*engine_, task, submitter);
+  if (spec.flops > 0) extension(task).flops = spec.flops;
+  if (inside == nullptr) return held_back_->add(made.take(), spec.after, kNoWorker, Held::back);
+  return held_back_->add_behind(made.take(), spec.after, submitter);
 }
 
 void RuntimeImpl::submit_plain(graph::Task& task) {

@@ -372,14 +372,10 @@ std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, std::uint
     std::erase(acquisitions_, access.get());
   };
   try {
+    engine::MadeTask made(*engine_, task, kNoWorker);
     note_acquisition(*access);
-  } catch (...) {
-    engine_->discard(task, kNoWorker);
-    throw;
-  }
-  try {
-    const Partitions::Lock settled = settle(task, kNoWorker);
-    submit_plain(task);
+    const Partitions::Lock settled = settle(*made);
+    submit_plain(made.take());
   } catch (...) {
     forget();
     throw;
@@ -416,9 +412,9 @@ graph::Task& RuntimeImpl::task_for(Handle handle, AccessMode mode, Call call,
 
 void RuntimeImpl::when_granted(Handle handle, AccessMode mode, Call call,
                                std::function<void()> then) {
-  graph::Task& task = task_for(handle, mode, call, std::move(then));
-  const Partitions::Lock settled = settle(task, kNoWorker);
-  submit_plain(task);
+  engine::MadeTask made(*engine_, task_for(handle, mode, call, std::move(then)), kNoWorker);
+  const Partitions::Lock settled = settle(*made);
+  submit_plain(made.take());
 }
 
 std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode mode,
