@@ -20,24 +20,17 @@ HeldBack::HeldBack(Engine& engine, Priorities priorities, const std::atomic<std:
 
 [[gnu::noinline]] TaskId HeldBack::add(graph::Task& task, std::span<const TaskId> after,
                                        WorkerId submitter, Held held, graph::Content leaves) {
-  const TaskId id = graph::TaskPool::id(task);
-  bool full = false;
-  try {
-    HeldTask entry{&task, {after.begin(), after.end()}, submitter, held};
-    const std::lock_guard lock(list_mutex_);
-    list_.push_back(std::move(entry));
-    try {
-      engine_.announce(task, after, leaves);
-    } catch (...) {
-      list_.pop_back();
-      throw;
-    }
-    count_.fetch_add(1, std::memory_order_seq_cst);
-    full = list_.size() >= kMostHeld;
-  } catch (...) {
-    engine_.discard(task, submitter);
-    throw;
-  }
+  MadeTask made(engine_, task, submitter);
+  HeldTask entry{&task, {after.begin(), after.end()}, submitter, held};
+  std::unique_lock lock(list_mutex_);
+  if (list_.size() == list_.capacity()) list_.reserve(2 * list_.size() + 1);
+  const TaskId id =
+      engine_.submit(made.take(), entry.after, submitter,
+                     {.step = When::Step::announcement, .leaves = leaves, .order = &lock});
+  list_.push_back(std::move(entry));
+  count_.fetch_add(1, std::memory_order_seq_cst);
+  const bool full = list_.size() >= kMostHeld;
+  lock.unlock();
   // Somebody who waits may wait for this one.
   if (held == Held::no || waiting_.load(std::memory_order_seq_cst) > 0) {
     flush(0, submitter);
@@ -54,22 +47,7 @@ TaskId HeldBack::add_behind(graph::Task& task, std::span<const TaskId> after, Wo
     lock.unlock();
     return add(task, after, submitter, Held::no);
   }
-  const TaskId id = graph::TaskPool::id(task);
-  bool is_ready = false;
-  try {
-    is_ready = engine_.insert(task, after);
-  } catch (...) {
-    lock.unlock();  // with the task goes what its on_end holds, which is the application's
-    engine_.discard(task, submitter);
-    throw;
-  }
-  lock.unlock();
-  if (is_ready) {
-    graph::ReadyList ready;
-    ready.append(task);
-    engine_.make_ready(ready, submitter, Releaser::goes_on);
-  }
-  return id;
+  return engine_.submit(task, after, submitter, {.order = &lock});
 }
 
 [[gnu::noinline]] void HeldBack::flush(std::size_t kept, WorkerId here) {
@@ -80,7 +58,8 @@ TaskId HeldBack::add_behind(graph::Task& task, std::span<const TaskId> after, Wo
     for (const HeldTask& held : tasks) {
       // What the policy keeps of a worker is for that worker's thread.
       const WorkerId submitter = held.submitter == here ? here : kNoWorker;
-      engine_.submit_announced(*held.task, held.after, submitter, later);
+      engine_.submit(*held.task, held.after, submitter,
+                     {.step = When::Step::announced, .later = &later});
     }
     count_.fetch_sub(tasks.size(), std::memory_order_seq_cst);
   }

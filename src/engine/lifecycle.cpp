@@ -95,15 +95,17 @@ inline bool Engine::enter(Task& task, std::span<const TaskId> after) {
   return task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
-bool Engine::insert(Task& task, std::span<const TaskId> after) {
-  return enter<graph::insert>(task, after);
+// What an invalidation leaves without content must be written by what follows.
+inline bool Engine::enter_new(Task& task, std::span<const TaskId> after) {
+  const bool voids = task.kind == graph::TaskKind::invalidation;
+  return voids ? enter<graph::insert_invalidation>(task, after) : enter<graph::insert>(task, after);
 }
 
 [[gnu::flatten]] TaskId Engine::submit(Task& task, std::span<const TaskId> after, WorkerId worker) {
   const TaskId id = graph::TaskPool::id(task);  // the task may have ended before submit returns
   bool is_ready = false;
   try {
-    is_ready = insert(task, after);
+    is_ready = enter<graph::insert>(task, after);
   } catch (...) {
     discard(task, worker);
     throw;
@@ -116,15 +118,38 @@ bool Engine::insert(Task& task, std::span<const TaskId> after) {
   return id;
 }
 
-void Engine::announce(Task& task, std::span<const TaskId> after, graph::Content leaves) const {
-  for (const TaskId before : after) precedences_.check(before, task);
-  graph::announce(task, leaves);
-  move(task, TaskState::submitted);
+[[gnu::noinline]] TaskId Engine::submit(Task& task, std::span<const TaskId> after, WorkerId worker,
+                                        const When& when) {
+  const TaskId id = graph::TaskPool::id(task);
+  if (when.step == When::Step::announced) {
+    if (enter<graph::insert_announced>(task, after)) go_on_announced(task, worker, *when.later);
+    return id;
+  }
+  bool is_ready = false;
+  try {
+    if (when.step == When::Step::announcement) {
+      for (const TaskId before : after) precedences_.check(before, task);
+      graph::announce(task, when.leaves);
+      move(task, TaskState::submitted);
+      return id;
+    }
+    is_ready = enter_new(task, after);
+  } catch (...) {
+    // With the task goes what its on_end holds, which is the application's.
+    if (when.order != nullptr) when.order->unlock();
+    discard(task, worker);
+    throw;
+  }
+  if (when.order != nullptr) when.order->unlock();
+  if (!is_ready) return id;
+  ReadyList ready;
+  ready.append(task);
+  make_ready(ready, worker, Releaser::goes_on);
+  return id;
 }
 
-void Engine::submit_announced(Task& task, std::span<const TaskId> after, WorkerId worker,
-                              ReadyList& later) {
-  if (!enter<graph::insert_announced>(task, after)) return;
+// Its caller has a lock by which submissions are ordered.
+void Engine::go_on_announced(Task& task, WorkerId worker, ReadyList& later) {
   if (!is_scheduled(task.kind) || task.commutes || must_cancel(task) || is_taken_over(task)) {
     return later.append(task);
   }

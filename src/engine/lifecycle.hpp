@@ -10,6 +10,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -80,6 +81,22 @@ struct InTask {
 
 class ScratchPool;
 
+// How far a call of Engine::submit goes, and in whose order.
+struct When {
+  enum class Step : std::uint8_t {
+    now,           // all of it: into the graph, and on from there if the task is ready
+    announcement,  // the graph takes note of what the task leaves there, and cannot refuse it any more
+    announced,     // the rest, for a task that was announced: nothing is refused
+  };
+  Step step = Step::now;
+  graph::Content leaves = graph::Content::written;
+  // The lock by which the caller keeps the order of submissions, held; null: none. It is given back before
+  // anything of the application is called, also if the task is refused. After an announcement it is held on.
+  std::unique_lock<std::mutex>* order = nullptr;
+  // announced: what may call the application goes here, for make_ready when the caller's lock is given back.
+  graph::ReadyList* later = nullptr;
+};
+
 class Engine final : public Completions {
  public:
   explicit Engine(EngineConfig config);
@@ -97,17 +114,11 @@ class Engine final : public Completions {
   // accesses.
   graph::Task& new_task(WorkerId worker, std::size_t accesses = 1);
   void discard(graph::Task& task, WorkerId worker);  // never submitted
+  // The one way into the graph, of every kind of task. A task that is refused is discarded when this throws.
   TaskId submit(graph::Task& task, std::span<const TaskId> after, WorkerId worker);
-  // Its first step alone: the graph. True: the task is ready, and nobody knows it yet. It throws what `submit`
-  // would, and the task stays with the caller.
-  bool insert(graph::Task& task, std::span<const TaskId> after);
-  // The whole in two steps, for who holds tasks back. The first throws what `submit` would, and the task stays with
-  // the caller. The second is for who keeps the order of submissions by a lock: nothing of the application is
-  // called. What has no kernel, or is to be cancelled, goes to `later` at once: for make_ready when the lock
-  // is given back.
-  void announce(graph::Task& task, std::span<const TaskId> after, graph::Content leaves) const;
-  void submit_announced(graph::Task& task, std::span<const TaskId> after, WorkerId worker,
-                        graph::ReadyList& later);
+  // The same in an order that the caller keeps, and perhaps in two steps.
+  TaskId submit(graph::Task& task, std::span<const TaskId> after, WorkerId worker,
+                const When& when);
   void make_ready(graph::ReadyList& list, WorkerId releasing, Releaser then = Releaser::asks);
   bool advance(WorkerId worker) override;
   void copy_done(std::uint64_t copy_id, std::exception_ptr error) override;
@@ -122,8 +133,6 @@ class Engine final : public Completions {
   // --- tasks of kinds that are not scheduled: ended by who is called when they have access
   // `what` is the call, for messages.
   graph::Task& new_plain_task(graph::TaskKind kind, const char* what, std::size_t accesses = 1);
-  // Its access is W; what follows must write.
-  void submit_invalidation(graph::Task& task);
   enum class Obtained : std::uint8_t {
     content,  // the application had it in RAM
     order,    // alone: what was done needed no more than its turn among the tasks
@@ -186,6 +195,8 @@ class Engine final : public Completions {
   }
   template <bool insert(graph::Task&)>
   bool enter(graph::Task& task, std::span<const TaskId> after);
+  bool enter_new(graph::Task& task, std::span<const TaskId> after);
+  void go_on_announced(graph::Task& task, WorkerId worker, graph::ReadyList& later);
   void run_in_place(graph::Task& task);
   // Its kind does more with it before a worker gets it, or in place of that.
   bool is_taken_over(const graph::Task& task) const {
@@ -317,6 +328,29 @@ class Engine final : public Completions {
   std::atomic<std::uint32_t> performing_{0};      // threads inside perform_all or copy_done
   std::uint64_t performances_ = 0;  // of perform_all; in simulation alone, where one thread calls
   ActionsPool actions_;
+};
+
+// A task that has been made. One that is not submitted, as something was thrown meanwhile, is discarded.
+class MadeTask {
+ public:
+  MadeTask(Engine& engine, graph::Task& task, WorkerId worker)
+      : engine_(engine), task_(&task), worker_(worker) {}
+  ~MadeTask() {
+    if (task_ != nullptr) [[unlikely]]
+      engine_.discard(*task_, worker_);
+  }
+  MadeTask(const MadeTask&) = delete;
+  MadeTask& operator=(const MadeTask&) = delete;
+
+  graph::Task& operator*() const { return *task_; }
+  graph::Task* operator->() const { return task_; }
+  // For Engine::submit, which discards it if it is refused, or for who makes more of it.
+  graph::Task& take() { return *std::exchange(task_, nullptr); }
+
+ private:
+  Engine& engine_;
+  graph::Task* task_;
+  const WorkerId worker_;
 };
 
 }  // namespace vicinal::engine

@@ -29,22 +29,6 @@ Task& Engine::new_plain_task(graph::TaskKind kind, const char* what, std::size_t
   return task;
 }
 
-void Engine::submit_invalidation(Task& task) {
-  move(task, TaskState::submitted);
-  task.blocked.store(1, std::memory_order_relaxed);
-  bool is_ready = false;
-  try {
-    is_ready = graph::insert_invalidation(task);
-  } catch (...) {
-    discard(task, kNoWorker);
-    throw;
-  }
-  if (!is_ready) return;
-  graph::ReadyList ready;
-  ready.append(task);
-  make_ready(ready, kNoWorker, Releaser::goes_on);
-}
-
 void Engine::end_plain_task(Task& task, Obtained obtained) {
   if (obtained == Obtained::nothing) {
     graph::Access& access = task.accesses()[0];

@@ -130,45 +130,41 @@ graph::Task& Submissions::make(const TaskSpec& spec, std::span<const Operand> op
                      " operands; there are at most " + std::to_string(kMostOperands));
   }
   graph::Task& task = engine_.new_task(worker, operands.size());
-  try {
-    task.codelet = spec.codelet;
-    task.priority = spec.priority;
-    task.access_count = 0;
-    if (!spec.name.empty()) extension(task).name = base::legible_name(spec.name);
-    if (spec.worker) extension(task).worker = spec.worker;
-    if (spec.node) extension(task).node = checked(*spec.node, engine_.machine(), "submit");
-    if (spec.group != nullptr) extension(task).group = &internals::Opener::count(*spec.group);
-    if (spec.on_end) extension(task).on_end = spec.on_end;
-    const std::size_t bytes = spec.parameters.size();
-    if (bytes > sizeof(task.parameters)) {
-      extension(task).parameters.assign(spec.parameters.data(), spec.parameters.data() + bytes);
-    } else {
-      task.parameter_bytes = bytes & 0x1fU;  // at most 16
-      std::memcpy(task.parameters, spec.parameters.data(), sizeof(task.parameters));
-    }
-    fill_accesses(task, operands);
-    if (spec.expected != nullptr || world_ != nullptr) [[unlikely]]
-      set_times(task, spec);
-    if (places_) [[unlikely]] {
-      ask_place(task, spec);
-    } else if (spec.node) [[unlikely]] {
-      extension(task).only_on_node = engine_.eligibility().can_run_on(task, *spec.node);
-    }
-    if (spec.codelet->recursive && spec.recursive != Recursive::never) {
-      if (task.reduces()) {
-        throw UsageError("task " + std::string(task.name()) +
-                         " reduces and may be divided, which is not possible; submit it with "
-                         "Recursive::never, or let the tasks inside reduce");
-      }
-      extension(task);
-      application_.recursions.note(task, spec.recursive);
-    }
-    check(task);
-  } catch (...) {
-    engine_.discard(task, worker);
-    throw;
+  MadeTask made(engine_, task, worker);
+  task.codelet = spec.codelet;
+  task.priority = spec.priority;
+  task.access_count = 0;
+  if (!spec.name.empty()) extension(task).name = base::legible_name(spec.name);
+  if (spec.worker) extension(task).worker = spec.worker;
+  if (spec.node) extension(task).node = checked(*spec.node, engine_.machine(), "submit");
+  if (spec.group != nullptr) extension(task).group = &internals::Opener::count(*spec.group);
+  if (spec.on_end) extension(task).on_end = spec.on_end;
+  const std::size_t bytes = spec.parameters.size();
+  if (bytes > sizeof(task.parameters)) {
+    extension(task).parameters.assign(spec.parameters.data(), spec.parameters.data() + bytes);
+  } else {
+    task.parameter_bytes = bytes & 0x1fU;  // at most 16
+    std::memcpy(task.parameters, spec.parameters.data(), sizeof(task.parameters));
   }
-  return task;
+  fill_accesses(task, operands);
+  if (spec.expected != nullptr || world_ != nullptr) [[unlikely]]
+    set_times(task, spec);
+  if (places_) [[unlikely]] {
+    ask_place(task, spec);
+  } else if (spec.node) [[unlikely]] {
+    extension(task).only_on_node = engine_.eligibility().can_run_on(task, *spec.node);
+  }
+  if (spec.codelet->recursive && spec.recursive != Recursive::never) {
+    if (task.reduces()) {
+      throw UsageError("task " + std::string(task.name()) +
+                       " reduces and may be divided, which is not possible; submit it with "
+                       "Recursive::never, or let the tasks inside reduce");
+    }
+    extension(task);
+    application_.recursions.note(task, spec.recursive);
+  }
+  check(task);
+  return made.take();
 }
 
 void Submissions::check(const graph::Task& task) {
@@ -241,9 +237,9 @@ void Submissions::check_inside(const RecursiveTask& outer, const TaskSpec& spec)
   RecursiveTask* const outer = inside != nullptr ? Recursions::current() : nullptr;
   if (outer != nullptr) [[unlikely]]
     check_inside(*outer, spec);
-  graph::Task* made = nullptr;
+  graph::Task* task = nullptr;
   try {
-    made = &make(spec, spec.operands.span(), worker);
+    task = &make(spec, spec.operands.span(), worker);
   } catch (const CapacityError&) {
     submission.lacks_room = submission.waits_for_room && inside == nullptr;
     if (!submission.lacks_room) will_not_come(submission.window_bytes);
@@ -252,15 +248,15 @@ void Submissions::check_inside(const RecursiveTask& outer, const TaskSpec& spec)
     will_not_come(submission.window_bytes);
     throw;
   }
-  graph::Task& task = *made;
   if (spec.group != nullptr) internals::Opener::count(*spec.group).begin_one();
   // A task that is refused is gone when this throws, and with it its extension.
   try {
+    MadeTask made(engine_, *task, worker);
     if (outer != nullptr) [[unlikely]]
-      add_inside(*outer, task, worker);
-    const Partitions::Lock settled = settle(task, worker);
-    if (held_back_) return hold_back(task, spec, inside);
-    return engine_.submit(task, spec.after, worker);
+      add_inside(*outer, *made);
+    const Partitions::Lock settled = settle(*made);
+    if (held_back_) return hold_back(made.take(), spec, inside);
+    return engine_.submit(made.take(), spec.after, worker);
   } catch (...) {
     will_not_come(submission.window_bytes,
                   spec.group != nullptr ? &internals::Opener::count(*spec.group) : nullptr);
@@ -268,38 +264,26 @@ void Submissions::check_inside(const RecursiveTask& outer, const TaskSpec& spec)
   }
 }
 
-// If it is refused the task is gone.
-[[gnu::noinline]] void Submissions::add_inside(RecursiveTask& outer, graph::Task& task,
-                                               WorkerId worker) {
-  try {
-    if (outer.add_inside(task) && engine_.recorder().on(trace::Category::submission)) {
-      record_inside(engine_.recorder(), task, outer.task());
-    }
-  } catch (...) {
-    engine_.discard(task, worker);
-    throw;
+[[gnu::noinline]] void Submissions::add_inside(RecursiveTask& outer, graph::Task& task) {
+  if (outer.add_inside(task) && engine_.recorder().on(trace::Category::submission)) {
+    record_inside(engine_.recorder(), task, outer.task());
   }
 }
 
-inline Partitions::Lock Submissions::settle(graph::Task& task, WorkerId worker) {
+inline Partitions::Lock Submissions::settle(graph::Task& task) {
   if (application_.partitions.any()) [[unlikely]]
-    return settle_parts(task, worker);
+    return settle_parts(task);
   return {};
 }
 
 // What it uses of handles in parts is brought to where it looks for it; nobody moves it before the task is in the
-// graph. If it is refused the task is gone.
-[[gnu::noinline]] Partitions::Lock Submissions::settle_parts(graph::Task& task, WorkerId worker) {
+// graph.
+[[gnu::noinline]] Partitions::Lock Submissions::settle_parts(graph::Task& task) {
   const auto in_parts = [](const graph::Access& access) {
     return access.handle->has_family.load(std::memory_order_relaxed);
   };
   if (std::ranges::none_of(task.accesses(), in_parts)) return {};
-  try {
-    return application_.partitions.settle(task.accesses());
-  } catch (...) {
-    engine_.discard(task, worker);
-    throw;
-  }
+  return application_.partitions.settle(task.accesses());
 }
 
 void Submissions::submit_settled(const TaskSpec& spec, const graph::Handle& whole) {
@@ -319,13 +303,11 @@ graph::Task& Submissions::make_inner(const TaskSpec& spec) {
   const std::span<const Operand> operands = spec.operands.span();
   const Bytes bytes = window_bytes(operands);
   bytes_.fetch_add(bytes.value, std::memory_order_relaxed);
-  graph::Task* made = nullptr;
   try {
-    made = &make(spec, operands, kNoWorker);
+    MadeTask made(engine_, make(spec, operands, kNoWorker), kNoWorker);
     extension(*made).is_own = true;
-    return *made;
+    return made.take();
   } catch (...) {
-    if (made != nullptr) engine_.discard(*made, kNoWorker);
     will_not_come(bytes);
     throw;
   }
@@ -374,13 +356,17 @@ graph::Task& Submissions::make_plain(Call call, const graph::Access& access,
 }
 
 void Submissions::submit_plain_settled(graph::Task& task) {
-  const Partitions::Lock settled = settle(task, kNoWorker);
-  submit_plain(task);
+  MadeTask made(engine_, task, kNoWorker);
+  const Partitions::Lock settled = settle(*made);
+  submit_plain(made.take());
 }
 
 void Submissions::submit_invalidation(graph::Task& task) {
-  if (!held_back_) return engine_.submit_invalidation(task);
-  held_back_->add(task, {}, kNoWorker, Held::no, graph::Content::invalidated);
+  if (held_back_) {
+    held_back_->add(task, {}, kNoWorker, Held::no, graph::Content::invalidated);
+  } else {
+    engine_.submit(task, {}, kNoWorker, {});
+  }
 }
 
 // Of the different handles, if the window counts them.
@@ -403,14 +389,10 @@ Bytes Submissions::window_bytes(std::span<const Operand> operands) const {
 [[gnu::noinline]] TaskId Submissions::hold_back(graph::Task& task, const TaskSpec& spec,
                                                 const InTask* inside) {
   const WorkerId submitter = inside != nullptr ? inside->worker : kNoWorker;
-  try {
-    if (spec.flops > 0) extension(task).flops = spec.flops;
-  } catch (...) {
-    engine_.discard(task, submitter);
-    throw;
-  }
-  if (inside == nullptr) return held_back_->add(task, spec.after, kNoWorker, Held::back);
-  return held_back_->add_behind(task, spec.after, submitter);
+  MadeTask made(engine_, task, submitter);
+  if (spec.flops > 0) extension(task).flops = spec.flops;
+  if (inside == nullptr) return held_back_->add(made.take(), spec.after, kNoWorker, Held::back);
+  return held_back_->add_behind(made.take(), spec.after, submitter);
 }
 
 void Submissions::submit_plain(graph::Task& task) {

@@ -112,9 +112,9 @@ class Submissions {
   void check_simulated_time(const graph::Task& task);
   void check_inside(const RecursiveTask& outer, const TaskSpec& spec) const;
   void set_times(graph::Task& task, const TaskSpec& spec) const;
-  void add_inside(RecursiveTask& outer, graph::Task& task, WorkerId worker);
-  std::unique_lock<std::recursive_mutex> settle(graph::Task& task, WorkerId worker);
-  std::unique_lock<std::recursive_mutex> settle_parts(graph::Task& task, WorkerId worker);
+  void add_inside(RecursiveTask& outer, graph::Task& task);
+  std::unique_lock<std::recursive_mutex> settle(graph::Task& task);
+  std::unique_lock<std::recursive_mutex> settle_parts(graph::Task& task);
   TaskId hold_back(graph::Task& task, const TaskSpec& spec, const InTask* inside);
 
   Application& application_;

@@ -90,6 +90,12 @@ class RuntimeImpl {
     return {submit(spec).value, number_};
   }
   TaskId submit(const TaskSpec& spec);
+  // Whether a task is to be run here: asked before anything of it is made, by whichever thread submits, under no lock.
+  // Set before the first submission; none: all are. Of one that is not, kElsewhere is the id, which no task can
+  // be declared after.
+  using Concerns = std::function<bool(const TaskSpec&)>;
+  static constexpr TaskId kElsewhere{~std::uint64_t{0}};
+  void run_only(Concerns concerns) { concerns_ = std::move(concerns); }
   // Simulation: what the application has spent on a submission.
   void pass_submission_time() {
     if (setup_.simulated && setup_.machine.submit_overhead.ns > 0) pass_time();
@@ -175,6 +181,7 @@ class RuntimeImpl {
 
   const Options options_;
   const bool windowed_ = options_.window_tasks > 0 || options_.window_bytes.value > 0;
+  Concerns concerns_;    // none: all tasks are run here
   const std::uint32_t number_ = next_runtime_number();
   const pid_t process_ = getpid();
   const Undelivered undelivered_ = parse_undelivered(options_.undelivered_errors);

@@ -10,6 +10,8 @@ namespace vicinal::runtime {
 using Submission = engine::Submissions::Submission;
 
 TaskId RuntimeImpl::submit(const TaskSpec& spec) {
+  if (concerns_ && !concerns_(spec)) [[unlikely]]
+    return kElsewhere;
   // Often last written by the worker that ended the last task that used them.
   const std::span<const Operand> operands = spec.operands.span();
   for (const Operand& operand : operands) base::warm(operand.handle.impl());

@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -338,6 +339,32 @@ TEST(TypedData, OfFilesAreThereForTheNextRuntime) {
   const TiledMatrix<double> a(runtime, file, shape, "A");
   EXPECT_EQ(runtime.read(a(1, 1))(13, 3), 11);
   EXPECT_EQ(runtime.read(a(0, 1))(15, 3), 10);
+}
+
+// Handles that go are used again.
+TEST(TypedResults, AreGivenBackWhenTheirTaskIsRefused) {
+  Runtime runtime(small_options());
+  const auto handles_of_300 = [&] {
+    std::set<const void*> handles;
+    std::vector<Result<int>> results;
+    for (int i = 0; i < 300; ++i) {
+      results.push_back(runtime.task("one", [] { return 1; }));
+      handles.insert(results.back().data().handle().impl());
+    }
+    runtime.wait();
+    return handles;
+  };
+  const std::set<const void*> before = handles_of_300();
+  runtime.wait();
+  const auto none = runtime.data<int>(1, "none");
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_THROW(
+        runtime.task("read", [](std::span<const int> of) { return of[0]; }, in(none)), UsageError);
+  }
+  runtime.wait();
+  std::size_t fresh = 0;
+  for (const void* const handle : handles_of_300()) fresh += before.contains(handle) ? 0 : 1;
+  EXPECT_LE(fresh, 1U);  // that of `none` was one of those before
 }
 
 TEST(TypedData, MistakesOfRunTimeAreToldInWords) {

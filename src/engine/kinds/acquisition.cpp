@@ -19,14 +19,10 @@ std::unique_ptr<Acquisition> Acquisitions::queue(graph::Handle& handle, std::uin
                                                           {handle, life, mode, 0, false},
                                                           std::make_unique<Wanted>(*acquisition));
   acquisition->task = &task;
+  MadeTask made(application_.engine, task, kNoWorker);
+  note(*acquisition);
   try {
-    note(*acquisition);
-  } catch (...) {
-    application_.engine.discard(task, kNoWorker);
-    throw;
-  }
-  try {
-    application_.submissions.submit_plain_settled(task);
+    application_.submissions.submit_plain_settled(made.take());
   } catch (...) {
     forget(*acquisition);
     throw;
