@@ -39,13 +39,34 @@ HeldBack::HeldBack(engine::Engine& engine, Priorities priorities,
     engine_.discard(task, submitter);
     throw;
   }
+  go_on(held, submitter, full);
+  return id;
+}
+
+void HeldBack::go_on(Held held, WorkerId submitter, bool full) {
   // Somebody who waits may wait for this one.
   if (held == Held::no || waiting_.load(std::memory_order_seq_cst) > 0) {
     flush(0, submitter);
   } else if (full) {
     flush(kMostHeld / 2);
   }
-  return id;
+}
+
+void HeldBack::add_announced(const HeldTask& held) {
+  const bool is_planned = engine_.policy_plans() && graph::is_scheduled(held.task->kind);
+  if (held.held == Held::back || is_planned || any()) {
+    bool full = false;
+    {
+      const std::lock_guard lock(list_mutex_);
+      list_.push_back(held);
+      count_.fetch_add(1, std::memory_order_seq_cst);
+      full = list_.size() >= kMostHeld;
+    }
+    return go_on(held.held, held.submitter, full);
+  }
+  graph::ReadyList ready;
+  engine_.submit_announced(*held.task, held.after, held.submitter, ready);
+  if (ready.head != nullptr) engine_.make_ready(ready, held.submitter, engine::Releaser::goes_on);
 }
 
 TaskId HeldBack::add_behind(graph::Task& task, std::span<const TaskId> after, WorkerId submitter) {

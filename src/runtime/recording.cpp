@@ -124,10 +124,7 @@ void RuntimeImpl::record_registered(const graph::Handle& handle, std::string_vie
   trace::Recorder& recorder = engine_->recorder();
   constexpr std::uint32_t kNoHome = 0xffffffffU;
   std::uint32_t home = kNoHome;
-  if (handle.home.kind == graph::HomeKind::buffer) home = kRam.value;
-  if (handle.home.kind == graph::HomeKind::file) {
-    home = setup_.machine.disk().value_or(NodeId{kNoHome}).value;
-  }
+  if (handle.home.kind != graph::HomeKind::none) home = home_node(handle).value;
   recorder.record_text<trace::Event::handle_registered>(name, home, handle.id.value,
                                                         handle.bytes().value, part_of.value);
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/legible.hpp"
+#include "base/log.hpp"
 #include "base/sure_memory.hpp"
 #include "graph/dependencies.hpp"
 #include "memory/arena.hpp"
@@ -31,6 +32,9 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
     if (free_handles_.empty()) free_handles_.push_back(&handles_.emplace_back());
     if (home.kind == graph::HomeKind::buffer && !home.inside) {
       buffers_.add(home.address, layout, name);
+    }
+    if (home.kind == graph::HomeKind::device) {
+      device_buffers_[home.node].add(home.address, layout, name);
     }
     // The offset serves as the address: see RegionIndex.
     if (home.file >= 0) {
@@ -64,6 +68,72 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
   const std::uint32_t life = handle->life() + 1;
   graph::begin_life(*handle, life, std::move(name));
   return {*handle, number_, life};
+}
+
+Handle RuntimeImpl::add_memory(NodeId node, void* address, const Layout& layout, std::string name,
+                               Released released) {
+  if (address == nullptr && layout.bytes().value > 0) {
+    throw UsageError("register: the address of " + named(name) +
+                     " is null; use register_empty for data that "
+                     "the runtime allocates");
+  }
+  graph::Home home;
+  home.kind = graph::HomeKind::buffer;
+  home.address = static_cast<std::byte*>(address);
+  if (check_node(node, "register_buffer") != kRam) {
+    if (!setup_.by_node()[node.value]->takes_addresses()) {
+      throw UsageError("register_buffer: " + named(name) + " on memory node " +
+                       std::to_string(node.value) + " (" + setup_.machine.nodes[node.value].name +
+                       "), where addresses are not the application's; register memory of RAM, of "
+                       "a CUDA device or of an emulated accelerator");
+    }
+    home.kind = graph::HomeKind::device;
+    home.node = static_cast<std::uint16_t>(node.value);
+  }
+  std::map<const graph::Handle*, Released> made;  // before: nothing may fail afterwards
+  made.try_emplace(nullptr, std::move(released));
+  auto entry = made.extract(made.begin());
+  const Handle handle = add(layout, home, true, std::move(name));
+  if (!entry.mapped()) return handle;
+  entry.key() = handle.impl();
+  const std::lock_guard lock(handles_mutex_);
+  released_.insert(std::move(entry));
+  return handle;
+}
+
+namespace {
+
+// It is the application's, and must not end what the runtime does.
+void call_released(const Released& released, const std::string& name) noexcept {
+  if (!released) return;
+  try {
+    try {
+      released();
+    } catch (const std::exception& error) {
+      base::process_log().warn("what is called when " + name +
+                               " is released threw: " + error.what());
+    } catch (...) {
+      base::process_log().warn("what is called when " + name +
+                               " is released threw something that is no std::exception");
+    }
+  } catch (const std::bad_alloc&) {  // nobody can be told
+  }
+}
+
+}  // namespace
+
+Released RuntimeImpl::take_released(const graph::Handle& handle) {
+  const std::lock_guard lock(handles_mutex_);
+  const auto found = released_.find(&handle);
+  if (found == released_.end()) return nullptr;
+  return std::move(released_.extract(found).mapped());
+}
+
+void RuntimeImpl::release_rest() noexcept {
+  while (!released_.empty()) {
+    const auto entry = released_.extract(released_.begin());
+    call_released(entry.mapped(), entry.key()->name);
+  }
 }
 
 namespace {
@@ -158,16 +228,15 @@ Handle RuntimeImpl::add_simulated(const Layout& layout, NodeId node, bool writab
         "register_simulated: " + named(name) +
         " would have no place on a machine that is not simulated; use register_buffer");
   }
-  const bool on_disk = node == setup_.machine.disk();
-  if (node != kRam && !on_disk) {
-    throw UsageError("register_simulated: " + named(name) + " on memory node " +
-                     std::to_string(node.value) + "; its home is RAM (node 0) or the disk");
-  }
+  const bool on_disk = check_node(node, "register_simulated") == setup_.machine.disk();
   require_size(layout, name);
   const Bytes size = layout.bytes();
   graph::Home home;
   home.writable = writable;
-  home.kind = on_disk ? graph::HomeKind::file : graph::HomeKind::buffer;
+  home.kind = on_disk        ? graph::HomeKind::file
+              : node == kRam ? graph::HomeKind::buffer
+                             : graph::HomeKind::device;
+  home.node = static_cast<std::uint16_t>(node.value);
   {
     const std::lock_guard lock(handles_mutex_);
     constexpr std::uint64_t kEnd = std::uint64_t{1} << 63;
@@ -218,6 +287,10 @@ void RuntimeImpl::invalidate_settled(Handle handle) {
   graph::Handle& data = *handle.impl();
   graph::Task& task = task_for(handle, AccessMode::W, {graph::TaskKind::invalidation, "invalidate"},
                                [this, &data] { engine_->invalidate(data); });
+  if (submitter_) {
+    if (!is_within()) return submitter_->submit_plain(task, graph::Content::invalidated);
+    submitter_->give_way(task, {});
+  }
   if (!held_back_) return engine_->submit_invalidation(task);
   held_back_->add(task, {}, kNoWorker, Held::no, graph::Content::invalidated);
 }
@@ -252,7 +325,7 @@ void RuntimeImpl::unpartition(const Parts& parts) {
 // Tasks are refused before it waits: it would not wait for those that come meanwhile. Where there was no memory
 // for some step the handle stays registered, with its content.
 void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char* call) {
-  not_inside_task(call);
+  begin_wait(call);
   graph::Handle& handle = check(registered, call);
   const std::uint32_t life = registered.life();
   if (handle.home.inside || is_part(handle)) {
@@ -309,7 +382,10 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char
     wait_until([&] { return reductions_.forget_copies(handle); }, call);
   }
   const graph::Home home = handle.home;
+  const std::string name = handle.name;
+  const Released released = take_released(handle);
   forget(handle);
+  call_released(released, name);
   if (home.file >= 0) setup_.disk->close_file(home.file);
   if (error) throw_failure(error);
 }
@@ -329,8 +405,13 @@ std::exception_ptr RuntimeImpl::write_home(graph::Handle& handle, memory::Reques
   return nullptr;
 }
 
+NodeId RuntimeImpl::home_node(const graph::Handle& handle) const {
+  if (handle.home.kind == graph::HomeKind::device) return NodeId{handle.home.node};
+  return handle.home.kind == graph::HomeKind::buffer ? kRam : *setup_.machine.disk();
+}
+
 void RuntimeImpl::flush_home(graph::Handle& handle, memory::Request& request) {
-  const NodeId home = handle.home.kind == graph::HomeKind::buffer ? kRam : *setup_.machine.disk();
+  const NodeId home = home_node(handle);
   if (engine_->residency().valid_on(handle, home)) return;
   graph::Access operand;
   operand.handle = &handle;
@@ -360,6 +441,9 @@ void RuntimeImpl::forget(graph::Handle& handle) {
   const std::lock_guard lock(handles_mutex_);
   if (handle.home.kind == graph::HomeKind::buffer && !handle.home.inside) {
     buffers_.remove(handle.home.address, handle.layout);
+  }
+  if (handle.home.kind == graph::HomeKind::device) {
+    device_buffers_[handle.home.node].remove(handle.home.address, handle.layout);
   }
   if (handle.home.file >= 0) {
     files_[handle.home.file].remove(reinterpret_cast<const void*>(handle.home.offset),

@@ -105,6 +105,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   config.notify_waiters = [this] { notify_waiters(); };
   config.give_back_scratch = [this](const graph::Task& task) { scratch_.give_back(task); };
   config.divide = [this](graph::Task& task) {
+    const SimulatedSubmitter::Within within(submitter_);
     if (task.extension->combines != nullptr) return reductions_.begin(task);
     recursions_.begin(task);
   };
@@ -123,6 +124,12 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
     held_back_.emplace(
         *engine_, options.compute_priorities ? Priorities::computed : Priorities::given, waiting_);
   }
+  const bool takes_time = setup_.machine.submit_overhead.ns > 0 || windowed_;
+  if (setup_.simulated && setup_.world->is_shared && takes_time) {
+    submitter_.emplace(*this, setup_.world->world, *engine_, held_back_ ? &*held_back_ : nullptr,
+                       setup_.machine.submit_overhead);
+  }
+  submits_later_ = held_back_ || submitter_;
   setup_.make_drivers(options_);
   engine_->attach(setup_.by_node(), setup_.by_worker());
   if (!options_.trace.empty()) {
@@ -138,7 +145,11 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
 }
 
 void RuntimeImpl::start() {
-  setup_.start(*engine_);
+  if (submitter_) {
+    setup_.start(*submitter_);
+  } else {
+    setup_.start(*engine_);
+  }
   if (!options_.status.empty()) {
     status_.emplace(options_.status, kStatusBegins, number_, [this] {
       return status_text(engine_->statistics(), engine_->machine(), engine_->policy_name());
@@ -276,6 +287,7 @@ void RuntimeImpl::close() noexcept {
 RuntimeImpl::~RuntimeImpl() {
   close();
   stop();
+  release_rest();
   guarded([this] { write_models(); });
   end_trace();
 }
@@ -331,25 +343,24 @@ Runtime::~Runtime() {
   impl_->close();
 }
 
-Handle Runtime::register_buffer(void* data, Bytes size, std::string name) {
-  return register_layout(data, {size.value, 1, size.value, 1}, std::move(name));
+Handle Runtime::register_buffer(void* data, Bytes size, std::string name, Released released) {
+  return register_buffer(kRam, data, size, std::move(name), std::move(released));
 }
 
-Handle Runtime::register_tile(void* data, TileShape shape, std::string name) {
+Handle Runtime::register_buffer(NodeId node, void* address, Bytes size, std::string name,
+                                Released released) {
+  return impl_->add_memory(node, address, {size.value, 1, size.value, 1}, std::move(name),
+                           std::move(released));
+}
+
+Handle Runtime::register_array(NodeId node, void* address, TileShape shape, std::string name,
+                               Released released) {
   const Layout layout = runtime::checked(shape, name);
-  return register_layout(data, layout, std::move(name));
+  return impl_->add_memory(node, address, layout, std::move(name), std::move(released));
 }
 
-Handle Runtime::register_layout(void* data, const Layout& layout, std::string name) {
-  if (data == nullptr && layout.bytes().value > 0) {
-    throw UsageError("register: the address of " + runtime::named(name) +
-                     " is null; use register_empty for data that "
-                     "the runtime allocates");
-  }
-  graph::Home home;
-  home.kind = graph::HomeKind::buffer;
-  home.address = static_cast<std::byte*>(data);
-  return impl_->add(layout, home, true, std::move(name));
+Handle Runtime::register_tile(void* data, TileShape shape, std::string name, Released released) {
+  return register_array(kRam, data, shape, std::move(name), std::move(released));
 }
 
 Handle Runtime::register_empty(Bytes size, std::string name) {

@@ -28,6 +28,7 @@
 #include "runtime/reductions.hpp"
 #include "runtime/scratch.hpp"
 #include "runtime/simulated_planner.hpp"
+#include "runtime/simulated_submitter.hpp"
 #include "runtime/status_file.hpp"
 #include "runtime/undelivered.hpp"
 #include "trace/decision.hpp"
@@ -64,6 +65,9 @@ namespace vicinal::runtime {
 using internals::Acquisition;
 using internals::Opener;
 
+// What a submission waits for then, for messages.
+inline constexpr const char* kWindowIsFull = "submit (the submission window is full)";
+
 // Never 0, never twice in a process.
 std::uint32_t next_runtime_number();
 
@@ -92,6 +96,9 @@ class RuntimeImpl {
   // `part_of`: null but for a part, and for a private copy.
   Handle add(const Layout& layout, graph::Home home, bool written, std::string name,
              const graph::Handle* part_of = nullptr);
+  // The application's memory on the node. `released`: called when the runtime no longer uses it.
+  Handle add_memory(NodeId node, void* address, const Layout& layout, std::string name,
+                    Released released);
   Handle add_file(const FileRegion& region, const Layout& layout, std::string name);
   Handle add_simulated_file(const FileRegion& region, const Layout& layout, std::string name);
   Handle add_simulated(Bytes size, NodeId home, std::string name) {
@@ -156,7 +163,9 @@ class RuntimeImpl {
   }
   void forget(graph::Handle& handle);
   std::uint32_t number() const { return number_; }
-  bool holds_any_back() const { return held_back_ && held_back_->any(); }
+  bool holds_any_back() const {
+    return (held_back_ && held_back_->any()) || (submitter_ && submitter_->any());
+  }
   // Held in RAM it takes room that others may need, or lies in such room.
   bool confines(const graph::Handle& handle) const {
     const memory::Residency& residency = engine_->residency();
@@ -194,7 +203,7 @@ class RuntimeImpl {
   // waiting.cpp
   // A moment of the runtime's clock until which is waited; none: as long as it takes.
   using Deadline = std::optional<Time>;
-  Deadline in_time(Time duration) const;
+  Deadline in_time(Time duration);
   void wait();
   // Waits return false if what is waited for has not ended at the deadline.
   bool wait(Deadline deadline);
@@ -234,6 +243,9 @@ class RuntimeImpl {
   bool wait_until(const std::function<bool()>& done, const char* what, Looks looks,
                   Deadline deadline, Time longest_sleep = kLongestDuration);
   void not_inside_task(const char* what) const;
+  // The submission window has room for a task of so many bytes; of what is known, where submissions take simulated time.
+  // `part`: in one of so many parts of it.
+  bool window_has_room(Bytes bytes, std::uint64_t part) const;
   std::string stall_report() const;
   Statistics statistics() const;
 
@@ -243,6 +255,7 @@ class RuntimeImpl {
  private:
   void require_own(const TaskSpec& spec) const;
   TaskId hold_back(graph::Task& task, const TaskSpec& spec, const engine::InTask* inside);
+  TaskId submit_in_turn(graph::Task& task, const TaskSpec& spec);
   // A task that is not scheduled, behind all that was submitted before.
   void submit_plain(graph::Task& task);
   graph::Task& make_task(const TaskSpec& spec, std::span<const Operand> operands, WorkerId worker);
@@ -281,8 +294,16 @@ class RuntimeImpl {
   Partitions::Lock settle_parts(graph::Task& task, WorkerId worker);
   std::string what_file_lacks(int file, std::uint64_t end, const std::string& path) const;
   void add_inside(RecursiveTask& outer, graph::Task& task, WorkerId worker);
+  NodeId home_node(const graph::Handle& handle) const;
+  Released take_released(const graph::Handle& handle);
+  // Of what nobody could unregister, when nothing uses it any more.
+  void release_rest() noexcept;
   std::exception_ptr write_home(graph::Handle& handle, memory::Request& request);
   void flush_home(graph::Handle& handle, memory::Request& request);
+  // In a simulation the application has submitted what it has before it waits.
+  void begin_wait(const char* what);
+  void catch_up();
+  bool is_within() const { return engine_->inside_task() != nullptr || submitter_->within(); }
   bool wait_simulated(const std::function<bool()>& done, const char* what, Deadline deadline);
   void pass_simulated(Time deadline);
   Time now() const;
@@ -326,8 +347,10 @@ class RuntimeImpl {
   machine::PerformanceModel models_;
   std::optional<std::string> models_file_;  // none: nothing is kept
   std::unique_ptr<engine::Engine> engine_;
-  std::optional<SimulatedPlanner> planner_;  // in simulation
-  std::optional<HeldBack> held_back_;        // if priorities are computed or the policy plans
+  std::optional<SimulatedPlanner> planner_;      // in simulation
+  std::optional<HeldBack> held_back_;            // if priorities are computed or the policy plans
+  std::optional<SimulatedSubmitter> submitter_;  // in a world that others may share
+  bool submits_later_ = false;                   // one of these
   Partitions partitions_{*this};
   Recursions recursions_{*this};
   ScratchPool scratch_{*this};
@@ -341,7 +364,9 @@ class RuntimeImpl {
   std::uint64_t next_handle_ = 1;
   std::uint64_t simulated_address_ = 4096;  // of the next add_simulated
   graph::RegionIndex buffers_;
+  std::map<std::uint16_t, graph::RegionIndex> device_buffers_;  // by node
   std::map<int, graph::RegionIndex> files_;
+  std::map<const graph::Handle*, Released> released_;
   Bytes unhomed_;       // written data whose only place is what the runtime allocates
   Bytes most_scratch_;  // of one task that may run on a core
 

@@ -182,6 +182,7 @@ void RuntimeImpl::wait_for_copies(const char* call) {
                                                            Bytes bytes, bool inside_task) {
   try {
     if (inside_task) throw;
+    catch_up();
     if (departures_.sweep()) return make_task(spec, operands, kNoWorker);
     if (!reductions_.any()) throw;
     const Reductions::Sparing sparing(reductions_);
@@ -238,7 +239,8 @@ void RuntimeImpl::count_sole_copies(std::span<const graph::Access> accesses, con
   const auto counts = [](const graph::Access& access) {
     return (leaves_content(access.mode) || access.mode == AccessMode::reduction) &&
            access.named_life() == access.handle->life() &&
-           access.handle->home.kind == graph::HomeKind::none &&
+           (access.handle->home.kind == graph::HomeKind::none ||
+            access.handle->home.kind == graph::HomeKind::device) &&
            !access.handle->counts_unhomed.load(std::memory_order_relaxed);
   };
   if (std::ranges::none_of(accesses, counts)) return;
@@ -345,7 +347,7 @@ void RuntimeImpl::require_own(const TaskSpec& spec) const {
     if (outer != nullptr) [[unlikely]]
       add_inside(*outer, task, worker);
     const Partitions::Lock settled = settle(task, worker);
-    if (held_back_) return hold_back(task, spec, inside);
+    if (submits_later_) return hold_back(task, spec, inside);
     return engine_->submit(task, spec.after, worker);
   } catch (...) {
     will_not_come(bytes, spec.group != nullptr ? &Opener::count(*spec.group) : nullptr);
@@ -423,6 +425,7 @@ void RuntimeImpl::submit_return(const graph::Partition& partition,
   for (graph::Handle* part : partition.parts) {
     accesses.emplace_back(*part, graph::has_content(*part) ? AccessMode::RW : AccessMode::W);
   }
+  const SimulatedSubmitter::Within within(submitter_);
   submit_repartition(accesses, std::move(on_end));
 }
 
@@ -461,6 +464,11 @@ Bytes RuntimeImpl::window_bytes(std::span<const Operand> operands) const {
 [[gnu::noinline]] TaskId RuntimeImpl::hold_back(graph::Task& task, const TaskSpec& spec,
                                                 const engine::InTask* inside) {
   const WorkerId submitter = inside != nullptr ? inside->worker : kNoWorker;
+  if (submitter_) {
+    if (!is_within()) return submit_in_turn(task, spec);
+    submitter_->give_way(task, spec.after);
+    if (!held_back_) return engine_->submit(task, spec.after, submitter);
+  }
   try {
     if (spec.flops > 0) extension(task).flops = spec.flops;
   } catch (...) {
@@ -471,7 +479,23 @@ Bytes RuntimeImpl::window_bytes(std::span<const Operand> operands) const {
   return held_back_->add_behind(task, spec.after, submitter);
 }
 
+TaskId RuntimeImpl::submit_in_turn(graph::Task& task, const TaskSpec& spec) {
+  Bytes bytes;
+  try {
+    if (held_back_ && spec.flops > 0) extension(task).flops = spec.flops;
+    if (windowed_) bytes = window_bytes(spec.operands.span());
+  } catch (...) {
+    engine_->discard(task, kNoWorker);
+    throw;
+  }
+  return submitter_->submit(task, spec.after, bytes);
+}
+
 void RuntimeImpl::submit_plain(graph::Task& task) {
+  if (submitter_) {
+    if (!is_within()) return submitter_->submit_plain(task, graph::Content::written);
+    submitter_->give_way(task, {});
+  }
   if (held_back_) {
     held_back_->add_behind(task, {}, kNoWorker);
   } else {
@@ -487,24 +511,27 @@ void RuntimeImpl::submit_plain(graph::Task& task) {
   notify_waiters();
 }
 
+bool RuntimeImpl::window_has_room(Bytes bytes, std::uint64_t part) const {
+  // Ends first: they are never more than the submissions read afterwards.
+  const std::uint64_t ended = engine_->counts().ended();
+  const std::uint64_t ended_bytes = engine_->counts().ended_bytes().value;
+  std::uint64_t pending = engine_->counts().submitted() - ended;
+  std::uint64_t pending_bytes = submitted_bytes_.load(std::memory_order_relaxed) - ended_bytes;
+  if (submitter_) {
+    pending -= submitter_->tasks();
+    pending_bytes -= submitter_->bytes().value;
+  }
+  return pending == 0 || ((options_.window_tasks == 0 || pending < options_.window_tasks / part) &&
+                          (options_.window_bytes.value == 0 ||
+                           pending_bytes + bytes.value <= options_.window_bytes.value / part));
+}
+
 // A submitter that runs far ahead works, or sleeps, until the window has room; until half of it is free if the
 // policy plans, or it would plan one task at a time. What is submitted inside a task is counted, but does not wait.
 [[gnu::noinline]] void RuntimeImpl::respect_window(Bytes bytes, bool may_wait) {
-  const auto has_room_in = [&](std::uint64_t part) {
-    // Ends first: they are never more than the submissions read afterwards.
-    const std::uint64_t ended = engine_->counts().ended();
-    const std::uint64_t ended_bytes = engine_->counts().ended_bytes().value;
-    const std::uint64_t pending = engine_->counts().submitted() - ended;
-    const std::uint64_t pending_bytes =
-        submitted_bytes_.load(std::memory_order_relaxed) - ended_bytes;
-    return pending == 0 ||
-           ((options_.window_tasks == 0 || pending < options_.window_tasks / part) &&
-            (options_.window_bytes.value == 0 ||
-             pending_bytes + bytes.value <= options_.window_bytes.value / part));
-  };
-  if (may_wait && !has_room_in(1)) {
+  if (may_wait && !submitter_ && !window_has_room(bytes, 1)) {
     const std::uint64_t part = engine_->policy_plans() ? 2 : 1;
-    wait_until([&] { return has_room_in(part); }, "submit (the submission window is full)");
+    wait_until([&] { return window_has_room(bytes, part); }, kWindowIsFull);
   }
   submitted_bytes_.fetch_add(bytes.value, std::memory_order_relaxed);
 }

@@ -95,7 +95,8 @@ Time RuntimeImpl::now() const {
   return setup_.simulated ? setup_.simulated->now() : drivers::monotonic_now();
 }
 
-RuntimeImpl::Deadline RuntimeImpl::in_time(Time duration) const {
+RuntimeImpl::Deadline RuntimeImpl::in_time(Time duration) {
+  if (engine_->inside_task() == nullptr) catch_up();
   const Time begin = now();
   const std::int64_t left = std::numeric_limits<std::int64_t>::max() - begin.ns;
   return begin + Time{std::clamp<std::int64_t>(duration.ns, 0, left)};
@@ -121,7 +122,7 @@ bool RuntimeImpl::wait_simulated(const std::function<bool()>& done, const char* 
                      "that does what is to follow");
   }
   while (!done()) {
-    planner_->look();
+    if (!submitter_ || !submitter_->spends()) planner_->look();
     if (world.step(deadline.value_or(sim::World::kNoTime))) continue;
     if (done()) return true;
     if (deadline) {
@@ -135,7 +136,23 @@ bool RuntimeImpl::wait_simulated(const std::function<bool()>& done, const char* 
   return true;
 }
 
+void RuntimeImpl::begin_wait(const char* what) {
+  not_inside_task(what);
+  catch_up();
+}
+
+// Inside a task of another runtime it does not: whoever waits there is refused.
+void RuntimeImpl::catch_up() {
+  if (!submitter_ || submitter_->within()) return;
+  const auto is_free = [this] {
+    submitter_->look();
+    return submitter_->is_free();
+  };
+  static_cast<void>(wait_simulated(is_free, kWindowIsFull, std::nullopt));
+}
+
 void RuntimeImpl::pass_time() {
+  if (submitter_) return;
   sim::World& world = setup_.world->world;
   const bool inside = world.stepping() || engine_->inside_task() != nullptr;
   if (!inside) world.pass(setup_.machine.submit_overhead);
@@ -231,7 +248,7 @@ void RuntimeImpl::wait() {
 
 bool RuntimeImpl::wait(Deadline deadline) {
   const char* const what = deadline ? "wait_for" : "wait";
-  not_inside_task(what);
+  begin_wait(what);
   pass_on_held_back();
   engine_->submission_closed();
   const auto all_ended = [this] {
@@ -251,7 +268,7 @@ void RuntimeImpl::throw_failure(const std::exception_ptr& error) {
 }
 
 bool RuntimeImpl::wait(Group& group, Deadline deadline) {
-  not_inside_task(deadline ? "wait_for" : "wait");
+  begin_wait(deadline ? "wait_for" : "wait");
   pass_on_held_back();
   engine_->submission_closed();
   const auto all_ended = [&] { return group.pending() == 0; };
@@ -273,6 +290,7 @@ bool RuntimeImpl::is_ready(Group& group) {
 
 bool RuntimeImpl::is_ready(Handle registered, const char* what) {
   graph::Handle& handle = check(registered, what);
+  if (submitter_ && submitter_->will_write(handle)) return false;
   if (holds_any_back()) pass_on_held_back();
   if (!graph::is_readable(handle)) return false;
   return !handle.has_family.load(std::memory_order_acquire) || partitions_.is_readable(handle);
@@ -283,7 +301,7 @@ bool RuntimeImpl::is_ready(Handle registered, const char* what) {
 bool RuntimeImpl::wait_for(Handle registered, Time duration) {
   constexpr Time kLongestSleep{1'000'000};
   constexpr const char* kWhat = "wait_for a handle";
-  not_inside_task("wait_for");
+  begin_wait("wait_for");
   graph::Handle& handle = check(registered, "wait_for");
   const Deadline deadline = in_time(duration);
   pass_on_held_back();
@@ -308,7 +326,7 @@ void RuntimeImpl::throw_lost(const graph::Handle& handle) {
 }
 
 void RuntimeImpl::wait(Handle registered) {
-  not_inside_task("wait");
+  begin_wait("wait");
   graph::Handle& handle = check(registered, "wait");
   pass_on_held_back();
   if (handle.has_family.load(std::memory_order_acquire)) {
@@ -423,7 +441,7 @@ void RuntimeImpl::when_granted(Handle handle, AccessMode mode, Call call,
 
 std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode mode,
                                                   const char* call) {
-  not_inside_task(call);
+  begin_wait(call);
   graph::Handle& handle = check(registered, call);
   if (mode == AccessMode::scratch) {
     throw UsageError(std::string(call) + ": handle " + handle.name +
@@ -507,6 +525,7 @@ std::string RuntimeImpl::stall_report() const {
   constexpr std::size_t kMost = 20;
   std::string text = engine_->describe() + recursions_.describe();
   if (held_back_) text += held_back_->describe();
+  if (submitter_) text += submitter_->describe();
   const std::lock_guard handles_lock(handles_mutex_);
   std::size_t listed = 0;
   for (graph::Handle& handle : handles_) {
