@@ -228,7 +228,13 @@ Handle RuntimeImpl::add_simulated(const Layout& layout, NodeId node, bool writab
         "register_simulated: " + named(name) +
         " would have no place on a machine that is not simulated; use register_buffer");
   }
-  const bool on_disk = check_node(node, "register_simulated") == setup_.machine.disk();
+  const std::size_t nodes = setup_.machine.nodes.size();
+  if (node.value >= nodes) {
+    throw UsageError("register_simulated: " + named(name) + " on memory node " +
+                     std::to_string(node.value) + "; the machine has " + std::to_string(nodes) +
+                     ", from 0 on");
+  }
+  const bool on_disk = node == setup_.machine.disk();
   require_size(layout, name);
   const Bytes size = layout.bytes();
   graph::Home home;
