@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <numeric>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -73,6 +75,22 @@ void registers_tiles_of_a_matrix() {
   runtime.unregister(tile);
   require(std::accumulate(matrix.begin(), matrix.end(), 0.0) == 6, "6 elements were filled");
   require(matrix[1 * 6 + 2] == 1 && matrix[2 * 6 + 4] == 1, "from the first to the last");
+}
+
+void keeps_the_owner_of_memory() {
+  std::weak_ptr<std::vector<double>> watched;
+  {
+    Runtime runtime(two_workers());
+    auto values = std::make_shared<std::vector<double>>(1024);
+    watched = values;
+    auto x = runtime.data(*values, "x", [values] {});
+    values.reset();
+    runtime.task(
+        "double", [](std::span<double> of) { of[0] *= 2; }, vicinal::inout(x));
+    require(!watched.expired(), "the runtime keeps the vector");
+    runtime.release(x);  // and the vector goes
+    require(watched.expired(), "nobody else has it");
+  }
 }
 
 void reads_results_in_place() {
@@ -170,6 +188,7 @@ void survives_a_kernel_that_throws() {
 
 int main() {
   registers_tiles_of_a_matrix();
+  keeps_the_owner_of_memory();
   reads_results_in_place();
   passes_parameters_and_priorities();
   waits_for_a_group();

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "vicinal/access.hpp"
@@ -70,6 +71,13 @@ struct FileRegion {
   bool create =
       false;  // makes or lengthens the file at once: the new bytes are zero, and may be read
 };
+
+// Called once, when the runtime no longer uses memory of the application that was registered with it: at the end of
+// `unregister` or `release`, or of the runtime, also after errors. What it holds keeps the owner of the memory alive, as
+// `[owner = std::move(owner)] {}` does. The calling thread is the one that unregisters or ends the runtime, and holds no
+// lock of the runtime. What it throws is logged. A registration that throws does not call it; neither does a runtime
+// that exit leaves inside a task, nor a forked process.
+using Released = std::function<void()>;
 
 class Handle {
  public:

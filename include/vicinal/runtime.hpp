@@ -132,7 +132,8 @@ class Runtime {
   // the bandwidth of their link; waiting advances simulated time. One thread at a time. What is read is the
   // application's own memory as it was registered, or zeros.
   Runtime(const MachineDescription& simulated, const Options& options);
-  // The same in a world that other runtimes may share; time goes on for all of them.
+  // The same in a world that other runtimes may share; time goes on for all of them. The time of a submission is this
+  // runtime's own: see simulated_world.hpp.
   Runtime(const MachineDescription& simulated, const Options& options, const SimulatedWorld& world);
   // Waits for all tasks; call wait() first, which throws what went wrong: an error that no call has thrown is printed,
   // and ends the program by std::terminate (option undelivered_errors). Does not write back handles that were not
@@ -144,9 +145,17 @@ class Runtime {
 
   // --- data -------------------------------------------------------------------------------
   // The application's own memory: its home is where it lies, outside the memory limit.
-  // Throws UsageError if it overlaps a registered buffer.
-  Handle register_buffer(void* data, Bytes size, std::string name = {});
-  Handle register_tile(void* data, TileShape shape, std::string name = {});
+  // Throws UsageError if it overlaps a registered buffer. `released`: called when the memory is the application's
+  // alone again.
+  Handle register_buffer(void* data, Bytes size, std::string name = {}, Released released = {});
+  Handle register_tile(void* data, TileShape shape, std::string name = {}, Released released = {});
+  // The same for memory of an accelerator, by its address there, as __cuda_array_interface__ and cudaMalloc give it: on
+  // a CUDA device, an emulated accelerator, or any node of a simulated machine. Its content lies there from the start
+  // and is written back there by `unregister` and by the end of the runtime. What the application does with the
+  // memory on streams of its own must have ended before the call. Throws UsageError: no such node, a node whose
+  // addresses are the runtime's own (a disk, OpenCL), null, or memory that overlaps a registered buffer of the node.
+  Handle register_buffer(NodeId node, void* address, Bytes size, std::string name = {},
+                         Released released = {});
   // Data that start uninitialised; the runtime allocates them where they are first written.
   Handle register_empty(Bytes size, std::string name = {});
   Handle register_empty(TileShape shape, std::string name = {});
@@ -156,8 +165,8 @@ class Runtime {
   Handle register_file(const FileRegion& region, Bytes size, std::string name = {});
   Handle register_file(const FileRegion& region, TileShape shape, std::string name = {});
 
-  // On a simulated machine only: data whose content lies on `home` at the start, RAM (outside its
-  // limit, like a buffer of the application) or the disk.
+  // On a simulated machine only: data whose content lies on `home` at the start, outside the limit of RAM or an
+  // accelerator, like a buffer of the application, or on the disk.
   Handle register_simulated(Bytes size, NodeId home = kRam, std::string name = {});
 
   // Waits until no task uses the handle, writes the content back to the home (buffer or file) if
@@ -246,22 +255,27 @@ class Runtime {
 
   // --- data that know their type: see typed_data.hpp -------------------------------------------
   // The elements of a vector, an array or a span of the application, which must live until they are released or the
-  // runtime ends. Errors as for register_buffer.
+  // runtime ends; then `released` is called. Errors as for register_buffer.
   template <std::ranges::contiguous_range Range>
-  auto data(Range&& elements, const std::string& name = {});
+  auto data(Range&& elements, const std::string& name = {}, Released released = {});
   // So many elements that nobody has written.
   template <internals::Element T>
   Data<T> data(std::size_t count, std::string name = {});
   // A tile of the application's memory, column-major.
   template <typename T>
-  Data<T, 2> tile(Tile<T> elements, const std::string& name = {});
+  Data<T, 2> tile(Tile<T> elements, const std::string& name = {}, Released released = {});
   template <internals::Element T>
   Data<T, 2> tile(std::uint64_t rows, std::uint64_t columns, std::string name = {});
   // The same, row-major.
   template <typename T>
-  Data<T, kRowMajor> tile(RowTile<T> elements, const std::string& name = {});
+  Data<T, kRowMajor> tile(RowTile<T> elements, const std::string& name = {},
+                          Released released = {});
   template <internals::Element T>
   Data<T, kRowMajor> row_tile(std::uint64_t rows, std::uint64_t columns, std::string name = {});
+  // Elements in memory of an accelerator; see register_buffer.
+  template <internals::Element T>
+  Data<T> data(NodeId node, T* elements, std::size_t count, std::string name = {},
+               Released released = {});
   // Elements in a file, from byte `file.offset` on; see register_file.
   template <internals::Element T>
   Data<T> data(const FileRegion& file, std::size_t count, const std::string& name = {});
@@ -340,7 +354,8 @@ class Runtime {
                           Time duration);
   bool wait_all(Time duration);
   bool wait_group(Group& group, Time duration);
-  Handle register_layout(void* data, const Layout& layout, std::string name);
+  Handle register_array(NodeId node, void* address, TileShape shape, std::string name,
+                        Released released);
   void release_typed(Handle handle, WriteBack write_back);
   void release_later(Handle handle);
   std::shared_ptr<const internals::OwnedHandle> register_owned(TileShape shape, std::string name);

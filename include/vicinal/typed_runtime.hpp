@@ -87,7 +87,7 @@ class Result {
 // --- data
 
 template <std::ranges::contiguous_range Range>
-auto Runtime::data(Range&& elements, const std::string& name) {
+auto Runtime::data(Range&& elements, const std::string& name, Released released) {
   static_assert(
       std::ranges::borrowed_range<Range>,
       "vicinal: these elements are gone before a task could use them: give the vector a name "
@@ -99,7 +99,15 @@ auto Runtime::data(Range&& elements, const std::string& name) {
   void* const address = const_cast<std::remove_const_t<T>*>(std::ranges::data(elements));
   return Data<T>(register_tile(
       address, {.rows = std::ranges::size(elements), .columns = 1, .element_bytes = sizeof(T)},
-      name));
+      name, std::move(released)));
+}
+
+template <internals::Element T>
+Data<T> Runtime::data(NodeId node, T* elements, std::size_t count, std::string name,
+                      Released released) {
+  void* const address = const_cast<std::remove_const_t<T>*>(elements);
+  const TileShape shape{.rows = count, .columns = 1, .element_bytes = sizeof(T)};
+  return Data<T>(register_array(node, address, shape, std::move(name), std::move(released)));
 }
 
 template <internals::Element T>
@@ -109,14 +117,14 @@ Data<T> Runtime::data(std::size_t count, std::string name) {
 }
 
 template <typename T>
-Data<T, 2> Runtime::tile(Tile<T> elements, const std::string& name) {
+Data<T, 2> Runtime::tile(Tile<T> elements, const std::string& name, Released released) {
   void* const address = const_cast<std::remove_const_t<T>*>(elements.data());
   return Data<T, 2>(register_tile(address,
                                   {.rows = elements.rows(),
                                    .columns = elements.columns(),
                                    .leading_dimension = elements.leading_dimension(),
                                    .element_bytes = sizeof(T)},
-                                  name));
+                                  name, std::move(released)));
 }
 
 template <internals::Element T>
@@ -126,10 +134,10 @@ Data<T, 2> Runtime::tile(std::uint64_t rows, std::uint64_t columns, std::string 
 }
 
 template <typename T>
-Data<T, kRowMajor> Runtime::tile(RowTile<T> elements, const std::string& name) {
+Data<T, kRowMajor> Runtime::tile(RowTile<T> elements, const std::string& name, Released released) {
   const Tile<T> transpose(elements.data(), elements.columns(), elements.rows(),
                           elements.leading_dimension());
-  return Data<T, kRowMajor>(tile(transpose, name).handle());
+  return Data<T, kRowMajor>(tile(transpose, name, std::move(released)).handle());
 }
 
 template <internals::Element T>

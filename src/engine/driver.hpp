@@ -63,6 +63,8 @@ class Driver {
   // RAM of a replica outside any limit, until it is unpinned: a device may prepare it once copies come from or go to it.
   // False: it will not. Any thread.
   virtual bool offer(std::byte* /*address*/, Bytes /*bytes*/) noexcept { return false; }
+  // Memory of the application on the node, by its address, is as good as what reserve gives: for copies and for tasks.
+  virtual bool takes_addresses() const { return false; }
   // Starts a copy of which one end is a node of this driver. Does not block for the copy's time. The
   // engine keeps at most LinkDescription::copies_in_flight started per link.
   virtual void start_copy(const memory::Copy& copy) = 0;

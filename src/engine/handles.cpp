@@ -24,6 +24,9 @@ Handle Handles::add(const Layout& layout, graph::Home home, bool written, std::s
     if (home.kind == graph::HomeKind::buffer && !home.inside) {
       buffers_.add(home.address, layout, name);
     }
+    if (home.kind == graph::HomeKind::device) {
+      device_buffers_[home.node].add(home.address, layout, name);
+    }
     // The offset serves as the address: see RegionIndex.
     if (home.file >= 0) {
       files_[home.file].add(reinterpret_cast<const void*>(home.offset), layout, name);
@@ -67,6 +70,9 @@ void Handles::forget(graph::Handle& handle) {
   if (handle.home.kind == graph::HomeKind::buffer && !handle.home.inside) {
     buffers_.remove(handle.home.address, handle.layout);
   }
+  if (handle.home.kind == graph::HomeKind::device) {
+    device_buffers_[handle.home.node].remove(handle.home.address, handle.layout);
+  }
   if (handle.home.file >= 0) {
     files_[handle.home.file].remove(reinterpret_cast<const void*>(handle.home.offset),
                                     handle.layout);
@@ -109,13 +115,23 @@ std::uint64_t Handles::take_simulated_place(Bytes size, std::string_view name) {
   return place;
 }
 
+std::optional<NodeId> Handles::home_node(const graph::Handle& handle) const {
+  switch (handle.home.kind) {
+    case graph::HomeKind::none:
+      break;
+    case graph::HomeKind::buffer:
+      return kRam;
+    case graph::HomeKind::file:
+      return engine_.machine().disk();
+    case graph::HomeKind::device:
+      return NodeId{handle.home.node};
+  }
+  return std::nullopt;
+}
+
 void Handles::record(const graph::Handle& handle, std::string_view name, HandleId part_of) const {
   constexpr std::uint32_t kNoHome = 0xffffffffU;
-  std::uint32_t home = kNoHome;
-  if (handle.home.kind == graph::HomeKind::buffer) home = kRam.value;
-  if (handle.home.kind == graph::HomeKind::file) {
-    home = engine_.machine().disk().value_or(NodeId{kNoHome}).value;
-  }
+  const std::uint32_t home = home_node(handle).value_or(NodeId{kNoHome}).value;
   engine_.recorder().record_text<trace::Event::handle_registered>(
       name, home, handle.id.value, handle.bytes().value, part_of.value);
 }

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -55,6 +56,8 @@ class Handles {
     const std::lock_guard lock(mutex_);
     for (graph::Handle& handle : handles_) visit(handle);
   }
+  // Where its home is; the disk for data in files, none without one.
+  std::optional<NodeId> home_node(const graph::Handle& handle) const;
   // `part_of`: 0: of none.
   void record(const graph::Handle& handle, std::string_view name, HandleId part_of) const;
 
@@ -68,6 +71,7 @@ class Handles {
   std::uint64_t next_ = 1;
   std::uint64_t next_place_ = 4096;  // of data without content
   graph::RegionIndex buffers_;
+  std::map<std::uint16_t, graph::RegionIndex> device_buffers_;  // by node
   std::map<int, graph::RegionIndex> files_;
 };
 

@@ -31,13 +31,32 @@ HeldBack::HeldBack(Engine& engine, Priorities priorities, const std::atomic<std:
   count_.fetch_add(1, std::memory_order_seq_cst);
   const bool full = list_.size() >= kMostHeld;
   lock.unlock();
+  go_on(held, submitter, full);
+  return id;
+}
+
+void HeldBack::go_on(Held held, WorkerId submitter, bool full) {
   // Somebody who waits may wait for this one.
   if (held == Held::no || waiting_.load(std::memory_order_seq_cst) > 0) {
     flush(0, submitter);
   } else if (full) {
     flush(kMostHeld / 2);
   }
-  return id;
+}
+
+void HeldBack::add_announced(const HeldTask& held) {
+  const bool is_planned = engine_.policy_traits().plans && graph::is_scheduled(held.task->kind);
+  if (held.held == Held::back || is_planned || any()) {
+    bool full = false;
+    {
+      const std::lock_guard lock(list_mutex_);
+      list_.push_back(held);
+      count_.fetch_add(1, std::memory_order_seq_cst);
+      full = list_.size() >= kMostHeld;
+    }
+    return go_on(held.held, held.submitter, full);
+  }
+  engine_.submit(*held.task, held.after, held.submitter, {.step = When::Step::announced});
 }
 
 TaskId HeldBack::add_behind(graph::Task& task, std::span<const TaskId> after, WorkerId submitter) {

@@ -34,6 +34,8 @@ class HeldBack {
              graph::Content leaves = graph::Content::written);
   // The same for one that is not held, and needs no plan if nothing is.
   TaskId add_behind(graph::Task& task, std::span<const TaskId> after, WorkerId submitter);
+  // Either of them, for a task that has been announced: it is not refused.
+  void add_announced(const HeldTask& held);
   // All but the last `kept` go on, with priorities if they have none. `here`: the worker whose thread calls.
   void flush(std::size_t kept = 0, WorkerId here = kNoWorker);
   // For the stall report: how many, and the first of them; empty if there are none.
@@ -42,6 +44,7 @@ class HeldBack {
   std::mutex& announcements() { return list_mutex_; }
 
  private:
+  void go_on(Held held, WorkerId submitter, bool full);
   HeldTasks take(std::size_t kept);
   void prepare(std::span<const HeldTask> known, std::size_t leaving);
   void give_priorities(KnownGraph& known, std::span<const HeldTask> list,

@@ -107,6 +107,7 @@ Graph::Number KnownGraph::number_of(graph::Handle& handle) {
   Graph::Datum datum{.bytes = handle.bytes()};
   if (handle.home.kind == graph::HomeKind::buffer) datum.home = NodeKind::ram;
   if (handle.home.kind == graph::HomeKind::file) datum.home = NodeKind::disk;
+  if (handle.home.kind == graph::HomeKind::device) datum.home = NodeKind::device;
   return graph.add_datum(datum);
 }
 

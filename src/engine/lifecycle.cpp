@@ -122,7 +122,7 @@ inline bool Engine::enter_new(Task& task, std::span<const TaskId> after) {
                                         const When& when) {
   const TaskId id = graph::TaskPool::id(task);
   if (when.step == When::Step::announced) {
-    if (enter<graph::insert_announced>(task, after)) go_on_announced(task, worker, *when.later);
+    if (enter<graph::insert_announced>(task, after)) go_on_announced(task, worker, when.later);
     return id;
   }
   bool is_ready = false;
@@ -148,10 +148,15 @@ inline bool Engine::enter_new(Task& task, std::span<const TaskId> after) {
   return id;
 }
 
-// Its caller has a lock by which submissions are ordered.
-void Engine::go_on_announced(Task& task, WorkerId worker, ReadyList& later) {
+// `later`: null, or its caller has a lock by which submissions are ordered.
+void Engine::go_on_announced(Task& task, WorkerId worker, ReadyList* later) {
+  if (later == nullptr) {
+    ReadyList ready;
+    ready.append(task);
+    return make_ready(ready, worker, Releaser::goes_on);
+  }
   if (!is_scheduled(task.kind) || task.commutes || must_cancel(task) || is_taken_over(task)) {
-    return later.append(task);
+    return later->append(task);
   }
   // A task that begins to be cancelled only now is so when a worker gets it.
   const bool restricted = task.is_bound();

@@ -93,7 +93,8 @@ struct When {
   // The lock by which the caller keeps the order of submissions, held; null: none. It is given back before
   // anything of the application is called, also if the task is refused. After an announcement it is held on.
   std::unique_lock<std::mutex>* order = nullptr;
-  // announced: what may call the application goes here, for make_ready when the caller's lock is given back.
+  // announced: what may call the application goes here, for make_ready when the caller's lock is given back; null: the
+  // caller has no lock.
   graph::ReadyList* later = nullptr;
 };
 
@@ -196,7 +197,7 @@ class Engine final : public Completions {
   template <bool insert(graph::Task&)>
   bool enter(graph::Task& task, std::span<const TaskId> after);
   bool enter_new(graph::Task& task, std::span<const TaskId> after);
-  void go_on_announced(graph::Task& task, WorkerId worker, graph::ReadyList& later);
+  void go_on_announced(graph::Task& task, WorkerId worker, graph::ReadyList* later);
   void run_in_place(graph::Task& task);
   // Its kind does more with it before a worker gets it, or in place of that.
   bool is_taken_over(const graph::Task& task) const {

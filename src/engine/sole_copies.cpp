@@ -49,7 +49,8 @@ void SoleCopies::count(std::span<const graph::Access> accesses, const char* kind
   const auto counts = [](const graph::Access& access) {
     return (leaves_content(access.mode) || access.mode == AccessMode::reduction) &&
            access.named_life() == access.handle->life() &&
-           access.handle->home.kind == graph::HomeKind::none &&
+           (access.handle->home.kind == graph::HomeKind::none ||
+            access.handle->home.kind == graph::HomeKind::device) &&
            !access.handle->counts_unhomed.load(std::memory_order_relaxed);
   };
   if (std::ranges::none_of(accesses, counts)) return;

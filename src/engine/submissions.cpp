@@ -194,14 +194,47 @@ void Submissions::check(const graph::Task& task) {
 Submissions::Submissions(Application& application, const SubmissionsConfig& config)
     : application_(application),
       engine_(application.engine),
-      counts_bytes_(config.counts_bytes),
+      most_tasks_(config.window_tasks),
+      most_bytes_(config.window_bytes),
+      counts_bytes_(most_bytes_.value > 0),
       places_(engine_.policy_traits().heeds_places),
       world_(config.world),
       most_overhead_(most_overhead(engine_.machine())) {
-  if (!config.computes_priorities && !engine_.policy_traits().plans) return;
-  using Priorities = HeldBack::Priorities;
-  held_back_.emplace(engine_, config.computes_priorities ? Priorities::computed : Priorities::given,
-                     config.waiting);
+  if (config.computes_priorities || engine_.policy_traits().plans) {
+    using Priorities = HeldBack::Priorities;
+    held_back_.emplace(engine_,
+                       config.computes_priorities ? Priorities::computed : Priorities::given,
+                       config.waiting);
+  }
+  const Time overhead = engine_.machine().submit_overhead;
+  if (config.shares_world && (overhead.ns > 0 || most_tasks_ > 0 || counts_bytes_)) {
+    submitter_.emplace(*this, *world_, engine_, held_back_ ? &*held_back_ : nullptr, overhead);
+  }
+  submits_later_ = held_back_ || submitter_;
+}
+
+std::string Submissions::describe() const {
+  return (held_back_ ? held_back_->describe() : std::string()) +
+         (submitter_ ? submitter_->describe() : std::string());
+}
+
+bool Submissions::is_within() const {
+  return engine_.inside_task() != nullptr || submitter_->within();
+}
+
+bool Submissions::window_has_room(Bytes bytes, std::uint64_t part) const {
+  // Ends first: they are never more than the submissions read afterwards.
+  const std::uint64_t ended = engine_.counts().ended();
+  const std::uint64_t ended_bytes = engine_.counts().ended_bytes().value;
+  std::uint64_t pending = engine_.counts().submitted() - ended;
+  std::uint64_t pending_bytes = bytes_.load(std::memory_order_relaxed) - ended_bytes;
+  if (submitter_) {
+    pending -= submitter_->tasks();
+    pending_bytes -= submitter_->bytes().value;
+  }
+  return pending == 0 ||
+         ((most_tasks_ == 0 || pending < most_tasks_ / part) &&
+          (!counts_bytes_ || pending_bytes + bytes.value <= most_bytes_.value / part));
 }
 
 // Whether a submission has returned them is asked where the task enters the graph.
@@ -255,7 +288,7 @@ void Submissions::check_inside(const RecursiveTask& outer, const TaskSpec& spec)
     if (outer != nullptr) [[unlikely]]
       add_inside(*outer, *made);
     const Partitions::Lock settled = settle(*made);
-    if (held_back_) return hold_back(made.take(), spec, inside);
+    if (submits_later_) return hold_back(made.take(), spec, inside);
     return engine_.submit(made.take(), spec.after, worker);
   } catch (...) {
     will_not_come(submission.window_bytes,
@@ -326,6 +359,7 @@ void Submissions::submit_return(const graph::Partition& partition,
   for (graph::Handle* part : partition.parts) {
     accesses.emplace_back(*part, graph::has_content(*part) ? AccessMode::RW : AccessMode::W);
   }
+  const SimulatedSubmitter::Within within(submitter());
   submit_repartition(accesses, std::move(on_end));
 }
 
@@ -362,6 +396,10 @@ void Submissions::submit_plain_settled(graph::Task& task) {
 }
 
 void Submissions::submit_invalidation(graph::Task& task) {
+  if (submitter_) {
+    if (!is_within()) return submitter_->submit_plain(task, graph::Content::invalidated);
+    submitter_->give_way(task, {});
+  }
   if (held_back_) {
     held_back_->add(task, {}, kNoWorker, Held::no, graph::Content::invalidated);
   } else {
@@ -390,12 +428,28 @@ Bytes Submissions::window_bytes(std::span<const Operand> operands) const {
                                                 const InTask* inside) {
   const WorkerId submitter = inside != nullptr ? inside->worker : kNoWorker;
   MadeTask made(engine_, task, submitter);
+  if (submitter_) {
+    if (!is_within()) return submit_in_turn(made.take(), spec);
+    submitter_->give_way(task, spec.after);
+    if (!held_back_) return engine_.submit(made.take(), spec.after, submitter);
+  }
   if (spec.flops > 0) extension(task).flops = spec.flops;
   if (inside == nullptr) return held_back_->add(made.take(), spec.after, kNoWorker, Held::back);
   return held_back_->add_behind(made.take(), spec.after, submitter);
 }
 
+TaskId Submissions::submit_in_turn(graph::Task& task, const TaskSpec& spec) {
+  MadeTask made(engine_, task, kNoWorker);
+  if (held_back_ && spec.flops > 0) extension(task).flops = spec.flops;
+  const Bytes bytes = window_bytes(spec.operands.span());
+  return submitter_->submit(made.take(), spec.after, bytes);
+}
+
 void Submissions::submit_plain(graph::Task& task) {
+  if (submitter_) {
+    if (!is_within()) return submitter_->submit_plain(task, graph::Content::written);
+    submitter_->give_way(task, {});
+  }
   if (held_back_) {
     held_back_->add_behind(task, {}, kNoWorker);
   } else {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "engine/held_back.hpp"
+#include "engine/simulated_submitter.hpp"
 #include "graph/partition.hpp"
 #include "graph/task.hpp"
 #include "sim/world.hpp"
@@ -25,9 +26,12 @@ class RecursiveTask;
 struct InTask;
 
 struct SubmissionsConfig {
-  bool counts_bytes = false;            // the submission window counts those of the operands
+  // The submission window; 0: no bound.
+  std::uint64_t window_tasks = 0;
+  Bytes window_bytes = {};
   bool computes_priorities = false;     // of tasks that have none
   sim::World* world = nullptr;          // of a simulated machine; null: a real one
+  bool shares_world = false;            // with other runtimes
   std::optional<WorkerId> lent_worker;  // the one that has no thread of its own
   // How many threads wait: what is held back goes on at once then.
   const std::atomic<std::uint32_t>& waiting;
@@ -54,8 +58,9 @@ class Submissions {
   Bytes window_bytes(std::span<const Operand> operands) const;
   // In the window.
   void count(Bytes bytes) { bytes_.fetch_add(bytes.value, std::memory_order_relaxed); }
-  // Bytes of all that was submitted.
-  std::uint64_t counted_bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  // The window has room for a task of so many bytes; of what is known, where submissions take simulated time. `part`: in
+  // one of so many parts of it.
+  bool window_has_room(Bytes bytes, std::uint64_t part) const;
   // Of a task that was refused, and counted until now.
   void will_not_come(Bytes bytes, graph::GroupCount* group = nullptr);
 
@@ -89,9 +94,11 @@ class Submissions {
   void submit_return(const graph::Partition& partition, std::function<void(Outcome)> on_end);
 
   // --- tasks that are held back
-  bool holds_any_back() const { return held_back_ && held_back_->any(); }
+  bool holds_any_back() const {
+    return (held_back_ && held_back_->any()) || (submitter_ && submitter_->any());
+  }
   void pass_on_held_back() {
-    if (holds_any_back()) held_back_->flush();
+    if (held_back_ && held_back_->any()) held_back_->flush();
   }
   // While it is held no task takes its place among the submissions, if any are held back.
   std::unique_lock<std::mutex> hold_announcements() {
@@ -99,7 +106,9 @@ class Submissions {
                       : std::unique_lock<std::mutex>();
   }
   std::uint64_t count_held_back() const { return held_back_ ? held_back_->count() : 0; }
-  std::string describe() const { return held_back_ ? held_back_->describe() : std::string(); }
+  std::string describe() const;
+  // Null: submissions take no simulated time, or all time of the world.
+  SimulatedSubmitter* submitter() { return submitter_ ? &*submitter_ : nullptr; }
 
  private:
   graph::Task& make(const TaskSpec& spec, std::span<const Operand> operands, WorkerId worker);
@@ -116,15 +125,22 @@ class Submissions {
   std::unique_lock<std::recursive_mutex> settle(graph::Task& task);
   std::unique_lock<std::recursive_mutex> settle_parts(graph::Task& task);
   TaskId hold_back(graph::Task& task, const TaskSpec& spec, const InTask* inside);
+  TaskId submit_in_turn(graph::Task& task, const TaskSpec& spec);
+  // What is submitted now is no submission of the application.
+  bool is_within() const;
 
   Application& application_;
   Engine& engine_;
+  const std::uint64_t most_tasks_;  // in the window; 0: no bound
+  const Bytes most_bytes_;
   const bool counts_bytes_;
   const bool places_;  // codelets are asked where their tasks run
   sim::World* const world_;
-  const Time most_overhead_;           // of one task, on any worker; in simulation
-  std::optional<HeldBack> held_back_;  // if priorities are computed or the policy plans
-  std::atomic<std::uint64_t> bytes_{0};
+  const Time most_overhead_;                     // of one task, on any worker; in simulation
+  std::optional<HeldBack> held_back_;            // if priorities are computed or the policy plans
+  std::optional<SimulatedSubmitter> submitter_;  // in a world that others may share
+  bool submits_later_ = false;                   // one of these
+  std::atomic<std::uint64_t> bytes_{0};          // of the operands of all that was submitted
 };
 
 }  // namespace vicinal::engine

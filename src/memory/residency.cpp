@@ -156,13 +156,14 @@ void Residency::add(graph::Handle& handle) {
 }
 
 void Residency::place_home(graph::Handle& handle, Replica* replicas) {
-  if (handle.home.kind == graph::HomeKind::buffer) {
-    Replica& in_ram = replicas[kRam.value];
-    in_ram.fixed = in_ram.own_layout = true;
-    in_ram.address = handle.home.address;
-    in_ram.word.store(kAllocated | kValid, std::memory_order_relaxed);
-    handle.on.valid.add(kRam);
-    handle.on.placed.add(kRam);
+  const bool in_ram = handle.home.kind == graph::HomeKind::buffer;
+  if (in_ram || handle.home.kind == graph::HomeKind::device) {
+    Replica& home = replicas[in_ram ? kRam.value : handle.home.node];
+    home.fixed = home.own_layout = true;
+    home.address = handle.home.address;
+    home.word.store(kAllocated | kValid, std::memory_order_relaxed);
+    handle.on.valid.add(home.node);
+    handle.on.placed.add(home.node);
   } else if (handle.home.kind == graph::HomeKind::file && handle.bytes().value > 0) {
     const bool written = handle.content == graph::Content::written;
     for (const MemoryNode& node : nodes_) {

@@ -24,7 +24,8 @@ class Sizes {
   Bytes footprint(const graph::Handle& handle, NodeId node) const {
     const graph::HomeKind home = handle.home.kind;
     const bool fixed = (home == graph::HomeKind::buffer && node == kRam) ||
-                       (home == graph::HomeKind::file && disk_ == node);
+                       (home == graph::HomeKind::file && disk_ == node) ||
+                       (home == graph::HomeKind::device && node.value == handle.home.node);
     return fixed ? Bytes{0} : Arena::padded(handle.bytes());
   }
   // The private copy of a reduction has no home.

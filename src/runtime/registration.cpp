@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/legible.hpp"
+#include "base/log.hpp"
 #include "base/sure_memory.hpp"
 #include "engine/sizes.hpp"
 #include "graph/dependencies.hpp"
@@ -18,6 +19,72 @@ namespace vicinal::runtime {
 std::uint32_t next_runtime_number() {
   static std::atomic<std::uint32_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+Handle RuntimeImpl::add_memory(NodeId node, void* address, const Layout& layout, std::string name,
+                               Released released) {
+  if (address == nullptr && layout.bytes().value > 0) {
+    throw UsageError("register: the address of " + engine::named(name) +
+                     " is null; use register_empty for data that "
+                     "the runtime allocates");
+  }
+  graph::Home home;
+  home.kind = graph::HomeKind::buffer;
+  home.address = static_cast<std::byte*>(address);
+  if (engine::checked(node, setup_.machine, "register_buffer") != kRam) {
+    if (!setup_.by_node()[node.value]->takes_addresses()) {
+      throw UsageError("register_buffer: " + engine::named(name) + " on memory node " +
+                       std::to_string(node.value) + " (" + setup_.machine.nodes[node.value].name +
+                       "), where addresses are not the application's; register memory of RAM, of "
+                       "a CUDA device or of an emulated accelerator");
+    }
+    home.kind = graph::HomeKind::device;
+    home.node = static_cast<std::uint16_t>(node.value);
+  }
+  std::map<const graph::Handle*, Released> made;  // before: nothing may fail afterwards
+  made.try_emplace(nullptr, std::move(released));
+  auto entry = made.extract(made.begin());
+  const Handle handle = add(layout, home, true, std::move(name));
+  if (!entry.mapped()) return handle;
+  entry.key() = handle.impl();
+  const std::lock_guard lock(released_mutex_);
+  released_.insert(std::move(entry));
+  return handle;
+}
+
+namespace {
+
+// It is the application's, and must not end what the runtime does.
+void call_released(const Released& released, const std::string& name) noexcept {
+  if (!released) return;
+  try {
+    try {
+      released();
+    } catch (const std::exception& error) {
+      base::process_log().warn("what is called when " + name +
+                               " is released threw: " + error.what());
+    } catch (...) {
+      base::process_log().warn("what is called when " + name +
+                               " is released threw something that is no std::exception");
+    }
+  } catch (const std::bad_alloc&) {  // nobody can be told
+  }
+}
+
+}  // namespace
+
+Released RuntimeImpl::take_released(const graph::Handle& handle) {
+  const std::lock_guard lock(released_mutex_);
+  const auto found = released_.find(&handle);
+  if (found == released_.end()) return nullptr;
+  return std::move(released_.extract(found).mapped());
+}
+
+void RuntimeImpl::release_rest() noexcept {
+  while (!released_.empty()) {
+    const auto entry = released_.extract(released_.begin());
+    call_released(entry.mapped(), entry.key()->name);
+  }
 }
 
 namespace {
@@ -112,15 +179,20 @@ Handle RuntimeImpl::add_simulated(const Layout& layout, NodeId node, bool writab
         "register_simulated: " + engine::named(name) +
         " would have no place on a machine that is not simulated; use register_buffer");
   }
-  const bool on_disk = node == setup_.machine.disk();
-  if (node != kRam && !on_disk) {
+  const std::size_t nodes = setup_.machine.nodes.size();
+  if (node.value >= nodes) {
     throw UsageError("register_simulated: " + engine::named(name) + " on memory node " +
-                     std::to_string(node.value) + "; its home is RAM (node 0) or the disk");
+                     std::to_string(node.value) + "; the machine has " + std::to_string(nodes) +
+                     ", from 0 on");
   }
+  const bool on_disk = node == setup_.machine.disk();
   engine::require_size(layout, name);
   graph::Home home;
   home.writable = writable;
-  home.kind = on_disk ? graph::HomeKind::file : graph::HomeKind::buffer;
+  home.kind = on_disk        ? graph::HomeKind::file
+              : node == kRam ? graph::HomeKind::buffer
+                             : graph::HomeKind::device;
+  home.node = static_cast<std::uint16_t>(node.value);
   home.offset = application_->handles.take_simulated_place(layout.bytes(), name);
   if (!on_disk) home.address = reinterpret_cast<std::byte*>(home.offset);
   return add(layout, home, true, std::move(name));
@@ -140,7 +212,7 @@ void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
 // Tasks are refused before it waits: it would not wait for those that come meanwhile. Where there was no memory
 // for some step the handle stays registered, with its content.
 void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char* call) {
-  not_inside_task(call);
+  begin_wait(call);
   graph::Handle& handle = check(registered, call);
   const std::uint32_t life = registered.life();
   if (handle.home.inside || graph::is_part(handle)) {
@@ -197,7 +269,10 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char
     wait_until([&] { return application_->reductions.forget_copies(handle); }, call);
   }
   const graph::Home home = handle.home;
+  const std::string name = handle.name;
+  const Released released = take_released(handle);
   application_->handles.forget(handle);
+  call_released(released, name);
   if (home.file >= 0) setup_.disk->close_file(home.file);
   if (error) throw_failure(error);
 }
@@ -218,7 +293,7 @@ std::exception_ptr RuntimeImpl::write_home(graph::Handle& handle, memory::Reques
 }
 
 void RuntimeImpl::flush_home(graph::Handle& handle, memory::Request& request) {
-  const NodeId home = handle.home.kind == graph::HomeKind::buffer ? kRam : *setup_.machine.disk();
+  const NodeId home = *application_->handles.home_node(handle);
   if (engine_->residency().valid_on(handle, home)) return;
   graph::Access operand;
   operand.handle = &handle;

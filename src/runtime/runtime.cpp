@@ -110,9 +110,11 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   if (setup_.simulated) planner_.emplace(setup_.world->world, *engine_);
   application_ = std::make_unique<engine::Application>(
       *engine_, number_,
-      engine::SubmissionsConfig{.counts_bytes = options.window_bytes.value > 0,
+      engine::SubmissionsConfig{.window_tasks = options.window_tasks,
+                                .window_bytes = options.window_bytes,
                                 .computes_priorities = options.compute_priorities,
                                 .world = setup_.simulated ? &setup_.world->world : nullptr,
+                                .shares_world = setup_.simulated && setup_.world->is_shared,
                                 .lent_worker = slot(),
                                 .waiting = waiting_});
   setup_.make_drivers(options_);
@@ -130,7 +132,12 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
 }
 
 void RuntimeImpl::start() {
-  setup_.start(*engine_);
+  engine::SimulatedSubmitter* const submitter = application_->submissions.submitter();
+  if (submitter != nullptr) {
+    setup_.start(*submitter);
+  } else {
+    setup_.start(*engine_);
+  }
   if (!options_.status.empty()) {
     status_.emplace(options_.status, kStatusBegins, number_, [this] {
       return status_text(engine_->statistics(), engine_->machine(), engine_->policy_name());
@@ -265,6 +272,7 @@ void RuntimeImpl::close() noexcept {
 RuntimeImpl::~RuntimeImpl() {
   close();
   stop();
+  release_rest();
   guarded([this] { write_models(); });
   end_trace();
 }
@@ -316,25 +324,24 @@ Runtime::~Runtime() {
   impl_->close();
 }
 
-Handle Runtime::register_buffer(void* data, Bytes size, std::string name) {
-  return register_layout(data, {size.value, 1, size.value, 1}, std::move(name));
+Handle Runtime::register_buffer(void* data, Bytes size, std::string name, Released released) {
+  return register_buffer(kRam, data, size, std::move(name), std::move(released));
 }
 
-Handle Runtime::register_tile(void* data, TileShape shape, std::string name) {
+Handle Runtime::register_buffer(NodeId node, void* address, Bytes size, std::string name,
+                                Released released) {
+  return impl_->add_memory(node, address, {size.value, 1, size.value, 1}, std::move(name),
+                           std::move(released));
+}
+
+Handle Runtime::register_array(NodeId node, void* address, TileShape shape, std::string name,
+                               Released released) {
   const Layout layout = engine::checked(shape, name);
-  return register_layout(data, layout, std::move(name));
+  return impl_->add_memory(node, address, layout, std::move(name), std::move(released));
 }
 
-Handle Runtime::register_layout(void* data, const Layout& layout, std::string name) {
-  if (data == nullptr && layout.bytes().value > 0) {
-    throw UsageError("register: the address of " + engine::named(name) +
-                     " is null; use register_empty for data that "
-                     "the runtime allocates");
-  }
-  graph::Home home;
-  home.kind = graph::HomeKind::buffer;
-  home.address = static_cast<std::byte*>(data);
-  return impl_->add(layout, home, true, std::move(name));
+Handle Runtime::register_tile(void* data, TileShape shape, std::string name, Released released) {
+  return register_array(kRam, data, shape, std::move(name), std::move(released));
 }
 
 Handle Runtime::register_empty(Bytes size, std::string name) {

@@ -34,6 +34,9 @@ namespace vicinal::runtime {
 
 using engine::Acquisition;
 
+// What a submission waits for then, for messages.
+inline constexpr const char* kWindowIsFull = "submit (the submission window is full)";
+
 // Never 0, never twice in a process.
 std::uint32_t next_runtime_number();
 
@@ -62,6 +65,9 @@ class RuntimeImpl {
   Handle add(const Layout& layout, graph::Home home, bool written, std::string name) {
     return application_->handles.add(layout, home, written, std::move(name));
   }
+  // The application's memory on the node. `released`: called when the runtime no longer uses it.
+  Handle add_memory(NodeId node, void* address, const Layout& layout, std::string name,
+                    Released released);
   Handle add_file(const FileRegion& region, const Layout& layout, std::string name);
   Handle add_simulated(Bytes size, NodeId home, std::string name) {
     return add_simulated({size.value, 1, size.value, 1}, home, true, std::move(name));
@@ -104,7 +110,7 @@ class RuntimeImpl {
   // waiting.cpp
   // A moment of the runtime's clock until which is waited; none: as long as it takes.
   using Deadline = std::optional<Time>;
-  Deadline in_time(Time duration) const;
+  Deadline in_time(Time duration);
   void wait();
   // Waits return false if what is waited for has not ended at the deadline.
   bool wait(Deadline deadline);
@@ -153,10 +159,16 @@ class RuntimeImpl {
                                      const char* what);
   void bring_to_ram(const graph::Handle& handle, Acquisition& access, AccessMode mode,
                     const char* call);
+  Released take_released(const graph::Handle& handle);
+  // Of what nobody could unregister, when nothing uses it any more.
+  void release_rest() noexcept;
   // Of an acquisition whose content the application has not changed.
   void end(Acquisition& acquisition);
   std::exception_ptr write_home(graph::Handle& handle, memory::Request& request);
   void flush_home(graph::Handle& handle, memory::Request& request);
+  // In a simulation the application has submitted what it has before it waits.
+  void begin_wait(const char* what);
+  void catch_up();
   bool wait_simulated(const std::function<bool()>& done, const char* what, Deadline deadline);
   void pass_simulated(Time deadline);
   Time now() const;
@@ -181,7 +193,7 @@ class RuntimeImpl {
 
   const Options options_;
   const bool windowed_ = options_.window_tasks > 0 || options_.window_bytes.value > 0;
-  Concerns concerns_;    // none: all tasks are run here
+  Concerns concerns_;  // none: all tasks are run here
   const std::uint32_t number_ = next_runtime_number();
   const pid_t process_ = getpid();
   const Undelivered undelivered_ = parse_undelivered(options_.undelivered_errors);
@@ -196,7 +208,9 @@ class RuntimeImpl {
   std::unique_ptr<engine::Engine> engine_;
   std::optional<SimulatedPlanner> planner_;  // in simulation
   std::unique_ptr<engine::Application> application_;
-  std::atomic<std::uint64_t> regions_{0};  // of recordings
+  std::mutex released_mutex_;
+  std::map<const graph::Handle*, Released> released_;  // what is called then; under the mutex
+  std::atomic<std::uint64_t> regions_{0};              // of recordings
 
   // Waiting threads. Whoever makes something happen reads `waiting_` after it; a waiter raises it
   // before it looks.

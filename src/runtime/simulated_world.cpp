@@ -6,7 +6,9 @@
 
 namespace vicinal {
 
-SimulatedWorld::SimulatedWorld() : shared_(std::make_shared<runtime::SharedWorld>()) {}
+SimulatedWorld::SimulatedWorld() : shared_(std::make_shared<runtime::SharedWorld>()) {
+  shared_->is_shared = true;
+}
 
 SegmentDescription SimulatedWorld::add_segment(std::string name, BytesPerSecond bandwidth) {
   SegmentDescription segment{std::move(name), bandwidth};

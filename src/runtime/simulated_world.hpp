@@ -12,6 +12,7 @@ namespace vicinal::internals {
 struct SharedWorld {
   sim::World world;
   std::vector<SegmentDescription> segments;
+  bool is_shared = false;  // several runtimes may be in it
 };
 
 }  // namespace vicinal::internals

@@ -33,6 +33,7 @@ TaskId RuntimeImpl::submit(const TaskSpec& spec) {
 // copies may: that is waited for.
 [[gnu::noinline]] TaskId RuntimeImpl::submit_once_more(Submission& submission) {
   submission.waits_for_room = false;
+  catch_up();
   if (application_->departures.sweep()) return application_->submissions.submit(submission);
   try {
     if (!application_->reductions.any()) throw;
@@ -67,22 +68,12 @@ void RuntimeImpl::count_acquired(graph::Handle& handle, std::uint32_t life) {
 // A submitter that runs far ahead works, or sleeps, until the window has room; until half of it is free if the
 // policy plans, or it would plan one task at a time. What is submitted inside a task is counted, but does not wait.
 [[gnu::noinline]] void RuntimeImpl::respect_window(Bytes bytes, bool may_wait) {
-  const auto has_room_in = [&](std::uint64_t part) {
-    // Ends first: they are never more than the submissions read afterwards.
-    const std::uint64_t ended = engine_->counts().ended();
-    const std::uint64_t ended_bytes = engine_->counts().ended_bytes().value;
-    const std::uint64_t pending = engine_->counts().submitted() - ended;
-    const std::uint64_t pending_bytes = application_->submissions.counted_bytes() - ended_bytes;
-    return pending == 0 ||
-           ((options_.window_tasks == 0 || pending < options_.window_tasks / part) &&
-            (options_.window_bytes.value == 0 ||
-             pending_bytes + bytes.value <= options_.window_bytes.value / part));
-  };
-  if (may_wait && !has_room_in(1)) {
+  engine::Submissions& submissions = application_->submissions;
+  if (may_wait && submissions.submitter() == nullptr && !submissions.window_has_room(bytes, 1)) {
     const std::uint64_t part = engine_->policy_traits().plans ? 2 : 1;
-    wait_until([&] { return has_room_in(part); }, "submit (the submission window is full)");
+    wait_until([&] { return submissions.window_has_room(bytes, part); }, kWindowIsFull);
   }
-  application_->submissions.count(bytes);
+  submissions.count(bytes);
 }
 
 }  // namespace vicinal::runtime

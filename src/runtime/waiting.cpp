@@ -67,7 +67,8 @@ Time RuntimeImpl::now() const {
   return setup_.simulated ? setup_.simulated->now() : drivers::monotonic_now();
 }
 
-RuntimeImpl::Deadline RuntimeImpl::in_time(Time duration) const {
+RuntimeImpl::Deadline RuntimeImpl::in_time(Time duration) {
+  if (engine_->inside_task() == nullptr) catch_up();
   const Time begin = now();
   const std::int64_t left = std::numeric_limits<std::int64_t>::max() - begin.ns;
   return begin + Time{std::clamp<std::int64_t>(duration.ns, 0, left)};
@@ -92,8 +93,9 @@ bool RuntimeImpl::wait_simulated(const std::function<bool()>& done, const char* 
                      "pass there; submit a task "
                      "that does what is to follow");
   }
+  const engine::SimulatedSubmitter* const submitter = application_->submissions.submitter();
   while (!done()) {
-    planner_->look();
+    if (submitter == nullptr || !submitter->spends()) planner_->look();
     if (world.step(deadline.value_or(sim::World::kNoTime))) continue;
     if (done()) return true;
     if (deadline) {
@@ -107,7 +109,24 @@ bool RuntimeImpl::wait_simulated(const std::function<bool()>& done, const char* 
   return true;
 }
 
+void RuntimeImpl::begin_wait(const char* what) {
+  not_inside_task(what);
+  catch_up();
+}
+
+// Inside a task of another runtime it does not: whoever waits there is refused.
+void RuntimeImpl::catch_up() {
+  engine::SimulatedSubmitter* const submitter = application_->submissions.submitter();
+  if (submitter == nullptr || submitter->within()) return;
+  const auto is_free = [submitter] {
+    submitter->look();
+    return submitter->is_free();
+  };
+  static_cast<void>(wait_simulated(is_free, kWindowIsFull, std::nullopt));
+}
+
 void RuntimeImpl::pass_time() {
+  if (application_->submissions.submitter() != nullptr) return;
   sim::World& world = setup_.world->world;
   const bool inside = world.stepping() || engine_->inside_task() != nullptr;
   if (!inside) world.pass(setup_.machine.submit_overhead);
@@ -203,7 +222,7 @@ void RuntimeImpl::wait() {
 
 bool RuntimeImpl::wait(Deadline deadline) {
   const char* const what = deadline ? "wait_for" : "wait";
-  not_inside_task(what);
+  begin_wait(what);
   application_->submissions.pass_on_held_back();
   engine_->submission_closed();
   const auto all_ended = [this] {
@@ -223,7 +242,7 @@ void RuntimeImpl::throw_failure(const std::exception_ptr& error) {
 }
 
 bool RuntimeImpl::wait(Group& group, Deadline deadline) {
-  not_inside_task(deadline ? "wait_for" : "wait");
+  begin_wait(deadline ? "wait_for" : "wait");
   application_->submissions.pass_on_held_back();
   engine_->submission_closed();
   const auto all_ended = [&] { return group.pending() == 0; };
@@ -245,6 +264,8 @@ bool RuntimeImpl::is_ready(Group& group) {
 
 bool RuntimeImpl::is_ready(Handle registered, const char* what) {
   graph::Handle& handle = check(registered, what);
+  const engine::SimulatedSubmitter* const submitter = application_->submissions.submitter();
+  if (submitter != nullptr && submitter->will_write(handle)) return false;
   application_->submissions.pass_on_held_back();
   if (!graph::is_readable(handle)) return false;
   return !handle.has_family.load(std::memory_order_acquire) ||
@@ -256,7 +277,7 @@ bool RuntimeImpl::is_ready(Handle registered, const char* what) {
 bool RuntimeImpl::wait_for(Handle registered, Time duration) {
   constexpr Time kLongestSleep{1'000'000};
   constexpr const char* kWhat = "wait_for a handle";
-  not_inside_task("wait_for");
+  begin_wait("wait_for");
   graph::Handle& handle = check(registered, "wait_for");
   const Deadline deadline = in_time(duration);
   application_->submissions.pass_on_held_back();
@@ -281,7 +302,7 @@ void RuntimeImpl::throw_lost(const graph::Handle& handle) {
 }
 
 void RuntimeImpl::wait(Handle registered) {
-  not_inside_task("wait");
+  begin_wait("wait");
   graph::Handle& handle = check(registered, "wait");
   application_->submissions.pass_on_held_back();
   if (handle.has_family.load(std::memory_order_acquire)) {
@@ -315,7 +336,7 @@ std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, std::uint
 
 std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode mode,
                                                   const char* call) {
-  not_inside_task(call);
+  begin_wait(call);
   graph::Handle& handle = check(registered, call);
   if (mode == AccessMode::scratch) {
     throw UsageError(std::string(call) + ": handle " + handle.name +

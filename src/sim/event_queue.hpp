@@ -9,7 +9,8 @@
 
 namespace vicinal::sim {
 
-enum class Turn : std::uint8_t { flows, others };
+// `submissions`: when all else of the nanosecond has happened.
+enum class Turn : std::uint8_t { flows, others, submissions };
 
 struct Event {
   Time at;
@@ -20,7 +21,7 @@ struct Event {
 class EventQueue {
  public:
   void schedule(const Event& event, Turn turn) {
-    heap_.push_back({event, (static_cast<std::uint64_t>(turn) << 63) | next_++});
+    heap_.push_back({event, (static_cast<std::uint64_t>(turn) << 62) | next_++});
     std::push_heap(heap_.begin(), heap_.end(), later);
   }
   bool empty() const { return heap_.empty(); }

@@ -2,6 +2,7 @@
 // run when they fail at random moments. The devices are threads of this process; then the library that stands in for
 // CUDA, behind the CUDA backend.
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -185,6 +186,35 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& tested) {
       return std::get<0>(tested.param).name + "_" + std::get<1>(tested.param);
     });
+
+TEST(FailingDevice, WhatItThrewIsNestedInTheErrorOfTheCopy) {
+  static const testing::PageCodelets<put_on_thread> codelets(ProcessorKind::opencl);
+  Options options = testing::small_options(1);
+  options.device_memory = kPage * 3;
+  options.undelivered_errors = "warn";
+  runtime::MachineSetup setup(options);
+  setup.add_device(
+      std::make_unique<testing::HostDevice>("device 0", options.device_queues,
+                                            testing::HostDeviceFaults{.seed = 1, .one_in = 1}),
+      ProcessorKind::opencl, "device 0", *options.device_memory, options);
+  std::vector<std::uint64_t> numbers(testing::kPageNumbers);
+  runtime::RuntimeImpl impl(options, std::move(setup));
+  const Handle x = impl.add_memory(kRam, numbers.data(), {kPage.value, 1, kPage.value, 8}, "x", {});
+  impl.submit({.codelet = &codelets.count, .operands = {RW(x)}});
+  try {
+    impl.wait();
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the copy of x"));
+    try {
+      std::rethrow_if_nested(error);
+      ADD_FAILURE() << "nothing is nested";
+    } catch (const DeviceError& of_device) {
+      EXPECT_STREQ(of_device.what(), "cannot be begun");
+    }
+  }
+  impl.close();
+}
 
 // --- what CUDA alone has
 

@@ -319,6 +319,14 @@ TEST(Runtime, SimulatedDataOfTheDiskPassRam) {
   EXPECT_EQ(s.nodes[1].bytes_in, Bytes{1'000'000});
 }
 
+TEST(Runtime, SimulatedDataOfAnAcceleratorAreUsedThere) {
+  // 1 ms there, and no copy. The content is at home at the end.
+  const auto [before, s] = use_simulated(1_GiB, NodeId{2}, AccessMode::RW);
+  EXPECT_EQ(before.now.ns, 1'000'000);
+  EXPECT_EQ(s.now.ns, 1'000'000);
+  EXPECT_EQ(s.nodes[2].peak, Bytes{0});
+}
+
 TEST(Runtime, SimulatedDataThatOnlyAreReadAreNotWrittenBack) {
   // Disk to RAM, RAM to the device, the task there.
   EXPECT_EQ(use_simulated(1_GiB, NodeId{1}, AccessMode::R).after.now.ns, 3'000'000);
@@ -331,11 +339,8 @@ TEST(Runtime, SimulatedDataAreRefusedWhereTheyCannotLie) {
   EXPECT_THAT(message_of<UsageError>([&] { real.register_simulated(kPage, kRam, "x"); }),
               AllOf(HasSubstr("register_simulated"), HasSubstr("x"), HasSubstr("register_buffer")));
   Runtime simulated(one_device(std::nullopt, 1_GiB, 1e9), Options{});
-  for (const std::uint32_t node : {2U, 7U}) {  // a device; none at all
-    EXPECT_THAT(
-        message_of<UsageError>([&] { simulated.register_simulated(kPage, NodeId{node}, "x"); }),
-        AllOf(HasSubstr("x"), HasSubstr("memory node " + std::to_string(node))));
-  }
+  EXPECT_THAT(message_of<UsageError>([&] { simulated.register_simulated(kPage, NodeId{7}, "x"); }),
+              AllOf(HasSubstr("x"), HasSubstr("memory node 7")));
   MachineDescription diskless;
   diskless.nodes = {{kRam, "ram", NodeKind::ram, {}}};
   diskless.workers = {{WorkerId{0}, ProcessorKind::cpu, kRam}};

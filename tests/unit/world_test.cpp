@@ -105,6 +105,20 @@ TEST_F(WorldTest, WhoIsRousedActsBeforeTimeGoesOn) {
                                  "a event 2 at 20", "a acts at 20"));
 }
 
+TEST_F(WorldTest, SubmissionsComeBehindAllElseOfTheirNanosecond) {
+  // a's event of 10 ns is scheduled by another one of 10 ns, and rouses a.
+  world.schedule(b.place, Time{10}, 7, Turn::submissions);
+  world.schedule(a.place, Time{10}, 1);
+  a.acts = 1;
+  a.then = [this, first = true]() mutable {
+    if (std::exchange(first, false)) world.schedule(a.place, Time{10}, 2);
+    world.rouse(a.place);
+  };
+  run();
+  EXPECT_THAT(notes,
+              ElementsAre("a event 1 at 10", "a acts at 10", "a event 2 at 10", "b event 7 at 10"));
+}
+
 TEST_F(WorldTest, WhatPassesHappensAndNothingLater) {
   world.schedule(a.place, Time{200}, 1);
   world.schedule(a.place, Time{201}, 2);

@@ -80,6 +80,8 @@ class CudaDevice final : public QueuedDevice {
     return reinterpret_cast<std::byte*>(memory_);
   }
 
+  // Kernels of host threads reach managed memory alone.
+  bool takes_addresses() const override { return kernels_ == DeviceKernels::of_device; }
   bool pins() const override { return true; }
   void pin(std::byte* address, Bytes bytes) override {
     const std::lock_guard lock(pinned_once().mutex);

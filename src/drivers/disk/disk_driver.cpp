@@ -78,8 +78,8 @@ DiskFile& DiskDriver::users_file(const memory::Copy& copy, bool writing) {
     file.require_not_cut();
     return file;
   } catch (const Error& error) {
-    throw DeviceError(
-        fmt::format("writing {} to its file failed: {}", name_of(copy.handle), error.what()));
+    std::throw_with_nested(DeviceError(
+        fmt::format("writing {} to its file failed: {}", name_of(copy.handle), error.what())));
   }
 }
 

@@ -30,6 +30,7 @@ class EmulatedDriver final : public DeviceDriver {
   std::byte* reserve(NodeId node, Bytes bytes) override;
   // A device's memory always has a limit: throws CapacityError.
   std::byte* allocate(NodeId node, Bytes bytes) override;
+  bool takes_addresses() const override { return true; }
   // From RAM or from a peer to this node, or from this node to RAM. A copy to a peer is the peer's.
   void start_copy(const memory::Copy& copy) override;
   void start_task(graph::Task& task, WorkerId worker) override;

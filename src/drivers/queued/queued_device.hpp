@@ -45,6 +45,8 @@ class QueuedDevice {
   virtual std::string name() const = 0;
   // All its memory that is used, once: device addresses, 4 KiB aligned. Throws CapacityError.
   virtual std::byte* allocate(Bytes bytes) = 0;
+  // As engine::Driver's.
+  virtual bool takes_addresses() const { return false; }
   // Copies are slow and hold their thread unless their content in RAM is pinned. Then they are put on queues by any
   // thread.
   virtual bool pins() const { return false; }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/nested_error.hpp"
 #include "base/start_thread.hpp"
 #include "base/text.hpp"
 #include "drivers/clock.hpp"
@@ -248,7 +249,8 @@ std::exception_ptr QueuedDriver::named(std::exception_ptr error) const {
   try {
     std::rethrow_exception(error);
   } catch (const DeviceError& of_device) {
-    return base::make_error<DeviceError>([&] { return device_->name() + ": " + of_device.what(); });
+    return base::make_nested_error<DeviceError>(
+        error, [&] { return device_->name() + ": " + of_device.what(); });
   } catch (...) {
     return error;
   }
@@ -306,7 +308,7 @@ std::exception_ptr QueuedDriver::outcome_of(Course& course) const {
   std::exception_ptr thrown = std::exchange(course.error, nullptr);
   const std::function<void()> check = std::exchange(course.check, nullptr);
   if (course.failure != 0) return failed(course);
-  if (thrown && course.task == nullptr) return copy_failed(course.copy, text_of(thrown));
+  if (thrown && course.task == nullptr) return copy_failed(course.copy, text_of(thrown), thrown);
   if (thrown) return thrown;
   try {
     if (check) check();
@@ -341,9 +343,9 @@ std::exception_ptr QueuedDriver::failed(const Course& course) const {
   return base::make_error<DeviceError>([&] { return device_->name() + ": " + why; });
 }
 
-std::exception_ptr QueuedDriver::copy_failed(const memory::Copy& copy,
-                                             const std::string& why) const {
-  return base::make_error<DeviceError>([&] {
+std::exception_ptr QueuedDriver::copy_failed(const memory::Copy& copy, const std::string& why,
+                                             const std::exception_ptr& cause) const {
+  return base::make_nested_error<DeviceError>(cause, [&] {
     return fmt::format("{}: the copy of {} {} failed: {}", device_->name(), copy.handle->name,
                        copy.to.node == config_.node ? "to it" : "from it", why);
   });

@@ -52,6 +52,7 @@ class QueuedDriver final : public DeviceDriver {
   void pin(std::byte* address, Bytes bytes) override;
   void unpin(std::byte* address) noexcept override;
   bool offer(std::byte* address, Bytes bytes) noexcept override;
+  bool takes_addresses() const override { return device_->takes_addresses(); }
   // Between RAM and this node, or from a peer to it. The thread puts it on a queue.
   void start_copy(const memory::Copy& copy) override;
   // Inside advance(), on that thread.
@@ -78,7 +79,9 @@ class QueuedDriver final : public DeviceDriver {
   static std::string text_of(const std::exception_ptr& error);
   std::exception_ptr named(std::exception_ptr error) const;
   std::exception_ptr failed(const Course& course) const;
-  std::exception_ptr copy_failed(const memory::Copy& copy, const std::string& why) const;
+  // `cause`: null, or what it nests.
+  std::exception_ptr copy_failed(const memory::Copy& copy, const std::string& why,
+                                 const std::exception_ptr& cause = nullptr) const;
 
   const QueuedConfig config_;
   const std::unique_ptr<QueuedDevice> device_;

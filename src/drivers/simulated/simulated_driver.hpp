@@ -41,6 +41,7 @@ class SimulatedDriver final : public engine::Driver, private sim::Actor {
   std::byte* allocate(NodeId node, Bytes bytes) override;
   void release(NodeId node, std::byte* address, Bytes bytes) override;
   void relocate(NodeId, std::byte*, const std::byte*, Bytes) override {}
+  bool takes_addresses() const override { return true; }
   void start_copy(const memory::Copy& copy) override;
   void start_task(graph::Task& task, WorkerId worker) override;
   void wake(WorkerId worker) override;

@@ -247,6 +247,7 @@ std::vector<Reductions::Located> Reductions::used_copies(graph::Reduction& reduc
 
 // Any thread, under no lock of the engine; nobody else uses the copies.
 void Reductions::ready(graph::Task& combination) {
+  const SimulatedSubmitter::Within within(application_.submissions.submitter());
   Engine& engine = application_.engine;
   graph::Reduction& reduction = *combination.extension->combines;
   const bool accumulates = !combination.extension->begins_neutral;

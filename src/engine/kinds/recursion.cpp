@@ -150,6 +150,7 @@ void Recursions::note(Task& task, Recursive wish) const {
 }
 
 void Recursions::ready(Task& task) {
+  const SimulatedSubmitter::Within within(application_.submissions.submitter());
   auto owned = std::make_unique<RecursiveTask>(application_, task);
   RecursiveTask& recursive = *owned;
   {

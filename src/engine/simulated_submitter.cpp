@@ -1,0 +1,176 @@
+#include "engine/simulated_submitter.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/submissions.hpp"
+#include "graph/partition.hpp"
+
+namespace vicinal::engine {
+
+namespace {
+
+// Handles with the same whole may hold the same content.
+const graph::Handle* whole_of(const graph::Handle& handle) {
+  const graph::Handle* whole = &handle;
+  for (;;) {
+    const graph::Family* const family = whole->family.load(std::memory_order_relaxed);
+    if (family == nullptr || family->of == nullptr) return whole;
+    whole = family->of->whole;
+  }
+}
+
+bool share_any(std::span<const graph::Access> some, std::span<const graph::Access> others) {
+  return std::ranges::any_of(some, [&](const graph::Access& access) {
+    const graph::Handle* const whole = whole_of(*access.handle);
+    return std::ranges::any_of(
+        others, [&](const graph::Access& other) { return whole_of(*other.handle) == whole; });
+  });
+}
+
+}  // namespace
+
+SimulatedSubmitter::SimulatedSubmitter(Submissions& all, sim::World& world, Engine& engine,
+                                       HeldBack* held_back, Time overhead)
+    : all_(all),
+      world_(world),
+      engine_(engine),
+      held_back_(held_back),
+      overhead_(overhead),
+      place_(world.enter(*this)) {}
+
+TaskId SimulatedSubmitter::submit(graph::Task& task, std::span<const TaskId> after, Bytes bytes) {
+  const Held held = held_back_ != nullptr ? Held::back : Held::no;
+  return add({{&task, {after.begin(), after.end()}, kNoWorker, held}, bytes, true},
+             graph::Content::written);
+}
+
+void SimulatedSubmitter::submit_plain(graph::Task& task, graph::Content leaves) {
+  Bytes bytes;
+  if (graph::is_scheduled(task.kind)) {
+    for (const graph::Access& access : task.accesses()) bytes += access.handle->bytes();
+  }
+  static_cast<void>(add({{&task, {}, kNoWorker, Held::no}, bytes, false}, leaves));
+}
+
+TaskId SimulatedSubmitter::add(Submission submission, graph::Content leaves) {
+  graph::Task& task = *submission.held.task;
+  // It may have ended when this returns.
+  const TaskId id = engine_.submit(task, submission.held.after, kNoWorker,
+                                   {.step = When::Step::announcement, .leaves = leaves});
+  if (graph::is_counted(task.kind)) ++tasks_;
+  bytes_ += submission.bytes;
+  submissions_.push_back(std::move(submission));
+  go_on();
+  return id;
+}
+
+void SimulatedSubmitter::give_way(const graph::Task& task, std::span<const TaskId> after) {
+  const auto is_named = [&](const Submission& submission) {
+    const graph::Task& own = *submission.held.task;
+    return share_any(own.accesses(), task.accesses()) ||
+           std::ranges::find(after, graph::TaskPool::id(own).value, &TaskId::value) != after.end();
+  };
+  std::size_t named = 0;  // and those before it
+  for (std::size_t i = first_; i < submissions_.size(); ++i) {
+    if (is_named(submissions_[i])) named = i + 1 - first_;
+  }
+  for (; named > 0 && any(); --named) pass_on_first();
+}
+
+bool SimulatedSubmitter::will_write(const graph::Handle& handle) const {
+  const graph::Handle* const whole = whole_of(handle);
+  const auto writes_it = [&](const graph::Access& access) {
+    return (writes(access.mode) || access.mode == AccessMode::reduction) &&
+           whole_of(*access.handle) == whole;
+  };
+  const auto first = submissions_.begin() + static_cast<std::ptrdiff_t>(first_);
+  return std::any_of(first, submissions_.end(), [&](const Submission& submission) {
+    return std::ranges::any_of(submission.held.task->accesses(), writes_it);
+  });
+}
+
+// As RuntimeImpl::respect_window, but nobody waits here.
+bool SimulatedSubmitter::window_has_room() {
+  const Bytes bytes = submissions_[first_].bytes;
+  if (!stalled_ && all_.window_has_room(bytes, 1)) return true;
+  stalled_ = true;
+  const std::uint64_t part = engine_.policy_traits().plans ? 2 : 1;
+  if (all_.window_has_room(bytes, part)) return true;
+  all_.pass_on_held_back();
+  return all_.window_has_room(bytes, part);
+}
+
+void SimulatedSubmitter::go_on() {
+  while (!spends_) {
+    if (owed_.ns > 0) {
+      spends_ = true;
+      world_.schedule(place_, world_.now() + std::exchange(owed_, Time{}), 0,
+                      sim::Turn::submissions);
+      return;
+    }
+    if (!any() || (submissions_[first_].takes_time && !window_has_room())) return;
+    stalled_ = false;
+    pass_on_first();
+  }
+}
+
+SimulatedSubmitter::Submission SimulatedSubmitter::take_first() {
+  constexpr std::size_t kMany = 1024;
+  Submission submission = std::move(submissions_[first_++]);
+  if (first_ == submissions_.size() || (first_ >= kMany && 2 * first_ > submissions_.size())) {
+    submissions_.erase(submissions_.begin(),
+                       submissions_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+  }
+  return submission;
+}
+
+void SimulatedSubmitter::pass_on_first() {
+  const Submission submission = take_first();
+  if (graph::is_counted(submission.held.task->kind)) --tasks_;
+  bytes_ -= submission.bytes;
+  if (submission.takes_time) owed_ += overhead_;
+  ++within_;
+  hand_on(submission.held);
+  --within_;
+}
+
+void SimulatedSubmitter::hand_on(const HeldTask& held) {
+  if (held_back_ != nullptr) return held_back_->add_announced(held);
+  engine_.submit(*held.task, held.after, kNoWorker, {.step = When::Step::announced});
+}
+
+void SimulatedSubmitter::look() {
+  if (stalled_) go_on();
+}
+
+std::string SimulatedSubmitter::describe() const {
+  const std::uint64_t tasks = tasks_;
+  if (tasks == 0) return {};
+  return "submitted, and not known in simulated time yet: " + std::to_string(tasks) + " tasks\n";
+}
+
+void SimulatedSubmitter::happened(std::uint64_t /*token*/) {
+  spends_ = false;
+  go_on();
+}
+
+void SimulatedSubmitter::copy_done(std::uint64_t copy_id, std::exception_ptr error) {
+  engine_.copy_done(copy_id, std::move(error));
+  look();
+}
+
+bool SimulatedSubmitter::advance(WorkerId worker) {
+  const bool starts = engine_.advance(worker);
+  look();
+  return starts;
+}
+
+void SimulatedSubmitter::task_done(graph::Task& task, WorkerId worker, std::exception_ptr error,
+                                   std::optional<Time> run_time) {
+  engine_.task_done(task, worker, std::move(error), run_time);
+  look();
+}
+
+}  // namespace vicinal::engine
