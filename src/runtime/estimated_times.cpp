@@ -57,9 +57,14 @@ void estimate_time(graph::TaskExtension& extension, const graph::Task& task,
   const Codelet& codelet = *task.codelet;
   const double operations = flops > 0 ? flops : codelet.flops;
   const std::string_view precision = precision_of(task);
+  const bool any_demand = std::ranges::any_of(
+      machine.speeds, [](const KernelSpeed& speed) { return speed.demand.value > 0; });
   extension.synchronous = machine::is_synchronous(machine, codelet.name);
   for (std::size_t number = 0; number < kProcessorKinds; ++number) {
     const auto kind = static_cast<ProcessorKind>(number);
+    if (any_demand && graph::demand_of(task, kind).value == 0) {
+      extension.demands[number] = machine::demand_of(machine, codelet.name, precision, kind);
+    }
     if (graph::expected_time(task, kind).ns > 0) continue;
     const std::optional<double> seconds =
         machine::seconds_of(machine, codelet.name, precision, operations, kind);

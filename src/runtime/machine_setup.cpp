@@ -200,6 +200,7 @@ void MachineSetup::add_registered_devices(const Options& options) {
 MachineSetup::MachineSetup(const MachineDescription& simulated_machine,
                            std::shared_ptr<SharedWorld> in_world)
     : machine(require_sound(simulated_machine, in_world->segments)),
+      seconds_per_byte(runtime::seconds_per_byte(machine)),
       world(std::move(in_world)),
       simulated(std::make_unique<drivers::SimulatedDriver>(simulated_machine, world->world)) {}
 

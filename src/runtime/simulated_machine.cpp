@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "sim/world.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::runtime {
@@ -23,6 +24,12 @@ std::string numbered(const char* part, std::size_t number) {
 bool is_rate(BytesPerSecond rate) {
   constexpr double kLeast = 1e3;
   return std::isfinite(rate.value) && rate.value >= kLeast;
+}
+
+// Up to it a flow's weights keep their digits.
+bool is_demand(BytesPerSecond demand) {
+  constexpr double kMost = 1e15;
+  return demand.value == 0 || (is_rate(demand) && demand.value <= kMost);
 }
 
 // Sums of such times stay in range, too.
@@ -56,6 +63,10 @@ void require_workers(const MachineDescription& machine) {
     require(worker.pipeline > 0, part, "it must launch one kernel at least (pipeline)");
     require(is_time(worker.task_overhead) && is_time(worker.copy_overhead), part,
             "its overheads must not be below 0, nor longer than a day");
+    for (const std::uint32_t segment : worker.draws_on) {
+      require(segment < machine.segments.size(), part,
+              "there is no segment of that number (draws_on)");
+    }
   }
 }
 
@@ -106,6 +117,8 @@ void require_in_world(const SegmentDescription& segment,
     return other.shared == segment.shared && other.name == segment.name &&
            other.bandwidth == segment.bandwidth;
   });
+  require(segment.by_kernels.empty() && !segment.for_copies, "segment " + segment.name,
+          "several runtimes share it: it has one bandwidth (no by_kernels, no for_copies)");
   require(there, "segment " + segment.name,
           "the runtime's world has no such segment; give the runtime the SimulatedWorld that made "
           "it, and leave "
@@ -117,6 +130,13 @@ void require_in_world(const SegmentDescription& segment,
 void require_sound(const SegmentDescription& segment) {
   require(is_rate(segment.bandwidth), "segment " + segment.name,
           "its bandwidth must be finite and not below 1000 bytes per second");
+  const auto fits = [&](BytesPerSecond part) { return part <= segment.bandwidth; };
+  require(std::ranges::all_of(segment.by_kernels, is_rate) &&
+              std::ranges::all_of(segment.by_kernels, fits),
+          "segment " + segment.name,
+          "what it has by kernels must be from 1000 bytes per second to its bandwidth");
+  require(!segment.for_copies || (segment.for_copies->value >= 0 && fits(*segment.for_copies)),
+          "segment " + segment.name, "what it keeps for copies must be from 0 to its bandwidth");
 }
 
 const MachineDescription& require_sound(const MachineDescription& machine,
@@ -139,9 +159,49 @@ const MachineDescription& require_sound(const MachineDescription& machine,
     const double seconds = speed.seconds;
     require(std::isfinite(rate) && rate >= 0 && std::isfinite(seconds) && seconds >= 0,
             "speed of " + speed.kernel, "its rate and its time must be finite and not below 0");
+    require(is_demand(speed.demand), "speed of " + speed.kernel,
+            "its demand must be 0, or from 1e3 to 1e15 bytes per second");
   }
   require_ways(machine);
   return machine;
+}
+
+double seconds_per_byte(const MachineDescription& machine) {
+  double seconds = 0;
+  for (std::uint32_t s = 0; s < machine.segments.size(); ++s) {
+    const bool draws = std::ranges::any_of(machine.workers, [s](const WorkerDescription& worker) {
+      return std::ranges::count(worker.draws_on, s) > 0;
+    });
+    if (!draws) continue;
+    BytesPerSecond least = machine.segments[s].bandwidth;
+    for (const BytesPerSecond part : machine.segments[s].by_kernels) least = std::min(least, part);
+    seconds += 1 / least.value;
+  }
+  return seconds;
+}
+
+Time longest_time(const graph::Task& task, double seconds_per_byte) {
+  const Codelet& codelet = *task.codelet;
+  std::int64_t longest = std::ranges::max(codelet.expected).ns;
+  BytesPerSecond demand;
+  for (const BytesPerSecond each : codelet.demands) {
+    if (each.value == 0) [[likely]]
+      continue;
+    if (!is_demand(each)) {
+      throw UsageError("codelet " + codelet.name +
+                       ": its demands must be 0, or from 1e3 to 1e15 bytes per second");
+    }
+    demand = std::max(demand, each);
+  }
+  if (task.extension) {
+    longest = std::max(longest, std::ranges::max(task.extension->expected).ns);
+    demand = std::max(demand, std::ranges::max(task.extension->demands));
+  }
+  if (demand.value == 0) return Time{longest};
+  // While a segment lacks bandwidth, it gives all that it has.
+  const double seconds = Time{longest}.seconds() * (1 + demand.value * seconds_per_byte);
+  constexpr auto kMost = static_cast<double>(sim::World::kEndOfTime.ns);
+  return Time{static_cast<std::int64_t>(std::min(seconds * 1e9, kMost))};
 }
 
 }  // namespace vicinal::runtime

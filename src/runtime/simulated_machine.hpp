@@ -1,8 +1,9 @@
-// What a description of a simulated machine must hold, before anything is built on it.
+// What a description of a simulated machine must hold, before anything is built on it, and a task, before it is submitted.
 #pragma once
 
 #include <span>
 
+#include "graph/task.hpp"
 #include "vicinal/machine.hpp"
 
 namespace vicinal::runtime {
@@ -13,5 +14,11 @@ void require_sound(const SegmentDescription& segment);
 // machine will be in.
 const MachineDescription& require_sound(const MachineDescription& machine,
                                         std::span<const SegmentDescription> shared);
+
+// Seconds that a byte takes at most on all segments together on which kernels draw; 0: kernels draw on none.
+double seconds_per_byte(const MachineDescription& machine);
+// What a task takes at most beside others that draw on the same segments. Throws UsageError that names the codelet if it
+// demands what cannot be.
+Time longest_time(const graph::Task& task, double seconds_per_byte);
 
 }  // namespace vicinal::runtime

@@ -10,6 +10,7 @@
 #include "memory/arena.hpp"
 #include "runtime/estimated_times.hpp"
 #include "runtime/runtime_impl.hpp"
+#include "runtime/simulated_machine.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::runtime {
@@ -212,8 +213,7 @@ void RuntimeImpl::give_back_sole_room(graph::Handle& handle) {
 // All tasks together end before times overflow, whatever the order in which they run.
 [[gnu::noinline]] void RuntimeImpl::check_simulated_time(const graph::Task& task) {
   constexpr std::int64_t kMost = sim::World::kEndOfTime.ns;
-  std::int64_t longest = std::ranges::max(task.codelet->expected).ns;
-  if (task.extension) longest = std::max(longest, std::ranges::max(task.extension->expected).ns);
+  const std::int64_t longest = longest_time(task, setup_.seconds_per_byte).ns;
   const std::int64_t overhead = most_overhead_.ns;
   sim::World& world = setup_.world->world;
   const std::int64_t before = world.claimed().ns;
