@@ -211,6 +211,8 @@ class Kernels {
 
 // Time of one task per kind of processor; 0: not known.
 using ExpectedTimes = std::array<Time, kProcessorKinds>;
+// Bytes per second that one task at full speed draws on memory, per kind of processor; 0: none.
+using MemoryDemands = std::array<BytesPerSecond, kProcessorKinds>;
 
 // Must outlive the tasks that use it.
 struct Codelet {
@@ -221,6 +223,9 @@ struct Codelet {
   double flops = 0;      // of one task, 0 when unknown; a task may give its own
   // Time of one task per kind of processor, for simulation and for policies; 0 when unknown.
   ExpectedTimes expected{};
+  // Simulation: what one task draws on each segment that its worker draws on (WorkerDescription::draws_on); 0, or 1 kB/s to
+  // 1 PB/s. A segment that lacks bandwidth slows its tasks and copies down.
+  MemoryDemands demands{};
   // Simulation: a task whose time nobody has given is estimated and can run on every kind of processor: its operations at
   // the speeds of the machine (MachineDescription::speeds), else its bytes at the rates of kSimulatedMemory.
   bool estimated = false;

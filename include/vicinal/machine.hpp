@@ -37,18 +37,24 @@ struct LinkDescription {
   // Links, by number, whose copies never run while one of this link does; itself among them if its
   // copies run one at a time. In the order of their start. Holds both ways.
   std::vector<std::uint32_t> serialised = {};
-  // Bytes copied per second of the CPU workers' time that copying takes: for the threads that copy and the
-  // memory that they keep busy. Each worker loses an equal part, while it is in a kernel. 0: nothing.
+  // Bytes copied per second of the CPU workers' time that copying takes: for the threads that copy and the memory that
+  // they keep busy. Copies come first; kernels share what is left of that time. 0: copying takes none.
   BytesPerSecond worker_bandwidth = {};
 };
 
-// Simulation: a part of the machine that copies of several links pass, a switch or a host bridge. They
-// share its bandwidth max-min fairly, with those of the links.
+// Simulation: a part of the machine that copies of several links pass, a switch or a host bridge, or a memory controller,
+// on which kernels draw, too. Copies share its bandwidth max-min fairly, with those of the links.
 struct SegmentDescription {
   std::string name;
   BytesPerSecond bandwidth;
   // The number of a segment that the copies of several runtimes pass; SimulatedWorld::add_segment sets it.
   std::optional<std::uint32_t> shared = {};
+  // The bandwidth while one, two, ... kernels draw on it; the last entry is that of more kernels. No entry exceeds
+  // `bandwidth`. Empty: always `bandwidth`.
+  std::vector<BytesPerSecond> by_kernels = {};
+  // Bandwidth that kernels leave to copies that can use it, `bandwidth` at most. None: the equal part of each that draws,
+  // kernel or copy.
+  std::optional<BytesPerSecond> for_copies = {};
 };
 
 struct WorkerDescription {
@@ -60,6 +66,8 @@ struct WorkerDescription {
   Time task_overhead = {};
   Time copy_overhead = {};
   std::uint32_t pipeline = 1;
+  // Segments, by number, on which its kernels draw what their codelets demand (Codelet::demands).
+  std::vector<std::uint32_t> draws_on = {};
 };
 
 // Simulation: what it costs that an accelerator finds data missing where its memory is one with RAM and the system
@@ -78,6 +86,7 @@ struct KernelSpeed {
   ProcessorKind kind = ProcessorKind::cpu;
   double flops_per_second = 0;
   double seconds = 0;
+  BytesPerSecond demand = {};  // as Codelet::demands
 };
 
 // Simulation: bytes per second at which a task passes over its operands if nothing else is known of its time.

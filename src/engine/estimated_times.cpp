@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "machine/machine_model.hpp"
+#include "sim/world.hpp"
+#include "vicinal/error.hpp"
 
 namespace vicinal::engine {
 
@@ -57,9 +59,14 @@ void estimate_time(graph::TaskExtension& extension, const graph::Task& task,
   const Codelet& codelet = *task.codelet;
   const double operations = flops > 0 ? flops : codelet.flops;
   const std::string_view precision = precision_of(task);
+  const bool any_demand = std::ranges::any_of(
+      machine.speeds, [](const KernelSpeed& speed) { return speed.demand.value > 0; });
   extension.synchronous = machine::is_synchronous(machine, codelet.name);
   for (std::size_t number = 0; number < kProcessorKinds; ++number) {
     const auto kind = static_cast<ProcessorKind>(number);
+    if (any_demand && graph::demand_of(task, kind).value == 0) {
+      extension.demands[number] = machine::demand_of(machine, codelet.name, precision, kind);
+    }
     if (graph::expected_time(task, kind).ns > 0) continue;
     const std::optional<double> seconds =
         machine::seconds_of(machine, codelet.name, precision, operations, kind);
@@ -72,6 +79,50 @@ void estimate_time(graph::TaskExtension& extension, const graph::Task& task,
     const BytesPerSecond rate = is_core ? kSimulatedMemory.core : kSimulatedMemory.accelerator;
     extension.expected[number] = time_of(bytes / rate.value, kSimulatedMemory.least);
   }
+}
+
+// Up to it a flow's weights keep their digits.
+bool is_demand(BytesPerSecond demand) {
+  return demand.value == 0 ||
+         (std::isfinite(demand.value) && demand.value >= 1e3 && demand.value <= 1e15);
+}
+
+double seconds_per_byte(const MachineDescription& machine) {
+  double seconds = 0;
+  for (std::uint32_t s = 0; s < machine.segments.size(); ++s) {
+    const bool draws = std::ranges::any_of(machine.workers, [s](const WorkerDescription& worker) {
+      return std::ranges::count(worker.draws_on, s) > 0;
+    });
+    if (!draws) continue;
+    BytesPerSecond least = machine.segments[s].bandwidth;
+    for (const BytesPerSecond part : machine.segments[s].by_kernels) least = std::min(least, part);
+    seconds += 1 / least.value;
+  }
+  return seconds;
+}
+
+Time longest_time(const graph::Task& task, double seconds_per_byte) {
+  const Codelet& codelet = *task.codelet;
+  std::int64_t longest = std::ranges::max(codelet.expected).ns;
+  BytesPerSecond demand;
+  for (const BytesPerSecond each : codelet.demands) {
+    if (each.value == 0) [[likely]]
+      continue;
+    if (!is_demand(each)) {
+      throw UsageError("codelet " + codelet.name +
+                       ": its demands must be 0, or from 1e3 to 1e15 bytes per second");
+    }
+    demand = std::max(demand, each);
+  }
+  if (task.extension) {
+    longest = std::max(longest, std::ranges::max(task.extension->expected).ns);
+    demand = std::max(demand, std::ranges::max(task.extension->demands));
+  }
+  if (demand.value == 0) return Time{longest};
+  // While a segment lacks bandwidth, it gives all that it has.
+  const double seconds = Time{longest}.seconds() * (1 + demand.value * seconds_per_byte);
+  constexpr auto kMost = static_cast<double>(sim::World::kEndOfTime.ns);
+  return Time{static_cast<std::int64_t>(std::min(seconds * 1e9, kMost))};
 }
 
 }  // namespace vicinal::engine

@@ -177,8 +177,7 @@ void Submissions::check(const graph::Task& task) {
 // All tasks together end before times overflow, whatever the order in which they run.
 [[gnu::noinline]] void Submissions::check_simulated_time(const graph::Task& task) {
   constexpr std::int64_t kMost = sim::World::kEndOfTime.ns;
-  std::int64_t longest = std::ranges::max(task.codelet->expected).ns;
-  if (task.extension) longest = std::max(longest, std::ranges::max(task.extension->expected).ns);
+  const std::int64_t longest = longest_time(task, seconds_per_byte_).ns;
   const std::int64_t overhead = most_overhead_.ns;
   sim::World& world = *world_;
   const std::int64_t before = world.claimed().ns;
@@ -199,7 +198,8 @@ Submissions::Submissions(Application& application, const SubmissionsConfig& conf
       counts_bytes_(most_bytes_.value > 0),
       places_(engine_.policy_traits().heeds_places),
       world_(config.world),
-      most_overhead_(most_overhead(engine_.machine())) {
+      most_overhead_(most_overhead(engine_.machine())),
+      seconds_per_byte_(seconds_per_byte(engine_.machine())) {
   if (config.computes_priorities || engine_.policy_traits().plans) {
     using Priorities = HeldBack::Priorities;
     held_back_.emplace(engine_,

@@ -136,8 +136,9 @@ class Submissions {
   const bool counts_bytes_;
   const bool places_;  // codelets are asked where their tasks run
   sim::World* const world_;
-  const Time most_overhead_;                     // of one task, on any worker; in simulation
-  std::optional<HeldBack> held_back_;            // if priorities are computed or the policy plans
+  const Time most_overhead_;           // of one task, on any worker; in simulation
+  const double seconds_per_byte_;      // at most, of all segments on which simulated kernels draw
+  std::optional<HeldBack> held_back_;  // if priorities are computed or the policy plans
   std::optional<SimulatedSubmitter> submitter_;  // in a world that others may share
   bool submits_later_ = false;                   // one of these
   std::atomic<std::uint64_t> bytes_{0};          // of the operands of all that was submitted

@@ -64,6 +64,7 @@ struct TaskExtension {
   std::vector<std::uint16_t> view_of;      // operand -> access, when a handle is named twice
   double flops = 0;                        // 0: the codelet's
   ExpectedTimes expected{};                // 0: the codelet's
+  MemoryDemands demands{};                 // 0: the codelet's
   bool synchronous = false;                // as Codelet::synchronous; false: the codelet's
   Recursive recursive = Recursive::never;  // never: it has a kernel alone
   bool only_on_node = false;               // a worker of `node` runs it, and no other
@@ -132,6 +133,14 @@ inline Time expected_time(const Task& task, ProcessorKind kind) {
     if (const Time own = task.extension->expected[number]; own.ns != 0) return own;
   }
   return task.codelet->expected[number];
+}
+// On each segment that its worker draws on; 0: none.
+inline BytesPerSecond demand_of(const Task& task, ProcessorKind kind) {
+  const auto number = static_cast<std::size_t>(kind);
+  if (task.extension) {
+    if (const BytesPerSecond own = task.extension->demands[number]; own.value != 0) return own;
+  }
+  return task.codelet->demands[number];
 }
 inline bool is_synchronous(const Task& task) {
   return task.codelet->synchronous || (task.extension && task.extension->synchronous);

@@ -23,6 +23,7 @@ class Builder {
     add_disk_links();
     add_gpu_links();
     add_device_links();
+    add_draws();
     serialise();
     machine_.submit_overhead = text_.submit_overhead;
     machine_.faults = text_.faults;
@@ -47,6 +48,7 @@ class Builder {
   void add_disk_links();
   void add_device_links();
   void add_gpu_links();
+  void add_draws();
   void resolve(const LinkText& link, std::map<Ends, const LinkText*>& found) const;
   void resolve_one(Ends ends, const LinkText& link, std::map<Ends, const LinkText*>& found) const;
   void add_link(Ends ends, BytesPerSecond bandwidth, const RouteText& route,
@@ -304,8 +306,26 @@ std::uint32_t Builder::part(std::uint32_t segment, std::uint32_t part, bool towa
   std::string name = text.name;
   if (!text.part_of_gpu.empty()) name += fmt::format(" {}", part);
   if (!text.half_duplex) name += towards_ram ? " to RAM" : " from RAM";
-  machine_.segments.push_back({std::move(name), text.bandwidth});
+  machine_.segments.push_back({.name = std::move(name),
+                               .bandwidth = text.bandwidth,
+                               .by_kernels = text.by_kernels,
+                               .for_copies = text.for_copies});
   return number;
+}
+
+// Segments that only kernels draw on have the last numbers.
+void Builder::add_draws() {
+  for (WorkerDescription& worker : machine_.workers) {
+    const std::uint32_t node = worker.node.value;
+    const std::vector<std::uint32_t>& draws_on = is_gpu(node)  ? text_.gpu->draws_on
+                                                 : node == 0 ? text_.cpu.draws_on
+                                                             : devices_[node - first_device()]->draws_on;
+    for (const std::uint32_t segment : draws_on) {
+      const std::vector<std::uint32_t>& parts = text_.segments[segment].part_of_gpu;
+      const std::uint32_t number = parts.empty() ? 0 : parts[node - first_gpu_];
+      worker.draws_on.push_back(part(segment, number, false));
+    }
+  }
 }
 
 std::uint32_t Builder::shared_by_both_directions(Ends ends, BytesPerSecond bandwidth) {

@@ -86,19 +86,34 @@ bool speaks_of(std::string_view entry, std::string_view kernel, std::string_view
          entry.starts_with(graph) && entry[graph.size()] == '.' && entry.ends_with(kernel);
 }
 
-}  // namespace
-
-std::optional<double> seconds_of(const MachineDescription& machine, std::string_view kernel,
-                                 std::string_view precision, double flops, ProcessorKind kind,
-                                 std::string_view graph) {
+// The first entry that speaks of the task; none: nullptr.
+const KernelSpeed* speed_of(const MachineDescription& machine, std::string_view kernel,
+                            std::string_view precision, ProcessorKind kind,
+                            std::string_view graph) {
   for (const auto& speed : machine.speeds) {
     if (speed.kind != kind) continue;
     if (!speaks_of(speed.kernel, kernel, graph)) continue;
     // A task that does not say its precision takes the first entry of its kernel.
     if (!speed.precision.empty() && !precision.empty() && speed.precision != precision) continue;
-    return speed.flops_per_second > 0 ? flops / speed.flops_per_second : speed.seconds;
+    return &speed;
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<double> seconds_of(const MachineDescription& machine, std::string_view kernel,
+                                 std::string_view precision, double flops, ProcessorKind kind,
+                                 std::string_view graph) {
+  const KernelSpeed* const speed = speed_of(machine, kernel, precision, kind, graph);
+  if (speed == nullptr) return std::nullopt;
+  return speed->flops_per_second > 0 ? flops / speed->flops_per_second : speed->seconds;
+}
+
+BytesPerSecond demand_of(const MachineDescription& machine, std::string_view kernel,
+                         std::string_view precision, ProcessorKind kind, std::string_view graph) {
+  const KernelSpeed* const speed = speed_of(machine, kernel, precision, kind, graph);
+  return speed == nullptr ? BytesPerSecond{} : speed->demand;
 }
 
 std::optional<double> MachineModel::scheduling_seconds(std::string_view policy) const {

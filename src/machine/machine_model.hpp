@@ -26,6 +26,10 @@ struct SchedulingCost {
 std::optional<double> seconds_of(const MachineDescription& machine, std::string_view kernel,
                                  std::string_view precision, double flops, ProcessorKind kind,
                                  std::string_view graph = {});
+// What such a task draws on the segments of its worker; 0: the machine says nothing of it.
+BytesPerSecond demand_of(const MachineDescription& machine, std::string_view kernel,
+                         std::string_view precision, ProcessorKind kind,
+                         std::string_view graph = {});
 bool is_synchronous(const MachineDescription& machine, std::string_view kernel);
 
 struct MachineModel {
@@ -38,6 +42,10 @@ struct MachineModel {
   std::optional<double> seconds(std::string_view kernel, std::string_view precision, double flops,
                                 ProcessorKind kind, std::string_view graph = {}) const {
     return seconds_of(description, kernel, precision, flops, kind, graph);
+  }
+  BytesPerSecond demand(std::string_view kernel, std::string_view precision, ProcessorKind kind,
+                        std::string_view graph = {}) const {
+    return demand_of(description, kernel, precision, kind, graph);
   }
   bool is_synchronous(std::string_view kernel) const {
     return machine::is_synchronous(description, kernel);

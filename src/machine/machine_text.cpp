@@ -18,6 +18,8 @@ namespace {
 constexpr std::uint32_t kMostInFlight = 1024;
 constexpr std::uint32_t kMostPipeline = 1024;
 constexpr std::size_t kMostSegments = 64;
+constexpr std::size_t kMostByKernels = 4096;
+constexpr double kMostDemand = 1e15;
 constexpr std::array kDeviceKinds{ProcessorKind::cuda, ProcessorKind::opencl};
 constexpr std::array kKinds{ProcessorKind::cpu, ProcessorKind::gpu, ProcessorKind::cuda,
                             ProcessorKind::opencl};
@@ -43,6 +45,42 @@ std::uint32_t read_segment(const TomlValue& value, const MachineText& machine) {
                            near.empty() ? "" : fmt::format(": did you mean \"{}\"?", near)));
 }
 
+std::vector<std::uint32_t> read_segments(const TomlTable& table, std::string_view key,
+                                         const MachineText& machine) {
+  std::vector<std::uint32_t> segments;
+  const auto names = table.find(key);
+  if (!names) return segments;
+  for (const auto& item : names->items()) {
+    const std::uint32_t segment = read_segment(item, machine);
+    if (std::count(segments.begin(), segments.end(), segment) > 0) {
+      item.refuse("a segment is named twice");
+    }
+    segments.push_back(segment);
+  }
+  return segments;
+}
+
+// What kernels draw on. `gpus`: they are those of GPUs, each of which may hang on a part of a segment.
+std::vector<std::uint32_t> read_draws_on(const TomlTable& table, const MachineText& machine,
+                                         bool gpus) {
+  std::vector<std::uint32_t> segments = read_segments(table, "draws_on", machine);
+  for (const std::uint32_t number : segments) {
+    const SegmentText& segment = machine.segments[number];
+    if (!segment.half_duplex) {
+      table.value("draws_on")
+          .refuse(fmt::format("\"{}\" has a bandwidth for each direction, and kernels draw on one "
+                              "for both: write duplex = \"half\" in [segment.{}]",
+                              segment.name, segment.name));
+    }
+    if (!gpus && !segment.part_of_gpu.empty()) {
+      table.value("draws_on")
+          .refuse(fmt::format("\"{}\" has a part for each GPU, and none for other workers",
+                              segment.name));
+    }
+  }
+  return segments;
+}
+
 RouteText read_route(const TomlTable& table, const MachineText& machine) {
   RouteText route;
   route.latency = time_or_zero(table, "latency");
@@ -50,15 +88,7 @@ RouteText read_route(const TomlTable& table, const MachineText& machine) {
     route.copies_in_flight = copies->count(1, kMostInFlight);
   }
   route.half_duplex = read_half_duplex(table);
-  if (const auto segments = table.find("segments")) {
-    for (const auto& item : segments->items()) {
-      const std::uint32_t segment = read_segment(item, machine);
-      if (std::count(route.segments.begin(), route.segments.end(), segment) > 0) {
-        item.refuse("a segment is named twice");
-      }
-      route.segments.push_back(segment);
-    }
-  }
+  route.segments = read_segments(table, "segments", machine);
   if (const auto rules = table.find("serialise")) {
     for (const auto& item : rules->items()) {
       const std::size_t rule = item.word({"same", "reverse", "arrivals"});
@@ -91,7 +121,8 @@ void read_workers_by_default(const TomlTable& table, std::uint32_t most,
 }
 
 CpuText read_cpu(const TomlTable& table) {
-  table.allow({"most", "by_default", "drive_gpus", "task_overhead", "copy_overhead"});
+  table.allow(
+      {"most", "by_default", "drive_gpus", "task_overhead", "copy_overhead", "draws_on"});
   CpuText cpu;
   cpu.most = table.value("most").count(0, kMostCpuWorkers);
   read_workers_by_default(table, cpu.most, cpu.by_default);
@@ -114,7 +145,8 @@ void read_driving(const TomlTable& table, Text& text) {
 }
 
 GpuText read_gpu(const TomlTable& table) {
-  table.allow({"most", "by_default", "memory", "pipeline", "task_overhead", "copy_overhead"});
+  table.allow({"most", "by_default", "memory", "pipeline", "task_overhead", "copy_overhead",
+               "draws_on"});
   GpuText gpu;
   gpu.most = table.value("most").count(1, kMostGpus);
   read_workers_by_default(table, gpu.most, gpu.by_default);
@@ -122,13 +154,30 @@ GpuText read_gpu(const TomlTable& table) {
   return gpu;
 }
 
+// What depends on who draws.
+void read_drawing(const TomlTable& table, SegmentText& segment) {
+  const auto up_to_bandwidth = [&](const TomlValue& value) {
+    const BytesPerSecond bandwidth = value.bandwidth();
+    if (bandwidth > segment.bandwidth) value.refuse("it is more than \"bandwidth\"");
+    return bandwidth;
+  };
+  if (const auto copies = table.find("for_copies")) segment.for_copies = up_to_bandwidth(*copies);
+  const auto by_kernels = table.find("by_kernels");
+  if (!by_kernels) return;
+  for (const auto& item : by_kernels->items()) {
+    if (segment.by_kernels.size() == kMostByKernels) item.refuse("there are more than 4096");
+    segment.by_kernels.push_back(up_to_bandwidth(item));
+  }
+}
+
 SegmentText read_segment(const TomlTable::Named& named, const MachineText& machine) {
   const TomlTable& table = named.table;
-  table.allow({"bandwidth", "duplex", "part_of_gpu"});
+  table.allow({"bandwidth", "duplex", "part_of_gpu", "by_kernels", "for_copies"});
   SegmentText segment;
   segment.name = named.name;
   segment.bandwidth = table.value("bandwidth").bandwidth();
   segment.half_duplex = read_half_duplex(table);
+  read_drawing(table, segment);
   const auto parts = table.find("part_of_gpu");
   if (!parts) return segment;
   for (const auto& item : parts->items()) {
@@ -157,12 +206,13 @@ DiskText read_disk(const TomlTable& table, const MachineText& machine) {
 }
 
 DeviceText read_device(const TomlTable& table, const MachineText& machine) {
-  table.allow({"name", "kind", "memory", "pipeline", "task_overhead", "copy_overhead", "in", "out",
-               "both", "latency", "copies_in_flight", "segments", "serialise"});
+  table.allow({"name", "kind", "memory", "pipeline", "task_overhead", "copy_overhead", "draws_on",
+               "in", "out", "both", "latency", "copies_in_flight", "segments", "serialise"});
   DeviceText device;
   device.name = base::legible_name(table.value("name").text());
   device.kind = kDeviceKinds[table.value("kind").word({"cuda", "opencl"})];
   read_driving(table, device);
+  device.draws_on = read_draws_on(table, machine, false);
   device.in = table.value("in").bandwidth();
   device.out = table.value("out").bandwidth();
   if (const auto both = table.find("both")) device.both = both->bandwidth();
@@ -231,7 +281,7 @@ LinkText read_link(const TomlTable& table, const MachineText& machine) {
 }
 
 void read_speed(const TomlTable& table, std::vector<KernelSpeed>& speeds) {
-  table.allow({"kernel", "precision", "kind", "rate", "time"});
+  table.allow({"kernel", "precision", "kind", "rate", "time", "demand"});
   KernelSpeed speed;
   speed.kind = kKinds[table.value("kind").word({"cpu", "gpu", "cuda", "opencl"})];
   if (const auto precision = table.find("precision")) {
@@ -240,6 +290,10 @@ void read_speed(const TomlTable& table, std::vector<KernelSpeed>& speeds) {
   if (table.has("rate") == table.has("time")) table.refuse("needs either \"rate\" or \"time\"");
   if (const auto rate = table.find("rate")) speed.flops_per_second = rate->flop_rate();
   if (const auto time = table.find("time")) speed.seconds = time->seconds();
+  if (const auto demand = table.find("demand")) {
+    speed.demand = demand->bandwidth();
+    if (speed.demand.value > kMostDemand) demand->refuse("it is more than 1000 TB/s");
+  }
   const TomlValue kernel = table.value("kernel");
   const auto kernels = kernel.is_list() ? kernel.items() : std::vector{kernel};
   if (kernels.empty()) kernel.refuse("it is empty");
@@ -277,6 +331,8 @@ MachineText read(const TomlTable& root, const std::string& origin) {
     if (machine.segments.size() > kMostSegments)
       named.table.refuse("there are more than 64 segments");
   }
+  if (const auto cpu = root.table("cpu")) machine.cpu.draws_on = read_draws_on(*cpu, machine, false);
+  if (const auto gpu = root.table("gpu")) machine.gpu->draws_on = read_draws_on(*gpu, machine, true);
   if (const auto disk = root.table("disk")) machine.disk = read_disk(*disk, machine);
   for (const auto& device : root.tables("device")) {
     machine.devices.push_back(read_device(device, machine));

@@ -46,6 +46,8 @@ struct SegmentText {
   std::string name;
   BytesPerSecond bandwidth;
   bool half_duplex = false;
+  std::vector<BytesPerSecond> by_kernels;    // see SegmentDescription
+  std::optional<BytesPerSecond> for_copies;  // likewise
   // Several equal parts, and which one each GPU hangs on; empty: one that all share.
   std::vector<std::uint32_t> part_of_gpu;
 };
@@ -64,6 +66,7 @@ struct CpuText {
   bool drive_gpus = false;  // each GPU takes one of the workers away
   Time task_overhead;
   Time copy_overhead;
+  std::vector<std::uint32_t> draws_on;  // indices of MachineText::segments
 };
 
 struct GpuText {
@@ -74,6 +77,7 @@ struct GpuText {
   std::uint32_t pipeline = 1;
   Time task_overhead;
   Time copy_overhead;
+  std::vector<std::uint32_t> draws_on;  // indices of MachineText::segments
 };
 
 // One accelerator, with its links from RAM and to it.
@@ -85,6 +89,7 @@ struct DeviceText {
   std::uint32_t pipeline = 1;
   Time task_overhead;
   Time copy_overhead;
+  std::vector<std::uint32_t> draws_on;  // indices of MachineText::segments
   BytesPerSecond in;
   BytesPerSecond out;
   std::optional<BytesPerSecond> both;  // that the two directions share

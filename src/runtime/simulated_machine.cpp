@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/estimated_times.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::runtime {
@@ -56,6 +57,10 @@ void require_workers(const MachineDescription& machine) {
     require(worker.pipeline > 0, part, "it must launch one kernel at least (pipeline)");
     require(is_time(worker.task_overhead) && is_time(worker.copy_overhead), part,
             "its overheads must not be below 0, nor longer than a day");
+    for (const std::uint32_t segment : worker.draws_on) {
+      require(segment < machine.segments.size(), part,
+              "there is no segment of that number (draws_on)");
+    }
   }
 }
 
@@ -106,6 +111,8 @@ void require_in_world(const SegmentDescription& segment,
     return other.shared == segment.shared && other.name == segment.name &&
            other.bandwidth == segment.bandwidth;
   });
+  require(segment.by_kernels.empty() && !segment.for_copies, "segment " + segment.name,
+          "several runtimes share it: it has one bandwidth (no by_kernels, no for_copies)");
   require(there, "segment " + segment.name,
           "the runtime's world has no such segment; give the runtime the SimulatedWorld that made "
           "it, and leave "
@@ -117,6 +124,13 @@ void require_in_world(const SegmentDescription& segment,
 void require_sound(const SegmentDescription& segment) {
   require(is_rate(segment.bandwidth), "segment " + segment.name,
           "its bandwidth must be finite and not below 1000 bytes per second");
+  const auto fits = [&](BytesPerSecond part) { return part <= segment.bandwidth; };
+  require(std::ranges::all_of(segment.by_kernels, is_rate) &&
+              std::ranges::all_of(segment.by_kernels, fits),
+          "segment " + segment.name,
+          "what it has by kernels must be from 1000 bytes per second to its bandwidth");
+  require(!segment.for_copies || (segment.for_copies->value >= 0 && fits(*segment.for_copies)),
+          "segment " + segment.name, "what it keeps for copies must be from 0 to its bandwidth");
 }
 
 const MachineDescription& require_sound(const MachineDescription& machine,
@@ -139,6 +153,8 @@ const MachineDescription& require_sound(const MachineDescription& machine,
     const double seconds = speed.seconds;
     require(std::isfinite(rate) && rate >= 0 && std::isfinite(seconds) && seconds >= 0,
             "speed of " + speed.kernel, "its rate and its time must be finite and not below 0");
+    require(engine::is_demand(speed.demand), "speed of " + speed.kernel,
+            "its demand must be 0, or from 1e3 to 1e15 bytes per second");
   }
   require_ways(machine);
   return machine;

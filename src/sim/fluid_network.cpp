@@ -27,6 +27,12 @@ Resource FluidNetwork::add_resource(BytesPerSecond bandwidth) {
   return resource;
 }
 
+Resource FluidNetwork::add_resource(CapacityRule rule) {
+  const Resource resource = rates_.add_resource(std::move(rule));
+  uses_.emplace_back();
+  return resource;
+}
+
 void FluidNetwork::start(std::uint64_t id, const Fluid& fluid, double at) {
   require_sound(fluid);
   const GroupIndex group = join(fluid.demands, at);
@@ -58,6 +64,7 @@ FluidNetwork::FlowIndex FluidNetwork::take_flow(std::uint64_t id, const Fluid& f
   flow.left = at_once ? 0 : fluid.amount;
   flow.demands.assign(fluid.demands.begin(), fluid.demands.end());
   flow.most = fluid.most;
+  flow.drawer = fluid.drawer;
   return index;
 }
 

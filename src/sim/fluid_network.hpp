@@ -20,17 +20,19 @@
 
 namespace vicinal::sim {
 
-// What flows: bytes, or whatever the weights say how much of each resource one unit takes.
+// What flows: bytes of a copy, or the time of a kernel; the weights say how much of each resource one unit takes.
 struct Fluid {
   double amount = 0;
   std::span<const Demand> demands = {};
   double most = kNever;  // units per nanosecond
+  Drawer drawer = Drawer::copy;
 };
 
 class FluidNetwork {
  public:
-  // Throws std::invalid_argument unless the bandwidth is more than 0 and finite.
+  // As those of FairRates.
   Resource add_resource(BytesPerSecond bandwidth);
+  Resource add_resource(CapacityRule rule);
   std::size_t resources() const { return rates_.resources(); }
 
   // `id` is given back at the end. A flow without an amount, or with neither demands nor a rate of its own, ends at

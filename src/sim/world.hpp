@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/sure_memory.hpp"
@@ -50,6 +51,8 @@ class World {
   Time now() const { return now_.load(std::memory_order_relaxed); }  // any thread
   // Throws std::invalid_argument unless the bandwidth is more than 0 and finite. It stays as long as the world.
   Resource add_resource(BytesPerSecond bandwidth) { return network_.add_resource(bandwidth); }
+  // Its capacity depends on who draws on it.
+  Resource add_resource(CapacityRule rule) { return network_.add_resource(std::move(rule)); }
 
   using Place = std::uint32_t;
   Place enter(Actor& actor);

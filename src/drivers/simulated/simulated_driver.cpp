@@ -19,17 +19,15 @@ SimulatedDriver::SimulatedDriver(const MachineDescription& machine, sim::World& 
     : machine_(machine),
       world_(world),
       place_(world.enter(*this)),
-      links_(machine_, world, [this](const SimulatedLinks::Copy& copy) { end_copy(copy); }),
+      resources_(machine_, world),
+      links_(machine_, world, resources_,
+             [this](const SimulatedLinks::Copy& copy) { completions_->copy_done(copy.id, nullptr); }),
       workers_(machine.workers.size()),
       look_(machine.workers.size() / 64 + 1),
       first_worker_(machine.nodes.size()) {
   for (const WorkerDescription& worker : machine.workers) {
     auto& first = first_worker_[worker.node.value];
     if (worker.node != kRam && !first) first = worker.id;
-    if (worker.kind == ProcessorKind::cpu) {
-      ++cpu_workers_;
-      cpu_copy_overhead_ = std::max(cpu_copy_overhead_, worker.copy_overhead);
-    }
     note_whether_it_looks(worker.id);
   }
   world_.rouse(place_);
@@ -75,7 +73,7 @@ bool SimulatedDriver::act() {
   set_woken(id, false);
   if (worker.thread_free <= now()) {
     if (completions_->advance(id)) set_woken(id, true);  // for one more
-  } else if (!worker.will_look) {
+  } else if (!worker.will_look && worker.thread_free != kNotKnown) {
     worker.will_look = true;
     world_.schedule(place_, worker.thread_free, token(Kind::look, id.value));
   }
@@ -105,32 +103,25 @@ void SimulatedDriver::happened(std::uint64_t token) {
     case Kind::look:
       workers_[number].will_look = false;
       return set_woken(WorkerId{number}, true);
+    case Kind::kernel_start:
+      return start_kernel(WorkerId{number});
     case Kind::task_end:
       return end_task(WorkerId{number});
   }
 }
 
+void SimulatedDriver::flow_ended(std::uint64_t token) {
+  const WorkerId id{static_cast<std::uint32_t>(token)};
+  Kernel& kernel = workers_[id.value].kernels.front();
+  kernel.time = now() - kernel.start;
+  end_task(id);
+}
+
 void SimulatedDriver::end_task(WorkerId worker) {
   set_woken(worker, true);
-  if (prolong_kernel(worker)) return;
   graph::Task* const task = workers_[worker.value].kernels.front().task;
   end_kernel(worker);
   completions_->task_done(*task, worker, nullptr, std::nullopt);
-}
-
-// Not those of a pipeline: the kernels behind would have to move, too.
-bool SimulatedDriver::prolong_kernel(WorkerId id) {
-  const WorkerDescription& description = machine_.workers[id.value];
-  if (description.kind != ProcessorKind::cpu || description.pipeline > 1) return false;
-  Worker& worker = workers_[id.value];
-  Kernel& kernel = worker.kernels.front();
-  const Time lost = lost_to_copies_ - kernel.lost_before;
-  if (lost.ns == 0) return false;
-  kernel.lost_before = lost_to_copies_;
-  kernel.time += lost;
-  worker.processor_free += lost;
-  world_.schedule(place_, now() + lost, token(Kind::task_end, id.value));
-  return true;
 }
 
 void SimulatedDriver::end_kernel(WorkerId id) {
@@ -143,22 +134,67 @@ void SimulatedDriver::end_kernel(WorkerId id) {
                         std::memory_order_relaxed);
   --running_;
   note_whether_it_looks(id);
+  if (worker.processor_free != kNotKnown) [[likely]]
+    return;
+  if (kernels.empty()) {
+    worker.processor_free = now();
+    if (worker.thread_free == kNotKnown) free_thread(id);
+  } else if (kernels.front().start == kNotKnown) {
+    await_start(id);
+  }
+}
+
+// A synchronous kernel is the last that its worker has launched: its thread has waited for its end.
+void SimulatedDriver::free_thread(WorkerId id) {
+  Worker& worker = workers_[id.value];
+  worker.thread_free = now();
+  for (const SimulatedLinks::Copy& copy : worker.behind_kernel) start_copy_by(id, copy);
+  worker.behind_kernel.clear();
 }
 
 void SimulatedDriver::start_task(graph::Task& task, WorkerId id) {
   Worker& worker = workers_[id.value];
+  const WorkerDescription& description = machine_.workers[id.value];
   const Time time = task_time(task, id);
-  const Time launched =
-      std::max(now(), worker.thread_free) + machine_.workers[id.value].task_overhead;
-  const Time start = std::max(launched, worker.processor_free);
-  const Time end = start + time;
+  const Time launched = std::max(now(), worker.thread_free) + description.task_overhead;
+  const bool draws = resources_.any_for_kernel(id, graph::demand_of(task, description.kind));
+  const bool is_known = !draws && worker.processor_free != kNotKnown;
+  const Time start = is_known ? std::max(launched, worker.processor_free) : kNotKnown;
+  const Time end = is_known ? start + time : kNotKnown;
   worker.thread_free = graph::is_synchronous(task) ? end : launched;
   worker.processor_free = end;
-  worker.kernels.push_back({&task, start, time, lost_to_copies_});
+  worker.kernels.push_back({&task, launched, start, time, draws});
   ++running_;
   note_whether_it_looks(id);
   worker.start_ns.store(worker.kernels.front().start.ns, std::memory_order_relaxed);
-  world_.schedule(place_, end, token(Kind::task_end, id.value));
+  if (is_known) [[likely]] {
+    world_.schedule(place_, end, token(Kind::task_end, id.value));
+  } else if (worker.kernels.size() == 1) {
+    await_start(id);
+  }
+}
+
+void SimulatedDriver::await_start(WorkerId id) {
+  const Time at = std::max(now(), workers_[id.value].kernels.front().launched);
+  world_.schedule(place_, at, token(Kind::kernel_start, id.value));
+}
+
+void SimulatedDriver::start_kernel(WorkerId id) {
+  Worker& worker = workers_[id.value];
+  Kernel& kernel = worker.kernels.front();
+  kernel.start = now();
+  worker.start_ns.store(now().ns, std::memory_order_relaxed);
+  if (!kernel.draws) {
+    return world_.schedule(place_, now() + kernel.time, token(Kind::task_end, id.value));
+  }
+  demands_.clear();
+  const ProcessorKind kind = machine_.workers[id.value].kind;
+  resources_.add_for_kernel(id, graph::demand_of(*kernel.task, kind), demands_);
+  world_.start(place_, id.value,
+               {.amount = static_cast<double>(kernel.time.ns),
+                .demands = demands_,
+                .most = 1,
+                .drawer = sim::Drawer::kernel});
 }
 
 Time SimulatedDriver::task_time(const graph::Task& task, WorkerId worker) const {
@@ -206,14 +242,19 @@ void SimulatedDriver::start_copy(const memory::Copy& copy) {
   SimulatedLinks::Copy on_links = links_.describe(copy);
   const std::optional<WorkerId> driver = driven_by(copy);
   const Time free = driver ? workers_[driver->value].thread_free : Time{0};
-  require_ends_in_time(copy, on_links.link, std::max(now(), free));
+  require_ends_in_time(copy, on_links.link, free == kNotKnown ? now() : std::max(now(), free));
   on_links.faults = Time{static_cast<std::int64_t>(fault_time(copy))};
   if (!driver) return links_.start(on_links);
-  Worker& worker = workers_[driver->value];
+  if (free == kNotKnown) return workers_[driver->value].behind_kernel.push_back(on_links);
+  start_copy_by(*driver, on_links);
+}
+
+void SimulatedDriver::start_copy_by(WorkerId driver, const SimulatedLinks::Copy& copy) {
+  Worker& worker = workers_[driver.value];
   worker.thread_free =
-      std::max(now(), worker.thread_free) + machine_.workers[driver->value].copy_overhead;
-  if (worker.thread_free == now()) return links_.start(on_links);
-  start_later(on_links, worker.thread_free);
+      std::max(now(), worker.thread_free) + machine_.workers[driver.value].copy_overhead;
+  if (worker.thread_free == now()) return links_.start(copy);
+  start_later(copy, worker.thread_free);
 }
 
 void SimulatedDriver::start_later(const SimulatedLinks::Copy& copy, Time at) {
@@ -225,21 +266,6 @@ void SimulatedDriver::start_later(const SimulatedLinks::Copy& copy, Time at) {
   free_later_.pop_back();
   later_[number] = copy;
   world_.schedule(place_, at, token(Kind::copy_start, number));
-}
-
-// What it took from the workers is charged at its end: most copies start when a task has just ended, and
-// whoever starts them is in no kernel then.
-void SimulatedDriver::end_copy(const SimulatedLinks::Copy& copy) {
-  if (cpu_workers_ > 0) {
-    const LinkDescription& link = machine_.links[copy.link];
-    const auto is_disk = [&](NodeId node) {
-      return machine_.nodes[node.value].kind == NodeKind::disk;
-    };
-    Time lost = is_disk(link.from) || is_disk(link.to) ? cpu_copy_overhead_ : Time{0};
-    if (link.worker_bandwidth.value > 0) lost += duration(copy.bytes, link.worker_bandwidth);
-    lost_to_copies_ += Time{lost.ns / cpu_workers_};
-  }
-  completions_->copy_done(copy.id, nullptr);
 }
 
 // The thread that has to start the copy: the destination's, or the source's.

@@ -4,6 +4,10 @@
 // Of an accelerator a thread of the host is simulated too: it spends some microseconds before each
 // kernel and each copy, one after the other, while the kernels it has launched run in their order.
 //
+// A kernel that draws on resources (simulated_resources.hpp) is a flow: its amount is its time, its rate 1 at most. Its end
+// is not known before it ends, nor is the start of a kernel behind it. A kernel that draws on nothing and stands behind no
+// such kernel is an event at a time known at its launch.
+//
 // The template for a new driver (docs/write-a-driver.md).
 #pragma once
 
@@ -14,6 +18,7 @@
 
 #include "base/sure_memory.hpp"
 #include "drivers/simulated/simulated_links.hpp"
+#include "drivers/simulated/simulated_resources.hpp"
 #include "engine/driver.hpp"
 #include "sim/world.hpp"
 #include "vicinal/machine.hpp"
@@ -51,35 +56,40 @@ class SimulatedDriver final : public engine::Driver, private sim::Actor {
  private:
   struct Kernel {
     graph::Task* task;
-    Time start;
-    Time time;
-    Time lost_before;  // lost_to_copies_ when it was launched or last made longer
+    Time launched;
+    Time start;  // kNotKnown: others before it have to end, or its launch
+    Time time;   // at full speed
+    bool draws;  // on resources
   };
   struct Worker {
     bool woken = true;                 // is to look for work
     bool will_look = false;            // there is an event for it
     base::SureVector<Kernel> kernels;  // launched and not ended, in their order
-    Time thread_free;                  // the thread that drives it
-    Time processor_free;
+    Time thread_free;                  // the thread that drives it; kNotKnown: it waits for a kernel
+    Time processor_free;               // kNotKnown: after the end of a kernel whose end is not known
+    base::SureVector<SimulatedLinks::Copy> behind_kernel;  // copies for which the thread is to be free
     // Both are read by whoever asks for statistics.
     std::atomic<std::int64_t> ended_ns{0};          // time of the kernels that have ended
     std::atomic<std::int64_t> start_ns{kNoKernel};  // of the first of those that have not
   };
   static constexpr std::int64_t kNoKernel = INT64_MAX;
-  // What a token in the world says: of a worker (look, task_end), or of a copy that its thread starts then.
-  enum class Kind : std::uint8_t { look, task_end, copy_start };
+  static constexpr Time kNotKnown{INT64_MAX};
+  // What a token in the world says: of a worker (look, kernel_start, task_end), or of a copy that its thread starts then.
+  enum class Kind : std::uint8_t { look, kernel_start, task_end, copy_start };
   static std::uint64_t token(Kind kind, std::uint32_t number);
 
   // An idle worker looks for work.
   bool act() override;
   void happened(std::uint64_t token) override;
-  void flow_ended(std::uint64_t) override {}  // they are the links'
+  void flow_ended(std::uint64_t token) override;
   void end_task(WorkerId worker);
+  void start_copy_by(WorkerId driver, const SimulatedLinks::Copy& copy);
   void start_later(const SimulatedLinks::Copy& copy, Time at);
-  // By what copies that have ended meanwhile took from it. False: by nothing.
-  bool prolong_kernel(WorkerId worker);
+  // The first of the worker's kernels, whose start was not known, when all before it have ended.
+  void await_start(WorkerId worker);
+  void start_kernel(WorkerId worker);
   void end_kernel(WorkerId worker);
-  void end_copy(const SimulatedLinks::Copy& copy);
+  void free_thread(WorkerId worker);
   void set_woken(WorkerId worker, bool woken);
   void note_whether_it_looks(WorkerId worker);
   Time task_time(const graph::Task& task, WorkerId worker) const;
@@ -93,6 +103,7 @@ class SimulatedDriver final : public engine::Driver, private sim::Actor {
   engine::Completions* completions_ = nullptr;
   sim::World& world_;
   const sim::World::Place place_;
+  const SimulatedResources resources_;
   SimulatedLinks links_;
   base::SureVector<SimulatedLinks::Copy> later_;  // by the number in their token
   base::SureVector<std::uint32_t> free_later_;
@@ -100,9 +111,7 @@ class SimulatedDriver final : public engine::Driver, private sim::Actor {
   std::vector<std::uint64_t> look_;  // bit per worker: it is woken and may launch a kernel
   std::uint64_t running_ = 0;        // kernels launched and not ended
   std::vector<std::optional<WorkerId>> first_worker_;  // by node: of an accelerator
-  std::uint32_t cpu_workers_ = 0;
-  Time cpu_copy_overhead_;  // of all CPU workers together, per copy to the disk or from it
-  Time lost_to_copies_;     // by each CPU worker that has been in a kernel all the time
+  base::SureVector<sim::Demand> demands_;  // of a kernel that starts: to keep the room
 };
 
 }  // namespace vicinal::drivers

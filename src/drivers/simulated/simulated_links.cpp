@@ -6,24 +6,22 @@
 
 namespace vicinal::drivers {
 
-SimulatedLinks::SimulatedLinks(const MachineDescription& machine, sim::World& world, Ended ended)
+SimulatedLinks::SimulatedLinks(const MachineDescription& machine, sim::World& world,
+                               const SimulatedResources& resources, Ended ended)
     : machine_(machine),
       world_(world),
+      resources_(resources),
       ended_(std::move(ended)),
       place_(world.enter(*this)),
       ways_(machine.nodes.size()),
       links_(machine.links.size()) {
-  std::vector<sim::Resource> segments;
-  for (const SegmentDescription& segment : machine.segments) {
-    segments.push_back(segment.shared ? *segment.shared : world_.add_resource(segment.bandwidth));
-  }
   for (std::uint32_t l = 0; l < links_.size(); ++l) {
     const LinkDescription& link = machine.links[l];
     links_[l].latency = link.latency;
     ways_[link.from.value].push_back({link.to, l});
     if (link.bandwidth.value > 0) links_[l].path.push_back({world_.add_resource(link.bandwidth)});
     for (const std::uint32_t segment : link.segments) {
-      links_[l].path.push_back({segments.at(segment)});
+      links_[l].path.push_back({resources.segment(segment)});
     }
     for (const std::uint32_t other : link.serialised) {
       links_[l].excludes.push_back(other);
@@ -88,7 +86,10 @@ void SimulatedLinks::begin(Slot transfer) {
 // Its content begins to flow.
 void SimulatedLinks::happened(std::uint64_t token) {
   const Copy& copy = transfers_[token].copy;
-  world_.start(place_, token, {static_cast<double>(copy.bytes.value), links_[copy.link].path});
+  const base::SureVector<sim::Demand>& path = links_[copy.link].path;
+  demands_.assign(path.begin(), path.end());
+  resources_.add_processors(machine_.links[copy.link], copy.bytes, demands_);
+  world_.start(place_, token, {static_cast<double>(copy.bytes.value), demands_});
 }
 
 void SimulatedLinks::flow_ended(std::uint64_t token) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/sure_memory.hpp"
+#include "drivers/simulated/simulated_resources.hpp"
 #include "memory/copy.hpp"
 #include "sim/world.hpp"
 #include "vicinal/machine.hpp"
@@ -25,9 +26,10 @@ class SimulatedLinks final : public sim::Actor {
     Bytes bytes;
     Time faults = {};  // before it flows, beside the link's latency
   };
-  // `ended` is called at the end of each copy, from the world. The machine and the world outlive this.
+  // `ended` is called at the end of each copy, from the world. The machine, the world and the resources outlive this.
   using Ended = std::function<void(const Copy&)>;
-  SimulatedLinks(const MachineDescription& machine, sim::World& world, Ended ended);
+  SimulatedLinks(const MachineDescription& machine, sim::World& world,
+                 const SimulatedResources& resources, Ended ended);
   ~SimulatedLinks() override;
   SimulatedLinks(const SimulatedLinks&) = delete;
   SimulatedLinks& operator=(const SimulatedLinks&) = delete;
@@ -49,7 +51,7 @@ class SimulatedLinks final : public sim::Actor {
   };
   struct Link {
     Time latency;
-    std::vector<sim::Demand> path;
+    base::SureVector<sim::Demand> path;
     std::vector<std::uint32_t> excludes;  // links, each once
     base::SureVector<Slot> unended;       // in the order of their start
   };
@@ -62,12 +64,14 @@ class SimulatedLinks final : public sim::Actor {
 
   const MachineDescription& machine_;
   sim::World& world_;
+  const SimulatedResources& resources_;
   const Ended ended_;
   const sim::World::Place place_;
   std::vector<std::vector<Way>> ways_;  // by the node they lead from, sorted by `to`
   std::vector<Link> links_;
   base::SureVector<Transfer> transfers_;
   base::SureVector<Slot> unused_;
+  base::SureVector<sim::Demand> demands_;  // of a flow that starts: to keep the room
 };
 
 }  // namespace vicinal::drivers

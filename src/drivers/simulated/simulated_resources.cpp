@@ -1,0 +1,100 @@
+#include "drivers/simulated/simulated_resources.hpp"
+
+#include <algorithm>
+
+namespace vicinal::drivers {
+
+namespace {
+
+// A flow takes no more of a resource, nor less, per unit.
+constexpr double kLeastWeight = 1e-6;
+constexpr double kMostWeight = 1e6;
+
+double per_ns(BytesPerSecond rate) {
+  return rate.value * 1e-9;
+}
+
+sim::CapacityRule rule_of(const SegmentDescription& segment) {
+  return [segment](sim::Drawing drawing) {
+    BytesPerSecond all = segment.bandwidth;
+    if (drawing.kernels > 0 && !segment.by_kernels.empty()) {
+      all = segment.by_kernels[std::min<std::size_t>(drawing.kernels, segment.by_kernels.size()) - 1];
+    }
+    const double part = drawing.copies == 0 ? 0
+                                            : static_cast<double>(drawing.copies) /
+                                                  (drawing.copies + drawing.kernels);
+    const BytesPerSecond for_copies =
+        std::min(all, segment.for_copies.value_or(BytesPerSecond{all.value * part}));
+    return sim::Capacity{
+        .all = per_ns(all), .for_copies = per_ns(for_copies), .for_kernels = per_ns(all)};
+  };
+}
+
+sim::Resource resource_of(const SegmentDescription& segment, sim::World& world) {
+  if (segment.shared) return *segment.shared;
+  const bool depends = !segment.by_kernels.empty() || segment.for_copies;
+  return depends ? world.add_resource(rule_of(segment)) : world.add_resource(segment.bandwidth);
+}
+
+bool joins_disk(const MachineDescription& machine, const LinkDescription& link) {
+  const auto is_disk = [&](NodeId node) {
+    return machine.nodes[node.value].kind == NodeKind::disk;
+  };
+  return is_disk(link.from) || is_disk(link.to);
+}
+
+}  // namespace
+
+SimulatedResources::SimulatedResources(const MachineDescription& machine, sim::World& world)
+    : machine_(machine) {
+  for (const SegmentDescription& segment : machine.segments) {
+    segments_.push_back(resource_of(segment, world));
+  }
+  double workers = 0;
+  for (const WorkerDescription& worker : machine.workers) {
+    if (worker.kind != ProcessorKind::cpu) continue;
+    ++workers;
+    copy_overhead_ = std::max(copy_overhead_, worker.copy_overhead);
+  }
+  const bool any_takes = std::ranges::any_of(machine.links, [&](const LinkDescription& link) {
+    return link.worker_bandwidth.value > 0 || (copy_overhead_.ns > 0 && joins_disk(machine, link));
+  });
+  if (workers == 0 || !any_takes) return;
+  // Copies come first, and take an equal part from each worker, whether it is in a kernel or not.
+  processors_ = world.add_resource([workers](sim::Drawing drawing) {
+    const double in_kernels = std::min<double>(drawing.kernels, workers);
+    return sim::Capacity{.all = workers, .for_copies = workers, .for_kernels = in_kernels};
+  });
+}
+
+void SimulatedResources::add_processors(const LinkDescription& link, Bytes bytes,
+                                        base::SureVector<sim::Demand>& demands) const {
+  if (!processors_) return;
+  double weight = link.worker_bandwidth.value > 0 ? 1 / per_ns(link.worker_bandwidth) : 0;
+  if (joins_disk(machine_, link)) {
+    weight += static_cast<double>(copy_overhead_.ns) /
+              static_cast<double>(std::max<std::uint64_t>(bytes.value, 1));
+  }
+  if (weight >= kLeastWeight) demands.push_back({*processors_, std::min(weight, kMostWeight)});
+}
+
+bool SimulatedResources::draws_on_processors(WorkerId worker) const {
+  return processors_ && machine_.workers[worker.value].kind == ProcessorKind::cpu;
+}
+
+bool SimulatedResources::any_for_kernel(WorkerId worker, BytesPerSecond demand) const {
+  if (draws_on_processors(worker)) return true;
+  return demand.value > 0 && !machine_.workers[worker.value].draws_on.empty();
+}
+
+void SimulatedResources::add_for_kernel(WorkerId worker, BytesPerSecond demand,
+                                        base::SureVector<sim::Demand>& demands) const {
+  if (draws_on_processors(worker)) demands.push_back({*processors_});
+  if (!(demand.value > 0)) return;
+  const double weight = std::clamp(per_ns(demand), kLeastWeight, kMostWeight);
+  for (const std::uint32_t segment : machine_.workers[worker.value].draws_on) {
+    demands.push_back({segments_.at(segment), weight});
+  }
+}
+
+}  // namespace vicinal::drivers
