@@ -112,7 +112,7 @@ SCRIPT_LEXEME = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^
 
 
 def lexemes(text, pattern):
-    """Comments as for `joined`, and literals (line, text), those that follow each other as one."""
+    """Comments as for `joined`, and literals as blocks: adjacent literals are one block."""
     comments, literals, end = [], [], None
     for match in pattern.finditer(text):
         start, found = match.start(), match.group(0)
