@@ -181,11 +181,11 @@ def blocks_of(path, text):
     yield from (("text", block) for block in literals)
 
 
-def riddles(block):
-    """Pairs (line, sentence)."""
+def riddles(kind, block):
+    """Pairs (line, sentence). A text that the program prints is read by sentences alone."""
     text = CODE_SPAN.sub(lambda m: "CODE" + "\n" * m.group(0).count("\n"), LINK.sub(r"\1", block.text()))
     found = {}
-    for ends in (ENDS_SENTENCE, ENDS_PART):
+    for ends in (ENDS_SENTENCE,) if kind == "text" else (ENDS_SENTENCE, ENDS_PART):
         start = 0
         for stop in [match.end() for match in ends.finditer(text)] + [len(text)]:
             words = WORD.findall(text[start:stop])
@@ -200,7 +200,7 @@ def riddles(block):
 def check_text(path, text):
     findings = []
     for kind, block in blocks_of(path, text):
-        for line, sentence in riddles(block):
+        for line, sentence in riddles(kind, block):
             findings.append(f"{path}:{line}: a riddle of pronouns: \"{sentence}\" Remedy: name the things")
         if kind == "comment" and path.startswith("src/"):
             content = QUOTED.sub(lambda m: '"' + "\n" * m.group(0).count("\n") + '"', block.text())

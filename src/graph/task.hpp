@@ -68,8 +68,8 @@ struct TaskExtension {
   Reduction* combines = nullptr;           // it combines private copies of its operand into that
   bool is_combinable = false;              // and the tree of the others has been submitted
   bool begins_neutral = false;             // the neutral element is put into its operand 0 first
-  // Of a task of the runtime itself: it hands on what tasks have done with this handle, which they or others name. So
-  // it runs also while the run is cancelled.
+  // Of a task of the runtime itself: the handle whose content the task hands on, from the tasks before to the tasks
+  // behind. So the task runs also while the run is cancelled.
   const Handle* hands_on = nullptr;
   const Handle* neutral_for = nullptr;  // the neutral element of this handle is being put
 };
@@ -106,7 +106,7 @@ struct alignas(128) Task {
   }
   // The memory node that the application names for it (TaskSpec::node).
   std::optional<NodeId> named_node() const { return extension ? extension->node : std::nullopt; }
-  // One worker runs it, or those of one memory node.
+  // The task runs on a given worker, or on the workers of a given memory node.
   bool is_bound() const { return extension && (extension->worker || extension->only_on_node); }
   bool is_own() const { return !is_scheduled(kind) || (extension && extension->is_own); }
   bool hands_on() const { return extension && extension->hands_on != nullptr; }

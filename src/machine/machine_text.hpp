@@ -46,7 +46,7 @@ struct SegmentText {
   std::string name;
   BytesPerSecond bandwidth;
   bool half_duplex = false;
-  // Several equal parts, and which one each GPU hangs on; empty: one that all share.
+  // The number of the part that each GPU hangs on, of several equal parts; empty: all GPUs share the segment.
   std::vector<std::uint32_t> part_of_gpu;
 };
 
