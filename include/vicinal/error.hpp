@@ -41,17 +41,18 @@ class DeviceError : public Error {
   using Error::Error;
 };
 
-// The handle's last writer failed or was cancelled, so its content is not what was asked for. It nests what the kernel
-// threw because of which it is so, as TaskError does.
+// The handle's last writer failed or was cancelled, so its content is not what was asked for. The error nests the
+// exception of the kernel that failed first, as TaskError does.
 class PoisonedError : public Error {
  public:
   using Error::Error;
 };
 
-// What a kernel throws that was cancelled while it ran, see StopToken: its task counts as cancelled, not as failed. Where
-// nobody has cancelled it, it has failed.
+// Thrown by a kernel that was cancelled while it ran, see StopToken: its task counts as cancelled, not as failed. A
+// kernel that throws this without a cancellation has failed.
 class Cancelled : public Error {
  public:
+  // With a text of its own.
   Cancelled();
 };
 

@@ -30,11 +30,16 @@ struct RecursiveTask;
 // submits, and does not compute.
 class Recursion {
  public:
+  // For the runtime alone.
   explicit Recursion(internals::RecursiveTask& task) : task_(task) {}
+  // Their number.
   std::size_t operands() const;
+  // What the task does with the operand. Throws UsageError if there is no such operand, as all functions here do.
   AccessMode mode(std::size_t operand) const;
+  // The operand's shape.
   const Layout& layout(std::size_t operand) const;
-  int priority() const;  // of the task; those inside have their own
+  // The priority of the task; inner tasks have their own.
+  int priority() const;
   // The value given to the task. Throws UsageError if that was of another size.
   template <typename T>
   T parameter() const {
@@ -44,8 +49,8 @@ class Recursion {
     return value;
   }
 
-  // Handles that live as long as the task. What the task does not write may be divided several times; what it writes
-  // once: throws UsageError.
+  // The operand in parts, whose handles live as long as the task. An operand that the task only reads may be divided
+  // several times. Throws UsageError if an operand that the task writes is divided a second time.
   Parts parts(std::size_t operand, const Divide& divide);
   // The operand as one part: its own handle is the task's until that ends, and no other task inside may name it.
   Handle whole(std::size_t operand);
