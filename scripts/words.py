@@ -7,9 +7,9 @@ A short sentence whose words mostly stand for other words is a riddle: of at mos
 `those`, `who`, `what`, `which`, `one` or `other`. A sentence ends at a full stop; its parts at a colon or semicolon are
 looked at, too. What stands in backquotes is one word, and none of these.
 
-A measurement in a comment of src/ belongs into docs/performance.md, where it has a date, a machine and a table. It is a number
-with its unit that is longer, slower, more or less than another one, or that something takes or costs. Examples in quotation
-marks and parameters ("differ by 2 %") are none.
+A measurement in a comment of src/, or in docs/architecture.md, belongs into docs/performance.md, where it has a date, a
+machine and a table. It is a number with its unit that is longer, slower, more or less than another one, or that something
+takes or costs. Examples in quotation marks and parameters ("differ by 2 %") are none.
 """
 
 import io
@@ -202,7 +202,7 @@ def check_text(path, text):
     for kind, block in blocks_of(path, text):
         for line, sentence in riddles(kind, block):
             findings.append(f"{path}:{line}: a riddle of pronouns: \"{sentence}\" Remedy: name the things")
-        if kind == "comment" and path.startswith("src/"):
+        if path == "docs/architecture.md" or (kind == "comment" and path.startswith("src/")):
             content = QUOTED.sub(lambda m: '"' + "\n" * m.group(0).count("\n") + '"', block.text())
             for match in MEASUREMENT.finditer(content):
                 findings.append(f"{path}:{block.line_of(match.start())}: a measurement in a comment:"
@@ -250,6 +250,7 @@ SELF_TEST = [
     ("src/room/slow.cpp", "// Without this a product takes\n// 0.39 s.\n", ["slow.cpp:1:", "takes 0.39 s"]),
     ("src/room/share.cpp", "// With a walk the run is 6 % longer.\n", ["share.cpp:1:", "6 % longer"]),
     ("src/room/parameter.cpp", "// Times that differ by 2 % are equal. \"It took 3 s.\" A tick is 5 ms.\n", None),
+    ("docs/architecture.md", "A walk makes the\nrun 6 % longer.\n", ["architecture.md:2:", "6 % longer"]),
     ("tests/unit/slow.cpp", "// With a walk the run is 6 % longer.\n", None),
     ("docs/page.md", "# Page\n\nIt gives\nthat to those\nwho wait.\n```text\nit that those who\n```\n", ["page.md:3:"]),
     ("docs/table.md", "| what it is | who has that |\n|---|---|\n| `those` | [one](that.md) |\n", None),

@@ -262,7 +262,7 @@ void open();
 """
 EXPECTED = [
     "/** @file\nA header. See `other`.\n\n\n@code{.cpp}\nBox box(1);\n@endcode\n", "/** A box. */\nclass Box",
-    "/** Opens it.\n\n@throws UsageError  it is\nlocked\n@throws DeviceError  then, if it is broken.\n\nThen it is open.\n\n@param key its key. */\n"
+    "/** Opens it.\n@throws UsageError  it is\nlocked\n@throws DeviceError  then, if it is broken.\n\nThen it is open.\n\n@param key its key. */\n"
     "  explicit Box(int key);",
     "Then it is open.\n */\n  explicit Box(double key);", "/**< now */", "int size = 0; /**< in inches,\noutside */",
     "  int bare = 0;\n", "/** Opened. */",
