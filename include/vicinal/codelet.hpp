@@ -80,7 +80,7 @@ class StopToken {
 // What a kernel is given. Operands are numbered as in the submission.
 class KernelContext {
  public:
-  // For drivers alone.
+  // For drivers alone: the arguments are what the functions below give, in RAM as long as the kernel runs.
   KernelContext(const OperandView* views, std::size_t count, const std::byte* parameters,
                 std::size_t parameter_bytes, WorkerId worker,
                 ProcessorKind kind = ProcessorKind::cpu, void* native = nullptr,
@@ -194,7 +194,7 @@ class Kernel {
   explicit constexpr operator bool() const { return function_ != nullptr; }
   // Whether there is no kernel.
   constexpr bool operator==(std::nullptr_t) const { return function_ == nullptr; }
-  // Calls the function. Throws what the function throws.
+  // Calls the function with the context. Throws what the function throws.
   void operator()(KernelContext& context) const {
     context.bound_ = bound_;
     function_(context);

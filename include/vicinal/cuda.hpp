@@ -35,7 +35,7 @@ int device(const KernelContext& k);
 cublasContext* blas(const KernelContext& k);
 // The same for cuSOLVER (option cusolver_library).
 cusolverDnContext* solver(const KernelContext& k);
-// A function of cuBLAS, for a program that is not linked with the library: "cublasDgemm_v2". Throws UsageError if there
+// The function of cuBLAS with this name, for a program that is not linked with the library: "cublasDgemm_v2". Throws UsageError if there
 // is no such function.
 void* blas_function(const KernelContext& k, const char* name);
 // The same of cuSOLVER.

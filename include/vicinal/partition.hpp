@@ -38,7 +38,7 @@ using Divide = std::function<Division(const Layout& whole)>;
 
 // `count` parts as equal as may be, the larger ones first; fewer where there are fewer rows or columns.
 Divide row_blocks(std::uint64_t count);
-// The same of columns.
+// `count` parts of whole columns, likewise.
 Divide column_blocks(std::uint64_t count);
 // Of `rows` x `columns` elements each; less at the lower and the right border.
 Divide tiles(std::uint64_t rows, std::uint64_t columns);
@@ -55,7 +55,7 @@ enum class PartAccess : std::uint8_t { writable, read_only };
 class Parts {
  public:
   Parts() = default;
-  // Of handles listed column by column; Runtime::partition makes them.
+  // Of handles listed column by column, `grid_rows` to a column; Runtime::partition makes them.
   Parts(std::vector<Handle> handles, std::size_t grid_rows)
       : handles_(std::move(handles)), grid_rows_(grid_rows) {}
   // Their number.

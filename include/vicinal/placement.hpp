@@ -63,11 +63,11 @@ class Placement {
   Handle handle(std::size_t operand) const { return at(operand).handle; }
   // What the task does with the operand.
   AccessMode mode(std::size_t operand) const { return at(operand).mode; }
-  // The data's name; of a part, the name of the whole and the part's place: "A[2,1]".
+  // The name of the operand's data; of a part, the name of the whole and the part's place: "A[2,1]".
   std::string name(std::size_t operand) const;
   // The operand's shape.
   const Layout& layout(std::size_t operand) const;
-  // The node that Runtime::advise gave for the data.
+  // The node that Runtime::advise gave for the operand's data.
   std::optional<NodeId> advised(std::size_t operand) const;
   // The value given to the task. Throws UsageError if that was of another size.
   template <typename T>

@@ -135,9 +135,9 @@ class Runtime {
   // Starts workers, or simulates the machine of Options::machine. Throws UsageError for an option or a machine that
   // cannot be, CapacityError if the system does not give the threads or the memory.
   explicit Runtime(const Options& options = Options::from_environment());
-  // The same runtime on a simulated machine: kernels do not run, tasks take the time that they are expected to, copies
-  // the bandwidth of their link; waiting advances simulated time. One thread at a time. What is read is the
-  // application's own memory as it was registered, or zeros.
+  // The same runtime on the machine `simulated`: kernels do not run, tasks take the time that they are expected to, copies
+  // the bandwidth of their link; waiting advances simulated time. One thread at a time. A read gives the application's own
+  // memory as it was registered, or zeros.
   Runtime(const MachineDescription& simulated, const Options& options);
   // The same in a `world` that other runtimes may share; time goes on for all of them.
   Runtime(const MachineDescription& simulated, const Options& options, const SimulatedWorld& world);
@@ -150,17 +150,17 @@ class Runtime {
   Runtime& operator=(const Runtime&) = delete;
 
   // --- data -------------------------------------------------------------------------------
-  // The application's own memory: its home is where it lies, outside the memory limit. The memory must live until the
-  // handle is unregistered or the runtime ends. Throws UsageError if `data` is null or the memory overlaps a registered
-  // buffer.
+  // The application's own memory, `size` bytes from `data` on: its home is where it lies, outside the memory limit. The
+  // memory must live until the handle is unregistered or the runtime ends. Throws UsageError if `data` is null or the
+  // memory overlaps a registered buffer.
   Handle register_buffer(void* data, Bytes size, std::string name = {});
-  // The same of a tile, column-major.
+  // The same of a tile of this shape, column-major, whose first element `data` points to.
   Handle register_tile(void* data, TileShape shape, std::string name = {});
-  // Data that start uninitialised; the runtime allocates them where they are first written. Throws UsageError for a size
-  // above kLargestData.
+  // Data of this size or shape that start uninitialised; the runtime allocates them where they are first written. Throws
+  // UsageError for more than kLargestData.
   Handle register_empty(Bytes size, std::string name = {});
   Handle register_empty(TileShape shape, std::string name = {});
-  // A region of a file. Bytes that are not in the file yet must be written before they are read, or the region be
+  // A region of a file, of this size or shape. Bytes that are not in the file yet must be written before they are read, or the region be
   // registered with `create`; see FileRegion. A handle is read through the disk node, and written back to the file at the
   // latest when it is unregistered. The 4 KiB aligned part goes through O_DIRECT. Throws UsageError without the option
   // disk, for a tile with gaps between its columns, or if a read-only file ends before the region; DeviceError if the
@@ -168,17 +168,17 @@ class Runtime {
   Handle register_file(const FileRegion& region, Bytes size, std::string name = {});
   Handle register_file(const FileRegion& region, TileShape shape, std::string name = {});
 
-  // On a simulated machine only: data whose content lies on `home` at the start, RAM (outside its
+  // On a simulated machine only: data of this size whose content lies on `home` at the start, RAM (outside its
   // limit, like a buffer of the application) or the disk. Throws UsageError on a real machine, or for another `home`.
   Handle register_simulated(Bytes size, NodeId home = kRam, std::string name = {});
 
   // Waits until no task uses the handle, writes the content back to the home (buffer or file) if
-  // asked, and forgets the handle. From the call on, tasks that name the handle are refused, also tasks that running tasks
+  // `write_back` says so, and forgets the handle. From the call on, tasks that name the handle are refused, also tasks that running tasks
   // submit. Throws UsageError inside a task; PoisonedError, once the handle is forgotten, if its writer failed.
   void unregister(Handle handle, WriteBack write_back = WriteBack::yes);
-  // After the tasks submitted so far: the content is lost; the next access must write.
+  // After the tasks submitted so far: the handle's content is lost; the next access must write.
   void invalidate(Handle handle);
-  // The handle in parts, each a handle; see partition.hpp. Nothing is moved and nobody waits; also inside a task. No
+  // The handle in the parts that `divide` lists, each a handle, for the `access` given; see partition.hpp. Nothing is moved and nobody waits; also inside a task. No
   // other thread may submit a task that names the handle meanwhile. Throws UsageError for parts that overlap each other or
   // go beyond the whole, and for parts that overlap an earlier partition of the handle, unless both are read-only.
   Parts partition(Handle whole, const Divide& divide, PartAccess access = PartAccess::writable);
@@ -191,8 +191,8 @@ class Runtime {
   // UsageError: no codelet, it is given a second time, or the handle is in parts, or a part, or only to be read;
   // CapacityError: two of the handle's size fit on no memory whose workers combine.
   void set_reduction(Handle handle, const Reduction& reduction);
-  // Combines the private copies of tasks submitted so far when these have ended, rather than before the next access. Does
-  // not wait; nothing happens if there is nothing to combine.
+  // Combines the handle's private copies when the tasks submitted so far have ended, rather than before the next access.
+  // Does not wait; nothing happens if there is nothing to combine.
   void combine(Handle handle);
   // A hint: no task will use the handle soon. It is evicted after data that no submitted task uses, before all others.
   void wont_use(Handle handle);
@@ -201,21 +201,21 @@ class Runtime {
   // become ready from now on, until other advice, or none, is given. Any thread. Throws UsageError if there is no such
   // node.
   void advise(Handle handle, std::optional<NodeId> node);
-  // After the tasks submitted so far: bring a copy to the node if there is room. Throws UsageError if there is no such
+  // After the tasks submitted so far: brings a copy of the handle's content to the node if there is room. Throws UsageError if there is no such
   // node.
   void prefetch(Handle handle, NodeId node);
 
-  // Memory of the application that data are registered in or will be: copies between it and CUDA devices go several
-  // times faster once it is pinned, and do not pass a buffer (cuMemHostRegister). It takes about as long as writing to
-  // it, and the memory cannot be paged out. Until `unpin`, which comes after the data there are unregistered, or the
-  // end of the runtime. Without such devices, or with the option pin_memory off: nothing. Throws UsageError if the memory
+  // Pins `size` bytes of the application's memory from `data` on, where data are registered or will be. Copies between
+  // pinned memory and CUDA devices go several times faster, and do not pass a buffer (cuMemHostRegister). Pinning takes about
+  // as long as writing to the memory, which then cannot be paged out, until `unpin`, which comes after the data there are
+  // unregistered, or the end of the runtime. Without such devices, or with the option pin_memory off: nothing. Throws UsageError if the memory
   // is null or overlaps pinned memory; DeviceError if the system refuses.
   void pin(void* data, Bytes size);
-  // Undoes `pin` of this address. Throws UsageError if nothing was pinned there.
+  // Undoes the `pin` of this address `data`. Throws UsageError if nothing was pinned there.
   void unpin(void* data);
 
   // --- tasks ------------------------------------------------------------------------------
-  // Takes the task, which starts when the accesses before it have ended. Waits while the submission window is
+  // Takes the task of `spec`, which starts when the accesses before it have ended. Waits while the submission window is
   // full, running tasks meanwhile; never when called inside a task. Throws UsageError (no codelet, foreign handle, reads
   // data nobody wrote), CapacityError (the operands can never fit on a node that could run the task).
   TaskId submit(const TaskSpec& spec);
@@ -254,7 +254,7 @@ class Runtime {
   // go on, but for readers of poisoned data.
   void cancel(Group& group);
 
-  // Waits until the handle may be accessed in RAM and holds it there. Queues like a task. Throws UsageError for a foreign
+  // Waits until the handle may be accessed in RAM in this `mode` (R, W or RW), and holds it there. Queues like a task. Throws UsageError for a foreign
   // handle, data that nobody has written, a wait inside a task, or a wait for data that this thread itself holds;
   // PoisonedError if the handle's writer failed; CapacityError if the data can never fit in RAM.
   Acquired acquire(Handle handle, AccessMode mode);
@@ -267,22 +267,22 @@ class Runtime {
   // `count` elements that nobody has written.
   template <internals::Element T>
   Data<T> data(std::size_t count, std::string name = {});
-  // A tile of the application's memory, column-major.
+  // A tile of the application's memory, column-major, which must live as the elements above.
   template <typename T>
   Data<T, 2> tile(Tile<T> elements, const std::string& name = {});
-  // A tile that nobody has written.
+  // A tile of so many rows and columns that nobody has written.
   template <internals::Element T>
   Data<T, 2> tile(std::uint64_t rows, std::uint64_t columns, std::string name = {});
   // A tile of the application's memory, row-major.
   template <typename T>
   Data<T, kRowMajor> tile(RowTile<T> elements, const std::string& name = {});
-  // A row-major tile that nobody has written.
+  // A row-major tile of so many rows and columns that nobody has written.
   template <internals::Element T>
   Data<T, kRowMajor> row_tile(std::uint64_t rows, std::uint64_t columns, std::string name = {});
-  // Elements in a file, from byte `file.offset` on; see register_file.
+  // `count` elements in a file, from byte `file.offset` on; see register_file.
   template <internals::Element T>
   Data<T> data(const FileRegion& file, std::size_t count, const std::string& name = {});
-  // A packed tile in a file.
+  // A packed tile of so many rows and columns in a file.
   template <internals::Element T>
   Data<T, 2> tile(const FileRegion& file, std::uint64_t rows, std::uint64_t columns,
                   const std::string& name = {});
@@ -306,7 +306,7 @@ class Runtime {
   // The same, and the application may change the data.
   template <typename T, std::size_t rank>
   Held<T, rank> write(Data<T, rank> data);
-  // `unregister`, typed.
+  // As `unregister` of the data's handle.
   template <typename T, std::size_t rank>
   void release(Data<T, rank> data, WriteBack write_back = WriteBack::yes);
   // Of data that the runtime has allocated: when the tasks submitted so far have ended the content is lost, and the room
@@ -318,7 +318,7 @@ class Runtime {
   }
 
   // --- tasks that are functions: see typed_task.hpp --------------------------------------------
-  // Submits a task that calls the function with the arguments. Returns the TaskId, or the Result of a function that returns
+  // Submits a task of this name that calls the function with the arguments. Returns the TaskId, or the Result of a function that returns
   // a value. Throws what submit throws.
   template <typename Function, typename... Arguments>
   auto task(std::string_view name, Function&& function, Arguments&&... arguments);
@@ -330,8 +330,8 @@ class Runtime {
   bool simulated() const;
   // The counters now. Any thread, any time, also while a simulation runs.
   Statistics statistics() const;
-  // Shows on the terminal how many tasks have ended, as long as the returned object lives; see progress.hpp. Throws
-  // CapacityError if the system gives no thread.
+  // Shows on the terminal how many tasks have ended, as long as the returned object lives; progress.hpp has the options.
+  // Throws CapacityError if the system gives no thread.
   [[nodiscard]] Progress progress(const ProgressOptions& options = {}) const;
   // A text for people: waiting tasks and their reasons, held memory and its holders, and the cycle if there is one. Any
   // thread, any time.
@@ -346,9 +346,9 @@ class Runtime {
   // Ends the recording; nothing happens if none is in course. Throws DeviceError if the file could not be written as a
   // whole.
   TraceSummary stop_trace();
-  // A moment with a name, in the recording that is in course. Any thread, as the two below.
+  // A moment, named by `text`, in the recording that is in course. Any thread, as the two below.
   void mark(std::string_view text);
-  // A part of the application's work, from now to the end of the returned object.
+  // A part of the application's work, named by `text`, from now to the end of the returned object.
   [[nodiscard]] TraceRegion region(std::string_view text);
   // A fact about the run: a parameter, a result. The last value of a name counts.
   void note(std::string_view name, std::string_view value);

@@ -30,7 +30,7 @@ struct SlabShape {
 
 // Throws UsageError if a number of the shape is 0, a slab has fewer planes than an end, or there are too many slabs.
 void check_shape(const SlabShape& shape, const std::string& name);
-// Throws UsageError that names the slab and their number.
+// Throws UsageError: there is no slab `number` among so many `slabs`.
 [[noreturn]] void refuse_slab(std::size_t number, std::size_t slabs);
 
 // A small value like the handles of its data, which stay until they are released or the runtime ends.
@@ -38,7 +38,8 @@ template <typename T>
 class Slabs {
  public:
   Slabs() = default;
-  // Registers the slabs and their ends, which nobody has written. Throws what check_shape throws.
+  // Registers the slabs of this shape and their ends, which nobody has written; their names begin with `name`. Throws what
+  // check_shape throws.
   Slabs(Runtime& runtime, const SlabShape& shape, const std::string& name = {}) : shape_(shape) {
     check_shape(shape, name);
     const std::uint64_t end = shape.halo * shape.plane;

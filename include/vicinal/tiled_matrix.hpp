@@ -49,13 +49,15 @@ template <typename T>
 class TiledMatrix {
  public:
   TiledMatrix() = default;
-  // Nothing has been written; the runtime allocates each tile when a task writes it.
+  // A matrix of this shape, which nobody has written; the runtime allocates each tile when a task writes it. Tiles are
+  // named "name(2,1)". Throws what check_shape throws, as the two below.
   TiledMatrix(Runtime& runtime, MatrixShape shape, const std::string& name = {}) {
     make(shape, name, [&](TilePlace at, std::uint64_t rows, std::uint64_t columns) {
       return runtime.tile<T>(rows, columns, tile_name(name, at));
     });
   }
-  // The application's matrix, column-major, which must live as long; `elements` has its rows and columns.
+  // The application's matrix `elements`, column-major, which must live as long; in tiles of `tile_rows` x `tile_columns`
+  // elements, those of the `triangle` alone if one is given.
   TiledMatrix(Runtime& runtime, Tile<T> elements, std::uint64_t tile_rows,
               std::uint64_t tile_columns, const std::string& name = {},
               Triangle triangle = Triangle::none) {
@@ -66,8 +68,9 @@ class TiledMatrix {
                                tile_name(name, at));
          });
   }
-  // A file with the tiles one behind the other, column by column, each column-major and packed, from byte `offset` on; of
-  // a triangle those that there are. Tiles that the file does not have are written first; see FileRegion. Needs the option disk.
+  // A matrix of this shape in a file: the tiles stand one behind the other, column by column, each column-major and packed,
+  // from byte `file.offset` on. Tiles outside a triangle have no place in the file. Tiles beyond the end of the file must be
+  // written first; see FileRegion. Needs the option disk.
   TiledMatrix(Runtime& runtime, const FileRegion& file, MatrixShape shape,
               const std::string& name = {}) {
     FileRegion region = file;

@@ -23,11 +23,11 @@ class Tile {
  public:
   using element_type = T;  // NOLINT(readability-identifier-naming): as std::span has it
   constexpr Tile() = default;
-  // Elements from `data` on, a column `leading_dimension` elements behind the one before.
+  // `rows` x `columns` elements from `data` on; from one column to the next there are `leading_dimension` elements.
   constexpr Tile(T* data, std::uint64_t rows, std::uint64_t columns,
                  std::uint64_t leading_dimension)
       : data_(data), rows_(rows), columns_(columns), leading_dimension_(leading_dimension) {}
-  // Packed: a column begins where the one before it ends.
+  // `rows` x `columns` elements from `data` on, packed: a column begins where the one before it ends.
   constexpr Tile(T* data, std::uint64_t rows, std::uint64_t columns)
       : Tile(data, rows, columns, rows) {}
   // The same elements, to be read.
@@ -48,7 +48,7 @@ class Tile {
   constexpr T& operator()(std::uint64_t row, std::uint64_t column) const {
     return data_[row + column * leading_dimension_];
   }
-  // The elements of a column.
+  // The elements of column `number`.
   constexpr std::span<T> column(std::uint64_t number) const {
     return {data_ + number * leading_dimension_, static_cast<std::size_t>(rows_)};
   }
@@ -66,11 +66,11 @@ class RowTile {
  public:
   using element_type = T;  // NOLINT(readability-identifier-naming): as std::span has it
   constexpr RowTile() = default;
-  // Elements from `data` on, a row `leading_dimension` elements behind the one before.
+  // `rows` x `columns` elements from `data` on; from one row to the next there are `leading_dimension` elements.
   constexpr RowTile(T* data, std::uint64_t rows, std::uint64_t columns,
                     std::uint64_t leading_dimension)
       : data_(data), rows_(rows), columns_(columns), leading_dimension_(leading_dimension) {}
-  // Packed: a row begins where the one before it ends.
+  // `rows` x `columns` elements from `data` on, packed: a row begins where the one before it ends.
   constexpr RowTile(T* data, std::uint64_t rows, std::uint64_t columns)
       : RowTile(data, rows, columns, columns) {}
   // The same elements, to be read.
@@ -91,7 +91,7 @@ class RowTile {
   constexpr T& operator()(std::uint64_t row, std::uint64_t column) const {
     return data_[row * leading_dimension_ + column];
   }
-  // The elements of a row.
+  // The elements of row `number`.
   constexpr std::span<T> row(std::uint64_t number) const {
     return {data_ + number * leading_dimension_, static_cast<std::size_t>(columns_)};
   }
@@ -214,7 +214,7 @@ inline constexpr internals::Writes<AccessMode::commute> commute{};
 inline constexpr internals::Writes<AccessMode::reduction> reduce{};
 // NOLINTEND(readability-identifier-naming)
 
-// Room for so many elements, the task's own while it runs: a `std::span<T>`.
+// Room for `count` elements, the task's own while it runs: a `std::span<T>`.
 template <internals::Element T>
 constexpr internals::Room<T> scratch(std::size_t count) {
   return {

@@ -48,7 +48,7 @@ struct Time {
   friend constexpr Time operator-(Time a, Time b) { return {a.ns - b.ns}; }
   // For people and for rates: rounded.
   constexpr double seconds() const { return static_cast<double>(ns) * 1e-9; }
-  // Down to a nanosecond; of seconds within the range of `ns`.
+  // `s` seconds, rounded down to a nanosecond; within the range of `ns`.
   static constexpr Time from_seconds(double s) { return {static_cast<std::int64_t>(s * 1e9)}; }
 };
 
