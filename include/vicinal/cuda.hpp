@@ -35,8 +35,8 @@ int device(const KernelContext& k);
 cublasContext* blas(const KernelContext& k);
 // The same for cuSOLVER (option cusolver_library).
 cusolverDnContext* solver(const KernelContext& k);
-// The function of cuBLAS with this name, for a program that is not linked with the library: "cublasDgemm_v2". Throws UsageError if there
-// is no such function.
+// The function of cuBLAS with this name, for a program that is not linked with the library: "cublasDgemm_v2". Throws
+// UsageError if there is no such function.
 void* blas_function(const KernelContext& k, const char* name);
 // The same of cuSOLVER.
 void* solver_function(const KernelContext& k, const char* name);

@@ -1,6 +1,6 @@
-// Registered data. A Handle is a small value that names one registration of one piece of data; the
-// runtime owns the registration, until unregister. A handle that was unregistered,
-// or whose runtime is gone, is refused wherever it is used.
+// Registered data. A Handle is a small value that names one registration of one piece of data; the runtime owns the
+// registration, until unregister. A handle that was unregistered, or whose runtime is gone, is refused wherever it is
+// used.
 //
 //   vicinal::Handle a = runtime.register_buffer(values.data(), vicinal::Bytes{values.size() * 8}, "a");
 #pragma once

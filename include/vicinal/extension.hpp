@@ -9,8 +9,8 @@
 //
 //   g++ -std=c++20 -O2 -fPIC -shared mine.cpp $(pkg-config --cflags vicinal) -o mine.so
 //
-// The shared object is not linked with the library, because the program that opens it has a library already. So a program
-// of one's own exports the symbols of its library, or is linked with the shared library.
+// The shared object is not linked with the library, because the program that opens it has a library already. So a
+// program of one's own exports the symbols of its library, or is linked with the shared library.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@
 extern "C" {
 // Defined by the shared object: called once it is open. An exception from it is the reason in load_extension's error.
 void vicinal_register();
-// Defined by the library, as a mark of the version that a shared object was compiled for: a library of another version has
-// another name. A new minor version changes the name, here and below (src/base/version.cpp sees to it).
+// Defined by the library, as a mark of the version that a shared object was compiled for: a library of another version
+// has another name. A new minor version changes the name, here and below (src/base/version.cpp sees to it).
 extern const char vicinal_extension_0_2;
 }
 

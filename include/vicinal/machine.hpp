@@ -123,7 +123,8 @@ struct MachineChoice {
 };
 
 // The machine of a machine file (docs/machine-file.md), or a machine that the library brings, by its name, but for the
-// `choice`. `name` is a file if it contains a '/' or ends in ".toml". Throws UsageError that names the file and the line, or the nearest name.
+// `choice`. `name` is a file if it contains a '/' or ends in ".toml". Throws UsageError that names the file and the
+// line, or the nearest name.
 //
 //   vicinal::Runtime runtime(vicinal::read_machine("v100", {.gpus = 2}), {.policy = "darts"});
 MachineDescription read_machine(const std::string& name, const MachineChoice& choice = {});

@@ -61,8 +61,8 @@ void set_arguments(cl_kernel kernel, const Arguments&... arguments) {
   (check(clSetKernelArg(kernel, i++, sizeof(Arguments), &arguments), "clSetKernelArg"), ...);
 }
 
-// Puts the kernel on the queue, over so many work items in each of up to three dimensions. The device chooses the groups.
-// Throws DeviceError if OpenCL refuses.
+// Puts the kernel on the queue, over so many work items in each of up to three dimensions. The device chooses the
+// groups. Throws DeviceError if OpenCL refuses.
 void launch(const KernelContext& k, cl_kernel kernel, std::initializer_list<std::size_t> items);
 
 // What the kernel of a typed task sees of data, packed: its memory and its shape. `const T`: the task only reads.

@@ -30,8 +30,8 @@ struct ProgressOptions {
   bool always = false;
 };
 
-// A line on the terminal; the end of this object clears it. A Progress that outlives its Runtime keeps the runtime's state,
-// and so the runtime's threads.
+// A line on the terminal; the end of this object clears it. A Progress that outlives its Runtime keeps the runtime's
+// state, and so the runtime's threads.
 class Progress {
  public:
   Progress(Progress&&) noexcept;

@@ -49,8 +49,8 @@ class Recursion {
     return value;
   }
 
-  // The operand in the parts that `divide` lists, whose handles live as long as the task. An operand that the task only reads may be divided
-  // several times. Throws UsageError if an operand that the task writes is divided a second time.
+  // The operand in the parts that `divide` lists, whose handles live as long as the task. An operand that the task only
+  // reads may be divided several times. Throws UsageError if an operand that the task writes is divided a second time.
   Parts parts(std::size_t operand, const Divide& divide);
   // The operand as one part: its own handle is the task's until that ends, and no other task inside may name it.
   Handle whole(std::size_t operand);

@@ -129,15 +129,16 @@ template <typename T>
 class Result;
 
 // A runtime: registered data, tasks, and the workers that run them. The `name` of a registration or a task stands in
-// messages, reports and recordings. Each function throws UsageError for a handle that is not registered with this runtime.
+// messages, reports and recordings. Each function throws UsageError for a handle that is not registered with this
+// runtime.
 class Runtime {
  public:
   // Starts workers, or simulates the machine of Options::machine. Throws UsageError for an option or a machine that
   // cannot be, CapacityError if the system does not give the threads or the memory.
   explicit Runtime(const Options& options = Options::from_environment());
-  // The same runtime on the machine `simulated`: kernels do not run, tasks take the time that they are expected to, copies
-  // the bandwidth of their link; waiting advances simulated time. One thread at a time. A read gives the application's own
-  // memory as it was registered, or zeros.
+  // The same runtime on the machine `simulated`: kernels do not run, tasks take the time that they are expected to,
+  // copies the bandwidth of their link; waiting advances simulated time. One thread at a time. A read gives the
+  // application's own memory as it was registered, or zeros.
   Runtime(const MachineDescription& simulated, const Options& options);
   // The same in a `world` that other runtimes may share; time goes on for all of them.
   Runtime(const MachineDescription& simulated, const Options& options, const SimulatedWorld& world);
@@ -160,11 +161,11 @@ class Runtime {
   // UsageError for more than kLargestData.
   Handle register_empty(Bytes size, std::string name = {});
   Handle register_empty(TileShape shape, std::string name = {});
-  // A region of a file, of this size or shape. Bytes that are not in the file yet must be written before they are read, or the region be
-  // registered with `create`; see FileRegion. A handle is read through the disk node, and written back to the file at the
-  // latest when it is unregistered. The 4 KiB aligned part goes through O_DIRECT. Throws UsageError without the option
-  // disk, for a tile with gaps between its columns, or if a read-only file ends before the region; DeviceError if the
-  // file cannot be opened.
+  // A region of a file, of this size or shape. Bytes that are not in the file yet must be written before they are read,
+  // or the region be registered with `create`; see FileRegion. A handle is read through the disk node, and written back
+  // to the file at the latest when it is unregistered. The 4 KiB aligned part goes through O_DIRECT. Throws UsageError
+  // without the option disk, for a tile with gaps between its columns, or if a read-only file ends before the region;
+  // DeviceError if the file cannot be opened.
   Handle register_file(const FileRegion& region, Bytes size, std::string name = {});
   Handle register_file(const FileRegion& region, TileShape shape, std::string name = {});
 
@@ -172,15 +173,16 @@ class Runtime {
   // limit, like a buffer of the application) or the disk. Throws UsageError on a real machine, or for another `home`.
   Handle register_simulated(Bytes size, NodeId home = kRam, std::string name = {});
 
-  // Waits until no task uses the handle, writes the content back to the home (buffer or file) if
-  // `write_back` says so, and forgets the handle. From the call on, tasks that name the handle are refused, also tasks that running tasks
+  // Waits until no task uses the handle, writes the content back to the home (buffer or file) if `write_back` says so,
+  // and forgets the handle. From the call on, tasks that name the handle are refused, also tasks that running tasks
   // submit. Throws UsageError inside a task; PoisonedError, once the handle is forgotten, if its writer failed.
   void unregister(Handle handle, WriteBack write_back = WriteBack::yes);
   // After the tasks submitted so far: the handle's content is lost; the next access must write.
   void invalidate(Handle handle);
-  // The handle in the parts that `divide` lists, each a handle, for the `access` given; see partition.hpp. Nothing is moved and nobody waits; also inside a task. No
-  // other thread may submit a task that names the handle meanwhile. Throws UsageError for parts that overlap each other or
-  // go beyond the whole, and for parts that overlap an earlier partition of the handle, unless both are read-only.
+  // The handle in the parts that `divide` lists, each a handle, for the `access` given; see partition.hpp. Nothing is
+  // moved and nobody waits; also inside a task. No other thread may submit a task that names the handle meanwhile.
+  // Throws UsageError for parts that overlap each other or go beyond the whole, and for parts that overlap an earlier
+  // partition of the handle, unless both are read-only.
   Parts partition(Handle whole, const Divide& divide, PartAccess access = PartAccess::writable);
   // After the tasks submitted so far: the whole has the content, and the parts are no more. Does not wait.
   // unregister of the whole does it, too. Throws UsageError if there is no such partition.
@@ -196,20 +198,20 @@ class Runtime {
   void combine(Handle handle);
   // A hint: no task will use the handle soon. It is evicted after data that no submitted task uses, before all others.
   void wont_use(Handle handle);
-  // Advice for the policies "directed", "owner" and "load": tasks that write the handle are to run on this memory node, if
-  // a worker there can; likewise its first readers, where the policy follows reads too. The advice counts for tasks that
-  // become ready from now on, until other advice, or none, is given. Any thread. Throws UsageError if there is no such
-  // node.
+  // Advice for the policies "directed", "owner" and "load": tasks that write the handle are to run on this memory node,
+  // if a worker there can; likewise its first readers, where the policy follows reads too. The advice counts for tasks
+  // that become ready from now on, until other advice, or none, is given. Any thread. Throws UsageError if there is no
+  // such node.
   void advise(Handle handle, std::optional<NodeId> node);
-  // After the tasks submitted so far: brings a copy of the handle's content to the node if there is room. Throws UsageError if there is no such
-  // node.
+  // After the tasks submitted so far: brings a copy of the handle's content to the node if there is room. Throws
+  // UsageError if there is no such node.
   void prefetch(Handle handle, NodeId node);
 
   // Pins `size` bytes of the application's memory from `data` on, where data are registered or will be. Copies between
-  // pinned memory and CUDA devices go several times faster, and do not pass a buffer (cuMemHostRegister). Pinning takes about
-  // as long as writing to the memory, which then cannot be paged out, until `unpin`, which comes after the data there are
-  // unregistered, or the end of the runtime. Without such devices, or with the option pin_memory off: nothing. Throws UsageError if the memory
-  // is null or overlaps pinned memory; DeviceError if the system refuses.
+  // pinned memory and CUDA devices go several times faster, and do not pass a buffer (cuMemHostRegister). Pinning takes
+  // about as long as writing to the memory, which then cannot be paged out, until `unpin`, which comes after the data
+  // there are unregistered, or the end of the runtime. Without such devices, or with the option pin_memory off:
+  // nothing. Throws UsageError if the memory is null or overlaps pinned memory; DeviceError if the system refuses.
   void pin(void* data, Bytes size);
   // Undoes the `pin` of this address `data`. Throws UsageError if nothing was pinned there.
   void unpin(void* data);
@@ -220,18 +222,17 @@ class Runtime {
   // data nobody wrote), CapacityError (the operands can never fit on a node that could run the task).
   TaskId submit(const TaskSpec& spec);
 
-  // Wait for everything submitted, for the tasks of a group, or until the handle may be read. The
-  // calling thread runs tasks meanwhile, if it may (Options::submitter_works).
-  // Throws the first error since the last wait, after all that can end has ended; a second wait
-  // returns. Throws UsageError inside a task of this runtime, or if the tasks need data that this very thread has
-  // acquired. Acquired data that no submitted task needs are not waited for.
+  // Wait for everything submitted, for the tasks of a group, or until the handle may be read. The calling thread runs
+  // tasks meanwhile, if it may (Options::submitter_works). Throws the first error since the last wait, after all that
+  // can end has ended; a second wait returns. Throws UsageError inside a task of this runtime, or if the tasks need
+  // data that this very thread has acquired. Acquired data that no submitted task needs are not waited for.
   void wait();
   void wait(Group& group);
   void wait(Handle handle);
-  // The same for so long at most, of the runtime's clock (simulated time in a simulation), and for the rest of a task that
-  // this thread has begun to run. Returns false if the wait has not come to its end. A duration of 0 or less only looks,
-  // and runs nothing. Throws the same errors as the wait that has come to its end; data acquired by this thread are no
-  // error.
+  // The same for so long at most, of the runtime's clock (simulated time in a simulation), and for the rest of a task
+  // that this thread has begun to run. Returns false if the wait has not come to its end. A duration of 0 or less only
+  // looks, and runs nothing. Throws the same errors as the wait that has come to its end; data acquired by this thread
+  // are no error.
   template <typename Number, typename Period>
   bool wait_for(std::chrono::duration<Number, Period> duration);
   template <typename Number, typename Period>
@@ -250,13 +251,14 @@ class Runtime {
   // seen all of them end. Their results are poisoned. Work that was done stays: sums of reductions are combined
   // and parts joined also then. Any thread, also inside a task.
   void cancel();
-  // The same for the tasks of the group alone, until a wait for it or for everything has seen all of them end. Other tasks
-  // go on, but for readers of poisoned data.
+  // The same for the tasks of the group alone, until a wait for it or for everything has seen all of them end. Other
+  // tasks go on, but for readers of poisoned data.
   void cancel(Group& group);
 
-  // Waits until the handle may be accessed in RAM in this `mode` (R, W or RW), and holds it there. Queues like a task. Throws UsageError for a foreign
-  // handle, data that nobody has written, a wait inside a task, or a wait for data that this thread itself holds;
-  // PoisonedError if the handle's writer failed; CapacityError if the data can never fit in RAM.
+  // Waits until the handle may be accessed in RAM in this `mode` (R, W or RW), and holds it there. Queues like a task.
+  // Throws UsageError for a foreign handle, data that nobody has written, a wait inside a task, or a wait for data that
+  // this thread itself holds; PoisonedError if the handle's writer failed; CapacityError if the data can never fit in
+  // RAM.
   Acquired acquire(Handle handle, AccessMode mode);
 
   // --- data that know their type: see typed_data.hpp -------------------------------------------
@@ -293,8 +295,8 @@ class Runtime {
   // As `unpartition` of a handle's parts.
   template <typename T, std::size_t rank>
   void unpartition(const DataParts<T, rank>& parts);
-  // As `set_reduction` of a handle, element by element: by an operation of the standard library (`std::plus<>()`), or by two
-  // functions that capture nothing: the first returns the neutral element, the second combines two elements.
+  // As `set_reduction` of a handle, element by element: by an operation of the standard library (`std::plus<>()`), or
+  // by two functions that capture nothing: the first returns the neutral element, the second combines two elements.
   template <typename T, std::size_t rank, typename Operation>
   void set_reduction(Data<T, rank> data, Operation operation);
   template <typename T, std::size_t rank, typename Neutral, typename Combine>
@@ -318,8 +320,8 @@ class Runtime {
   }
 
   // --- tasks that are functions: see typed_task.hpp --------------------------------------------
-  // Submits a task of this name that calls the function with the arguments. Returns the TaskId, or the Result of a function that returns
-  // a value. Throws what submit throws.
+  // Submits a task of this name that calls the function with the arguments. Returns the TaskId, or the Result of a
+  // function that returns a value. Throws what submit throws.
   template <typename Function, typename... Arguments>
   auto task(std::string_view name, Function&& function, Arguments&&... arguments);
 
@@ -338,10 +340,10 @@ class Runtime {
   std::string stall_report() const;
 
   // --- recordings: see trace.hpp ------------------------------------------------------------
-  // Records events of these categories ("all", or some of tasks, transfers, memory, scheduler, submission, decisions and
-  // application, with commas) into the file, until `stop_trace` or the end of the runtime. Data registered before are in the
-  // recording, too. Throws UsageError if a recording is in course, for an unknown category, or if the file cannot be
-  // written.
+  // Records events of these categories ("all", or some of tasks, transfers, memory, scheduler, submission, decisions
+  // and application, with commas) into the file, until `stop_trace` or the end of the runtime. Data registered before
+  // are in the recording, too. Throws UsageError if a recording is in course, for an unknown category, or if the file
+  // cannot be written.
   void start_trace(const std::string& file, std::string_view events = "all");
   // Ends the recording; nothing happens if none is in course. Throws DeviceError if the file could not be written as a
   // whole.

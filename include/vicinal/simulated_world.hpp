@@ -34,8 +34,9 @@ class SimulatedWorld {
   // A new world, at time 0.
   SimulatedWorld();
 
-  // A segment of this name in this world, to be put among those of machines. All copies that pass it, of any runtime, share its
-  // bandwidth max-min fairly. Throws UsageError unless the bandwidth is finite and at least 1000 bytes per second.
+  // A segment of this name in this world, to be put among those of machines. All copies that pass it, of any runtime,
+  // share its bandwidth max-min fairly. Throws UsageError unless the bandwidth is finite and at least 1000 bytes per
+  // second.
   SegmentDescription add_segment(std::string name, BytesPerSecond bandwidth);
   // The world's clock.
   Time now() const;

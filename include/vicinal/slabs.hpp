@@ -38,8 +38,8 @@ template <typename T>
 class Slabs {
  public:
   Slabs() = default;
-  // Registers the slabs of this shape and their ends, which nobody has written; their names begin with `name`. Throws what
-  // check_shape throws.
+  // Registers the slabs of this shape and their ends, which nobody has written; their names begin with `name`. Throws
+  // what check_shape throws.
   Slabs(Runtime& runtime, const SlabShape& shape, const std::string& name = {}) : shape_(shape) {
     check_shape(shape, name);
     const std::uint64_t end = shape.halo * shape.plane;

@@ -62,8 +62,8 @@ class Operands {
 
  public:
   Operands() = default;
-  // The operands given. There is a constructor for each length, as the elements of a std::initializer_list would be copied
-  // once more.
+  // The operands given. There is a constructor for each length, as the elements of a std::initializer_list would be
+  // copied once more.
   Operands(const Operand& a)  // NOLINT(google-explicit-constructor)
       : count_(1), inside_{a} {}
   Operands(const Operand& a, const Operand& b) : count_(2), inside_{a, b} {}

@@ -36,8 +36,8 @@ struct TilePlace {
   friend bool operator==(const TilePlace&, const TilePlace&) = default;
 };
 
-// Fills in what the shape leaves out. Throws UsageError if there are no rows, no columns, no tiles, or too many tiles, or
-// for a triangle of a matrix or of tiles that are not square.
+// Fills in what the shape leaves out. Throws UsageError if there are no rows, no columns, no tiles, or too many tiles,
+// or for a triangle of a matrix or of tiles that are not square.
 void check_shape(MatrixShape& shape, const std::string& name);
 // "A(2,1)"; empty if the matrix has no name.
 std::string tile_name(const std::string& matrix, TilePlace at);
@@ -68,9 +68,9 @@ class TiledMatrix {
                                tile_name(name, at));
          });
   }
-  // A matrix of this shape in a file: the tiles stand one behind the other, column by column, each column-major and packed,
-  // from byte `file.offset` on. Tiles outside a triangle have no place in the file. Tiles beyond the end of the file must be
-  // written first; see FileRegion. Needs the option disk.
+  // A matrix of this shape in a file: the tiles stand one behind the other, column by column, each column-major and
+  // packed, from byte `file.offset` on. Tiles outside a triangle have no place in the file. Tiles beyond the end of the
+  // file must be written first; see FileRegion. Needs the option disk.
   TiledMatrix(Runtime& runtime, const FileRegion& file, MatrixShape shape,
               const std::string& name = {}) {
     FileRegion region = file;

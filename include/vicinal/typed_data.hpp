@@ -142,8 +142,8 @@ concept Element = std::is_trivially_copyable_v<T> && std::is_object_v<T> && alig
 
 }  // namespace internals
 
-// A registration of elements of type T: a sequence with rank 1, a tile with rank 2, a RowTile with kRowMajor. No task may
-// write data of `const T`.
+// A registration of elements of type T: a sequence with rank 1, a tile with rank 2, a RowTile with kRowMajor. No task
+// may write data of `const T`.
 template <typename T, std::size_t rank = 1>
 class Data {
   static_assert(internals::Element<std::remove_const_t<T>>,
@@ -198,8 +198,8 @@ struct Writes {
 
 }  // namespace internals
 
-// How a task uses data. The parameter of its function must fit: `std::span<const T>` or `Tile<const T>` for data that the
-// task reads, `std::span<T>` or `Tile<T>` for data that it writes.
+// How a task uses data. The parameter of its function must fit: `std::span<const T>` or `Tile<const T>` for data that
+// the task reads, `std::span<T>` or `Tile<T>` for data that it writes.
 // NOLINTBEGIN(readability-identifier-naming): they are called, as functions are
 
 // `in(x)`: the task reads x.

@@ -58,16 +58,16 @@ class Held {
 //   runtime.task("scale", [](std::span<const double> by, std::span<double> x) { ... }, in(sum.data()), inout(x));
 //   sum.get();  // waits
 //
-// Copies share the datum, which goes with the last copy and the last task that uses it; nobody waits for that. So keep a copy
-// as long as tasks that read the datum are submitted.
+// Copies share the datum, which goes with the last copy and the last task that uses it; nobody waits for that. So keep
+// a copy as long as tasks that read the datum are submitted.
 template <typename T>
 class Result {
  public:
   // For the runtime alone.
   Result(std::shared_ptr<const internals::OwnedHandle> owned, TaskId task)
       : owned_(std::move(owned)), data_(owned_->handle()), task_(task) {}
-  // The value. Waits, like Runtime::acquire. Throws PoisonedError if the task failed, which nests what its function threw,
-  // UsageError if the runtime is gone.
+  // The value. Waits, like Runtime::acquire. Throws PoisonedError if the task failed, which nests what its function
+  // threw, UsageError if the runtime is gone.
   T get() const {
     return *Runtime::acquire_of(owned_ != nullptr ? owned_->runtime() : nullptr, data_.handle(),
                                 AccessMode::R, "get")

@@ -7,9 +7,9 @@
 //   const auto scale = graph.add_kernel({.name = "scale", .flops = 1e6});
 //   graph.add_task(scale, {{{x, AccessMode::RW}}});
 //
-// Files and generators make graphs; simulation plays them; bounds, priorities and planning policies read them.
-// Tasks and data that live in a runtime are others: task.hpp and handle.hpp.
-// A task takes 24 bytes, an access 8, a datum 16; names and predecessors take nothing where there are none.
+// Files and generators make graphs; simulation plays them; bounds, priorities and planning policies read them. Tasks
+// and data that live in a runtime are others: task.hpp and handle.hpp. A task takes 24 bytes, an access 8, a datum 16;
+// names and predecessors take nothing where there are none.
 #pragma once
 
 #include <array>

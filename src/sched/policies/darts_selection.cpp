@@ -94,10 +94,10 @@ bool Selection::plan_ready(WorkerId worker, NodeIndex node) {
   return true;
 }
 
-// Lexicographic: least time to load it per time of the tasks that sets free; most free tasks;
-// highest priority; most near tasks; most work left that uses it. The paper compares the first exactly. Where times or
-// sizes vary, the first criterion alone then decides, by chance ("Times that differ a little" in docs/performance.md). So
-// ratios are compared by powers of 4, unless the setting `cost` says exact.
+// Lexicographic: least time to load it per time of the tasks that sets free; most free tasks; highest priority; most
+// near tasks; most work left that uses it. The paper compares the first exactly. Where times or sizes vary, the first
+// criterion alone then decides, by chance ("Times that differ a little" in docs/performance.md). So ratios are compared
+// by powers of 4, unless the setting `cost` says exact.
 bool Selection::is_better(DataOnNode& a, DataOnNode& b, NodeIndex node) {
   if (a.free_tasks > 0 && b.free_tasks > 0) {
     if (const auto order = costs(a, b, node); order != 0) return order < 0;
