@@ -28,8 +28,8 @@ class CapacityError : public Error {
   using Error::Error;
 };
 
-// A kernel threw, or a task was cancelled because of it. Thrown by wait. It nests what the kernel threw:
-// std::rethrow_if_nested(error) throws that, with its type and what it nests itself.
+// A kernel threw, or a task was cancelled because of it. Thrown by wait. The kernel's exception is nested:
+// std::rethrow_if_nested(error) throws it, with its type and its own nested exceptions.
 class TaskError : public Error {
  public:
   using Error::Error;

@@ -51,7 +51,7 @@ Divide transposed(Divide divide);
 // What tasks may do with the parts. A whole may be in several partitions at once: only read-only parts may overlap.
 enum class PartAccess : std::uint8_t { writable, read_only };
 
-// The parts of one partition: small values that name them, valid until it is taken back.
+// The parts of a partition: small values, valid until the partition is taken back.
 class Parts {
  public:
   Parts() = default;

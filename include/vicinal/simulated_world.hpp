@@ -1,4 +1,4 @@
-// A simulated world that several runtimes share: one clock, and segments that copies of all of them pass.
+// A simulated world that several runtimes share: a clock, and segments for the copies of all runtimes.
 //
 //   SimulatedWorld world;
 //   const SegmentDescription network = world.add_segment("network", BytesPerSecond{12.5e9});

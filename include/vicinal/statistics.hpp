@@ -42,8 +42,8 @@ struct Statistics {
   std::vector<WorkerStatistics> workers;  // in the order of MachineDescription::workers
   std::uint64_t tasks_submitted = 0;      // by the application and by the runtime itself
   std::uint64_t tasks_done = 0;           // ended well
-  // Of these, those that the application has not submitted: combinations of what was reduced, moves between data and
-  // their parts, invalidations and prefetches.
+  // Of these, the tasks of the runtime itself: combinations of reductions, moves between data and their parts,
+  // invalidations and prefetches.
   std::uint64_t own_tasks_done = 0;
   std::uint64_t tasks_failed = 0;     // their kernels threw
   std::uint64_t tasks_cancelled = 0;  // before they started, or by themselves (Cancelled)

@@ -82,7 +82,7 @@ class Operands {
   // Takes the list.
   Operands(std::vector<Operand>&& list)  // NOLINT(google-explicit-constructor)
       : count_(list.size()), owned_(std::move(list)) {}
-  // All of them, as long as this object and the lists that it refers to live.
+  // All operands, as long as this object and the list behind it live.
   std::span<const Operand> span() const {
     if (given_ != nullptr) return {given_, count_};
     return {owned_.empty() ? inside_ : owned_.data(), count_};
@@ -102,7 +102,7 @@ struct TaskSpec {
   Parameters parameters = {};           // of KernelContext::parameter
   int priority = 0;                     // larger first; 0 and computed if the runtime is asked to
   std::optional<WorkerId> worker = {};  // only this worker may run it
-  // Where it is to run: by a worker of this memory node, unless none of them can run it. None: as the policy chooses, which
+  // The memory node whose workers are to run the task, unless no worker there can. None: as the policy chooses, which
   // "directed" does as the codelet says (Codelet::place), or where its data belong.
   std::optional<NodeId> node = {};
   Group* group = nullptr;  // counts the task; null: none

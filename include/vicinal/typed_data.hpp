@@ -1,10 +1,10 @@
-// Data that know the type of their elements, what a kernel sees of them, and how a task uses them.
+// Data that know the type of their elements, their views in kernels, and their uses by tasks.
 //
 //   auto x = runtime.data(values, "x");                   // Data<double>: a std::span<double> in kernels
 //   auto a = runtime.tile<double>(512, 512, "a");         // Data<double, 2>: a Tile<double>
 //   runtime.task("scale", [](double by, std::span<double> x) { ... }, 2.0, inout(x));
 //
-// Like handles they are small values that name a registration; the runtime owns what is behind them.
+// Typed data are small values that name a registration, like handles; the runtime owns the registration.
 #pragma once
 
 #include <cstddef>
