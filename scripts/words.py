@@ -20,7 +20,7 @@ import tokenize
 
 FEWEST = 4
 LONGEST = 18
-STANDS_FOR = re.compile(r"(?i)^(?:it|they|that|those|who|what|which|one|other)$")
+STANDS_FOR = re.compile(r"(?i)^(?:it|they|that|those|who|what|which|one|other)(?:'s)?$")
 SOURCES = ("src", "include", "apps", "cli", "tests", "bench", "scripts", "share", "docs", "cmake", "packaging")
 LEFT_OUT = re.compile(r"(^|/)(uPlot|build|node_modules|__pycache__)|\.min\.js$")
 WORD = re.compile(r"[A-Za-z0-9_'][\w'/-]*")
