@@ -141,7 +141,7 @@ int run(const Settings& settings) {
   devices::measure_launches(settings, rows);
   say(fmt::format("{:.1f} s: links and launches are measured", devices::seconds_now() - begin));
 
-  // Pinned by this device for all runtimes that follow, which only count that they use it.
+  // This device pins the memory for all later runtimes, which only count one more user of the pinned range.
   const std::uint64_t n = size_that_fits(settings, found[0].memory);
   const drivers::MappedMemory memory(Bytes{3 * n * n * sizeof(double)}, "the matrices");
   const devices::Matrices matrices{memory.address(), n};

@@ -49,7 +49,7 @@ void require_workers_of_here(const MachineDescription& machine) {
   }
 }
 
-// Their memory as the simulation has it: what is asked of a device that has less is what it has.
+// The devices get the memory of the simulated ones, but never more than a device has.
 void add_devices(const RealJob& job,
                  const std::function<void(const std::string&, const std::string&)>& add) {
   const MachineDescription& machine = job.machine.description;

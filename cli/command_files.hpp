@@ -8,8 +8,8 @@ namespace vicinal::cli {
 
 class CommandFiles {
  public:
-  // Each by the name of its option; nothing for an empty path. A file that a command changes is one that it writes. "-" is
-  // the standard output.
+  // Each by the name of its option; nothing for an empty path. A changed file counts as written. "-" is the standard
+  // output.
   void reads(std::string option, std::string path);
   void writes(std::string option, std::string path);
   // A recording may be replaced by another, and by nothing else.

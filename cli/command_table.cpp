@@ -39,7 +39,7 @@ std::vector<std::string> names_of(const Entries& entries) {
   return names;
 }
 
-// Those of which the library has a table; else those that the sentence lists.
+// The words of the library's table, if there is one; else the words that the option's sentence lists.
 void find_words(const std::string& name, OptionEntry& option) {
   option.argument = Argument::one_of;
   if (name == "policy") {

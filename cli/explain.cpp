@@ -69,7 +69,7 @@ void add_explain(CLI::App& app, Session& /*session*/) {
   command->add_option("--at", arguments->request.at, "What happened at a moment: \"12.5 ms\".")
       ->type_name("TIME");
   command->add_flag("--evictions", arguments->request.evictions,
-                    "What was evicted, by which rule, and what it cost.");
+                    "The evictions, with the rule and the cost of each.");
   command->add_flag("--waits", arguments->request.waits,
                     "The longest waits of tasks and workers, and for what.");
   command->add_flag("--decisions", arguments->request.decisions,

@@ -9,7 +9,7 @@
 
 namespace vicinal::cli {
 
-// A block of jobs goes to one process, which may keep what they share.
+// A block of jobs goes to one process, which may keep data that the jobs share.
 using Blocks = std::vector<std::vector<std::size_t>>;
 
 struct EndedJob {

@@ -77,7 +77,7 @@ function(vicinal_warnings target)
   endif()
 endfunction()
 
-# vicinal_unity(<target>): its sources of one UNITY_GROUP are compiled as one, which reads the headers that they share
+# vicinal_unity(<target>): the target's sources of one UNITY_GROUP are compiled as one file, so that each header is read
 # once.
 function(vicinal_unity target)
   if(VICINAL_UNITY)

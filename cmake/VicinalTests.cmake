@@ -24,7 +24,7 @@ function(vicinal_sources_with_threads variable)
   set(${variable} ${kept} PARENT_SCOPE)
 endfunction()
 
-# How the code of tests is compiled: all of it alike, so that one precompiled header serves it.
+# All code of tests is compiled with the same flags, so that one precompiled header serves all tests.
 function(vicinal_test_code target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${target} PRIVATE vicinal_apps GTest::gtest GTest::gmock)

@@ -34,8 +34,8 @@ struct StencilShape {
 graph::Graph stencil(const StencilShape& shape);
 
 // A layered graph at random: layers of 1 to 2 sqrt(tasks) tasks. A task reads one to four data, mostly
-// results of the layer before, else older ones; it writes a datum of its own or, one in four, changes one
-// of those it reads. The first layer reads inputs I{i} in RAM. Sizes and times vary by 1/8 to 8 around
+// results of the layer before, else older ones. Three tasks in four write a datum of their own, the others
+// change a datum that they read. The first layer reads inputs I{i} in RAM. Sizes and times vary by 1/8 to 8 around
 // `bytes` and `seconds`, times by kernel ("k0" to "k15"). Priorities are 0.
 struct RandomShape {
   std::uint64_t tasks = 1000;

@@ -1,4 +1,4 @@
-// Measures one library in one process and prints what it measured, a JSON object per line. Used by
+// Measures one library in one process and prints each sample as a JSON object on a line. Used by
 // bench/overhead.cpp and, each in an executable of its own, by its peers.
 //
 //   submit    from before the first submission to the return of the last, while nothing runs

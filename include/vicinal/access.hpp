@@ -10,6 +10,7 @@ namespace vicinal {
 // Of one task, at most.
 inline constexpr std::size_t kMostOperands = 8192;
 
+// What a task does with an operand.
 enum class AccessMode : std::uint8_t {
   R = 1,   // reads the content; many readers at once
   W = 2,   // overwrites all of the content; nothing is copied in
@@ -24,21 +25,24 @@ enum class AccessMode : std::uint8_t {
   reduction = 0,
 };
 
+// Whether the task sees the content of before.
 constexpr bool reads(AccessMode mode) {
   return (static_cast<unsigned>(mode) & 1U) != 0;
 }
+// Whether the task may change the operand's bytes.
 constexpr bool writes(AccessMode mode) {
   return (static_cast<unsigned>(mode) & 2U) != 0;
 }
 
+// Whether the order among the task and its neighbours of this mode is free.
 constexpr bool commutes(AccessMode mode) {
   return mode == AccessMode::commute;
 }
-// It writes, and none goes before it or after it but in the order of submission.
+// Whether the task writes, and all other accesses keep the order of submission with it.
 constexpr bool is_exclusive(AccessMode mode) {
   return (static_cast<unsigned>(mode) & 6U) == 2;
 }
-// What it writes is there for others.
+// Whether later tasks can read the written content.
 constexpr bool leaves_content(AccessMode mode) {
   return (static_cast<unsigned>(mode) & 10U) == 2;
 }
@@ -50,6 +54,7 @@ constexpr AccessMode strongest(AccessMode a, AccessMode b) {
   return static_cast<AccessMode>((static_cast<unsigned>(a) | static_cast<unsigned>(b)) & 3U);
 }
 
+// "R", "W", "RW", "commute", "scratch" or "reduction".
 constexpr std::string_view to_string(AccessMode mode) {
   if (mode == AccessMode::commute) return "commute";
   if (mode == AccessMode::scratch) return "scratch";

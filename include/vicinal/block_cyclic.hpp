@@ -19,7 +19,7 @@ struct BlockCyclic {
   std::uint32_t rows = 1;     // P
   std::uint32_t columns = 1;  // Q
 
-  // Gq and Gp.
+  // Gq.
   constexpr std::uint32_t device_columns() const {
     std::uint32_t largest = 1;
     for (std::uint32_t divisor = 2; divisor <= devices / divisor; ++divisor) {
@@ -27,8 +27,10 @@ struct BlockCyclic {
     }
     return largest;
   }
+  // Gp.
   constexpr std::uint32_t device_rows() const { return devices / device_columns(); }
 
+  // The number of tile (m, n)'s accelerator in its process, from 0 to G - 1.
   constexpr std::uint32_t device(std::uint64_t m, std::uint64_t n) const {
     const std::uint32_t across = device_columns();
     return static_cast<std::uint32_t>(m / rows % device_rows() * across + n / columns % across);

@@ -28,6 +28,7 @@ class Recursion;
 class Placement;
 class Place;
 
+// A kind of worker, for which a codelet may have a kernel.
 enum class ProcessorKind : std::uint8_t {
   cpu,       // a core, on RAM
   emulated,  // an emulated accelerator: own memory, a host thread that runs the CPU kernels
@@ -35,14 +36,17 @@ enum class ProcessorKind : std::uint8_t {
   opencl,    // an OpenCL device, see opencl.hpp
   cuda,      // a CUDA device, see cuda.hpp
 };
+// By kind.
 inline constexpr std::array<std::string_view, 5> kProcessorNames{"cpu", "emulated", "gpu", "opencl",
                                                                  "cuda"};
+// Their number.
 inline constexpr std::size_t kProcessorKinds = kProcessorNames.size();
+// The kind's name.
 constexpr std::string_view to_string(ProcessorKind kind) {
   return kProcessorNames[static_cast<std::size_t>(kind)];
 }
 
-// Its workers are threads of this process: what is written for a core runs there, too.
+// Whether workers of the kind are threads of this process, which run kernels of cores, too.
 constexpr bool runs_on_host(ProcessorKind kind) {
   return kind == ProcessorKind::cpu || kind == ProcessorKind::emulated;
 }
@@ -53,13 +57,16 @@ struct OperandView {
   Layout layout;                 // of this replica: packed everywhere but in the user's own buffer
 };
 
-// Whether the task that it is of was cancelled while it runs, with the run or with its group; read as std::stop_token. What
-// is long asks now and then, and throws Cancelled (error.hpp): the task counts as cancelled then, and what it should have
-// written as lost. Copies may be asked by any thread while the kernel runs. One that is of no task says no.
+// Tells a running kernel that its task was cancelled, with the run or with its group; read as std::stop_token. A long
+// kernel asks now and then, and throws Cancelled (error.hpp): the task counts as cancelled then, and its results as
+// lost. Any thread may ask a copy while the kernel runs. A token of no task says no.
 class StopToken {
  public:
+  // Of no task.
   StopToken() = default;
+  // Whether the task was cancelled.
   bool stop_requested() const { return engine_ != nullptr && is_requested(); }
+  // Whether the token is a task's.
   bool stop_possible() const { return engine_ != nullptr; }
 
  private:
@@ -73,6 +80,7 @@ class StopToken {
 // What a kernel is given. Operands are numbered as in the submission.
 class KernelContext {
  public:
+  // For drivers alone: the arguments are what the functions below give, in RAM as long as the kernel runs.
   KernelContext(const OperandView* views, std::size_t count, const std::byte* parameters,
                 std::size_t parameter_bytes, WorkerId worker,
                 ProcessorKind kind = ProcessorKind::cpu, void* native = nullptr,
@@ -87,8 +95,11 @@ class KernelContext {
         at_end_(at_end),
         task_(task) {}
 
+  // Their number.
   std::size_t operands() const { return count_; }
+  // Operand i, unchecked.
   const OperandView& operand(std::size_t i) const { return views_[i]; }
+  // Address of operand i; null for empty data.
   template <typename T>
   T* data(std::size_t i) const {
     return reinterpret_cast<T*>(views_[i].address);
@@ -116,6 +127,7 @@ class KernelContext {
     if (wanted != parameter_bytes_) refuse_parameter(wanted);
     return parameters_;
   }
+  // The worker that runs the task.
   WorkerId worker() const { return worker_; }
   ProcessorKind kind() const { return kind_; }  // of the worker
   // What the worker's device gives besides; for the functions of opencl.hpp.
@@ -123,10 +135,11 @@ class KernelContext {
   // On a device with queues: `check` is called when all that the kernel has put on its queue is done, by another
   // thread; what it throws fails the task, as if the kernel had thrown. One per task. Elsewhere it is called at once.
   void at_end(std::function<void()> check) const;
-  // Both on the thread that has called the kernel.
+  // The task's token. On the thread that has called the kernel.
   StopToken stop_token() const;
+  // Whether the task was cancelled. On the thread that has called the kernel.
   bool cancelled() const { return stop_token().stop_requested(); }
-  // What the kernel was bound to, see Kernel.
+  // The data that the kernel is bound to, see Kernel.
   template <typename T>
   T& bound() const {
     return *static_cast<T*>(bound_);
@@ -155,16 +168,20 @@ class KernelContext {
 //   const vicinal::Codelet codelet{.name = "scale", .cpu = vicinal::Kernel::bind(scale)};
 class Kernel {
  public:
+  // The type of a kernel's function.
   using Function = void (*)(KernelContext&);
 
+  // No kernel.
   constexpr Kernel() = default;
   constexpr Kernel(std::nullptr_t) {}  // NOLINT(google-explicit-constructor)
+  // A function.
   constexpr Kernel(Function function)  // NOLINT(google-explicit-constructor): .cpu = axpy
       : function_(function) {}
   // A lambda that captures nothing.
   template <std::convertible_to<Function> F>
   constexpr Kernel(F function)  // NOLINT(google-explicit-constructor)
       : function_(function) {}
+  // A function that finds `bound` in KernelContext::bound.
   constexpr Kernel(Function function, void* bound) : function_(function), bound_(bound) {}
   // Calls `callable`, which stays where it is.
   template <std::invocable<KernelContext&> F>
@@ -173,8 +190,11 @@ class Kernel {
             const_cast<void*>(static_cast<const void*>(&callable))};
   }
 
+  // Whether there is a kernel.
   explicit constexpr operator bool() const { return function_ != nullptr; }
+  // Whether there is no kernel.
   constexpr bool operator==(std::nullptr_t) const { return function_ == nullptr; }
+  // Calls the function with the context. Throws what the function throws.
   void operator()(KernelContext& context) const {
     context.bound_ = bound_;
     function_(context);
@@ -190,14 +210,17 @@ class Kernel {
 //   {{ProcessorKind::emulated, axpy_there}, {ProcessorKind::gpu, axpy_elsewhere}}
 class Kernels {
  public:
+  // A kernel for a kind.
   struct Entry {
-    ProcessorKind kind;
-    Kernel kernel;
+    ProcessorKind kind;  // which processors run it
+    Kernel kernel;       // what they run
   };
   constexpr Kernels() = default;
+  // Of two entries for a kind the last one counts.
   constexpr Kernels(std::initializer_list<Entry> entries) {
     for (const Entry& entry : entries) (*this)[entry.kind] = entry.kernel;
   }
+  // The kernel for a kind; empty if there is none.
   constexpr Kernel& operator[](ProcessorKind kind) {
     return table_[static_cast<std::size_t>(kind)];
   }
@@ -214,9 +237,9 @@ using ExpectedTimes = std::array<Time, kProcessorKinds>;
 // Bytes per second that one task at full speed draws on memory, per kind of processor; 0: none.
 using MemoryDemands = std::array<BytesPerSecond, kProcessorKinds>;
 
-// Must outlive the tasks that use it.
+// A computation; must outlive the tasks that use it.
 struct Codelet {
-  std::string name;
+  std::string name;  // in messages, reports and recordings
   // Of host threads: cores, and emulated accelerators unless `kernels` has one for them.
   Kernel cpu = {};
   Kernels kernels = {};  // of other kinds of processors
@@ -236,6 +259,7 @@ struct Codelet {
   // Says where a task is to run, under the policy "directed"; see placement.hpp.
   std::function<Place(const Placement&)> place = {};
 
+  // The kernel for this kind of worker; empty if such workers cannot run the codelet.
   const Kernel& implementation(ProcessorKind kind) const {
     const Kernel& own = kernels[kind];
     return own || !runs_on_host(kind) ? own : cpu;

@@ -1,4 +1,4 @@
-// For who compares policies in a program of one's own: graphs from files and generators, machines, bounds, simulated runs,
+// Comparisons of policies in a program of one's own: graphs from files and generators, machines, bounds, simulated runs,
 // and their table, JSON and picture.
 //
 //   namespace vc = vicinal;

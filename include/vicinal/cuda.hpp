@@ -22,20 +22,27 @@ struct cusolverDnContext;  // and cusolverDnHandle_t to this
 
 namespace vicinal::cuda {
 
-// All that take a context throw UsageError in a task that does not run on a CUDA device.
-CUstream_st* stream(const KernelContext& k);
-int device(const KernelContext& k);  // its number, as CUDA counts: CUDA_VISIBLE_DEVICES is heeded
+// All functions with a context throw UsageError in a task that does not run on a CUDA device.
 
-// cuBLAS and cuSOLVER: handles of the stream, made with its first call, with default modes. They are the stream's: what
-// a kernel changes of them the next one finds. The libraries are found when they are first asked for (options
-// cublas_library and cusolver_library). Throws UsageError: there is none; DeviceError.
+// The stream of the worker that runs the task.
+CUstream_st* stream(const KernelContext& k);
+// The number of the device, as CUDA counts: CUDA_VISIBLE_DEVICES is heeded.
+int device(const KernelContext& k);
+
+// The stream's cuBLAS handle, made with the first call, with default modes. The handle is the stream's: the next kernel
+// finds the modes that a kernel sets. The library is loaded when first asked for (option cublas_library). Throws
+// UsageError if the library is not there, DeviceError if cuBLAS refuses.
 cublasContext* blas(const KernelContext& k);
+// The same for cuSOLVER (option cusolver_library).
 cusolverDnContext* solver(const KernelContext& k);
-// A function of the same library, for a program that is not linked with it: "cublasDgemm_v2". Throws UsageError.
+// The function of cuBLAS with this name, for a program that is not linked with the library: "cublasDgemm_v2". Throws
+// UsageError if there is no such function.
 void* blas_function(const KernelContext& k, const char* name);
+// The same of cuSOLVER.
 void* solver_function(const KernelContext& k, const char* name);
-// Throw DeviceError that names the call, unless the status is 0.
+// Throws DeviceError with the name of the call, unless cuBLAS' status is 0.
 void check_blas(int status, const char* call);
+// The same for a status of cuSOLVER.
 void check_solver(int status, const char* call);
 
 // Memory of the stream beside the data, for what this call puts on it: the next kernel on the stream is given the same.

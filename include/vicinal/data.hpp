@@ -1,6 +1,6 @@
-// Registered data. A Handle is a small value that names one registration of one piece of data; the
-// runtime that registered it owns what is behind it, until unregister. A handle that was unregistered,
-// or whose runtime is gone, is refused wherever it is used.
+// Registered data. A Handle is a small value that names one registration of one piece of data; the runtime owns the
+// registration, until unregister. A handle that was unregistered, or whose runtime is gone, is refused wherever it is
+// used.
 //
 //   vicinal::Handle a = runtime.register_buffer(values.data(), vicinal::Bytes{values.size() * 8}, "a");
 #pragma once
@@ -30,44 +30,47 @@ inline constexpr Bytes kLargestData = Bytes{std::uint64_t{1} << 50};
 // a (rows x columns) tile with leading dimension ld has column_bytes = rows * element,
 // stride_bytes = ld * element.
 struct Layout {
-  std::uint64_t column_bytes = 0;
-  std::uint64_t columns = 1;
-  std::uint64_t stride_bytes = 0;
-  std::uint32_t element_bytes = 1;
+  std::uint64_t column_bytes = 0;   // of a column
+  std::uint64_t columns = 1;        // their number
+  std::uint64_t stride_bytes = 0;   // from one column to the next
+  std::uint32_t element_bytes = 1;  // of an element, for rows() and leading_dimension()
 
-  // Registered data have at most kLargestData, so that this does not wrap.
+  // Without gaps. Registered data have at most kLargestData, so that this does not wrap.
   constexpr Bytes bytes() const { return {column_bytes * columns}; }
-  // From its first byte to behind its last, gaps included.
+  // From the first byte to behind the last, gaps included.
   constexpr Bytes span() const {
     return {columns == 0 ? 0 : (columns - 1) * stride_bytes + column_bytes};
   }
+  // Whether there is no gap between columns.
   constexpr bool contiguous() const { return columns <= 1 || stride_bytes == column_bytes; }
+  // The same shape without gaps.
   constexpr Layout packed() const { return {column_bytes, columns, column_bytes, element_bytes}; }
-  // In elements, for kernels.
+  // Elements of a column, for kernels.
   constexpr std::uint64_t rows() const { return column_bytes / element_bytes; }
+  // From one column to the next, in elements.
   constexpr std::uint64_t leading_dimension() const { return stride_bytes / element_bytes; }
 };
 
 // Shape of a tile in elements; leading_dimension 0 means rows (packed).
 struct TileShape {
-  std::uint64_t rows = 0;
-  std::uint64_t columns = 0;
-  std::uint64_t leading_dimension = 0;
-  std::uint32_t element_bytes = 8;
+  std::uint64_t rows = 0;               // elements of a column
+  std::uint64_t columns = 0;            // their number
+  std::uint64_t leading_dimension = 0;  // from one column to the next; 0: rows
+  std::uint32_t element_bytes = 8;      // of an element
 
-  // For shapes whose bytes are in range; registration refuses others before it asks.
+  // The same in bytes, for shapes whose bytes are in range; registration refuses others before it asks.
   constexpr Layout layout() const {
     const std::uint64_t ld = leading_dimension == 0 ? rows : leading_dimension;
     return {rows * element_bytes, columns, ld * element_bytes, element_bytes};
   }
 };
 
-// A contiguous region of one of the user's files. What the file does not hold when the region is registered must be
-// written before it is read; the file is made, or lengthened, when what was written goes there.
+// A contiguous region of one of the user's files. Bytes beyond the end of the file, at registration, must be
+// written before they are read; the file is made, or lengthened, when written content goes there.
 struct FileRegion {
-  std::string path;
-  std::uint64_t offset = 0;
-  bool writable = true;  // false: opened read-only; a task that writes the handle is refused
+  std::string path;          // of the file
+  std::uint64_t offset = 0;  // of the region's first byte
+  bool writable = true;      // false: opened read-only; a task that writes the handle is refused
   bool create =
       false;  // makes or lengthens the file at once: the new bytes are zero, and may be read
 };
@@ -79,15 +82,21 @@ struct FileRegion {
 // that exit leaves inside a task, nor a forked process.
 using Released = std::function<void()>;
 
+// The name of registered data: a small value, to be copied freely.
 class Handle {
  public:
+  // No data.
   Handle() = default;
+  // For the runtime alone.
   Handle(internals::GraphHandle& impl, std::uint32_t runtime, std::uint32_t life)
       : impl_(&impl), runtime_(runtime), life_(life) {}
   // For the runtime alone, which looks there only if the number is its own.
   internals::GraphHandle* impl() const { return impl_; }
+  // The number of the runtime that registered the data.
   std::uint32_t runtime() const { return runtime_; }
+  // For the runtime alone: tells this registration from later ones.
   std::uint32_t life() const { return life_; }
+  // Whether the handle was given by a registration, which may have ended.
   explicit operator bool() const { return impl_ != nullptr; }
   friend bool operator==(Handle, Handle) = default;
 
@@ -99,20 +108,23 @@ class Handle {
 
 // One operand of a task: R(a), W(b), RW(c), Commute(d), Scratch(bytes), Reduce(e).
 struct Operand {
-  Handle handle;
-  AccessMode mode = AccessMode::R;
+  Handle handle;                         // none: a Scratch
+  AccessMode mode = AccessMode::R;       // what the task does with it
   std::uint64_t scratch_bytes : 56 = 0;  // of a Scratch, which has no handle
 };
+// The task reads the data.
 inline Operand R(Handle handle) {
   return {handle, AccessMode::R};
 }
+// The task overwrites all of the data.
 inline Operand W(Handle handle) {
   return {handle, AccessMode::W};
 }
+// The task reads the data, then changes them.
 inline Operand RW(Handle handle) {
   return {handle, AccessMode::RW};
 }
-// It changes what it reads, and may go before or behind others that do, as those that add to a sum.
+// The task changes the data, and its order among commuting tasks is free: additions to a sum, for example.
 inline Operand Commute(Handle handle) {
   return {handle, AccessMode::commute};
 }
@@ -123,6 +135,7 @@ inline Operand Scratch(Bytes bytes) {
       (std::uint64_t{1} << 56) - 1;  // refused, as anything above kLargestData
   return {{}, AccessMode::scratch, (bytes.value < kMost ? bytes.value : kMost) & kMost};
 }
+// The task adds to the data in a private copy: see Runtime::set_reduction.
 inline Operand Reduce(Handle handle) {
   return {handle, AccessMode::reduction};
 }

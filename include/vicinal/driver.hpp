@@ -1,5 +1,5 @@
-// For who writes a driver: the contract, and what the library's own drivers have in common. docs/write-a-driver.md shows
-// one.
+// Drivers of one's own: their contract, and the parts that the library's own drivers share. docs/write-a-driver.md has
+// an example.
 //
 //   vicinal::drivers::OpenedDevice open_serial(const vicinal::drivers::DeviceRequest& request) {
 //     return {.driver = std::make_unique<SerialDevice>(request), .memory = 64_MiB};

@@ -28,8 +28,8 @@ class CapacityError : public Error {
   using Error::Error;
 };
 
-// A kernel threw, or a task was cancelled because of it. Thrown by wait. It nests what the kernel threw:
-// std::rethrow_if_nested(error) throws that, with its type and what it nests itself.
+// A kernel threw, or a task was cancelled because of it. Thrown by wait. The kernel's exception is nested:
+// std::rethrow_if_nested(error) throws it, with its type and its own nested exceptions.
 class TaskError : public Error {
  public:
   using Error::Error;
@@ -41,17 +41,18 @@ class DeviceError : public Error {
   using Error::Error;
 };
 
-// The handle's last writer failed or was cancelled, so its content is not what was asked for. It nests what the kernel
-// threw because of which it is so, as TaskError does.
+// The handle's last writer failed or was cancelled, so its content is not what was asked for. The error nests the
+// exception of the kernel that failed first, as TaskError does.
 class PoisonedError : public Error {
  public:
   using Error::Error;
 };
 
-// What a kernel throws that was cancelled while it ran, see StopToken: its task counts as cancelled, not as failed. Where
-// nobody has cancelled it, it has failed.
+// Thrown by a kernel that was cancelled while it ran, see StopToken: its task counts as cancelled, not as failed. A
+// kernel that throws this without a cancellation has failed.
 class Cancelled : public Error {
  public:
+  // With a text of its own.
   Cancelled();
 };
 

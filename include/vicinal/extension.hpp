@@ -9,17 +9,17 @@
 //
 //   g++ -std=c++20 -O2 -fPIC -shared mine.cpp $(pkg-config --cflags vicinal) -o mine.so
 //
-// It is not linked with the library: the program that opens it has one. So a program of one's own exports what it has of
-// the library, or is linked with a shared one.
+// The shared object is not linked with the library, because the program that opens it has a library already. So a
+// program of one's own exports the symbols of its library, or is linked with the shared library.
 #pragma once
 
 #include <string>
 
 extern "C" {
-// Defined by the shared object: called once it is open. What it throws is told as the reason why it cannot be used.
+// Defined by the shared object: called once it is open. An exception from it is the reason in load_extension's error.
 void vicinal_register();
-// Defined by the library. Its name says for which version a shared object was compiled: no other one has it. A new minor
-// version changes the name, here and below (src/base/version.cpp sees to it).
+// Defined by the library, as a mark of the version that a shared object was compiled for: a library of another version
+// has another name. A new minor version changes the name, here and below (src/base/version.cpp sees to it).
 extern const char vicinal_extension_0_2;
 }
 

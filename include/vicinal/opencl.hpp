@@ -38,10 +38,11 @@
 
 namespace vicinal::opencl {
 
-// All of these throw UsageError in a task that does not run on an OpenCL device.
-cl_command_queue queue(const KernelContext& k);  // in order
-cl_context context(const KernelContext& k);
-cl_device_id device(const KernelContext& k);
+// All functions with a context throw UsageError in a task that does not run on an OpenCL device.
+
+cl_command_queue queue(const KernelContext& k);  // of the task, in order
+cl_context context(const KernelContext& k);      // of the device
+cl_device_id device(const KernelContext& k);     // that runs the task
 
 // Operand i, packed; until the task has ended. Throws DeviceError. nullptr for empty data.
 cl_mem buffer(const KernelContext& k, std::size_t i);
@@ -52,6 +53,7 @@ cl_kernel kernel(const KernelContext& k, const char* source, const char* name);
 // Throws DeviceError that names the call, unless the code is CL_SUCCESS.
 void check(cl_int code, const char* call);
 
+// Sets all arguments of the kernel, in their order. Throws DeviceError if OpenCL refuses one.
 template <typename... Arguments>
 void set_arguments(cl_kernel kernel, const Arguments&... arguments) {
   static_assert((std::is_trivially_copyable_v<Arguments> && ...));
@@ -59,7 +61,8 @@ void set_arguments(cl_kernel kernel, const Arguments&... arguments) {
   (check(clSetKernelArg(kernel, i++, sizeof(Arguments), &arguments), "clSetKernelArg"), ...);
 }
 
-// Puts it on the queue, over so many work items in each of up to three dimensions. The device chooses the groups.
+// Puts the kernel on the queue, over so many work items in each of up to three dimensions. The device chooses the
+// groups. Throws DeviceError if OpenCL refuses.
 void launch(const KernelContext& k, cl_kernel kernel, std::initializer_list<std::size_t> items);
 
 // What the kernel of a typed task sees of data, packed: its memory and its shape. `const T`: the task only reads.
@@ -67,12 +70,18 @@ template <typename T, std::size_t rank = 1>
 class Buffer {
  public:
   using element_type = T;  // NOLINT(readability-identifier-naming): as std::span has it
+  // Of this operand. Throws what buffer() throws.
   Buffer(const KernelContext& k, std::size_t operand)
       : memory_(buffer(k, operand)), layout_(k.operand(operand).layout) {}
+  // For set_arguments; null for empty data.
   cl_mem memory() const { return memory_; }
+  // Number of elements.
   std::size_t size() const { return layout_.bytes().value / sizeof(T); }
+  // Elements of a column.
   std::uint64_t rows() const { return rank == kRowMajor ? layout_.columns : in_line(); }
+  // Elements of a row.
   std::uint64_t columns() const { return rank == kRowMajor ? in_line() : layout_.columns; }
+  // From one column to the next, row-major from one row to the next, in elements.
   std::uint64_t leading_dimension() const { return layout_.stride_bytes / sizeof(T); }
 
  private:

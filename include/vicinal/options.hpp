@@ -17,6 +17,7 @@
 
 namespace vicinal {
 
+// The options with their defaults.
 struct Options {
   std::string machine = {};   // simulate this one: "v100,gpus=2"; empty: the machine that is there
   std::uint32_t workers = 0;  // threads that run tasks; 0: as many as have cores
@@ -31,7 +32,7 @@ struct Options {
   bool direct_io = true;                 // O_DIRECT and io_uring where they are available
   std::uint32_t disk_copies = 4;         // copies in flight per direction
   std::uint32_t accelerators = 0;        // emulated ones
-  Bytes accelerator_memory = Bytes{256ULL << 20};
+  Bytes accelerator_memory = Bytes{256ULL << 20};            // of each emulated one
   BytesPerSecond accelerator_bandwidth = BytesPerSecond{0};  // emulated link; 0: as fast as memory
   std::string accelerator_api = "threads";                   // whose queues they are: cuda, opencl
   std::uint32_t cuda_devices = 0;                            // the first ones that CUDA shows
@@ -57,8 +58,8 @@ struct Options {
   double stall_seconds = 0;  // report when nothing ended for so long; 0: never
   std::string status = {};   // file of what goes on, written once a second; empty: none
   std::string models = {};   // folder of measured run times; empty: the user's cache; "none": off
-  std::string memory_rules = {};  // another runtime's, to compare with; see docs/options.md
-  std::uint64_t seed = 1;
+  std::string memory_rules = {};     // another runtime's, to compare with; see docs/options.md
+  std::uint64_t seed = 1;            // of the runtime's random numbers
   std::string trace = {};            // file of a recording of the runtime's whole life; empty: none
   std::string trace_events = "all";  // categories of what is recorded there
   Bytes trace_memory = 256_MiB;      // of events that are not in the file yet
@@ -75,12 +76,14 @@ struct Options {
   static Options from_environment();
 };
 
+// An option's row in the table of options.
 struct OptionDescription {
   std::string_view name;           // "memory"; its variable is VICINAL_MEMORY
   std::string_view type;           // "bytes", "integer", "real", "boolean", "text"
   std::string_view default_value;  // as text
-  std::string_view sentence;
+  std::string_view sentence;       // of docs/options.md
 };
+// All options, in the order of their names in docs/options.md.
 std::span<const OptionDescription> option_table();
 
 }  // namespace vicinal

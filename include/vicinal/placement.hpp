@@ -30,15 +30,18 @@ struct Opener;
 // What a placing function says of a task.
 class Place {
  public:
-  // Where its data belong, as if there were no function.
+  // Where the task's data belong, as if there were no function.
   Place() = default;
+  // The same.
   Place(std::nullopt_t) {}  // NOLINT(google-explicit-constructor): return std::nullopt
   // As TaskSpec::node: by a worker of this memory node, unless none of them can run it.
   Place(NodeId node) : node_(node) {}                 // NOLINT(google-explicit-constructor)
   Place(std::optional<NodeId> node) : node_(node) {}  // NOLINT(google-explicit-constructor)
-  // As TaskSpec::worker: by no other.
+  // As TaskSpec::worker: by no other worker.
   Place(WorkerId worker) : worker_(worker) {}  // NOLINT(google-explicit-constructor)
+  // The memory node, if the function says one.
   std::optional<NodeId> node() const { return node_; }
+  // The worker, if the function says one.
   std::optional<WorkerId> worker() const { return worker_; }
 
  private:
@@ -50,15 +53,21 @@ class Place {
 // in the submission; a number that is none throws UsageError.
 class Placement {
  public:
-  std::string task() const;  // its name
+  // The task's name.
+  std::string task() const;
+  // As submitted.
   int priority() const { return spec_.priority; }
+  // Their number.
   std::size_t operands() const { return spec_.operands.span().size(); }
+  // The operand's data.
   Handle handle(std::size_t operand) const { return at(operand).handle; }
+  // What the task does with the operand.
   AccessMode mode(std::size_t operand) const { return at(operand).mode; }
-  // As registered; of a part, that of the whole and its place there: "A[2,1]".
+  // The name of the operand's data; of a part, the name of the whole and the part's place: "A[2,1]".
   std::string name(std::size_t operand) const;
+  // The operand's shape.
   const Layout& layout(std::size_t operand) const;
-  // What Runtime::advise said of it.
+  // The node that Runtime::advise gave for the operand's data.
   std::optional<NodeId> advised(std::size_t operand) const;
   // The value given to the task. Throws UsageError if that was of another size.
   template <typename T>
@@ -68,6 +77,7 @@ class Placement {
     std::memcpy(&value, parameter_bytes(sizeof(T)), sizeof(T));
     return value;
   }
+  // The machine of the runtime.
   const MachineDescription& machine() const { return machine_; }
 
  private:

@@ -21,15 +21,17 @@ class ProgressLine;
 class RuntimeImpl;
 }  // namespace internals
 
+// What the line says.
 struct ProgressOptions {
   std::string label = {};   // comes first on the line
-  std::uint64_t tasks = 0;  // that there will be; 0: those that have been submitted
+  std::uint64_t tasks = 0;  // the number expected in all; 0: as many as have been submitted
   // Also where the standard error is no terminal that can show it: a line every ten seconds, and one at the end. Otherwise
   // nothing is written there.
   bool always = false;
 };
 
-// Its end clears the line. One that outlives its Runtime keeps what it looks at, and so the runtime's threads.
+// A line on the terminal; the end of this object clears it. A Progress that outlives its Runtime keeps the runtime's
+// state, and so the runtime's threads.
 class Progress {
  public:
   Progress(Progress&&) noexcept;

@@ -6,10 +6,10 @@
 //   }
 //   const vicinal::Codelet potrf{.name = "potrf", .cpu = whole_tile, .recursive = potrf_in_tiles};
 //
-// The task ends when those it has submitted on its parts, or without data, have ended; what follows it waits for that. It
-// has failed if one of them has, or the function threw; else it was cancelled if one of them was. Whether a task is
-// divided is said with it (TaskSpec::recursive), or decided when it is ready: by default if a worker has nothing to do.
-// While it is divided its operands are in RAM, as if a core ran it, and count there.
+// The task ends when all inner tasks on its parts, or without data, have ended; tasks behind it wait for that. The task
+// has failed if an inner task has, or the function threw; else it was cancelled if an inner task was. Whether a task is
+// divided is said at its submission (TaskSpec::recursive), or decided when it is ready: by default if a worker has
+// nothing to do. While a task is divided its operands are in RAM, as if a core ran it, and count there.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +30,16 @@ struct RecursiveTask;
 // submits, and does not compute.
 class Recursion {
  public:
+  // For the runtime alone.
   explicit Recursion(internals::RecursiveTask& task) : task_(task) {}
+  // Their number.
   std::size_t operands() const;
+  // What the task does with the operand. Throws UsageError if there is no such operand, as all functions here do.
   AccessMode mode(std::size_t operand) const;
+  // The operand's shape.
   const Layout& layout(std::size_t operand) const;
-  int priority() const;  // of the task; those inside have their own
+  // The priority of the task; inner tasks have their own.
+  int priority() const;
   // The value given to the task. Throws UsageError if that was of another size.
   template <typename T>
   T parameter() const {
@@ -44,10 +49,11 @@ class Recursion {
     return value;
   }
 
-  // Handles that live as long as the task. What the task does not write may be divided several times; what it writes
-  // once: throws UsageError.
+  // The operand in the parts that `divide` lists, whose handles live as long as the task. An operand that the task only
+  // reads may be divided several times. Throws UsageError if an operand that the task writes is divided a second time.
   Parts parts(std::size_t operand, const Divide& divide);
-  // The operand as one part: its own handle is the task's until that ends, and no other task inside may name it.
+  // The operand as a single part. The operand's own handle belongs to the task until its end: inner tasks must not name
+  // it.
   Handle whole(std::size_t operand);
   // As Runtime::submit. Under a memory limit tasks inside a recursive task that takes room of it use its parts alone.
   TaskId submit(const TaskSpec& spec);

@@ -44,14 +44,16 @@ struct Acquisition;
 struct Opener;
 }  // namespace internals
 
-// Tasks that can be waited for together. It may go before they have ended; then nobody waits for it.
+// Tasks that can be waited for together. A group may go before its tasks have ended; then nobody waits for it.
 class Group {
  public:
+  // Without tasks.
   Group();
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
-  std::size_t pending() const;  // submitted and not ended
+  std::size_t pending() const;  // tasks submitted and not ended
+  // Whether all tasks submitted so far have ended.
   bool ready() const { return pending() == 0; }
 
  private:
@@ -59,16 +61,19 @@ class Group {
   internals::GroupCount* count_;
 };
 
+// Whether the content goes to the data's home.
 enum class WriteBack : bool { no, yes };
 
-// A handle held by the application, in RAM; released at the end of the scope. One that outlives its
-// Runtime keeps the data of the handle, which are written home when it goes.
+// A handle held by the application, in RAM; released at the end of the scope. An Acquired that outlives its
+// Runtime keeps the data of the handle, and writes them home at its end.
 class Acquired {
  public:
   Acquired(Acquired&&) noexcept;
   Acquired& operator=(Acquired&&) = delete;
   ~Acquired();
+  // Address and shape of the data in RAM.
   const OperandView& view() const { return view_; }
+  // The address.
   template <typename T>
   T* data() const {
     return reinterpret_cast<T*>(view_.address);
@@ -123,13 +128,16 @@ class Held;
 template <typename T>
 class Result;
 
+// A runtime: registered data, tasks, and the workers that run them. The `name` of a registration or a task stands in
+// messages, reports and recordings. Each function throws UsageError for a handle that is not registered with this
+// runtime.
 class Runtime {
  public:
   // Starts workers, or simulates the machine of Options::machine. Throws UsageError for an option or a machine that
   // cannot be, CapacityError if the system does not give the threads or the memory.
   explicit Runtime(const Options& options = Options::from_environment());
-  // The same runtime on a simulated machine: kernels do not run, tasks take the time that they are expected to, copies
-  // the bandwidth of their link; waiting advances simulated time. One thread at a time. What is read is the
+  // The same runtime on the machine `simulated`: kernels do not run, tasks take the time that they are expected to,
+  // copies the bandwidth of their link; waiting advances simulated time. One thread at a time. A read gives the
   // application's own memory as it was registered, or zeros.
   Runtime(const MachineDescription& simulated, const Options& options);
   // The same in a world that other runtimes may share; time goes on for all of them. The time of a submission is this
@@ -144,10 +152,11 @@ class Runtime {
   Runtime& operator=(const Runtime&) = delete;
 
   // --- data -------------------------------------------------------------------------------
-  // The application's own memory: its home is where it lies, outside the memory limit.
-  // Throws UsageError if it overlaps a registered buffer. `released`: called when the memory is the application's
-  // alone again.
+  // The application's own memory, `size` bytes from `data` on: its home is where it lies, outside the memory limit. The
+  // memory must live until the handle is unregistered or the runtime ends; `released` is called then. Throws UsageError
+  // if `data` is null or the memory overlaps a registered buffer.
   Handle register_buffer(void* data, Bytes size, std::string name = {}, Released released = {});
+  // The same of a tile of this shape, column-major, whose first element `data` points to.
   Handle register_tile(void* data, TileShape shape, std::string name = {}, Released released = {});
   // The same for memory of an accelerator, by its address there, as __cuda_array_interface__ and cudaMalloc give it: on
   // a CUDA device, an emulated accelerator, or any node of a simulated machine. Its content lies there from the start
@@ -156,78 +165,83 @@ class Runtime {
   // addresses are the runtime's own (a disk, OpenCL), null, or memory that overlaps a registered buffer of the node.
   Handle register_buffer(NodeId node, void* address, Bytes size, std::string name = {},
                          Released released = {});
-  // Data that start uninitialised; the runtime allocates them where they are first written.
+  // Data of this size or shape that start uninitialised; the runtime allocates them where they are first written. Throws
+  // UsageError for more than kLargestData.
   Handle register_empty(Bytes size, std::string name = {});
   Handle register_empty(TileShape shape, std::string name = {});
-  // A region of a file. What is not in the file yet must be written before it is read, or the region be registered
-  // with `create`; see FileRegion. A handle is read through the disk node, and written back to the file at the latest
-  // when it is unregistered. The 4 KiB aligned part goes through O_DIRECT.
+  // A region of a file, of this size or shape. Bytes that are not in the file yet must be written before they are read,
+  // or the region be registered with `create`; see FileRegion. A handle is read through the disk node, and written back
+  // to the file at the latest when it is unregistered. The 4 KiB aligned part goes through O_DIRECT. Throws UsageError
+  // without the option disk, for a tile with gaps between its columns, or if a read-only file ends before the region;
+  // DeviceError if the file cannot be opened.
   Handle register_file(const FileRegion& region, Bytes size, std::string name = {});
   Handle register_file(const FileRegion& region, TileShape shape, std::string name = {});
 
-  // On a simulated machine only: data whose content lies on `home` at the start, outside the limit of RAM or an
-  // accelerator, like a buffer of the application, or on the disk.
+  // On a simulated machine only: data of this size whose content lies on `home` at the start: RAM or an accelerator
+  // (outside its limit, like a buffer of the application), or the disk. Throws UsageError on a real machine, or for a
+  // node that is not there.
   Handle register_simulated(Bytes size, NodeId home = kRam, std::string name = {});
 
-  // Waits until no task uses the handle, writes the content back to the home (buffer or file) if
-  // asked, and forgets it. From the call on, tasks that name the handle are refused, those submitted by
-  // tasks that it waits for included. Throws PoisonedError, after forgetting it, if its writer failed.
+  // Waits until no task uses the handle, writes the content back to the home (buffer or file) if `write_back` says so,
+  // and forgets the handle. From the call on, tasks that name the handle are refused, also tasks that running tasks
+  // submit. Throws UsageError inside a task; PoisonedError, once the handle is forgotten, if its writer failed.
   void unregister(Handle handle, WriteBack write_back = WriteBack::yes);
-  // After the tasks submitted so far: the content is lost; the next access must write.
+  // After the tasks submitted so far: the handle's content is lost; the next access must write.
   void invalidate(Handle handle);
-  // The handle in parts, each a handle; see partition.hpp. Nothing is moved and nobody waits; also inside a task. No
-  // other thread may submit a task that names the handle meanwhile. Throws UsageError: parts that overlap or go
-  // beyond the whole, or overlap those of a partition of the same handle that was not taken back, unless both are only
-  // read.
+  // The handle in the parts that `divide` lists, each a handle, for the `access` given; see partition.hpp. Nothing is
+  // moved and nobody waits; also inside a task. No other thread may submit a task that names the handle meanwhile.
+  // Throws UsageError for parts that overlap each other or go beyond the whole, and for parts that overlap an earlier
+  // partition of the handle, unless both are read-only.
   Parts partition(Handle whole, const Divide& divide, PartAccess access = PartAccess::writable);
   // After the tasks submitted so far: the whole has the content, and the parts are no more. Does not wait.
-  // unregister of the whole does it, too.
+  // unregister of the whole does it, too. Throws UsageError if there is no such partition.
   void unpartition(const Parts& parts);
   // From now on tasks may reduce into the handle, see Reduce: they run in any order and at once, each into a private
-  // copy of its worker, and are combined into what tasks before them have left in the handle, or into the neutral element,
-  // before the next access that is no reduction. The sum of what such tasks do must not depend on their order. Throws
+  // copy of its worker. The copies are combined into the handle's content, or into the neutral element,
+  // before the next access that is no reduction. The result must not depend on the order of such tasks. Throws
   // UsageError: no codelet, it is given a second time, or the handle is in parts, or a part, or only to be read;
   // CapacityError: two of the handle's size fit on no memory whose workers combine.
   void set_reduction(Handle handle, const Reduction& reduction);
-  // What tasks submitted so far reduce into it is combined when they have ended, rather than before the next access. Does
-  // not wait; nothing happens if there is nothing to combine.
+  // Combines the handle's private copies when the tasks submitted so far have ended, rather than before the next access.
+  // Does not wait; nothing happens if there is nothing to combine.
   void combine(Handle handle);
-  // No task will use it soon: first to be evicted, after what no task submitted so far uses.
+  // A hint: no task will use the handle soon. It is evicted after data that no submitted task uses, before all others.
   void wont_use(Handle handle);
-  // Where tasks that write it are to run, and what first reads it where the policy follows the reads too: on this
-  // memory node, if one of its workers can. It counts for tasks that become ready from now on, until other advice, or
-  // none, is given. Policies "directed", "owner" and "load" heed it. Any thread. Throws UsageError if there is no
+  // Advice for the policies "directed", "owner" and "load": tasks that write the handle are to run on this memory node,
+  // if a worker there can; likewise its first readers, where the policy follows reads too. The advice counts for tasks
+  // that become ready from now on, until other advice, or none, is given. Any thread. Throws UsageError if there is no
   // such node.
   void advise(Handle handle, std::optional<NodeId> node);
-  // After the tasks submitted so far: bring a copy to the node if there is room.
+  // After the tasks submitted so far: brings a copy of the handle's content to the node if there is room. Throws
+  // UsageError if there is no such node.
   void prefetch(Handle handle, NodeId node);
 
-  // Memory of the application that data are registered in or will be: copies between it and CUDA devices go several
-  // times faster once it is pinned, and do not pass a buffer (cuMemHostRegister). It takes about as long as writing to
-  // it, and the memory cannot be paged out. Until `unpin`, which comes after the data there are unregistered, or the
-  // end of the runtime. Without such devices, or with the option pin_memory off: nothing. Throws UsageError: null, or
-  // overlaps what is pinned; DeviceError: the system refuses.
+  // Pins `size` bytes of the application's memory from `data` on, where data are registered or will be. Copies between
+  // pinned memory and CUDA devices go several times faster, and do not pass a buffer (cuMemHostRegister). Pinning takes
+  // about as long as writing to the memory, which then cannot be paged out, until `unpin`, which comes after the data
+  // there are unregistered, or the end of the runtime. Without such devices, or with the option pin_memory off:
+  // nothing. Throws UsageError if the memory is null or overlaps pinned memory; DeviceError if the system refuses.
   void pin(void* data, Bytes size);
-  // What `pin` was given. Throws UsageError if it was not.
+  // Undoes the `pin` of this address `data`. Throws UsageError if nothing was pinned there.
   void unpin(void* data);
 
   // --- tasks ------------------------------------------------------------------------------
-  // Throws UsageError (no codelet, foreign handle, reads data nobody wrote), CapacityError (its
-  // operands can never fit on a node that could run it). Waits while the submission window is
-  // full, running tasks meanwhile; never when called inside a task.
+  // Takes the task of `spec`, which starts when the accesses before it have ended. Waits while the submission window is
+  // full, running tasks meanwhile; never when called inside a task. Throws UsageError (no codelet, foreign handle, reads
+  // data nobody wrote), CapacityError (the operands can never fit on a node that could run the task).
   TaskId submit(const TaskSpec& spec);
 
-  // Wait for everything submitted, for the tasks of a group, or until the handle may be read. The
-  // calling thread runs tasks meanwhile, if it may (Options::submitter_works).
-  // Throws the first error since the last wait, after all that can end has ended; a second wait
-  // returns. Throws UsageError inside a task of this runtime, or if what it waits for needs something
-  // this very thread has acquired. What is acquired and no submitted task needs is not waited for.
+  // Wait for everything submitted, for the tasks of a group, or until the handle may be read. The calling thread runs
+  // tasks meanwhile, if it may (Options::submitter_works). Throws the first error since the last wait, after all that
+  // can end has ended; a second wait returns. Throws UsageError inside a task of this runtime, or if the tasks need
+  // data that this very thread has acquired. Acquired data that no submitted task needs are not waited for.
   void wait();
   void wait(Group& group);
   void wait(Handle handle);
-  // The same for so long at most, of the runtime's clock (simulated time in a simulation), and a task that this thread has
-  // begun to run: false if what is waited for has not ended then. A duration of 0 or less only looks, and runs nothing.
-  // Throws what the wait would if it returned; what this thread has acquired is no error.
+  // The same for so long at most, of the runtime's clock (simulated time in a simulation), and for the rest of a task
+  // that this thread has begun to run. Returns false if the wait has not come to its end. A duration of 0 or less only
+  // looks, and runs nothing. Throws the same errors as the wait that has come to its end; data acquired by this thread
+  // are no error.
   template <typename Number, typename Period>
   bool wait_for(std::chrono::duration<Number, Period> duration);
   template <typename Number, typename Period>
@@ -236,21 +250,24 @@ class Runtime {
   bool wait_for(Handle handle, std::chrono::duration<Number, Period> duration);
   template <typename T, std::size_t rank, typename Number, typename Period>
   bool wait_for(Data<T, rank> data, std::chrono::duration<Number, Period> duration);
-  // Whether a wait for it would return, or throw, at once: of a handle, the tasks submitted so far that write or reduce into
+  // Whether a wait would return, or throw, at once. A handle is ready when all submitted tasks that write or reduce into
   // it have ended, well or not. Any thread, also inside a task; runs nothing and waits for nothing.
   bool ready(Group& group);
   bool ready(Handle handle);
   template <typename T, std::size_t rank>
   bool ready(Data<T, rank> data);
-  // Tasks that have not started are cancelled, also those submitted from now on, until a wait() has
-  // seen all of them end: what they would have written is poisoned. What was done stays: sums of reductions are combined
+  // Cancels tasks that have not started, also tasks submitted from now on, until a wait() has
+  // seen all of them end. Their results are poisoned. Work that was done stays: sums of reductions are combined
   // and parts joined also then. Any thread, also inside a task.
   void cancel();
-  // The same for the tasks of the group alone, until a wait for it or for everything has seen all of them end. Others go
-  // on, but for those that read what is poisoned.
+  // The same for the tasks of the group alone, until a wait for it or for everything has seen all of them end. Other
+  // tasks go on, but for readers of poisoned data.
   void cancel(Group& group);
 
-  // Waits until the handle may be accessed in RAM and holds it there. Queues like a task.
+  // Waits until the handle may be accessed in RAM in this `mode` (R, W or RW), and holds it there. Queues like a task.
+  // Throws UsageError for a foreign handle, data that nobody has written, a wait inside a task, or a wait for data that
+  // this thread itself holds; PoisonedError if the handle's writer failed; CapacityError if the data can never fit in
+  // RAM.
   Acquired acquire(Handle handle, AccessMode mode);
 
   // --- data that know their type: see typed_data.hpp -------------------------------------------
@@ -258,88 +275,98 @@ class Runtime {
   // runtime ends; then `released` is called. Errors as for register_buffer.
   template <std::ranges::contiguous_range Range>
   auto data(Range&& elements, const std::string& name = {}, Released released = {});
-  // So many elements that nobody has written.
+  // `count` elements that nobody has written.
   template <internals::Element T>
   Data<T> data(std::size_t count, std::string name = {});
-  // A tile of the application's memory, column-major.
+  // A tile of the application's memory, column-major, which must live as the elements above.
   template <typename T>
   Data<T, 2> tile(Tile<T> elements, const std::string& name = {}, Released released = {});
+  // A tile of so many rows and columns that nobody has written.
   template <internals::Element T>
   Data<T, 2> tile(std::uint64_t rows, std::uint64_t columns, std::string name = {});
-  // The same, row-major.
+  // A tile of the application's memory, row-major.
   template <typename T>
   Data<T, kRowMajor> tile(RowTile<T> elements, const std::string& name = {},
                           Released released = {});
+  // A row-major tile of so many rows and columns that nobody has written.
   template <internals::Element T>
   Data<T, kRowMajor> row_tile(std::uint64_t rows, std::uint64_t columns, std::string name = {});
-  // Elements in memory of an accelerator; see register_buffer.
+  // `count` elements in memory of an accelerator; see register_buffer.
   template <internals::Element T>
   Data<T> data(NodeId node, T* elements, std::size_t count, std::string name = {},
                Released released = {});
-  // Elements in a file, from byte `file.offset` on; see register_file.
+  // `count` elements in a file, from byte `file.offset` on; see register_file.
   template <internals::Element T>
   Data<T> data(const FileRegion& file, std::size_t count, const std::string& name = {});
+  // A packed tile of so many rows and columns in a file.
   template <internals::Element T>
   Data<T, 2> tile(const FileRegion& file, std::uint64_t rows, std::uint64_t columns,
                   const std::string& name = {});
-  // `partition` and `unpartition`, typed: each part has the type of the whole.
+  // As `partition` of a handle; each part has the type of the whole.
   template <typename T, std::size_t rank>
   DataParts<T, rank> partition(Data<T, rank> whole, const Divide& divide,
                                PartAccess access = PartAccess::writable);
+  // As `unpartition` of a handle's parts.
   template <typename T, std::size_t rank>
   void unpartition(const DataParts<T, rank>& parts);
-  // `set_reduction`, element by element: by an operation of the standard library (std::plus<>()), or by two functions
-  // that capture nothing, of which the first returns the element that changes nothing and the second combines two.
+  // As `set_reduction` of a handle, element by element: by an operation of the standard library (`std::plus<>()`), or
+  // by two functions that capture nothing: the first returns the neutral element, the second combines two elements.
   template <typename T, std::size_t rank, typename Operation>
   void set_reduction(Data<T, rank> data, Operation operation);
   template <typename T, std::size_t rank, typename Neutral, typename Combine>
   void set_reduction(Data<T, rank> data, Neutral neutral, Combine combine);
-  // `acquire`, typed: until the end of what they return the application reads the data, or may change them too. Like
-  // other waits not inside a task.
+  // As `acquire` of a handle: until the end of the returned object the application reads the data. Like other waits not
+  // inside a task.
   template <typename T, std::size_t rank>
   Held<const T, rank> read(Data<T, rank> data);
+  // The same, and the application may change the data.
   template <typename T, std::size_t rank>
   Held<T, rank> write(Data<T, rank> data);
-  // `unregister`, typed.
+  // As `unregister` of the data's handle.
   template <typename T, std::size_t rank>
   void release(Data<T, rank> data, WriteBack write_back = WriteBack::yes);
   // Of data that the runtime has allocated: when the tasks submitted so far have ended the content is lost, and the room
-  // free. Tasks that name the data are refused from now on. Does not wait; also inside a task. Throws UsageError if they
-  // are a part, or in parts, or tasks reduce into them, or they lie in memory or a file of the application.
+  // free. Tasks that name the data are refused from now on. Does not wait; also inside a task. Throws UsageError if the
+  // data are a part, or in parts, or tasks reduce into them, or they lie in memory or a file of the application.
   template <typename T, std::size_t rank>
   void release_later(Data<T, rank> data) {
     release_later(data.handle());
   }
 
   // --- tasks that are functions: see typed_task.hpp --------------------------------------------
-  // Returns its TaskId, or the Result of a function that returns something. Throws what submit throws.
+  // Submits a task of this name that calls the function with the arguments. Returns the TaskId, or the Result of a
+  // function that returns a value. Throws what submit throws.
   template <typename Function, typename... Arguments>
   auto task(std::string_view name, Function&& function, Arguments&&... arguments);
 
   // --- what is going on -------------------------------------------------------------------
+  // The machine that the runtime uses, or simulates.
   const MachineDescription& machine() const;
-  // No kernel is called: results are not to be looked at.
+  // Whether the machine is simulated: then no kernel is called, and results have no meaning.
   bool simulated() const;
-  // Any thread, any time, also while a simulation runs.
+  // The counters now. Any thread, any time, also while a simulation runs.
   Statistics statistics() const;
-  // Shows on the terminal, as long as what it returns lives, how many tasks have ended; see progress.hpp. Throws
-  // CapacityError if the system gives no thread.
+  // Shows on the terminal how many tasks have ended, as long as the returned object lives; progress.hpp has the options.
+  // Throws CapacityError if the system gives no thread.
   [[nodiscard]] Progress progress(const ProgressOptions& options = {}) const;
-  // Who waits for what, who holds which bytes, and the cycle if there is one. Any thread, any time.
+  // A text for people: waiting tasks and their reasons, held memory and its holders, and the cycle if there is one. Any
+  // thread, any time.
   std::string stall_report() const;
 
   // --- recordings: see trace.hpp ------------------------------------------------------------
-  // Records events of these categories ("all", or some of tasks, transfers, memory, scheduler, submission, decisions and
-  // application, with commas) into the file, until `stop_trace` or the end of the runtime. Of what went on before it has
-  // the data that are registered. Throws UsageError: one is in course, an unknown category, the file cannot be written.
+  // Records events of these categories ("all", or some of tasks, transfers, memory, scheduler, submission, decisions
+  // and application, with commas) into the file, until `stop_trace` or the end of the runtime. Data registered before
+  // are in the recording, too. Throws UsageError if a recording is in course, for an unknown category, or if the file
+  // cannot be written.
   void start_trace(const std::string& file, std::string_view events = "all");
-  // Throws DeviceError if the file could not be written as a whole. Nothing happens if none is in course.
+  // Ends the recording; nothing happens if none is in course. Throws DeviceError if the file could not be written as a
+  // whole.
   TraceSummary stop_trace();
-  // A moment with a name, in the recording that is in course. Any thread, as the two below.
+  // A moment, named by `text`, in the recording that is in course. Any thread, as the two below.
   void mark(std::string_view text);
-  // From now to the end of the result: what the application does.
+  // A part of the application's work, named by `text`, from now to the end of the returned object.
   [[nodiscard]] TraceRegion region(std::string_view text);
-  // Something that is known of the run: a parameter, a result. The last value of a name counts.
+  // A fact about the run: a parameter, a result. The last value of a name counts.
   void note(std::string_view name, std::string_view value);
 
  private:

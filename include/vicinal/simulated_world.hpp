@@ -1,4 +1,4 @@
-// A simulated world that several runtimes share: one clock, and segments that copies of all of them pass.
+// A simulated world that several runtimes share: a clock, and segments for the copies of all runtimes.
 //
 //   SimulatedWorld world;
 //   const SegmentDescription network = world.add_segment("network", BytesPerSecond{12.5e9});
@@ -34,14 +34,17 @@ namespace internals {
 struct SharedWorld;
 }
 
+// A world; copies of this object are the same world.
 class SimulatedWorld {
  public:
+  // A new world, at time 0.
   SimulatedWorld();
 
-  // A segment of this world, to be put among those of machines. Its bandwidth is shared max-min fairly by all copies
-  // that pass it, whoever's they are. Throws UsageError unless the bandwidth is finite and at least 1000 bytes per
+  // A segment of this name in this world, to be put among those of machines. All copies that pass it, of any runtime,
+  // share its bandwidth max-min fairly. Throws UsageError unless the bandwidth is finite and at least 1000 bytes per
   // second.
   SegmentDescription add_segment(std::string name, BytesPerSecond bandwidth);
+  // The world's clock.
   Time now() const;
 
  private:

@@ -28,8 +28,9 @@ struct SlabShape {
   std::uint64_t halo = 1;    // planes of an end
 };
 
-// Throws UsageError: something is 0, a slab has fewer planes than an end, or there are too many.
+// Throws UsageError if a number of the shape is 0, a slab has fewer planes than an end, or there are too many slabs.
 void check_shape(const SlabShape& shape, const std::string& name);
+// Throws UsageError: there is no slab `number` among so many `slabs`.
 [[noreturn]] void refuse_slab(std::size_t number, std::size_t slabs);
 
 // A small value like the handles of its data, which stay until they are released or the runtime ends.
@@ -37,6 +38,8 @@ template <typename T>
 class Slabs {
  public:
   Slabs() = default;
+  // Registers the slabs of this shape and their ends, which nobody has written; their names begin with `name`. Throws
+  // what check_shape throws.
   Slabs(Runtime& runtime, const SlabShape& shape, const std::string& name = {}) : shape_(shape) {
     check_shape(shape, name);
     const std::uint64_t end = shape.halo * shape.plane;
@@ -53,20 +56,26 @@ class Slabs {
     after_ = runtime.data<T>(end, name.empty() ? name : name + " after");
   }
 
+  // The number of slabs.
   std::size_t size() const { return slabs_.size(); }
+  // As given.
   const SlabShape& shape() const { return shape_; }
-  // Of slab i: the planes in it, and the number of its first.
+  // The number of planes in slab i.
   std::uint64_t planes_of(std::size_t i) const {
     return std::min(shape_.slab, shape_.planes - first_plane(i));
   }
+  // The number of slab i's first plane.
   std::uint64_t first_plane(std::size_t i) const { return i * shape_.slab; }
 
-  // All throw UsageError beyond the last slab.
+  // Slab i. Throws UsageError beyond the last slab, as the functions below do.
   Data<T> operator()(std::size_t i) const { return slabs_[checked(i)]; }
+  // The copy of slab i's first planes.
   Data<T> first(std::size_t i) const { return first_[checked(i)]; }
+  // The copy of slab i's last planes.
   Data<T> last(std::size_t i) const { return last_[checked(i)]; }
-  // What lies before slab i: the end of its neighbour, or the boundary.
+  // The planes before slab i: the last ones of its neighbour, or the boundary.
   Data<T> before(std::size_t i) const { return checked(i) == 0 ? before_ : last_[i - 1]; }
+  // The planes behind slab i: the first ones of its neighbour, or the boundary.
   Data<T> after(std::size_t i) const { return checked(i) + 1 == size() ? after_ : first_[i + 1]; }
 
  private:

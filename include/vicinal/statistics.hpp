@@ -10,6 +10,7 @@
 
 namespace vicinal {
 
+// Counters of a memory node.
 struct NodeStatistics {
   Bytes bytes_in;                 // copied into replicas of this node
   Bytes bytes_out;                // copied out of them
@@ -19,38 +20,41 @@ struct NodeStatistics {
   std::uint64_t write_backs = 0;  // of these, copied to safety then, and not before
 };
 
+// Counters of a link, in one direction.
 struct LinkStatistics {
-  NodeId from;
-  NodeId to;
-  Bytes bytes;
-  std::uint64_t copies = 0;
+  NodeId from;               // the source
+  NodeId to;                 // the destination
+  Bytes bytes;               // copied
+  std::uint64_t copies = 0;  // that have ended
 };
 
+// Counters of a worker.
 struct WorkerStatistics {
-  std::uint64_t tasks = 0;
+  std::uint64_t tasks = 0;  // that have ended
   Time busy;  // since the start of the runtime, not waiting for a task: kernels, and finding them
   std::uint64_t running = 0;  // tasks given to it and not ended, now; of a device perhaps several
 };
 
+// All counters of a runtime.
 struct Statistics {
-  std::vector<NodeStatistics> nodes;
-  std::vector<LinkStatistics> links;
-  std::vector<WorkerStatistics> workers;
-  std::uint64_t tasks_submitted = 0;
-  std::uint64_t tasks_done = 0;
-  // Of these, those that the application has not submitted: combinations of what was reduced, moves between data and
-  // their parts, invalidations and prefetches.
+  std::vector<NodeStatistics> nodes;      // in the order of MachineDescription::nodes
+  std::vector<LinkStatistics> links;      // in the order of MachineDescription::links
+  std::vector<WorkerStatistics> workers;  // in the order of MachineDescription::workers
+  std::uint64_t tasks_submitted = 0;      // by the application and by the runtime itself
+  std::uint64_t tasks_done = 0;           // ended well
+  // Of these, the tasks of the runtime itself: combinations of reductions, moves between data and their parts,
+  // invalidations and prefetches.
   std::uint64_t own_tasks_done = 0;
-  std::uint64_t tasks_failed = 0;
-  std::uint64_t tasks_cancelled = 0;
-  std::uint64_t tasks_running = 0;  // now: of all workers
+  std::uint64_t tasks_failed = 0;     // their kernels threw
+  std::uint64_t tasks_cancelled = 0;  // before they started, or by themselves (Cancelled)
+  std::uint64_t tasks_running = 0;    // now: of all workers
   // Now: those that wait for a worker, or for their data. Counted with the option status, or where there are workers of
   // several kinds.
   std::optional<std::uint64_t> tasks_ready;
   Time scheduling;  // wall time inside the policy, of all threads, if the option measure_scheduling
   Time now;         // of the runtime's clock: monotonic, or simulated
 
-  // What a program has submitted and sees done.
+  // Tasks done that the application has submitted.
   std::uint64_t application_tasks_done() const {
     return tasks_done > own_tasks_done ? tasks_done - own_tasks_done : 0;
   }

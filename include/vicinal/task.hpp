@@ -22,6 +22,7 @@ namespace vicinal {
 
 class Group;
 
+// How a task has ended.
 enum class Outcome : std::uint8_t { done, failed, cancelled };
 
 // Whether a task whose codelet is recursive is divided; automatic: the policy says so when it is ready.
@@ -31,6 +32,7 @@ enum class Recursive : std::uint8_t { never, automatic, always };
 class Parameters {
  public:
   Parameters() = default;
+  // A copy of the value.
   template <typename T>
   requires(std::is_trivially_copyable_v<T> && !std::is_same_v<T, Parameters>)
       Parameters(const T& value)  // NOLINT(google-explicit-constructor): .parameters = value
@@ -42,7 +44,9 @@ class Parameters {
     }
     std::memcpy(to, &value, sizeof(T));
   }
+  // Bytes of the value; 0: none.
   std::size_t size() const { return bytes_; }
+  // The value's bytes.
   const std::byte* data() const { return large_.empty() ? inline_ : large_.data(); }
 
  private:
@@ -58,7 +62,8 @@ class Operands {
 
  public:
   Operands() = default;
-  // One for each length: the elements of a std::initializer_list would be copied once more.
+  // The operands given. There is a constructor for each length, as the elements of a std::initializer_list would be
+  // copied once more.
   Operands(const Operand& a)  // NOLINT(google-explicit-constructor)
       : count_(1), inside_{a} {}
   Operands(const Operand& a, const Operand& b) : count_(2), inside_{a, b} {}
@@ -69,12 +74,15 @@ class Operands {
   Operands(const Operand& a, const Operand& b, const Operand& c, const Operand& d, const Operand& e,
            const More&... more)
       : count_(5 + sizeof...(more)), owned_{a, b, c, d, e, more...} {}
+  // Refers to the list.
   Operands(std::span<const Operand> list)  // NOLINT(google-explicit-constructor)
       : given_(list.data()), count_(list.size()) {}
   Operands(const std::vector<Operand>& list)  // NOLINT(google-explicit-constructor)
       : given_(list.data()), count_(list.size()) {}
+  // Takes the list.
   Operands(std::vector<Operand>&& list)  // NOLINT(google-explicit-constructor)
       : count_(list.size()), owned_(std::move(list)) {}
+  // All operands, as long as this object and the list behind it live.
   std::span<const Operand> span() const {
     if (given_ != nullptr) return {given_, count_};
     return {owned_.empty() ? inside_ : owned_.data(), count_};
@@ -87,16 +95,17 @@ class Operands {
   Operand inside_[kInside] = {};
 };
 
+// What Runtime::submit is given of a task.
 struct TaskSpec {
-  const Codelet* codelet = nullptr;
-  Operands operands = {};
-  Parameters parameters = {};
+  const Codelet* codelet = nullptr;     // must outlive the task
+  Operands operands = {};               // at most kMostOperands
+  Parameters parameters = {};           // of KernelContext::parameter
   int priority = 0;                     // larger first; 0 and computed if the runtime is asked to
   std::optional<WorkerId> worker = {};  // only this worker may run it
-  // Where it is to run: by a worker of this memory node, unless none of them can run it. None: as the policy chooses, which
+  // The memory node whose workers are to run the task, unless no worker there can. None: as the policy chooses, which
   // "directed" does as the codelet says (Codelet::place), or where its data belong.
   std::optional<NodeId> node = {};
-  Group* group = nullptr;
+  Group* group = nullptr;  // counts the task; null: none
   // Dependencies without data: what `submit` of this runtime returned. Must live until the submission.
   std::span<const TaskId> after = {};
   // Called by the worker that ends the task, under no lock.
@@ -106,7 +115,7 @@ struct TaskSpec {
   // Of this task, for simulation and for policies: times that are 0 are the codelet's. Null: all are. Must live until the
   // submission.
   const ExpectedTimes* expected = nullptr;
-  Recursive recursive = Recursive::automatic;
+  Recursive recursive = Recursive::automatic;  // whether a recursive codelet divides it
 };
 
 }  // namespace vicinal

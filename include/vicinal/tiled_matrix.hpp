@@ -17,29 +17,31 @@
 
 namespace vicinal {
 
-// Which tiles there are: all, or those of the diagonal and below it (lower), or above it (upper).
+// The tiles of a matrix: all; or the diagonal and the tiles below it (lower), or above it (upper).
 enum class Triangle : std::uint8_t { none, lower, upper };
 
 // In elements. The last tiles of a row and of a column are smaller where the tiles do not divide the matrix.
 struct MatrixShape {
-  std::uint64_t rows = 0;
-  std::uint64_t columns = 0;
-  std::uint64_t tile_rows = 0;
-  std::uint64_t tile_columns = 0;  // 0: as tile_rows
-  Triangle triangle = Triangle::none;
+  std::uint64_t rows = 0;              // of the matrix
+  std::uint64_t columns = 0;           // of the matrix
+  std::uint64_t tile_rows = 0;         // of a tile
+  std::uint64_t tile_columns = 0;      // of a tile; 0: as tile_rows
+  Triangle triangle = Triangle::none;  // the tiles that there are
 };
 
 // Row and column of a tile, counted in tiles from 0.
 struct TilePlace {
-  std::uint64_t row = 0;
-  std::uint64_t column = 0;
+  std::uint64_t row = 0;     // from 0
+  std::uint64_t column = 0;  // from 0
   friend bool operator==(const TilePlace&, const TilePlace&) = default;
 };
 
-// Throws UsageError: no rows, no columns, no tiles, or too many of them; a triangle of a matrix or of tiles that are not
-// square. Fills in what the shape leaves out.
+// Fills in what the shape leaves out. Throws UsageError if there are no rows, no columns, no tiles, or too many tiles,
+// or for a triangle of a matrix or of tiles that are not square.
 void check_shape(MatrixShape& shape, const std::string& name);
+// "A(2,1)"; empty if the matrix has no name.
 std::string tile_name(const std::string& matrix, TilePlace at);
+// Throws UsageError that names the place, and the one to use instead where there is one.
 [[noreturn]] void refuse_place(TilePlace at, TilePlace tiles, Triangle triangle);
 
 // A small value, like the handles of its tiles, which stay until they are released or the runtime ends.
@@ -47,13 +49,15 @@ template <typename T>
 class TiledMatrix {
  public:
   TiledMatrix() = default;
-  // Nothing has been written; the runtime allocates each tile when a task writes it.
+  // A matrix of this shape, which nobody has written; the runtime allocates each tile when a task writes it. Tiles are
+  // named "name(2,1)". Throws what check_shape throws, as the two below.
   TiledMatrix(Runtime& runtime, MatrixShape shape, const std::string& name = {}) {
     make(shape, name, [&](TilePlace at, std::uint64_t rows, std::uint64_t columns) {
       return runtime.tile<T>(rows, columns, tile_name(name, at));
     });
   }
-  // The application's matrix, column-major, which must live as long; `elements` has its rows and columns.
+  // The application's matrix `elements`, column-major, which must live as long; in tiles of `tile_rows` x `tile_columns`
+  // elements, those of the `triangle` alone if one is given.
   TiledMatrix(Runtime& runtime, Tile<T> elements, std::uint64_t tile_rows,
               std::uint64_t tile_columns, const std::string& name = {},
               Triangle triangle = Triangle::none) {
@@ -64,8 +68,9 @@ class TiledMatrix {
                                tile_name(name, at));
          });
   }
-  // A file with the tiles one behind the other, column by column, each column-major and packed, from byte `offset` on; of
-  // a triangle those that there are. Tiles that the file does not have are written first; see FileRegion. Needs the option disk.
+  // A matrix of this shape in a file: the tiles stand one behind the other, column by column, each column-major and
+  // packed, from byte `file.offset` on. Tiles outside a triangle have no place in the file. Tiles beyond the end of the
+  // file must be written first; see FileRegion. Needs the option disk.
   TiledMatrix(Runtime& runtime, const FileRegion& file, MatrixShape shape,
               const std::string& name = {}) {
     FileRegion region = file;
@@ -77,26 +82,32 @@ class TiledMatrix {
     });
   }
 
+  // In elements.
   std::uint64_t rows() const { return shape_.rows; }
+  // In elements.
   std::uint64_t columns() const { return shape_.columns; }
-  // Of the matrix, in tiles.
+  // Rows of the matrix, in tiles.
   std::uint64_t tile_rows() const { return tile_rows_; }
+  // Columns of the matrix, in tiles.
   std::uint64_t tile_columns() const { return tile_columns_; }
+  // As given, filled in.
   const MatrixShape& shape() const { return shape_; }
 
-  // Throws UsageError beyond the last row or column, and for a tile of the other triangle.
+  // The tile at this place. Throws UsageError beyond the last row or column, and for a tile of the other triangle.
   Data<T, 2> operator()(std::uint64_t row, std::uint64_t column) const {
     if (!has({row, column})) [[unlikely]]
       refuse_place({row, column}, {tile_rows_, tile_columns_}, shape_.triangle);
     return tiles_[row + column * tile_rows_];
   }
   Data<T, 2> operator()(TilePlace at) const { return (*this)(at.row, at.column); }
+  // Whether there is a tile at this place.
   bool has(TilePlace at) const {
     if (at.row >= tile_rows_ || at.column >= tile_columns_) return false;
     if (shape_.triangle == Triangle::none) return true;
     return shape_.triangle == Triangle::lower ? at.row >= at.column : at.row <= at.column;
   }
 #if defined(__cpp_multidimensional_subscript)
+  // The same tile, in C++23.
   Data<T, 2> operator[](std::uint64_t row, std::uint64_t column) const {
     return (*this)(row, column);
   }
@@ -109,6 +120,7 @@ class TiledMatrix {
     using value_type = TilePlace;
     using difference_type = std::ptrdiff_t;
     Places() = default;
+    // From the first tile of this column on.
     Places(std::uint64_t rows, Triangle triangle, std::uint64_t column)
         : rows_(rows), triangle_(triangle) {
       begin_column(column);

@@ -23,14 +23,15 @@ namespace internals {
 struct Recorder;
 }
 
+// A recording that has ended.
 struct TraceSummary {
   std::string file = {};          // its name; empty: nothing was recorded
   Bytes written;                  // size of the file
   std::uint64_t events_lost = 0;  // there was no memory for, see the option trace_memory
 };
 
-// What the application does from its making to its end, in the recording that is in course then; without one it costs
-// a look. It may end on another thread, and before the runtime.
+// A part of the application's work, from the making of this object to its end, in the recording in course; without a
+// recording it costs a look. The object may end on another thread, and must end before the runtime.
 class TraceRegion {
  public:
   TraceRegion(TraceRegion&& other) noexcept;

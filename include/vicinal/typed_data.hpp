@@ -1,10 +1,10 @@
-// Data that know the type of their elements, what a kernel sees of them, and how a task uses them.
+// Data that know the type of their elements, their views in kernels, and their uses by tasks.
 //
 //   auto x = runtime.data(values, "x");                   // Data<double>: a std::span<double> in kernels
 //   auto a = runtime.tile<double>(512, 512, "a");         // Data<double, 2>: a Tile<double>
 //   runtime.task("scale", [](double by, std::span<double> x) { ... }, 2.0, inout(x));
 //
-// Like handles they are small values that name a registration; the runtime owns what is behind them.
+// Typed data are small values that name a registration, like handles; the runtime owns the registration.
 #pragma once
 
 #include <cstddef>
@@ -23,25 +23,32 @@ class Tile {
  public:
   using element_type = T;  // NOLINT(readability-identifier-naming): as std::span has it
   constexpr Tile() = default;
+  // `rows` x `columns` elements from `data` on; from one column to the next there are `leading_dimension` elements.
   constexpr Tile(T* data, std::uint64_t rows, std::uint64_t columns,
                  std::uint64_t leading_dimension)
       : data_(data), rows_(rows), columns_(columns), leading_dimension_(leading_dimension) {}
-  // Packed: a column begins where the one before it ends.
+  // `rows` x `columns` elements from `data` on, packed: a column begins where the one before it ends.
   constexpr Tile(T* data, std::uint64_t rows, std::uint64_t columns)
       : Tile(data, rows, columns, rows) {}
+  // The same elements, to be read.
   constexpr operator Tile<const T>() const  // NOLINT(google-explicit-constructor): as std::span
       requires(!std::is_const_v<T>) {
     return {data_, rows_, columns_, leading_dimension_};
   }
 
+  // The first element.
   constexpr T* data() const { return data_; }
+  // Elements of a column.
   constexpr std::uint64_t rows() const { return rows_; }
+  // Elements of a row.
   constexpr std::uint64_t columns() const { return columns_; }
   // From one column to the next, in elements; it differs between memory nodes.
   constexpr std::uint64_t leading_dimension() const { return leading_dimension_; }
+  // The element in this row and column, both from 0, unchecked.
   constexpr T& operator()(std::uint64_t row, std::uint64_t column) const {
     return data_[row + column * leading_dimension_];
   }
+  // The elements of column `number`.
   constexpr std::span<T> column(std::uint64_t number) const {
     return {data_ + number * leading_dimension_, static_cast<std::size_t>(rows_)};
   }
@@ -59,24 +66,32 @@ class RowTile {
  public:
   using element_type = T;  // NOLINT(readability-identifier-naming): as std::span has it
   constexpr RowTile() = default;
-  // `leading_dimension`: from one row to the next, in elements.
+  // `rows` x `columns` elements from `data` on; from one row to the next there are `leading_dimension` elements.
   constexpr RowTile(T* data, std::uint64_t rows, std::uint64_t columns,
                     std::uint64_t leading_dimension)
       : data_(data), rows_(rows), columns_(columns), leading_dimension_(leading_dimension) {}
+  // `rows` x `columns` elements from `data` on, packed: a row begins where the one before it ends.
   constexpr RowTile(T* data, std::uint64_t rows, std::uint64_t columns)
       : RowTile(data, rows, columns, columns) {}
+  // The same elements, to be read.
   constexpr operator RowTile<const T>() const  // NOLINT(google-explicit-constructor): as std::span
       requires(!std::is_const_v<T>) {
     return {data_, rows_, columns_, leading_dimension_};
   }
 
+  // The first element.
   constexpr T* data() const { return data_; }
+  // Elements of a column.
   constexpr std::uint64_t rows() const { return rows_; }
+  // Elements of a row.
   constexpr std::uint64_t columns() const { return columns_; }
+  // From one row to the next, in elements; it differs between memory nodes.
   constexpr std::uint64_t leading_dimension() const { return leading_dimension_; }
+  // The element in this row and column, both from 0, unchecked.
   constexpr T& operator()(std::uint64_t row, std::uint64_t column) const {
     return data_[row * leading_dimension_ + column];
   }
+  // The elements of row `number`.
   constexpr std::span<T> row(std::uint64_t number) const {
     return {data_ + number * leading_dimension_, static_cast<std::size_t>(columns_)};
   }
@@ -127,8 +142,8 @@ concept Element = std::is_trivially_copyable_v<T> && std::is_object_v<T> && alig
 
 }  // namespace internals
 
-// One registration of elements of type T: with rank 1 a sequence of them, with rank 2 a tile, with kRowMajor a RowTile. `const T`: data that no
-// task may write.
+// A registration of elements of type T: a sequence with rank 1, a tile with rank 2, a RowTile with kRowMajor. No task
+// may write data of `const T`.
 template <typename T, std::size_t rank = 1>
 class Data {
   static_assert(internals::Element<std::remove_const_t<T>>,
@@ -137,9 +152,11 @@ class Data {
  public:
   using element_type = T;  // NOLINT(readability-identifier-naming): as std::span has it
   constexpr Data() = default;
-  // Of a handle that was registered by other means: that its elements are of this type is the caller's word.
+  // Of a handle that was registered by other means; its elements are of type T by the caller's word.
   constexpr explicit Data(Handle handle) : handle_(handle) {}
+  // Without the type.
   constexpr Handle handle() const { return handle_; }
+  // Whether there is a registration, which may have ended.
   constexpr explicit operator bool() const { return static_cast<bool>(handle_); }
   friend constexpr bool operator==(Data, Data) = default;
 
@@ -181,18 +198,23 @@ struct Writes {
 
 }  // namespace internals
 
-// How a task uses data. The parameter of its function must fit: std::span<const T> or Tile<const T> for what is
-// read, std::span<T> or Tile<T> for what is written.
+// How a task uses data. The parameter of its function must fit: `std::span<const T>` or `Tile<const T>` for data that
+// the task reads, `std::span<T>` or `Tile<T>` for data that it writes.
 // NOLINTBEGIN(readability-identifier-naming): they are called, as functions are
+
+// `in(x)`: the task reads x.
 inline constexpr internals::Reads in{};
-inline constexpr internals::Writes<AccessMode::W>
-    out{};  // all of it; what was there is not brought
+// `out(x)`: the task overwrites all of x; the content of before is not brought.
+inline constexpr internals::Writes<AccessMode::W> out{};
+// `inout(x)`: the task reads x, then changes it.
 inline constexpr internals::Writes<AccessMode::RW> inout{};
-inline constexpr internals::Writes<AccessMode::commute>
-    commute{};  // before or after others that do
-inline constexpr internals::Writes<AccessMode::reduction> reduce{};  // adds: Runtime::set_reduction
+// `commute(x)`: as inout, in any order with its neighbours that commute.
+inline constexpr internals::Writes<AccessMode::commute> commute{};
+// `reduce(x)`: the task adds to x in a private copy, see Runtime::set_reduction.
+inline constexpr internals::Writes<AccessMode::reduction> reduce{};
 // NOLINTEND(readability-identifier-naming)
-// Room for so many elements, the task's own while it runs: a std::span<T>.
+
+// Room for `count` elements, the task's own while it runs: a `std::span<T>`.
 template <internals::Element T>
 constexpr internals::Room<T> scratch(std::size_t count) {
   return {

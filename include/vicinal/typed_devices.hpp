@@ -84,14 +84,17 @@ constexpr auto kernel_on(Function&& function) {
 
 }  // namespace internals
 
+// The kernel of a typed task for CUDA devices.
 template <typename Function>
 constexpr auto on_cuda(Function&& function) {
   return internals::kernel_on<internals::Cuda>(std::forward<Function>(function));
 }
+// The kernel for registered devices, and for GPUs of a simulated machine.
 template <typename Function>
 constexpr auto on_gpu(Function&& function) {
   return internals::kernel_on<internals::Gpu>(std::forward<Function>(function));
 }
+// The kernel for emulated accelerators, in place of the core's function.
 template <typename Function>
 constexpr auto on_emulated(Function&& function) {
   return internals::kernel_on<internals::Emulated>(std::forward<Function>(function));

@@ -46,9 +46,11 @@ struct Expected {
 
 }  // namespace internals
 
+// As TaskSpec::priority.
 constexpr auto priority(int value) {
   return internals::Option<int, &TaskSpec::priority>{value};
 }
+// As TaskSpec::flops.
 constexpr auto flops(double value) {
   return internals::Option<double, &TaskSpec::flops>{value};
 }
@@ -68,16 +70,18 @@ template <typename Number, typename Period>
 constexpr auto expected(ProcessorKind kind, std::chrono::duration<Number, Period> time) {
   return expected(kind, Time{std::chrono::duration_cast<std::chrono::nanoseconds>(time).count()});
 }
+// As TaskSpec::group.
 inline auto into(Group& group) {
   return internals::Option<Group*, &TaskSpec::group>{&group};
 }
+// As TaskSpec::worker, and TaskSpec::node.
 constexpr auto on(WorkerId worker) {
   return internals::Worker{worker};
 }
 constexpr auto on(NodeId node) {
   return internals::Node{node};
 }
-// Must live until the task is submitted.
+// As TaskSpec::after: the list must live until the task is submitted.
 inline auto after(std::span<const TaskId> tasks) {
   return internals::After{tasks};
 }

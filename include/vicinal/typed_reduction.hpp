@@ -4,7 +4,7 @@
 //   runtime.set_reduction(histogram, std::plus<>());
 //   runtime.task("count", [](std::span<const char> text, std::span<int> to) { ... }, in(page), reduce(histogram));
 //
-// What stands here are the codelets of set_reduction; it belongs to runtime.hpp, which includes it.
+// This header has the codelets of Runtime::set_reduction; runtime.hpp includes it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What class Runtime does with typed data and typed tasks. It belongs to runtime.hpp, which includes it.
+// The templates of class Runtime for typed data and typed tasks; runtime.hpp includes this header.
 #pragma once
 
 #include <array>
@@ -18,21 +18,27 @@
 
 namespace vicinal {
 
-// Data that the application holds, as a kernel would see them, until its end: `runtime.read(x)[0]`. What it holds is out of
-// reach once it is gone, so that a temporary one gives elements, not references to them.
+// Data that the application holds, as a kernel would see them, until the end of this object: `runtime.read(x)[0]`. The
+// data are out of reach afterwards, so a temporary object gives elements, not references to them.
 template <typename T, std::size_t rank>
 class Held {
   using Views = internals::ViewOf<T, rank>;
 
  public:
+  // `std::span<T>`, `Tile<T>` or `RowTile<T>`.
   using View = typename Views::Type;
+  // Of what Runtime::acquire returned.
   explicit Held(Acquired held) : held_(std::move(held)), view_(Views::of(held_.view())) {}
 
+  // All elements.
   const View& view() const& { return view_; }
   void view() const&& = delete;  // give what read or write returns a name first
+  // Number of elements.
   std::size_t size() const { return view_.size(); }
+  // Element i.
   T& operator[](std::size_t i) const& { return view_[i]; }
   std::remove_const_t<T> operator[](std::size_t i) const&& { return view_[i]; }
+  // The element in this row and column.
   T& operator()(std::uint64_t row, std::uint64_t column) const& { return view_(row, column); }
   std::remove_const_t<T> operator()(std::uint64_t row, std::uint64_t column) const&& {
     return view_(row, column);
@@ -45,21 +51,23 @@ class Held {
   View view_;
 };
 
-// What the function of a task returns, once it has: a datum of one element, which later tasks may read, too.
+// The value that a task's function returns, once the task has ended: a datum of one element, which later tasks may read,
+// too.
 //
 //   auto sum = runtime.task("sum", [](std::span<const double> x) { return ...; }, in(x));
 //   runtime.task("scale", [](std::span<const double> by, std::span<double> x) { ... }, in(sum.data()), inout(x));
 //   sum.get();  // waits
 //
-// Its copies share what is behind it, which goes with the last of them, when the tasks that use it have ended: keep one
-// as long as tasks are submitted that read it. Nobody waits for that.
+// Copies share the datum, which goes with the last copy and the last task that uses it; nobody waits for that. So keep
+// a copy as long as tasks that read the datum are submitted.
 template <typename T>
 class Result {
  public:
+  // For the runtime alone.
   Result(std::shared_ptr<const internals::OwnedHandle> owned, TaskId task)
       : owned_(std::move(owned)), data_(owned_->handle()), task_(task) {}
-  // Waits, like Runtime::acquire; throws PoisonedError if the task failed, which nests what its function threw, UsageError
-  // if the runtime is gone.
+  // The value. Waits, like Runtime::acquire. Throws PoisonedError if the task failed, which nests what its function
+  // threw, UsageError if the runtime is gone.
   T get() const {
     return *Runtime::acquire_of(owned_ != nullptr ? owned_->runtime() : nullptr, data_.handle(),
                                 AccessMode::R, "get")
@@ -75,7 +83,9 @@ class Result {
     return Runtime::wait_for_of(owned_ != nullptr ? owned_->runtime() : nullptr, data_.handle(),
                                 internals::time_of(duration));
   }
+  // The datum, for tasks that read the value.
   Data<T> data() const { return data_; }
+  // The task that computes the value.
   TaskId id() const { return task_; }
 
  private:

@@ -59,7 +59,7 @@ struct Load<Function, List<Kernels...>, Types...> {
   [[no_unique_address]] Values<Types...> values;
 };
 
-// The codelets of one kernel, one for each name that it is submitted under; they stay until the process ends. Names
+// The codelets of one kernel, one for each name of its tasks; they stay until the process ends. Names
 // beyond the first kMostNames are those of their tasks alone, and share codelets: names of kernels are few, and who
 // numbers his tasks would fill the memory.
 class Codelets {
@@ -86,7 +86,7 @@ class Codelets {
   std::atomic<Table*> others_{nullptr};  // none as long as there is one name
 };
 
-// --- one type of task: the function, kernels of other kinds, and what it is given without the options
+// --- one type of task: the function, kernels of other kinds, and the arguments without the options
 
 template <typename Function, typename Kernels, typename... Given>
 class TaskType;
@@ -141,10 +141,9 @@ class TaskType<Function, List<KernelOn<Device, OnDevice>...>, Given...> {
  public:
   using Result = typename ResultOf<kCallable>::Type;
   static constexpr bool kReturns = !std::is_void_v<Result>;
-  static_assert(
-      !kReturns || sizeof...(Device) == 0,
-      "vicinal: a task with kernels for several kinds of processors returns nothing: what "
-      "it computes is data that it writes, out(x)");
+  static_assert(!kReturns || sizeof...(Device) == 0,
+                "vicinal: a task with kernels for several kinds of processors returns nothing: its "
+                "results are data, out(x)");
   static constexpr std::size_t kUses = (std::size_t{kIsUse<Given>} + ... + 0);
   static constexpr std::size_t kOperands = kUses + (kReturns ? 1 : 0);
 

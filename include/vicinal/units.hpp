@@ -6,8 +6,9 @@
 
 namespace vicinal {
 
+// A size in memory.
 struct Bytes {
-  std::uint64_t value = 0;
+  std::uint64_t value = 0;  // their number
   friend constexpr auto operator<=>(Bytes, Bytes) = default;
   constexpr Bytes& operator+=(Bytes other) {
     value += other.value;
@@ -22,19 +23,22 @@ struct Bytes {
   friend constexpr Bytes operator*(Bytes a, std::uint64_t n) { return {a.value * n}; }
 };
 
+// 1 KiB is 1024 bytes.
 constexpr Bytes operator""_KiB(unsigned long long n) {
   return {n << 10};
 }
+// 1 MiB is 1024 KiB.
 constexpr Bytes operator""_MiB(unsigned long long n) {
   return {n << 20};
 }
+// 1 GiB is 1024 MiB.
 constexpr Bytes operator""_GiB(unsigned long long n) {
   return {n << 30};
 }
 
 // A point in time or a duration, in nanoseconds.
 struct Time {
-  std::int64_t ns = 0;
+  std::int64_t ns = 0;  // nanoseconds
   friend constexpr auto operator<=>(Time, Time) = default;
   constexpr Time& operator+=(Time other) {
     ns += other.ns;
@@ -42,12 +46,15 @@ struct Time {
   }
   friend constexpr Time operator+(Time a, Time b) { return {a.ns + b.ns}; }
   friend constexpr Time operator-(Time a, Time b) { return {a.ns - b.ns}; }
+  // For people and for rates: rounded.
   constexpr double seconds() const { return static_cast<double>(ns) * 1e-9; }
+  // `s` seconds, rounded down to a nanosecond; within the range of `ns`.
   static constexpr Time from_seconds(double s) { return {static_cast<std::int64_t>(s * 1e9)}; }
 };
 
+// A bandwidth.
 struct BytesPerSecond {
-  double value = 0;
+  double value = 0;  // bytes per second
   friend constexpr auto operator<=>(BytesPerSecond, BytesPerSecond) = default;
 };
 

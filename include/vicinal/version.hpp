@@ -5,6 +5,7 @@
 
 namespace vicinal {
 
-std::string_view version();  // "0.2.0"
+// "0.2.0".
+std::string_view version();
 
 }  // namespace vicinal

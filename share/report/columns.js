@@ -121,7 +121,7 @@ class Texts {
   }
   get length() { return this.starts.length - 1; }
   at(i) { return this.decoder.decode(this.bytes.subarray(this.starts[i], this.starts[i + 1])); }
-  // Numbers of the texts that hold the word: those that are the word first, those that begin with it next.
+  // Numbers of the texts that hold the word: first texts equal to the word, then texts that begin with the word.
   find(word, most) {
     const sought = new TextEncoder().encode(word);
     const found = [[], [], []];

@@ -131,7 +131,7 @@ function accessesOf(table) {
   return {starts, datum, mode: table.mode};
 }
 
-// When tasks became ready: told from when the last had ended that wrote what they use, or used what they write.
+// The times at which tasks became ready: each task's is the last end of a task that conflicts with it.
 // expected_ready of src/reports/page/detail.cpp computes the same.
 function readyOf(run) {
   const {ready_after: after, ended} = run.tasks;

@@ -37,7 +37,7 @@ class View {
     this.show(this.from + step, this.to + step);
   }
   all() { this.show(this.whole.from, this.whole.to); }
-  // So that it is well seen, and what is around it.
+  // Shows the item large enough to be seen, with its surroundings.
   showItem(from, to) {
     const length = Math.max((to - from) * 12, (this.whole.to - this.whole.from) * 1e-7);
     const middle = (from + to) / 2;

@@ -164,8 +164,8 @@ Steps Walk::steps_of(std::uint32_t task) const {
   return analysis::steps_of(known);
 }
 
-// What these workers did last before this moment, if it was later than `back_to`: one ended a task, or began with one
-// that it still has. The time since then is of that cause.
+// The last event of these workers before this moment, if later than `back_to`: the end of a task, or the start of a task
+// that still runs. The time since the event has the given cause.
 std::uint32_t Walk::behind_others(const LastRuns& whose, std::uint32_t task, PathCause cause,
                                   std::int64_t back_to) {
   if (at_ <= back_to) return kNobody;
@@ -192,7 +192,8 @@ void Walk::behind_copies(std::uint32_t task, const Steps& steps) {
   }
 }
 
-// With the copy that brought the datum to where this one comes from, if this one waited for it.
+// Follows a copy back in time: a copy from disk to a device has two parts, and the second part may have waited for the
+// first, which brought the datum to the second part's source.
 void Walk::behind_copy(std::uint32_t task, std::uint32_t copy, std::int64_t back_to) {
   while (true) {
     const CopyOfRun& of = run_.copies[copy];
@@ -208,7 +209,7 @@ void Walk::behind_copy(std::uint32_t task, std::uint32_t copy, std::int64_t back
   }
 }
 
-// Of those that it depends on and that had started by then, the last to end; kNobody: there is none.
+// The predecessor that ended last, among the predecessors that had started before `time`; kNobody: there is none.
 std::uint32_t Walk::last_before(std::uint32_t task, std::int64_t time) const {
   std::uint32_t last = kNobody;
   for (const std::uint32_t before : predecessors_[task]) {

@@ -63,8 +63,8 @@ struct CriticalPath {
 CriticalPath critical_path(const RecordedRun& run,
                            const std::vector<std::vector<std::uint32_t>>& predecessors);
 
-// The longest sum of run times of tasks that depend on each other one after the other: what the run would take at least
-// with any number of workers, without copies and overheads.
+// The longest sum of run times along a chain of dependent tasks: a lower bound on the run with any number of workers,
+// without copies and overheads.
 std::int64_t longest_chain(const RecordedRun& run,
                            const std::vector<std::vector<std::uint32_t>>& predecessors);
 

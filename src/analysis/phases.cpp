@@ -58,7 +58,7 @@ std::vector<PhaseOfRun> phases(const RecordedRun& run) {
   for (const MarkOfRun& mark : run.marks) {
     if (mark.is_region) all.push_back({mark.text, {mark.from, end_of_region(run, mark)}});
   }
-  // The longer one first, so that what lies in it comes behind it.
+  // The longer phase first, so that the phases inside it come behind it.
   std::ranges::stable_sort(all, [](const PhaseOfRun& a, const PhaseOfRun& b) {
     return a.time.from != b.time.from ? a.time.from < b.time.from : a.time.to > b.time.to;
   });

@@ -308,7 +308,7 @@ void Judge::data_moves() {
                   node));
 }
 
-// Which change of those that can be made gains most of what all the memory would?
+// Finds the possible change that gains most of what unlimited memory would gain.
 bool Judge::by_simulation() {
   const WhatIf what_if(run_);
   const std::optional<Imagined> was = what_if.as_it_was();

@@ -1,4 +1,4 @@
-// What binds a run, in one sentence: where most of its time went, and what would spare it.
+// The bottleneck of a run, in a sentence: the cause of most of its time, and the remedy.
 #pragma once
 
 #include <cstdint>

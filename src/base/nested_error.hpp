@@ -23,7 +23,7 @@ std::exception_ptr make_nested_error(const std::exception_ptr& cause, const Text
   }
 }
 
-// Of an error of the library's: what it nests; of another, or of one that nests nothing, itself.
+// The error nested in an error of the library; the error itself if it is foreign or nests nothing.
 std::exception_ptr cause_of(const std::exception_ptr& error) noexcept;
 // ": " and what the error says; empty for null and for what is no std::exception.
 std::string text_behind(const std::exception_ptr& error);

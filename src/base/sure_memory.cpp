@@ -49,7 +49,7 @@ class Reserve {
   std::size_t in_use_ = 0;
 };
 
-// Never destroyed: what ends after main may still free what it has from it.
+// Never destroyed: objects that end after main may still free memory of the reserve.
 std::atomic<Reserve*> mapped{nullptr};
 
 Reserve* make_reserve() noexcept {

@@ -62,8 +62,8 @@ struct GraphBounds {
 //  - Of tasks that reduce into a datum, up to the next access that is no reduction, each may run at once with the others.
 //    What every schedule has besides is counted: a private copy that begins with the neutral element, and its
 //    combination into the datum behind them all, which begins with the neutral element, too, if it has no content.
-//  - A border carries no more than joint_bandwidth says of its links: into it, out of it, and
-//    both together, which matters where one bridge serves both directions.
+//  - A border carries no more than the joint_bandwidth of its links: inwards, outwards, and both together, which
+//    matters where a bridge serves both directions.
 // Memories hold whole data: of a limit counts what is a multiple of the greatest common divisor of
 // their sizes.
 GraphBounds graph_bounds(const graph::Graph& graph, const MachineDescription& machine,

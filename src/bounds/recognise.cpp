@@ -16,7 +16,7 @@ using Number = Graph::Number;
 
 constexpr std::int64_t kUnknown = -1;
 
-// A tile on the diagonal has low == high; one off it is (high, low) below it and (low, high) above it.
+// A tile on the diagonal has low == high. A tile below the diagonal is (high, low), a tile above it (low, high).
 struct TilePlace {
   std::int64_t low = kUnknown;
   std::int64_t high = kUnknown;
@@ -27,7 +27,7 @@ struct TilePlace {
   bool on_diagonal() const { return low != kUnknown && low == high; }
 };
 
-// The operands of a task: what it reads, in its order, and the tile that it updates.
+// The operands of a task: the tiles read, in the task's order, and the tile updated.
 struct Operands {
   std::array<Number, 2> reads{};
   std::size_t count = 0;  // of reads
@@ -92,7 +92,7 @@ class Factorisation {
     return true;
   }
 
-  // Each factorisation follows the one before it, so that they come in the order of the diagonal.
+  // Each factorisation follows the factorisation of the tile before, so that the order is that of the diagonal.
   bool place_diagonal() {
     std::int64_t step = 0;
     for (const Operands& factor : factors_) {

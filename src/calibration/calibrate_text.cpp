@@ -45,7 +45,7 @@ std::string time(Time time) {
 
 using Out = std::back_insert_iterator<std::string>;
 
-// Both directions have what each has alone as far as they do not exceed what they have together.
+// Each direction has its own bandwidth, as long as their sum does not exceed the joint bandwidth.
 void write_disk(Out out, const MeasuredDisk& disk) {
   const BytesPerSecond most{std::max({disk.both.value, disk.read.value, disk.write.value})};
   if (!disk.direct_io) {

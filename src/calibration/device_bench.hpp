@@ -47,7 +47,8 @@ class DeviceBench {
   drivers::TimedFlights flights_;
 };
 
-// A device that runs the last kernel that it can run again and again, until it is stopped. Sets and bench outlive it.
+// A busy device: it repeats the last runnable kernel of the sets until the end of this object. Sets and bench outlive
+// this object.
 class BusyDevice {
  public:
   BusyDevice(DeviceBench& bench, std::span<const KernelSet> sets);

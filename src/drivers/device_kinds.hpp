@@ -43,8 +43,8 @@ struct DeviceKind {
   std::string_view sentence;  // what it is, for lists
   OpenedDevice (*open)(const DeviceRequest&) =
       nullptr;  // may throw DeviceError, CapacityError, UsageError
-  // Whose kernels its workers run. Where it is `emulated`, those of cores too, on threads of this process; where it is
-  // `gpu`, those that Codelet::kernels names for it.
+  // The kind of kernels that the workers run. Workers of kind `emulated` run kernels of cores, too, on threads of this
+  // process; workers of kind `gpu` run only kernels that Codelet::kernels gives for `gpu`.
   ProcessorKind processor = ProcessorKind::emulated;
 };
 

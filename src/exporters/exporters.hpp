@@ -46,7 +46,7 @@ using Sink = base::FunctionRef<void(std::string_view)>;
 // The output is a file or a folder. Without both functions the format was left out when Vicinal was built.
 struct Format {
   std::string_view name;
-  std::string_view sentence;  // what it is, and what opens it
+  std::string_view sentence;  // a description, and the tools that open it
   void (*write_file)(const Recording& recording, Sink sink) = nullptr;
   // The folder is there and is empty. Throws DeviceError: a file could not be written.
   void (*write_folder)(const Recording& recording, const std::string& folder) = nullptr;

@@ -38,8 +38,8 @@ std::string seconds(std::int64_t ns) {
   return fmt::format("{}.{:09}", ns / 1000000000, ns % 1000000000);
 }
 
-// A line of the body. Those of one time stay in the order in which they were added, but for links: none ends before
-// it has begun.
+// A line of the body. Lines of the same time stay in the order in which they were added, but for links: the start of a
+// link comes before its end.
 struct Line {
   std::int64_t time = 0;
   std::uint32_t what = 0;

@@ -42,8 +42,8 @@ std::vector<Time> lengths(std::span<const Graph::Kernel> kernels) {
   return lengths;
 }
 
-// With those that come next, by what the earliest of them is. Readers go with those that reduce behind them, which work on
-// copies; before those that reduce and what is read next lies a combination.
+// An access goes with the accesses behind it if `next`, the earliest of these, does not exclude it. Readers go with
+// reducing tasks behind them, which work on copies. Between reducing tasks and later readers lies a combination.
 bool goes_with(AccessMode mode, AccessMode next) {
   if (mode == AccessMode::R && next == AccessMode::reduction) return true;
   return !is_exclusive(mode) && mode == next;
@@ -56,8 +56,8 @@ std::vector<Time> bottom_levels(const Graph& graph, std::vector<Time> durations,
   if (!graph.partitions().empty()) {
     return bottom_levels(without_parts(graph), std::move(durations), combinations);
   }
-  // What comes after the current task, per datum: the next access that excludes others, or the next accesses that
-  // do not exclude each other: readers, those that reduce, or those that commute.
+  // What comes after the current task, per datum: the next access that excludes others, or the next group of accesses
+  // that do not exclude each other: readers, reductions, or commuting accesses.
   struct Later {
     Time group;   // how long it takes from their start to the end of the graph
     Time behind;  // the same of what comes after them

@@ -8,8 +8,8 @@
 
 namespace vicinal::graph {
 
-// Behind a run of tasks that reduce into a datum: the next access that is no reduction, or the end, finds what they have
-// made combined into it.
+// Behind a run of tasks that reduce into a datum: before the next access that is no reduction, or at the end, the
+// private copies are combined into the datum.
 struct Combination {
   std::size_t reduction = 0;  // its number in Graph::reductions
   std::size_t before = 0;     // the task with that access; as many as there are tasks: at the end

@@ -7,9 +7,9 @@
 //   const auto scale = graph.add_kernel({.name = "scale", .flops = 1e6});
 //   graph.add_task(scale, {{{x, AccessMode::RW}}});
 //
-// Files and generators make it; simulation plays it; bounds, priorities and policies that plan read it.
-// Tasks and data that live in a runtime are others: task.hpp and handle.hpp.
-// A task takes 24 bytes, an access 8, a datum 16; names and predecessors take nothing where there are none.
+// Files and generators make graphs; simulation plays them; bounds, priorities and planning policies read them. Tasks
+// and data that live in a runtime are others: task.hpp and handle.hpp. A task takes 24 bytes, an access 8, a datum 16;
+// names and predecessors take nothing where there are none.
 #pragma once
 
 #include <array>
@@ -93,9 +93,9 @@ class Graph {
     // without a home the first access writes.
     std::optional<NodeKind> home = {};
   };
-  // A datum in parts (Runtime::partition), which are data without a home: pieces of it, one behind the other. They
-  // have its bytes, or the first of them. Tasks that access it see what tasks have written to the parts, and the other way
-  // round. A part may be in parts itself; a datum is in parts once at most.
+  // A datum in parts (Runtime::partition). The parts are data without a home: consecutive pieces of the whole, which
+  // together have its bytes or the first of them. Writes to the parts are seen in the whole, and writes to the whole in
+  // the parts. A part may be in parts itself; a datum is in parts once at most.
   struct Partition {
     Number whole = 0;
     Number first = 0;  // the part with the lowest number; the others follow

@@ -219,7 +219,7 @@ inline constexpr std::uint64_t kReader = 256;
 // that end at once none may be told.
 inline bool is_last_use(const Access& access) {
   if (writes(access.mode) && access.next() != nullptr)
-    return false;  // which it hands its access to; who commutes has none when it has its turn
+    return false;  // the access goes on to `next`; a commuting access whose turn it is has none
   const std::uint64_t word = access.handle->word.load(std::memory_order_relaxed) & ~kLocked;
   return word == kWriter || word == kReader || word == (kReader | kCommuting);
 }

@@ -159,7 +159,7 @@ const RegionIndex::Region* RegionIndex::find_contiguous(const Region& region) co
   return nullptr;
 }
 
-// It joins the groups of its stride that it meets to one: the largest takes the others.
+// The added region joins all groups of its stride that it meets: the largest group takes the others in.
 void RegionIndex::add_strided(Region added) {
   Groups::node_type joined;
   std::uint64_t first = added.begin;

@@ -53,8 +53,9 @@ class RegionIndex {
     std::uint64_t columns = 0;
   };
   // A region of a group is one rectangle, or two where its columns pass the end of one of the plane. Rectangles lie in
-  // layers by size, rows and columns to a power of two, and there by the cell of that size that their corner is in. So one
-  // that meets another has its corner in a cell that is met, or before one; and of a layer few lie in one cell.
+  // layers by size, rows and columns to a power of two, and there by the cell of that size that holds their corner. So a
+  // rectangle that meets a region has its corner in a cell of the region, or in a cell before; and a cell of a layer
+  // holds few rectangles.
   struct Corner {
     std::uint8_t row_bits = 0;
     std::uint8_t column_bits = 0;

@@ -113,7 +113,7 @@ struct alignas(128) Task {
   }
   // The memory node that the application names for it (TaskSpec::node).
   std::optional<NodeId> named_node() const { return extension ? extension->node : std::nullopt; }
-  // One worker runs it, or those of one memory node.
+  // The task runs on a given worker, or on the workers of a given memory node.
   bool is_bound() const { return extension && (extension->worker || extension->only_on_node); }
   bool is_own() const { return !is_scheduled(kind) || (extension && extension->is_own); }
   bool hands_on() const { return extension && extension->hands_on != nullptr; }

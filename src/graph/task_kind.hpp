@@ -1,5 +1,5 @@
-// The kinds of tasks. Each takes its place in the order of accesses to data; they differ in what happens
-// when they have it.
+// The kinds of tasks. A task of any kind takes its place in the order of accesses to data. The kind says what happens
+// once all accesses are granted.
 #pragma once
 
 #include <cstddef>

@@ -21,7 +21,7 @@ struct TaskNote {
 
 class TaskPool {
  public:
-  // `lanes`: one per thread that may call at once; see runtime for who uses which.
+  // `lanes`: one per thread that may call at once; the runtime deals them out.
   explicit TaskPool(std::size_t lanes) : tasks_(lanes), blocks_(lanes) {}
 
   // A free task with room for so many accesses. One thread at a time per lane.

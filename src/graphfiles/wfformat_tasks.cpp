@@ -94,7 +94,7 @@ class TasksReader {
   std::unordered_map<std::string, std::vector<Number>> by_id_;
   std::vector<std::string> ids_;  // by task, or empty
   std::set<std::pair<Number, Number>>
-      exchanging_;  // names of which one's tasks read what the other's have written
+      exchanging_;  // pairs of names: tasks of the second read files of the first's tasks
   std::size_t guesses_ = 0;
   Told without_time_;
   Told nobody_;

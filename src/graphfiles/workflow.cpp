@@ -119,8 +119,8 @@ std::vector<std::size_t> Workflow::missing_before(bool with_guesses) const {
   return missing;
 }
 
-// That of the file, as far as it goes. Without those that wait for each other: then some are not in it. A guess that
-// would close a circle counts for nothing.
+// The order of the file, as far as dependencies allow. Tasks that wait for each other in a circle are left out. A guess
+// that would close a circle counts for nothing.
 std::vector<Workflow::Number> Workflow::order_of_file(bool with_guesses) const {
   std::vector<std::size_t> missing = missing_before(with_guesses);
   std::vector<std::size_t> firm = with_guesses ? missing_before(false) : missing;

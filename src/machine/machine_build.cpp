@@ -277,8 +277,8 @@ std::vector<std::uint32_t> Builder::segments_of(Ends ends, const RouteText& rout
   return passed;
 }
 
-// A copy between GPUs goes towards RAM in the part of the first and away from it in that of the
-// second; within one part of several it does not come to what they share.
+// A copy between GPUs goes towards RAM in the part of the first GPU and away from RAM in the part of the
+// second. A copy within a single part never reaches the segment that the parts share.
 void Builder::pass(std::uint32_t segment, Ends ends, std::vector<std::uint32_t>& passed) {
   const SegmentText& text = text_.segments[segment];
   const auto part_of = [&](std::uint32_t node) {

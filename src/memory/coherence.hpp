@@ -35,8 +35,8 @@ struct GivenUp {
 // The replica is claimed (kEvicting), its node's lock is held. `even_last`: the content may be lost.
 GivenUp give_up(Replica& replica, bool even_last = false);
 
-// Pins it for a copy that reads it, and says which version it holds. None: it is void, is being moved or, with
-// `victim`, is not being evicted any more: a task may be writing it.
+// Pins the replica as the source of a copy, and returns the version of its content. None: the replica is void, is being
+// moved or, with `victim`, is not being evicted any more: a task may be writing it.
 std::optional<std::uint64_t> pin_source(Replica& replica, bool victim = false);
 
 }  // namespace vicinal::memory

@@ -165,7 +165,7 @@ bool Residency::cancel_fetch(Fetch& fetch, Actions& actions) {
   node_of(to).lost(to);
   copies_in_course_.fetch_sub(1, std::memory_order_acq_rel);
   if (on_link) {
-    // Whoever waits for it is looked at when the copies end behind which this one waited for the link.
+    // Tasks that wait for this copy's destination are looked at when the earlier copies of the link end.
     unpin_one(replica(*fetch.handle, fetch.from), actions);
     actions.notices.push_back({to.handle, to.node, false});
   } else {
@@ -372,11 +372,10 @@ bool Residency::is_short(NodeId id) {
 }
 
 // Saves what no submitted task uses before its room is needed, one copy at a time while the link is idle, as long
-// as the node is short of room: runs that take less than half of it move nothing more. Without it a link that results
-// saturate stands still until the memory is full (products of 32 x 32 blocks with room for 35 block rows: 6 %
-// longer). With a quarter in place of half 420 runs of darts take 0.2 % longer; what is written besides are results.
-// Not to a disk: it would read more slowly meanwhile. And once only: RAM gives it up for an early copy, also for one
-// that gets no room in the end, and then it would come and go for as long as that one waits.
+// as the node is short of room: runs that take less than half of the node move nothing more. Without this a link that
+// results saturate stands still until the memory is full (numbers in docs/performance.md).
+// Not to a disk: it would read more slowly meanwhile. And once only: RAM gives the saved replica up for an early copy,
+// even for an early copy that gets no room in the end, and the replica would come and go for as long as that copy waits.
 void Residency::write_behind(NodeId id, Actions& actions) {
   MemoryNode& node = nodes_[id.value];
   if (!node.victims.any_unsaved() || !is_short(id)) return;

@@ -5,9 +5,9 @@
 // StarPU counts the former per replica (nb_tasks_prefetch) and lets no prefetch drive out what one of
 // them will use. The order is kept besides, for when all that could go is awaited.
 //
-// Uses have numbers, which rise; those of one task may share one. Who leaves is marked by a bit of its
-// number. It is dropped from the queue of its datum when somebody asks who is first, or when the queue has
-// grown: both are rare where there is room, and a look at a queue is a line from memory for each use.
+// Uses have rising numbers; the uses by a task may share a number. A bit of its number marks a use that is over. The
+// use is dropped from the queue of its datum when somebody asks for the first use, or when the queue has grown: both are
+// rare where there is room, and a look at a queue is a line from memory for each use.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // The lock of one memory node.
 //
-// Whoever has it may take it again: what happens on a node leads to other nodes and back. While a thread has one
+// The owner may take the lock again: an event on a node leads to other nodes and back. While a thread has a
 // node's lock it waits only for locks of nodes further towards the disk, device -> RAM -> disk, where it must know
 // at once what comes of its request; all else is left in the other node's inbox (see Residency::post). Builds
 // without NDEBUG check the order, and count what would make one node's eviction wait for another node.
@@ -130,7 +130,7 @@ class NodeLock {
 #endif
   }
 
-  // Inline where nobody waits, as almost always: std::mutex takes some 30 instructions more for a pair.
+  // Inline where nobody waits, as almost always: a pair of calls of std::mutex is longer.
   enum class State : std::int32_t { free, taken, awaited };
   [[gnu::noinline]] void wait() {
     // Whoever slept cannot know whether others still do.

@@ -50,7 +50,7 @@ enum class VictimClass : std::uint8_t {
   saved,    // none uses it, and the content is on another node, too
 };
 
-// What every task that uses it looks at lies on one line.
+// The members that every using task looks at lie on a single cache line.
 struct alignas(128) Replica {
   std::atomic<std::uint32_t> word{0};
   NodeId node;
@@ -129,8 +129,8 @@ inline OperandView view(const graph::Handle& handle, NodeId node) {
 }
 
 // True if it took a pin: the content is valid, nobody evicts it and, to write, nobody else uses it.
-// A replica that is not valid is no task's to take without the lock, even to overwrite it: it was placed
-// for somebody who is about to pin it, and to copy into it.
+// No task may take a replica that is not valid without the lock, even to overwrite it: the replica was placed
+// for a request that is about to pin it and to copy into it.
 inline bool try_pin(Replica& replica, AccessMode mode, std::uint64_t epoch) {
   constexpr std::uint32_t needed = kAllocated | kValid;
   std::uint32_t word = replica.word.load(std::memory_order_relaxed);

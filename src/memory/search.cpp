@@ -1,4 +1,4 @@
-// Residency: what a policy that chooses the victims asks about those that may go.
+// Residency: the questions of a victim-choosing policy about evictable replicas.
 #include <algorithm>
 #include <functional>
 #include <mutex>

@@ -60,11 +60,9 @@ void VictimOrders::leave(Replica& replica) {
   set_class(replica, VictimClass::none);
 }
 
-// Where the order of the uses is known, the one whose turn comes last goes first: Belady's choice. Where
-// a policy takes tasks out of their order, the one with the fewest uses (LUF, Gonthier et al. 2024,
-// section 5.4): with the order alone dmdar loads 2.7 times the bytes for a product of 50 x 50 blocks
-// with room for 35. Where the order is kept, the number alone loads up to 1.3 times (random tasks under
-// dmda).
+// Where the order of the uses is known, the replica with the farthest next use goes first: Belady's choice. Where
+// a policy takes tasks out of their order, the replica with the fewest uses goes first (LUF, Gonthier et al. 2024,
+// section 5.4). Each rule loads more in the other's case (numbers in docs/performance.md).
 Awaited VictimOrders::awaited_place(Replica& replica) {
   const std::lock_guard held(next_uses.lock);
   const std::uint64_t next = next_uses.first(replica);
@@ -125,8 +123,8 @@ void VictimOrders::refresh() {
   }
 }
 
-// A task that named it after it was put in its place moved it back: found out here. One that has left
-// the policy did so at once.
+// A task that came to await the replica after its placement in the order moves the replica back: found out here. A task
+// that left the policy moved the replica at once.
 Replica* VictimOrders::awaited_victim(const Goes& goes) {
   for (auto at = awaited_.begin(); at != awaited_.end();) {
     Replica& replica = *at++->second;

@@ -144,8 +144,8 @@ std::vector<NodeId> accelerators_of(const MachineDescription& machine) {
   return nodes;
 }
 
-// Where the application of a dense graph would say that its tiles belong. The other policies find out for
-// themselves, so that they can be compared with it.
+// Advises for each tile of a dense graph the node that a dense application would advise. The other policies place
+// tiles without advice, so that a comparison with `directed` is possible.
 void advise_tiles(Runtime& runtime, const graph::Graph& graph, const std::vector<Handle>& handles) {
   const std::vector<NodeId> nodes = accelerators_of(runtime.machine());
   if (nodes.empty()) return;
@@ -163,7 +163,7 @@ std::function<void(Outcome)> end_of(std::size_t task,
   return [task, &on_end](Outcome /*done*/) { on_end(task); };
 }
 
-// Behind all tasks: a policy that plans passes on what it knows when a hint follows it.
+// Behind all tasks: a hint makes a planning policy pass on all tasks known so far.
 void give_up_data(Runtime& runtime, const graph::Graph& graph, const std::vector<Handle>& handles,
                   const std::vector<std::size_t>& last_use) {
   for (std::size_t t = 0; t < graph.tasks().size(); ++t) {

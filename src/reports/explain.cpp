@@ -109,7 +109,7 @@ struct Asked {
   std::optional<std::int64_t> moment = {};
 };
 
-// A name may be that of many: which one it is that is told of.
+// Several tasks may have the asked name: the text says which of these is told of.
 std::string which_text(const RecordedRun& run, const std::string& asked) {
   std::uint64_t count = 0;
   for (const analysis::TaskOfRun& each : run.tasks) {

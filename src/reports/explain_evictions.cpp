@@ -1,4 +1,4 @@
-// Evictions: what left, for what, by which rule, and what it cost that it came back.
+// Evictions: the victims, the reasons, the rules, and the cost of copies that brought victims back.
 #include <set>
 #include <string>
 

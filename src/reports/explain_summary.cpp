@@ -1,4 +1,4 @@
-// The summary: what ran, what its critical path went through, why workers were idle, what travelled, what would have
+// The summary: the tasks, the critical path, the causes of idle time, the traffic, and the changes that would have
 // helped.
 #include <algorithm>
 #include <charconv>

@@ -48,7 +48,7 @@ std::string_view verb(AccessMode mode) {
   return "uses";
 }
 
-// Of those that it depends on; kNobody: there is none, or none that ran.
+// The predecessor that ended last; kNobody: there is none, or none that ran.
 std::uint32_t last_before(const Context& context, std::uint32_t task) {
   std::uint32_t last = kNobody;
   for (const std::uint32_t before : context.of.predecessors[task]) {
@@ -95,7 +95,7 @@ std::uint32_t came_by(const Context& context, const TaskOfRun& task, std::uint32
   return last;
 }
 
-// Of those that depend on it, the ones that became ready when it ended.
+// The successors that became ready at the end of the task.
 std::vector<std::uint32_t> released(const Context& context, std::uint32_t task) {
   std::vector<std::uint32_t> tasks;
   for (const std::uint32_t behind : context.successors[task]) {

@@ -1,5 +1,5 @@
-// What a figure of a paper is here: which simulations, which curves, and which statements of the paper stand
-// beside it. figures.hpp has the table of them; a new one takes an entry in the file of its paper.
+// A figure of a paper: its simulations, its curves, and the paper's statements beside them. figures.hpp has the table of
+// figures; a new figure takes an entry in the file of its paper.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ extern const Axis kMemoryMb;  // of one GPU
 extern const Axis kOrder;     // of the matrix, in elements
 extern const Axis kGpus;
 
-// One machine and one application, of which one size varies. Sizes are those of graphs::GraphRequest.
+// A machine and an application, of which a single size varies. Sizes are those of graphs::GraphRequest.
 struct Panel {
   std::string name;
   Axis axis;

@@ -67,7 +67,7 @@ struct OrderedTask {
   std::uint32_t step = 0;  // how often its tile was written before
   std::uint32_t row = 0;   // of the tile that it writes
   std::uint32_t column = 0;
-  // Numbers of the tiles that it uses; that which it writes comes last.
+  // Numbers of the tiles that the task uses; the written tile comes last.
   std::vector<std::uint32_t> tiles = {};
 };
 struct OrderedRun {

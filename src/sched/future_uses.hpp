@@ -1,12 +1,11 @@
 // What a policy knows of the future of the data, and the victims that follow from it: of the replicas
 // that may go, what has no known use, then the one whose next use comes last (Belady's rule).
 //
-// A task that will come is expected on a node, or on any; when a worker has popped it it is given to the
-// node. Uses are in the order of these calls. Those of tasks that the node was given come before those of
-// tasks that it only expects.
+// A task that will come is expected on a node, or on any; when a worker has popped the task it is given to the
+// node. Uses are in the order of these calls. Uses by given tasks come before uses by expected tasks.
 //
-// Belongs to one policy, which calls it where the policy's methods are called, one at a time. It has
-// Handle::policy_data to itself.
+// A FutureUses belongs to a single policy and is called inside that policy's methods, which the engine calls one at a
+// time. Handle::policy_data is reserved for it.
 #pragma once
 
 #include <cstddef>
@@ -67,7 +66,7 @@ class FutureUses final : public memory::VictimChoice {
                         memory::Candidates& candidates) override;
 
  private:
-  // By node what it was given, by node what it expects, what is expected on any.
+  // The lists of uses: by node of given tasks, by node of expected tasks, then of tasks expected on any node.
   struct DataRecord {
     base::SureVector<memory::Uses> lists;
   };

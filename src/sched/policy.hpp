@@ -7,12 +7,10 @@
 //                 worker or on another one of the same node that can run it;
 //   may_move      a worker of another node has found nothing: it may get a popped task that waits;
 //   task_done     it has ended (also when it failed or was cancelled).
-// A policy that plans is told of it before: plan(), when the submission window is full or the application
-// waits.
-// Every task that is pushed must be popped once, by some worker that can run it: a policy never
-// drops a task, and never withholds one for ever from a worker that asks again. It may keep a task for
-// one worker, which it then wakes (PolicyContext::wake), as long as that worker is there: what waits
-// for one that is away goes to whoever asks and can run it.
+// A policy that plans is told of it before: plan(), when the submission window is full or the application waits. Every
+// task that is pushed must be popped once, by some worker that can run it: a policy never drops a task, and never
+// withholds one for ever from a worker that asks again. A policy may keep a task for a present worker, and then wakes
+// that worker (PolicyContext::wake). A task kept for an absent worker goes to any asking worker that can run the task.
 //
 // Threads: the engine calls one method at a time (under the policy's lock), but those that
 // PolicyTraits::concurrent names.
@@ -84,10 +82,10 @@ class PolicyContext {
   static constexpr std::size_t kComing = 3;  // more are not looked at
 
   // --- wishes: the engine does it once the policy's method has returned
-  // The task, pushed and not yet popped, will probably run there: what it reads is to be copied into
-  // free room, nothing is evicted for it; and until it is popped, LRU evicts what it reads after what no
-  // such task reads. Wishes of a node wait first in, first out, until there is room; those of a task that
-  // has been popped are dropped, the look-ahead copies for it.
+  // The task, pushed and not yet popped, will probably run there. Its inputs are copied into free room; nothing is
+  // evicted for them. Until the task is popped, LRU evicts its inputs after all data that no such task reads. Wishes of
+  // a node wait first in, first out, until there is room; wishes for a popped task are dropped, as the look-ahead
+  // copies for it.
   virtual void wish(const graph::Task& task, NodeId node) = 0;
   // A task that was pushed is kept for this worker: it must not sleep on.
   virtual void wake(WorkerId worker) = 0;

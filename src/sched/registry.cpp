@@ -114,7 +114,7 @@ constexpr PolicyEntry kPolicies[] = {
      plain<make_lfq>},
     {"hfp", "packages of tasks that share data, made ahead; evicts what they use last", make_hfp,
      packaged::kHfp},
-    {"mst", "ahead, next to each task the one that shares most with those before it", make_mst,
+    {"mst", "ahead; next comes the task that shares most data with the tasks before", make_mst,
      packaged::kOrders},
     {"rcm", "ahead, tasks that share data close to each other, as rows of a band matrix", make_rcm,
      packaged::kOrders},

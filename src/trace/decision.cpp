@@ -12,7 +12,7 @@ using enum Measure;
 
 constexpr KindEntry kKinds[] = {
     {placement, "placement", "the worker, or the memory node, that is to run a ready task"},
-    {order, "order", "the task that a worker is given next, of those that wait for it"},
+    {order, "order", "the next task of a worker, among the tasks that wait for the worker"},
     {start, "start", "the task of a node's look-ahead that starts next"},
     {theft, "theft", "the worker, or the node, that one which has nothing takes a task from"},
     {move, "move", "a task of one node's look-ahead that goes to another node"},

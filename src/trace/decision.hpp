@@ -1,5 +1,5 @@
-// Decisions as values: what was asked, which candidates there were, their scores, which of them won, and by
-// which rule. Whoever chooses builds one only if somebody listens:
+// Decisions as values: the question, the candidates, their scores, the winner, and the rule. A decision is built only if
+// somebody listens:
 //
 //   if (listener != nullptr) {
 //     trace::Decision decision(trace::Reason::first_pushed, trace::Among::tasks, now);

@@ -53,7 +53,7 @@ std::string_view text_of_head(std::span<const std::byte> file, const std::string
     refuse_file(name, 8,
                 fmt::format("the file is a recording of form {}, this program reads forms up to {}",
                             version, kVersion),
-                "read it with the version of Vicinal that made it, or a later one");
+                "read the file with the version of Vicinal that made it, or a later version");
   }
   if (version == 0) refuse_damaged(name, 8, "there is no form 0 of recordings");
 

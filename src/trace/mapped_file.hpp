@@ -1,4 +1,5 @@
-// A file as memory, read only. Pages come when they are looked at; a file that grows meanwhile shows what it had.
+// A file as memory, read only. Pages are read when they are looked at; a file that grows meanwhile keeps its first size
+// here.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the command line of vicinal refuses: exit status 2, and one line that says what to do.
+"""The command line of vicinal refuses bad input: exit status 2, and one line with the remedy.
 
     tests/cli/bad_input.py PATH_OF_VICINAL
 

@@ -55,7 +55,7 @@ def busy(tasks):
 
 
 def last_levels(levels):
-    """Of those at one time the last, which is what pj_dump prints."""
+    """The last level of each moment, as pj_dump prints."""
     return {node: dict(of_node) for node, of_node in levels.items()}
 
 

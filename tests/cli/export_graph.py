@@ -134,7 +134,7 @@ def test_reductions(folder):
 
 
 def test_divided(folder):
-    """Recursive tasks: the tasks inside in their place, behind one that reads what is divided, before one that writes it."""
+    """Recursive tasks: the inner tasks stand in their place, between a task that reads and a task that writes the divided data."""
     trace, _ = record(folder, "divided", "run", "cholesky", "--size", "256", "--tile", "64", "--panel", "16")
     path = export_graph(folder, "divided", trace)
     with open(path, encoding="utf-8") as file:

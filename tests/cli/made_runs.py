@@ -60,7 +60,7 @@ def independent(count, seconds, mib=0.001, home="ram", kernel="work", mode="RW")
 
 
 def slow_kernel(steps, width, slow, fast):
-    """Each step: one `factor`, then `width` tasks that read what it wrote."""
+    """Each step: one `factor`, then `width` tasks that read its result."""
     graph = Graph()
     graph.kernel("factor", cpu=slow)
     graph.kernel("update", cpu=fast)
@@ -104,7 +104,7 @@ def products(rows, columns, mib, seconds, home="ram", order=None):
 
 
 def makers(count, mib, make, use, gpu=False):
-    """One makes a block, the next uses it, with what the use before it has left."""
+    """Pairs of tasks: the first makes a block, the second uses the block and the result of the pair before."""
     graph = Graph()
     kind = "gpu" if gpu else "cpu"
     graph.kernel("make", **{kind: make})

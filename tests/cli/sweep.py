@@ -134,7 +134,7 @@ def test_axes(folder):
 
 
 def test_failures(folder):
-    """Tasks that fit in no memory of one limit: those of the other are there."""
+    """Tasks that do not fit under one of two limits: the rows of the other limit are there."""
     path = os.path.join(folder, "failures.csv")
     arguments = [*SMALL, "--memory", "1MiB,64MiB", "--policy", "lws,darts", "--csv", path]
     for processes in ("1", "2"):

@@ -26,7 +26,7 @@ const port = {
   },
 };
 
-// It must not see that this is node, which it was not built for: `process` is one more parameter, without a value.
+// The engine was not built for node and must not recognise node: `process` is one more parameter, without a value.
 new Function("self", "WorkerGlobalScope", "XMLHttpRequest", "console", "process",
              read("engine_bundle.js").toString())(worker, Object, FileRequest, console);
 worker.onmessage({data: port});

@@ -23,7 +23,7 @@ using namespace vicinal::
 constexpr std::size_t kData = 40;
 constexpr int kTasksOfEach = 600;
 
-// Each adds what it reads to what it writes, all elements alike.
+// The kernel adds the first elements of its inputs, and adds the sum to each element of its output.
 void add_up(KernelContext& k) {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i + 1 < k.operands(); ++i) sum += *k.data<std::int64_t>(i);

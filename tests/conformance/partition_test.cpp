@@ -1,4 +1,4 @@
-// Handles in parts: what is written on one side is read on the other, wherever it lies.
+// Handles in parts: writes to the whole are read from the parts, and writes to parts from the whole, on any memory node.
 #include <numeric>
 #include <semaphore>
 #include <string>

@@ -135,7 +135,7 @@ TEST_F(ProcessEnd, AnotherErrorOnItsWayIsNotReplacedByOneThatNobodyWasTold) {
   EXPECT_THAT(ended.errors, HasSubstr("task boom failed: bad"));
 }
 
-// In static memory: a thread that is inside a call of it when another one exits finds it there.
+// The runtime lies in static memory: a thread inside a call finds the runtime there when another thread calls exit.
 std::optional<Runtime>& runtime_of_process() {
   static std::optional<Runtime> runtime;
   return runtime;

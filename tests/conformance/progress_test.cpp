@@ -222,7 +222,7 @@ TEST(Progress, SimulatedRunsCompleteAtTheTightestLimitsAndAreTheSameTwice) {
 
 // --- real -------------------------------------------------------------------------------------
 
-// What a task computes: all it reads is mixed into one key, from which all it writes is filled.
+// A task mixes all its inputs into one key and fills all its outputs from the key.
 struct Work {
   const RandomStep* step = nullptr;
   std::uint64_t index = 0;

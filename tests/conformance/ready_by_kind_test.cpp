@@ -16,7 +16,7 @@
 namespace vicinal {
 namespace {
 
-// Counts how often it was asked by a worker that can run none of those it has.
+// Counts the requests of workers that can run no task of the policy.
 class Asked final : public sched::Policy {
  public:
   explicit Asked(std::atomic<std::size_t>& in_vain) : in_vain_(in_vain) {}

@@ -275,7 +275,7 @@ TEST_F(Outcomes, ComesBehindAllThatIsInside) {
   }
 }
 
-// The inner task that works on other data alone waits for what waits for the outer one: nobody waits in a circle.
+// An inner task on other data waits for a task behind the outer task: no circle of waits follows.
 TEST_F(Outcomes, IsNotThatOfTasksOnOtherDataAlone) {
   static Handle other;
   static std::binary_semaphore begun{0};

@@ -92,7 +92,7 @@ MachineDescription two_devices() {
   return machine;
 }
 
-// One task releases so many others that read what it wrote. When the last has ended:
+// One task releases `tasks` readers of its result. Returns the end of the last reader.
 Time end_of_fork(std::string_view policy, int tasks, Bytes bytes, std::uint32_t look_ahead = 0) {
   Options options;
   options.policy = policy;

@@ -1,4 +1,4 @@
-// A task: what it carries, where it runs and after which others, and that it is counted.
+// A task's parameters, place, predecessors and counts.
 #include <array>
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,4 @@
-// Typed tasks on machines that are not there: what they take, where they run, what is read.
+// Typed tasks on simulated machines: their times, their workers, and the content that is read.
 #include <chrono>
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-// Whoever waits for what only they themselves can let go of gets an error that names it.
+// A thread that waits for data which the thread itself holds gets an error that names the data.
 #include <atomic>
 #include <chrono>
 #include <cstdint>

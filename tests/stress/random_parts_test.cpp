@@ -1,7 +1,7 @@
 // Random programs on handles in parts, parts of parts, and recursive tasks, with room for no more than the largest
-// task: they end, real ones with the content that the same operations leave one after the other. Those that fail are
-// in support/failing_parts.hpp. A few here;
-// TEST_SEEDS_VICINAL=10000 for so many simulated and a tenth of it real ones. A failure names its seed.
+// task: they end, real programs with the content that the same operations leave in sequence. Programs with failures are
+// in support/failing_parts.hpp. A few here; TEST_SEEDS_VICINAL=10000 for so many simulated and a tenth of it real ones.
+// A failure names its seed.
 #include <algorithm>
 #include <cstdint>
 #include <string>

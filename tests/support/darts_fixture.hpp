@@ -47,8 +47,8 @@ class DartsTest : public AcceleratorPolicyTest {
   }
 };
 
-// One accelerator, that has `loaded`, x and y. One task that reads `loaded` is pulled; that pull has planned two tasks
-// that read `loaded` and x, and one that reads `loaded` and y.
+// One accelerator, that has `loaded`, x and y. A task that reads `loaded` is pulled; the pull has planned three more
+// tasks: two read `loaded` and x, the third reads `loaded` and y.
 class PlannedDartsTest : public DartsTest {
  protected:
   void SetUp() override {

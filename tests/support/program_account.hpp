@@ -34,7 +34,7 @@ struct TaskRecord {
 struct ProgramEvent {
   enum class Kind : std::uint8_t { task, saw, wrote, invalidated, registered } kind;
   std::size_t what = 0;     // task or data
-  std::uint64_t value = 0;  // hash of what it saw, key of what it wrote
+  std::uint64_t value = 0;  // hash of the content seen, key of the content written
 };
 
 class ProgramAccount {
@@ -75,7 +75,7 @@ class ProgramAccount {
     }
     return known;
   }
-  // Whether what was seen is what the same tasks compute, one after the other.
+  // Each content seen is the content that the same tasks compute in sequence.
   void replay_all() const {
     for (std::size_t t = 0; t < events_.size(); ++t) replay(t);
   }

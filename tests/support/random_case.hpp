@@ -155,8 +155,8 @@ class RandomCaseMaker {
     return sum;
   }
   // RAM: the largest working set of the tasks that may run there, and each operand of the others
-  // alone, which passes through. Devices: the largest working set of those that may run there, in one
-  // flavour only of those that must.
+  // alone, which passes through. Devices: the largest working set of the tasks that may run there; in one
+  // flavour, of the tasks that must run there.
   void set_limits() {
     case_.ram = case_.device = Bytes{4096};
     for (const RandomStep& step : case_.steps) {

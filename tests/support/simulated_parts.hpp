@@ -248,7 +248,7 @@ class SimulatedParts {
     for (std::size_t c = piece.first; c < piece.end(); ++c) each(cells_[piece.root][c]);
   }
 
-  // Nothing of it is with tasks any more when this returns: it comes behind those that it waits for.
+  // No task uses the piece when this returns: the acquisition comes behind the tasks that it waits for.
   void acquire(std::size_t p, AccessMode mode) {
     const Acquired held = runtime_->acquire(handles_[p], mode);
     for_each_cell(p, [&](Cell& cell) {
@@ -342,7 +342,7 @@ class SimulatedParts {
     }
   }
 
-  // Those inside come behind all that the outer one comes behind, and end before it does.
+  // Inner tasks come behind all predecessors of the outer task, and end before the outer task does.
   void submit_inside(Recursion& r, std::size_t codelet) {
     const auto number = r.parameter<std::size_t>();
     const PlannedTask& task = plan_.tasks[started_[number].task];

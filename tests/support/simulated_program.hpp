@@ -241,7 +241,7 @@ class SimulatedProgram {
     for (const std::size_t before : task.after) submitted_[t].before.push_back(before);
     for (const RandomAccess& access : task.accesses) {
       LastUsers& last = last_users_[access.data];
-      // Who reduces into it shares it with those that read it before.
+      // Reducing tasks share the datum with the readers before them.
       const bool joins = access.mode == AccessMode::reduction && last.mode == AccessMode::R;
       if (is_exclusive(access.mode) || (access.mode != last.mode && !joins)) {
         last.before = std::exchange(last.users, {});
@@ -254,7 +254,7 @@ class SimulatedProgram {
     }
   }
 
-  // Of those that were submitted in the call, by what is cancelled in it, nobody knows.
+  // A call that cancels tasks leaves the order of the tasks submitted in the call unknown.
   bool comes_before(std::size_t before, std::size_t t) const {
     const bool in_call = faults_ && submitted_[before].turn > submitted_[t].call;
     return before != t && !in_call;

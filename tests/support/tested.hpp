@@ -18,8 +18,8 @@ inline bool devices_are_registered() {
   return !drivers::device_kinds().empty();
 }
 
-// For a device alone three of the library are enough: one that lets tasks move, one that chooses victims, one that
-// asks for early copies.
+// For a device alone three policies of the library are enough: the first lets tasks move, the second chooses victims,
+// the third asks for early copies.
 inline std::vector<sched::PolicyEntry> tested_policies() {
   std::vector<sched::PolicyEntry> registered = sched::registered_policies();
   if (!registered.empty()) return registered;

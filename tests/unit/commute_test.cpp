@@ -175,7 +175,7 @@ Conflict conflict(const Task& a, const Task& b) {
   return worst;
 }
 
-// What is between two that commute keeps them apart: it conflicts with both, so that pairs suffice.
+// A task between two commuting tasks keeps them apart: it conflicts with both, so that pairs suffice.
 bool waits_for_others(const QueuedTasks& alive, const Task& task) {
   for (const Task* before : alive) {
     if (before == &task) return false;

@@ -1,4 +1,4 @@
-// Copies: which are made and on which way, those that outlive what they were for, and early ones.
+// Copies: their number and their way, copies that outlive their purpose, and early copies.
 #include <exception>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// eager: first in, first out; and what it says of those that come next.
+// eager: first in, first out; and the tasks that eager announces as next.
 #include <vector>
 
 #include <gtest/gtest.h>

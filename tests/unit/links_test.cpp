@@ -30,7 +30,7 @@ TEST(Links, ContentComesFromRamThenFromAPeerThenFromTheDisk) {
   EXPECT_EQ(links.between(kDisk, kDevice), nullptr);
 }
 
-// A link that carries one copy at a time, and copies of one datum over it.
+// A link that carries a single copy at a time, and copies of a datum over that link.
 struct OneAtATime {
   OneAtATime() {
     handle.replicas = replicas.data();

@@ -1,4 +1,4 @@
-// The text of a machine file: what it means, what is refused and how, and that no text can do harm.
+// The text of a machine file: its meaning, the refused texts with their messages, and hostile texts, which do no harm.
 #include <algorithm>
 #include <cstdint>
 #include <fstream>

@@ -1,4 +1,4 @@
-// The file of measured run times: what it brings back, what is refused, and where it lies.
+// The file of measured run times: the times that return, the refused contents, and the file's place.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -22,7 +22,7 @@ namespace {
 
 using machine::PerformanceModel;
 
-// A clock that stands unless it is moved, and counts who looks at it.
+// A clock that stands unless the test moves it, and counts the looks at it.
 struct FakeClock {
   std::int64_t ns = 0;
   int looks = 0;

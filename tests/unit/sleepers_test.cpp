@@ -62,7 +62,7 @@ TEST_F(SleepersTest, AWorkerThatReleasesATaskAndAsksNextTakesIt) {
   sleepers_.rouse(WorkerId{0});
   sleepers_.wake_for(1, false, WorkerId{0}, Releaser::asks);
   EXPECT_EQ(wakes(), (Counts{0, 0, 1, 1}));
-  // It goes on with the task that submitted: the other core is for this one.
+  // The releasing worker goes on with its own task: the other core is for the pushed task.
   sleepers_.wake_for(1, false, WorkerId{0}, Releaser::goes_on);
   EXPECT_EQ(wakes(), (Counts{0, 1, 0, 0}));
 }
@@ -97,7 +97,7 @@ TEST_F(SleepersTest, WhatIsForAWorkerWithoutAThreadIsForWhoeverSleeps) {
   EXPECT_EQ(wakes(), (Counts{0, 1, 0, 0}));
 }
 
-// --- errors wake those who end what they would have run
+// --- errors wake the workers that end cancelled tasks
 
 TEST_F(SleepersTest, TheFirstErrorIsKeptAndEachCancellationWakesAll) {
   Errors errors(sleepers_);

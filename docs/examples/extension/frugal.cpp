@@ -1,4 +1,4 @@
-// One file, one policy, one command to try it:
+// A policy in one file, and the commands that compile and try the policy:
 //   g++ -std=c++20 -O2 -fPIC -shared frugal.cpp $(pkg-config --cflags vicinal) -o frugal.so
 //   vicinal simulate cholesky --tiles 30 --memory 500MiB --policy frugal,darts --load ./frugal.so
 

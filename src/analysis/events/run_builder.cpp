@@ -137,8 +137,8 @@ void RunBuilder::take_decision(const RecordedEvent& event) {
   auto decision = trace::read_decision(event.first, event.time, event.rest);
   if (!decision) {
     refuse_events(reader_.path(),
-                  "a decision names what it cannot be about, or chooses what it "
-                  "does not list");
+                  "a decision is about something impossible, or its winner is not "
+                  "among its candidates");
   }
   if (decision->node) machine_.node(decision->node->value);
   if (decision->worker) machine_.worker_or_none(decision->worker->value);

@@ -47,7 +47,7 @@ void CopyEngine::stop() {
 void CopyEngine::run(engine::Completions& completions) {
   name_this_thread(name_);
   // When the emulated link is free again. The next copy starts then, or when it was submitted, not
-  // when this thread has woken from its sleep: else each copy would pay some 60 us more.
+  // when this thread has woken from its sleep: else each copy would also take the time of a wake-up.
   Time free_at = monotonic_now();
   for (;;) {
     std::unique_lock lock(mutex_);

@@ -16,7 +16,7 @@
 
 namespace vicinal::drivers {
 
-// What a backend keeps of one copy or one run, and where it says that it has ended.
+// A backend's record of a copy or a run on the queue, through which the backend reports the end.
 class Flight {
  public:
   virtual ~Flight() = default;

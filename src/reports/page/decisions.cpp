@@ -18,7 +18,7 @@ using trace::Decision;
 using trace::DecisionKind;
 using trace::Score;
 
-// Those that answer what is asked by clicks: why there, why before others, why it had to leave.
+// Only decisions that answer a click's question: the reason for a task's place, for its turn, and for an eviction.
 bool is_shown(const Decision& decision) {
   const DecisionKind kind = trace::entry(decision.reason).kind;
   return decision.winner.has_value() &&

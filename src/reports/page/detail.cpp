@@ -24,8 +24,8 @@ std::uint64_t flags_of(const TaskOfRun& task) {
          (task.moved ? 32U : 0U);
 }
 
-// When tasks become ready, as far as their accesses tell: when the last has ended that wrote what they use or used what
-// they write. In units of the view; share/report/run.js computes the same.
+// When tasks become ready, as far as their accesses tell: at the end of the last task that conflicts with them. In units
+// of the view; share/report/run.js computes the same.
 std::vector<std::int64_t> expected_ready(const RunView& view) {
   std::vector<std::int64_t> expected(view.run.tasks.size(), 0);
   std::vector<std::int64_t> written(view.run.data.size(), 0);

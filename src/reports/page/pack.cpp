@@ -16,7 +16,7 @@ namespace {
 std::string compressed(std::string_view bytes) {
   auto size = compressBound(static_cast<uLong>(bytes.size()));
   std::string out(size, '\0');
-  // Level 6: 9 takes three times as long and saves 2 % of what pages hold.
+  // Level 6: level 9 takes much longer and saves little.
   const int status =
       compress2(reinterpret_cast<Bytef*>(out.data()), &size,
                 reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uLong>(bytes.size()), 6);

@@ -34,9 +34,10 @@ struct SimulatedDevice {
 void balance_simulated(std::vector<Order>& packages, const TaskInputs& inputs,
                        std::span<const Time> durations, const SimulatedDevice& device);
 
-// One step per task: the longer of the task before it and the copies of what it misses, which overlap; the last
-// step also holds the last task. Victims are the least recently used, none of them an input of the task itself;
-// inputs that do not fit even alone are held until the task has run. `durations`: one per task of `inputs`.
+// One step per task: the run time of the task before, or the copies of the task's missing inputs if these take longer,
+// for both overlap; the last step also holds the last task. Victims are the least recently used, none of them an input
+// of the task itself; inputs that do not fit even alone are held until the task has run. `durations`: one per task of
+// `inputs`.
 std::vector<std::int64_t> simulated_steps(std::span<const Number> order, const TaskInputs& inputs,
                                           std::span<const Time> durations,
                                           const SimulatedDevice& device);

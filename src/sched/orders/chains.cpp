@@ -20,7 +20,7 @@ Chains::Chains(const graph::Graph& graph) : datum_(graph.tasks().size(), kNone) 
     if (writes(mode)) written[datum] = true;
   }
   for (Number task = 0; task < datum_.size(); ++task) {
-    std::size_t others = 0;  // that it waits for, or that wait for it
+    std::size_t others = 0;  // predecessors and successors
     for (const auto& [datum, mode] : graph.accesses_of(graph.tasks()[task])) {
       if (writes(mode) && datum_[task] == kNone) {
         datum_[task] = datum;

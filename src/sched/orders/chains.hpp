@@ -1,4 +1,4 @@
-// Tasks that change one datum one after the other and depend on nothing else: products added up in a block of C.
+// Chains: tasks that change the same datum in turn and depend on nothing else, as products added up in a block of C.
 #pragma once
 
 #include <span>

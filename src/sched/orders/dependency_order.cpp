@@ -30,8 +30,7 @@ bool goes_with(AccessMode before, AccessMode mode) {
 }
 
 Successors successors_in(const graph::Graph& graph) {
-  // Of a datum. The last tasks that do not exclude each other, or the one that excludes others; and those before
-  // them.
+  // Per datum: the last group of tasks that do not exclude each other, or the last exclusive task; and the group before.
   struct Last {
     AccessMode mode = AccessMode::RW;
     std::vector<Number> group;

@@ -74,7 +74,7 @@ class AbsolutePriority final : public Policy {
   PolicyContext* context_ = nullptr;
   Decisions decisions_;
   base::SureDeque<Node> nodes_;
-  TaskList for_devices_;  // that one can run; those of the list that go at the next pop
+  TaskList for_devices_;  // tasks that a device can run, to be given out at the next pop
   TaskList for_cores_;    // the others
   RecordPool<Given> records_;
   // Of the task that is being given.

@@ -9,8 +9,7 @@
 // Departures from the paper and its reference implementation:
 //  - Operands that are only written count for nothing when tasks are chosen. In the reference an
 //    output without a replica keeps its task from ever being free; a product of matrices, whose
-//    every task writes its own output, then loads six times the bytes (12,488 MiB against 1,955,
-//    32 x 32 tasks in 500 MiB).
+//    every task writes its own output, then loads many more bytes.
 //  - The operands of pulled tasks count as present: the engine may ask for their copies later.
 //  - A node that has pulled less than a task for each of its workers and finds nothing in main takes one from
 //    the longest plan of another, if that one would not end it first: a worker that asks must not wait for another that
@@ -20,9 +19,8 @@
 //    tasks that this sets free, is compared by powers of 4 (setting cost=exact: as it is, which is the paper's rule).
 //  - The paper's machines have GPUs alone. Where nodes differ, a task that is free on several goes to the one
 //    that would end it first, and a node leaves a task to faster ones where these would have ended it, and all
-//    that is ready and fastest there, before the node has (darts_faster.cpp). Cholesky of 24 x 24 tiles on 8
-//    GPUs and 4 cores (idgraf) takes 1.0 s with it and 10.2 s without, until the cores have ended what they
-//    took.
+//    that is ready and fastest there, before the node has (darts_faster.cpp). Else cores beside GPUs take tasks whose
+//    end all others wait for. docs/performance.md has numbers for this departure and for the first.
 //  - RAM takes a task on release only if others have its data, too, or are slower even with its data: data are
 //    at home in RAM, so every task of the beginning would be free there, and the accelerators would get none.
 
@@ -105,9 +103,9 @@ void Darts::push(graph::Task& task, WorkerId /*releasing*/) {
   }
 }
 
-// Of the nodes where the task is free, the one with fewest tasks queued, the first on ties; of such that
-// are not alike, the one that would end it first. RAM counts where it is not free for the sake of its home
-// alone: if another node has all of it, too, or if none would end it before, its operands there already.
+// The node among those where the task is free: with the fewest queued tasks, the first on ties, if nodes are alike;
+// else with the earliest end of the task. RAM must have a reason besides the home of the data, which makes every task
+// free there: another node has all operands, too, or no node, its operands given, would end the task sooner.
 NodeIndex Darts::node_free_for(const TaskRecord& record) const {
   const auto& nodes = ledger_.nodes();
   NodeIndex best = kNoNode;
@@ -206,9 +204,9 @@ TaskRecord* Darts::taken_from_other(WorkerId worker) const {
   return best;
 }
 
-// One that the worker can run and would not end later than the node that has planned it; any if that one is
-// away. The last of those that miss something; else, where nodes are alike, the last of highest priority, and
-// where they are not the first that gains.
+// A planned task of `node` that the worker can run and would not end later than `node` does; any task if the workers of
+// `node` are away. The last task with missing operands; else, where nodes are alike, the last of highest priority, and
+// where nodes differ, the first that gains.
 TaskRecord* Darts::taken_from(NodeIndex node, WorkerId worker) const {
   const auto& nodes = ledger_.nodes();
   const auto& books = ledger_.books(node);
@@ -228,7 +226,7 @@ TaskRecord* Darts::taken_from(NodeIndex node, WorkerId worker) const {
         [&](const TaskRecord& other) { return gains(other, last_ns); });
   }
   const auto workers = static_cast<std::int64_t>(nodes[node].workers.size());
-  std::int64_t runs_ns = books.pulled_ns;  // what the other runs until it has ended this one
+  std::int64_t runs_ns = books.pulled_ns;  // the other node's work up to the end of this task
   return books.in_order.find_first([&](const TaskRecord& other) {
     runs_ns += other.nodes[node].duration_ns;
     return gains(other, runs_ns / workers);

@@ -4,9 +4,8 @@
 // the data change, so the list is kept as a tournament: a balanced tree in which each place knows the
 // best of those below it. What has changed is noted, and compared anew with those it meets on its way up
 // when somebody asks. That gives what a walk would, the first of several equals too, and a random
-// position costs no walk either. A simulated Cholesky factorisation of 182 x 182 tiles of 2880 on four
-// GPUs of 32 GB took 410 us for each of its tasks with walks, which had to end after 4,096 data and then
-// loaded 3.8 times the bytes; of the 6 us that it takes now the tournament is a quarter.
+// position costs no walk either. Walks would have to end early where data are many, and would then miss the best
+// (numbers in docs/performance.md).
 //
 // Costs, for n absent data: to list and to unlist O(log n); best() O(log n) comparisons for each datum
 // listed, unlisted or changed since, mostly few: a datum that is not the best below its place, before

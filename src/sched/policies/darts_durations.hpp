@@ -8,10 +8,10 @@
 
 namespace vicinal::sched::darts {
 
-// DARTS lives on ties: of many data that set equally much work free it takes the one that the next rules
-// prefer. Measured durations of equal tasks differ a little, and a choice by such differences is one by
-// chance. So a duration counts as the nearest one that is known and not more than 2 % away; without one it
-// becomes known itself. Comparisons stay exact, and what really differs differs still.
+// DARTS lives on ties: among data that set equally much work free, the next rules choose. Measured durations of equal
+// tasks differ a little, and a choice by such differences is one by chance. So a duration counts as the nearest one
+// that is known and not more than 2 % away; without one it becomes known itself. Comparisons stay exact, and what
+// really differs differs still.
 class Durations {
  public:
   // O(log n) of n known ones, of which there are no more than 120 for each factor of 10.

@@ -1,9 +1,9 @@
-// Which tasks a node leaves to faster ones, and who sees to it that these take them.
+// A node leaves tasks to faster nodes, and makes sure that the workers of those nodes take them.
 //
-// No task is left to somebody who does not come: a worker that finds nothing else wakes those it leaves
-// tasks to. Each of them finds one, since a task is never left where it is fastest; those that run
-// something ask when they have done. What is left once is looked at anew whenever somebody asks; in
-// between the ready work only becomes less, so that who left it would leave it again.
+// A worker without another task wakes the workers of the faster nodes. Each woken worker finds a task, since
+// a task is never left where it is fastest; busy workers ask when their tasks have ended. Each request of a worker looks
+// at the left tasks anew. Between two requests the ready work only becomes less, so that the same node would leave the
+// same tasks again.
 #include <algorithm>
 
 #include "sched/policies/darts_ledger.hpp"

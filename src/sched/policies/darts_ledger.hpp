@@ -63,7 +63,7 @@ class Ledger {
   bool is_left(const TaskRecord& record) const {
     return record.speeds != nullptr && record.speeds->left;
   }
-  // When the node would end it, from now, what it has been given before it: for nodes to be compared.
+  // The time from now until the node would end the task, behind all that the node has been given; for comparing nodes.
   std::int64_t end_ns(const TaskRecord& record, NodeIndex node) const;
   // When it will have ended what it has been given.
   std::int64_t busy_ns(NodeIndex node) const;
@@ -72,7 +72,7 @@ class Ledger {
   void wake_the_fastest(WorkerId asking);
   // The others of its node, if they may be able to run what it cannot.
   void wake_neighbours(WorkerId worker);
-  // Those of the node that can run it: who has planned it cannot.
+  // Wakes the workers of the node that can run the task, where the planning worker cannot.
   void wake_for(const TaskRecord& record, NodeIndex node);
   // To the back of main; the data it reads become absent where they are neither present nor listed.
   void enter_main(TaskRecord& record);

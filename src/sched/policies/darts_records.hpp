@@ -6,9 +6,9 @@
 //   planned  plannedTasks of a node: chosen for it, may still be withdrawn
 //   pulled   taskBuffer of a node and what runs there: popped by the engine and not ended
 //   absent   dataNotInMem of a node: used by tasks of main, not present there, not planned to be
-// A datum is *present* on a node if the replica is valid or requested there, or if a task pulled
-// there uses it (the engine may request its copy later, when there is room).
-// A task *misses* the operands it reads that are not present; what it only writes it cannot miss.
+// A datum is *present* on a node if the replica is valid or requested there, or if a task pulled there uses it (the
+// engine may request its copy later, when there is room). A task *misses* an operand that it reads and that is not
+// present. Operands only written are never missed.
 #pragma once
 
 #include <cstddef>

@@ -94,10 +94,10 @@ bool Selection::plan_ready(WorkerId worker, NodeIndex node) {
   return true;
 }
 
-// Lexicographic: least time to load it per time of the tasks that sets free; most free tasks;
-// highest priority; most near tasks; most work left that uses it. The paper compares the first exactly. Where times or
-// sizes vary it alone decides then, by chance: Cholesky of 20 x 20 tiles on one GPU takes 98 ms, but 126 ms if the times
-// of its tasks are 20 % longer or shorter. So ratios are compared by powers of 4, unless the setting `cost` says exact.
+// Lexicographic: least time to load it per time of the tasks that sets free; most free tasks; highest priority; most
+// near tasks; most work left that uses it. The paper compares the first exactly. Where times or sizes vary, the first
+// criterion alone then decides, by chance ("Times that differ a little" in docs/performance.md). So ratios are compared
+// by powers of 4, unless the setting `cost` says exact.
 bool Selection::is_better(DataOnNode& a, DataOnNode& b, NodeIndex node) {
   if (a.free_tasks > 0 && b.free_tasks > 0) {
     if (const auto order = costs(a, b, node); order != 0) return order < 0;
@@ -149,8 +149,8 @@ bool Selection::plan_near_task(DataOnNode& best, WorkerId worker, NodeIndex node
   return true;
 }
 
-// The reference returns nothing if the node cannot run the very first task of main; here it looks
-// on, so that no task waits behind another that only other nodes can run. And where tasks have so many
+// The reference returns nothing if the node cannot run the very first task of main. Here the search goes
+// on, so that no task waits behind a task that only other nodes can run. And where tasks have so many
 // operands that no datum sets one free nor nearly so, what misses fewest goes before what has the highest
 // priority: with 16 operands each the rest would be loaded for one task at a time, again and again.
 bool Selection::plan_by_priority(WorkerId worker, NodeIndex node) {

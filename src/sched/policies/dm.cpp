@@ -357,9 +357,9 @@ dm::TaskRecord* DequeModel::sooner_with(WorkerId worker) {
 }
 
 // The last one that the other would end later, by more than it takes to bring the data here (they are there
-// already, or on their way) and a quarter of the task's time: whoever reads what it writes waits for a copy
-// that is not predicted, and may be near the other. Without the quarter a core beside GPUs makes some LU
-// factorisations 5 % longer.
+// already, or on their way) and a quarter of the task's time: the readers of its result wait for a copy
+// that is not predicted, and may be near the other worker. Without the quarter a core beside GPUs makes some LU
+// factorisations longer (docs/performance.md).
 dm::TaskRecord* DequeModel::sooner_with(WorkerId worker, WorkerId other) {
   if (kind_of(worker) == kind_of(other)) return nullptr;
   WorkerBooks& books = books_[other.value];
@@ -380,8 +380,8 @@ dm::TaskRecord* DequeModel::sooner_with(WorkerId worker, WorkerId other) {
   return nullptr;
 }
 
-// One of those that wait: it does the same for the next when it has taken its task. What is queued may
-// end later than it would have when they asked, behind others or since a task took longer.
+// Wakes a single waiting worker, which wakes the next when it has taken its task. Queued tasks may have come to end
+// later than when the worker asked, behind other tasks or since a task took longer.
 void DequeModel::wake_who_takes_from(WorkerId worker) {
   if (!takes_ || waiting_ == 0 || books_[worker.value].queue.size() == 0) return;
   std::array<std::uint64_t, kProcessorKinds> looked{};  // bit n: one of memory node n

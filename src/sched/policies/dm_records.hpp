@@ -61,7 +61,7 @@ struct TaskRecord {
   bool lacks_more = false;   // than its bucket says
 };
 
-// What is predicted of a task on one of the workers that can run it.
+// The prediction for a task on a worker that can run it.
 struct Prediction {
   std::uint32_t worker;
   std::int64_t duration_ns;

@@ -116,7 +116,7 @@ class Placing final : public Policy {
   Decisions decisions_;
   std::deque<PlacingNode> nodes_;
   RecordPool<Placed> records_;
-  // Of the task that is being placed: nodes that can run it, the last one first.
+  // The nodes that can run the task being placed, in reverse order.
   base::SureVector<Device> devices_;
   base::SureVector<Flow> flows_;
 };
