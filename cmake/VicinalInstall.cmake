@@ -1,7 +1,7 @@
 # What is installed, in four components; each installs alone (`cmake --install <build> --component <name>`), and all of
 # them leave out what has not been built.
-#   runtime      the library, public headers, the CMake package (`find_package(vicinal)`, target vicinal::vicinal), the
-#                file for pkg-config, machine files
+#   runtime      the libraries, public headers, the CMake package (`find_package(vicinal)`, targets vicinal::vicinal and
+#                vicinal::tools), the files for pkg-config, machine files
 #   tools        the executable; its man page and completions are in cmake/VicinalPages.cmake
 #   documents    pages, licences, the sources of examples
 #   conformance  the tests for who extends the library: the component "conformance" of the CMake package
@@ -14,10 +14,11 @@ foreach(package fmt tomlplusplus ZLIB Liburing OpenCL Hwloc Otf2 Sqlite)
 endforeach()
 
 # --- runtime ------------------------------------------------------------------------------------
+set_target_properties(vicinal_tools PROPERTIES INSTALL_RPATH "$ORIGIN") # of a shared one: the library lies beside it
 set(vicinal_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/vicinal")
 
 install(
-  TARGETS vicinal
+  TARGETS vicinal vicinal_tools
   EXPORT vicinalTargets
   ARCHIVE COMPONENT runtime
   LIBRARY COMPONENT runtime)
@@ -64,37 +65,37 @@ install(
   COMPONENT runtime)
 
 # The same for pkg-config. A static library needs what it was built with again when a program is linked.
-set(vicinal_pc_requires Requires)
-if(BUILD_SHARED_LIBS)
-  set(vicinal_pc_requires Requires.private)
-endif()
 set(vicinal_pc_packages "")
+set(vicinal_tools_pc_packages "")
 set(vicinal_debian_packages "") # the same by Debian's names, for cmake/VicinalPackages.cmake
-foreach(found fmt_FOUND:fmt:libfmt-dev tomlplusplus_FOUND:tomlplusplus:libtomlplusplus-dev
-              ZLIB_FOUND:zlib:zlib1g-dev Liburing_FOUND:liburing:liburing-dev
-              OpenCL_FOUND:OpenCL:ocl-icd-opencl-dev Hwloc_FOUND:hwloc:libhwloc-dev
-              Otf2_FOUND:otf2:libopen-trace-format2-dev
-              Sqlite_FOUND:sqlite3:libsqlite3-dev)
+foreach(found fmt:vicinal:fmt:libfmt-dev tomlplusplus:vicinal:tomlplusplus:libtomlplusplus-dev
+              Liburing:vicinal:liburing:liburing-dev OpenCL:vicinal:OpenCL:ocl-icd-opencl-dev
+              Hwloc:vicinal:hwloc:libhwloc-dev ZLIB:vicinal_tools:zlib:zlib1g-dev
+              Otf2:vicinal_tools:otf2:libopen-trace-format2-dev Sqlite:vicinal_tools:sqlite3:libsqlite3-dev)
   string(REPLACE ":" ";" found "${found}")
-  list(GET found 0 condition)
-  list(GET found 1 package)
-  list(GET found 2 debian)
-  if(${condition})
-    string(APPEND vicinal_pc_packages " ${package}")
+  list(POP_FRONT found condition library package debian)
+  if(${condition}_FOUND)
+    string(APPEND ${library}_pc_packages " ${package}")
     list(APPEND vicinal_debian_packages ${debian})
   endif()
 endforeach()
-string(STRIP "${vicinal_pc_packages}" vicinal_pc_packages)
+set(vicinal_pc_requires Requires)
+if(BUILD_SHARED_LIBS)
+  set(vicinal_pc_requires Requires.private)
+  set(vicinal_tools_pc_packages "")
+endif()
 file(RELATIVE_PATH vicinal_pc_up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
-configure_file("${PROJECT_SOURCE_DIR}/cmake/vicinal.pc.in" "${PROJECT_BINARY_DIR}/vicinal.pc" @ONLY)
-install(
-  FILES "${PROJECT_BINARY_DIR}/vicinal.pc"
-  DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
-  COMPONENT runtime)
+foreach(description vicinal vicinal-tools)
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/${description}.pc.in" "${PROJECT_BINARY_DIR}/${description}.pc" @ONLY)
+  install(
+    FILES "${PROJECT_BINARY_DIR}/${description}.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+    COMPONENT runtime)
+endforeach()
 
 # --- tools --------------------------------------------------------------------------------------
 if(TARGET vicinal_cli)
-  if(BUILD_SHARED_LIBS) # the library is found beside the executable, wherever both were installed
+  if(BUILD_SHARED_LIBS) # the libraries are found beside the executable, wherever all were installed
     file(RELATIVE_PATH vicinal_to_library "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
     set_target_properties(vicinal_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${vicinal_to_library}")
   endif()

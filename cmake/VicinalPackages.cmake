@@ -64,8 +64,8 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION
     "Vicinal runs tasks on cores and accelerators, with data larger than their
 memory, and moves as few bytes as it can. This package holds its static
-library, its headers, and what CMake and pkg-config need to find them.")
-# The static library asks for them again when a program is linked.
+libraries, their headers, and what CMake and pkg-config need to find them.")
+# The static libraries ask for them again when a program is linked.
 list(JOIN vicinal_debian_packages ", " CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "g++, pkgconf")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "vicinal, cmake, libgtest-dev, libgmock-dev")

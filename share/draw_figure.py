@@ -5,7 +5,7 @@
     draw_figure.py REPORT.json FILE.svg
     draw_figure.py SWEEP.json FILE.svg
 
-writes STEM.svg and STEM.png, or the one file. The JSON says all that is drawn (src/reproduction/picture.hpp,
+writes STEM.svg and STEM.png, or the one file. The JSON says all that is drawn (apps/reproduction/picture.hpp,
 docs/report.md); nothing here knows a paper. Exit status 3: there is no matplotlib.
 """
 

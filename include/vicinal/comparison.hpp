@@ -12,7 +12,7 @@
 //   std::fputs(vc::reports::report_text(report).c_str(), stdout);
 //   vc::reports::draw_report(report, "comparison.svg");
 //
-// The library is the whole of it: link vicinal::vicinal. docs/write-a-policy.md has the program around this. What these
+// Link vicinal::tools, which brings vicinal::vicinal. docs/write-a-policy.md has the program around this. What these
 // headers declare may change with each minor version, unlike the rest of the public interface.
 #pragma once
 

@@ -310,8 +310,7 @@ function idleCharts(runs, view) {
   const highest = Math.max(...runs.map((run) => run.workers.length));
   return runs
       .map((run) => {
-        const causes = run.head.idle.causes.map(([name], c) => ({name, c}))
-                           .filter(({c}) => run.head.idle.all[c + 1] > 0);
+        const causes = run.idleCauses.filter(({time}) => time > 0);
         const bin = run.length(run.end) / run.idle.cause0.length;
         const workers =
             causes.map(({c}) => Array.from(run.idle[`cause${c}`], (time) => time / bin));

@@ -19,15 +19,13 @@ function comparedRows([a, b]) {
   add("bytes moved", bytesText, travels(a, 0), travels(b, 0));
   add("reloads", count, travels(a, 2), travels(b, 2));
   add("evictions", count, travels(a, 3), travels(b, 3));
-  add("workers in tasks", duration, a.head.idle.all[0], b.head.idle.all[0]);
-  a.head.idle.causes.forEach(([name], c) => {
-    const [x, y] = [a.head.idle.all[c + 1], b.head.idle.all[c + 1]];
-    if (x + y > 0) add(`idle: ${name}`, duration, x, y);
-  });
-  a.head.path.causes.forEach(([name, , time], c) => {
-    const other = b.head.path.causes[c][2];
-    if (time + other > 0) add(`critical path: ${name}`, duration, time, other);
-  });
+  add("workers in tasks", duration, a.head.idle.run_ns, b.head.idle.run_ns);
+  const addCauses = (what, first, second) => {
+    for (const [name, time] of Object.entries(first))
+      if (time + second[name] > 0) add(`${what}: ${name}`, duration, time, second[name]);
+  };
+  addCauses("idle", a.head.idle.idle_ns, b.head.idle.idle_ns);
+  addCauses("critical path", a.head.path.by_cause_ns, b.head.path.by_cause_ns);
   return [...rows, ...comparedByName(a, b)];
 }
 
@@ -60,15 +58,16 @@ function sizeOf(row, runs) {
   const [x, y] = [row.x ?? 0, row.y ?? 0];
   const workers = row.name.startsWith("idle: ") || row.name === "workers in tasks";
   const whole = Math.max(
-      ...runs.map((run) => run.head.path.end * (workers ? Math.max(1, run.workers.length) : 1)));
+      ...runs.map((run) => run.pathLength * (workers ? Math.max(1, run.workers.length) : 1)));
   const of = row.text === duration && !row.name.startsWith("mean time of") ? whole : Math.max(x, y);
   return of > 0 ? Math.abs(y - x) / of : 0;
 }
 
 // The critical paths, whose differences add up to that of the times.
 function partsTable(runs) {
-  const rows = head.comparison.parts.map(([name, x, y]) => ({name, x, y}));
-  const longer = Math.max(...runs.map((run) => run.head.path.end));
+  const rows = head.comparison.parts.map(
+      ({name, first_ns: x, second_ns: y}) => ({name, x, y}));
+  const longer = Math.max(...runs.map((run) => run.pathLength));
   const signed = (value) =>
       (value === 0 ? "none" : `${value > 0 ? "+" : "−"}${duration(Math.abs(value))}`);
   return makeTable(

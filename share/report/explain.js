@@ -17,7 +17,7 @@ function momentsOf(run, begin, end) {
 function explainGap(run, {lane, number}) {
   const {begin, end, cause} = lane.gaps;
   const moments = momentsOf(run, begin[number], end[number]);
-  const [, sentence] = run.head.idle.causes[cause[number]];
+  const [, sentence] = run.head.causes.idle[cause[number]];
   const next = lane.items ? firstAfter(lane.items, begin[number]) : 0;
   const sentences =
       [[`${lane.label} was idle from ${moments(begin[number])} to ${moments(end[number])}, ${

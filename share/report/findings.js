@@ -1,9 +1,8 @@
 // What analyses found out: idle times, the critical path, advice.
 
 function idleTable(run) {
-  const {wall, causes, workers} = run.head.idle;
-  const shown = causes.map(([name, sentence], c) => ({name, sentence, c}))
-                    .filter(({c}) => run.head.idle.all[c + 1] > 0);
+  const {wall_ns: wall, workers} = run.head.idle;
+  const shown = run.idleCauses.filter(({time}) => time > 0);
   const legend = make(
       "ul", {class: "legend"},
       make("li", {}, make("span", {class: "swatch", style: {color: "#3b7fb6"}}), "in tasks"),
@@ -11,7 +10,6 @@ function idleTable(run) {
           ({name, sentence, c}) => make(
               "li", {title: sentence},
               make("span", {class: "swatch", style: {color: kIdleColours[c]}}), name)));
-  const rows = workers.map((times, w) => ({name: run.workerName(w), times}));
   const table =
       makeTable(
           `Workers of ${run.name}`,
@@ -19,35 +17,35 @@ function idleTable(run) {
             {name: "worker", value: (row) => row.name},
             {
               name: "time",
-              value: (row) => row.times[0],
+              value: (row) => row.run_ns,
               numeric: false,
               element:
                   (row) =>
                       bar(
                           [
-                            [row.times[0] / wall, "#3b7fb6", `in tasks ${duration(row.times[0])}`],
+                            [row.run_ns / wall, "#3b7fb6", `in tasks ${duration(row.run_ns)}`],
                             ...shown.map(
                                 ({name, c}) =>
-                                    [row.times[c + 1] / wall, kIdleColours[c],
-                                     `${name} ${duration(row.times[c + 1])}`])
+                                    [row.idle_ns[name] / wall, kIdleColours[c],
+                                     `${name} ${duration(row.idle_ns[name])}`])
                           ],
-                          `${row.name} was in tasks for ${percent(row.times[0] / wall)}`)
+                          `${row.name} was in tasks for ${percent(row.run_ns / wall)}`)
             },
             {
               name: "in tasks",
-              value: (row) => row.times[0],
-              text: (row) => percent(row.times[0] / wall),
+              value: (row) => row.run_ns,
+              text: (row) => percent(row.run_ns / wall),
               numeric: true
             },
-            ...shown.map(({name, sentence, c}) => ({
+            ...shown.map(({name, sentence}) => ({
                            name,
                            title: sentence,
-                           value: (row) => row.times[c + 1],
-                           text: (row) => percent(row.times[c + 1] / wall),
+                           value: (row) => row.idle_ns[name],
+                           text: (row) => percent(row.idle_ns[name] / wall),
                            numeric: true
                          })),
           ],
-          rows, {most: 24});
+          workers, {most: 24});
   return [legend, table];
 }
 
@@ -101,11 +99,13 @@ function pathToggle(run, view, label = "Critical path") {
 }
 
 function pathPart(run, view) {
-  const {causes, end, segments, chain} = run.head.path;
-  const parts = causes.map(([name, sentence, time], c) => ({name, sentence, time, c}))
+  const {by_cause_ns: times, longest_chain_ns: chain} = run.head.path;
+  const end = run.pathLength;
+  const parts = run.head.causes.path
+                    .map(([name, sentence], c) => ({name, sentence, time: times[name], c}))
                     .filter((part) => part.time > 0);
   const steps = make("div");
-  const all = make("details", {}, make("summary", {}, `Its ${plural(segments, "step")}`), steps);
+  const all = make("details", {}, make("summary", {}, `Its ${plural(run.head.segments, "step")}`), steps);
   all.addEventListener("toggle", () => {
     if (all.open && steps.childElementCount === 0) steps.append(pathSteps(run, view));
   });
@@ -166,7 +166,7 @@ function pathSteps(run, view) {
           text: (i) => duration(run.length(to[i] - from[i])),
           numeric: true
         },
-        {name: "cause", value: (i) => cause[i], text: (i) => run.head.path.causes[cause[i]][0]},
+        {name: "cause", value: (i) => cause[i], text: (i) => run.head.causes.path[cause[i]][0]},
         {
           name: "of",
           value: (i) => task[i],
@@ -189,6 +189,7 @@ function adviceList(run) {
               "li", {}, make("strong", {}, one.change),
               make(
                   "span", {class: "gain"},
-                  `at most ${duration(one.gain)}, ${percent(one.gain / run.head.path.end)}`),
+                  `at most ${duration(one.gain_at_most_ns)}, ${
+                      percent(one.gain_at_most_ns / run.pathLength)}`),
               make("p", {}, `${one.reason[0].toUpperCase()}${one.reason.slice(1)}.`))));
 }

@@ -107,7 +107,7 @@ function shortText(run, item) {
 
 function gapText(run, {lane, number}) {
   const {begin, end, cause} = lane.gaps;
-  const [name, sentence] = run.head.idle.causes[cause[number]];
+  const [name, sentence] = run.head.causes.idle[cause[number]];
   return `${lane.label} idle for ${duration(run.length(end[number] - begin[number]))}, ${name}: ${
       sentence}`;
 }

@@ -33,9 +33,8 @@ function kindLegend(runs) {
 
 // What the line at the foot of a worker's row says.
 function idleLegend(runs) {
-  const {causes} = runs[0].head.idle;
-  const shown = causes.map(([name, sentence], c) => ({name, sentence, c}))
-                    .filter(({c}) => runs.some((run) => run.head.idle.all[c + 1] > 0));
+  const shown =
+      runs[0].idleCauses.filter(({name}) => runs.some((run) => run.head.idle.idle_ns[name] > 0));
   return make(
       "ul", {class: "legend", "aria-label": "Why workers were idle"},
       make("li", {class: "muted"}, "foot of a row, idle:"),

@@ -19,6 +19,12 @@ class Run {
   get nodes() { return this.head.machine.nodes; }
   get workers() { return this.head.machine.workers; }
   get links() { return this.head.links; }
+  get pathLength() { return this.head.path.end_ns - this.head.path.begin_ns; }  // ns
+  // [{name, sentence, c, time}]: why workers were idle, and how long, in ns.
+  get idleCauses() {
+    return this.head.causes.idle.map(
+        ([name, sentence], c) => ({name, sentence, c, time: this.head.idle.idle_ns[name]}));
+  }
   get policy() { return this.head.facts.policy || this.name; }
 
   // Moments of the tables to moments of the axis, and back.

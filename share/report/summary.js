@@ -13,7 +13,7 @@ const toldNumber = (facts, name) =>
 
 function resultOf(run) {
   const facts = told(run);
-  const seconds = toldNumber(facts, "result.seconds") ?? run.head.path.end * 1e-9;
+  const seconds = toldNumber(facts, "result.seconds") ?? run.pathLength * 1e-9;
   const parts = [
     ["work", "the work, shared evenly by the workers"], ["area", "the same of unlike workers"],
     ["path", "the longest path of tasks"], ["transfer", "the loads over the links"]
@@ -74,7 +74,7 @@ function resultCards(run) {
   if (verified)
     cards.push(card("Check of the result", verified === "yes" ? "passed" : "failed", ""));
   const idle = run.head.idle;
-  const busy = idle.all[0] / (run.head.path.end * Math.max(1, run.workers.length));
+  const busy = idle.run_ns / (run.pathLength * Math.max(1, run.workers.length));
   cards.push(card(
       "Workers in tasks", percent(busy),
       `up to the end of the last; ${plural(run.head.computed, "task")}, ${

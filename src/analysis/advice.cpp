@@ -54,10 +54,7 @@ class Advisor {
     all_.push_back({kind, std::move(subject), gain, std::move(change), std::move(reason)});
   }
   const std::string& codelet(std::uint32_t task) const { return run_.names[run_.tasks[task].name]; }
-  std::size_t kind_of(std::uint32_t worker) const {
-    const auto& workers = run_.facts.machine.workers;
-    return worker < workers.size() ? static_cast<std::size_t>(workers[worker].kind) : 0;
-  }
+  std::size_t kind_of(std::uint32_t worker) const { return kind_of_worker(run_, worker); }
 
   void memory();
   void links();
@@ -137,30 +134,12 @@ void Advisor::policy() {
 
 // A task that any kind of worker could have run counts with the shortest of their means.
 std::int64_t Advisor::least_work() const {
-  struct Mean {
-    std::int64_t sum = 0;
-    std::int64_t count = 0;
-  };
   const std::vector<std::int64_t> begins = begins_of_runs(run_, workers_);
-  std::map<std::pair<std::uint32_t, std::size_t>, Mean> means;
-  const auto time = [&](std::uint32_t t) { return run_.tasks[t].ended - begins[t]; };
-  for (std::uint32_t t = 0; t < run_.tasks.size(); ++t) {
-    if (!ran_on_worker(run_.tasks[t])) continue;
-    Mean& mean = means[{run_.tasks[t].name, kind_of(run_.tasks[t].worker)}];
-    mean.sum += time(t);
-    ++mean.count;
-  }
+  const MeanTimes means = mean_times(run_, begins);
   std::int64_t work = 0;
   for (std::uint32_t t = 0; t < run_.tasks.size(); ++t) {
     const TaskOfRun& task = run_.tasks[t];
-    if (!ran_on_worker(task)) continue;
-    std::int64_t least = time(t);
-    for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
-      const auto mean = means.find({task.name, kind});
-      if (kind == kind_of(task.worker) || mean == means.end()) continue;
-      least = std::min(least, mean->second.sum / mean->second.count);
-    }
-    work += least;
+    if (ran_on_worker(task)) work += least_time(run_, means, task, task.ended - begins[t]);
   }
   return work;
 }

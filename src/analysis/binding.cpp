@@ -16,24 +16,15 @@ constexpr std::int64_t kWakeUp = 1'000'000;
 // Times the usual time between two submissions: longer than that, the application did something else.
 constexpr std::int64_t kPause = 8;
 
-std::size_t kind_of_worker(const RecordedRun& run, std::uint32_t worker) {
-  const auto& workers = run.facts.machine.workers;
-  return worker < workers.size() ? static_cast<std::size_t>(workers[worker].kind) : 0;
-}
-
-struct Mean {
-  std::int64_t sum = 0;
-  std::int64_t count = 0;
-  std::int64_t value() const { return count > 0 ? sum / count : 0; }
-};
-
 // The time of each worker from the beginning to the last end of a task counts, weighted by how much of the work its kind
 // could do: cores beside a fast accelerator that have nothing to do lose little.
 class Accountant {
  public:
   Accountant(const RecordedRun& run, const Analyses& analyses)
-      : run_(run), of_(analyses), begins_(begins_of_runs(run, runs_of_workers(run))) {
-    measure_tasks();
+      : run_(run),
+        of_(analyses),
+        begins_(begins_of_runs(run, runs_of_workers(run))),
+        means_(mean_times(run, begins_)) {
     measure_submissions();
     measure_saves();
     measure_slowness();
@@ -51,7 +42,6 @@ class Accountant {
   }
 
  private:
-  void measure_tasks();
   void measure_submissions();
   void measure_saves();
   void measure_processors();
@@ -90,29 +80,19 @@ class Accountant {
   const RecordedRun& run_;
   const Analyses& of_;
   const std::vector<std::int64_t> begins_;
-  std::map<std::pair<std::uint32_t, std::size_t>, Mean> means_;  // of a codelet on a kind
-  std::array<double, kProcessorKinds> weights_{};                // of a worker of a kind
-  double weight_ = 0;                                            // of all workers
-  std::vector<std::uint32_t> saves_;       // copies of what was evicted, by their start
-  std::vector<std::int64_t> submissions_;  // in order
-  std::int64_t pace_ = 0;                  // the median time between two
+  const MeanTimes means_;
+  std::array<double, kProcessorKinds> weights_{};  // of a worker of a kind
+  double weight_ = 0;                              // of all workers
+  std::vector<std::uint32_t> saves_;               // copies of what was evicted, by their start
+  std::vector<std::int64_t> submissions_;          // in order
+  std::int64_t pace_ = 0;                          // the median time between two
   std::map<std::pair<std::uint32_t, std::uint32_t>, TimeOfLink> links_;
-  std::map<std::uint32_t, Mean> kernels_;
+  std::map<std::uint32_t, MeanTime> kernels_;
   std::map<std::uint32_t, double> slow_;  // by worker
   double lost_between_ = 0;               // ns without a core between tasks
   Sums sums_;
   TimeOfRun time_;
 };
-
-void Accountant::measure_tasks() {
-  for (std::uint32_t t = 0; t < run_.tasks.size(); ++t) {
-    const TaskOfRun& task = run_.tasks[t];
-    if (!ran_on_worker(task)) continue;
-    Mean& mean = means_[{task.name, kind_of_worker(run_, task.worker)}];
-    mean.sum += task.ended - begins_[t];
-    ++mean.count;
-  }
-}
 
 void Accountant::measure_submissions() {
   for (const TaskOfRun& task : run_.tasks) {
@@ -216,7 +196,7 @@ void Accountant::weigh() {
 // Which copies and kernels the path went through.
 void Accountant::note(const PathSegment& segment) {
   if (segment.cause == PathCause::run) {
-    Mean& kernel = kernels_[run_.tasks[segment.task].name];
+    MeanTime& kernel = kernels_[run_.tasks[segment.task].name];
     kernel.sum += segment.length();
     ++kernel.count;
     time_.runs += segment.length();
@@ -321,12 +301,7 @@ void Accountant::add_by_path(const IdleInterval& gap, Interval time, double weig
 void Accountant::add_run_of_others(const PathSegment& segment, double ns) {
   const TaskOfRun& task = run_.tasks[segment.task];
   const std::int64_t took = task.ended - begins_[segment.task];
-  std::int64_t best = took;
-  for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
-    const auto mean = means_.find({task.name, kind});
-    if (kind == kind_of_worker(run_, task.worker) || mean == means_.end()) continue;
-    best = std::min(best, mean->second.value());
-  }
+  const std::int64_t best = least_time(run_, means_, task, took);
   const double slow =
       took > 0 ? ns * static_cast<double>(took - best) / static_cast<double>(took) : 0;
   sums_.slow_worker += slow;

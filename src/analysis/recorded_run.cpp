@@ -10,6 +10,22 @@
 
 namespace vicinal::analysis {
 
+std::string_view to_string(Cause cause) {
+  constexpr std::string_view words[] = {"task",         "early copy",  "eviction",
+                                        "write-behind", "application", "through RAM"};
+  return words[static_cast<std::size_t>(cause)];
+}
+
+std::string_view to_string(Outcome outcome) {
+  constexpr std::string_view words[] = {"done", "failed", "cancelled"};
+  return words[static_cast<std::size_t>(outcome)];
+}
+
+std::string_view to_string(RoomChange::Kind kind) {
+  constexpr std::string_view words[] = {"taken", "freed", "evicted", "became void", "kept"};
+  return words[static_cast<std::size_t>(kind)];
+}
+
 namespace {
 
 // All of it.

@@ -41,6 +41,8 @@ enum class Cause : std::uint8_t {
   application,
   through_ram,
 };
+std::string_view to_string(Cause cause);      // "early copy"
+std::string_view to_string(Outcome outcome);  // "done"
 
 struct AccessOfTask {
   std::uint32_t datum = kNobody;  // index into RecordedRun::data
@@ -113,6 +115,7 @@ struct RoomChange {
   Kind kind = Kind::taken;
   bool saved_first = false;  // evicted: the content was nowhere else
 };
+std::string_view to_string(RoomChange::Kind kind);  // "became void"
 
 struct Dependency {  // that follows from no access
   std::uint32_t before = kNobody;

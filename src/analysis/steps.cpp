@@ -34,6 +34,11 @@ std::uint32_t node_of(const RecordedRun& run, const TaskOfRun& task) {
   return task.worker < workers.size() ? workers[task.worker].node.value : kNobody;
 }
 
+std::size_t kind_of_worker(const RecordedRun& run, std::uint32_t worker) {
+  const auto& workers = run.facts.machine.workers;
+  return worker < workers.size() ? static_cast<std::size_t>(workers[worker].kind) : 0;
+}
+
 std::uint32_t worker_count(const RecordedRun& run) {
   auto count = static_cast<std::uint32_t>(run.facts.machine.workers.size());
   for (const TaskOfRun& task : run.tasks) {
@@ -87,6 +92,28 @@ std::vector<std::int64_t> begins_of_runs(const RecordedRun& run,
     }
   }
   return begins;
+}
+
+MeanTimes mean_times(const RecordedRun& run, const std::vector<std::int64_t>& begins) {
+  MeanTimes means;
+  for (std::uint32_t t = 0; t < run.tasks.size(); ++t) {
+    const TaskOfRun& task = run.tasks[t];
+    if (!ran_on_worker(task)) continue;
+    MeanTime& mean = means[{task.name, kind_of_worker(run, task.worker)}];
+    mean.sum += task.ended - begins[t];
+    ++mean.count;
+  }
+  return means;
+}
+
+std::int64_t least_time(const RecordedRun& run, const MeanTimes& means, const TaskOfRun& task,
+                        std::int64_t took) {
+  for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
+    const auto mean = means.find({task.name, kind});
+    if (kind == kind_of_worker(run, task.worker) || mean == means.end()) continue;
+    took = std::min(took, mean->second.value());
+  }
+  return took;
 }
 
 std::int64_t last_end(const RecordedRun& run) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "analysis/recorded_run.hpp"
@@ -38,6 +40,9 @@ inline bool ran_on_worker(const TaskOfRun& task) {
 // The memory node of the worker that ran the task; kNobody: it is not known.
 std::uint32_t node_of(const RecordedRun& run, const TaskOfRun& task);
 
+// A ProcessorKind; 0: it is not known.
+std::size_t kind_of_worker(const RecordedRun& run, std::uint32_t worker);
+
 // How many workers there are: those of the machine, or as many as tasks tell.
 std::uint32_t worker_count(const RecordedRun& run);
 
@@ -56,6 +61,18 @@ std::vector<RunsOfWorker> runs_of_nodes(const RecordedRun& run);
 // begins when the one before it has ended.
 std::vector<std::int64_t> begins_of_runs(const RecordedRun& run,
                                          const std::vector<RunsOfWorker>& workers);
+
+struct MeanTime {
+  std::int64_t sum = 0;
+  std::int64_t count = 0;
+  std::int64_t value() const { return count > 0 ? sum / count : 0; }
+};
+// Of the tasks of a codelet (TaskOfRun::name) on workers of a kind. `begins`: see begins_of_runs.
+using MeanTimes = std::map<std::pair<std::uint32_t, std::size_t>, MeanTime>;
+MeanTimes mean_times(const RecordedRun& run, const std::vector<std::int64_t>& begins);
+// What the task took, or the mean of a kind of workers that takes less.
+std::int64_t least_time(const RecordedRun& run, const MeanTimes& means, const TaskOfRun& task,
+                        std::int64_t took);
 
 // When the last task ended; 0: none did.
 std::int64_t last_end(const RecordedRun& run);

@@ -158,14 +158,12 @@ void write_memory(const RecordedRun& run, Tables& tables) {
                                {"time_ns", "node", text("node_name"), "datum", text("datum_name"),
                                 text("change"), "used_bytes", "saved_first"});
   for (const analysis::RoomChange& change : run.room) {
-    constexpr std::string_view kinds[] = {"taken", "freed", "evicted", "became void", "kept"};
     std::optional<std::uint64_t> used;
     if (change.kind == Change::taken || change.kind == Change::freed) used = change.used;
     std::optional<bool> saved_first;
     if (change.kind == Change::evicted) saved_first = change.saved_first;
     file->row(change.time, number(change.node), node_name(run, change.node), number(change.datum),
-              title_of_datum(run, change.datum), kinds[static_cast<std::size_t>(change.kind)], used,
-              saved_first);
+              title_of_datum(run, change.datum), to_string(change.kind), used, saved_first);
   }
   file->close();
 }

@@ -17,17 +17,6 @@ std::string_view to_string(analysis::KindOfTask kind) {
   return words[static_cast<std::size_t>(kind)];
 }
 
-std::string_view to_string(analysis::Cause cause) {
-  constexpr std::string_view words[] = {"task",         "early copy",  "eviction",
-                                        "write-behind", "application", "through RAM"};
-  return words[static_cast<std::size_t>(cause)];
-}
-
-std::string_view to_string(Outcome outcome) {
-  constexpr std::string_view words[] = {"done", "failed", "cancelled"};
-  return words[static_cast<std::size_t>(outcome)];
-}
-
 std::string codelet_of(const RecordedRun& run, const TaskOfRun& task) {
   const std::string name = task.name < run.names.size() ? base::legible(run.names[task.name]) : "";
   return name.empty() ? "task" : name;

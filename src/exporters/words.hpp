@@ -11,8 +11,7 @@
 namespace vicinal::exporters {
 
 std::string_view to_string(analysis::KindOfTask kind);
-std::string_view to_string(analysis::Cause cause);
-std::string_view to_string(Outcome outcome);
+using analysis::to_string;  // also of an Outcome
 
 // Legible, see base/legible.hpp.
 std::string codelet_of(const analysis::RecordedRun& run, const analysis::TaskOfRun& task);

@@ -5,7 +5,10 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
+#include <utility>
 
+#include <climits>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -21,12 +24,14 @@ namespace {
 
 using namespace graph_json;
 
-struct Number {
+// A value that holds no others.
+struct Value {
   double real = 0;
-  std::optional<std::int64_t> whole;  // if it is a whole number of 64 bits
+  std::optional<std::int64_t> whole = {};  // if it is a whole number of 64 bits
+  std::string text = {};
+  bool flag = false;
 };
 
-// --- the reader ----------------------------------------------------------------------------------
 // Called by nlohmann::json::sax_parse, which keeps what is open in a list, not on the stack.
 class Reader {
  public:
@@ -35,29 +40,25 @@ class Reader {
   graph::Graph finish();
 
   // --- the parser's events; true: go on
-  bool null() { return require(Kind::nothing); }
-  bool boolean(bool value) {
-    require(Kind::flag);
-    (field_ == Field::cores_only ? kernel_.cores_only : kernel_.synchronous) = value;
-    return true;
+  bool null() { return take(Kind::nothing, {}); }
+  bool boolean(bool value) { return take(Kind::flag, {.flag = value}); }
+  bool number_integer(std::int64_t value) {
+    return take(Kind::number, {.real = static_cast<double>(value), .whole = value});
   }
-  bool number_integer(std::int64_t value) { return number({static_cast<double>(value), value}); }
   bool number_unsigned(std::uint64_t value) {
-    Number number_read{static_cast<double>(value), std::nullopt};
-    if (value <= std::numeric_limits<std::int64_t>::max()) {
-      number_read.whole = static_cast<std::int64_t>(value);
-    }
-    return number(number_read);
+    Value number{.real = static_cast<double>(value)};
+    if (std::in_range<std::int64_t>(value)) number.whole = static_cast<std::int64_t>(value);
+    return take(Kind::number, number);
   }
   bool number_float(double value, const std::string& /*text*/) {
-    Number number_read{value, std::nullopt};
+    Value number{.real = value};
     constexpr double kExact = 0x1p53;  // "1e6" is a whole number, too
     if (std::fabs(value) <= kExact && std::trunc(value) == value) {
-      number_read.whole = static_cast<std::int64_t>(value);
+      number.whole = static_cast<std::int64_t>(value);
     }
-    return number(number_read);
+    return take(Kind::number, number);
   }
-  bool string(const std::string& value);
+  bool string(std::string& value) { return take(Kind::text, {.text = std::move(value)}); }
   bool binary(const nlohmann::json::binary_t& /*value*/) { return false; }  // not in JSON
   bool start_object(std::size_t /*size*/) { return open(Kind::object); }
   bool start_array(std::size_t /*size*/) { return open(Kind::array); }
@@ -70,26 +71,61 @@ class Reader {
   }
 
  private:
+  // What may stand in an object: a value, or what the parser then is inside of.
+  struct Key {
+    Place in;
+    std::string_view name;
+    Kind kind;
+    bool required;
+    void (*set)(Reader& reader, const Value& value);
+    Place inside = Place::file;
+  };
+  static std::span<const Key> keys();
+  template <ProcessorKind kKind>
+  static void set_seconds(Reader& reader, const Value& value) {
+    reader.kernel_.seconds[static_cast<std::size_t>(kKind)] =
+        reader.real(value, graph::kMostTaskSeconds);
+  }
+  static NodeKind kind_of_home(std::string_view home) {
+    return home == "ram" ? NodeKind::ram : NodeKind::disk;
+  }
+  auto& application() { return graph_.application(); }
+  void set_kernel(const std::string& name) {
+    task_.kernel = kernels_.number(name, {.task = graph_.tasks().size()});
+  }
+  Bytes bytes(const Value& value) const {
+    constexpr auto kMost = static_cast<std::int64_t>(graph::kMostGraphBytes.value);
+    return {static_cast<std::uint64_t>(whole(value, 0, kMost))};
+  }
+
   Kind wanted() const;
-  bool require(Kind found) const;
+  void require(Kind found) const;
+  bool take(Kind kind, const Value& value);
   bool open(Kind kind);
   bool close();
-  bool number(const Number& value);
+  void define(Names& names, const std::string& name, std::size_t index) const;
   void access_text(const std::string& value);
   void add_access(AccessMode mode);
   void add_part();
   void add_reductions();
-  void require_fields(std::initializer_list<Field> fields) const;
   void resolve(const Names& names, std::string_view what) const;
-  std::int64_t whole(const Number& value, std::int64_t lowest, std::int64_t highest) const;
-  double real(const Number& value, double highest) const;
+  std::int64_t whole(const Value& value, std::int64_t lowest, std::int64_t highest) const;
+  double real(const Value& value, double highest) const;
+  std::string_view one_of(std::string_view text, std::span<const std::string_view> choices,
+                          std::string_view what = "") const;
   std::string path() const;
   std::string path_of(Place place) const;
   [[noreturn]] void refuse(const std::string& message) const {
     refuse_at(origin_, path(), message);
   }
+  // Of the object that is open.
+  [[noreturn]] void refuse_object(const std::string& message) const {
+    const std::string place = path_of(place_);
+    refuse_at(origin_, place.empty() ? "the graph" : place, message);
+  }
 
-  bool seen(Field field) const { return (seen_ >> static_cast<unsigned>(field) & 1U) != 0; }
+  bool seen(const Key& key) const { return (seen_ & bit(key)) != 0; }
+  static std::uint32_t bit(const Key& key) { return 1U << (&key - keys().data()); }
 
   std::string_view text_;
   const std::string& origin_;
@@ -98,8 +134,8 @@ class Reader {
   Names kernels_;
 
   Place place_ = Place::file;
-  Field field_ = Field::format;  // of the object that is open; what the next value is for
-  std::uint32_t seen_ = 0;       // fields of all open objects
+  const Key* key_ = nullptr;  // of the object that is open; what the next value is for
+  std::uint32_t seen_ = 0;    // keys of all open objects
 
   // What is being read. A task's kernel and data are numbers of their names.
   std::string datum_name_;
@@ -121,6 +157,85 @@ class Reader {
   // Of each datum, the last access of the graph that names it: of this task if late enough.
   std::vector<std::uint64_t> last_access_;
 };
+
+// --- the grammar ---------------------------------------------------------------------------------
+std::span<const Reader::Key> Reader::keys() {
+  using R = Reader;
+  using V = Value;
+  static constexpr std::string_view kFormats[] = {"vicinal-graph-1"};
+  static constexpr std::string_view kPrecisions[] = {"float", "double"};
+  static constexpr std::string_view kHomes[] = {"ram", "disk"};
+  static constexpr Key kKeys[] = {
+      {Place::graph, "format", Kind::text, false,
+       [](R& r, const V& v) { r.one_of(v.text, kFormats); }},
+      {Place::graph, "name", Kind::text, false,
+       [](R& r, const V& v) { r.application().name = v.text; }},
+      {Place::graph, "precision", Kind::text, false,
+       [](R& r, const V& v) { r.application().precision = r.one_of(v.text, kPrecisions); }},
+      {Place::graph, "data", Kind::object, false, nullptr, Place::data},
+      {Place::graph, "kernels", Kind::object, false, nullptr, Place::kernels},
+      {Place::graph, "tasks", Kind::array, true, nullptr, Place::tasks},
+      {Place::datum, "bytes", Kind::number, true,
+       [](R& r, const V& v) { r.datum_fields_.bytes = r.bytes(v); }},
+      {Place::datum, "home", Kind::text, false,
+       [](R& r, const V& v) { r.datum_fields_.home = kind_of_home(r.one_of(v.text, kHomes)); }},
+      {Place::datum, "part_of", Kind::text, false, [](R& r, const V& v) { r.part_of_ = v.text; }},
+      {Place::datum, "reduction", Kind::object, false, nullptr, Place::reduction},
+      {Place::reduction, "neutral", Kind::text, true,
+       [](R& r, const V& v) { r.reductions_.back().neutral = r.kernels_.number(v.text, {}); }},
+      {Place::reduction, "combine", Kind::text, true,
+       [](R& r, const V& v) { r.reductions_.back().combine = r.kernels_.number(v.text, {}); }},
+      {Place::kernel, "seconds", Kind::object, false, nullptr, Place::seconds},
+      {Place::kernel, "flops", Kind::number, false,
+       [](R& r, const V& v) { r.kernel_.flops = r.real(v, graph::kMostTaskFlops); }},
+      {Place::kernel, "synchronous", Kind::flag, false,
+       [](R& r, const V& v) { r.kernel_.synchronous = v.flag; }},
+      {Place::kernel, "cores_only", Kind::flag, false,
+       [](R& r, const V& v) { r.kernel_.cores_only = v.flag; }},
+      {Place::seconds, "cpu", Kind::number, false, set_seconds<ProcessorKind::cpu>},
+      {Place::seconds, "emulated", Kind::number, false, set_seconds<ProcessorKind::emulated>},
+      {Place::seconds, "gpu", Kind::number, false, set_seconds<ProcessorKind::gpu>},
+      {Place::seconds, "opencl", Kind::number, false, set_seconds<ProcessorKind::opencl>},
+      {Place::seconds, "cuda", Kind::number, false, set_seconds<ProcessorKind::cuda>},
+      {Place::task, "kernel", Kind::text, true, [](R& r, const V& v) { r.set_kernel(v.text); }},
+      {Place::task, "accesses", Kind::array, true, nullptr, Place::accesses},
+      {Place::task, "priority", Kind::number, false,
+       [](R& r, const V& v) { r.task_.priority = static_cast<int>(r.whole(v, INT_MIN, INT_MAX)); }},
+      {Place::task, "name", Kind::text, false, [](R& r, const V& v) { r.task_.name = v.text; }},
+  };
+  return kKeys;
+}
+
+bool Reader::key(const std::string& name) {
+  if (place_ == Place::data) {
+    define(data_, name, graph_.data().size());
+    datum_fields_ = {};
+    part_of_.clear();
+    datum_name_ = name;
+    return true;
+  }
+  if (place_ == Place::kernels) {
+    define(kernels_, name, graph_.kernels().size());
+    kernel_ = {.name = name};
+    return true;
+  }
+  std::vector<std::string_view> names;
+  for (const Key& key : keys()) {
+    if (key.in != place_) continue;
+    if (key.name == name) {
+      if (seen(key)) refuse_object(in_quotes(name) + " stands twice");
+      seen_ |= bit(key);
+      key_ = &key;
+      return true;
+    }
+    names.push_back(key.name);
+  }
+  refuse_object("unknown key " + in_quotes(name) + did_you_mean(name, names));
+}
+
+void Reader::define(Names& names, const std::string& name, std::size_t index) const {
+  if (!names.define(name, index)) refuse_object(in_quotes(name) + " stands twice");
+}
 
 // --- places --------------------------------------------------------------------------------------
 std::string Reader::path_of(Place place) const {
@@ -158,25 +273,19 @@ std::string Reader::path() const {
     case Place::file:
       return "the file";
     case Place::tasks:
-      return fmt::format("tasks[{}]", graph_.tasks().size());
+      return path_of(Place::task);
     case Place::accesses:
-      return fmt::format("{}[{}]", path_of(Place::accesses), access_number_);
-    case Place::data:
-    case Place::kernels:
     case Place::access:
-      // The name of a datum or kernel has been read with its key.
-      return path_of(place_ == Place::data      ? Place::datum
-                     : place_ == Place::kernels ? Place::kernel
-                                                : Place::access);
+      return path_of(Place::access);
+    case Place::data:  // the name of a datum or kernel has been read with its key
+      return path_of(Place::datum);
+    case Place::kernels:
+      return path_of(Place::kernel);
     default:
       break;
   }
-  std::string_view name;
-  for (const Key& key : kKeys) {
-    if (key.field == field_) name = key.name;
-  }
   const std::string outer = path_of(place_);
-  return outer.empty() ? std::string(name) : fmt::format("{}.{}", outer, name);
+  return outer.empty() ? std::string(key_->name) : fmt::format("{}.{}", outer, key_->name);
 }
 
 Kind Reader::wanted() const {
@@ -191,20 +300,15 @@ Kind Reader::wanted() const {
     case Place::access:
       return Kind::text;
     default:
-      break;
+      return key_->kind;
   }
-  for (const Key& key : kKeys) {
-    if (key.field == field_) return key.kind;
-  }
-  return Kind::nothing;
 }
 
-bool Reader::require(Kind found) const {
+void Reader::require(Kind found) const {
   const Kind want = wanted();
   if (found != want) {
     refuse(fmt::format("expected {}, found {}", to_string(want), to_string(found)));
   }
-  return true;
 }
 
 bool Reader::open(Kind kind) {
@@ -228,43 +332,33 @@ bool Reader::open(Kind kind) {
       place_ = Place::access;
       access_parts_ = 0;
       break;
-    case Place::datum:
-      place_ = Place::reduction;
+    default:
+      place_ = key_->inside;
+      if (place_ != Place::reduction) break;
       reductions_.push_back({.datum = static_cast<std::uint32_t>(graph_.data().size())});
       break;
-    case Place::graph:
-      place_ = field_ == Field::data      ? Place::data
-               : field_ == Field::kernels ? Place::kernels
-                                          : Place::tasks;
-      break;
-    default:
-      place_ = place_ == Place::kernel ? Place::seconds : Place::accesses;
-      break;
   }
-  for (const Key& key : kKeys) {
-    if (key.in == place_) seen_ &= ~(1U << static_cast<unsigned>(key.field));
+  for (const Key& key : keys()) {
+    if (key.in == place_) seen_ &= ~bit(key);
   }
   return true;
 }
 
 bool Reader::close() {
+  for (const Key& key : keys()) {
+    if (key.in == place_ && key.required && !seen(key)) {
+      refuse_object(fmt::format("\"{}\" is missing", key.name));
+    }
+  }
   switch (place_) {
-    case Place::graph:
-      require_fields({Field::tasks});
-      break;
     case Place::datum:
-      require_fields({Field::bytes});
       if (!part_of_.empty()) add_part();
       graph_.add_datum(datum_fields_, datum_name_);
-      break;
-    case Place::reduction:
-      require_fields({Field::neutral, Field::combine});
       break;
     case Place::kernel:
       graph_.add_kernel(std::move(kernel_));
       break;
     case Place::task:
-      require_fields({Field::kernel, Field::accesses});
       graph_.add_task(task_.kernel, task_.accesses, task_.priority, task_.name);
       break;
     case Place::access:
@@ -296,50 +390,18 @@ void Reader::add_part() {
   }
 }
 
-void Reader::require_fields(std::initializer_list<Field> fields) const {
-  for (const Key& key : kKeys) {
-    for (const Field field : fields) {
-      if (key.field != field || seen(field)) continue;
-      const std::string place = path_of(place_);
-      refuse_at(origin_, place.empty() ? "the graph" : place,
-                fmt::format("\"{}\" is missing", key.name));
-    }
-  }
-}
-
-bool Reader::key(const std::string& name) {
-  if (place_ == Place::data) {
-    if (!data_.define(name, graph_.data().size()))
-      refuse_at(origin_, "data", in_quotes(name) + " stands twice");
-    datum_fields_ = {};
-    part_of_.clear();
-    datum_name_ = name;
-    return true;
-  }
-  if (place_ == Place::kernels) {
-    if (!kernels_.define(name, graph_.kernels().size())) {
-      refuse_at(origin_, "kernels", in_quotes(name) + " stands twice");
-    }
-    kernel_ = {.name = name};
-    return true;
-  }
-  const auto refuse_key = [this](const std::string& message) {
-    const std::string outer = path_of(place_);
-    refuse_at(origin_, outer.empty() ? "the graph" : outer, message);
-  };
-  for (const Key& key : kKeys) {
-    if (key.in != place_ || key.name != name) continue;
-    if (seen(key.field)) refuse_key(in_quotes(name) + " stands twice");
-    seen_ |= 1U << static_cast<unsigned>(key.field);
-    field_ = key.field;
-    return true;
-  }
-  refuse_key("unknown key " + in_quotes(name) + did_you_mean(name, names_in(place_)));
-  return false;
-}
-
 // --- values --------------------------------------------------------------------------------------
-std::int64_t Reader::whole(const Number& value, std::int64_t lowest, std::int64_t highest) const {
+bool Reader::take(Kind kind, const Value& value) {
+  require(kind);
+  if (place_ == Place::access) {
+    access_text(value.text);
+  } else {
+    key_->set(*this, value);
+  }
+  return true;
+}
+
+std::int64_t Reader::whole(const Value& value, std::int64_t lowest, std::int64_t highest) const {
   if (!value.whole || *value.whole < lowest || *value.whole > highest) {
     refuse(fmt::format("expected a whole number from {} to {}, found {}", lowest, highest,
                        value.real));
@@ -347,99 +409,41 @@ std::int64_t Reader::whole(const Number& value, std::int64_t lowest, std::int64_
   return *value.whole;
 }
 
-double Reader::real(const Number& value, double highest) const {
+double Reader::real(const Value& value, double highest) const {
   if (!(value.real >= 0 && value.real <= highest)) {
     refuse(fmt::format("expected a number from 0 to {}, found {}", highest, value.real));
   }
   return value.real;
 }
 
-bool Reader::number(const Number& value) {
-  require(Kind::number);
-  switch (field_) {
-    case Field::bytes:
-      datum_fields_.bytes.value = static_cast<std::uint64_t>(
-          whole(value, 0, static_cast<std::int64_t>(graph::kMostGraphBytes.value)));
-      break;
-    case Field::flops:
-      kernel_.flops = real(value, graph::kMostTaskFlops);
-      break;
-    case Field::priority:
-      task_.priority = static_cast<int>(
-          whole(value, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
-      break;
-    default: {
-      const auto kind =
-          static_cast<std::size_t>(field_) - static_cast<std::size_t>(Field::seconds_cpu);
-      kernel_.seconds[kind] = real(value, graph::kMostTaskSeconds);
-      break;
-    }
+// The text, which is one of these. `what`: what they are, with a space behind it.
+std::string_view Reader::one_of(std::string_view text, std::span<const std::string_view> choices,
+                                std::string_view what) const {
+  if (const auto at = std::ranges::find(choices, text); at != choices.end()) return *at;
+  std::string list = in_quotes(choices.front());
+  for (std::size_t i = 1; i < choices.size(); ++i) {
+    list += (i + 1 == choices.size() ? " or " : ", ") + in_quotes(choices[i]);
   }
-  return true;
-}
-
-bool Reader::string(const std::string& value) {
-  require(Kind::text);
-  if (place_ == Place::access) {
-    access_text(value);
-    return true;
-  }
-  switch (field_) {
-    case Field::graph_name:
-      graph_.application().name = value;
-      break;
-    case Field::precision:
-      if (value != "float" && value != "double") {
-        refuse("expected \"float\" or \"double\", found " + in_quotes(value));
-      }
-      graph_.application().precision = value;
-      break;
-    case Field::home:
-      if (value != "ram" && value != "disk") {
-        refuse("expected \"ram\" or \"disk\", found " + in_quotes(value));
-      }
-      datum_fields_.home = value == "ram" ? NodeKind::ram : NodeKind::disk;
-      break;
-    case Field::part_of:
-      part_of_ = value;
-      break;
-    case Field::neutral:
-      reductions_.back().neutral = kernels_.number(value, {});
-      break;
-    case Field::combine:
-      reductions_.back().combine = kernels_.number(value, {});
-      break;
-    case Field::kernel:
-      task_.kernel = kernels_.number(value, {.task = graph_.tasks().size()});
-      break;
-    case Field::task_name:
-      task_.name = value;
-      break;
-    default:
-      if (value != "vicinal-graph-1")
-        refuse("expected \"vicinal-graph-1\", found " + in_quotes(value));
-      break;
-  }
-  return true;
+  refuse(fmt::format("expected {}{}, found {}", what, list, in_quotes(text)));
 }
 
 void Reader::access_text(const std::string& value) {
+  static constexpr std::array kModes{AccessMode::R,       AccessMode::W,
+                                     AccessMode::RW,      AccessMode::commute,
+                                     AccessMode::scratch, AccessMode::reduction};
+  static constexpr auto kName = [](AccessMode mode) { return to_string(mode); };
+  static constexpr auto kNames = [] {
+    std::array<std::string_view, kModes.size()> names;
+    std::ranges::transform(kModes, names.begin(), kName);
+    return names;
+  }();
   ++access_parts_;
   if (access_parts_ == 1) {
     datum_ = data_.number(value, {.task = graph_.tasks().size(), .access = access_number_});
   } else if (access_parts_ > 2) {
     refuse("expected [datum, mode]");
   } else {
-    constexpr std::array kModes{AccessMode::R,       AccessMode::W,       AccessMode::RW,
-                                AccessMode::commute, AccessMode::scratch, AccessMode::reduction};
-    const auto mode = std::ranges::find(kModes, value, [](AccessMode m) { return to_string(m); });
-    if (mode == kModes.end()) {
-      refuse(
-          "expected the mode \"R\", \"W\", \"RW\", \"commute\", \"scratch\" or \"reduction\", "
-          "found " +
-          in_quotes(value));
-    }
-    add_access(*mode);
+    add_access(*std::ranges::find(kModes, one_of(value, kNames, "the mode "), kName));
   }
 }
 

@@ -1,5 +1,5 @@
-// The grammar of our own graph files: which keys stand where and what they hold; and the names of data
-// and kernels. For graph_json.cpp.
+// What our own graph files are made of: kinds of values, what stands in what; and the names of data and kernels. For
+// graph_json.cpp.
 #pragma once
 
 #include <array>
@@ -38,83 +38,12 @@ enum class Place : std::uint8_t {
   accesses,   // "accesses": [...]
   access,     // ["A1_0", "R"]
 };
-constexpr std::size_t kPlaces = 12;
 
 constexpr Place outside_of(Place place) {
-  constexpr std::array<Place, kPlaces> outer{
-      Place::file,    Place::file,   Place::graph, Place::data,  Place::datum, Place::graph,
-      Place::kernels, Place::kernel, Place::graph, Place::tasks, Place::task,  Place::accesses};
+  constexpr std::array outer{Place::file,  Place::file,  Place::graph,   Place::data,
+                             Place::datum, Place::graph, Place::kernels, Place::kernel,
+                             Place::graph, Place::tasks, Place::task,    Place::accesses};
   return outer[static_cast<std::size_t>(place)];
-}
-
-enum class Field : std::uint8_t {
-  format,
-  graph_name,
-  precision,
-  data,
-  kernels,
-  tasks,
-  bytes,
-  home,
-  part_of,
-  reduction,
-  neutral,
-  combine,
-  seconds,
-  flops,
-  synchronous,
-  cores_only,
-  seconds_cpu,  // in the order of ProcessorKind
-  seconds_emulated,
-  seconds_gpu,
-  seconds_opencl,
-  seconds_cuda,
-  kernel,
-  accesses,
-  priority,
-  task_name,
-};
-
-struct Key {
-  Place in;
-  std::string_view name;
-  Field field;
-  Kind kind;
-};
-constexpr std::array kKeys{
-    Key{Place::graph, "format", Field::format, Kind::text},
-    Key{Place::graph, "name", Field::graph_name, Kind::text},
-    Key{Place::graph, "precision", Field::precision, Kind::text},
-    Key{Place::graph, "data", Field::data, Kind::object},
-    Key{Place::graph, "kernels", Field::kernels, Kind::object},
-    Key{Place::graph, "tasks", Field::tasks, Kind::array},
-    Key{Place::datum, "bytes", Field::bytes, Kind::number},
-    Key{Place::datum, "home", Field::home, Kind::text},
-    Key{Place::datum, "part_of", Field::part_of, Kind::text},
-    Key{Place::datum, "reduction", Field::reduction, Kind::object},
-    Key{Place::reduction, "neutral", Field::neutral, Kind::text},
-    Key{Place::reduction, "combine", Field::combine, Kind::text},
-    Key{Place::kernel, "seconds", Field::seconds, Kind::object},
-    Key{Place::kernel, "flops", Field::flops, Kind::number},
-    Key{Place::kernel, "synchronous", Field::synchronous, Kind::flag},
-    Key{Place::kernel, "cores_only", Field::cores_only, Kind::flag},
-    Key{Place::seconds, "cpu", Field::seconds_cpu, Kind::number},
-    Key{Place::seconds, "emulated", Field::seconds_emulated, Kind::number},
-    Key{Place::seconds, "gpu", Field::seconds_gpu, Kind::number},
-    Key{Place::seconds, "opencl", Field::seconds_opencl, Kind::number},
-    Key{Place::seconds, "cuda", Field::seconds_cuda, Kind::number},
-    Key{Place::task, "kernel", Field::kernel, Kind::text},
-    Key{Place::task, "accesses", Field::accesses, Kind::array},
-    Key{Place::task, "priority", Field::priority, Kind::number},
-    Key{Place::task, "name", Field::task_name, Kind::text},
-};
-
-inline std::vector<std::string_view> names_in(Place place) {
-  std::vector<std::string_view> names;
-  for (const Key& key : kKeys) {
-    if (key.in == place) names.push_back(key.name);
-  }
-  return names;
 }
 
 // Names are numbered as they appear, because tasks may stand before the data they name.

@@ -6,6 +6,7 @@
 
 #include "analysis/comparison.hpp"
 #include "reports/explain_context.hpp"
+#include "reports/findings_json.hpp"
 
 namespace vicinal::reports::explaining {
 
@@ -49,18 +50,7 @@ std::string comparison_text(const NamedContext& first, const NamedContext& secon
 }
 
 Json comparison_json(const NamedContext& first, const NamedContext& second) {
-  const analysis::Comparison all = compared_contexts(first, second);
-  Json parts = Json::array();
-  for (const analysis::PartOfDifference& part : all.parts) {
-    parts.push_back({{"name", part.name},
-                     {"first_ns", part.first},
-                     {"second_ns", part.second},
-                     {"difference_ns", part.difference()},
-                     {"small", part.is_small}});
-  }
-  return {{"sentence", all.sentence}, {"first_ns", all.first},
-          {"second_ns", all.second},  {"difference_ns", all.second - all.first},
-          {"changes", all.changes},   {"parts", std::move(parts)}};
+  return reports::comparison_json(compared_contexts(first, second));
 }
 
 }  // namespace vicinal::reports::explaining

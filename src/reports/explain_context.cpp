@@ -278,14 +278,12 @@ Json time_json(std::int64_t time) {
 
 Json copy_json(const Context& context, std::uint32_t index) {
   const CopyOfRun& copy = context.run.copies[index];
-  constexpr const char* kCauses[] = {"task",         "early copy",  "eviction",
-                                     "write-behind", "application", "through RAM"};
   return {{"copy", index},
           {"handle", datum_json(context.run, copy.datum)},
           {"from", node_json(context.run, copy.from)},
           {"to", node_json(context.run, copy.to)},
           {"bytes", copy.bytes},
-          {"cause", kCauses[static_cast<std::size_t>(copy.cause)]},
+          {"cause", to_string(copy.cause)},
           {"urgent", copy.urgent},
           {"failed", copy.failed},
           {"wanted_ns", time_json(copy.wanted)},

@@ -86,8 +86,6 @@ Json waits_json(const Context& context);
 
 std::string summary_text(const Context& context);
 Json summary_json(const Context& context);
-// {"sentence": "The disk binds: ...", "binds": "link", ...}: docs/explain.md.
-Json verdict_json(const analysis::Verdict& verdict);
 // What ran, and on which machine.
 Json run_json(const Context& context);
 

@@ -172,12 +172,11 @@ Json explained_handle_json(const Context& context, std::uint32_t datum) {
     json["copies"].push_back(std::move(copy));
   }
   json["room"] = Json::array();
-  constexpr const char* kKinds[] = {"taken", "freed", "evicted", "became void", "kept"};
   for (const RoomChange& change : run.room) {
     if (change.datum != datum) continue;
     json["room"].push_back({{"time_ns", change.time},
                             {"node", node_json(run, change.node)},
-                            {"what", kKinds[static_cast<std::size_t>(change.kind)]}});
+                            {"what", to_string(change.kind)}});
   }
   json["uses"] = Json::array();
   for (const std::uint32_t t : context.users_of[datum]) {

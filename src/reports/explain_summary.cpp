@@ -14,6 +14,7 @@
 #include "analysis/steps.hpp"
 #include "analysis/verdict.hpp"
 #include "reports/explain_context.hpp"
+#include "reports/findings_json.hpp"
 #include "reports/own_results.hpp"
 
 namespace vicinal::reports::explaining {
@@ -191,13 +192,6 @@ std::string advice_text(const Context& context) {
   return text;
 }
 
-template <typename Entries, typename Times>
-Json causes_json(const Entries& entries, const Times& times) {
-  Json json = Json::object();
-  for (std::size_t c = 0; c < times.size(); ++c) json[std::string(entries[c].name)] = times[c];
-  return json;
-}
-
 Json phases_json(const RecordedRun& run) {
   Json json = Json::array();
   for (const analysis::PhaseOfRun& phase : analysis::phases(run)) {
@@ -206,10 +200,9 @@ Json phases_json(const RecordedRun& run) {
   return json;
 }
 
-Json path_json(const Context& context) {
-  const analysis::CriticalPath& path = context.of.path;
+Json path_with_steps(const Context& context) {
   Json segments = Json::array();
-  for (const analysis::PathSegment& segment : path.segments) {
+  for (const analysis::PathSegment& segment : context.of.path.segments) {
     segments.push_back(
         {{"from_ns", segment.from},
          {"to_ns", segment.to},
@@ -217,26 +210,9 @@ Json path_json(const Context& context) {
          {"task", task_json(context.run, segment.task)},
          {"copy", segment.copy == kNobody ? Json(nullptr) : Json(segment.copy)}});
   }
-  return {{"begin_ns", path.begin},
-          {"end_ns", path.end},
-          {"by_cause_ns", causes_json(analysis::path_causes(), path.by_cause)},
-          {"longest_chain_ns", context.of.chain},
-          {"segments", segments}};
-}
-
-Json idle_json(const Context& context) {
-  const analysis::Idle& idle = context.of.idle;
-  Json workers = Json::array();
-  for (std::uint32_t w = 0; w < idle.workers.size(); ++w) {
-    Json worker = worker_json(context.run, w);
-    worker["run_ns"] = idle.workers[w].run;
-    worker["idle_ns"] = causes_json(analysis::idle_causes(), idle.workers[w].by_cause);
-    workers.push_back(std::move(worker));
-  }
-  return {{"wall_ns", idle.wall},
-          {"run_ns", idle.all.run},
-          {"idle_ns", causes_json(analysis::idle_causes(), idle.all.by_cause)},
-          {"workers", workers}};
+  Json json = path_json(context.of);
+  json["segments"] = std::move(segments);
+  return json;
 }
 
 Json traffic_json(const Context& context) {
@@ -265,15 +241,6 @@ Json traffic_json(const Context& context) {
 
 }  // namespace
 
-Json verdict_json(const analysis::Verdict& verdict) {
-  return {{"sentence", verdict.sentence},
-          {"remedy", verdict.remedy},
-          {"binds", to_string(verdict.binder)},
-          {"subject", verdict.subject},
-          {"time_ns", verdict.time},
-          {"share", verdict.share}};
-}
-
 std::string summary_text(const Context& context) {
   const analysis::Verdict verdict = analysis::verdict(context.run, context.of);
   std::string text = verdict.sentence + "\n";
@@ -286,22 +253,14 @@ std::string summary_text(const Context& context) {
 }
 
 Json summary_json(const Context& context) {
-  Json advice = Json::array();
-  for (const Advice& of : analysis::advice(context.run, context.of)) {
-    advice.push_back({{"kind", to_string(of.kind)},
-                      {"subject", of.subject},
-                      {"gain_at_most_ns", of.gain},
-                      {"change", of.change},
-                      {"reason", of.reason}});
-  }
   Json results = Json::object();
   for (const auto& [name, value] : own_results(context.run, context.of)) results[name] = value;
   return {{"results", std::move(results)},
           {"verdict", verdict_json(analysis::verdict(context.run, context.of))},
-          {"critical_path", path_json(context)},
-          {"idle", idle_json(context)},
+          {"critical_path", path_with_steps(context)},
+          {"idle", idle_json(context.run, context.of.idle)},
           {"traffic", traffic_json(context)},
-          {"advice", advice}};
+          {"advice", advice_json(context.run, context.of)}};
 }
 
 Json run_json(const Context& context) {

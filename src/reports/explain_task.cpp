@@ -315,13 +315,11 @@ Json explained_task_json(const Context& context, std::uint32_t number) {
   const RecordedRun& run = context.run;
   const TaskOfRun& task = run.tasks[number];
   constexpr const char* kKinds[] = {"task", "acquire", "prefetch", "invalidate", "repartition"};
-  constexpr const char* kOutcomes[] = {"done", "failed", "cancelled"};
   Json json = task_json(run, number);
   json["codelet"] = task.name < run.names.size() ? Json(run.names[task.name]) : Json(nullptr);
   json["kind"] = kKinds[static_cast<std::size_t>(task.kind)];
   json["priority"] = task.priority;
-  json["outcome"] =
-      task.ran() ? Json(kOutcomes[static_cast<std::size_t>(task.outcome)]) : Json(nullptr);
+  json["outcome"] = task.ran() ? Json(analysis::to_string(task.outcome)) : Json(nullptr);
   json["worker"] = worker_json(run, task.worker);
   json["node"] = node_json(run, node_of(run, task));
   json["released_by_worker"] = worker_json(run, task.releasing);

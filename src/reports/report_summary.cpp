@@ -11,6 +11,7 @@
 
 #include "base/legible.hpp"
 #include "base/text.hpp"
+#include "reports/aligned.hpp"
 #include "reports/facts_text.hpp"
 #include "reports/report.hpp"
 #include "reports/wrapped.hpp"
@@ -66,12 +67,6 @@ Runs ranked(const Report& report) {
 
 // --- The table -----------------------------------------------------------------------------------
 
-// Cells from the heading down to the bounds; empty where there is nothing.
-struct Column {
-  bool to_the_right = true;
-  std::vector<std::string> cells;
-};
-
 // Of all runs, as they may begin with unlike data in memory.
 template <typename Bound>
 auto least(const Runs& runs, const Bound& bound) {
@@ -80,18 +75,18 @@ auto least(const Runs& runs, const Bound& bound) {
   return result;
 }
 
+// Of columns: their cells from the heading down to the bounds, empty where there is nothing.
 class Table {
  public:
   explicit Table(const Runs& runs) : runs_(runs), shown_(std::min(runs.size(), kMostRuns)) {}
 
   template <typename Cell>
   void add(std::string heading, const Cell& cell, std::string below = {}) {
-    Column column{.cells = {std::move(heading)}};
-    for (std::size_t r = 0; r < shown_; ++r) column.cells.push_back(cell(*runs_[r]));
-    column.cells.push_back(std::move(below));
+    Cells column{std::move(heading)};
+    for (std::size_t r = 0; r < shown_; ++r) column.push_back(cell(*runs_[r]));
+    column.push_back(std::move(below));
     columns_.push_back(std::move(column));
   }
-  void align_first() { columns_.front().to_the_right = false; }
 
   // A value, and how many times its bound that is; below them the bound.
   template <typename Value, typename Bound, typename Text>
@@ -111,10 +106,10 @@ class Table {
     constexpr std::size_t kLeast = 3;
     std::vector<std::string> gone;
     std::size_t all = 0;
-    for (const Column& column : columns_) all += width_of(column) + 2;
+    for (const Cells& column : columns_) all += width_of(column) + 2;
     while (width > 0 && all - 2 > width && columns_.size() > kLeast) {
       all -= width_of(columns_.back()) + 2;
-      std::string heading = columns_.back().cells.front();
+      std::string heading = columns_.back().front();
       if (!heading.empty()) gone.insert(gone.begin(), std::move(heading));
       columns_.pop_back();
     }
@@ -122,37 +117,27 @@ class Table {
   }
 
   std::string text() const {
-    std::string text;
-    for (std::size_t line = 0; line < columns_.front().cells.size(); ++line) {
+    std::vector<Cells> rows;
+    for (std::size_t line = 0; line < columns_.front().size(); ++line) {
+      Cells row;
+      for (const Cells& column : columns_) row.push_back(column[line]);
       const bool says_something =
-          std::any_of(columns_.begin() + 1, columns_.end(),
-                      [&](const Column& c) { return !c.cells[line].empty(); });
-      if (!says_something) continue;
-      std::string row;
-      for (const Column& column : columns_) {
-        const std::size_t width = width_of(column);
-        row += row.empty() ? "" : "  ";
-        row += column.to_the_right ? fmt::format("{:>{}}", column.cells[line], width)
-                                   : fmt::format("{:<{}}", column.cells[line], width);
-      }
-      row.erase(row.find_last_not_of(' ') + 1);
-      text += row + "\n";
+          std::any_of(row.begin() + 1, row.end(), [](const std::string& c) { return !c.empty(); });
+      if (says_something) rows.push_back(std::move(row));
     }
-    return text;
+    return aligned(rows, 1);
   }
 
  private:
-  static std::size_t width_of(const Column& column) {
-    std::size_t width = 0;
-    for (const std::string& cell : column.cells) width = std::max(width, cell.size());
-    return width;
+  static std::size_t width_of(const Cells& column) {
+    return std::ranges::max_element(column, {}, &std::string::size)->size();
   }
   static double number(double value) { return value; }
   static double number(Bytes value) { return real(value); }
 
   const Runs& runs_;
   std::size_t shown_;
-  std::vector<Column> columns_;
+  std::vector<Cells> columns_;
 };
 
 bool any(const Runs& runs, const auto& has) {
@@ -164,7 +149,6 @@ std::string table_text(const Runs& runs, std::size_t columns) {
   Table table(runs);
   table.add(
       "policy", [](const RunRecord& run) { return run.policy; }, "bound");
-  table.align_first();
   table.add_bounded(
       "time", [](const RunRecord& run) { return run.seconds; },
       [](const RunRecord& run) { return run.bounds.seconds(); }, duration_text);

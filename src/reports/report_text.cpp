@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "reports/aligned.hpp"
 #include "reports/report.hpp"
 
 namespace vicinal::reports {
@@ -92,33 +93,33 @@ void add_link_rows(std::vector<TableRow>& rows, const RunRecord& model) {
 }
 
 void add_bound_rows(std::vector<TableRow>& rows) {
-  rows.push_back(
-      {"loaded, in all", [](const RunRecord& r) { return base::format_bytes(r.bytes_in); }});
-  rows.push_back(
-      {"written back, in all", [](const RunRecord& r) { return base::format_bytes(r.bytes_out); }});
-  rows.push_back({"bound: time", [](const RunRecord& r) {
-                    return seconds_text(r.bounds.seconds()) +
-                           ratio_in_brackets(r.seconds, r.bounds.seconds());
-                  }});
-  rows.push_back(
-      {"  work", [](const RunRecord& r) { return seconds_text(r.bounds.work_seconds); }});
-  rows.push_back(
-      {"  work by kind", [](const RunRecord& r) { return seconds_text(r.bounds.area_seconds); }});
-  rows.push_back(
-      {"  longest path", [](const RunRecord& r) { return seconds_text(r.bounds.path_seconds); }});
-  rows.push_back(
-      {"  transfers", [](const RunRecord& r) { return seconds_text(r.bounds.transfer_seconds); }});
-  rows.push_back({"bound: loaded",
-                  [](const RunRecord& r) { return bytes_bound(r.bounds.bytes_in(), r.bytes_in); }});
-  rows.push_back({"  compulsory",
-                  [](const RunRecord& r) { return base::format_bytes(r.bounds.compulsory_in); }});
-  rows.push_back({"  by this algorithm",
-                  [](const RunRecord& r) { return base::format_bytes(r.bounds.proved_in); }});
-  rows.push_back({"  leading term",
-                  [](const RunRecord& r) { return bytes_bound(r.bounds.formula_in, r.bytes_in); }});
-  rows.push_back({"bound: written back", [](const RunRecord& r) {
-                    return bytes_bound(r.bounds.bytes_out(), r.bytes_out);
-                  }});
+  const auto add = [&](const char* label, std::function<std::string(const RunRecord&)> cell) {
+    rows.push_back({label, std::move(cell)});
+  };
+  const auto seconds = [&](const char* label, double RunBounds::*value) {
+    add(label, [value](const RunRecord& r) { return seconds_text(r.bounds.*value); });
+  };
+  const auto bytes = [&](const char* label, Bytes RunBounds::*value) {
+    add(label, [value](const RunRecord& r) { return base::format_bytes(r.bounds.*value); });
+  };
+  add("loaded, in all", [](const RunRecord& r) { return base::format_bytes(r.bytes_in); });
+  add("written back, in all", [](const RunRecord& r) { return base::format_bytes(r.bytes_out); });
+  add("bound: time", [](const RunRecord& r) {
+    const double bound = r.bounds.seconds();
+    return seconds_text(bound) + ratio_in_brackets(r.seconds, bound);
+  });
+  seconds("  work", &RunBounds::work_seconds);
+  seconds("  work by kind", &RunBounds::area_seconds);
+  seconds("  longest path", &RunBounds::path_seconds);
+  seconds("  transfers", &RunBounds::transfer_seconds);
+  add("bound: loaded",
+      [](const RunRecord& r) { return bytes_bound(r.bounds.bytes_in(), r.bytes_in); });
+  bytes("  compulsory", &RunBounds::compulsory_in);
+  bytes("  by this algorithm", &RunBounds::proved_in);
+  add("  leading term",
+      [](const RunRecord& r) { return bytes_bound(r.bounds.formula_in, r.bytes_in); });
+  add("bound: written back",
+      [](const RunRecord& r) { return bytes_bound(r.bounds.bytes_out(), r.bytes_out); });
 }
 
 void add_simulation_rows(std::vector<TableRow>& rows) {
@@ -166,24 +167,15 @@ std::vector<TableRow> rows_of(const Report& report) {
 
 std::string block_text(const std::vector<TableRow>& rows,
                        const std::vector<const RunRecord*>& runs) {
-  std::size_t label_width = 0;
-  for (const TableRow& row : rows) label_width = std::max(label_width, row.label.size());
-  std::vector<std::string> lines(rows.size() + 1);
-  lines[0] = fmt::format("{:<{}}", "policy", label_width);
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    lines[r + 1] = fmt::format("{:<{}}", rows[r].label, label_width);
-  }
+  std::vector<Cells> table{{"policy"}};
+  for (const TableRow& row : rows) table.push_back({row.label});
   for (const RunRecord* run : runs) {
-    std::vector<std::string> cells{run->policy};
-    for (const TableRow& row : rows)
-      cells.push_back(run->error.empty() ? row.cell(*run) : "failed");
-    std::size_t width = 0;
-    for (const std::string& cell : cells) width = std::max(width, cell.size());
-    for (std::size_t r = 0; r < lines.size(); ++r) {
-      lines[r] += fmt::format("  {:>{}}", cells[r], width);
+    table[0].push_back(run->policy);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      table[r + 1].push_back(run->error.empty() ? rows[r].cell(*run) : "failed");
     }
   }
-  return fmt::format("{}\n", fmt::join(lines, "\n"));
+  return aligned(table, 1);
 }
 
 }  // namespace

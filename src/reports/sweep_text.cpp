@@ -7,6 +7,7 @@
 
 #include "base/legible.hpp"
 #include "base/text.hpp"
+#include "reports/aligned.hpp"
 #include "reports/facts_text.hpp"
 #include "reports/sweep.hpp"
 #include "reports/sweep_groups.hpp"
@@ -14,8 +15,6 @@
 namespace vicinal::reports {
 
 namespace {
-
-using Cells = std::vector<std::string>;
 
 std::string short_time(double seconds) {
   return base::format_duration(Time::from_seconds(seconds));
@@ -64,27 +63,6 @@ Cells row_of(const SweepGroup& group, Cells axes, bool seeds) {
     cells.push_back(fmt::format("{} of {} runs", group.measures.size(), group.asked));
   }
   return cells;
-}
-
-// Names to the left, numbers to the right.
-std::string aligned(const std::vector<Cells>& rows, std::size_t names) {
-  std::vector<std::size_t> widths;
-  for (const Cells& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
-  }
-  std::string text;
-  for (const Cells& row : rows) {
-    std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      line += c == 0 ? "" : "  ";
-      line += c < names ? fmt::format("{:<{}}", row[c], widths[c])
-                        : fmt::format("{:>{}}", row[c], widths[c]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
 }
 
 // The fastest policy first, of each value of the axes; those of which no run has ended last.

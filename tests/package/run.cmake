@@ -39,8 +39,9 @@ install_into("${prefix}")
 
 # --- Components ---------------------------------------------------------------------------------
 set(of_runtime vicinal/runtime.hpp extension/sched/policy.hpp vicinalConfig.cmake vicinalTargets.cmake
-               vicinal.pc v100.toml)
-file(GLOB library RELATIVE "${BUILD_DIR}" "${BUILD_DIR}/libvicinal.*")
+               vicinal.pc vicinal-tools.pc v100.toml)
+file(GLOB library RELATIVE "${BUILD_DIR}" "${BUILD_DIR}/libvicinal.*"
+     "${BUILD_DIR}/libvicinal_tools.*")
 list(APPEND of_runtime ${library})
 set(of_documents README.md LICENSE user-guide.md loaded_light.svg first_program.cpp extension/CMakeLists.txt)
 set(of_conformance libvicinal_conformance.a vicinal/conformance.hpp)
@@ -72,11 +73,11 @@ if(EXISTS "${work}/nowhere" OR NOT plain STREQUAL staged)
 endif()
 
 # --- An executable without tests, though tests were configured -----------------------------------
-# The library and the executable are copies of those that were built: nothing else has been.
+# The libraries and the executable are copies of those that were built: nothing else has been.
 set(young "${work}/young")
 step("${CMAKE_COMMAND}" -S "${sources}" -B "${young}" -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${CXX}"
      "-DCMAKE_BUILD_TYPE=${CONFIG}" -DVICINAL_BUILD_TESTS=ON -DVICINAL_BUILD_BENCH=OFF)
-file(GLOB built "${BUILD_DIR}/libvicinal.*" "${BUILD_DIR}/vicinal")
+file(GLOB built "${BUILD_DIR}/libvicinal.*" "${BUILD_DIR}/libvicinal_tools.*" "${BUILD_DIR}/vicinal")
 file(COPY ${built} DESTINATION "${young}")
 step("${CMAKE_COMMAND}" --install "${young}" --config "${CONFIG}" --prefix "${work}/without_tests")
 expect("${work}/without_tests" THERE ${of_runtime} AWAY ${of_conformance})
@@ -139,6 +140,11 @@ if(pkg_config)
     step("${prefix}/bin/vicinal" simulate cholesky --tiles 8 --memory 64MiB --policy frugal,darts
          --load "${work}/frugal.so")
   endif()
+  execute_process(COMMAND "${pkg_config}" --cflags --libs vicinal-tools OUTPUT_VARIABLE tools COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(tools UNIX_COMMAND "${tools}")
+  step("${CXX}" -std=c++20 "${sources}/docs/examples/extension/comparison.cpp"
+       "${sources}/docs/examples/extension/nearest.cpp" ${tools} -o "${work}/comparison")
+  step("${work}/comparison")
   step("${CXX}" -std=c++20 -O2 "${sources}/docs/examples/first_program.cpp" ${flags} -o "${work}/first_program")
   execute_process(COMMAND "${work}/first_program" WORKING_DIRECTORY "${work}" OUTPUT_VARIABLE printed
                   COMMAND_ERROR_IS_FATAL ANY)

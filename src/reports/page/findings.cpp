@@ -12,54 +12,18 @@ namespace vicinal::reports {
 
 namespace {
 
-using analysis::kNobody;
-
-Json worker_json(const analysis::IdleOfWorker& worker) {
-  Json json{worker.run};
-  for (const std::int64_t time : worker.by_cause) json.push_back(time);
+template <typename Entries>
+Json sentences(const Entries& entries) {
+  Json json = Json::array();
+  for (const auto& entry : entries) json.push_back({entry.name, entry.sentence});
   return json;
 }
 
 }  // namespace
 
-// Of each worker: the time in tasks, then that of each cause.
-Json idle_json(const analysis::Idle& idle) {
-  Json causes = Json::array();
-  for (const analysis::IdleCauseEntry& entry : analysis::idle_causes()) {
-    causes.push_back({entry.name, entry.sentence});
-  }
-  Json workers = Json::array();
-  for (const analysis::IdleOfWorker& worker : idle.workers) workers.push_back(worker_json(worker));
-  return {{"wall", idle.wall},
-          {"causes", std::move(causes)},
-          {"workers", std::move(workers)},
-          {"all", worker_json(idle.all)}};
-}
-
-Json verdict_json(const analysis::Verdict& verdict) {
-  return {{"sentence", verdict.sentence},
-          {"remedy", verdict.remedy},
-          {"binds", analysis::to_string(verdict.binder)},
-          {"share", verdict.share}};
-}
-
-Json path_json(const analysis::Analyses& analyses) {
-  Json causes = Json::array();
-  for (const analysis::PathCauseEntry& entry : analysis::path_causes()) {
-    causes.push_back({entry.name, entry.sentence, analyses.path.of(entry.cause)});
-  }
-  return {{"end", analyses.path.length()},
-          {"segments", analyses.path.segments.size()},
-          {"chain", analyses.chain},
-          {"causes", std::move(causes)}};
-}
-
-Json advice_json(const analysis::RecordedRun& run, const analysis::Analyses& analyses) {
-  Json json = Json::array();
-  for (const analysis::Advice& one : analysis::advice(run, analyses)) {
-    json.push_back({{"change", one.change}, {"gain", one.gain}, {"reason", one.reason}});
-  }
-  return json;
+Json causes_json() {
+  return {{"idle", sentences(analysis::idle_causes())},
+          {"path", sentences(analysis::path_causes())}};
 }
 
 Section path_section(const RunView& view, const analysis::CriticalPath& path) {

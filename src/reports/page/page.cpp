@@ -9,6 +9,7 @@
 
 #include "analysis/comparison.hpp"
 #include "reports/bounds_report.hpp"
+#include "reports/findings_json.hpp"
 #include "reports/page/assets.hpp"
 #include "reports/page/pack.hpp"
 #include "reports/page/run_data.hpp"
@@ -154,13 +155,7 @@ std::string page(const PageContents& contents) {
     const analysis::Comparison comparison =
         analysis::compared({runs[0]->proper, runs[0]->analyses, contents.recordings[0].name},
                            {runs[1]->proper, runs[1]->analyses, contents.recordings[1].name});
-    Json parts = Json::array();
-    for (const analysis::PartOfDifference& part : comparison.parts) {
-      parts.push_back({part.name, part.first, part.second});
-    }
-    head["comparison"] = {{"sentence", comparison.sentence},
-                          {"changes", comparison.changes},
-                          {"parts", std::move(parts)}};
+    head["comparison"] = comparison_json(comparison);
   }
   // As docs/report.md has them.
   if (contents.report != nullptr) head["report"] = Json::parse(report_json(*contents.report));

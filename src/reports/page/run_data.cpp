@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "reports/findings_json.hpp"
+
 namespace vicinal::reports {
 
 namespace {
@@ -72,8 +74,10 @@ Json head_of(const RunView& view, const PageRun& page_run) {
           {"travels", data_json(view, analyses.traffic)},
           {"matrices", matrices_json(view)},
           {"marks", marks_json(view)},
-          {"idle", idle_json(analyses.idle)},
+          {"causes", causes_json()},
+          {"idle", idle_json(run, analyses.idle)},
           {"path", path_json(analyses)},
+          {"segments", analyses.path.segments.size()},
           {"advice", advice_json(run, analyses)}};
 }
 

@@ -96,10 +96,7 @@ Json matrices_json(const RunView& view);
 Json marks_json(const RunView& view);  // of the application, the first ones
 
 // --- what analyses found (findings.cpp)
-Json idle_json(const analysis::Idle& idle);
-Json path_json(const analysis::Analyses& analyses);
-Json verdict_json(const analysis::Verdict& verdict);
-Json advice_json(const analysis::RecordedRun& run, const analysis::Analyses& analyses);
+Json causes_json();  // of idle times and of the critical path, by number: name and sentence
 Section path_section(const RunView& view, const analysis::CriticalPath& path);
 // Time of each cause in each of kIdleBins equal parts of the run.
 inline constexpr std::size_t kIdleBins = 1024;
