@@ -99,7 +99,7 @@ struct Home {
   HomeKind kind = HomeKind::none;
   bool writable : 1 = true;
   bool inside : 1 = false;    // another handle's: it is a part of that
-  bool ram_only : 1 = false;  // tasks that use it run where its home is: see runtime/recursions.cpp
+  bool ram_only : 1 = false;  // tasks that use it run where its home is: see engine/kinds/recursion.cpp
   std::uint16_t node = 0;     // device
   int file = -1;              // its number with the disk driver
   std::byte* address = nullptr;  // buffer, device

@@ -159,7 +159,7 @@ class Policy {
   // in the order of submission; they may be few at a time, for what is submitted inside tasks, or while a
   // thread waits, is passed on at once. A policy that wants ends hears of the end of each, also of one that
   // is cancelled before it was pushed. Which worker a combination of what tasks reduced is bound to is known
-  // only when it is pushed (runtime/reductions.hpp). If this throws, or there is no memory to say what is known, the run
+  // only when it is pushed (engine/kinds/combination.hpp). If this throws, or there is no memory to say what is known, the run
   // is cancelled: then ends come of tasks that it has not seen.
   virtual void plan(const KnownTasks& known) { (void)known; }
   // `releasing` is the worker whose task released this one, or kNoWorker at submission.

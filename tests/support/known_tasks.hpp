@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/task.hpp"
-#include "runtime/known_graph.hpp"
+#include "engine/known_graph.hpp"
 #include "sched/policy.hpp"
 
 namespace vicinal::testing {
