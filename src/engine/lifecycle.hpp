@@ -173,6 +173,7 @@ class Engine final : public Completions {
   // there was none.
   bool run_slice(WorkerId worker) { return has_slices() && run_deferred(worker); }
   Errors& errors() { return errors_; }
+  const Errors& errors() const { return errors_; }
   trace::Recorder& recorder() { return recorder_; }
   std::exception_ptr take_error();
 

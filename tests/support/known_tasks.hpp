@@ -14,9 +14,9 @@ namespace vicinal::testing {
 inline void make_known(sched::Policy& policy, const std::vector<graph::Task*>& tasks,
                        std::uint64_t first = 0) {
   if (!policy.traits().plans) return;
-  std::vector<runtime::HeldTask> list;
+  std::vector<engine::HeldTask> list;
   for (graph::Task* const task : tasks) list.push_back({.task = task, .after = {}});
-  const runtime::KnownGraph known(list, runtime::KnownGraph::Predecessors::left_out);
+  const engine::KnownGraph known(list, engine::KnownGraph::Predecessors::left_out);
   policy.plan({known.graph, known.tasks, known.data, first});
 }
 
