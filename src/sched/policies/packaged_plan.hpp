@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
+#include "sched/nodes.hpp"
 #include "sched/orders/task_inputs.hpp"
-#include "sched/policies/packaged_nodes.hpp"
 #include "sched/policy.hpp"
 
 namespace vicinal::sched::packaged {
@@ -39,8 +39,8 @@ struct Planned {
 // Where the time of a task is not known, tasks count alike: as this.
 inline constexpr Time kUnknownTime{1000};
 
-// The new tasks, those of a node in their order, each behind those that it depends on. `busy`: what each node has to
-// do already.
+// The new tasks in an order in which each stands behind its predecessors; the tasks of a node are in the node's order.
+// `busy`: the work that each node already has.
 std::vector<Planned> plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes,
                           std::vector<Time> busy);
 
