@@ -1,12 +1,11 @@
 // What DARTS takes for the time of a task whose time is not known.
-#include "sched/policies/darts_speeds.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include <gtest/gtest.h>
 
+#include "sched/policies/darts_speeds.hpp"
 #include "support/fake_context.hpp"
 
 namespace vicinal::sched::darts {

@@ -6,7 +6,7 @@
 namespace vicinal::sched {
 namespace {
 
-TEST(Load, CountsWhatIsQueuedAndWhatWasGivenApart) {
+TEST(LoadOfPolicies, CountsWhatIsQueuedAndWhatWasGivenApart) {
   Load load;
   load.queue(100);
   load.queue(40);
@@ -26,7 +26,7 @@ TEST(Load, CountsWhatIsQueuedAndWhatWasGivenApart) {
   EXPECT_EQ(load.left_ns(), 0);
 }
 
-TEST(Load, IsFreeWhenWhatItWasGivenHasEndedAndWhatIsQueuedBehindIt) {
+TEST(LoadOfPolicies, IsFreeWhenWhatItWasGivenHasEndedAndWhatIsQueuedBehindIt) {
   Load load;
   EXPECT_EQ(load.free_at_ns(Time{500}), 500);
   load.give(100, Time{500});  // until 600
@@ -37,7 +37,7 @@ TEST(Load, IsFreeWhenWhatItWasGivenHasEndedAndWhatIsQueuedBehindIt) {
   EXPECT_EQ(load.free_at_ns(Time{900}), 950);  // it is late
 }
 
-TEST(Load, AnErrorOfThePredictionEndsWithItsTask) {
+TEST(LoadOfPolicies, AnErrorOfThePredictionEndsWithItsTask) {
   Load load;
   load.give(100, Time{0});
   load.give(100, Time{0});
