@@ -1,7 +1,7 @@
 // What a worker, or the workers of a memory node together, have to do: the one book that policies keep of it.
 //
 // A task is queued, given and ended, each time with the time that it is predicted to take, which may change in between:
-// what leaves must be what came. Who gives it a task that was queued elsewhere takes it out there first.
+// what leaves must be what came. A task that was queued elsewhere is taken out there before it is given here.
 #pragma once
 
 #include <algorithm>

@@ -183,6 +183,8 @@ class DequeModel final : public Policy {
     if (strategy_.order.ready_first) ledger_.follow(record, node);
   }
 
+  // --- the choice of a worker
+
   // Is the task's time known on all of them?
   bool find_workers(const graph::Task& task) {
     bool known = true;
@@ -271,6 +273,8 @@ class DequeModel final : public Policy {
         .tell();
     return chosen;
   }
+
+  // --- what a worker is given
 
   // A task that one of its workers was given may run on another.
   bool has_idle_worker(NodeId node) const {

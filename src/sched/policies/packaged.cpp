@@ -188,6 +188,8 @@ class Packaged final : public Policy {
 
   Time busy(NodeIndex node) const { return {queues_[node].load.left_ns() / nodes_.workers(node)}; }
 
+  // --- of the node's own tasks
+
   PackagedTask* first_for(WorkerId worker) {
     const std::size_t most = rules_.ready_first || decisions_.heard() ? kWindow : 1;
     window_.clear();
@@ -228,6 +230,8 @@ class Packaged final : public Policy {
     }
     told.tell();
   }
+
+  // --- of other nodes' tasks
 
   // From the node with most time left of those that have a task for the worker.
   PackagedTask* taken_for(WorkerId worker) {

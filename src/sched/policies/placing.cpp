@@ -206,6 +206,8 @@ class Placing final : public Policy {
     }
   }
 
+  // --- the choice of a node
+
   void add_device(const graph::Task& task, NodeId id) {
     const NodeIndex node = nodes_.find(id);
     const auto able = node == kNoNode ? std::nullopt : nodes_.able_worker(task, node);
@@ -269,7 +271,9 @@ class Placing final : public Policy {
     told.tell();
   }
 
-  // Whose tasks go to whoever has nothing else.
+  // --- what a worker is given
+
+  // The node whose tasks go to workers of any node that have nothing else.
   NodeIndex shared() const { return strategy_.absolute ? nodes_.find(kRam) : kNoNode; }
   Placed* first_for(WorkerId worker, NodeIndex node) const {
     return queues_[node].queue.find_first(

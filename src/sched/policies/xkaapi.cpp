@@ -102,6 +102,8 @@ class Stealing final : public Policy {
   Lists& lists_of(WorkerId worker) {
     return worker == kNoWorker ? lists_.back() : lists_[worker.value];
   }
+  // --- where a ready task goes
+
   // Of the node's workers the first that can run it.
   std::optional<WorkerId> worker_for(const graph::Task& task, NodeId id) const {
     const NodeIndex node = nodes_.find(id);
@@ -187,6 +189,8 @@ class Stealing final : public Policy {
     if (decision && chosen) decision->tell();
     return chosen;
   }
+
+  // --- what a worker is given
 
   graph::Task* take_own(WorkerId worker) {
     Lists& lists = lists_of(worker);
