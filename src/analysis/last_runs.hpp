@@ -34,7 +34,7 @@ class LastRuns {
   };
   // Of the group of the task, which ran: the last start or end until `time`, of tasks that stand before this one.
   Last before(std::uint32_t task, std::int64_t time) const {
-    const Place& place = places_[task];
+    const PlaceInGroup& place = places_[task];
     const RunsOfWorker& group = groups_[place.group];
     const Last end = last(group.by_end, place.by_end, time, &TaskOfRun::ended);
     const Last start = last(group.by_start, place.by_start, time, &TaskOfRun::started);
@@ -42,7 +42,7 @@ class LastRuns {
   }
 
  private:
-  struct Place {
+  struct PlaceInGroup {
     std::uint32_t group = 0;
     std::uint32_t by_start = 0;
     std::uint32_t by_end = 0;
@@ -60,7 +60,7 @@ class LastRuns {
 
   const RecordedRun& run_;
   const std::vector<RunsOfWorker> groups_;
-  std::vector<Place> places_;  // by task
+  std::vector<PlaceInGroup> places_;  // by task
 };
 
 }  // namespace vicinal::analysis

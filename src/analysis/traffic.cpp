@@ -14,7 +14,7 @@ namespace vicinal::analysis {
 
 namespace {
 
-using Place = std::pair<std::uint32_t, std::uint32_t>;  // a datum, a node
+using DatumOnNode = std::pair<std::uint32_t, std::uint32_t>;  // a datum, a node
 
 bool has_come(const CopyOfRun& copy) {
   return !copy.failed && copy.ended != kUnknown;
@@ -28,8 +28,8 @@ struct Step {
   std::uint32_t index = 0;  // of room or of copies
 };
 
-std::map<Place, std::vector<Step>> steps_by_place(const RecordedRun& run) {
-  std::map<Place, std::vector<Step>> steps;
+std::map<DatumOnNode, std::vector<Step>> steps_by_place(const RecordedRun& run) {
+  std::map<DatumOnNode, std::vector<Step>> steps;
   for (std::uint32_t i = 0; i < run.room.size(); ++i) {
     const RoomChange& change = run.room[i];
     const bool kept = change.kind == RoomChange::Kind::kept;
@@ -72,7 +72,7 @@ class Collector {
   }
 
  private:
-  void follow(const Place& place, const std::vector<Step>& steps) {
+  void follow(const DatumOnNode& place, const std::vector<Step>& steps) {
     TrafficOfDatum& datum = data_[place.first];
     TrafficOnNode& on = datum.nodes.emplace_back();
     on.node = place.second;
@@ -133,8 +133,8 @@ class Collector {
   const RecordedRun& run_;
   Traffic traffic_;
   std::map<std::uint32_t, TrafficOfDatum> data_;
-  std::map<Place, TrafficOfLink> links_;  // from, to
-  std::map<Place, std::vector<Interval>> busy_;
+  std::map<DatumOnNode, TrafficOfLink> links_;  // from, to
+  std::map<DatumOnNode, std::vector<Interval>> busy_;
 };
 
 // Who waited for a datum.

@@ -23,7 +23,7 @@ using Member = std::variant<bool Options::*, std::uint32_t Options::*, std::uint
                             double Options::*, std::string Options::*, Bytes Options::*,
                             std::optional<Bytes> Options::*, BytesPerSecond Options::*>;
 
-struct Entry {
+struct OptionEntry {
   std::string_view name;
   Member member;
   std::string_view sentence;
@@ -39,7 +39,7 @@ constexpr std::uint64_t kPage = 4096;
 
 // The one table: set, the environment, option_table and docs/options.md come from it. The defaults
 // are those of struct Options.
-constexpr Entry kTable[] = {
+constexpr OptionEntry kTable[] = {
     {"machine", &Options::machine,
      "Machine to simulate in place of the one that is there: one that comes with the library, or a "
      "machine file (it contains a / or ends in .toml), and what is to be other than it says, as in "
@@ -147,22 +147,22 @@ constexpr std::size_t kCount = std::size(kTable);
 
 // --- One value from text, and back ---------------------------------------------------------------
 
-void assign(bool& value, std::string_view text, const Entry&) {
+void assign(bool& value, std::string_view text, const OptionEntry&) {
   value = base::parse_bool(text);
 }
 
-void assign(std::string& value, std::string_view text, const Entry&) {
+void assign(std::string& value, std::string_view text, const OptionEntry&) {
   value = text;
 }
 
 template <typename Integer>
 requires std::is_integral_v<Integer>
-void assign(Integer& value, std::string_view text, const Entry& entry) {
+void assign(Integer& value, std::string_view text, const OptionEntry& entry) {
   const auto highest = std::min<std::uint64_t>(entry.highest, std::numeric_limits<Integer>::max());
   value = static_cast<Integer>(base::parse_count(text, entry.lowest, highest));
 }
 
-void assign(double& value, std::string_view text, const Entry& entry) {
+void assign(double& value, std::string_view text, const OptionEntry& entry) {
   const double parsed = base::parse_real(text);
   if (parsed < static_cast<double>(entry.lowest) || parsed > static_cast<double>(entry.highest)) {
     throw UsageError(
@@ -172,7 +172,7 @@ void assign(double& value, std::string_view text, const Entry& entry) {
   value = parsed;
 }
 
-void assign(Bytes& value, std::string_view text, const Entry& entry) {
+void assign(Bytes& value, std::string_view text, const OptionEntry& entry) {
   const Bytes parsed = base::parse_bytes(text);
   if (parsed.value < entry.lowest || parsed.value > entry.highest) {
     throw UsageError(
@@ -185,7 +185,7 @@ void assign(Bytes& value, std::string_view text, const Entry& entry) {
 // What other allocations of the process take has room in the rest.
 constexpr std::string_view kAutomaticShare = "80%";
 
-Bytes share_of_memory(std::string_view percent, const Entry& entry) {
+Bytes share_of_memory(std::string_view percent, const OptionEntry& entry) {
   const double share = base::parse_real(percent.substr(0, percent.size() - 1));
   if (share <= 0 || share > 100) {
     throw UsageError(
@@ -202,7 +202,7 @@ Bytes share_of_memory(std::string_view percent, const Entry& entry) {
   return {std::max(bytes / entry.lowest, std::uint64_t{1}) * entry.lowest};
 }
 
-void assign(std::optional<Bytes>& value, std::string_view text, const Entry& entry) {
+void assign(std::optional<Bytes>& value, std::string_view text, const OptionEntry& entry) {
   if (text == "none") {
     value.reset();
     return;
@@ -221,7 +221,7 @@ void assign(std::optional<Bytes>& value, std::string_view text, const Entry& ent
   value = bytes;
 }
 
-void assign(BytesPerSecond& value, std::string_view text, const Entry& entry) {
+void assign(BytesPerSecond& value, std::string_view text, const OptionEntry& entry) {
   base::refuse_bits(text);
   const std::string_view amount = text.ends_with("/s") ? text.substr(0, text.size() - 2) : text;
   Bytes in_a_second;
@@ -284,15 +284,15 @@ requires std::is_class_v<BytesLike> std::string_view type_name(const BytesLike&)
   return "bytes";
 }
 
-void assign_member(Options& options, const Entry& entry, std::string_view text) {
+void assign_member(Options& options, const OptionEntry& entry, std::string_view text) {
   std::visit([&](auto member) { assign(options.*member, text, entry); }, entry.member);
 }
 
 // --- Names ---------------------------------------------------------------------------------------
 
-const Entry* find(std::string_view name) {
+const OptionEntry* find(std::string_view name) {
   const auto* const entry = std::find_if(std::begin(kTable), std::end(kTable),
-                                         [&](const Entry& e) { return e.name == name; });
+                                         [&](const OptionEntry& e) { return e.name == name; });
   return entry == std::end(kTable) ? nullptr : entry;
 }
 
@@ -311,7 +311,7 @@ std::string variable_of(std::string_view name) {
 std::string_view nearest_option(std::string_view name) {
   std::array<std::string_view, kCount> names;
   std::transform(std::begin(kTable), std::end(kTable), names.begin(),
-                 [](const Entry& e) { return e.name; });
+                 [](const OptionEntry& e) { return e.name; });
   return base::nearest(name, names);
 }
 
@@ -322,9 +322,9 @@ void set_from_variable(Options& options, std::string_view assignment) {
   const auto equals = assignment.find('=');
   const std::string_view variable = assignment.substr(0, equals);
   if (!variable.starts_with(kPrefix) || equals == std::string_view::npos) return;
-  const auto* const entry = std::find_if(std::begin(kTable), std::end(kTable), [&](const Entry& e) {
-    return variable_of(e.name) == variable;
-  });
+  const auto* const entry =
+      std::find_if(std::begin(kTable), std::end(kTable),
+                   [&](const OptionEntry& e) { return variable_of(e.name) == variable; });
   if (entry == std::end(kTable)) {
     const std::string_view meant = nearest_option(variable.substr(kPrefix.size()));
     throw UsageError(fmt::format(
@@ -341,7 +341,7 @@ void set_from_variable(Options& options, std::string_view assignment) {
 }  // namespace
 
 void Options::set(std::string_view name, std::string_view value) {
-  const Entry* entry = find(name);
+  const OptionEntry* entry = find(name);
   if (entry == nullptr) {
     const std::string_view meant = nearest_option(name);
     throw UsageError(fmt::format("unknown option \"{}\": {}{}", name,
@@ -357,7 +357,7 @@ void Options::set(std::string_view name, std::string_view value) {
 
 void Options::check() const {
   Options as_read;
-  for (const Entry& entry : kTable) {
+  for (const OptionEntry& entry : kTable) {
     as_read.set(entry.name,
                 std::visit([&](auto member) { return exact_text(this->*member); }, entry.member));
   }
@@ -366,7 +366,7 @@ void Options::check() const {
 std::vector<std::pair<std::string, std::string>> Options::changed() const {
   const Options defaults;
   std::vector<std::pair<std::string, std::string>> result;
-  for (const Entry& entry : kTable) {
+  for (const OptionEntry& entry : kTable) {
     const auto text = [&](const Options& options) {
       return std::visit([&](auto member) { return to_text(options.*member); }, entry.member);
     };
@@ -399,7 +399,7 @@ std::span<const OptionDescription> option_table() {
     std::array<OptionDescription, kCount> descriptions;
     const Options options;
     for (std::size_t i = 0; i < kCount; ++i) {
-      const Entry& entry = kTable[i];
+      const OptionEntry& entry = kTable[i];
       const std::string_view type =
           std::visit([&](auto member) { return type_name(options.*member); }, entry.member);
       descriptions[i] = {entry.name, type, kDefaults[i], entry.sentence};

@@ -32,9 +32,17 @@ void sort_link(Border& border, const MachineDescription& machine, std::size_t nu
   border.limited = border.limited && end.limit.has_value();
 }
 
-Border border_around(const MachineDescription& machine, BorderNames names, bool apart,
+// Of the memories inside.
+enum class Memories : std::uint8_t { together, apart };
+
+Border border_around(const MachineDescription& machine, BorderNames names, Memories memories,
                      bool (*inside)(NodeKind)) {
-  Border border{.names = names, .inside = {}, .in = {}, .out = {}, .peers = {}, .apart = apart};
+  Border border{.names = names,
+                .inside = {},
+                .in = {},
+                .out = {},
+                .peers = {},
+                .apart = memories == Memories::apart};
   for (const NodeDescription& node : machine.nodes) border.inside.push_back(inside(node.kind));
   border.limited = true;
   for (std::size_t l = 0; l < machine.links.size(); ++l) sort_link(border, machine, l);
@@ -248,10 +256,10 @@ void add_load_time(std::vector<TimeBound>& times, std::string_view name, const B
 }  // namespace
 
 std::vector<Border> borders_of(const MachineDescription& machine) {
-  std::vector<Border> borders{
-      border_around(machine, kAccelerators, true,
-                    [](NodeKind kind) { return kind == NodeKind::device; }),
-      border_around(machine, kDisk, false, [](NodeKind kind) { return kind != NodeKind::disk; })};
+  std::vector<Border> borders{border_around(machine, kAccelerators, Memories::apart,
+                                            [](NodeKind kind) { return kind == NodeKind::device; }),
+                              border_around(machine, kDisk, Memories::together,
+                                            [](NodeKind kind) { return kind != NodeKind::disk; })};
   std::erase_if(borders, [](const Border& border) { return border.in.empty(); });
   return borders;
 }

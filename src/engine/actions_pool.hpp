@@ -1,11 +1,10 @@
 // Actions whose lists keep the room they have grown to: a copy would otherwise allocate five times.
 #pragma once
 
-#include <cstddef>
 #include <mutex>
 
+#include "base/pool.hpp"
 #include "base/spin_lock.hpp"
-#include "base/sure_memory.hpp"
 #include "memory/residency.hpp"
 
 namespace vicinal::engine {
@@ -33,22 +32,15 @@ class ActionsPool {
  private:
   memory::Actions* take() {
     const std::lock_guard lock(lock_);
-    if (unused_.empty()) {                // rare: as many are made as are used at once
-      unused_.reserve(made_.size() + 1);  // so that give_back cannot fail
-      return &made_.emplace_back();
-    }
-    memory::Actions* const actions = unused_.back();
-    unused_.pop_back();
-    return actions;
+    return &pool_.take();
   }
   void give_back(memory::Actions* actions) noexcept {
     const std::lock_guard lock(lock_);
-    unused_.push_back(actions);
+    pool_.give_back(*actions);
   }
 
   base::SpinLock lock_;
-  base::SureDeque<memory::Actions> made_;
-  base::SureVector<memory::Actions*> unused_;
+  base::Pool<memory::Actions> pool_;
 };
 
 }  // namespace vicinal::engine

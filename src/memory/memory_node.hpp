@@ -6,12 +6,12 @@
 #include <mutex>
 #include <optional>
 
+#include "base/pool.hpp"
 #include "base/spin_lock.hpp"
 #include "base/sure_memory.hpp"
 #include "memory/node_lock.hpp"
 #include "memory/request.hpp"
 #include "memory/room.hpp"
-#include "memory/stable_pool.hpp"
 #include "memory/victim_orders.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/statistics.hpp"
@@ -69,8 +69,8 @@ struct MemoryNode {
   RequestQueue requests;
   std::uint64_t last_request = 0;    // numbers of requests: of all that were queued,
   std::uint64_t marked_request = 0;  // and of the one that Replica::asked_by was last set for
-  StablePool<Fetch> fetches;         // to here
-  StablePool<Request> own_requests;  // relays of these, and evictions from here
+  base::Pool<Fetch> fetches;         // to here
+  base::Pool<Request> own_requests;  // relays of these, and evictions from here
   bool query_open = false;           // a victim query has not been answered
   bool pumping = false;
   bool pump_again = false;

@@ -6,10 +6,16 @@ namespace vicinal::sched {
 
 namespace {
 
-Automatic choose(bool limited, bool accelerators, bool others_rules) {
-  if (others_rules) return {"dmdas", "another runtime's rules for a full memory are asked for"};
-  if (accelerators) return {"darts", "there are accelerators"};
-  if (limited) return {"darts", "memory is limited"};
+struct Machinery {
+  bool limited = false;  // memory
+  bool accelerators = false;
+  bool others_rules = false;
+};
+
+Automatic choose(const Machinery& has) {
+  if (has.others_rules) return {"dmdas", "another runtime's rules for a full memory are asked for"};
+  if (has.accelerators) return {"darts", "there are accelerators"};
+  if (has.limited) return {"darts", "memory is limited"};
   return {"lws", "equal cores, memory without a limit"};
 }
 
@@ -18,14 +24,17 @@ Automatic choose(bool limited, bool accelerators, bool others_rules) {
 Automatic automatic_policy(const MachineDescription& machine, std::string_view memory_rules) {
   const bool accelerators = std::ranges::any_of(
       machine.workers, [](const WorkerDescription& worker) { return worker.node != kRam; });
-  return choose(machine.nodes[kRam.value].limit.has_value(), accelerators, !memory_rules.empty());
+  return choose({.limited = machine.nodes[kRam.value].limit.has_value(),
+                 .accelerators = accelerators,
+                 .others_rules = !memory_rules.empty()});
 }
 
 Automatic automatic_policy(const Options& options) {
   const bool accelerators =
       options.accelerators + options.cuda_devices + options.opencl_devices > 0;
-  return choose(options.memory.has_value(), accelerators || !options.devices.empty(),
-                !options.memory_rules.empty());
+  return choose({.limited = options.memory.has_value(),
+                 .accelerators = accelerators || !options.devices.empty(),
+                 .others_rules = !options.memory_rules.empty()});
 }
 
 }  // namespace vicinal::sched

@@ -26,7 +26,7 @@ namespace vicinal::sched {
 class FutureUses final : public memory::VictimChoice {
  public:
   // Where the uses of a task stand. The policy keeps it with the task.
-  struct Place {
+  struct TaskUses {
     std::uint64_t number = 0;  // 0: nowhere
     std::size_t list = 0;      // of each of its data
     std::size_t accesses = 0;  // the first of the task: one that combines gets another later
@@ -41,24 +41,24 @@ class FutureUses final : public memory::VictimChoice {
   }
 
   // The task will run on the node, or on any, after all that are expected so far. Before that it was nowhere.
-  void expect_on(const graph::Task& task, NodeId node, Place& place) {
+  void expect_on(const graph::Task& task, NodeId node, TaskUses& place) {
     put(task, nodes_ + node.value, place);
   }
-  void expect(const graph::Task& task, Place& place) { put(task, 2 * nodes_, place); }
+  void expect(const graph::Task& task, TaskUses& place) { put(task, 2 * nodes_, place); }
   // The node has got the task, after all that it was given before. The task was anywhere.
-  void give(const graph::Task& task, NodeId node, Place& place) {
+  void give(const graph::Task& task, NodeId node, TaskUses& place) {
     forget(task, place);
     put(task, node.value, place);
   }
   // It has ended, or will not come. Nothing happens if it was nowhere.
-  void forget(const graph::Task& task, Place& place);
+  void forget(const graph::Task& task, TaskUses& place);
   // A task that the node was given, and that has not ended, uses it.
   bool is_given(const graph::Handle& handle, NodeId node) const {
-    auto* const data = static_cast<const DataRecord*>(handle.policy_data);
+    const DataRecord* const data = data_.find(handle);
     return data != nullptr && data->lists[node.value].uses > 0;
   }
   // For Policy::data_forgotten.
-  void forget(graph::Handle& handle);
+  void forget(graph::Handle& handle) { data_.close(handle); }
 
   // Refuses an early copy if all that could go is used by tasks that the node was given.
   // O(log n) of n candidates for each one up to the first without a use.
@@ -81,20 +81,17 @@ class FutureUses final : public memory::VictimChoice {
   };
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
-  void put(const graph::Task& task, std::size_t list, Place& place);
+  void put(const graph::Task& task, std::size_t list, TaskUses& place);
   DataRecord& record_of(graph::Handle& handle);
   NextUse next_use(const graph::Handle& handle, NodeId node);
-  graph::Handle* unused(NodeId node, Bytes needed, memory::Candidates& candidates);
   trace::Candidate scored(const graph::Handle& handle, NodeId node);
-  trace::Decision explained(trace::Decision decision, const graph::Handle* victim,
-                            std::span<const memory::Candidate> among);
 
   std::size_t nodes_ = 0;
   base::SureVector<bool> all_used_;  // by node: the last victim had a next use
   memory::NextUses uses_;
   Decisions decisions_;
   Refusals refusals_;
-  RecordPool<DataRecord> data_;
+  Records<DataRecord> data_;
 };
 
 }  // namespace vicinal::sched

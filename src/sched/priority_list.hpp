@@ -171,6 +171,16 @@ class PriorityList {
   base::SureVector<typename Buckets::node_type> spare_;
 };
 
+// Links of records of tasks, which are members.
+template <typename Record>
+struct MemberLinks {
+  static int priority(const Record& record) { return record.task->priority; }
+  static Record* next(const Record& record) { return record.next; }
+  static void set_next(Record& record, Record* next) { record.next = next; }
+  static Record* previous(const Record& record) { return record.previous; }
+  static void set_previous(Record& record, Record* previous) { record.previous = previous; }
+};
+
 // Links of tasks: `next`, and policy_data for the way back.
 struct TaskLinks {
   static int priority(const graph::Task& task) { return task.priority; }

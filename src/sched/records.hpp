@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
-#include "base/sure_memory.hpp"
+#include "base/pool.hpp"
+#include "graph/handle.hpp"
+#include "graph/task.hpp"
 
 namespace vicinal::sched {
 
@@ -22,6 +25,7 @@ struct Chain {
     (successor != nullptr ? successor->previous : tail) = &item;
     ++size;
   }
+  void push_front(Item& item) { insert(item, head); }
   void unlink(Item& item) {
     (item.previous != nullptr ? item.previous->next : head) = item.next;
     (item.next != nullptr ? item.next->previous : tail) = item.previous;
@@ -30,21 +34,36 @@ struct Chain {
   }
 };
 
-// Records are used again, with the room of their vectors: in the long run nothing is allocated.
+// A record of each task, or of each datum, that a policy notes something of: the `policy_data` of either leads to it.
 template <typename Record>
-class RecordPool {
+class Records {
  public:
-  Record& take() {
-    if (spare_.empty()) return all_.emplace_back();
-    Record* const record = spare_.back();
-    spare_.pop_back();
-    return *record;
+  // nullptr: it has none.
+  template <typename Owner>
+  static Record* find(const Owner& owner) {
+    return static_cast<Record*>(owner.policy_data);
   }
-  void give_back(Record& record) { spare_.push_back(&record); }
+  // Of an owner that has one.
+  template <typename Owner>
+  static Record& of(const Owner& owner) {
+    return *find(owner);
+  }
+  // A record for an owner that has none: as the last owner left it, or new.
+  template <typename Owner>
+  Record& open(Owner& owner) {
+    Record& record = pool_.take();
+    owner.policy_data = &record;
+    return record;
+  }
+  // The owner may have none.
+  template <typename Owner>
+  void close(Owner& owner) {
+    if (owner.policy_data == nullptr) return;
+    pool_.give_back(*static_cast<Record*>(std::exchange(owner.policy_data, nullptr)));
+  }
 
  private:
-  base::SureDeque<Record> all_;
-  base::SureVector<Record*> spare_;
+  base::Pool<Record> pool_;
 };
 
 }  // namespace vicinal::sched

@@ -11,15 +11,14 @@
 
 #include "base/text.hpp"
 #include "sched/automatic.hpp"
-#include "sched/policies/packaged_settings.hpp"
 #include "sched/policy.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::sched {
 
-// Each is defined in policies/<name>.cpp, those of the list schedulers in policies/dm.cpp, rws in policies/xkaapi.cpp,
-// those that place tasks by where data belong in policies/placing.cpp, those that run an order of all that is
-// known in policies/packaged.cpp.
+// Each is defined in policies/<name>.cpp, belady in policies/eager.cpp, those of the list schedulers in policies/dm.cpp,
+// rws in policies/xkaapi.cpp, those that place tasks by where data belong (also ap) in policies/placing.cpp, those that
+// run an order of all that is known in policies/packaged.cpp.
 std::unique_ptr<Policy> make_lws();
 std::unique_ptr<Policy> make_eager();
 std::unique_ptr<Policy> make_prio();
@@ -78,6 +77,30 @@ constexpr Setting kApSettings[] = {
      "per cent by which the owner of what a task reads may end it later than another device"},
 };
 
+constexpr Setting kSteal = {
+    "steal", "half", "half|one|none",
+    "what a node without tasks takes from the node with most time left: half of that, or a task"};
+constexpr Setting ready(std::string_view usual) {
+  return {"ready", usual, "yes|no", "of the next 30 ready tasks first the one that lacks least"};
+}
+constexpr Setting victims(std::string_view usual) {
+  return {"victims", usual, "belady|lru",
+          "what leaves a full memory: used last by the plan, or lru"};
+}
+constexpr Setting kHfpSettings[] = {
+    {"flip", "yes", "yes|no", "reverse packages where they then share more with their neighbours"},
+    {"sizes", "rounded", "rounded|exact",
+     "shared data count by sizes rounded to the median times a power of two; exact: the paper's "
+     "rule"},
+    ready("yes"),
+    victims("belady"),
+    {"balance", "time", "time|count|duration|none",
+     "packages of several accelerators are made equal in this"},
+    kSteal,
+};
+// As in the paper, which compares these orders under least recently used.
+constexpr Setting kOrderSettings[] = {ready("no"), victims("lru"), kSteal};
+
 constexpr PolicyEntry kPolicies[] = {
     {"lws", "a deque per worker, idle workers steal from their neighbours", plain<make_lws>},
     {"eager", "one queue for all workers, first in, first out", plain<make_eager>},
@@ -113,11 +136,11 @@ constexpr PolicyEntry kPolicies[] = {
      "a short list per worker, highest priority first, and one queue for what finds no place",
      plain<make_lfq>},
     {"hfp", "packages of tasks that share data, made ahead; evicts what they use last", make_hfp,
-     packaged::kHfp},
+     kHfpSettings},
     {"mst", "ahead; next comes the task that shares most data with the tasks before", make_mst,
-     packaged::kOrders},
+     kOrderSettings},
     {"rcm", "ahead, tasks that share data close to each other, as rows of a band matrix", make_rcm,
-     packaged::kOrders},
+     kOrderSettings},
 };
 
 base::Registry<PolicyEntry>& registered() {

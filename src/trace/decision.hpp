@@ -13,6 +13,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -155,6 +156,10 @@ enum class Measure : std::uint8_t {
 struct Score {
   Measure measure{};
   std::int64_t value = 0;  // in the unit of the measure
+
+  Score() = default;
+  template <std::integral Value>
+  constexpr Score(Measure of, Value v) : measure(of), value(static_cast<std::int64_t>(v)) {}
   friend bool operator==(const Score&, const Score&) = default;
 };
 

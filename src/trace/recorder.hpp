@@ -64,7 +64,7 @@ struct WriteCursor {
   }
 };
 // The place of a thread in the recording that it took part in last.
-struct OwnPlace {
+struct OwnCursor {
   std::uint64_t session = 0;
   WriteCursor* place = nullptr;
 };
@@ -207,7 +207,7 @@ class Recorder final : public internals::Recorder, public DecisionListener {
   void record_decision(const Decision& decision);
   void update_listening();
 
-  static inline constinit thread_local OwnPlace own_{};
+  static inline constinit thread_local OwnCursor own_{};
 
   const std::function<Time()> simulated_now_;
   const ClockKind clock_;

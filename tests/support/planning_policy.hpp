@@ -26,15 +26,14 @@ class PlanningPolicy : public sched::Policy {
     for (std::size_t i = known.planned_before; i < known.tasks.size(); ++i) {
       graph::Task* const task = known.tasks[i];
       if (task == nullptr) continue;
-      Record& record = records_.take();
+      Record& record = records_.open(*task);
       record.number = known.first + i;
       future_.expect(*task, record.place);
-      task->policy_data = &record;
       ++planned;
     }
   }
   void push(graph::Task& task, WorkerId /*releasing*/) override {
-    ready_.emplace(record_of(task).number, &task);
+    ready_.emplace(records_.of(task).number, &task);
   }
   graph::Task* pop(WorkerId worker) override {
     for (const auto& [number, task] : ready_) {
@@ -42,15 +41,15 @@ class PlanningPolicy : public sched::Policy {
       graph::Task* const popped = task;
       ready_.erase(number);
       const NodeId node = context_->machine().workers[worker.value].node;
-      future_.give(*popped, node, record_of(*popped).place);
+      future_.give(*popped, node, records_.of(*popped).place);
       return popped;
     }
     return nullptr;
   }
   void task_done(graph::Task& task, WorkerId /*worker*/) override {
     if (task.policy_data == nullptr) return;
-    future_.forget(task, record_of(task).place);
-    records_.give_back(record_of(task));
+    future_.forget(task, records_.of(task).place);
+    records_.close(task);
     ++ended;
   }
   void data_evicted(graph::Handle& handle, NodeId node) override {
@@ -67,16 +66,15 @@ class PlanningPolicy : public sched::Policy {
  protected:
   struct Record {
     std::uint64_t number = 0;
-    sched::FutureUses::Place place;
+    sched::FutureUses::TaskUses place;
   };
-  static Record& record_of(graph::Task& task) { return *static_cast<Record*>(task.policy_data); }
 
   sched::PolicyContext* context_ = nullptr;
 
  private:
   sched::FutureUses future_;
   std::map<std::uint64_t, graph::Task*> ready_;  // by number
-  sched::RecordPool<Record> records_;
+  sched::Records<Record> records_;
 };
 
 }  // namespace vicinal::testing

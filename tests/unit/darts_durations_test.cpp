@@ -1,11 +1,10 @@
 // Durations that DARTS takes for equal.
-#include "sched/policies/darts_durations.hpp"
-
 #include <set>
 
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "sched/policies/darts_speeds.hpp"
 
 namespace vicinal::sched::darts {
 namespace {

@@ -173,7 +173,7 @@ class LedgerUnderRandomEvents {
     for (const TaskRecord* task : tasks_) {
       planned += task->stage == Stage::planned && task->node == node && task->in_order ? 1 : 0;
     }
-    EXPECT_EQ(books.in_order_size, planned);
+    EXPECT_EQ(books.load.queued() - books.planned.size, planned);
     std::size_t in_order = 0;
     books.in_order.find_first([&](const TaskRecord&) { return ++in_order == 0; });
     EXPECT_EQ(in_order, planned);

@@ -138,7 +138,7 @@ void compare_with_model(sched::dm::Order order) {
     outside.push_back(&records[i]);
   }
   const auto lack = [&] {
-    return sched::dm::Missing{random.below(3) * 100, random.below(2) * 100, random.below(2) * 50};
+    return sched::Missing{random.below(3) * 100, random.below(2) * 100, random.below(2) * 50};
   };
   sched::dm::Queue queue(order);
   QueueModel model(order);

@@ -33,17 +33,17 @@ class FutureUsesTest : public ::testing::Test {
   graph::Task& reads_b = graph.task("reads b", {reading(b)});
   graph::Task& reads_c = graph.task("reads c", {reading(c)});
   FutureUses uses;
-  FutureUses::Place place_a;
-  FutureUses::Place place_b;
-  FutureUses::Place place_c;
+  FutureUses::TaskUses place_a;
+  FutureUses::TaskUses place_b;
+  FutureUses::TaskUses place_c;
 };
 
 // On the first node b, a; on the second a, b; c, on any, after all of them.
 TEST_F(FutureUsesTest, EachNodeHasAnOrderOfItsOwn) {
   graph::Task& again_a = graph.task("again a", {reading(a)});
   graph::Task& again_b = graph.task("again b", {reading(b)});
-  FutureUses::Place again_place_a;
-  FutureUses::Place again_place_b;
+  FutureUses::TaskUses again_place_a;
+  FutureUses::TaskUses again_place_b;
   uses.expect_on(reads_b, first, place_b);
   uses.expect_on(reads_a, first, place_a);
   uses.expect_on(again_a, second, again_place_a);

@@ -31,7 +31,7 @@ bool CopiesOfRun::take(const RecordedEvent& event) {
 
 // A copy of the same datum to there that was wanted before, and has not begun, is not wanted any more.
 void CopiesOfRun::take_wanted(const RecordedEvent& event) {
-  enum Place : std::size_t { to, handle, cause };
+  enum Field : std::size_t { to, handle, cause };
   CopyOfRun& copy = wanted_.emplace_back();
   copy.to = machine_.node(event.field(to));
   copy.datum = data_.place(event.field(handle));
@@ -41,7 +41,7 @@ void CopiesOfRun::take_wanted(const RecordedEvent& event) {
 }
 
 void CopiesOfRun::take_started(const RecordedEvent& event) {
-  enum Place : std::size_t { to, handle, from, number, bytes, cause, urgent };
+  enum Field : std::size_t { to, handle, from, number, bytes, cause, urgent };
   CopyOfRun copy;
   copy.to = machine_.node(event.field(to));
   copy.from = machine_.node(event.field(from));
@@ -61,7 +61,7 @@ void CopiesOfRun::take_started(const RecordedEvent& event) {
 
 // Its start may lie before the recording, or be lost: then nothing is known of it.
 void CopiesOfRun::take_ended(const RecordedEvent& event) {
-  enum Place : std::size_t { to, number, failed };
+  enum Field : std::size_t { to, number, failed };
   const std::uint64_t which = event.field(number);
   const std::uint32_t place = open_.find(which);
   if (place == IdMap::kNone) return;

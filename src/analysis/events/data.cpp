@@ -8,7 +8,7 @@
 namespace vicinal::analysis {
 
 void DataOfRun::take_registered(const trace::RecordedEvent& event) {
-  enum Place : std::size_t { home, handle, bytes, part_of };
+  enum Field : std::size_t { home, handle, bytes, part_of };
   const std::uint64_t whole = event.field(part_of);
   const std::uint32_t of = whole == 0 ? kNobody : place(whole);
   const std::uint32_t at = place(event.field(handle));

@@ -38,7 +38,7 @@ void RunBuilder::take(const RecordedEvent& event) {
 }
 
 bool RunBuilder::take_room(const RecordedEvent& event) {
-  enum Place : std::size_t { node, handle, used, saved_first = used };
+  enum Field : std::size_t { node, handle, used, saved_first = used };
   RoomChange change;
   switch (event.event) {
     case Event::room_taken:

@@ -89,7 +89,7 @@ bool TasksOfRun::take(const RecordedEvent& event) {
 }
 
 void TasksOfRun::take_codelet(const RecordedEvent& event) {
-  enum Place : std::size_t { name, flops, synchronous, first_kind };
+  enum Field : std::size_t { name, flops, synchronous, first_kind };
   CodeletOfRun codelet{.name = parts_.names.place(event.first),
                        .flops = event.field(flops),
                        .synchronous = event.field(synchronous) != 0};
@@ -108,14 +108,14 @@ CodeletOfRun TasksOfRun::codelet_of(std::uint64_t name) {
 }
 
 void TasksOfRun::take_reduction(const RecordedEvent& event) {
-  enum Place : std::size_t { neutral, handle, combine };
+  enum Field : std::size_t { neutral, handle, combine };
   run_.reductions.push_back({.datum = parts_.data.place(event.field(handle)),
                              .neutral = codelet_of(event.first),
                              .combine = codelet_of(event.field(combine))});
 }
 
 void TasksOfRun::take_submitted(const RecordedEvent& event) {
-  enum Place : std::size_t { priority, task_id, name, kind };
+  enum Field : std::size_t { priority, task_id, name, kind };
   TaskOfRun& task = at(event.field(task_id), event.time);
   if (task.submitted != kUnknown) refuse(task, "is submitted twice");
   task.submitted = event.time;
@@ -173,7 +173,7 @@ void TasksOfRun::take_started(const RecordedEvent& event) {
 }
 
 void TasksOfRun::take_ended(const RecordedEvent& event) {
-  enum Place : std::size_t { worker, task_id, outcome, run };
+  enum Field : std::size_t { worker, task_id, outcome, run };
   TaskOfRun& task = at(event.field(task_id), event.time);
   if (task.ended != kUnknown) refuse(task, "ends twice");
   task.ended = event.time;

@@ -37,18 +37,18 @@ Chains::Chains(const graph::Graph& graph) : datum_(graph.tasks().size(), kNone) 
 }
 
 void Chains::straighten(std::span<Number> order) const {
-  struct Place {
+  struct ChainTask {
     Number datum;
     Number task;
     std::size_t at;
   };
-  std::vector<Place> by_task;
+  std::vector<ChainTask> by_task;
   for (std::size_t at = 0; at < order.size(); ++at) {
     if (datum_[order[at]] != kNone) by_task.push_back({datum_[order[at]], order[at], at});
   }
-  std::vector<Place> by_place = by_task;
-  std::ranges::sort(by_task, {}, [](const Place& p) { return std::tie(p.datum, p.task); });
-  std::ranges::sort(by_place, {}, [](const Place& p) { return std::tie(p.datum, p.at); });
+  std::vector<ChainTask> by_place = by_task;
+  std::ranges::sort(by_task, {}, [](const ChainTask& p) { return std::tie(p.datum, p.task); });
+  std::ranges::sort(by_place, {}, [](const ChainTask& p) { return std::tie(p.datum, p.at); });
   for (std::size_t i = 0; i < by_task.size(); ++i) order[by_place[i].at] = by_task[i].task;
 }
 

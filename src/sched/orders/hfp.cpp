@@ -76,10 +76,10 @@ class Packer {
  private:
   // What the packages with the fewest tasks have as best partners: the greatest, first place first. An entry
   // counts while its package has that many tasks and shares that much.
-  struct Entry {
+  struct QueuedPackage {
     std::uint64_t shared = 0;
     Number package = 0;
-    bool operator<(const Entry& other) const {
+    bool operator<(const QueuedPackage& other) const {
       return std::tie(shared, other.package) < std::tie(other.shared, package);
     }
   };
@@ -243,7 +243,7 @@ class Packer {
   std::uint32_t round_ = 0;
 
   // Of the packages with the fewest tasks.
-  std::priority_queue<Entry> best_;
+  std::priority_queue<QueuedPackage> best_;
   std::size_t fewest_ = 0;
   std::size_t smallest_left_ = 0;
   bool gathered_limited_ = true;

@@ -19,31 +19,29 @@
 //    tasks that this sets free, is compared by powers of 4 (setting cost=exact: as it is, which is the paper's rule).
 //  - The paper's machines have GPUs alone. Where nodes differ, a task that is free on several goes to the one
 //    that would end it first, and a node leaves a task to faster ones where these would have ended it, and all
-//    that is ready and fastest there, before the node has (darts_faster.cpp). Else cores beside GPUs take tasks whose
+//    that is ready and fastest there, before the node has (darts_speeds.cpp). Else cores beside GPUs take tasks whose
 //    end all others wait for. docs/performance.md has numbers for this departure and for the first.
 //  - RAM takes a task on release only if others have its data, too, or are slower even with its data: data are
 //    at home in RAM, so every task of the beginning would be free there, and the accelerators would get none.
 
 #include <utility>
 
-#include "sched/policies/darts_decisions.hpp"
 #include "sched/policies/darts_ledger.hpp"
 #include "sched/policies/darts_selection.hpp"
 #include "sched/policies/darts_victims.hpp"
 #include "sched/policy.hpp"
 #include "sched/settings.hpp"
+#include "sched/theft.hpp"
 
 namespace vicinal::sched {
 namespace {
 
 using darts::DataRecord;
-using darts::kNoNode;
-using darts::NodeIndex;
 using darts::TaskRecord;
 
 class Darts final : public Policy {
  public:
-  explicit Darts(bool exact) : selection_(ledger_, explanation_, exact) {}
+  explicit Darts(darts::Costs costs) : selection_(ledger_, explanation_, costs) {}
   std::string_view name() const override { return "darts"; }
   PolicyTraits traits() const override {
     return {.moves_tasks = true, .wants_ends = true, .wants_speeds_of_kinds = true};
@@ -53,29 +51,203 @@ class Darts final : public Policy {
   // without 800 to 814.
   memory::VictimChoice* victims() override { return &least_used_; }
 
-  void start(PolicyContext& context) override;
-  void push(graph::Task& task, WorkerId releasing) override;
-  graph::Task* pop(WorkerId worker) override;
-  bool may_move(graph::Task& task, WorkerId to) override;
-  void task_done(graph::Task& task, WorkerId worker) override;
-  void data_loaded(graph::Handle& handle, NodeId node) override;
-  void data_evicted(graph::Handle& handle, NodeId node) override;
-  void data_forgotten(graph::Handle& handle) override;
+  void start(PolicyContext& context) override {
+    ledger_.start(context);
+    explanation_.start(context);
+    selection_.start();
+    least_used_.start();
+  }
+
+  void push(graph::Task& task, WorkerId /*releasing*/) override {
+    TaskRecord& record = ledger_.add(task);
+    const NodeIndex node = node_free_for(record);
+    if (explanation_.heard()) explanation_.pushed(record, node);
+    if (node == kNoNode) {
+      ledger_.enter_main(record);
+    } else {
+      ledger_.plan_before_missing(record, node);
+      // Of workers of two kinds the one that hears of the push may not be able to run it.
+      if (!ledger_.nodes()[node].one_kind) ledger_.wake_for(record, node);
+    }
+  }
+
+  graph::Task* pop(WorkerId worker) override {
+    First first = first_planned_for(worker);
+    TaskRecord* record = first_of(first, worker);
+    while (record == nullptr && selection_.plan_some(worker)) {
+      first = first_planned_for(worker);
+      record = first_of(first, worker);
+    }
+    const bool taken = record == nullptr;
+    if (taken) record = taken_from_other(worker);
+    if (record == nullptr) {
+      ledger_.wake_the_fastest(worker);
+      return nullptr;
+    }
+    if (explanation_.heard()) {
+      taken ? tell_theft(*record, worker)
+            : explanation_.ordered(first.by_priority, first.other, *record, worker);
+    }
+    ledger_.pull(*record, ledger_.nodes().of(worker));
+    settle(*record);
+    return record->task;
+  }
+
+  bool may_move(graph::Task& task, WorkerId to) override {
+    ledger_.move_pulled(Records<TaskRecord>::of(task), ledger_.nodes().of(to));
+    return true;
+  }
+  void task_done(graph::Task& task, WorkerId worker) override {
+    if (task.policy_data == nullptr) return;
+    ledger_.finish(Records<TaskRecord>::of(task));
+    // The worker asks again, and may not be able to run what is there for its neighbours.
+    if (worker != kNoWorker) ledger_.wake_neighbours(worker);
+  }
+
+  void data_loaded(graph::Handle& handle, NodeId node_id) override {
+    DataRecord* const data = Records<DataRecord>::find(handle);
+    if (data == nullptr) return;
+    ledger_.transfers_changed(*data);
+    const NodeIndex node = ledger_.nodes().find(node_id);
+    if (node != kNoNode) ledger_.refresh(*data, node);
+  }
+
+  void data_evicted(graph::Handle& handle, NodeId node_id) override {
+    DataRecord* const data = Records<DataRecord>::find(handle);
+    if (data == nullptr) return;
+    ledger_.transfers_changed(*data);
+    const NodeIndex node = ledger_.nodes().find(node_id);
+    if (node == kNoNode) return;
+    least_used_.settled(*data, node);
+    ledger_.refresh(*data, node);
+    // Again requested, or at home there: then nothing has to be withdrawn.
+    if (!data->nodes[node].on_node) ledger_.leave_node(*data, node);
+  }
+
+  void data_forgotten(graph::Handle& handle) override {
+    DataRecord* const data = Records<DataRecord>::find(handle);
+    if (data == nullptr) return;
+    for (NodeIndex node = 0; node < ledger_.nodes().count(); ++node) {
+      least_used_.settled(*data, node);
+    }
+    ledger_.forget(*data);
+  }
 
  private:
-  NodeIndex node_free_for(const TaskRecord& record) const;
-  std::int64_t cost_on(const TaskRecord& record, NodeIndex node) const;
+  // The node among those where the task is free: with the fewest queued tasks, the first on ties, if nodes are alike;
+  // else with the earliest end of the task. RAM must have a reason besides the home of the data, which makes every task
+  // free there: another node has all operands, too, or no node, its operands given, would end the task sooner.
+  NodeIndex node_free_for(const TaskRecord& record) const {
+    const auto& nodes = ledger_.nodes();
+    NodeIndex best = kNoNode;
+    NodeIndex ram = kNoNode;
+    std::int64_t least = 0;
+    for (NodeIndex node = 0; node < nodes.count(); ++node) {
+      if (!ledger_.is_free_on(record, node)) continue;
+      if (nodes[node].id == kRam && nodes.count() > 1) {
+        ram = node;
+        continue;
+      }
+      const std::int64_t cost = cost_on(record, node);
+      if (best != kNoNode && cost >= least) continue;
+      best = node;
+      least = cost;
+    }
+    if (ram == kNoNode || nodes.all_alike() || nodes.present_workers(ram) == 0) return best;
+    const std::int64_t there = ledger_.end_ns(record, ram);
+    if (best != kNoNode) return there < least ? ram : best;
+    for (NodeIndex node = 0; node < nodes.count(); ++node) {
+      if (node == ram || !record.nodes[node].can_run) continue;
+      if (record.nodes[node].duration_ns <= record.nodes[ram].duration_ns ||
+          ledger_.end_ns(record, node) <= there) {
+        return kNoNode;
+      }
+    }
+    return ram;
+  }
+
+  std::int64_t cost_on(const TaskRecord& record, NodeIndex node) const {
+    if (!ledger_.nodes().all_alike()) return ledger_.end_ns(record, node);
+    return static_cast<std::int64_t>(ledger_.books(node).load.tasks());
+  }
   // The first that the worker can run of those that are planned.
   struct First {
     TaskRecord* by_priority = nullptr;  // of those that missed nothing
     TaskRecord* other = nullptr;
   };
-  First first_planned_for(WorkerId worker) const;
-  TaskRecord* first_of(const First& first, WorkerId worker) const;
-  TaskRecord* taken_from_other(WorkerId worker) const;
-  TaskRecord* taken_from(NodeIndex node, WorkerId worker) const;
-  void tell_theft(const TaskRecord& taken, WorkerId worker) const;
-  void settle(const TaskRecord& pulled);
+  First first_planned_for(WorkerId worker) const {
+    const auto& books = ledger_.books(ledger_.nodes().of(worker));
+    const auto can_run = [&](const TaskRecord& record) { return ledger_.can_run(record, worker); };
+    TaskRecord* record = books.planned.head;
+    while (record != nullptr && !can_run(*record)) record = record->next;
+    return {books.in_order.find_first(can_run), record};
+  }
+
+  // Of those that need no loading the one of highest priority, then the others in the order of the plan.
+  TaskRecord* first_of(const First& first, WorkerId worker) const {
+    const auto& [by_priority, other] = first;
+    if (other == nullptr || by_priority == nullptr) return other != nullptr ? other : by_priority;
+    const bool goes_first = other->nodes[ledger_.nodes().of(worker)].missing == 0 &&
+                            other->task->priority >= by_priority->task->priority;
+    return goes_first ? other : by_priority;
+  }
+
+  // From the longest plan that has one to take.
+  TaskRecord* taken_from_other(WorkerId worker) const {
+    const auto& nodes = ledger_.nodes();
+    const NodeIndex own = nodes.of(worker);
+    if (ledger_.books(own).load.given() >= nodes[own].workers.size()) return nullptr;
+    return find_where_most(
+        nodes.count(),
+        [&](NodeIndex node) { return node == own ? 0 : ledger_.books(node).load.queued(); },
+        [&](NodeIndex node) { return taken_from(node, worker); });
+  }
+
+  // A planned task of `node` that the worker can run and would not end later than `node` does; any task if the workers of
+  // `node` are away. The last task with missing operands; else, where nodes are alike, the last of highest priority, and
+  // where nodes differ, the first that gains.
+  TaskRecord* taken_from(NodeIndex node, WorkerId worker) const {
+    const auto& nodes = ledger_.nodes();
+    const auto& books = ledger_.books(node);
+    const NodeIndex own = nodes.of(worker);
+    const bool away = nodes.present_workers(node) == 0;
+    const std::int64_t last_ns = ledger_.busy_ns(node);
+    const auto gains = [&](const TaskRecord& record, std::int64_t until_ns) {
+      const std::int64_t alone = record.nodes[own].duration_ns;
+      return ledger_.can_run(record, worker) &&
+             (away || alone <= record.nodes[node].duration_ns || alone < until_ns);
+    };
+    TaskRecord* record = books.planned.tail;
+    while (record != nullptr && !gains(*record, last_ns)) record = record->previous;
+    if (record != nullptr) return record;
+    if (nodes.all_alike()) {
+      return books.in_order.find_last_of_highest(
+          [&](const TaskRecord& other) { return gains(other, last_ns); });
+    }
+    std::int64_t runs_ns =
+        books.load.given_ns();  // the other node's work up to the end of this task
+    return books.in_order.find_first([&](const TaskRecord& other) {
+      runs_ns += other.nodes[node].duration_ns;
+      return gains(other, runs_ns / nodes.workers(node));
+    });
+  }
+
+  void tell_theft(const TaskRecord& taken, WorkerId worker) const {
+    const auto& nodes = ledger_.nodes();
+    Telling told = explanation_.asked_by(worker, trace::Reason::longest_plan, trace::Among::nodes);
+    for (NodeIndex node = 0; node < nodes.count(); ++node) {
+      if (node == nodes.of(worker) || taken_from(node, worker) == nullptr) continue;
+      told.consider(
+          {nodes[node].id.value, {{trace::Measure::tasks, ledger_.books(node).load.queued()}}},
+          node == taken.node);
+    }
+    told.of(*taken.task).tell();
+  }
+
+  // What was to be evicted and was not is wanted again.
+  void settle(const TaskRecord& pulled) {
+    for (const auto& use : pulled.uses) least_used_.settled(*use.data, pulled.node);
+  }
 
   darts::Ledger ledger_;
   darts::Explanation explanation_{ledger_};
@@ -83,216 +255,11 @@ class Darts final : public Policy {
   darts::LeastUsed least_used_{ledger_, explanation_};
 };
 
-void Darts::start(PolicyContext& context) {
-  ledger_.start(context);
-  explanation_.start(context);
-  selection_.start();
-  least_used_.start();
-}
-
-void Darts::push(graph::Task& task, WorkerId /*releasing*/) {
-  TaskRecord& record = ledger_.add(task);
-  const NodeIndex node = node_free_for(record);
-  if (explanation_.heard()) explanation_.pushed(record, node);
-  if (node == kNoNode) {
-    ledger_.enter_main(record);
-  } else {
-    ledger_.plan_before_missing(record, node);
-    // Of workers of two kinds the one that hears of the push may not be able to run it.
-    if (!ledger_.nodes()[node].one_kind) ledger_.wake_for(record, node);
-  }
-}
-
-// The node among those where the task is free: with the fewest queued tasks, the first on ties, if nodes are alike;
-// else with the earliest end of the task. RAM must have a reason besides the home of the data, which makes every task
-// free there: another node has all operands, too, or no node, its operands given, would end the task sooner.
-NodeIndex Darts::node_free_for(const TaskRecord& record) const {
-  const auto& nodes = ledger_.nodes();
-  NodeIndex best = kNoNode;
-  NodeIndex ram = kNoNode;
-  std::int64_t least = 0;
-  for (NodeIndex node = 0; node < nodes.count(); ++node) {
-    if (!ledger_.is_free_on(record, node)) continue;
-    if (nodes[node].id == kRam && nodes.count() > 1) {
-      ram = node;
-      continue;
-    }
-    const std::int64_t cost = cost_on(record, node);
-    if (best != kNoNode && cost >= least) continue;
-    best = node;
-    least = cost;
-  }
-  if (ram == kNoNode || nodes.all_alike() || ledger_.present_workers(ram) == 0) return best;
-  const std::int64_t there = ledger_.end_ns(record, ram);
-  if (best != kNoNode) return there < least ? ram : best;
-  for (NodeIndex node = 0; node < nodes.count(); ++node) {
-    if (node == ram || !record.nodes[node].can_run) continue;
-    if (record.nodes[node].duration_ns <= record.nodes[ram].duration_ns ||
-        ledger_.end_ns(record, node) <= there) {
-      return kNoNode;
-    }
-  }
-  return ram;
-}
-
-std::int64_t Darts::cost_on(const TaskRecord& record, NodeIndex node) const {
-  if (!ledger_.nodes().all_alike()) return ledger_.end_ns(record, node);
-  const auto& books = ledger_.books(node);
-  return static_cast<std::int64_t>(books.planned_tasks() + books.pulled.size);
-}
-
-graph::Task* Darts::pop(WorkerId worker) {
-  First first = first_planned_for(worker);
-  TaskRecord* record = first_of(first, worker);
-  while (record == nullptr && selection_.plan_some(worker)) {
-    first = first_planned_for(worker);
-    record = first_of(first, worker);
-  }
-  const bool taken = record == nullptr;
-  if (taken) record = taken_from_other(worker);
-  if (record == nullptr) {
-    ledger_.wake_the_fastest(worker);
-    return nullptr;
-  }
-  if (explanation_.heard()) {
-    taken ? tell_theft(*record, worker)
-          : explanation_.ordered(first.by_priority, first.other, *record, worker);
-  }
-  ledger_.pull(*record, ledger_.nodes().of(worker));
-  settle(*record);
-  return record->task;
-}
-
-bool Darts::may_move(graph::Task& task, WorkerId to) {
-  ledger_.move_pulled(*static_cast<TaskRecord*>(task.policy_data), ledger_.nodes().of(to));
-  return true;
-}
-
-Darts::First Darts::first_planned_for(WorkerId worker) const {
-  const auto& nodes = ledger_.nodes();
-  const auto& books = ledger_.books(nodes.of(worker));
-  const auto can_run = [&](const TaskRecord& record) { return nodes.can_run(record, worker); };
-  TaskRecord* record = books.planned.head;
-  while (record != nullptr && !can_run(*record)) record = record->next;
-  return {books.in_order.find_first(can_run), record};
-}
-
-// Of those that need no loading the one of highest priority, then the others in the order of the plan.
-TaskRecord* Darts::first_of(const First& first, WorkerId worker) const {
-  const auto& [by_priority, other] = first;
-  if (other == nullptr || by_priority == nullptr) return other != nullptr ? other : by_priority;
-  const bool goes_first = other->nodes[ledger_.nodes().of(worker)].missing == 0 &&
-                          other->task->priority >= by_priority->task->priority;
-  return goes_first ? other : by_priority;
-}
-
-// From the longest plan that has one to take.
-TaskRecord* Darts::taken_from_other(WorkerId worker) const {
-  const auto& nodes = ledger_.nodes();
-  const NodeIndex own = nodes.of(worker);
-  if (ledger_.books(own).pulled.size >= nodes[own].workers.size()) return nullptr;
-  TaskRecord* best = nullptr;
-  std::size_t longest = 0;
-  for (NodeIndex node = 0; node < nodes.count(); ++node) {
-    const std::size_t planned = ledger_.books(node).planned_tasks();
-    if (node == own || planned <= longest) continue;
-    TaskRecord* const record = taken_from(node, worker);
-    if (record == nullptr) continue;
-    best = record;
-    longest = planned;
-  }
-  return best;
-}
-
-// A planned task of `node` that the worker can run and would not end later than `node` does; any task if the workers of
-// `node` are away. The last task with missing operands; else, where nodes are alike, the last of highest priority, and
-// where nodes differ, the first that gains.
-TaskRecord* Darts::taken_from(NodeIndex node, WorkerId worker) const {
-  const auto& nodes = ledger_.nodes();
-  const auto& books = ledger_.books(node);
-  const NodeIndex own = nodes.of(worker);
-  const bool away = ledger_.present_workers(node) == 0;
-  const std::int64_t last_ns = ledger_.busy_ns(node);
-  const auto gains = [&](const TaskRecord& record, std::int64_t until_ns) {
-    const std::int64_t alone = record.nodes[own].duration_ns;
-    return nodes.can_run(record, worker) &&
-           (away || alone <= record.nodes[node].duration_ns || alone < until_ns);
-  };
-  TaskRecord* record = books.planned.tail;
-  while (record != nullptr && !gains(*record, last_ns)) record = record->previous;
-  if (record != nullptr) return record;
-  if (nodes.all_alike()) {
-    return books.in_order.find_last_of_highest(
-        [&](const TaskRecord& other) { return gains(other, last_ns); });
-  }
-  const auto workers = static_cast<std::int64_t>(nodes[node].workers.size());
-  std::int64_t runs_ns = books.pulled_ns;  // the other node's work up to the end of this task
-  return books.in_order.find_first([&](const TaskRecord& other) {
-    runs_ns += other.nodes[node].duration_ns;
-    return gains(other, runs_ns / workers);
-  });
-}
-
-void Darts::tell_theft(const TaskRecord& taken, WorkerId worker) const {
-  const Decisions& decisions = explanation_.decisions();
-  trace::Decision decision =
-      decisions.asked_by(worker, trace::Reason::longest_plan, trace::Among::nodes);
-  decision.task = graph::TaskPool::id(*taken.task);
-  const auto& nodes = ledger_.nodes();
-  for (NodeIndex node = 0; node < nodes.count(); ++node) {
-    if (node == nodes.of(worker) || taken_from(node, worker) == nullptr) continue;
-    const auto planned = static_cast<std::int64_t>(ledger_.books(node).planned_tasks());
-    decision.consider({nodes[node].id.value, {{trace::Measure::tasks, planned}}},
-                      node == taken.node);
-  }
-  decisions.tell(std::move(decision));
-}
-
-// What was to be evicted and was not is wanted again.
-void Darts::settle(const TaskRecord& pulled) {
-  for (const auto& use : pulled.uses) least_used_.settled(*use.data, pulled.node);
-}
-
-void Darts::task_done(graph::Task& task, WorkerId worker) {
-  if (task.policy_data == nullptr) return;
-  ledger_.finish(*static_cast<TaskRecord*>(task.policy_data));
-  // The worker asks again, and may not be able to run what is there for its neighbours.
-  if (worker != kNoWorker) ledger_.wake_neighbours(worker);
-}
-
-void Darts::data_loaded(graph::Handle& handle, NodeId node_id) {
-  auto* const data = static_cast<DataRecord*>(handle.policy_data);
-  if (data == nullptr) return;
-  ledger_.transfers_changed(*data);
-  const NodeIndex node = ledger_.nodes().find(node_id);
-  if (node != kNoNode) ledger_.refresh(*data, node);
-}
-
-void Darts::data_evicted(graph::Handle& handle, NodeId node_id) {
-  auto* const data = static_cast<DataRecord*>(handle.policy_data);
-  if (data == nullptr) return;
-  ledger_.transfers_changed(*data);
-  const NodeIndex node = ledger_.nodes().find(node_id);
-  if (node == kNoNode) return;
-  least_used_.settled(*data, node);
-  ledger_.refresh(*data, node);
-  // Again requested, or at home there: then nothing has to be withdrawn.
-  if (!data->nodes[node].on_node) ledger_.leave_node(*data, node);
-}
-
-void Darts::data_forgotten(graph::Handle& handle) {
-  auto* const data = static_cast<DataRecord*>(handle.policy_data);
-  if (data == nullptr) return;
-  for (NodeIndex node = 0; node < ledger_.nodes().count(); ++node) {
-    least_used_.settled(*data, node);
-  }
-  ledger_.forget(*data);
-}
-
 }  // namespace
 
 std::unique_ptr<Policy> make_darts(const Settings& settings) {
-  return std::make_unique<Darts>(settings.text("cost") == "exact");
+  return std::make_unique<Darts>(settings.text("cost") == "exact" ? darts::Costs::exact
+                                                                  : darts::Costs::classes);
 }
 
 }  // namespace vicinal::sched

@@ -6,9 +6,9 @@
 //   planned  plannedTasks of a node: chosen for it, may still be withdrawn
 //   pulled   taskBuffer of a node and what runs there: popped by the engine and not ended
 //   absent   dataNotInMem of a node: used by tasks of main, not present there, not planned to be
-// A datum is *present* on a node if the replica is valid or requested there, or if a task pulled there uses it (the
-// engine may request its copy later, when there is room). A task *misses* an operand that it reads and that is not
-// present. Operands only written are never missed.
+// A datum is *present* on a node if the replica is valid or requested there, or if a task pulled
+// there uses it (the engine may request its copy later, when there is room).
+// A task *misses* an operand that it reads and that is not present. Operands only written are never missed.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,11 @@
 #include "graph/handle.hpp"
 #include "graph/task.hpp"
 #include "memory/next_uses.hpp"
+#include "sched/nodes.hpp"
+#include "sched/priority_list.hpp"
 #include "sched/records.hpp"
 
 namespace vicinal::sched::darts {
-
-using NodeIndex = std::uint32_t;
-inline constexpr NodeIndex kNoNode = 0xffffffffU;
 
 struct DataRecord;
 struct Speeds;
@@ -36,23 +35,6 @@ struct Use {
   Use* previous = nullptr;
   Use* next = nullptr;
   bool reads = false;
-};
-
-// Newest first.
-struct UseList {
-  Use* head = nullptr;
-
-  void push_front(Use& use) {
-    use.previous = nullptr;
-    use.next = head;
-    if (head != nullptr) head->previous = &use;
-    head = &use;
-  }
-  void unlink(Use& use) {
-    (use.previous != nullptr ? use.previous->next : head) = use.next;
-    if (use.next != nullptr) use.next->previous = use.previous;
-    use.previous = use.next = nullptr;
-  }
 };
 
 struct DataOnNode;
@@ -97,8 +79,8 @@ struct DataOnNode {
 struct DataRecord {
   graph::Handle* handle = nullptr;
   base::SureVector<DataOnNode> nodes;  // by NodeIndex
-  UseList in_main;                     // its readers in main
-  UseList in_plans;                    // its readers planned on any node
+  Chain<Use> in_main;                  // its readers in main, newest first
+  Chain<Use> in_plans;                 // its readers planned on any node, newest first
 };
 
 struct TaskOnNode {
@@ -114,7 +96,7 @@ enum class Stage : std::uint8_t { none, main, planned, pulled };
 
 struct TaskRecord {
   graph::Task* task = nullptr;
-  TaskRecord* previous = nullptr;  // in main, in the plan or among the pulled ones
+  TaskRecord* previous = nullptr;  // in main or in the plan
   TaskRecord* next = nullptr;
   Stage stage = Stage::none;
   bool bound = false;          // to a worker, or to a memory node
@@ -127,13 +109,98 @@ struct TaskRecord {
   base::SureVector<TaskOnNode> nodes;
 };
 
-// Where PriorityList finds the links of main.
-struct RecordLinks {
-  static int priority(const TaskRecord& record) { return record.task->priority; }
-  static TaskRecord* next(const TaskRecord& record) { return record.next; }
-  static void set_next(TaskRecord& record, TaskRecord* next) { record.next = next; }
-  static TaskRecord* previous(const TaskRecord& record) { return record.previous; }
-  static void set_previous(TaskRecord& record, TaskRecord* previous) { record.previous = previous; }
+inline void raise(int& highest, bool& stale, bool first, int priority) {
+  if (!first && priority < highest) return;
+  highest = priority;
+  stale = false;
+}
+
+// The task counts for the datum as free if it misses no other operand, as near if it misses one.
+inline void count_in(DataOnNode& at, const TaskRecord& record, NodeIndex node,
+                     std::uint32_t others) {
+  const int priority = record.task->priority;
+  if (others == 0) {
+    raise(at.free_priority, at.free_priority_stale, at.free_tasks == 0, priority);
+    at.free_ns += record.nodes[node].duration_ns;
+    ++at.free_tasks;
+  } else if (others == 1) {
+    raise(at.near_priority, at.near_priority_stale, at.near_tasks == 0, priority);
+    ++at.near_tasks;
+  }
+}
+
+inline void count_out(DataOnNode& at, const TaskRecord& record, NodeIndex node,
+                      std::uint32_t others) {
+  const int priority = record.task->priority;
+  if (others == 0) {
+    at.free_priority_stale = at.free_priority_stale || priority == at.free_priority;
+    at.free_ns -= record.nodes[node].duration_ns;
+    --at.free_tasks;
+  } else if (others == 1) {
+    at.near_priority_stale = at.near_priority_stale || priority == at.near_priority;
+    --at.near_tasks;
+  }
+}
+
+inline std::uint32_t count_missing(const TaskRecord& record, NodeIndex node) {
+  std::uint32_t missing = 0;
+  for (const Use& use : record.uses) {
+    if (use.reads && !use.data->nodes[node].present()) ++missing;
+  }
+  return missing;
+}
+
+using RecordLinks = MemberLinks<TaskRecord>;
+
+// Tasks of main by how many operands they miss on one node, from three on: no datum counts them as free or
+// near, see DataOnNode.
+class FewestMissing {
+ public:
+  static constexpr std::uint32_t kLeast = 3;
+
+  // The task misses `missing` operands on the node, it can run there and is in main.
+  void enter(TaskRecord& record, NodeIndex node, std::uint32_t missing) {
+    if (missing < kLeast) return;
+    if (missing >= first_.size()) first_.resize(missing + 1);
+    TaskOnNode& here = record.nodes[node];
+    here.previous = nullptr;
+    here.next = first_[missing];
+    if (here.next != nullptr) here.next->nodes[node].previous = &record;
+    first_[missing] = &record;
+    fewest_ = missing < fewest_ ? missing : fewest_;
+  }
+  // It missed so many until now.
+  void leave(TaskRecord& record, NodeIndex node, std::uint32_t missing) {
+    if (missing < kLeast) return;
+    TaskOnNode& here = record.nodes[node];
+    if (here.next != nullptr) here.next->nodes[node].previous = here.previous;
+    (here.previous != nullptr ? here.previous->nodes[node].next : first_[missing]) = here.next;
+  }
+
+  // Of the tasks that miss fewest operands, and less than `less_than`, the wanted one of highest priority, of
+  // the last few that have come to miss so many; nullptr: there is none.
+  template <typename Predicate>
+  TaskRecord* find(NodeIndex node, std::uint32_t less_than, Predicate&& wanted) {
+    while (fewest_ < first_.size() && first_[fewest_] == nullptr) ++fewest_;
+    for (std::uint32_t missing = fewest_; missing < less_than && missing < first_.size();
+         ++missing) {
+      TaskRecord* best = nullptr;
+      int looks = kLooks;
+      for (TaskRecord* at = first_[missing]; at != nullptr && looks > 0; --looks) {
+        const bool higher = best == nullptr || at->task->priority > best->task->priority;
+        if (higher && wanted(*at)) best = at;
+        at = at->nodes[node].next;
+      }
+      if (best != nullptr) return best;
+    }
+    return nullptr;
+  }
+
+ private:
+  static constexpr int kLooks = 16;
+
+  base::SureVector<TaskRecord*> first_;  // by what they miss, the last that came
+  std::uint32_t fewest_ = kLeast;        // none misses less, of those that are here
 };
 
 }  // namespace vicinal::sched::darts

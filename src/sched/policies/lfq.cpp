@@ -33,8 +33,25 @@ class FlatQueues final : public Policy {
     decisions_.start(context);
     buffers_.resize(context.machine().workers.size());
   }
-  void push(graph::Task& task, WorkerId releasing) override;
-  graph::Task* pop(WorkerId worker) override;
+
+  void push(graph::Task& task, WorkerId releasing) override {
+    const bool has_place = releasing != kNoWorker &&
+                           buffers_[releasing.value].size < kPlacesPerWorker * buffers_.size();
+    if (!has_place) return queue_.push_back(task);
+    Buffer& buffer = buffers_[releasing.value];
+    buffer.tasks.push_back(task);
+    ++buffer.size;
+    if (decisions_.heard()) decisions_.tell_home(task, trace::Reason::released_here, releasing);
+  }
+
+  graph::Task* pop(WorkerId worker) override {
+    Buffer& own = buffers_[worker.value];
+    if (graph::Task* task = take_from(own, worker, trace::Reason::highest_priority)) return task;
+    Buffer* const other = nearest_with_tasks(worker);
+    if (other == nullptr) return decisions_.take_first(queue_, worker, trace::Reason::first_pushed);
+    if (decisions_.heard()) tell_theft(*best_of(*other, worker), worker, *other);
+    return take_from(*other, worker, trace::Reason::highest_of_victim);
+  }
 
  private:
   static constexpr std::size_t kPlacesPerWorker = 4;
@@ -43,80 +60,55 @@ class FlatQueues final : public Policy {
     return buffer.tasks.find_first(
         [&](const graph::Task& ready) { return context_->can_run(ready, worker); });
   }
-  Buffer* nearest_with_tasks(WorkerId worker);
-  graph::Task* take_from(Buffer& buffer, WorkerId worker, trace::Reason reason) const;
+  Buffer* nearest_with_tasks(WorkerId worker) {
+    Buffer* nearest = nullptr;
+    walk_others(worker, [&](Buffer& buffer, std::uint32_t /*number*/, std::uint32_t /*distance*/) {
+      if (best_of(buffer, worker) != nullptr) nearest = &buffer;
+      return nearest != nullptr;
+    });
+    return nearest;
+  }
+
+  graph::Task* take_from(Buffer& buffer, WorkerId worker, trace::Reason reason) const {
+    graph::Task* const task = decisions_.take_first(buffer.tasks, worker, reason);
+    if (task != nullptr) --buffer.size;
+    return task;
+  }
+
   // The others by increasing distance, until `visit(buffer, number, distance)` says true.
   template <typename Visit>
-  void walk_others(WorkerId worker, Visit&& visit);
-  void tell_theft(const graph::Task& task, WorkerId thief, const Buffer& chosen);
+  void walk_others(WorkerId worker, Visit&& visit) {
+    const auto count = static_cast<std::uint32_t>(buffers_.size());
+    for (std::uint32_t distance = 1; distance < count; ++distance) {
+      // One that is below the first is beyond the last.
+      for (const std::uint32_t number : {worker.value + distance, worker.value - distance}) {
+        if (number < count && visit(buffers_[number], number, distance)) return;
+      }
+    }
+  }
+
+  void tell_theft(const graph::Task& task, WorkerId thief, const Buffer& chosen) {
+    Telling theft =
+        decisions_.asked_by(thief, trace::Reason::nearest_with_tasks, trace::Among::workers);
+    walk_others(thief, [&](const Buffer& buffer, std::uint32_t number, std::uint32_t distance) {
+      std::int64_t tasks = 0;
+      buffer.tasks.find_first([&](const graph::Task& ready) {
+        tasks += context_->can_run(ready, thief) ? 1 : 0;
+        return false;
+      });
+      theft.consider(
+          {number, {{trace::Measure::distance, distance}, {trace::Measure::tasks, tasks}}},
+          &buffer == &chosen);
+      return false;
+    });
+    theft.of(task).tell();
+  }
 
   PolicyContext* context_ = nullptr;
   Decisions decisions_;
   base::SureDeque<Buffer> buffers_;  // by worker
   TaskDeque queue_;
 };
-
-void FlatQueues::push(graph::Task& task, WorkerId releasing) {
-  const bool has_place =
-      releasing != kNoWorker && buffers_[releasing.value].size < kPlacesPerWorker * buffers_.size();
-  if (!has_place) return queue_.push_back(task);
-  Buffer& buffer = buffers_[releasing.value];
-  buffer.tasks.push_back(task);
-  ++buffer.size;
-  if (decisions_.heard()) decisions_.tell_home(task, trace::Reason::released_here, releasing);
-}
-
-graph::Task* FlatQueues::pop(WorkerId worker) {
-  Buffer& own = buffers_[worker.value];
-  if (graph::Task* task = take_from(own, worker, trace::Reason::highest_priority)) return task;
-  Buffer* const other = nearest_with_tasks(worker);
-  if (other == nullptr) return decisions_.take_first(queue_, worker, trace::Reason::first_pushed);
-  if (decisions_.heard()) tell_theft(*best_of(*other, worker), worker, *other);
-  return take_from(*other, worker, trace::Reason::highest_of_victim);
-}
-
-graph::Task* FlatQueues::take_from(Buffer& buffer, WorkerId worker, trace::Reason reason) const {
-  graph::Task* const task = decisions_.take_first(buffer.tasks, worker, reason);
-  if (task != nullptr) --buffer.size;
-  return task;
-}
-
-template <typename Visit>
-void FlatQueues::walk_others(WorkerId worker, Visit&& visit) {
-  const auto count = static_cast<std::uint32_t>(buffers_.size());
-  for (std::uint32_t distance = 1; distance < count; ++distance) {
-    // One that is below the first is beyond the last.
-    for (const std::uint32_t number : {worker.value + distance, worker.value - distance}) {
-      if (number < count && visit(buffers_[number], number, distance)) return;
-    }
-  }
-}
-
-Buffer* FlatQueues::nearest_with_tasks(WorkerId worker) {
-  Buffer* nearest = nullptr;
-  walk_others(worker, [&](Buffer& buffer, std::uint32_t /*number*/, std::uint32_t /*distance*/) {
-    if (best_of(buffer, worker) != nullptr) nearest = &buffer;
-    return nearest != nullptr;
-  });
-  return nearest;
-}
-
-void FlatQueues::tell_theft(const graph::Task& task, WorkerId thief, const Buffer& chosen) {
-  trace::Decision theft =
-      decisions_.asked_by(thief, trace::Reason::nearest_with_tasks, trace::Among::workers);
-  theft.task = graph::TaskPool::id(task);
-  walk_others(thief, [&](const Buffer& buffer, std::uint32_t number, std::uint32_t distance) {
-    std::int64_t tasks = 0;
-    buffer.tasks.find_first([&](const graph::Task& ready) {
-      tasks += context_->can_run(ready, thief) ? 1 : 0;
-      return false;
-    });
-    theft.consider({number, {{trace::Measure::distance, distance}, {trace::Measure::tasks, tasks}}},
-                   &buffer == &chosen);
-    return false;
-  });
-  decisions_.tell(std::move(theft));
-}
 
 }  // namespace
 

@@ -54,7 +54,7 @@ class Lws final : public Policy {
     std::uint32_t thief;
     Patience patience = Patience::none;
     bool passed_over = false;  // a victim whose lock was held
-    std::optional<trace::Decision> told = {};
+    std::optional<Telling> told = {};
   };
 
   std::uint32_t home_of(const graph::Task& task, WorkerId releasing);
@@ -74,9 +74,9 @@ class Lws final : public Policy {
   [[gnu::cold]] void tell_released(const graph::Task& task, const Deque& deque) const;
   [[gnu::cold]] graph::Task* tell_waiting(Deque& deque) const;
   [[gnu::cold]] void tell_taken(std::span<graph::Task* const> tasks, const Deque& deque) const;
-  trace::Decision own_tasks(const Deque& deque) const;
-  trace::Decision others_with_tasks(std::uint32_t thief);
-  trace::Decision last_tasks(const Deque& deque, std::uint32_t victim, std::uint32_t thief) const;
+  Telling own_tasks(const Deque& deque) const;
+  Telling others_with_tasks(std::uint32_t thief);
+  Telling last_tasks(const Deque& deque, std::uint32_t victim, std::uint32_t thief) const;
 
   PolicyContext* context_ = nullptr;
   Decisions decisions_;
@@ -255,14 +255,13 @@ graph::Task* Lws::steal(Theft& theft, std::uint32_t victim) {
     task = take_last(deque, victim, theft.thief);
   }
   if (task == nullptr || !theft.told) return task;
-  theft.told->task = graph::TaskPool::id(*task);
   theft.told->choose(victim);
-  decisions_.tell(*std::move(theft.told));
+  theft.told->of(*task).tell();
   return task;
 }
 
 graph::Task* Lws::take_last(Deque& deque, std::uint32_t victim, std::uint32_t thief) const {
-  std::optional<trace::Decision> decision;
+  std::optional<Telling> decision;
   if (decisions_.heard()) decision = last_tasks(deque, victim, thief);
   graph::Task* task = nullptr;
   if (deque.taken_last()) {  // any worker can run them
@@ -278,7 +277,7 @@ graph::Task* Lws::take_last(Deque& deque, std::uint32_t victim, std::uint32_t th
   deque.shared_length.subtract_one();
   if (decision) {
     decision->choose(id_of(*task));
-    decisions_.tell(*std::move(decision));
+    decision->tell();
   }
   return task;
 }
@@ -286,8 +285,7 @@ graph::Task* Lws::take_last(Deque& deque, std::uint32_t victim, std::uint32_t th
 // --- what is told of the choices
 
 void Lws::tell_turn(const graph::Task& task, std::uint32_t turn, WorkerId taken) const {
-  trace::Decision decision =
-      decisions_.about(task, trace::Reason::next_in_turn, trace::Among::workers);
+  Telling decision = decisions_.about(task, trace::Reason::next_in_turn, trace::Among::workers);
   for (std::uint32_t place = 0; place < count_; ++place) {
     const WorkerId worker{(turn + place) % count_};
     decision.consider({worker.value,
@@ -295,40 +293,40 @@ void Lws::tell_turn(const graph::Task& task, std::uint32_t turn, WorkerId taken)
                         {trace::Measure::can_run, context_->can_run(task, worker) ? 1 : 0}}},
                       worker == taken);
   }
-  decisions_.tell(std::move(decision));
+  decision.tell();
 }
 
 void Lws::tell_released(const graph::Task& task, const Deque& deque) const {
-  trace::Decision decision =
+  Telling decision =
       decisions_.asked_by(worker_of(deque), trace::Reason::just_released, trace::Among::tasks);
   decision.consider({id_of(task), Decisions::ranks(task, 0)}, true);
-  decisions_.tell(std::move(decision));
+  decision.tell();
 }
 
 graph::Task* Lws::tell_waiting(Deque& deque) const {
-  trace::Decision decision = own_tasks(deque);
+  Telling decision = own_tasks(deque);
   graph::Task* const task = take_waiting(deque);
   if (task == nullptr) return nullptr;
   decision.choose(id_of(*task));
-  decisions_.tell(std::move(decision));
+  decision.tell();
   return task;
 }
 
 // From those of the application.
 void Lws::tell_taken(std::span<graph::Task* const> tasks, const Deque& deque) const {
-  trace::Decision decision =
+  Telling decision =
       decisions_.asked_by(worker_of(deque), trace::Reason::highest_priority, trace::Among::tasks);
   for (const graph::Task* task : tasks) {
     const auto place = static_cast<std::int64_t>(decision.candidates.size());
     decision.consider({id_of(*task), Decisions::ranks(*task, place)}, task == tasks.front());
   }
-  decisions_.tell(std::move(decision));
+  decision.tell();
 }
 
 // The front of each of its parts, in the order in which equals go.
-trace::Decision Lws::own_tasks(const Deque& deque) const {
+Telling Lws::own_tasks(const Deque& deque) const {
   constexpr std::size_t kOfEach = 3;  // this is asked for each task
-  trace::Decision decision =
+  Telling decision =
       decisions_.asked_by(worker_of(deque), trace::Reason::highest_priority, trace::Among::tasks);
   std::size_t most = 0;
   const auto list = [&](const graph::Task& task) {
@@ -347,9 +345,9 @@ trace::Decision Lws::own_tasks(const Deque& deque) const {
 }
 
 // By increasing distance. How many they have is a hint, as others change it meanwhile.
-trace::Decision Lws::others_with_tasks(std::uint32_t thief) {
-  trace::Decision decision = decisions_.asked_by(WorkerId{thief}, trace::Reason::nearest_with_tasks,
-                                                 trace::Among::workers);
+Telling Lws::others_with_tasks(std::uint32_t thief) {
+  Telling decision = decisions_.asked_by(WorkerId{thief}, trace::Reason::nearest_with_tasks,
+                                         trace::Among::workers);
   const auto look = [&](std::uint32_t victim, std::int64_t distance) {
     Deque& deque = deques_[victim];
     const std::lock_guard held(deque.lock);
@@ -370,9 +368,8 @@ trace::Decision Lws::others_with_tasks(std::uint32_t thief) {
 }
 
 // From the back.
-trace::Decision Lws::last_tasks(const Deque& deque, std::uint32_t victim,
-                                std::uint32_t thief) const {
-  trace::Decision decision =
+Telling Lws::last_tasks(const Deque& deque, std::uint32_t victim, std::uint32_t thief) const {
+  Telling decision =
       decisions_.asked_by(WorkerId{thief}, trace::Reason::last_of_highest, trace::Among::tasks);
   const bool alike = alike_[thief] == alike_[victim];
   const auto list = [&](const graph::Task& task) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -22,6 +23,33 @@ using orders::Number;
 using orders::Order;
 using orders::TaskInputs;
 
+// Its limit; without one more than there can be.
+Bytes memory_of(const MachineDescription& machine, NodeId node) {
+  constexpr Bytes kAll{std::numeric_limits<std::uint64_t>::max()};
+  return machine.nodes[node.value].limit.value_or(kAll);
+}
+
+// From RAM; 0: not known, or it is RAM.
+BytesPerSecond bandwidth_of(const MachineDescription& machine, NodeId node) {
+  for (const LinkDescription& link : machine.links) {
+    if (link.from == kRam && link.to == node) return link.bandwidth;
+  }
+  return {};
+}
+
+// The nodes that are to run the task by plan, a bit for each: of those that can, the accelerators, else all.
+std::uint64_t planned_for(const graph::Task& task, const Nodes& nodes) {
+  std::uint64_t all = 0;
+  std::uint64_t accelerators = 0;
+  for (NodeIndex i = 0; i < nodes.count(); ++i) {
+    if (!nodes.able_worker(task, i)) continue;
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    all |= bit;
+    if (nodes.machine().nodes[nodes[i].id.value].kind == NodeKind::device) accelerators |= bit;
+  }
+  return accelerators != 0 ? accelerators : all;
+}
+
 // Tasks that the same nodes are to run.
 struct Group {
   std::uint64_t mask = 0;
@@ -36,7 +64,7 @@ std::vector<Group> groups_of(const KnownTasks& known, const Nodes& nodes) {
   for (std::size_t i = known.planned_before; i < known.tasks.size(); ++i) {
     const graph::Task* const task = known.tasks[i];
     if (task == nullptr) continue;
-    const std::uint64_t mask = nodes.planned_for(*task);
+    const std::uint64_t mask = planned_for(*task, nodes);
     if (mask == 0) {
       throw std::logic_error("no worker can run the task " + std::string(task->name()));
     }
@@ -114,8 +142,11 @@ class Planner {
     if (rules_.algorithm == Algorithm::rcm) {
       return cut(orders::rcm_order(inputs), group.durations, count);
     }
-    Bytes memory = nodes_.memory(group.nodes.front());
-    for (const NodeIndex node : group.nodes) memory = std::min(memory, nodes_.memory(node));
+    const MachineDescription& machine = nodes_.machine();
+    Bytes memory = memory_of(machine, nodes_[group.nodes.front()].id);
+    for (const NodeIndex node : group.nodes) {
+      memory = std::min(memory, memory_of(machine, nodes_[node].id));
+    }
     std::vector<Order> packages =
         orders::hfp_packages(inputs, {.memory = memory,
                                       .flip = rules_.flip,
@@ -134,8 +165,9 @@ class Planner {
     if (rules_.balance == Balance::duration) {
       return orders::balance_durations(packages, group.durations);
     }
-    orders::balance_simulated(packages, inputs, group.durations,
-                              {memory, nodes_.bandwidth(group.nodes.front())});
+    orders::balance_simulated(
+        packages, inputs, group.durations,
+        {memory, bandwidth_of(nodes_.machine(), nodes_[group.nodes.front()].id)});
   }
 
   const PlanRules& rules_;

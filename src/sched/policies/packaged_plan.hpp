@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
+#include "sched/nodes.hpp"
 #include "sched/orders/task_inputs.hpp"
-#include "sched/policies/packaged_nodes.hpp"
 #include "sched/policy.hpp"
 
 namespace vicinal::sched::packaged {

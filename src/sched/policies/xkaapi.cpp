@@ -31,11 +31,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/sure_memory.hpp"
 #include "sched/decisions.hpp"
+#include "sched/nodes.hpp"
 #include "sched/policy.hpp"
 #include "sched/priority_list.hpp"
 
@@ -69,221 +68,199 @@ class Stealing final : public Policy {
   std::string_view name() const override { return strategy_.name; }
   PolicyTraits traits() const override { return {.in_flight = strategy_.window}; }
 
-  void start(PolicyContext& context) override;
-  void push(graph::Task& task, WorkerId releasing) override;
-  graph::Task* pop(WorkerId worker) override;
+  void start(PolicyContext& context) override {
+    context_ = &context;
+    decisions_.start(context);
+    nodes_.start(context);
+    lists_.resize(context.machine().workers.size() + 1);
+  }
+
+  void push(graph::Task& task, WorkerId releasing) override {
+    if (const std::optional<WorkerId> only = task.only_worker()) {
+      lists_of(*only).bound.push_back(task);
+      return context_->wake(*only);
+    }
+    const NodeId here = releasing == kNoWorker ? kRam : nodes_.id_of(releasing);
+    if (const std::optional<WorkerId> there = choose(task, here)) {
+      lists_of(*there).mailbox.push_back(task);
+      return context_->wake(*there);
+    }
+    lists_of(releasing).own.push_front(task);
+    if (decisions_.heard() && releasing != kNoWorker) {
+      decisions_.tell_home(task, trace::Reason::released_here, releasing);
+    }
+  }
+
+  graph::Task* pop(WorkerId worker) override {
+    graph::Task* task = take_own(worker);
+    if (task == nullptr) task = steal(worker);
+    lists_of(worker).waits = task == nullptr;
+    return task;
+  }
 
  private:
-  NodeId node_of(WorkerId worker) const { return context_->machine().workers[worker.value].node; }
   Lists& lists_of(WorkerId worker) {
     return worker == kNoWorker ? lists_.back() : lists_[worker.value];
   }
-  std::optional<WorkerId> worker_for(const graph::Task& task, NodeId node) const;
-  std::optional<WorkerId> choose(const graph::Task& task, NodeId here);
-  std::optional<WorkerId> most_valid(const graph::Task& task, NodeId here);
+  // --- where a ready task goes
+
+  // Of the node's workers the first that can run it.
+  std::optional<WorkerId> worker_for(const graph::Task& task, NodeId id) const {
+    const NodeIndex node = nodes_.find(id);
+    return node == kNoNode ? std::nullopt : nodes_.able_worker(task, node);
+  }
+  std::size_t count() const { return context_->machine().nodes.size(); }  // of memory nodes
+  // None: it stays where it was released.
+  std::optional<WorkerId> choose(const graph::Task& task, NodeId here) {
+    switch (strategy_.push) {
+      case Push::most_valid:
+        return most_valid(task, here);
+      case Push::written:
+        return who_holds_written(task, here);
+      case Push::local:
+        break;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<WorkerId> most_valid(const graph::Task& task, NodeId here) {
+    std::array<std::int64_t, graph::NodeMask::kMostNodes> valid{};
+    for (const graph::Access& access : task.accesses()) {
+      const std::uint64_t nodes = context_->presence(*access.handle).valid;
+      for (std::size_t n = 0; n < count(); ++n) {
+        if ((nodes >> n & 1) != 0)
+          valid[n] += static_cast<std::int64_t>(access.handle->bytes().value);
+      }
+    }
+    // In the order in which they win ties.
+    asked_.assign({here});
+    if (here != kRam) asked_.push_back(kRam);
+    for (NodeId node{1}; node.value < count(); ++node.value) {
+      if (node != here && worker_for(task, node)) asked_.push_back(node);
+    }
+    const NodeId most =
+        *std::ranges::max_element(asked_, {}, [&](NodeId node) { return valid[node.value]; });
+    if (decisions_.heard()) {
+      decisions_.about(task, trace::Reason::most_valid_bytes, trace::Among::nodes)
+          .each(asked_,
+                [&](NodeId node) {
+                  return Choice{{node.value, {{trace::Measure::valid_bytes, valid[node.value]}}},
+                                node == most};
+                })
+          .tell();
+    }
+    if (most == kRam || most == here) return std::nullopt;
+    return worker_for(task, most);
+  }
+
+  // The first operand that is written, is valid on the node and not where the task was released.
   std::optional<std::int64_t> written_there(const graph::Task& task, NodeId here,
-                                            NodeId there) const;
-  std::optional<WorkerId> who_holds_written(const graph::Task& task, NodeId here) const;
-  graph::Task* take_own(WorkerId worker);
-  graph::Task* steal(WorkerId thief);
-  graph::Task* stealable(std::size_t victim, WorkerId thief) const;
-  void tell_theft(WorkerId thief, const Victim& chosen, double drawn) const;
+                                            NodeId there) const {
+    std::int64_t number = 0;
+    for (const graph::Access& access : task.accesses()) {
+      const std::uint64_t valid = context_->presence(*access.handle).valid;
+      const auto is_valid = [&](NodeId node) { return (valid >> node.value & 1) != 0; };
+      if (writes(access.mode) && is_valid(there) && !is_valid(here)) return number;
+      ++number;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<WorkerId> who_holds_written(const graph::Task& task, NodeId here) const {
+    std::optional<Telling> decision;
+    if (decisions_.heard()) {
+      decision = decisions_.about(task, trace::Reason::holds_written, trace::Among::nodes);
+    }
+    std::optional<WorkerId> chosen;
+    std::int64_t least = 0;
+    for (NodeId node{1}; node.value < count(); ++node.value) {
+      const std::optional<std::int64_t> operand = written_there(task, here, node);
+      const std::optional<WorkerId> worker = operand ? worker_for(task, node) : std::nullopt;
+      if (!worker) continue;
+      const bool better = !chosen || *operand < least;
+      if (better) {
+        chosen = worker;
+        least = *operand;
+      }
+      if (decision) {
+        decision->consider({node.value, {{trace::Measure::operand, *operand}}}, better);
+      }
+    }
+    if (decision && chosen) decision->tell();
+    return chosen;
+  }
+
+  // --- what a worker is given
+
+  graph::Task* take_own(WorkerId worker) {
+    Lists& lists = lists_of(worker);
+    for (TaskDeque* const mail : {&lists.bound, &lists.mailbox}) {
+      graph::Task* const task = decisions_.take_first(*mail, worker, trace::Reason::first_pushed);
+      if (task != nullptr) return task;
+    }
+    return decisions_.take_first(lists.own, worker, trace::Reason::last_pushed);
+  }
+
+  graph::Task* steal(WorkerId thief) {
+    victims_.clear();
+    for (std::size_t i = 0; i < lists_.size(); ++i) {
+      if (i == thief.value) continue;
+      if (graph::Task* const task = stealable(i, thief)) victims_.push_back({i, task});
+    }
+    if (victims_.empty()) return nullptr;
+    const double drawn = context_->random().uniform();
+    const Victim& victim =
+        victims_[static_cast<std::size_t>(drawn * static_cast<double>(victims_.size()))];
+    if (decisions_.heard()) tell_theft(thief, victim, drawn);
+    Lists& lists = lists_[victim.lists];
+    const auto is_it = [&](const graph::Task& task) { return &task == victim.task; };
+    const bool in_own = lists.own.find_last_of_highest(is_it) != nullptr;
+    (in_own ? lists.own : lists.mailbox).remove(*victim.task);
+    return victim.task;
+  }
+
+  // Who waits keeps the first that was pushed to it: whoever releases a task asks before the one that it wakes.
+  graph::Task* stealable(std::size_t victim, WorkerId thief) const {
+    const Lists& lists = lists_[victim];
+    const auto can_run = [&](const graph::Task& task) { return context_->can_run(task, thief); };
+    graph::Task* const oldest = lists.own.find_last_of_highest(can_run);
+    if (oldest != nullptr) return oldest;
+    graph::Task* const newest = lists.mailbox.find_last_of_highest(can_run);
+    if (newest == nullptr || !lists.waits) return newest;
+    const bool is_first =
+        newest == lists.mailbox.find_first([](const graph::Task& /*any*/) { return true; });
+    return is_first && !context_->away(WorkerId{static_cast<std::uint32_t>(victim)}) ? nullptr
+                                                                                     : newest;
+  }
+
+  void tell_theft(WorkerId thief, const Victim& chosen, double drawn) const {
+    const auto id_of_lists = [&](std::size_t lists) {
+      return lists + 1 == lists_.size() ? kNoWorker.value : static_cast<std::uint32_t>(lists);
+    };
+    decisions_.asked_by(thief, trace::Reason::drawn_victim, trace::Among::workers)
+        .of(*chosen.task)
+        .draw(drawn)
+        .each(victims_,
+              [&](const Victim& victim) {
+                return Choice{{id_of_lists(victim.lists), {}}, &victim == &chosen};
+              })
+        .tell();
+    const Lists& lists = lists_[chosen.lists];
+    decisions_.tell_first(*chosen.task, thief, trace::Reason::oldest_of_victim,
+                          [&](const auto& name) {
+                            if (lists.own.find_last_of_highest(name) != nullptr) return;
+                            lists.mailbox.find_last_of_highest(name);
+                          });
+  }
 
   const StealingStrategy strategy_;
   PolicyContext* context_ = nullptr;
   Decisions decisions_;
-  base::SureDeque<Lists> lists_;                     // by worker, then the application's
-  std::vector<base::SureVector<WorkerId>> workers_;  // by node
-  base::SureVector<NodeId> asked_;                   // of the task that is pushed
-  base::SureVector<Victim> victims_;                 // of the theft in course
+  base::SureDeque<Lists> lists_;  // by worker, then the application's
+  Nodes nodes_;
+  base::SureVector<NodeId> asked_;    // of the task that is pushed
+  base::SureVector<Victim> victims_;  // of the theft in course
 };
-
-void Stealing::start(PolicyContext& context) {
-  context_ = &context;
-  decisions_.start(context);
-  const MachineDescription& machine = context.machine();
-  lists_.resize(machine.workers.size() + 1);
-  workers_.resize(machine.nodes.size());
-  for (const WorkerDescription& worker : machine.workers) {
-    workers_[worker.node.value].push_back(worker.id);
-  }
-}
-
-// --- where a ready task goes ----------------------------------------------------------------------
-
-void Stealing::push(graph::Task& task, WorkerId releasing) {
-  if (const std::optional<WorkerId> only = task.only_worker()) {
-    lists_of(*only).bound.push_back(task);
-    return context_->wake(*only);
-  }
-  const NodeId here = releasing == kNoWorker ? kRam : node_of(releasing);
-  if (const std::optional<WorkerId> there = choose(task, here)) {
-    lists_of(*there).mailbox.push_back(task);
-    return context_->wake(*there);
-  }
-  lists_of(releasing).own.push_front(task);
-  if (decisions_.heard() && releasing != kNoWorker) {
-    decisions_.tell_home(task, trace::Reason::released_here, releasing);
-  }
-}
-
-// None: it stays where it was released.
-std::optional<WorkerId> Stealing::choose(const graph::Task& task, NodeId here) {
-  switch (strategy_.push) {
-    case Push::most_valid:
-      return most_valid(task, here);
-    case Push::written:
-      return who_holds_written(task, here);
-    case Push::local:
-      break;
-  }
-  return std::nullopt;
-}
-
-// Of the node's workers the first that can run it.
-std::optional<WorkerId> Stealing::worker_for(const graph::Task& task, NodeId node) const {
-  for (const WorkerId worker : workers_[node.value]) {
-    if (context_->can_run(task, worker)) return worker;
-  }
-  return std::nullopt;
-}
-
-std::optional<WorkerId> Stealing::most_valid(const graph::Task& task, NodeId here) {
-  std::array<std::int64_t, graph::NodeMask::kMostNodes> valid{};
-  for (const graph::Access& access : task.accesses()) {
-    const std::uint64_t nodes = context_->presence(*access.handle).valid;
-    for (std::size_t n = 0; n < workers_.size(); ++n) {
-      if ((nodes >> n & 1) != 0)
-        valid[n] += static_cast<std::int64_t>(access.handle->bytes().value);
-    }
-  }
-  // In the order in which they win ties.
-  asked_.assign({here});
-  if (here != kRam) asked_.push_back(kRam);
-  for (NodeId node{1}; node.value < workers_.size(); ++node.value) {
-    if (node != here && worker_for(task, node)) asked_.push_back(node);
-  }
-  const NodeId most =
-      *std::ranges::max_element(asked_, {}, [&](NodeId node) { return valid[node.value]; });
-  if (decisions_.heard()) {
-    trace::Decision decision =
-        decisions_.about(task, trace::Reason::most_valid_bytes, trace::Among::nodes);
-    for (const NodeId node : asked_) {
-      decision.consider({node.value, {{trace::Measure::valid_bytes, valid[node.value]}}},
-                        node == most);
-    }
-    decisions_.tell(std::move(decision));
-  }
-  if (most == kRam || most == here) return std::nullopt;
-  return worker_for(task, most);
-}
-
-// The first operand that is written, is valid on the node and not where the task was released.
-std::optional<std::int64_t> Stealing::written_there(const graph::Task& task, NodeId here,
-                                                    NodeId there) const {
-  std::int64_t number = 0;
-  for (const graph::Access& access : task.accesses()) {
-    const std::uint64_t valid = context_->presence(*access.handle).valid;
-    const auto is_valid = [&](NodeId node) { return (valid >> node.value & 1) != 0; };
-    if (writes(access.mode) && is_valid(there) && !is_valid(here)) return number;
-    ++number;
-  }
-  return std::nullopt;
-}
-
-std::optional<WorkerId> Stealing::who_holds_written(const graph::Task& task, NodeId here) const {
-  std::optional<trace::Decision> decision;
-  if (decisions_.heard()) {
-    decision = decisions_.about(task, trace::Reason::holds_written, trace::Among::nodes);
-  }
-  std::optional<WorkerId> chosen;
-  std::int64_t least = 0;
-  for (NodeId node{1}; node.value < workers_.size(); ++node.value) {
-    const std::optional<std::int64_t> operand = written_there(task, here, node);
-    const std::optional<WorkerId> worker = operand ? worker_for(task, node) : std::nullopt;
-    if (!worker) continue;
-    const bool better = !chosen || *operand < least;
-    if (better) {
-      chosen = worker;
-      least = *operand;
-    }
-    if (decision) {
-      decision->consider({node.value, {{trace::Measure::operand, *operand}}}, better);
-    }
-  }
-  if (decision && chosen) decisions_.tell(*std::move(decision));
-  return chosen;
-}
-
-// --- what a worker is given -----------------------------------------------------------------------
-
-graph::Task* Stealing::pop(WorkerId worker) {
-  graph::Task* task = take_own(worker);
-  if (task == nullptr) task = steal(worker);
-  lists_of(worker).waits = task == nullptr;
-  return task;
-}
-
-graph::Task* Stealing::take_own(WorkerId worker) {
-  Lists& lists = lists_of(worker);
-  for (TaskDeque* const mail : {&lists.bound, &lists.mailbox}) {
-    graph::Task* const task = decisions_.take_first(*mail, worker, trace::Reason::first_pushed);
-    if (task != nullptr) return task;
-  }
-  return decisions_.take_first(lists.own, worker, trace::Reason::last_pushed);
-}
-
-// Who waits keeps the first that was pushed to it: whoever releases a task asks before the one that it wakes.
-graph::Task* Stealing::stealable(std::size_t victim, WorkerId thief) const {
-  const Lists& lists = lists_[victim];
-  const auto can_run = [&](const graph::Task& task) { return context_->can_run(task, thief); };
-  graph::Task* const oldest = lists.own.find_last_of_highest(can_run);
-  if (oldest != nullptr) return oldest;
-  graph::Task* const newest = lists.mailbox.find_last_of_highest(can_run);
-  if (newest == nullptr || !lists.waits) return newest;
-  const bool is_first =
-      newest == lists.mailbox.find_first([](const graph::Task& /*any*/) { return true; });
-  return is_first && !context_->away(WorkerId{static_cast<std::uint32_t>(victim)}) ? nullptr
-                                                                                   : newest;
-}
-
-graph::Task* Stealing::steal(WorkerId thief) {
-  victims_.clear();
-  for (std::size_t i = 0; i < lists_.size(); ++i) {
-    if (i == thief.value) continue;
-    if (graph::Task* const task = stealable(i, thief)) victims_.push_back({i, task});
-  }
-  if (victims_.empty()) return nullptr;
-  const double drawn = context_->random().uniform();
-  const Victim& victim =
-      victims_[static_cast<std::size_t>(drawn * static_cast<double>(victims_.size()))];
-  if (decisions_.heard()) tell_theft(thief, victim, drawn);
-  Lists& lists = lists_[victim.lists];
-  const auto is_it = [&](const graph::Task& task) { return &task == victim.task; };
-  const bool in_own = lists.own.find_last_of_highest(is_it) != nullptr;
-  (in_own ? lists.own : lists.mailbox).remove(*victim.task);
-  return victim.task;
-}
-
-void Stealing::tell_theft(WorkerId thief, const Victim& chosen, double drawn) const {
-  const auto id_of_lists = [&](std::size_t lists) {
-    return lists + 1 == lists_.size() ? kNoWorker.value : static_cast<std::uint32_t>(lists);
-  };
-  trace::Decision theft =
-      decisions_.asked_by(thief, trace::Reason::drawn_victim, trace::Among::workers);
-  theft.task = graph::TaskPool::id(*chosen.task);
-  theft.scores.push_back(Decisions::draw(drawn));
-  for (const Victim& victim : victims_) {
-    theft.consider({id_of_lists(victim.lists), {}}, &victim == &chosen);
-  }
-  decisions_.tell(std::move(theft));
-  const Lists& lists = lists_[chosen.lists];
-  decisions_.tell_first(*chosen.task, thief, trace::Reason::oldest_of_victim,
-                        [&](const auto& name) {
-                          if (lists.own.find_last_of_highest(name) != nullptr) return;
-                          lists.mailbox.find_last_of_highest(name);
-                        });
-}
 
 }  // namespace
 

@@ -1,12 +1,11 @@
 // What DARTS takes for the time of a task whose time is not known.
-#include "sched/policies/darts_nodes.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include <gtest/gtest.h>
 
+#include "sched/policies/darts_speeds.hpp"
 #include "support/fake_context.hpp"
 
 namespace vicinal::sched::darts {
@@ -35,32 +34,34 @@ Durations2 assessed(ProcessorKind device_kind, Time on_core, Time on_device) {
   task.codelet = &codelet;
   Nodes nodes;
   nodes.start(context);
+  Estimates estimates(nodes);
+  estimates.start(context);
   TaskRecord record;
   record.task = &task;
-  nodes.assess(record);
+  estimates.assess(record);
   EXPECT_EQ(record.least_ns, std::min(record.nodes[0].duration_ns, record.nodes[1].duration_ns));
   return {record.nodes[0].duration_ns, record.nodes[1].duration_ns};
 }
 
-TEST(DartsNodes, WhereNothingIsKnownACoreCountsAsSlowerThanADevice) {
+TEST(DartsEstimates, WhereNothingIsKnownACoreCountsAsSlowerThanADevice) {
   const Durations2 unknown = assessed(ProcessorKind::cuda, {}, {});
   EXPECT_EQ(unknown.core, 16);
   EXPECT_EQ(unknown.device, 1);
 }
 
-TEST(DartsNodes, AnEmulatedAcceleratorIsAsFastAsACore) {
+TEST(DartsEstimates, AnEmulatedAcceleratorIsAsFastAsACore) {
   const Durations2 unknown = assessed(ProcessorKind::emulated, {}, {});
   EXPECT_EQ(unknown.core, 1);
   EXPECT_EQ(unknown.device, 1);
 }
 
-TEST(DartsNodes, AKnownTimeTellsTheOther) {
+TEST(DartsEstimates, AKnownTimeTellsTheOther) {
   EXPECT_EQ(assessed(ProcessorKind::cuda, {}, Time{1000}).core, 16000);
   EXPECT_EQ(assessed(ProcessorKind::opencl, Time{16000}, {}).device, 1000);
   EXPECT_EQ(assessed(ProcessorKind::opencl, Time{5}, {}).device, 1);
 }
 
-TEST(DartsNodes, KnownTimesStay) {
+TEST(DartsEstimates, KnownTimesStay) {
   const Durations2 known = assessed(ProcessorKind::cuda, Time{300}, Time{700});
   EXPECT_EQ(known.core, 300);
   EXPECT_EQ(known.device, 700);
