@@ -53,12 +53,13 @@ struct TaskExtension {
   GroupCount* group = nullptr;
   std::function<void(Outcome)> on_end;
   OuterTask* outer = nullptr;
-  std::vector<std::byte> parameters;       // when larger than the task's own room
-  std::vector<Access> accesses;            // when they are many, see put_outside
-  std::vector<std::uint16_t> view_of;      // operand -> access, when a handle is named twice
-  double flops = 0;                        // 0: the codelet's
-  ExpectedTimes expected{};                // 0: the codelet's
-  bool synchronous = false;                // as Codelet::synchronous; false: the codelet's
+  std::vector<std::byte> parameters;   // when larger than the task's own room
+  std::vector<Access> accesses;        // when they are many, see put_outside
+  std::vector<std::uint16_t> view_of;  // operand -> access, when a handle is named twice
+  SubmissionNumber number;   // 0: nobody counts, or it is no submission of the application
+  double flops = 0;          // 0: the codelet's
+  ExpectedTimes expected{};  // 0: the codelet's
+  bool synchronous = false;  // as Codelet::synchronous; false: the codelet's
   Recursive recursive = Recursive::never;  // never: it has a kernel alone
   bool only_on_node = false;               // a worker of `node` runs it, and no other
   bool is_own = false;                     // the runtime's, which the application has not submitted

@@ -20,16 +20,23 @@ std::uint32_t next_runtime_number() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+namespace {
+// What is simulated lies where nothing else can.
+bool may_overlap(const graph::Home& home) {
+  return home.kind == graph::HomeKind::buffer && !home.inside && home.offset == 0;
+}
+}  // namespace
+
 Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, std::string name,
-                        const graph::Handle* part_of) {
+                        const Origin& origin) {
   require_size(layout, name);
   name = base::legible_name(name);  // may find no memory: before anything is registered
   graph::Handle* handle = nullptr;
   {
     const std::lock_guard lock(handles_mutex_);
     if (name.empty()) name = "data" + std::to_string(next_handle_);
-    if (free_handles_.empty()) free_handles_.push_back(&handles_.emplace_back());
-    if (home.kind == graph::HomeKind::buffer && !home.inside) {
+    if (free_handles_.empty()) free_handles_.push_back(&handles_.add());
+    if (may_overlap(home)) {
       buffers_.add(home.address, layout, name);
     }
     // The offset serves as the address: see RegionIndex.
@@ -45,7 +52,7 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
   handle->content = written ? graph::Content::written : graph::Content::none;
   handle->layout = layout;
   handle->home = home;
-  handle->lacks.clear();
+  handle->lacks.reset();
   handle->policy_data = nullptr;
   handle->has_family.store(false, std::memory_order_relaxed);
   handle->family.store(nullptr, std::memory_order_relaxed);
@@ -59,8 +66,12 @@ Handle RuntimeImpl::add(const Layout& layout, graph::Home home, bool written, st
     throw;
   }
   if (engine_->recorder().on(trace::Category::submission)) {
-    record_registered(*handle, name, part_of != nullptr ? part_of->id : HandleId{});
+    record_registered(*handle, name, origin.part_of != nullptr ? origin.part_of->id : HandleId{});
   }
+  const bool is_numbered =
+      origin.by == Origin::Registrar::application && engine_->inside_task() == nullptr;
+  handle->number = origin.data;
+  if (is_numbered && origin.data.value == 0) handle->number = numbers_.next_data();
   const std::uint32_t life = handle->life() + 1;
   graph::begin_life(*handle, life, std::move(name));
   return {*handle, number_, life};
@@ -128,7 +139,9 @@ Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std
                        name + "; register less, or make it writable to extend it");
     }
     const Handle handle = add(layout, home, lacks.empty(), std::move(name));
-    handle.impl()->lacks = std::move(lacks);
+    if (!lacks.empty()) {
+      handle.impl()->lacks = std::make_unique<const std::string>(std::move(lacks));
+    }
     return handle;
   } catch (...) {
     setup_.disk->close_file(file);
@@ -206,6 +219,7 @@ NodeId RuntimeImpl::check_node(NodeId node, const char* what) const {
 }
 
 void RuntimeImpl::invalidate(Handle handle) {
+  handle = heard_of_.local(handle, "invalidate");
   graph::Handle& data = check(handle, "invalidate");
   Partitions::Lock settled;
   if (data.has_family.load(std::memory_order_acquire)) {
@@ -223,6 +237,7 @@ void RuntimeImpl::invalidate_settled(Handle handle) {
 }
 
 void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
+  handle = heard_of_.local(handle, "set_reduction");
   try {
     reductions_.declare(handle, reduction);
   } catch (const CapacityError&) {
@@ -234,6 +249,7 @@ void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
 }
 
 void RuntimeImpl::combine(Handle handle) {
+  handle = heard_of_.local(handle, "combine");
   graph::Handle& data = check(handle, "combine");
   // The mark of parts and of reductions.
   if (!data.has_family.load(std::memory_order_acquire) || data.reduction == nullptr) return;
@@ -242,7 +258,7 @@ void RuntimeImpl::combine(Handle handle) {
 
 Parts RuntimeImpl::partition(Handle whole, const Divide& divide, PartAccess access) {
   if (!divide) throw UsageError("partition: no division was given");
-  return partitions_.partition(whole, divide, access);
+  return partitions_.partition(heard_of_.local(whole, "partition"), divide, access);
 }
 
 void RuntimeImpl::unpartition(const Parts& parts) {
@@ -253,6 +269,7 @@ void RuntimeImpl::unpartition(const Parts& parts) {
 // for some step the handle stays registered, with its content.
 void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char* call) {
   not_inside_task(call);
+  if (heard_of_.has(registered)) return unregister_heard_of(registered, write_back, call);
   graph::Handle& handle = check(registered, call);
   const std::uint32_t life = registered.life();
   if (handle.home.inside || is_part(handle)) {
@@ -314,6 +331,12 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char
   if (error) throw_failure(error);
 }
 
+void RuntimeImpl::unregister_heard_of(Handle registered, WriteBack write_back, const char* call) {
+  const Handle used = heard_of_.used(registered);
+  if (used) unregister(used, write_back, call);
+  if (!heard_of_.forget(registered)) throw_unknown_handle(registered, call);
+}
+
 // Whoever calls has access to the handle. Returns why its content is lost, if it is.
 std::exception_ptr RuntimeImpl::write_home(graph::Handle& handle, memory::Request& request) {
   if (handle.poisoned.load(std::memory_order_relaxed)) {
@@ -358,7 +381,7 @@ void RuntimeImpl::forget(graph::Handle& handle) {
     engine_->recorder().record<trace::Event::handle_unregistered>(0, handle.id.value);
   }
   const std::lock_guard lock(handles_mutex_);
-  if (handle.home.kind == graph::HomeKind::buffer && !handle.home.inside) {
+  if (may_overlap(handle.home)) {
     buffers_.remove(handle.home.address, handle.layout);
   }
   if (handle.home.file >= 0) {
@@ -374,6 +397,7 @@ void RuntimeImpl::forget(graph::Handle& handle) {
 
 // The invalidation gives its room back when the tasks before it have ended, also while its slot is kept.
 void RuntimeImpl::release_later(Handle registered) {
+  registered = heard_of_.local(registered, "release_later");
   graph::Handle& handle = check(registered, "release_later");
   const bool is_divided = handle.has_family.load(std::memory_order_acquire);
   if (handle.home.inside || is_part(handle) || is_divided) {

@@ -420,6 +420,7 @@ void Runtime::combine(Handle handle) {
 }
 
 void Runtime::wont_use(Handle handle) {
+  handle = impl_->heard_of().local(handle, "wont_use");
   graph::Handle& data = impl_->check(handle, "wont_use");
   // With this rule it is brought to RAM, if there is something to bring.
   const bool brings = impl_->engine().rules().hint && graph::has_content(data);
@@ -429,12 +430,14 @@ void Runtime::wont_use(Handle handle) {
 }
 
 void Runtime::advise(Handle handle, std::optional<NodeId> node) {
+  handle = impl_->heard_of().local(handle, "advise");
   graph::Handle& data = impl_->check(handle, "advise");
   if (node) impl_->check_node(*node, "advise");
   data.prefer(node);
 }
 
 void Runtime::prefetch(Handle handle, NodeId node) {
+  handle = impl_->heard_of().local(handle, "prefetch");
   graph::Handle& data = impl_->check(handle, "prefetch");
   impl_->check_node(node, "prefetch");
   if (impl_->engine().residency().trivial()) return;
@@ -522,6 +525,7 @@ Acquired Runtime::acquire(Handle handle, AccessMode mode) {
 Acquired Runtime::acquire_of(std::shared_ptr<RuntimeImpl> runtime, Handle handle, AccessMode mode,
                              const char* call) {
   require_runtime(runtime);
+  handle = runtime->heard_of().local(handle, call);
   graph::Handle& data = runtime->check(handle, call);
   Acquired acquired;
   acquired.acquisition_ = runtime->acquire(handle, mode, call).release();

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <map>
@@ -19,11 +18,14 @@
 #include "base/sure_memory.hpp"
 #include "engine/lifecycle.hpp"
 #include "graph/overlap.hpp"
+#include "graph/stable_chunks.hpp"
 #include "machine/performance_model.hpp"
 #include "runtime/departures.hpp"
+#include "runtime/heard_of_data.hpp"
 #include "runtime/held_back.hpp"
 #include "runtime/machine_setup.hpp"
 #include "runtime/partitions.hpp"
+#include "runtime/program_numbers.hpp"
 #include "runtime/recursions.hpp"
 #include "runtime/reductions.hpp"
 #include "runtime/scratch.hpp"
@@ -89,9 +91,17 @@ class RuntimeImpl {
   }
 
   // registration.cpp
-  // `part_of`: null but for a part, and for a private copy.
+  // Whose data they are. Of those of the application the number, 0: the next one.
+  struct Origin {
+    enum class Registrar : std::uint8_t { application, runtime } by = Registrar::application;
+    const graph::Handle* part_of = nullptr;  // of a part, and of a private copy
+    graph::DataNumber data = {};
+  };
   Handle add(const Layout& layout, graph::Home home, bool written, std::string name,
-             const graph::Handle* part_of = nullptr);
+             const Origin& origin);
+  Handle add(const Layout& layout, graph::Home home, bool written, std::string name) {
+    return add(layout, home, written, std::move(name), Origin{});
+  }
   Handle add_file(const FileRegion& region, const Layout& layout, std::string name);
   Handle add_simulated_file(const FileRegion& region, const Layout& layout, std::string name);
   Handle add_simulated(Bytes size, NodeId home, std::string name) {
@@ -121,6 +131,16 @@ class RuntimeImpl {
 
   void set_reduction(Handle handle, const Reduction& reduction);
   void combine(Handle handle);
+
+  ProgramNumbers& numbers() { return numbers_; }
+  HeardOfData& heard_of() { return heard_of_; }
+  // From now on each is looked at before anything is made of it.
+  void look_at_submissions() { looks_first_.store(true, std::memory_order_relaxed); }
+  // And numbered. Before the first.
+  void number_submissions() {
+    numbers_.count_submissions();
+    look_at_submissions();
+  }
 
   // recording.cpp
   void start_trace(const std::string& file, std::string_view events);
@@ -152,7 +172,8 @@ class RuntimeImpl {
   // --- for Partitions, which holds its lock
   Handle add_part(const graph::Handle& of, const Layout& layout, const graph::Home& home,
                   bool written, std::string name) {
-    return add(layout, home, written, std::move(name), &of);
+    return add(layout, home, written, std::move(name),
+               {.by = Origin::Registrar::runtime, .part_of = &of});
   }
   void forget(graph::Handle& handle);
   std::uint32_t number() const { return number_; }
@@ -242,6 +263,12 @@ class RuntimeImpl {
 
  private:
   void require_own(const TaskSpec& spec) const;
+  TaskId submit_looked_at(const TaskSpec& spec, const engine::InTask* inside);
+  // Of the application, or inside a task. `bytes`: that the window has counted.
+  TaskId enter(const TaskSpec& spec, const engine::InTask* inside, Bytes bytes,
+               graph::SubmissionNumber number);
+  void check_in(RecursiveTask& outer, const TaskSpec& spec) const;
+  void note_number(graph::Task& task, graph::SubmissionNumber number, WorkerId worker);
   TaskId hold_back(graph::Task& task, const TaskSpec& spec, const engine::InTask* inside);
   // A task that is not scheduled, behind all that was submitted before.
   void submit_plain(graph::Task& task);
@@ -281,6 +308,7 @@ class RuntimeImpl {
   Partitions::Lock settle_parts(graph::Task& task, WorkerId worker);
   std::string what_file_lacks(int file, std::uint64_t end, const std::string& path) const;
   void add_inside(RecursiveTask& outer, graph::Task& task, WorkerId worker);
+  void unregister_heard_of(Handle registered, WriteBack write_back, const char* call);
   std::exception_ptr write_home(graph::Handle& handle, memory::Request& request);
   void flush_home(graph::Handle& handle, memory::Request& request);
   bool wait_simulated(const std::function<bool()>& done, const char* what, Deadline deadline);
@@ -310,7 +338,8 @@ class RuntimeImpl {
 
   const Options options_;
   const bool windowed_ = options_.window_tasks > 0 || options_.window_bytes.value > 0;
-  bool places_ = false;  // codelets are asked where their tasks run
+  std::atomic<bool> looks_first_{windowed_};  // at each submission, before anything is made of it
+  bool places_ = false;                       // codelets are asked where their tasks run
   const std::uint32_t number_ = next_runtime_number();
   const pid_t process_ = getpid();
   const Undelivered undelivered_ = parse_undelivered(options_.undelivered_errors);
@@ -334,9 +363,11 @@ class RuntimeImpl {
   Departures departures_{*this};
   Reductions reductions_{*this};
   std::atomic<std::uint64_t> regions_{0};  // of recordings
+  ProgramNumbers numbers_;
+  HeardOfData heard_of_{*this};
 
-  mutable std::mutex handles_mutex_;           // guards what follows
-  mutable std::deque<graph::Handle> handles_;  // reports take their lock bits
+  mutable std::mutex handles_mutex_;  // guards what follows
+  graph::StableChunks<graph::Handle> handles_;
   base::SureVector<graph::Handle*> free_handles_;
   std::uint64_t next_handle_ = 1;
   std::uint64_t simulated_address_ = 4096;  // of the next add_simulated

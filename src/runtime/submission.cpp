@@ -314,23 +314,41 @@ void RuntimeImpl::require_own(const TaskSpec& spec) const {
 
 [[gnu::flatten]] TaskId RuntimeImpl::submit(const TaskSpec& spec) {
   const engine::InTask* const inside = engine_->inside_task();
+  if (looks_first_.load(std::memory_order_relaxed)) [[unlikely]]
+    return submit_looked_at(spec, inside);
+  return enter(spec, inside, Bytes{0}, {});
+}
+
+// The window counts before the task is made, for a task that is made counts as submitted.
+[[gnu::noinline]] TaskId RuntimeImpl::submit_looked_at(const TaskSpec& spec,
+                                                       const engine::InTask* inside) {
+  const std::span<const Operand> operands = spec.operands.span();
+  if (heard_of_.any_of(operands)) {
+    std::vector<Operand> local(operands.begin(), operands.end());
+    for (Operand& operand : local) operand.handle = heard_of_.local(operand.handle, "submit");
+    TaskSpec of_local = spec;
+    of_local.operands = Operands(std::move(local));
+    return submit_looked_at(of_local, inside);
+  }
+  const graph::SubmissionNumber number =
+      inside == nullptr ? numbers_.next_submission() : graph::SubmissionNumber{};
+  if (!windowed_) return enter(spec, inside, Bytes{0}, number);
+  const Bytes bytes = window_bytes(operands);
+  respect_window(bytes, inside == nullptr);
+  return enter(spec, inside, bytes, number);
+}
+
+inline TaskId RuntimeImpl::enter(const TaskSpec& spec, const engine::InTask* inside, Bytes bytes,
+                                 graph::SubmissionNumber number) {
   const WorkerId worker = inside != nullptr ? inside->worker : kNoWorker;
   RecursiveTask* const outer = inside != nullptr ? Recursions::current() : nullptr;
-  if (outer != nullptr) [[unlikely]] {
-    outer->check_after(spec.after);
-    for (const Operand& operand : spec.operands.span()) {
-      if (operand.mode == AccessMode::scratch) continue;
-      outer->check_inside(check(operand.handle, "submit"));
-    }
-  }
   // Often last written by the worker that ended the last task that used them.
   const std::span<const Operand> operands = spec.operands.span();
   for (const Operand& operand : operands) base::warm(operand.handle.impl());
-  // Before the task is made, for a task that is made counts as submitted.
-  const Bytes bytes = windowed_ ? window_bytes(operands) : Bytes{0};
-  if (windowed_) respect_window(bytes, inside == nullptr);
   graph::Task* made = nullptr;
   try {
+    if (outer != nullptr) [[unlikely]]
+      check_in(*outer, spec);
     made = &make_task(spec, operands, worker);
   } catch (const CapacityError&) {
     made = &make_once_more(spec, operands, bytes, inside != nullptr);
@@ -342,6 +360,7 @@ void RuntimeImpl::require_own(const TaskSpec& spec) const {
   if (spec.group != nullptr) Opener::count(*spec.group).begin_one();
   // A task that is refused is gone when this throws, and with it its extension.
   try {
+    if (number.value != 0) note_number(task, number, worker);
     if (outer != nullptr) [[unlikely]]
       add_inside(*outer, task, worker);
     const Partitions::Lock settled = settle(task, worker);
@@ -349,6 +368,25 @@ void RuntimeImpl::require_own(const TaskSpec& spec) const {
     return engine_->submit(task, spec.after, worker);
   } catch (...) {
     will_not_come(bytes, spec.group != nullptr ? &Opener::count(*spec.group) : nullptr);
+    throw;
+  }
+}
+
+[[gnu::noinline]] void RuntimeImpl::check_in(RecursiveTask& outer, const TaskSpec& spec) const {
+  outer.check_after(spec.after);
+  for (const Operand& operand : spec.operands.span()) {
+    if (operand.mode == AccessMode::scratch) continue;
+    outer.check_inside(check(operand.handle, "submit"));
+  }
+}
+
+// If there is no memory for it the task is gone.
+[[gnu::noinline]] void RuntimeImpl::note_number(graph::Task& task, graph::SubmissionNumber number,
+                                                WorkerId worker) {
+  try {
+    extension(task).number = number;
+  } catch (...) {
+    engine_->discard(task, worker);
     throw;
   }
 }

@@ -272,6 +272,7 @@ bool RuntimeImpl::is_ready(Group& group) {
 }
 
 bool RuntimeImpl::is_ready(Handle registered, const char* what) {
+  registered = heard_of_.local(registered, what);
   graph::Handle& handle = check(registered, what);
   if (holds_any_back()) pass_on_held_back();
   if (!graph::is_readable(handle)) return false;
@@ -284,6 +285,7 @@ bool RuntimeImpl::wait_for(Handle registered, Time duration) {
   constexpr Time kLongestSleep{1'000'000};
   constexpr const char* kWhat = "wait_for a handle";
   not_inside_task("wait_for");
+  registered = heard_of_.local(registered, "wait_for");
   graph::Handle& handle = check(registered, "wait_for");
   const Deadline deadline = in_time(duration);
   pass_on_held_back();
@@ -309,6 +311,7 @@ void RuntimeImpl::throw_lost(const graph::Handle& handle) {
 
 void RuntimeImpl::wait(Handle registered) {
   not_inside_task("wait");
+  registered = heard_of_.local(registered, "wait");
   graph::Handle& handle = check(registered, "wait");
   pass_on_held_back();
   if (handle.has_family.load(std::memory_order_acquire)) {
@@ -424,6 +427,7 @@ void RuntimeImpl::when_granted(Handle handle, AccessMode mode, Call call,
 std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode mode,
                                                   const char* call) {
   not_inside_task(call);
+  registered = heard_of_.local(registered, call);
   graph::Handle& handle = check(registered, call);
   if (mode == AccessMode::scratch) {
     throw UsageError(std::string(call) + ": handle " + handle.name +
