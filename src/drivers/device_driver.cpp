@@ -22,7 +22,8 @@ void DeviceDriver::wake(WorkerId worker) {
 
 void DeviceDriver::refuse(const memory::Copy& copy, const char* why) const {
   throw std::logic_error(fmt::format("{} was given copy {} from node {} to node {}{}", name_,
-                                     copy.id, copy.from.node.value, copy.to.node.value, why));
+                                     to_string(copy.id), copy.from.node.value, copy.to.node.value,
+                                     why));
 }
 
 }  // namespace vicinal::drivers

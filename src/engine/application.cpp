@@ -8,7 +8,7 @@ Application::Application(Engine& its_engine, std::uint32_t number, const Submiss
     : engine(its_engine),
       lent_worker(config.lent_worker),
       sole_copies(its_engine, config.world != nullptr),
-      handles(its_engine, sole_copies, number),
+      handles(its_engine, sole_copies, numbers, number),
       submissions(*this, config) {
   using graph::TaskKind;
   engine.attach(TaskKind::compute, recursions);

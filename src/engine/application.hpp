@@ -8,6 +8,7 @@
 
 #include "engine/departures.hpp"
 #include "engine/handles.hpp"
+#include "engine/heard_of_data.hpp"
 #include "engine/kinds/acquisition.hpp"
 #include "engine/kinds/combination.hpp"
 #include "engine/kinds/invalidation.hpp"
@@ -16,6 +17,7 @@
 #include "engine/kinds/recursion.hpp"
 #include "engine/kinds/repartition.hpp"
 #include "engine/kinds/scratch.hpp"
+#include "engine/program_numbers.hpp"
 #include "engine/sole_copies.hpp"
 #include "engine/submissions.hpp"
 #include "vicinal/ids.hpp"
@@ -34,6 +36,7 @@ struct Application {
   Engine& engine;
   // The worker that has no thread of its own: whoever waits drives it.
   const std::optional<WorkerId> lent_worker;
+  ProgramNumbers numbers;
   SoleCopies sole_copies;
   Handles handles;
   Submissions submissions;
@@ -46,6 +49,7 @@ struct Application {
   Invalidations invalidations{*this};
   Repartitions repartitions{engine};
   Departures departures{*this};
+  HeardOfData heard_of{*this};
 };
 
 }  // namespace vicinal::engine

@@ -22,8 +22,9 @@ class Completions {
  public:
   virtual ~Completions() = default;
   // The copy has ended. `error` is null, or holds a DeviceError that names data and cause; then the
-  // content of the destination is undefined.
-  virtual void copy_done(std::uint64_t copy_id, std::exception_ptr error) = 0;
+  // content of the destination is undefined. `copy`: Copy::id, once for each copy. An id that names no copy in course
+  // changes no memory: the run is cancelled, and the next wait throws a DeviceError that names it.
+  virtual void copy_done(memory::CopyId copy, std::exception_ptr error) = 0;
   // The worker has nothing running: gives it a task to run if there is one (through start_task) and
   // says whether there was. The driver calls it for an idle worker after start and after each wake,
   // until it returns false. Then the worker may sleep: any task that becomes runnable for it later is

@@ -20,7 +20,10 @@ Engine::Engine(EngineConfig config)
       lanes_(config_.machine.workers.size(), config_.now, config_.simulated, recorder_),
       sleepers_(config_.machine, node_workers_, drivers_, config_.simulated),
       errors_(sleepers_),
-      residency_(config_.machine, drivers_, policy_->victims() != nullptr, traits_.keeps_order,
+      residency_(config_.machine, drivers_,
+                 policy_->victims() != nullptr ? memory::VictimChooser::policy
+                                               : memory::VictimChooser::memory,
+                 traits_.keeps_order ? memory::UseOrder::as_announced : memory::UseOrder::any,
                  config_.rules),
       trivial_(residency_.trivial()),
       pool_(lanes_.count()),

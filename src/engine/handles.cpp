@@ -4,6 +4,7 @@
 
 #include "base/legible.hpp"
 #include "engine/lifecycle.hpp"
+#include "engine/program_numbers.hpp"
 #include "engine/sizes.hpp"
 #include "engine/sole_copies.hpp"
 #include "graph/dependencies.hpp"
@@ -12,19 +13,26 @@
 
 namespace vicinal::engine {
 
+namespace {
+// What is simulated lies where nothing else can.
+bool may_overlap(const graph::Home& home) {
+  return !home.inside && home.offset == 0;
+}
+}  // namespace
+
 Handle Handles::add(const Layout& layout, graph::Home home, bool written, std::string name,
-                    const graph::Handle* part_of) {
+                    const Origin& origin) {
   require_size(layout, name);
   name = base::legible_name(name);  // may find no memory: before anything is registered
   graph::Handle* handle = nullptr;
   {
     const std::lock_guard lock(mutex_);
     if (name.empty()) name = "data" + std::to_string(next_);
-    if (free_.empty()) free_.push_back(&handles_.emplace_back());
-    if (home.kind == graph::HomeKind::buffer && !home.inside) {
+    if (free_.empty()) free_.push_back(&handles_.add());
+    if (home.kind == graph::HomeKind::buffer && may_overlap(home)) {
       buffers_.add(home.address, layout, name);
     }
-    if (home.kind == graph::HomeKind::device) {
+    if (home.kind == graph::HomeKind::device && may_overlap(home)) {
       device_buffers_[home.node].add(home.address, layout, name);
     }
     // The offset serves as the address: see RegionIndex.
@@ -40,7 +48,7 @@ Handle Handles::add(const Layout& layout, graph::Home home, bool written, std::s
   handle->content = written ? graph::Content::written : graph::Content::none;
   handle->layout = layout;
   handle->home = home;
-  handle->lacks.clear();
+  handle->lacks.reset();
   handle->policy_data = nullptr;
   handle->has_family.store(false, std::memory_order_relaxed);
   handle->family.store(nullptr, std::memory_order_relaxed);
@@ -54,8 +62,12 @@ Handle Handles::add(const Layout& layout, graph::Home home, bool written, std::s
     throw;
   }
   if (engine_.recorder().on(trace::Category::submission)) {
-    record(*handle, name, part_of != nullptr ? part_of->id : HandleId{});
+    record(*handle, name, origin.part_of != nullptr ? origin.part_of->id : HandleId{});
   }
+  const bool is_numbered =
+      origin.by == Origin::Registrar::application && engine_.inside_task() == nullptr;
+  handle->number = origin.data;
+  if (is_numbered && origin.data.value == 0) handle->number = numbers_.next_data();
   const std::uint32_t life = handle->life() + 1;
   graph::begin_life(*handle, life, std::move(name));
   return {*handle, number_, life};
@@ -67,10 +79,10 @@ void Handles::forget(graph::Handle& handle) {
   }
   sole_copies_.give_back(handle);
   const std::lock_guard lock(mutex_);
-  if (handle.home.kind == graph::HomeKind::buffer && !handle.home.inside) {
+  if (handle.home.kind == graph::HomeKind::buffer && may_overlap(handle.home)) {
     buffers_.remove(handle.home.address, handle.layout);
   }
-  if (handle.home.kind == graph::HomeKind::device) {
+  if (handle.home.kind == graph::HomeKind::device && may_overlap(handle.home)) {
     device_buffers_[handle.home.node].remove(handle.home.address, handle.layout);
   }
   if (handle.home.file >= 0) {

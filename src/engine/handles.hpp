@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -13,23 +12,31 @@
 #include "base/sure_memory.hpp"
 #include "graph/handle.hpp"
 #include "graph/overlap.hpp"
+#include "graph/stable_chunks.hpp"
 #include "vicinal/data.hpp"
 
 namespace vicinal::engine {
 
 class Engine;
+class ProgramNumbers;
 class SoleCopies;
+
+// Whose data they are. Of those of the application the number, 0: the next one.
+struct Origin {
+  enum class Registrar : std::uint8_t { application, runtime } by = Registrar::application;
+  const graph::Handle* part_of = nullptr;  // of a part, and of a private copy
+  graph::DataNumber data = {};
+};
 
 class Handles {
  public:
   // `runtime`: the number that every handle bears.
-  Handles(Engine& engine, SoleCopies& sole_copies, std::uint32_t runtime)
-      : engine_(engine), sole_copies_(sole_copies), number_(runtime) {}
+  Handles(Engine& engine, SoleCopies& sole_copies, ProgramNumbers& numbers, std::uint32_t runtime)
+      : engine_(engine), sole_copies_(sole_copies), numbers_(numbers), number_(runtime) {}
 
-  // `part_of`: null but for a part, and for a private copy. Throws UsageError for a size that is out of range, and for
-  // a home that overlaps another one.
+  // Throws UsageError for a size that is out of range, and for a home that overlaps another one.
   Handle add(const Layout& layout, graph::Home home, bool written, std::string name,
-             const graph::Handle* part_of = nullptr);
+             const Origin& origin);
   // Nothing is in course with it, and the engine has removed it.
   void forget(graph::Handle& handle);
 
@@ -64,9 +71,10 @@ class Handles {
  private:
   Engine& engine_;
   SoleCopies& sole_copies_;
+  ProgramNumbers& numbers_;
   const std::uint32_t number_;
-  mutable std::mutex mutex_;                   // guards what follows
-  mutable std::deque<graph::Handle> handles_;  // reports take their lock bits
+  mutable std::mutex mutex_;  // guards what follows
+  graph::StableChunks<graph::Handle> handles_;
   base::SureVector<graph::Handle*> free_;
   std::uint64_t next_ = 1;
   std::uint64_t next_place_ = 4096;  // of data without content

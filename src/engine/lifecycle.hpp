@@ -122,7 +122,7 @@ class Engine final : public Completions {
                 const When& when);
   void make_ready(graph::ReadyList& list, WorkerId releasing, Releaser then = Releaser::asks);
   bool advance(WorkerId worker) override;
-  void copy_done(std::uint64_t copy_id, std::exception_ptr error) override;
+  void copy_done(memory::CopyId copy, std::exception_ptr error) override;
   void task_done(graph::Task& task, WorkerId worker, std::exception_ptr error,
                  std::optional<Time> run_time) override;
   void call_apart(base::FunctionRef<void()> kernel) override;
@@ -278,7 +278,7 @@ class Engine final : public Completions {
   void perform_once(const memory::Actions& todo, memory::Actions& actions);
   void start_copy(const memory::Copy& copy, memory::Actions& actions);
   void look_again(NodeId node, memory::Actions& actions);
-  void end_copy(std::uint64_t copy_id, std::exception_ptr error, memory::Actions& actions);
+  void end_copy(memory::CopyId copy, std::exception_ptr error, memory::Actions& actions);
   void grant_fresh_wishes() {
     if (wishes_.fresh()) grant_wishes();
   }

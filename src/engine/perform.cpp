@@ -4,6 +4,7 @@
 
 #include "base/sure_memory.hpp"
 #include "engine/lifecycle.hpp"
+#include "vicinal/error.hpp"
 
 namespace vicinal::engine {
 
@@ -67,15 +68,19 @@ void Engine::look_again(NodeId node, memory::Actions& actions) {
   perform(actions);
 }
 
-void Engine::end_copy(std::uint64_t copy_id, std::exception_ptr error, memory::Actions& actions) {
-  residency_.copy_done(copy_id, std::move(error), actions);
+void Engine::end_copy(memory::CopyId copy, std::exception_ptr error, memory::Actions& actions) {
+  try {
+    residency_.copy_done(copy, std::move(error), actions);
+  } catch (const DeviceError&) {  // there is no such copy
+    return errors_.cancel(std::current_exception());
+  }
   if (const auto broken = residency_.broken()) errors_.cancel_broken(broken);
 }
 
-void Engine::copy_done(std::uint64_t copy_id, std::exception_ptr error) {
+void Engine::copy_done(memory::CopyId copy, std::exception_ptr error) {
   ActionsPool::Lease actions(actions_);
   performing_.fetch_add(1, std::memory_order_acq_rel);  // not stalled before what follows is done
-  end_copy(copy_id, std::move(error), *actions);
+  end_copy(copy, std::move(error), *actions);
   perform(*actions);
   performing_.fetch_sub(1, std::memory_order_acq_rel);
   notify_waiters();

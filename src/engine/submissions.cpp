@@ -213,6 +213,11 @@ Submissions::Submissions(Application& application, const SubmissionsConfig& conf
   submits_later_ = held_back_ || submitter_;
 }
 
+void Submissions::number_all() {
+  application_.numbers.count_submissions();
+  look_first();
+}
+
 std::string Submissions::describe() const {
   return (held_back_ ? held_back_->describe() : std::string()) +
          (submitter_ ? submitter_->describe() : std::string());
@@ -248,7 +253,9 @@ void Submissions::require_own(const TaskSpec& spec) const {
                    "submission returned; name what submit of this runtime has returned");
 }
 
-TaskId Submissions::submit_inside(const TaskSpec& spec) {
+TaskId Submissions::submit_inside(const TaskSpec& named) {
+  const std::optional<TaskSpec> local = application_.heard_of.made_local(named);
+  const TaskSpec& spec = local ? *local : named;
   if (!spec.after.empty()) require_own(spec);
   Submission submission{.spec = spec, .window_bytes = window_bytes(spec.operands.span())};
   count(submission.window_bytes);
@@ -285,6 +292,8 @@ void Submissions::check_inside(const RecursiveTask& outer, const TaskSpec& spec)
   // A task that is refused is gone when this throws, and with it its extension.
   try {
     MadeTask made(engine_, *task, worker);
+    if (submission.number.value != 0) [[unlikely]]
+      extension(*made).number = submission.number;
     if (outer != nullptr) [[unlikely]]
       add_inside(*outer, *made);
     const Partitions::Lock settled = settle(*made);

@@ -44,12 +44,19 @@ class Submissions {
   // --- tasks of the application
   struct Submission {
     const TaskSpec& spec;
-    Bytes window_bytes = {};      // what it counts in the window, which has it already
+    Bytes window_bytes = {};  // what it counts in the window, which has it already
+    graph::SubmissionNumber number =
+        {};                       // 0: nobody counts, or it is no submission of the application
     bool waits_for_room = false;  // if it lacks room it may be tried again: see lacks_room
     bool lacks_room = false;      // out: thus it was refused, and still counts in the window
   };
   // Throws UsageError or CapacityError; then nothing is left of the task.
   TaskId submit(Submission& submission);
+  // Each is looked at before anything is made of it: it is numbered, or data may be named that are only heard of.
+  bool looks_first() const { return looks_first_.load(std::memory_order_relaxed); }
+  void look_first() { looks_first_.store(true, std::memory_order_relaxed); }
+  // From now on they are numbered. Before the first.
+  void number_all();
   // Of a task inside another one; does not wait for the window.
   TaskId submit_inside(const TaskSpec& spec);
   // Throws UsageError if it is declared after a task of another runtime.
@@ -141,7 +148,8 @@ class Submissions {
   std::optional<HeldBack> held_back_;  // if priorities are computed or the policy plans
   std::optional<SimulatedSubmitter> submitter_;  // in a world that others may share
   bool submits_later_ = false;                   // one of these
-  std::atomic<std::uint64_t> bytes_{0};          // of the operands of all that was submitted
+  std::atomic<bool> looks_first_{false};
+  std::atomic<std::uint64_t> bytes_{0};  // of the operands of all that was submitted
 };
 
 }  // namespace vicinal::engine

@@ -52,7 +52,8 @@ bool Wishes::grant_copy(const Wish& wish, NodeId node, memory::Actions& actions)
   const bool owns = rules_.owner && leaves_content(wish.mode);
   if (!owns && residency_.comes_or_stays(*wish.handle, node)) return true;
   const auto room = rules_.prefetch ? memory::EarlyRoom::unpromised : memory::EarlyRoom::free_alone;
-  return residency_.prefetch(*wish.handle, node, actions, room, owns);
+  return residency_.prefetch(*wish.handle, node, actions, room,
+                             owns ? memory::Ownership::alone : memory::Ownership::shared);
 }
 
 void Wishes::grant_fresh(memory::Actions& actions) {

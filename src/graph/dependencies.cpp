@@ -212,8 +212,8 @@ void end_commuting(Access& access, ReadyList& ready) {
         who + " reads handle " + handle.name +
         ", invalidated since it was written; submit a task that writes it anew first");
   }
-  if (!handle.lacks.empty()) {
-    return UsageError(who + " reads handle " + handle.name + ", never written: " + handle.lacks);
+  if (handle.lacks != nullptr) {
+    return UsageError(who + " reads handle " + handle.name + ", never written: " + *handle.lacks);
   }
   return UsageError(who + " reads handle " + handle.name +
                     ", never written; submit a task that writes it first, or register it from a "

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "base/spin_lock.hpp"
+#include "graph/numbers.hpp"
 #include "vicinal/access.hpp"
 #include "vicinal/data.hpp"
 #include "vicinal/ids.hpp"
@@ -168,18 +169,20 @@ struct alignas(128) vicinal::internals::GraphHandle {
   // The number of the memory node that Runtime::advise named; relaxed: it is advice.
   static constexpr std::uint8_t kNoAdvice = 0xff;
   std::atomic<std::uint8_t> advised{kNoAdvice};
+  bool is_private =
+      false;  // a copy of another that tasks reduce into: the application does not know it
 
   // Null: it is neither in parts nor a part. Set by whoever divides it, before a task may use a part.
   std::atomic<Family*> family{nullptr};
   // Null: tasks may not reduce into it. Whoever submits a task looks at it only if `has_family`.
   Reduction* reduction = nullptr;
-  bool is_private =
-      false;  // a copy of another that tasks reduce into: the application does not know it
 
   // --- fixed
   Home home;
-  std::string lacks;  // not empty: why its file does not hold the content that it begins with
+  std::unique_ptr<const std::string>
+      lacks;  // why its file does not hold the content that it begins with
   HandleId id;
+  graph::DataNumber number;
   std::string name;
 
   // --- of those that commute and have access, under the lock bit: whose turn it is, and those that were ready but for
@@ -205,6 +208,7 @@ struct alignas(128) vicinal::internals::GraphHandle {
 namespace vicinal::graph {
 
 static_assert(offsetof(Handle, on) == 64 && offsetof(Handle, family) == kHotBytes);
+static_assert(sizeof(Handle) == 256);  // a runtime may have very many
 
 inline Access::Access(Handle& of, AccessMode how, std::size_t number, bool outside)
     : Access(of, of.life(), how, number, outside) {}

@@ -59,7 +59,8 @@ class SlotPool {
     const std::lock_guard lock(mutex_);
     const std::uint64_t at = number % kPerSlab;
     if (number / kPerSlab >= slabs_.size() || !is_slot(at)) return nullptr;
-    return slot_at(*slabs_[number / kPerSlab], at);
+    Slab& slab = *slabs_[number / kPerSlab];
+    return at < slab.made ? slot_at(slab, at) : nullptr;
   }
 
  private:
@@ -75,10 +76,14 @@ class SlotPool {
   static constexpr std::size_t kNoteBytes = std::is_empty_v<Note> ? 0 : kPerPage * sizeof(Note);
   static constexpr std::size_t kTaken = (kNoteBytes + sizeof(T) - 1) / sizeof(T);
   static_assert(kPageBytes % sizeof(T) == 0);
+  static constexpr std::size_t kPages = kSlabBytes / kPageBytes;
+  static constexpr std::size_t kSlots = kPages * (kPerPage - kTaken) - (kTaken == 0 ? 1 : 0);
 
   // At an address that is a multiple of kSlabBytes, so that a slot finds it by masking its own.
   struct Slab {
     std::uint64_t index = 0;
+    std::size_t made = 0;       // places before this one: what is behind has not been touched
+    std::size_t left = kSlots;  // slots that are behind
   };
   static_assert(sizeof(Slab) <= (kTaken == 0 ? sizeof(T) : kTaken * sizeof(Note)));
   static constexpr bool is_slot(std::size_t at) { return at > 0 && at % kPerPage >= kTaken; }
@@ -87,7 +92,7 @@ class SlotPool {
   }
   struct FreeSlab {
     void operator()(Slab* slab) const {
-      for (std::size_t at = 0; at < kPerSlab; ++at) {
+      for (std::size_t at = 0; at < slab->made; ++at) {
         if (!is_slot(at)) continue;
         if constexpr (kNoteBytes > 0) note(*slot_at(*slab, at)).~Note();
         slot_at(*slab, at)->~T();
@@ -111,30 +116,34 @@ class SlotPool {
   }
   [[gnu::noinline]] void refill(Lane& lane) {
     const std::lock_guard lock(mutex_);
-    if (batches_.empty()) add_slab();
-    std::copy(batches_.back().begin(), batches_.back().end(), lane.free.begin());
+    if (batches_.empty()) {
+      make_batch(lane);
+    } else {
+      std::copy(batches_.back().begin(), batches_.back().end(), lane.free.begin());
+      batches_.pop_back();
+    }
     lane.count = kBatch;
-    batches_.pop_back();
   }
-  // Its slots are taken in the order of their addresses. All that is allocated is so before anything changes, and for
-  // all slots that are then: to give one back needs no memory.
+  // The next slots of the last slab, in the order of their addresses. Memory is touched only then: of many runtimes each
+  // may have few tasks.
+  void make_batch(Lane& lane) {
+    if (slabs_.empty() || slabs_.back()->left < kBatch) add_slab();
+    Slab& slab = *slabs_.back();
+    for (std::size_t made = 0; made < kBatch; ++slab.made) {
+      if (!is_slot(slab.made)) continue;
+      T* const slot = new (slot_at(slab, slab.made)) T;
+      if constexpr (kNoteBytes > 0) new (&note(*slot)) Note;
+      lane.free[kBatch - ++made] = slot;
+    }
+    slab.left -= kBatch;
+  }
+  // All that is allocated is so before anything changes, and for all slots that are then: to give one back needs no
+  // memory.
   void add_slab() {
     reserve_for(slabs_, slabs_.size() + 1);
     reserve_for(batches_, (slabs_.size() + 1) * (kPerSlab / kBatch));
     void* room = ::operator new (kSlabBytes, std::align_val_t{kSlabBytes});
-    auto* const slab = new (room) Slab{slabs_.size()};
-    std::array<T*, kPerSlab> slots;
-    std::size_t count = 0;
-    for (std::size_t at = 0; at < kPerSlab; ++at) {
-      if (!is_slot(at)) continue;
-      slots[count++] = new (slot_at(*slab, at)) T;
-      if constexpr (kNoteBytes > 0) new (&note(*slots[count - 1])) Note;
-    }
-    slabs_.emplace_back(slab);
-    for (std::size_t at = count / kBatch * kBatch; at > 0; at -= kBatch) {
-      Batch& batch = batches_.emplace_back();
-      for (std::size_t i = 0; i < kBatch; ++i) batch[i] = slots[at - 1 - i];
-    }
+    slabs_.emplace_back(new (room) Slab{.index = slabs_.size()});
   }
 
   template <typename Vector>

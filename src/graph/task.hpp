@@ -62,6 +62,7 @@ struct TaskExtension {
   std::vector<std::byte> parameters;       // when larger than the task's own room
   std::vector<Access> accesses;            // when they are many, see put_outside
   std::vector<std::uint16_t> view_of;      // operand -> access, when a handle is named twice
+  SubmissionNumber number;  // 0: nobody counts, or it is no submission of the application
   double flops = 0;                        // 0: the codelet's
   ExpectedTimes expected{};                // 0: the codelet's
   MemoryDemands demands{};                 // 0: the codelet's

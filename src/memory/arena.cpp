@@ -62,9 +62,9 @@ void Arena::check_padded(Bytes size) const {
   }
 }
 
-std::optional<Arena::Place> Arena::allocate(Bytes padded) {
+std::optional<ArenaSlot> Arena::allocate(Bytes padded) {
   check_padded(padded);
-  if (padded == Bytes{0}) return Place{};
+  if (padded == Bytes{0}) return ArenaSlot{};
   const auto best = holes_.lower_bound(Hole{.size = padded});
   if (best == holes_.end()) return std::nullopt;
   const Hole taken = *best;
@@ -73,7 +73,7 @@ std::optional<Arena::Place> Arena::allocate(Bytes padded) {
   blocks_[taken.block].used = true;
   used_ += padded;
   peak_ = std::max(peak_, used_);
-  return Place{taken.offset, taken.block};
+  return ArenaSlot{taken.offset, taken.block};
 }
 
 void Arena::free(std::uint32_t block, Bytes padded) {

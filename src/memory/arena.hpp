@@ -20,6 +20,12 @@
 
 namespace vicinal::memory {
 
+// What an allocation has been given.
+struct ArenaSlot {
+  std::uint64_t offset = 0;
+  std::uint32_t block = 0;  // its number
+};
+
 class Arena {
  public:
   // Direct I/O asks for offsets, sizes and addresses that are multiples of this.
@@ -30,14 +36,9 @@ class Arena {
   // A capacity that is no multiple of the granularity is rounded down.
   explicit Arena(Bytes capacity);
 
-  struct Place {
-    std::uint64_t offset = 0;
-    std::uint32_t block = 0;  // its number
-  };
-
   // Nothing if no hole is large enough. Empty data get offset 0 and no block: number 0. Throws
   // std::logic_error if the size is not padded.
-  std::optional<Place> allocate(Bytes padded);
+  std::optional<ArenaSlot> allocate(Bytes padded);
   // Takes the number that allocate gave, and the size that it was given. Throws std::logic_error, with the
   // values, for anything else: a block freed twice, a wrong size, a number that it did not give.
   void free(std::uint32_t block, Bytes padded);

@@ -69,14 +69,15 @@ bool make_void(Replica& replica) {
   return true;
 }
 
-GivenUp give_up(Replica& replica, bool even_last) {
+GivenUp give_up(Replica& replica, LastCopy last) {
   graph::Handle& handle = *replica.handle;
   const std::lock_guard lock(handle.coherence);
   std::uint32_t word = replica.word.load(std::memory_order_acquire);
   do {
     const bool valid = (word & kValid) != 0;
     if ((word & kPinMask) != 0) return {GivenUp::Result::used, valid};
-    if (valid && !even_last && !safe_elsewhere(replica)) return {GivenUp::Result::last, valid};
+    if (valid && last == LastCopy::stays && !safe_elsewhere(replica))
+      return {GivenUp::Result::last, valid};
     // Acquire pairs with the release of the last pin.
   } while (!replica.word.compare_exchange_weak(word, word & ~kValid, std::memory_order_acquire,
                                                std::memory_order_acquire));
@@ -84,11 +85,11 @@ GivenUp give_up(Replica& replica, bool even_last) {
   return {GivenUp::Result::gone, (word & kValid) != 0};
 }
 
+namespace {
 // The lock: a task that ends elsewhere between the pin and the look at the version would have its own version taken
 // for that of this content.
-std::optional<std::uint64_t> pin_source(Replica& replica, bool victim) {
+std::optional<std::uint64_t> pin_to_read(Replica& replica, std::uint32_t needed) {
   const std::lock_guard lock(replica.handle->coherence);
-  const std::uint32_t needed = kValid | (victim ? kEvicting : 0U);
   std::uint32_t word = replica.word.load(std::memory_order_relaxed);
   do {
     if ((word & needed) != needed || (word & kComing) != 0) return std::nullopt;
@@ -97,6 +98,14 @@ std::optional<std::uint64_t> pin_source(Replica& replica, bool victim) {
                                                std::memory_order_relaxed));
   if (replica.fixed) replica.handle->on.placed.add(replica.node);
   return replica.handle->version.load(std::memory_order_relaxed);
+}
+}  // namespace
+
+std::optional<std::uint64_t> pin_source(Replica& replica) {
+  return pin_to_read(replica, kValid);
+}
+std::optional<std::uint64_t> pin_victim(Replica& replica) {
+  return pin_to_read(replica, kValid | kEvicting);
 }
 
 }  // namespace vicinal::memory

@@ -32,11 +32,14 @@ struct GivenUp {
   } result = Result::gone;
   bool was_valid = false;
 };
-// The replica is claimed (kEvicting), its node's lock is held. `even_last`: the content may be lost.
-GivenUp give_up(Replica& replica, bool even_last = false);
+// What becomes of content that is nowhere else.
+enum class LastCopy : std::uint8_t { stays, may_be_lost };
+// The replica is claimed (kEvicting), its node's lock is held.
+GivenUp give_up(Replica& replica, LastCopy last = LastCopy::stays);
 
-// Pins the replica as the source of a copy, and returns the version of its content. None: the replica is void, is being
-// moved or, with `victim`, is not being evicted any more: a task may be writing it.
-std::optional<std::uint64_t> pin_source(Replica& replica, bool victim = false);
+// Pins it for a copy that reads it, and says which version it holds. None: it is void, or is being moved.
+std::optional<std::uint64_t> pin_source(Replica& replica);
+// The same of one that is being evicted. None also if it is not any more: a task may be writing it.
+std::optional<std::uint64_t> pin_victim(Replica& replica);
 
 }  // namespace vicinal::memory

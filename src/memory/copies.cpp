@@ -14,15 +14,26 @@
 
 namespace vicinal::memory {
 
-Place Residency::place_of(const Replica& replica) const {
+void CopiesInCourse::throw_unknown(CopyId id) const {
+  std::string why = "it was never started";
+  if (id.table != this) {
+    why = "no copy of this runtime has that id";
+  } else if (id.slot < slots_.size() && id.generation <= slots_[id.slot].generation) {
+    why = "it has ended before";
+  }
+  throw DeviceError("a driver reports the end of copy " + to_string(id) + ", and " + why +
+                    "; a driver reports each copy that it was given once, by the id that it has");
+}
+
+Endpoint Residency::endpoint_of(const Replica& replica) const {
   const graph::Handle& handle = *replica.handle;
-  Place place;
-  place.node = replica.node;
-  place.address = replica.address;
-  place.offset = replica.offset;
-  place.layout = replica.own_layout ? handle.layout : handle.layout.packed();
-  if (replica.fixed && !replica.own_layout) place.file = handle.home.file;
-  return place;
+  Endpoint end;
+  end.node = replica.node;
+  end.address = replica.address;
+  end.offset = replica.offset;
+  end.layout = replica.own_layout ? handle.layout : handle.layout.packed();
+  if (replica.fixed && !replica.own_layout) end.file = handle.home.file;
+  return end;
 }
 
 const Source& Residency::ram_as_source(NodeId to) const {
@@ -50,7 +61,7 @@ bool Residency::start_fetch(Replica& to, Request* waiter, CopyCause cause, Actio
   if (saves) {
     // A task may be writing it otherwise: only the graph orders what runs while an eviction waits.
     const Replica& victim = *waiter->victim;
-    const std::optional<std::uint64_t> version = pin_source(*waiter->victim, true);
+    const std::optional<std::uint64_t> version = pin_victim(*waiter->victim);
     if (!version) {
       drop_pins(*waiter, actions);
       give_up_eviction(*waiter, actions);
@@ -135,7 +146,7 @@ void Residency::go_directly(Fetch& fetch, Actions& actions) {
   const Source* const from = pin_best_source(*fetch.handle, fetch.to).source;
   if (from == nullptr) return;
   if (!take_relay_back(fetch, actions)) {
-    return unpin_one(replica(*fetch.handle, from->node), actions, true);
+    return unpin_one(replica(*fetch.handle, from->node), actions, Waiters::looked_at);
   }
   queue_on_link(fetch, *from, actions);
   at(kRam, actions, [&] { pump(kRam, actions); });  // the relay may have been the first there
@@ -146,11 +157,11 @@ void Residency::pump_link(std::uint32_t link, Actions& actions) {
   Links::Started started;
   do {
     started = links_.start_next(link);
-    const Fetch* const fetch = started.fetch;
+    Fetch* const fetch = started.fetch;
     if (fetch == nullptr) return;
-    actions.copies.push_back({reinterpret_cast<std::uintptr_t>(fetch), fetch->handle,
-                              place_of(replica(*fetch->handle, fetch->from)),
-                              place_of(replica(*fetch->handle, fetch->to)), started.urgent,
+    actions.copies.push_back({given_.begin(*fetch), fetch->handle,
+                              endpoint_of(replica(*fetch->handle, fetch->from)),
+                              endpoint_of(replica(*fetch->handle, fetch->to)), started.urgent,
                               fetch->cause, fetch->number});
   } while (started.more);
 }
@@ -248,8 +259,8 @@ void Residency::note_arrival(const Fetch& fetch, Actions& actions) {
 
 // By value: the caller must not hold the last reference while whoever waits reads the error.
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
-void Residency::copy_done(std::uint64_t id, std::exception_ptr error, Actions& actions) {
-  Fetch& fetch = *reinterpret_cast<Fetch*>(id);
+void Residency::copy_done(CopyId id, std::exception_ptr error, Actions& actions) {
+  Fetch& fetch = given_.end(id);
   const std::uint32_t link = fetch.link;
   const NodeId from = fetch.from;
   const NodeId to = fetch.to;
@@ -272,10 +283,10 @@ void Residency::copy_done(std::uint64_t id, std::exception_ptr error, Actions& a
 }
 
 bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, EarlyRoom room,
-                         bool owns) {
+                         Ownership ownership) {
   bool through_ram = false;
   const bool coming = at(node, actions, [&] {
-    return fetch_early(replica(handle, node), room, owns, through_ram, actions);
+    return fetch_early(replica(handle, node), room, ownership, through_ram, actions);
   });
   if (through_ram) {  // first as far as RAM
     at(kRam, actions, [&] { bring_early(replica(handle, kRam), room, CopyCause::early, actions); });
@@ -283,8 +294,9 @@ bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, E
   return coming;
 }
 
-bool Residency::fetch_early(Replica& to, EarlyRoom room, bool owns, bool& through_ram,
+bool Residency::fetch_early(Replica& to, EarlyRoom room, Ownership ownership, bool& through_ram,
                             Actions& actions, CopyCause cause) {
+  const bool owns = ownership == Ownership::alone;
   graph::Handle& handle = *to.handle;
   MemoryNode& node = node_of(to);
   node.victims.wanted_again(to);
@@ -394,7 +406,8 @@ void Residency::write_behind(NodeId id, Actions& actions) {
   at(parent, actions, [&] {
     Replica& to = replica(*next->handle, parent);
     bool through_ram = false;
-    fetch_early(to, EarlyRoom::free_alone, false, through_ram, actions, CopyCause::write_behind);
+    fetch_early(to, EarlyRoom::free_alone, Ownership::shared, through_ram, actions,
+                CopyCause::write_behind);
     if (to.incoming != nullptr) {
       to.incoming->behind = true;
       next->saved_behind = true;

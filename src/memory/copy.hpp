@@ -1,8 +1,10 @@
 // A copy between two memory nodes, as a value: memory decides it, the engine hands it to a driver.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "graph/handle.hpp"
 #include "vicinal/data.hpp"
@@ -12,7 +14,7 @@ namespace vicinal::memory {
 
 // Where a replica lies. On a memory node: `address` (nullptr in simulation). On disk: `file` and
 // `offset`; file -1 is the disk driver's own scratch file.
-struct Place {
+struct Endpoint {
   NodeId node;
   std::byte* address = nullptr;
   int file = -1;
@@ -30,11 +32,25 @@ enum class CopyCause : std::uint8_t {
   relay,         // on its way through RAM
 };
 
+// Names a copy from its start to its end. A driver hands it back as it is. An id whose copy has ended names no later
+// copy, and no copy of another runtime.
+struct CopyId {
+  std::uint32_t slot = 0;        // of the table
+  std::uint32_t generation = 0;  // of the slot, from 1
+  const void* table = nullptr;   // that gave the id; only compared
+  friend auto operator<=>(const CopyId&, const CopyId&) = default;
+};
+
+// For messages.
+inline std::string to_string(CopyId id) {
+  return std::to_string(id.slot) + "." + std::to_string(id.generation);
+}
+
 struct Copy {
-  std::uint64_t id = 0;  // given back at completion
+  CopyId id;  // given back at completion
   graph::Handle* handle = nullptr;
-  Place from;
-  Place to;
+  Endpoint from;
+  Endpoint to;
   bool urgent = true;  // a task waits for it; false: an early copy
   CopyCause cause = CopyCause::task;
   std::uint64_t number = 0;  // of all that the runtime has begun

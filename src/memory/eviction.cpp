@@ -113,8 +113,9 @@ void Residency::settle(Replica& replica, Actions& actions) {
   }
 }
 
-// By any thread: what follows is left to the replica's node. `pumps`: nobody else will look whether that waits for it.
-void Residency::unpin_one(Replica& replica, Actions& actions, bool pumps) {
+// By any thread: what follows is left to the replica's node.
+void Residency::unpin_one(Replica& replica, Actions& actions, Waiters waiters) {
+  const bool pumps = waiters == Waiters::looked_at;
   const std::uint32_t old = replica.word.fetch_sub(1, std::memory_order_seq_cst);
   if ((old & kPinMask) == 0) {
     throw std::logic_error("replica of " + replica.handle->name + " unpinned more than pinned");
@@ -123,7 +124,7 @@ void Residency::unpin_one(Replica& replica, Actions& actions, bool pumps) {
   const bool stays = (old & (kEvicting | kValid)) == kValid;
   if (stays && !(pumps && node_of(replica).waiting.load(std::memory_order_seq_cst))) return;
   if (node_of(replica).lock.held() && !pumps) return settle(replica, actions);
-  post(replica.node, {.kind = Message::Kind::unused_room, .replica = &replica, .pumps = pumps},
+  post(replica.node, {.kind = Message::Kind::unused_room, .replica = &replica, .waiters = waiters},
        actions);
 }
 
@@ -201,7 +202,9 @@ bool Residency::moot(const Request& eviction, Actions& actions) {
   const std::uint32_t word = victim.word.load(std::memory_order_relaxed);
   if ((word & kEvicting) == 0 || (word & kValid) == 0) return true;
   if (!replica(*victim.handle, eviction.node).overwritten) return false;
-  if (make_void(victim)) became_void(*victim.handle, bit(victim.node), actions, false);
+  if (make_void(victim)) {
+    became_void(*victim.handle, bit(victim.node), actions, Waiters::not_looked_at);
+  }
   return true;
 }
 

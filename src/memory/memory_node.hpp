@@ -18,6 +18,9 @@
 
 namespace vicinal::memory {
 
+// Whether whoever frees room looks at the requests that wait for it, or somebody else does.
+enum class Waiters : std::uint8_t { not_looked_at, looked_at };
+
 // What happened elsewhere and concerns a replica or a copy of the node.
 struct Message {
   enum class Kind : std::uint8_t {
@@ -28,8 +31,8 @@ struct Message {
     saved,          // a victim's content is safe, need not be, or could not be saved
   } kind = Kind::unused_room;
   Replica* replica = nullptr;
-  Request* request = nullptr;  // relayed, saved
-  bool pumps = false;          // unused_room: somebody may wait for it
+  Request* request = nullptr;                // relayed, saved
+  Waiters waiters = Waiters::not_looked_at;  // unused_room: those that wait for it
 };
 
 // Left by threads that do not have the node's lock, read by who takes it.

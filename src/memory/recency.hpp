@@ -51,7 +51,7 @@ class Recency {
     Replica* found = nullptr;
     while (!entries_.empty()) {
       warm_next();
-      const Entry entry = entries_.front();
+      const Stamp entry = entries_.front();
       if (is_dead(entry)) {
         pop();
         continue;
@@ -72,13 +72,13 @@ class Recency {
         aside_.push_back(entry);
       }
     }
-    for (const Entry& entry : aside_) push(entry);
+    for (const Stamp& entry : aside_) push(entry);
     aside_.clear();
     return found;
   }
 
  private:
-  struct Entry {
+  struct Stamp {
     std::uint64_t use;
     std::uint64_t number;
     std::uint32_t slot;
@@ -97,12 +97,12 @@ class Recency {
       base::warm(next.handle, graph::kHotBytes);
     }
   }
-  static bool later(const Entry& a, const Entry& b) {
+  static bool later(const Stamp& a, const Stamp& b) {
     return a.use != b.use ? a.use > b.use : a.number > b.number;
   }
   Slot& slot(std::uint32_t number) { return slots_[number - 1]; }
-  bool is_dead(const Entry& entry) { return slot(entry.slot).number != entry.number; }
-  void push(const Entry& entry) {
+  bool is_dead(const Stamp& entry) { return slot(entry.slot).number != entry.number; }
+  void push(const Stamp& entry) {
     entries_.push_back(entry);
     std::push_heap(entries_.begin(), entries_.end(), later);
   }
@@ -113,15 +113,15 @@ class Recency {
   void push(std::uint32_t of) {
     Slot& taken = slot(of);
     taken.number = ++last_number_;
-    push(Entry{taken.replica->last_use.load(std::memory_order_relaxed), last_number_, of});
+    push(Stamp{taken.replica->last_use.load(std::memory_order_relaxed), last_number_, of});
   }
   void drop_dead() {
-    std::erase_if(entries_, [this](const Entry& entry) { return is_dead(entry); });
+    std::erase_if(entries_, [this](const Stamp& entry) { return is_dead(entry); });
     std::make_heap(entries_.begin(), entries_.end(), later);
   }
 
-  base::SureVector<Entry> entries_;  // a heap, least first; some are dead
-  base::SureVector<Entry> aside_;    // of least(), a member to keep its room
+  base::SureVector<Stamp> entries_;  // a heap, least first; some are dead
+  base::SureVector<Stamp> aside_;    // of least(), a member to keep its room
   base::SureVector<Slot> slots_;
   base::SureVector<std::uint32_t> free_slots_;
   std::atomic<std::size_t> live_{0};

@@ -22,13 +22,14 @@ int rank_of(NodeKind kind) {
 
 }  // namespace
 
-Residency::Residency(const MachineDescription& machine, MemorySource& source, bool external_victims,
-                     bool in_order, Rules rules)
+Residency::Residency(const MachineDescription& machine, MemorySource& source, VictimChooser chooser,
+                     UseOrder order, Rules rules)
     : FastPath(machine.nodes.size()),
       Sizes(machine),
       machine_(machine),
+      replicas_(machine.nodes.size()),
       links_(machine, rules.peer),
-      external_victims_(external_victims),
+      chooser_(chooser),
       rules_(rules) {
   base::map_reserve();
   if (nodes_.size() > graph::NodeMask::kMostNodes) {
@@ -49,7 +50,7 @@ Residency::Residency(const MachineDescription& machine, MemorySource& source, bo
     node.room.set_up(description, source);
     const bool notes = description.limit && description.kind != NodeKind::disk && !rules.lru;
     if (notes) notes_unused_ |= bit(description.id);
-    node.victims.set_up(in_order, notes);
+    node.victims.set_up(order, notes);
   }
 }
 
@@ -86,7 +87,7 @@ void Residency::act_on(MemoryNode& node, const Message& message, Actions& action
   switch (message.kind) {
     case Message::Kind::unused_room:
       settle(*message.replica, actions);
-      if (message.pumps) pump(node.description.id, actions);
+      if (message.waiters == Waiters::looked_at) pump(node.description.id, actions);
       break;
     case Message::Kind::unused_data:
       message.replica->saved_behind = false;
@@ -132,7 +133,7 @@ void Residency::deliver_all(Actions& actions) {
 
 // Nobody else knows the handle, but by an earlier life of it.
 void Residency::add(graph::Handle& handle) {
-  auto replicas = std::make_unique<Replica[]>(nodes_.size());
+  Replica* const replicas = replicas_.take();
   handle.version.store(0, std::memory_order_relaxed);  // it may have been another datum's
   handle.early_failed.store(false, std::memory_order_relaxed);
   handle.going.store(false, std::memory_order_relaxed);
@@ -149,10 +150,10 @@ void Residency::add(graph::Handle& handle) {
   const std::uint64_t everywhere = ~std::uint64_t{0} >> (64 - nodes_.size());
   handle.on.valid.assign(empty ? everywhere : 0);
   handle.on.placed.assign(empty ? everywhere : 0);
-  place_home(handle, replicas.get());
+  place_home(handle, replicas);
   handle.takes_writes.store(handle.home.writable && !lacks_room(handle), std::memory_order_relaxed);
   // Owned through the handle from now on.
-  handle.replicas.store(replicas.release(), std::memory_order_release);
+  handle.replicas.store(replicas, std::memory_order_release);
 }
 
 void Residency::place_home(graph::Handle& handle, Replica* replicas) {
@@ -233,7 +234,7 @@ bool Residency::remove(graph::Handle& handle, Actions& actions) {
     Replica& r = replica(handle, id);
     if (r.fixed || (r.word.load(std::memory_order_relaxed) & kAllocated) == 0) return;
     claim_room(r);  // or it is claimed
-    free_replica(r, give_up(r, true).was_valid, actions);
+    free_replica(r, give_up(r, LastCopy::may_be_lost).was_valid, actions);
   });
   std::erase_if(actions.notices, [&](const Notice& notice) { return notice.handle == &handle; });
   at_each(actions, [&](NodeId id) { pump(id, actions); });
@@ -242,14 +243,14 @@ bool Residency::remove(graph::Handle& handle, Actions& actions) {
 
 // Who has found the replicas did so under the lock of a node, and has done with them when that is free.
 void Residency::forget(graph::Handle& handle) {
-  const Replica* const replicas = handle.replicas.exchange(nullptr, std::memory_order_acq_rel);
+  Replica* const replicas = handle.replicas.exchange(nullptr, std::memory_order_acq_rel);
   for (MemoryNode& node : nodes_) const std::lock_guard passed(node.lock);
-  delete[] replicas;
+  if (replicas != nullptr) replicas_.give_back(replicas);
 }
 
 void Residency::invalidate(graph::Handle& handle, Actions& actions) {
   if (handle.bytes().value == 0 || trivial()) return;
-  became_void(handle, make_void(handle), actions, false);
+  became_void(handle, make_void(handle), actions, Waiters::not_looked_at);
   at_each(actions, [&](NodeId id) { pump(id, actions); });
 }
 
@@ -313,12 +314,12 @@ void Residency::written(graph::Task& task, NodeId node, Actions& actions) {
 void Residency::make_sole(Replica& here, Actions& actions) {
   const std::uint64_t others = memory::make_sole(here);
   node_of(here).gained();
-  became_void(*here.handle, others, actions, true);
+  became_void(*here.handle, others, actions, Waiters::looked_at);
 }
 
 // Its content is on those nodes no longer.
 void Residency::became_void(const graph::Handle& handle, std::uint64_t nodes, Actions& actions,
-                            bool pumps) {
+                            Waiters waiters) {
   for (; nodes != 0; nodes &= nodes - 1) {
     const NodeId id{static_cast<std::uint32_t>(std::countr_zero(nodes))};
     Replica& r = replica(handle, id);
@@ -328,7 +329,7 @@ void Residency::became_void(const graph::Handle& handle, std::uint64_t nodes, Ac
       recorder_->record<trace::Event::became_void>(id.value, handle.id.value);
     }
     if (node.description.kind != NodeKind::disk) actions.notices.push_back({r.handle, id, false});
-    post(id, {.kind = Message::Kind::unused_room, .replica = &r, .pumps = pumps}, actions);
+    post(id, {.kind = Message::Kind::unused_room, .replica = &r, .waiters = waiters}, actions);
   }
 }
 

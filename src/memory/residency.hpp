@@ -33,10 +33,12 @@
 #include "base/sure_memory.hpp"
 #include "graph/task.hpp"
 #include "memory/actions.hpp"
+#include "memory/copies_in_course.hpp"
 #include "memory/decisions.hpp"
 #include "memory/fast_path.hpp"
 #include "memory/links.hpp"
 #include "memory/memory_node.hpp"
+#include "memory/replica_pool.hpp"
 #include "memory/request.hpp"
 #include "memory/rules.hpp"
 #include "memory/sizes.hpp"
@@ -51,12 +53,13 @@ namespace vicinal::memory {
 // `unpromised`: of victims that no task with the policy was promised, at most two copies at once.
 enum class EarlyRoom : std::uint8_t { victims, free_alone, unpromised };
 
+// Whether other replicas count once the content of an early copy is there.
+enum class Ownership : std::uint8_t { shared, alone };
+
 class Residency : public FastPath, public Sizes {
  public:
-  // `external_victims`: victims are chosen by answering queries; else here, see lru_victim.
-  // `in_order`: uses come about in the order of await_uses.
-  Residency(const MachineDescription& machine, MemorySource& source, bool external_victims,
-            bool in_order = true, Rules rules = {});
+  Residency(const MachineDescription& machine, MemorySource& source, VictimChooser chooser,
+            UseOrder order = UseOrder::as_announced, Rules rules = {});
   ~Residency();
   // Takes each limited memory's range from the source; before any handle.
   void reserve();
@@ -121,8 +124,8 @@ class Residency : public FastPath, public Sizes {
   // From free room alone it starts none behind an early one that waits for the link, so that little
   // room has to be taken back from copies that are not in course when a reservation needs it.
   bool prefetch(graph::Handle& handle, NodeId node, Actions& actions,
-                EarlyRoom room = EarlyRoom::victims, bool owns = false);
-  // Rules::owner. With `owns` above, once the content is there no other replica counts any more; here the node
+                EarlyRoom room = EarlyRoom::victims, Ownership ownership = Ownership::shared);
+  // Rules::owner. With Ownership::alone above no other replica counts once the content is there; here the node
   // gets room for what a task will write, or keeps what is there. False: there is no room now.
   bool place_early(graph::Handle& handle, NodeId node, AccessMode mode, Actions& actions);
   // A task is about to ask for it there: it counts as used now.
@@ -142,7 +145,8 @@ class Residency : public FastPath, public Sizes {
   Bytes claim(graph::Task& task, NodeId node);
   Bytes unclaim(graph::Task& task, NodeId node);
 
-  void copy_done(std::uint64_t id, std::exception_ptr error, Actions& actions);
+  // Throws DeviceError, and changes nothing, for an id that names no copy in course.
+  void copy_done(CopyId id, std::exception_ptr error, Actions& actions);
   // Who may go for a query. Takes the node's lock for each question.
   class Search final : public Candidates {
    public:
@@ -276,7 +280,8 @@ class Residency : public FastPath, public Sizes {
   void place_home(graph::Handle& handle, Replica* replicas);
   bool stop_what_waits(Replica& replica, Actions& actions);
   std::uint64_t note_unused(graph::Handle& handle, Actions& actions);
-  void became_void(const graph::Handle& handle, std::uint64_t nodes, Actions& actions, bool pumps);
+  void became_void(const graph::Handle& handle, std::uint64_t nodes, Actions& actions,
+                   Waiters waiters);
   void make_sole(Replica& here, Actions& actions);
   // The room of those operands of which `count` says so, with the node's lock.
   template <typename Count>
@@ -332,15 +337,15 @@ class Residency : public FastPath, public Sizes {
   bool cancel_fetch(Fetch& fetch, Actions& actions);
   bool cancel_early_copies(NodeId node, Actions& actions);
   // `through_ram`: no link leads here from where the content is; it is to come to RAM first.
-  bool fetch_early(Replica& to, EarlyRoom room, bool owns, bool& through_ram, Actions& actions,
-                   CopyCause cause = CopyCause::early);
+  bool fetch_early(Replica& to, EarlyRoom room, Ownership ownership, bool& through_ram,
+                   Actions& actions, CopyCause cause = CopyCause::early);
   bool bring_early(Replica& to, EarlyRoom room, CopyCause cause, Actions& actions);
   void write_behind(std::uint64_t nodes, Actions& actions);
   void write_behind(NodeId node, Actions& actions);
   bool is_short(NodeId node);
   void note_arrival(const Fetch& fetch, Actions& actions);
   bool finish_fetch(Fetch& fetch, const std::exception_ptr& error, Actions& actions);
-  Place place_of(const Replica& replica) const;
+  Endpoint endpoint_of(const Replica& replica) const;
 
   // --- eviction.cpp: room and who leaves. Under the lock of the replica's node, but for unpin_one.
   // False: there is no room, or outside an arena the source refused.
@@ -350,7 +355,7 @@ class Residency : public FastPath, public Sizes {
   static void pin(Replica& replica);
   // Nobody uses it: frees it if it has nothing to lose.
   void settle(Replica& replica, Actions& actions);
-  void unpin_one(Replica& replica, Actions& actions, bool pumps = false);
+  void unpin_one(Replica& replica, Actions& actions, Waiters waiters = Waiters::not_looked_at);
   void note_last_copy(const graph::Handle& handle);
   void rescue(Replica& replica);
   bool claim_room(Replica& replica, std::uint32_t and_mark = 0);
@@ -371,7 +376,7 @@ class Residency : public FastPath, public Sizes {
   Outcome compact(MemoryNode& node);
   // Victims are chosen here, and not by the policy.
   bool by_recency(const MemoryNode& node) const {
-    return !external_victims_ || node.description.kind == NodeKind::disk;
+    return chooser_ == VictimChooser::memory || node.description.kind == NodeKind::disk;
   }
   Replica* lru_victim(MemoryNode& node, EvictionReason reason, const Request* asks, Bytes needed);
   Replica* unused_victim(MemoryNode& node, VictimOrders::Goes goes);
@@ -381,12 +386,14 @@ class Residency : public FastPath, public Sizes {
   }
 
   const MachineDescription machine_;
+  ReplicaPool replicas_;
   Links links_;
+  CopiesInCourse given_;  // to drivers
   Decisions decisions_;
   std::atomic<std::uint64_t> next_copy_{1};
   trace::Recorder* recorder_ = nullptr;
   std::uint64_t notes_unused_ = 0;  // a bit per node that does
-  const bool external_victims_;
+  const VictimChooser chooser_;
   const Rules rules_;
 
   std::atomic<std::uint64_t> copies_in_course_{0};

@@ -18,7 +18,7 @@ class ResidentList {
   void prepend(Replica& replica) { insert(replica, kEnds, entries_[kEnds].newer); }
   void remove(Replica& replica) {
     const std::uint32_t slot = replica.resident_slot;
-    const Entry& entry = entries_[slot];
+    const Link& entry = entries_[slot];
     entries_[entry.older].newer = entry.newer;
     entries_[entry.newer].older = entry.older;
     entries_[slot] = {};
@@ -39,7 +39,7 @@ class ResidentList {
   }
 
  private:
-  struct Entry {
+  struct Link {
     Replica* replica = nullptr;
     std::uint64_t last_use = 0;  // the replica's when it was put in its place
     std::uint32_t older = 0;
@@ -59,7 +59,7 @@ class ResidentList {
     replica.resident_slot = slot;
   }
 
-  base::SureVector<Entry> entries_{1};
+  base::SureVector<Link> entries_{1};
   base::SureVector<std::uint32_t> free_;
 };
 

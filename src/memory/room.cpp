@@ -58,7 +58,7 @@ void Room::compact(std::span<Replica* const> replicas) {
   std::ranges::sort(moving, {}, &Replica::offset);
   for (const Replica* r : moving) arena_->free(r->block, taken_by(*r));
   for (Replica* r : moving) {
-    const Arena::Place place = arena_->allocate(taken_by(*r)).value();  // not behind where it was
+    const ArenaSlot place = arena_->allocate(taken_by(*r)).value();  // not behind where it was
     r->offset = place.offset;
     r->block = place.block;
     std::byte* const address = address_of(place.offset);

@@ -16,6 +16,11 @@ enum class EvictionReason : std::uint8_t {
   prefetch,  // only an early copy does: the choice may refuse
 };
 
+// Who chooses victims: memory, by its own orders (see Residency::lru_victim), or a policy, by answering queries.
+enum class VictimChooser : std::uint8_t { memory, policy };
+// Whether uses come about in the order in which they were announced.
+enum class UseOrder : std::uint8_t { any, as_announced };
+
 // A replica that may go: valid, on the node, not pinned, not wanted by who asks.
 struct Candidate {
   graph::Handle* handle = nullptr;

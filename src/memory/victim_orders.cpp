@@ -9,8 +9,8 @@
 
 namespace vicinal::memory {
 
-void VictimOrders::set_up(bool in_order, bool notes_unused) {
-  in_order_ = in_order;
+void VictimOrders::set_up(UseOrder order, bool notes_unused) {
+  in_order_ = order == UseOrder::as_announced;
   notes_unused_ = notes_unused;
 }
 

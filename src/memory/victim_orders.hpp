@@ -17,6 +17,7 @@
 #include "memory/recency.hpp"
 #include "memory/replica.hpp"
 #include "memory/resident_list.hpp"
+#include "memory/victim.hpp"
 
 namespace vicinal::memory {
 
@@ -24,9 +25,9 @@ class VictimOrders {
  public:
   using Goes = base::FunctionRef<bool(const Replica&)>;
 
-  // Once, before anything else. `in_order`: uses come about in the order in which they were announced;
+  // Once, before anything else.
   // `notes_unused`: what no submitted task uses goes first.
-  void set_up(bool in_order, bool notes_unused);
+  void set_up(UseOrder order, bool notes_unused);
 
   // --- room
   void add(Replica& replica);

@@ -149,7 +149,9 @@ Handle RuntimeImpl::add_file(const FileRegion& region, const Layout& layout, std
                        name + "; register less, or make it writable to extend it");
     }
     const Handle handle = add(layout, home, lacks.empty(), std::move(name));
-    handle.impl()->lacks = std::move(lacks);
+    if (!lacks.empty()) {
+      handle.impl()->lacks = std::make_unique<const std::string>(std::move(lacks));
+    }
     return handle;
   } catch (...) {
     setup_.disk->close_file(file);
@@ -199,6 +201,7 @@ Handle RuntimeImpl::add_simulated(const Layout& layout, NodeId node, bool writab
 }
 
 void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
+  handle = application_->heard_of.local(handle, "set_reduction");
   try {
     application_->reductions.declare(handle, reduction);
   } catch (const CapacityError&) {
@@ -213,6 +216,9 @@ void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
 // for some step the handle stays registered, with its content.
 void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char* call) {
   begin_wait(call);
+  if (application_->heard_of.has(registered)) {
+    return unregister_heard_of(registered, write_back, call);
+  }
   graph::Handle& handle = check(registered, call);
   const std::uint32_t life = registered.life();
   if (handle.home.inside || graph::is_part(handle)) {
@@ -277,6 +283,13 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char
   if (error) throw_failure(error);
 }
 
+void RuntimeImpl::unregister_heard_of(Handle registered, WriteBack write_back, const char* call) {
+  const Handle used = application_->heard_of.used(registered);
+  if (used) unregister(used, write_back, call);
+  if (!application_->heard_of.forget(registered))
+    application_->handles.throw_unknown(registered, call);
+}
+
 // Whoever calls has access to the handle. Returns why its content is lost, if it is.
 std::exception_ptr RuntimeImpl::write_home(graph::Handle& handle, memory::Request& request) {
   if (handle.poisoned.load(std::memory_order_relaxed)) {
@@ -318,6 +331,7 @@ void RuntimeImpl::flush_home(graph::Handle& handle, memory::Request& request) {
 
 // The invalidation gives its room back when the tasks before it have ended, also while its slot is kept.
 void RuntimeImpl::release_later(Handle registered) {
+  registered = application_->heard_of.local(registered, "release_later");
   graph::Handle& handle = check(registered, "release_later");
   const bool is_divided = handle.has_family.load(std::memory_order_acquire);
   if (handle.home.inside || graph::is_part(handle) || is_divided) {

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <map>
@@ -63,7 +62,7 @@ class RuntimeImpl {
 
   // registration.cpp
   Handle add(const Layout& layout, graph::Home home, bool written, std::string name) {
-    return application_->handles.add(layout, home, written, std::move(name));
+    return application_->handles.add(layout, home, written, std::move(name), {});
   }
   // The application's memory on the node. `released`: called when the runtime no longer uses it.
   Handle add_memory(NodeId node, void* address, const Layout& layout, std::string name,
@@ -146,6 +145,8 @@ class RuntimeImpl {
   void notify_waiters();
   // The worker that has no thread of its own: whoever waits drives it.
   std::optional<WorkerId> slot() const;
+  TaskId submit(engine::Submissions::Submission&& submission);
+  TaskId submit_looked_at(const TaskSpec& spec);
   TaskId submit_once_more(engine::Submissions::Submission& submission);
   void wait_for_copies(const char* call);
   void count_acquired(graph::Handle& handle, std::uint32_t life);
@@ -159,6 +160,7 @@ class RuntimeImpl {
                                      const char* what);
   void bring_to_ram(const graph::Handle& handle, Acquisition& access, AccessMode mode,
                     const char* call);
+  void unregister_heard_of(Handle registered, WriteBack write_back, const char* call);
   Released take_released(const graph::Handle& handle);
   // Of what nobody could unregister, when nothing uses it any more.
   void release_rest() noexcept;

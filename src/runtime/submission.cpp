@@ -12,12 +12,26 @@ using Submission = engine::Submissions::Submission;
 TaskId RuntimeImpl::submit(const TaskSpec& spec) {
   if (concerns_ && !concerns_(spec)) [[unlikely]]
     return kElsewhere;
+  if (application_->submissions.looks_first()) [[unlikely]]
+    return submit_looked_at(spec);
+  return submit(Submission{.spec = spec, .waits_for_room = true});
+}
+
+[[gnu::noinline]] TaskId RuntimeImpl::submit_looked_at(const TaskSpec& spec) {
+  const bool inside = engine_->inside_task() != nullptr;
+  const std::optional<TaskSpec> local = application_->heard_of.made_local(spec);
+  return submit(Submission{
+      .spec = local ? *local : spec,
+      .number = inside ? graph::SubmissionNumber{} : application_->numbers.next_submission(),
+      .waits_for_room = true});
+}
+
+inline TaskId RuntimeImpl::submit(Submission&& submission) {
   // Often last written by the worker that ended the last task that used them.
-  const std::span<const Operand> operands = spec.operands.span();
+  const std::span<const Operand> operands = submission.spec.operands.span();
   for (const Operand& operand : operands) base::warm(operand.handle.impl());
-  Submission submission{.spec = spec, .waits_for_room = true};
   // Before the task is made, for a task that is made counts as submitted.
-  if (windowed_) {
+  if (windowed_) [[unlikely]] {
     submission.window_bytes = application_->submissions.window_bytes(operands);
     respect_window(submission.window_bytes, engine_->inside_task() == nullptr);
   }

@@ -20,7 +20,8 @@ class Stepping {
 }  // namespace
 
 World::Place World::enter(Actor& actor) {
-  const auto free = std::ranges::find(actors_, nullptr);
+  const auto free = any_left_ ? std::ranges::find(actors_, nullptr) : actors_.end();
+  any_left_ = free != actors_.end();
   const auto place = static_cast<Place>(free - actors_.begin());
   roused_.resize(std::max(roused_.size(), place / 64 + std::size_t{1}));
   if (free == actors_.end()) {
@@ -41,6 +42,7 @@ void World::leave(Place place) {
   }
   roused_[place / 64] &= ~(std::uint64_t{1} << (place % 64));
   actors_[place] = nullptr;
+  any_left_ = true;
 }
 
 void World::start(Place place, std::uint64_t token, const Fluid& fluid) {
@@ -63,11 +65,10 @@ void World::pass(Time duration) {
 
 // The first by place.
 bool World::act() {
-  const auto word = std::ranges::find_if(roused_, [](std::uint64_t bits) { return bits != 0; });
-  any_roused_ = word != roused_.end();
+  while (first_roused_ < roused_.size() && roused_[first_roused_] == 0) ++first_roused_;
+  any_roused_ = first_roused_ < roused_.size();
   if (!any_roused_) return false;
-  const auto place =
-      static_cast<std::size_t>(64 * (word - roused_.begin()) + std::countr_zero(*word));
+  const std::size_t place = 64 * first_roused_ + std::countr_zero(roused_[first_roused_]);
   const Stepping stepping(stepping_);
   if (!actors_[place]->act()) roused_[place / 64] &= ~(std::uint64_t{1} << (place % 64));
   return true;

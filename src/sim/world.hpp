@@ -13,7 +13,9 @@
 // nanosecond happen, and Turn says which of these come first.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -61,6 +63,7 @@ class World {
   // act() is to be called before time goes on, until it says no.
   void rouse(Place place) {
     roused_[place / 64] |= std::uint64_t{1} << (place % 64);
+    first_roused_ = std::min<std::size_t>(first_roused_, place / 64);
     any_roused_ = true;
   }
   // `at` is not in the past.
@@ -97,7 +100,9 @@ class World {
   EventQueue events_;
   FluidNetwork network_;
   std::vector<Actor*> actors_;         // by place; nullptr: it has left
+  bool any_left_ = false;              // may have; false: none has
   std::vector<std::uint64_t> roused_;  // bit per place
+  std::size_t first_roused_ = 0;       // none in words before this one
   bool any_roused_ = false;            // may be; false: none is
   base::SureVector<Flow> flows_;       // by the id in the network
   base::SureVector<std::uint32_t> free_flows_;

@@ -130,12 +130,12 @@ std::vector<Time> ends_of(const CopyCase& copies) {
   sim::World world;
   using drivers::SimulatedLinks;
   SimulatedLinks links(copies.machine, world,
-                       [&](const SimulatedLinks::Copy& copy) { ends[copy.id] = world.now(); });
+                       [&](const SimulatedLinks::Copy& copy) { ends[copy.id.slot] = world.now(); });
   for (std::size_t c = 0; c < ends.size(); ++c) {
     const CopyCase::Start& start = copies.copies[c];
     const LinkDescription& link = copies.machine.links[start.link];
     memory::Copy copy;
-    copy.id = c;
+    copy.id.slot = static_cast<std::uint32_t>(c);
     copy.from.node = link.from;
     copy.from.layout = {start.bytes, 1, start.bytes, 1};
     copy.to.node = link.to;

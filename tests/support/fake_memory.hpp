@@ -106,7 +106,10 @@ class FakeMemory {
   };
 
   explicit FakeMemory(const FakeMachine& machine = {})
-      : residency(machine.description(), source, machine.external_victims, machine.in_order,
+      : residency(machine.description(), source,
+                  machine.external_victims ? memory::VictimChooser::policy
+                                           : memory::VictimChooser::memory,
+                  machine.in_order ? memory::UseOrder::as_announced : memory::UseOrder::any,
                   machine.rules),
         nodes_(machine.description().nodes.size()) {
     residency.reserve();

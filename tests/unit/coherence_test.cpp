@@ -68,7 +68,7 @@ TEST(Coherence, TheLastReplicaDoesNotGiveItsContentUp) {
   EXPECT_EQ(give_up(data.evicting(kFirst)).result, Result::gone);
   EXPECT_EQ(give_up(data.evicting(kSecond)).result, Result::last);
   EXPECT_TRUE(data.valid(kSecond));
-  EXPECT_EQ(give_up(data.on(kSecond), true).result, Result::gone);
+  EXPECT_EQ(give_up(data.on(kSecond), LastCopy::may_be_lost).result, Result::gone);
   EXPECT_FALSE(data.valid(kSecond));
 }
 
@@ -84,8 +84,8 @@ TEST(Coherence, AReplicaThatACopyReadsKeepsItsContent) {
 TEST(Coherence, AVictimThatWasRescuedIsNotCopied) {
   ReplicatedData data;
   make_valid(data.on(kFirst));
-  EXPECT_FALSE(pin_source(data.on(kFirst), true));  // a task may be writing it
-  EXPECT_TRUE(pin_source(data.evicting(kFirst), true));
+  EXPECT_FALSE(pin_victim(data.on(kFirst)));  // a task may be writing it
+  EXPECT_TRUE(pin_victim(data.evicting(kFirst)));
 }
 
 TEST(Coherence, WhatIsMovedIsNotCopiedMeanwhile) {

@@ -1,6 +1,8 @@
 // Copies: their number and their way, copies that outlive their purpose, and early copies.
 #include <exception>
+#include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/fake_memory.hpp"
@@ -236,6 +238,65 @@ TEST(Residency, AHandleWhoseEvictionWaitsCanBeRemoved) {
   memory.collect();
   memory.residency.forget(a);
   EXPECT_EQ(other.state(), RequestState::ready);
+}
+
+// --- ids that drivers give back
+
+class CopyIds : public ::testing::Test {
+ protected:
+  // A copy of a page from the disk, in course.
+  static Copy begun(FakeMemory& of, const std::string& name) {
+    of.ask(kRam, {{&of.on_disk(name), kR}});
+    return of.copies.back();
+  }
+  // What a driver is told that reports the id.
+  std::string refusal(CopyId id) {
+    Actions actions;
+    const std::string message =
+        message_of<DeviceError>([&] { memory.residency.copy_done(id, nullptr, actions); });
+    EXPECT_TRUE(actions.empty());
+    memory.residency.check();
+    return message;
+  }
+  FakeMemory memory;
+};
+
+TEST_F(CopyIds, ACopyEndsOnce) {
+  const CopyId id = begun(memory, "a").id;
+  memory.finish();
+  EXPECT_THAT(refusal(id),
+              AllOf(HasSubstr("copy " + to_string(id)), HasSubstr("has ended before")));
+}
+
+TEST_F(CopyIds, AStaleIdEndsNoLaterCopy) {
+  const CopyId stale = begun(memory, "a").id;
+  memory.finish();
+  const CopyId later = begun(memory, "b").id;
+  EXPECT_EQ(later.slot, stale.slot);
+  EXPECT_THAT(refusal(stale), HasSubstr("copy " + to_string(stale)));
+  EXPECT_EQ(memory.copying(), Names{"b disk->ram"});
+  memory.finish();  // it ends as if nothing had been
+  EXPECT_TRUE(memory.residency.quiet());
+}
+
+TEST_F(CopyIds, AnIdOfAnotherRuntimeIsRefused) {
+  FakeMemory other;
+  const CopyId own = begun(memory, "a").id;
+  const CopyId foreign = begun(other, "a").id;
+  EXPECT_EQ(foreign.slot, own.slot);
+  EXPECT_EQ(foreign.generation, own.generation);
+  EXPECT_THAT(refusal(foreign), HasSubstr("no copy of this runtime has that id"));
+  memory.finish();
+  other.finish();
+}
+
+TEST_F(CopyIds, AnIdThatNobodyGaveIsRefused) {
+  const CopyId id = begun(memory, "a").id;
+  EXPECT_THAT(refusal({id.slot + 1, 1, id.table}), HasSubstr("was never started"));
+  EXPECT_THAT(refusal({id.slot, id.generation + 1, id.table}), HasSubstr("was never started"));
+  EXPECT_THAT(refusal({0xffffffffU, 0, id.table}), HasSubstr("copy 4294967295.0"));
+  EXPECT_THAT(refusal({}), HasSubstr("no copy of this runtime"));
+  memory.finish();
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ class DiskDriverTest : public ::testing::TestWithParam<Way> {
   }
   memory::Copy copy_of(Data& data, int file, std::uint64_t offset) {
     memory::Copy copy;
-    copy.id = ++ids_;
+    copy.id.slot = ++ids_;
     copy.handle = &data.handle;
     copy.from = {.node = kRam, .address = data.begin, .layout = data.handle.layout};
     copy.to = {
@@ -150,13 +150,13 @@ class DiskDriverTest : public ::testing::TestWithParam<Way> {
   std::uint64_t write(Data& data, int file, std::uint64_t offset) {
     const memory::Copy copy = copy_of(data, file, offset);
     driver_->start_copy(copy);
-    return copy.id;
+    return copy.id.slot;
   }
   std::uint64_t read(Data& data, int file, std::uint64_t offset) {
     memory::Copy copy = copy_of(data, file, offset);
     std::swap(copy.from, copy.to);
     driver_->start_copy(copy);
-    return copy.id;
+    return copy.id.slot;
   }
   // Empty, or the message of the error.
   std::string written(Data& data, int file, std::uint64_t offset) {
@@ -170,7 +170,7 @@ class DiskDriverTest : public ::testing::TestWithParam<Way> {
   FakeEngine engine_;
   vicinal::testing::PlannedFaults faults_;
   std::unique_ptr<DiskDriver> driver_;
-  std::uint64_t ids_ = 0;
+  std::uint32_t ids_ = 0;
 };
 
 inline constexpr std::array kKinds{MemoryKind::replica, MemoryKind::aligned_user,

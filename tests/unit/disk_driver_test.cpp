@@ -197,7 +197,7 @@ TEST_P(DiskCopies, AnEndedCopyMayStartTheNextOne) {
   engine_.on_copy_done = [&](std::uint64_t id) {
     if (--left <= 0) return;
     memory::Copy next = copy_of(data, kScratch, 0);
-    next.id = id + 1;
+    next.id.slot = static_cast<std::uint32_t>(id) + 1;
     driver_->start_copy(next);
   };
   write(data, kScratch, 0);

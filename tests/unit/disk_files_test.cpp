@@ -125,7 +125,7 @@ TEST_F(UsersFiles, OneThatIsNotThereIsMadeByTheFirstWrite) {
   driver_.start(engine);
   Data data(9000, MemoryKind::replica, 0);
   memory::Copy copy;
-  copy.id = 1;
+  copy.id.slot = 1;
   copy.handle = &data.handle;
   copy.from = {.node = kRam, .address = data.begin, .layout = data.handle.layout};
   copy.to = {.node = kDisk, .file = file, .layout = data.handle.layout};
@@ -149,7 +149,7 @@ TEST_F(UsersFiles, AReadOnlyFileIsNotExtendedUntilItIsOpenedForWriting) {
   driver_.start(engine);
   Data data(9000, MemoryKind::replica, 0);
   memory::Copy copy;
-  copy.id = 1;
+  copy.id.slot = 1;
   copy.handle = &data.handle;
   copy.from = {.node = kRam, .address = data.begin, .layout = data.handle.layout};
   copy.to = {.node = kDisk, .file = file, .layout = data.handle.layout};

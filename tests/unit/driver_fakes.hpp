@@ -27,7 +27,9 @@ class FakeEngine : public engine::Completions {
  public:
   using Clock = std::chrono::steady_clock;
 
-  void copy_done(std::uint64_t copy_id, std::exception_ptr error) override {
+  // Tests number copies by the slot of their ids.
+  void copy_done(memory::CopyId copy, std::exception_ptr error) override {
+    const std::uint64_t copy_id = copy.slot;
     if (on_copy_done) on_copy_done(copy_id);
     const std::lock_guard lock(mutex_);
     copies_.emplace(copy_id, error);

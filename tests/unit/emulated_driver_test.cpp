@@ -31,15 +31,15 @@ std::vector<std::byte> random_bytes(std::size_t count, base::Random& random) {
   return result;
 }
 
-memory::Copy make_copy(std::uint64_t id, memory::Place from, memory::Place to) {
+memory::Copy make_copy(std::uint32_t id, memory::Endpoint from, memory::Endpoint to) {
   memory::Copy copy;
-  copy.id = id;
+  copy.id.slot = id;
   copy.from = from;
   copy.to = to;
   return copy;
 }
 
-memory::Place on(NodeId node, std::byte* address, Layout layout) {
+memory::Endpoint on(NodeId node, std::byte* address, Layout layout) {
   return {.node = node, .address = address, .layout = layout};
 }
 

@@ -1,6 +1,7 @@
 // Whom the engine wakes: workers that a push, a copy or a peer gives something to do, and not those that
 // wait for what they have pulled.
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "engine/lifecycle.hpp"
 #include "support/holding_driver.hpp"
 #include "support/queue_policy.hpp"
+#include "vicinal/error.hpp"
 
 namespace vicinal::engine {
 namespace {
@@ -71,7 +73,7 @@ class Idle : public ::testing::TestWithParam<bool> {
   }
   void end_copy(HoldingDriver& driver) {
     ASSERT_FALSE(driver.copies.empty());
-    const std::uint64_t id = driver.copies.front().id;
+    const memory::CopyId id = driver.copies.front().id;
     driver.copies.pop_front();
     engine_.copy_done(id, nullptr);
   }
@@ -164,6 +166,19 @@ TEST_P(Idle, EveryTaskRunsWhereWorkersLookOnlyWhenWoken) {
     }
   }
   EXPECT_EQ(ended, 30);
+}
+
+TEST_P(Idle, ACopyThatADriverReportsTwiceIsTheErrorOfTheRun) {
+  submit();
+  EXPECT_FALSE(engine_.advance(kWorkerOfFirst));
+  const memory::CopyId id = first_.copies.front().id;
+  end_copy(first_);
+  EXPECT_FALSE(engine_.errors().any());
+  engine_.copy_done(id, nullptr);
+  EXPECT_TRUE(engine_.errors().cancelling());
+  EXPECT_THROW(std::rethrow_exception(engine_.take_error()), DeviceError);
+  EXPECT_TRUE(engine_.advance(kWorkerOfFirst));  // what was there before is there
+  end_task(first_, kWorkerOfFirst);
 }
 
 INSTANTIATE_TEST_SUITE_P(RealAndSimulated, Idle, ::testing::Bool());

@@ -120,7 +120,8 @@ TEST(MemoryRules, WhatAReadyTaskWillWriteBelongsToItsNode) {
   FakeMemory memory(machine("starpu"));
   auto [a, b] = memory.data("a", "b");
   memory.run(kRam, {{&a, kW}});
-  EXPECT_TRUE(memory.residency.prefetch(a, kDevice, memory.actions, EarlyRoom::unpromised, true));
+  EXPECT_TRUE(memory.residency.prefetch(a, kDevice, memory.actions, EarlyRoom::unpromised,
+                                        Ownership::alone));
   memory.collect();
   memory.finish_all();
   EXPECT_TRUE(memory.valid(a, kDevice));

@@ -296,7 +296,7 @@ class RandomRun {
   std::vector<graph::Handle*> data_;
   std::vector<std::vector<std::int64_t>> content_;  // by datum and node
   std::vector<std::int64_t> latest_;
-  std::map<std::uint64_t, std::int64_t> brought_;  // by copy
+  std::map<CopyId, std::int64_t> brought_;  // by copy
   std::vector<std::unique_ptr<Live>> live_;
   std::int64_t counter_ = 0;
   std::size_t ended_ = 0;

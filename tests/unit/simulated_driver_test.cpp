@@ -66,9 +66,9 @@ class Player final : public engine::Completions {
     waiting_[worker].push_back(&task);
     driver.wake(WorkerId{worker});
   }
-  void copy(std::uint64_t id, NodeId from, NodeId to, std::uint64_t bytes) {
+  void copy(std::uint32_t id, NodeId from, NodeId to, std::uint64_t bytes) {
     memory::Copy copy;
-    copy.id = id;
+    copy.id.slot = id;
     copy.from.node = from;
     copy.from.layout = {bytes, 1, bytes, 1};
     copy.to.node = to;
@@ -78,8 +78,8 @@ class Player final : public engine::Completions {
     while (world.step()) after_step();
   }
 
-  void copy_done(std::uint64_t id, std::exception_ptr) override {
-    copies[id] = driver.now().ns;
+  void copy_done(memory::CopyId id, std::exception_ptr) override {
+    copies[id.slot] = driver.now().ns;
     ends.push_back("copy");
   }
   bool advance(WorkerId worker) override {

@@ -16,7 +16,7 @@ constexpr auto anybody = [](const Replica& /*replica*/) { return true; };
 // Data of a page each, with room on one node; `used` in the order of their numbers.
 struct Three {
   Three() {
-    orders.set_up(true, true);
+    orders.set_up(UseOrder::as_announced, true);
     for (std::uint32_t i = 0; i < data.size(); ++i) {
       data[i].layout = {4096, 1, 4096, 1};
       Replica& r = replicas[i];

@@ -82,7 +82,8 @@ class DiskCopies::Meter final : public engine::Completions {
     if (error_) std::rethrow_exception(error_);
   }
 
-  void copy_done(std::uint64_t id, std::exception_ptr error) override {
+  void copy_done(memory::CopyId copy, std::exception_ptr error) override {
+    const std::uint64_t id = copy.slot;
     {
       const std::lock_guard lock(mutex_);
       if (error) error_ = error;
@@ -138,12 +139,12 @@ class DiskCopies::Meter final : public engine::Completions {
 
   void start_copy(std::uint64_t id, std::uint64_t slot, const Planned& planned) {
     const Layout layout{.column_bytes = test_.tile.value, .stride_bytes = test_.tile.value};
-    const memory::Place ram{
+    const memory::Endpoint ram{
         .node = kRam, .address = memory_.address() + slot * test_.tile.value, .layout = layout};
-    const memory::Place disk{
+    const memory::Endpoint disk{
         .node = kDisk, .offset = planned.tile * test_.tile.value, .layout = layout};
     memory::Copy copy;
-    copy.id = id;
+    copy.id.slot = static_cast<std::uint32_t>(id);
     copy.from = planned.writing ? ram : disk;
     copy.to = planned.writing ? disk : ram;
     driver_->start_copy(copy);

@@ -115,7 +115,7 @@ void DiskDriver::io_done(IoRequest& request) {
     submit(*transfer.release());
     return;
   }
-  const std::uint64_t id = transfer->copy().id;
+  const memory::CopyId id = transfer->copy().id;
   transfer.reset();
   completions_->copy_done(id, std::move(failure));
 }

@@ -23,7 +23,7 @@ constexpr int kPages = 50;            // copies of one page
 
 class Counter final : public engine::Completions {
  public:
-  void copy_done(std::uint64_t /*copy_id*/, std::exception_ptr /*error*/) override {
+  void copy_done(memory::CopyId /*copy*/, std::exception_ptr /*error*/) override {
     const std::lock_guard lock(mutex_);
     ++ended_;
     changed_.notify_one();
@@ -57,7 +57,7 @@ class Direction {
     const Layout layout{.column_bytes = bytes.value, .stride_bytes = bytes.value};
     const std::uint64_t offset = number % kTiles * kTile.value;
     memory::Copy copy;
-    copy.id = number;
+    copy.id.slot = static_cast<std::uint32_t>(number);
     copy.from = {.node = kRam, .address = from_.address() + offset, .layout = layout};
     copy.to = {.node = NodeId{1}, .address = to_.address() + offset, .layout = layout};
     engine_.submit(copy);

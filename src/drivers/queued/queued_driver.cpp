@@ -192,7 +192,7 @@ bool QueuedDriver::pin_offered(const memory::Copy& copy) {
 // Between the device and RAM that is not pinned.
 bool QueuedDriver::staged(const memory::Copy& copy) const {
   if (!device_->pins()) return false;
-  const memory::Place& in_ram = copy.from.node == kRam ? copy.from : copy.to;
+  const memory::Endpoint& in_ram = copy.from.node == kRam ? copy.from : copy.to;
   return in_ram.node == kRam && !pinned_.contains(in_ram.address, in_ram.layout.span());
 }
 
@@ -286,7 +286,7 @@ void QueuedDriver::end(Course& course) {
   const std::optional<Time> run_time = device_->finish(course);
   const std::exception_ptr error = outcome_of(course);
   graph::Task* const task = std::exchange(course.task, nullptr);
-  const std::uint64_t copy = course.copy.id;
+  const memory::CopyId copy = course.copy.id;
   const std::uint32_t queue = course.queue;
   course.failure = 0;
   free_.push_back(&course);

@@ -93,8 +93,8 @@ void StagedCopies::run() {
 // The device calls flight.ended.
 bool StagedCopies::copy_at_once(const Waiting& next) {
   if (!pin_(next.copy)) return false;
-  const memory::Place& from = next.copy.from;
-  const memory::Place& to = next.copy.to;
+  const memory::Endpoint& from = next.copy.from;
+  const memory::Endpoint& to = next.copy.to;
   if (queue_ == QueuedDevice::kIn) {
     device_.copy_in(queue_, *next.flight, to.address, from.address, from.layout);
   } else {

@@ -21,7 +21,7 @@ class SimulatedLinks final : public sim::Actor {
  public:
   // What the links need to know of a copy.
   struct Copy {
-    std::uint64_t id = 0;
+    memory::CopyId id;
     std::uint32_t link = 0;
     Bytes bytes;
     Time faults = {};  // before it flows, beside the link's latency

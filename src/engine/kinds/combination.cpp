@@ -94,9 +94,9 @@ std::unique_ptr<graph::Reduction> Reductions::make(graph::Handle& handle,
   reduction->copies.reserve(count);
   try {
     for (std::size_t i = 0; i < count; ++i) {
-      const Handle copy =
-          application_.handles.add(handle.layout.packed(), {}, false,
-                                   handle.name + " (private " + std::to_string(i) + ")", &handle);
+      const Handle copy = application_.handles.add(
+          handle.layout.packed(), {}, false, handle.name + " (private " + std::to_string(i) + ")",
+          {.by = Origin::Registrar::runtime, .part_of = &handle});
       copy.impl()->is_private = true;
       PrivateCopy& added = reduction->copies.emplace_back();
       added.handle = copy.impl();

@@ -138,7 +138,8 @@ void Partitions::add_parts(Owned& owned, const graph::Home& home, const Layout& 
       layout = layout.packed();
     }
     const Handle part =
-        application_.handles.add(layout, at, written, name_of(owned, i), owned.whole);
+        application_.handles.add(layout, at, written, name_of(owned, i),
+                                 {.by = Origin::Registrar::runtime, .part_of = owned.whole});
     owned.parts.push_back(part.impl());
     owned.lives.push_back(part.life());
     owned.families[i].of = &owned;

@@ -17,7 +17,8 @@ Handle ScratchPool::take(Bytes bytes) {
     }
   }
   return handles_.add({bytes.value, 1, bytes.value, 1}, {}, false,
-                      "scratch of " + std::to_string(bytes.value) + " bytes");
+                      "scratch of " + std::to_string(bytes.value) + " bytes",
+                      {.by = Origin::Registrar::runtime});
 }
 
 void ScratchPool::give_back(const graph::Task& task) {

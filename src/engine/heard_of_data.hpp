@@ -1,0 +1,55 @@
+// Data that the application has told this runtime of, and that something here may use: see graph/heard_of.hpp. Their public
+// handles are good for all calls; the first that uses the data registers them as data without a home that nobody
+// has written.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "graph/heard_of.hpp"
+#include "vicinal/data.hpp"
+#include "vicinal/ids.hpp"
+#include "vicinal/task.hpp"
+
+namespace vicinal::engine {
+
+struct Application;
+
+// Any thread.
+class HeardOfData {
+ public:
+  explicit HeardOfData(Application& application) : application_(application) {}
+
+  // Throws UsageError for a shape that cannot be, CapacityError when there are 2^32 of them.
+  Handle hear_of(const Layout& layout, std::string name);
+  // The handle is of such data, now or before. Takes no lock.
+  bool has(Handle handle) const {
+    return handle.impl() != nullptr && handle.impl() == nobody_.load(std::memory_order_acquire);
+  }
+  bool any_of(std::span<const Operand> operands) const;
+  // One that is registered: the same, of other data than these. `what` is the call, for messages. Throws UsageError if
+  // the data are forgotten.
+  Handle local(Handle handle, const char* what) { return has(handle) ? use(handle, what) : handle; }
+  // The task with all such data registered; none: it names none.
+  std::optional<TaskSpec> made_local(const TaskSpec& spec);
+  // It that is registered in its place; null: nothing has used it yet, or it is forgotten.
+  Handle used(Handle handle) const;
+  // False: it is forgotten already.
+  bool forget(Handle handle);
+  std::size_t size() const;  // those that are not forgotten
+
+ private:
+  Handle use(Handle handle, const char* what);
+
+  Application& application_;
+  mutable std::mutex mutex_;  // guards the table
+  std::unique_ptr<graph::HeardOf> table_;
+  std::atomic<graph::Handle*> nobody_{nullptr};  // the table's; null: there are none
+};
+
+}  // namespace vicinal::engine
