@@ -255,6 +255,9 @@ class RuntimeImpl {
   void prepare_to_write(const graph::Task& task, graph::Handle& handle, std::uint32_t life);
   // Under a policy that heeds it; a task that says itself where it runs is not asked about. Throws UsageError.
   void ask_place(graph::Task& task, const TaskSpec& spec) const;
+  void say_more(graph::Task& task, const TaskSpec& spec) const;
+  void note_recursive(graph::Task& task, const TaskSpec& spec);
+  void check_inside(const RecursiveTask& outer, const TaskSpec& spec) const;
   void check_task(const graph::Task& task);
   void check_simulated_time(const graph::Task& task);
   void set_times(graph::Task& task, const TaskSpec& spec) const;
