@@ -22,7 +22,7 @@ class SpinLock {
 
  private:
   // Looks ever less often, so that the holder keeps the line it has to write.
-  void wait() {
+  [[gnu::noinline]] void wait() {
     constexpr int kMostPauses = 64;
     for (int pauses = 1; !try_lock(); pauses *= 2) {
       if (pauses > kMostPauses) {

@@ -181,7 +181,7 @@ std::exception_ptr Errors::tell_lost(const graph::Handle& handle, const std::str
 
 Errors::Taken Errors::take() {
   const std::lock_guard lock(mutex_);
-  cancelling_.store(0, std::memory_order_release);
+  cancelling_.fetch_and(kPoison, std::memory_order_release);
   cancellation_.store(0, std::memory_order_relaxed);
   failure_ = nullptr;
   all_.store(false, std::memory_order_relaxed);

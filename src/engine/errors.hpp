@@ -23,7 +23,13 @@ class Errors {
 
   bool cancelling() const { return (cancelling_.load(std::memory_order_relaxed) & kRun) != 0; }
   // It, or a group.
-  bool cancels_any() const { return cancelling_.load(std::memory_order_relaxed) != 0; }
+  bool cancels_any() const {
+    return (cancelling_.load(std::memory_order_relaxed) & (kRun | kGroups)) != 0;
+  }
+  // Nothing is cancelled, and no handle was ever poisoned: one look for each task.
+  bool none_yet() const { return cancelling_.load(std::memory_order_relaxed) == 0; }
+  // Before a handle is poisoned. Relaxed: who gets access to the handle sees it with that.
+  void note_poison() { cancelling_.fetch_or(kPoison, std::memory_order_relaxed); }
   // This task does not start.
   bool cancels(const graph::Task& task) const { return cancels_any() && cancels_this(task); }
   bool any() const { return first() != nullptr; }
@@ -67,6 +73,7 @@ class Errors {
   // Bits of `cancelling_`.
   static constexpr std::uint32_t kRun = 1;
   static constexpr std::uint32_t kGroups = 2;  // some of them
+  static constexpr std::uint32_t kPoison = 4;  // some handle was poisoned; for ever
   bool cancels_this(const graph::Task& task) const;
   void set_first(const std::exception_ptr& error, const std::exception_ptr& failure);
   void note_lost(const graph::Task& task, const std::exception_ptr& failure);

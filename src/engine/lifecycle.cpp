@@ -110,7 +110,7 @@ inline bool Engine::enter_new(Task& task, std::span<const TaskId> after) {
     discard(task, worker);
     throw;
   }
-  if (is_ready) {
+  if (is_ready && !hand_on_at_once(task, worker, Releaser::goes_on)) [[unlikely]] {
     ReadyList ready;
     ready.append(task);
     make_ready(ready, worker, Releaser::goes_on);
@@ -150,23 +150,30 @@ inline bool Engine::enter_new(Task& task, std::span<const TaskId> after) {
 
 // `later`: null, or its caller has a lock by which submissions are ordered.
 void Engine::go_on_announced(Task& task, WorkerId worker, ReadyList* later) {
-  if (later == nullptr) {
-    ReadyList ready;
-    ready.append(task);
-    return make_ready(ready, worker, Releaser::goes_on);
-  }
-  if (!is_scheduled(task.kind) || task.commutes || must_cancel(task) || is_taken_over(task)) {
-    return later->append(task);
-  }
-  // A task that begins to be cancelled only now is so when a worker gets it.
-  const bool restricted = task.is_bound();
-  move(task, TaskState::ready);
-  hand_to_policy(task, worker);
-  sleepers_.wake_for(1, restricted, worker, Releaser::goes_on);
-  grant_fresh_wishes();
+  if (hand_on_at_once(task, worker, Releaser::goes_on)) return;
+  if (later != nullptr) return later->append(task);
+  ReadyList ready;
+  ready.append(task);
+  make_ready(ready, worker, Releaser::goes_on);
 }
 
 // --- ready: the policy takes it -------------------------------------------------------------
+
+// A task that begins to be cancelled only now is so when a worker gets it.
+inline bool Engine::hand_on_at_once(Task& task, WorkerId releasing, Releaser then) {
+  bool restricted = false;
+  if (task.extension) {  // every task of another kind has one
+    if (!is_scheduled(task.kind) || is_taken_over(task)) return false;
+    restricted = task.is_bound();
+  }
+  if (task.commutes || must_cancel(task)) [[unlikely]]
+    return false;
+  move(task, TaskState::ready);
+  hand_to_policy(task, releasing);
+  sleepers_.wake_for(1, restricted, releasing, then);
+  grant_fresh_wishes();
+  return true;
+}
 
 void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
   std::size_t pushed = 0;
@@ -244,8 +251,11 @@ Task* Engine::pull(WorkerId worker) {
   return nullptr;
 }
 
-Task* Engine::next(WorkerId worker) {
-  if (trivial_) return pull(worker);
+inline Task* Engine::next(WorkerId worker) {
+  return trivial_ ? pull(worker) : next_by_memory(worker);
+}
+
+[[gnu::noinline, gnu::flatten]] Task* Engine::next_by_memory(WorkerId worker) {
   LookAhead& ahead = *look_aheads_[node_of(worker).value];
   if (ahead.bypassed() && !producers_.any_held()) {
     Task* const task = pull(worker);
@@ -425,31 +435,39 @@ bool Engine::move_from_peer(WorkerId worker) {
   return nullptr;
 }
 
+// For a worker that has found nothing. Null: it sleeps.
+[[gnu::noinline]] Task* Engine::look_further(WorkerId worker, std::uint64_t performances_before) {
+  Task* task = gate_.has_deferred() ? next_after_slices(worker) : nullptr;
+  if (task == nullptr) task = look_for_a_while(worker);
+  if (task != nullptr) return task;
+  // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see Sleepers). In
+  // simulation nobody pushes meanwhile, and what the look performed is all that can bring it a task now; a
+  // copy that it queued behind others wakes it when it ends.
+  sleepers_.fall_asleep(worker);
+  const bool in_vain = config_.simulated && performances_ == performances_before;
+  task = in_vain ? nullptr : next(worker);
+  if (task == nullptr && gate_.has_deferred()) task = next_after_slices(worker);
+  if (task == nullptr) {
+    lanes_.begin_idle(worker);
+    notify_waiters();
+    return nullptr;
+  }
+  sleepers_.rouse(worker);
+  return task;
+}
+
 [[gnu::flatten]] bool Engine::advance(WorkerId worker) {
   sleepers_.rouse(worker);
   const std::uint64_t before = performances_;
   Task* task = next(worker);
-  if (task == nullptr && gate_.has_deferred()) task = next_after_slices(worker);
-  if (task == nullptr) task = look_for_a_while(worker);
-  if (task == nullptr) {
-    // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see Sleepers). In
-    // simulation nobody pushes meanwhile, and what the look performed is all that can bring it a task now; a
-    // copy that it queued behind others wakes it when it ends.
-    sleepers_.fall_asleep(worker);
-    const bool in_vain = config_.simulated && performances_ == before;
-    task = in_vain ? nullptr : next(worker);
-    if (task == nullptr && gate_.has_deferred()) task = next_after_slices(worker);
-    if (task == nullptr) {
-      lanes_.begin_idle(worker);
-      notify_waiters();
-      return false;
-    }
-    sleepers_.rouse(worker);
+  if (task == nullptr) [[unlikely]] {
+    task = look_further(worker, before);
+    if (task == nullptr) return false;
   }
   lanes_.end_idle(worker);
   lanes_.keep_distance(worker);
   move(*task, TaskState::runnable);
-  if (trivial_ && task->reduces() && !begin_in_place(*task, worker)) [[unlikely]]
+  if (task->reduces() && trivial_ && !begin_in_place(*task, worker)) [[unlikely]]
     return true;
   start(*task, worker);
   return true;
@@ -492,6 +510,24 @@ const InTask* Engine::this_threads_task() {
 
 [[gnu::flatten]] void Engine::task_done(Task& task, WorkerId worker, std::exception_ptr error,
                                         std::optional<Time> run_time) {
+  ReadyList ready;
+  if (!error && ends_plainly(task)) [[likely]] {
+    lanes_.end_run(worker, task);
+    end_as<Ends::plainly>(task, worker, Outcome::done, ready);
+  } else {
+    end_run(task, worker, error, run_time, ready);
+  }
+  Task* const first = ready.head;
+  if (first == nullptr) return grant_fresh_wishes();  // of a push that found the policy busy
+  if (first->next != nullptr || !hand_on_at_once(*first, worker, Releaser::asks)) {
+    make_ready(ready, worker);
+  }
+}
+
+[[gnu::noinline, gnu::flatten]] void Engine::end_run(Task& task, WorkerId worker,
+                                                     const std::exception_ptr& error,
+                                                     std::optional<Time> run_time,
+                                                     ReadyList& ready) {
   const Outcome outcome = error ? end_early(task, error) : Outcome::done;
   if (watches_runs()) [[unlikely]]
     end_watched(task, worker, outcome, run_time);
@@ -509,14 +545,13 @@ const InTask* Engine::this_threads_task() {
       perform(actions);
     }
   }
-  ReadyList ready;
   end(task, worker, outcome, ready);
-  if (ready.head != nullptr) return make_ready(ready, worker);
-  grant_fresh_wishes();  // of a push that found the policy busy
 }
 
 // What a failed task wrote is poisoned, until a task writes it anew without reading it.
 inline void Engine::leave_or_lift_poison(const Task& task, Outcome outcome) {
+  if (outcome == Outcome::done && errors_.none_yet()) return;
+  if (outcome != Outcome::done) errors_.note_poison();
   if (outcome == Outcome::cancelled) errors_.note_cancelled(task);
   for (const graph::Access& access : task.accesses()) {
     if (!writes(access.mode)) {
@@ -539,9 +574,12 @@ inline void Engine::leave_or_lift_poison(const Task& task, Outcome outcome) {
 //
 // The policy hears of it before the graph does, so before any handle of the task can be forgotten. It
 // may be busy and hear it late: the slot is free when both have done with the task.
-void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready) {
+template <Engine::Ends how>
+[[gnu::always_inline]] inline void Engine::end_as(Task& task, WorkerId worker, Outcome outcome,
+                                                  ReadyList& ready) {
+  constexpr bool kPlainly = how == Ends::plainly;
   bool is_waited_for = false;  // room, or the group
-  if (task.extension && (task.reduces() || task.kind == graph::TaskKind::combination))
+  if (!kPlainly && task.extension && (task.reduces() || task.kind == graph::TaskKind::combination))
       [[unlikely]] {
     end_reduction(task, outcome);
     is_waited_for = true;
@@ -550,15 +588,16 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
       traits_.plans && !(task.extension && task.extension->recursive == Recursive::always);
   const bool was_told =
       was_planned || task.state.load(std::memory_order_relaxed) != TaskState::ready;
-  const bool shared = is_scheduled(task.kind) && was_told && gate_.wants_ends();
-  const bool keeps_accounts = producers_.active();
+  const bool shared = !kPlainly && is_scheduled(task.kind) && was_told && gate_.wants_ends();
+  const bool keeps_accounts = !kPlainly && producers_.active();
   const bool was_in_course = keeps_accounts && is_in_course(task);
   move(task, TaskState::done);
   if (shared) {
     gate_.task_done(task, worker);
   }
-  leave_or_lift_poison(task, outcome);
-  const bool is_last = !trivial_ && uses_data(task.kind) && residency_.has_last_use(task);
+  if (!kPlainly) leave_or_lift_poison(task, outcome);
+  const bool is_last =
+      !kPlainly && !trivial_ && uses_data(task.kind) && residency_.has_last_use(task);
   const bool relieves = keeps_accounts && producers_.concerned_by(task);
   const bool uses_end = is_last || relieves;
   if (uses_end) performing_.fetch_add(1, std::memory_order_acq_rel);  // no handle is forgotten
@@ -570,8 +609,8 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   }
   if (keeps_accounts && producers_.any_held()) sleepers_.wake_node(kRam);
   precedences_.end_life(task, ready);
-  if (config_.count_bytes && is_scheduled(task.kind)) lanes_.count_bytes(task, worker);
-  if (task.extension) {
+  if (!kPlainly && config_.count_bytes && is_scheduled(task.kind)) lanes_.count_bytes(task, worker);
+  if (!kPlainly && task.extension) {
     if (task.extension->has_scratch) scratch_->give_back(task);
     if (task.extension->on_end || task.extension->outer != nullptr) {
       call_on_end(task, worker, outcome, ready);
@@ -582,7 +621,7 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   // Counted after on_end, which may submit more: whoever waits waits for that, too.
   if (worker != kNoWorker || is_counted(task.kind)) {
     lanes_.count_ended(worker, outcome);
-    if (task.is_own() && outcome == Outcome::done) [[unlikely]]
+    if (!kPlainly && task.is_own() && outcome == Outcome::done) [[unlikely]]
       lanes_.count_own_done();
   }
   if (is_waited_for) notify_waiters();
@@ -594,6 +633,10 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
   memory::Actions actions;
   residency_.note_unused(task, actions);
   perform(actions);
+}
+
+[[gnu::flatten]] void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready) {
+  end_as<Ends::in_any_way>(task, worker, outcome, ready);
 }
 
 // It counts as inside the task, wherever the task ends: it may submit, but not wait.
@@ -632,7 +675,7 @@ void Engine::end(Task& task, WorkerId worker, Outcome outcome, ReadyList& ready)
 void Engine::retire(Task& task, WorkerId worker) {
   task.state.store(TaskState::free, std::memory_order_release);
   const std::size_t lane = lanes_.index(worker);
-  if (!lanes_.shared(lane)) return pool_.give_back(task, lane);
+  if (worker != kNoWorker || !lanes_.shared(lane)) return pool_.give_back(task, lane);
   const std::lock_guard lock(lanes_.shared_lock());
   pool_.give_back(task, lane);
 }

@@ -120,7 +120,8 @@ class Engine final : public Completions {
   // The same in an order that the caller keeps, and perhaps in two steps.
   TaskId submit(graph::Task& task, std::span<const TaskId> after, WorkerId worker,
                 const When& when);
-  void make_ready(graph::ReadyList& list, WorkerId releasing, Releaser then = Releaser::asks);
+  [[gnu::noinline]] void make_ready(graph::ReadyList& list, WorkerId releasing,
+                                    Releaser then = Releaser::asks);
   bool advance(WorkerId worker) override;
   void copy_done(memory::CopyId copy, std::exception_ptr error) override;
   void task_done(graph::Task& task, WorkerId worker, std::exception_ptr error,
@@ -206,6 +207,8 @@ class Engine final : public Completions {
   }
   bool its_kind_has_it(const graph::Task& task) const;
   Kind& kind_of(const graph::Task& task) { return *kinds_[static_cast<std::size_t>(task.kind)]; }
+  // Most tasks: nothing stands between a ready one and the policy. False: it is for make_ready.
+  bool hand_on_at_once(graph::Task& task, WorkerId releasing, Releaser then);
   void cancel_at_once(graph::Task& task, WorkerId releasing, graph::ReadyList& list);
   void hand_to_policy(graph::Task& task, WorkerId releasing) {
     if (eligibility_.is_confined(task)) confined_.fetch_add(1, std::memory_order_relaxed);
@@ -216,6 +219,8 @@ class Engine final : public Completions {
   graph::Task* pop(WorkerId worker);
   graph::Task* pull(WorkerId worker);
   graph::Task* next(WorkerId worker);
+  graph::Task* next_by_memory(WorkerId worker);
+  graph::Task* look_further(WorkerId worker, std::uint64_t performances_before);
   graph::Task* next_after_slices(WorkerId worker);
   bool run_deferred(WorkerId worker);
   void planning_failed(std::exception_ptr error);
@@ -240,6 +245,15 @@ class Engine final : public Completions {
   void end_watched(const graph::Task& task, WorkerId worker, Outcome outcome,
                    std::optional<Time> run_time);
   Outcome end_early(const graph::Task& task, const std::exception_ptr& error);
+  void end_run(graph::Task& task, WorkerId worker, const std::exception_ptr& error,
+               std::optional<Time> run_time, graph::ReadyList& ready);
+  bool ends_plainly(const graph::Task& task) const {
+    return ends_plainly_ && !task.extension && errors_.none_yet() && !watches_runs();
+  }
+  // What a task's end takes: of most the graph alone has to hear.
+  enum class Ends : bool { plainly, in_any_way };
+  template <Ends how>
+  void end_as(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
   void end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
   void leave_or_lift_poison(const graph::Task& task, Outcome outcome);
   void note_unused(const graph::Task& task);
@@ -252,6 +266,9 @@ class Engine final : public Completions {
   void retire(graph::Task& task, WorkerId worker);
   // When a task becomes ready: what it reads does not change any more.
   bool must_cancel(const graph::Task& task) {
+    return !errors_.none_yet() && has_to_be_cancelled(task);
+  }
+  [[gnu::noinline]] bool has_to_be_cancelled(const graph::Task& task) {
     if (errors_.cancels(task)) return true;
     for (const graph::Access& access : task.accesses()) {
       if (reads(access.mode) && access.handle->poisoned.load(std::memory_order_relaxed)) {
@@ -311,6 +328,9 @@ class Engine final : public Completions {
   Errors errors_;
   memory::Residency residency_;
   const bool trivial_;  // all data are where all workers are
+  // Neither memory nor the policy hears of the end of a task.
+  const bool ends_plainly_ =
+      trivial_ && !traits_.plans && !traits_.wants_ends && !config_.count_bytes;
   graph::TaskPool pool_;
   graph::Precedences precedences_{pool_};
   PolicyGate gate_;

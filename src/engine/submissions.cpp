@@ -21,9 +21,32 @@ namespace vicinal::engine {
 
 namespace {
 
-graph::TaskExtension& extension(graph::Task& task) {
+[[gnu::noinline]] graph::TaskExtension& extension(graph::Task& task) {
   if (!task.extension) task.extension = std::make_unique<graph::TaskExtension>();
   return *task.extension;
+}
+
+// What few tasks have.
+bool says_more(const TaskSpec& spec) {
+  return !spec.name.empty() || spec.worker || spec.node || spec.group != nullptr || spec.on_end;
+}
+
+[[noreturn, gnu::cold]] void refuse_operands(const TaskSpec& spec, std::size_t operands) {
+  if (spec.codelet == nullptr) throw UsageError("submit: the task has no codelet");
+  throw UsageError("task " + spec.codelet->name + " has " + std::to_string(operands) +
+                   " operands; there are at most " + std::to_string(kMostOperands));
+}
+
+// Operand `number` names the handle of the access a second time.
+[[gnu::noinline]] void name_again(graph::Task& task, graph::Access& access, const Operand& operand,
+                                  std::size_t number) {
+  if (access.mode == AccessMode::reduction || operand.mode == AccessMode::reduction) {
+    throw UsageError("task " + std::string(task.name()) + " names handle " +
+                     graph::name_of(*access.handle) + " twice, and reduces into it; name it once");
+  }
+  access.mode = strongest(access.mode, operand.mode);
+  auto& views = extension(task).view_of;
+  while (views.size() < number) views.push_back(static_cast<std::uint16_t>(views.size()));
 }
 
 Time most_overhead(const MachineDescription& machine) {
@@ -60,13 +83,7 @@ void Submissions::fill_accesses(graph::Task& task, std::span<const Operand> oper
       application_.reductions.note(extension(task), task, handle, at);
     }
     if (at < count) {  // named before
-      if (accesses[at].mode == AccessMode::reduction || operands[i].mode == AccessMode::reduction) {
-        throw UsageError("task " + std::string(task.name()) + " names handle " +
-                         graph::name_of(handle) + " twice, and reduces into it; name it once");
-      }
-      accesses[at].mode = strongest(accesses[at].mode, operands[i].mode);
-      auto& views = extension(task).view_of;
-      while (views.size() < i) views.push_back(static_cast<std::uint16_t>(views.size()));
+      name_again(task, accesses[at], operands[i], i);
     } else {
       accesses[at] =
           graph::Access(handle, operands[i].handle.life(), operands[i].mode, at, outside);
@@ -122,23 +139,36 @@ void Submissions::fill_accesses(graph::Task& task, std::span<const Operand> oper
   }
 }
 
+[[gnu::noinline]] void Submissions::say_more(graph::Task& task, const TaskSpec& spec) const {
+  graph::TaskExtension& more = extension(task);
+  if (!spec.name.empty()) more.name = base::legible_name(spec.name);
+  if (spec.worker) more.worker = spec.worker;
+  if (spec.node) more.node = checked(*spec.node, engine_.machine(), "submit");
+  if (spec.group != nullptr) more.group = &internals::Opener::count(*spec.group);
+  if (spec.on_end) more.on_end = spec.on_end;
+}
+
+[[gnu::noinline]] void Submissions::note_recursive(graph::Task& task, const TaskSpec& spec) {
+  if (task.reduces()) {
+    throw UsageError("task " + std::string(task.name()) +
+                     " reduces and may be divided, which is not possible; submit it with "
+                     "Recursive::never, or let the tasks inside reduce");
+  }
+  extension(task);
+  application_.recursions.note(task, spec.recursive);
+}
+
 graph::Task& Submissions::make(const TaskSpec& spec, std::span<const Operand> operands,
                                WorkerId worker) {
-  if (spec.codelet == nullptr) throw UsageError("submit: the task has no codelet");
-  if (operands.size() > kMostOperands) {
-    throw UsageError("task " + spec.codelet->name + " has " + std::to_string(operands.size()) +
-                     " operands; there are at most " + std::to_string(kMostOperands));
-  }
+  if (spec.codelet == nullptr || operands.size() > kMostOperands) [[unlikely]]
+    refuse_operands(spec, operands.size());
   graph::Task& task = engine_.new_task(worker, operands.size());
   MadeTask made(engine_, task, worker);
   task.codelet = spec.codelet;
   task.priority = spec.priority;
   task.access_count = 0;
-  if (!spec.name.empty()) extension(task).name = base::legible_name(spec.name);
-  if (spec.worker) extension(task).worker = spec.worker;
-  if (spec.node) extension(task).node = checked(*spec.node, engine_.machine(), "submit");
-  if (spec.group != nullptr) extension(task).group = &internals::Opener::count(*spec.group);
-  if (spec.on_end) extension(task).on_end = spec.on_end;
+  if (says_more(spec)) [[unlikely]]
+    say_more(task, spec);
   const std::size_t bytes = spec.parameters.size();
   if (bytes > sizeof(task.parameters)) {
     extension(task).parameters.assign(spec.parameters.data(), spec.parameters.data() + bytes);
@@ -154,15 +184,8 @@ graph::Task& Submissions::make(const TaskSpec& spec, std::span<const Operand> op
   } else if (spec.node) [[unlikely]] {
     extension(task).only_on_node = engine_.eligibility().can_run_on(task, *spec.node);
   }
-  if (spec.codelet->recursive && spec.recursive != Recursive::never) {
-    if (task.reduces()) {
-      throw UsageError("task " + std::string(task.name()) +
-                       " reduces and may be divided, which is not possible; submit it with "
-                       "Recursive::never, or let the tasks inside reduce");
-    }
-    extension(task);
-    application_.recursions.note(task, spec.recursive);
-  }
+  if (spec.codelet->recursive && spec.recursive != Recursive::never) [[unlikely]]
+    note_recursive(task, spec);
   check(task);
   return made.take();
 }
@@ -262,7 +285,8 @@ TaskId Submissions::submit_inside(const TaskSpec& named) {
   return {submit(submission).value, application_.handles.number()};
 }
 
-void Submissions::check_inside(const RecursiveTask& outer, const TaskSpec& spec) const {
+[[gnu::noinline]] void Submissions::check_inside(const RecursiveTask& outer,
+                                                 const TaskSpec& spec) const {
   outer.check_after(spec.after);
   for (const Operand& operand : spec.operands.span()) {
     if (operand.mode == AccessMode::scratch) continue;
@@ -417,7 +441,7 @@ void Submissions::submit_invalidation(graph::Task& task) {
 }
 
 // Of the different handles, if the window counts them.
-Bytes Submissions::window_bytes(std::span<const Operand> operands) const {
+[[gnu::noinline]] Bytes Submissions::window_bytes(std::span<const Operand> operands) const {
   Bytes sum;
   if (!counts_bytes_) return sum;
   for (std::size_t i = 0; i < operands.size(); ++i) {

@@ -120,6 +120,8 @@ class Submissions {
  private:
   graph::Task& make(const TaskSpec& spec, std::span<const Operand> operands, WorkerId worker);
   void fill_accesses(graph::Task& task, std::span<const Operand> operands);
+  void say_more(graph::Task& task, const TaskSpec& spec) const;
+  void note_recursive(graph::Task& task, const TaskSpec& spec);
   void add_scratch(graph::Task& task, const Operand& operand, std::size_t number);
   void prepare_to_write(const graph::Task& task, graph::Handle& handle, std::uint32_t life);
   // placing.cpp. Under a policy that heeds it; a task that says itself where it runs is not asked about. Throws UsageError.

@@ -273,7 +273,7 @@ enum class Comes : bool { announced, anew };
 
 // Under the lock, which it gives back. `word` is without the lock bit.
 template <Comes comes, Content leaves = Content::written>
-void enter(Access& access, std::uint64_t word) {
+[[gnu::always_inline]] inline void enter(Access& access, std::uint64_t word) {
   Handle& handle = *access.handle;
   if (comes == Comes::anew) note(access, leaves);
   if (grantable(word, access.mode)) return unlock(handle, granted(word, access.mode));
@@ -340,7 +340,7 @@ template <Comes comes>
 
 }  // namespace
 
-bool insert(Task& task) {
+bool insert_accesses(Task& task) {
   return insert_as<Comes::anew>(task);
 }
 
@@ -383,7 +383,7 @@ bool is_last_use_of_content(const Access& access) {
 
 // The tasks that are granted access were submitted long ago and have left the cache: they are asked
 // for together, before the first is needed.
-void release(Task& task, ReadyList& ready) {
+void release_accesses(Task& task, ReadyList& ready) {
   if (task.commutes) [[unlikely]]
     return release_commuting(task, ready);
   const std::span<Access> accesses = task.accesses();

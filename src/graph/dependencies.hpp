@@ -42,7 +42,13 @@ struct ReadyList {
 // UsageError, with nothing changed, if it reads what nobody wrote or names an earlier life of a handle.
 // task.blocked must hold 1 + the number of explicit dependencies; the 1 is the caller's: insert
 // takes it back when it returns.
-bool insert(Task& task);
+bool insert_accesses(Task& task);
+inline bool insert(Task& task) {
+  if (task.access_count > 0) return insert_accesses(task);
+  const std::int32_t blocked = task.blocked.load(std::memory_order_relaxed) - 1;
+  task.blocked.store(blocked, std::memory_order_relaxed);
+  return blocked == 0;
+}
 // The same for a task that has write access to one handle and leaves it without content: what follows
 // must write the handle before it reads it.
 bool insert_invalidation(Task& task);
@@ -81,7 +87,10 @@ inline void warm_successors(const Task& task) {
 }
 
 // Ends the accesses of the task and appends the tasks that become ready.
-void release(Task& task, ReadyList& ready);
+void release_accesses(Task& task, ReadyList& ready);
+inline void release(Task& task, ReadyList& ready) {
+  if (task.access_count > 0) release_accesses(task, ready);
+}
 
 // Some submitted task or the home gives it content.
 bool has_content(Handle& handle);

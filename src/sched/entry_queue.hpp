@@ -94,7 +94,7 @@ class EntryQueue {
     if (chunk != nullptr) base::sure_free(chunk, sizeof(Chunk), alignof(Chunk));
   }
   // Under push_lock_. The chunk that was emptied last is used again.
-  void add_chunk() {
+  [[gnu::noinline]] void add_chunk() {
     Chunk* chunk = spare_.exchange(nullptr, std::memory_order_acquire);
     if (chunk == nullptr) chunk = make_chunk();
     last_->next = chunk;
@@ -112,7 +112,7 @@ class EntryQueue {
     return first_->tasks[begin_++];
   }
 
-  void push_other(graph::Task& task) {
+  [[gnu::noinline]] void push_other(graph::Task& task) {
     const std::lock_guard held(others_lock_);
     others_.push_back(task);
     publish_others();

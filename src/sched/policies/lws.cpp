@@ -57,12 +57,14 @@ class Lws final : public Policy {
     std::optional<Telling> told = {};
   };
 
+  void push_bound(graph::Task& task);
+  void push_shared(graph::Task& task, Deque& deque);
   std::uint32_t home_of(const graph::Task& task, WorkerId releasing);
   graph::Task* take_entries(Deque& deque);
   std::uint32_t next_turn();
   graph::Task* take_own(Deque& deque);
   graph::Task* take_waiting(Deque& deque) const;
-  [[gnu::noinline]] graph::Task* steal_for(WorkerId worker);
+  graph::Task* steal_for(WorkerId worker);
   graph::Task* steal_from_all(Theft& theft);
   graph::Task* steal(Theft& theft, std::uint32_t victim);
   graph::Task* take_last(Deque& deque, std::uint32_t victim, std::uint32_t thief) const;
@@ -111,8 +113,7 @@ std::uint32_t Lws::next_turn() {
 }
 
 // The worker whose deque takes the task, which is not bound.
-std::uint32_t Lws::home_of(const graph::Task& task, WorkerId releasing) {
-  if (all_alike_) return releasing.value;
+[[gnu::noinline]] std::uint32_t Lws::home_of(const graph::Task& task, WorkerId releasing) {
   if (releasing != kNoWorker && context_->can_run(task, releasing)) {
     if (decisions_.heard()) decisions_.tell_home(task, trace::Reason::released_here, releasing);
     return releasing.value;
@@ -128,20 +129,25 @@ std::uint32_t Lws::home_of(const graph::Task& task, WorkerId releasing) {
 }
 
 void Lws::push(graph::Task& task, WorkerId releasing) {
-  if (const std::optional<WorkerId> only = task.only_worker()) {
-    Deque& deque = deques_[only->value];
-    const std::lock_guard held(deque.lock);
-    deque.bound.push_back(task);
-    deque.bound_length.add(1);
-    return;
+  if (task.extension && task.extension->worker) [[unlikely]]
+    return push_bound(task);
+  if (!all_alike_) return push_shared(task, deques_[home_of(task, releasing)]);
+  if (releasing == kNoWorker) return entries_.push(task);
+  Deque& deque = deques_[releasing.value];
+  if (!deque.only_next() || deque.next.load(std::memory_order_relaxed) != nullptr) {
+    return push_shared(task, deque);
   }
-  if (releasing == kNoWorker && all_alike_) return entries_.push(task);
-  Deque& deque = deques_[home_of(task, releasing)];
-  if (releasing != kNoWorker && all_alike_ && deque.only_next() &&
-      deque.next.load(std::memory_order_relaxed) == nullptr) {
-    deque.next.store(&task, std::memory_order_release);  // pairs with the exchange
-    return;
-  }
+  deque.next.store(&task, std::memory_order_release);  // pairs with the exchange
+}
+
+[[gnu::noinline]] void Lws::push_bound(graph::Task& task) {
+  Deque& deque = deques_[task.extension->worker->value];
+  const std::lock_guard held(deque.lock);
+  deque.bound.push_back(task);
+  deque.bound_length.add(1);
+}
+
+[[gnu::noinline]] void Lws::push_shared(graph::Task& task, Deque& deque) {
   const std::lock_guard held(deque.lock);
   deque.shared.push_back(task);
   deque.shared_length.add(1);
@@ -157,7 +163,7 @@ graph::Task* Lws::pop(WorkerId worker) {
 }
 
 // A victim whose lock is held is left for later, that is until all others turned out to be empty.
-graph::Task* Lws::steal_for(WorkerId worker) {
+[[gnu::noinline]] graph::Task* Lws::steal_for(WorkerId worker) {
   Theft theft{
       .thief = worker.value,
       .told = decisions_.heard() ? std::optional(others_with_tasks(worker.value)) : std::nullopt};
