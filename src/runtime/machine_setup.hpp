@@ -49,8 +49,8 @@ struct MachineSetup {
   void stop();
 
   MachineDescription machine;
-  double seconds_per_byte = 0;  // of all segments on which simulated kernels draw
-  std::shared_ptr<SharedWorld> world;                   // where `simulated` is
+  double seconds_per_byte = 0;         // of all segments on which simulated kernels draw
+  std::shared_ptr<SharedWorld> world;  // where `simulated` is
   std::unique_ptr<drivers::SimulatedDriver> simulated;  // then none of the others
   std::unique_ptr<drivers::DiskDriver> disk;
   std::unique_ptr<drivers::CpuDriver> cpu;

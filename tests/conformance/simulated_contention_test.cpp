@@ -79,7 +79,8 @@ TEST(SimulatedContention, WhatTheMachineSaysOfAKernelCountsForTypedTasks) {
 
 TEST(SimulatedContention, DemandsThatCannotBeAreRefusedNamingTheCodelet) {
   Runtime runtime(two_cores(), {.policy = "eager"});
-  for (const double demand : {-1.0, 1.0, 1e16, std::numeric_limits<double>::infinity(), std::nan("")}) {
+  for (const double demand :
+       {-1.0, 1.0, 1e16, std::numeric_limits<double>::infinity(), std::nan("")}) {
     const Codelet codelet = drawing(Time{1000}, demand);
     EXPECT_THAT(message_of<UsageError>([&] { runtime.submit({.codelet = &codelet}); }),
                 AllOf(HasSubstr("drawing"), HasSubstr("demands")))

@@ -109,9 +109,9 @@ std::vector<sim::FluidNetwork::End> play(const FlowCase& flows, sim::FluidNetwor
       ends.push_back(end);
     } else {
       const FlowCase::Flow& flow = flows.flows[started];
-      network.start(
-          started, {static_cast<double>(flow.bytes), demands_of(flow), flow.most, flow.drawer},
-          flow.at);
+      network.start(started,
+                    {static_cast<double>(flow.bytes), demands_of(flow), flow.most, flow.drawer},
+                    flow.at);
       ++started;
     }
   }

@@ -161,9 +161,8 @@ TEST_F(KernelFlows, ARuleIsAskedForCopiesAloneToo) {
 }
 
 TEST_F(KernelFlows, KernelsHaveNothingWhileCopiesTakeAllThatIsKeptForThem) {
-  const Resource memory = network.add_resource([](Drawing) {
-    return Capacity{.all = 8, .for_copies = 8, .for_kernels = 8};
-  });
+  const Resource memory = network.add_resource(
+      [](Drawing) { return Capacity{.all = 8, .for_copies = 8, .for_kernels = 8}; });
   kernel(0, 100, {{memory, 8}});
   copy(1, 400, {{memory}}, 20);
   EXPECT_EQ(rate(0), 0);
@@ -240,10 +239,10 @@ TEST(KernelFlowCases, NothingDrawsMoreThanThereIsAndNoCopyWaitsForNothing) {
         if (rate == 0) continue;
         EXPECT_LE(rate, flow.most * 1e9 * (1 + kRounding)) << "flow " << f;
         if (flow.drawer == Drawer::kernel || rate >= flow.most * 1e9 * (1 - kRounding)) continue;
-        EXPECT_TRUE(std::ranges::any_of(flow.path, [&](Resource r) {
-          return used[r] >= flows.bandwidths[r] * (1 - kRounding);
-        })) << "flow "
-            << f << " before " << at << " ns";
+        EXPECT_TRUE(std::ranges::any_of(
+            flow.path,
+            [&](Resource r) { return used[r] >= flows.bandwidths[r] * (1 - kRounding); }))
+            << "flow " << f << " before " << at << " ns";
       }
     });
   });

@@ -315,8 +315,11 @@ MachineDescription one_controller() {
   machine.nodes = {{kRam, "ram", NodeKind::ram, {}}, {kFirstGpu, "gpu0", NodeKind::device, {}}};
   machine.segments = {{"memory", BytesPerSecond{8e9}}};
   for (const auto& [from, to] : {std::pair(kRam, kFirstGpu), std::pair(kFirstGpu, kRam)}) {
-    machine.links.push_back(
-        {.from = from, .to = to, .bandwidth = BytesPerSecond{16e9}, .latency = {}, .segments = {0}});
+    machine.links.push_back({.from = from,
+                             .to = to,
+                             .bandwidth = BytesPerSecond{16e9},
+                             .latency = {},
+                             .segments = {0}});
   }
   machine.workers = {{WorkerId{0}, ProcessorKind::cpu, kRam},
                      {WorkerId{1}, ProcessorKind::cpu, kRam},
@@ -471,9 +474,11 @@ TEST(SimulatedDriver, KernelsThatDrawAndCopiesEndAtTheSameTimesInEachRun) {
   const auto play = [] {
     MachineDescription machine = one_controller();
     machine.workers[2].pipeline = 3;
-    machine.segments[0].by_kernels = {BytesPerSecond{7e9}, BytesPerSecond{5e9}, BytesPerSecond{3e9}};
+    machine.segments[0].by_kernels = {BytesPerSecond{7e9}, BytesPerSecond{5e9},
+                                      BytesPerSecond{3e9}};
     std::deque<Codelet> kernels;
-    for (int k = 0; k < 12; ++k) kernels.push_back(drawing_kernel(100 + 37 * k, 0.7 * k, k % 5 == 0));
+    for (int k = 0; k < 12; ++k)
+      kernels.push_back(drawing_kernel(100 + 37 * k, 0.7 * k, k % 5 == 0));
     Player player(machine);
     for (std::uint32_t k = 0; k < 36; ++k) player.task(kernels[k % 12], k % 3);
     for (std::uint64_t c = 0; c < 10; ++c) {
