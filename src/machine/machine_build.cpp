@@ -48,6 +48,7 @@ class Builder {
   void add_disk_links();
   void add_device_links();
   void add_gpu_links();
+  const std::vector<std::uint32_t>& draws_on(std::uint32_t node) const;
   void add_draws();
   void resolve(const LinkText& link, std::map<Ends, const LinkText*>& found) const;
   void resolve_one(Ends ends, const LinkText& link, std::map<Ends, const LinkText*>& found) const;
@@ -313,14 +314,16 @@ std::uint32_t Builder::part(std::uint32_t segment, std::uint32_t part, bool towa
   return number;
 }
 
+const std::vector<std::uint32_t>& Builder::draws_on(std::uint32_t node) const {
+  if (node == kRam.value) return text_.cpu.draws_on;
+  return is_gpu(node) ? text_.gpu->draws_on : devices_[node - first_device()]->draws_on;
+}
+
 // Segments that only kernels draw on have the last numbers.
 void Builder::add_draws() {
   for (WorkerDescription& worker : machine_.workers) {
     const std::uint32_t node = worker.node.value;
-    const std::vector<std::uint32_t>& draws_on = is_gpu(node)  ? text_.gpu->draws_on
-                                                 : node == 0 ? text_.cpu.draws_on
-                                                             : devices_[node - first_device()]->draws_on;
-    for (const std::uint32_t segment : draws_on) {
+    for (const std::uint32_t segment : draws_on(node)) {
       const std::vector<std::uint32_t>& parts = text_.segments[segment].part_of_gpu;
       const std::uint32_t number = parts.empty() ? 0 : parts[node - first_gpu_];
       worker.draws_on.push_back(part(segment, number, false));

@@ -121,8 +121,7 @@ void read_workers_by_default(const TomlTable& table, std::uint32_t most,
 }
 
 CpuText read_cpu(const TomlTable& table) {
-  table.allow(
-      {"most", "by_default", "drive_gpus", "task_overhead", "copy_overhead", "draws_on"});
+  table.allow({"most", "by_default", "drive_gpus", "task_overhead", "copy_overhead", "draws_on"});
   CpuText cpu;
   cpu.most = table.value("most").count(0, kMostCpuWorkers);
   read_workers_by_default(table, cpu.most, cpu.by_default);
@@ -145,8 +144,8 @@ void read_driving(const TomlTable& table, Text& text) {
 }
 
 GpuText read_gpu(const TomlTable& table) {
-  table.allow({"most", "by_default", "memory", "pipeline", "task_overhead", "copy_overhead",
-               "draws_on"});
+  table.allow(
+      {"most", "by_default", "memory", "pipeline", "task_overhead", "copy_overhead", "draws_on"});
   GpuText gpu;
   gpu.most = table.value("most").count(1, kMostGpus);
   read_workers_by_default(table, gpu.most, gpu.by_default);
@@ -331,8 +330,10 @@ MachineText read(const TomlTable& root, const std::string& origin) {
     if (machine.segments.size() > kMostSegments)
       named.table.refuse("there are more than 64 segments");
   }
-  if (const auto cpu = root.table("cpu")) machine.cpu.draws_on = read_draws_on(*cpu, machine, false);
-  if (const auto gpu = root.table("gpu")) machine.gpu->draws_on = read_draws_on(*gpu, machine, true);
+  if (const auto cpu = root.table("cpu"))
+    machine.cpu.draws_on = read_draws_on(*cpu, machine, false);
+  if (const auto gpu = root.table("gpu"))
+    machine.gpu->draws_on = read_draws_on(*gpu, machine, true);
   if (const auto disk = root.table("disk")) machine.disk = read_disk(*disk, machine);
   for (const auto& device : root.tables("device")) {
     machine.devices.push_back(read_device(device, machine));

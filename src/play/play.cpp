@@ -38,9 +38,8 @@ std::vector<Codelet> codelets_of(const graph::Graph& graph, const machine::Machi
       codelets[k].expected[kind] =
           std::max(Time{1}, Time::from_seconds(seconds[k][kind] * scale + 0.5e-9));
       const graph::Application& application = graph.application();
-      codelets[k].demands[kind] =
-          machine.demand(kernel.name, application.precision, static_cast<ProcessorKind>(kind),
-                         application.name);
+      codelets[k].demands[kind] = machine.demand(
+          kernel.name, application.precision, static_cast<ProcessorKind>(kind), application.name);
     }
   }
   return codelets;

@@ -135,8 +135,7 @@ void FairRates::take(const base::SureVector<Flow*>& flows) {
   for (const Flow* const flow : flows) {
     for (const Demand& demand : flow->demands) {
       State& resource = resources_[demand.resource];
-      resource.left =
-          std::max(0.0, resource.left - demand.weight * flow->rate * resource.toll);
+      resource.left = std::max(0.0, resource.left - demand.weight * flow->rate * resource.toll);
     }
   }
 }

@@ -129,7 +129,8 @@ std::vector<Time> ends_of(const CopyCase& copies) {
   std::vector<Time> ends(copies.copies.size());
   sim::World world;
   using drivers::SimulatedLinks;
-  SimulatedLinks links(copies.machine, world,
+  const drivers::SimulatedResources resources(copies.machine, world);
+  SimulatedLinks links(copies.machine, world, resources,
                        [&](const SimulatedLinks::Copy& copy) { ends[copy.id.slot] = world.now(); });
   for (std::size_t c = 0; c < ends.size(); ++c) {
     const CopyCase::Start& start = copies.copies[c];

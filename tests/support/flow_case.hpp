@@ -17,6 +17,7 @@ struct FlowCase {
     double at = 0;                     // ns
     std::vector<double> weights = {};  // along the path; none: 1 each
     double most = sim::kNever;         // bytes per ns
+    sim::Drawer drawer = sim::Drawer::copy;
   };
   std::vector<double> bandwidths;  // bytes per second
   std::vector<Flow> flows;         // in the order of their start
@@ -73,6 +74,17 @@ inline FlowCase random_weighted_case(base::Random& random, std::size_t most_flow
   return result;
 }
 
+// Kernels among copies, of rate 1 at most.
+inline FlowCase random_case_with_kernels(base::Random& random, std::size_t most_flows) {
+  FlowCase result = random_weighted_case(random, most_flows);
+  for (FlowCase::Flow& flow : result.flows) {
+    if (random.below(2) == 0) continue;
+    flow.drawer = sim::Drawer::kernel;
+    flow.most = 1;
+  }
+  return result;
+}
+
 inline std::vector<sim::Demand> demands_of(const FlowCase::Flow& flow) {
   std::vector<sim::Demand> demands;
   for (std::size_t i = 0; i < flow.path.size(); ++i) {
@@ -97,7 +109,8 @@ std::vector<sim::FluidNetwork::End> play(const FlowCase& flows, sim::FluidNetwor
       ends.push_back(end);
     } else {
       const FlowCase::Flow& flow = flows.flows[started];
-      network.start(started, {static_cast<double>(flow.bytes), demands_of(flow), flow.most},
+      network.start(started,
+                    {static_cast<double>(flow.bytes), demands_of(flow), flow.most, flow.drawer},
                     flow.at);
       ++started;
     }

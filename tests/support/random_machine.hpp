@@ -54,6 +54,7 @@ class MachineMaker {
     for (std::uint32_t d = 0; d < devices; ++d) add_device();
     if (one_in(4)) machine_.submit_overhead = time(1, 1e6);
     machine_.faults = {time(1, 1e5), Bytes{4096 + random_.below(1 << 20)}};
+    if (!machine_.segments.empty() && one_in(2)) add_draws();
     return machine_;
   }
 
@@ -98,6 +99,21 @@ class MachineMaker {
     if (!excluded().mixed_kinds && one_in(4)) {
       add_workers(node, kind == ProcessorKind::gpu ? ProcessorKind::emulated : ProcessorKind::gpu,
                   1 + below(2));
+    }
+  }
+  // Kernels that demand something draw on segments, whose bandwidth may depend on how many do.
+  void add_draws() {
+    for (SegmentDescription& segment : machine_.segments) {
+      const auto part = [&] {
+        return BytesPerSecond{segment.bandwidth.value * (0.1 + 0.9 * random_.uniform())};
+      };
+      for (std::uint32_t k = below(4); k > 0; --k) segment.by_kernels.push_back(part());
+      if (one_in(3)) segment.for_copies = one_in(4) ? segment.bandwidth : part();
+    }
+    for (WorkerDescription& worker : machine_.workers) {
+      for (std::uint32_t s = 0; s < machine_.segments.size(); ++s) {
+        if (one_in(2)) worker.draws_on.push_back(s);
+      }
     }
   }
   void link(NodeId from, NodeId to) {
@@ -152,6 +168,9 @@ inline std::vector<Codelet> random_codelets(const MachineDescription& machine,
     }
     if (chance(random, 3)) codelet.flops = between(random, 1, 1e9);
     codelet.synchronous = chance(random, 4);
+    for (BytesPerSecond& demand : codelet.demands) {
+      if (chance(random, 2)) demand = BytesPerSecond{between(random, 1e6, 1e9)};
+    }
     if (runs) codelets.push_back(codelet);
   }
   return codelets;

@@ -1,6 +1,7 @@
 #include "graph/graph.hpp"
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -53,6 +54,35 @@ TEST(Graph, PlayedKeepsDependenciesWithoutData) {
   };
   EXPECT_LT(milliseconds(false), 1.5);
   EXPECT_GE(milliseconds(true), 2);
+}
+
+TEST(Graph, PlayedKernelsDrawWhatTheMachineSaysOfThem) {
+  // Two tasks of 1 ms side by side, each of which demands all that the memory has: 2 ms.
+  const auto milliseconds = [](const std::string& demand) {
+    const machine::MachineModel machine = machine::parse_machine(
+        R"(name = "two cores"
+sentence = "on one memory controller"
+[cpu]
+most = 2
+draws_on = ["memory"]
+[segment.memory]
+bandwidth = "8 GB/s"
+duplex = "half"
+[[speed]]
+kernel = "one"
+kind = "cpu"
+time = "1 ms"
+)" + demand,
+        "m.toml", {});
+    Graph graph;
+    graph.add_kernel({.name = "one"});
+    graph.add_task(0, {});
+    graph.add_task(0, {});
+    const play::Played played = play::play(graph, machine, {.policy = "eager"});
+    return (played.after.now - played.before.now).seconds() * 1e3;
+  };
+  EXPECT_NEAR(milliseconds(""), 1, 1e-9);
+  EXPECT_NEAR(milliseconds("demand = \"8 GB/s\"\n"), 2, 1e-9);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -173,6 +174,79 @@ TEST(MachineText, SaysWhatAPageFaultCosts) {
   EXPECT_EQ(with_devices("", {}).faults.bytes, Bytes{0});
   EXPECT_THAT(said_with("[unified_memory]\nfault = 1"), HasSubstr("bytes"));
   EXPECT_THAT(said_with("[unified_memory]\nfault = 1\nbytes = 0"), HasSubstr("1 byte"));
+}
+
+// kSmall, where kernels draw.
+std::string drawing_text() {
+  std::string text(kSmall);
+  text.replace(text.find("most = 2\n[gpu]"), 8, "most = 2\ndraws_on = [\"memory\"]");
+  text.replace(text.find("[segment"), 0, "draws_on = [\"hbm\", \"memory\"]\n");
+  return text + R"([segment.memory]
+bandwidth = "80 GB/s"
+duplex = "half"
+by_kernels = ["80 GB/s", "70 GB/s"]
+for_copies = "5 GB/s"
+[segment.hbm]
+bandwidth = "900 GB/s"
+duplex = "half"
+part_of_gpu = [0, 1]
+[[speed]]
+kernel = "axpy"
+kind = "cpu"
+precision = "double"
+rate = "1 GFlop/s"
+demand = "12 GB/s"
+)";
+}
+
+TEST(MachineText, KernelsDrawOnSegmentsGpusOnTheirParts) {
+  const MachineModel model = parse_machine(drawing_text(), "m.toml", {});
+  const MachineDescription& machine = model.description;
+  ASSERT_EQ(machine.workers.size(), 4U);
+  const auto names = [&](std::size_t worker) {
+    std::vector<std::string> found;
+    for (const std::uint32_t s : machine.workers[worker].draws_on) {
+      found.push_back(machine.segments.at(s).name);
+    }
+    return found;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(names(0), ElementsAre("memory"));
+  EXPECT_EQ(machine.workers[0].draws_on, machine.workers[1].draws_on);
+  EXPECT_THAT(names(2), ElementsAre("hbm 0", "memory"));
+  EXPECT_THAT(names(3), ElementsAre("hbm 1", "memory"));
+  const SegmentDescription& memory = machine.segments.at(machine.workers[0].draws_on[0]);
+  EXPECT_EQ(memory.bandwidth.value, 80e9);
+  EXPECT_THAT(memory.by_kernels, ElementsAre(BytesPerSecond{80e9}, BytesPerSecond{70e9}));
+  EXPECT_EQ(memory.for_copies, BytesPerSecond{5e9});
+  EXPECT_EQ(model.demand("axpy", "double", ProcessorKind::cpu).value, 12e9);
+  EXPECT_EQ(model.demand("axpy", "double", ProcessorKind::gpu).value, 0);
+  EXPECT_EQ(model.demand("axpy", "float", ProcessorKind::cpu).value, 0);
+}
+
+TEST(MachineText, RefusesWhatKernelsCannotDrawOn) {
+  const auto refused = [](std::string_view part, std::string_view replacement) {
+    std::string text = drawing_text();
+    text.replace(text.find(part), part.size(), replacement);
+    try {
+      parse_machine(text, "m.toml", {});
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(refused("", ""), "accepted");
+  EXPECT_THAT(refused("draws_on = [\"memory\"]", "draws_on = [\"memry\"]"),
+              AllOf(StartsWith("m.toml:5: "), HasSubstr("did you mean \"memory\"")));
+  EXPECT_THAT(refused("draws_on = [\"memory\"]", "draws_on = [\"hbm\"]"),
+              AllOf(StartsWith("m.toml:5: "), HasSubstr("a part for each GPU")));
+  EXPECT_THAT(refused("draws_on = [\"memory\"]", "draws_on = [\"bridge\"]"),
+              AllOf(StartsWith("m.toml:5: "), HasSubstr("duplex = \"half\"")));
+  EXPECT_THAT(refused("\"hbm\", \"memory\"", "\"hbm\", \"hbm\""), HasSubstr("named twice"));
+  EXPECT_THAT(refused("\"70 GB/s\"", "\"81 GB/s\""), HasSubstr("more than \"bandwidth\""));
+  EXPECT_THAT(refused("\"5 GB/s\"", "\"81 GB/s\""), HasSubstr("more than \"bandwidth\""));
+  EXPECT_THAT(refused("\"12 GB/s\"", "\"1001 TB/s\""), HasSubstr("1000 TB/s"));
+  EXPECT_THAT(refused("\"12 GB/s\"", "0"), HasSubstr("demand"));
 }
 
 TEST(MachineText, RefusesAMachineThatDoesNotHoldTogether) {

@@ -20,8 +20,9 @@ SimulatedDriver::SimulatedDriver(const MachineDescription& machine, sim::World& 
       world_(world),
       place_(world.enter(*this)),
       resources_(machine_, world),
-      links_(machine_, world, resources_,
-             [this](const SimulatedLinks::Copy& copy) { completions_->copy_done(copy.id, nullptr); }),
+      links_(
+          machine_, world, resources_,
+          [this](const SimulatedLinks::Copy& copy) { completions_->copy_done(copy.id, nullptr); }),
       workers_(machine.workers.size()),
       look_(machine.workers.size() / 64 + 1),
       first_worker_(machine.nodes.size()) {

@@ -57,17 +57,17 @@ class SimulatedDriver final : public engine::Driver, private sim::Actor {
   struct Kernel {
     graph::Task* task;
     Time launched;
-    Time start;  // kNotKnown: others before it have to end, or its launch
-    Time time;   // at full speed
+    Time start;  // kNotKnown: before the kernels in front of it have ended
+    Time time;   // at full speed; at the end of one that draws, what it has taken
     bool draws;  // on resources
   };
   struct Worker {
     bool woken = true;                 // is to look for work
     bool will_look = false;            // there is an event for it
     base::SureVector<Kernel> kernels;  // launched and not ended, in their order
-    Time thread_free;                  // the thread that drives it; kNotKnown: it waits for a kernel
-    Time processor_free;               // kNotKnown: after the end of a kernel whose end is not known
-    base::SureVector<SimulatedLinks::Copy> behind_kernel;  // copies for which the thread is to be free
+    Time thread_free;     // the thread that drives it; kNotKnown: it waits for a kernel
+    Time processor_free;  // kNotKnown: after the end of a kernel whose end is not known
+    base::SureVector<SimulatedLinks::Copy> behind_kernel;  // copies that wait for the thread
     // Both are read by whoever asks for statistics.
     std::atomic<std::int64_t> ended_ns{0};          // time of the kernels that have ended
     std::atomic<std::int64_t> start_ns{kNoKernel};  // of the first of those that have not
@@ -111,7 +111,7 @@ class SimulatedDriver final : public engine::Driver, private sim::Actor {
   std::vector<std::uint64_t> look_;  // bit per worker: it is woken and may launch a kernel
   std::uint64_t running_ = 0;        // kernels launched and not ended
   std::vector<std::optional<WorkerId>> first_worker_;  // by node: of an accelerator
-  base::SureVector<sim::Demand> demands_;  // of a kernel that starts: to keep the room
+  base::SureVector<sim::Demand> demands_;              // of a kernel that starts: to keep the room
 };
 
 }  // namespace vicinal::drivers

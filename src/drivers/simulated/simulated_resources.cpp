@@ -14,17 +14,17 @@ double per_ns(BytesPerSecond rate) {
   return rate.value * 1e-9;
 }
 
+BytesPerSecond bandwidth_of(const SegmentDescription& segment, std::uint32_t kernels) {
+  if (kernels == 0 || segment.by_kernels.empty()) return segment.bandwidth;
+  return segment.by_kernels[std::min<std::size_t>(kernels, segment.by_kernels.size()) - 1];
+}
+
 sim::CapacityRule rule_of(const SegmentDescription& segment) {
   return [segment](sim::Drawing drawing) {
-    BytesPerSecond all = segment.bandwidth;
-    if (drawing.kernels > 0 && !segment.by_kernels.empty()) {
-      all = segment.by_kernels[std::min<std::size_t>(drawing.kernels, segment.by_kernels.size()) - 1];
-    }
-    const double part = drawing.copies == 0 ? 0
-                                            : static_cast<double>(drawing.copies) /
-                                                  (drawing.copies + drawing.kernels);
-    const BytesPerSecond for_copies =
-        std::min(all, segment.for_copies.value_or(BytesPerSecond{all.value * part}));
+    const BytesPerSecond all = bandwidth_of(segment, drawing.kernels);
+    const double part = drawing.copies / std::max(1.0, double(drawing.copies + drawing.kernels));
+    const BytesPerSecond equal_part{all.value * part};
+    const BytesPerSecond for_copies = std::min(all, segment.for_copies.value_or(equal_part));
     return sim::Capacity{
         .all = per_ns(all), .for_copies = per_ns(for_copies), .for_kernels = per_ns(all)};
   };
