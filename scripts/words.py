@@ -88,6 +88,8 @@ def joined(comments):
     for line, column, text, alone in comments:
         stripped = text.strip()
         is_item = stripped.startswith(("- ", "* "))
+        if re.fullmatch(r"\S+\.[chjp]\w+", stripped):
+            stripped = ""  # the name of a file above what it defines
         is_code = text.startswith("   ") and not is_item and not (block and in_item)
         begins = not stripped or is_code or is_item or stripped.startswith(("--- ", "@", "\\"))
         follows = block and alone and last == (line - 1, column)

@@ -37,7 +37,7 @@ bool has_stopped(const std::exception_ptr& error) {
 // Of the thread: the innermost task on its stack.
 thread_local const InTask* in_task = nullptr;
 
-// Is it while it lives.
+// Makes a task the innermost one of its thread, for the life of this object.
 class Inside {
  public:
   Inside(const void* engine, WorkerId worker, graph::ReadyList* cancelled = nullptr)

@@ -58,8 +58,9 @@ std::string why_not_opened(const std::string& path, std::string text) {
           made_for, version());
     }
     return fmt::format(
-        "it needs {}, which neither it nor the library has; compile that in, or link it with what "
-        "has it",
+        "it needs {}, which neither the file nor the library has; compile the missing part in, or "
+        "link "
+        "the file with its library",
         demangled(symbol));
   }
   return fmt::format("cannot be opened as a shared object: {}; compile it with -fPIC -shared",

@@ -89,7 +89,7 @@ class RuntimeImpl {
   std::uint64_t next_region() { return regions_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   // submission.cpp
-  // The id says whose it is; so do those that it is declared after.
+  // The application's calls: ids that they take and give carry the number of their runtime.
   TaskId submit_named(const TaskSpec& spec) {
     if (!spec.after.empty()) application_->submissions.require_own(spec);
     return {submit(spec).value, number_};

@@ -125,9 +125,8 @@ std::string Acquisitions::describe() const {
     }
     text += "acquired by the application: " + handle.name + "\n";
     if (!graph::describe_queue(handle, 1).empty()) {
-      text +=
-          "  cycle, if the thread that acquired it waits: that thread -> the tasks that wait for " +
-          handle.name + " -> that thread\n";
+      text += "  cycle, if the acquiring thread waits: this thread -> the tasks that wait for " +
+              handle.name + " -> this thread\n";
     }
   }
   return text;
