@@ -10,7 +10,8 @@
 namespace vicinal::reports {
 
 Json verdict_json(const analysis::Verdict& verdict);
-Json path_json(const analysis::Analyses& analyses);  // the critical path by cause, without its steps
+Json path_json(
+    const analysis::Analyses& analyses);  // the critical path by cause, without its steps
 Json idle_json(const analysis::RecordedRun& run, const analysis::Idle& idle);
 Json advice_json(const analysis::RecordedRun& run, const analysis::Analyses& analyses);
 Json comparison_json(const analysis::Comparison& comparison);
