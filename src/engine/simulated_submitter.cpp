@@ -20,6 +20,12 @@ const graph::Handle* whole_of(const graph::Handle& handle) {
   }
 }
 
+// By a recursive task, or at its end: what it uses is held for it, and the application's submissions behind it wait anyway.
+bool uses_what_is_held(const graph::Task& task) {
+  const bool returns_parts = task.kind == graph::TaskKind::repartition && task.extension->on_end;
+  return Recursions::current() != nullptr || returns_parts;
+}
+
 bool share_any(std::span<const graph::Access> some, std::span<const graph::Access> others) {
   return std::ranges::any_of(some, [&](const graph::Access& access) {
     const graph::Handle* const whole = whole_of(*access.handle);
@@ -66,9 +72,11 @@ TaskId SimulatedSubmitter::add(Submission submission, graph::Content leaves) {
 }
 
 void SimulatedSubmitter::give_way(const graph::Task& task, std::span<const TaskId> after) {
+  if (!any()) return;
+  const bool looks_at_data = !uses_what_is_held(task);
   const auto is_named = [&](const Submission& submission) {
     const graph::Task& own = *submission.held.task;
-    return share_any(own.accesses(), task.accesses()) ||
+    return (looks_at_data && share_any(own.accesses(), task.accesses())) ||
            std::ranges::find(after, graph::TaskPool::id(own).value, &TaskId::value) != after.end();
   };
   std::size_t named = 0;  // and those before it
@@ -95,10 +103,7 @@ bool SimulatedSubmitter::window_has_room() {
   const Bytes bytes = submissions_[first_].bytes;
   if (!stalled_ && all_.window_has_room(bytes, 1)) return true;
   stalled_ = true;
-  const std::uint64_t part = engine_.policy_traits().plans ? 2 : 1;
-  if (all_.window_has_room(bytes, part)) return true;
-  all_.pass_on_held_back();
-  return all_.window_has_room(bytes, part);
+  return all_.window_has_room(bytes, engine_.policy_traits().plans ? 2 : 1);
 }
 
 void SimulatedSubmitter::go_on() {
@@ -109,7 +114,12 @@ void SimulatedSubmitter::go_on() {
                       sim::Turn::submissions);
       return;
     }
-    if (!any() || (submissions_[first_].takes_time && !window_has_room())) return;
+    if (!any()) return;
+    if (submissions_[first_].takes_time && !window_has_room()) {
+      if (held_back_ == nullptr || !held_back_->any()) return;
+      runtime_.pass_on_held_back();  // what ends there may let others pass here
+      continue;
+    }
     stalled_ = false;
     pass_on_first();
   }

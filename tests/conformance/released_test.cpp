@@ -40,10 +40,10 @@ class Owned {
   std::shared_ptr<Values> values_;
 };
 
-void throw_at_once(KernelContext& /*context*/) {
+void fail_kernel(KernelContext& /*context*/) {
   throw std::runtime_error("pivot 3 is zero");
 }
-const Codelet kThrows{.name = "throws", .cpu = throw_at_once};
+const Codelet kFailing{.name = "fails", .cpu = fail_kernel};
 
 Handle keep(Runtime& runtime, Owned& owned, const char* name = "owned") {
   std::int64_t* const data = owned.data();
@@ -155,7 +155,7 @@ TEST_F(Failure, MemoryIsReleasedAfterErrorsAndCancellation) {
     const Handle x = keep(runtime, poisoned);
     const Handle y = keep(runtime, cancelled);
     keep(runtime, left);
-    runtime.submit({.codelet = &kThrows, .operands = {RW(x)}});
+    runtime.submit({.codelet = &kFailing, .operands = {RW(x)}});
     EXPECT_THROW(runtime.wait(), TaskError);
     EXPECT_THROW(runtime.unregister(x), PoisonedError);
     EXPECT_EQ(poisoned.times, 1);

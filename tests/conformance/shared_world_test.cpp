@@ -230,16 +230,16 @@ TEST(SharedWorld, AWindowWithoutATimeOfSubmissionsHoldsUpItsOwnRuntimeAlone) {
 TEST(SharedWorld, TheOthersSubmitWhileOneWaits) {
   // The first waits for 100 ns. The second's tasks, of 5 ns, are known at 0, 10 ... 40 ns, and have ended then. One more
   // is submitted at 100 ns, which takes 10 ns: the wait begins then.
-  const Codelet kShort{.name = "short", .expected = {Time{5}}};
+  const Codelet short_task{.name = "short", .expected = {Time{5}}};
   SimulatedWorld world;
   Runtime first(submitting(Time{10}), {}, world);
   Runtime second(submitting(Time{10}), {}, world);
   submit_tasks(first, 1);
-  submit_tasks(second, 5, kShort);
+  submit_tasks(second, 5, short_task);
   first.wait();
   EXPECT_EQ(world.now(), Time{100});
   EXPECT_EQ(second.statistics().tasks_done, 5U);
-  submit_tasks(second, 1, kShort);
+  submit_tasks(second, 1, short_task);
   EXPECT_EQ(world.now(), Time{100});
   second.wait();
   EXPECT_EQ(world.now(), Time{110});

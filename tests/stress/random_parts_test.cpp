@@ -269,6 +269,23 @@ TEST(RandomParts, SimulatedEndInOrderWithinTheLimitsAndTheSameTwice) {
   }
 }
 
+TEST(RandomParts, SimulatedEndInAWorldWhereTheySubmitOnAClockOfTheirOwn) {
+  for (const std::uint64_t seed : testing::seeds(60)) {
+    testing::SimulatedParts program(seed);
+    const std::string label =
+        to_repeat("SimulatedEndInAWorldWhereTheySubmitOnAClockOfTheirOwn", seed, program.label());
+    SCOPED_TRACE(label);
+    const testing::NamedCrash named(label);
+    Watchdog watchdog(label, 20, Watchdog::Counts::tasks);
+    try {
+      const std::string first = program.run(watchdog, true);
+      EXPECT_EQ(first, program.run(watchdog, true));
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+  }
+}
+
 TEST(RandomParts, RealHaveTheResultOfTheSequence) {
   for (const std::uint64_t seed : testing::seeds(40, 10)) {
     const TemporaryFolder folder("parts");

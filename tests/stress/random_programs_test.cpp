@@ -63,6 +63,23 @@ TEST(RandomPrograms, SimulatedEndInOrderWithinTheLimitsAndTheSameTwice) {
   });
 }
 
+TEST(RandomPrograms, SimulatedEndInAWorldWhereTheySubmitOnAClockOfTheirOwn) {
+  for_each_program(100, 1, [](std::uint64_t seed) {
+    SimulatedProgram program(seed);
+    const std::string label =
+        to_repeat("SimulatedEndInAWorldWhereTheySubmitOnAClockOfTheirOwn", seed, program.label());
+    SCOPED_TRACE(label);
+    const NamedCrash named(label);
+    Watchdog watchdog(label, 20, Watchdog::Counts::tasks);
+    try {
+      const std::string first = program.run(watchdog, true);
+      EXPECT_EQ(first, program.run(watchdog, true));
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+  });
+}
+
 void run_real(const char* test, std::uint64_t seed, Faults faults) {
   const TemporaryFolder folder("random");
   RealProgram program(seed, folder.path(), faults);

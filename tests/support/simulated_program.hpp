@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,14 +69,19 @@ class SimulatedProgram {
            (machine_.submit_overhead.ns > 0 ? ", submissions take time" : "");
   }
 
-  // All that the run says of itself.
-  std::string run(Watchdog& watchdog) {
+  // All that the run says of itself. In a world that others may share submissions always take time.
+  std::string run(Watchdog& watchdog, bool is_shared = false) {
     text_.clear();
     submitted_.assign(program_.tasks.size(), Submitted{});
     last_users_.assign(program_.data.size(), {});
     group_ = std::make_unique<Group>();
     ends_ = calls_ = notes_ = 0;
-    Runtime runtime(machine_, options_);
+    SimulatedWorld world;
+    MachineDescription machine = machine_;
+    if (is_shared) machine.submit_overhead.ns += 1000;
+    std::unique_ptr<Runtime> made = is_shared ? std::make_unique<Runtime>(machine, options_, world)
+                                              : std::make_unique<Runtime>(machine, options_);
+    Runtime& runtime = *made;
     const Watched watched(watchdog, runtime);
     runtime_ = &runtime;
     handles_.clear();
