@@ -37,7 +37,7 @@ class HeardOfData {
   Handle local(Handle handle, const char* what) { return has(handle) ? use(handle, what) : handle; }
   // The task with all such data registered; none: it names none.
   std::optional<TaskSpec> made_local(const TaskSpec& spec);
-  // It that is registered in its place; null: nothing has used it yet, or it is forgotten.
+  // The handle that is registered in its place; null: the datum is not used yet, or forgotten.
   Handle used(Handle handle) const;
   // False: it is forgotten already.
   bool forget(Handle handle);

@@ -440,9 +440,9 @@ bool Engine::move_from_peer(WorkerId worker) {
   Task* task = gate_.has_deferred() ? next_after_slices(worker) : nullptr;
   if (task == nullptr) task = look_for_a_while(worker);
   if (task != nullptr) return task;
-  // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see Sleepers). In
-  // simulation nobody pushes meanwhile, and what the look performed is all that can bring it a task now; a
-  // copy that it queued behind others wakes it when it ends.
+  // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see Sleepers). In simulation
+  // nobody pushes meanwhile, and only the actions of the look can bring the worker a task now; a copy that the look
+  // queued behind others wakes the worker at its end.
   sleepers_.fall_asleep(worker);
   const bool in_vain = config_.simulated && performances_ == performances_before;
   task = in_vain ? nullptr : next(worker);

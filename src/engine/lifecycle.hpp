@@ -366,7 +366,7 @@ class MadeTask {
 
   graph::Task& operator*() const { return *task_; }
   graph::Task* operator->() const { return task_; }
-  // For Engine::submit, which discards it if it is refused, or for who makes more of it.
+  // For Engine::submit, which discards a refused task, or for the next step of making.
   graph::Task& take() { return *std::exchange(task_, nullptr); }
 
  private:

@@ -1,4 +1,4 @@
-// Tasks that no worker runs: their kind does what they are for when they have access.
+// Tasks without a worker: their kind acts when they have access to their data.
 #include <memory>
 #include <mutex>
 

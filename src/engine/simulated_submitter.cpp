@@ -20,7 +20,8 @@ const graph::Handle* whole_of(const graph::Handle& handle) {
   }
 }
 
-// By a recursive task, or at its end: what it uses is held for it, and the application's submissions behind it wait anyway.
+// Submitted by a recursive task, or at the end of one: RAM holds the operands, and later submissions of the application wait
+// behind the recursive task anyway.
 bool uses_what_is_held(const graph::Task& task) {
   const bool returns_parts = task.kind == graph::TaskKind::repartition && task.extension->on_end;
   return Recursions::current() != nullptr || returns_parts;
@@ -117,7 +118,7 @@ void SimulatedSubmitter::go_on() {
     if (!any()) return;
     if (submissions_[first_].takes_time && !window_has_room()) {
       if (held_back_ == nullptr || !held_back_->any()) return;
-      runtime_.pass_on_held_back();  // what ends there may let others pass here
+      all_.pass_on_held_back();  // what ends there may let others pass here
       continue;
     }
     stalled_ = false;

@@ -342,8 +342,8 @@ inline Partitions::Lock Submissions::settle(graph::Task& task) {
   return {};
 }
 
-// What it uses of handles in parts is brought to where it looks for it; nobody moves it before the task is in the
-// graph.
+// Brings the content of handles in parts to the side that the task uses; nobody moves the content before the task is in
+// the graph.
 [[gnu::noinline]] Partitions::Lock Submissions::settle_parts(graph::Task& task) {
   const auto in_parts = [](const graph::Access& access) {
     return access.handle->has_family.load(std::memory_order_relaxed);

@@ -44,7 +44,7 @@ class Submissions {
   // --- tasks of the application
   struct Submission {
     const TaskSpec& spec;
-    Bytes window_bytes = {};  // what it counts in the window, which has it already
+    Bytes window_bytes = {};  // that the window has counted of the task
     graph::SubmissionNumber number =
         {};                       // 0: nobody counts, or it is no submission of the application
     bool waits_for_room = false;  // if it lacks room it may be tried again: see lacks_room
@@ -124,7 +124,8 @@ class Submissions {
   void note_recursive(graph::Task& task, const TaskSpec& spec);
   void add_scratch(graph::Task& task, const Operand& operand, std::size_t number);
   void prepare_to_write(const graph::Task& task, graph::Handle& handle, std::uint32_t life);
-  // placing.cpp. Under a policy that heeds it; a task that says itself where it runs is not asked about. Throws UsageError.
+  // placing.cpp. Asks the codelet's placing function, under a policy that heeds places, for a task without a place of its
+  // own. Throws UsageError.
   void ask_place(graph::Task& task, const TaskSpec& spec) const;
   void check(const graph::Task& task);
   void check_simulated_time(const graph::Task& task);

@@ -66,8 +66,8 @@ inline void move(graph::Task& task, graph::TaskState to) {
   task.state.store(to, std::memory_order_relaxed);
 }
 
-// The task is done. True for the second of the two that keep its slot: it is that one's to retire. Acquire and release:
-// the second sees what the first has done.
+// The task is done. True for the second of the two that keep its slot: the second retires the task. Acquire and release:
+// the writes of the first are visible to the second.
 inline bool let_slot_go(graph::Task& task) {
   return task.state.exchange(graph::TaskState::let_go, std::memory_order_acq_rel) ==
          graph::TaskState::let_go;

@@ -99,10 +99,11 @@ enum class HomeKind : std::uint8_t { none, buffer, file, device };
 struct Home {
   HomeKind kind = HomeKind::none;
   bool writable : 1 = true;
-  bool inside : 1 = false;    // another handle's: it is a part of that
-  bool ram_only : 1 = false;  // tasks that use it run where its home is: see engine/kinds/recursion.cpp
-  std::uint16_t node = 0;     // device
-  int file = -1;              // its number with the disk driver
+  bool inside : 1 = false;  // another handle's: it is a part of that
+  bool ram_only : 1 =
+      false;  // tasks that use it run where its home is: see engine/kinds/recursion.cpp
+  std::uint16_t node = 0;        // device
+  int file = -1;                 // its number with the disk driver
   std::byte* address = nullptr;  // buffer, device
   std::uint64_t offset = 0;  // in the file; of a buffer 0, or it is simulated and has no content
 };

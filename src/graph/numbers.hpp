@@ -7,14 +7,14 @@
 
 namespace vicinal::graph {
 
-// Which registration of the application it was, from 1, of those that did not throw; 0: none of these.
+// A registration of the application, counted from 1 without those that threw; 0: of the runtime.
 struct DataNumber {
   std::uint64_t value = 0;
   friend constexpr auto operator<=>(DataNumber, DataNumber) = default;
 };
 
-// Which submission of the application it was, from 1, of all, those that threw included; 0: none of these, or nobody
-// counts.
+// A submission of the application, counted from 1 with those that threw; 0: of the runtime, or submissions are not
+// counted.
 struct SubmissionNumber {
   std::uint64_t value = 0;
   friend constexpr auto operator<=>(SubmissionNumber, SubmissionNumber) = default;

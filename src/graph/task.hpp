@@ -59,14 +59,14 @@ struct TaskExtension {
   GroupCount* group = nullptr;
   std::function<void(Outcome)> on_end;
   OuterTask* outer = nullptr;
-  std::vector<std::byte> parameters;       // when larger than the task's own room
-  std::vector<Access> accesses;            // when they are many, see put_outside
-  std::vector<std::uint16_t> view_of;      // operand -> access, when a handle is named twice
-  SubmissionNumber number;  // 0: nobody counts, or it is no submission of the application
-  double flops = 0;                        // 0: the codelet's
-  ExpectedTimes expected{};                // 0: the codelet's
-  MemoryDemands demands{};                 // 0: the codelet's
-  bool synchronous = false;                // as Codelet::synchronous; false: the codelet's
+  std::vector<std::byte> parameters;   // when larger than the task's own room
+  std::vector<Access> accesses;        // when they are many, see put_outside
+  std::vector<std::uint16_t> view_of;  // operand -> access, when a handle is named twice
+  SubmissionNumber number;   // 0: nobody counts, or it is no submission of the application
+  double flops = 0;          // 0: the codelet's
+  ExpectedTimes expected{};  // 0: the codelet's
+  MemoryDemands demands{};   // 0: the codelet's
+  bool synchronous = false;  // as Codelet::synchronous; false: the codelet's
   Recursive recursive = Recursive::never;  // never: it has a kernel alone
   bool only_on_node = false;               // a worker of `node` runs it, and no other
   bool is_own = false;                     // the runtime's, which the application has not submitted
@@ -76,8 +76,8 @@ struct TaskExtension {
   Reduction* combines = nullptr;        // it combines private copies of its operand into that
   bool is_combinable = false;           // and the tree of the others has been submitted
   bool begins_neutral = false;          // the neutral element is put into its operand 0 first
-  // Of a task of the runtime itself: it hands on what tasks have done with this handle, which they or others name. So
-  // it runs also while the run is cancelled.
+  // Of a task of the runtime itself: the handle whose content the task hands on, from the tasks before to the tasks
+  // behind. So the task runs also while the run is cancelled.
   const Handle* hands_on = nullptr;
   const Handle* neutral_for = nullptr;  // the neutral element of this handle is being put
 };

@@ -48,7 +48,6 @@ struct SegmentText {
   bool half_duplex = false;
   std::vector<BytesPerSecond> by_kernels;    // see SegmentDescription
   std::optional<BytesPerSecond> for_copies;  // likewise
-  // Several equal parts, and which one each GPU hangs on; empty: one that all share.
   // The number of the part that each GPU hangs on, of several equal parts; empty: all GPUs share the segment.
   std::vector<std::uint32_t> part_of_gpu;
 };

@@ -37,9 +37,10 @@ enum class LastCopy : std::uint8_t { stays, may_be_lost };
 // The replica is claimed (kEvicting), its node's lock is held.
 GivenUp give_up(Replica& replica, LastCopy last = LastCopy::stays);
 
-// Pins it for a copy that reads it, and says which version it holds. None: it is void, or is being moved.
+// Pins the replica as the source of a copy, and returns the version of its content. None: the replica is void, or is
+// being moved.
 std::optional<std::uint64_t> pin_source(Replica& replica);
-// The same of one that is being evicted. None also if it is not any more: a task may be writing it.
+// The same of a replica that is being evicted. None also if the eviction was cancelled: a task may be writing the replica.
 std::optional<std::uint64_t> pin_victim(Replica& replica);
 
 }  // namespace vicinal::memory

@@ -22,7 +22,7 @@ void CopiesInCourse::throw_unknown(CopyId id) const {
     why = "it has ended before";
   }
   throw DeviceError("a driver reports the end of copy " + to_string(id) + ", and " + why +
-                    "; a driver reports each copy that it was given once, by the id that it has");
+                    "; a driver reports the end of each copy once, by the id of the copy");
 }
 
 Endpoint Residency::endpoint_of(const Replica& replica) const {

@@ -58,7 +58,7 @@ class SimulatedDriver final : public engine::Driver, private sim::Actor {
     graph::Task* task;
     Time launched;
     Time start;  // kNotKnown: before the kernels in front of it have ended
-    Time time;   // at full speed; at the end of one that draws, what it has taken
+    Time time;   // at full speed; when a kernel that draws has ended, the time taken
     bool draws;  // on resources
   };
   struct Worker {

@@ -24,7 +24,7 @@ void Repartitions::ready(graph::Task& task) {
   data.hold.take(engine_, task, *this);
 }
 
-// If something that it reads is poisoned, or does not come, so is what it writes.
+// If an input is poisoned, or does not come, the outputs are poisoned.
 void Repartitions::held(graph::Task& task, const std::exception_ptr& error) {
   auto& data = static_cast<Data&>(*task.extension->kind_data);
   if (error) engine_.errors().report(error);
