@@ -213,7 +213,7 @@ void KernelContext::refuse_parameter(std::size_t wanted) const {
 
 // Who calls a kernel has said so to the engine, so that who does not ask pays nothing.
 StopToken KernelContext::stop_token() const {
-  const engine::InTask* const inside = engine::Engine::this_threads_task();
+  const engine::InTask* const inside = engine::this_threads_task();
   if (task_ == nullptr || inside == nullptr) return {};
   return {inside->engine, task_};
 }

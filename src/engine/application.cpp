@@ -11,13 +11,17 @@ Application::Application(Engine& its_engine, std::uint32_t number, const Submiss
       handles(its_engine, sole_copies, numbers, number),
       submissions(*this, config) {
   using graph::TaskKind;
-  engine.attach(TaskKind::compute, recursions);
-  engine.attach(TaskKind::combination, reductions);
-  engine.attach(TaskKind::acquisition, acquisitions);
-  engine.attach(TaskKind::prefetch, prefetches);
-  engine.attach(TaskKind::invalidation, invalidations);
-  engine.attach(TaskKind::repartition, repartitions);
-  engine.attach(scratch);
+  Engine::Kinds kinds{};
+  const auto set = [&](TaskKind number, Kind& kind) {
+    kinds[static_cast<std::size_t>(number)] = &kind;
+  };
+  set(TaskKind::compute, recursions);
+  set(TaskKind::combination, reductions);
+  set(TaskKind::acquisition, acquisitions);
+  set(TaskKind::prefetch, prefetches);
+  set(TaskKind::invalidation, invalidations);
+  set(TaskKind::repartition, repartitions);
+  engine.attach(kinds, scratch);
 }
 
 }  // namespace vicinal::engine

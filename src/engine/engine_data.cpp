@@ -67,4 +67,8 @@ void EngineData::wont_use(graph::Handle& handle) {
   });
 }
 
+bool EngineData::brings_what_wont_be_used() const {
+  return engine_.config_.rules.hint;
+}
+
 }  // namespace vicinal::engine

@@ -26,7 +26,9 @@ class EngineData {
   void invalidate(graph::Handle& handle);
   // False: the copy is not on its way, and the content not there.
   bool prefetch(graph::Handle& handle, NodeId node);
+  // With the rule "hint" the content is brought to RAM, and a call in its turn among the tasks is to be preferred.
   void wont_use(graph::Handle& handle);
+  bool brings_what_wont_be_used() const;
 
  private:
   Engine& engine_;

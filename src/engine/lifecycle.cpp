@@ -495,7 +495,7 @@ const InTask* Engine::inside_task() const {
   return at;
 }
 
-const InTask* Engine::this_threads_task() {
+const InTask* this_threads_task() {
   return in_task;
 }
 

@@ -79,6 +79,9 @@ struct InTask {
   const InTask* outer = nullptr;  // below it on the stack
 };
 
+// The innermost one of this thread, of any engine; null outside tasks.
+const InTask* this_threads_task();
+
 class ScratchPool;
 
 // How far a call of Engine::submit goes, and in whose order.
@@ -104,11 +107,12 @@ class Engine final : public Completions {
   ~Engine() override;
   // Once, before any handle or task. Drivers by node and by worker.
   void attach(std::vector<Driver*> node_drivers, std::vector<Driver*> worker_drivers);
-  // Before the first task that needs it; they outlive all tasks.
-  void attach(graph::TaskKind number, Kind& kind) {
-    kinds_[static_cast<std::size_t>(number)] = &kind;
+  // By number of kind; before the first task that needs one. All outlive all tasks.
+  using Kinds = std::array<Kind*, graph::kTaskKinds>;
+  void attach(const Kinds& kinds, ScratchPool& scratch) {
+    kinds_ = kinds;
+    scratch_ = &scratch;
   }
-  void attach(ScratchPool& scratch) { scratch_ = &scratch; }
 
   // --- the way of a task, in this order
   // A slot for a submission by `worker` (kNoWorker: an application's thread), with room for so many
@@ -129,8 +133,6 @@ class Engine final : public Completions {
   void call_apart(base::FunctionRef<void()> kernel) override;
   // The task of this engine that is on the stack of this thread; null outside tasks.
   const InTask* inside_task() const;
-  // The innermost of any engine.
-  static const InTask* this_threads_task();
 
   // --- tasks of kinds that are not scheduled: ended by who is called when they have access
   // `what` is the call, for messages.
@@ -143,7 +145,6 @@ class Engine final : public Completions {
   void end_plain_task(graph::Task& task, Obtained obtained);
 
   // --- reductions (private_copies.cpp)
-  const PrivateCopies& private_copies() const { return copies_; }
   // A task that was ready, and that nobody has: it is to read the handle, too, of which the application does not know.
   void read_too(graph::Task& task, graph::Handle& handle);
   // Nor will anybody have it.
@@ -151,7 +152,6 @@ class Engine final : public Completions {
 
   // --- data
   EngineData& data() { return data_; }
-  const memory::Rules& rules() const { return config_.rules; }
   memory::Residency& residency() { return residency_; }
 
   // --- waiting
@@ -336,7 +336,7 @@ class Engine final : public Completions {
   PolicyGate gate_;
   Eligibility eligibility_;
   ReadyByKind ready_;
-  std::array<Kind*, graph::kTaskKinds> kinds_{};
+  Kinds kinds_{};
   ScratchPool* scratch_ = nullptr;
   const Costs costs_;
   Wishes wishes_;

@@ -210,7 +210,7 @@ base::SureVector<Handle> RuntimeImpl::left_and_not_held() const {
 // A task that has called exit, or has let go of the last that owned the runtime, does not end before the destructor
 // does: nothing can be waited for. A task of another runtime that calls exit may be what tasks of this one wait for.
 bool RuntimeImpl::is_inside_what_it_waits_for() const {
-  const bool inside_any = engine::Engine::this_threads_task() != nullptr;
+  const bool inside_any = engine::this_threads_task() != nullptr;
   return inside_any && (engine_->inside_task() != nullptr || base::thread_has_ended());
 }
 

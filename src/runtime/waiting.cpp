@@ -152,7 +152,7 @@ bool RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* w
   require_same_process(what);
   base::watch_thread_end();  // a task that runs here may call exit
   std::optional<WaitsBetween> inside_others;
-  if (engine::Engine::this_threads_task() != nullptr) inside_others.emplace(*engine_, what);
+  if (engine::this_threads_task() != nullptr) inside_others.emplace(*engine_, what);
   const std::function<bool()> done = [&] {
     application_->submissions.pass_on_held_back();
     return is_done();

@@ -37,7 +37,7 @@ Waits& all_waits() {
 WaitsBetween::WaitsBetween(const engine::Engine& engine, const char* what) : for_(&engine) {
   Waits& all = all_waits();
   const std::lock_guard lock(all.mutex);
-  for (const engine::InTask* task = engine::Engine::this_threads_task(); task != nullptr;
+  for (const engine::InTask* task = engine::this_threads_task(); task != nullptr;
        task = task->outer) {
     if (all.leads(for_, task->engine)) {
       throw UsageError(

@@ -7,6 +7,7 @@
 
 #include "engine/application.hpp"
 #include "engine/lifecycle.hpp"
+#include "engine/private_copies.hpp"
 #include "engine/recording.hpp"
 #include "graph/dependencies.hpp"
 #include "memory/arena.hpp"
@@ -90,7 +91,7 @@ std::unique_ptr<graph::Reduction> Reductions::make(graph::Handle& handle,
   reduction->give_back_room = [this, of = reduction.get()](PrivateCopy& copy) {
     give_back_room(copy, &copy == &of->copies.front());
   };
-  const std::size_t count = application_.engine.private_copies().most();
+  const std::size_t count = PrivateCopies(application_.engine.machine()).most();
   reduction->copies.reserve(count);
   try {
     for (std::size_t i = 0; i < count; ++i) {

@@ -14,7 +14,8 @@ void Prefetches::submit(Handle registered, NodeId node) {
 
 void Prefetches::submit_wont_use(Handle registered) {
   graph::Handle& data = *registered.impl();
-  const bool brings = application_.engine.rules().hint && graph::has_content(data);
+  const bool brings =
+      application_.engine.data().brings_what_wont_be_used() && graph::has_content(data);
   if (!brings) return application_.engine.data().wont_use(data);
   submit(registered, std::nullopt, "wont_use");
 }
