@@ -167,8 +167,8 @@ void SimulatedSubmitter::happened(std::uint64_t /*token*/) {
   go_on();
 }
 
-void SimulatedSubmitter::copy_done(std::uint64_t copy_id, std::exception_ptr error) {
-  engine_.copy_done(copy_id, std::move(error));
+void SimulatedSubmitter::copy_done(memory::CopyId id, std::exception_ptr error) {
+  engine_.copy_done(id, std::move(error));
   look();
 }
 

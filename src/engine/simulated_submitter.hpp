@@ -75,7 +75,7 @@ class SimulatedSubmitter final : public sim::Actor, public Completions {
 
   void happened(std::uint64_t token) override;
   void flow_ended(std::uint64_t /*token*/) override {}
-  void copy_done(std::uint64_t copy_id, std::exception_ptr error) override;
+  void copy_done(memory::CopyId id, std::exception_ptr error) override;
   bool advance(WorkerId worker) override;
   void task_done(graph::Task& task, WorkerId worker, std::exception_ptr error,
                  std::optional<Time> run_time) override;
