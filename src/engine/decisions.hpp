@@ -14,7 +14,7 @@ namespace vicinal::engine {
 class StartDecision {
  public:
   StartDecision(const sched::PolicyContext& context, WorkerId worker);
-  // In the order of the look-ahead. The one that starts is told, with those before it.
+  // In the order of the look-ahead. The decision lists the task that starts and the tasks before it.
   void consider(const graph::Task& task, bool starts);
 
  private:

@@ -66,7 +66,7 @@ class DriverTable final : public memory::MemorySource {
   }
 
  private:
-  // What is smaller is copied in the time that it takes to pin it.
+  // Smaller memory is copied in less time than pinning takes.
   static constexpr Bytes kOffered{1U << 20};
   static bool is_offered(NodeId node, Bytes bytes) { return node == kRam && bytes >= kOffered; }
 

@@ -78,7 +78,7 @@ bool Eligibility::can_run(const graph::Task& task, WorkerId worker) const {
   return fits_any_node(task) || residency_.fits(task, description.node);
 }
 
-// A combination will read a private copy, which it does not name before it is known which.
+// A combination will read a private copy, and names the copy only once the copy is chosen.
 bool Eligibility::fits_with_copy(const graph::Task& combination, NodeId node) const {
   const std::optional<Bytes> limit = residency_.limit(node);
   if (!limit) return true;
@@ -114,7 +114,7 @@ void Eligibility::refuse(const graph::Task& task, const WorkerDescription* neare
   if (nearest == nullptr) {
     throw UsageError(
         "task " + name + ": no worker can run it; codelet " + task.codelet->name +
-        (task.reduces() ? ", or one that sets the neutral element of what it reduces into," : "") +
+        (task.reduces() ? ", or the codelet of its neutral element," : "") +
         " has no implementation for the workers of this machine, or the task asks for a "
         "worker that does not exist");
   }

@@ -1,5 +1,5 @@
-// RAM of replicas that have gone, for those that come: where devices have pinned it. A replica of what a device writes goes
-// and comes back with each such write, and RAM that is mapped and pinned anew costs more than the copy into it.
+// Pinned RAM of evicted replicas, kept for new replicas. A replica in RAM goes and comes back with each write on a
+// device, and mapping and pinning RAM anew costs more than the copy into it.
 #pragma once
 
 #include <algorithm>

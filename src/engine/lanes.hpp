@@ -36,7 +36,7 @@ class Lanes {
     if (worker != kNoWorker) return worker.value;
     return lanes_.size() - (this_thread() == owner_ ? 2 : 1);
   }
-  // Several threads use it, and take the lock around what they do in it.
+  // The lane shared by several threads, which hold the lock during each use.
   bool shared(std::size_t lane) const { return lane == lanes_.size() - 1; }
   base::SpinLock& shared_lock() { return shared_lock_; }
 

@@ -36,7 +36,7 @@ bool has_stopped(const std::exception_ptr& error) {
 // Of the thread: the innermost task on its stack.
 thread_local const InTask* in_task = nullptr;
 
-// Is it while it lives.
+// Makes a task the innermost one of its thread, for the life of this object.
 class Inside {
  public:
   Inside(const void* engine, WorkerId worker, graph::ReadyList* cancelled = nullptr)
@@ -403,9 +403,9 @@ bool Engine::move_from_peer(WorkerId worker) {
   if (task == nullptr && gate_.has_deferred()) task = next_after_slices(worker);
   if (task == nullptr) task = look_for_a_while(worker);
   if (task == nullptr) {
-    // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see Sleepers). In
-    // simulation nobody pushes meanwhile, and what the look performed is all that can bring it a task now; a
-    // copy that it queued behind others wakes it when it ends.
+    // Says that it sleeps, then looks once more: whoever pushes later sees it asleep (see Sleepers). In simulation
+    // nobody pushes meanwhile, and only the actions of the look can bring the worker a task now; a copy that the look
+    // queued behind others wakes the worker at its end.
     sleepers_.fall_asleep(worker);
     const bool in_vain = config_.simulated && performances_ == before;
     task = in_vain ? nullptr : next(worker);

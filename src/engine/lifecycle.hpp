@@ -131,7 +131,7 @@ class Engine final : public Completions {
   // After it was held: the task ends. What it writes is the content of RAM now.
   // `error`: why it has failed, if nobody has told.
   void let_go(RamHold& hold, Outcome outcome, const std::exception_ptr& error = nullptr);
-  // A repartition: what it reads is brought to RAM, where it is the content of what it writes; then it ends.
+  // A repartition: its inputs are brought to RAM, where they are the content of its outputs; then the task ends.
   void pass_on_in_ram(graph::Task& task);
 
   // --- reductions (private_copies.cpp)

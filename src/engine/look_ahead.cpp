@@ -35,12 +35,10 @@ std::string_view to_string(RequestState state) {
 
 // --- how many
 
-// As far as the look-ahead goes, but not so far that the operands of what waits would push out what
-// the tasks in course and their successors use: a quarter of the node. Measured on Cholesky at a
-// quarter of the matrix, 31 tiles of room: 8 tasks ahead without this bound load 1.2 times the bytes
-// of 2 ahead. On an accelerator it goes further, to `least_` tasks, while those pulled do not run as long as
-// copies take, nor claim three eighths of the node: a product of 20 x 20 tasks takes 0.39 s instead of 0.46
-// (v100p with 250 MiB, 17 of its block columns).
+// As far as the look-ahead goes, but not so far that the operands of what waits would push out what the tasks in course
+// and their successors use: a quarter of the node. On an accelerator the look-ahead goes further, to `least_` tasks,
+// while the pulled tasks run shorter than copies take and claim less than three eighths of the node.
+// docs/performance.md has numbers for both.
 bool LookAhead::wants_more(WorkerId worker) {
   if (window_ > 0 && fills_window(worker)) return false;
   const std::size_t depth = calm() ? 1 : depth_;
@@ -163,7 +161,8 @@ bool LookAhead::keep(Task& task) {
   return pulled_.size() > workers_.ids.size();
 }
 
-// Says first that it lacks some, so that whoever gives one back meanwhile wakes somebody.
+// The count of tasks without a copy rises first, so that a thread which returns a private copy meanwhile wakes a
+// worker.
 bool LookAhead::lend(Entry& entry) {
   if (PrivateCopies::has_any(*entry.task)) return true;  // it has come from a peer
   without_copy_.fetch_add(1, std::memory_order_seq_cst);

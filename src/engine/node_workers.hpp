@@ -11,7 +11,7 @@ namespace vicinal::engine {
 struct NodeWorkers {
   std::vector<WorkerId> ids;  // none: nothing runs there
   ProcessorKind kind = ProcessorKind::cpu;
-  bool alike = true;  // they are of one kind: what one can run, all can, if it is not bound
+  bool alike = true;  // all workers are of one kind: each can run every task that is not bound
   // Other nodes whose workers are all of this kind: tasks may move between them. None if the policy moves none.
   std::vector<NodeId> peers;
 };

@@ -25,7 +25,7 @@ bool Engine::run_deferred(WorkerId worker) {
   return slice != PolicyGate::Slice::none;
 }
 
-// Who gets a task leaves the other slices to those who have none.
+// A worker that gets a task leaves the other slices to workers without a task.
 [[gnu::noinline]] Task* Engine::next_after_slices(WorkerId worker) {
   lanes_.begin_idle(worker);
   while (run_slice(worker)) {

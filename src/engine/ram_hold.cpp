@@ -71,7 +71,7 @@ bool Engine::is_divided(const graph::Task& task) const {
   return policy_->divides(task, {.workers = workers, .idle = sleepers_.asleep()});
 }
 
-// If something that it reads is poisoned, or does not come, so is what it writes.
+// If an input is poisoned, or does not come, the outputs are poisoned.
 void Engine::pass_on_in_ram(graph::Task& task) {
   const auto poisoned = [](const graph::Access& access) {
     return reads(access.mode) && access.handle->poisoned.load(std::memory_order_relaxed);

@@ -93,7 +93,7 @@ void Sleepers::wake_all() {
 // `takes_one`: a worker that will take one of them, if any.
 void Sleepers::wake_the_idle(std::size_t tasks, WorkerId takes_one) {
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    if (!nodes_[n].alike) {  // the first that sleeps may be one that cannot run what was pushed
+    if (!nodes_[n].alike) {  // the first sleeping worker may be unable to run the pushed task
       wake_node(NodeId{static_cast<std::uint32_t>(n)});
       continue;
     }

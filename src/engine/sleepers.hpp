@@ -61,7 +61,7 @@ class Sleepers {
     if (restricted) return wake_all();
     wake_the_idle(tasks, takes_one ? releasing : kNoWorker);
   }
-  // By the policy, under its lock: the worker finds what it is woken for when it gets that.
+  // Called by the policy, under its lock: the woken worker finds its task once it has that lock.
   void wake(WorkerId worker);
   bool wake_node(NodeId node);  // true: somebody was asleep
   // The node has pulled more than its own workers need at once.

@@ -17,8 +17,8 @@ class Departures {
  public:
   explicit Departures(RuntimeImpl& runtime) : runtime_(runtime) {}
 
-  // Tasks that name it are refused from now on. Any thread, also inside a task. One that is in parts, or that tasks
-  // reduce into, stays; so does one that is unregistered already.
+  // Tasks that name the handle are refused from now on. Any thread, also inside a task. A handle in parts, or with a
+  // reduction, stays; so does a handle that is unregistered already.
   void add(Handle handle);
   // Those that nobody uses any more are forgotten, if they are many: each is looked at a constant number of times in
   // the mean.

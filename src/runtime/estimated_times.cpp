@@ -19,7 +19,7 @@ Time time_of(double seconds, Time least) {
   return std::max(least, Time::from_seconds(std::min(seconds, kMostSeconds)));
 }
 
-// Of the data that it writes, else of those that it reads: that of the largest.
+// The precision of the largest datum that the task writes; if there is none, of the largest that it reads.
 std::string_view precision_of(const graph::Task& task) {
   const graph::Handle* largest = nullptr;
   bool is_written = false;

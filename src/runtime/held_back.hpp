@@ -1,7 +1,6 @@
-// Tasks that have been submitted and are held back until the submission window is full or somebody waits.
-// What is known of the application then is a graph: priorities are computed on it if they are asked for,
-// and a policy that plans plans on it. Then the tasks enter the graph of dependencies, in the order of
-// their submission.
+// Tasks that have been submitted and are held back until the submission window is full or somebody waits. The tasks
+// known by then are a graph: computed priorities follow from the graph, and a planning policy plans on it. Then the
+// tasks enter the graph of dependencies, in the order of their submission.
 //
 // Every task takes its place among the submissions here, and is refused here or never: what is accepted
 // reaches the graph of dependencies, whatever others unregister or invalidate meanwhile.
@@ -23,7 +22,7 @@ namespace vicinal::runtime {
 class HeldBack {
  public:
   enum class Priorities : bool { given, computed };
-  // `waiting`: how many threads wait. Who waits raises it before it looks for tasks that are held back.
+  // `waiting`: the number of waiting threads. A thread raises the number before it looks for tasks held back.
   HeldBack(engine::Engine& engine, Priorities priorities,
            const std::atomic<std::uint32_t>& waiting);
 

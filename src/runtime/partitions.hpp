@@ -45,8 +45,8 @@ class Partitions {
     handle.has_family.store(true, std::memory_order_release);
     any_.store(true, std::memory_order_relaxed);
   }
-  // Of partitions taken back the parts that nobody uses any more are forgotten. Not inside a task. A thread at a time does
-  // that: who needs it done waits for another one that does it, and finds what that has left.
+  // Forgets the unused parts of partitions that were taken back. Not inside a task. A single thread at a time does
+  // that; a thread that needs the result waits for the other thread to end, then does the rest.
   enum class Meanwhile : bool { waits, leaves_it };
   void reclaim(Meanwhile another_does);
   // No part leads to the handle any more.

@@ -84,7 +84,7 @@ ProgressLine::~ProgressLine() {
   thread_.join();
 }
 
-// The time is that of the system, also in a simulation: it is for who waits for it.
+// The time is that of the system, also in a simulation: the line is for people who wait.
 Statistics ProgressLine::look() const {
   Statistics statistics = runtime_->statistics();
   statistics.now = drivers::monotonic_now();

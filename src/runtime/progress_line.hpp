@@ -1,4 +1,4 @@
-// The line behind vicinal::Progress: what it says, and the thread that says it.
+// The line behind vicinal::Progress: its text, and the thread that writes it.
 #pragma once
 
 #include <condition_variable>

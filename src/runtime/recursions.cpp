@@ -202,7 +202,8 @@ void Recursions::one_came(RecursiveTask& recursive) {
   if (end_or_keep(recursive)) count_ending_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
-// Whoever looks meanwhile does not find it among those that wait: it is tried again for them.
+// A thread that looks meanwhile does not find the task among the waiting ones: so the attempt is repeated after such a
+// look.
 bool Recursions::end_or_keep(RecursiveTask& recursive) {
   for (;;) {
     std::uint64_t looks = 0;

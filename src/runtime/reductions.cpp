@@ -108,7 +108,7 @@ std::unique_ptr<graph::Reduction> Reductions::make(graph::Handle& handle,
 bool Reductions::take_room(PrivateCopy& copy, bool is_first) {
   const bool is_counted = !is_first && runtime_.counts_sole_copies();
   if (is_counted) {
-    // First it is counted, then it looks: who spares does it the other way round.
+    // The copy is counted first, then `sparing_` is read; a sparing thread does both in the other order.
     more_copies_.fetch_add(1, std::memory_order_seq_cst);
     if (sparing_.load(std::memory_order_seq_cst) == 0) {
       copy.has_room = runtime_.take_sole_room(*copy.handle);

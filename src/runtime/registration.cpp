@@ -83,7 +83,7 @@ void require_region(const FileRegion& region, const Layout& layout, const std::s
   }
   if (region.create && !region.writable) {
     throw UsageError("file " + region.path +
-                     ": create makes it or makes it longer, and writable = false forbids that; "
+                     ": create makes or lengthens the file, and writable = false forbids that; "
                      "leave one of them out");
   }
 }
@@ -249,8 +249,8 @@ void RuntimeImpl::unpartition(const Parts& parts) {
   partitions_.unpartition(parts);
 }
 
-// Tasks are refused before it waits: it would not wait for those that come meanwhile. Where there was no memory
-// for some step the handle stays registered, with its content.
+// Tasks are refused from before the wait on, because the wait leaves later tasks out. Where there was no memory for
+// some step the handle stays registered, with its content.
 void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char* call) {
   not_inside_task(call);
   graph::Handle& handle = check(registered, call);

@@ -128,7 +128,7 @@ class RuntimeImpl {
   std::uint64_t next_region() { return regions_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   // submission.cpp
-  // What the application calls; the ids that it gives and is given say whose they are.
+  // The application's calls: ids that they take and give carry the number of their runtime.
   TaskId submit_named(const TaskSpec& spec) {
     if (!spec.after.empty()) require_own(spec);
     return {submit(spec).value, number_};
@@ -253,7 +253,8 @@ class RuntimeImpl {
   void add_scratch(graph::Task& task, const Operand& operand, std::size_t number);
   void reserve_scratch(const graph::Task& task);
   void prepare_to_write(const graph::Task& task, graph::Handle& handle, std::uint32_t life);
-  // Under a policy that heeds it; a task that says itself where it runs is not asked about. Throws UsageError.
+  // Asks the codelet's placing function, under a policy that heeds places, for a task without a place of its own.
+  // Throws UsageError.
   void ask_place(graph::Task& task, const TaskSpec& spec) const;
   void check_task(const graph::Task& task);
   void check_simulated_time(const graph::Task& task);

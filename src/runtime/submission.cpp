@@ -366,8 +366,8 @@ void RuntimeImpl::require_own(const TaskSpec& spec) const {
   }
 }
 
-// What it uses of handles in parts is brought to where it looks for it; nobody moves it before the task is in the
-// graph. If it is refused the task is gone.
+// Brings the content of handles in parts to the side that the task uses; nobody moves the content before the task is in
+// the graph. If the task is refused it is gone.
 [[gnu::noinline]] Partitions::Lock RuntimeImpl::settle_parts(graph::Task& task, WorkerId worker) {
   const auto in_parts = [](const graph::Access& access) {
     return access.handle->has_family.load(std::memory_order_relaxed);

@@ -27,7 +27,7 @@ std::optional<WorkerId> RuntimeImpl::slot() const {
   return last;
 }
 
-// An exchange, not a load: either it sees who waits, or they see all that was stored before it.
+// An exchange, not a load: either this call sees the waiting threads, or they see all stores before the call.
 void RuntimeImpl::notify_waiters() {
   recursions_.look();
   if (waiting_.fetch_add(0, std::memory_order_acq_rel) == 0) return;
@@ -149,8 +149,8 @@ void RuntimeImpl::require_same_process(const char* what) const {
       "not in it; make the runtime after the fork, or call exec in the child");
 }
 
-// Tasks that are held back: who holds one back reads `waiting_` afterwards, who waits looks for them after it has
-// raised it.
+// Tasks that are held back: a thread that holds a task back reads `waiting_` afterwards; a waiting thread looks for
+// such tasks after it has raised `waiting_`.
 void RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* what, Looks looks) {
   static_cast<void>(wait_until(is_done, what, looks, std::nullopt));
 }
@@ -525,9 +525,8 @@ std::string RuntimeImpl::stall_report() const {
     }
     text += "acquired by the application: " + handle.name + "\n";
     if (!graph::describe_queue(handle, 1).empty()) {
-      text +=
-          "  cycle, if the thread that acquired it waits: that thread -> the tasks that wait for " +
-          handle.name + " -> that thread\n";
+      text += "  cycle, if the acquiring thread waits: this thread -> the tasks that wait for " +
+              handle.name + " -> this thread\n";
     }
   }
   return text;

@@ -1,4 +1,4 @@
-// A simulated world: one clock, one queue of events, and the resources that flows share, of all who act in it.
+// A simulated world: a clock, a queue of events, and resources that flows share, for all actors of the world.
 //
 //   World world;
 //   const Resource link = world.add_resource(BytesPerSecond{1e9});
