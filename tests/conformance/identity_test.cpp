@@ -92,7 +92,7 @@ Identities run_program(RuntimeImpl& impl, bool pauses) {
     if (pauses) {
       impl.wait();
       impl.release(*impl.acquire(data.back(), AccessMode::R));
-      impl.when_granted(data.back(), AccessMode::R, {graph::TaskKind::prefetch, "prefetch"}, [] {});
+      impl.application().prefetches.submit(data.back(), kRam);
     }
     add();
     impl.set_reduction(data.back(), {&kSome, &kSome});
@@ -100,9 +100,9 @@ Identities run_program(RuntimeImpl& impl, bool pauses) {
     add();
     submit({.codelet = &kSome, .operands = {W(data.back())}});
     if (pauses) {
-      const Parts parts = impl.partition(data.back(), pieces(1024), PartAccess::writable);
+      const Parts parts = impl.application().partitions.partition(data.back(), pieces(1024), PartAccess::writable);
       submit({.codelet = &kSome, .operands = {RW(data.front())}});
-      impl.unpartition(parts);
+      impl.application().partitions.unpartition(parts);
     } else {
       submit({.codelet = &kSome, .operands = {RW(data.front())}});
     }
@@ -245,7 +245,7 @@ TEST_F(HeardOf, AfterItsEndEachIsRefused) {
     refused([&] { set(handle, 1); });
     refused([&] { impl.unregister(handle, WriteBack::no); });
     refused([&] { impl.wait(handle); });
-    refused([&] { impl.invalidate(handle); });
+    refused([&] { impl.application().heard_of.local(handle, "invalidate"); });
   }
   EXPECT_EQ(impl.application().heard_of.size(), 0U);
 }
@@ -261,11 +261,13 @@ TEST_F(HeardOf, AnotherRuntimeRefusesThem) {
 
 TEST_F(HeardOf, AllCallsTakeThem) {
   const Handle a = hear_of("a");
-  impl.invalidate(a);
+  engine::Application& application = impl.application();
+  application.invalidations.submit(application.heard_of.local(a, "invalidate"));
   set(a, 1);
   EXPECT_TRUE((impl.wait(a), impl.is_ready(a, "ready")));
-  const Parts parts = impl.partition(a, pieces(4), PartAccess::writable);
-  impl.unpartition(parts);
+  const Parts parts = application.partitions.partition(
+      application.heard_of.local(a, "partition"), pieces(4), PartAccess::writable);
+  impl.application().partitions.unpartition(parts);
   EXPECT_EQ(value_of(a), 1);
   impl.release_later(a);
   EXPECT_THROW(set(a, 1), UsageError);

@@ -39,7 +39,7 @@ Codelet drawing(Time time, double bytes_per_second) {
   return codelet;
 }
 
-std::string refusal_of(const MachineDescription& machine) {
+std::string why_refused(const MachineDescription& machine) {
   return message_of<UsageError>([&] { const Runtime runtime(machine, {.policy = "eager"}); });
 }
 
@@ -101,20 +101,20 @@ TEST(SimulatedContention, ATaskThatWouldDrawBeyondTheEndOfTimeIsRefused) {
 TEST(SimulatedContention, AMachineThatCannotBeIsRefusedNamingThePart) {
   MachineDescription number = two_cores();
   number.workers[1].draws_on = {1};
-  EXPECT_THAT(refusal_of(number), HasSubstr("worker 1: there is no segment"));
+  EXPECT_THAT(why_refused(number), HasSubstr("worker 1: there is no segment"));
   for (const double bandwidth : {0.0, 9e9, std::nan("")}) {
     MachineDescription more = two_cores();
     more.segments[0].by_kernels = {BytesPerSecond{8e9}, BytesPerSecond{bandwidth}};
-    EXPECT_THAT(refusal_of(more), HasSubstr("segment memory")) << bandwidth;
+    EXPECT_THAT(why_refused(more), HasSubstr("segment memory")) << bandwidth;
   }
   for (const double bandwidth : {-1.0, 9e9, std::nan("")}) {
     MachineDescription kept = two_cores();
     kept.segments[0].for_copies = BytesPerSecond{bandwidth};
-    EXPECT_THAT(refusal_of(kept), HasSubstr("segment memory")) << bandwidth;
+    EXPECT_THAT(why_refused(kept), HasSubstr("segment memory")) << bandwidth;
   }
   MachineDescription speed = two_cores();
   speed.speeds = {{.kernel = "axpy", .seconds = 1, .demand = BytesPerSecond{1}}};
-  EXPECT_THAT(refusal_of(speed), HasSubstr("speed of axpy: its demand"));
+  EXPECT_THAT(why_refused(speed), HasSubstr("speed of axpy: its demand"));
 }
 
 // Kernels of two runtimes, on a controller that both share.
