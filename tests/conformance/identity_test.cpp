@@ -139,10 +139,11 @@ TEST(Identity, WhatTasksRegisterAndSubmitHasNoNumber) {
   impl.application().submissions.number_all();
   const Handle before = registered(impl, "before");
   Handle inner;
-  const Codelet registers{.name = "registers", .cpu = [&](KernelContext&) {
-                            inner = registered(impl, "inner");
-                            impl.submit({.codelet = &kNothing, .operands = {W(inner)}});
-                          }};
+  const auto registers_more = [&](KernelContext&) {
+    inner = registered(impl, "inner");
+    impl.submit({.codelet = &kNothing, .operands = {W(inner)}});
+  };
+  const Codelet registers{.name = "registers", .cpu = Kernel::bind(registers_more)};
   impl.submit({.codelet = &registers, .operands = {W(before)}});
   impl.wait();
   EXPECT_EQ(inner.impl()->number, DataNumber{});
