@@ -13,7 +13,7 @@
 #include <span>
 #include <string>
 
-#include "engine/known_graph.hpp"
+#include "engine/held_graph.hpp"
 #include "engine/lifecycle.hpp"
 #include "graph/dependencies.hpp"
 
@@ -46,7 +46,7 @@ class HeldBack {
   void go_on(Held held, WorkerId submitter, bool full);
   HeldTasks take(std::size_t kept);
   void prepare(std::span<const HeldTask> known, std::size_t leaving);
-  void give_priorities(KnownGraph& known, std::span<const HeldTask> list,
+  void give_priorities(HeldGraph& known, std::span<const HeldTask> list,
                        std::size_t leaving) const;
 
   Engine& engine_;

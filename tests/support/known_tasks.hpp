@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/task.hpp"
-#include "engine/known_graph.hpp"
+#include "engine/held_graph.hpp"
 #include "sched/policy.hpp"
 
 namespace vicinal::testing {
@@ -16,7 +16,7 @@ inline void make_known(sched::Policy& policy, const std::vector<graph::Task*>& t
   if (!policy.traits().plans) return;
   std::vector<engine::HeldTask> list;
   for (graph::Task* const task : tasks) list.push_back({.task = task, .after = {}});
-  const engine::KnownGraph known(list, engine::KnownGraph::Predecessors::left_out);
+  const engine::HeldGraph known(list, engine::HeldGraph::Predecessors::left_out);
   policy.plan({known.graph, known.tasks, known.data, first});
 }
 

@@ -1,4 +1,4 @@
-#include "engine/known_graph.hpp"
+#include "engine/held_graph.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -78,7 +78,7 @@ Numbers numbers_of(std::span<const HeldTask> list) {
 
 }  // namespace
 
-KnownGraph::KnownGraph(std::span<const HeldTask> list, Predecessors predecessors) {
+HeldGraph::HeldGraph(std::span<const HeldTask> list, Predecessors predecessors) {
   const Numbers numbers = predecessors == Predecessors::named ? numbers_of(list) : Numbers();
   std::vector<Graph::Access> accesses;
   std::vector<Graph::Number> before;
@@ -99,7 +99,7 @@ KnownGraph::KnownGraph(std::span<const HeldTask> list, Predecessors predecessors
   }
 }
 
-Graph::Number KnownGraph::number_of(graph::Handle& handle) {
+Graph::Number HeldGraph::number_of(graph::Handle& handle) {
   const auto next = static_cast<Graph::Number>(data.size());
   const auto [place, is_new] = data_numbers_.try_emplace(&handle, next);
   if (!is_new) return place->second;
@@ -111,7 +111,7 @@ Graph::Number KnownGraph::number_of(graph::Handle& handle) {
   return graph.add_datum(datum);
 }
 
-Graph::Number KnownGraph::kernel_of(const graph::Task& task) {
+Graph::Number HeldGraph::kernel_of(const graph::Task& task) {
   const auto next = static_cast<Graph::Number>(graph.kernels().size());
   const ExpectedTimes times = expected_times(task);
   const auto [place, is_new] =
@@ -129,7 +129,7 @@ Graph::Number KnownGraph::kernel_of(const graph::Task& task) {
   return graph.add_kernel(std::move(kernel));
 }
 
-std::vector<int> KnownGraph::urgencies() const {
+std::vector<int> HeldGraph::urgencies() const {
   std::vector<int> urgencies;
   for (const Time level : graph::bottom_levels(graph, durations_)) {
     urgencies.push_back(priority_of(level));
