@@ -34,6 +34,7 @@
 #include "engine/ready_by_kind.hpp"
 #include "engine/run_times.hpp"
 #include "engine/sleepers.hpp"
+#include "engine/submissions.hpp"
 #include "engine/wishes.hpp"
 #include "graph/dependencies.hpp"
 #include "graph/task_pool.hpp"
@@ -175,6 +176,8 @@ class Engine final : public Completions {
   void submission_closed();
   // --- planning (planning.cpp)
   bool policy_plans() const { return traits_.plans; }
+  // The policy changes gear. Then submissions are noted: they go by the call of `submit` that keeps their order.
+  bool notes_submissions() const { return submissions_.has_value(); }
   bool policy_heeds_places() const { return traits_.heeds_places; }
   void plan(const sched::KnownTasks& known);
   bool has_slices() const { return gate_.has_deferred(); }
@@ -212,6 +215,8 @@ class Engine final : public Completions {
   template <bool insert(graph::Task&)>
   bool enter(graph::Task& task, std::span<const TaskId> after);
   bool enter_new(graph::Task& task, std::span<const TaskId> after);
+  bool enter_noted(graph::Task& task, std::span<const TaskId> after);
+  bool enter_announced(graph::Task& task, std::span<const TaskId> after);
   void go_on_announced(graph::Task& task, WorkerId worker, graph::ReadyList& later);
   void run_in_place(graph::Task& task);
   bool divides(const graph::Task& task) const {
@@ -232,6 +237,13 @@ class Engine final : public Completions {
   graph::Task* next(WorkerId worker);
   graph::Task* next_after_slices(WorkerId worker);
   bool run_deferred(WorkerId worker);
+  void look_at_gear() {
+    if (submissions_) choose_gear();
+  }
+  void choose_gear();
+  // If the policy plans, and at least so many tasks are new to it: in slices.
+  void plan_new(std::size_t at_least);
+  bool grow_plan();
   void planning_failed(std::exception_ptr error);
   graph::Task* look_for_a_while(WorkerId worker);
   bool pin_or_keep(graph::Task& task, NodeId node);
@@ -316,16 +328,20 @@ class Engine final : public Completions {
   trace::Recorder recorder_;
   std::unique_ptr<sched::Policy> policy_;
   const sched::PolicyTraits traits_;
-  const bool timed_;  // the time of each run is asked for
+  const bool timed_;          // the time of each run is asked for
+  bool has_devices_ = false;  // some worker's memory is not RAM
   const std::vector<NodeWorkers> node_workers_;
   DriverTable drivers_;
   Lanes lanes_;
   Sleepers sleepers_;
   Errors errors_;
   memory::Residency residency_;
-  const bool trivial_;  // all data are where all workers are
+  const bool trivial_;       // all data are where all workers are
+  const bool changes_gear_;  // the policy does
+  const bool is_planned_;    // a task, perhaps, before it is pushed
   graph::TaskPool pool_;
   graph::Precedences precedences_{pool_};
+  std::optional<Submissions> submissions_;  // if the policy changes gear
   PolicyGate gate_;
   Eligibility eligibility_;
   ReadyByKind ready_;

@@ -49,7 +49,8 @@ namespace vicinal::memory {
 
 // Where the room of an early copy comes from.
 // `unpromised`: of victims that no task with the policy was promised, at most two copies at once.
-enum class EarlyRoom : std::uint8_t { victims, free_alone, unpromised };
+// `planned`: what is free now, whatever else waits for the link.
+enum class EarlyRoom : std::uint8_t { victims, free_alone, unpromised, planned };
 
 class Residency : public FastPath, public Sizes {
  public:
@@ -122,6 +123,9 @@ class Residency : public FastPath, public Sizes {
   // room has to be taken back from copies that are not in course when a reservation needs it.
   bool prefetch(graph::Handle& handle, NodeId node, Actions& actions,
                 EarlyRoom room = EarlyRoom::victims, bool owns = false);
+  // A copy that the policy has planned, in place of `victim`; null: none is named. True: it is there or on its way, or
+  // cannot come. False: it is to be asked for again when something has changed on the node; the victim may be leaving.
+  bool load(graph::Handle& handle, NodeId node, graph::Handle* victim, Actions& actions);
   // Rules::owner. With `owns` above, once the content is there no other replica counts any more; here the node
   // gets room for what a task will write, or keeps what is there. False: there is no room now.
   bool place_early(graph::Handle& handle, NodeId node, AccessMode mode, Actions& actions);
@@ -179,6 +183,9 @@ class Residency : public FastPath, public Sizes {
 
   // --- for statistics and reports (report.cpp)
   void statistics(Statistics& into) const;
+  // On some node with workers something had to leave that submitted tasks may use, and since then no quarter of its memory
+  // was free, or could be at once. Any thread.
+  bool any_short();
   bool quiet() const { return copies_in_course_.load(std::memory_order_acquire) == 0; }
   std::exception_ptr broken() const {
     return is_broken_.load(std::memory_order_acquire) ? first_broken() : nullptr;
@@ -335,6 +342,8 @@ class Residency : public FastPath, public Sizes {
   bool fetch_early(Replica& to, EarlyRoom room, bool owns, bool& through_ram, Actions& actions,
                    CopyCause cause = CopyCause::early);
   bool bring_early(Replica& to, EarlyRoom room, CopyCause cause, Actions& actions);
+  enum class Planned : std::uint8_t { waits, leaves, gone };
+  Planned evict_planned(graph::Handle* victim, MemoryNode& node, Actions& actions);
   void write_behind(std::uint64_t nodes, Actions& actions);
   void write_behind(NodeId node, Actions& actions);
   bool is_short(NodeId node);

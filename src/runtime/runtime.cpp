@@ -123,6 +123,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
     held_back_.emplace(
         *engine_, options.compute_priorities ? Priorities::computed : Priorities::given, waiting_);
   }
+  is_ordered_ = held_back_ || engine_->notes_submissions();
   setup_.make_drivers(options_);
   engine_->attach(setup_.by_node(), setup_.by_worker());
   if (!options_.trace.empty()) {

@@ -248,7 +248,7 @@ class RuntimeImpl {
 
  private:
   void require_own(const TaskSpec& spec) const;
-  TaskId hold_back(graph::Task& task, const TaskSpec& spec, const engine::InTask* inside);
+  TaskId submit_in_order(graph::Task& task, const TaskSpec& spec, const engine::InTask* inside);
   // A task that is not scheduled, behind all that was submitted before.
   void submit_plain(graph::Task& task);
   graph::Task& make_task(const TaskSpec& spec, std::span<const Operand> operands, WorkerId worker);
@@ -316,8 +316,9 @@ class RuntimeImpl {
 
   const Options options_;
   const bool windowed_ = options_.window_tasks > 0 || options_.window_bytes.value > 0;
-  Concerns concerns_;    // none: all tasks are run here
-  bool places_ = false;  // codelets are asked where their tasks run
+  bool is_ordered_ = false;  // submissions are held back, or noted
+  Concerns concerns_;        // none: all tasks are run here
+  bool places_ = false;      // codelets are asked where their tasks run
   const std::uint32_t number_ = next_runtime_number();
   const pid_t process_ = getpid();
   const Undelivered undelivered_ = parse_undelivered(options_.undelivered_errors);

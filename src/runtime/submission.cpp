@@ -346,7 +346,7 @@ void RuntimeImpl::require_own(const TaskSpec& spec) const {
     if (outer != nullptr) [[unlikely]]
       add_inside(*outer, *made);
     const Partitions::Lock settled = settle(*made);
-    if (held_back_) return hold_back(made.take(), spec, inside);
+    if (is_ordered_) return submit_in_order(made.take(), spec, inside);
     return engine_->submit(made.take(), spec.after, worker);
   } catch (...) {
     will_not_come(bytes, spec.group != nullptr ? &Opener::count(*spec.group) : nullptr);
@@ -445,11 +445,12 @@ Bytes RuntimeImpl::window_bytes(std::span<const Operand> operands) const {
   return sum;
 }
 
-[[gnu::noinline]] TaskId RuntimeImpl::hold_back(graph::Task& task, const TaskSpec& spec,
-                                                const engine::InTask* inside) {
+[[gnu::noinline]] TaskId RuntimeImpl::submit_in_order(graph::Task& task, const TaskSpec& spec,
+                                                      const engine::InTask* inside) {
   const WorkerId submitter = inside != nullptr ? inside->worker : kNoWorker;
   engine::MadeTask made(*engine_, task, submitter);
   if (spec.flops > 0) extension(task).flops = spec.flops;
+  if (!held_back_) return engine_->submit(made.take(), spec.after, submitter, {});
   if (inside == nullptr) return held_back_->add(made.take(), spec.after, kNoWorker, Held::back);
   return held_back_->add_behind(made.take(), spec.after, submitter);
 }
@@ -458,7 +459,7 @@ void RuntimeImpl::submit_plain(graph::Task& task) {
   if (held_back_) {
     held_back_->add_behind(task, {}, kNoWorker);
   } else {
-    engine_->submit(task, {}, kNoWorker);
+    engine_->submit(task, {}, kNoWorker, {});
   }
 }
 
