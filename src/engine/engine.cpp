@@ -71,8 +71,8 @@ Engine::Engine(EngineConfig config)
   if (!changes_gear_) return;
   has_devices_ = std::ranges::any_of(
       config_.machine.workers, [](const WorkerDescription& worker) { return worker.node != kRam; });
-  submissions_.emplace(pool_);
-  gate_.set_gears(*submissions_, config_.machine.workers.size());
+  log_.emplace(pool_);
+  gate_.set_gears(*log_, config_.machine.workers.size());
 }
 
 Engine::~Engine() = default;

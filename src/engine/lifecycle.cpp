@@ -105,26 +105,26 @@ inline bool Engine::enter_new(Task& task, std::span<const TaskId> after) {
 
 // In the order in which they enter the graph they are noted for who plans.
 bool Engine::enter_noted(Task& task, std::span<const TaskId> after) {
-  if (!submissions_) return enter_new(task, after);
-  const std::lock_guard lock(submissions_->order());
-  submissions_->prepare(task, after);
+  if (!log_) return enter_new(task, after);
+  const std::lock_guard lock(log_->order());
+  log_->prepare(task, after);
   const bool is_ready = enter_new(task, after);
-  submissions_->append();
+  log_->append();
   return is_ready;
 }
 
 // It is refused no more: where there is no memory to note it, it is not planned.
 bool Engine::enter_announced(Task& task, std::span<const TaskId> after) {
-  if (!submissions_) return enter<graph::insert_announced>(task, after);
-  const std::lock_guard lock(submissions_->order());
+  if (!log_) return enter<graph::insert_announced>(task, after);
+  const std::lock_guard lock(log_->order());
   bool is_noted = true;
   try {
-    submissions_->prepare(task, after);
+    log_->prepare(task, after);
   } catch (const std::bad_alloc&) {
     is_noted = false;
   }
   const bool is_ready = enter<graph::insert_announced>(task, after);
-  if (is_noted) submissions_->append();
+  if (is_noted) log_->append();
   return is_ready;
 }
 

@@ -34,7 +34,7 @@
 #include "engine/ready_by_kind.hpp"
 #include "engine/run_times.hpp"
 #include "engine/sleepers.hpp"
-#include "engine/submissions.hpp"
+#include "engine/submission_log.hpp"
 #include "engine/wishes.hpp"
 #include "graph/dependencies.hpp"
 #include "graph/task_pool.hpp"
@@ -177,7 +177,7 @@ class Engine final : public Completions {
   // --- planning (planning.cpp)
   bool policy_plans() const { return traits_.plans; }
   // The policy changes gear. Then submissions are noted: they go by the call of `submit` that keeps their order.
-  bool notes_submissions() const { return submissions_.has_value(); }
+  bool notes_submissions() const { return log_.has_value(); }
   bool policy_heeds_places() const { return traits_.heeds_places; }
   void plan(const sched::KnownTasks& known);
   bool has_slices() const { return gate_.has_deferred(); }
@@ -238,7 +238,7 @@ class Engine final : public Completions {
   graph::Task* next_after_slices(WorkerId worker);
   bool run_deferred(WorkerId worker);
   void look_at_gear() {
-    if (submissions_) choose_gear();
+    if (log_) choose_gear();
   }
   void choose_gear();
   // If the policy plans, and at least so many tasks are new to it: in slices.
@@ -341,7 +341,7 @@ class Engine final : public Completions {
   const bool is_planned_;    // a task, perhaps, before it is pushed
   graph::TaskPool pool_;
   graph::Precedences precedences_{pool_};
-  std::optional<Submissions> submissions_;  // if the policy changes gear
+  std::optional<SubmissionLog> log_;  // if the policy changes gear
   PolicyGate gate_;
   Eligibility eligibility_;
   ReadyByKind ready_;

@@ -21,7 +21,7 @@ void Engine::plan(const sched::KnownTasks& known) {
 bool Engine::run_deferred(WorkerId worker) {
   const PolicyGate::Slice slice = gate_.run_slice(
       worker, [this](std::exception_ptr error) { planning_failed(std::move(error)); });
-  if (submissions_) grant_fresh_wishes();
+  if (log_) grant_fresh_wishes();
   if (slice == PolicyGate::Slice::last) sleepers_.wake_all();
   return slice != PolicyGate::Slice::none;
 }
@@ -43,8 +43,8 @@ void Engine::choose_gear() {
 }
 
 void Engine::plan_new(std::size_t at_least) {
-  if (!submissions_ || submissions_->fresh() < at_least) return;
-  if (gate_.gear() != sched::Gear::planned || !submissions_->claim_growth()) return;
+  if (!log_ || log_->fresh() < at_least) return;
+  if (gate_.gear() != sched::Gear::planned || !log_->claim_growth()) return;
   view_.defer([this] { return grow_plan(); });
 }
 
@@ -53,14 +53,14 @@ void Engine::plan_new(std::size_t at_least) {
 bool Engine::grow_plan() {
   constexpr std::size_t kMost = 256;
   try {
-    if (gate_.gear() == sched::Gear::planned && submissions_->grow(*policy_, kMost)) return true;
+    if (gate_.gear() == sched::Gear::planned && log_->grow(*policy_, kMost)) return true;
   } catch (...) {
-    submissions_->let_go();
+    log_->let_go();
     throw;
   }
-  submissions_->let_go();
-  return gate_.gear() == sched::Gear::planned && submissions_->fresh() > 0 &&
-         submissions_->claim_growth();
+  log_->let_go();
+  return gate_.gear() == sched::Gear::planned && log_->fresh() > 0 &&
+         log_->claim_growth();
 }
 
 // Who gets a task leaves the other slices to those who have none.

@@ -24,8 +24,8 @@ PolicyGate::PolicyGate(sched::Policy& policy, std::function<void(graph::Task&, W
 
 // --- gears
 
-void PolicyGate::set_gears(Submissions& submissions, std::size_t workers) {
-  submissions_ = &submissions;
+void PolicyGate::set_gears(SubmissionLog& submissions, std::size_t workers) {
+  log_ = &submissions;
   calls_ = std::vector<Calls>(workers + 1);
   concurrent_ = false;
   wants_ends_ = true;
@@ -48,7 +48,7 @@ bool PolicyGate::change_gear(sched::Gear to) {
       policy_.gear_changed(to);
     } else {
       policy_.gear_changed(to);
-      submissions_->begin_anew();
+      log_->begin_anew();
       gear_.store(to, std::memory_order_seq_cst);
     }
   }
@@ -137,7 +137,7 @@ void PolicyGate::apply_done(const Event& event, WorkerId current) {
     const base::Stopwatch::Lap lap(watch_.get());
     policy_.task_done(*event.task, event.worker);
   }
-  if (has_gears()) submissions_->ended(*event.task);
+  if (has_gears()) log_->ended(*event.task);
   // The acquire side of whoever ends the task, or the other way round.
   if (event.task->blocked.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     retire_(*event.task, current);
@@ -286,7 +286,7 @@ void PolicyGate::forget(graph::Handle& handle) {
     const std::lock_guard lock(mutex_);
     drain(kNoWorker);
     const base::Stopwatch::Lap lap(watch_.get());
-    if (has_gears()) submissions_->forget(handle);
+    if (has_gears()) log_->forget(handle);
     policy_.data_forgotten(handle);
   }
   drain_leftovers(kNoWorker);

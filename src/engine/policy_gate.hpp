@@ -13,7 +13,7 @@
 
 #include "base/stopwatch.hpp"
 #include "base/sure_memory.hpp"
-#include "engine/submissions.hpp"
+#include "engine/submission_log.hpp"
 #include "graph/dependencies.hpp"
 #include "graph/task.hpp"
 #include "memory/residency.hpp"
@@ -35,7 +35,7 @@ class PolicyGate {
              std::function<void()> refused = ignore, bool timed = false);
 
   // Before any other call: its policy changes gear, and plans on what was submitted, which outlives the gate.
-  void set_gears(Submissions& submissions, std::size_t workers);
+  void set_gears(SubmissionLog& submissions, std::size_t workers);
   sched::Gear gear() const { return gear_.load(std::memory_order_seq_cst); }
   // False: it was in that gear. By a thread that is in no call of the policy.
   bool change_gear(sched::Gear to);
@@ -132,7 +132,7 @@ class PolicyGate {
     std::atomic<std::uint32_t>& calls_;
     bool is_inside_ = false;
   };
-  bool has_gears() const { return submissions_ != nullptr; }
+  bool has_gears() const { return log_ != nullptr; }
   std::atomic<std::uint32_t>& calls_of(WorkerId worker) {
     return calls_[worker == kNoWorker ? calls_.size() - 1 : worker.value].inside;
   }
@@ -164,7 +164,7 @@ class PolicyGate {
   bool wants_ends_;  // in one of them
   const bool first_concurrent_;
   const bool first_wants_ends_;
-  Submissions* submissions_ = nullptr;  // null: the policy has one gear
+  SubmissionLog* log_ = nullptr;  // null: the policy has one gear
   std::vector<Calls> calls_;            // by worker, and of other threads
   std::atomic<sched::Gear> gear_{sched::Gear::immediate};
   const std::unique_ptr<base::Stopwatch> watch_;  // null: the policy is not timed

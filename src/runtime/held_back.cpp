@@ -91,8 +91,8 @@ HeldTasks HeldBack::take(std::size_t kept) {
 void HeldBack::prepare(std::span<const HeldTask> list, std::size_t leaving) {
   const bool plans = engine_.policy_plans();
   try {
-    using Predecessors = KnownGraph::Predecessors;
-    KnownGraph known(list, plans ? Predecessors::named : Predecessors::left_out);
+    using Predecessors = HeldGraph::Predecessors;
+    HeldGraph known(list, plans ? Predecessors::named : Predecessors::left_out);
     if (computes_priorities_) give_priorities(known, list, leaving);
     if (plans && planned_ < list.size()) {
       engine_.plan({known.graph, known.tasks, known.data, left_, planned_});
@@ -118,7 +118,7 @@ std::string HeldBack::describe() const {
 }
 
 // To those that leave. Of the others, whose priorities change when more is known, the graph alone has them.
-void HeldBack::give_priorities(KnownGraph& known, std::span<const HeldTask> list,
+void HeldBack::give_priorities(HeldGraph& known, std::span<const HeldTask> list,
                                std::size_t leaving) const {
   const std::vector<int> urgencies = known.urgencies();
   for (std::size_t i = 0; i < list.size(); ++i) {

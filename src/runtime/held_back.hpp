@@ -16,7 +16,7 @@
 
 #include "engine/lifecycle.hpp"
 #include "graph/dependencies.hpp"
-#include "runtime/known_graph.hpp"
+#include "runtime/held_graph.hpp"
 
 namespace vicinal::runtime {
 
@@ -45,7 +45,7 @@ class HeldBack {
  private:
   HeldTasks take(std::size_t kept);
   void prepare(std::span<const HeldTask> known, std::size_t leaving);
-  void give_priorities(KnownGraph& known, std::span<const HeldTask> list,
+  void give_priorities(HeldGraph& known, std::span<const HeldTask> list,
                        std::size_t leaving) const;
 
   engine::Engine& engine_;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/task.hpp"
-#include "runtime/known_graph.hpp"
+#include "runtime/held_graph.hpp"
 #include "sched/policy.hpp"
 
 namespace vicinal::testing {
@@ -16,7 +16,7 @@ inline void make_known(sched::Policy& policy, const std::vector<graph::Task*>& t
   if (!policy.traits().plans) return;
   std::vector<runtime::HeldTask> list;
   for (graph::Task* const task : tasks) list.push_back({.task = task, .after = {}});
-  const runtime::KnownGraph known(list, runtime::KnownGraph::Predecessors::left_out);
+  const runtime::HeldGraph known(list, runtime::HeldGraph::Predecessors::left_out);
   policy.plan({known.graph, known.tasks, known.data, first});
 }
 

@@ -15,7 +15,7 @@
 
 #include "base/random.hpp"
 #include "engine/policy_gate.hpp"
-#include "engine/submissions.hpp"
+#include "engine/submission_log.hpp"
 #include "graph/task_pool.hpp"
 #include "support/random_runs.hpp"
 
@@ -97,7 +97,7 @@ TEST(PolicyGate, ChangesGearWhileThreadsPushPopAndEnd) {
   constexpr int kTasks = 3000;  // of each
   testing::for_each_seed(3, [](base::Random&, std::uint64_t seed) {
     graph::TaskPool pool(kThreads + 1);
-    Submissions submissions(pool);
+    SubmissionLog submissions(pool);
     ListPolicy policy;
     trace::Recorder recorder{std::function<Time()>{}};
     std::atomic<int> retired{0};
@@ -159,25 +159,25 @@ class SubmissionsFixture : public ::testing::Test {
           graph::Access(*accesses[i].first, 1, accesses[i].second, i, task.outside);
     }
     task.state.store(TaskState::submitted);
-    const std::lock_guard lock(submissions_.order());
-    submissions_.prepare(task, after);
-    submissions_.append();
+    const std::lock_guard lock(log_.order());
+    log_.prepare(task, after);
+    log_.append();
     return task;
   }
   // As the engine does it: the policy hears first.
   void end(Task& task, bool is_told = true) {
     task.state.store(TaskState::done);
-    if (is_told) submissions_.ended(task);
+    if (is_told) log_.ended(task);
     graph::ReadyList ready;
     precedences_.end_life(task, ready);
     task.state.store(TaskState::free);
     pool_.give_back(task, 0);
   }
-  bool grow(std::size_t most = 1000) { return submissions_.grow(policy_, most); }
+  bool grow(std::size_t most = 1000) { return log_.grow(policy_, most); }
 
   graph::TaskPool pool_{1};
   graph::Precedences precedences_{pool_};
-  Submissions submissions_{pool_};
+  SubmissionLog log_{pool_};
   ListPolicy policy_;
   const Codelet codelet_{.name = "kernel", .flops = 3, .expected = {Time{1000}}};
   graph::Handle x_;
@@ -188,9 +188,9 @@ TEST_F(SubmissionsFixture, GrowTheGraphByWhatIsNew) {
   Task& first = submit({{&x_, AccessMode::W}});
   const TaskId before = graph::TaskPool::id(first);
   Task& second = submit({{&x_, AccessMode::R}, {&y_, AccessMode::W}}, {before});
-  EXPECT_EQ(submissions_.fresh(), 2U);
+  EXPECT_EQ(log_.fresh(), 2U);
   EXPECT_TRUE(grow(1));
-  EXPECT_EQ(submissions_.fresh(), 1U);
+  EXPECT_EQ(log_.fresh(), 1U);
   EXPECT_THAT(policy_.tasks, ElementsAre(&first));
   EXPECT_FALSE(grow(1));
   EXPECT_THAT(policy_.tasks, ElementsAre(&first, &second));
@@ -227,8 +227,8 @@ TEST_F(SubmissionsFixture, TellAllThatHasNotEndedWhenThePolicyPlansAnew) {
   Task& first = submit({{&x_, AccessMode::W}});
   Task& second = submit({{&x_, AccessMode::R}});
   grow();
-  submissions_.begin_anew();
-  EXPECT_EQ(submissions_.fresh(), 2U);
+  log_.begin_anew();
+  EXPECT_EQ(log_.fresh(), 2U);
   end(first, false);
   policy_.tasks.clear();
   grow();

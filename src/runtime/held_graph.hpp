@@ -26,10 +26,10 @@ struct HeldTask {
 // What is taken from the list must reach the graph of dependencies.
 using HeldTasks = base::SureVector<HeldTask>;
 
-struct KnownGraph : engine::KnownGraph {
+struct HeldGraph : engine::KnownGraph {
   // Of dependencies without data those on tasks in the list, if asked for.
   enum class Predecessors : bool { left_out, named };
-  KnownGraph(std::span<const HeldTask> list, Predecessors predecessors);
+  HeldGraph(std::span<const HeldTask> list, Predecessors predecessors);
 
   // By task: as a priority, larger is more urgent. In microseconds from the start of the task to the end of the
   // longest path behind it.

@@ -1,4 +1,4 @@
-#include "runtime/known_graph.hpp"
+#include "runtime/held_graph.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -57,7 +57,7 @@ Numbers numbers_of(std::span<const HeldTask> list) {
 
 }  // namespace
 
-KnownGraph::KnownGraph(std::span<const HeldTask> list, Predecessors predecessors) {
+HeldGraph::HeldGraph(std::span<const HeldTask> list, Predecessors predecessors) {
   const Numbers numbers = predecessors == Predecessors::named ? numbers_of(list) : Numbers();
   std::vector<Access> accesses;
   std::vector<Graph::Number> before;
@@ -80,7 +80,7 @@ KnownGraph::KnownGraph(std::span<const HeldTask> list, Predecessors predecessors
   }
 }
 
-std::vector<int> KnownGraph::urgencies() const {
+std::vector<int> HeldGraph::urgencies() const {
   std::vector<int> urgencies;
   for (const Time level : graph::bottom_levels(graph, durations_)) {
     urgencies.push_back(priority_of(level));

@@ -25,9 +25,9 @@
 
 namespace vicinal::engine {
 
-class Submissions {
+class SubmissionLog {
  public:
-  explicit Submissions(const graph::TaskPool& pool) : pool_(pool) {}
+  explicit SubmissionLog(const graph::TaskPool& pool) : pool_(pool) {}
 
   // Held from `prepare` until `append`, if the task is accepted.
   std::mutex& order() { return order_; }

@@ -1,4 +1,4 @@
-#include "engine/submissions.hpp"
+#include "engine/submission_log.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -18,7 +18,7 @@ void make_room_for_one(auto& list) {
 }  // namespace
 
 // One that is met again and again keeps it; another one may lie at its address by now.
-const std::string& Submissions::name_of(const Task& task) {
+const std::string& SubmissionLog::name_of(const Task& task) {
   const Codelet* const codelet = graph::is_scheduled(task.kind) ? task.codelet : nullptr;
   const std::string_view name =
       codelet != nullptr ? std::string_view(codelet->name) : graph::to_string(task.kind);
@@ -29,7 +29,7 @@ const std::string& Submissions::name_of(const Task& task) {
   return *known;
 }
 
-void Submissions::prepare(const Task& task, std::span<const TaskId> after) {
+void SubmissionLog::prepare(const Task& task, std::span<const TaskId> after) {
   next_.entries.clear();
   next_.accesses.clear();
   for (const graph::Access& access : task.accesses()) {
@@ -51,7 +51,7 @@ void Submissions::prepare(const Task& task, std::span<const TaskId> after) {
   make_room(list_.after, next_.after.size());
 }
 
-void Submissions::append() {
+void SubmissionLog::append() {
   list_.entries.push_back(next_.entries.front());
   list_.accesses.insert(list_.accesses.end(), next_.accesses.begin(), next_.accesses.end());
   list_.after.insert(list_.after.end(), next_.after.begin(), next_.after.end());
@@ -59,7 +59,7 @@ void Submissions::append() {
 }
 
 // Those that are left keep their order.
-void Submissions::drop_ended() {
+void SubmissionLog::drop_ended() {
   std::size_t entries = 0;
   std::size_t accesses = 0;
   std::size_t after = 0;
@@ -100,7 +100,7 @@ void Submissions::drop_ended() {
 }
 
 // Those that come next go to `into`. True: there are more.
-bool Submissions::take_next(std::size_t most, List& into) {
+bool SubmissionLog::take_next(std::size_t most, List& into) {
   into.entries.clear();
   into.accesses.clear();
   into.after.clear();
@@ -128,13 +128,13 @@ bool Submissions::take_next(std::size_t most, List& into) {
 }
 
 // Of a task whose end the policy has not been told. Its handles stay, as whoever forgets one waits for the policy.
-bool Submissions::is_still_to_run(const Entry& entry) {
+bool SubmissionLog::is_still_to_run(const Entry& entry) {
   if (!TaskPool::alive(*entry.task, entry.id)) return false;
   const TaskState state = entry.task->state.load(std::memory_order_seq_cst);
   return state != TaskState::done && state != TaskState::free;
 }
 
-void Submissions::add(const Entry& entry, std::span<const Named> accesses,
+void SubmissionLog::add(const Entry& entry, std::span<const Named> accesses,
                       std::span<const TaskId> after) {
   std::vector<KnownGraph::Number> before;
   for (const TaskId id : after) {
@@ -149,7 +149,7 @@ void Submissions::add(const Entry& entry, std::span<const Named> accesses,
   if (entry.facts.is_pushed) numbers_.insert_or_assign(entry.task, InGraph{number, entry.id});
 }
 
-bool Submissions::grow(sched::Policy& policy, std::size_t most) {
+bool SubmissionLog::grow(sched::Policy& policy, std::size_t most) {
   drop_dead();
   const bool more = take_next(most, taken_);
   std::span<const Named> accesses = taken_.accesses;
@@ -168,7 +168,7 @@ bool Submissions::grow(sched::Policy& policy, std::size_t most) {
 }
 
 // Now and then: so it costs each task as much as its own way into the graph.
-void Submissions::drop_dead() {
+void SubmissionLog::drop_dead() {
   const std::size_t size = known_.tasks.size();
   if (size < std::max(kFewKept, 2 * dropped_to_) || 2 * numbers_.size() > size) return;
   known_.shrink();
@@ -180,7 +180,7 @@ void Submissions::drop_dead() {
   }
 }
 
-void Submissions::begin_anew() {
+void SubmissionLog::begin_anew() {
   first_ += known_.tasks.size();
   known_ = {};
   numbers_.clear();
@@ -190,7 +190,7 @@ void Submissions::begin_anew() {
   fresh_.store(list_.entries.size(), std::memory_order_seq_cst);
 }
 
-void Submissions::ended(const Task& task) {
+void SubmissionLog::ended(const Task& task) {
   const auto found = numbers_.find(&task);
   if (found == numbers_.end()) return;
   known_.forget(static_cast<std::size_t>(found->second.number));
