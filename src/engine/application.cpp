@@ -12,9 +12,7 @@ Application::Application(Engine& its_engine, std::uint32_t number, const Submiss
       submissions(*this, config) {
   using graph::TaskKind;
   Engine::Kinds kinds{};
-  const auto set = [&](TaskKind of, Kind& kind) {
-    kinds[static_cast<std::size_t>(of)] = &kind;
-  };
+  const auto set = [&](TaskKind of, Kind& kind) { kinds[static_cast<std::size_t>(of)] = &kind; };
   set(TaskKind::compute, recursions);
   set(TaskKind::combination, reductions);
   set(TaskKind::acquisition, acquisitions);

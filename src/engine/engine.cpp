@@ -1,4 +1,5 @@
 // The engine around the way of a task: how its parts are put together, the end of a wait, reports.
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <optional>
@@ -6,6 +7,7 @@
 
 #include "base/sure_memory.hpp"
 #include "engine/lifecycle.hpp"
+#include "vicinal/error.hpp"
 
 namespace vicinal::engine {
 
@@ -26,6 +28,8 @@ Engine::Engine(EngineConfig config)
                  traits_.keeps_order ? memory::UseOrder::as_announced : memory::UseOrder::any,
                  config_.rules),
       trivial_(residency_.trivial()),
+      changes_gear_(traits_.two_gears && !trivial_),
+      is_planned_(traits_.plans || changes_gear_),
       pool_(lanes_.count()),
       gate_(
           *policy_, [this](graph::Task& task, WorkerId worker) { retire(task, worker); }, recorder_,
@@ -60,7 +64,18 @@ Engine::Engine(EngineConfig config)
   residency_.tell(&recorder_, config_.now);
   residency_.record(recorder_);
   if (timed_) recorder_.set_above(kTimesTasks);
+  if (traits_.two_gears && traits_.plans) {
+    throw UsageError(
+        "policy " + policy_name() +
+        ": its traits say plans and two_gears; a policy with two gears plans in the second, so "
+        "leave plans out");
+  }
   policy_->start(view_);
+  if (!changes_gear_) return;
+  has_devices_ = std::ranges::any_of(
+      config_.machine.workers, [](const WorkerDescription& worker) { return worker.node != kRam; });
+  log_.emplace(pool_);
+  gate_.set_gears(*log_, config_.machine.workers.size());
 }
 
 Engine::~Engine() = default;
@@ -69,6 +84,7 @@ void Engine::attach(std::vector<Driver*> node_drivers, std::vector<Driver*> work
   drivers_.attach(std::move(node_drivers), std::move(worker_drivers));
   residency_.reserve();
   lanes_.start();
+  if (has_devices_) gate_.change_gear(sched::Gear::planned);
 }
 
 // --- how long tasks run
@@ -81,6 +97,8 @@ void Engine::hand_on_run_times() {
 
 void Engine::submission_closed() {
   gate_.submission_closed();
+  plan_new(1);
+  look_at_gear();
   grant_fresh_wishes();
 }
 

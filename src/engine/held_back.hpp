@@ -46,8 +46,7 @@ class HeldBack {
   void go_on(Held held, WorkerId submitter, bool full);
   HeldTasks take(std::size_t kept);
   void prepare(std::span<const HeldTask> known, std::size_t leaving);
-  void give_priorities(HeldGraph& known, std::span<const HeldTask> list,
-                       std::size_t leaving) const;
+  void give_priorities(HeldGraph& known, std::span<const HeldTask> list, std::size_t leaving) const;
 
   Engine& engine_;
   const bool computes_priorities_;

@@ -34,6 +34,9 @@ bool has_stopped(const std::exception_ptr& error) {
   }
 }
 
+// Of tasks that are new to a policy that plans on: fewer wait until somebody waits.
+constexpr std::size_t kWorthASlice = 64;
+
 // Of the thread: the innermost task on its stack.
 thread_local const InTask* in_task = nullptr;
 
@@ -101,6 +104,31 @@ inline bool Engine::enter_new(Task& task, std::span<const TaskId> after) {
   return voids ? enter<graph::insert_invalidation>(task, after) : enter<graph::insert>(task, after);
 }
 
+// Submissions are noted for the plan in the order in which the graph takes them.
+bool Engine::enter_noted(Task& task, std::span<const TaskId> after) {
+  if (!log_) return enter_new(task, after);
+  const std::lock_guard lock(log_->order());
+  log_->prepare(task, after);
+  const bool is_ready = enter_new(task, after);
+  log_->append();
+  return is_ready;
+}
+
+// It is refused no more: where there is no memory to note it, it is not planned.
+bool Engine::enter_announced(Task& task, std::span<const TaskId> after) {
+  if (!log_) return enter<graph::insert_announced>(task, after);
+  const std::lock_guard lock(log_->order());
+  bool is_noted = true;
+  try {
+    log_->prepare(task, after);
+  } catch (const std::bad_alloc&) {
+    is_noted = false;
+  }
+  const bool is_ready = enter<graph::insert_announced>(task, after);
+  if (is_noted) log_->append();
+  return is_ready;
+}
+
 [[gnu::flatten]] TaskId Engine::submit(Task& task, std::span<const TaskId> after, WorkerId worker) {
   const TaskId id = graph::TaskPool::id(task);  // the task may have ended before submit returns
   bool is_ready = false;
@@ -122,7 +150,7 @@ inline bool Engine::enter_new(Task& task, std::span<const TaskId> after) {
                                         const When& when) {
   const TaskId id = graph::TaskPool::id(task);
   if (when.step == When::Step::announced) {
-    if (enter<graph::insert_announced>(task, after)) go_on_announced(task, worker, when.later);
+    if (enter_announced(task, after)) go_on_announced(task, worker, when.later);
     return id;
   }
   bool is_ready = false;
@@ -133,7 +161,7 @@ inline bool Engine::enter_new(Task& task, std::span<const TaskId> after) {
       move(task, TaskState::submitted);
       return id;
     }
-    is_ready = enter_new(task, after);
+    is_ready = enter_noted(task, after);
   } catch (...) {
     // With the task goes what its on_end holds, which is the application's.
     if (when.order != nullptr) when.order->unlock();
@@ -141,10 +169,13 @@ inline bool Engine::enter_new(Task& task, std::span<const TaskId> after) {
     throw;
   }
   if (when.order != nullptr) when.order->unlock();
-  if (!is_ready) return id;
-  ReadyList ready;
-  ready.append(task);
-  make_ready(ready, worker, Releaser::goes_on);
+  if (is_ready) {
+    ReadyList ready;
+    ready.append(task);
+    make_ready(ready, worker, Releaser::goes_on);
+  }
+  plan_new(kWorthASlice);
+  look_at_gear();
   return id;
 }
 
@@ -318,6 +349,7 @@ bool Engine::pin_or_keep(Task& task, NodeId node) {
     end_cancelled(cancelled, worker);
     grant_fresh_wishes();
     if (gate_.any_refused()) end_refused(worker);
+    look_at_gear();
     if (found != nullptr) return found;
     if (at_once || released || reached || (performs && has_any_ended(ahead, worker))) continue;
     if (has_one || !move_from_peer(worker)) return nullptr;
@@ -585,7 +617,7 @@ template <Engine::Ends how>
     is_waited_for = true;
   }
   const bool was_planned =
-      traits_.plans && !(task.extension && task.extension->recursive == Recursive::always);
+      is_planned_ && !(task.extension && task.extension->recursive == Recursive::always);
   const bool was_told =
       was_planned || task.state.load(std::memory_order_relaxed) != TaskState::ready;
   const bool shared = !kPlainly && is_scheduled(task.kind) && was_told && gate_.wants_ends();

@@ -37,6 +37,7 @@
 #include "engine/ready_by_kind.hpp"
 #include "engine/run_times.hpp"
 #include "engine/sleepers.hpp"
+#include "engine/submission_log.hpp"
 #include "engine/wishes.hpp"
 #include "graph/dependencies.hpp"
 #include "graph/task_pool.hpp"
@@ -168,6 +169,8 @@ class Engine final : public Completions {
   void submission_closed();
   // --- planning (planning.cpp)
   const sched::PolicyTraits& policy_traits() const { return traits_; }
+  // The policy changes gear. Then submissions are noted: they go by the call of `submit` that keeps their order.
+  bool notes_submissions() const { return log_.has_value(); }
   void plan(const sched::KnownTasks& known);
   bool has_slices() const { return gate_.has_deferred(); }
   // A slice of the policy's long work, by a worker that has no task or by a thread that waits (kNoWorker). False:
@@ -200,6 +203,9 @@ class Engine final : public Completions {
   bool enter(graph::Task& task, std::span<const TaskId> after);
   bool enter_new(graph::Task& task, std::span<const TaskId> after);
   void go_on_announced(graph::Task& task, WorkerId worker, graph::ReadyList* later);
+  bool enter_noted(graph::Task& task, std::span<const TaskId> after);
+  bool enter_announced(graph::Task& task, std::span<const TaskId> after);
+  void go_on_announced(graph::Task& task, WorkerId worker, graph::ReadyList* later);
   void run_in_place(graph::Task& task);
   // Its kind does more with it before a worker gets it, or in place of that.
   bool is_taken_over(const graph::Task& task) const {
@@ -223,6 +229,13 @@ class Engine final : public Completions {
   graph::Task* look_further(WorkerId worker, std::uint64_t performances_before);
   graph::Task* next_after_slices(WorkerId worker);
   bool run_deferred(WorkerId worker);
+  void look_at_gear() {
+    if (log_) choose_gear();
+  }
+  void choose_gear();
+  // If the policy plans, and at least so many tasks are new to it: in slices.
+  void plan_new(std::size_t at_least);
+  bool grow_plan();
   void planning_failed(std::exception_ptr error);
   graph::Task* look_for_a_while(WorkerId worker);
   bool pin_or_keep(graph::Task& task, NodeId node);
@@ -320,19 +333,23 @@ class Engine final : public Completions {
   trace::Recorder recorder_;
   std::unique_ptr<sched::Policy> policy_;
   const sched::PolicyTraits traits_;
-  const bool timed_;  // the time of each run is asked for
+  const bool timed_;          // the time of each run is asked for
+  bool has_devices_ = false;  // some worker's memory is not RAM
   const std::vector<NodeWorkers> node_workers_;
   DriverTable drivers_;
   Lanes lanes_;
   Sleepers sleepers_;
   Errors errors_;
   memory::Residency residency_;
-  const bool trivial_;  // all data are where all workers are
+  const bool trivial_;       // all data are where all workers are
+  const bool changes_gear_;  // the policy does
+  const bool is_planned_;    // a task, perhaps, before it is pushed
   // Neither memory nor the policy hears of the end of a task.
   const bool ends_plainly_ =
       trivial_ && !traits_.plans && !traits_.wants_ends && !config_.count_bytes;
   graph::TaskPool pool_;
   graph::Precedences precedences_{pool_};
+  std::optional<SubmissionLog> log_;  // if the policy changes gear
   PolicyGate gate_;
   Eligibility eligibility_;
   ReadyByKind ready_;

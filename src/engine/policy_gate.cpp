@@ -1,7 +1,9 @@
 #include "engine/policy_gate.hpp"
 
+#include <thread>
 #include <utility>
 
+#include "base/asymmetric_fence.hpp"
 #include "engine/task_state.hpp"
 #include "graph/task_pool.hpp"
 
@@ -14,9 +16,61 @@ PolicyGate::PolicyGate(sched::Policy& policy, std::function<void(graph::Task&, W
       recorder_(recorder),
       concurrent_(policy.traits().concurrent),
       wants_ends_(policy.traits().wants_ends),
+      first_concurrent_(concurrent_),
+      first_wants_ends_(wants_ends_),
       watch_(timed ? std::make_unique<base::Stopwatch>() : nullptr),
       tell_refused_(std::move(refused)) {
   if (timed) recorder_.set_above(kTimed);
+}
+
+// --- gears
+
+void PolicyGate::set_gears(SubmissionLog& submissions, std::size_t workers) {
+  log_ = &submissions;
+  calls_ = std::vector<Calls>(workers + 1);
+  concurrent_ = false;
+  wants_ends_ = true;
+}
+
+// Whoever is counted after the gear has changed sees that, and goes by the policy's lock. What they find in the inbox of
+// the other gear is given to the policy if that gear hears of it.
+bool PolicyGate::change_gear(sched::Gear to) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (gear() == to) return false;
+    drain(kNoWorker);
+    const base::Stopwatch::Lap lap(watch_.get());
+    if (to == sched::Gear::planned) {
+      gear_.store(to, std::memory_order_seq_cst);
+      for (const Calls& calls : calls_) {
+        while (calls.inside.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
+      }
+      base::heavy_fence();  // with the light one of task_done
+      policy_.gear_changed(to);
+    } else {
+      policy_.gear_changed(to);
+      log_->begin_anew();
+      gear_.store(to, std::memory_order_seq_cst);
+    }
+  }
+  drain_leftovers(kNoWorker);
+  return true;
+}
+
+[[gnu::noinline]] bool PolicyGate::push_in_gear(graph::Task& task, WorkerId releasing) {
+  const Inside inside(*this, releasing);
+  if (inside) push_at_once(task, releasing);
+  return static_cast<bool>(inside);
+}
+
+[[gnu::noinline]] graph::Task* PolicyGate::pop_in_gear(WorkerId worker) {
+  if (const Inside inside(*this, worker); inside) return pop_at_once(worker);
+  return pop_serial(worker);
+}
+
+[[gnu::noinline]] bool PolicyGate::may_move_in_gear(graph::Task& task, WorkerId to) {
+  if (const Inside inside(*this, to); inside) return may_move_at_once(task, to);
+  return may_move_serial(task, to);
 }
 
 [[gnu::noinline]] void PolicyGate::push_watched(graph::Task& task, WorkerId releasing) {
@@ -68,16 +122,24 @@ void PolicyGate::apply(const Event& event, WorkerId current) {
       push_at_once(*event.task, event.worker);
       break;
     case Event::Kind::done:
-      tell([&] { policy_.task_done(*event.task, event.worker); });
-      if (let_slot_go(*event.task)) retire_(*event.task, current);
+      apply_done(event, current);
       break;
     case Event::Kind::loaded:
-      tell([&] { policy_.data_loaded(*event.handle, event.node); });
+      if (hears_copies()) tell([&] { policy_.data_loaded(*event.handle, event.node); });
       break;
     case Event::Kind::evicted:
-      tell([&] { policy_.data_evicted(*event.handle, event.node); });
+      if (hears_copies()) tell([&] { policy_.data_evicted(*event.handle, event.node); });
       break;
   }
+}
+
+void PolicyGate::apply_done(const Event& event, WorkerId current) {
+  if (hears_ends()) {
+    const base::Stopwatch::Lap lap(watch_.get());
+    policy_.task_done(*event.task, event.worker);
+  }
+  if (has_gears()) log_->ended(*event.task);
+  if (let_slot_go(*event.task)) retire_(*event.task, current);
 }
 
 void PolicyGate::drain(WorkerId current) {
@@ -136,12 +198,20 @@ bool PolicyGate::may_move_serial(graph::Task& task, WorkerId to) {
   return may;
 }
 
+// The task's state was stored before: either this sees that the gear has changed, or who plans in that sees the task done.
 void PolicyGate::task_done(graph::Task& task, WorkerId worker) {
+  if (has_gears()) {
+    base::light_fence();
+    if (!hears_ends()) {
+      task.blocked.fetch_sub(1, std::memory_order_acq_rel);
+      return;
+    }
+  }
   post({Event::Kind::done, &task, nullptr, worker, {}}, worker);
 }
 
 void PolicyGate::notice(const memory::Notice& notice) {
-  if (concurrent_) return;
+  if (concurrent_ || !hears_copies()) return;
   post({notice.loaded ? Event::Kind::loaded : Event::Kind::evicted, nullptr, notice.handle,
         kNoWorker, notice.node},
        kNoWorker);
@@ -214,6 +284,7 @@ void PolicyGate::forget(graph::Handle& handle) {
     const std::lock_guard lock(mutex_);
     drain(kNoWorker);
     const base::Stopwatch::Lap lap(watch_.get());
+    if (has_gears()) log_->forget(handle);
     policy_.data_forgotten(handle);
   }
   drain_leftovers(kNoWorker);

@@ -1,5 +1,6 @@
 // The only way to the policy. Lets concurrent policies through; for the others it serialises: an
-// event that finds the policy busy is left in an inbox, which whoever holds the policy empties.
+// event that finds the policy busy is left in an inbox, which whoever holds the policy empties. A policy with two gears
+// is let through in one of them alone: the calls that are inside are counted, and who changes gear waits for them.
 #pragma once
 
 #include <atomic>
@@ -8,9 +9,11 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <vector>
 
 #include "base/stopwatch.hpp"
 #include "base/sure_memory.hpp"
+#include "engine/submission_log.hpp"
 #include "graph/dependencies.hpp"
 #include "graph/task.hpp"
 #include "memory/residency.hpp"
@@ -31,20 +34,30 @@ class PolicyGate {
   PolicyGate(sched::Policy& policy, Retire retire, trace::Recorder& recorder,
              std::function<void()> refused = ignore, bool timed = false);
 
+  // Before any other call: its policy changes gear, and plans on what was submitted, which outlives the gate.
+  void set_gears(SubmissionLog& submissions, std::size_t workers);
+  sched::Gear gear() const { return gear_.load(std::memory_order_seq_cst); }
+  // False: it was in that gear. By a thread that is in no call of the policy.
+  bool change_gear(sched::Gear to);
+
   void push(graph::Task& task, WorkerId releasing) {
     if (concurrent_) return push_at_once(task, releasing);
+    if (has_gears() && push_in_gear(task, releasing)) return;
     post({Event::Kind::push, &task, nullptr, releasing, {}}, releasing);
   }
   graph::Task* pop(WorkerId worker) {
-    return concurrent_ ? pop_at_once(worker) : pop_serial(worker);
+    if (concurrent_) return pop_at_once(worker);
+    return has_gears() ? pop_in_gear(worker) : pop_serial(worker);
   }
   bool may_move(graph::Task& task, WorkerId to) {
-    return concurrent_ ? may_move_at_once(task, to) : may_move_serial(task, to);
+    if (concurrent_) return may_move_at_once(task, to);
+    return has_gears() ? may_move_in_gear(task, to) : may_move_serial(task, to);
   }
   bool any_refused() const { return any_refused_.load(std::memory_order_relaxed); }
   graph::ReadyList take_refused();
   bool wants_ends() const { return wants_ends_; }
-  // Only if wants_ends(). The task is done; the gate lets its slot go when the policy has heard (let_slot_go).
+  // Only if wants_ends(). The task is done; the gate lets its slot go when the policy has heard (let_slot_go), at once if
+  // the policy's gear wants no ends.
   void task_done(graph::Task& task, WorkerId worker);
   void notice(const memory::Notice& notice);
   void submission_closed();
@@ -95,6 +108,46 @@ class PolicyGate {
     return policy_.may_move(task, to);
   }
   void refuse(graph::Task& task);
+
+  // --- gears
+  struct alignas(64) Calls {
+    std::atomic<std::uint32_t> inside{0};
+  };
+  // A call in the concurrent gear; no call in the other.
+  class Inside {
+   public:
+    Inside(PolicyGate& gate, WorkerId worker) : calls_(gate.calls_of(worker)) {
+      calls_.fetch_add(1, std::memory_order_seq_cst);
+      is_inside_ = gate.first_concurrent_ && gate.gear() == sched::Gear::immediate;
+      if (!is_inside_) calls_.fetch_sub(1, std::memory_order_release);
+    }
+    ~Inside() {
+      if (is_inside_) calls_.fetch_sub(1, std::memory_order_release);
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    explicit operator bool() const { return is_inside_; }
+
+   private:
+    std::atomic<std::uint32_t>& calls_;
+    bool is_inside_ = false;
+  };
+  bool has_gears() const { return log_ != nullptr; }
+  std::atomic<std::uint32_t>& calls_of(WorkerId worker) {
+    return calls_[worker == kNoWorker ? calls_.size() - 1 : worker.value].inside;
+  }
+  bool push_in_gear(graph::Task& task, WorkerId releasing);
+  graph::Task* pop_in_gear(WorkerId worker);
+  bool may_move_in_gear(graph::Task& task, WorkerId to);
+  // Under the policy's lock: what the gear does not hear of.
+  bool hears_copies() const {
+    return !has_gears() || !first_concurrent_ || gear() == sched::Gear::planned;
+  }
+  bool hears_ends() const {
+    return !has_gears() || first_wants_ends_ || gear() == sched::Gear::planned;
+  }
+  void apply_done(const Event& event, WorkerId current);
+
   Slice run_first(const Failed& failed);
   graph::Task* pop_serial(WorkerId worker);
   bool may_move_serial(graph::Task& task, WorkerId to);
@@ -107,8 +160,13 @@ class PolicyGate {
   sched::Policy& policy_;
   std::function<void(graph::Task&, WorkerId)> retire_;
   trace::Recorder& recorder_;
-  const bool concurrent_;
-  const bool wants_ends_;
+  bool concurrent_;  // in all gears
+  bool wants_ends_;  // in one of them
+  const bool first_concurrent_;
+  const bool first_wants_ends_;
+  SubmissionLog* log_ = nullptr;  // null: the policy has one gear
+  std::vector<Calls> calls_;      // by worker, and of other threads
+  std::atomic<sched::Gear> gear_{sched::Gear::immediate};
   const std::unique_ptr<base::Stopwatch> watch_;  // null: the policy is not timed
   std::mutex mutex_;                              // the policy's lock
   std::mutex inbox_mutex_;

@@ -72,6 +72,10 @@ class PolicyView final : public sched::PolicyContext {
   void wish(const graph::Task& task, NodeId node) override {
     if (!all_.residency.trivial()) all_.wishes.add(task, node);
   }
+  void load(const graph::Task& task, graph::Handle& handle, NodeId node,
+            graph::Handle* victim) override {
+    if (!all_.residency.trivial()) all_.wishes.plan(task, handle, node, victim);
+  }
   void wake(WorkerId worker) override { all_.sleepers.wake(worker); }
   // By the policy, under its lock. As many are woken as there are: some may find a task first.
   void defer(std::function<bool()> slice) override {

@@ -233,7 +233,7 @@ Submissions::Submissions(Application& application, const SubmissionsConfig& conf
   if (config.shares_world && (overhead.ns > 0 || most_tasks_ > 0 || counts_bytes_)) {
     submitter_.emplace(*this, *world_, engine_, held_back_ ? &*held_back_ : nullptr, overhead);
   }
-  submits_later_ = held_back_ || submitter_;
+  is_ordered_ = held_back_ || submitter_ || engine_.notes_submissions();
 }
 
 void Submissions::number_all() {
@@ -321,7 +321,7 @@ TaskId Submissions::submit_inside(const TaskSpec& named) {
     if (outer != nullptr) [[unlikely]]
       add_inside(*outer, *made);
     const Partitions::Lock settled = settle(*made);
-    if (submits_later_) return hold_back(made.take(), spec, inside);
+    if (is_ordered_) return submit_in_order(made.take(), spec, inside);
     return engine_.submit(made.take(), spec.after, worker);
   } catch (...) {
     will_not_come(submission.window_bytes,
@@ -457,16 +457,16 @@ void Submissions::submit_invalidation(graph::Task& task) {
   return sum;
 }
 
-[[gnu::noinline]] TaskId Submissions::hold_back(graph::Task& task, const TaskSpec& spec,
-                                                const InTask* inside) {
+[[gnu::noinline]] TaskId Submissions::submit_in_order(graph::Task& task, const TaskSpec& spec,
+                                                      const InTask* inside) {
   const WorkerId submitter = inside != nullptr ? inside->worker : kNoWorker;
   MadeTask made(engine_, task, submitter);
   if (submitter_) {
     if (!is_within()) return submit_in_turn(made.take(), spec);
     submitter_->give_way(task, spec.after);
-    if (!held_back_) return engine_.submit(made.take(), spec.after, submitter);
   }
   if (spec.flops > 0) extension(task).flops = spec.flops;
+  if (!held_back_) return engine_.submit(made.take(), spec.after, submitter, {});
   if (inside == nullptr) return held_back_->add(made.take(), spec.after, kNoWorker, Held::back);
   return held_back_->add_behind(made.take(), spec.after, submitter);
 }
@@ -486,7 +486,7 @@ void Submissions::submit_plain(graph::Task& task) {
   if (held_back_) {
     held_back_->add_behind(task, {}, kNoWorker);
   } else {
-    engine_.submit(task, {}, kNoWorker);
+    engine_.submit(task, {}, kNoWorker, {});
   }
 }
 

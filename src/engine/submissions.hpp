@@ -134,7 +134,7 @@ class Submissions {
   void add_inside(RecursiveTask& outer, graph::Task& task);
   std::unique_lock<std::recursive_mutex> settle(graph::Task& task);
   std::unique_lock<std::recursive_mutex> settle_parts(graph::Task& task);
-  TaskId hold_back(graph::Task& task, const TaskSpec& spec, const InTask* inside);
+  TaskId submit_in_order(graph::Task& task, const TaskSpec& spec, const InTask* inside);
   TaskId submit_in_turn(graph::Task& task, const TaskSpec& spec);
   // What is submitted now is no submission of the application.
   bool is_within() const;
@@ -150,7 +150,7 @@ class Submissions {
   const double seconds_per_byte_;      // at most, of all segments on which simulated kernels draw
   std::optional<HeldBack> held_back_;  // if priorities are computed or the policy plans
   std::optional<SimulatedSubmitter> submitter_;  // in a world that others may share
-  bool submits_later_ = false;                   // one of these
+  bool is_ordered_ = false;                      // one of these, or submissions are noted
   std::atomic<bool> looks_first_{false};
   std::atomic<std::uint64_t> bytes_{0};  // of the operands of all that was submitted
 };

@@ -28,10 +28,47 @@ void Wishes::add(const Task& task, NodeId node) {
   }
 }
 
+void Wishes::plan(const Task& task, graph::Handle& handle, NodeId node, graph::Handle* victim) {
+  if (rules_.unified && node != kRam) return;
+  Node& lists = nodes_[node.value];
+  const std::lock_guard lock(lists.mutex);
+  ever_.store(true, std::memory_order_relaxed);
+  lists.planned.push_back(
+      {&task, graph::TaskPool::id(task), &handle, victim, victim != nullptr ? victim->life() : 0});
+  lists.any_planned.store(true, std::memory_order_relaxed);
+  fresh_.store(true, std::memory_order_relaxed);
+}
+
+// True: some wait on. A copy whose victim is in use does not hold up the next ones, within the first kMostTried; planned
+// copies get room that becomes free before wishes do.
+bool Wishes::grant_planned(Node& lists, NodeId node, memory::Actions& actions) {
+  constexpr std::size_t kMostTried = 16;
+  const auto is_to_come = [](const PlannedCopy& copy) {
+    const graph::TaskState state = copy.task->state.load(std::memory_order_relaxed);
+    return (state == graph::TaskState::submitted || state == graph::TaskState::ready) &&
+           graph::TaskPool::alive(*copy.task, copy.id);
+  };
+  std::size_t waiting = 0;
+  std::erase_if(lists.planned, [&](const PlannedCopy& copy) {
+    if (waiting >= kMostTried) return false;
+    if (!is_to_come(copy)) return true;
+    const bool is_victim_there = copy.victim != nullptr && copy.victim->life() == copy.victim_life;
+    if (residency_.load(*copy.handle, node, is_victim_there ? copy.victim : nullptr, actions)) {
+      return true;
+    }
+    ++waiting;
+    return false;
+  });
+  lists.any_planned.store(!lists.planned.empty(), std::memory_order_relaxed);
+  return waiting > 0;
+}
+
 void Wishes::grant(NodeId node, memory::Actions& actions) {
   Node& lists = nodes_[node.value];
-  if (!lists.copies.any() && !lists.places.any()) return;
+  const bool any_planned = lists.any_planned.load(std::memory_order_relaxed);
+  if (!any_planned && !lists.copies.any() && !lists.places.any()) return;
   const std::lock_guard lock(lists.mutex);
+  if (any_planned && grant_planned(lists, node, actions)) return;
   lists.copies.looked_at();
   lists.places.looked_at();
   const auto waits = [](const Wish& wish) {  // else it was pulled meanwhile
@@ -59,7 +96,11 @@ bool Wishes::grant_copy(const Wish& wish, NodeId node, memory::Actions& actions)
 void Wishes::grant_fresh(memory::Actions& actions) {
   fresh_.store(false, std::memory_order_relaxed);
   for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
-    if (nodes_[n].copies.fresh() || nodes_[n].places.fresh()) grant(NodeId{n}, actions);
+    const Node& lists = nodes_[n];
+    if (lists.any_planned.load(std::memory_order_relaxed) || lists.copies.fresh() ||
+        lists.places.fresh()) {
+      grant(NodeId{n}, actions);
+    }
   }
 }
 

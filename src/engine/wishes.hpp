@@ -27,6 +27,15 @@ struct Wish {
   AccessMode mode = AccessMode::R;
 };
 
+// A copy that the policy has planned: sched::PolicyContext::load.
+struct PlannedCopy {
+  const graph::Task* task = nullptr;
+  TaskId id;
+  graph::Handle* handle = nullptr;
+  graph::Handle* victim = nullptr;
+  std::uint32_t victim_life = 0;  // it may be unregistered, and its slot used again
+};
+
 // Under the lock of its node in Wishes.
 class WishList {
  public:
@@ -119,6 +128,8 @@ class Wishes {
 
   // The task, pushed and not popped, will probably run on the node.
   void add(const graph::Task& task, NodeId node);
+  // The task, known to the policy and not popped, reads the handle; null: no victim is named.
+  void plan(const graph::Task& task, graph::Handle& handle, NodeId node, graph::Handle* victim);
   // The task has left the policy.
   void forget(const graph::Task& task) {
     if (ever_.load(std::memory_order_relaxed)) forget_all(task);
@@ -140,10 +151,13 @@ class Wishes {
     // that wait will use. Whoever carries a wish out holds it from the look at the task on, so a handle
     // cannot be forgotten meanwhile: see let_pass.
     mutable std::mutex mutex;
+    base::SureVector<PlannedCopy> planned;  // in the order in which they were asked for
+    std::atomic<bool> any_planned{false};
     WishList copies;
     WishList places;  // Rules::owner, what needs no copy
   };
   void forget_all(const graph::Task& task);
+  bool grant_planned(Node& lists, NodeId node, memory::Actions& actions);
   bool grant_copy(const Wish& wish, NodeId node, memory::Actions& actions);
 
   std::vector<Node> nodes_;

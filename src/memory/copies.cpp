@@ -335,7 +335,8 @@ bool Residency::bring_early(Replica& to, EarlyRoom room, CopyCause cause, Action
   if (to.incoming != nullptr) return false;
   if (!node.requests.empty()) return refuse(trace::Reason::room_is_awaited);
   const bool free_alone = room == EarlyRoom::free_alone;
-  if (room != EarlyRoom::victims) {
+  const bool planned = room == EarlyRoom::planned;
+  if (room != EarlyRoom::victims && !planned) {
     const Source* const source = links_.best(to.handle->on.valid.get(), to.node);
     if (source != nullptr && room == EarlyRoom::unpromised && links_.load(source->link) >= 2) {
       return refuse(trace::Reason::link_is_busy);
@@ -348,7 +349,7 @@ bool Residency::bring_early(Replica& to, EarlyRoom room, CopyCause cause, Action
     const Bytes needed = Arena::padded(to.handle->bytes());
     if (free_alone && !node.room.has_free(needed)) return refuse(trace::Reason::no_room);
     while (!allocate(to)) {
-      if (free_alone || !node.room.is_limited() ||
+      if (free_alone || planned || !node.room.is_limited() ||
           make_room(to.node, {needed, needed}, EvictionReason::prefetch, nullptr, actions) !=
               Outcome::again) {
         return refuse(trace::Reason::no_room);
@@ -360,6 +361,41 @@ bool Residency::bring_early(Replica& to, EarlyRoom room, CopyCause cause, Action
   decisions_.early_copy(links_, to);
   if (!start_fetch(to, nullptr, cause, actions)) settle(to, actions);
   return true;
+}
+
+// Whoever waits for room comes first.
+bool Residency::load(graph::Handle& handle, NodeId id, graph::Handle* victim, Actions& actions) {
+  bool through_ram = false;
+  const bool coming = at(id, actions, [&] {
+    MemoryNode& node = nodes_[id.value];
+    Replica& to = replica(handle, id);
+    const auto fetch = [&](EarlyRoom room) {
+      return fetch_early(to, room, Ownership::shared, through_ram, actions);
+    };
+    if (fetch(EarlyRoom::planned)) return true;
+    if (through_ram || !node.requests.empty() || !node.room.is_limited()) return false;
+    if (to.incoming != nullptr || victim == nullptr) return false;
+    const Planned planned = evict_planned(victim, node, actions);
+    if (planned == Planned::waits) return false;
+    return fetch(planned == Planned::gone ? EarlyRoom::victims : EarlyRoom::planned);
+  });
+  if (through_ram) {
+    at(kRam, actions,
+       [&] { bring_early(replica(handle, kRam), EarlyRoom::victims, CopyCause::early, actions); });
+  }
+  return coming;
+}
+
+// Under the lock of its node.
+Residency::Planned Residency::evict_planned(graph::Handle* victim, MemoryNode& node,
+                                            Actions& actions) {
+  if (victim->replicas == nullptr) return Planned::gone;
+  Replica& leaves = replica(*victim, node.description.id);
+  if ((leaves.word.load(std::memory_order_relaxed) & kAllocated) == 0) return Planned::gone;
+  node.squeezed.store(true, std::memory_order_relaxed);
+  // A task in the look-ahead will use it: then the plan is late.
+  if (is_claimed(leaves) || !evictable(leaves, nullptr)) return Planned::waits;
+  return evict(leaves, actions) ? Planned::leaves : Planned::waits;
 }
 
 void Residency::write_behind(std::uint64_t nodes, Actions& actions) {

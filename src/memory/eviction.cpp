@@ -298,7 +298,7 @@ Residency::Outcome Residency::make_room(NodeId id, Lack lack, EvictionReason rea
     decisions_.victim(node.victims, *victim, needed, goes);
     evict(*victim, actions);  // pinned meanwhile: chosen again
     return Outcome::again;
-  } else if (!by_recency(node)) {
+  } else if (node.squeezed.store(true, std::memory_order_relaxed); !by_recency(node)) {
     if (node.query_open) return Outcome::waits;
     if (any_may_go(node, asks)) {
       node.query_open = true;

@@ -94,6 +94,8 @@ struct MemoryNode {
   // --- any thread
   std::atomic<bool> waiting{false};  // someone waits for pins to go
   std::atomic<bool> traffic{false};
+  // Lately something had to leave, or was wanted to, that submitted tasks may use.
+  std::atomic<bool> squeezed{false};
   std::atomic<std::uint64_t> losses{0};
   std::atomic<std::uint64_t> gains{0};
   void lost(const Replica& replica) {

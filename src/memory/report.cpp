@@ -6,6 +6,21 @@
 
 namespace vicinal::memory {
 
+bool Residency::any_short() {
+  bool any = false;
+  for (MemoryNode& node : nodes_) {
+    if (node.description.kind == NodeKind::disk || !node.room.is_limited()) continue;
+    if (!node.squeezed.load(std::memory_order_relaxed)) continue;
+    const Bytes room = node.room.unused() + node.room.leaving() + node.victims.saved_bytes();
+    if (room.value < node.room.capacity().value / 4) {
+      any = true;
+    } else {
+      node.squeezed.store(false, std::memory_order_relaxed);
+    }
+  }
+  return any;
+}
+
 void Residency::statistics(Statistics& into) const {
   into.nodes.clear();
   for (const MemoryNode& node : nodes_) {

@@ -51,7 +51,8 @@ namespace vicinal::memory {
 
 // Where the room of an early copy comes from.
 // `unpromised`: of victims that no task with the policy was promised, at most two copies at once.
-enum class EarlyRoom : std::uint8_t { victims, free_alone, unpromised };
+// `planned`: what is free now, whatever else waits for the link.
+enum class EarlyRoom : std::uint8_t { victims, free_alone, unpromised, planned };
 
 // Whether other replicas count once the content of an early copy is there.
 enum class Ownership : std::uint8_t { shared, alone };
@@ -125,6 +126,10 @@ class Residency : public FastPath, public Sizes {
   // room has to be taken back from copies that are not in course when a reservation needs it.
   bool prefetch(graph::Handle& handle, NodeId node, Actions& actions,
                 EarlyRoom room = EarlyRoom::victims, Ownership ownership = Ownership::shared);
+  // A copy that the policy has planned, in place of `victim`; null: none is named. True: the content is there or on its
+  // way, or cannot come. False: the copy is to be asked for again when something has changed on the node; the victim may
+  // be leaving.
+  bool load(graph::Handle& handle, NodeId node, graph::Handle* victim, Actions& actions);
   // Rules::owner. With Ownership::alone above no other replica counts once the content is there; here the node
   // gets room for what a task will write, or keeps what is there. False: there is no room now.
   bool place_early(graph::Handle& handle, NodeId node, AccessMode mode, Actions& actions);
@@ -183,6 +188,9 @@ class Residency : public FastPath, public Sizes {
 
   // --- for statistics and reports (report.cpp)
   void statistics(Statistics& into) const;
+  // On some node with workers something had to leave that submitted tasks may use, and since then no quarter of its memory
+  // was free, or could be at once. Any thread.
+  bool any_short();
   bool quiet() const { return copies_in_course_.load(std::memory_order_acquire) == 0; }
   std::exception_ptr broken() const {
     return is_broken_.load(std::memory_order_acquire) ? first_broken() : nullptr;
@@ -340,6 +348,8 @@ class Residency : public FastPath, public Sizes {
   bool fetch_early(Replica& to, EarlyRoom room, Ownership ownership, bool& through_ram,
                    Actions& actions, CopyCause cause = CopyCause::early);
   bool bring_early(Replica& to, EarlyRoom room, CopyCause cause, Actions& actions);
+  enum class Planned : std::uint8_t { waits, leaves, gone };
+  Planned evict_planned(graph::Handle* victim, MemoryNode& node, Actions& actions);
   void write_behind(std::uint64_t nodes, Actions& actions);
   void write_behind(NodeId node, Actions& actions);
   bool is_short(NodeId node);

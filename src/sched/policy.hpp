@@ -94,6 +94,15 @@ class PolicyContext {
   // lock: a slice longer than a task makes others wait. After the last one all workers look for tasks.
   // In simulation a slice takes no time of its own; --count-scheduling counts it with the rest.
   virtual void defer(std::function<bool()> slice) = 0;
+  // Planned: the handle, which the task reads, is to be copied to the node now, and `victim` is to leave for it; null:
+  // no victim is named. For a task that the policy knows and nobody has popped: when it has been, the wish is dropped.
+  // Where there is free room nothing leaves. A victim that is in use is waited for, and so is a dirty one until its
+  // content is safe; for one that is not there any more another goes, as for the copies of the look-ahead.
+  // Firm requests come first.
+  virtual void load(const graph::Task& task, graph::Handle& handle, NodeId node,
+                    graph::Handle* victim) {
+    (void)task, (void)handle, (void)node, (void)victim;
+  }
 };
 
 // What is known of the tasks to come: those submitted and not passed on yet, in the order of their
@@ -132,6 +141,10 @@ struct PolicyTraits {
   bool plans = false;
   // It runs a task where that says (Task::named_node): codelets are asked where their tasks are to run.
   bool heeds_places = false;
+  // It has a second gear, in which the engine calls it while memory is short or accelerators take part: see
+  // Policy::gear_changed. `concurrent` and `wants_ends` are those of the first; in the second it is serial, wants ends,
+  // and plans, though no task is held back for that. What else is said here holds in both.
+  bool two_gears = false;
   // Tasks popped and not ended, per worker of an accelerator; a core beside accelerators gets one. 0: the look-ahead
   // of the engine decides, as it does where the option look_ahead says how far it goes.
   std::uint32_t in_flight = 0;
@@ -148,6 +161,12 @@ inline bool wants_run_times(const PolicyTraits& traits, const MachineDescription
   });
 }
 
+// Of a policy that has two.
+enum class Gear : std::uint8_t {
+  immediate,  // nothing is planned
+  planned,    // what was submitted and has not ended is known, and grows
+};
+
 class Policy {
  public:
   virtual ~Policy() = default;
@@ -162,6 +181,15 @@ class Policy {
   // only when it is pushed (engine/kinds/combination.hpp). If this throws, or there is no memory to say what is known, the run
   // is cancelled: then ends come of tasks that it has not seen.
   virtual void plan(const KnownTasks& known) { (void)known; }
+  // If it has two gears, of which the first is Gear::immediate: from now on it is called as in that one. No other call
+  // is inside it meanwhile. The policy takes along the tasks that were pushed and are not popped. In the planned gear plan() is called
+  // in slices, as `defer` does it: a task may be pushed, popped and ended before it is planned, and one that was
+  // popped may be new to plan(). Ends come of tasks, too, that were not planned. What is known begins with all that
+  // was submitted and has not ended; of tasks that have ended since KnownTasks::tasks is null, and `data` of handles that
+  // were forgotten; now and then those that have ended are left out, so that the number of a task counts only when it is
+  // new. In the immediate gear no plan counts, and no task is policy_data's: ends of planned tasks
+  // do not come unless its traits say so.
+  virtual void gear_changed(Gear gear) { (void)gear; }
   // `releasing` is the worker whose task released this one, or kNoWorker at submission.
   virtual void push(graph::Task& task, WorkerId releasing) = 0;
   virtual graph::Task* pop(WorkerId worker) = 0;

@@ -448,10 +448,10 @@ TEST(SubmissionsOfOthers, AreLeftOutBeforeAnythingIsMade) {
   int asked = 0;
   runtime.run_only([&](const TaskSpec& spec) { return ++asked, spec.priority == 0; });
   std::vector<std::int64_t> value(1);
-  const Handle x = runtime.add({8, 1, 8, 1},
-                               {.kind = graph::HomeKind::buffer,
-                                .address = reinterpret_cast<std::byte*>(value.data())},
-                               true, "x");
+  const Handle x = runtime.add(
+      {8, 1, 8, 1},
+      {.kind = graph::HomeKind::buffer, .address = reinterpret_cast<std::byte*>(value.data())},
+      true, "x");
   runtime.submit(add(x, 1));
   TaskSpec other = add(x, 10);
   other.priority = 1;

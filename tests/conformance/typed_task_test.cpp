@@ -358,8 +358,9 @@ TEST(TypedResults, AreGivenBackWhenTheirTaskIsRefused) {
   runtime.wait();
   const auto none = runtime.data<int>(1, "none");
   for (int i = 0; i < 1000; ++i) {
-    EXPECT_THROW(
-        runtime.task("read", [](std::span<const int> of) { return of[0]; }, in(none)), UsageError);
+    EXPECT_THROW(runtime.task(
+                     "read", [](std::span<const int> of) { return of[0]; }, in(none)),
+                 UsageError);
   }
   runtime.wait();
   std::size_t fresh = 0;

@@ -211,6 +211,12 @@ class FakeMemory {
     collect();
     return coming;
   }
+  // A planned copy in place of the victim.
+  bool load(graph::Handle& handle, NodeId node, graph::Handle* victim) {
+    const bool coming = residency.load(handle, node, victim, actions);
+    collect();
+    return coming;
+  }
   // Who may go by the oldest question, least recently used first.
   std::vector<memory::Candidate> candidates() {
     memory::Residency::Search search(residency, queries.front());

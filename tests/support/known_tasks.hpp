@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/task.hpp"
 #include "engine/held_graph.hpp"
+#include "graph/task.hpp"
 #include "sched/policy.hpp"
 
 namespace vicinal::testing {
