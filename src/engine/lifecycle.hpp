@@ -205,7 +205,6 @@ class Engine final : public Completions {
   void go_on_announced(graph::Task& task, WorkerId worker, graph::ReadyList* later);
   bool enter_noted(graph::Task& task, std::span<const TaskId> after);
   bool enter_announced(graph::Task& task, std::span<const TaskId> after);
-  void go_on_announced(graph::Task& task, WorkerId worker, graph::ReadyList* later);
   void run_in_place(graph::Task& task);
   // Its kind does more with it before a worker gets it, or in place of that.
   bool is_taken_over(const graph::Task& task) const {
