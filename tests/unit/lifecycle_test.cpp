@@ -30,12 +30,12 @@ constexpr TaskState kStates[] = {TaskState::free,      TaskState::submitted, Tas
 TEST(TaskStates, TheLegalTransitionsAreThoseOfTheWayItsShortCutsAndCancellation) {
   using enum TaskState;
   const std::set<std::pair<TaskState, TaskState>> expected{
-      {free, submitted},     {submitted, ready},   {ready, scheduled},
-      {scheduled, fetching}, {fetching, runnable}, {runnable, running},
-      {running, done},       {done, free},         {scheduled, runnable},  // operands all there
-      {ready, running},                                                    // an acquisition
-      {fetching, scheduled},                                               // moved to another node
-      {ready, done},         {scheduled, done},    {fetching, done}};      // cancelled
+      {free, submitted},     {submitted, ready},  {ready, scheduled},    {scheduled, fetching},
+      {fetching, runnable},  {runnable, running}, {running, done},       {done, free},
+      {done, let_go},        {let_go, free},      {scheduled, runnable},  // operands all there
+      {ready, running},                                                   // an acquisition
+      {fetching, scheduled},                                              // moved to another node
+      {ready, done},         {scheduled, done},   {fetching, done}};      // cancelled
   for (const TaskState from : kStates) {
     for (const TaskState to : kStates) {
       EXPECT_EQ(legal(from, to), expected.contains({from, to}))
@@ -119,7 +119,7 @@ TEST(PolicyGate, ATaskIsRetiredOnceWhenThePolicyAndTheEngineHaveDoneWithIt) {
   gate.task_done(task, WorkerId{0});
   EXPECT_EQ(policy.ends, 1U);
   EXPECT_EQ(retired, 0);  // the engine has not
-  EXPECT_FALSE(let_slot_go(task));
+  EXPECT_TRUE(let_slot_go(task));
   task.state.store(TaskState::done);
   EXPECT_FALSE(let_slot_go(task));
   gate.task_done(task, WorkerId{0});
@@ -226,8 +226,8 @@ TEST(PolicyGate, ManyThreadsMeetASerialPolicyOneAtATimeAndNoTaskIsLost) {
           continue;
         }
         EXPECT_EQ(task->priority, 0);
-        task->priority = 1;  // popped once
-        task->blocked.store(1);
+        task->priority = 1;                    // popped once
+        task->state.store(TaskState::let_go);  // by the engine
         ++popped;
         gate.task_done(*task, WorkerId{t});
       }

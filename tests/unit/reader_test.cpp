@@ -357,7 +357,7 @@ TEST(Reader, RefusesTheOtherOrderOfBytesAndLaterForms) {
               AllOf(HasSubstr("byte 12"), HasSubstr("other order of bytes")));
   EXPECT_THAT(refusal(changed(bytes, 8, std::uint64_t{kByteOrder} << 32 | 3)),
               AllOf(HasSubstr("byte 8"), HasSubstr("form 3, this program reads forms up to 2"),
-                    HasSubstr("a later one")));
+                    HasSubstr("a later version")));
 }
 
 TEST(Reader, RefusesAHeadThatDoesNotSayWhatItMust) {
