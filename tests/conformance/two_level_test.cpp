@@ -100,7 +100,7 @@ std::string name_of_two_level(const ::testing::TestParamInfo<TwoLevelCase>& test
 
 INSTANTIATE_TEST_SUITE_P(EveryPolicy, TwoLevel,
                          ::testing::Combine(::testing::Values("cholesky", "lu"),
-                                            ::testing::ValuesIn(policy_names_of_each_way()),
+                                            ::testing::ValuesIn(testing::policy_names_of_each_way()),
                                             ::testing::Values(Precision::f64)),
                          name_of_two_level);
 // No policy sees the element type.
