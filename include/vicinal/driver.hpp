@@ -16,6 +16,6 @@
 #include "drivers/device_kinds.hpp"
 #include "drivers/mapped_memory.hpp"
 #include "drivers/run_kernel.hpp"
-#include "drivers/strided_copy.hpp"
 #include "engine/driver.hpp"
+#include "memory/strided_copy.hpp"
 #include "vicinal/extension.hpp"

@@ -65,8 +65,7 @@ function sizeOf(row, runs) {
 
 // The critical paths, whose differences add up to that of the times.
 function partsTable(runs) {
-  const rows = head.comparison.parts.map(
-      ({name, first_ns: x, second_ns: y}) => ({name, x, y}));
+  const rows = head.comparison.parts.map(({name, first_ns: x, second_ns: y}) => ({name, x, y}));
   const longer = Math.max(...runs.map((run) => run.pathLength));
   const signed = (value) =>
       (value === 0 ? "none" : `${value > 0 ? "+" : "−"}${duration(Math.abs(value))}`);

@@ -101,11 +101,12 @@ function pathToggle(run, view, label = "Critical path") {
 function pathPart(run, view) {
   const {by_cause_ns: times, longest_chain_ns: chain} = run.head.path;
   const end = run.pathLength;
-  const parts = run.head.causes.path
-                    .map(([name, sentence], c) => ({name, sentence, time: times[name], c}))
-                    .filter((part) => part.time > 0);
+  const parts =
+      run.head.causes.path.map(([name, sentence], c) => ({name, sentence, time: times[name], c}))
+          .filter((part) => part.time > 0);
   const steps = make("div");
-  const all = make("details", {}, make("summary", {}, `Its ${plural(run.head.segments, "step")}`), steps);
+  const all =
+      make("details", {}, make("summary", {}, `Its ${plural(run.head.segments, "step")}`), steps);
   all.addEventListener("toggle", () => {
     if (all.open && steps.childElementCount === 0) steps.append(pathSteps(run, view));
   });

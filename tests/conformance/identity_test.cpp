@@ -101,7 +101,8 @@ Identities run_program(RuntimeImpl& impl, bool pauses) {
     add();
     submit({.codelet = &kSome, .operands = {W(data.back())}});
     if (pauses) {
-      const Parts parts = impl.application().partitions.partition(data.back(), pieces(1024), PartAccess::writable);
+      const Parts parts =
+          impl.application().partitions.partition(data.back(), pieces(1024), PartAccess::writable);
       submit({.codelet = &kSome, .operands = {RW(data.front())}});
       impl.application().partitions.unpartition(parts);
     } else {
@@ -284,8 +285,8 @@ TEST_F(HeardOf, AllCallsTakeThem) {
   application.invalidations.submit(application.heard_of.local(a, "invalidate"));
   set(a, 1);
   EXPECT_TRUE((impl.wait(a), impl.is_ready(a, "ready")));
-  const Parts parts = application.partitions.partition(
-      application.heard_of.local(a, "partition"), pieces(4), PartAccess::writable);
+  const Parts parts = application.partitions.partition(application.heard_of.local(a, "partition"),
+                                                       pieces(4), PartAccess::writable);
   impl.application().partitions.unpartition(parts);
   EXPECT_EQ(value_of(a), 1);
   const Handle b = hear_of("b");

@@ -98,11 +98,12 @@ std::string name_of_two_level(const ::testing::TestParamInfo<TwoLevelCase>& test
          std::string(to_string(std::get<2>(test.param)));
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryPolicy, TwoLevel,
-                         ::testing::Combine(::testing::Values("cholesky", "lu"),
-                                            ::testing::ValuesIn(testing::policy_names_of_each_way()),
-                                            ::testing::Values(Precision::f64)),
-                         name_of_two_level);
+INSTANTIATE_TEST_SUITE_P(
+    EveryPolicy, TwoLevel,
+    ::testing::Combine(::testing::Values("cholesky", "lu"),
+                       ::testing::ValuesIn(testing::policy_names_of_each_way()),
+                       ::testing::Values(Precision::f64)),
+    name_of_two_level);
 // No policy sees the element type.
 INSTANTIATE_TEST_SUITE_P(OtherPrecision, TwoLevel,
                          ::testing::Combine(::testing::Values("cholesky", "lu"),
