@@ -14,7 +14,7 @@
 #include "support/small_runs.hpp"
 #include "vicinal/runtime.hpp"
 
-namespace vicinal {
+namespace vicinal::contention {
 namespace {
 
 using ::testing::AllOf;
@@ -137,4 +137,4 @@ TEST(SimulatedContention, KernelsOfTwoRuntimesShareASegmentOfTheirWorld) {
 }
 
 }  // namespace
-}  // namespace vicinal
+}  // namespace vicinal::contention
