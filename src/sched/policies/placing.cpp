@@ -23,7 +23,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -311,16 +310,14 @@ class Placing final : public Policy {
                 [&](const Placed& queued) { return name(*queued.task); });
           });
     }
-    decisions_.asked_by(worker, trace::Reason::longest_queue_left, trace::Among::nodes)
-        .of(*placed.task)
-        .each(std::views::iota(NodeIndex{0}, nodes_.count()),
-              [&](NodeIndex node) -> std::optional<Choice> {
-                if (left_behind(worker, node) == nullptr) return std::nullopt;
-                return Choice{
-                    {nodes_[node].id.value, {{Measure::tasks, queues_[node].load.queued()}}},
-                    node == placed.node};
-              })
-        .tell();
+    Telling theft =
+        decisions_.asked_by(worker, trace::Reason::longest_queue_left, trace::Among::nodes);
+    for (NodeIndex node = 0; node < nodes_.count(); ++node) {
+      if (left_behind(worker, node) == nullptr) continue;
+      theft.consider({nodes_[node].id.value, {{Measure::tasks, queues_[node].load.queued()}}},
+                     node == placed.node);
+    }
+    theft.of(*placed.task).tell();
   }
 
   const PlacingStrategy strategy_;
