@@ -195,6 +195,7 @@ class Engine final : public Completions {
 
  private:
   // the steps (lifecycle.cpp)
+  graph::Task& take_shared_slot(std::size_t lane, std::size_t accesses);
   // Counted before anybody else can know the task: it may have ended when insert returns.
   graph::Task& take_slot(std::size_t lane, std::size_t accesses, bool counts) {
     graph::Task& task = pool_.take(lane, accesses);
@@ -203,6 +204,8 @@ class Engine final : public Completions {
   }
   template <bool insert(graph::Task&)>
   bool enter(graph::Task& task, std::span<const TaskId> after);
+  template <bool insert(graph::Task&)>
+  bool enter_after(graph::Task& task, std::span<const TaskId> after);
   void run_in_place(graph::Task& task);
   bool divides(const graph::Task& task) const {
     return task.extension &&

@@ -118,6 +118,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   engine_ = std::make_unique<engine::Engine>(std::move(config));
   if (setup_.simulated) planner_.emplace(setup_.world->world, *engine_);
   places_ = engine_->policy_heeds_places();
+  looks_closely_ = setup_.simulated != nullptr || places_ || counts_sole_copies();
   if (options.compute_priorities || engine_->policy_plans()) {
     using Priorities = HeldBack::Priorities;
     held_back_.emplace(

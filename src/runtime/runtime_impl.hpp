@@ -255,7 +255,12 @@ class RuntimeImpl {
   void prepare_to_write(const graph::Task& task, graph::Handle& handle, std::uint32_t life);
   // Under a policy that heeds it; a task that says itself where it runs is not asked about. Throws UsageError.
   void ask_place(graph::Task& task, const TaskSpec& spec) const;
+  bool is_plain(const graph::Task& task, const Operand& operand) const;
+  std::size_t fill_access(graph::Task& task, const Operand& operand, std::size_t number,
+                          std::size_t count);
   void say_more(graph::Task& task, const TaskSpec& spec) const;
+  void say_where_and_how_long(graph::Task& task, const TaskSpec& spec) const;
+  TaskId put_into_graph(graph::Task& task, const TaskSpec& spec, const engine::InTask* inside);
   void note_recursive(graph::Task& task, const TaskSpec& spec);
   void check_inside(const RecursiveTask& outer, const TaskSpec& spec) const;
   void check_task(const graph::Task& task);
@@ -313,7 +318,8 @@ class RuntimeImpl {
 
   const Options options_;
   const bool windowed_ = options_.window_tasks > 0 || options_.window_bytes.value > 0;
-  bool places_ = false;  // codelets are asked where their tasks run
+  bool places_ = false;         // codelets are asked where their tasks run
+  bool looks_closely_ = false;  // at each task: it is simulated, or one of these has to be asked
   const std::uint32_t number_ = next_runtime_number();
   const pid_t process_ = getpid();
   const Undelivered undelivered_ = parse_undelivered(options_.undelivered_errors);

@@ -32,13 +32,16 @@ bool says_more(const TaskSpec& spec) {
                    " operands; there are at most " + std::to_string(kMostOperands));
 }
 
+[[gnu::noinline]] void keep_parameters(graph::Task& task, const Parameters& parameters) {
+  extension(task).parameters.assign(parameters.data(), parameters.data() + parameters.size());
+}
+
 // Operand `number` names the handle of the access a second time.
 [[gnu::noinline]] void name_again(graph::Task& task, graph::Access& access, const Operand& operand,
                                   std::size_t number) {
   if (access.mode == AccessMode::reduction || operand.mode == AccessMode::reduction) {
     throw UsageError("task " + std::string(task.name()) + " names handle " +
-                     graph::name_of(*access.handle) +
-                     " twice, and reduces into it; name it once");
+                     graph::name_of(*access.handle) + " twice, and reduces into it; name it once");
   }
   access.mode = strongest(access.mode, operand.mode);
   auto& views = extension(task).view_of;
@@ -47,42 +50,67 @@ bool says_more(const TaskSpec& spec) {
 
 }  // namespace
 
+// Nearly all operands: a plain access of a handle of this runtime, for a task that has nothing special.
+inline bool RuntimeImpl::is_plain(const graph::Task& task, const Operand& operand) const {
+  const AccessMode mode = operand.mode;
+  if (mode != AccessMode::R && mode != AccessMode::RW && mode != AccessMode::W) return false;
+  if (task.extension || operand.handle.runtime() != number_) return false;
+  const graph::Handle& handle = *operand.handle.impl();
+  return handle.life() == operand.handle.life() &&
+         (!writes(mode) || handle.takes_writes.load(std::memory_order_acquire));
+}
+
 // One access per handle, in the strongest mode; operands keep their numbers through view_of.
-void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> operands) {
-  graph::Access* const accesses = task.accesses().data();
+[[gnu::noinline]] void RuntimeImpl::fill_accesses(graph::Task& task,
+                                                  std::span<const Operand> operands) {
+  graph::Access* const first = task.accesses().data();
+  graph::Access* end = first;
   const bool outside = task.outside;
-  std::size_t count = 0;
-  bool commuting = false;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].mode == AccessMode::scratch) [[unlikely]] {
-      add_scratch(task, operands[i], count++);
-      auto& views = extension(task).view_of;
-      if (!views.empty()) views.push_back(static_cast<std::uint16_t>(count - 1));
-      continue;
-    }
-    graph::Handle& handle = check(operands[i].handle, "submit");
-    commuting |= commutes(operands[i].mode);
-    if (writes(operands[i].mode) && !handle.takes_writes.load(std::memory_order_acquire)) {
-      prepare_to_write(task, handle, operands[i].handle.life());
-    }
-    std::size_t at = 0;
-    while (at < count && accesses[at].handle != &handle) ++at;
-    if (operands[i].mode == AccessMode::reduction) [[unlikely]] {
-      reductions_.note(extension(task), task, handle, at);
-    }
-    if (at < count) {  // named before
-      name_again(task, accesses[at], operands[i], i);
+  for (const Operand& operand : operands) {
+    graph::Handle* const handle = operand.handle.impl();
+    const auto names_it = [&](const graph::Access& access) { return access.handle == handle; };
+    if (is_plain(task, operand) && std::none_of(first, end, names_it)) [[likely]] {
+      *end = graph::Access(*handle, operand.handle.life(), operand.mode,
+                           static_cast<std::size_t>(end - first), outside);
+      ++end;
     } else {
-      accesses[at] =
-          graph::Access(handle, operands[i].handle.life(), operands[i].mode, at, outside);
-      ++count;
-    }
-    if (task.extension && !task.extension->view_of.empty()) {
-      task.extension->view_of.push_back(static_cast<std::uint16_t>(at));
+      const auto number = static_cast<std::size_t>(&operand - operands.data());
+      end = first + fill_access(task, operand, number, static_cast<std::size_t>(end - first));
     }
   }
-  task.access_count = count & 0x3fffU;  // at most kMostOperands
-  task.commutes = commuting;
+  task.access_count = static_cast<std::size_t>(end - first) & 0x3fffU;  // at most kMostOperands
+}
+
+// Any operand. `count`: of the accesses before it; returns that with it.
+[[gnu::noinline]] std::size_t RuntimeImpl::fill_access(graph::Task& task, const Operand& operand,
+                                                       std::size_t number, std::size_t count) {
+  graph::Access* const accesses = task.accesses().data();
+  if (operand.mode == AccessMode::scratch) {
+    add_scratch(task, operand, count);
+    auto& views = extension(task).view_of;
+    if (!views.empty()) views.push_back(static_cast<std::uint16_t>(count));
+    return count + 1;
+  }
+  graph::Handle& handle = check(operand.handle, "submit");
+  if (commutes(operand.mode)) task.commutes = true;
+  if (writes(operand.mode) && !handle.takes_writes.load(std::memory_order_acquire)) {
+    prepare_to_write(task, handle, operand.handle.life());
+  }
+  std::size_t at = 0;
+  while (at < count && accesses[at].handle != &handle) ++at;
+  if (operand.mode == AccessMode::reduction) {
+    reductions_.note(extension(task), task, handle, at);
+  }
+  if (at < count) {
+    name_again(task, accesses[at], operand, number);
+  } else {
+    accesses[at] = graph::Access(handle, operand.handle.life(), operand.mode, at, task.outside);
+    ++count;
+  }
+  if (task.extension && !task.extension->view_of.empty()) {
+    task.extension->view_of.push_back(static_cast<std::uint16_t>(at));
+  }
+  return count;
 }
 
 // If the task is refused later, its scratch is found by access_count.
@@ -136,6 +164,16 @@ void RuntimeImpl::fill_accesses(graph::Task& task, std::span<const Operand> oper
   if (spec.on_end) more.on_end = spec.on_end;
 }
 
+[[gnu::noinline]] void RuntimeImpl::say_where_and_how_long(graph::Task& task,
+                                                           const TaskSpec& spec) const {
+  if (spec.expected != nullptr || setup_.simulated) set_times(task, spec);
+  if (places_) {
+    ask_place(task, spec);
+  } else if (spec.node) {
+    extension(task).only_on_node = engine_->eligibility().can_run_on(task, *spec.node);
+  }
+}
+
 [[gnu::noinline]] void RuntimeImpl::note_recursive(graph::Task& task, const TaskSpec& spec) {
   if (task.reduces()) {
     throw UsageError("task " + std::string(task.name()) +
@@ -155,23 +193,19 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operan
     task.codelet = spec.codelet;
     task.priority = spec.priority;
     task.access_count = 0;
+    task.commutes = false;
     if (says_more(spec)) [[unlikely]]
       say_more(task, spec);
     const std::size_t bytes = spec.parameters.size();
-    if (bytes > sizeof(task.parameters)) {
-      extension(task).parameters.assign(spec.parameters.data(), spec.parameters.data() + bytes);
+    if (bytes > sizeof(task.parameters)) [[unlikely]] {
+      keep_parameters(task, spec.parameters);
     } else {
       task.parameter_bytes = bytes & 0x1fU;  // at most 16
-      std::memcpy(task.parameters, spec.parameters.data(), sizeof(task.parameters));
+      if (bytes > 0) std::memcpy(task.parameters, spec.parameters.data(), sizeof(task.parameters));
     }
-    fill_accesses(task, operands);
-    if (spec.expected != nullptr || setup_.simulated) [[unlikely]]
-      set_times(task, spec);
-    if (places_) [[unlikely]] {
-      ask_place(task, spec);
-    } else if (spec.node) [[unlikely]] {
-      extension(task).only_on_node = engine_->eligibility().can_run_on(task, *spec.node);
-    }
+    if (!operands.empty()) fill_accesses(task, operands);
+    if (looks_closely_ || spec.expected != nullptr || spec.node) [[unlikely]]
+      say_where_and_how_long(task, spec);
     if (spec.codelet->recursive && spec.recursive != Recursive::never) [[unlikely]]
       note_recursive(task, spec);
     check_task(task);
@@ -185,6 +219,8 @@ graph::Task& RuntimeImpl::make_task(const TaskSpec& spec, std::span<const Operan
 void RuntimeImpl::check_task(const graph::Task& task) {
   const bool is_divided = task.extension && task.extension->recursive == Recursive::always;
   if (!is_divided) engine_->eligibility().check(task);
+  if (!looks_closely_) [[likely]]
+    return;
   if (setup_.simulated) check_simulated_time(task);
   if (counts_sole_copies()) check_sole_copies(task);
 }
@@ -336,6 +372,12 @@ void RuntimeImpl::require_own(const TaskSpec& spec) const {
                    "submission returned; name what submit of this runtime has returned");
 }
 
+inline TaskId RuntimeImpl::put_into_graph(graph::Task& task, const TaskSpec& spec,
+                                          const engine::InTask* inside) {
+  if (held_back_) return hold_back(task, spec, inside);
+  return engine_->submit(task, spec.after, inside != nullptr ? inside->worker : kNoWorker);
+}
+
 [[gnu::noinline]] void RuntimeImpl::check_inside(const RecursiveTask& outer,
                                                  const TaskSpec& spec) const {
   outer.check_after(spec.after);
@@ -372,9 +414,11 @@ void RuntimeImpl::require_own(const TaskSpec& spec) const {
   try {
     if (outer != nullptr) [[unlikely]]
       add_inside(*outer, task, worker);
-    const Partitions::Lock settled = settle(task, worker);
-    if (held_back_) return hold_back(task, spec, inside);
-    return engine_->submit(task, spec.after, worker);
+    if (partitions_.any()) [[unlikely]] {
+      const Partitions::Lock settled = settle_parts(task, worker);
+      return put_into_graph(task, spec, inside);
+    }
+    return put_into_graph(task, spec, inside);
   } catch (...) {
     will_not_come(bytes, spec.group != nullptr ? &Opener::count(*spec.group) : nullptr);
     throw;
