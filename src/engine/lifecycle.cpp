@@ -61,6 +61,10 @@ class Inside {
 Task& Engine::new_task(WorkerId worker, std::size_t accesses) {
   const std::size_t lane = lanes_.index(worker);
   if (!lanes_.shared(lane)) return take_slot(lane, accesses, true);
+  return take_shared_slot(lane, accesses);
+}
+
+[[gnu::noinline]] Task& Engine::take_shared_slot(std::size_t lane, std::size_t accesses) {
   const std::lock_guard lock(lanes_.shared_lock());
   return take_slot(lane, accesses, true);
 }
@@ -85,15 +89,23 @@ Task& Engine::new_task(WorkerId worker, std::size_t accesses) {
 // True: it is ready.
 template <bool insert(Task&)>
 inline bool Engine::enter(Task& task, std::span<const TaskId> after) {
-  if constexpr (insert != graph::insert_announced) {
-    move(task, TaskState::submitted);
-    for (const TaskId before : after) precedences_.check(before, task);
-  }
-  task.blocked.store(after.empty() ? 1 : 2, std::memory_order_relaxed);
+  if constexpr (insert != graph::insert_announced) move(task, TaskState::submitted);
+  if (!after.empty()) return enter_after<insert>(task, after);
+  task.blocked.store(1, std::memory_order_relaxed);
   if (records(Category::submission)) [[unlikely]]
     record_submitted(task, after);
-  const bool is_ready = insert(task);
-  if (after.empty()) return is_ready;
+  return insert(task);
+}
+
+template <bool insert(Task&)>
+[[gnu::noinline]] bool Engine::enter_after(Task& task, std::span<const TaskId> after) {
+  if constexpr (insert != graph::insert_announced) {
+    for (const TaskId before : after) precedences_.check(before, task);
+  }
+  task.blocked.store(2, std::memory_order_relaxed);
+  if (records(Category::submission)) [[unlikely]]
+    record_submitted(task, after);
+  insert(task);
   for (const TaskId before : after) precedences_.add(before, task);
   return task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }

@@ -193,6 +193,7 @@ class Engine final : public Completions {
   friend class EngineData;
   friend class RamHold;
   // the steps (lifecycle.cpp)
+  graph::Task& take_shared_slot(std::size_t lane, std::size_t accesses);
   // Counted before anybody else can know the task: it may have ended when insert returns.
   graph::Task& take_slot(std::size_t lane, std::size_t accesses, bool counts) {
     graph::Task& task = pool_.take(lane, accesses);
@@ -205,6 +206,8 @@ class Engine final : public Completions {
   void go_on_announced(graph::Task& task, WorkerId worker, graph::ReadyList* later);
   bool enter_noted(graph::Task& task, std::span<const TaskId> after);
   bool enter_announced(graph::Task& task, std::span<const TaskId> after);
+  template <bool insert(graph::Task&)>
+  bool enter_after(graph::Task& task, std::span<const TaskId> after);
   void run_in_place(graph::Task& task);
   // Its kind does more with it before a worker gets it, or in place of that.
   bool is_taken_over(const graph::Task& task) const {

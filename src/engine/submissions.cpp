@@ -37,6 +37,10 @@ bool says_more(const TaskSpec& spec) {
                    " operands; there are at most " + std::to_string(kMostOperands));
 }
 
+[[gnu::noinline]] void keep_parameters(graph::Task& task, const Parameters& parameters) {
+  extension(task).parameters.assign(parameters.data(), parameters.data() + parameters.size());
+}
+
 // Operand `number` names the handle of the access a second time.
 [[gnu::noinline]] void name_again(graph::Task& task, graph::Access& access, const Operand& operand,
                                   std::size_t number) {
@@ -59,42 +63,68 @@ Time most_overhead(const MachineDescription& machine) {
 
 }  // namespace
 
+// Nearly all operands: a plain access of a handle of this runtime, for a task that has nothing special.
+inline bool Submissions::is_plain(const graph::Task& task, const Operand& operand) const {
+  const AccessMode mode = operand.mode;
+  if (mode != AccessMode::R && mode != AccessMode::RW && mode != AccessMode::W) return false;
+  if (task.extension || operand.handle.runtime() != runtime_) return false;
+  const graph::Handle& handle = *operand.handle.impl();
+  return handle.life() == operand.handle.life() &&
+         (!writes(mode) || handle.takes_writes.load(std::memory_order_acquire));
+}
+
 // One access per handle, in the strongest mode; operands keep their numbers through view_of.
-void Submissions::fill_accesses(graph::Task& task, std::span<const Operand> operands) {
-  graph::Access* const accesses = task.accesses().data();
+[[gnu::noinline]] void Submissions::fill_accesses(graph::Task& task,
+                                                  std::span<const Operand> operands) {
+  graph::Access* const first = task.accesses().data();
+  graph::Access* end = first;
   const bool outside = task.outside;
-  std::size_t count = 0;
-  bool commuting = false;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].mode == AccessMode::scratch) [[unlikely]] {
-      add_scratch(task, operands[i], count++);
-      auto& views = extension(task).view_of;
-      if (!views.empty()) views.push_back(static_cast<std::uint16_t>(count - 1));
-      continue;
-    }
-    graph::Handle& handle = application_.handles.check(operands[i].handle, "submit");
-    commuting |= commutes(operands[i].mode);
-    if (writes(operands[i].mode) && !handle.takes_writes.load(std::memory_order_acquire)) {
-      prepare_to_write(task, handle, operands[i].handle.life());
-    }
-    std::size_t at = 0;
-    while (at < count && accesses[at].handle != &handle) ++at;
-    if (operands[i].mode == AccessMode::reduction) [[unlikely]] {
-      application_.reductions.note(extension(task), task, handle, at);
-    }
-    if (at < count) {  // named before
-      name_again(task, accesses[at], operands[i], i);
+  for (const Operand& operand : operands) {
+    graph::Handle* const handle = operand.handle.impl();
+    const graph::Access* same = first;
+    while (same != end && same->handle != handle) ++same;
+    if (same == end && is_plain(task, operand)) [[likely]] {
+      *end = graph::Access(*handle, operand.handle.life(), operand.mode,
+                           static_cast<std::size_t>(end - first), outside);
+      ++end;
     } else {
-      accesses[at] =
-          graph::Access(handle, operands[i].handle.life(), operands[i].mode, at, outside);
-      ++count;
-    }
-    if (task.extension && !task.extension->view_of.empty()) {
-      task.extension->view_of.push_back(static_cast<std::uint16_t>(at));
+      const auto number = static_cast<std::size_t>(&operand - operands.data());
+      end = first + fill_access(task, operand, number, static_cast<std::size_t>(end - first));
     }
   }
-  task.access_count = count & 0x3fffU;  // at most kMostOperands
-  task.commutes = commuting;
+  task.access_count = static_cast<std::size_t>(end - first) & 0x3fffU;  // at most kMostOperands
+}
+
+// Any operand. `count`: of the accesses before it; returns that with it.
+[[gnu::noinline]] std::size_t Submissions::fill_access(graph::Task& task, const Operand& operand,
+                                                       std::size_t number, std::size_t count) {
+  graph::Access* const accesses = task.accesses().data();
+  if (operand.mode == AccessMode::scratch) {
+    add_scratch(task, operand, count);
+    auto& views = extension(task).view_of;
+    if (!views.empty()) views.push_back(static_cast<std::uint16_t>(count));
+    return count + 1;
+  }
+  graph::Handle& handle = application_.handles.check(operand.handle, "submit");
+  if (commutes(operand.mode)) task.commutes = true;
+  if (writes(operand.mode) && !handle.takes_writes.load(std::memory_order_acquire)) {
+    prepare_to_write(task, handle, operand.handle.life());
+  }
+  std::size_t at = 0;
+  while (at < count && accesses[at].handle != &handle) ++at;
+  if (operand.mode == AccessMode::reduction) {
+    application_.reductions.note(extension(task), task, handle, at);
+  }
+  if (at < count) {
+    name_again(task, accesses[at], operand, number);
+  } else {
+    accesses[at] = graph::Access(handle, operand.handle.life(), operand.mode, at, task.outside);
+    ++count;
+  }
+  if (task.extension && !task.extension->view_of.empty()) {
+    task.extension->view_of.push_back(static_cast<std::uint16_t>(at));
+  }
+  return count;
 }
 
 // If the task is refused later, its scratch is found by access_count.
@@ -148,6 +178,16 @@ void Submissions::fill_accesses(graph::Task& task, std::span<const Operand> oper
   if (spec.on_end) more.on_end = spec.on_end;
 }
 
+[[gnu::noinline]] void Submissions::say_where_and_how_long(graph::Task& task,
+                                                           const TaskSpec& spec) const {
+  if (spec.expected != nullptr || world_ != nullptr) set_times(task, spec);
+  if (places_) {
+    ask_place(task, spec);
+  } else if (spec.node) {
+    extension(task).only_on_node = engine_.eligibility().can_run_on(task, *spec.node);
+  }
+}
+
 [[gnu::noinline]] void Submissions::note_recursive(graph::Task& task, const TaskSpec& spec) {
   if (task.reduces()) {
     throw UsageError("task " + std::string(task.name()) +
@@ -167,23 +207,19 @@ graph::Task& Submissions::make(const TaskSpec& spec, std::span<const Operand> op
   task.codelet = spec.codelet;
   task.priority = spec.priority;
   task.access_count = 0;
+  task.commutes = false;
   if (says_more(spec)) [[unlikely]]
     say_more(task, spec);
   const std::size_t bytes = spec.parameters.size();
-  if (bytes > sizeof(task.parameters)) {
-    extension(task).parameters.assign(spec.parameters.data(), spec.parameters.data() + bytes);
+  if (bytes > sizeof(task.parameters)) [[unlikely]] {
+    keep_parameters(task, spec.parameters);
   } else {
     task.parameter_bytes = bytes & 0x1fU;  // at most 16
-    std::memcpy(task.parameters, spec.parameters.data(), sizeof(task.parameters));
+    if (bytes > 0) std::memcpy(task.parameters, spec.parameters.data(), sizeof(task.parameters));
   }
-  fill_accesses(task, operands);
-  if (spec.expected != nullptr || world_ != nullptr) [[unlikely]]
-    set_times(task, spec);
-  if (places_) [[unlikely]] {
-    ask_place(task, spec);
-  } else if (spec.node) [[unlikely]] {
-    extension(task).only_on_node = engine_.eligibility().can_run_on(task, *spec.node);
-  }
+  if (!operands.empty()) fill_accesses(task, operands);
+  if (looks_closely_ || spec.expected != nullptr || spec.node) [[unlikely]]
+    say_where_and_how_long(task, spec);
   if (spec.codelet->recursive && spec.recursive != Recursive::never) [[unlikely]]
     note_recursive(task, spec);
   check(task);
@@ -221,6 +257,8 @@ Submissions::Submissions(Application& application, const SubmissionsConfig& conf
       counts_bytes_(most_bytes_.value > 0),
       places_(engine_.policy_traits().heeds_places),
       world_(config.world),
+      looks_closely_(world_ != nullptr || places_ || application.sole_copies.limited()),
+      runtime_(application.handles.number()),
       most_overhead_(most_overhead(engine_.machine())),
       seconds_per_byte_(seconds_per_byte(engine_.machine())) {
   if (config.computes_priorities || engine_.policy_traits().plans) {
@@ -294,6 +332,13 @@ TaskId Submissions::submit_inside(const TaskSpec& named) {
   }
 }
 
+inline TaskId Submissions::put_into_graph(graph::Task& task, const TaskSpec& spec,
+                                          const InTask* inside) {
+  if (is_ordered_) [[unlikely]]
+    return submit_in_order(task, spec, inside);
+  return engine_.submit(task, spec.after, inside != nullptr ? inside->worker : kNoWorker);
+}
+
 [[gnu::flatten]] TaskId Submissions::submit(Submission& submission) {
   const TaskSpec& spec = submission.spec;
   const InTask* const inside = engine_.inside_task();
@@ -320,9 +365,11 @@ TaskId Submissions::submit_inside(const TaskSpec& named) {
       extension(*made).number = submission.number;
     if (outer != nullptr) [[unlikely]]
       add_inside(*outer, *made);
-    const Partitions::Lock settled = settle(*made);
-    if (is_ordered_) return submit_in_order(made.take(), spec, inside);
-    return engine_.submit(made.take(), spec.after, worker);
+    if (application_.partitions.any()) [[unlikely]] {
+      const Partitions::Lock settled = settle_parts(*made);
+      return put_into_graph(made.take(), spec, inside);
+    }
+    return put_into_graph(made.take(), spec, inside);
   } catch (...) {
     will_not_come(submission.window_bytes,
                   spec.group != nullptr ? &internals::Opener::count(*spec.group) : nullptr);

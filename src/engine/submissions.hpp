@@ -120,7 +120,12 @@ class Submissions {
  private:
   graph::Task& make(const TaskSpec& spec, std::span<const Operand> operands, WorkerId worker);
   void fill_accesses(graph::Task& task, std::span<const Operand> operands);
+  bool is_plain(const graph::Task& task, const Operand& operand) const;
+  std::size_t fill_access(graph::Task& task, const Operand& operand, std::size_t number,
+                          std::size_t count);
   void say_more(graph::Task& task, const TaskSpec& spec) const;
+  void say_where_and_how_long(graph::Task& task, const TaskSpec& spec) const;
+  TaskId put_into_graph(graph::Task& task, const TaskSpec& spec, const InTask* inside);
   void note_recursive(graph::Task& task, const TaskSpec& spec);
   void add_scratch(graph::Task& task, const Operand& operand, std::size_t number);
   void prepare_to_write(const graph::Task& task, graph::Handle& handle, std::uint32_t life);
@@ -146,6 +151,8 @@ class Submissions {
   const bool counts_bytes_;
   const bool places_;  // codelets are asked where their tasks run
   sim::World* const world_;
+  const bool looks_closely_;  // at each task: it is simulated, or one of these has to be asked
+  const std::uint32_t runtime_;
   const Time most_overhead_;           // of one task, on any worker; in simulation
   const double seconds_per_byte_;      // at most, of all segments on which simulated kernels draw
   std::optional<HeldBack> held_back_;  // if priorities are computed or the policy plans

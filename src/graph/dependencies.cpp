@@ -103,6 +103,11 @@ Access* grant_waiting(Handle& handle, std::uint64_t& word) {
   return first;
 }
 
+// Without this access, which has been granted.
+std::uint64_t word_without(const Access& access, std::uint64_t word) {
+  return writes(access.mode) ? word & ~kWriter : word - kReader;
+}
+
 void grant(Task& task, ReadyList& ready) {
   // A count of 1 is the caller's own: nobody else lowers it.
   if (task.blocked.load(std::memory_order_acquire) == 1 ||
@@ -111,26 +116,28 @@ void grant(Task& task, ReadyList& ready) {
   }
 }
 
-// Returns the first of those who have access now.
-Access* end_access(Access& access) {
-  if (writes(access.mode) && access.next() != nullptr) return access.next();
+[[gnu::noinline]] Access* end_access_under_lock(Access& access) {
   Handle& handle = *access.handle;
-  std::uint64_t word = handle.word.load(std::memory_order_relaxed);
-  const auto ended = [&](std::uint64_t w) {
-    return writes(access.mode) ? w & ~kWriter : w - kReader;
-  };
-  while ((word & (kLocked | kWaiters)) == 0) {  // nobody to wake: one exchange
-    // Release for whoever gets access next. Acquire from the unlock of whoever inserted the task, the last that it
-    // did with its slot; the slot may soon be another task's.
-    if (handle.word.compare_exchange_weak(word, ended(word), std::memory_order_acq_rel,
-                                          std::memory_order_relaxed)) {
-      return nullptr;
-    }
-  }
-  word = ended(lock(handle));
+  std::uint64_t word = word_without(access, lock(handle));
   Access* const granted = in_use(word) ? nullptr : grant_waiting(handle, word);
   unlock(handle, word);
   return granted;
+}
+
+// Returns the first of those who have access now.
+inline Access* end_access(Access& access) {
+  if (writes(access.mode) && access.next() != nullptr) return access.next();
+  Handle& handle = *access.handle;
+  std::uint64_t word = handle.word.load(std::memory_order_relaxed);
+  while ((word & (kLocked | kWaiters)) == 0) {  // nobody to wake: one exchange
+    // Release for whoever gets access next. Acquire from the unlock of whoever inserted the task, the last that it
+    // did with its slot; the slot may soon be another task's.
+    if (handle.word.compare_exchange_weak(word, word_without(access, word),
+                                          std::memory_order_acq_rel, std::memory_order_relaxed)) {
+      return nullptr;
+    }
+  }
+  return end_access_under_lock(access);
 }
 
 void grant_all(Access* access, ReadyList& ready) {
@@ -230,25 +237,19 @@ bool refused(const Access& access) {
 class LockedHandles {
  public:
   explicit LockedHandles(std::span<Access> accesses) {
-    const std::size_t count = accesses.size();
-    Handle* few[kFew];
-    // An announced task is not refused any more, without memory either.
-    base::SureVector<Handle*> many;
-    Handle** order = few;
-    if (count > kFew) {
-      many.resize(count);
-      order = many.data();
-      for (std::size_t i = 0; i < count; ++i) order[i] = accesses[i].handle;
-      std::sort(order, order + count);
-    } else {
-      for (std::size_t i = 0; i < count; ++i) {
-        Handle* const handle = accesses[i].handle;
-        std::size_t at = i;
-        for (; at > 0 && handle < order[at - 1]; --at) order[at] = order[at - 1];
-        order[at] = handle;
-      }
+    if (accesses.size() > kFew) {
+      lock_many(accesses);
+      return;
     }
-    for (std::size_t i = 0; i < count; ++i) lock(*order[i]);
+    Handle* order[kFew];
+    Handle** end = order;
+    for (const Access& access : accesses) {
+      Handle* const handle = access.handle;
+      Handle** at = end++;
+      for (; at != order && handle < at[-1]; --at) *at = at[-1];
+      *at = handle;
+    }
+    for (Handle** at = order; at != end; ++at) lock(**at);
   }
   // Unchanged words.
   static void unlock_all(std::span<Access> accesses) {
@@ -261,6 +262,14 @@ class LockedHandles {
 
  private:
   static constexpr std::size_t kFew = 16;
+  [[gnu::noinline]] static void lock_many(std::span<Access> accesses) {
+    // An announced task is not refused any more, without memory either.
+    base::SureVector<Handle*> order;
+    order.reserve(accesses.size());
+    for (const Access& access : accesses) order.push_back(access.handle);
+    std::sort(order.begin(), order.end());
+    for (Handle* const handle : order) lock(*handle);
+  }
 };
 
 // What tasks submitted later find, if the task writes.

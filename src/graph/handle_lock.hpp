@@ -20,8 +20,7 @@ inline void pause(int& spins) {
   }
 }
 
-// Returns the word without the lock bit.
-inline std::uint64_t lock(Handle& handle) {
+[[gnu::noinline]] inline std::uint64_t wait_for_lock(Handle& handle) {
   int spins = 0;
   std::uint64_t word = handle.word.load(std::memory_order_relaxed);
   for (;;) {
@@ -35,6 +34,17 @@ inline std::uint64_t lock(Handle& handle) {
       word = handle.word.load(std::memory_order_relaxed);
     }
   }
+}
+
+// Returns the word without the lock bit.
+inline std::uint64_t lock(Handle& handle) {
+  std::uint64_t word = handle.word.load(std::memory_order_relaxed);
+  if ((word & kLocked) == 0 &&
+      handle.word.compare_exchange_strong(word, word | kLocked, std::memory_order_acquire,
+                                          std::memory_order_relaxed)) [[likely]] {
+    return word;
+  }
+  return wait_for_lock(handle);
 }
 
 // Pairs with the acquire in lock().

@@ -32,7 +32,13 @@ class SlotPool {
     T& slot = *lane.free[--lane.count];
     // Slots were last written by whoever gave them back, often on another core.
     if (lane.count >= kAhead) {
-      base::warm(lane.free[lane.count - kAhead], bytes);
+      const auto* const ahead = reinterpret_cast<const std::byte*>(lane.free[lane.count - kAhead]);
+      if constexpr (sizeof(T) <= 2 * base::kLine) {
+        base::warm(ahead);
+        if (bytes > base::kLine) base::warm(ahead + base::kLine);
+      } else {
+        base::warm(ahead, bytes);
+      }
     }
     return slot;
   }
