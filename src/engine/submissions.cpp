@@ -229,6 +229,8 @@ graph::Task& Submissions::make(const TaskSpec& spec, std::span<const Operand> op
 void Submissions::check(const graph::Task& task) {
   const bool is_divided = task.extension && task.extension->recursive == Recursive::always;
   if (!is_divided) engine_.eligibility().check(task);
+  if (!looks_closely_) [[likely]]
+    return;
   if (world_ != nullptr) check_simulated_time(task);
   if (application_.sole_copies.limited()) application_.sole_copies.count(task);
 }
