@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "machine/machine_model.hpp"
-#include "sim/world.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::engine {
@@ -121,7 +120,7 @@ Time longest_time(const graph::Task& task, double seconds_per_byte) {
   if (demand.value == 0) return Time{longest};
   // While a segment lacks bandwidth, it gives all that it has.
   const double seconds = Time{longest}.seconds() * (1 + demand.value * seconds_per_byte);
-  constexpr auto kMost = static_cast<double>(sim::World::kEndOfTime.ns);
+  constexpr double kMost = 4e18;  // a Time, after the end of time
   return Time{static_cast<std::int64_t>(std::min(seconds * 1e9, kMost))};
 }
 
