@@ -127,7 +127,7 @@ TEST(Arena, CountsTheMostBytesUsedAtOnce) {
 
 TEST(Arena, RefusesToFreeWhatItDidNotGiveAndNamesTheValues) {
   Arena arena(pages(8));
-  const Arena::Place place = arena.allocate(pages(2)).value();
+  const ArenaSlot place = arena.allocate(pages(2)).value();
   ASSERT_EQ(place.offset, 0U);
   const auto hole = place.block + 1;
   EXPECT_THROW(arena.free(place.block, pages(1)), std::logic_error);  // wrong size
