@@ -42,7 +42,7 @@ PolicyGate::PolicyGate(sched::Policy& policy, std::function<void(graph::Task&, W
   return task;
 }
 
-void PolicyGate::refuse(graph::Task& task) {
+[[gnu::noinline]] void PolicyGate::refuse(graph::Task& task) {
   {
     const std::lock_guard lock(inbox_mutex_);
     refused_.append(task);
@@ -103,7 +103,7 @@ void PolicyGate::drain_leftovers(WorkerId current) {
   }
 }
 
-void PolicyGate::post(const Event& event, WorkerId current) {
+[[gnu::noinline]] void PolicyGate::post(const Event& event, WorkerId current) {
   if (mutex_.try_lock()) {
     const std::lock_guard lock(mutex_, std::adopt_lock);
     drain(current);
@@ -116,7 +116,7 @@ void PolicyGate::post(const Event& event, WorkerId current) {
   drain_leftovers(current);
 }
 
-graph::Task* PolicyGate::pop_serial(WorkerId worker) {
+[[gnu::noinline]] graph::Task* PolicyGate::pop_serial(WorkerId worker) {
   graph::Task* task = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -127,7 +127,7 @@ graph::Task* PolicyGate::pop_serial(WorkerId worker) {
   return task;
 }
 
-bool PolicyGate::may_move_serial(graph::Task& task, WorkerId to) {
+[[gnu::noinline]] bool PolicyGate::may_move_serial(graph::Task& task, WorkerId to) {
   bool may = false;
   {
     const std::lock_guard lock(mutex_);

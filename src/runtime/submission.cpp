@@ -68,8 +68,9 @@ inline bool RuntimeImpl::is_plain(const graph::Task& task, const Operand& operan
   const bool outside = task.outside;
   for (const Operand& operand : operands) {
     graph::Handle* const handle = operand.handle.impl();
-    const auto names_it = [&](const graph::Access& access) { return access.handle == handle; };
-    if (is_plain(task, operand) && std::none_of(first, end, names_it)) [[likely]] {
+    const graph::Access* same = first;
+    while (same != end && same->handle != handle) ++same;
+    if (same == end && is_plain(task, operand)) [[likely]] {
       *end = graph::Access(*handle, operand.handle.life(), operand.mode,
                            static_cast<std::size_t>(end - first), outside);
       ++end;
