@@ -87,26 +87,36 @@ class Operands {
   Operand inside_[kInside] = {};
 };
 
+namespace internals {
+// A default that is no constant: where a member has one compilers set all bytes of a TaskSpec before they
+// fill it.
+template <typename T>
+T unset(T value = {}) {
+  return value;
+}
+}  // namespace internals
+
 struct TaskSpec {
-  const Codelet* codelet = nullptr;
+  const Codelet* codelet = internals::unset<const Codelet*>();
   Operands operands = {};
   Parameters parameters = {};
-  int priority = 0;                     // larger first; 0 and computed if the runtime is asked to
-  std::optional<WorkerId> worker = {};  // only this worker may run it
+  int priority = internals::unset(0);  // larger first; 0 and computed if the runtime is asked to
+  std::optional<WorkerId> worker =
+      internals::unset<std::optional<WorkerId>>();  // only this worker may run it
   // Where it is to run: by a worker of this memory node, unless none of them can run it. None: as the policy chooses, which
   // "directed" does as the codelet says (Codelet::place), or where its data belong.
-  std::optional<NodeId> node = {};
-  Group* group = nullptr;
+  std::optional<NodeId> node = internals::unset<std::optional<NodeId>>();
+  Group* group = internals::unset<Group*>();
   // Dependencies without data: what `submit` of this runtime returned. Must live until the submission.
-  std::span<const TaskId> after = {};
+  std::span<const TaskId> after = internals::unset<std::span<const TaskId>>();
   // Called by the worker that ends the task, under no lock.
   std::function<void(Outcome)> on_end = {};
-  std::string name = {};  // in messages and reports; the codelet's name otherwise
-  double flops = 0;       // 0: the codelet's
+  std::string name = {};                 // in messages and reports; the codelet's name otherwise
+  double flops = internals::unset(0.0);  // 0: the codelet's
   // Of this task, for simulation and for policies: times that are 0 are the codelet's. Null: all are. Must live until the
   // submission.
-  const ExpectedTimes* expected = nullptr;
-  Recursive recursive = Recursive::automatic;
+  const ExpectedTimes* expected = internals::unset<const ExpectedTimes*>();
+  Recursive recursive = internals::unset(Recursive::automatic);
 };
 
 }  // namespace vicinal
