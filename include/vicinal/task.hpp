@@ -95,27 +95,38 @@ class Operands {
   Operand inside_[kInside] = {};
 };
 
+namespace internals {
+// A default that is no constant: where a member has one compilers set all bytes of a TaskSpec before they
+// fill it.
+template <typename T>
+T unset(T value = {}) {
+  return value;
+}
+}  // namespace internals
+
 // What Runtime::submit is given of a task.
 struct TaskSpec {
-  const Codelet* codelet = nullptr;     // must outlive the task
-  Operands operands = {};               // at most kMostOperands
-  Parameters parameters = {};           // of KernelContext::parameter
-  int priority = 0;                     // larger first; 0 and computed if the runtime is asked to
-  std::optional<WorkerId> worker = {};  // only this worker may run it
+  const Codelet* codelet = internals::unset<const Codelet*>();  // must outlive the task
+  Operands operands = {};                                       // at most kMostOperands
+  Parameters parameters = {};                                   // of KernelContext::parameter
+  int priority = internals::unset(0);  // larger first; 0 and computed if the runtime is asked to
+  // Only this worker may run it.
+  std::optional<WorkerId> worker = internals::unset<std::optional<WorkerId>>();
   // The memory node whose workers are to run the task, unless no worker there can. None: as the policy chooses, which
   // "directed" does as the codelet says (Codelet::place), or where its data belong.
-  std::optional<NodeId> node = {};
-  Group* group = nullptr;  // counts the task; null: none
+  std::optional<NodeId> node = internals::unset<std::optional<NodeId>>();
+  Group* group = internals::unset<Group*>();  // counts the task; null: none
   // Dependencies without data: what `submit` of this runtime returned. Must live until the submission.
-  std::span<const TaskId> after = {};
+  std::span<const TaskId> after = internals::unset<std::span<const TaskId>>();
   // Called by the worker that ends the task, under no lock.
   std::function<void(Outcome)> on_end = {};
-  std::string name = {};  // in messages and reports; the codelet's name otherwise
-  double flops = 0;       // 0: the codelet's
+  std::string name = {};                 // in messages and reports; the codelet's name otherwise
+  double flops = internals::unset(0.0);  // 0: the codelet's
   // Of this task, for simulation and for policies: times that are 0 are the codelet's. Null: all are. Must live until the
   // submission.
-  const ExpectedTimes* expected = nullptr;
-  Recursive recursive = Recursive::automatic;  // whether a recursive codelet divides it
+  const ExpectedTimes* expected = internals::unset<const ExpectedTimes*>();
+  // Whether a recursive codelet divides it.
+  Recursive recursive = internals::unset(Recursive::automatic);
 };
 
 }  // namespace vicinal

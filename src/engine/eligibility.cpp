@@ -48,7 +48,7 @@ bool Eligibility::begins_copies(const graph::Task& task, ProcessorKind kind) con
   });
 }
 
-bool Eligibility::uses_ram_only(const graph::Task& task) {
+[[gnu::noinline]] bool Eligibility::uses_ram_only(const graph::Task& task) {
   return std::ranges::any_of(
       task.accesses(), [](const graph::Access& access) { return access.handle->home.ram_only; });
 }

@@ -83,6 +83,16 @@ void Lanes::begin_idle(WorkerId worker) {
   }
 }
 
+[[gnu::noinline]] void Lanes::note_idle(WorkerId worker, std::int64_t since) {
+  Lane& own = lanes_[worker.value];
+  own.idle_ns.store(own.idle_ns.load(std::memory_order_relaxed) + now_().ns - since,
+                    std::memory_order_relaxed);
+  own.idle_since.store(kNotIdle, std::memory_order_relaxed);
+  if (recorder_.on(trace::Category::scheduler)) {
+    recorder_.record<trace::Event::worker_woke>(worker.value);
+  }
+}
+
 Time Lanes::busy(WorkerId worker, Time now) const {
   const Lane& lane = lanes_[worker.value];
   const std::int64_t since = lane.idle_since.load(std::memory_order_relaxed);

@@ -71,13 +71,8 @@ class Lanes {
   void end_idle(WorkerId worker) {
     Lane& own = lanes_[worker.value];
     const std::int64_t since = own.idle_since.load(std::memory_order_relaxed);
-    if (since == kNotIdle) return;
-    own.idle_ns.store(own.idle_ns.load(std::memory_order_relaxed) + now_().ns - since,
-                      std::memory_order_relaxed);
-    own.idle_since.store(kNotIdle, std::memory_order_relaxed);
-    if (recorder_.on(trace::Category::scheduler)) {
-      recorder_.record<trace::Event::worker_woke>(worker.value);
-    }
+    if (since != kNotIdle) [[unlikely]]
+      note_idle(worker, since);
   }
   bool idle(WorkerId worker) const {
     return lanes_[worker.value].idle_since.load(std::memory_order_relaxed) != kNotIdle;
@@ -131,6 +126,7 @@ class Lanes {
     static thread_local const char mark = 0;
     return &mark;
   }
+  void note_idle(WorkerId worker, std::int64_t since);
   std::uint64_t submitted_by_application() const;
   void look_at_distance(Lane& own);
   void let_submitter_run_ahead() const;

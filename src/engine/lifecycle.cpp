@@ -285,10 +285,9 @@ Task* Engine::pop(WorkerId worker) {
 
 Task* Engine::pull(WorkerId worker) {
   while (Task* task = pop(worker)) {
-    if (!errors_.cancels(*task)) return task;
-    ReadyList cancelled;
-    cancelled.append(*task);
-    end_cancelled(cancelled, worker);
+    if (!errors_.cancels(*task)) [[likely]]
+      return task;
+    end_one_cancelled(*task, worker);
   }
   if (gate_.any_refused()) end_refused(worker);
   return nullptr;
@@ -704,6 +703,12 @@ template <Engine::Ends how>
   }
   if (task.extension->outer != nullptr) task.extension->outer->inner_ended(outcome);
   while (Task* next = cancelled.take()) ready.append(*next);
+}
+
+[[gnu::noinline]] void Engine::end_one_cancelled(Task& task, WorkerId worker) {
+  ReadyList cancelled;
+  cancelled.append(task);
+  end_cancelled(cancelled, worker);
 }
 
 [[gnu::noinline]] void Engine::end_cancelled(ReadyList& list, WorkerId worker) {

@@ -276,6 +276,7 @@ class Engine final : public Completions {
   void end_reduction(graph::Task& task, Outcome outcome);
   void begin_anew(graph::Reduction& reduction);
   void call_on_end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
+  void end_one_cancelled(graph::Task& task, WorkerId worker);
   void end_cancelled(graph::ReadyList& list, WorkerId worker);
   void end_refused(WorkerId worker);
   void retire(graph::Task& task, WorkerId worker);

@@ -97,7 +97,7 @@ bool PolicyGate::change_gear(sched::Gear to) {
   return task;
 }
 
-void PolicyGate::refuse(graph::Task& task) {
+[[gnu::noinline]] void PolicyGate::refuse(graph::Task& task) {
   {
     const std::lock_guard lock(inbox_mutex_);
     refused_.append(task);
@@ -163,7 +163,7 @@ void PolicyGate::drain_leftovers(WorkerId current) {
   }
 }
 
-void PolicyGate::post(const Event& event, WorkerId current) {
+[[gnu::noinline]] void PolicyGate::post(const Event& event, WorkerId current) {
   if (mutex_.try_lock()) {
     const std::lock_guard lock(mutex_, std::adopt_lock);
     drain(current);
@@ -176,7 +176,7 @@ void PolicyGate::post(const Event& event, WorkerId current) {
   drain_leftovers(current);
 }
 
-graph::Task* PolicyGate::pop_serial(WorkerId worker) {
+[[gnu::noinline]] graph::Task* PolicyGate::pop_serial(WorkerId worker) {
   graph::Task* task = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -187,7 +187,7 @@ graph::Task* PolicyGate::pop_serial(WorkerId worker) {
   return task;
 }
 
-bool PolicyGate::may_move_serial(graph::Task& task, WorkerId to) {
+[[gnu::noinline]] bool PolicyGate::may_move_serial(graph::Task& task, WorkerId to) {
   bool may = false;
   {
     const std::lock_guard lock(mutex_);

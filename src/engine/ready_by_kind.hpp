@@ -43,10 +43,7 @@ class ReadyByKind {
   }
   // The policy has tasks, and none of them has a kernel for the worker.
   bool all_for_others(WorkerId worker) const {
-    if (kinds_.empty()) [[likely]]
-      return false;
-    return of(machine_.workers[worker.value].kind).load(std::memory_order_seq_cst) == 0 &&
-           all_.load(std::memory_order_seq_cst) > 0;
+    return !kinds_.empty() && are_all_for_others(worker);
   }
 
   // Tasks that the policy has; none: they are not counted.
@@ -56,6 +53,10 @@ class ReadyByKind {
   }
 
  private:
+  [[gnu::noinline]] bool are_all_for_others(WorkerId worker) const {
+    return of(machine_.workers[worker.value].kind).load(std::memory_order_seq_cst) == 0 &&
+           all_.load(std::memory_order_seq_cst) > 0;
+  }
   using Count = std::atomic<std::int64_t>;
   const Count& of(ProcessorKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
   [[gnu::noinline]] void change(const graph::Task& task, std::int64_t by) {

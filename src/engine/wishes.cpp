@@ -109,7 +109,7 @@ void Wishes::grant_through_ram(memory::Actions& actions) {
 }
 
 // On whatever node it was to run: it may have been popped for another one.
-void Wishes::forget_all(const Task& task) {
+[[gnu::noinline]] void Wishes::forget_all(const Task& task) {
   for (std::uint64_t nodes = WishedTasks::take(task); nodes != 0; nodes &= nodes - 1) {
     const NodeId node{static_cast<std::uint32_t>(std::countr_zero(nodes))};
     const std::lock_guard lock(nodes_[node.value].mutex);

@@ -299,7 +299,7 @@ template <Comes comes, Content leaves = Content::written>
 }
 
 template <Comes comes, Content leaves = Content::written>
-bool insert_one(Task& task, Access& access, std::int32_t blocked) {
+[[gnu::always_inline]] inline bool insert_one(Task& task, Access& access, std::int32_t blocked) {
   const std::uint64_t word = lock(*access.handle);
   if (comes == Comes::anew && refused(access)) {
     const Unlocks in_the_end(*access.handle, word);
@@ -323,7 +323,8 @@ bool insert_one(Task& task, Access& access, std::int32_t blocked) {
 }
 
 template <Comes comes>
-bool insert_several(Task& task, std::span<Access> accesses, std::int32_t blocked) {
+[[gnu::noinline]] bool insert_several(Task& task, std::span<Access> accesses,
+                                      std::int32_t blocked) {
   LockedHandles locked(accesses);
   for (Access& access : accesses) {
     if (comes == Comes::anew && refused(access)) throw_refusal(task, access, accesses);

@@ -35,10 +35,7 @@ class TaskPool {
   // extension is dropped.
   void give_back(Task& task, std::size_t lane) {
     if (task.outside) drop_room(task, lane);
-    if (task.extension) {  // every task of another kind has one
-      task.extension.reset();
-      task.kind = TaskKind::compute;
-    }
+    if (task.extension) drop_extension(task);
     task.policy_data = nullptr;
     tasks_.give_back(task, lane);
   }
@@ -67,6 +64,10 @@ class TaskPool {
 
   void make_room(Task& task, std::size_t accesses, std::size_t lane);
   void drop_room(Task& task, std::size_t lane);
+  [[gnu::noinline]] static void drop_extension(Task& task) {
+    task.extension.reset();
+    task.kind = TaskKind::compute;  // every task of another kind has one
+  }
 
   Slots tasks_;
   SlotPool<AccessBlock> blocks_;
