@@ -57,19 +57,27 @@ bool PolicyGate::change_gear(sched::Gear to) {
   return true;
 }
 
-[[gnu::noinline]] bool PolicyGate::push_in_gear(graph::Task& task, WorkerId releasing) {
-  const Inside inside(*this, releasing);
-  if (inside) push_at_once(task, releasing);
-  return static_cast<bool>(inside);
+[[gnu::noinline]] void PolicyGate::push_in_gear(graph::Task& task, WorkerId releasing) {
+  if (has_gears()) {
+    const Inside inside(*this, releasing);
+    if (inside) return push_at_once(task, releasing);
+  }
+  post({Event::Kind::push, &task, nullptr, releasing, {}}, releasing);
 }
 
 [[gnu::noinline]] graph::Task* PolicyGate::pop_in_gear(WorkerId worker) {
-  if (const Inside inside(*this, worker); inside) return pop_at_once(worker);
+  if (has_gears()) {
+    const Inside inside(*this, worker);
+    if (inside) return pop_at_once(worker);
+  }
   return pop_serial(worker);
 }
 
 [[gnu::noinline]] bool PolicyGate::may_move_in_gear(graph::Task& task, WorkerId to) {
-  if (const Inside inside(*this, to); inside) return may_move_at_once(task, to);
+  if (has_gears()) {
+    const Inside inside(*this, to);
+    if (inside) return may_move_at_once(task, to);
+  }
   return may_move_serial(task, to);
 }
 
@@ -203,7 +211,7 @@ void PolicyGate::task_done(graph::Task& task, WorkerId worker) {
   if (has_gears()) {
     base::light_fence();
     if (!hears_ends()) {
-      task.blocked.fetch_sub(1, std::memory_order_acq_rel);
+      static_cast<void>(let_slot_go(task));  // the first of the two
       return;
     }
   }

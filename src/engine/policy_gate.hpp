@@ -42,16 +42,15 @@ class PolicyGate {
 
   void push(graph::Task& task, WorkerId releasing) {
     if (concurrent_) return push_at_once(task, releasing);
-    if (has_gears() && push_in_gear(task, releasing)) return;
-    post({Event::Kind::push, &task, nullptr, releasing, {}}, releasing);
+    push_in_gear(task, releasing);
   }
   graph::Task* pop(WorkerId worker) {
     if (concurrent_) return pop_at_once(worker);
-    return has_gears() ? pop_in_gear(worker) : pop_serial(worker);
+    return pop_in_gear(worker);
   }
   bool may_move(graph::Task& task, WorkerId to) {
     if (concurrent_) return may_move_at_once(task, to);
-    return has_gears() ? may_move_in_gear(task, to) : may_move_serial(task, to);
+    return may_move_in_gear(task, to);
   }
   bool any_refused() const { return any_refused_.load(std::memory_order_relaxed); }
   graph::ReadyList take_refused();
@@ -136,7 +135,8 @@ class PolicyGate {
   std::atomic<std::uint32_t>& calls_of(WorkerId worker) {
     return calls_[worker == kNoWorker ? calls_.size() - 1 : worker.value].inside;
   }
-  bool push_in_gear(graph::Task& task, WorkerId releasing);
+  // Of policies that are not concurrent in all gears; apart, so that the way of the others stays short.
+  void push_in_gear(graph::Task& task, WorkerId releasing);
   graph::Task* pop_in_gear(WorkerId worker);
   bool may_move_in_gear(graph::Task& task, WorkerId to);
   // Under the policy's lock: what the gear does not hear of.
