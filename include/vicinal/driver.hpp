@@ -17,5 +17,5 @@
 #include "drivers/mapped_memory.hpp"
 #include "drivers/run_kernel.hpp"
 #include "engine/driver.hpp"
-#include "memory/strided_copy.hpp"
+#include "engine/strided_copy.hpp"
 #include "vicinal/extension.hpp"

@@ -274,6 +274,7 @@ Submissions::Submissions(Application& application, const SubmissionsConfig& conf
     submitter_.emplace(*this, *world_, engine_, held_back_ ? &*held_back_ : nullptr, overhead);
   }
   is_ordered_ = held_back_ || submitter_ || engine_.notes_submissions();
+  if (most_tasks_ > 0 || counts_bytes_) look_first();
 }
 
 void Submissions::number_all() {

@@ -52,7 +52,8 @@ class Submissions {
   };
   // Throws UsageError or CapacityError; then nothing is left of the task.
   TaskId submit(Submission& submission);
-  // Each is looked at before anything is made of it: it is numbered, or data may be named that are only heard of.
+  // Each is looked at before anything is made of it: there is a window, tasks are numbered or for other ranks, or data may
+  // be named that are only heard of.
   bool looks_first() const { return looks_first_.load(std::memory_order_relaxed); }
   void look_first() { looks_first_.store(true, std::memory_order_relaxed); }
   // From now on they are numbered. Before the first.

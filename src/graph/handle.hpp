@@ -208,7 +208,11 @@ struct alignas(128) vicinal::internals::GraphHandle {
 
 namespace vicinal::graph {
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored \
+    "-Winvalid-offsetof"  // known to GCC and Clang for every class without virtual bases
 static_assert(offsetof(Handle, on) == 64 && offsetof(Handle, family) == kHotBytes);
+#pragma GCC diagnostic pop
 static_assert(sizeof(Handle) == 256);  // a runtime may have very many
 
 inline Access::Access(Handle& of, AccessMode how, std::size_t number, bool outside)

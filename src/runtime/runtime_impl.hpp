@@ -100,10 +100,14 @@ class RuntimeImpl {
   // be declared after.
   using Concerns = std::function<bool(const TaskSpec&)>;
   static constexpr TaskId kElsewhere{~std::uint64_t{0}};
-  void run_only(Concerns concerns) { concerns_ = std::move(concerns); }
+  void run_only(Concerns concerns) {
+    concerns_ = std::move(concerns);
+    application_->submissions.look_first();
+  }
   // Simulation: what the application has spent on a submission.
   void pass_submission_time() {
-    if (setup_.simulated && setup_.machine.submit_overhead.ns > 0) pass_time();
+    if (submission_takes_time_) [[unlikely]]
+      pass_time();
   }
 
   // waiting.cpp
@@ -204,7 +208,9 @@ class RuntimeImpl {
   std::atomic<bool> is_left_{false};     // nobody waits for it, or destroys it
   RuntimeImpl* left_before_ = nullptr;   // the one that was left before it
   MachineSetup setup_;
-  drivers::PinnedRanges pinned_;  // by the application
+  const bool submission_takes_time_ =
+      setup_.simulated && setup_.machine.submit_overhead.ns > 0;  // in simulation
+  drivers::PinnedRanges pinned_;                                  // by the application
   machine::PerformanceModel models_;
   std::optional<std::string> models_file_;  // none: nothing is kept
   std::unique_ptr<engine::Engine> engine_;

@@ -1,5 +1,6 @@
 // What a submission may have to wait for: room in the submission window, and room that private copies have.
 #include <string>
+#include <utility>
 
 #include "base/warm.hpp"
 #include "runtime/runtime_impl.hpp"
@@ -9,32 +10,33 @@ namespace vicinal::runtime {
 
 using Submission = engine::Submissions::Submission;
 
+// The flag stands for all that is asked of few runtimes.
 TaskId RuntimeImpl::submit(const TaskSpec& spec) {
-  if (concerns_ && !concerns_(spec)) [[unlikely]]
-    return kElsewhere;
   if (application_->submissions.looks_first()) [[unlikely]]
     return submit_looked_at(spec);
   return submit(Submission{.spec = spec, .waits_for_room = true});
 }
 
+// The window counts before the task is made, for a task that is made counts as submitted.
 [[gnu::noinline]] TaskId RuntimeImpl::submit_looked_at(const TaskSpec& spec) {
+  if (concerns_ && !concerns_(spec)) return kElsewhere;
   const bool inside = engine_->inside_task() != nullptr;
   const std::optional<TaskSpec> local = application_->heard_of.made_local(spec);
-  return submit(Submission{
+  Submission submission{
       .spec = local ? *local : spec,
       .number = inside ? graph::SubmissionNumber{} : application_->numbers.next_submission(),
-      .waits_for_room = true});
+      .waits_for_room = true};
+  if (windowed_) {
+    submission.window_bytes =
+        application_->submissions.window_bytes(submission.spec.operands.span());
+    respect_window(submission.window_bytes, !inside);
+  }
+  return submit(std::move(submission));
 }
 
 inline TaskId RuntimeImpl::submit(Submission&& submission) {
   // Often last written by the worker that ended the last task that used them.
-  const std::span<const Operand> operands = submission.spec.operands.span();
-  for (const Operand& operand : operands) base::warm(operand.handle.impl());
-  // Before the task is made, for a task that is made counts as submitted.
-  if (windowed_) [[unlikely]] {
-    submission.window_bytes = application_->submissions.window_bytes(operands);
-    respect_window(submission.window_bytes, engine_->inside_task() == nullptr);
-  }
+  for (const Operand& operand : submission.spec.operands.span()) base::warm(operand.handle.impl());
   try {
     return application_->submissions.submit(submission);
   } catch (const CapacityError&) {

@@ -13,7 +13,7 @@
 
 #include "base/random.hpp"
 #include "drivers/queued/queued_device.hpp"
-#include "memory/strided_copy.hpp"
+#include "engine/strided_copy.hpp"
 #include "support/host_queue.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/error.hpp"
@@ -65,12 +65,12 @@ class HostDevice final : public drivers::QueuedDevice {
   void copy_in(Queue queue, drivers::Flight& /*flight*/, std::byte* to, const std::byte* from,
                const Layout& layout) override {
     faults_.fail_at_once();
-    queues_[queue].put([=] { memory::strided_copy(to, layout.packed(), from, layout); });
+    queues_[queue].put([=] { engine::strided_copy(to, layout.packed(), from, layout); });
   }
   void copy_out(Queue queue, drivers::Flight& /*flight*/, std::byte* to, const Layout& layout,
                 const std::byte* from) override {
     faults_.fail_at_once();
-    queues_[queue].put([=] { memory::strided_copy(to, layout, from, layout.packed()); });
+    queues_[queue].put([=] { engine::strided_copy(to, layout, from, layout.packed()); });
   }
   void begin_run(Queue /*queue*/, drivers::Flight& /*flight*/) override { faults_.fail_at_once(); }
   void notify(Queue queue, drivers::Flight& flight) override {

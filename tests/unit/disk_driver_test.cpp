@@ -20,7 +20,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "memory/strided_copy.hpp"
+#include "engine/strided_copy.hpp"
 #include "unit/disk_driver_fixture.hpp"
 
 namespace vicinal::drivers {
@@ -158,7 +158,7 @@ TEST_P(DiskCopies, AStridedTileIsPackedIntoTheFileAndUnpackedWithoutTouchingItsG
     Data packed(bytes, MemoryKind::replica, 1);
     ASSERT_EQ(was_read(packed, file, offset), "");
     Content expected(bytes);
-    memory::strided_copy(expected.data(), layout.packed(), content.data(), layout);
+    engine::strided_copy(expected.data(), layout.packed(), content.data(), layout);
     EXPECT_TRUE(packed.holds(expected));
 
     for (std::uint64_t i = 0; i < layout.columns; ++i) {

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "memory/strided_copy.hpp"
+#include "engine/strided_copy.hpp"
 #include "unit/driver_fakes.hpp"
 #include "vicinal/error.hpp"
 
@@ -50,7 +50,7 @@ TEST(StridedCopy, PacksColumnAfterColumn) {
   std::vector<std::byte> from(16);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i);
   std::vector<std::byte> packed(12);
-  memory::strided_copy(packed.data(), kStrided.packed(), from.data(), kStrided);
+  engine::strided_copy(packed.data(), kStrided.packed(), from.data(), kStrided);
   const int expected[] = {0, 1, 2, 3, 6, 7, 8, 9, 12, 13, 14, 15};
   for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(static_cast<int>(packed[i]), expected[i]);
 }
@@ -58,7 +58,7 @@ TEST(StridedCopy, PacksColumnAfterColumn) {
 TEST(StridedCopy, LeavesWhatLiesBetweenTheColumns) {
   const std::vector<std::byte> packed(12, std::byte{1});
   std::vector<std::byte> to(16, std::byte{9});
-  memory::strided_copy(to.data(), kStrided, packed.data(), kStrided.packed());
+  engine::strided_copy(to.data(), kStrided, packed.data(), kStrided.packed());
   const int expected[] = {1, 1, 1, 1, 9, 9, 1, 1, 1, 1, 9, 9, 1, 1, 1, 1};
   for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(static_cast<int>(to[i]), expected[i]);
 }
@@ -74,21 +74,21 @@ TEST(StridedCopy, PartsMakeTheWhole) {
     const std::uint64_t bytes = layout.bytes().value;
     const auto memory = random_bytes(layout.columns * layout.stride_bytes, random);
     std::vector<std::byte> whole(bytes);
-    memory::strided_copy(whole.data(), layout.packed(), memory.data(), layout);
+    engine::strided_copy(whole.data(), layout.packed(), memory.data(), layout);
     const std::uint64_t begin = random.below(bytes);
     std::vector<std::byte> part(1 + random.below(bytes - begin));
-    memory::gather(part.data(), memory.data(), layout, begin, part.size());
+    engine::gather(part.data(), memory.data(), layout, begin, part.size());
     EXPECT_EQ(std::memcmp(part.data(), whole.data() + begin, part.size()), 0);
 
     auto copied = std::vector<std::byte>(memory.size());
-    memory::scatter(copied.data(), layout, whole.data(), 0, begin);
-    memory::scatter(copied.data(), layout, whole.data() + begin, begin, bytes - begin);
+    engine::scatter(copied.data(), layout, whole.data(), 0, begin);
+    engine::scatter(copied.data(), layout, whole.data() + begin, begin, bytes - begin);
     std::vector<std::byte> again(bytes);
     // Strided to strided, with another distance between the columns.
     const Layout wider{layout.column_bytes, layout.columns, layout.stride_bytes + 3, 1};
     std::vector<std::byte> wide(wider.columns * wider.stride_bytes);
-    memory::strided_copy(wide.data(), wider, copied.data(), layout);
-    memory::strided_copy(again.data(), wider.packed(), wide.data(), wider);
+    engine::strided_copy(wide.data(), wider, copied.data(), layout);
+    engine::strided_copy(again.data(), wider.packed(), wide.data(), wider);
     EXPECT_EQ(again, whole);
   }
 }

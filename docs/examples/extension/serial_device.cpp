@@ -83,7 +83,7 @@ class SerialDevice final : public drivers::DeviceDriver {
         const memory::Copy copy = copies_.front();
         copies_.pop_front();
         lock.unlock();
-        memory::strided_copy(copy.to.address, copy.to.layout, copy.from.address, copy.from.layout);
+        engine::strided_copy(copy.to.address, copy.to.layout, copy.from.address, copy.from.layout);
         completions_->copy_done(copy.id, nullptr);
       } else if (stopping_) {
         return;

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/file_size_signal.hpp"
-#include "memory/strided_copy.hpp"
+#include "engine/strided_copy.hpp"
 
 namespace vicinal::drivers {
 
@@ -112,7 +112,7 @@ void Transfer::use_bounce(std::uint64_t remaining) {
   }
   address = bounce_.address();
   if (writing_) {
-    memory::gather(address, memory_, layout_, position_, std::min<std::uint64_t>(bytes, remaining));
+    engine::gather(address, memory_, layout_, position_, std::min<std::uint64_t>(bytes, remaining));
   }
 }
 
@@ -150,7 +150,7 @@ int Transfer::take_moved() {
   if (result == 0) return writing_ ? ENOSPC : kEndOfFile;
   const std::uint64_t moved =
       std::min(static_cast<std::uint64_t>(result), length_ - position_);  // without the padding
-  if (bounced_ && !writing_) memory::scatter(memory_, layout_, address, position_, moved);
+  if (bounced_ && !writing_) engine::scatter(memory_, layout_, address, position_, moved);
   position_ += moved;
   interruptions_ = 0;
   return 0;

@@ -7,7 +7,7 @@
 #include "base/start_thread.hpp"
 #include "drivers/clock.hpp"
 #include "drivers/cpu/binding.hpp"
-#include "memory/strided_copy.hpp"
+#include "engine/strided_copy.hpp"
 
 namespace vicinal::drivers {
 
@@ -58,7 +58,7 @@ void CopyEngine::run(engine::Completions& completions) {
     lock.unlock();
 
     const memory::Copy& copy = next.copy;
-    memory::strided_copy(copy.to.address, copy.to.layout, copy.from.address, copy.from.layout);
+    engine::strided_copy(copy.to.address, copy.to.layout, copy.from.address, copy.from.layout);
     if (bandwidth_.value > 0) {
       free_at = std::max(free_at, next.since) + duration(copy.bytes(), bandwidth_);
       sleep_until(free_at);

@@ -6,7 +6,7 @@
 
 #include "base/start_thread.hpp"
 #include "drivers/cpu/binding.hpp"
-#include "memory/strided_copy.hpp"
+#include "engine/strided_copy.hpp"
 
 namespace vicinal::drivers {
 
@@ -127,7 +127,7 @@ void StagedCopies::put_piece(Piece& piece, const memory::Copy& copy) {
   const Layout layout{piece.bytes, 1, piece.bytes, 1};
   piece.in_course.store(true, std::memory_order_relaxed);
   if (queue_ == QueuedDevice::kIn) {
-    memory::gather(piece.memory, copy.from.address, copy.from.layout, piece.begin, piece.bytes);
+    engine::gather(piece.memory, copy.from.address, copy.from.layout, piece.begin, piece.bytes);
     device_.copy_in(queue_, piece, copy.to.address + piece.begin, piece.memory, layout);
   } else {
     device_.copy_out(queue_, piece, piece.memory, layout, copy.from.address + piece.begin);
@@ -143,7 +143,7 @@ int StagedCopies::settle(Piece& piece, const memory::Copy& copy) {
   device_.finish(piece);
   const int failure = std::exchange(piece.failure, 0);
   if (failure == 0 && queue_ == QueuedDevice::kOut) {
-    memory::scatter(copy.to.address, copy.to.layout, piece.memory, piece.begin, bytes);
+    engine::scatter(copy.to.address, copy.to.layout, piece.memory, piece.begin, bytes);
   }
   return failure;
 }

@@ -5,9 +5,9 @@
 
 #include "engine/application.hpp"
 #include "engine/lifecycle.hpp"
+#include "engine/strided_copy.hpp"
 #include "graph/dependencies.hpp"
 #include "memory/replica.hpp"
-#include "memory/strided_copy.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::engine {
@@ -42,12 +42,12 @@ Sides sides(const KernelContext& k) {
 void split_kernel(KernelContext& k) {
   const Sides s = sides(k);
   if (s.part.layout.bytes().value == 0) return;
-  memory::strided_copy(s.part.address, s.part.layout, s.inside, s.inside_layout);
+  engine::strided_copy(s.part.address, s.part.layout, s.inside, s.inside_layout);
 }
 void join_kernel(KernelContext& k) {
   const Sides s = sides(k);
   if (s.part.layout.bytes().value == 0) return;
-  memory::strided_copy(s.inside, s.inside_layout, s.part.address, s.part.layout);
+  engine::strided_copy(s.inside, s.inside_layout, s.part.address, s.part.layout);
 }
 
 // Simulation: to copy within a memory. An assumption: what one core moves, also on devices, which are faster.

@@ -9,7 +9,7 @@
 
 #include "vicinal/data.hpp"
 
-namespace vicinal::memory {
+namespace vicinal::engine {
 
 namespace detail {
 
@@ -66,4 +66,4 @@ inline void strided_copy(std::byte* to, const Layout& to_layout, const std::byte
                         });
 }
 
-}  // namespace vicinal::memory
+}  // namespace vicinal::engine
