@@ -220,6 +220,7 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char
     return unregister_heard_of(registered, write_back, call);
   }
   graph::Handle& handle = check(registered, call);
+  const std::string name = handle.name;  // may find no memory: before anything is changed
   const std::uint32_t life = registered.life();
   if (handle.home.inside || graph::is_part(handle)) {
     throw UsageError(std::string(call) + ": handle " + handle.name +
@@ -275,7 +276,6 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char
     wait_until([&] { return application_->reductions.forget_copies(handle); }, call);
   }
   const graph::Home home = handle.home;
-  const std::string name = handle.name;
   const Released released = take_released(handle);
   application_->handles.forget(handle);
   call_released(released, name);
