@@ -97,6 +97,7 @@ class Result {
 // --- data
 
 template <std::ranges::contiguous_range Range>
+// NOLINTNEXTLINE(performance-unnecessary-value-param): moved on
 auto Runtime::data(Range&& elements, const std::string& name, Released released) {
   static_assert(
       std::ranges::borrowed_range<Range>,
@@ -127,6 +128,7 @@ Data<T> Runtime::data(std::size_t count, std::string name) {
 }
 
 template <typename T>
+// NOLINTNEXTLINE(performance-unnecessary-value-param): moved on
 Data<T, 2> Runtime::tile(Tile<T> elements, const std::string& name, Released released) {
   void* const address = const_cast<std::remove_const_t<T>*>(elements.data());
   return Data<T, 2>(register_tile(address,

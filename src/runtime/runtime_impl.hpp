@@ -149,7 +149,7 @@ class RuntimeImpl {
   void notify_waiters();
   // The worker that has no thread of its own: whoever waits drives it.
   std::optional<WorkerId> slot() const;
-  TaskId submit(engine::Submissions::Submission&& submission);
+  TaskId submit(engine::Submissions::Submission& submission);
   TaskId submit_looked_at(const TaskSpec& spec);
   TaskId submit_once_more(engine::Submissions::Submission& submission);
   void wait_for_copies(const char* call);

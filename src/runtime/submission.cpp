@@ -1,6 +1,5 @@
 // What a submission may have to wait for: room in the submission window, and room that private copies have.
 #include <string>
-#include <utility>
 
 #include "base/warm.hpp"
 #include "runtime/runtime_impl.hpp"
@@ -14,7 +13,8 @@ using Submission = engine::Submissions::Submission;
 TaskId RuntimeImpl::submit(const TaskSpec& spec) {
   if (application_->submissions.looks_first()) [[unlikely]]
     return submit_looked_at(spec);
-  return submit(Submission{.spec = spec, .waits_for_room = true});
+  Submission submission{.spec = spec, .waits_for_room = true};
+  return submit(submission);
 }
 
 // The window counts before the task is made, for a task that is made counts as submitted.
@@ -31,10 +31,10 @@ TaskId RuntimeImpl::submit(const TaskSpec& spec) {
         application_->submissions.window_bytes(submission.spec.operands.span());
     respect_window(submission.window_bytes, !inside);
   }
-  return submit(std::move(submission));
+  return submit(submission);
 }
 
-inline TaskId RuntimeImpl::submit(Submission&& submission) {
+inline TaskId RuntimeImpl::submit(Submission& submission) {
   // Often last written by the worker that ended the last task that used them.
   for (const Operand& operand : submission.spec.operands.span()) base::warm(operand.handle.impl());
   try {

@@ -39,8 +39,8 @@ struct Missing {
     return *this;
   }
   void score(trace::Candidate& candidate) const {
-    candidate.scores.push_back({trace::Measure::unrequested_bytes, unrequested});
     candidate.scores.push_back({trace::Measure::missing_bytes, invalid});
+    candidate.scores.push_back({trace::Measure::unrequested_bytes, unrequested});
     candidate.scores.push_back({trace::Measure::unplaced_bytes, unplaced});
   }
 };

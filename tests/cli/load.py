@@ -55,7 +55,7 @@ WRONG = {
                 ["version 0.1", "compile it again"]),
     "library": (f'extern "C" {{ extern const char {SYMBOL}; const char {SYMBOL} = 0; }}',
                 ["library of its own", "without libvicinal"]),
-    "symbol": ("int lacking(int); int x = lacking(3);", ["lacking(int)", "neither it nor the library"]),
+    "symbol": ("int lacking(int); int x = lacking(3);", ["lacking(int)", "neither the file nor the library"]),
     "nothing": ("int x = 3;", ["registers nothing", "vicinal_register"]),
     "initialiser": ('#include <stdexcept>\nstruct T { T() { throw std::logic_error("too early"); } } t;',
                     ["an initialiser throws", "too early"]),

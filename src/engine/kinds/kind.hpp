@@ -10,6 +10,10 @@ namespace vicinal::engine {
 
 class Kind {
  public:
+  Kind() = default;
+  Kind(const Kind&) = delete;
+  Kind& operator=(const Kind&) = delete;
+  virtual ~Kind() = default;
   // The task has access to its data. It ends when the kind says so (Engine::end_plain_task, Engine::let_go), or goes
   // to a worker (Engine::read_too). Any thread, under no lock of the engine, perhaps inside the call that submits.
   virtual void ready(graph::Task& task) = 0;
@@ -18,9 +22,6 @@ class Kind {
   virtual void held(graph::Task& task, const std::exception_ptr& error);
   // A copy has ended, or something else that the end of a task of this kind may wait for. Any thread, often.
   virtual void look();
-
- protected:
-  ~Kind() = default;
 };
 
 inline void Kind::held(graph::Task& /*task*/, const std::exception_ptr& /*error*/) {}
