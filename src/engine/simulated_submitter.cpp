@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/kinds/recursion.hpp"
 #include "engine/submissions.hpp"
 #include "graph/partition.hpp"
 
