@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "graph/dependencies.hpp"
+
 namespace vicinal::engine {
 
 using graph::Task;
@@ -48,10 +50,16 @@ bool Wishes::grant_planned(Node& lists, NodeId node, memory::Actions& actions) {
     return (state == graph::TaskState::submitted || state == graph::TaskState::ready) &&
            graph::TaskPool::alive(*copy.task, copy.id);
   };
+  const auto is_written = [](const PlannedCopy& copy) {
+    return copy.task->state.load(std::memory_order_relaxed) == graph::TaskState::ready ||
+           graph::is_readable(*copy.handle);
+  };
   std::size_t waiting = 0;
   std::erase_if(lists.planned, [&](const PlannedCopy& copy) {
     if (waiting >= kMostTried) return false;
     if (!is_to_come(copy)) return true;
+    // Else an earlier task may be writing the content.
+    if (!is_written(copy)) return false;
     const bool is_victim_there = copy.victim != nullptr && copy.victim->life() == copy.victim_life;
     if (residency_.load(*copy.handle, node, is_victim_there ? copy.victim : nullptr, actions)) {
       return true;
