@@ -131,7 +131,7 @@ bool SubmissionLog::take_next(std::size_t most, List& into) {
 bool SubmissionLog::is_still_to_run(const Entry& entry) {
   if (!TaskPool::alive(*entry.task, entry.id)) return false;
   const TaskState state = entry.task->state.load(std::memory_order_seq_cst);
-  return state != TaskState::done && state != TaskState::free;
+  return state != TaskState::done && state != TaskState::let_go && state != TaskState::free;
 }
 
 void SubmissionLog::add(const Entry& entry, std::span<const Named> accesses,
