@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "base/legible.hpp"
+#include "engine/arguments.hpp"
 #include "engine/lifecycle.hpp"
 #include "engine/program_numbers.hpp"
-#include "engine/sizes.hpp"
 #include "engine/sole_copies.hpp"
 #include "graph/dependencies.hpp"
 #include "memory/arena.hpp"

@@ -6,8 +6,8 @@
 
 #include "base/legible.hpp"
 #include "engine/application.hpp"
+#include "engine/arguments.hpp"
 #include "engine/lifecycle.hpp"
-#include "engine/sizes.hpp"
 
 namespace vicinal::engine {
 

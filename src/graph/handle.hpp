@@ -40,7 +40,7 @@ struct alignas(16) Access {
         mode(how),
         next_(life),
         outside_(outside),
-        number_(number & (kMostOperands - 1)) {}
+        number_(number & 0x7fff) {}  // at most kMostOperands
   Access(Handle& of, AccessMode how, std::size_t number = 0, bool outside = false);
 
   Handle* handle = nullptr;

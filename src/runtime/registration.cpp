@@ -6,7 +6,7 @@
 #include "base/legible.hpp"
 #include "base/log.hpp"
 #include "base/sure_memory.hpp"
-#include "engine/sizes.hpp"
+#include "engine/arguments.hpp"
 #include "graph/dependencies.hpp"
 #include "memory/arena.hpp"
 #include "runtime/runtime_impl.hpp"

@@ -14,7 +14,7 @@
 #include "base/thread_end.hpp"
 #include "drivers/clock.hpp"
 #include "drivers/mapped_memory.hpp"
-#include "engine/sizes.hpp"
+#include "engine/arguments.hpp"
 #include "graph/dependencies.hpp"
 #include "machine/machine_model.hpp"
 #include "runtime/runtime_impl.hpp"

@@ -1,4 +1,4 @@
-#include "engine/sizes.hpp"
+#include "engine/arguments.hpp"
 
 #include <algorithm>
 #include <cstdint>
