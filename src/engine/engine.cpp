@@ -66,7 +66,7 @@ Engine::Engine(EngineConfig config)
   if (timed_) recorder_.set_above(kTimesTasks);
   if (traits_.two_gears && traits_.plans) {
     throw UsageError(
-        "policy " + policy_name() +
+        "policy " + std::string(policy_->name()) +
         ": its traits say plans and two_gears; a policy with two gears plans in the second, so "
         "leave plans out");
   }

@@ -187,7 +187,6 @@ class Engine final : public Completions {
   const MachineDescription& machine() const { return config_.machine; }
   Statistics statistics() const;
   std::string describe() const;
-  std::string policy_name() const { return std::string(policy_->name()); }
 
  private:
   friend class EngineData;

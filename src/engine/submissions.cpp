@@ -63,11 +63,11 @@ Time most_overhead(const MachineDescription& machine) {
 
 }  // namespace
 
-// Nearly all operands: a plain access of a handle of this runtime, for a task that has nothing special.
-inline bool Submissions::is_plain(const graph::Task& task, const Operand& operand) const {
+// Nearly all operands: a plain access of a handle of this runtime.
+inline bool Submissions::is_plain(const Operand& operand) const {
   const AccessMode mode = operand.mode;
   if (mode != AccessMode::R && mode != AccessMode::RW && mode != AccessMode::W) return false;
-  if (task.extension || operand.handle.runtime() != runtime_) return false;
+  if (operand.handle.runtime() != runtime_) return false;
   const graph::Handle& handle = *operand.handle.impl();
   return handle.life() == operand.handle.life() &&
          (!writes(mode) || handle.takes_writes.load(std::memory_order_acquire));
@@ -78,21 +78,23 @@ inline bool Submissions::is_plain(const graph::Task& task, const Operand& operan
                                                   std::span<const Operand> operands) {
   graph::Access* const first = task.accesses().data();
   graph::Access* end = first;
+  std::size_t count = 0;
   const bool outside = task.outside;
+  bool is_simple = !task.extension;
   for (const Operand& operand : operands) {
     graph::Handle* const handle = operand.handle.impl();
     const graph::Access* same = first;
     while (same != end && same->handle != handle) ++same;
-    if (same == end && is_plain(task, operand)) [[likely]] {
-      *end = graph::Access(*handle, operand.handle.life(), operand.mode,
-                           static_cast<std::size_t>(end - first), outside);
-      ++end;
+    if (same == end && is_simple && is_plain(operand)) [[likely]] {
+      *end++ = graph::Access(*handle, operand.handle.life(), operand.mode, count++, outside);
     } else {
       const auto number = static_cast<std::size_t>(&operand - operands.data());
-      end = first + fill_access(task, operand, number, static_cast<std::size_t>(end - first));
+      count = fill_access(task, operand, number, count);
+      end = first + count;
+      is_simple = !task.extension;
     }
   }
-  task.access_count = static_cast<std::size_t>(end - first) & 0x3fffU;  // at most kMostOperands
+  task.access_count = count & 0x3fffU;  // at most kMostOperands
 }
 
 // Any operand. `count`: of the accesses before it; returns that with it.
@@ -274,7 +276,8 @@ Submissions::Submissions(Application& application, const SubmissionsConfig& conf
     submitter_.emplace(*this, *world_, engine_, held_back_ ? &*held_back_ : nullptr, overhead);
   }
   is_ordered_ = held_back_ || submitter_ || engine_.notes_submissions();
-  if (most_tasks_ > 0 || counts_bytes_) look_first();
+  const bool takes_time = world_ != nullptr && overhead.ns > 0;
+  if (most_tasks_ > 0 || counts_bytes_ || takes_time) look_first();
 }
 
 void Submissions::number_all() {
@@ -321,9 +324,9 @@ TaskId Submissions::submit_inside(const TaskSpec& named) {
   const std::optional<TaskSpec> local = application_.heard_of.made_local(named);
   const TaskSpec& spec = local ? *local : named;
   if (!spec.after.empty()) require_own(spec);
-  Submission submission{.spec = spec, .window_bytes = window_bytes(spec.operands.span())};
-  count(submission.window_bytes);
-  return {submit(submission).value, application_.handles.number()};
+  const SubmissionExtras extras{.window_bytes = window_bytes(spec.operands.span())};
+  count(extras.window_bytes);
+  return {submit(spec, extras).value, application_.handles.number()};
 }
 
 [[gnu::noinline]] void Submissions::check_inside(const RecursiveTask& outer,
@@ -342,8 +345,7 @@ inline TaskId Submissions::put_into_graph(graph::Task& task, const TaskSpec& spe
   return engine_.submit(task, spec.after, inside != nullptr ? inside->worker : kNoWorker);
 }
 
-[[gnu::flatten]] TaskId Submissions::submit(Submission& submission) {
-  const TaskSpec& spec = submission.spec;
+[[gnu::flatten]] TaskId Submissions::submit(const TaskSpec& spec, const SubmissionExtras& extras) {
   const InTask* const inside = engine_.inside_task();
   const WorkerId worker = inside != nullptr ? inside->worker : kNoWorker;
   RecursiveTask* const outer = inside != nullptr ? Recursions::current() : nullptr;
@@ -352,20 +354,20 @@ inline TaskId Submissions::put_into_graph(graph::Task& task, const TaskSpec& spe
   graph::Task* task = nullptr;
   try {
     task = &make(spec, spec.operands.span(), worker);
-  } catch (const CapacityError&) {
-    submission.lacks_room = submission.waits_for_room && inside == nullptr;
-    if (!submission.lacks_room) will_not_come(submission.window_bytes);
+  } catch (const CapacityError& error) {
+    if (inside == nullptr && !extras.was_refused) throw LacksRoom(error.what());
+    will_not_come(extras.window_bytes);
     throw;
   } catch (...) {
-    will_not_come(submission.window_bytes);
+    will_not_come(extras.window_bytes);
     throw;
   }
   if (spec.group != nullptr) internals::Opener::count(*spec.group).begin_one();
   // A task that is refused is gone when this throws, and with it its extension.
   try {
     MadeTask made(engine_, *task, worker);
-    if (submission.number.value != 0) [[unlikely]]
-      extension(*made).number = submission.number;
+    if (extras.number.value != 0) [[unlikely]]
+      extension(*made).number = extras.number;
     if (outer != nullptr) [[unlikely]]
       add_inside(*outer, *made);
     if (application_.partitions.any()) [[unlikely]] {
@@ -374,7 +376,7 @@ inline TaskId Submissions::put_into_graph(graph::Task& task, const TaskSpec& spe
     }
     return put_into_graph(made.take(), spec, inside);
   } catch (...) {
-    will_not_come(submission.window_bytes,
+    will_not_come(extras.window_bytes,
                   spec.group != nullptr ? &internals::Opener::count(*spec.group) : nullptr);
     throw;
   }

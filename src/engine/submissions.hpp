@@ -15,6 +15,7 @@
 #include "graph/partition.hpp"
 #include "graph/task.hpp"
 #include "sim/world.hpp"
+#include "vicinal/error.hpp"
 #include "vicinal/ids.hpp"
 #include "vicinal/task.hpp"
 
@@ -37,23 +38,30 @@ struct SubmissionsConfig {
   const std::atomic<std::uint32_t>& waiting;
 };
 
+// What few submissions have beside what the application says.
+struct SubmissionExtras {
+  Bytes window_bytes = {};              // that the window has counted of the task
+  graph::SubmissionNumber number = {};  // 0: of the runtime, or submissions are not counted
+  bool was_refused = false;             // for lack of room: it is not to be tried again
+};
+inline constexpr SubmissionExtras kNoExtras = {};
+
+// The task lacks room that the caller may wait for: then it is to be submitted once more. The window still counts it.
+class LacksRoom : public CapacityError {
+ public:
+  using CapacityError::CapacityError;
+};
+
 class Submissions {
  public:
   Submissions(Application& application, const SubmissionsConfig& config);
 
   // --- tasks of the application
-  struct Submission {
-    const TaskSpec& spec;
-    Bytes window_bytes = {};  // that the window has counted of the task
-    graph::SubmissionNumber number =
-        {};                       // 0: nobody counts, or it is no submission of the application
-    bool waits_for_room = false;  // if it lacks room it may be tried again: see lacks_room
-    bool lacks_room = false;      // out: thus it was refused, and still counts in the window
-  };
-  // Throws UsageError or CapacityError; then nothing is left of the task.
-  TaskId submit(Submission& submission);
-  // Each is looked at before anything is made of it: there is a window, tasks are numbered or for other ranks, or data may
-  // be named that are only heard of.
+  // Throws LacksRoom, outside of tasks and for the first time; otherwise UsageError or CapacityError. Nothing is left of a
+  // task that is refused.
+  TaskId submit(const TaskSpec& spec, const SubmissionExtras& extras);
+  // Each is looked at before anything is made of it: there is a window, submissions take simulated time, tasks are numbered
+  // or for other ranks, or data may be named that are only heard of.
   bool looks_first() const { return looks_first_.load(std::memory_order_relaxed); }
   void look_first() { looks_first_.store(true, std::memory_order_relaxed); }
   // From now on they are numbered. Before the first.
@@ -121,7 +129,7 @@ class Submissions {
  private:
   graph::Task& make(const TaskSpec& spec, std::span<const Operand> operands, WorkerId worker);
   void fill_accesses(graph::Task& task, std::span<const Operand> operands);
-  bool is_plain(const graph::Task& task, const Operand& operand) const;
+  bool is_plain(const Operand& operand) const;
   std::size_t fill_access(graph::Task& task, const Operand& operand, std::size_t number,
                           std::size_t count);
   void say_more(graph::Task& task, const TaskSpec& spec) const;

@@ -66,7 +66,7 @@ std::string RuntimeImpl::facts_of_run() const {
   for (const auto& [name, value] : options_.changed()) options[name] = value;
   const Json facts = {{"command", base::command_of_process()},
                       {"version", version()},
-                      {"policy", engine_->policy_name()},
+                      {"policy", policy_name_},
                       {"simulated", setup_.simulated != nullptr},
                       {"options", options},
                       {"machine", to_json(engine_->machine())}};

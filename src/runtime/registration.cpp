@@ -22,7 +22,7 @@ std::uint32_t next_runtime_number() {
 }
 
 Handle RuntimeImpl::add_memory(NodeId node, void* address, const Layout& layout, std::string name,
-                               Released released) {
+                               Released&& released) {
   if (address == nullptr && layout.bytes().value > 0) {
     throw UsageError("register: the address of " + engine::named(name) +
                      " is null; use register_empty for data that "

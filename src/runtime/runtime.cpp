@@ -106,6 +106,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   } else {
     config.now = drivers::monotonic_now;
   }
+  policy_name_ = config.policy->name();
   engine_ = std::make_unique<engine::Engine>(std::move(config));
   if (setup_.simulated) planner_.emplace(setup_.world->world, *engine_);
   application_ = std::make_unique<engine::Application>(
@@ -140,7 +141,7 @@ void RuntimeImpl::start() {
   }
   if (!options_.status.empty()) {
     status_.emplace(options_.status, kStatusBegins, number_, [this] {
-      return status_text(engine_->statistics(), engine_->machine(), engine_->policy_name());
+      return status_text(engine_->statistics(), engine_->machine(), policy_name_);
     });
   }
   if (options_.stall_seconds <= 0) return;
@@ -448,9 +449,7 @@ void Runtime::unpin(void* data) {
 
 TaskId Runtime::submit(const TaskSpec& spec) {
   try {
-    const TaskId id = impl_->submit_named(spec);
-    impl_->pass_submission_time();
-    return id;
+    return impl_->submit_named(spec);
   } catch (const std::bad_alloc&) {
     std::rethrow_exception(base::out_of_memory("took a task"));
   }
@@ -508,7 +507,7 @@ void Runtime::cancel() {
   impl_->engine().errors().cancel();
 }
 void Runtime::cancel(Group& group) {
-  impl_->cancel(group);
+  impl_->engine().errors().cancel(internals::Opener::count(group));
 }
 
 Acquired Runtime::acquire(Handle handle, AccessMode mode) {

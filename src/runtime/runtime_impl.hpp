@@ -66,7 +66,7 @@ class RuntimeImpl {
   }
   // The application's memory on the node. `released`: called when the runtime no longer uses it.
   Handle add_memory(NodeId node, void* address, const Layout& layout, std::string name,
-                    Released released);
+                    Released&& released);
   Handle add_file(const FileRegion& region, const Layout& layout, std::string name);
   Handle add_simulated(Bytes size, NodeId home, std::string name) {
     return add_simulated({size.value, 1, size.value, 1}, home, true, std::move(name));
@@ -90,10 +90,8 @@ class RuntimeImpl {
 
   // submission.cpp
   // The application's calls: ids that they take and give carry the number of their runtime.
-  TaskId submit_named(const TaskSpec& spec) {
-    if (!spec.after.empty()) application_->submissions.require_own(spec);
-    return {submit(spec).value, number_};
-  }
+  // In simulation the time passes that the application spends on a submission.
+  TaskId submit_named(const TaskSpec& spec);
   TaskId submit(const TaskSpec& spec);
   // Whether a task is to be run here: asked before anything of it is made, by whichever thread submits, under no lock.
   // Set before the first submission; none: all are. Of one that is not, kElsewhere is the id, which no task can
@@ -103,11 +101,6 @@ class RuntimeImpl {
   void run_only(Concerns concerns) {
     concerns_ = std::move(concerns);
     application_->submissions.look_first();
-  }
-  // Simulation: what the application has spent on a submission.
-  void pass_submission_time() {
-    if (submission_takes_time_) [[unlikely]]
-      pass_time();
   }
 
   // waiting.cpp
@@ -123,7 +116,6 @@ class RuntimeImpl {
   // Waits for nothing, and passes on what is held back. Any thread, also inside a task.
   bool is_ready(Group& group);
   bool is_ready(Handle handle, const char* what);
-  void cancel(Group& group);
   std::unique_ptr<Acquisition> acquire(Handle handle, AccessMode mode,
                                        const char* call = "acquire");
   void release(Acquisition& acquisition);
@@ -149,9 +141,10 @@ class RuntimeImpl {
   void notify_waiters();
   // The worker that has no thread of its own: whoever waits drives it.
   std::optional<WorkerId> slot() const;
-  TaskId submit(engine::Submissions::Submission& submission);
+  TaskId submit(const TaskSpec& spec, const engine::SubmissionExtras& extras);
+  TaskId submit_named_looked_at(const TaskSpec& spec);
   TaskId submit_looked_at(const TaskSpec& spec);
-  TaskId submit_once_more(engine::Submissions::Submission& submission);
+  TaskId submit_once_more(const TaskSpec& spec, engine::SubmissionExtras extras);
   void wait_for_copies(const char* call);
   void count_acquired(graph::Handle& handle, std::uint32_t life);
   void respect_window(Bytes bytes, bool may_wait);
@@ -208,11 +201,10 @@ class RuntimeImpl {
   std::atomic<bool> is_left_{false};     // nobody waits for it, or destroys it
   RuntimeImpl* left_before_ = nullptr;   // the one that was left before it
   MachineSetup setup_;
-  const bool submission_takes_time_ =
-      setup_.simulated && setup_.machine.submit_overhead.ns > 0;  // in simulation
-  drivers::PinnedRanges pinned_;                                  // by the application
+  drivers::PinnedRanges pinned_;  // by the application
   machine::PerformanceModel models_;
   std::optional<std::string> models_file_;  // none: nothing is kept
+  std::string policy_name_;
   std::unique_ptr<engine::Engine> engine_;
   std::optional<SimulatedPlanner> planner_;  // in simulation
   std::unique_ptr<engine::Application> application_;

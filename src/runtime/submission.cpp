@@ -1,4 +1,5 @@
 // What a submission may have to wait for: room in the submission window, and room that private copies have.
+#include <optional>
 #include <string>
 
 #include "base/warm.hpp"
@@ -7,59 +8,69 @@
 
 namespace vicinal::runtime {
 
-using Submission = engine::Submissions::Submission;
+using Extras = engine::SubmissionExtras;
 
 // The flag stands for all that is asked of few runtimes.
+TaskId RuntimeImpl::submit_named(const TaskSpec& spec) {
+  if (!spec.after.empty()) application_->submissions.require_own(spec);
+  if (application_->submissions.looks_first()) [[unlikely]]
+    return submit_named_looked_at(spec);
+  return {submit(spec, engine::kNoExtras).value, number_};
+}
+
+[[gnu::noinline]] TaskId RuntimeImpl::submit_named_looked_at(const TaskSpec& spec) {
+  const TaskId id{submit_looked_at(spec).value, number_};
+  if (setup_.simulated && setup_.machine.submit_overhead.ns > 0) pass_time();
+  return id;
+}
+
 TaskId RuntimeImpl::submit(const TaskSpec& spec) {
   if (application_->submissions.looks_first()) [[unlikely]]
     return submit_looked_at(spec);
-  Submission submission{.spec = spec, .waits_for_room = true};
-  return submit(submission);
+  return submit(spec, engine::kNoExtras);
 }
 
 // The window counts before the task is made, for a task that is made counts as submitted.
-[[gnu::noinline]] TaskId RuntimeImpl::submit_looked_at(const TaskSpec& spec) {
-  if (concerns_ && !concerns_(spec)) return kElsewhere;
+[[gnu::noinline]] TaskId RuntimeImpl::submit_looked_at(const TaskSpec& named) {
+  if (concerns_ && !concerns_(named)) return kElsewhere;
   const bool inside = engine_->inside_task() != nullptr;
-  const std::optional<TaskSpec> local = application_->heard_of.made_local(spec);
-  Submission submission{
-      .spec = local ? *local : spec,
-      .number = inside ? graph::SubmissionNumber{} : application_->numbers.next_submission(),
-      .waits_for_room = true};
+  const std::optional<TaskSpec> local = application_->heard_of.made_local(named);
+  const TaskSpec& spec = local ? *local : named;
+  Extras extras;
+  if (!inside) extras.number = application_->numbers.next_submission();
   if (windowed_) {
-    submission.window_bytes =
-        application_->submissions.window_bytes(submission.spec.operands.span());
-    respect_window(submission.window_bytes, !inside);
+    extras.window_bytes = application_->submissions.window_bytes(spec.operands.span());
+    respect_window(extras.window_bytes, !inside);
   }
-  return submit(submission);
+  return submit(spec, extras);
 }
 
-inline TaskId RuntimeImpl::submit(Submission& submission) {
+inline TaskId RuntimeImpl::submit(const TaskSpec& spec, const Extras& extras) {
   // Often last written by the worker that ended the last task that used them.
-  for (const Operand& operand : submission.spec.operands.span()) base::warm(operand.handle.impl());
+  for (const Operand& operand : spec.operands.span()) base::warm(operand.handle.impl());
   try {
-    return application_->submissions.submit(submission);
-  } catch (const CapacityError&) {
-    if (!submission.lacks_room) throw;
-    return submit_once_more(submission);
+    return application_->submissions.submit(spec, extras);
+  } catch (const engine::LacksRoom&) {
+    return submit_once_more(spec, extras);
   }
 }
 
-// A task was refused, and that is being handled. What nobody uses any more may have the room that it lacks; private
-// copies may: that is waited for.
-[[gnu::noinline]] TaskId RuntimeImpl::submit_once_more(Submission& submission) {
-  submission.waits_for_room = false;
-  catch_up();
-  if (application_->departures.sweep()) return application_->submissions.submit(submission);
+// A task was refused, and that is being handled. Data without users may have the missing room, and go; private copies may
+// have it: the wait is for these.
+[[gnu::noinline]] TaskId RuntimeImpl::submit_once_more(const TaskSpec& spec, Extras extras) {
+  extras.was_refused = true;
+  std::optional<engine::Reductions::Sparing> sparing;
   try {
-    if (!application_->reductions.any()) throw;
-    const engine::Reductions::Sparing sparing(application_->reductions);
-    wait_for_copies("submit");
+    catch_up();
+    if (!application_->departures.sweep() && application_->reductions.any()) {
+      sparing.emplace(application_->reductions);
+      wait_for_copies("submit");
+    }
   } catch (...) {
-    application_->submissions.will_not_come(submission.window_bytes);
+    application_->submissions.will_not_come(extras.window_bytes);
     throw;
   }
-  return application_->submissions.submit(submission);
+  return application_->submissions.submit(spec, extras);
 }
 
 void RuntimeImpl::wait_for_copies(const char* call) {

@@ -253,10 +253,6 @@ bool RuntimeImpl::wait(Group& group, Deadline deadline) {
   return true;
 }
 
-void RuntimeImpl::cancel(Group& group) {
-  engine_->errors().cancel(internals::Opener::count(group));
-}
-
 bool RuntimeImpl::is_ready(Group& group) {
   application_->submissions.pass_on_held_back();
   return group.pending() == 0;
