@@ -32,6 +32,12 @@ struct WorkerId {
   friend constexpr auto operator<=>(WorkerId, WorkerId) = default;
 };
 
+// A rank: one of the processes that run a program together, each on memory of its own.
+struct RankId {
+  std::uint32_t value = 0;  // from 0 on
+  friend constexpr auto operator<=>(RankId, RankId) = default;
+};
+
 // RAM.
 inline constexpr NodeId kRam{0};
 // "No worker": the task was released by a thread that runs no tasks.
