@@ -41,6 +41,13 @@ class DeviceError : public Error {
   using Error::Error;
 };
 
+// Another rank has failed, was lost, or did not do the same as this one: names the rank and what it was. The run is over on
+// all ranks.
+class RankError : public Error {
+ public:
+  using Error::Error;
+};
+
 // The handle's last writer failed or was cancelled, so its content is not what was asked for. The error nests the
 // exception of the kernel that failed first, as TaskError does.
 class PoisonedError : public Error {

@@ -27,6 +27,7 @@
 #include "vicinal/options.hpp"
 #include "vicinal/partition.hpp"
 #include "vicinal/progress.hpp"
+#include "vicinal/ranks.hpp"
 #include "vicinal/simulated_world.hpp"
 #include "vicinal/statistics.hpp"
 #include "vicinal/task.hpp"
@@ -136,6 +137,9 @@ class Runtime {
   // Starts workers, or simulates the machine of Options::machine. Throws UsageError for an option or a machine that
   // cannot be, CapacityError if the system does not give the threads or the memory.
   explicit Runtime(const Options& options = Options::from_environment());
+  // The runtime of one of several ranks, which run the same program and make the same calls in the same order: see
+  // ranks.hpp. Returns when all have begun. Throws RankError if one is lost, or runs another program.
+  Runtime(const Options& options, const Ranks& ranks);
   // The same runtime on the machine `simulated`: kernels do not run, tasks take the time that they are expected to,
   // copies the bandwidth of their link; waiting advances simulated time. One thread at a time. A read gives the
   // application's own memory as it was registered, or zeros.
@@ -177,6 +181,19 @@ class Runtime {
   Handle register_file(const FileRegion& region, Bytes size, std::string name = {});
   Handle register_file(const FileRegion& region, TileShape shape, std::string name = {});
 
+  // The same of data that this rank owns; the other ranks ignore `data` and `region`, which lie on the owner. Without an
+  // owner data belong to the ranks in turn. Throws UsageError also if there is no such rank.
+  Handle register_buffer(RankId owner, void* data, Bytes size, std::string name = {},
+                         Released released = {});
+  Handle register_tile(RankId owner, void* data, TileShape shape, std::string name = {},
+                       Released released = {});
+  Handle register_empty(RankId owner, Bytes size, std::string name = {});
+  Handle register_empty(RankId owner, TileShape shape, std::string name = {});
+  Handle register_file(RankId owner, const FileRegion& region, TileShape shape,
+                       std::string name = {});
+  // The rank that owns the data; none: there are no other ranks, or the data are this rank's own.
+  std::optional<RankId> owner(Handle handle) const;
+
   // On a simulated machine only: data of this size whose content lies on `home` at the start: RAM or an accelerator
   // (outside its limit, like a buffer of the application), or the disk. Throws UsageError on a real machine, or for a
   // node that is not there.
@@ -187,7 +204,7 @@ class Runtime {
   // submit. Throws UsageError inside a task; PoisonedError, once the handle is forgotten, if its writer failed.
   void unregister(Handle handle, WriteBack write_back = WriteBack::yes);
   // After the tasks submitted so far: the handle's content is lost; the next access must write.
-  void invalidate(Handle handle);
+  void invalidate(Handle named);
   // The handle in the parts that `divide` lists, each a handle, for the `access` given; see partition.hpp. Nothing is
   // moved and nobody waits; also inside a task. No other thread may submit a task that names the handle meanwhile.
   // Throws UsageError for parts that overlap each other or go beyond the whole, and for parts that overlap an earlier
@@ -340,6 +357,9 @@ class Runtime {
   auto task(std::string_view name, Function&& function, Arguments&&... arguments);
 
   // --- what is going on -------------------------------------------------------------------
+  // This rank, and how many there are: 0 and 1 without other ranks.
+  RankId this_rank() const;
+  std::uint32_t rank_count() const;
   // The machine that the runtime uses, or simulates.
   const MachineDescription& machine() const;
   // Whether the machine is simulated: then no kernel is called, and results have no meaning.
@@ -383,6 +403,8 @@ class Runtime {
   bool wait_group(Group& group, Time duration);
   Handle register_array(NodeId node, void* address, TileShape shape, std::string name,
                         Released released);
+  Handle register_memory(std::optional<RankId> owner, NodeId node, void* address,
+                         const Layout& layout, std::string name, Released released);
   void release_typed(Handle handle, WriteBack write_back);
   void release_later(Handle handle);
   std::shared_ptr<const internals::OwnedHandle> register_owned(TileShape shape, std::string name);

@@ -115,6 +115,8 @@ struct TaskSpec {
   // The memory node whose workers are to run the task, unless no worker there can. None: as the policy chooses, which
   // "directed" does as the codelet says (Codelet::place), or where its data belong.
   std::optional<NodeId> node = internals::unset<std::optional<NodeId>>();
+  // The rank that is to run the task. None: the one that owns what the task writes; see ranks.hpp.
+  std::optional<RankId> rank = internals::unset<std::optional<RankId>>();
   Group* group = internals::unset<Group*>();  // counts the task; null: none
   // Dependencies without data: what `submit` of this runtime returned. Must live until the submission.
   std::span<const TaskId> after = internals::unset<std::span<const TaskId>>();

@@ -19,6 +19,8 @@ Application::Application(Engine& its_engine, std::uint32_t number, const Submiss
   set(TaskKind::prefetch, prefetches);
   set(TaskKind::invalidation, invalidations);
   set(TaskKind::repartition, repartitions);
+  set(TaskKind::send, transfers);
+  set(TaskKind::receive, transfers);
   engine.attach(kinds, scratch);
 }
 

@@ -17,6 +17,7 @@
 #include "engine/kinds/recursion.hpp"
 #include "engine/kinds/repartition.hpp"
 #include "engine/kinds/scratch.hpp"
+#include "engine/kinds/transfer.hpp"
 #include "engine/program_numbers.hpp"
 #include "engine/sole_copies.hpp"
 #include "engine/submissions.hpp"
@@ -48,6 +49,7 @@ struct Application {
   Prefetches prefetches{*this};
   Invalidations invalidations{*this};
   Repartitions repartitions{engine};
+  Transfers transfers{*this};
   Departures departures{*this};
   HeardOfData heard_of{*this};
 };

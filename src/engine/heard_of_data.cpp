@@ -11,7 +11,7 @@
 
 namespace vicinal::engine {
 
-Handle HeardOfData::hear_of(const Layout& layout, std::string name) {
+Handle HeardOfData::hear_of(const Layout& layout, std::string name, Handle registered) {
   require_size(layout, name);
   name = base::legible_name(name);
   const std::lock_guard lock(mutex_);
@@ -19,11 +19,29 @@ Handle HeardOfData::hear_of(const Layout& layout, std::string name) {
     table_ = std::make_unique<graph::HeardOf>();
     nobody_.store(&table_->nobody(), std::memory_order_release);
   }
-  const bool is_told = application_.engine.inside_task() == nullptr;
+  const bool is_told = application_.engine.inside_task() == nullptr && !registered;
   const std::uint32_t number =
       table_->add(layout, name, is_told ? application_.numbers.next_data() : graph::DataNumber{});
+  if (registered) table_->give(number, *registered.impl(), registered.life());
   application_.submissions.look_first();
   return {table_->nobody(), application_.handles.number(), number};
+}
+
+Handle HeardOfData::name(std::uint32_t number) const {
+  const std::lock_guard lock(mutex_);
+  return {table_->nobody(), application_.handles.number(), number};
+}
+
+std::string HeardOfData::describe(std::uint32_t number) const {
+  const std::lock_guard lock(mutex_);
+  const auto datum = table_->find(number);
+  return datum && !datum->name.empty() ? datum->name : "data" + std::to_string(number);
+}
+
+Bytes HeardOfData::bytes(std::uint32_t number) const {
+  const std::lock_guard lock(mutex_);
+  const auto datum = table_->find(number);
+  return datum ? datum->layout.bytes() : Bytes{};
 }
 
 bool HeardOfData::any_of(std::span<const Operand> operands) const {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "graph/heard_of.hpp"
 #include "vicinal/data.hpp"
@@ -26,7 +27,14 @@ class HeardOfData {
   explicit HeardOfData(Application& application) : application_(application) {}
 
   // Throws UsageError for a shape that cannot be, CapacityError when there are 2^32 of them.
-  Handle hear_of(const Layout& layout, std::string name);
+  Handle hear_of(const Layout& layout, std::string name) { return hear_of(layout, std::move(name), {}); }
+  // The same of data that are registered here already; the public handle stands for them.
+  Handle hear_of(const Layout& layout, std::string name, Handle registered);
+  // They are numbered from 0 on, in the order of these calls.
+  static std::uint32_t number(Handle handle) { return handle.life(); }
+  Handle name(std::uint32_t number) const;
+  std::string describe(std::uint32_t number) const;  // the name of the data
+  Bytes bytes(std::uint32_t number) const;
   // The handle is of such data, now or before. Takes no lock.
   bool has(Handle handle) const {
     return handle.impl() != nullptr && handle.impl() == nobody_.load(std::memory_order_acquire);

@@ -15,9 +15,11 @@ enum class TaskKind : std::uint8_t {
   invalidation,  // the content is void from here on
   repartition,   // content passes from a handle to its parts, or back
   combination,   // private copies are combined into the handle that tasks reduced into, by a kernel
+  send,          // the content goes to another rank
+  receive,       // it comes from another rank
 };
 
-inline constexpr std::size_t kTaskKinds = 6;
+inline constexpr std::size_t kTaskKinds = 8;
 
 // --- what differs by kind
 
@@ -39,8 +41,8 @@ constexpr bool uses_data(TaskKind kind) {
 }
 
 constexpr std::string_view to_string(TaskKind kind) {
-  constexpr std::string_view names[] = {"task",       "acquire",     "prefetch",
-                                        "invalidate", "repartition", "combine"};
+  constexpr std::string_view names[] = {"task",        "acquire", "prefetch", "invalidate",
+                                        "repartition", "combine", "send",     "receive"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -217,6 +217,7 @@ void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
 void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char* call) {
   begin_wait(call);
   if (application_->heard_of.has(registered)) {
+    if (sequence_) sequence_->forget(registered);
     return unregister_heard_of(registered, write_back, call);
   }
   graph::Handle& handle = check(registered, call);

@@ -83,8 +83,9 @@ std::unique_ptr<sched::Policy> policy_of(const Options& options,
 }  // namespace
 
 RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
-                         trace::DecisionListener* listener, std::unique_ptr<sched::Policy> policy)
-    : options_(options), setup_(std::move(setup)) {
+                         trace::DecisionListener* listener, std::unique_ptr<sched::Policy> policy,
+                         std::shared_ptr<comm::Progress> ranks)
+    : options_(options), setup_(std::move(setup)), progress_(std::move(ranks)) {
   base::watch_thread_end();
   engine::EngineConfig config;
   config.machine = setup_.machine;
@@ -126,10 +127,17 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   if (slot()) engine_->worker_leaves(*slot());  // until somebody waits
   try {
     start();
+    if (progress_) begin_with_ranks();
   } catch (...) {  // of the threads some may run, and they use the engine
     stop();
     throw;
   }
+}
+
+void RuntimeImpl::begin_with_ranks() {
+  const bool is_limited = engine_->residency().limit(kRam).has_value();
+  sequence_ = std::make_unique<RankSequence>(*progress_, *application_, is_limited);
+  application_->submissions.look_first();
 }
 
 void RuntimeImpl::start() {
@@ -272,6 +280,10 @@ void RuntimeImpl::close() noexcept {
 
 RuntimeImpl::~RuntimeImpl() {
   close();
+  if (sequence_) {
+    const bool unwinds = std::uncaught_exceptions() > exceptions_at_start_;
+    guarded([&] { sequence_->finish(unwinds); });
+  }
   stop();
   release_rest();
   guarded([this] { write_models(); });
@@ -300,17 +312,22 @@ runtime::MachineSetup setup_of(const Options& options) {
 }
 
 // Who did not name an option in the program looks for the variable.
-std::unique_ptr<RuntimeImpl> made_of(const Options& options) {
+std::unique_ptr<RuntimeImpl> made_of(const Options& options,
+                                     std::shared_ptr<comm::Progress> ranks) {
   try {
     options.check();
-    return std::make_unique<RuntimeImpl>(options, setup_of(options));
+    return std::make_unique<RuntimeImpl>(options, setup_of(options), nullptr, nullptr,
+                                         std::move(ranks));
   } catch (const UsageError& error) {
     throw UsageError(base::with_variable(error.what(), options));
   }
 }
 }  // namespace
 
-Runtime::Runtime(const Options& options) : impl_(owned(made_of(options))) {}
+Runtime::Runtime(const Options& options) : impl_(owned(made_of(options, nullptr))) {}
+
+Runtime::Runtime(const Options& options, const Ranks& ranks)
+    : impl_(owned(made_of(options, ranks.progress_))) {}
 
 Runtime::Runtime(const MachineDescription& simulated, const Options& options)
     : impl_(owned(std::make_unique<RuntimeImpl>((options.check(), options),
@@ -331,28 +348,67 @@ Handle Runtime::register_buffer(void* data, Bytes size, std::string name, Releas
 
 Handle Runtime::register_buffer(NodeId node, void* address, Bytes size, std::string name,
                                 Released released) {
-  return impl_->add_memory(node, address, {size.value, 1, size.value, 1}, std::move(name),
-                           std::move(released));
+  return register_memory(std::nullopt, node, address, {size.value, 1, size.value, 1},
+                         std::move(name), std::move(released));
+}
+
+Handle Runtime::register_buffer(RankId owner, void* data, Bytes size, std::string name,
+                                Released released) {
+  return register_memory(owner, kRam, data, {size.value, 1, size.value, 1}, std::move(name),
+                         std::move(released));
+}
+
+Handle Runtime::register_memory(std::optional<RankId> owner, NodeId node, void* address,
+                                const Layout& layout, std::string name, Released released) {
+  return impl_->add_owned(owner, layout, std::move(name), true, [&](std::string its_name) {
+    return impl_->add_memory(node, address, layout, std::move(its_name), std::move(released));
+  });
 }
 
 Handle Runtime::register_array(NodeId node, void* address, TileShape shape, std::string name,
                                Released released) {
   const Layout layout = engine::checked(shape, name);
-  return impl_->add_memory(node, address, layout, std::move(name), std::move(released));
+  return register_memory(std::nullopt, node, address, layout, std::move(name),
+                         std::move(released));
 }
 
 Handle Runtime::register_tile(void* data, TileShape shape, std::string name, Released released) {
   return register_array(kRam, data, shape, std::move(name), std::move(released));
 }
 
+Handle Runtime::register_tile(RankId owner, void* data, TileShape shape, std::string name,
+                              Released released) {
+  const Layout layout = engine::checked(shape, name);
+  return register_memory(owner, kRam, data, layout, std::move(name), std::move(released));
+}
+
+namespace {
+Handle add_empty(RuntimeImpl& impl, std::optional<RankId> owner, const Layout& layout,
+                 std::string name) {
+  return impl.add_owned(owner, layout, std::move(name), false, [&](std::string its_name) {
+    return impl.add(layout, {}, false, std::move(its_name));
+  });
+}
+}  // namespace
+
 Handle Runtime::register_empty(Bytes size, std::string name) {
-  return impl_->add({size.value, 1, size.value, 1}, {}, false, std::move(name));
+  return add_empty(*impl_, std::nullopt, {size.value, 1, size.value, 1}, std::move(name));
 }
 
 Handle Runtime::register_empty(TileShape shape, std::string name) {
   shape.leading_dimension = 0;
   const Layout layout = engine::checked(shape, name);
-  return impl_->add(layout, {}, false, std::move(name));
+  return add_empty(*impl_, std::nullopt, layout, std::move(name));
+}
+
+Handle Runtime::register_empty(RankId owner, Bytes size, std::string name) {
+  return add_empty(*impl_, owner, {size.value, 1, size.value, 1}, std::move(name));
+}
+
+Handle Runtime::register_empty(RankId owner, TileShape shape, std::string name) {
+  shape.leading_dimension = 0;
+  const Layout layout = engine::checked(shape, name);
+  return add_empty(*impl_, owner, layout, std::move(name));
 }
 
 std::shared_ptr<const internals::OwnedHandle> Runtime::register_owned(TileShape shape,
@@ -367,13 +423,29 @@ internals::OwnedHandle::~OwnedHandle() {
   if (const auto runtime = runtime_.lock()) runtime->let_go(handle_);
 }
 
+namespace {
+// Whether there is content is known on the rank that has the file, and asked when a task reads it.
+Handle add_file(RuntimeImpl& impl, std::optional<RankId> owner, const FileRegion& region,
+                const Layout& layout, std::string name) {
+  return impl.add_owned(owner, layout, std::move(name), true, [&](std::string its_name) {
+    return impl.add_file(region, layout, std::move(its_name));
+  });
+}
+}  // namespace
+
 Handle Runtime::register_file(const FileRegion& region, Bytes size, std::string name) {
-  return impl_->add_file(region, {size.value, 1, size.value, 1}, std::move(name));
+  return add_file(*impl_, std::nullopt, region, {size.value, 1, size.value, 1}, std::move(name));
+}
+
+Handle Runtime::register_file(RankId owner, const FileRegion& region, TileShape shape,
+                              std::string name) {
+  const Layout layout = engine::checked(shape, name);
+  return add_file(*impl_, owner, region, layout, std::move(name));
 }
 
 Handle Runtime::register_file(const FileRegion& region, TileShape shape, std::string name) {
   const Layout layout = engine::checked(shape, name);
-  return impl_->add_file(region, layout, std::move(name));
+  return add_file(*impl_, std::nullopt, region, layout, std::move(name));
 }
 
 Handle Runtime::register_simulated(Bytes size, NodeId home, std::string name) {
@@ -392,10 +464,11 @@ void Runtime::release_later(Handle handle) {
   impl_->release_later(handle);
 }
 
-void Runtime::invalidate(Handle handle) {
-  handle = impl_->application().heard_of.local(handle, "invalidate");
+void Runtime::invalidate(Handle named) {
+  const Handle handle = impl_->application().heard_of.local(handle, "invalidate");
   impl_->check(handle, "invalidate");
   impl_->application().invalidations.submit(handle);
+  if (runtime::RankSequence* const ranks = impl_->ranks()) ranks->forget(named);
 }
 
 Parts Runtime::partition(Handle whole, const Divide& divide, PartAccess access) {
@@ -517,6 +590,7 @@ Acquired Runtime::acquire(Handle handle, AccessMode mode) {
 Acquired Runtime::acquire_of(std::shared_ptr<RuntimeImpl> runtime, Handle handle, AccessMode mode,
                              const char* call) {
   require_runtime(runtime);
+  if (runtime::RankSequence* const ranks = runtime->ranks()) ranks->access(handle, mode);
   handle = runtime->application().heard_of.local(handle, call);
   graph::Handle& data = runtime->check(handle, call);
   Acquired acquired;
@@ -525,6 +599,21 @@ Acquired Runtime::acquire_of(std::shared_ptr<RuntimeImpl> runtime, Handle handle
   acquired.view_ = memory::view(data, kRam);
   if (acquired.runtime_->lacks_content(data)) acquired.view_nothing(data.layout);
   return acquired;
+}
+
+RankId Runtime::this_rank() const {
+  const runtime::RankSequence* const ranks = impl_->ranks();
+  return ranks != nullptr ? ranks->here() : RankId{0};
+}
+
+std::uint32_t Runtime::rank_count() const {
+  const runtime::RankSequence* const ranks = impl_->ranks();
+  return ranks != nullptr ? ranks->ranks() : 1;
+}
+
+std::optional<RankId> Runtime::owner(Handle handle) const {
+  const runtime::RankSequence* const ranks = impl_->ranks();
+  return ranks != nullptr ? ranks->owner(handle) : std::nullopt;
 }
 
 const MachineDescription& Runtime::machine() const {

@@ -21,6 +21,7 @@
 #include "engine/opener.hpp"
 #include "machine/performance_model.hpp"
 #include "runtime/machine_setup.hpp"
+#include "runtime/rank_sequence.hpp"
 #include "runtime/simulated_planner.hpp"
 #include "runtime/status_file.hpp"
 #include "runtime/undelivered.hpp"
@@ -42,10 +43,11 @@ std::uint32_t next_runtime_number();
 class RuntimeImpl {
  public:
   // `listener` hears why the runtime decides as it does, and outlives it; null: nobody listens. `policy`: null
-  // for the one that the options name.
+  // for the one that the options name. `ranks`: the others that run the program; null: it runs here alone.
   RuntimeImpl(const Options& options, MachineSetup setup,
               trace::DecisionListener* listener = nullptr,
-              std::unique_ptr<sched::Policy> policy = nullptr);
+              std::unique_ptr<sched::Policy> policy = nullptr,
+              std::shared_ptr<comm::Progress> ranks = nullptr);
   // Closes, if close() has not, and forgets what was still acquired then.
   ~RuntimeImpl();
   // The threads that the runtime has started are not in this process.
@@ -79,6 +81,15 @@ class RuntimeImpl {
   // It goes when the tasks that use it have ended; does not wait. Any thread, also inside a task.
   void let_go(Handle handle) noexcept;
   void release_later(Handle handle);
+  // Registers data that all ranks know, by `make` on the rank that owns them; none: the next in turn. Without other
+  // ranks: calls `make`.
+  template <typename Make>
+  Handle add_owned(std::optional<RankId> owner, const Layout& layout, std::string name, bool written,
+                   const Make& make);
+  // The other ranks; null: none. Tasks submitted inside a task are this rank's own.
+  RankSequence* ranks() const {
+    return sequence_ && engine_->inside_task() == nullptr ? sequence_.get() : nullptr;
+  }
   void pin(std::byte* data, Bytes bytes);
   void unpin(std::byte* data);
   void set_reduction(Handle handle, const Reduction& reduction);
@@ -144,6 +155,8 @@ class RuntimeImpl {
   TaskId submit(const TaskSpec& spec, const engine::SubmissionExtras& extras);
   TaskId submit_named_looked_at(const TaskSpec& spec);
   TaskId submit_looked_at(const TaskSpec& spec);
+  TaskId submit_among_ranks(const TaskSpec& spec);
+  TaskId submit_here(const TaskSpec& spec);
   TaskId submit_once_more(const TaskSpec& spec, engine::SubmissionExtras extras);
   void wait_for_copies(const char* call);
   void count_acquired(graph::Handle& handle, std::uint32_t life);
@@ -176,6 +189,7 @@ class RuntimeImpl {
   void require_same_process(const char* what) const;
   base::SureVector<Handle> left_and_not_held() const;
   [[noreturn]] void throw_failure(const std::exception_ptr& error);
+  void begin_with_ranks();
   void start();
   void stop();
   void leave() noexcept;
@@ -208,6 +222,8 @@ class RuntimeImpl {
   std::unique_ptr<engine::Engine> engine_;
   std::optional<SimulatedPlanner> planner_;  // in simulation
   std::unique_ptr<engine::Application> application_;
+  std::shared_ptr<comm::Progress> progress_;  // null: no other ranks
+  std::unique_ptr<RankSequence> sequence_;
   std::mutex released_mutex_;
   std::map<const graph::Handle*, Released> released_;  // what is called then; under the mutex
   std::atomic<std::uint64_t> regions_{0};              // of recordings
@@ -225,6 +241,21 @@ class RuntimeImpl {
   std::condition_variable watcher_wakes_;
   bool stopping_ = false;
 };
+
+template <typename Make>
+Handle RuntimeImpl::add_owned(std::optional<RankId> owner, const Layout& layout, std::string name,
+                              bool written, const Make& make) {
+  RankSequence* const sequence = ranks();
+  if (sequence == nullptr) {
+    if (owner && owner->value != 0) RankSequence::refuse_rank(*owner, 1, name);
+    return make(std::move(name));
+  }
+  const RankId by = owner.value_or(sequence->next_owner());
+  if (by.value >= sequence->ranks()) RankSequence::refuse_rank(by, sequence->ranks(), name);
+  Handle registered;
+  if (by == sequence->here()) registered = make(name);
+  return sequence->add(by, layout, std::move(name), written, registered);
+}
 
 }  // namespace vicinal::runtime
 

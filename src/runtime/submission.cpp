@@ -32,7 +32,25 @@ TaskId RuntimeImpl::submit(const TaskSpec& spec) {
 
 // The window counts before the task is made, for a task that is made counts as submitted.
 [[gnu::noinline]] TaskId RuntimeImpl::submit_looked_at(const TaskSpec& named) {
+  if (ranks() != nullptr) return submit_among_ranks(named);
   if (concerns_ && !concerns_(named)) return kElsewhere;
+  return submit_here(named);
+}
+
+// An error that the other ranks do not have ends the run: they wait for what this rank does not do.
+TaskId RuntimeImpl::submit_among_ranks(const TaskSpec& spec) {
+  if (!sequence_->takes(spec)) return kElsewhere;
+  try {
+    const TaskId id = submit_here(spec);
+    sequence_->submitted();
+    return id;
+  } catch (const std::exception& error) {
+    sequence_->fail(error.what());
+    throw;
+  }
+}
+
+TaskId RuntimeImpl::submit_here(const TaskSpec& named) {
   const bool inside = engine_->inside_task() != nullptr;
   const std::optional<TaskSpec> local = application_->heard_of.made_local(named);
   const TaskSpec& spec = local ? *local : named;

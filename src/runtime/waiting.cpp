@@ -223,6 +223,7 @@ void RuntimeImpl::wait() {
 bool RuntimeImpl::wait(Deadline deadline) {
   const char* const what = deadline ? "wait_for" : "wait";
   begin_wait(what);
+  if (sequence_) sequence_->close();
   application_->submissions.pass_on_held_back();
   engine_->submission_closed();
   const auto all_ended = [this] {

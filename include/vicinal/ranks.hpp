@@ -1,0 +1,53 @@
+// Several ranks: processes that run the same program, each on memory of its own, perhaps on several hosts.
+//
+//   const vicinal::Ranks ranks = vicinal::Ranks::launched();      // mpirun -n 4 program, or srun
+//   vicinal::Runtime runtime({.policy = "lws"}, ranks);
+//   auto x = runtime.register_empty(vicinal::RankId{2}, size, "x");  // rank 2 owns it
+//   runtime.submit({.codelet = &fill, .operands = {W(x)}});          // runs on rank 2
+//   runtime.submit({.codelet = &use, .operands = {R(x), RW(y)}});    // on y's owner, which receives x
+//   runtime.wait();
+//
+// Every rank makes the same calls in the same order: it registers all data and submits all tasks. A task runs on one
+// rank: the one that owns what it writes, or TaskSpec::rank; the others drop it at once. What a task reads is sent to its
+// rank once per version, and what it has written elsewhere goes back to the owner. After Agullo et al. 2017, and
+// Swartvagher 2023, chapter 1.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "vicinal/ids.hpp"
+
+namespace vicinal {
+
+namespace comm {
+class Progress;
+}
+
+namespace internals {
+struct RanksOpener;
+}
+
+// How this process reaches the other ranks. Made once, before the first runtime that uses them, and given to each, one
+// after another; a small value.
+class Ranks {
+ public:
+  // This process alone.
+  Ranks() = default;
+  // Those with which mpirun or srun has started this process; alone if it was not started so. Throws UsageError if the
+  // launcher is of an MPI for which Vicinal was not built, Error if it fails.
+  static Ranks launched();
+  // From 0 on.
+  RankId rank() const;
+  // How many there are; 1: this process alone.
+  std::uint32_t count() const;
+
+ private:
+  friend class Runtime;
+  friend struct internals::RanksOpener;
+  explicit Ranks(std::shared_ptr<comm::Progress> progress) : progress_(std::move(progress)) {}
+  std::shared_ptr<comm::Progress> progress_;  // null: alone
+};
+
+}  // namespace vicinal

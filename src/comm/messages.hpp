@@ -1,0 +1,75 @@
+// What ranks tell each other, as bytes. All ranks run the same program on processors of the same kind: fields are as they
+// lie in memory, and the first message of each says which version wrote it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "comm/ownership.hpp"
+#include "comm/transport.hpp"
+
+namespace vicinal::comm {
+
+enum class MessageKind : std::uint8_t {
+  hello,      // the first: who speaks
+  announced,  // a version is there, and waits for credit
+  credit,     // room is there: send it on the channel
+  content,    // a small version, without credit
+  consumed,   // so many bytes of small versions are where they belong
+  alive,      // nothing else was said for a while
+  sequence,   // the hash of all submissions up to a number
+  failed,     // the run is over: a text says why
+  finished,   // all is done here; nothing but `alive` and `failed` comes after it
+};
+
+// Each begins with its kind; the fields that a kind does not use are 0. Content or text follow.
+struct MessageHeader {
+  MessageKind kind = MessageKind::alive;
+  std::uint16_t channel = 0;  // credit
+  std::int32_t priority = 0;  // announced
+  std::uint32_t datum = 0;
+  std::uint32_t version = 0;
+  std::uint64_t value = 0;   // announced: bytes; consumed: bytes; sequence: the hash
+  std::uint64_t number = 0;  // sequence: submissions before it
+};
+static_assert(std::is_trivially_copyable_v<MessageHeader>);
+static_assert(sizeof(MessageHeader) + kMostContentInMessage <= kMostMessage);
+
+using MessageBytes = std::vector<std::byte>;
+
+inline MessageBytes to_bytes(const MessageHeader& header, std::size_t content = 0) {
+  MessageBytes bytes(sizeof header + content);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes;
+}
+// As much of the text as fits.
+inline MessageBytes to_bytes(const MessageHeader& header, std::string_view text) {
+  text = text.substr(0, kMostContentInMessage);
+  MessageBytes bytes = to_bytes(header, text.size());
+  std::memcpy(bytes.data() + sizeof header, text.data(), text.size());
+  return bytes;
+}
+
+struct ParsedMessage {
+  MessageHeader header;
+  std::span<const std::byte> rest;
+  std::string text() const {
+    return {reinterpret_cast<const char*>(rest.data()), rest.size()};
+  }
+};
+// False: they are not a message.
+inline bool parse(std::span<const std::byte> bytes, ParsedMessage& parsed) {
+  if (bytes.size() < sizeof parsed.header) return false;
+  std::memcpy(&parsed.header, bytes.data(), sizeof parsed.header);
+  parsed.rest = bytes.subspan(sizeof parsed.header);
+  return parsed.header.kind <= MessageKind::finished;
+}
+
+}  // namespace vicinal::comm

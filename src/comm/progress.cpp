@@ -1,0 +1,360 @@
+#include "comm/progress.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/start_thread.hpp"
+#include "engine/strided_copy.hpp"
+#include "vicinal/error.hpp"
+
+namespace vicinal::comm {
+
+namespace {
+// A thread that polls takes a core from who computes: it sleeps, at first for as long as a short message takes.
+constexpr std::chrono::microseconds kShortestSleep{20};
+constexpr std::chrono::microseconds kLongestSleep{200};
+constexpr std::chrono::microseconds kSleepBetweenRuntimes{2000};
+
+Time now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
+}
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "something that is no std::exception was thrown";
+  }
+}
+}  // namespace
+
+Progress::Progress(MakeTransport make, const ExchangeRules& rules) : rules_(rules) {
+  thread_ = base::start_thread("that talks to other ranks",
+                               [this, make = std::move(make)] { run(make); });
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return ranks_ > 0 || no_transport_; });
+  if (!no_transport_) return;
+  lock.unlock();
+  thread_.join();
+  std::rethrow_exception(no_transport_);
+}
+
+Progress::~Progress() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+// --- for the runtime
+
+void Progress::begin(engine::Engine& engine, engine::Transfers& transfers, std::uint64_t version,
+                     bool is_limited) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ != State::idle) {
+      throw UsageError(
+          "a runtime of this process uses the other ranks already; end it before the next one "
+          "begins");
+    }
+    state_ = State::begins;
+    failure_.clear();
+    counts_ = {};
+  }
+  transfers.attach(*this);
+  tell([this, &engine, &transfers, version, is_limited] {
+    engine_ = &engine;
+    transfers_ = &transfers;
+    has_finished_.assign(ranks_, false);
+    exchange_.emplace(rank_, ranks_, rules_, static_cast<ExchangeActions&>(*this));
+    exchange_->start(now(), version, is_limited);
+    std::deque<std::pair<RankId, MessageBytes>> early = std::exchange(early_, {});
+    for (const auto& [from, bytes] : early) message_arrived(from, bytes);
+  });
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return state_ != State::begins; });
+  if (state_ == State::failed) throw RankError(failure_);
+}
+
+bool Progress::any_is_limited() const {
+  const std::lock_guard lock(mutex_);
+  return any_is_limited_;
+}
+
+std::uint64_t Progress::add(const Transfer& transfer, Bytes bytes, int priority) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t number = next_++;
+  added_.try_emplace(number, ReadyTransfer{{number}, transfer, bytes, priority});
+  return number;
+}
+
+void Progress::fail(const std::string& text) {
+  tell([this, text] {
+    if (exchange_) exchange_->fail(text);
+  });
+}
+
+void Progress::finish() {
+  tell([this] {
+    if (exchange_) exchange_->finish();
+  });
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return state_ != State::runs; });
+  lock.unlock();
+  // The thread still has the exchange, the engine, and what it holds for transfers that have failed.
+  tell_and_wait([this] {
+    exchange_.reset();
+    engine_ = nullptr;
+    transfers_ = nullptr;
+  });
+  lock.lock();
+  state_ = State::idle;
+}
+
+Progress::Counts Progress::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+std::string Progress::describe(const std::function<std::string(DatumId)>& name_of) {
+  constexpr std::size_t kMostLines = 20;
+  std::string text;
+  tell_and_wait([&] {
+    if (exchange_) text = exchange_->describe(name_of, kMostLines);
+  });
+  return text;
+}
+
+// --- from the engine
+
+void Progress::ready(std::uint64_t number, graph::Task& task) {
+  std::unique_lock lock(mutex_);
+  auto entry = added_.extract(number);
+  const ReadyTransfer transfer = entry.mapped();
+  commands_.emplace_back([this, transfer, &task] {
+    const std::uint64_t id = transfer.id.value;
+    carried_.try_emplace(id, Carried{transfer, &task});
+    const bool sends = transfer.what.from == rank_;
+    if (exchange_->has_failed()) return end_with(id, Outcome::cancelled);
+    if (sends && engine::Transfers::is_lost(task)) {
+      // The error behind it is on its way to all ranks, if it is not there yet.
+      end_with(id, Outcome::cancelled);
+      return look_at_errors();
+    }
+    if (sends) {
+      exchange_->send_ready(transfer);
+    } else {
+      exchange_->receive_ready(transfer);
+    }
+  });
+  lock.unlock();
+  wake_.notify_one();
+}
+
+void Progress::held(std::uint64_t number, const std::exception_ptr& error) {
+  tell([this, number, error] {
+    const auto found = carried_.find(number);
+    if (found == carried_.end()) return;
+    Carried& one = found->second;
+    one.state = Carried::State::held;
+    if (error) {
+      engine_->errors().report(error);
+      end_with(number, Outcome::cancelled);
+      return exchange_->fail("rank " + std::to_string(rank_.value) + ": " + text_of(error));
+    }
+    if (exchange_->has_failed()) return end_with(number, Outcome::cancelled);
+    if (one.transfer.what.from == rank_) {
+      exchange_->in_ram({number});
+    } else {
+      exchange_->has_room({number});
+    }
+  });
+}
+
+// --- from the exchange
+
+void Progress::post_message(RankId to, std::span<const std::byte> bytes) {
+  transport_->post_message(to, bytes);
+}
+
+void Progress::hold(TransferId id) {
+  Carried& one = carried_.at(id.value);
+  one.state = Carried::State::asked;
+  transfers_->hold(*one.task);
+}
+void Progress::bring(TransferId id) {
+  hold(id);
+}
+void Progress::make_room(TransferId id) {
+  hold(id);
+}
+
+void Progress::send(TransferId id, RankId to, Channel channel) {
+  const OperandView view = engine::Transfers::view(*carried_.at(id.value).task);
+  transport_->post_send(to, channel, view.address, view.layout, {id.value});
+}
+
+void Progress::receive(TransferId id, RankId from, Channel channel) {
+  const OperandView view = engine::Transfers::view(*carried_.at(id.value).task);
+  transport_->post_receive(from, channel, view.address, view.layout, {id.value});
+}
+
+void Progress::read(TransferId id, std::span<std::byte> content) {
+  const OperandView view = engine::Transfers::view(*carried_.at(id.value).task);
+  if (!content.empty()) engine::gather(content.data(), view.address, view.layout, 0, content.size());
+}
+
+void Progress::write(TransferId id, std::span<const std::byte> content) {
+  const OperandView view = engine::Transfers::view(*carried_.at(id.value).task);
+  if (content.empty()) return;
+  engine::scatter(view.address, view.layout, content.data(), 0, content.size());
+}
+
+void Progress::end(TransferId id) {
+  end_with(id.value, Outcome::done);
+}
+
+void Progress::end_with(std::uint64_t number, Outcome outcome) {
+  const auto found = carried_.find(number);
+  graph::Task* const task = found->second.task;
+  carried_.erase(found);
+  transfers_->end(*task, outcome);
+}
+
+// What is on its way is given up first: its memory goes back to the engine then. What was asked of the engine ends when
+// the answer has come.
+void Progress::run_failed(const std::string& text) {
+  transport_->cancel();
+  engine_->errors().cancel(std::make_exception_ptr(RankError(text)));
+  std::vector<std::uint64_t> numbers;
+  for (const auto& [number, one] : carried_) {
+    if (one.state != Carried::State::asked) numbers.push_back(number);
+  }
+  for (const std::uint64_t number : numbers) end_with(number, Outcome::cancelled);
+  {
+    const std::lock_guard lock(mutex_);
+    failure_ = text;
+    state_ = State::failed;
+  }
+  changed_.notify_all();
+  engine_->notify_waiters();
+}
+
+// --- from the transport
+
+// Of a rank that has finished the next messages are for the next runtime, which may not have begun here.
+void Progress::message_arrived(RankId from, std::span<const std::byte> bytes) {
+  if (!exchange_ || has_finished_[from.value]) {
+    early_.emplace_back(from, MessageBytes(bytes.begin(), bytes.end()));
+    return;
+  }
+  ParsedMessage message;
+  if (parse(bytes, message) && message.header.kind == MessageKind::finished) {
+    has_finished_[from.value] = true;
+  }
+  exchange_->message_arrived(from, bytes);
+}
+
+void Progress::payload_ended(PayloadId payload) {
+  exchange_->payload_ended({payload.value});
+}
+
+void Progress::rank_lost(RankId rank, const std::string& why) {
+  if (exchange_) exchange_->rank_lost(rank, why);
+}
+
+// --- the thread
+
+void Progress::tell(Command command) {
+  {
+    const std::lock_guard lock(mutex_);
+    commands_.push_back(std::move(command));
+  }
+  wake_.notify_one();
+}
+
+void Progress::tell_and_wait(const Command& command) {
+  bool is_done = false;
+  tell([&] {
+    command();
+    const std::lock_guard lock(mutex_);
+    is_done = true;
+    changed_.notify_all();
+  });
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return is_done; });
+}
+
+bool Progress::carry_out() {
+  std::vector<Command> commands;
+  {
+    const std::lock_guard lock(mutex_);
+    commands.swap(commands_);
+  }
+  for (const Command& command : commands) command();
+  return !commands.empty();
+}
+
+// A task that fails, or a cancellation, ends the run on all ranks.
+void Progress::look_at_errors() {
+  if (exchange_->has_failed() || !engine_->errors().cancelling()) return;
+  const std::exception_ptr first = engine_->errors().first();
+  exchange_->fail("rank " + std::to_string(rank_.value) +
+                  (first ? ": " + text_of(first) : " has cancelled the run"));
+}
+
+void Progress::publish() {
+  const std::lock_guard lock(mutex_);
+  counts_ = {exchange_->sent(), exchange_->received(), exchange_->messages()};
+  any_is_limited_ = exchange_->any_is_limited();
+  if (state_ == State::begins && exchange_->all_have_begun()) {
+    state_ = State::runs;
+  } else if (state_ == State::runs && exchange_->all_have_finished()) {
+    state_ = State::finished;
+  } else {
+    return;
+  }
+  changed_.notify_all();
+}
+
+void Progress::run(const MakeTransport& make) {
+  try {
+    transport_ = make();
+    const std::lock_guard lock(mutex_);
+    rank_ = transport_->rank();
+    ranks_ = transport_->ranks();
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    no_transport_ = std::current_exception();
+  }
+  changed_.notify_all();
+  if (!transport_) return;
+  std::chrono::microseconds sleep = kShortestSleep;
+  for (;;) {
+    bool any = carry_out();
+    any |= transport_->poll(*this);
+    if (exchange_) {
+      look_at_errors();
+      exchange_->tick(now());
+      publish();
+    }
+    if (any) {
+      sleep = kShortestSleep;
+      continue;
+    }
+    std::unique_lock lock(mutex_);
+    if (!commands_.empty()) continue;
+    if (ends_) break;
+    wake_.wait_for(lock, exchange_ ? sleep : kSleepBetweenRuntimes);
+    sleep = std::min(2 * sleep, kLongestSleep);
+  }
+  transport_.reset();
+}
+
+}  // namespace vicinal::comm

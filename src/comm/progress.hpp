@@ -1,0 +1,129 @@
+// The thread of a rank that talks to the others: it alone uses the transport and the exchange, and carries what tasks of
+// the kinds send and receive are for. Made once per process; runtimes use it one after another.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "comm/exchange.hpp"
+#include "comm/transport.hpp"
+#include "engine/application.hpp"
+#include "engine/kinds/transfer.hpp"
+#include "engine/lifecycle.hpp"
+
+namespace vicinal::comm {
+
+class Progress final : private ExchangeActions, private TransportEvents, private engine::Carrier {
+ public:
+  // Called on the thread, which keeps what it returns until the end.
+  using MakeTransport = std::function<std::unique_ptr<Transport>()>;
+  // Throws what making the transport throws.
+  explicit Progress(MakeTransport make, const ExchangeRules& rules = {});
+  ~Progress() override;
+
+  RankId rank() const { return rank_; }
+  std::uint32_t ranks() const { return ranks_; }
+
+  // A runtime begins, on all ranks: returns when all have begun. Throws UsageError if another one of this process has not
+  // ended, Error if a rank is lost. `version`: of the program, the same on all.
+  void begin(engine::Engine& engine, engine::Transfers& transfers, std::uint64_t version,
+             bool is_limited);
+  // A rank has a limit of memory.
+  bool any_is_limited() const;
+  // A transfer whose task is submitted next. Any thread.
+  std::uint64_t add(const Transfer& transfer, Bytes bytes, int priority);
+  // The run is over on all ranks. Any thread.
+  void fail(const std::string& text);
+  // The runtime ends, and has no transfer left: returns when all ranks are as far, or the run has failed.
+  void finish();
+
+  struct Counts {
+    Bytes sent;
+    Bytes received;
+    std::uint64_t messages = 0;
+  };
+  Counts counts() const;  // of the runtime that has begun last
+  // Who waits for what. Any thread.
+  std::string describe(const std::function<std::string(DatumId)>& name_of);
+
+ private:
+  // A transfer that was added and has not ended.
+  struct Carried {
+    ReadyTransfer transfer;
+    graph::Task* task = nullptr;  // null: it has no access yet
+    enum class State : std::uint8_t { idle, asked, held } state = State::idle;
+  };
+
+  // The engine's side: any thread.
+  void ready(std::uint64_t number, graph::Task& task) override;
+  void held(std::uint64_t number, const std::exception_ptr& error) override;
+  // The exchange's side: this thread.
+  void post_message(RankId to, std::span<const std::byte> bytes) override;
+  void bring(TransferId id) override;
+  void make_room(TransferId id) override;
+  void send(TransferId id, RankId to, Channel channel) override;
+  void receive(TransferId id, RankId from, Channel channel) override;
+  void read(TransferId id, std::span<std::byte> content) override;
+  void write(TransferId id, std::span<const std::byte> content) override;
+  void end(TransferId id) override;
+  void run_failed(const std::string& text) override;
+  // The transport's side: this thread.
+  void message_arrived(RankId from, std::span<const std::byte> bytes) override;
+  void payload_ended(PayloadId payload) override;
+  void rank_lost(RankId rank, const std::string& why) override;
+
+  using Command = std::function<void()>;
+  void tell(Command command);  // to the thread
+  // Tells it, and waits until it was carried out.
+  void tell_and_wait(const Command& command);
+  void run(const MakeTransport& make);
+  bool carry_out();
+  void publish();
+  void hold(TransferId id);
+  void end_with(std::uint64_t number, Outcome outcome);
+  void look_at_errors();
+
+  enum class State : std::uint8_t { idle, begins, runs, finished, failed };
+
+  const ExchangeRules rules_;
+  RankId rank_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;  // for who waits
+  std::condition_variable wake_;     // for the thread
+  std::uint32_t ranks_ = 0;          // 0: the transport is being made
+  State state_ = State::idle;
+  bool any_is_limited_ = false;
+  std::string failure_;
+  std::vector<Command> commands_;
+  bool ends_ = false;
+  std::uint64_t next_ = 1;
+  std::unordered_map<std::uint64_t, ReadyTransfer> added_;  // and not ready
+  std::exception_ptr no_transport_;
+  Counts counts_;
+
+  // Of the thread.
+  std::unique_ptr<Transport> transport_;
+  std::optional<Exchange> exchange_;
+  engine::Engine* engine_ = nullptr;
+  engine::Transfers* transfers_ = nullptr;
+  std::unordered_map<std::uint64_t, Carried> carried_;
+  std::deque<std::pair<RankId, MessageBytes>> early_;  // of ranks whose next runtime has begun
+  std::vector<bool> has_finished_;                     // by rank, of this runtime
+
+  std::thread thread_;
+};
+
+}  // namespace vicinal::comm
