@@ -10,6 +10,8 @@
 
 #include "base/random.hpp"
 #include "support/local_ranks.hpp"
+#include "support/policy_names.hpp"
+#include "support/temporary_folder.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal {
@@ -85,8 +87,13 @@ struct PlannedTask {
 struct Plan {
   std::vector<PlannedData> data;
   std::vector<PlannedTask> tasks;
-  std::uint64_t most_bytes = 0;  // of the operands of one task
+  std::uint64_t most_bytes = 0;     // of the operands of one task, as a limit of memory counts them
+  std::uint64_t largest_bytes = 0;  // of one datum
 };
+
+std::uint64_t counted(const PlannedData& data) {
+  return (data.numbers * 8 + 4095) / 4096 * 4096;
+}
 
 Plan make_plan(std::uint64_t seed, std::uint32_t ranks) {
   base::Random random(seed);
@@ -98,6 +105,8 @@ Plan make_plan(std::uint64_t seed, std::uint32_t ranks) {
     if (random.below(3) > 0) data.owner = RankId{static_cast<std::uint32_t>(random.below(ranks))};
     data.has_home = random.below(3) == 0 && data.numbers > 0;
     data.is_reduced = random.below(4) == 0;
+    plan.largest_bytes = std::max({plan.largest_bytes, counted(data), std::uint64_t{4096}});
+    if (data.is_reduced) plan.most_bytes = std::max(plan.most_bytes, 2 * counted(data));
     plan.data.push_back(data);
   }
   std::vector<bool> written(count);
@@ -138,7 +147,7 @@ Plan make_plan(std::uint64_t seed, std::uint32_t ranks) {
     task.is_read = !task.operands.empty() && random.below(12) == 0;
     task.waits = random.below(15) == 0;
     std::uint64_t bytes = 0;
-    for (const auto& [data, mode] : task.operands) bytes += (plan.data[data].numbers * 8 + 4095) / 4096 * 4096;
+    for (const auto& [data, mode] : task.operands) bytes += counted(plan.data[data]);
     plan.most_bytes = std::max(plan.most_bytes, bytes);
     plan.tasks.push_back(task);
   }
@@ -223,7 +232,29 @@ void play(const Plan& plan, const SerialRun& expected, Runtime& runtime) {
   runtime.wait();
 }
 
+// A limit that the largest task needs, with one receive beside it, or none.
+Options random_options(base::Random& random, const Plan& plan, const std::string& folder) {
+  Options options{.workers = 1 + static_cast<std::uint32_t>(random.below(3))};
+  options.bind = false;
+  const std::vector<std::string> names = testing::policy_names();
+  options.policy = names[random.below(names.size())];
+  options.submitter_works = random.below(2) == 0;
+  options.stall_seconds = 5;
+  if (random.below(3) > 0) {
+    options.disk = folder;
+    options.direct_io = false;
+    const std::uint64_t most = plan.most_bytes + plan.largest_bytes;
+    options.memory = Bytes{most + 4096 * random.below(3)};
+  }
+  if (random.below(3) == 0) {
+    options.accelerators = 1 + static_cast<std::uint32_t>(random.below(2));
+    if (random.below(2) == 0) options.accelerator_memory = Bytes{plan.most_bytes + 4096};
+  }
+  return options;
+}
+
 TEST(Ranks, RandomProgramsAreAsOnOneRank) {
+  const testing::TemporaryFolder folder("ranks");
   const char* const given = std::getenv("RANKS_SEED");
   const char* const number = std::getenv("RANKS_PROGRAMS");
   const std::uint64_t first = given != nullptr ? std::stoull(given) : 1;
@@ -238,7 +269,11 @@ TEST(Ranks, RandomProgramsAreAsOnOneRank) {
                                    .delayed = static_cast<double>(random.below(3)) / 4,
                                    .most_delay = static_cast<std::uint32_t>(random.below(20))});
     const auto outcomes = tests::run_on_ranks(
-        world, [&](RankId) { return Options{.workers = 2, .policy = "lws"}; },
+        world,
+        [&](RankId rank) {
+          base::Random its(seed * 1000 + rank.value);
+          return random_options(its, plan, folder.path());
+        },
         [&](Runtime& runtime) { play(plan, expected, runtime); });
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       EXPECT_EQ(outcomes[rank].text(), "") << "rank " << rank;
