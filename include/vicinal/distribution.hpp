@@ -151,8 +151,8 @@ class SymmetricBlockCyclic {
 //
 // So a row has a ranks, and a column b, or b - 1 where it was filled. Each rank has b (b - 1) positions: in each of (b - 1)
 // bands it stands (b - 1) times in whole blocks, and (b - 1) times more: one of the first (a - c) columns behind the
-// blocks of each band, one of the last c columns where band i filled with its row. (Derived; size and numbers of ranks
-// are those of the paper.)
+// blocks of each band, one of the last c columns where its own row filled a block. (The paper's idea; the rule is derived
+// from it.)
 class GeneralizedBlockCyclic {
  public:
   // Throws UsageError for 0 ranks.
@@ -201,7 +201,7 @@ class GeneralizedBlockCyclic {
   std::uint32_t rows_;
 };
 
-// Any of these, or a function of one's own. A copy costs as much as two pointers.
+// Any of these, or a function of one's own. A copy takes no memory.
 class Distribution {
  public:
   // Is called on every rank, from any thread, and gives the same answer always and everywhere.
@@ -209,7 +209,6 @@ class Distribution {
 
   // Rank 0 owns all tiles.
   Distribution() = default;
-  // NOLINTBEGIN(google-explicit-constructor): each of them is a distribution.
   // Over a grid.
   Distribution(BlockCyclic2D rule) : rule_(rule) {}
   // Of a symmetric matrix, or of its triangle.
@@ -222,7 +221,6 @@ class Distribution {
            std::is_invocable_r_v<RankId, const F&, std::uint64_t, std::uint64_t>)
       Distribution(F function)
       : rule_(shared(Function(std::move(function)))) {}
-  // NOLINTEND(google-explicit-constructor)
 
   // What sends least and leaves no rank without tiles: symmetric block-cyclic for a triangle where there is one for so
   // many ranks, else 2D block-cyclic on the grid nearest to a square, or generalized 2D block-cyclic where a tile of a

@@ -12,6 +12,7 @@
 // Versions between are the owner's alone. With N tiles per side and P ranks, in tiles, leading terms:
 //   Cholesky  2D block-cyclic on a square grid  (sqrt(P) - 1) N^2
 //             symmetric block-cyclic            (r - 2) N^2 / 2 extended, (r - 1) N^2 / 2 basic; sqrt(P / 2) N^2 if r is large
+//             generalized 2D block-cyclic       (a + (b^2 (a - c) + (b - 1)^2 c) / P - 2) N^2 / 2, see distribution.hpp
 //   LU, C=AB  2D block-cyclic, p x q            (p + q - 2) N^2 / 2 and, of as many inner tiles, (p + q - 2) N^2
 #pragma once
 
