@@ -5,6 +5,8 @@
 //
 //   const vicinal::BlockCyclic mapping{.devices = 4};
 //   runtime.advise(tile[m][n], devices[mapping.device(m, n)]);   // policy "directed"
+//
+// Which process owns a tile, by this grid or otherwise, is distribution.hpp's; Distribution::device deals its tiles by this.
 #pragma once
 
 #include <cstdint>
