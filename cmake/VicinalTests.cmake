@@ -189,6 +189,65 @@ if(GTest_FOUND AND VICINAL_SMPIRUN AND NOT VICINAL_SANITIZE)
   add_dependencies(vicinal_tests vicinal_tests_simgrid)
 endif()
 
+# Several processes over each MPI that was found. `ctest -L mpi`; of 2^31 bytes: `ctest -L long_mpi`.
+if(vicinal_mpis AND NOT VICINAL_SANITIZE)
+  add_executable(vicinal_tests_mpi "${PROJECT_SOURCE_DIR}/tests/mpi/transport_test.cpp")
+  set_target_properties(vicinal_tests_mpi PROPERTIES OUTPUT_NAME mpi_transport RUNTIME_OUTPUT_DIRECTORY
+                                                     "${PROJECT_BINARY_DIR}/tests")
+  target_link_libraries(vicinal_tests_mpi PRIVATE vicinal_internal)
+  vicinal_warnings(vicinal_tests_mpi RELAXED)
+  add_dependencies(vicinal_tests vicinal_tests_mpi)
+  # Tests may run as root in a container, and on fewer cores than there are ranks.
+  set(vicinal_mpi_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+                              OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1)
+
+  # vicinal_mpi_test(<MPI> <name> <ranks> <label> <arguments of the program>...)
+  function(vicinal_mpi_test mpi name ranks label)
+    string(TOLOWER "mpi/${mpi}/${name}" test)
+    add_test(NAME ${test} COMMAND "${VICINAL_${mpi}_MPIRUN}" -n ${ranks} $<TARGET_FILE:vicinal_tests_mpi> ${ARGN}
+             WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+    # Its ranks want all cores.
+    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 120 RUN_SERIAL ON
+                                            ENVIRONMENT "${vicinal_mpi_environment}")
+  endfunction()
+  foreach(mpi IN LISTS vicinal_mpis)
+    string(TOLOWER ${mpi} module)
+    add_dependencies(vicinal_tests_mpi vicinal_${module})
+    if(NOT VICINAL_${mpi}_MPIRUN)
+      continue()
+    endif()
+    foreach(ranks 1 2 4 7)
+      foreach(mode order payloads)
+        vicinal_mpi_test(${mpi} ${mode}_${ranks} ${ranks} mpi ${mode})
+      endforeach()
+    endforeach()
+    vicinal_mpi_test(${mpi} pieces 4 mpi pieces 61)
+    vicinal_mpi_test(${mpi} thousands 2 mpi thousands)
+    vicinal_mpi_test(${mpi} cancel 4 mpi cancel)
+    vicinal_mpi_test(${mpi} silent 3 mpi silent)
+    string(TOLOWER "mpi/${mpi}/silent" silent)
+    set_tests_properties(${silent} PROPERTIES PASS_REGULAR_EXPRESSION "ended without the silent rank")
+    vicinal_mpi_test(${mpi} large 2 long_mpi large)
+    string(TOLOWER "mpi/${mpi}/large" large)
+    set_tests_properties(${large} PROPERTIES SKIP_RETURN_CODE 77)
+  endforeach()
+  # Another MPI than the launcher's: each process is alone in it.
+  list(LENGTH vicinal_mpis count)
+  if(count EQUAL 2)
+    foreach(pair OpenMPI:mpich MPICH:openmpi)
+      string(REPLACE ":" ";" pair ${pair})
+      list(GET pair 0 mpi)
+      list(GET pair 1 other)
+      if(VICINAL_${mpi}_MPIRUN)
+        vicinal_mpi_test(${mpi} as_${other} 2 mpi error)
+        string(TOLOWER "mpi/${mpi}/as_${other}" test)
+        set_tests_properties(${test} PROPERTIES PASS_REGULAR_EXPRESSION "2 processes of size 1"
+                                                ENVIRONMENT "${vicinal_mpi_environment};VICINAL_MPI=${other}")
+      endif()
+    endforeach()
+  endif()
+endif()
+
 # Examples see what a user sees: the public headers and the library. They must exit with 0. Those of typed tasks have
 # namesakes in the folder codelets, which do the same with codelets. Those of policies and a driver, docs/examples/extension,
 # are a project of their own, which package/find_package builds.

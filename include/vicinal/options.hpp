@@ -63,6 +63,8 @@ struct Options {
   std::string trace = {};            // file of a recording of the runtime's whole life; empty: none
   std::string trace_events = "all";  // categories of what is recorded there
   Bytes trace_memory = 256_MiB;      // of events that are not in the file yet
+  std::string mpi =
+      "auto";  // over which ranks work together: that of the launcher; openmpi, mpich, none
 
   // Sets one option by its name ("memory" = "800MiB"). Throws UsageError: unknown name (the nearest
   // is offered) or a value that is not of its type (the text and the accepted forms are named).

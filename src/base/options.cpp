@@ -142,6 +142,9 @@ constexpr OptionEntry kTable[] = {
      "Memory for what is recorded and not yet in the file; what has no room there is left out and "
      "counted.",
      std::uint64_t{1} << 20},
+    {"mpi", &Options::mpi,
+     "Over which MPI the processes that a launcher has started work together: auto: that of the "
+     "launcher, mpirun or srun; openmpi, mpich; none: each process runs alone."},
 };
 constexpr std::size_t kCount = std::size(kTable);
 
