@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "vicinal/ids.hpp"
+#include "vicinal/options.hpp"
 
 namespace vicinal {
 
@@ -35,9 +36,9 @@ class Ranks {
  public:
   // This process alone.
   Ranks() = default;
-  // Those with which mpirun or srun has started this process; alone if it was not started so. Throws UsageError if the
-  // launcher is of an MPI for which Vicinal was not built, Error if it fails.
-  static Ranks launched();
+  // Those with which mpirun or srun has started this process; alone if it was not started so. Of the options `mpi` counts.
+  // Throws UsageError if the launcher is of an MPI for which Vicinal was not built, Error if it fails.
+  static Ranks launched(const Options& options = Options::from_environment());
   // From 0 on.
   RankId rank() const;
   // How many there are; 1: this process alone.

@@ -301,6 +301,14 @@ class Runtime {
   // A tile of so many rows and columns that nobody has written.
   template <internals::Element T>
   Data<T, 2> tile(std::uint64_t rows, std::uint64_t columns, std::string name = {});
+  // The same of data that the rank `owner` owns; see the registrations of a rank's data above. Elements lie there.
+  template <internals::Element T>
+  Data<T> data(RankId owner, std::size_t count, std::string name = {});
+  template <internals::Element T>
+  Data<T, 2> tile(RankId owner, std::uint64_t rows, std::uint64_t columns, std::string name = {});
+  template <typename T>
+  Data<T, 2> tile(RankId owner, Tile<T> elements, const std::string& name = {},
+                  Released released = {});
   // A tile of the application's memory, row-major.
   template <typename T>
   Data<T, kRowMajor> tile(RowTile<T> elements, const std::string& name = {},

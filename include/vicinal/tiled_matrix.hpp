@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "vicinal/distribution.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal {
@@ -44,6 +45,8 @@ std::string tile_name(const std::string& matrix, TilePlace at);
 // Throws UsageError that names the place, and the one to use instead where there is one.
 [[noreturn]] void refuse_place(TilePlace at, TilePlace tiles, Triangle triangle);
 
+// On several ranks each tile belongs to one of them, as a Distribution says: Distribution::automatic where none is given.
+//
 // A small value, like the handles of its tiles, which stay until they are released or the runtime ends.
 template <typename T>
 class TiledMatrix {
@@ -51,9 +54,14 @@ class TiledMatrix {
   TiledMatrix() = default;
   // A matrix of this shape, which nobody has written; the runtime allocates each tile when a task writes it. Tiles are
   // named "name(2,1)". Throws what check_shape throws, as the two below.
-  TiledMatrix(Runtime& runtime, MatrixShape shape, const std::string& name = {}) {
+  TiledMatrix(Runtime& runtime, MatrixShape shape, const std::string& name = {})
+      : TiledMatrix(runtime, shape, usual(runtime, shape), name) {}
+  // The same, whose tiles belong to the ranks that `distribution` says.
+  TiledMatrix(Runtime& runtime, MatrixShape shape, const Distribution& distribution,
+              const std::string& name = {}) {
     make(shape, name, [&](TilePlace at, std::uint64_t rows, std::uint64_t columns) {
-      return runtime.tile<T>(rows, columns, tile_name(name, at));
+      const RankId owner = distribution.owner(at.row, at.column, runtime.rank_count());
+      return runtime.tile<T>(owner, rows, columns, tile_name(name, at));
     });
   }
   // The application's matrix `elements`, column-major, which must live as long; in tiles of `tile_rows` x `tile_columns`
@@ -61,12 +69,14 @@ class TiledMatrix {
   TiledMatrix(Runtime& runtime, Tile<T> elements, std::uint64_t tile_rows,
               std::uint64_t tile_columns, const std::string& name = {},
               Triangle triangle = Triangle::none) {
-    make({elements.rows(), elements.columns(), tile_rows, tile_columns, triangle}, name,
-         [&](TilePlace at, std::uint64_t rows, std::uint64_t columns) {
-           T* const first = &elements(at.row * shape_.tile_rows, at.column * shape_.tile_columns);
-           return runtime.tile(Tile<T>(first, rows, columns, elements.leading_dimension()),
-                               tile_name(name, at));
-         });
+    const MatrixShape wanted{elements.rows(), elements.columns(), tile_rows, tile_columns, triangle};
+    const Distribution distribution = usual(runtime, wanted);
+    make(wanted, name, [&](TilePlace at, std::uint64_t rows, std::uint64_t columns) {
+      T* const first = &elements(at.row * shape_.tile_rows, at.column * shape_.tile_columns);
+      return runtime.tile(distribution.owner(at.row, at.column),
+                          Tile<T>(first, rows, columns, elements.leading_dimension()),
+                          tile_name(name, at));
+    });
   }
   // A matrix of this shape in a file: the tiles stand one behind the other, column by column, each column-major and
   // packed, from byte `file.offset` on. Tiles outside a triangle have no place in the file. Tiles beyond the end of the
@@ -74,9 +84,11 @@ class TiledMatrix {
   TiledMatrix(Runtime& runtime, const FileRegion& file, MatrixShape shape,
               const std::string& name = {}) {
     FileRegion region = file;
+    const Distribution distribution = usual(runtime, shape);
     make(shape, name, [&](TilePlace at, std::uint64_t rows, std::uint64_t columns) {
       const TileShape tile{.rows = rows, .columns = columns, .element_bytes = sizeof(T)};
-      const Data<T, 2> data(runtime.register_file(region, tile, tile_name(name, at)));
+      const RankId owner = distribution.owner(at.row, at.column);
+      const Data<T, 2> data(runtime.register_file(owner, region, tile, tile_name(name, at)));
       region.offset += rows * columns * sizeof(T);
       return data;
     });
@@ -156,6 +168,9 @@ class TiledMatrix {
   }
 
  private:
+  static Distribution usual(const Runtime& runtime, const MatrixShape& shape) {
+    return Distribution::automatic(runtime.rank_count(), shape.triangle);
+  }
   template <typename Register>
   void make(const MatrixShape& wanted, const std::string& name, const Register& register_one) {
     shape_ = wanted;

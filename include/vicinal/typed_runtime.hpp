@@ -127,6 +127,33 @@ Data<T> Runtime::data(std::size_t count, std::string name) {
                                 std::move(name)));
 }
 
+template <internals::Element T>
+Data<T> Runtime::data(RankId owner, std::size_t count, std::string name) {
+  return Data<T>(register_empty(
+      owner, TileShape{.rows = count, .columns = 1, .element_bytes = sizeof(T)}, std::move(name)));
+}
+
+template <internals::Element T>
+Data<T, 2> Runtime::tile(RankId owner, std::uint64_t rows, std::uint64_t columns,
+                         std::string name) {
+  return Data<T, 2>(register_empty(
+      owner, TileShape{.rows = rows, .columns = columns, .element_bytes = sizeof(T)},
+      std::move(name)));
+}
+
+template <typename T>
+// NOLINTNEXTLINE(performance-unnecessary-value-param): moved on
+Data<T, 2> Runtime::tile(RankId owner, Tile<T> elements, const std::string& name,
+                         Released released) {
+  void* const address = const_cast<std::remove_const_t<T>*>(elements.data());
+  return Data<T, 2>(register_tile(owner, address,
+                                  {.rows = elements.rows(),
+                                   .columns = elements.columns(),
+                                   .leading_dimension = elements.leading_dimension(),
+                                   .element_bytes = sizeof(T)},
+                                  name, std::move(released)));
+}
+
 template <typename T>
 // NOLINTNEXTLINE(performance-unnecessary-value-param): moved on
 Data<T, 2> Runtime::tile(Tile<T> elements, const std::string& name, Released released) {

@@ -1,5 +1,8 @@
 #include "runtime/ranks.hpp"
 
+#include "comm/launch.hpp"
+#include "vicinal/options.hpp"
+
 namespace vicinal {
 
 RankId Ranks::rank() const {
@@ -10,8 +13,10 @@ std::uint32_t Ranks::count() const {
   return progress_ ? progress_->ranks() : 1;
 }
 
-Ranks Ranks::launched() {
-  return {};
+Ranks Ranks::launched(const Options& options) {
+  const comm::Launch launch = comm::find_launch(options.mpi);
+  if (launch.mpi == comm::Mpi::none) return {};
+  return Ranks(std::make_shared<comm::Progress>([launch] { return comm::make_transport(launch); }));
 }
 
 }  // namespace vicinal
