@@ -38,11 +38,11 @@ Engine::Engine(EngineConfig config)
       eligibility_(config_.machine, residency_, config_.simulated),
       ready_(config_.machine, eligibility_, config_.count_ready),
       costs_(config_.machine, residency_, timed_ ? config_.models : nullptr),
-      wishes_(config_.machine.nodes.size(), residency_, config_.rules),
+      prefetch_requests_(config_.machine.nodes.size(), residency_, config_.rules),
       copies_(config_.machine),
       producers_(config_.machine, residency_, !config_.rules.any()),
-      view_({config_.machine, config_.now, residency_, eligibility_, costs_, sleepers_, wishes_,
-             gate_, config_.notify_waiters, &recorder_},
+      view_({config_.machine, config_.now, residency_, eligibility_, costs_, sleepers_,
+             prefetch_requests_, gate_, config_.notify_waiters, &recorder_},
             config_.seed) {
   const LookAheadParts parts{config_.machine, residency_, gate_,   eligibility_, costs_,
                              lanes_,          sleepers_,  errors_, copies_,      view_};
@@ -99,7 +99,7 @@ void Engine::submission_closed() {
   gate_.submission_closed();
   plan_new(1);
   look_at_gear();
-  grant_fresh_wishes();
+  grant_fresh_prefetches();
 }
 
 bool Engine::stalled() const {

@@ -214,7 +214,7 @@ inline bool Engine::hand_on_at_once(Task& task, WorkerId releasing, Releaser the
   move(task, TaskState::ready);
   hand_to_policy(task, releasing);
   sleepers_.wake_for(1, restricted, releasing, then);
-  grant_fresh_wishes();
+  grant_fresh_prefetches();
   return true;
 }
 
@@ -240,7 +240,7 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
     }
   }
   if (pushed > 0) sleepers_.wake_for(pushed, restricted, releasing, then);
-  grant_fresh_wishes();
+  grant_fresh_prefetches();
   while (Task* task = taken_over.take()) kind_of(*task).ready(*task);
 }
 
@@ -278,7 +278,7 @@ Task* Engine::pop(WorkerId worker) {
   if (task == nullptr) return nullptr;
   ready_.remove(*task);
   move(*task, TaskState::scheduled);
-  wishes_.forget(*task);
+  prefetch_requests_.forget(*task);
   if (eligibility_.is_confined(*task)) confined_.fetch_sub(1, std::memory_order_relaxed);
   return task;
 }
@@ -301,7 +301,7 @@ inline Task* Engine::next(WorkerId worker) {
   LookAhead& ahead = *look_aheads_[node_of(worker).value];
   if (ahead.bypassed() && !producers_.any_held()) {
     Task* const task = pull(worker);
-    grant_fresh_wishes();
+    grant_fresh_prefetches();
     if (task == nullptr) return move_from_peer(worker) ? take_from_look_ahead(worker) : nullptr;
     if (pin_or_keep(*task, node_of(worker))) return task;
   }
@@ -349,16 +349,16 @@ bool Engine::pin_or_keep(Task& task, NodeId node) {
       found = ahead.take_runnable(worker, actions, cancelled);
       reached = found == nullptr && reach_confined(ahead, worker, cancelled);
       at_once = ahead.ask_firmly(worker, found != nullptr, actions);
-      all_asked = ahead.copy_early(actions);
+      all_asked = ahead.prefetch(actions);
       has_one = found == nullptr && ahead.has_one_for(worker);
     }
-    if (all_asked) wishes_.grant(node, actions);
+    if (all_asked) prefetch_requests_.grant(node, actions);
     if (offers) sleepers_.wake_a_peer_of(node);
     const bool released = cancelled.head != nullptr;
     const bool performs = !actions.empty();
     perform(actions);
     end_cancelled(cancelled, worker);
-    grant_fresh_wishes();
+    grant_fresh_prefetches();
     if (gate_.any_refused()) end_refused(worker);
     look_at_gear();
     if (found != nullptr) return found;
@@ -464,7 +464,7 @@ const InTask* this_threads_task() {
     end_run(task, worker, error, run_time, ready);
   }
   Task* const first = ready.head;
-  if (first == nullptr) return grant_fresh_wishes();  // of a push that found the policy busy
+  if (first == nullptr) return grant_fresh_prefetches();  // of a push that found the policy busy
   if (first->next != nullptr || !hand_on_at_once(*first, worker, Releaser::asks)) {
     make_ready(ready, worker);
   }

@@ -30,6 +30,7 @@
 #include "engine/node_workers.hpp"
 #include "engine/policy_gate.hpp"
 #include "engine/policy_view.hpp"
+#include "engine/prefetch_requests.hpp"
 #include "engine/private_copies.hpp"
 #include "engine/processor_time.hpp"
 #include "engine/producers.hpp"
@@ -38,7 +39,6 @@
 #include "engine/run_times.hpp"
 #include "engine/sleepers.hpp"
 #include "engine/submission_log.hpp"
-#include "engine/wishes.hpp"
 #include "graph/dependencies.hpp"
 #include "graph/task_pool.hpp"
 #include "memory/residency.hpp"
@@ -311,10 +311,10 @@ class Engine final : public Completions {
   void start_copy(const memory::Copy& copy, memory::Actions& actions);
   void look_again(NodeId node, memory::Actions& actions);
   void end_copy(memory::CopyId copy, std::exception_ptr error, memory::Actions& actions);
-  void grant_fresh_wishes() {
-    if (wishes_.fresh()) grant_wishes();
+  void grant_fresh_prefetches() {
+    if (prefetch_requests_.fresh()) grant_prefetches();
   }
-  void grant_wishes();
+  void grant_prefetches();
 
   NodeId node_of(WorkerId worker) const { return config_.machine.workers[worker.value].node; }
 
@@ -358,7 +358,7 @@ class Engine final : public Completions {
   Kinds kinds_{};
   ScratchPool* scratch_ = nullptr;
   const Costs costs_;
-  Wishes wishes_;
+  PrefetchRequests prefetch_requests_;
   PrivateCopies copies_;
   Producers producers_;
   PolicyView view_;

@@ -1,4 +1,4 @@
-// How many tasks are pulled, which of them starts next, what is copied for them early, and when one moves to
+// How many tasks are pulled, which of them starts next, what is prefetched for them, and when one moves to
 // another node. How a look-ahead is set up is in look_ahead_setup.cpp.
 #include "engine/look_ahead.hpp"
 
@@ -301,8 +301,8 @@ bool LookAhead::ask_for_one(WorkerId worker, memory::Actions& actions) {
   return has_ended(first.request);
 }
 
-bool LookAhead::copy_early(memory::Actions& actions) {
-  if (!copies_early_) return true;
+bool LookAhead::prefetch(memory::Actions& actions) {
+  if (!prefetches_) return true;
   const std::uint64_t losses = residency_.losses(node_);
   if (complete_at_ != losses) {
     complete_ = 0;

@@ -21,7 +21,7 @@ void Engine::plan(const sched::KnownTasks& known) {
 bool Engine::run_deferred(WorkerId worker) {
   const PolicyGate::Slice slice = gate_.run_slice(
       worker, [this](std::exception_ptr error) { planning_failed(std::move(error)); });
-  if (log_) grant_fresh_wishes();
+  if (log_) grant_fresh_prefetches();
   if (slice == PolicyGate::Slice::last) sleepers_.wake_all();
   return slice != PolicyGate::Slice::none;
 }

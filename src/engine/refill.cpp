@@ -21,7 +21,7 @@ bool Engine::refill(LookAhead& ahead, WorkerId worker, ReadyList& cancelled) {
   bool pulled_more = false;
   ahead.note_traffic();
   if (producers_.any_held()) [[unlikely]]
-    ahead.disturb();  // memory is short: what goes first is fetched early
+    ahead.disturb();  // memory is short: what goes first is prefetched
   while (ahead.wants_more(worker) && !has_enough_held(ahead, worker)) {
     Task* const task = pop(worker);
     if (task == nullptr) break;

@@ -147,9 +147,9 @@ struct alignas(128) vicinal::internals::GraphHandle {
   Content content = Content::none;  // of tasks announced, too
   // In the sum of what has no home; see runtime/submission.cpp.
   std::atomic<bool> counts_unhomed{false};
-  // memory::Residency's, this and the next three: early copies are left to whoever needs the content; nothing new
+  // memory::Residency's, this and the next three: the last copy failed, and no prefetch tries again; nothing new
   // begins to be done with it; which replicas are valid, and `version`, change under this lock.
-  std::atomic<bool> early_failed{false};
+  std::atomic<bool> copy_failed{false};
   std::atomic<bool> going{false};
   base::SpinLock coherence;
   // Whoever submits a task looks at `family` only then.

@@ -11,10 +11,10 @@
 
 namespace vicinal::graph {
 
-// For which memory nodes something was wished for the task while it is with the policy, a bit each, and the
-// uses it was given there: the engine's, see engine/wishes.hpp.
+// To which memory nodes prefetches were requested for the task while it is with the policy, a bit each, and the
+// uses it was given there: the engine's, see engine/prefetch_requests.hpp.
 struct TaskNote {
-  std::atomic<std::uint64_t> wished{0};
+  std::atomic<std::uint64_t> prefetched_to{0};
   std::uint64_t first : 6 = 0;  // the node that `last_use` is of
   std::uint64_t last_use : 58 = 0;
 };

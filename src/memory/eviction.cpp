@@ -53,7 +53,7 @@ void Residency::free_replica(Replica& replica, bool was_valid, Actions& actions)
   node.victims.remove(replica);
   node.room.free(replica);
   record_room(trace::Event::room_freed, replica);
-  replica.placed_early = false;
+  replica.placed_ahead = false;
   replica.put_off = 0;
   replica.word.store(0, std::memory_order_release);
   note_last_copy(handle);
@@ -285,7 +285,7 @@ Residency::Outcome Residency::make_room(NodeId id, Lack lack, EvictionReason rea
   MemoryNode& node = nodes_[id.value];
   const Bytes needed = lack.bytes;
   const bool by_rules = rules_.lru && node.description.kind == NodeKind::device;
-  if (!by_rules && reason == EvictionReason::firm && cancel_early_copies(id, actions)) {
+  if (!by_rules && reason == EvictionReason::firm && cancel_prefetches(id, actions)) {
     return Outcome::again;
   }
   if (node.room.leaving().value > 0 && node.room.unused() + node.room.leaving() >= needed) {

@@ -164,8 +164,8 @@ Residency::Placed Residency::prepare(Request& request, Bytes& needed, Actions& a
     const std::uint32_t before = r.word.load(std::memory_order_relaxed);
     const std::uint64_t version = access.handle->version.load(std::memory_order_relaxed);
     if ((before & kComing) != 0 && (!reads(access.mode) || r.incoming->version != version)) {
-      Fetch& early = *r.incoming;
-      if (early.urgent || !early.has_source || !cancel_fetch(early, actions)) return Placed::waits;
+      Fetch& other = *r.incoming;
+      if (other.urgent || !other.has_source || !cancel_fetch(other, actions)) return Placed::waits;
     }
     const std::uint32_t word = r.word.load(std::memory_order_seq_cst);
     if ((word & kEvicting) != 0) return Placed::waits;  // until it has left, see last_resort

@@ -135,7 +135,7 @@ void Residency::deliver_all(Actions& actions) {
 void Residency::add(graph::Handle& handle) {
   Replica* const replicas = replicas_.take();
   handle.version.store(0, std::memory_order_relaxed);  // it may have been another datum's
-  handle.early_failed.store(false, std::memory_order_relaxed);
+  handle.copy_failed.store(false, std::memory_order_relaxed);
   handle.going.store(false, std::memory_order_relaxed);
   handle.on.leaving.assign(0);
   const bool empty = handle.bytes().value == 0;

@@ -5,7 +5,7 @@
 //
 // Why it cannot hang (design, promise 1):
 //  - A request holds nothing until it is granted, then everything: room and pins for all operands.
-//  - Requests wait first in, first out per node; early copies (prefetch) take only room that nobody
+//  - Requests wait first in, first out per node; prefetches take only room that nobody
 //    waits for, and never wait.
 //  - What a granted request waits for is copies; a copy needs a valid source and its place, which it
 //    has. A source that is being evicted may still be copied from. A copy with no direct link goes
@@ -49,12 +49,12 @@
 
 namespace vicinal::memory {
 
-// Where the room of an early copy comes from.
+// Where the room of a prefetch comes from.
 // `unpromised`: of victims that no task with the policy was promised, at most two copies at once.
 // `planned`: what is free now, whatever else waits for the link.
-enum class EarlyRoom : std::uint8_t { victims, free_alone, unpromised, planned };
+enum class PrefetchRoom : std::uint8_t { victims, free_alone, unpromised, planned };
 
-// Whether other replicas count once the content of an early copy is there.
+// Whether other replicas count once the content of a prefetch is there.
 enum class Ownership : std::uint8_t { shared, alone };
 
 class Residency : public FastPath, public Sizes {
@@ -120,19 +120,19 @@ class Residency : public FastPath, public Sizes {
   void withdraw(Request& request, Actions& actions);
   // Unpins what a ready request of one operand holds (flush); tasks use unpin.
   void release(Request& request, Actions& actions);
-  // Early copy, if there is room or a victim that the choice gives; never waits.
+  // Prefetch, if there is room or a victim that the choice gives; never waits.
   // True if the content is there or on its way.
-  // From free room alone it starts none behind an early one that waits for the link, so that little
+  // From free room alone it starts none behind one that waits for the link, so that little
   // room has to be taken back from copies that are not in course when a reservation needs it.
   bool prefetch(graph::Handle& handle, NodeId node, Actions& actions,
-                EarlyRoom room = EarlyRoom::victims, Ownership ownership = Ownership::shared);
+                PrefetchRoom room = PrefetchRoom::victims, Ownership ownership = Ownership::shared);
   // A copy that the policy has planned, in place of `victim`; null: none is named. True: the content is there or on its
   // way, or cannot come. False: the copy is to be asked for again when something has changed on the node; the victim may
   // be leaving.
   bool load(graph::Handle& handle, NodeId node, graph::Handle* victim, Actions& actions);
   // Rules::owner. With Ownership::alone above no other replica counts once the content is there; here the node
   // gets room for what a task will write, or keeps what is there. False: there is no room now.
-  bool place_early(graph::Handle& handle, NodeId node, AccessMode mode, Actions& actions);
+  bool place_ahead(graph::Handle& handle, NodeId node, AccessMode mode, Actions& actions);
   // A task is about to ask for it there: it counts as used now.
   void touch(const graph::Handle& handle, NodeId node) {
     const std::uint64_t epoch = rules_.lru ? ++epoch_ : epoch_.load(std::memory_order_relaxed);
@@ -143,7 +143,7 @@ class Residency : public FastPath, public Sizes {
   // caller at a time per node, once per task there; await_uses does not wait for the node's lock.
   std::uint64_t await_uses(const graph::Task& task, NodeId node);
   void forget_uses(const graph::Task& task, std::uint64_t last_use, NodeId node);
-  // Evicts what the choice gives, as for an early copy, until so much is free or becoming free.
+  // Evicts what the choice gives, as for a prefetch, until so much is free or becoming free.
   void keep_free(NodeId node, Bytes reserve, Actions& actions);
   // A task has been pulled for the node and will use its operands there; unclaim when it starts.
   // Returns the room of those operands that no other pulled task claims.
@@ -343,11 +343,11 @@ class Residency : public FastPath, public Sizes {
   bool take_relay_back(Fetch& fetch, Actions& actions);
   void pump_link(std::uint32_t link, Actions& actions);
   bool cancel_fetch(Fetch& fetch, Actions& actions);
-  bool cancel_early_copies(NodeId node, Actions& actions);
+  bool cancel_prefetches(NodeId node, Actions& actions);
   // `through_ram`: no link leads here from where the content is; it is to come to RAM first.
-  bool fetch_early(Replica& to, EarlyRoom room, Ownership ownership, bool& through_ram,
-                   Actions& actions, CopyCause cause = CopyCause::early);
-  bool bring_early(Replica& to, EarlyRoom room, CopyCause cause, Actions& actions);
+  bool prefetch_to(Replica& to, PrefetchRoom room, Ownership ownership, bool& through_ram,
+                   Actions& actions, CopyCause cause = CopyCause::prefetch);
+  bool start_prefetch(Replica& to, PrefetchRoom room, CopyCause cause, Actions& actions);
   enum class Planned : std::uint8_t { waits, leaves, gone };
   Planned evict_planned(graph::Handle* victim, MemoryNode& node, Actions& actions);
   void write_behind(std::uint64_t nodes, Actions& actions);

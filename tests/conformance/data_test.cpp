@@ -1,4 +1,4 @@
-// Data: registered, moved and packed, written back, dropped, and brought early.
+// Data: registered, moved and packed, written back, dropped, and prefetched.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Copies: their number and their way, copies that outlive their purpose, and early copies.
+// Copies: their number and their way, copies that outlive their purpose, and prefetches.
 #include <exception>
 #include <string>
 
@@ -138,8 +138,8 @@ TEST(Residency, NobodyJoinsACopyOfOlderContent) {
   EXPECT_TRUE(memory.valid(a, kOther));
 }
 
-TEST(Residency, EarlyCopiesGiveWayToAReservation) {
-  // One copy at a time on the link: the second early copy waits, and its room is taken back.
+TEST(Residency, PrefetchesGiveWayToAReservation) {
+  // One copy at a time on the link: the second prefetch waits, and its room is taken back.
   FakeMemory memory({.ram = 4, .device = 2, .devices = 1, .copies = 1});
   auto [a, b, c] = memory.data("a", "b", "c");
   for (auto* handle : {&a, &b, &c}) memory.run(kRam, {{handle, kW}});
@@ -155,7 +155,7 @@ TEST(Residency, EarlyCopiesGiveWayToAReservation) {
   EXPECT_EQ(task.state(), RequestState::ready);
 }
 
-TEST(Residency, AnEarlyCopyTakesNoRoomThatSomebodyWaitsFor) {
+TEST(Residency, APrefetchTakesNoRoomThatSomebodyWaitsFor) {
   FakeMemory memory({.ram = 2});
   auto& a = memory.data("a");
   auto& b = memory.data("b", 2);

@@ -75,7 +75,7 @@ TEST_F(DartsEviction, AWithdrawnTaskGoesToTheBackOfMain) {
   EXPECT_EQ(pop_all(), "x2 y1 x1 in main withdrawn");
 }
 
-TEST_F(DartsEviction, AnEarlyCopyDoesNotDriveOutWhatPulledTasksUse) {
+TEST_F(DartsEviction, APrefetchDoesNotDriveOutWhatPulledTasksUse) {
   EXPECT_EQ(evict({&loaded}, EvictionReason::prefetch), nullptr);
   EXPECT_EQ(evict({&loaded, y}, EvictionReason::prefetch), y);
 }

@@ -76,7 +76,7 @@ class Recursions final : public Kind {
   explicit Recursions(Application& application) : application_(application) {}
 
   // What makes the task divisible is noted in it. Throws CapacityError if it must be divided and cannot be.
-  void note(graph::Task& task, Recursive wish) const;
+  void note(graph::Task& task, Recursive requested) const;
   // It was decided to divide the task.
   void ready(graph::Task& task) override;
   void held(graph::Task& task, const std::exception_ptr& error) override;

@@ -177,7 +177,7 @@ class Placing final : public Policy {
     queues_[node].load.queue(placed.run_ns);
     if (in_order) set_owner_of_written(task, device.node);
     if (strategy_.absolute && !in_order) return;
-    if (!strategy_.absolute) context_->wish(task, device.node);
+    if (!strategy_.absolute) context_->prefetch(task, device.node);
     const auto& workers = nodes_[node].workers;
     for (const WorkerId worker : workers) {
       if (in_order || workers.size() == 1 || task.only_worker() == worker) context_->wake(worker);
