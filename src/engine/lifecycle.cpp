@@ -536,7 +536,7 @@ template <Engine::Ends how>
       was_planned || task.state.load(std::memory_order_relaxed) != TaskState::ready;
   const bool shared = !kPlainly && is_scheduled(task.kind) && was_told && gate_.wants_ends();
   const bool keeps_accounts = !kPlainly && producers_.active();
-  const bool was_in_course = keeps_accounts && is_in_course(task);
+  const bool was_in_flight = keeps_accounts && is_in_flight(task);
   move(task, TaskState::done);
   if (shared) {
     gate_.task_done(task, worker);
@@ -550,7 +550,7 @@ template <Engine::Ends how>
   graph::release(task, ready);
   if (uses_end) {
     if (is_last) note_unused(task);
-    if (relieves) producers_.note_end(task, was_in_course);
+    if (relieves) producers_.note_end(task, was_in_flight);
     performing_.fetch_sub(1, std::memory_order_acq_rel);
   }
   if (keeps_accounts && producers_.any_held()) sleepers_.wake_node(kRam);

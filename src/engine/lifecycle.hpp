@@ -162,7 +162,7 @@ class Engine final : public Completions {
     config_.notify_waiters();
   }
   const Lanes& counts() const { return lanes_; }  // of tasks submitted and ended
-  // No worker runs or may find anything to run, no copy is in course.
+  // No worker runs or may find anything to run, no copy is in flight.
   bool stalled() const;
   void worker_leaves(WorkerId worker);  // its thread goes to do something else
   void worker_comes(WorkerId worker);

@@ -35,7 +35,7 @@ std::string_view to_string(RequestState state) {
 
 // --- how many
 
-// As far as the look-ahead goes, but not so far that the operands of what waits would push out what the tasks in course
+// As far as the look-ahead goes, but not so far that the operands of what waits would push out what the tasks in flight
 // and their successors use: a quarter of the node. On an accelerator the look-ahead goes further, to `least_` tasks,
 // while the pulled tasks run shorter than copies take and claim less than three eighths of the node.
 // docs/performance.md has numbers for both.

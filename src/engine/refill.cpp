@@ -66,7 +66,7 @@ bool Engine::keep_held(LookAhead& ahead, WorkerId worker, ReadyList& cancelled) 
   }
   if (ahead.has_one_for(worker)) return pulled_more;
   Task* task = producers_.take_in_need();
-  // Whatever the accounts say: where nothing is in course nothing will change.
+  // Whatever the accounts say: where nothing is in flight nothing will change.
   if (task == nullptr && ahead.size() == 0 && !any_started(kRam)) task = producers_.take_any();
   if (task != nullptr) keep(*task);
   return pulled_more;

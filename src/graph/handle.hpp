@@ -1,7 +1,7 @@
 // What the graph knows of one piece of data: its shape, and the queue of accesses to it.
 //
 // Sequential consistency by a queue per handle: an access is granted at once if it is compatible
-// with those in course and nobody waits; otherwise it queues, first in, first out. The end of an
+// with active ones and nobody waits; otherwise it queues, first in, first out. The end of an
 // access grants those at the head; a writer hands its access on to the writers that queued right
 // behind it. Nothing refers to a task that has ended, so no task is kept
 // alive for its readers, and the memory per pending access is one link.

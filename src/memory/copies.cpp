@@ -14,7 +14,7 @@
 
 namespace vicinal::memory {
 
-void CopiesInCourse::throw_unknown(CopyId id) const {
+void CopiesInFlight::throw_unknown(CopyId id) const {
   std::string why = "it was never started";
   if (id.table != this) {
     why = "no copy of this runtime has that id";
@@ -91,7 +91,7 @@ bool Residency::start_fetch(Replica& to, Request* waiter, CopyCause cause, Actio
   pin(to);
   to.incoming = &fetch;
   to.word.fetch_or(kComing, std::memory_order_relaxed);
-  copies_in_course_.fetch_add(1, std::memory_order_acq_rel);
+  copies_in_flight_.fetch_add(1, std::memory_order_acq_rel);
   node_of(to).traffic.store(true, std::memory_order_relaxed);
   if (records(trace::Category::transfers)) {
     recorder_->record<trace::Event::copy_wanted>(to.node.value, handle.id.value, cause);
@@ -174,7 +174,7 @@ bool Residency::cancel_fetch(Fetch& fetch, Actions& actions) {
   to.incoming = nullptr;
   to.word.fetch_and(~kComing, std::memory_order_relaxed);
   node_of(to).lost(to);
-  copies_in_course_.fetch_sub(1, std::memory_order_acq_rel);
+  copies_in_flight_.fetch_sub(1, std::memory_order_acq_rel);
   if (on_link) {
     // Tasks that wait for this copy's destination are looked at when the earlier copies of the link end.
     unpin_one(replica(*fetch.handle, fetch.from), actions);
@@ -226,7 +226,7 @@ bool Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
     }
     recycle(relay, node);
   }
-  copies_in_course_.fetch_sub(1, std::memory_order_acq_rel);
+  copies_in_flight_.fetch_sub(1, std::memory_order_acq_rel);
   unpin_one(to, actions);
   for (Request* request : fetch.waiters) {
     if (error) {

@@ -1,4 +1,4 @@
-// The links of a machine: which way content takes, and which copies wait for a link or are in course on it.
+// The links of a machine: which way content takes, and which copies wait for a link or are in flight on it.
 //
 // Each link has a lock of its own, a leaf. A copy (Fetch) belongs to the node that it goes to; what is in the
 // queues here changes under the link's lock as well, so that a copy either starts or is taken back.
@@ -61,7 +61,7 @@ class Links {
   bool any_prefetches(std::uint32_t link) const {
     return links_[link].prefetches_waiting.load(std::memory_order_relaxed) > 0;
   }
-  // Copies that wait or are in course.
+  // Copies that wait or are in flight.
   std::size_t load(std::uint32_t link) const {
     return links_[link].load.load(std::memory_order_relaxed);
   }
@@ -83,7 +83,7 @@ class Links {
     Bytes bytes;
     std::uint64_t copies = 0;
     // The same for who asks without the lock.
-    std::atomic<std::uint32_t> load{0};     // copies that wait or are in course
+    std::atomic<std::uint32_t> load{0};     // copies that wait or are in flight
     std::atomic<std::uint32_t> waiting{0};  // one number for both: who is hurried never lacks in it
     std::atomic<std::uint32_t> prefetches_waiting{0};
     bool any_waits() const { return waiting.load(std::memory_order_relaxed) != 0; }

@@ -193,7 +193,7 @@ void Residency::give_room(graph::Handle& handle, std::uint32_t life) {
   handle.takes_writes.store(true, std::memory_order_release);
 }
 
-// An eviction or a copy that waits is taken back. False: one is in course.
+// An eviction or a copy that waits is taken back. False: one is in flight.
 bool Residency::stop_what_waits(Replica& r, Actions& actions) {
   if (r.eviction != nullptr) {
     const NodeId parent = r.eviction->node;

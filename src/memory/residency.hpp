@@ -12,7 +12,7 @@
 //    through RAM: it waits in RAM's queue for room there, holding its destination.
 //  - A victim's content goes device -> RAM -> disk, never to a peer: each waits only for the queue of
 //    the next node towards the disk.
-// So the head of RAM's queue waits only for tasks that run, copies in course and writes to disk; the
+// So the head of RAM's queue waits only for tasks that run, copies in flight and writes to disk; the
 // head of a device's queue waits for these and for RAM's queue.
 //
 // Locks: one per memory node (node_lock.hpp), and leaves: one per handle for which replicas are valid (coherence.hpp),
@@ -33,7 +33,7 @@
 #include "base/sure_memory.hpp"
 #include "graph/task.hpp"
 #include "memory/actions.hpp"
-#include "memory/copies_in_course.hpp"
+#include "memory/copies_in_flight.hpp"
 #include "memory/decisions.hpp"
 #include "memory/fast_path.hpp"
 #include "memory/links.hpp"
@@ -77,7 +77,7 @@ class Residency : public FastPath, public Sizes {
   // --- handles (residency.cpp)
   void add(graph::Handle& handle);
   // Nobody uses it. Its replicas are freed, content that is nowhere else is lost. False if a copy
-  // is still in course: try again when one has ended.
+  // is still in flight: try again when one has ended.
   bool remove(graph::Handle& handle, Actions& actions);
   // After remove, when nobody asks about the handle any more.
   void forget(graph::Handle& handle);
@@ -123,7 +123,7 @@ class Residency : public FastPath, public Sizes {
   // Prefetch, if there is room or a victim that the choice gives; never waits.
   // True if the content is there or on its way.
   // From free room alone it starts none behind one that waits for the link, so that little
-  // room has to be taken back from copies that are not in course when a reservation needs it.
+  // room has to be taken back from copies that are not in flight when a reservation needs it.
   bool prefetch(graph::Handle& handle, NodeId node, Actions& actions,
                 PrefetchRoom room = PrefetchRoom::victims, Ownership ownership = Ownership::shared);
   // A copy that the policy has planned, in place of `victim`; null: none is named. True: the content is there or on its
@@ -150,7 +150,7 @@ class Residency : public FastPath, public Sizes {
   Bytes claim(graph::Task& task, NodeId node);
   Bytes unclaim(graph::Task& task, NodeId node);
 
-  // Throws DeviceError, and changes nothing, for an id that names no copy in course.
+  // Throws DeviceError, and changes nothing, for an id that names no copy in flight.
   void copy_done(CopyId id, std::exception_ptr error, Actions& actions);
   // Who may go for a query. Takes the node's lock for each question.
   class Search final : public Candidates {
@@ -191,12 +191,12 @@ class Residency : public FastPath, public Sizes {
   // On some node with workers something had to leave that submitted tasks may use, and since then no quarter of its memory
   // was free, or could be at once. Any thread.
   bool any_short();
-  bool quiet() const { return copies_in_course_.load(std::memory_order_acquire) == 0; }
+  bool quiet() const { return copies_in_flight_.load(std::memory_order_acquire) == 0; }
   std::exception_ptr broken() const {
     return is_broken_.load(std::memory_order_acquire) ? first_broken() : nullptr;
   }
   // The error of a write-back that failed has been told, and the user may have made room: what could not leave may
-  // be tried again. Those still in course belong to the attempt that failed.
+  // be tried again. Those still in flight belong to the attempt that failed.
   void try_again(Actions& actions);
   std::string describe() const;
   // Throws std::logic_error with the values if an invariant is broken; for tests, when quiet.
@@ -398,7 +398,7 @@ class Residency : public FastPath, public Sizes {
   const MachineDescription machine_;
   ReplicaPool replicas_;
   Links links_;
-  CopiesInCourse given_;  // to drivers
+  CopiesInFlight given_;  // to drivers
   Decisions decisions_;
   std::atomic<std::uint64_t> next_copy_{1};
   trace::Recorder* recorder_ = nullptr;
@@ -406,7 +406,7 @@ class Residency : public FastPath, public Sizes {
   const VictimChooser chooser_;
   const Rules rules_;
 
-  std::atomic<std::uint64_t> copies_in_course_{0};
+  std::atomic<std::uint64_t> copies_in_flight_{0};
 
   mutable std::mutex broken_mutex_;
   std::exception_ptr broken_;  // the first write-back that failed: content stays where it is

@@ -193,7 +193,7 @@ constexpr MeasureEntry kMeasures[] = {
     {saved, Unit::number, "saved", "1: the content is on another node, too; 0: nowhere else"},
     {awaiting, Unit::number, "awaiting",
      "tasks that wait with the policy and use it; 0 where the policy keeps their order"},
-    {copies, Unit::number, "copies", "that wait for the link from there, or are in course on it"},
+    {copies, Unit::number, "copies", "that wait for the link from there, or are in flight on it"},
     {operand, Unit::number, "operand",
      "place of the first operand that belongs there; those that are written count first"},
     {weighed_end, Unit::nanoseconds, "weighed end",

@@ -57,7 +57,7 @@ TEST(Residency, ACopyThatEndsAfterAWriteIsVoid) {
   auto& a = memory.data("a");
   memory.run(kRam, {{&a, kW}});
   memory.run(kDevice, {{&a, kR}});
-  EXPECT_TRUE(memory.prefetch(a, kOther));  // from RAM, in course
+  EXPECT_TRUE(memory.prefetch(a, kOther));  // from RAM, in flight
   auto& writer = memory.ask(kDevice, {{&a, kRW}});
   EXPECT_EQ(writer.state(), RequestState::ready);  // nobody reads the device's replica
   memory.end(writer);
@@ -128,7 +128,7 @@ TEST(Residency, NobodyJoinsACopyOfOlderContent) {
   auto& a = memory.data("a");
   memory.run(kRam, {{&a, kW}});
   memory.run(kDevice, {{&a, kR}});
-  memory.prefetch(a, kOther);  // from RAM, in course
+  memory.prefetch(a, kOther);  // from RAM, in flight
   auto& again = memory.ask(kDevice, {{&a, kRW}});
   ASSERT_EQ(again.state(), RequestState::ready);
   memory.end(again);
@@ -244,7 +244,7 @@ TEST(Residency, AHandleWhoseEvictionWaitsCanBeRemoved) {
 
 class CopyIds : public ::testing::Test {
  protected:
-  // A copy of a page from the disk, in course.
+  // A copy of a page from the disk, in flight.
   static Copy begun(FakeMemory& of, const std::string& name) {
     of.ask(kRam, {{&of.on_disk(name), kR}});
     return of.copies.back();

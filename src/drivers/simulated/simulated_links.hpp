@@ -1,7 +1,7 @@
 // The copies of a simulated machine: those of links that exclude each other run in the order of their
 // start, those that run at once share bandwidth (sim/world.hpp).
 //
-// What a copy costs at its start and its end grows with the copies in course that it excludes, and with the
+// What a copy costs at its start and its end grows with the copies in flight that it excludes, and with the
 // flows that it shares bandwidth with, not with the links of the machine.
 #pragma once
 

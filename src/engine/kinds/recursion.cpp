@@ -250,7 +250,7 @@ std::string Recursions::describe() const {
     text += "divided task " + std::string(recursive->task_.name()) + ": ";
     text += !recursive->held_.load(std::memory_order_relaxed) ? "its operands come to RAM"
             : coming > 0 ? std::to_string(coming) + " tasks inside and divisions are in use"
-                         : "copies of its parts are in course";
+                         : "copies of its parts are in flight";
     text += "\n";
   }
   return text;

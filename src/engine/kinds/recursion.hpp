@@ -100,7 +100,7 @@ class Recursions final : public Kind {
   Application& application_;
   mutable std::mutex mutex_;
   std::vector<RecursiveTask*> divided_;  // all
-  std::vector<RecursiveTask*> ending_;   // copies of their parts are in course
+  std::vector<RecursiveTask*> ending_;   // copies of their parts are in flight
   std::uint64_t looks_ = 0;              // by whoever may have ended such a copy
   std::atomic<std::size_t> count_ending_{
       0};  // those in `ending_`, and those that somebody tries to end
