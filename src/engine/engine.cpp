@@ -146,7 +146,7 @@ Statistics Engine::statistics() const {
   }
   s.tasks_ready = ready_.count();
   if (!s.tasks_ready) return s;
-  *s.tasks_ready += producers_.held();
+  *s.tasks_ready += producers_.throttled();
   for (const auto& ahead : look_aheads_) *s.tasks_ready += ahead->size();
   return s;
 }
@@ -166,8 +166,8 @@ std::string Engine::describe() const {
     const std::lock_guard lock(ahead->mutex());
     text += ahead->describe();
   }
-  if (producers_.any_held()) {
-    text += std::to_string(producers_.held()) +
+  if (producers_.any_throttled()) {
+    text += std::to_string(producers_.throttled()) +
             " tasks that make new data wait until data in memory are used up\n";
   }
   constexpr std::size_t kNamed = 4;

@@ -299,7 +299,7 @@ inline Task* Engine::next(WorkerId worker) {
 
 [[gnu::noinline, gnu::flatten]] Task* Engine::next_by_memory(WorkerId worker) {
   LookAhead& ahead = *look_aheads_[node_of(worker).value];
-  if (ahead.bypassed() && !producers_.any_held()) {
+  if (ahead.bypassed() && !producers_.any_throttled()) {
     Task* const task = pull(worker);
     grant_fresh_prefetches();
     if (task == nullptr) return move_from_peer(worker) ? take_from_look_ahead(worker) : nullptr;
@@ -553,7 +553,7 @@ template <Engine::Ends how>
     if (relieves) producers_.note_end(task, was_in_flight);
     performing_.fetch_sub(1, std::memory_order_acq_rel);
   }
-  if (keeps_accounts && producers_.any_held()) sleepers_.wake_node(kRam);
+  if (keeps_accounts && producers_.any_throttled()) sleepers_.wake_node(kRam);
   precedences_.end_life(task, ready);
   if (!kPlainly && config_.count_bytes && is_scheduled(task.kind)) lanes_.count_bytes(task, worker);
   if (!kPlainly && task.extension) {

@@ -97,10 +97,10 @@ void Producers::count(const Task& task) {
   barren_.store(0, std::memory_order_relaxed);
 }
 
-bool Producers::hold_back(Task& task, bool all_go) {
+bool Producers::throttle(Task& task, bool all_go) {
   const Change change = change_by(task);
   const bool grows = change.for_others && change.sets_free < change.makes && may_wait(task);
-  const bool others_wait = change.kind == user ? !waiting_[user].empty() : any_held();
+  const bool others_wait = change.kind == user ? !waiting_[user].empty() : any_throttled();
   if (!grows || all_go || (!others_wait && fits(change, change.kind == user ? most_ : few_))) {
     count(task);
     return false;
@@ -108,7 +108,7 @@ bool Producers::hold_back(Task& task, bool all_go) {
   auto& those = waiting_[change.kind];
   those.push_back({change.first, &task});
   std::push_heap(those.begin(), those.end());
-  held_.fetch_add(1, std::memory_order_seq_cst);
+  throttled_.fetch_add(1, std::memory_order_seq_cst);
   if (change.kind == loader) loaders_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
@@ -118,7 +118,7 @@ Task* Producers::take(Kind kind) {
   std::pop_heap(those.begin(), those.end());
   Task* const task = those.back().task;
   those.pop_back();
-  held_.fetch_sub(1, std::memory_order_seq_cst);
+  throttled_.fetch_sub(1, std::memory_order_seq_cst);
   if (kind == loader) loaders_.fetch_sub(1, std::memory_order_relaxed);
   return task;
 }

@@ -34,8 +34,8 @@ class Producers {
 
   bool active() const { return limit_.has_value(); }
   // Tasks that wait.
-  std::size_t held() const { return held_.load(std::memory_order_seq_cst); }
-  bool any_held() const { return held() != 0; }
+  std::size_t throttled() const { return throttled_.load(std::memory_order_seq_cst); }
+  bool any_throttled() const { return throttled() != 0; }
   // Many of those whose order the policy knows better: what they read is shared, perhaps. But once so much is live
   // those that use it up are looked for, which may wait with the policy behind many that make more.
   bool holds_many() const {
@@ -46,7 +46,7 @@ class Producers {
   // --- under the lock of the look-ahead
   // Of a task that was pulled. True: it waits here. False: it is in flight from now on. None waits while some are
   // waited for by who holds room (`all_go`).
-  bool hold_back(graph::Task& task, bool all_go);
+  bool throttle(graph::Task& task, bool all_go);
   // One that need not wait any longer; null: none. It is not in flight before `begin`.
   graph::Task* take_fitting();
   // For a worker that has nothing else to do; null: it is better to wait.
@@ -104,7 +104,7 @@ class Producers {
   Bytes some_;                                        // beyond which tasks that only make wait
   Bytes most_;                                        // beyond which all wait
   std::array<base::SureVector<Waiting>, 3> waiting_;  // by kind; heaps
-  std::atomic<std::size_t> held_{0};
+  std::atomic<std::size_t> throttled_{0};
   std::atomic<std::size_t> loaders_{0};     // of them
   std::atomic<std::uint64_t> live_{0};      // bytes
   std::atomic<std::int64_t> relieving_{0};  // live data whose last user is in flight

@@ -20,7 +20,7 @@ bool Engine::has_any_ended(const LookAhead& ahead, WorkerId worker) {
 bool Engine::refill(LookAhead& ahead, WorkerId worker, ReadyList& cancelled) {
   bool pulled_more = false;
   ahead.note_traffic();
-  if (producers_.any_held()) [[unlikely]]
+  if (producers_.any_throttled()) [[unlikely]]
     ahead.disturb();  // memory is short: what goes first is prefetched
   while (ahead.wants_more(worker) && !has_enough_held(ahead, worker)) {
     Task* const task = pop(worker);
@@ -31,14 +31,14 @@ bool Engine::refill(LookAhead& ahead, WorkerId worker, ReadyList& cancelled) {
       pulled_more = keep_or_hold(ahead, *task);
     }
   }
-  if (producers_.any_held()) [[unlikely]]
+  if (producers_.any_throttled()) [[unlikely]]
     pulled_more |= keep_held(ahead, worker, cancelled);
   return pulled_more;
 }
 
 // One that makes new data waits where memory is short; see Producers.
 bool Engine::keep_or_hold(LookAhead& ahead, Task& task) {
-  if (producers_.active() && producers_.hold_back(task, eligibility_.any_confined())) return false;
+  if (producers_.active() && producers_.throttle(task, eligibility_.any_confined())) return false;
   return ahead.keep(task);
 }
 

@@ -236,8 +236,8 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char
     static_cast<void>(application_->partitions.settle(handle, AccessMode::RW));
   }
   {
-    // A task that is held back has been announced, and goes before the unregistration.
-    const auto announcements = application_->submissions.hold_announcements();
+    // A deferred task has been announced, and goes before the unregistration.
+    const auto announcements = application_->submissions.lock_announcements();
     if (!graph::refuse_tasks(handle, life)) application_->handles.throw_unknown(registered, call);
   }
   settled.unlock();

@@ -113,7 +113,7 @@ class RuntimeImpl {
   bool wait(Group& group, Deadline deadline);
   void wait(Handle handle);
   bool wait_for(Handle handle, Time duration);
-  // Waits for nothing, and passes on what is held back. Any thread, also inside a task.
+  // Waits for nothing, and passes on what is deferred. Any thread, also inside a task.
   bool is_ready(Group& group);
   bool is_ready(Handle handle, const char* what);
   std::unique_ptr<Acquisition> acquire(Handle handle, AccessMode mode,

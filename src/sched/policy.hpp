@@ -137,13 +137,13 @@ struct PolicyTraits {
   bool wants_speeds_of_kinds = false;
   // Tasks of a node are popped about in the order of PolicyContext::prefetch.
   bool keeps_order = true;
-  // plan() is called: tasks are held back until the submission window is full or the application waits.
+  // plan() is called: tasks are deferred until the submission window is full or the application waits.
   bool plans = false;
   // It runs a task where that says (Task::named_node): codelets are asked where their tasks are to run.
   bool heeds_places = false;
   // It has a second gear, in which the engine calls it while memory is short or accelerators take part: see
   // Policy::gear_changed. `concurrent` and `wants_ends` are those of the first; in the second it is serial, wants ends,
-  // and plans, though no task is held back for that. What else is said here holds in both.
+  // and plans, though no task is deferred for that. What else is said here holds in both.
   bool two_gears = false;
   // Tasks popped and not ended, per worker of an accelerator; a core beside accelerators gets one. 0: the look-ahead
   // of the engine decides, as it does where the option look_ahead says how far it goes.

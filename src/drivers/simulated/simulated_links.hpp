@@ -46,8 +46,8 @@ class SimulatedLinks final : public sim::Actor {
   using Slot = std::uint32_t;
   struct Transfer {
     Copy copy;
-    std::uint32_t waits_for = 0;        // transfers that exclude it and began before
-    base::SureVector<Slot> holds_back;  // those that wait for this one
+    std::uint32_t waits_for = 0;     // transfers that exclude it and began before
+    base::SureVector<Slot> waiters;  // those that wait for this one
   };
   struct Link {
     Time latency;
