@@ -23,8 +23,8 @@ std::uint64_t make_void(graph::Handle& handle);
 // The replica's alone. False: it was void.
 bool make_void(Replica& replica);
 
-// A victim gives its content up.
-struct GivenUp {
+// A victim drops its content.
+struct Dropped {
   enum class Result : std::uint8_t {
     gone,  // void, and nobody uses it: its room can be freed
     used,  // a copy reads it
@@ -35,7 +35,7 @@ struct GivenUp {
 // What becomes of content that is nowhere else.
 enum class LastCopy : std::uint8_t { stays, may_be_lost };
 // The replica is claimed (kEvicting), its node's lock is held.
-GivenUp give_up(Replica& replica, LastCopy last = LastCopy::stays);
+Dropped drop(Replica& replica, LastCopy last = LastCopy::stays);
 
 // Pins the replica as the source of a copy, and returns the version of its content. None: the replica is void, or is
 // being moved.

@@ -64,7 +64,7 @@ bool Residency::start_fetch(Replica& to, Request* waiter, CopyCause cause, Actio
     const std::optional<std::uint64_t> version = pin_victim(*waiter->victim);
     if (!version) {
       drop_pins(*waiter, actions);
-      give_up_eviction(*waiter, actions);
+      cancel_eviction(*waiter, actions);
       return false;
     }
     from = {links_.between(victim.node, to.node), *version};

@@ -103,12 +103,12 @@ void Residency::settle(Replica& replica, Actions& actions) {
   if (replica.incoming != nullptr) return;
   const bool leaves = (word & kEvicting) != 0;
   if (!leaves && ((word & kValid) != 0 || !claim_room(replica))) return;
-  const GivenUp given = give_up(replica);
-  if (given.result == GivenUp::Result::gone) {
-    free_replica(replica, given.was_valid, actions);
+  const Dropped dropped = drop(replica);
+  if (dropped.result == Dropped::Result::gone) {
+    free_replica(replica, dropped.was_valid, actions);
   } else if (!leaves) {
     begin_to_leave(replica);
-  } else if (given.result == GivenUp::Result::last) {
+  } else if (dropped.result == Dropped::Result::last) {
     save(replica, actions);  // it was safe when it was chosen
   }
 }
@@ -159,25 +159,25 @@ bool Residency::may_leave(const Replica& replica, std::uint32_t word, const Requ
 // The room of the victim is free at once, or when its content is safe.
 bool Residency::evict(Replica& replica, Actions& actions) {
   MemoryNode& node = node_of(replica);
-  GivenUp given;
+  Dropped dropped;
   {
     const NodeLock::Evicting evicting(node.lock);
     if (!claim_room(replica)) return false;
     epoch_.fetch_add(1, std::memory_order_relaxed);
     ++node.evictions;
     node.traffic.store(true, std::memory_order_relaxed);
-    given = give_up(replica);
+    dropped = drop(replica);
     if (records(trace::Category::memory)) {
       recorder_->record<trace::Event::evicted>(node.description.id.value, replica.handle->id.value,
-                                               given.result == GivenUp::Result::last);
+                                               dropped.result == Dropped::Result::last);
     }
-    if (given.result == GivenUp::Result::gone) {
-      free_replica(replica, given.was_valid, actions);
+    if (dropped.result == Dropped::Result::gone) {
+      free_replica(replica, dropped.was_valid, actions);
       return true;
     }
   }
   begin_to_leave(replica);
-  if (given.result == GivenUp::Result::last) {
+  if (dropped.result == Dropped::Result::last) {
     ++node.write_backs;
     save(replica, actions);
   }

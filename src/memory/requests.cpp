@@ -124,7 +124,7 @@ bool Residency::serve_head(MemoryNode& node, Actions& actions) {
   Request& head = *node.requests.first();
   if (head.kind == RequestKind::eviction && moot(head, actions)) {
     node.requests.pop();
-    give_up_eviction(head, actions);
+    cancel_eviction(head, actions);
     return true;
   }
   mark_operands(node, head);
@@ -149,7 +149,7 @@ void Residency::mark_operands(MemoryNode& node, const Request& head) {
 }
 
 // There is nothing to save, or not from there.
-void Residency::give_up_eviction(Request& eviction, Actions& actions) {
+void Residency::cancel_eviction(Request& eviction, Actions& actions) {
   eviction.state.store(RequestState::idle, std::memory_order_relaxed);
   post(eviction.victim->node, {.kind = Message::Kind::saved, .request = &eviction}, actions);
 }

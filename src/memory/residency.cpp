@@ -234,7 +234,7 @@ bool Residency::remove(graph::Handle& handle, Actions& actions) {
     Replica& r = replica(handle, id);
     if (r.fixed || (r.word.load(std::memory_order_relaxed) & kAllocated) == 0) return;
     claim_room(r);  // or it is claimed
-    free_replica(r, give_up(r, LastCopy::may_be_lost).was_valid, actions);
+    free_replica(r, drop(r, LastCopy::may_be_lost).was_valid, actions);
   });
   std::erase_if(actions.notices, [&](const Notice& notice) { return notice.handle == &handle; });
   at_each(actions, [&](NodeId id) { pump(id, actions); });

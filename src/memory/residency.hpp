@@ -138,7 +138,7 @@ class Residency : public FastPath, public Sizes {
     const std::uint64_t epoch = rules_.lru ? ++epoch_ : epoch_.load(std::memory_order_relaxed);
     replica(handle, node).last_use.store(epoch, std::memory_order_relaxed);
   }
-  // The task waits with the policy and will probably run there: what it reads is driven out after what
+  // The task waits with the policy and will probably run there: what it reads is evicted after what
   // nobody is known to read; forget_uses when it has left the policy, with what await_uses returned. One
   // caller at a time per node, once per task there; await_uses does not wait for the node's lock.
   std::uint64_t await_uses(const graph::Task& task, NodeId node);
@@ -318,7 +318,7 @@ class Residency : public FastPath, public Sizes {
   void pump(NodeId node, Actions& actions);
   bool serve_head(MemoryNode& node, Actions& actions);
   void mark_operands(MemoryNode& node, const Request& head);
-  void give_up_eviction(Request& eviction, Actions& actions);
+  void cancel_eviction(Request& eviction, Actions& actions);
   Placed place(Request& request, Actions& actions);
   Placed prepare(Request& request, Bytes& needed, Actions& actions);
   bool allocate_all(Request& request, Lack& lack);

@@ -18,7 +18,7 @@ struct Rules {
   // size goes.
   bool clean = false;
   // "prefetch": copies that were requested when tasks became ready make room, two at a time, those of the
-  // most urgent task first. (It then also waits, and does nothing else, until what it has driven out is
+  // most urgent task first. (It then also waits, and does nothing else, until what it has evicted is
   // saved; ours does not.)
   bool prefetch = false;
   // "owner": what a ready task will write belongs to the node from then on: a prefetch makes all others

@@ -59,7 +59,7 @@ void RuntimeImpl::require_rules_apply(const engine::EngineConfig& config) const 
   if (config.policy->victims() != nullptr) {
     throw UsageError(
         "memory_rules: policy " + std::string(config.policy->name()) +
-        " chooses what is driven out itself; leave the option out, or use another policy");
+        " chooses what is evicted itself; leave the option out, or use another policy");
   }
 }
 

@@ -108,7 +108,7 @@ TEST(Residency, AWayThroughRamThatWaitsForItsRoomIsNotWaitedForByTheVictimThatIs
   EXPECT_EQ(head.state(), RequestState::ready);
 }
 
-TEST(Residency, AWayThroughRamThatStillWaitsIsGivenUpWithTheTaskItWasFor) {
+TEST(Residency, AWayThroughRamThatStillWaitsIsCancelledWithTheTaskItWasFor) {
   FakeMemory memory({.ram = 1, .device = 1, .devices = 2});
   auto [a, r] = memory.data("a", "r");
   memory.run(kOther, {{&a, kW}});

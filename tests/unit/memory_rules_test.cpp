@@ -212,7 +212,7 @@ TEST(MemoryRules, CopiesComeFromWhereTheLinkIsFastest) {
 TEST(MemoryRules, AreRefusedWhereTheyDoNotApply) {
   const graph::Graph graph = graphs::cholesky({.tiles = 2, .tile = 960});
   EXPECT_THAT([&] { play(graph, "darts", "starpu", 1_GiB); },
-              ThrowsMessage<UsageError>(HasSubstr("darts chooses what is driven out itself")));
+              ThrowsMessage<UsageError>(HasSubstr("darts chooses what is evicted itself")));
   Options options;
   options.memory_rules = "starpu";
   EXPECT_THAT([&] { Runtime runtime(options); },
