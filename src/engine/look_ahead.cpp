@@ -57,8 +57,8 @@ bool LookAhead::wants_more(WorkerId worker) {
 // The worker has a task, so that it asks again.
 bool LookAhead::fills_window(WorkerId worker) const {
   std::size_t in_flight = pulled_.size();
-  for (const WorkerId each : workers_.ids) in_flight += lanes_.started(each);
-  return in_flight >= window_ && (lanes_.started(worker) > 0 || has_one_for(worker));
+  for (const WorkerId each : workers_.ids) in_flight += counters_.started(each);
+  return in_flight >= window_ && (counters_.started(worker) > 0 || has_one_for(worker));
 }
 
 // While they run, the operands of the largest can come, and as many bytes leave to make room for them;
@@ -93,7 +93,7 @@ bool LookAhead::lasts(WorkerId worker) const {
   if (runs / static_cast<double>(workers) < copies) {
     return crowd_ > 1 && size > workers && waits_for_copies();
   }
-  const bool asks = !lanes_.idle(worker);
+  const bool asks = !counters_.idle(worker);
   if (size < workers_without_task() + (asks ? 1 : 0)) return false;
   if (size > workers) return true;
   Time anew;
@@ -115,7 +115,7 @@ bool LookAhead::waits_for_copies() const {
 
 std::size_t LookAhead::workers_without_task() const {
   return static_cast<std::size_t>(std::ranges::count_if(
-      workers_.ids, [this](const WorkerId worker) { return lanes_.idle(worker); }));
+      workers_.ids, [this](const WorkerId worker) { return counters_.idle(worker); }));
 }
 
 bool LookAhead::has_one_for(WorkerId worker) const {

@@ -14,11 +14,11 @@
 #include "engine/costs.hpp"
 #include "engine/eligibility.hpp"
 #include "engine/errors.hpp"
-#include "engine/lanes.hpp"
 #include "engine/node_workers.hpp"
 #include "engine/policy_gate.hpp"
 #include "engine/private_copies.hpp"
 #include "engine/sleepers.hpp"
+#include "engine/thread_counters.hpp"
 #include "graph/dependencies.hpp"
 #include "memory/request.hpp"
 #include "memory/residency.hpp"
@@ -34,7 +34,7 @@ struct LookAheadParts {
   PolicyGate& gate;
   const Eligibility& eligibility;
   const Costs& costs;
-  const Lanes& lanes;
+  const ThreadCounters& counters;
   Sleepers& sleepers;
   Errors& errors;
   PrivateCopies& copies;
@@ -139,7 +139,7 @@ class LookAhead {
   PolicyGate& gate_;
   const Eligibility& eligibility_;
   const Costs& costs_;
-  const Lanes& lanes_;
+  const ThreadCounters& counters_;
   Sleepers& sleepers_;
   Errors& errors_;
   PrivateCopies& private_;

@@ -64,7 +64,7 @@ bool Engine::grow_plan() {
 
 // A worker that gets a task leaves the other slices to workers without a task.
 [[gnu::noinline]] Task* Engine::next_after_slices(WorkerId worker) {
-  lanes_.begin_idle(worker);
+  counters_.begin_idle(worker);
   while (run_slice(worker)) {
     Task* const task = next(worker);
     if (task == nullptr) continue;

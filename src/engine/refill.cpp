@@ -74,7 +74,7 @@ bool Engine::keep_held(LookAhead& ahead, WorkerId worker, ReadyList& cancelled) 
 
 bool Engine::any_started(NodeId node) const {
   return std::ranges::any_of(node_workers_[node.value].ids,
-                             [this](WorkerId worker) { return lanes_.started(worker) > 0; });
+                             [this](WorkerId worker) { return counters_.started(worker) > 0; });
 }
 
 // Where few tasks are ready one node's look-ahead may hold them all. A worker that has none gets one
