@@ -136,8 +136,8 @@ class PrefetchRequests {
   }
   // Some have come since they were looked at: a hint.
   bool fresh() const { return fresh_.load(std::memory_order_relaxed); }
-  // Copies for the node's requests, up to the first that gets no room. They evict nothing. StarPU's prefetches evict data
-  // that no waiting task will use (Rules::prefetch), which costs many bytes and saves none (docs/performance.md).
+  // Copies for the node's requests, up to the first that gets no room. They evict nothing. StarPU's prefetches evict
+  // data that no waiting task will use (Rules::prefetch), which costs many bytes and saves none (docs/performance.md).
   void grant(NodeId node, memory::Actions& actions);
   void grant_fresh(memory::Actions& actions);
   // Of the accelerators, after a change in RAM: what comes from the disk passes there.

@@ -259,7 +259,7 @@ Submissions::Submissions(Application& application, const SubmissionsConfig& conf
       most_tasks_(config.window_tasks),
       most_bytes_(config.window_bytes),
       counts_bytes_(most_bytes_.value > 0),
-      places_(engine_.policy_traits().heeds_places),
+      places_(engine_.policy_traits().follows_placement),
       world_(config.world),
       looks_closely_(world_ != nullptr || places_ || application.sole_copies.limited()),
       runtime_(application.handles.number()),

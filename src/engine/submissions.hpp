@@ -138,8 +138,8 @@ class Submissions {
   void note_recursive(graph::Task& task, const TaskSpec& spec);
   void add_scratch(graph::Task& task, const Operand& operand, std::size_t number);
   void prepare_to_write(const graph::Task& task, graph::Handle& handle, std::uint32_t life);
-  // placing.cpp. Asks the codelet's placing function, under a policy that heeds places, for a task without a place of its
-  // own. Throws UsageError.
+  // placing.cpp. Asks the codelet's placing function, under a policy that follows placement, for a task without a
+  // place of its own. Throws UsageError.
   void ask_place(graph::Task& task, const TaskSpec& spec) const;
   void check(const graph::Task& task);
   void check_simulated_time(const graph::Task& task);

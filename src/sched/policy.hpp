@@ -83,9 +83,9 @@ class PolicyContext {
 
   // --- requests: the engine does it once the policy's method has returned
   // The task, pushed and not yet popped, will probably run there. Its inputs are copied into free room; nothing is
-  // evicted for them. Until the task is popped, LRU evicts its inputs after all data that no such task reads. Requests of
-  // a node wait first in, first out, until there is room; requests for a popped task are dropped, as the look-ahead
-  // copies for it.
+  // evicted for them. Until the task is popped, LRU evicts its inputs after all data that no such task reads.
+  // Requests of a node wait first in, first out, until there is room; those for a popped task are dropped, as the
+  // look-ahead copies for it.
   virtual void prefetch(const graph::Task& task, NodeId node) = 0;
   // A task that was pushed is kept for this worker: it must not sleep on.
   virtual void wake(WorkerId worker) = 0;
@@ -95,7 +95,7 @@ class PolicyContext {
   // In simulation a slice takes no time of its own; --count-scheduling counts it with the rest.
   virtual void defer(std::function<bool()> slice) = 0;
   // Planned: the handle, which the task reads, is to be copied to the node now, and `victim` is to leave for it; null:
-  // no victim is named. For a task that the policy knows and nobody has popped: when it has been, the request is dropped.
+  // no victim is named. For a task that the policy knows and nobody has popped: then the request is dropped.
   // Where there is free room nothing leaves. A victim that is in use is waited for, and so is a dirty one until its
   // content is safe; for one that is not there any more another goes, as for the copies of the look-ahead.
   // Firm requests come first.
@@ -140,7 +140,7 @@ struct PolicyTraits {
   // plan() is called: tasks are deferred until the submission window is full or the application waits.
   bool plans = false;
   // It runs a task where that says (Task::named_node): codelets are asked where their tasks are to run.
-  bool heeds_places = false;
+  bool follows_placement = false;
   // It has a second gear, in which the engine calls it while memory is short or accelerators take part: see
   // Policy::gear_changed. `concurrent` and `wants_ends` are those of the first; in the second it is serial, wants ends,
   // and plans, though no task is deferred for that. What else is said here holds in both.
