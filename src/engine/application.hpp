@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "engine/declared_data.hpp"
 #include "engine/departures.hpp"
 #include "engine/handles.hpp"
-#include "engine/heard_of_data.hpp"
 #include "engine/kinds/acquisition.hpp"
 #include "engine/kinds/combination.hpp"
 #include "engine/kinds/invalidation.hpp"
@@ -49,7 +49,7 @@ struct Application {
   Invalidations invalidations{*this};
   Repartitions repartitions{engine};
   Departures departures{*this};
-  HeardOfData heard_of{*this};
+  DeclaredData declared{*this};
 };
 
 }  // namespace vicinal::engine

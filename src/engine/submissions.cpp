@@ -321,7 +321,7 @@ void Submissions::require_own(const TaskSpec& spec) const {
 }
 
 TaskId Submissions::submit_inside(const TaskSpec& named) {
-  const std::optional<TaskSpec> local = application_.heard_of.made_local(named);
+  const std::optional<TaskSpec> local = application_.declared.made_local(named);
   const TaskSpec& spec = local ? *local : named;
   if (!spec.after.empty()) require_own(spec);
   const SubmissionExtras extras{.window_bytes = window_bytes(spec.operands.span())};

@@ -61,7 +61,7 @@ class Submissions {
   // task that is refused.
   TaskId submit(const TaskSpec& spec, const SubmissionExtras& extras);
   // Each is looked at before anything is made of it: there is a window, submissions take simulated time, tasks are numbered
-  // or for other ranks, or data may be named that are only heard of.
+  // or for other ranks, or data may be named that are only declared.
   bool looks_first() const { return looks_first_.load(std::memory_order_relaxed); }
   void look_first() { looks_first_.store(true, std::memory_order_relaxed); }
   // From now on they are numbered. Before the first.

@@ -157,7 +157,7 @@ class RuntimeImpl {
                                      const char* what);
   void bring_to_ram(const graph::Handle& handle, Acquisition& access, AccessMode mode,
                     const char* call);
-  void unregister_heard_of(Handle registered, WriteBack write_back, const char* call);
+  void unregister_declared(Handle registered, WriteBack write_back, const char* call);
   Released take_released(const graph::Handle& handle);
   // Of what nobody could unregister, when nothing uses it any more.
   void release_rest() noexcept;

@@ -34,7 +34,7 @@ TaskId RuntimeImpl::submit(const TaskSpec& spec) {
 [[gnu::noinline]] TaskId RuntimeImpl::submit_looked_at(const TaskSpec& named) {
   if (concerns_ && !concerns_(named)) return kElsewhere;
   const bool inside = engine_->inside_task() != nullptr;
-  const std::optional<TaskSpec> local = application_->heard_of.made_local(named);
+  const std::optional<TaskSpec> local = application_->declared.made_local(named);
   const TaskSpec& spec = local ? *local : named;
   Extras extras;
   if (!inside) extras.number = application_->numbers.next_submission();

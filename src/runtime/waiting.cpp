@@ -259,7 +259,7 @@ bool RuntimeImpl::is_ready(Group& group) {
 }
 
 bool RuntimeImpl::is_ready(Handle registered, const char* what) {
-  registered = application_->heard_of.local(registered, what);
+  registered = application_->declared.local(registered, what);
   graph::Handle& handle = check(registered, what);
   const engine::SimulatedSubmitter* const submitter = application_->submissions.submitter();
   if (submitter != nullptr && submitter->will_write(handle)) return false;
@@ -275,7 +275,7 @@ bool RuntimeImpl::wait_for(Handle registered, Time duration) {
   constexpr Time kLongestSleep{1'000'000};
   constexpr const char* kWhat = "wait_for a handle";
   begin_wait("wait_for");
-  registered = application_->heard_of.local(registered, "wait_for");
+  registered = application_->declared.local(registered, "wait_for");
   graph::Handle& handle = check(registered, "wait_for");
   const Deadline deadline = in_time(duration);
   application_->submissions.pass_on_deferred();
@@ -301,7 +301,7 @@ void RuntimeImpl::throw_lost(const graph::Handle& handle) {
 
 void RuntimeImpl::wait(Handle registered) {
   begin_wait("wait");
-  registered = application_->heard_of.local(registered, "wait");
+  registered = application_->declared.local(registered, "wait");
   graph::Handle& handle = check(registered, "wait");
   application_->submissions.pass_on_deferred();
   if (handle.has_family.load(std::memory_order_acquire)) {
@@ -336,7 +336,7 @@ std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, std::uint
 std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode mode,
                                                   const char* call) {
   begin_wait(call);
-  registered = application_->heard_of.local(registered, call);
+  registered = application_->declared.local(registered, call);
   graph::Handle& handle = check(registered, call);
   if (mode == AccessMode::scratch) {
     throw UsageError(std::string(call) + ": handle " + handle.name +

@@ -1,6 +1,6 @@
-// Data that the application has told this runtime of, and that something here may use: see graph/heard_of.hpp. Their public
-// handles are good for all calls; the first that uses the data registers them as data without a home that nobody
-// has written.
+// Data that the application has declared to this runtime, and that something here may use, see
+// graph/declared_table.hpp. Their public handles are good for all calls; the first call that uses the data registers
+// them as data without a home that nobody has written.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include "graph/heard_of.hpp"
+#include "graph/declared_table.hpp"
 #include "vicinal/data.hpp"
 #include "vicinal/ids.hpp"
 #include "vicinal/task.hpp"
@@ -21,12 +21,12 @@ namespace vicinal::engine {
 struct Application;
 
 // Any thread.
-class HeardOfData {
+class DeclaredData {
  public:
-  explicit HeardOfData(Application& application) : application_(application) {}
+  explicit DeclaredData(Application& application) : application_(application) {}
 
   // Throws UsageError for a shape that cannot be, CapacityError when there are 2^32 of them.
-  Handle hear_of(const Layout& layout, std::string name);
+  Handle declare(const Layout& layout, std::string name);
   // The handle is of such data, now or before. Takes no lock.
   bool has(Handle handle) const {
     return handle.impl() != nullptr && handle.impl() == nobody_.load(std::memory_order_acquire);
@@ -48,7 +48,7 @@ class HeardOfData {
 
   Application& application_;
   mutable std::mutex mutex_;  // guards the table
-  std::unique_ptr<graph::HeardOf> table_;
+  std::unique_ptr<graph::DeclaredTable> table_;
   std::atomic<graph::Handle*> nobody_{nullptr};  // the table's; null: there are none
 };
 
