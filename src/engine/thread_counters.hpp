@@ -1,6 +1,6 @@
-// What each thread counts of tasks: counters per worker, for the thread that made the engine, and those that the
-// application's other threads share. Counters are written by their owner alone, so counting contends for nothing; sums
-// are taken by whoever asks.
+// Counts of tasks by thread. Each worker and the thread that made the engine have counters of their own; the other
+// threads of the application share a set. Counters have one writer, so counting contends for nothing; sums are taken by
+// whoever asks.
 #pragma once
 
 #include <array>

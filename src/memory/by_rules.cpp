@@ -56,7 +56,7 @@ bool Residency::place_ahead(graph::Handle& handle, NodeId id, AccessMode mode, A
       actions.notices.push_back({&handle, id, true});
       to.placed_ahead = true;
     }
-    make_sole(to, actions);
+    make_exclusive(to, actions);
     return true;
   });
 }

@@ -44,7 +44,7 @@ bool make_valid(Replica& replica, std::uint64_t version) {
   return true;
 }
 
-std::uint64_t make_sole(Replica& here) {
+std::uint64_t make_exclusive(Replica& here) {
   graph::Handle& handle = *here.handle;
   const std::lock_guard lock(handle.coherence);
   raise_version(handle);

@@ -17,7 +17,7 @@ void make_valid(Replica& replica);
 // A copy of that version has arrived. False: the handle was written meanwhile, and the copy is void.
 bool make_valid(Replica& replica, std::uint64_t version);
 // Whoever has write access has written it here. Returns the nodes, a bit each, whose replicas are void by that.
-std::uint64_t make_sole(Replica& here);
+std::uint64_t make_exclusive(Replica& here);
 // The content is lost wherever it was. Returns where.
 std::uint64_t make_void(graph::Handle& handle);
 // The replica's alone. False: it was void.

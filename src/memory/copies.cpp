@@ -214,7 +214,7 @@ bool Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
     if (node.description.kind != NodeKind::disk) {
       actions.notices.push_back({&handle, fetch.to, true});
     }
-    if (fetch.owns) make_sole(to, actions);
+    if (fetch.owns) make_exclusive(to, actions);
   } else {
     node.lost(to);
   }
@@ -308,7 +308,7 @@ bool Residency::prefetch_to(Replica& to, PrefetchRoom room, Ownership ownership,
   }
   if (to.incoming != nullptr && owns) to.incoming->owns = true;
   const bool is_there = (valid & bit(to.node)) != 0;
-  if (is_there && owns) make_sole(to, actions);
+  if (is_there && owns) make_exclusive(to, actions);
   if (is_there || to.incoming != nullptr) return true;
   const bool is_left = handle.copy_failed.load(std::memory_order_relaxed);
   if (valid == 0 || is_left) return true;  // nothing to bring

@@ -197,7 +197,7 @@ void Residency::save(Replica& replica, Actions& actions) {
 // An eviction that has waited in its queue holds nothing, and only the graph orders what runs
 // meanwhile: the victim may have been rescued (then a task may be writing it: nobody must copy it),
 // freed, or made void by a task that overwrites the content right where the eviction would bring it.
-bool Residency::moot(const Request& eviction, Actions& actions) {
+bool Residency::nothing_to_save(const Request& eviction, Actions& actions) {
   Replica& victim = *eviction.victim;
   const std::uint32_t word = victim.word.load(std::memory_order_relaxed);
   if ((word & kEvicting) == 0 || (word & kValid) == 0) return true;

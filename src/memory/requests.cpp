@@ -122,7 +122,7 @@ void Residency::pump(NodeId id, Actions& actions) {
 bool Residency::serve_head(MemoryNode& node, Actions& actions) {
   node.waiting.store(true, std::memory_order_seq_cst);
   Request& head = *node.requests.first();
-  if (head.kind == RequestKind::eviction && moot(head, actions)) {
+  if (head.kind == RequestKind::eviction && nothing_to_save(head, actions)) {
     node.requests.pop();
     cancel_eviction(head, actions);
     return true;

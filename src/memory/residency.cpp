@@ -305,14 +305,14 @@ void Residency::written(graph::Task& task, NodeId node, Actions& actions) {
     at(node, actions, [&] {
       Replica& here = replica(*access.handle, node);
       here.overwritten = false;
-      if (leaves_content(access.mode)) make_sole(here, actions);
+      if (leaves_content(access.mode)) make_exclusive(here, actions);
     });
   }
 }
 
 // Its content is the handle's from now on: other replicas, and copies that are on their way, are void.
-void Residency::make_sole(Replica& here, Actions& actions) {
-  const std::uint64_t others = memory::make_sole(here);
+void Residency::make_exclusive(Replica& here, Actions& actions) {
+  const std::uint64_t others = memory::make_exclusive(here);
   node_of(here).gained();
   became_void(*here.handle, others, actions, Waiters::looked_at);
 }

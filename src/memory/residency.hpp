@@ -290,7 +290,7 @@ class Residency : public FastPath, public Sizes {
   std::uint64_t note_unused(graph::Handle& handle, Actions& actions);
   void became_void(const graph::Handle& handle, std::uint64_t nodes, Actions& actions,
                    Waiters waiters);
-  void make_sole(Replica& here, Actions& actions);
+  void make_exclusive(Replica& here, Actions& actions);
   // The room of those operands of which `count` says so, with the node's lock.
   template <typename Count>
   Bytes room_of(const graph::Task& task, NodeId id, const Count& count) {
@@ -378,7 +378,7 @@ class Residency : public FastPath, public Sizes {
   void save(Replica& replica, Actions& actions);
   void saved(Request& eviction, Actions& actions);
   void note_broken(const Request& eviction);
-  bool moot(const Request& eviction, Actions& actions);
+  bool nothing_to_save(const Request& eviction, Actions& actions);
   Outcome make_room(NodeId node, Lack lack, EvictionReason reason, Request* asks, Actions& actions);
   bool evict_by_rules(MemoryNode& node, Bytes operand, EvictionReason reason, Request* asks,
                       Actions& actions);

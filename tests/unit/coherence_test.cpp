@@ -46,7 +46,7 @@ TEST(Coherence, ACopyOfAnOlderVersionIsVoid) {
   make_valid(data.on(kRam));
   const std::uint64_t version = data.handle.version;
   EXPECT_TRUE(make_valid(data.on(kFirst), version));
-  make_sole(data.on(kRam));  // a task has written it in RAM
+  make_exclusive(data.on(kRam));  // a task has written it in RAM
   EXPECT_FALSE(make_valid(data.on(kSecond), version));
   EXPECT_FALSE(data.valid(kSecond));
 }
@@ -55,7 +55,7 @@ TEST(Coherence, AWriteMakesAllOtherReplicasVoid) {
   ReplicatedData data;
   make_valid(data.on(kRam));
   make_valid(data.on(kFirst));
-  EXPECT_EQ(make_sole(data.on(kSecond)), bit(kRam) | bit(kFirst));
+  EXPECT_EQ(make_exclusive(data.on(kSecond)), bit(kRam) | bit(kFirst));
   EXPECT_FALSE(data.valid(kRam));
   EXPECT_FALSE(data.valid(kFirst));
   EXPECT_TRUE(data.valid(kSecond));
@@ -104,14 +104,14 @@ TEST(Coherence, ACopyThatBeginsWhileATaskEndsElsewhereDoesNotHaveTheTasksVersion
   std::thread writer([&] {
     for (int r = 1; r <= kRounds; ++r) {
       while (round.load() < r) std::this_thread::yield();
-      make_sole(data.on(kSecond));
+      make_exclusive(data.on(kSecond));
       ++done;
     }
   });
   Replica& source = data.on(kFirst);
   int late = 0;
   for (int r = 1; r <= kRounds; ++r) {
-    make_sole(source);
+    make_exclusive(source);
     const std::uint64_t before = data.handle.version.load();
     round.store(r);
     const auto pinned = pin_source(source);

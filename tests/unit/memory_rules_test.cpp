@@ -184,14 +184,14 @@ TEST(MemoryRules, UnifiedMemoryNeedsTheCostOfAFault) {
               ThrowsMessage<UsageError>(HasSubstr("[unified_memory]")));
 }
 
-TEST(MemoryRules, WhatTheApplicationGivesUpIsSavedWhenItIsWritten) {
+TEST(MemoryRules, WhatTheApplicationWillNotUseIsSavedWhenItIsWritten) {
   const graph::Graph graph = graphs::cholesky({.tiles = 6, .tile = 960});
   const Bytes all_but_the_last{20 * 960 * 960 * 4};
   EXPECT_EQ(play(graph, "eager", "", 1_GiB).after.nodes[kRam.value].bytes_in, Bytes{0});
   EXPECT_EQ(play(graph, "eager", "hint", 1_GiB).after.nodes[kRam.value].bytes_in, all_but_the_last);
 }
 
-// What is given up is in RAM, too; GPUs have faster links between them.
+// What will not be used is in RAM, too; GPUs have faster links between them.
 TEST(MemoryRules, CopiesComeFromWhereTheLinkIsFastest) {
   const graph::Graph graph = graphs::cholesky({.tiles = 12, .tile = 960});
   const auto from_ram = [&](const std::string& rules) {
