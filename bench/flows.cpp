@@ -1,5 +1,5 @@
 // Question: what does the start or the end of a simulated flow cost? Each of N hosts has a link of its own and one flow
-// in course on it; when it ends the next begins.
+// in flight on it; when it ends the next begins.
 //   apart     the flows do not meet
 //   together  all pass one switch, too
 //

@@ -1,5 +1,5 @@
-// Question: what do many runtimes in one simulated world cost, each of which has heard of far more data than it uses? Each
-// registers `heard` data, and its tasks write `used` of them, in turn. Prints resident memory before and after each
+// Question: what do many runtimes in one simulated world cost, each of which declares far more data than it uses? Each
+// declares `declared` data, and its tasks write `used` of them, in turn. Prints resident memory before and after each
 // step; bench/ranks.py compares instructions per task, and says how.
 //
 // Lower bound: what one runtime costs for the same data and tasks altogether.
@@ -26,16 +26,16 @@ using runtime::SharedWorld;
 
 constexpr const char* kHelp =
     R"(What many runtimes in one simulated world cost: bench/ranks.cpp says what it measures.
-  --ranks N   runtimes (1000)
-  --heard N   data that each has heard of (10000)
-  --used N    of these, that its tasks use (100)
-  --tasks N   tasks of each (100)
-  --most MIB  exit status 1 if more is resident in the end
+  --ranks N     runtimes (1000)
+  --declared N  data that each declares (10000)
+  --used N      of these, that its tasks use (100)
+  --tasks N     tasks of each (100)
+  --most MIB    exit status 1 if more is resident in the end
 )";
 
 struct Arguments {
   std::uint64_t ranks = 1000;
-  std::uint64_t heard = 10'000;
+  std::uint64_t declared = 10'000;
   std::uint64_t used = 100;
   std::uint64_t tasks = 100;
   std::uint64_t most = 0;  // MiB; 0: any
@@ -44,18 +44,18 @@ struct Arguments {
 bool parse(int count, char** values, Arguments& into) {
   for (int i = 1; i < count; i += 2) {
     const std::string_view name = values[i];
-    std::uint64_t* const number = name == "--ranks"   ? &into.ranks
-                                  : name == "--heard" ? &into.heard
-                                  : name == "--used"  ? &into.used
-                                  : name == "--tasks" ? &into.tasks
-                                  : name == "--most"  ? &into.most
-                                                      : nullptr;
+    std::uint64_t* const number = name == "--ranks"      ? &into.ranks
+                                  : name == "--declared" ? &into.declared
+                                  : name == "--used"     ? &into.used
+                                  : name == "--tasks"    ? &into.tasks
+                                  : name == "--most"     ? &into.most
+                                                         : nullptr;
     if (number == nullptr || i + 1 == count) return false;
     const std::string_view text = values[i + 1];
     const auto read = std::from_chars(text.data(), text.data() + text.size(), *number);
     if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return false;
   }
-  return into.ranks > 0 && into.used > 0 && into.used <= into.heard;
+  return into.ranks > 0 && into.used > 0 && into.used <= into.declared;
 }
 
 double resident_mib() {
@@ -92,10 +92,10 @@ class Ranks {
   void hear() {
     data_.resize(ranks_.size());
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      for (std::uint64_t d = 0; d < arguments_.heard; ++d) {
+      for (std::uint64_t d = 0; d < arguments_.declared; ++d) {
         const std::string name =
             "A(" + std::to_string(d / 100) + "," + std::to_string(d % 100) + ")";
-        const Handle handle = ranks_[r]->application().heard_of.hear_of({4096, 1, 4096, 8}, name);
+        const Handle handle = ranks_[r]->application().declared.declare({4096, 1, 4096, 8}, name);
         if (d < arguments_.used) data_[r].push_back(handle);
       }
     }
@@ -137,13 +137,13 @@ int main(int count, char** values) {
   const double made = resident_mib();
   ranks_counted(&ranks);
   const double after = resident_mib();
-  const double data = static_cast<double>(arguments.ranks * arguments.heard);
+  const double data = static_cast<double>(arguments.ranks * arguments.declared);
   std::printf(
-      "%llu runtimes: %.1f KiB each; with %llu data heard of and %llu used by each: "
+      "%llu runtimes: %.1f KiB each; with %llu data declared and %llu used by each: "
       "%.0f MiB more, %.1f bytes per datum; resident %.0f MiB\n",
       static_cast<unsigned long long>(arguments.ranks),
       (made - before) * 1024 / static_cast<double>(arguments.ranks),
-      static_cast<unsigned long long>(arguments.heard),
+      static_cast<unsigned long long>(arguments.declared),
       static_cast<unsigned long long>(arguments.used), after - made,
       (after - made) * 1048576 / data, after);
   std::fflush(stdout);

@@ -3,7 +3,7 @@
 
     bench/ranks.py [--executable EXECUTABLE] [--total N] [--ranks N...] [--check]
 
-Memory: bench/ranks with 1,000 runtimes, 10,000 data heard of by each and 100 used.
+Memory: bench/ranks with 1,000 runtimes, 10,000 data declared by each and 100 used.
 Instructions: callgrind counts those of registration, submissions and waits; not the making of runtimes. Totals of
 tasks and data are equal: one runtime has N of each, 1,000 runtimes have N / 1,000. A count is the same on every run.
 
@@ -31,7 +31,7 @@ def instructions(executable, ranks, total):
     with tempfile.TemporaryDirectory() as folder:
         command = ["valgrind", "--tool=callgrind", "--collect-atstart=no", "--toggle-collect=ranks_counted",
                    "--callgrind-out-file=" + os.path.join(folder, "out"), executable, "--ranks", str(ranks),
-                   "--heard", each, "--used", each, "--tasks", each]
+                   "--declared", each, "--used", each, "--tasks", each]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
     found = re.search(r"Collected\s*:\s*(\d+)", run.stderr)
     if run.returncode != 0 or not found:

@@ -149,7 +149,7 @@ class CholeskyGraph {
     const auto count = static_cast<double>(t.tiles);
     require("cholesky", t, count + count * (count - 1) + count * (count - 1) * (count - 2) / 6);
     dense_ = begin("cholesky", t);
-    dense_.tasks.application().gives_up_data = true;
+    dense_.tasks.application().hints_wont_use = true;
     tile_.resize(std::size_t{n_} * n_);
     for (Index outer = 0; outer < n_; ++outer) {
       for (Index inner = by_columns ? outer : 0; inner < (by_columns ? n_ : outer + 1); ++inner) {

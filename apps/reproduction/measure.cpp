@@ -62,7 +62,7 @@ double bus_rate(const MachineDescription& machine) {
 
 // StarPU's examples of LU and of products say as that of Cholesky does which data they will not use any more.
 void hint_as_starpu(graph::Graph& graph, std::string_view memory_rules) {
-  if (memory::parse_rules(memory_rules).hint) graph.application().gives_up_data = true;
+  if (memory::parse_rules(memory_rules).hint) graph.application().hints_wont_use = true;
 }
 
 // The same, but that the first task that writes a datum does not read it.

@@ -3,7 +3,7 @@
 //
 //   submit    from before the first submission to the return of the last, while nothing runs
 //   execute   from letting the tasks go to the return of the wait for them, all being submitted
-//   both      from before the first submission to the return of the wait, nothing being held back
+//   both      from before the first submission to the return of the wait, nothing being deferred
 //   cpu       processor time of all threads of the process over `both`
 //
 // What a library frees after its tasks is part of `execute` and of `both`. A library that cannot hold

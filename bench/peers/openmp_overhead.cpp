@@ -1,7 +1,7 @@
 // Overhead per task of OpenMP tasks, ordered by `depend`. Started by bench/overhead.cpp.
 //
 // One thread of a team submits, all of them run tasks. The run-time library of GCC runs a new task at
-// its creation when more than 64 ready ones per thread are pending: nothing can be held back.
+// its creation when more than 64 ready ones per thread are pending: nothing can be deferred.
 #include <vector>
 
 #include "overhead/samples.hpp"

@@ -26,7 +26,7 @@ namespace vicinal::cuda {
 
 // The stream of the worker that runs the task.
 CUstream_st* stream(const KernelContext& k);
-// The number of the device, as CUDA counts: CUDA_VISIBLE_DEVICES is heeded.
+// The number of the device, as CUDA counts: CUDA_VISIBLE_DEVICES is respected.
 int device(const KernelContext& k);
 
 // The stream's cuBLAS handle, made with the first call, with default modes. The handle is the stream's: the next kernel

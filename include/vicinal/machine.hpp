@@ -80,7 +80,7 @@ struct PageFaults {
 };
 
 // Simulation: how fast one kind of processor runs a kernel. A rate or a time; of several entries that match the first
-// counts. What it says is heeded for tasks that are estimated, see Codelet::estimated.
+// counts. Entries are for tasks that are estimated, see Codelet::estimated.
 struct KernelSpeed {
   std::string kernel;  // the codelet's name, or that of a typed task; "*": any
   std::string precision =

@@ -1,4 +1,4 @@
-// Where tasks run as a function of the application says: a codelet may have one, which the policy "directed" heeds.
+// Where tasks run as a function of the application says: a codelet may have one, which the policy "directed" follows.
 //
 //   const vicinal::Codelet gemm{.name = "gemm", .cpu = multiply, .place = [&](const vicinal::Placement& p) {
 //     const auto [i, j] = p.parameter<TileAt>();

@@ -384,13 +384,13 @@ class Runtime {
   // --- recordings: see trace.hpp ------------------------------------------------------------
   // Records events of these categories ("all", or some of tasks, transfers, memory, scheduler, submission, decisions
   // and application, with commas) into the file, until `stop_trace` or the end of the runtime. Data registered before
-  // are in the recording, too. Throws UsageError if a recording is in course, for an unknown category, or if the file
+  // are in the recording, too. Throws UsageError if a recording is active, for an unknown category, or if the file
   // cannot be written.
   void start_trace(const std::string& file, std::string_view events = "all");
-  // Ends the recording; nothing happens if none is in course. Throws DeviceError if the file could not be written as a
+  // Ends the recording; nothing happens if none is active. Throws DeviceError if the file could not be written as a
   // whole.
   TraceSummary stop_trace();
-  // A moment, named by `text`, in the recording that is in course. Any thread, as the two below.
+  // A moment, named by `text`, in the active recording. Any thread, as the two below.
   void mark(std::string_view text);
   // A part of the application's work, named by `text`, from now to the end of the returned object.
   [[nodiscard]] TraceRegion region(std::string_view text);

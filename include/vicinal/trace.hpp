@@ -30,7 +30,7 @@ struct TraceSummary {
   std::uint64_t events_lost = 0;  // there was no memory for, see the option trace_memory
 };
 
-// A part of the application's work, from the making of this object to its end, in the recording in course; without a
+// A part of the application's work, from the making of this object to its end, in the active recording; without a
 // recording it costs a look. The object may end on another thread, and must end before the runtime.
 class TraceRegion {
  public:

@@ -230,7 +230,7 @@ function explainCopy(run, copy) {
   ]);
   const reasons = [
     "A task that could start next wanted it there.",
-    "It was copied early, before a task waited for it.",
+    "It was prefetched, before a task waited for it.",
     `It was evicted from ${run.nodeName(from)}, and its content was nowhere else.`,
     `It was written back from ${run.nodeName(from)} before it had to leave.`,
     "The application asked for it.", "It was on its way through RAM."

@@ -225,11 +225,11 @@ void Accountant::note_room(const PathSegment& segment) {
   const std::uint32_t node = node_of(run_, run_.tasks[segment.task]);
   std::int64_t longest = 0;
   std::uint32_t to = kNobody;
-  // Few copies are in course at a time.
-  constexpr std::ptrdiff_t kMostInCourse = 64;
+  // Few copies are in flight at a time.
+  constexpr std::ptrdiff_t kMostInFlight = 64;
   const auto behind = std::ranges::lower_bound(
       saves_, segment.to, {}, [&](std::uint32_t c) { return run_.copies[c].started; });
-  for (auto at = behind - std::min(kMostInCourse, behind - saves_.begin()); at != behind; ++at) {
+  for (auto at = behind - std::min(kMostInFlight, behind - saves_.begin()); at != behind; ++at) {
     const CopyOfRun& copy = run_.copies[*at];
     if (copy.from != node) continue;
     const std::int64_t common =

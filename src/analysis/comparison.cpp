@@ -102,14 +102,14 @@ class PathParts {
     if (rest > 0) parts_["ready tasks with the policy"] += rest;
   }
 
-  // Of those in course to the node, or on their way to RAM, the one that was so longest.
+  // Of those in flight to the node, or on their way to RAM, the one that was so longest.
   std::string name_of_copy_to(std::uint32_t node, std::int64_t from, std::int64_t to) const {
-    constexpr std::ptrdiff_t kMostInCourse = 64;
+    constexpr std::ptrdiff_t kMostInFlight = 64;
     std::uint32_t found = kNobody;
     std::int64_t longest = 0;
     const auto behind = std::ranges::lower_bound(
         begun_, to, {}, [&](std::uint32_t c) { return run_.copies[c].started; });
-    for (auto at = behind - std::min(kMostInCourse, behind - begun_.begin()); at != behind; ++at) {
+    for (auto at = behind - std::min(kMostInFlight, behind - begun_.begin()); at != behind; ++at) {
       const CopyOfRun& copy = run_.copies[*at];
       if (copy.ended == kUnknown || (copy.to != node && copy.cause != Cause::through_ram)) continue;
       const std::int64_t common = std::min(copy.ended, to) - std::max(copy.started, from);

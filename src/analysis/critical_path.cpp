@@ -15,7 +15,7 @@ namespace {
 
 constexpr PathCauseEntry kPathCauseNames[] = {
     {PathCause::run, "run", "a task ran"},
-    {PathCause::copy, "copy", "a copy was in course that a task waited for"},
+    {PathCause::copy, "copy", "a copy was in flight that a task waited for"},
     {PathCause::link, "link", "a copy that a task waited for had not begun: its link was busy"},
     {PathCause::room, "room", "a task waited for room for its operands"},
     {PathCause::worker, "worker",

@@ -11,7 +11,7 @@
 namespace vicinal::analysis {
 
 std::string_view to_string(Cause cause) {
-  constexpr std::string_view words[] = {"task",         "early copy",  "eviction",
+  constexpr std::string_view words[] = {"task",         "prefetch",    "eviction",
                                         "write-behind", "application", "through RAM"};
   return words[static_cast<std::size_t>(cause)];
 }

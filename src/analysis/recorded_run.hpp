@@ -35,13 +35,13 @@ inline constexpr std::uint32_t kNobody = 0xffffffffU;  // of numbers of tasks, d
 enum class KindOfTask : std::uint8_t { compute, acquisition, prefetch, invalidation, repartition };
 enum class Cause : std::uint8_t {
   task,
-  early_copy,
+  prefetch,
   eviction,
   write_behind,
   application,
   through_ram,
 };
-std::string_view to_string(Cause cause);      // "early copy"
+std::string_view to_string(Cause cause);      // "prefetch"
 std::string_view to_string(Outcome outcome);  // "done"
 
 struct AccessOfTask {

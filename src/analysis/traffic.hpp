@@ -32,7 +32,7 @@ struct TrafficOfLink {
   std::uint32_t to = kNobody;
   std::uint64_t bytes = 0;
   std::uint32_t copies = 0;
-  std::int64_t busy = 0;    // ns with a copy in course
+  std::int64_t busy = 0;    // ns with a copy in flight
   std::int64_t waited = 0;  // ns that copies waited for it, all together
 };
 

@@ -59,7 +59,8 @@ class Judge {
   void lack_of_tasks();
   void data_moves();
   bool by_simulation();
-  std::string more_memory(const WhatIf& what_if, const Imagined& was, const Imagined& most) const;
+  std::string more_memory(const WhatIf& what_if, const Prediction& was,
+                          const Prediction& most) const;
   void link();
   bool is_one_of_several(const TimeOfLink& link) const;
   void runtime();
@@ -311,10 +312,10 @@ void Judge::data_moves() {
 // Finds the possible change that gains most of what unlimited memory would gain.
 bool Judge::by_simulation() {
   const WhatIf what_if(run_);
-  const std::optional<Imagined> was = what_if.as_it_was();
-  const std::optional<Imagined> most = what_if.with_memory(0);
+  const std::optional<Prediction> was = what_if.as_it_was();
+  const std::optional<Prediction> most = what_if.with_memory(0);
   if (!was || !most) return false;
-  const auto gain = [&](const std::optional<Imagined>& other) {
+  const auto gain = [&](const std::optional<Prediction>& other) {
     return other ? was->ns - other->ns : 0;
   };
   // With all the memory there is, most of the data wait for the same link.
@@ -326,7 +327,7 @@ bool Judge::by_simulation() {
   struct Way {
     std::int64_t gain = 0;
     std::string name;
-    std::optional<Imagined> run;
+    std::optional<Prediction> run;
   };
   Way policy;
   for (const char* const name : {"darts", "dmdas", "lws", "hfp", "rws"}) {
@@ -375,8 +376,8 @@ bool Judge::by_simulation() {
 }
 
 // The least memory that gains half of what all would.
-std::string Judge::more_memory(const WhatIf& what_if, const Imagined& was,
-                               const Imagined& most) const {
+std::string Judge::more_memory(const WhatIf& what_if, const Prediction& was,
+                               const Prediction& most) const {
   const std::uint32_t node = short_node();
   const std::string name = run_.name_of_node(node);
   const auto& nodes = run_.facts.machine.nodes;

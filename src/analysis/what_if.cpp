@@ -84,25 +84,25 @@ WhatIf::WhatIf(const RecordedRun& run) : filled_(run.begin > 0) {
   }
 }
 
-std::optional<Imagined> WhatIf::played(const machine::MachineModel& machine,
-                                       const Options& options) const {
+std::optional<Prediction> WhatIf::played(const machine::MachineModel& machine,
+                                         const Options& options) const {
   if (!graph_) return std::nullopt;
   try {
     const play::Played played =
         play::play(*graph_, machine, options, 1,
                    filled_ ? play::StartingPlace::filled : play::StartingPlace::homes);
-    return Imagined{(played.after.now - played.before.now).ns,
-                    bytes_of(played.after) - bytes_of(played.before)};
+    return Prediction{(played.after.now - played.before.now).ns,
+                      bytes_of(played.after) - bytes_of(played.before)};
   } catch (const std::exception&) {  // it does not fit, or the policy is not known here
     return std::nullopt;
   }
 }
 
-std::optional<Imagined> WhatIf::as_it_was() const {
+std::optional<Prediction> WhatIf::as_it_was() const {
   return played(machine_, options_);
 }
 
-std::optional<Imagined> WhatIf::with_memory(double factor) const {
+std::optional<Prediction> WhatIf::with_memory(double factor) const {
   if (!graph_) return std::nullopt;
   // Room for all data and what tasks need beside them; no limit at all is not for accelerators.
   Bytes all{1ULL << 30};
@@ -116,13 +116,13 @@ std::optional<Imagined> WhatIf::with_memory(double factor) const {
   return played(machine, options_);
 }
 
-std::optional<Imagined> WhatIf::with_policy(const std::string& policy) const {
+std::optional<Prediction> WhatIf::with_policy(const std::string& policy) const {
   Options options = options_;
   options.policy = policy;
   return played(machine_, options);
 }
 
-std::optional<Imagined> WhatIf::with_window(std::uint64_t tasks) const {
+std::optional<Prediction> WhatIf::with_window(std::uint64_t tasks) const {
   Options options = options_;
   options.window_tasks = tasks;
   options.window_bytes = {};

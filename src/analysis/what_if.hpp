@@ -14,7 +14,7 @@
 
 namespace vicinal::analysis {
 
-struct Imagined {
+struct Prediction {
   std::int64_t ns = 0;      // to the end of the last task
   std::uint64_t bytes = 0;  // of all copies until then
 };
@@ -28,16 +28,16 @@ class WhatIf {
   explicit WhatIf(const RecordedRun& run);
 
   // Each none: the recording does not hold the graph, it is too large, or the machine cannot run it so.
-  std::optional<Imagined> as_it_was() const;
+  std::optional<Prediction> as_it_was() const;
   // Limits of all memories but disks, times `factor`; 0: all data have room.
-  std::optional<Imagined> with_memory(double factor) const;
-  std::optional<Imagined> with_policy(const std::string& policy) const;
+  std::optional<Prediction> with_memory(double factor) const;
+  std::optional<Prediction> with_policy(const std::string& policy) const;
   // Tasks submitted and not executed at most; 0: no bound.
-  std::optional<Imagined> with_window(std::uint64_t tasks) const;
+  std::optional<Prediction> with_window(std::uint64_t tasks) const;
 
  private:
-  std::optional<Imagined> played(const machine::MachineModel& machine,
-                                 const Options& options) const;
+  std::optional<Prediction> played(const machine::MachineModel& machine,
+                                   const Options& options) const;
 
   std::optional<graph::Graph> graph_;
   machine::MachineModel machine_;

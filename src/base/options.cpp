@@ -59,8 +59,8 @@ constexpr OptionEntry kTable[] = {
      "is limited or there are accelerators, else lws."},
     {"memory", &Options::memory,
      "Limit on the replicas in RAM, padding included; none: no limit; auto: 80% of what can be "
-     "allocated, heeding containers and SLURM; 50%: half of that. The application's own buffers do "
-     "not count.",
+     "allocated, respecting containers and SLURM; 50%: half of that. The application's own buffers "
+     "do not count.",
      kPage, std::numeric_limits<std::int64_t>::max(), true},
     {"disk", &Options::disk, "Folder that holds what does not fit in memory; empty: none."},
     {"disk_space", &Options::disk_space,

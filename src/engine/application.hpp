@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "engine/declared_data.hpp"
 #include "engine/departures.hpp"
 #include "engine/handles.hpp"
-#include "engine/heard_of_data.hpp"
 #include "engine/kinds/acquisition.hpp"
 #include "engine/kinds/combination.hpp"
 #include "engine/kinds/invalidation.hpp"
@@ -51,7 +51,7 @@ struct Application {
   Repartitions repartitions{engine};
   Transfers transfers{*this};
   Departures departures{*this};
-  HeardOfData heard_of{*this};
+  DeclaredData declared{*this};
 };
 
 }  // namespace vicinal::engine

@@ -11,8 +11,8 @@ namespace vicinal::engine {
 void Departures::add(Handle registered) {
   graph::Handle& handle = *registered.impl();
   {
-    // What is held back has been announced, and goes before it.
-    const auto announcements = application_.submissions.hold_announcements();
+    // What is deferred has been announced, and goes before it.
+    const auto announcements = application_.submissions.lock_announcements();
     if (handle.has_family.load(std::memory_order_acquire)) return;
     if (!graph::refuse_tasks(handle, registered.life())) return;
   }
@@ -32,12 +32,12 @@ void Departures::sweep_if_many() {
     if (leaving_.size() < most_) return;
   }
   if (!may_sweep()) return;
-  if (application_.engine.inside_task() == nullptr) application_.submissions.pass_on_held_back();
+  if (application_.engine.inside_task() == nullptr) application_.submissions.pass_on_deferred();
   sweep();
 }
 
 bool Departures::sweep() {
-  if (!may_sweep() || application_.submissions.holds_any_back()) return false;
+  if (!may_sweep() || application_.submissions.any_deferred()) return false;
   base::SureVector<graph::Handle*> tried;
   {
     const std::lock_guard lock(mutex_);

@@ -22,7 +22,7 @@ class Completions {
  public:
   virtual ~Completions() = default;
   // The copy has ended. `error` is null, or holds a DeviceError that names data and cause; then the
-  // content of the destination is undefined. `copy`: Copy::id, once for each copy. An id that names no copy in course
+  // content of the destination is undefined. `copy`: Copy::id, once for each copy. An id that names no copy in flight
   // changes no memory: the run is cancelled, and the next wait throws a DeviceError that names it.
   virtual void copy_done(memory::CopyId copy, std::exception_ptr error) = 0;
   // The worker has nothing running: gives it a task to run if there is one (through start_task) and
@@ -81,7 +81,7 @@ class Driver {
   virtual std::optional<Time> busy(WorkerId /*worker*/) const { return std::nullopt; }
   // The process ends inside a task: no further task is started, as far as that is easily done; stop is never called.
   virtual void leave() {}
-  // Ends copies in course, joins threads. Nothing is called afterwards.
+  // Ends copies in flight, joins threads. Nothing is called afterwards.
   virtual void stop() = 0;
 };
 

@@ -19,7 +19,7 @@ Engine::Engine(EngineConfig config)
       timed_(config_.models != nullptr && !config_.simulated &&
              sched::wants_run_times(traits_, config_.machine)),
       node_workers_(workers_by_node(config_.machine, traits_.moves_tasks)),
-      lanes_(config_.machine.workers.size(), config_.now, config_.simulated, recorder_),
+      counters_(config_.machine.workers.size(), config_.now, config_.simulated, recorder_),
       sleepers_(config_.machine, node_workers_, drivers_, config_.simulated),
       errors_(sleepers_),
       residency_(config_.machine, drivers_,
@@ -30,7 +30,7 @@ Engine::Engine(EngineConfig config)
       trivial_(residency_.trivial()),
       changes_gear_(traits_.two_gears && !trivial_),
       is_planned_(traits_.plans || changes_gear_),
-      pool_(lanes_.count()),
+      pool_(counters_.count()),
       gate_(
           *policy_, [this](graph::Task& task, WorkerId worker) { retire(task, worker); }, recorder_,
           [this] { errors_.cancel(base::out_of_memory("handed a task to the policy")); },
@@ -38,14 +38,14 @@ Engine::Engine(EngineConfig config)
       eligibility_(config_.machine, residency_, config_.simulated),
       ready_(config_.machine, eligibility_, config_.count_ready),
       costs_(config_.machine, residency_, timed_ ? config_.models : nullptr),
-      wishes_(config_.machine.nodes.size(), residency_, config_.rules),
+      prefetch_requests_(config_.machine.nodes.size(), residency_, config_.rules),
       copies_(config_.machine),
       producers_(config_.machine, residency_, !config_.rules.any()),
-      view_({config_.machine, config_.now, residency_, eligibility_, costs_, sleepers_, wishes_,
-             gate_, config_.notify_waiters, &recorder_},
+      view_({config_.machine, config_.now, residency_, eligibility_, costs_, sleepers_,
+             prefetch_requests_, gate_, config_.notify_waiters, &recorder_},
             config_.seed) {
   const LookAheadParts parts{config_.machine, residency_, gate_,   eligibility_, costs_,
-                             lanes_,          sleepers_,  errors_, copies_,      view_};
+                             counters_,       sleepers_,  errors_, copies_,      view_};
   const LookAheadOptions options{.depth = config_.look_ahead,
                                  .one_at_a_time = config_.rules.pipeline || config_.rules.unified,
                                  .on_demand = config_.rules.unified,
@@ -83,7 +83,7 @@ Engine::~Engine() = default;
 void Engine::attach(std::vector<Driver*> node_drivers, std::vector<Driver*> worker_drivers) {
   drivers_.attach(std::move(node_drivers), std::move(worker_drivers));
   residency_.reserve();
-  lanes_.start();
+  counters_.start();
   if (has_devices_) gate_.change_gear(sched::Gear::planned);
 }
 
@@ -99,7 +99,7 @@ void Engine::submission_closed() {
   gate_.submission_closed();
   plan_new(1);
   look_at_gear();
-  grant_fresh_wishes();
+  grant_fresh_prefetches();
 }
 
 bool Engine::stalled() const {
@@ -109,9 +109,9 @@ bool Engine::stalled() const {
 
 // Tasks that it was expected to take are somebody else's now.
 void Engine::worker_leaves(WorkerId worker) {
-  lanes_.begin_idle(worker);
+  counters_.begin_idle(worker);
   sleepers_.leave(worker);
-  if (!lanes_.all_ended()) sleepers_.wake_all();
+  if (!counters_.all_ended()) sleepers_.wake_all();
 }
 
 void Engine::worker_comes(WorkerId worker) {
@@ -135,29 +135,30 @@ std::exception_ptr Engine::take_error() {
 Statistics Engine::statistics() const {
   Statistics s;
   residency_.statistics(s);
-  lanes_.report(s);
+  counters_.report(s);
   s.now = config_.now();
   s.scheduling = gate_.time_in_policy();
   for (const WorkerDescription& worker : config_.machine.workers) {
     const auto busy = drivers_.of(worker.id).busy(worker.id);
-    s.workers.push_back({lanes_.tasks_run(worker.id), busy ? *busy : lanes_.busy(worker.id, s.now),
-                         lanes_.started(worker.id)});
+    s.workers.push_back({counters_.tasks_run(worker.id),
+                         busy ? *busy : counters_.busy(worker.id, s.now),
+                         counters_.started(worker.id)});
     s.tasks_running += s.workers.back().running;
   }
   s.tasks_ready = ready_.count();
   if (!s.tasks_ready) return s;
-  *s.tasks_ready += producers_.held();
+  *s.tasks_ready += producers_.throttled();
   for (const auto& ahead : look_aheads_) *s.tasks_ready += ahead->size();
   return s;
 }
 
 // Only what can be read while others go on: a task in a look-ahead cannot end while its lock is held.
 std::string Engine::describe() const {
-  std::string text = std::to_string(lanes_.submitted()) + " tasks submitted, " +
-                     std::to_string(lanes_.ended()) + " ended, policy " +
+  std::string text = std::to_string(counters_.submitted()) + " tasks submitted, " +
+                     std::to_string(counters_.ended()) + " ended, policy " +
                      std::string(policy_->name()) + "\n";
   for (const WorkerDescription& worker : config_.machine.workers) {
-    const std::string running = lanes_.running_name(worker.id);
+    const std::string running = counters_.running_name(worker.id);
     text += "worker " + std::to_string(worker.id.value) + " on " +
             config_.machine.nodes[worker.node.value].name +
             (running.empty() ? ": runs nothing" : ": runs " + running) + "\n";
@@ -166,8 +167,8 @@ std::string Engine::describe() const {
     const std::lock_guard lock(ahead->mutex());
     text += ahead->describe();
   }
-  if (producers_.any_held()) {
-    text += std::to_string(producers_.held()) +
+  if (producers_.any_throttled()) {
+    text += std::to_string(producers_.throttled()) +
             " tasks that make new data wait until data in memory are used up\n";
   }
   constexpr std::size_t kNamed = 4;

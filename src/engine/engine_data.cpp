@@ -14,14 +14,14 @@ void EngineData::add(graph::Handle& handle) {
 
 bool EngineData::remove(graph::Handle& handle) {
   if (handle.replicas == nullptr) return true;  // it was asked for again
-  engine_.wishes_.let_pass();
+  engine_.prefetch_requests_.let_pass();
   if (!remove_replicas(handle)) return false;
   // A notice about the handle may still be on its way to the policy.
   while (engine_.performing_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   engine_.gate_.forget(handle);
   engine_.producers_.forget(handle);
   engine_.residency_.forget(handle);
-  engine_.grant_fresh_wishes();
+  engine_.grant_fresh_prefetches();
   return true;
 }
 

@@ -15,8 +15,8 @@ class EngineData {
   explicit EngineData(Engine& engine) : engine_(engine) {}
 
   void add(graph::Handle& handle);
-  bool remove(graph::Handle& handle);  // false: a copy is in course
-  // Its first step: nothing of the handle is anywhere but at home, and nothing in course. For who may not wait for
+  bool remove(graph::Handle& handle);  // false: a copy is in flight
+  // Its first step: nothing of the handle is anywhere but at home, and nothing in flight. For who may not wait for
   // others; `remove` is still to come.
   bool remove_replicas(graph::Handle& handle);
   // Wants the operands of the request on its node; it ends `ready`, until it is released, or `failed`.

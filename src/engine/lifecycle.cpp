@@ -59,14 +59,14 @@ class Inside {
 // --- submit: graph says what it waits for ---------------------------------------------------
 
 Task& Engine::new_task(WorkerId worker, std::size_t accesses) {
-  const std::size_t lane = lanes_.index(worker);
-  if (!lanes_.shared(lane)) return take_slot(lane, accesses, true);
-  return take_shared_slot(lane, accesses);
+  const std::size_t thread = counters_.index(worker);
+  if (!counters_.shared(thread)) return take_slot(thread, accesses, true);
+  return take_shared_slot(thread, accesses);
 }
 
-[[gnu::noinline]] Task& Engine::take_shared_slot(std::size_t lane, std::size_t accesses) {
-  const std::lock_guard lock(lanes_.shared_lock());
-  return take_slot(lane, accesses, true);
+[[gnu::noinline]] Task& Engine::take_shared_slot(std::size_t thread, std::size_t accesses) {
+  const std::lock_guard lock(counters_.shared_lock());
+  return take_slot(thread, accesses, true);
 }
 
 [[gnu::noinline]] void Engine::discard(Task& task, WorkerId worker) {
@@ -77,10 +77,10 @@ Task& Engine::new_task(WorkerId worker, std::size_t accesses) {
     if (task.extension->has_scratch) scratch_->give_back(task);
   }
   if (is_counted(task.kind)) {
-    const std::size_t lane = lanes_.index(worker);
-    std::unique_lock lock(lanes_.shared_lock(), std::defer_lock);
-    if (lanes_.shared(lane)) lock.lock();
-    lanes_.count_submitted(lane, -1);
+    const std::size_t thread = counters_.index(worker);
+    std::unique_lock lock(counters_.shared_lock(), std::defer_lock);
+    if (counters_.shared(thread)) lock.lock();
+    counters_.count_submitted(thread, -1);
   }
   retire(task, worker);
   notify_waiters();  // who may have seen it counted
@@ -214,7 +214,7 @@ inline bool Engine::hand_on_at_once(Task& task, WorkerId releasing, Releaser the
   move(task, TaskState::ready);
   hand_to_policy(task, releasing);
   sleepers_.wake_for(1, restricted, releasing, then);
-  grant_fresh_wishes();
+  grant_fresh_prefetches();
   return true;
 }
 
@@ -240,7 +240,7 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
     }
   }
   if (pushed > 0) sleepers_.wake_for(pushed, restricted, releasing, then);
-  grant_fresh_wishes();
+  grant_fresh_prefetches();
   while (Task* task = taken_over.take()) kind_of(*task).ready(*task);
 }
 
@@ -278,7 +278,7 @@ Task* Engine::pop(WorkerId worker) {
   if (task == nullptr) return nullptr;
   ready_.remove(*task);
   move(*task, TaskState::scheduled);
-  wishes_.forget(*task);
+  prefetch_requests_.forget(*task);
   if (eligibility_.is_confined(*task)) confined_.fetch_sub(1, std::memory_order_relaxed);
   return task;
 }
@@ -299,9 +299,9 @@ inline Task* Engine::next(WorkerId worker) {
 
 [[gnu::noinline, gnu::flatten]] Task* Engine::next_by_memory(WorkerId worker) {
   LookAhead& ahead = *look_aheads_[node_of(worker).value];
-  if (ahead.bypassed() && !producers_.any_held()) {
+  if (ahead.bypassed() && !producers_.any_throttled()) {
     Task* const task = pull(worker);
-    grant_fresh_wishes();
+    grant_fresh_prefetches();
     if (task == nullptr) return move_from_peer(worker) ? take_from_look_ahead(worker) : nullptr;
     if (pin_or_keep(*task, node_of(worker))) return task;
   }
@@ -349,16 +349,16 @@ bool Engine::pin_or_keep(Task& task, NodeId node) {
       found = ahead.take_runnable(worker, actions, cancelled);
       reached = found == nullptr && reach_confined(ahead, worker, cancelled);
       at_once = ahead.ask_firmly(worker, found != nullptr, actions);
-      all_asked = ahead.copy_early(actions);
+      all_asked = ahead.prefetch(actions);
       has_one = found == nullptr && ahead.has_one_for(worker);
     }
-    if (all_asked) wishes_.grant(node, actions);
+    if (all_asked) prefetch_requests_.grant(node, actions);
     if (offers) sleepers_.wake_a_peer_of(node);
     const bool released = cancelled.head != nullptr;
     const bool performs = !actions.empty();
     perform(actions);
     end_cancelled(cancelled, worker);
-    grant_fresh_wishes();
+    grant_fresh_prefetches();
     if (gate_.any_refused()) end_refused(worker);
     look_at_gear();
     if (found != nullptr) return found;
@@ -394,7 +394,7 @@ bool Engine::pin_or_keep(Task& task, NodeId node) {
   task = in_vain ? nullptr : next(worker);
   if (task == nullptr && gate_.has_deferred()) task = next_after_slices(worker);
   if (task == nullptr) {
-    lanes_.begin_idle(worker);
+    counters_.begin_idle(worker);
     notify_waiters();
     return nullptr;
   }
@@ -410,8 +410,8 @@ bool Engine::pin_or_keep(Task& task, NodeId node) {
     task = look_further(worker, before);
     if (task == nullptr) return false;
   }
-  lanes_.end_idle(worker);
-  lanes_.keep_distance(worker);
+  counters_.end_idle(worker);
+  counters_.keep_distance(worker);
   move(*task, TaskState::runnable);
   if (task->reduces() && trivial_ && !begin_in_place(*task, worker)) [[unlikely]]
     return true;
@@ -421,7 +421,7 @@ bool Engine::pin_or_keep(Task& task, NodeId node) {
 
 void Engine::start(Task& task, WorkerId worker) {
   move(task, TaskState::running);
-  lanes_.begin_run(worker, task);
+  counters_.begin_run(worker, task);
   const Inside inside(this, worker);
   graph::warm_successors(task);
   if (watches_runs()) [[unlikely]]
@@ -458,13 +458,13 @@ const InTask* this_threads_task() {
                                         std::optional<Time> run_time) {
   ReadyList ready;
   if (!error && ends_plainly(task)) [[likely]] {
-    lanes_.end_run(worker, task);
+    counters_.end_run(worker, task);
     end_as<Ends::plainly>(task, worker, Outcome::done, ready);
   } else {
     end_run(task, worker, error, run_time, ready);
   }
   Task* const first = ready.head;
-  if (first == nullptr) return grant_fresh_wishes();  // of a push that found the policy busy
+  if (first == nullptr) return grant_fresh_prefetches();  // of a push that found the policy busy
   if (first->next != nullptr || !hand_on_at_once(*first, worker, Releaser::asks)) {
     make_ready(ready, worker);
   }
@@ -477,7 +477,7 @@ const InTask* this_threads_task() {
   const Outcome outcome = error ? end_early(task, error) : Outcome::done;
   if (watches_runs()) [[unlikely]]
     end_watched(task, worker, outcome, run_time);
-  lanes_.end_run(worker, task);
+  counters_.end_run(worker, task);
   if (!trivial_) {
     const NodeId node = node_of(worker);
     if (!residency_.only_valid_here(task, node)) {
@@ -536,7 +536,7 @@ template <Engine::Ends how>
       was_planned || task.state.load(std::memory_order_relaxed) != TaskState::ready;
   const bool shared = !kPlainly && is_scheduled(task.kind) && was_told && gate_.wants_ends();
   const bool keeps_accounts = !kPlainly && producers_.active();
-  const bool was_in_course = keeps_accounts && is_in_course(task);
+  const bool was_in_flight = keeps_accounts && is_in_flight(task);
   move(task, TaskState::done);
   if (shared) {
     gate_.task_done(task, worker);
@@ -550,12 +550,14 @@ template <Engine::Ends how>
   graph::release(task, ready);
   if (uses_end) {
     if (is_last) note_unused(task);
-    if (relieves) producers_.note_end(task, was_in_course);
+    if (relieves) producers_.note_end(task, was_in_flight);
     performing_.fetch_sub(1, std::memory_order_acq_rel);
   }
-  if (keeps_accounts && producers_.any_held()) sleepers_.wake_node(kRam);
+  if (keeps_accounts && producers_.any_throttled()) sleepers_.wake_node(kRam);
   precedences_.end_life(task, ready);
-  if (!kPlainly && config_.count_bytes && is_scheduled(task.kind)) lanes_.count_bytes(task, worker);
+  if (!kPlainly && config_.count_bytes && is_scheduled(task.kind)) {
+    counters_.count_bytes(task, worker);
+  }
   if (!kPlainly && task.extension) {
     if (task.extension->has_scratch) scratch_->give_back(task);
     if (task.extension->on_end || task.extension->outer != nullptr) {
@@ -566,9 +568,9 @@ template <Engine::Ends how>
   }
   // Counted after on_end, which may submit more: whoever waits waits for that, too.
   if (worker != kNoWorker || is_counted(task.kind)) {
-    lanes_.count_ended(worker, outcome);
+    counters_.count_ended(worker, outcome);
     if (!kPlainly && task.is_own() && outcome == Outcome::done) [[unlikely]]
-      lanes_.count_own_done();
+      counters_.count_own_done();
   }
   if (is_waited_for) notify_waiters();
   if (!shared || let_slot_go(task)) retire(task, worker);
@@ -626,10 +628,10 @@ template <Engine::Ends how>
 // The slot is free for another task. Release: who sees it free sees that this life has ended (TaskPool::has_begun).
 void Engine::retire(Task& task, WorkerId worker) {
   task.state.store(TaskState::free, std::memory_order_release);
-  const std::size_t lane = lanes_.index(worker);
-  if (worker != kNoWorker || !lanes_.shared(lane)) return pool_.give_back(task, lane);
-  const std::lock_guard lock(lanes_.shared_lock());
-  pool_.give_back(task, lane);
+  const std::size_t thread = counters_.index(worker);
+  if (worker != kNoWorker || !counters_.shared(thread)) return pool_.give_back(task, thread);
+  const std::lock_guard lock(counters_.shared_lock());
+  pool_.give_back(task, thread);
 }
 
 }  // namespace vicinal::engine

@@ -25,11 +25,11 @@
 #include "engine/engine_data.hpp"
 #include "engine/errors.hpp"
 #include "engine/kinds/kind.hpp"
-#include "engine/lanes.hpp"
 #include "engine/look_ahead.hpp"
 #include "engine/node_workers.hpp"
 #include "engine/policy_gate.hpp"
 #include "engine/policy_view.hpp"
+#include "engine/prefetch_requests.hpp"
 #include "engine/private_copies.hpp"
 #include "engine/processor_time.hpp"
 #include "engine/producers.hpp"
@@ -38,7 +38,7 @@
 #include "engine/run_times.hpp"
 #include "engine/sleepers.hpp"
 #include "engine/submission_log.hpp"
-#include "engine/wishes.hpp"
+#include "engine/thread_counters.hpp"
 #include "graph/dependencies.hpp"
 #include "graph/task_pool.hpp"
 #include "memory/residency.hpp"
@@ -161,8 +161,8 @@ class Engine final : public Completions {
     if (Kind* const kind = kinds_[0]) kind->look();
     config_.notify_waiters();
   }
-  const Lanes& counts() const { return lanes_; }  // of tasks submitted and ended
-  // No worker runs or may find anything to run, no copy is in course.
+  const ThreadCounters& counts() const { return counters_; }  // of tasks submitted and ended
+  // No worker runs or may find anything to run, no copy is in flight.
   bool stalled() const;
   void worker_leaves(WorkerId worker);  // its thread goes to do something else
   void worker_comes(WorkerId worker);
@@ -192,11 +192,11 @@ class Engine final : public Completions {
   friend class EngineData;
   friend class RamHold;
   // the steps (lifecycle.cpp)
-  graph::Task& take_shared_slot(std::size_t lane, std::size_t accesses);
+  graph::Task& take_shared_slot(std::size_t thread, std::size_t accesses);
   // Counted before anybody else can know the task: it may have ended when insert returns.
-  graph::Task& take_slot(std::size_t lane, std::size_t accesses, bool counts) {
-    graph::Task& task = pool_.take(lane, accesses);
-    if (counts) lanes_.count_submitted(lane, 1);
+  graph::Task& take_slot(std::size_t thread, std::size_t accesses, bool counts) {
+    graph::Task& task = pool_.take(thread, accesses);
+    if (counts) counters_.count_submitted(thread, 1);
     return task;
   }
   template <bool insert(graph::Task&)>
@@ -311,10 +311,10 @@ class Engine final : public Completions {
   void start_copy(const memory::Copy& copy, memory::Actions& actions);
   void look_again(NodeId node, memory::Actions& actions);
   void end_copy(memory::CopyId copy, std::exception_ptr error, memory::Actions& actions);
-  void grant_fresh_wishes() {
-    if (wishes_.fresh()) grant_wishes();
+  void grant_fresh_prefetches() {
+    if (prefetch_requests_.fresh()) grant_prefetches();
   }
-  void grant_wishes();
+  void grant_prefetches();
 
   NodeId node_of(WorkerId worker) const { return config_.machine.workers[worker.value].node; }
 
@@ -339,7 +339,7 @@ class Engine final : public Completions {
   bool has_devices_ = false;  // some worker's memory is not RAM
   const std::vector<NodeWorkers> node_workers_;
   DriverTable drivers_;
-  Lanes lanes_;
+  ThreadCounters counters_;
   Sleepers sleepers_;
   Errors errors_;
   memory::Residency residency_;
@@ -358,7 +358,7 @@ class Engine final : public Completions {
   Kinds kinds_{};
   ScratchPool* scratch_ = nullptr;
   const Costs costs_;
-  Wishes wishes_;
+  PrefetchRequests prefetch_requests_;
   PrivateCopies copies_;
   Producers producers_;
   PolicyView view_;

@@ -1,4 +1,4 @@
-// How many tasks are pulled, which of them starts next, what is copied for them early, and when one moves to
+// How many tasks are pulled, which of them starts next, what is prefetched for them, and when one moves to
 // another node. How a look-ahead is set up is in look_ahead_setup.cpp.
 #include "engine/look_ahead.hpp"
 
@@ -35,7 +35,7 @@ std::string_view to_string(RequestState state) {
 
 // --- how many
 
-// As far as the look-ahead goes, but not so far that the operands of what waits would push out what the tasks in course
+// As far as the look-ahead goes, but not so far that the operands of what waits would push out what the tasks in flight
 // and their successors use: a quarter of the node. On an accelerator the look-ahead goes further, to `least_` tasks,
 // while the pulled tasks run shorter than copies take and claim less than three eighths of the node.
 // docs/performance.md has numbers for both.
@@ -57,8 +57,8 @@ bool LookAhead::wants_more(WorkerId worker) {
 // The worker has a task, so that it asks again.
 bool LookAhead::fills_window(WorkerId worker) const {
   std::size_t in_flight = pulled_.size();
-  for (const WorkerId each : workers_.ids) in_flight += lanes_.started(each);
-  return in_flight >= window_ && (lanes_.started(worker) > 0 || has_one_for(worker));
+  for (const WorkerId each : workers_.ids) in_flight += counters_.started(each);
+  return in_flight >= window_ && (counters_.started(worker) > 0 || has_one_for(worker));
 }
 
 // While they run, the operands of the largest can come, and as many bytes leave to make room for them;
@@ -93,7 +93,7 @@ bool LookAhead::lasts(WorkerId worker) const {
   if (runs / static_cast<double>(workers) < copies) {
     return crowd_ > 1 && size > workers && waits_for_copies();
   }
-  const bool asks = !lanes_.idle(worker);
+  const bool asks = !counters_.idle(worker);
   if (size < workers_without_task() + (asks ? 1 : 0)) return false;
   if (size > workers) return true;
   Time anew;
@@ -115,7 +115,7 @@ bool LookAhead::waits_for_copies() const {
 
 std::size_t LookAhead::workers_without_task() const {
   return static_cast<std::size_t>(std::ranges::count_if(
-      workers_.ids, [this](const WorkerId worker) { return lanes_.idle(worker); }));
+      workers_.ids, [this](const WorkerId worker) { return counters_.idle(worker); }));
 }
 
 bool LookAhead::has_one_for(WorkerId worker) const {
@@ -301,8 +301,8 @@ bool LookAhead::ask_for_one(WorkerId worker, memory::Actions& actions) {
   return has_ended(first.request);
 }
 
-bool LookAhead::copy_early(memory::Actions& actions) {
-  if (!copies_early_) return true;
+bool LookAhead::prefetch(memory::Actions& actions) {
+  if (!prefetches_) return true;
   const std::uint64_t losses = residency_.losses(node_);
   if (complete_at_ != losses) {
     complete_ = 0;

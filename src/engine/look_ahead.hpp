@@ -1,5 +1,5 @@
 // The look-ahead of one memory node: tasks pulled from the policy and not started. Their operands
-// are copied early while others run; the first that can start does. Not used while all operands are
+// are prefetched while others run; the first that can start does. Not used while all operands are
 // on the node anyway.
 #pragma once
 
@@ -14,11 +14,11 @@
 #include "engine/costs.hpp"
 #include "engine/eligibility.hpp"
 #include "engine/errors.hpp"
-#include "engine/lanes.hpp"
 #include "engine/node_workers.hpp"
 #include "engine/policy_gate.hpp"
 #include "engine/private_copies.hpp"
 #include "engine/sleepers.hpp"
+#include "engine/thread_counters.hpp"
 #include "graph/dependencies.hpp"
 #include "memory/request.hpp"
 #include "memory/residency.hpp"
@@ -34,7 +34,7 @@ struct LookAheadParts {
   PolicyGate& gate;
   const Eligibility& eligibility;
   const Costs& costs;
-  const Lanes& lanes;
+  const ThreadCounters& counters;
   Sleepers& sleepers;
   Errors& errors;
   PrivateCopies& copies;
@@ -88,7 +88,7 @@ class LookAhead {
   bool ask_firmly(WorkerId worker, bool found, memory::Actions& actions);
   // Copies for the others, in their order, as far as room can be had without waiting; then some room is
   // made for those that come next. False: one got no room.
-  bool copy_early(memory::Actions& actions);
+  bool prefetch(memory::Actions& actions);
   bool has_one_for(WorkerId worker) const;
   // A request of a task that the worker can run has ended, perhaps by what was just performed.
   bool anything_ended(WorkerId worker) const;
@@ -139,7 +139,7 @@ class LookAhead {
   PolicyGate& gate_;
   const Eligibility& eligibility_;
   const Costs& costs_;
-  const Lanes& lanes_;
+  const ThreadCounters& counters_;
   Sleepers& sleepers_;
   Errors& errors_;
   PrivateCopies& private_;
@@ -160,7 +160,7 @@ class LookAhead {
   // What the last looks have shown, so that what has not changed is not looked at again. Entries with a firm
   // request, which are the first or nearly so.
   std::size_t firm_ = 0;
-  // Entries at the front for which copy_early has no more to do, as long as Residency::losses is this.
+  // Entries at the front for which prefetch has no more to do, as long as Residency::losses is this.
   std::size_t complete_ = 0;
   std::uint64_t complete_at_ = 0;
   // The worker for which no entry can start, as long as Residency::gains is this.
@@ -181,13 +181,13 @@ class LookAhead {
   std::size_t depth_ = 0;      // most entries
   std::size_t window_ = 0;     // most entries and tasks started; 0: no such bound
   std::size_t firm_each_ = 1;  // firm requests of one worker, at most
-  bool copies_early_ = true;
+  bool prefetches_ = true;
   // Beyond which no more is pulled, see wants_more; but up to so many entries and bytes it is, if what was pulled
   // does not run as long as copies take.
   std::optional<Bytes> most_claimed_;
   std::size_t least_ = 0;
   Bytes most_to_hide_;
-  Bytes most_kept_free_;  // for what comes next, see copy_early
+  Bytes most_kept_free_;  // for what comes next, see prefetch
   // `lasts` is asked: not if the option says how far to look ahead, if the policy moves no tasks, or if the bandwidth
   // of a link to the node is not known.
   bool timed_ = false;

@@ -51,7 +51,7 @@ LookAhead::LookAhead(const LookAheadParts& parts, const NodeDescription& node,
       gate_(parts.gate),
       eligibility_(parts.eligibility),
       costs_(parts.costs),
-      lanes_(parts.lanes),
+      counters_(parts.counters),
       sleepers_(parts.sleepers),
       errors_(parts.errors),
       private_(parts.copies),
@@ -72,7 +72,7 @@ void LookAhead::set_depth(const NodeDescription& node, const LookAheadOptions& o
   depth_ = workers_.ids.empty() ? 0 : ahead + workers_.ids.size();
   firm_each_ = device ? kDeviceFirmRequests : 1;
   if (device && options.one_at_a_time) depth_ = firm_each_ = 1;
-  copies_early_ = !(device && options.on_demand);
+  prefetches_ = !(device && options.on_demand);
   if (device) least_ = std::min(depth_, kLookAhead + workers_.ids.size());
 }
 

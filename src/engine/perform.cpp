@@ -38,7 +38,7 @@ void Engine::perform_once(const memory::Actions& todo, memory::Actions& actions)
     // A worker that wakes looks for itself.
     if (!sleepers_.wake_node(node)) look_again(node, actions);
   }
-  if (wishes_.fresh()) wishes_.grant_fresh(actions);
+  if (prefetch_requests_.fresh()) prefetch_requests_.grant_fresh(actions);
 }
 
 void Engine::start_copy(const memory::Copy& copy, memory::Actions& actions) {
@@ -50,21 +50,21 @@ void Engine::start_copy(const memory::Copy& copy, memory::Actions& actions) {
   }
 }
 
-// Something has changed on the node while its workers may be in long kernels: early copies go on.
+// Something has changed on the node while its workers may be in long kernels: prefetches go on.
 void Engine::look_again(NodeId node, memory::Actions& actions) {
   LookAhead& ahead = *look_aheads_[node.value];
   if (ahead.size() != 0) {
     if (!ahead.mutex().try_lock()) return;  // whoever has it does the same
     const std::lock_guard lock(ahead.mutex(), std::adopt_lock);
-    if (!ahead.copy_early(actions)) return;
+    if (!ahead.prefetch(actions)) return;
   }
-  wishes_.grant(node, actions);
-  if (node == kRam) wishes_.grant_through_ram(actions);
+  prefetch_requests_.grant(node, actions);
+  if (node == kRam) prefetch_requests_.grant_through_ram(actions);
 }
 
-[[gnu::noinline]] void Engine::grant_wishes() {
+[[gnu::noinline]] void Engine::grant_prefetches() {
   memory::Actions actions;
-  wishes_.grant_fresh(actions);
+  prefetch_requests_.grant_fresh(actions);
   perform(actions);
 }
 

@@ -13,10 +13,10 @@ using graph::TaskState;
 Task& Engine::new_plain_task(graph::TaskKind kind, const char* what, std::size_t accesses) {
   auto extension = std::make_unique<graph::TaskExtension>();
   extension->name = what;
-  const std::size_t lane = lanes_.index(kNoWorker);
-  std::unique_lock lock(lanes_.shared_lock(), std::defer_lock);
-  if (lanes_.shared(lane)) lock.lock();
-  Task& task = take_slot(lane, accesses, graph::is_counted(kind));
+  const std::size_t thread = counters_.index(kNoWorker);
+  std::unique_lock lock(counters_.shared_lock(), std::defer_lock);
+  if (counters_.shared(thread)) lock.lock();
+  Task& task = take_slot(thread, accesses, graph::is_counted(kind));
   task.kind = kind;
   task.priority = 0;
   task.access_count = accesses & 0x3fffU;

@@ -21,7 +21,7 @@ void Engine::plan(const sched::KnownTasks& known) {
 bool Engine::run_deferred(WorkerId worker) {
   const PolicyGate::Slice slice = gate_.run_slice(
       worker, [this](std::exception_ptr error) { planning_failed(std::move(error)); });
-  if (log_) grant_fresh_wishes();
+  if (log_) grant_fresh_prefetches();
   if (slice == PolicyGate::Slice::last) sleepers_.wake_all();
   return slice != PolicyGate::Slice::none;
 }
@@ -64,7 +64,7 @@ bool Engine::grow_plan() {
 
 // A worker that gets a task leaves the other slices to workers without a task.
 [[gnu::noinline]] Task* Engine::next_after_slices(WorkerId worker) {
-  lanes_.begin_idle(worker);
+  counters_.begin_idle(worker);
   while (run_slice(worker)) {
     Task* const task = next(worker);
     if (task == nullptr) continue;

@@ -1,4 +1,4 @@
-// What a policy sees of the engine, and what it may wish.
+// What a policy sees of the engine, and what it may request.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 #include "engine/costs.hpp"
 #include "engine/eligibility.hpp"
 #include "engine/policy_gate.hpp"
+#include "engine/prefetch_requests.hpp"
 #include "engine/sleepers.hpp"
-#include "engine/wishes.hpp"
 #include "graph/task_pool.hpp"
 #include "sched/policy.hpp"
 
@@ -24,7 +24,7 @@ struct Viewed {
   const Eligibility& eligibility;
   const Costs& costs;
   Sleepers& sleepers;
-  Wishes& wishes;
+  PrefetchRequests& prefetch_requests;
   PolicyGate& gate;
   const std::function<void()>& notify_waiters;
   trace::DecisionListener* listener;  // null: nobody listens
@@ -69,12 +69,12 @@ class PolicyView final : public sched::PolicyContext {
       all_.residency.warm(*tasks[0], all_.machine.workers[worker.value].node);
     }
   }
-  void wish(const graph::Task& task, NodeId node) override {
-    if (!all_.residency.trivial()) all_.wishes.add(task, node);
+  void prefetch(const graph::Task& task, NodeId node) override {
+    if (!all_.residency.trivial()) all_.prefetch_requests.add(task, node);
   }
   void load(const graph::Task& task, graph::Handle& handle, NodeId node,
             graph::Handle* victim) override {
-    if (!all_.residency.trivial()) all_.wishes.plan(task, handle, node, victim);
+    if (!all_.residency.trivial()) all_.prefetch_requests.plan(task, handle, node, victim);
   }
   void wake(WorkerId worker) override { all_.sleepers.wake(worker); }
   // By the policy, under its lock. As many are woken as there are: some may find a task first.

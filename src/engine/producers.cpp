@@ -12,7 +12,7 @@ using graph::Task;
 namespace {
 // Handle::awaited.
 constexpr std::uint8_t kLive = 1;
-constexpr std::uint8_t kRelieved = 2;  // its last user is in course
+constexpr std::uint8_t kRelieved = 2;  // its last user is in flight
 
 bool is_live(const Access& access) {
   return access.handle->awaited.load(std::memory_order_relaxed) != 0;
@@ -91,16 +91,16 @@ void Producers::count(const Task& task) {
     }
   }
   if (!makes && !reads_live) return;
-  in_course_.fetch_add(1, std::memory_order_seq_cst);
+  in_flight_.fetch_add(1, std::memory_order_seq_cst);
   if (!reads_live) return;
   reading_.fetch_add(1, std::memory_order_seq_cst);
   barren_.store(0, std::memory_order_relaxed);
 }
 
-bool Producers::hold_back(Task& task, bool all_go) {
+bool Producers::throttle(Task& task, bool all_go) {
   const Change change = change_by(task);
   const bool grows = change.for_others && change.sets_free < change.makes && may_wait(task);
-  const bool others_wait = change.kind == user ? !waiting_[user].empty() : any_held();
+  const bool others_wait = change.kind == user ? !waiting_[user].empty() : any_throttled();
   if (!grows || all_go || (!others_wait && fits(change, change.kind == user ? most_ : few_))) {
     count(task);
     return false;
@@ -108,7 +108,7 @@ bool Producers::hold_back(Task& task, bool all_go) {
   auto& those = waiting_[change.kind];
   those.push_back({change.first, &task});
   std::push_heap(those.begin(), those.end());
-  held_.fetch_add(1, std::memory_order_seq_cst);
+  throttled_.fetch_add(1, std::memory_order_seq_cst);
   if (change.kind == loader) loaders_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
@@ -118,7 +118,7 @@ Task* Producers::take(Kind kind) {
   std::pop_heap(those.begin(), those.end());
   Task* const task = those.back().task;
   those.pop_back();
-  held_.fetch_sub(1, std::memory_order_seq_cst);
+  throttled_.fetch_sub(1, std::memory_order_seq_cst);
   if (kind == loader) loaders_.fetch_sub(1, std::memory_order_relaxed);
   return task;
 }
@@ -136,7 +136,7 @@ std::optional<Producers::Kind> Producers::first() const {
 // be fetched.
 bool Producers::fits(Kind kind) const {
   const std::int64_t makers =
-      in_course_.load(std::memory_order_relaxed) - reading_.load(std::memory_order_relaxed);
+      in_flight_.load(std::memory_order_relaxed) - reading_.load(std::memory_order_relaxed);
   if (kind == maker && makers >= workers_) return false;
   return fits(change_by(*waiting_[kind].front().task), kind == user ? most_ : some_);
 }
@@ -155,7 +155,7 @@ Task* Producers::take_in_need() {
   if (!kind) return nullptr;
   const Change change = change_by(*waiting_[*kind].front().task);
   const bool has_room = fits(change, most_) && relieving_.load(std::memory_order_seq_cst) <= 0;
-  const bool alone = in_course_.load(std::memory_order_seq_cst) <= 0;
+  const bool alone = in_flight_.load(std::memory_order_seq_cst) <= 0;
   const bool in_vain = reading_.load(std::memory_order_seq_cst) <= 0 &&
                        barren_.load(std::memory_order_relaxed) >= kInVain * workers_;
   return has_room || alone || in_vain ? take(*kind) : nullptr;
@@ -172,7 +172,7 @@ bool Producers::concerned_by(const Task& task) const {
 
 // A later user may have been submitted since the last one was pulled: then the data stay, and that relief is over.
 // What the task found live it left so: nothing else could end their life meanwhile.
-void Producers::note_end(const Task& task, bool was_in_course) {
+void Producers::note_end(const Task& task, bool was_in_flight) {
   bool counts = false;
   bool reads_live = false;
   for (const Access& access : task.accesses()) {
@@ -184,8 +184,8 @@ void Producers::note_end(const Task& task, bool was_in_course) {
   for (const Access& access : task.accesses()) {
     settle(*access.handle, graph::is_unused(*access.handle));
   }
-  if (!was_in_course || !counts) return;
-  in_course_.fetch_sub(1, std::memory_order_seq_cst);
+  if (!was_in_flight || !counts) return;
+  in_flight_.fetch_sub(1, std::memory_order_seq_cst);
   if (reads_live) {
     reading_.fetch_sub(1, std::memory_order_seq_cst);
   } else {

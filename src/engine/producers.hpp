@@ -5,8 +5,8 @@
 // task is pulled until no submitted task uses them. A task that makes more waits here
 //  - while half of the memory is live, or seven eighths for a task that reads live data, too: whatever it makes, it
 //    leads to their end. What was registered first is made first: a program that ran alone would use it first;
-//  - until a worker finds nothing else to do. Then one goes if no task in course is the last to use live data and
-//    seven eighths have room for it; or if no task in course makes or reads live data; or if eight in a row per worker
+//  - until a worker finds nothing else to do. Then one goes if no task in flight is the last to use live data and
+//    seven eighths have room for it; or if no task in flight makes or reads live data; or if eight in a row per worker
 //    have made data, and nobody could use them: then there is nothing to wait for.
 // Whoever sets free at least as much as it makes never waits.
 //
@@ -34,8 +34,8 @@ class Producers {
 
   bool active() const { return limit_.has_value(); }
   // Tasks that wait.
-  std::size_t held() const { return held_.load(std::memory_order_seq_cst); }
-  bool any_held() const { return held() != 0; }
+  std::size_t throttled() const { return throttled_.load(std::memory_order_seq_cst); }
+  bool any_throttled() const { return throttled() != 0; }
   // Many of those whose order the policy knows better: what they read is shared, perhaps. But once so much is live
   // those that use it up are looked for, which may wait with the policy behind many that make more.
   bool holds_many() const {
@@ -44,22 +44,22 @@ class Producers {
   }
 
   // --- under the lock of the look-ahead
-  // Of a task that was pulled. True: it waits here. False: it is in course from now on. None waits while some are
+  // Of a task that was pulled. True: it waits here. False: it is in flight from now on. None waits while some are
   // waited for by who holds room (`all_go`).
-  bool hold_back(graph::Task& task, bool all_go);
-  // One that need not wait any longer; null: none. It is not in course before `begin`.
+  bool throttle(graph::Task& task, bool all_go);
+  // One that need not wait any longer; null: none. It is not in flight before `begin`.
   graph::Task* take_fitting();
   // For a worker that has nothing else to do; null: it is better to wait.
   graph::Task* take_in_need();
   graph::Task* take_any();
 
   // --- any thread
-  // A task that has left here, or was pulled without being asked about: it is in course.
+  // A task that has left here, or was pulled without being asked about: it is in flight.
   void begin(const graph::Task& task) { count(task); }
   // note_end is to be called for the task when its operands have been released, before one of them can be forgotten.
-  // `was_in_course`: it did not end before.
+  // `was_in_flight`: it did not end before.
   bool concerned_by(const graph::Task& task) const;
-  void note_end(const graph::Task& task, bool was_in_course);
+  void note_end(const graph::Task& task, bool was_in_flight);
   // Nobody uses the handle any more.
   void forget(graph::Handle& handle) { settle(handle, true); }
 
@@ -104,11 +104,11 @@ class Producers {
   Bytes some_;                                        // beyond which tasks that only make wait
   Bytes most_;                                        // beyond which all wait
   std::array<base::SureVector<Waiting>, 3> waiting_;  // by kind; heaps
-  std::atomic<std::size_t> held_{0};
+  std::atomic<std::size_t> throttled_{0};
   std::atomic<std::size_t> loaders_{0};     // of them
   std::atomic<std::uint64_t> live_{0};      // bytes
-  std::atomic<std::int64_t> relieving_{0};  // live data whose last user is in course
-  std::atomic<std::int64_t> in_course_{0};  // tasks that make or read live data
+  std::atomic<std::int64_t> relieving_{0};  // live data whose last user is in flight
+  std::atomic<std::int64_t> in_flight_{0};  // tasks that make or read live data
   std::atomic<std::int64_t> reading_{0};    // of those, which read them
   std::atomic<std::int64_t> barren_{0};     // tasks that ended since one began that reads live data
 };

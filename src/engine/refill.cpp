@@ -20,8 +20,8 @@ bool Engine::has_any_ended(const LookAhead& ahead, WorkerId worker) {
 bool Engine::refill(LookAhead& ahead, WorkerId worker, ReadyList& cancelled) {
   bool pulled_more = false;
   ahead.note_traffic();
-  if (producers_.any_held()) [[unlikely]]
-    ahead.disturb();  // memory is short: what goes first is fetched early
+  if (producers_.any_throttled()) [[unlikely]]
+    ahead.disturb();  // memory is short: what goes first is prefetched
   while (ahead.wants_more(worker) && !has_enough_held(ahead, worker)) {
     Task* const task = pop(worker);
     if (task == nullptr) break;
@@ -31,14 +31,14 @@ bool Engine::refill(LookAhead& ahead, WorkerId worker, ReadyList& cancelled) {
       pulled_more = keep_or_hold(ahead, *task);
     }
   }
-  if (producers_.any_held()) [[unlikely]]
+  if (producers_.any_throttled()) [[unlikely]]
     pulled_more |= keep_held(ahead, worker, cancelled);
   return pulled_more;
 }
 
 // One that makes new data waits where memory is short; see Producers.
 bool Engine::keep_or_hold(LookAhead& ahead, Task& task) {
-  if (producers_.active() && producers_.hold_back(task, eligibility_.any_confined())) return false;
+  if (producers_.active() && producers_.throttle(task, eligibility_.any_confined())) return false;
   return ahead.keep(task);
 }
 
@@ -66,7 +66,7 @@ bool Engine::keep_held(LookAhead& ahead, WorkerId worker, ReadyList& cancelled) 
   }
   if (ahead.has_one_for(worker)) return pulled_more;
   Task* task = producers_.take_in_need();
-  // Whatever the accounts say: where nothing is in course nothing will change.
+  // Whatever the accounts say: where nothing is in flight nothing will change.
   if (task == nullptr && ahead.size() == 0 && !any_started(kRam)) task = producers_.take_any();
   if (task != nullptr) keep(*task);
   return pulled_more;
@@ -74,7 +74,7 @@ bool Engine::keep_held(LookAhead& ahead, WorkerId worker, ReadyList& cancelled) 
 
 bool Engine::any_started(NodeId node) const {
   return std::ranges::any_of(node_workers_[node.value].ids,
-                             [this](WorkerId worker) { return lanes_.started(worker) > 0; });
+                             [this](WorkerId worker) { return counters_.started(worker) > 0; });
 }
 
 // Where few tasks are ready one node's look-ahead may hold them all. A worker that has none gets one

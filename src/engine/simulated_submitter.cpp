@@ -23,7 +23,7 @@ const graph::Handle* whole_of(const graph::Handle& handle) {
 
 // Submitted by a recursive task, or at the end of one: RAM holds the operands, and later submissions of the application wait
 // behind the recursive task anyway.
-bool uses_what_is_held(const graph::Task& task) {
+bool uses_acquired(const graph::Task& task) {
   const bool returns_parts = task.kind == graph::TaskKind::repartition && task.extension->on_end;
   return Recursions::current() != nullptr || returns_parts;
 }
@@ -39,17 +39,17 @@ bool share_any(std::span<const graph::Access> some, std::span<const graph::Acces
 }  // namespace
 
 SimulatedSubmitter::SimulatedSubmitter(Submissions& all, sim::World& world, Engine& engine,
-                                       HeldBack* held_back, Time overhead)
+                                       DeferredTasks* deferred, Time overhead)
     : all_(all),
       world_(world),
       engine_(engine),
-      held_back_(held_back),
+      deferred_(deferred),
       overhead_(overhead),
       place_(world.enter(*this)) {}
 
 TaskId SimulatedSubmitter::submit(graph::Task& task, std::span<const TaskId> after, Bytes bytes) {
-  const Held held = held_back_ != nullptr ? Held::back : Held::no;
-  return add({{&task, {after.begin(), after.end()}, kNoWorker, held}, bytes, true},
+  const Deferral deferral = deferred_ != nullptr ? Deferral::allowed : Deferral::none;
+  return add({{&task, {after.begin(), after.end()}, kNoWorker, deferral}, bytes, true},
              graph::Content::written);
 }
 
@@ -58,13 +58,13 @@ void SimulatedSubmitter::submit_plain(graph::Task& task, graph::Content leaves) 
   if (graph::is_scheduled(task.kind)) {
     for (const graph::Access& access : task.accesses()) bytes += access.handle->bytes();
   }
-  static_cast<void>(add({{&task, {}, kNoWorker, Held::no}, bytes, false}, leaves));
+  static_cast<void>(add({{&task, {}, kNoWorker, Deferral::none}, bytes, false}, leaves));
 }
 
 TaskId SimulatedSubmitter::add(Submission submission, graph::Content leaves) {
-  graph::Task& task = *submission.held.task;
+  graph::Task& task = *submission.entry.task;
   // It may have ended when this returns.
-  const TaskId id = engine_.submit(task, submission.held.after, kNoWorker,
+  const TaskId id = engine_.submit(task, submission.entry.after, kNoWorker,
                                    {.step = When::Step::announcement, .leaves = leaves});
   if (graph::is_counted(task.kind)) ++tasks_;
   bytes_ += submission.bytes;
@@ -75,9 +75,9 @@ TaskId SimulatedSubmitter::add(Submission submission, graph::Content leaves) {
 
 void SimulatedSubmitter::give_way(const graph::Task& task, std::span<const TaskId> after) {
   if (!any()) return;
-  const bool looks_at_data = !uses_what_is_held(task);
+  const bool looks_at_data = !uses_acquired(task);
   const auto is_named = [&](const Submission& submission) {
-    const graph::Task& own = *submission.held.task;
+    const graph::Task& own = *submission.entry.task;
     return (looks_at_data && share_any(own.accesses(), task.accesses())) ||
            std::ranges::find(after, graph::TaskPool::id(own).value, &TaskId::value) != after.end();
   };
@@ -96,7 +96,7 @@ bool SimulatedSubmitter::will_write(const graph::Handle& handle) const {
   };
   const auto first = submissions_.begin() + static_cast<std::ptrdiff_t>(first_);
   return std::any_of(first, submissions_.end(), [&](const Submission& submission) {
-    return std::ranges::any_of(submission.held.task->accesses(), writes_it);
+    return std::ranges::any_of(submission.entry.task->accesses(), writes_it);
   });
 }
 
@@ -118,8 +118,8 @@ void SimulatedSubmitter::go_on() {
     }
     if (!any()) return;
     if (submissions_[first_].takes_time && !window_has_room()) {
-      if (held_back_ == nullptr || !held_back_->any()) return;
-      all_.pass_on_held_back();  // what ends there may let others pass here
+      if (deferred_ == nullptr || !deferred_->any()) return;
+      all_.pass_on_deferred();  // what ends there may let others pass here
       continue;
     }
     stalled_ = false;
@@ -140,17 +140,17 @@ SimulatedSubmitter::Submission SimulatedSubmitter::take_first() {
 
 void SimulatedSubmitter::pass_on_first() {
   const Submission submission = take_first();
-  if (graph::is_counted(submission.held.task->kind)) --tasks_;
+  if (graph::is_counted(submission.entry.task->kind)) --tasks_;
   bytes_ -= submission.bytes;
   if (submission.takes_time) owed_ += overhead_;
   ++within_;
-  hand_on(submission.held);
+  hand_on(submission.entry);
   --within_;
 }
 
-void SimulatedSubmitter::hand_on(const HeldTask& held) {
-  if (held_back_ != nullptr) return held_back_->add_announced(held);
-  engine_.submit(*held.task, held.after, kNoWorker, {.step = When::Step::announced});
+void SimulatedSubmitter::hand_on(const DeferredTask& entry) {
+  if (deferred_ != nullptr) return deferred_->add_announced(entry);
+  engine_.submit(*entry.task, entry.after, kNoWorker, {.step = When::Step::announced});
 }
 
 void SimulatedSubmitter::look() {

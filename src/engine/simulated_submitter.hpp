@@ -14,8 +14,8 @@
 #include <string>
 
 #include "base/sure_memory.hpp"
+#include "engine/deferred_tasks.hpp"
 #include "engine/driver.hpp"
-#include "engine/held_back.hpp"
 #include "engine/lifecycle.hpp"
 #include "sim/world.hpp"
 #include "vicinal/units.hpp"
@@ -27,8 +27,8 @@ class Submissions;
 // The driver reports to it, and it to the engine: the end of a task may give the window room.
 class SimulatedSubmitter final : public sim::Actor, public Completions {
  public:
-  // All outlive it. `held_back`: null where nothing is held back.
-  SimulatedSubmitter(Submissions& all, sim::World& world, Engine& engine, HeldBack* held_back,
+  // All outlive it. `deferred`: null where nothing is deferred.
+  SimulatedSubmitter(Submissions& all, sim::World& world, Engine& engine, DeferredTasks* deferred,
                      Time overhead);
   ~SimulatedSubmitter() override { world_.leave(place_); }
   SimulatedSubmitter(const SimulatedSubmitter&) = delete;
@@ -82,7 +82,7 @@ class SimulatedSubmitter final : public sim::Actor, public Completions {
 
  private:
   struct Submission {
-    HeldTask held;
+    DeferredTask entry;
     Bytes bytes;
     bool takes_time = false;
   };
@@ -90,13 +90,13 @@ class SimulatedSubmitter final : public sim::Actor, public Completions {
   void go_on();
   Submission take_first();
   void pass_on_first();
-  void hand_on(const HeldTask& held);
+  void hand_on(const DeferredTask& entry);
   bool window_has_room();
 
   Submissions& all_;
   sim::World& world_;
   Engine& engine_;
-  HeldBack* const held_back_;
+  DeferredTasks* const deferred_;
   const Time overhead_;
   const sim::World::Place place_;
   base::SureVector<Submission> submissions_;  // from first_ on they are not known yet

@@ -259,23 +259,23 @@ Submissions::Submissions(Application& application, const SubmissionsConfig& conf
       most_tasks_(config.window_tasks),
       most_bytes_(config.window_bytes),
       counts_bytes_(most_bytes_.value > 0),
-      places_(engine_.policy_traits().heeds_places),
+      places_(engine_.policy_traits().follows_placement),
       world_(config.world),
       looks_closely_(world_ != nullptr || places_ || application.sole_copies.limited()),
       runtime_(application.handles.number()),
       most_overhead_(most_overhead(engine_.machine())),
       seconds_per_byte_(seconds_per_byte(engine_.machine())) {
   if (config.computes_priorities || engine_.policy_traits().plans) {
-    using Priorities = HeldBack::Priorities;
-    held_back_.emplace(engine_,
-                       config.computes_priorities ? Priorities::computed : Priorities::given,
-                       config.waiting);
+    using Priorities = DeferredTasks::Priorities;
+    deferred_.emplace(engine_,
+                      config.computes_priorities ? Priorities::computed : Priorities::given,
+                      config.waiting);
   }
   const Time overhead = engine_.machine().submit_overhead;
   if (config.shares_world && (overhead.ns > 0 || most_tasks_ > 0 || counts_bytes_)) {
-    submitter_.emplace(*this, *world_, engine_, held_back_ ? &*held_back_ : nullptr, overhead);
+    submitter_.emplace(*this, *world_, engine_, deferred_ ? &*deferred_ : nullptr, overhead);
   }
-  is_ordered_ = held_back_ || submitter_ || engine_.notes_submissions();
+  is_ordered_ = deferred_ || submitter_ || engine_.notes_submissions();
   const bool takes_time = world_ != nullptr && overhead.ns > 0;
   if (most_tasks_ > 0 || counts_bytes_ || takes_time) look_first();
 }
@@ -286,7 +286,7 @@ void Submissions::number_all() {
 }
 
 std::string Submissions::describe() const {
-  return (held_back_ ? held_back_->describe() : std::string()) +
+  return (deferred_ ? deferred_->describe() : std::string()) +
          (submitter_ ? submitter_->describe() : std::string());
 }
 
@@ -321,7 +321,7 @@ void Submissions::require_own(const TaskSpec& spec) const {
 }
 
 TaskId Submissions::submit_inside(const TaskSpec& named) {
-  const std::optional<TaskSpec> local = application_.heard_of.made_local(named);
+  const std::optional<TaskSpec> local = application_.declared.made_local(named);
   const TaskSpec& spec = local ? *local : named;
   if (!spec.after.empty()) require_own(spec);
   const SubmissionExtras extras{.window_bytes = window_bytes(spec.operands.span())};
@@ -485,8 +485,8 @@ void Submissions::submit_invalidation(graph::Task& task) {
     if (!is_within()) return submitter_->submit_plain(task, graph::Content::invalidated);
     submitter_->give_way(task, {});
   }
-  if (held_back_) {
-    held_back_->add(task, {}, kNoWorker, Held::no, graph::Content::invalidated);
+  if (deferred_) {
+    deferred_->add(task, {}, kNoWorker, Deferral::none, graph::Content::invalidated);
   } else {
     engine_.submit(task, {}, kNoWorker, {});
   }
@@ -518,14 +518,15 @@ void Submissions::submit_invalidation(graph::Task& task) {
     submitter_->give_way(task, spec.after);
   }
   if (spec.flops > 0) extension(task).flops = spec.flops;
-  if (!held_back_) return engine_.submit(made.take(), spec.after, submitter, {});
-  if (inside == nullptr) return held_back_->add(made.take(), spec.after, kNoWorker, Held::back);
-  return held_back_->add_behind(made.take(), spec.after, submitter);
+  if (!deferred_) return engine_.submit(made.take(), spec.after, submitter, {});
+  if (inside == nullptr)
+    return deferred_->add(made.take(), spec.after, kNoWorker, Deferral::allowed);
+  return deferred_->add_behind(made.take(), spec.after, submitter);
 }
 
 TaskId Submissions::submit_in_turn(graph::Task& task, const TaskSpec& spec) {
   MadeTask made(engine_, task, kNoWorker);
-  if (held_back_ && spec.flops > 0) extension(task).flops = spec.flops;
+  if (deferred_ && spec.flops > 0) extension(task).flops = spec.flops;
   const Bytes bytes = window_bytes(spec.operands.span());
   return submitter_->submit(made.take(), spec.after, bytes);
 }
@@ -535,8 +536,8 @@ void Submissions::submit_plain(graph::Task& task) {
     if (!is_within()) return submitter_->submit_plain(task, graph::Content::written);
     submitter_->give_way(task, {});
   }
-  if (held_back_) {
-    held_back_->add_behind(task, {}, kNoWorker);
+  if (deferred_) {
+    deferred_->add_behind(task, {}, kNoWorker);
   } else {
     engine_.submit(task, {}, kNoWorker, {});
   }

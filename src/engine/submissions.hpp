@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "engine/held_back.hpp"
+#include "engine/deferred_tasks.hpp"
 #include "engine/simulated_submitter.hpp"
 #include "graph/partition.hpp"
 #include "graph/task.hpp"
@@ -34,7 +34,7 @@ struct SubmissionsConfig {
   sim::World* world = nullptr;          // of a simulated machine; null: a real one
   bool shares_world = false;            // with other runtimes
   std::optional<WorkerId> lent_worker;  // the one that has no thread of its own
-  // How many threads wait: what is held back goes on at once then.
+  // How many threads wait: what is deferred goes on at once then.
   const std::atomic<std::uint32_t>& waiting;
 };
 
@@ -61,7 +61,7 @@ class Submissions {
   // task that is refused.
   TaskId submit(const TaskSpec& spec, const SubmissionExtras& extras);
   // Each is looked at before anything is made of it: there is a window, submissions take simulated time, tasks are numbered
-  // or for other ranks, or data may be named that are only heard of.
+  // or for other ranks, or data may be named that are only declared.
   bool looks_first() const { return looks_first_.load(std::memory_order_relaxed); }
   void look_first() { looks_first_.store(true, std::memory_order_relaxed); }
   // From now on they are numbered. Before the first.
@@ -99,7 +99,7 @@ class Submissions {
   };
   graph::Task& make_plain(Call call, const graph::Access& access,
                           std::unique_ptr<graph::KindData> data);
-  // Behind all that was submitted before, held back or not. If it is refused it is gone.
+  // Behind all that was submitted before, deferred or not. If it is refused it is gone.
   void submit_plain(graph::Task& task);
   // The parts of its handle are brought together first, if it has any.
   void submit_plain_settled(graph::Task& task);
@@ -109,19 +109,19 @@ class Submissions {
   // Of a recursive task: behind all who use the parts these are in RAM. `on_end`: not done if one is poisoned.
   void submit_return(const graph::Partition& partition, std::function<void(Outcome)> on_end);
 
-  // --- tasks that are held back
-  bool holds_any_back() const {
-    return (held_back_ && held_back_->any()) || (submitter_ && submitter_->any());
+  // --- deferred tasks
+  bool any_deferred() const {
+    return (deferred_ && deferred_->any()) || (submitter_ && submitter_->any());
   }
-  void pass_on_held_back() {
-    if (held_back_ && held_back_->any()) held_back_->flush();
+  void pass_on_deferred() {
+    if (deferred_ && deferred_->any()) deferred_->flush();
   }
-  // While it is held no task takes its place among the submissions, if any are held back.
-  std::unique_lock<std::mutex> hold_announcements() {
-    return held_back_ ? std::unique_lock(held_back_->announcements())
-                      : std::unique_lock<std::mutex>();
+  // While the lock is held no task takes its place among the submissions, if any are deferred.
+  std::unique_lock<std::mutex> lock_announcements() {
+    return deferred_ ? std::unique_lock(deferred_->announcements())
+                     : std::unique_lock<std::mutex>();
   }
-  std::uint64_t count_held_back() const { return held_back_ ? held_back_->count() : 0; }
+  std::uint64_t count_deferred() const { return deferred_ ? deferred_->count() : 0; }
   std::string describe() const;
   // Null: submissions take no simulated time, or all time of the world.
   SimulatedSubmitter* submitter() { return submitter_ ? &*submitter_ : nullptr; }
@@ -138,8 +138,8 @@ class Submissions {
   void note_recursive(graph::Task& task, const TaskSpec& spec);
   void add_scratch(graph::Task& task, const Operand& operand, std::size_t number);
   void prepare_to_write(const graph::Task& task, graph::Handle& handle, std::uint32_t life);
-  // placing.cpp. Asks the codelet's placing function, under a policy that heeds places, for a task without a place of its
-  // own. Throws UsageError.
+  // placing.cpp. Asks the codelet's placing function, under a policy that follows placement, for a task without a
+  // place of its own. Throws UsageError.
   void ask_place(graph::Task& task, const TaskSpec& spec) const;
   void check(const graph::Task& task);
   void check_simulated_time(const graph::Task& task);
@@ -162,9 +162,9 @@ class Submissions {
   sim::World* const world_;
   const bool looks_closely_;  // at each task: it is simulated, or one of these has to be asked
   const std::uint32_t runtime_;
-  const Time most_overhead_;           // of one task, on any worker; in simulation
-  const double seconds_per_byte_;      // at most, of all segments on which simulated kernels draw
-  std::optional<HeldBack> held_back_;  // if priorities are computed or the policy plans
+  const Time most_overhead_;       // of one task, on any worker; in simulation
+  const double seconds_per_byte_;  // at most, of all segments on which simulated kernels draw
+  std::optional<DeferredTasks> deferred_;        // if priorities are computed or the policy plans
   std::optional<SimulatedSubmitter> submitter_;  // in a world that others may share
   bool is_ordered_ = false;                      // one of these, or submissions are noted
   std::atomic<bool> looks_first_{false};

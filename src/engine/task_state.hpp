@@ -40,7 +40,7 @@ constexpr bool legal(graph::TaskState from, graph::TaskState to) {
 }
 
 // A worker's memory has taken it from the policy, and it has not ended.
-inline bool is_in_course(const graph::Task& task) {
+inline bool is_in_flight(const graph::Task& task) {
   const graph::TaskState state = task.state.load(std::memory_order_relaxed);
   return graph::is_scheduled(task.kind) &&
          (state == graph::TaskState::fetching || state == graph::TaskState::runnable ||

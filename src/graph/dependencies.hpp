@@ -53,7 +53,7 @@ inline bool insert(Task& task) {
 // must write the handle before it reads it.
 bool insert_invalidation(Task& task);
 
-// For tasks that are held back. The first throws what `insert` would; from then on the content of handles is what
+// For deferred tasks. The first throws what `insert` would; from then on the content of handles is what
 // the task leaves there. The second cannot refuse the task, whatever was announced or unregistered since: it queues
 // the accesses. Tasks are queued in the order in which they were announced, and all that use a handle are
 // announced, or none.

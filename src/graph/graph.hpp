@@ -68,7 +68,7 @@ struct Application {
   // It says of each datum that it will not use it any more (Runtime::wont_use) when it has submitted the
   // last task that does, as StarPU's Cholesky does. Played so with its rule, see Rules::hint; files do not
   // say it.
-  bool gives_up_data = false;
+  bool hints_wont_use = false;
   std::optional<DenseShape> dense = {};
 };
 

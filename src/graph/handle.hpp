@@ -1,7 +1,7 @@
 // What the graph knows of one piece of data: its shape, and the queue of accesses to it.
 //
 // Sequential consistency by a queue per handle: an access is granted at once if it is compatible
-// with those in course and nobody waits; otherwise it queues, first in, first out. The end of an
+// with active ones and nobody waits; otherwise it queues, first in, first out. The end of an
 // access grants those at the head; a writer hands its access on to the writers that queued right
 // behind it. Nothing refers to a task that has ended, so no task is kept
 // alive for its readers, and the memory per pending access is one link.
@@ -147,9 +147,9 @@ struct alignas(128) vicinal::internals::GraphHandle {
   Content content = Content::none;  // of tasks announced, too
   // In the sum of what has no home; see runtime/submission.cpp.
   std::atomic<bool> counts_unhomed{false};
-  // memory::Residency's, this and the next three: early copies are left to whoever needs the content; nothing new
+  // memory::Residency's, this and the next three: the last copy failed, and no prefetch tries again; nothing new
   // begins to be done with it; which replicas are valid, and `version`, change under this lock.
-  std::atomic<bool> early_failed{false};
+  std::atomic<bool> copy_failed{false};
   std::atomic<bool> going{false};
   base::SpinLock coherence;
   // Whoever submits a task looks at `family` only then.

@@ -1,5 +1,5 @@
 // Slots for objects of one type, reused: in steady state taking one allocates nothing. Those that a
-// thread gives back gather in its own lane and pass to other lanes in batches. Each may have a note, which
+// thread gives back gather in its own cache and pass to other caches in batches. Each may have a note, which
 // lies on the same page of memory: who finds the slot has the address of the note, and no page to look up.
 #pragma once
 
@@ -22,17 +22,18 @@ struct NoNote {};
 template <typename T, typename Note = NoNote>
 class SlotPool {
  public:
-  // `lanes`: one per thread that may call at once.
-  explicit SlotPool(std::size_t lanes) : lanes_(lanes) {}
+  // `threads`: so many may call at once, by number.
+  explicit SlotPool(std::size_t threads) : caches_(threads) {}
 
-  // As it was given back, or new. `bytes` of it will be used. One thread at a time per lane.
-  T& take(std::size_t lane_index, std::size_t bytes = sizeof(T)) {
-    Lane& lane = lanes_[lane_index];
-    if (lane.count == 0) refill(lane);
-    T& slot = *lane.free[--lane.count];
+  // As it was given back, or new. `bytes` of it will be used. One caller at a time per thread.
+  T& take(std::size_t thread, std::size_t bytes = sizeof(T)) {
+    Cache& cache = caches_[thread];
+    if (cache.count == 0) refill(cache);
+    T& slot = *cache.free[--cache.count];
     // Slots were last written by whoever gave them back, often on another core.
-    if (lane.count >= kAhead) {
-      const auto* const ahead = reinterpret_cast<const std::byte*>(lane.free[lane.count - kAhead]);
+    if (cache.count >= kAhead) {
+      const auto* const ahead =
+          reinterpret_cast<const std::byte*>(cache.free[cache.count - kAhead]);
       if constexpr (sizeof(T) <= 2 * base::kLine) {
         base::warm(ahead);
         if (bytes > base::kLine) base::warm(ahead + base::kLine);
@@ -42,10 +43,10 @@ class SlotPool {
     }
     return slot;
   }
-  void give_back(T& slot, std::size_t lane_index) {
-    Lane& lane = lanes_[lane_index];
-    if (lane.count == lane.free.size()) share(lane);
-    lane.free[lane.count++] = &slot;
+  void give_back(T& slot, std::size_t thread) {
+    Cache& cache = caches_[thread];
+    if (cache.count == cache.free.size()) share(cache);
+    cache.free[cache.count++] = &slot;
   }
 
   // A slot's number never changes.
@@ -106,40 +107,40 @@ class SlotPool {
       ::operator delete (slab, std::align_val_t{kSlabBytes});
     }
   };
-  struct alignas(64) Lane {
+  struct alignas(64) Cache {
     std::size_t count = 0;
     std::array<T*, 2 * kBatch> free;  // a stack
   };
 
   // Full: those that have been there longest go to whoever takes.
-  [[gnu::noinline]] void share(Lane& lane) {
+  [[gnu::noinline]] void share(Cache& cache) {
     Batch batch;
-    std::copy_n(lane.free.begin(), kBatch, batch.begin());
-    std::copy(lane.free.begin() + kBatch, lane.free.end(), lane.free.begin());
-    lane.count -= kBatch;
+    std::copy_n(cache.free.begin(), kBatch, batch.begin());
+    std::copy(cache.free.begin() + kBatch, cache.free.end(), cache.free.begin());
+    cache.count -= kBatch;
     const std::lock_guard lock(mutex_);
     batches_.push_back(batch);  // there is room: see add_slab
   }
-  [[gnu::noinline]] void refill(Lane& lane) {
+  [[gnu::noinline]] void refill(Cache& cache) {
     const std::lock_guard lock(mutex_);
     if (batches_.empty()) {
-      make_batch(lane);
+      make_batch(cache);
     } else {
-      std::copy(batches_.back().begin(), batches_.back().end(), lane.free.begin());
+      std::copy(batches_.back().begin(), batches_.back().end(), cache.free.begin());
       batches_.pop_back();
     }
-    lane.count = kBatch;
+    cache.count = kBatch;
   }
   // The next slots of the last slab, in the order of their addresses. Memory is touched only then: of many runtimes each
   // may have few tasks.
-  void make_batch(Lane& lane) {
+  void make_batch(Cache& cache) {
     if (slabs_.empty() || slabs_.back()->left < kBatch) add_slab();
     Slab& slab = *slabs_.back();
     for (std::size_t made = 0; made < kBatch; ++slab.made) {
       if (!is_slot(slab.made)) continue;
       T* const slot = new (slot_at(slab, slab.made)) T;
       if constexpr (kNoteBytes > 0) new (&note(*slot)) Note;
-      lane.free[kBatch - ++made] = slot;
+      cache.free[kBatch - ++made] = slot;
     }
     slab.left -= kBatch;
   }
@@ -157,7 +158,7 @@ class SlotPool {
     if (vector.capacity() < count) vector.reserve(std::max(count, 2 * vector.capacity()));
   }
 
-  std::vector<Lane> lanes_;
+  std::vector<Cache> caches_;
   mutable std::mutex mutex_;  // guards what follows
   std::vector<std::unique_ptr<Slab, FreeSlab>> slabs_;
   std::vector<Batch> batches_;

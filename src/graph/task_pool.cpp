@@ -2,16 +2,16 @@
 
 namespace vicinal::graph {
 
-void TaskPool::make_room(Task& task, std::size_t accesses, std::size_t lane) {
+void TaskPool::make_room(Task& task, std::size_t accesses, std::size_t thread) {
   try {
     if (accesses < std::size(AccessBlock{}.accesses)) {
-      put_outside(task, blocks_.take(lane, (accesses + 1) * sizeof(Access)).accesses);
+      put_outside(task, blocks_.take(thread, (accesses + 1) * sizeof(Access)).accesses);
     } else {
       allocate_outside(task, accesses);
     }
   } catch (...) {
     task.extension.reset();
-    tasks_.give_back(task, lane);
+    tasks_.give_back(task, thread);
     throw;
   }
 }
@@ -31,10 +31,10 @@ bool TaskPool::has_begun(TaskId id) const {
   return since > 0 && since <= kLifeMask / 2;  // lives are counted modulo 2^31
 }
 
-void TaskPool::drop_room(Task& task, std::size_t lane) {
+void TaskPool::drop_room(Task& task, std::size_t thread) {
   const bool allocated = task.extension && !task.extension->accesses.empty();
   if (!allocated)
-    blocks_.give_back(*reinterpret_cast<AccessBlock*>(task.accesses().data() - 1), lane);
+    blocks_.give_back(*reinterpret_cast<AccessBlock*>(task.accesses().data() - 1), thread);
   task.outside = false;
 }
 

@@ -11,33 +11,35 @@
 
 namespace vicinal::graph {
 
-// For which memory nodes something was wished for the task while it is with the policy, a bit each, and the
-// uses it was given there: the engine's, see engine/wishes.hpp.
+// To which memory nodes prefetches were requested for the task while it is with the policy, a bit each, and the
+// uses it was given there: the engine's, see engine/prefetch_requests.hpp.
 struct TaskNote {
-  std::atomic<std::uint64_t> wished{0};
+  std::atomic<std::uint64_t> prefetched_to{0};
   std::uint64_t first : 6 = 0;  // the node that `last_use` is of
   std::uint64_t last_use : 58 = 0;
 };
 
 class TaskPool {
  public:
-  // `lanes`: one per thread that may call at once; the runtime deals them out.
-  explicit TaskPool(std::size_t lanes) : tasks_(lanes), blocks_(lanes) {}
+  // `threads`: so many may call at once, by number; the runtime numbers them.
+  explicit TaskPool(std::size_t threads) : tasks_(threads), blocks_(threads) {}
 
-  // A free task with room for so many accesses. One thread at a time per lane.
-  Task& take(std::size_t lane, std::size_t accesses = 1) {
-    Task& task = tasks_.take(lane, accesses > 0 ? sizeof(Task) : 64);
+  // A free task with room for so many accesses. One caller at a time per thread.
+  Task& take(std::size_t thread, std::size_t accesses = 1) {
+    Task& task = tasks_.take(thread, accesses > 0 ? sizeof(Task) : 64);
     task.next = nullptr;
-    if (accesses > kInlineAccesses) make_room(task, accesses, lane);  // or gives it back and throws
+    if (accesses > kInlineAccesses) {
+      make_room(task, accesses, thread);  // or gives it back and throws
+    }
     return task;
   }
   // The task has ended: begins a new life of its slot, which is a computation unless it is told otherwise. Its
   // extension is dropped.
-  void give_back(Task& task, std::size_t lane) {
-    if (task.outside) drop_room(task, lane);
+  void give_back(Task& task, std::size_t thread) {
+    if (task.outside) drop_room(task, thread);
     if (task.extension) drop_extension(task);
     task.policy_data = nullptr;
-    tasks_.give_back(task, lane);
+    tasks_.give_back(task, thread);
   }
 
   // The id of this life of the slot.
@@ -62,8 +64,8 @@ class TaskPool {
     Access accesses[16];
   };
 
-  void make_room(Task& task, std::size_t accesses, std::size_t lane);
-  void drop_room(Task& task, std::size_t lane);
+  void make_room(Task& task, std::size_t accesses, std::size_t thread);
+  void drop_room(Task& task, std::size_t thread);
   [[gnu::noinline]] static void drop_extension(Task& task) {
     task.extension.reset();
     task.kind = TaskKind::compute;  // every task of another kind has one

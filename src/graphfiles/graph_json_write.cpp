@@ -115,7 +115,7 @@ void write_graph_json(const graph::Graph& graph, std::ostream& out) {
            [&](std::size_t k) { return std::string_view(graph.kernels()[k].name); });
 
   out << "{\n  \"format\": \"vicinal-graph-1\",\n";
-  const auto& [name, precision, gives_up_data, dense] = graph.application();
+  const auto& [name, precision, hints_wont_use, dense] = graph.application();
   if (!name.empty()) out << "  \"name\": " << json_text(name) << ",\n";
   if (!precision.empty()) out << "  \"precision\": " << json_text(precision) << ",\n";
   out << "  \"data\": {";

@@ -10,7 +10,7 @@ bool Residency::evict_by_rules(MemoryNode& node, Bytes operand, EvictionReason r
                                Request* asks, Actions& actions) {
   node.victims.refresh();
   const auto goes = [&](const Replica& r) {
-    const bool promised = r.placed_early || r.uses.load(std::memory_order_relaxed) != 0;
+    const bool promised = r.placed_ahead || r.uses.load(std::memory_order_relaxed) != 0;
     return evictable(r, asks) && (reason == EvictionReason::firm || !promised);
   };
   const auto bytes = [](const Replica& r) { return Arena::padded(r.handle->bytes()); };
@@ -37,7 +37,7 @@ bool Residency::evict_by_rules(MemoryNode& node, Bytes operand, EvictionReason r
   return gone.value > 0;
 }
 
-bool Residency::place_early(graph::Handle& handle, NodeId id, AccessMode mode, Actions& actions) {
+bool Residency::place_ahead(graph::Handle& handle, NodeId id, AccessMode mode, Actions& actions) {
   return at(id, actions, [&] {
     MemoryNode& node = nodes_[id.value];
     Replica& to = replica(handle, id);
@@ -54,9 +54,9 @@ bool Residency::place_early(graph::Handle& handle, NodeId id, AccessMode mode, A
         }
       }
       actions.notices.push_back({&handle, id, true});
-      to.placed_early = true;
+      to.placed_ahead = true;
     }
-    make_sole(to, actions);
+    make_exclusive(to, actions);
     return true;
   });
 }

@@ -44,7 +44,7 @@ bool make_valid(Replica& replica, std::uint64_t version) {
   return true;
 }
 
-std::uint64_t make_sole(Replica& here) {
+std::uint64_t make_exclusive(Replica& here) {
   graph::Handle& handle = *here.handle;
   const std::lock_guard lock(handle.coherence);
   raise_version(handle);
@@ -69,20 +69,20 @@ bool make_void(Replica& replica) {
   return true;
 }
 
-GivenUp give_up(Replica& replica, LastCopy last) {
+Dropped drop(Replica& replica, LastCopy last) {
   graph::Handle& handle = *replica.handle;
   const std::lock_guard lock(handle.coherence);
   std::uint32_t word = replica.word.load(std::memory_order_acquire);
   do {
     const bool valid = (word & kValid) != 0;
-    if ((word & kPinMask) != 0) return {GivenUp::Result::used, valid};
+    if ((word & kPinMask) != 0) return {Dropped::Result::used, valid};
     if (valid && last == LastCopy::stays && !safe_elsewhere(replica))
-      return {GivenUp::Result::last, valid};
+      return {Dropped::Result::last, valid};
     // Acquire pairs with the release of the last pin.
   } while (!replica.word.compare_exchange_weak(word, word & ~kValid, std::memory_order_acquire,
                                                std::memory_order_acquire));
   handle.on.valid.assign(handle.on.valid.get() & ~bit(replica.node));
-  return {GivenUp::Result::gone, (word & kValid) != 0};
+  return {Dropped::Result::gone, (word & kValid) != 0};
 }
 
 namespace {

@@ -17,14 +17,14 @@ void make_valid(Replica& replica);
 // A copy of that version has arrived. False: the handle was written meanwhile, and the copy is void.
 bool make_valid(Replica& replica, std::uint64_t version);
 // Whoever has write access has written it here. Returns the nodes, a bit each, whose replicas are void by that.
-std::uint64_t make_sole(Replica& here);
+std::uint64_t make_exclusive(Replica& here);
 // The content is lost wherever it was. Returns where.
 std::uint64_t make_void(graph::Handle& handle);
 // The replica's alone. False: it was void.
 bool make_void(Replica& replica);
 
-// A victim gives its content up.
-struct GivenUp {
+// A victim drops its content.
+struct Dropped {
   enum class Result : std::uint8_t {
     gone,  // void, and nobody uses it: its room can be freed
     used,  // a copy reads it
@@ -35,7 +35,7 @@ struct GivenUp {
 // What becomes of content that is nowhere else.
 enum class LastCopy : std::uint8_t { stays, may_be_lost };
 // The replica is claimed (kEvicting), its node's lock is held.
-GivenUp give_up(Replica& replica, LastCopy last = LastCopy::stays);
+Dropped drop(Replica& replica, LastCopy last = LastCopy::stays);
 
 // Pins the replica as the source of a copy, and returns the version of its content. None: the replica is void, or is
 // being moved.

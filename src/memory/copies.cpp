@@ -14,7 +14,7 @@
 
 namespace vicinal::memory {
 
-void CopiesInCourse::throw_unknown(CopyId id) const {
+void CopiesInFlight::throw_unknown(CopyId id) const {
   std::string why = "it was never started";
   if (id.table != this) {
     why = "no copy of this runtime has that id";
@@ -64,7 +64,7 @@ bool Residency::start_fetch(Replica& to, Request* waiter, CopyCause cause, Actio
     const std::optional<std::uint64_t> version = pin_victim(*waiter->victim);
     if (!version) {
       drop_pins(*waiter, actions);
-      give_up_eviction(*waiter, actions);
+      cancel_eviction(*waiter, actions);
       return false;
     }
     from = {links_.between(victim.node, to.node), *version};
@@ -91,7 +91,7 @@ bool Residency::start_fetch(Replica& to, Request* waiter, CopyCause cause, Actio
   pin(to);
   to.incoming = &fetch;
   to.word.fetch_or(kComing, std::memory_order_relaxed);
-  copies_in_course_.fetch_add(1, std::memory_order_acq_rel);
+  copies_in_flight_.fetch_add(1, std::memory_order_acq_rel);
   node_of(to).traffic.store(true, std::memory_order_relaxed);
   if (records(trace::Category::transfers)) {
     recorder_->record<trace::Event::copy_wanted>(to.node.value, handle.id.value, cause);
@@ -166,7 +166,7 @@ void Residency::pump_link(std::uint32_t link, Actions& actions) {
   } while (started.more);
 }
 
-// One that nobody waits for: an early copy, or one whose way through RAM waits for room there. False: it has started.
+// One that nobody waits for: a prefetch, or one whose way through RAM waits for room there. False: it has started.
 bool Residency::cancel_fetch(Fetch& fetch, Actions& actions) {
   const bool on_link = fetch.has_source;
   if (on_link ? !links_.take_back(fetch) : !take_relay_back(fetch, actions)) return false;
@@ -174,7 +174,7 @@ bool Residency::cancel_fetch(Fetch& fetch, Actions& actions) {
   to.incoming = nullptr;
   to.word.fetch_and(~kComing, std::memory_order_relaxed);
   node_of(to).lost(to);
-  copies_in_course_.fetch_sub(1, std::memory_order_acq_rel);
+  copies_in_flight_.fetch_sub(1, std::memory_order_acq_rel);
   if (on_link) {
     // Tasks that wait for this copy's destination are looked at when the earlier copies of the link end.
     unpin_one(replica(*fetch.handle, fetch.from), actions);
@@ -187,11 +187,11 @@ bool Residency::cancel_fetch(Fetch& fetch, Actions& actions) {
   return true;
 }
 
-bool Residency::cancel_early_copies(NodeId node, Actions& actions) {
+bool Residency::cancel_prefetches(NodeId node, Actions& actions) {
   bool any = false;
   for (const std::uint32_t link : links_.into(node)) {
-    if (!links_.any_early(link)) continue;
-    for (Fetch* const fetch : links_.early(link)) {
+    if (!links_.any_prefetches(link)) continue;
+    for (Fetch* const fetch : links_.prefetches(link)) {
       if (fetch->waiters.empty()) any |= cancel_fetch(*fetch, actions);
     }
   }
@@ -202,7 +202,7 @@ bool Residency::cancel_early_copies(NodeId node, Actions& actions) {
 // of it last looks at them; a task of many operands waits for as many copies, and each look is at all that is there.
 bool Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Actions& actions) {
   graph::Handle& handle = *fetch.handle;
-  handle.early_failed.store(error != nullptr, std::memory_order_relaxed);
+  handle.copy_failed.store(error != nullptr, std::memory_order_relaxed);
   Replica& to = replica(handle, fetch.to);
   MemoryNode& node = node_of(to);
   to.incoming = nullptr;
@@ -214,7 +214,7 @@ bool Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
     if (node.description.kind != NodeKind::disk) {
       actions.notices.push_back({&handle, fetch.to, true});
     }
-    if (fetch.owns) make_sole(to, actions);
+    if (fetch.owns) make_exclusive(to, actions);
   } else {
     node.lost(to);
   }
@@ -226,7 +226,7 @@ bool Residency::finish_fetch(Fetch& fetch, const std::exception_ptr& error, Acti
     }
     recycle(relay, node);
   }
-  copies_in_course_.fetch_sub(1, std::memory_order_acq_rel);
+  copies_in_flight_.fetch_sub(1, std::memory_order_acq_rel);
   unpin_one(to, actions);
   for (Request* request : fetch.waiters) {
     if (error) {
@@ -282,19 +282,20 @@ void Residency::copy_done(CopyId id, std::exception_ptr error, Actions& actions)
   actions.arrivals.push_back(to);
 }
 
-bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, EarlyRoom room,
+bool Residency::prefetch(graph::Handle& handle, NodeId node, Actions& actions, PrefetchRoom room,
                          Ownership ownership) {
   bool through_ram = false;
   const bool coming = at(node, actions, [&] {
-    return fetch_early(replica(handle, node), room, ownership, through_ram, actions);
+    return prefetch_to(replica(handle, node), room, ownership, through_ram, actions);
   });
   if (through_ram) {  // first as far as RAM
-    at(kRam, actions, [&] { bring_early(replica(handle, kRam), room, CopyCause::early, actions); });
+    at(kRam, actions,
+       [&] { start_prefetch(replica(handle, kRam), room, CopyCause::prefetch, actions); });
   }
   return coming;
 }
 
-bool Residency::fetch_early(Replica& to, EarlyRoom room, Ownership ownership, bool& through_ram,
+bool Residency::prefetch_to(Replica& to, PrefetchRoom room, Ownership ownership, bool& through_ram,
                             Actions& actions, CopyCause cause) {
   const bool owns = ownership == Ownership::alone;
   graph::Handle& handle = *to.handle;
@@ -307,22 +308,22 @@ bool Residency::fetch_early(Replica& to, EarlyRoom room, Ownership ownership, bo
   }
   if (to.incoming != nullptr && owns) to.incoming->owns = true;
   const bool is_there = (valid & bit(to.node)) != 0;
-  if (is_there && owns) make_sole(to, actions);
+  if (is_there && owns) make_exclusive(to, actions);
   if (is_there || to.incoming != nullptr) return true;
-  const bool is_left = handle.early_failed.load(std::memory_order_relaxed);
+  const bool is_left = handle.copy_failed.load(std::memory_order_relaxed);
   if (valid == 0 || is_left) return true;  // nothing to bring
   const Source* const from = links_.best(valid, to.node);
   base::warm(&handle);  // what start_fetch looks at
   through_ram = from == nullptr;
   if (through_ram) return false;
   base::warm(&replica(handle, from->node), sizeof(Replica));
-  if (!bring_early(to, room, cause, actions)) return false;
+  if (!start_prefetch(to, room, cause, actions)) return false;
   if (owns && to.incoming != nullptr) to.incoming->owns = true;
   return true;
 }
 
 // False: there is no room now, or a copy is on its way.
-bool Residency::bring_early(Replica& to, EarlyRoom room, CopyCause cause, Actions& actions) {
+bool Residency::start_prefetch(Replica& to, PrefetchRoom room, CopyCause cause, Actions& actions) {
   MemoryNode& node = node_of(to);
   // Both are looked at under this node's lock: it may have come, or begun to go, since another node was looked at.
   if (to.handle->on.valid.has(to.node) || to.handle->going.load(std::memory_order_seq_cst)) {
@@ -334,14 +335,14 @@ bool Residency::bring_early(Replica& to, EarlyRoom room, CopyCause cause, Action
   };
   if (to.incoming != nullptr) return false;
   if (!node.requests.empty()) return refuse(trace::Reason::room_is_awaited);
-  const bool free_alone = room == EarlyRoom::free_alone;
-  const bool planned = room == EarlyRoom::planned;
-  if (room != EarlyRoom::victims && !planned) {
+  const bool free_alone = room == PrefetchRoom::free_alone;
+  const bool planned = room == PrefetchRoom::planned;
+  if (room != PrefetchRoom::victims && !planned) {
     const Source* const source = links_.best(to.handle->on.valid.get(), to.node);
-    if (source != nullptr && room == EarlyRoom::unpromised && links_.load(source->link) >= 2) {
+    if (source != nullptr && room == PrefetchRoom::unpromised && links_.load(source->link) >= 2) {
       return refuse(trace::Reason::link_is_busy);
     }
-    if (source != nullptr && free_alone && links_.any_early(source->link)) {
+    if (source != nullptr && free_alone && links_.any_prefetches(source->link)) {
       return refuse(trace::Reason::link_is_busy);
     }
   }
@@ -358,7 +359,7 @@ bool Residency::bring_early(Replica& to, EarlyRoom room, CopyCause cause, Action
   } else if ((to.word.load(std::memory_order_relaxed) & kPinMask) != 0) {
     return false;  // a void replica that a copy still reads
   }
-  decisions_.early_copy(links_, to);
+  decisions_.prefetch(links_, to);
   if (!start_fetch(to, nullptr, cause, actions)) settle(to, actions);
   return true;
 }
@@ -369,19 +370,20 @@ bool Residency::load(graph::Handle& handle, NodeId id, graph::Handle* victim, Ac
   const bool coming = at(id, actions, [&] {
     MemoryNode& node = nodes_[id.value];
     Replica& to = replica(handle, id);
-    const auto fetch = [&](EarlyRoom room) {
-      return fetch_early(to, room, Ownership::shared, through_ram, actions);
+    const auto fetch = [&](PrefetchRoom room) {
+      return prefetch_to(to, room, Ownership::shared, through_ram, actions);
     };
-    if (fetch(EarlyRoom::planned)) return true;
+    if (fetch(PrefetchRoom::planned)) return true;
     if (through_ram || !node.requests.empty() || !node.room.is_limited()) return false;
     if (to.incoming != nullptr || victim == nullptr) return false;
     const Planned planned = evict_planned(victim, node, actions);
     if (planned == Planned::waits) return false;
-    return fetch(planned == Planned::gone ? EarlyRoom::victims : EarlyRoom::planned);
+    return fetch(planned == Planned::gone ? PrefetchRoom::victims : PrefetchRoom::planned);
   });
   if (through_ram) {
-    at(kRam, actions,
-       [&] { bring_early(replica(handle, kRam), EarlyRoom::victims, CopyCause::early, actions); });
+    at(kRam, actions, [&] {
+      start_prefetch(replica(handle, kRam), PrefetchRoom::victims, CopyCause::prefetch, actions);
+    });
   }
   return coming;
 }
@@ -422,8 +424,8 @@ bool Residency::is_short(NodeId id) {
 // Saves what no submitted task uses before its room is needed, one copy at a time while the link is idle, as long
 // as the node is short of room: runs that take less than half of the node move nothing more. Without this a link that
 // results saturate stands still until the memory is full (numbers in docs/performance.md).
-// Not to a disk: it would read more slowly meanwhile. And once only: RAM gives the saved replica up for an early copy,
-// even for an early copy that gets no room in the end, and the replica would come and go for as long as that copy waits.
+// Not to a disk: it would read more slowly meanwhile. And once only: RAM gives the saved replica up for a prefetch,
+// even for a prefetch that gets no room in the end, and the replica would come and go for as long as that copy waits.
 void Residency::write_behind(NodeId id, Actions& actions) {
   MemoryNode& node = nodes_[id.value];
   if (!node.victims.any_unsaved() || !is_short(id)) return;
@@ -432,7 +434,7 @@ void Residency::write_behind(NodeId id, Actions& actions) {
   if (!node.way_out || !links_.is_idle(*node.way_out)) return;
   const auto goes = [this](const Replica& r) {
     return evictable(r, nullptr) && !r.saved_behind &&
-           !r.handle->early_failed.load(std::memory_order_relaxed);
+           !r.handle->copy_failed.load(std::memory_order_relaxed);
   };
   Replica* const next = node.victims.unsaved(goes);
   // Unlike other copies it is made for nobody who has access, so a task may be submitted and begin to write
@@ -442,7 +444,7 @@ void Residency::write_behind(NodeId id, Actions& actions) {
   at(parent, actions, [&] {
     Replica& to = replica(*next->handle, parent);
     bool through_ram = false;
-    fetch_early(to, EarlyRoom::free_alone, Ownership::shared, through_ram, actions,
+    prefetch_to(to, PrefetchRoom::free_alone, Ownership::shared, through_ram, actions,
                 CopyCause::write_behind);
     if (to.incoming != nullptr) {
       to.incoming->behind = true;

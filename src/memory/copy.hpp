@@ -25,7 +25,7 @@ struct Endpoint {
 // Why the content is copied. The order is that of trace::table::kCauses.
 enum class CopyCause : std::uint8_t {
   task,          // one that its worker can start next wants it there
-  early,         // before one waits for it
+  prefetch,      // before one waits for it
   eviction,      // it leaves the node where it is, and is nowhere else
   write_behind,  // likewise, before it has to
   application,   // which has asked for it, or forgets the handle
@@ -51,7 +51,7 @@ struct Copy {
   graph::Handle* handle = nullptr;
   Endpoint from;
   Endpoint to;
-  bool urgent = true;  // a task waits for it; false: an early copy
+  bool urgent = true;  // a task waits for it; false: a prefetch
   CopyCause cause = CopyCause::task;
   std::uint64_t number = 0;  // of all that the runtime has begun
 

@@ -36,7 +36,7 @@ void describe_uses(trace::Candidate& candidate, const Awaited& now) {
       {Measure::next_use, now.turn == 0 ? 0 : static_cast<std::int64_t>(~now.turn)});
 }
 
-// Of a reason for which early copies are put off, as told since the listener began; not 0.
+// Of a reason for which prefetches are put off, as told since the listener began; not 0.
 std::uint8_t mark_of(Reason why, std::uint32_t beginnings) {
   static_assert(static_cast<std::size_t>(Reason::no_room) -
                     static_cast<std::size_t>(Reason::best_source) ==
@@ -88,7 +88,7 @@ void Decisions::by_rules(const Replica& victim, Bytes needed) const {
   listener_->hear(std::move(made));
 }
 
-void Decisions::early_copy(const Links& links, Replica& to) const {
+void Decisions::prefetch(const Links& links, Replica& to) const {
   if (!heard()) return;
   to.put_off = 0;
   tell_sources(links, to, Reason::best_source);

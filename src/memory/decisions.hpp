@@ -1,4 +1,4 @@
-// What memory tells of its choices, if somebody listens: victims, early copies, what is written behind.
+// What memory tells of its choices, if somebody listens: victims, prefetches, what is written behind.
 //
 // Each is told under the lock of the node that it concerns, when it has been made.
 #pragma once
@@ -35,7 +35,7 @@ class Decisions {
   void by_rules(const Replica& victim, Bytes needed) const;
 
   // A copy to `to` before a task waits for it begins from the best source.
-  void early_copy(const Links& links, Replica& to) const;
+  void prefetch(const Links& links, Replica& to) const;
   // It does not, for that reason. Whoever wants it asks at each look, so it is told when the reason changes.
   void put_off(const Links& links, Replica& to, trace::Reason why) const;
   // It is the first of those that nothing uses, and is copied to its parent.

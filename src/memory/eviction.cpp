@@ -53,7 +53,7 @@ void Residency::free_replica(Replica& replica, bool was_valid, Actions& actions)
   node.victims.remove(replica);
   node.room.free(replica);
   record_room(trace::Event::room_freed, replica);
-  replica.placed_early = false;
+  replica.placed_ahead = false;
   replica.put_off = 0;
   replica.word.store(0, std::memory_order_release);
   note_last_copy(handle);
@@ -103,12 +103,12 @@ void Residency::settle(Replica& replica, Actions& actions) {
   if (replica.incoming != nullptr) return;
   const bool leaves = (word & kEvicting) != 0;
   if (!leaves && ((word & kValid) != 0 || !claim_room(replica))) return;
-  const GivenUp given = give_up(replica);
-  if (given.result == GivenUp::Result::gone) {
-    free_replica(replica, given.was_valid, actions);
+  const Dropped dropped = drop(replica);
+  if (dropped.result == Dropped::Result::gone) {
+    free_replica(replica, dropped.was_valid, actions);
   } else if (!leaves) {
     begin_to_leave(replica);
-  } else if (given.result == GivenUp::Result::last) {
+  } else if (dropped.result == Dropped::Result::last) {
     save(replica, actions);  // it was safe when it was chosen
   }
 }
@@ -159,25 +159,25 @@ bool Residency::may_leave(const Replica& replica, std::uint32_t word, const Requ
 // The room of the victim is free at once, or when its content is safe.
 bool Residency::evict(Replica& replica, Actions& actions) {
   MemoryNode& node = node_of(replica);
-  GivenUp given;
+  Dropped dropped;
   {
     const NodeLock::Evicting evicting(node.lock);
     if (!claim_room(replica)) return false;
     epoch_.fetch_add(1, std::memory_order_relaxed);
     ++node.evictions;
     node.traffic.store(true, std::memory_order_relaxed);
-    given = give_up(replica);
+    dropped = drop(replica);
     if (records(trace::Category::memory)) {
       recorder_->record<trace::Event::evicted>(node.description.id.value, replica.handle->id.value,
-                                               given.result == GivenUp::Result::last);
+                                               dropped.result == Dropped::Result::last);
     }
-    if (given.result == GivenUp::Result::gone) {
-      free_replica(replica, given.was_valid, actions);
+    if (dropped.result == Dropped::Result::gone) {
+      free_replica(replica, dropped.was_valid, actions);
       return true;
     }
   }
   begin_to_leave(replica);
-  if (given.result == GivenUp::Result::last) {
+  if (dropped.result == Dropped::Result::last) {
     ++node.write_backs;
     save(replica, actions);
   }
@@ -197,7 +197,7 @@ void Residency::save(Replica& replica, Actions& actions) {
 // An eviction that has waited in its queue holds nothing, and only the graph orders what runs
 // meanwhile: the victim may have been rescued (then a task may be writing it: nobody must copy it),
 // freed, or made void by a task that overwrites the content right where the eviction would bring it.
-bool Residency::moot(const Request& eviction, Actions& actions) {
+bool Residency::nothing_to_save(const Request& eviction, Actions& actions) {
   Replica& victim = *eviction.victim;
   const std::uint32_t word = victim.word.load(std::memory_order_relaxed);
   if ((word & kEvicting) == 0 || (word & kValid) == 0) return true;
@@ -285,7 +285,7 @@ Residency::Outcome Residency::make_room(NodeId id, Lack lack, EvictionReason rea
   MemoryNode& node = nodes_[id.value];
   const Bytes needed = lack.bytes;
   const bool by_rules = rules_.lru && node.description.kind == NodeKind::device;
-  if (!by_rules && reason == EvictionReason::firm && cancel_early_copies(id, actions)) {
+  if (!by_rules && reason == EvictionReason::firm && cancel_prefetches(id, actions)) {
     return Outcome::again;
   }
   if (node.room.leaving().value > 0 && node.room.unused() + node.room.leaving() >= needed) {

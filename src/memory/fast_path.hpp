@@ -66,7 +66,7 @@ class FastPath {
   const Replica& look_at(const graph::Handle& handle, NodeId node) const {
     return replica(handle, node);
   }
-  // Valid there with nothing about to evict it, or on its way: an early copy would have nothing to do.
+  // Valid there with nothing about to evict it, or on its way: a prefetch would have nothing to do.
   bool comes_or_stays(const graph::Handle& handle, NodeId node) const {
     const std::uint32_t word = replica(handle, node).word.load(std::memory_order_relaxed);
     return (word & kEvicting) == 0 && (word & (kValid | kComing)) != 0;

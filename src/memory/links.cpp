@@ -53,19 +53,19 @@ const Source* Links::between(NodeId from, NodeId to) const {
   return found != sources.end() ? &*found : nullptr;
 }
 
-bool Links::Link::take_early(Fetch& fetch) {
-  const auto at = std::ranges::find(early, &fetch);
-  if (at == early.end()) return false;
-  early.erase(at);
-  count(early_waiting, -1U);
+bool Links::Link::take_prefetch(Fetch& fetch) {
+  const auto at = std::ranges::find(prefetches, &fetch);
+  if (at == prefetches.end()) return false;
+  prefetches.erase(at);
+  count(prefetches_waiting, -1U);
   return true;
 }
 
 void Links::queue(Fetch& fetch) {
   Link& link = links_[fetch.link];
   const std::lock_guard lock(link.lock);
-  (fetch.urgent ? link.urgent : link.early).push_back(&fetch);
-  if (!fetch.urgent) Link::count(link.early_waiting, 1);
+  (fetch.urgent ? link.urgent : link.prefetches).push_back(&fetch);
+  if (!fetch.urgent) Link::count(link.prefetches_waiting, 1);
   Link::count(link.waiting, 1);
   Link::count(link.load, 1);
 }
@@ -74,13 +74,13 @@ void Links::hurry(Fetch& fetch) {
   Link& link = links_[fetch.link];
   const std::lock_guard lock(link.lock);
   fetch.urgent = true;
-  if (link.take_early(fetch)) link.urgent.push_back(&fetch);
+  if (link.take_prefetch(fetch)) link.urgent.push_back(&fetch);
 }
 
 bool Links::take_back(Fetch& fetch) {
   Link& link = links_[fetch.link];
   const std::lock_guard lock(link.lock);
-  if (!link.take_early(fetch)) return false;
+  if (!link.take_prefetch(fetch)) return false;
   Link::count(link.waiting, -1U);
   Link::count(link.load, -1U);
   return true;
@@ -92,8 +92,8 @@ Links::Started Links::start_next(std::uint32_t number) {
   const std::lock_guard lock(link.lock);
   if (link.in_flight == link.most_in_flight || !link.any_waits()) return {};
   const bool urgent = !link.urgent.empty();
-  auto& queue = urgent ? link.urgent : link.early;
-  if (!urgent) Link::count(link.early_waiting, -1U);
+  auto& queue = urgent ? link.urgent : link.prefetches;
+  if (!urgent) Link::count(link.prefetches_waiting, -1U);
   Link::count(link.waiting, -1U);
   Fetch& fetch = *queue.front();
   queue.pop_front();
@@ -117,10 +117,10 @@ void Links::end(std::uint32_t number, std::optional<Bytes> copied) {
   ++link.copies;
 }
 
-base::SureVector<Fetch*> Links::early(std::uint32_t number) const {
+base::SureVector<Fetch*> Links::prefetches(std::uint32_t number) const {
   const Link& link = links_[number];
   const std::lock_guard lock(link.lock);
-  return {link.early.begin(), link.early.end()};
+  return {link.prefetches.begin(), link.prefetches.end()};
 }
 
 void Links::statistics(Statistics& into) const {
@@ -137,7 +137,7 @@ std::string Links::describe(const MachineDescription& machine) const {
   std::string text;
   for (const Link& link : links_) {
     const std::lock_guard lock(link.lock);
-    const std::size_t queued = link.urgent.size() + link.early.size();
+    const std::size_t queued = link.urgent.size() + link.prefetches.size();
     if (link.in_flight + queued == 0) continue;
     text += "link " + machine.nodes[link.from.value].name + " -> " +
             machine.nodes[link.to.value].name + ": " + std::to_string(link.in_flight) +

@@ -1,4 +1,4 @@
-// The links of a machine: which way content takes, and which copies wait for a link or are in course on it.
+// The links of a machine: which way content takes, and which copies wait for a link or are in flight on it.
 //
 // Each link has a lock of its own, a leaf. A copy (Fetch) belongs to the node that it goes to; what is in the
 // queues here changes under the link's lock as well, so that a copy either starts or is taken back.
@@ -39,7 +39,7 @@ class Links {
   // Numbers of the links to the node.
   std::span<const std::uint32_t> into(NodeId node) const { return into_[node.value]; }
 
-  // The copy waits for its link: behind those that a task waits for, too, or behind early ones alone.
+  // The copy waits for its link: behind those that a task waits for, too, or behind prefetches alone.
   void queue(Fetch& fetch);
   // A task waits for it now. It may have started.
   void hurry(Fetch& fetch);
@@ -55,13 +55,13 @@ class Links {
   // One that had started has ended; `copied`: so much has arrived, none if it failed.
   void end(std::uint32_t link, std::optional<Bytes> copied);
 
-  // The early copies that wait for it.
-  base::SureVector<Fetch*> early(std::uint32_t link) const;
+  // The prefetches that wait for it.
+  base::SureVector<Fetch*> prefetches(std::uint32_t link) const;
   // --- without the lock
-  bool any_early(std::uint32_t link) const {
-    return links_[link].early_waiting.load(std::memory_order_relaxed) > 0;
+  bool any_prefetches(std::uint32_t link) const {
+    return links_[link].prefetches_waiting.load(std::memory_order_relaxed) > 0;
   }
-  // Copies that wait or are in course.
+  // Copies that wait or are in flight.
   std::size_t load(std::uint32_t link) const {
     return links_[link].load.load(std::memory_order_relaxed);
   }
@@ -79,19 +79,19 @@ class Links {
     mutable base::SpinLock lock;  // guards what follows
     std::uint32_t in_flight = 0;
     base::SureDeque<Fetch*> urgent;
-    base::SureDeque<Fetch*> early;
+    base::SureDeque<Fetch*> prefetches;
     Bytes bytes;
     std::uint64_t copies = 0;
     // The same for who asks without the lock.
-    std::atomic<std::uint32_t> load{0};     // copies that wait or are in course
+    std::atomic<std::uint32_t> load{0};     // copies that wait or are in flight
     std::atomic<std::uint32_t> waiting{0};  // one number for both: who is hurried never lacks in it
-    std::atomic<std::uint32_t> early_waiting{0};
+    std::atomic<std::uint32_t> prefetches_waiting{0};
     bool any_waits() const { return waiting.load(std::memory_order_relaxed) != 0; }
     static void count(std::atomic<std::uint32_t>& number, std::uint32_t change) {
       number.store(number.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
     }
-    // From among the early ones. False: it has started.
-    bool take_early(Fetch& fetch);
+    // From among the prefetches. False: it has started.
+    bool take_prefetch(Fetch& fetch);
   };
 
   std::vector<Link> links_;

@@ -2,7 +2,7 @@
 // which is the first. The one rule behind every choice of the replica "whose next use comes last": of what
 // tasks wait with the policy to read (Residency), a policy has planned (FutureUses), a node has pulled (DARTS).
 //
-// StarPU counts the former per replica (nb_tasks_prefetch) and lets no prefetch drive out what one of
+// StarPU counts the former per replica (nb_tasks_prefetch) and lets no prefetch evict what one of
 // them will use. The order is kept besides, for when all that could go is awaited.
 //
 // Uses have rising numbers; the uses by a task may share a number. A bit of its number marks a use that is over. The

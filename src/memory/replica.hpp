@@ -61,12 +61,12 @@ struct alignas(128) Replica {
   // Under the node's lock.
   bool listed = false;        // it is in the node's list
   bool overwritten = false;   // void, and granted to a task that writes all of it
-  bool placed_early = false;  // see Rules::owner
+  bool placed_ahead = false;  // see Rules::owner
   // Since a task last used the data: the copy may go for others, and is not made again.
   bool saved_behind = false;
   // A hint for who asks without the lock.
   std::atomic<VictimClass> victim_class{VictimClass::none};
-  // Under the node's lock: what Decisions has told of the early copy that is put off; 0: nothing.
+  // Under the node's lock: what Decisions has told of the prefetch that is put off; 0: nothing.
   std::uint8_t put_off = 0;
   // Of tasks that are still with the policy: see NextUses, which alone changes these three.
   std::uint64_t next_use = 0;          // number of the first use, unless that has left

@@ -122,9 +122,9 @@ void Residency::pump(NodeId id, Actions& actions) {
 bool Residency::serve_head(MemoryNode& node, Actions& actions) {
   node.waiting.store(true, std::memory_order_seq_cst);
   Request& head = *node.requests.first();
-  if (head.kind == RequestKind::eviction && moot(head, actions)) {
+  if (head.kind == RequestKind::eviction && nothing_to_save(head, actions)) {
     node.requests.pop();
-    give_up_eviction(head, actions);
+    cancel_eviction(head, actions);
     return true;
   }
   mark_operands(node, head);
@@ -149,7 +149,7 @@ void Residency::mark_operands(MemoryNode& node, const Request& head) {
 }
 
 // There is nothing to save, or not from there.
-void Residency::give_up_eviction(Request& eviction, Actions& actions) {
+void Residency::cancel_eviction(Request& eviction, Actions& actions) {
   eviction.state.store(RequestState::idle, std::memory_order_relaxed);
   post(eviction.victim->node, {.kind = Message::Kind::saved, .request = &eviction}, actions);
 }
@@ -164,8 +164,8 @@ Residency::Placed Residency::prepare(Request& request, Bytes& needed, Actions& a
     const std::uint32_t before = r.word.load(std::memory_order_relaxed);
     const std::uint64_t version = access.handle->version.load(std::memory_order_relaxed);
     if ((before & kComing) != 0 && (!reads(access.mode) || r.incoming->version != version)) {
-      Fetch& early = *r.incoming;
-      if (early.urgent || !early.has_source || !cancel_fetch(early, actions)) return Placed::waits;
+      Fetch& other = *r.incoming;
+      if (other.urgent || !other.has_source || !cancel_fetch(other, actions)) return Placed::waits;
     }
     const std::uint32_t word = r.word.load(std::memory_order_seq_cst);
     if ((word & kEvicting) != 0) return Placed::waits;  // until it has left, see last_resort

@@ -135,7 +135,7 @@ void Residency::deliver_all(Actions& actions) {
 void Residency::add(graph::Handle& handle) {
   Replica* const replicas = replicas_.take();
   handle.version.store(0, std::memory_order_relaxed);  // it may have been another datum's
-  handle.early_failed.store(false, std::memory_order_relaxed);
+  handle.copy_failed.store(false, std::memory_order_relaxed);
   handle.going.store(false, std::memory_order_relaxed);
   handle.on.leaving.assign(0);
   const bool empty = handle.bytes().value == 0;
@@ -193,7 +193,7 @@ void Residency::give_room(graph::Handle& handle, std::uint32_t life) {
   handle.takes_writes.store(true, std::memory_order_release);
 }
 
-// An eviction or a copy that waits is taken back. False: one is in course.
+// An eviction or a copy that waits is taken back. False: one is in flight.
 bool Residency::stop_what_waits(Replica& r, Actions& actions) {
   if (r.eviction != nullptr) {
     const NodeId parent = r.eviction->node;
@@ -234,7 +234,7 @@ bool Residency::remove(graph::Handle& handle, Actions& actions) {
     Replica& r = replica(handle, id);
     if (r.fixed || (r.word.load(std::memory_order_relaxed) & kAllocated) == 0) return;
     claim_room(r);  // or it is claimed
-    free_replica(r, give_up(r, LastCopy::may_be_lost).was_valid, actions);
+    free_replica(r, drop(r, LastCopy::may_be_lost).was_valid, actions);
   });
   std::erase_if(actions.notices, [&](const Notice& notice) { return notice.handle == &handle; });
   at_each(actions, [&](NodeId id) { pump(id, actions); });
@@ -305,14 +305,14 @@ void Residency::written(graph::Task& task, NodeId node, Actions& actions) {
     at(node, actions, [&] {
       Replica& here = replica(*access.handle, node);
       here.overwritten = false;
-      if (leaves_content(access.mode)) make_sole(here, actions);
+      if (leaves_content(access.mode)) make_exclusive(here, actions);
     });
   }
 }
 
 // Its content is the handle's from now on: other replicas, and copies that are on their way, are void.
-void Residency::make_sole(Replica& here, Actions& actions) {
-  const std::uint64_t others = memory::make_sole(here);
+void Residency::make_exclusive(Replica& here, Actions& actions) {
+  const std::uint64_t others = memory::make_exclusive(here);
   node_of(here).gained();
   became_void(*here.handle, others, actions, Waiters::looked_at);
 }

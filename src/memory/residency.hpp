@@ -5,14 +5,14 @@
 //
 // Why it cannot hang (design, promise 1):
 //  - A request holds nothing until it is granted, then everything: room and pins for all operands.
-//  - Requests wait first in, first out per node; early copies (prefetch) take only room that nobody
+//  - Requests wait first in, first out per node; prefetches take only room that nobody
 //    waits for, and never wait.
 //  - What a granted request waits for is copies; a copy needs a valid source and its place, which it
 //    has. A source that is being evicted may still be copied from. A copy with no direct link goes
 //    through RAM: it waits in RAM's queue for room there, holding its destination.
 //  - A victim's content goes device -> RAM -> disk, never to a peer: each waits only for the queue of
 //    the next node towards the disk.
-// So the head of RAM's queue waits only for tasks that run, copies in course and writes to disk; the
+// So the head of RAM's queue waits only for tasks that run, copies in flight and writes to disk; the
 // head of a device's queue waits for these and for RAM's queue.
 //
 // Locks: one per memory node (node_lock.hpp), and leaves: one per handle for which replicas are valid (coherence.hpp),
@@ -33,7 +33,7 @@
 #include "base/sure_memory.hpp"
 #include "graph/task.hpp"
 #include "memory/actions.hpp"
-#include "memory/copies_in_course.hpp"
+#include "memory/copies_in_flight.hpp"
 #include "memory/decisions.hpp"
 #include "memory/fast_path.hpp"
 #include "memory/links.hpp"
@@ -49,12 +49,12 @@
 
 namespace vicinal::memory {
 
-// Where the room of an early copy comes from.
+// Where the room of a prefetch comes from.
 // `unpromised`: of victims that no task with the policy was promised, at most two copies at once.
 // `planned`: what is free now, whatever else waits for the link.
-enum class EarlyRoom : std::uint8_t { victims, free_alone, unpromised, planned };
+enum class PrefetchRoom : std::uint8_t { victims, free_alone, unpromised, planned };
 
-// Whether other replicas count once the content of an early copy is there.
+// Whether other replicas count once the content of a prefetch is there.
 enum class Ownership : std::uint8_t { shared, alone };
 
 class Residency : public FastPath, public Sizes {
@@ -77,7 +77,7 @@ class Residency : public FastPath, public Sizes {
   // --- handles (residency.cpp)
   void add(graph::Handle& handle);
   // Nobody uses it. Its replicas are freed, content that is nowhere else is lost. False if a copy
-  // is still in course: try again when one has ended.
+  // is still in flight: try again when one has ended.
   bool remove(graph::Handle& handle, Actions& actions);
   // After remove, when nobody asks about the handle any more.
   void forget(graph::Handle& handle);
@@ -120,37 +120,37 @@ class Residency : public FastPath, public Sizes {
   void withdraw(Request& request, Actions& actions);
   // Unpins what a ready request of one operand holds (flush); tasks use unpin.
   void release(Request& request, Actions& actions);
-  // Early copy, if there is room or a victim that the choice gives; never waits.
+  // Prefetch, if there is room or a victim that the choice gives; never waits.
   // True if the content is there or on its way.
-  // From free room alone it starts none behind an early one that waits for the link, so that little
-  // room has to be taken back from copies that are not in course when a reservation needs it.
+  // From free room alone it starts none behind one that waits for the link, so that little
+  // room has to be taken back from copies that are not in flight when a reservation needs it.
   bool prefetch(graph::Handle& handle, NodeId node, Actions& actions,
-                EarlyRoom room = EarlyRoom::victims, Ownership ownership = Ownership::shared);
+                PrefetchRoom room = PrefetchRoom::victims, Ownership ownership = Ownership::shared);
   // A copy that the policy has planned, in place of `victim`; null: none is named. True: the content is there or on its
   // way, or cannot come. False: the copy is to be asked for again when something has changed on the node; the victim may
   // be leaving.
   bool load(graph::Handle& handle, NodeId node, graph::Handle* victim, Actions& actions);
   // Rules::owner. With Ownership::alone above no other replica counts once the content is there; here the node
   // gets room for what a task will write, or keeps what is there. False: there is no room now.
-  bool place_early(graph::Handle& handle, NodeId node, AccessMode mode, Actions& actions);
+  bool place_ahead(graph::Handle& handle, NodeId node, AccessMode mode, Actions& actions);
   // A task is about to ask for it there: it counts as used now.
   void touch(const graph::Handle& handle, NodeId node) {
     const std::uint64_t epoch = rules_.lru ? ++epoch_ : epoch_.load(std::memory_order_relaxed);
     replica(handle, node).last_use.store(epoch, std::memory_order_relaxed);
   }
-  // The task waits with the policy and will probably run there: what it reads is driven out after what
+  // The task waits with the policy and will probably run there: what it reads is evicted after what
   // nobody is known to read; forget_uses when it has left the policy, with what await_uses returned. One
   // caller at a time per node, once per task there; await_uses does not wait for the node's lock.
   std::uint64_t await_uses(const graph::Task& task, NodeId node);
   void forget_uses(const graph::Task& task, std::uint64_t last_use, NodeId node);
-  // Evicts what the choice gives, as for an early copy, until so much is free or becoming free.
+  // Evicts what the choice gives, as for a prefetch, until so much is free or becoming free.
   void keep_free(NodeId node, Bytes reserve, Actions& actions);
   // A task has been pulled for the node and will use its operands there; unclaim when it starts.
   // Returns the room of those operands that no other pulled task claims.
   Bytes claim(graph::Task& task, NodeId node);
   Bytes unclaim(graph::Task& task, NodeId node);
 
-  // Throws DeviceError, and changes nothing, for an id that names no copy in course.
+  // Throws DeviceError, and changes nothing, for an id that names no copy in flight.
   void copy_done(CopyId id, std::exception_ptr error, Actions& actions);
   // Who may go for a query. Takes the node's lock for each question.
   class Search final : public Candidates {
@@ -191,12 +191,12 @@ class Residency : public FastPath, public Sizes {
   // On some node with workers something had to leave that submitted tasks may use, and since then no quarter of its memory
   // was free, or could be at once. Any thread.
   bool any_short();
-  bool quiet() const { return copies_in_course_.load(std::memory_order_acquire) == 0; }
+  bool quiet() const { return copies_in_flight_.load(std::memory_order_acquire) == 0; }
   std::exception_ptr broken() const {
     return is_broken_.load(std::memory_order_acquire) ? first_broken() : nullptr;
   }
   // The error of a write-back that failed has been told, and the user may have made room: what could not leave may
-  // be tried again. Those still in course belong to the attempt that failed.
+  // be tried again. Those still in flight belong to the attempt that failed.
   void try_again(Actions& actions);
   std::string describe() const;
   // Throws std::logic_error with the values if an invariant is broken; for tests, when quiet.
@@ -290,7 +290,7 @@ class Residency : public FastPath, public Sizes {
   std::uint64_t note_unused(graph::Handle& handle, Actions& actions);
   void became_void(const graph::Handle& handle, std::uint64_t nodes, Actions& actions,
                    Waiters waiters);
-  void make_sole(Replica& here, Actions& actions);
+  void make_exclusive(Replica& here, Actions& actions);
   // The room of those operands of which `count` says so, with the node's lock.
   template <typename Count>
   Bytes room_of(const graph::Task& task, NodeId id, const Count& count) {
@@ -318,7 +318,7 @@ class Residency : public FastPath, public Sizes {
   void pump(NodeId node, Actions& actions);
   bool serve_head(MemoryNode& node, Actions& actions);
   void mark_operands(MemoryNode& node, const Request& head);
-  void give_up_eviction(Request& eviction, Actions& actions);
+  void cancel_eviction(Request& eviction, Actions& actions);
   Placed place(Request& request, Actions& actions);
   Placed prepare(Request& request, Bytes& needed, Actions& actions);
   bool allocate_all(Request& request, Lack& lack);
@@ -343,11 +343,11 @@ class Residency : public FastPath, public Sizes {
   bool take_relay_back(Fetch& fetch, Actions& actions);
   void pump_link(std::uint32_t link, Actions& actions);
   bool cancel_fetch(Fetch& fetch, Actions& actions);
-  bool cancel_early_copies(NodeId node, Actions& actions);
+  bool cancel_prefetches(NodeId node, Actions& actions);
   // `through_ram`: no link leads here from where the content is; it is to come to RAM first.
-  bool fetch_early(Replica& to, EarlyRoom room, Ownership ownership, bool& through_ram,
-                   Actions& actions, CopyCause cause = CopyCause::early);
-  bool bring_early(Replica& to, EarlyRoom room, CopyCause cause, Actions& actions);
+  bool prefetch_to(Replica& to, PrefetchRoom room, Ownership ownership, bool& through_ram,
+                   Actions& actions, CopyCause cause = CopyCause::prefetch);
+  bool start_prefetch(Replica& to, PrefetchRoom room, CopyCause cause, Actions& actions);
   enum class Planned : std::uint8_t { waits, leaves, gone };
   Planned evict_planned(graph::Handle* victim, MemoryNode& node, Actions& actions);
   void write_behind(std::uint64_t nodes, Actions& actions);
@@ -378,7 +378,7 @@ class Residency : public FastPath, public Sizes {
   void save(Replica& replica, Actions& actions);
   void saved(Request& eviction, Actions& actions);
   void note_broken(const Request& eviction);
-  bool moot(const Request& eviction, Actions& actions);
+  bool nothing_to_save(const Request& eviction, Actions& actions);
   Outcome make_room(NodeId node, Lack lack, EvictionReason reason, Request* asks, Actions& actions);
   bool evict_by_rules(MemoryNode& node, Bytes operand, EvictionReason reason, Request* asks,
                       Actions& actions);
@@ -398,7 +398,7 @@ class Residency : public FastPath, public Sizes {
   const MachineDescription machine_;
   ReplicaPool replicas_;
   Links links_;
-  CopiesInCourse given_;  // to drivers
+  CopiesInFlight given_;  // to drivers
   Decisions decisions_;
   std::atomic<std::uint64_t> next_copy_{1};
   trace::Recorder* recorder_ = nullptr;
@@ -406,7 +406,7 @@ class Residency : public FastPath, public Sizes {
   const VictimChooser chooser_;
   const Rules rules_;
 
-  std::atomic<std::uint64_t> copies_in_course_{0};
+  std::atomic<std::uint64_t> copies_in_flight_{0};
 
   mutable std::mutex broken_mutex_;
   std::exception_ptr broken_;  // the first write-back that failed: content stays where it is

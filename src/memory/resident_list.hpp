@@ -1,6 +1,6 @@
 // The replicas that have room on a node, in an order that whoever keeps it decides.
 //
-// Links lie side by side here, and not in the replicas: who is driven out has not been looked at for long,
+// Links lie side by side here, and not in the replicas: who is evicted has not been looked at for long,
 // and neither have its neighbours, so that each link would be a line from memory.
 #pragma once
 

@@ -10,19 +10,19 @@
 namespace vicinal::memory {
 
 struct Rules {
-  // "lru": who needs room takes the least recently used replica, whatever waits for it; but an early copy
+  // "lru": who needs room takes the least recently used replica, whatever waits for it; but a prefetch
   // none that a task with the policy was promised. Each use has its own place in that order. (Ours lets go first what
   // no submitted task uses, and saves it early; under this rule neither is done.)
   bool lru = false;
   // "clean": before it one of the same size that is saved elsewhere; without such, twice the
   // size goes.
   bool clean = false;
-  // "prefetch": copies that were wished for when tasks became ready make room, two at a time, those of the
-  // most urgent task first. (It then also waits, and does nothing else, until what it has driven out is
+  // "prefetch": copies that were requested when tasks became ready make room, two at a time, those of the
+  // most urgent task first. (It then also waits, and does nothing else, until what it has evicted is
   // saved; ours does not.)
   bool prefetch = false;
-  // "owner": what a ready task will write belongs to the node from then on: a wished copy makes all others
-  // void, and an output gets its room at once, which no wished copy may ever take. Concluded from results.
+  // "owner": what a ready task will write belongs to the node from then on: a prefetch makes all others
+  // void, and an output gets its room at once, which no prefetch may ever take. Concluded from results.
   bool owner = false;
   // "hint": Runtime::wont_use takes effect when the writers before it have ended, and saves the content. (In place
   // of saving what no submitted task uses.)

@@ -13,7 +13,7 @@ namespace vicinal::memory {
 
 enum class EvictionReason : std::uint8_t {
   firm,      // a task that can start next, an acquisition or a write-back needs the room
-  prefetch,  // only an early copy does: the choice may refuse
+  prefetch,  // only a prefetch does: the choice may refuse
 };
 
 // Who chooses victims: memory, by its own orders (see Residency::lru_victim), or a policy, by answering queries.

@@ -163,8 +163,8 @@ std::function<void(Outcome)> end_of(std::size_t task,
 }
 
 // Behind all tasks: a hint makes a planning policy pass on all tasks known so far.
-void give_up_data(Runtime& runtime, const graph::Graph& graph, const std::vector<Handle>& handles,
-                  const std::vector<std::size_t>& last_use) {
+void hint_wont_use(Runtime& runtime, const graph::Graph& graph, const std::vector<Handle>& handles,
+                   const std::vector<std::size_t>& last_use) {
   for (std::size_t t = 0; t < graph.tasks().size(); ++t) {
     for (const auto& access : graph.accesses_of(graph.tasks()[t])) {
       if (last_use[access.datum] != t || access.mode == AccessMode::scratch) continue;
@@ -177,7 +177,7 @@ void submit_tasks(Runtime& runtime, const graph::Graph& graph, const std::vector
                   const std::vector<Handle>& handles, const memory::Rules& rules,
                   const std::function<void(std::size_t)>& on_end = {}) {
   const std::vector<std::size_t> last = graph::last_uses(graph);
-  const bool hints = graph.application().gives_up_data && rules.hint;
+  const bool hints = graph.application().hints_wont_use && rules.hint;
   std::vector<bool> is_temporary =
       rules.any() ? std::vector<bool>(last.size()) : graph::temporaries_of(graph);
   std::vector<TaskId> ids;  // none where no task names others
@@ -209,7 +209,7 @@ void submit_tasks(Runtime& runtime, const graph::Graph& graph, const std::vector
       is_temporary[access.datum] = false;  // a task may name it twice
     }
   }
-  if (hints) give_up_data(runtime, graph, handles, last);
+  if (hints) hint_wont_use(runtime, graph, handles, last);
   // They belong to the run, though no task comes behind them.
   for (const auto& reduction : graph.reductions()) runtime.combine(handles[reduction.datum]);
 }

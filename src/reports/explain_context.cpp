@@ -106,15 +106,15 @@ class Linker {
       const RoomChange& change = run.room[traffic.evictions[e].change];
       evictions_.add(place(change.datum, change.node), change.time, e);
     }
-    std::vector<std::uint32_t> by_wish;
+    std::vector<std::uint32_t> by_request;
     for (std::uint32_t c = 0; c < run.copies.size(); ++c) {
-      if (run.copies[c].wanted != kUnknown) by_wish.push_back(c);
+      if (run.copies[c].wanted != kUnknown) by_request.push_back(c);
     }
-    std::ranges::stable_sort(by_wish, {}, [&](std::uint32_t c) { return run.copies[c].wanted; });
-    for (const std::uint32_t c : by_wish) {
+    std::ranges::stable_sort(by_request, {}, [&](std::uint32_t c) { return run.copies[c].wanted; });
+    for (const std::uint32_t c : by_request) {
       const CopyOfRun& copy = run.copies[c];
-      if (copy.cause == Cause::early_copy) {
-        early_.add(place(copy.datum, copy.to), copy.wanted, c);
+      if (copy.cause == Cause::prefetch) {
+        prefetches_.add(place(copy.datum, copy.to), copy.wanted, c);
       } else if (copy.cause == Cause::write_behind) {
         behind_.add(place(copy.datum, copy.from), copy.wanted, c);
       }
@@ -139,8 +139,8 @@ class Linker {
     switch (trace::entry(decision.reason).kind) {
       case DecisionKind::victim:
         return follow(evictions_, links_.of_eviction, HandleId{winner}, d);
-      case DecisionKind::early_copy:
-        return decision.handle && follow(early_, links_.of_copy, *decision.handle, d);
+      case DecisionKind::prefetch:
+        return decision.handle && follow(prefetches_, links_.of_copy, *decision.handle, d);
       case DecisionKind::write_behind:
         return follow(behind_, links_.of_copy, HandleId{winner}, d);
       default:
@@ -180,7 +180,7 @@ class Linker {
   const RecordedRun& run_;
   DecisionLinks links_;
   Followers evictions_;
-  Followers early_;
+  Followers prefetches_;
   Followers behind_;
 };
 
@@ -233,8 +233,8 @@ const char* cause_of(Cause cause) {
   switch (cause) {
     case Cause::task:
       return "for a task that could start next";
-    case Cause::early_copy:
-      return "early, before a task waited for it";
+    case Cause::prefetch:
+      return "prefetched, before a task waited for it";
     case Cause::eviction:
       return "to save it, as it was evicted";
     case Cause::write_behind:

@@ -26,7 +26,7 @@ using analysis::kUnknown;
 struct DecisionLinks {
   std::vector<std::vector<std::uint32_t>> of_task;  // about it, or that chose it among tasks
   std::vector<std::uint32_t> of_eviction;           // by index of Traffic::evictions; kNobody: none
-  std::vector<std::uint32_t> of_copy;               // early copies and write-behind; kNobody: none
+  std::vector<std::uint32_t> of_copy;               // prefetches and write-behind; kNobody: none
   std::vector<std::uint32_t> others;  // refusals, choices of data, victims that stayed
 };
 

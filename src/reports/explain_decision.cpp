@@ -100,12 +100,12 @@ std::string outcome(const RecordedRun& run, const Decision& decision, const std:
                                               : fmt::format("{} planned to run {}", node, winner);
     case DecisionKind::victim: {
       const std::string room = decision.bytes ? size(decision.bytes->value) + " of room" : "room";
-      return none ? fmt::format("{} needed {} for an early copy, and nothing left", node, room)
+      return none ? fmt::format("{} needed {} for a prefetch, and nothing left", node, room)
                   : fmt::format("{} needed {}, and {} had to leave", node, room, winner);
     }
-    case DecisionKind::early_copy:
-      return none ? fmt::format("{} was not copied to {} early", handle, node)
-                  : fmt::format("{} was copied early to {}, from {}", handle, node, winner);
+    case DecisionKind::prefetch:
+      return none ? fmt::format("{} was not prefetched to {}", handle, node)
+                  : fmt::format("{} was prefetched to {}, from {}", handle, node, winner);
     case DecisionKind::write_behind:
       return fmt::format("{} was copied away from {} before its room is needed", winner, node);
   }
@@ -155,7 +155,7 @@ std::string decision_text(const Context& context, std::uint32_t index) {
       outcome(run, decision, decision.winner ? name(decision.candidates[*decision.winner]) : ""),
       rule.name, rule.sentence);
   const bool tells = trace::entry(decision.reason).kind != DecisionKind::placement;
-  if (tells && decision.handle && rule.kind != DecisionKind::early_copy) {
+  if (tells && decision.handle && rule.kind != DecisionKind::prefetch) {
     text += fmt::format(" It was about {}.", datum_name(run, *decision.handle));
   }
   if (!decision.scores.empty())

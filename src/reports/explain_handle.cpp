@@ -93,14 +93,13 @@ class Life {
   std::vector<Moment> all_;
 };
 
-// Early copies of the datum that were put off, by the rule.
+// Prefetches of the datum that were put off, by the rule.
 std::map<std::string_view, std::uint64_t> put_off(const Context& context, std::uint32_t datum) {
   std::map<std::string_view, std::uint64_t> counts;
   for (const analysis::DecisionOfRun& of : context.run.decisions) {
     const trace::Decision& decision = of.decision;
     const trace::ReasonEntry& rule = trace::entry(decision.reason);
-    if (rule.kind != trace::DecisionKind::early_copy || decision.winner || !decision.handle)
-      continue;
+    if (rule.kind != trace::DecisionKind::prefetch || decision.winner || !decision.handle) continue;
     if (context.run.datum_of(*decision.handle) == datum) ++counts[rule.name];
   }
   return counts;
@@ -144,7 +143,7 @@ std::string handle_text(const Context& context, std::uint32_t datum) {
   if (life.empty()) text += "  nothing happened to it\n";
   for (const auto& [rule, count] : put_off(context, datum)) {
     text += fmt::format("{} put off, by the rule \"{}\".\n",
-                        counted(count, "early copy was", "early copies were"), rule);
+                        counted(count, "prefetch was", "prefetches were"), rule);
   }
   const auto& evictions = context.of.traffic.evictions;
   bool first = true;

@@ -237,7 +237,7 @@ std::string operands_text(const Context& context, std::uint32_t number) {
     if (copy.wanted != kUnknown && copy.wanted < copy.started) {
       text += fmt::format("; wanted at {}", context.moment(copy.wanted));
     }
-    text += fmt::format("; in course from {} to {}", context.moment(copy.started),
+    text += fmt::format("; in flight from {} to {}", context.moment(copy.started),
                         context.moment(copy.ended));
     if (copy.ended > steps.granted) {
       text += fmt::format("; the task waited for it for {}", duration(copy.ended - steps.granted));

@@ -33,7 +33,7 @@ std::uint32_t cpu_workers(const Options& options) {
   return std::max(1U, drivers::usable_processors() / options.worker_processors);
 }
 
-// A limit on memory is worth little if what it drives out lies in memory, too.
+// A limit on memory is worth little if what it evicts lies in memory, too.
 void warn_if_in_memory(const std::string& folder) {
   struct statfs status {};
   if (::statfs(folder.c_str(), &status) != 0) return;
@@ -41,7 +41,7 @@ void warn_if_in_memory(const std::string& folder) {
   if (!in_memory) return;
   base::process_log().warn_once("in memory " + folder,
                                 "disk folder " + folder +
-                                    " lies in memory (tmpfs): what is driven out to it takes RAM, "
+                                    " lies in memory (tmpfs): what is evicted to it takes RAM, "
                                     "and its times are no disk's; name a folder on a disk");
 }
 

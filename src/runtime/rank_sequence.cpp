@@ -14,7 +14,7 @@ RankSequence::RankSequence(comm::Progress& progress, engine::Application& applic
     : progress_(progress),
       application_(application),
       ownership_(progress.rank(), progress.ranks(), [&application](comm::DatumId datum) {
-        return application.heard_of.bytes(datum.value);
+        return application.declared.bytes(datum.value);
       }) {
   progress_.begin(application_.engine, application_.transfers, std::hash<std::string_view>{}(version()),
                   is_limited);
@@ -27,7 +27,7 @@ void RankSequence::refuse_rank(RankId rank, std::uint32_t ranks, const std::stri
 
 Handle RankSequence::add(RankId owner, const Layout& layout, std::string name, bool written,
                          Handle registered) {
-  const Handle handle = application_.heard_of.hear_of(layout, std::move(name), registered);
+  const Handle handle = application_.declared.declare(layout, std::move(name), registered);
   ownership_.add(owner, written);
   return handle;
 }
@@ -53,7 +53,7 @@ void RankSequence::read_uses(const TaskSpec& spec) {
     uses_.push_back({id, reduces ? AccessMode::RW : operand.mode});
     if (!reads(operand.mode) || ownership_.is_written(id)) continue;
     throw UsageError("task " + (spec.name.empty() && spec.codelet != nullptr ? spec.codelet->name : spec.name) +
-                     " reads handle " + application_.heard_of.describe(id.value) +
+                     " reads handle " + application_.declared.describe(id.value) +
                      ", which nobody has written; submit a task that writes it first");
   }
 }
@@ -68,9 +68,9 @@ RankId RankSequence::place(const TaskSpec& spec) const {
 
 void RankSequence::submit(const comm::Transfer& transfer, int priority) {
   const std::uint32_t number = transfer.datum.value;
-  const Handle local = application_.heard_of.local(application_.heard_of.name(number), "submit");
+  const Handle local = application_.declared.local(application_.declared.name(number), "submit");
   const std::uint64_t id =
-      progress_.add(transfer, application_.heard_of.bytes(number), priority);
+      progress_.add(transfer, application_.declared.bytes(number), priority);
   if (transfer.from == here()) {
     application_.transfers.submit_send(local, id, priority);
   } else {
@@ -85,7 +85,7 @@ void RankSequence::submit(std::span<const comm::Transfer> transfers, int priorit
 // The copies go when the tasks before that read them have ended.
 void RankSequence::invalidate(std::span<const comm::DatumId> stale) {
   for (const comm::DatumId id : stale) {
-    const Handle local = application_.heard_of.used(application_.heard_of.name(id.value));
+    const Handle local = application_.declared.used(application_.declared.name(id.value));
     if (local) application_.invalidations.submit(local);
   }
 }
@@ -134,7 +134,7 @@ void RankSequence::finish(bool unwinds) {
 
 std::string RankSequence::describe() {
   return progress_.describe(
-      [this](comm::DatumId id) { return application_.heard_of.describe(id.value); });
+      [this](comm::DatumId id) { return application_.declared.describe(id.value); });
 }
 
 }  // namespace vicinal::runtime

@@ -53,8 +53,8 @@ class RankSequence {
   std::string describe();
 
  private:
-  comm::DatumId datum(Handle handle) const { return {engine::HeardOfData::number(handle)}; }
-  bool is_shared(Handle handle) const { return application_.heard_of.has(handle); }
+  comm::DatumId datum(Handle handle) const { return {engine::DeclaredData::number(handle)}; }
+  bool is_shared(Handle handle) const { return application_.declared.has(handle); }
   void read_uses(const TaskSpec& spec);
   RankId place(const TaskSpec& spec) const;
   void submit(const comm::Transfer& transfer, int priority);

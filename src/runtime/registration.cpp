@@ -201,7 +201,7 @@ Handle RuntimeImpl::add_simulated(const Layout& layout, NodeId node, bool writab
 }
 
 void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
-  handle = application_->heard_of.local(handle, "set_reduction");
+  handle = application_->declared.local(handle, "set_reduction");
   try {
     application_->reductions.declare(handle, reduction);
   } catch (const CapacityError&) {
@@ -216,9 +216,9 @@ void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
 // some step the handle stays registered, with its content.
 void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char* call) {
   begin_wait(call);
-  if (application_->heard_of.has(registered)) {
+  if (application_->declared.has(registered)) {
     if (sequence_) sequence_->forget(registered);
-    return unregister_heard_of(registered, write_back, call);
+    return unregister_declared(registered, write_back, call);
   }
   graph::Handle& handle = check(registered, call);
   const std::string name = handle.name;  // may find no memory: before anything is changed
@@ -237,8 +237,8 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char
     static_cast<void>(application_->partitions.settle(handle, AccessMode::RW));
   }
   {
-    // A task that is held back has been announced, and goes before the unregistration.
-    const auto announcements = application_->submissions.hold_announcements();
+    // A deferred task has been announced, and goes before the unregistration.
+    const auto announcements = application_->submissions.lock_announcements();
     if (!graph::refuse_tasks(handle, life)) application_->handles.throw_unknown(registered, call);
   }
   settled.unlock();
@@ -284,10 +284,10 @@ void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char
   if (error) throw_failure(error);
 }
 
-void RuntimeImpl::unregister_heard_of(Handle registered, WriteBack write_back, const char* call) {
-  const Handle used = application_->heard_of.used(registered);
+void RuntimeImpl::unregister_declared(Handle registered, WriteBack write_back, const char* call) {
+  const Handle used = application_->declared.used(registered);
   if (used) unregister(used, write_back, call);
-  if (!application_->heard_of.forget(registered))
+  if (!application_->declared.forget(registered))
     application_->handles.throw_unknown(registered, call);
 }
 
@@ -332,7 +332,7 @@ void RuntimeImpl::flush_home(graph::Handle& handle, memory::Request& request) {
 
 // The invalidation gives its room back when the tasks before it have ended, also while its slot is kept.
 void RuntimeImpl::release_later(Handle registered) {
-  registered = application_->heard_of.local(registered, "release_later");
+  registered = application_->declared.local(registered, "release_later");
   graph::Handle& handle = check(registered, "release_later");
   const bool is_divided = handle.has_family.load(std::memory_order_acquire);
   if (handle.home.inside || graph::is_part(handle) || is_divided) {

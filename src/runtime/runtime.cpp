@@ -59,7 +59,7 @@ void RuntimeImpl::require_rules_apply(const engine::EngineConfig& config) const 
   if (config.policy->victims() != nullptr) {
     throw UsageError(
         "memory_rules: policy " + std::string(config.policy->name()) +
-        " chooses what is driven out itself; leave the option out, or use another policy");
+        " chooses what is evicted itself; leave the option out, or use another policy");
   }
 }
 
@@ -465,7 +465,7 @@ void Runtime::release_later(Handle handle) {
 }
 
 void Runtime::invalidate(Handle named) {
-  const Handle handle = impl_->application().heard_of.local(handle, "invalidate");
+  const Handle handle = impl_->application().declared.local(named, "invalidate");
   impl_->check(handle, "invalidate");
   impl_->application().invalidations.submit(handle);
   if (runtime::RankSequence* const ranks = impl_->ranks()) ranks->forget(named);
@@ -473,7 +473,7 @@ void Runtime::invalidate(Handle named) {
 
 Parts Runtime::partition(Handle whole, const Divide& divide, PartAccess access) {
   if (!divide) throw UsageError("partition: no division was given");
-  whole = impl_->application().heard_of.local(whole, "partition");
+  whole = impl_->application().declared.local(whole, "partition");
   return impl_->application().partitions.partition(whole, divide, access);
 }
 
@@ -486,26 +486,26 @@ void Runtime::set_reduction(Handle handle, const Reduction& reduction) {
 }
 
 void Runtime::combine(Handle handle) {
-  handle = impl_->application().heard_of.local(handle, "combine");
+  handle = impl_->application().declared.local(handle, "combine");
   impl_->check(handle, "combine");
   impl_->application().reductions.combine(handle);
 }
 
 void Runtime::wont_use(Handle handle) {
-  handle = impl_->application().heard_of.local(handle, "wont_use");
+  handle = impl_->application().declared.local(handle, "wont_use");
   impl_->check(handle, "wont_use");
   impl_->application().prefetches.submit_wont_use(handle);
 }
 
 void Runtime::advise(Handle handle, std::optional<NodeId> node) {
-  handle = impl_->application().heard_of.local(handle, "advise");
+  handle = impl_->application().declared.local(handle, "advise");
   graph::Handle& data = impl_->check(handle, "advise");
   if (node) engine::checked(*node, impl_->engine().machine(), "advise");
   data.prefer(node);
 }
 
 void Runtime::prefetch(Handle handle, NodeId node) {
-  handle = impl_->application().heard_of.local(handle, "prefetch");
+  handle = impl_->application().declared.local(handle, "prefetch");
   impl_->check(handle, "prefetch");
   engine::checked(node, impl_->engine().machine(), "prefetch");
   if (impl_->engine().residency().trivial()) return;
@@ -591,7 +591,7 @@ Acquired Runtime::acquire_of(std::shared_ptr<RuntimeImpl> runtime, Handle handle
                              const char* call) {
   require_runtime(runtime);
   if (runtime::RankSequence* const ranks = runtime->ranks()) ranks->access(handle, mode);
-  handle = runtime->application().heard_of.local(handle, call);
+  handle = runtime->application().declared.local(handle, call);
   graph::Handle& data = runtime->check(handle, call);
   Acquired acquired;
   acquired.acquisition_ = runtime->acquire(handle, mode, call).release();

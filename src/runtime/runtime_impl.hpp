@@ -124,7 +124,7 @@ class RuntimeImpl {
   bool wait(Group& group, Deadline deadline);
   void wait(Handle handle);
   bool wait_for(Handle handle, Time duration);
-  // Waits for nothing, and passes on what is held back. Any thread, also inside a task.
+  // Waits for nothing, and passes on what is deferred. Any thread, also inside a task.
   bool is_ready(Group& group);
   bool is_ready(Handle handle, const char* what);
   std::unique_ptr<Acquisition> acquire(Handle handle, AccessMode mode,
@@ -170,7 +170,7 @@ class RuntimeImpl {
                                      const char* what);
   void bring_to_ram(const graph::Handle& handle, Acquisition& access, AccessMode mode,
                     const char* call);
-  void unregister_heard_of(Handle registered, WriteBack write_back, const char* call);
+  void unregister_declared(Handle registered, WriteBack write_back, const char* call);
   Released take_released(const graph::Handle& handle);
   // Of what nobody could unregister, when nothing uses it any more.
   void release_rest() noexcept;

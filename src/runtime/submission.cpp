@@ -52,7 +52,7 @@ TaskId RuntimeImpl::submit_among_ranks(const TaskSpec& spec) {
 
 TaskId RuntimeImpl::submit_here(const TaskSpec& named) {
   const bool inside = engine_->inside_task() != nullptr;
-  const std::optional<TaskSpec> local = application_->heard_of.made_local(named);
+  const std::optional<TaskSpec> local = application_->declared.made_local(named);
   const TaskSpec& spec = local ? *local : named;
   Extras extras;
   if (!inside) extras.number = application_->numbers.next_submission();

@@ -140,7 +140,7 @@ void RuntimeImpl::require_same_process(const char* what) const {
       "not in it; make the runtime after the fork, or call exec in the child");
 }
 
-// Tasks that are held back: a thread that holds a task back reads `waiting_` afterwards; a waiting thread looks for
+// Deferred tasks: a thread that defers a task reads `waiting_` afterwards; a waiting thread looks for
 // such tasks after it has raised `waiting_`.
 void RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* what, Looks looks) {
   static_cast<void>(wait_until(is_done, what, looks, std::nullopt));
@@ -154,7 +154,7 @@ bool RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* w
   std::optional<WaitsBetween> inside_others;
   if (engine::this_threads_task() != nullptr) inside_others.emplace(*engine_, what);
   const std::function<bool()> done = [&] {
-    application_->submissions.pass_on_held_back();
+    application_->submissions.pass_on_deferred();
     return is_done();
   };
   if (setup_.simulated) return wait_simulated(done, what, deadline);
@@ -224,7 +224,7 @@ bool RuntimeImpl::wait(Deadline deadline) {
   const char* const what = deadline ? "wait_for" : "wait";
   begin_wait(what);
   if (sequence_) sequence_->close();
-  application_->submissions.pass_on_held_back();
+  application_->submissions.pass_on_deferred();
   engine_->submission_closed();
   const auto all_ended = [this] {
     return !(setup_.simulated && setup_.simulated->any_running()) && engine_->counts().all_ended();
@@ -244,7 +244,7 @@ void RuntimeImpl::throw_failure(const std::exception_ptr& error) {
 
 bool RuntimeImpl::wait(Group& group, Deadline deadline) {
   begin_wait(deadline ? "wait_for" : "wait");
-  application_->submissions.pass_on_held_back();
+  application_->submissions.pass_on_deferred();
   engine_->submission_closed();
   const auto all_ended = [&] { return group.pending() == 0; };
   if (!wait_until(all_ended, "wait for a group", Looks::after_each_task, deadline)) return false;
@@ -255,16 +255,16 @@ bool RuntimeImpl::wait(Group& group, Deadline deadline) {
 }
 
 bool RuntimeImpl::is_ready(Group& group) {
-  application_->submissions.pass_on_held_back();
+  application_->submissions.pass_on_deferred();
   return group.pending() == 0;
 }
 
 bool RuntimeImpl::is_ready(Handle registered, const char* what) {
-  registered = application_->heard_of.local(registered, what);
+  registered = application_->declared.local(registered, what);
   graph::Handle& handle = check(registered, what);
   const engine::SimulatedSubmitter* const submitter = application_->submissions.submitter();
   if (submitter != nullptr && submitter->will_write(handle)) return false;
-  application_->submissions.pass_on_held_back();
+  application_->submissions.pass_on_deferred();
   if (!graph::is_readable(handle)) return false;
   return !handle.has_family.load(std::memory_order_acquire) ||
          application_->partitions.is_readable(handle);
@@ -276,10 +276,10 @@ bool RuntimeImpl::wait_for(Handle registered, Time duration) {
   constexpr Time kLongestSleep{1'000'000};
   constexpr const char* kWhat = "wait_for a handle";
   begin_wait("wait_for");
-  registered = application_->heard_of.local(registered, "wait_for");
+  registered = application_->declared.local(registered, "wait_for");
   graph::Handle& handle = check(registered, "wait_for");
   const Deadline deadline = in_time(duration);
-  application_->submissions.pass_on_held_back();
+  application_->submissions.pass_on_deferred();
   engine_->submission_closed();
   if (handle.has_family.load(std::memory_order_acquire)) {
     static_cast<void>(application_->partitions.settle(handle, AccessMode::R));
@@ -302,9 +302,9 @@ void RuntimeImpl::throw_lost(const graph::Handle& handle) {
 
 void RuntimeImpl::wait(Handle registered) {
   begin_wait("wait");
-  registered = application_->heard_of.local(registered, "wait");
+  registered = application_->declared.local(registered, "wait");
   graph::Handle& handle = check(registered, "wait");
-  application_->submissions.pass_on_held_back();
+  application_->submissions.pass_on_deferred();
   if (handle.has_family.load(std::memory_order_acquire)) {
     static_cast<void>(application_->partitions.settle(handle, AccessMode::R));
   }
@@ -337,7 +337,7 @@ std::unique_ptr<Acquisition> RuntimeImpl::order(graph::Handle& handle, std::uint
 std::unique_ptr<Acquisition> RuntimeImpl::acquire(Handle registered, AccessMode mode,
                                                   const char* call) {
   begin_wait(call);
-  registered = application_->heard_of.local(registered, call);
+  registered = application_->declared.local(registered, call);
   graph::Handle& handle = check(registered, call);
   if (mode == AccessMode::scratch) {
     throw UsageError(std::string(call) + ": handle " + handle.name +
@@ -434,8 +434,8 @@ void RuntimeImpl::watch() {
   while (!watcher_wakes_.wait_for(lock, interval, [this] { return stopping_; })) {
     lock.unlock();
     const std::uint64_t ended = engine_->counts().ended();
-    const std::uint64_t held = application_->submissions.count_held_back();
-    if (ended == last && ended + held != engine_->counts().submitted()) {
+    const std::uint64_t deferred = application_->submissions.count_deferred();
+    if (ended == last && ended + deferred != engine_->counts().submitted()) {
       try {
         base::process_log().warn("no task has ended for " + std::to_string(options_.stall_seconds) +
                                  " s\n" + stall_report());

@@ -67,7 +67,7 @@ graph::Handle* FutureUses::choose(NodeId node, Bytes needed, memory::EvictionRea
       [&](const memory::Candidate& candidate) { return next_use(*candidate.handle, node).rank(); });
   const NextUse latest = victim != nullptr ? next_use(*victim, node) : NextUse{};
   all_used_[node.value] = victim != nullptr && latest.number != kNever;
-  // A copy that only comes early must not drive out what is used before it.
+  // A prefetch must not evict what is used before it.
   const bool refuses = reason != memory::EvictionReason::firm && !latest.expected;
   if (refuses) victim = nullptr;
   if (victim != nullptr) refusals_.end(node.value);

@@ -60,7 +60,7 @@ class FutureUses final : public memory::VictimChoice {
   // For Policy::data_forgotten.
   void forget(graph::Handle& handle) { data_.close(handle); }
 
-  // Refuses an early copy if all that could go is used by tasks that the node was given.
+  // Refuses a prefetch if all that could go is used by tasks that the node was given.
   // O(log n) of n candidates for each one up to the first without a use.
   graph::Handle* choose(NodeId node, Bytes needed, memory::EvictionReason reason,
                         memory::Candidates& candidates) override;

@@ -46,7 +46,7 @@ struct Presence {
   std::uint64_t on_node = 0;  // what PolicyContext::on_node says: not while it is being evicted
 };
 
-// What a policy may ask, and wish. Implemented by the engine. All of it may be called from any method
+// What a policy may ask, and request. Implemented by the engine. All of it may be called from any method
 // of the policy; none of it calls the policy, or waits for a thread that does.
 class PolicyContext {
  public:
@@ -81,12 +81,12 @@ class PolicyContext {
   virtual void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const = 0;
   static constexpr std::size_t kComing = 3;  // more are not looked at
 
-  // --- wishes: the engine does it once the policy's method has returned
+  // --- requests: the engine does it once the policy's method has returned
   // The task, pushed and not yet popped, will probably run there. Its inputs are copied into free room; nothing is
-  // evicted for them. Until the task is popped, LRU evicts its inputs after all data that no such task reads. Wishes of
-  // a node wait first in, first out, until there is room; wishes for a popped task are dropped, as the look-ahead
-  // copies for it.
-  virtual void wish(const graph::Task& task, NodeId node) = 0;
+  // evicted for them. Until the task is popped, LRU evicts its inputs after all data that no such task reads.
+  // Requests of a node wait first in, first out, until there is room; those for a popped task are dropped, as the
+  // look-ahead copies for it.
+  virtual void prefetch(const graph::Task& task, NodeId node) = 0;
   // A task that was pushed is kept for this worker: it must not sleep on.
   virtual void wake(WorkerId worker) = 0;
   // Work that takes long, in slices: each call does one and says whether there are more. Workers that find no
@@ -95,7 +95,7 @@ class PolicyContext {
   // In simulation a slice takes no time of its own; --count-scheduling counts it with the rest.
   virtual void defer(std::function<bool()> slice) = 0;
   // Planned: the handle, which the task reads, is to be copied to the node now, and `victim` is to leave for it; null:
-  // no victim is named. For a task that the policy knows and nobody has popped: when it has been, the wish is dropped.
+  // no victim is named. For a task that the policy knows and nobody has popped: then the request is dropped.
   // Where there is free room nothing leaves. A victim that is in use is waited for, and so is a dirty one until its
   // content is safe; for one that is not there any more another goes, as for the copies of the look-ahead.
   // Firm requests come first.
@@ -135,15 +135,15 @@ struct PolicyTraits {
   bool wants_run_times = false;
   // The same, only where devices work beside cores or beside others: their speeds differ by orders of magnitude.
   bool wants_speeds_of_kinds = false;
-  // Tasks of a node are popped about in the order of PolicyContext::wish.
+  // Tasks of a node are popped about in the order of PolicyContext::prefetch.
   bool keeps_order = true;
-  // plan() is called: tasks are held back until the submission window is full or the application waits.
+  // plan() is called: tasks are deferred until the submission window is full or the application waits.
   bool plans = false;
   // It runs a task where that says (Task::named_node): codelets are asked where their tasks are to run.
-  bool heeds_places = false;
+  bool follows_placement = false;
   // It has a second gear, in which the engine calls it while memory is short or accelerators take part: see
   // Policy::gear_changed. `concurrent` and `wants_ends` are those of the first; in the second it is serial, wants ends,
-  // and plans, though no task is held back for that. What else is said here holds in both.
+  // and plans, though no task is deferred for that. What else is said here holds in both.
   bool two_gears = false;
   // Tasks popped and not ended, per worker of an accelerator; a core beside accelerators gets one. 0: the look-ahead
   // of the engine decides, as it does where the option look_ahead says how far it goes.

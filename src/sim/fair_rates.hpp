@@ -40,7 +40,7 @@ struct Capacity {
   // What kernels can use while copies take nothing: from 0 to `all`. Copies take the same share of it as of `all`.
   double for_kernels = 0;
 };
-// Demands of flows in course.
+// Demands of active flows.
 struct Drawing {
   std::uint32_t kernels = 0;
   std::uint32_t copies = 0;

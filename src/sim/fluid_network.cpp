@@ -56,7 +56,7 @@ FluidNetwork::FlowIndex FluidNetwork::take_flow(std::uint64_t id, const Fluid& f
   }
   const FlowIndex index = free_flows_.back();
   free_flows_.pop_back();
-  ++in_course_;
+  ++active_;
   Flow& flow = flows_[index];
   const bool at_once = fluid.demands.empty() && fluid.most == kNever;
   flow.id = id;
@@ -153,7 +153,7 @@ void FluidNetwork::remove(FlowIndex index) {
   flows.erase(std::ranges::find(flows, index));
   const bool joined = release(flow.demands);
   free_flows_.push_back(index);
-  --in_course_;
+  --active_;
   if (flows.empty()) {
     free_groups_.push_back(group);
     ends_.erase(group);

@@ -48,10 +48,10 @@ class FluidNetwork {
     double at = 0;
   };
   bool take_end(double to, End& end);
-  // Ends a flow in course that has not all of its amount. `at` as for start.
+  // Ends an active flow that has not all of its amount. `at` as for start.
   void cancel(std::uint64_t id, double at);
-  std::size_t flows() const { return in_course_; }
-  // In units per second, of a flow in course; 0 if there is no such flow.
+  std::size_t flows() const { return active_; }
+  // In units per second, of an active flow; 0 if there is no such flow.
   double rate(std::uint64_t id) const;
 
  private:
@@ -76,7 +76,7 @@ class FluidNetwork {
     double changed = 0;                 // when its flows last did
   };
   struct Use {
-    std::uint32_t demands = 0;    // of flows in course
+    std::uint32_t demands = 0;    // of active flows
     GroupIndex group = kNoGroup;  // of these flows
     FlowIndex first = 0;          // of the group, while it is taken apart
     std::uint64_t pass = 0;       // when `first` was noted
@@ -103,7 +103,7 @@ class FluidNetwork {
   base::SureVector<Group> groups_;
   base::SureVector<GroupIndex> free_groups_;
   IndexedHeap<NextEnd> ends_;  // of the groups
-  std::size_t in_course_ = 0;
+  std::size_t active_ = 0;
   std::uint64_t next_number_ = 0;
   // Members to keep their room.
   base::SureVector<FlowIndex> parents_;  // by flow, while a group is taken apart

@@ -35,9 +35,9 @@ World::Place World::enter(Actor& actor) {
 void World::leave(Place place) {
   events_.forget(place);
   for (std::uint32_t f = 0; f < flows_.size(); ++f) {
-    if (!flows_[f].in_course || flows_[f].place != place) continue;
+    if (!flows_[f].active || flows_[f].place != place) continue;
     network_.cancel(f, static_cast<double>(now().ns));
-    flows_[f].in_course = false;
+    flows_[f].active = false;
     free_flows_.push_back(f);
   }
   roused_[place / 64] &= ~(std::uint64_t{1} << (place % 64));
@@ -103,7 +103,7 @@ void World::end_flow() {
   FluidNetwork::End end;
   network_.take_end(network_.next_end(), end);
   const auto flow = static_cast<std::uint32_t>(end.id);
-  flows_[flow].in_course = false;
+  flows_[flow].active = false;
   free_flows_.push_back(flow);
   const Flow ended = flows_[flow];
   actors_[ended.place]->flow_ended(ended.token);

@@ -89,7 +89,7 @@ class World {
   struct Flow {
     Place place = 0;
     std::uint64_t token = 0;
-    bool in_course = false;
+    bool active = false;
   };
   bool act();
   bool next_event(Time until);

@@ -18,7 +18,7 @@ constexpr KindEntry kKinds[] = {
     {move, "move", "a task of one node's look-ahead that goes to another node"},
     {plan, "plan", "what a node loads and runs next, of the tasks that no node has planned"},
     {victim, "victim", "the replica that leaves a memory node"},
-    {early_copy, "early copy", "whether data are copied before a task that needs them may wait"},
+    {prefetch, "prefetch", "whether data are copied before a task that needs them may wait"},
     {write_behind, "write-behind", "the replica that is copied to RAM before its room is needed"},
 };
 
@@ -128,7 +128,7 @@ constexpr ReasonEntry kReasons[] = {
      "who is used by queued tasks alone before the others; then the greatest next use; the first "
      "on ties"},
     {used_sooner, victim, "used sooner",
-     "none: all are used before the early copy that asks for the room"},
+     "none: all are used before the prefetch that asks for the room"},
     {unused_and_saved, victim, "unused and saved",
      "of what no submitted task uses and is elsewhere, too: the least last use"},
     {unused, victim, "unused", "of what no submitted task uses: the least last use"},
@@ -139,11 +139,11 @@ constexpr ReasonEntry kReasons[] = {
     {none_unclaimed, victim, "none unclaimed",
      "of all, as the policy gave none, or the look-ahead claims them: the least last use"},
     {other_rules, victim, "other rules", "the one that the option memory_rules says"},
-    {best_source, early_copy, "best source", "the least place"},
-    {room_is_awaited, early_copy, "room is awaited",
+    {best_source, prefetch, "best source", "the least place"},
+    {room_is_awaited, prefetch, "room is awaited",
      "none: tasks that can start wait for room there"},
-    {link_is_busy, early_copy, "link is busy", "none: other copies use the link of the first"},
-    {no_room, early_copy, "no room", "none: there is no room, or nothing may leave for it now"},
+    {link_is_busy, prefetch, "link is busy", "none: other copies use the link of the first"},
+    {no_room, prefetch, "no room", "none: there is no room, or nothing may leave for it now"},
     {first_unsaved, write_behind, "first unsaved",
      "of what no submitted task uses and is nowhere else: the least last use"},
 };
@@ -193,7 +193,7 @@ constexpr MeasureEntry kMeasures[] = {
     {saved, Unit::number, "saved", "1: the content is on another node, too; 0: nowhere else"},
     {awaiting, Unit::number, "awaiting",
      "tasks that wait with the policy and use it; 0 where the policy keeps their order"},
-    {copies, Unit::number, "copies", "that wait for the link from there, or are in course on it"},
+    {copies, Unit::number, "copies", "that wait for the link from there, or are in flight on it"},
     {operand, Unit::number, "operand",
      "place of the first operand that belongs there; those that are written count first"},
     {weighed_end, Unit::nanoseconds, "weighed end",

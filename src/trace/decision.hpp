@@ -35,7 +35,7 @@ enum class DecisionKind : std::uint8_t {
   move,
   plan,
   victim,
-  early_copy,
+  prefetch,
   write_behind,
 };
 
@@ -104,7 +104,7 @@ enum class Reason : std::uint8_t {
   awaited_last,
   none_unclaimed,
   other_rules,
-  // early copy
+  // prefetch
   best_source,
   room_is_awaited,
   link_is_busy,

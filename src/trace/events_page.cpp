@@ -66,8 +66,8 @@ recording: run.darts.vtrace, 254.6 KiB; vicinal report run.darts.vtrace -o run.d
 ```
 
 Events are packed as they are written: an event takes some 5 to 15 bytes, a decision with 16 candidates some 30. What waits is
-told when it changes: an early copy that is put off is looked at again every few microseconds, and is recorded when it is put off
-for the first time, for another reason, or again after it was given up or had room; the refusal of a
+told when it changes: a prefetch that is put off is looked at again every few microseconds, and is recorded when it is put off
+for the first time, for another reason, or again after it was cancelled or had room; the refusal of a
 policy, when its candidates or their scores are others. Between two such events what the first one says holds. Files of earlier versions, which
 are neither packed nor sparse, are read as well; earlier versions do not read these.
 

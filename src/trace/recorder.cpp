@@ -44,7 +44,7 @@ std::string about_lost_events(std::uint64_t events) {
 void Recorder::start(const RecordingOptions& options) {
   const std::lock_guard lock(mutex_);
   if (session_) {
-    throw UsageError("trace: a recording is in course; stop it before the next is started");
+    throw UsageError("trace: a recording is active; stop it before the next is started");
   }
   const std::uint64_t number = sessions.fetch_add(1, std::memory_order_relaxed) + 1;
   session_ = std::make_unique<Session>(options, clock_, number);

@@ -87,10 +87,10 @@ class Dmdas(Replay):
         self.placed[task] = (worker, scores["run_ns"], delay)
         self.queued[worker] += scores["run_ns"] + delay
         self.tasks[worker] += 1
-        self.wish(task, self.node_of_worker[worker])
+        self.prefetch(task, self.node_of_worker[worker])
 
     # Its data are asked for: those that are there count as used now.
-    def wish(self, task, node):
+    def prefetch(self, task, node):
         uses = {}
         for datum in self.explained.read_by(task):
             if self.on_node(datum, node):

@@ -88,7 +88,7 @@ class Replay:
     # When a task ends memory goes first, then the policy.
     def is_of_memory(self, event):
         if event["what"] == "decision":
-            return self.explained.decisions[event["decision"]]["kind"] in ("victim", "early copy", "write-behind")
+            return self.explained.decisions[event["decision"]]["kind"] in ("victim", "prefetch", "write-behind")
         return event["what"] in ("became void", "room freed", "room taken", "room granted", "operands ready",
                                  "evicted", "copy wanted", "copy started")
 

@@ -1,4 +1,4 @@
-// Data: registered, moved and packed, written back, dropped, and brought early.
+// Data: registered, moved and packed, written back, dropped, and prefetched.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -219,7 +219,7 @@ TEST(Runtime, PrefetchBringsACopyToTheNodeBeforeTheTaskAsksForIt) {
   const Handle a = runtime.register_buffer(x.data(), kPage);
   const NodeId device = runtime.machine().workers[1].node;
   runtime.prefetch(a, device);
-  runtime.wait();  // for the order; the copy may still be in course
+  runtime.wait();  // for the order; the copy may still be in flight
   while (runtime.statistics().nodes[device.value].bytes_in != kPage) std::this_thread::yield();
   runtime.submit(add(a, 1, kAddOnDevice));
   runtime.wait();

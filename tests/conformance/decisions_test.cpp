@@ -227,7 +227,7 @@ TEST(Decisions, OfDartsAndDmdasPlaceEachTask) {
   }
 }
 
-TEST(Decisions, OfMemoryTellVictimsEarlyCopiesAndWhatIsWrittenBehind) {
+TEST(Decisions, OfMemoryTellVictimsPrefetchesAndWhatIsWrittenBehind) {
   using enum Reason;
   std::set<Reason> heard;
   for (const char* policy : {"eager", "dmdas"}) {

@@ -45,7 +45,7 @@ class FaultyRun {
       return -1;
     }
   }
-  // Several: an early copy that fails is nobody's error, whoever needs the data tries again.
+  // Several: a prefetch that fails is nobody's error, whoever needs the data tries again.
   void fail_reads() {
     for (std::uint64_t i = 1; i <= 8; ++i) faults.fail(drivers::IoKind::read, i, EIO);
   }

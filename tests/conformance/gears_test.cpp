@@ -220,8 +220,8 @@ TEST(Gears, APolicyThatPlansInBothIsRefused) {
               HasSubstr("leave plans out"));
 }
 
-// Nothing is held back: the first task of the second gear is with the policy before anybody waits, and what was passed on
-// in the first is planned.
+// Nothing is deferred: the first task of the second gear is with the policy before anybody waits, and what was
+// passed on in the first is planned.
 TEST(Gears, TasksThatWerePassedOnAreKnownWhenMemoryBecomesShort) {
   TwoGearsPolicy::Seen seen;
   RuntimeImpl runtime(Options{}, MachineSetup(little_memory(kRamPages, 1)), nullptr,

@@ -1,4 +1,4 @@
-// Which numbers data and submissions have, data that a runtime has only heard of, and many runtimes in one world.
+// Which numbers data and submissions have, data that a runtime has only declared, and many runtimes in one world.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -187,12 +187,12 @@ TEST(Identity, NobodyCountsUnlessAsked) {
   EXPECT_EQ(impl.application().numbers.last_data(), DataNumber{1});
 }
 
-// --- data that a runtime has heard of
+// --- data that a runtime has declared
 
-class HeardOf : public ::testing::Test {
+class DeclaredData : public ::testing::Test {
  protected:
-  Handle hear_of(const std::string& name) {
-    return impl.application().heard_of.hear_of({8, 1, 8, 1}, name);
+  Handle declare(const std::string& name) {
+    return impl.application().declared.declare({8, 1, 8, 1}, name);
   }
   std::int64_t value_of(Handle handle) {
     const auto held = impl.acquire(handle, AccessMode::R);
@@ -208,36 +208,36 @@ class HeardOf : public ::testing::Test {
   RuntimeImpl impl{small_options(), MachineSetup(small_options())};
 };
 
-TEST_F(HeardOf, TheFirstUseMakesADatumOfIt) {
-  const Handle a = hear_of("a");
-  const Handle b = hear_of("b");
+TEST_F(DeclaredData, TheFirstUseMakesADatumOfIt) {
+  const Handle a = declare("a");
+  const Handle b = declare("b");
   EXPECT_NE(a, b);
-  EXPECT_FALSE(impl.application().heard_of.used(a));
+  EXPECT_FALSE(impl.application().declared.used(a));
   set(a, 7);
-  EXPECT_TRUE(impl.application().heard_of.used(a));
-  EXPECT_FALSE(impl.application().heard_of.used(b));
+  EXPECT_TRUE(impl.application().declared.used(a));
+  EXPECT_FALSE(impl.application().declared.used(b));
   impl.submit({.codelet = &kNext, .operands = {R(a), W(b)}});
   impl.wait(b);
   EXPECT_EQ(value_of(a), 7);
   EXPECT_EQ(value_of(b), 8);
-  const Handle local = impl.application().heard_of.used(b);
+  const Handle local = impl.application().declared.used(b);
   EXPECT_EQ(local.impl()->name, "b");
   EXPECT_EQ(local.impl()->number, DataNumber{2});
-  EXPECT_EQ(impl.application().heard_of.used(b), local);  // the same at every use
+  EXPECT_EQ(impl.application().declared.used(b), local);  // the same at every use
 }
 
-TEST_F(HeardOf, NumbersCountThemAmongAllRegistrations) {
+TEST_F(DeclaredData, NumbersCountThemAmongAllRegistrations) {
   const Handle a = registered(impl, "a");
-  const Handle b = hear_of("b");
+  const Handle b = declare("b");
   const Handle c = registered(impl, "c");
   set(b, 1);
   EXPECT_EQ(a.impl()->number, DataNumber{1});
-  EXPECT_EQ(impl.application().heard_of.used(b).impl()->number, DataNumber{2});
+  EXPECT_EQ(impl.application().declared.used(b).impl()->number, DataNumber{2});
   EXPECT_EQ(c.impl()->number, DataNumber{3});
 }
 
-TEST_F(HeardOf, ATaskNamesThemBesideOthersAndTwice) {
-  const Handle a = hear_of("a");
+TEST_F(DeclaredData, ATaskNamesThemBesideOthersAndTwice) {
+  const Handle a = declare("a");
   const Handle b = registered(impl, "b");
   set(b, 3);
   impl.submit({.codelet = &kNext, .operands = {R(b), W(a)}});
@@ -245,18 +245,18 @@ TEST_F(HeardOf, ATaskNamesThemBesideOthersAndTwice) {
   EXPECT_EQ(value_of(a), 14);
 }
 
-TEST_F(HeardOf, WhatIsReadAndWasNeverWrittenIsRefused) {
-  const Handle a = hear_of("a");
+TEST_F(DeclaredData, WhatIsReadAndWasNeverWrittenIsRefused) {
+  const Handle a = declare("a");
   EXPECT_THAT(
       message_of<UsageError>([&] { impl.submit({.codelet = &kNothing, .operands = {R(a)}}); }),
       AllOf(HasSubstr("handle a"), HasSubstr("never written")));
 }
 
-TEST_F(HeardOf, AfterItsEndEachIsRefused) {
-  const Handle unused = hear_of("unused");
-  const Handle used = hear_of("used");
+TEST_F(DeclaredData, AfterItsEndEachIsRefused) {
+  const Handle unused = declare("unused");
+  const Handle used = declare("used");
   set(used, 1);
-  EXPECT_EQ(impl.application().heard_of.size(), 2U);
+  EXPECT_EQ(impl.application().declared.size(), 2U);
   for (const Handle handle : {unused, used}) {
     impl.unregister(handle, WriteBack::no);
     const auto refused = [&](const auto& call) {
@@ -265,49 +265,49 @@ TEST_F(HeardOf, AfterItsEndEachIsRefused) {
     refused([&] { set(handle, 1); });
     refused([&] { impl.unregister(handle, WriteBack::no); });
     refused([&] { impl.wait(handle); });
-    refused([&] { impl.application().heard_of.local(handle, "invalidate"); });
+    refused([&] { impl.application().declared.local(handle, "invalidate"); });
   }
-  EXPECT_EQ(impl.application().heard_of.size(), 0U);
+  EXPECT_EQ(impl.application().declared.size(), 0U);
 }
 
-TEST_F(HeardOf, AnotherRuntimeRefusesThem) {
+TEST_F(DeclaredData, AnotherRuntimeRefusesThem) {
   RuntimeImpl other(small_options(), MachineSetup(small_options()));
-  const Handle a = hear_of("a");
+  const Handle a = declare("a");
   const auto submit = [&] { other.submit({.codelet = &kNothing, .operands = {W(a)}}); };
   EXPECT_THAT(message_of<UsageError>(submit), HasSubstr("not registered with this runtime"));
-  other.application().heard_of.hear_of({8, 1, 8, 1}, "b");  // which has the same number there
+  other.application().declared.declare({8, 1, 8, 1}, "b");  // which has the same number there
   EXPECT_THAT(message_of<UsageError>(submit), HasSubstr("not registered with this runtime"));
 }
 
-TEST_F(HeardOf, AllCallsTakeThem) {
-  const Handle a = hear_of("a");
+TEST_F(DeclaredData, AllCallsTakeThem) {
+  const Handle a = declare("a");
   engine::Application& application = impl.application();
-  application.invalidations.submit(application.heard_of.local(a, "invalidate"));
+  application.invalidations.submit(application.declared.local(a, "invalidate"));
   set(a, 1);
   EXPECT_TRUE((impl.wait(a), impl.is_ready(a, "ready")));
-  const Parts parts = application.partitions.partition(application.heard_of.local(a, "partition"),
+  const Parts parts = application.partitions.partition(application.declared.local(a, "partition"),
                                                        pieces(4), PartAccess::writable);
   impl.application().partitions.unpartition(parts);
   EXPECT_EQ(value_of(a), 1);
-  const Handle b = hear_of("b");
+  const Handle b = declare("b");
   impl.release_later(b);
   EXPECT_THROW(set(b, 1), UsageError);
 }
 
-TEST_F(HeardOf, AShapeThatCannotBeIsRefused) {
+TEST_F(DeclaredData, AShapeThatCannotBeIsRefused) {
   EXPECT_THROW(
-      impl.application().heard_of.hear_of({kLargestData.value, 2, kLargestData.value, 1}, "huge"),
+      impl.application().declared.declare({kLargestData.value, 2, kLargestData.value, 1}, "huge"),
       UsageError);
 }
 
-TEST(HeardOfInAWindow, TheWindowCountsThem) {
+TEST(DeclaredDataInAWindow, TheWindowCountsThem) {
   Options options = small_options();
   options.window_bytes = Bytes{64};
   options.window_tasks = 4;
   RuntimeImpl impl(options, MachineSetup(options));
   std::vector<Handle> data;
   for (int i = 0; i < 100; ++i)
-    data.push_back(impl.application().heard_of.hear_of({8, 1, 8, 1}, {}));
+    data.push_back(impl.application().declared.declare({8, 1, 8, 1}, {}));
   for (int round = 0; round < 3; ++round) {
     for (const Handle each : data) {
       impl.submit({.codelet = &kSet, .operands = {W(each)}, .parameters = std::int64_t{round}});

@@ -325,8 +325,8 @@ TEST(RealPlanning, TasksSubmittedInsideTasksAreKnownBeforeTheyRun) {
   EXPECT_EQ(run.policy.ended, 2U);
 }
 
-// 65,536 are held back: then all of these are known and half of them pass on. The wait brings the others.
-TEST(RealPlanning, WhenTooManyAreHeldBackTheYoungerHalfIsKnownAgain) {
+// 65,536 are deferred: then all of these are known and half of them pass on. The wait brings the others.
+TEST(RealPlanning, WhenTooManyAreDeferredTheYoungerHalfIsKnownAgain) {
   PlannedRun run(On::this_machine);
   const Handle x = run.number();
   std::vector<std::size_t> known_each;

@@ -100,7 +100,7 @@ TEST_P(Every, ARecordingHasAllThatHappens) {
     runtime.wait();
     runtime.mark("end of rounds");
     runtime.note("answer", "42");
-    for (const Handle& x : data) runtime.unregister(x);  // waits for copies in course
+    for (const Handle& x : data) runtime.unregister(x);  // waits for copies in flight
     counted = runtime.statistics();
   }
   const RecordedRun run = read(with_trace.trace);

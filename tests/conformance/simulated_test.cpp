@@ -1,4 +1,4 @@
-// What simulated time says of copies, evictions and early copies, exactly.
+// What simulated time says of copies, evictions and prefetches, exactly.
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -155,7 +155,7 @@ TEST(Runtime, WhatWillNotBeUsedIsEvictedFirst) {
   EXPECT_EQ(runtime.statistics().nodes[1].bytes_out.value, 0U);
 }
 
-TEST(Runtime, WhatNoTaskWillUseIsSavedOnceThoughAnEarlyCopyTakesItsRoom) {
+TEST(Runtime, WhatNoTaskWillUseIsSavedOnceThoughAPrefetchTakesItsRoom) {
   // RAM holds 8 pages, the device 10: big, of 8, and u and v, which no task uses after they were written.
   // For 10 ms a task holds one page of RAM, so big finds no room there before that has ended. Copies take
   // 1 us per page. Saved to RAM, u and v go again for big; if they came again, it would be 10,000 times.

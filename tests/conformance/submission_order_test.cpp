@@ -1,4 +1,4 @@
-// The order of submissions where tasks are held back for their priorities; waits between threads and between
+// The order of submissions where tasks are deferred for their priorities; waits between threads and between
 // runtimes; ends that submit again.
 #include <algorithm>
 #include <atomic>

@@ -124,7 +124,7 @@ TEST_P(Every, ResultsThatNobodyHasAnyMoreGo) {
   }
   runtime.wait();
   EXPECT_EQ(sum, 1499 * 1500);
-  // Of the last ones copies may still be in course, begun when nobody used them any more.
+  // Of the last ones copies may still be in flight, begun when nobody used them any more.
   for (int i = 0; i < 10'000 && resident(runtime) != kept; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     runtime.wait();

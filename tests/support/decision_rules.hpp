@@ -129,7 +129,7 @@ inline bool is_unclaimed(const Candidate& c) {
   return value(c, Measure::claims) == 0 && value(c, Measure::pulled_uses) == 0;
 }
 
-// Where darts and belady refuse: all are in use before the early copy.
+// Where darts and belady refuse: all are in use before the prefetch.
 inline bool is_used_sooner(const Candidate& c) {
   if (c.score(Measure::claims)) return !is_unclaimed(c);
   return value(c, Measure::next_use) > 0 && value(c, Measure::queued) == 0;
@@ -364,7 +364,7 @@ inline Winner victim_by_rule(const Decision& decision) {
   }
 }
 
-inline Winner early_copy_by_rule(const Decision& decision) {
+inline Winner prefetch_by_rule(const Decision& decision) {
   using enum trace::Reason;
   switch (decision.reason) {
     case best_source:
@@ -393,8 +393,8 @@ inline Winner winner_by_rule(const Decision& decision) {
       return plan_by_rule(decision);
     case trace::DecisionKind::victim:
       return victim_by_rule(decision);
-    case trace::DecisionKind::early_copy:
-      return early_copy_by_rule(decision);
+    case trace::DecisionKind::prefetch:
+      return prefetch_by_rule(decision);
     case trace::DecisionKind::write_behind:
       return decision.reason == trace::Reason::first_unsaved ? longest_unused(decision)
                                                              : no_rule(decision);

@@ -66,13 +66,13 @@ class FakeContext final : public sched::PolicyContext {
   // Of the decisions. Before the policy is started.
   void set_listener(trace::DecisionListener& listener) { listener_ = &listener; }
 
-  // --- what the policy wished for
-  struct Wish {
+  // --- what the policy requested
+  struct Prefetch {
     const graph::Task* task;
     NodeId node;
-    friend bool operator==(const Wish&, const Wish&) = default;
+    friend bool operator==(const Prefetch&, const Prefetch&) = default;
   };
-  std::vector<Wish> wishes;
+  std::vector<Prefetch> prefetches;
   std::vector<WorkerId> woken;
   std::vector<std::function<bool()>> deferred;
   // As the policy said last.
@@ -118,7 +118,9 @@ class FakeContext final : public sched::PolicyContext {
   }
   base::Random& random() override { return random_; }
   bool away(WorkerId worker) const override { return away_.contains(worker.value); }
-  void wish(const graph::Task& task, NodeId node) override { wishes.push_back({&task, node}); }
+  void prefetch(const graph::Task& task, NodeId node) override {
+    prefetches.push_back({&task, node});
+  }
   trace::DecisionListener* listener() const override { return listener_; }
   void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const override {
     expected_worker = worker;

@@ -114,7 +114,7 @@ class FakeMemory {
         nodes_(machine.description().nodes.size()) {
     residency.reserve();
   }
-  // Copies may be in course: nobody asks for anything any more.
+  // Copies may be in flight: nobody asks for anything any more.
   ~FakeMemory() {
     for (graph::Handle& handle : handles_) {
       if (handle.replicas != nullptr) residency.forget(handle);
@@ -195,7 +195,7 @@ class FakeMemory {
     run_and_end(node, operands);
     finish_all();
   }
-  // And no task in the graph uses the operands; copies that this begins are in course.
+  // And no task in the graph uses the operands; copies that this begins are in flight.
   void run_last(NodeId node, const Operands& operands) { note_unused(run_and_end(node, operands)); }
   // Of the operands it uses those that no task in the graph uses.
   void note_unused(Use& use) {
@@ -231,7 +231,7 @@ class FakeMemory {
     collect();
   }
 
-  // --- copies in course, in the order they were started: "a ram->disk"
+  // --- copies in flight, in the order they were started: "a ram->disk"
   Names copying() const {
     Names names;
     for (const memory::Copy& copy : copies) names.push_back(describe(copy));

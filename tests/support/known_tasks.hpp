@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/held_graph.hpp"
+#include "engine/deferred_graph.hpp"
 #include "graph/task.hpp"
 #include "sched/policy.hpp"
 
@@ -14,9 +14,9 @@ namespace vicinal::testing {
 inline void make_known(sched::Policy& policy, const std::vector<graph::Task*>& tasks,
                        std::uint64_t first = 0) {
   if (!policy.traits().plans) return;
-  std::vector<engine::HeldTask> list;
+  std::vector<engine::DeferredTask> list;
   for (graph::Task* const task : tasks) list.push_back({.task = task, .after = {}});
-  const engine::HeldGraph known(list, engine::HeldGraph::Predecessors::left_out);
+  const engine::DeferredGraph known(list, engine::DeferredGraph::Predecessors::left_out);
   policy.plan({known.graph, known.tasks, known.data, first});
 }
 

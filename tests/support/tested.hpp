@@ -19,7 +19,7 @@ inline bool devices_are_registered() {
 }
 
 // For a device alone three policies of the library are enough: the first lets tasks move, the second chooses victims,
-// the third asks for early copies.
+// the third asks for prefetches.
 inline std::vector<sched::PolicyEntry> tested_policies() {
   std::vector<sched::PolicyEntry> registered = sched::registered_policies();
   if (!registered.empty()) return registered;

@@ -66,7 +66,7 @@ class ToldRun {
     for (const NodeStatistics& node : statistics.nodes) bytes.push_back(node.bytes_in);
     return bytes;
   }
-  // What each node took in and drove out, and when all was done.
+  // What each node took in and evicted, and when all was done.
   std::string account() const {
     const Statistics statistics = impl_.statistics();
     std::string text = std::to_string(statistics.now.ns) + " ns";

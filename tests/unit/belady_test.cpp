@@ -51,7 +51,7 @@ TEST_F(Belady, EvictsFirstWhatNoReadyTaskUses) {
   EXPECT_EQ(choose({&used, &done, &unknown}), &done);
 }
 
-TEST_F(Belady, AnEarlyCopyDoesNotDriveOutWhatTheNodeWasGiven) {
+TEST_F(Belady, APrefetchDoesNotEvictWhatTheNodeWasGiven) {
   start(1);
   graph::Handle& first = data_on(nodes[0]);
   graph::Handle& second = data_on(nodes[0]);

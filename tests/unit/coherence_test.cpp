@@ -10,7 +10,7 @@
 namespace vicinal::memory {
 namespace {
 
-using Result = GivenUp::Result;
+using Result = Dropped::Result;
 
 constexpr NodeId kFirst{2};
 constexpr NodeId kSecond{3};
@@ -46,7 +46,7 @@ TEST(Coherence, ACopyOfAnOlderVersionIsVoid) {
   make_valid(data.on(kRam));
   const std::uint64_t version = data.handle.version;
   EXPECT_TRUE(make_valid(data.on(kFirst), version));
-  make_sole(data.on(kRam));  // a task has written it in RAM
+  make_exclusive(data.on(kRam));  // a task has written it in RAM
   EXPECT_FALSE(make_valid(data.on(kSecond), version));
   EXPECT_FALSE(data.valid(kSecond));
 }
@@ -55,7 +55,7 @@ TEST(Coherence, AWriteMakesAllOtherReplicasVoid) {
   ReplicatedData data;
   make_valid(data.on(kRam));
   make_valid(data.on(kFirst));
-  EXPECT_EQ(make_sole(data.on(kSecond)), bit(kRam) | bit(kFirst));
+  EXPECT_EQ(make_exclusive(data.on(kSecond)), bit(kRam) | bit(kFirst));
   EXPECT_FALSE(data.valid(kRam));
   EXPECT_FALSE(data.valid(kFirst));
   EXPECT_TRUE(data.valid(kSecond));
@@ -65,10 +65,10 @@ TEST(Coherence, TheLastReplicaDoesNotGiveItsContentUp) {
   ReplicatedData data;
   make_valid(data.on(kFirst));
   make_valid(data.on(kSecond));
-  EXPECT_EQ(give_up(data.evicting(kFirst)).result, Result::gone);
-  EXPECT_EQ(give_up(data.evicting(kSecond)).result, Result::last);
+  EXPECT_EQ(drop(data.evicting(kFirst)).result, Result::gone);
+  EXPECT_EQ(drop(data.evicting(kSecond)).result, Result::last);
   EXPECT_TRUE(data.valid(kSecond));
-  EXPECT_EQ(give_up(data.on(kSecond), LastCopy::may_be_lost).result, Result::gone);
+  EXPECT_EQ(drop(data.on(kSecond), LastCopy::may_be_lost).result, Result::gone);
   EXPECT_FALSE(data.valid(kSecond));
 }
 
@@ -77,7 +77,7 @@ TEST(Coherence, AReplicaThatACopyReadsKeepsItsContent) {
   make_valid(data.on(kRam));
   make_valid(data.on(kFirst));
   ASSERT_TRUE(pin_source(data.on(kFirst)));
-  EXPECT_EQ(give_up(data.evicting(kFirst)).result, Result::used);
+  EXPECT_EQ(drop(data.evicting(kFirst)).result, Result::used);
   EXPECT_TRUE(data.valid(kFirst));
 }
 
@@ -104,14 +104,14 @@ TEST(Coherence, ACopyThatBeginsWhileATaskEndsElsewhereDoesNotHaveTheTasksVersion
   std::thread writer([&] {
     for (int r = 1; r <= kRounds; ++r) {
       while (round.load() < r) std::this_thread::yield();
-      make_sole(data.on(kSecond));
+      make_exclusive(data.on(kSecond));
       ++done;
     }
   });
   Replica& source = data.on(kFirst);
   int late = 0;
   for (int r = 1; r <= kRounds; ++r) {
-    make_sole(source);
+    make_exclusive(source);
     const std::uint64_t before = data.handle.version.load();
     round.store(r);
     const auto pinned = pin_source(source);
@@ -134,7 +134,7 @@ TEST(Coherence, OfTwoNodesThatEvictAtOnceOneKeepsTheContent) {
     Replica& mine = data.on(which == 0 ? kFirst : kSecond);
     for (int r = 1; r <= kRounds; ++r) {
       while (round.load() < r) std::this_thread::yield();
-      if (give_up(mine).result == Result::gone) ++gone[which];
+      if (drop(mine).result == Result::gone) ++gone[which];
       ++done;
     }
   };

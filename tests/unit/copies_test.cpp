@@ -1,4 +1,4 @@
-// Copies: their number and their way, copies that outlive their purpose, and early copies.
+// Copies: their number and their way, copies that outlive their purpose, and prefetches.
 #include <exception>
 #include <string>
 
@@ -57,7 +57,7 @@ TEST(Residency, ACopyThatEndsAfterAWriteIsVoid) {
   auto& a = memory.data("a");
   memory.run(kRam, {{&a, kW}});
   memory.run(kDevice, {{&a, kR}});
-  EXPECT_TRUE(memory.prefetch(a, kOther));  // from RAM, in course
+  EXPECT_TRUE(memory.prefetch(a, kOther));  // from RAM, in flight
   auto& writer = memory.ask(kDevice, {{&a, kRW}});
   EXPECT_EQ(writer.state(), RequestState::ready);  // nobody reads the device's replica
   memory.end(writer);
@@ -108,7 +108,7 @@ TEST(Residency, AWayThroughRamThatWaitsForItsRoomIsNotWaitedForByTheVictimThatIs
   EXPECT_EQ(head.state(), RequestState::ready);
 }
 
-TEST(Residency, AWayThroughRamThatStillWaitsIsGivenUpWithTheTaskItWasFor) {
+TEST(Residency, AWayThroughRamThatStillWaitsIsCancelledWithTheTaskItWasFor) {
   FakeMemory memory({.ram = 1, .device = 1, .devices = 2});
   auto [a, r] = memory.data("a", "r");
   memory.run(kOther, {{&a, kW}});
@@ -128,7 +128,7 @@ TEST(Residency, NobodyJoinsACopyOfOlderContent) {
   auto& a = memory.data("a");
   memory.run(kRam, {{&a, kW}});
   memory.run(kDevice, {{&a, kR}});
-  memory.prefetch(a, kOther);  // from RAM, in course
+  memory.prefetch(a, kOther);  // from RAM, in flight
   auto& again = memory.ask(kDevice, {{&a, kRW}});
   ASSERT_EQ(again.state(), RequestState::ready);
   memory.end(again);
@@ -138,8 +138,8 @@ TEST(Residency, NobodyJoinsACopyOfOlderContent) {
   EXPECT_TRUE(memory.valid(a, kOther));
 }
 
-TEST(Residency, EarlyCopiesGiveWayToAReservation) {
-  // One copy at a time on the link: the second early copy waits, and its room is taken back.
+TEST(Residency, PrefetchesGiveWayToAReservation) {
+  // One copy at a time on the link: the second prefetch waits, and its room is taken back.
   FakeMemory memory({.ram = 4, .device = 2, .devices = 1, .copies = 1});
   auto [a, b, c] = memory.data("a", "b", "c");
   for (auto* handle : {&a, &b, &c}) memory.run(kRam, {{handle, kW}});
@@ -155,7 +155,7 @@ TEST(Residency, EarlyCopiesGiveWayToAReservation) {
   EXPECT_EQ(task.state(), RequestState::ready);
 }
 
-TEST(Residency, AnEarlyCopyTakesNoRoomThatSomebodyWaitsFor) {
+TEST(Residency, APrefetchTakesNoRoomThatSomebodyWaitsFor) {
   FakeMemory memory({.ram = 2});
   auto& a = memory.data("a");
   auto& b = memory.data("b", 2);
@@ -244,7 +244,7 @@ TEST(Residency, AHandleWhoseEvictionWaitsCanBeRemoved) {
 
 class CopyIds : public ::testing::Test {
  protected:
-  // A copy of a page from the disk, in course.
+  // A copy of a page from the disk, in flight.
   static Copy begun(FakeMemory& of, const std::string& name) {
     of.ask(kRam, {{&of.on_disk(name), kR}});
     return of.copies.back();

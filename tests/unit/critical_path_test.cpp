@@ -111,7 +111,7 @@ TEST(CriticalPath, GoesWithACopyThatWasWantedBeforeTheTaskWasScheduled) {
 
 // It never asked for its operands: they came early, by a copy that was wanted at 20, after it was scheduled. The time
 // until then it stood behind another one of its memory node.
-TEST(CriticalPath, GoesThroughAnEarlyCopyThatCameAfterATaskWasScheduled) {
+TEST(CriticalPath, GoesThroughAPrefetchThatCameAfterATaskWasScheduled) {
   MadeRun made(0, 1);
   const std::uint32_t a = made.datum("a", 1000);
   made.task("first",
@@ -123,7 +123,7 @@ TEST(CriticalPath, GoesThroughAnEarlyCopyThatCameAfterATaskWasScheduled) {
              .from = 0,
              .to = 1,
              .bytes = 1000,
-             .cause = Cause::early_copy,
+             .cause = Cause::prefetch,
              .wanted = 20,
              .started = 25,
              .ended = 60});

@@ -75,12 +75,12 @@ TEST_F(DartsEviction, AWithdrawnTaskGoesToTheBackOfMain) {
   EXPECT_EQ(pop_all(), "x2 y1 x1 in main withdrawn");
 }
 
-TEST_F(DartsEviction, AnEarlyCopyDoesNotDriveOutWhatPulledTasksUse) {
+TEST_F(DartsEviction, APrefetchDoesNotEvictWhatPulledTasksUse) {
   EXPECT_EQ(evict({&loaded}, EvictionReason::prefetch), nullptr);
   EXPECT_EQ(evict({&loaded, y}, EvictionReason::prefetch), y);
 }
 
-TEST_F(DartsEviction, AFirmCopyDrivesOutWhatPulledTasksUseLast) {
+TEST_F(DartsEviction, AFirmCopyEvictsWhatPulledTasksUseLast) {
   // Pulled in this order: pulled(loaded) x2(loaded, x) y1(loaded, y) x1(loaded, x). First uses:
   // loaded 1, x 2, y 3.
   EXPECT_EQ(pop_all(), "x2 y1 x1");

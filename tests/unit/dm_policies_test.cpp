@@ -124,10 +124,10 @@ TEST_F(Dmda, WithoutAModelTheWorkerWithFewestTasksTakesIt) {
   EXPECT_EQ(pop_all(2), "c");
 }
 
-TEST_F(Dmda, WishesForTheDataOfATaskAndWakesItsWorkerWhenItIsPushed) {
+TEST_F(Dmda, RequestsTheDataOfATaskAndWakesItsWorkerWhenItIsPushed) {
   start(2);
   const graph::Task& task = push("t", {reading(data_on(kRam))}, {.worker = WorkerId{1}});
-  EXPECT_EQ(context.wishes, (std::vector{FakeContext::Wish{&task, nodes[1]}}));
+  EXPECT_EQ(context.prefetches, (std::vector{FakeContext::Prefetch{&task, nodes[1]}}));
   EXPECT_EQ(context.woken, (std::vector{WorkerId{1}}));
 }
 
@@ -155,7 +155,7 @@ TEST_F(RandomChoice, AWorkerIsDrawnAsOftenAsItIsFast) {
   EXPECT_NEAR(on_cpu, 1000, 110);
 }
 
-// --- wishes at push, in a simulated run ----------------------------------------------------------
+// --- prefetches at push, in a simulated run -------------------------------------------------------
 
 constexpr Bytes kBlock = 1_MiB;
 
@@ -193,7 +193,7 @@ TEST(PrefetchAtPush, CopiesGoBeyondTheLookAheadWhereThereIsRoom) {
   EXPECT_EQ(simulated_time("eager", 8), Time{15'100'000});
 }
 
-TEST(PrefetchAtPush, NothingIsDrivenOutForIt) {
+TEST(PrefetchAtPush, NothingIsEvictedForIt) {
   // Three blocks arrive during the first kernel. The room of the others is made when their tasks are
   // pulled, after the third, at 10.3 ms: two copies, then the last kernel.
   EXPECT_EQ(simulated_time("dmda", 3), Time{12'400'000});

@@ -37,7 +37,7 @@ TEST_F(Dmdar, TakesTheTaskWithFewestMissingBytesAndAmongEqualsTheFirst) {
   EXPECT_EQ(pop(), "200");
 }
 
-TEST_F(Dmdar, HeedsWhatArrivesAndLeavesWhileTasksWait) {
+TEST_F(Dmdar, FollowsWhatArrivesAndLeavesWhileTasksWait) {
   start(1);
   graph::Handle& a = data_on(kRam);
   graph::Handle& b = data_on(kRam);

@@ -235,8 +235,8 @@ struct Use {
   double most = 0;
 };
 
-// The flows in course, by what the case says of them.
-std::vector<std::size_t> in_course(const FlowCase& flows, const FluidNetwork& network) {
+// The active flows, by what the case says of them.
+std::vector<std::size_t> active(const FlowCase& flows, const FluidNetwork& network) {
   std::vector<std::size_t> found;
   for (std::size_t f = 0; f < flows.flows.size(); ++f) {
     if (network.rate(f) > 0) found.push_back(f);
@@ -246,7 +246,7 @@ std::vector<std::size_t> in_course(const FlowCase& flows, const FluidNetwork& ne
 
 std::vector<Use> use_of_resources(const FlowCase& flows, const FluidNetwork& network) {
   std::vector<Use> uses(flows.bandwidths.size());
-  for (const std::size_t f : in_course(flows, network)) {
+  for (const std::size_t f : active(flows, network)) {
     for (const Demand& demand : demands_of(flows.flows[f])) {
       uses[demand.resource].sum += demand.weight * network.rate(f);
       uses[demand.resource].most = std::max(uses[demand.resource].most, network.rate(f));
@@ -274,7 +274,7 @@ TEST(FluidNetworkCases, RatesAreMaxMinFairAtEveryMoment) {
       for (std::size_t r = 0; r < uses.size(); ++r) {
         EXPECT_LE(uses[r].sum, flows.bandwidths[r] * (1 + kRounding)) << "resource " << r;
       }
-      const std::vector<std::size_t> running = in_course(flows, network);
+      const std::vector<std::size_t> running = active(flows, network);
       EXPECT_EQ(running.size(), network.flows());
       for (const std::size_t f : running) {
         EXPECT_LE(network.rate(f), flows.flows[f].most * 1e9 * (1 + kRounding)) << "flow " << f;
@@ -293,7 +293,7 @@ TEST(FluidNetworkCases, RatesOverTimeSumUpToTheBytes) {
     std::vector<double> moved(flows.flows.size(), 0);
     double now = 0;
     play(flows, network, [&](double at) {
-      for (const std::size_t f : in_course(flows, network)) {
+      for (const std::size_t f : active(flows, network)) {
         moved[f] += network.rate(f) * 1e-9 * (at - now);
       }
       now = at;

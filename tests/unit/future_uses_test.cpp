@@ -69,7 +69,7 @@ TEST_F(FutureUsesTest, ATaskThatIsForgottenTwiceIsNowhereTheSecondTime) {
   EXPECT_EQ(victim_on(first), &a);  // of three without a use the one used least recently
 }
 
-// The last of those that were given, in spite of their places in the plan; an early copy gets none of them.
+// The last of those that were given, in spite of their places in the plan; a prefetch gets none of them.
 TEST_F(FutureUsesTest, WhatANodeWasGivenIsUsedInTheOrderInWhichItGotIt) {
   uses.expect(reads_a, place_a);
   uses.expect(reads_b, place_b);

@@ -215,7 +215,7 @@ constexpr std::uint64_t kCases = 200;
 constexpr std::size_t kMostFlows = 20;
 constexpr double kRounding = 1e-9;  // relative
 
-// Which flows are in course and have not ended is what `rate` says, which may be 0 of those.
+// `rate` says which flows are active; an active flow may have the rate 0.
 TEST(KernelFlowCases, NothingDrawsMoreThanThereIsAndNoCopyWaitsForNothing) {
   for_each_seed(kCases, [](base::Random& random, std::uint64_t /*seed*/) {
     const FlowCase flows = random_case_with_kernels(random, kMostFlows);

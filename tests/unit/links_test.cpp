@@ -48,7 +48,7 @@ struct OneAtATime {
   std::array<Fetch, 3> fetches;
 };
 
-TEST(Links, WhatATaskWaitsForOvertakesEarlyCopiesThatHaveNotStarted) {
+TEST(Links, WhatATaskWaitsForOvertakesPrefetchesThatHaveNotStarted) {
   OneAtATime t;
   t.links.queue(t.fetches[0]);
   t.links.queue(t.fetches[1]);

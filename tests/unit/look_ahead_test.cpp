@@ -73,7 +73,7 @@ class LookAheadTest : public ::testing::Test {
   HoldingDriver driver_;
   DriverTable drivers_;
   trace::Recorder recorder_;
-  Lanes lanes_{2, now_, true, recorder_};
+  ThreadCounters counters_{2, now_, true, recorder_};
   Sleepers sleepers_{machine_, nodes_, drivers_, true};
   Errors errors_{sleepers_};
   sched::QueuePolicy policy_;
@@ -82,7 +82,7 @@ class LookAheadTest : public ::testing::Test {
   Costs costs_{machine_, memory_.residency, nullptr};
   PrivateCopies copies_{machine_};
   FakeContext context_;  // to which nobody listens
-  LookAhead ahead_{{machine_, memory_.residency, gate_, eligibility_, costs_, lanes_, sleepers_,
+  LookAhead ahead_{{machine_, memory_.residency, gate_, eligibility_, costs_, counters_, sleepers_,
                     errors_, copies_, context_},
                    machine_.nodes[kDevice.value],
                    nodes_[kDevice.value],

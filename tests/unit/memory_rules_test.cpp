@@ -91,21 +91,21 @@ TEST(MemoryRules, WhatIsSavedElsewhereGoesFirstWhateverItsSize) {
   EXPECT_TRUE(memory.valid(a, kRam) && memory.valid(e, kDevice) && memory.valid(large, kDevice));
 }
 
-TEST(MemoryRules, WishedCopiesDriveOutWhatNoTaskWasPromised) {
+TEST(MemoryRules, PrefetchesEvictWhatNoTaskWasPromised) {
   FakeMemory memory(machine("clean,prefetch"));
   auto [a, b, c, d] = memory.on_disk("a", "b", "c", "d");
   for (auto* handle : {&a, &b, &c}) memory.run(kDevice, {{handle, kR}});
   for (auto* handle : {&a, &b, &c, &d}) memory.run(kRam, {{handle, kR}});
   auto& reader = memory.make(kDevice, {{&a, kR}});
   const std::uint64_t readers_use = memory.residency.await_uses(reader.task, kDevice);
-  const auto wish = [&, &wished = d] {
+  const auto prefetch = [&, &requested = d] {
     const bool comes =
-        memory.residency.prefetch(wished, kDevice, memory.actions, EarlyRoom::unpromised);
+        memory.residency.prefetch(requested, kDevice, memory.actions, PrefetchRoom::unpromised);
     memory.collect();
     memory.finish_all();
     return comes;
   };
-  EXPECT_TRUE(wish());
+  EXPECT_TRUE(prefetch());
   EXPECT_TRUE(memory.valid(a, kDevice));  // the oldest, but promised
   EXPECT_FALSE(memory.valid(b, kDevice));
   auto& others = memory.make(kDevice, {{&c, kR}, {&d, kR}});
@@ -120,13 +120,13 @@ TEST(MemoryRules, WhatAReadyTaskWillWriteBelongsToItsNode) {
   FakeMemory memory(machine("starpu"));
   auto [a, b] = memory.data("a", "b");
   memory.run(kRam, {{&a, kW}});
-  EXPECT_TRUE(memory.residency.prefetch(a, kDevice, memory.actions, EarlyRoom::unpromised,
+  EXPECT_TRUE(memory.residency.prefetch(a, kDevice, memory.actions, PrefetchRoom::unpromised,
                                         Ownership::alone));
   memory.collect();
   memory.finish_all();
   EXPECT_TRUE(memory.valid(a, kDevice));
   EXPECT_FALSE(memory.valid(a, kRam));
-  EXPECT_TRUE(memory.residency.place_early(b, kDevice, kW, memory.actions));
+  EXPECT_TRUE(memory.residency.place_ahead(b, kDevice, kW, memory.actions));
   memory.collect();
   EXPECT_TRUE(memory.valid(b, kDevice));
   EXPECT_EQ(memory.resident(kDevice), kPage * 2);
@@ -137,7 +137,7 @@ TEST(MemoryRules, ACopyOnItsWayIsVoidWhenTheDatumGetsAnOwner) {
   auto& a = memory.data("a");
   memory.run(kRam, {{&a, kW}});
   EXPECT_TRUE(memory.prefetch(a, kOther));
-  EXPECT_TRUE(memory.residency.place_early(a, kDevice, kW, memory.actions));
+  EXPECT_TRUE(memory.residency.place_ahead(a, kDevice, kW, memory.actions));
   memory.collect();
   memory.run(kDevice, {{&a, kW}});
   EXPECT_EQ(memory.finish_all(), Names{});
@@ -184,14 +184,14 @@ TEST(MemoryRules, UnifiedMemoryNeedsTheCostOfAFault) {
               ThrowsMessage<UsageError>(HasSubstr("[unified_memory]")));
 }
 
-TEST(MemoryRules, WhatTheApplicationGivesUpIsSavedWhenItIsWritten) {
+TEST(MemoryRules, WhatTheApplicationWillNotUseIsSavedWhenItIsWritten) {
   const graph::Graph graph = graphs::cholesky({.tiles = 6, .tile = 960});
   const Bytes all_but_the_last{20 * 960 * 960 * 4};
   EXPECT_EQ(play(graph, "eager", "", 1_GiB).after.nodes[kRam.value].bytes_in, Bytes{0});
   EXPECT_EQ(play(graph, "eager", "hint", 1_GiB).after.nodes[kRam.value].bytes_in, all_but_the_last);
 }
 
-// What is given up is in RAM, too; GPUs have faster links between them.
+// What will not be used is in RAM, too; GPUs have faster links between them.
 TEST(MemoryRules, CopiesComeFromWhereTheLinkIsFastest) {
   const graph::Graph graph = graphs::cholesky({.tiles = 12, .tile = 960});
   const auto from_ram = [&](const std::string& rules) {
@@ -212,7 +212,7 @@ TEST(MemoryRules, CopiesComeFromWhereTheLinkIsFastest) {
 TEST(MemoryRules, AreRefusedWhereTheyDoNotApply) {
   const graph::Graph graph = graphs::cholesky({.tiles = 2, .tile = 960});
   EXPECT_THAT([&] { play(graph, "darts", "starpu", 1_GiB); },
-              ThrowsMessage<UsageError>(HasSubstr("darts chooses what is driven out itself")));
+              ThrowsMessage<UsageError>(HasSubstr("darts chooses what is evicted itself")));
   Options options;
   options.memory_rules = "starpu";
   EXPECT_THAT([&] { Runtime runtime(options); },

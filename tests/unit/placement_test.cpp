@@ -287,7 +287,7 @@ TEST_F(Touch, DealsEachDatumOnceAndFollowsTheWrittenOne) {
   EXPECT_EQ(draws, data.size());
 }
 
-TEST_F(Touch, HeedsNoAdvice) {
+TEST_F(Touch, FollowsNoAdvice) {
   start(2);
   graph::Handle& x = graph.data("x");
   push("t", {writing(x)});

@@ -56,7 +56,7 @@ TEST_F(DartsTells, HowManyPlannedAndPulledTasksUseEachCandidate) {
   EXPECT_EQ(winner_by_rule(last()), 1U);
 }
 
-TEST_F(DartsTells, ThatAnEarlyCopyIsRefusedWhatPulledTasksUse) {
+TEST_F(DartsTells, ThatAPrefetchIsRefusedWhatPulledTasksUse) {
   EXPECT_EQ(choose({&loaded}, EvictionReason::prefetch), nullptr);
   EXPECT_EQ(last().reason, Reason::used_sooner);
   ASSERT_EQ(last().candidates.size(), 1U);
@@ -91,7 +91,7 @@ class BeladyTells : public testing::PolicyTest {
 };
 
 // The pushes have the numbers 0 and 1; the pop of the first gives it the number 2. A use counts from 1.
-TEST_F(BeladyTells, TheNextUsesAndThatAnEarlyCopyIsRefusedWhatIsUsedBeforeIt) {
+TEST_F(BeladyTells, TheNextUsesAndThatAPrefetchIsRefusedWhatIsUsedBeforeIt) {
   graph::Handle& given = graph.data("given");
   graph::Handle& queued = graph.data("queued");
   policy->push(graph.task("first", {reading(given)}), kNoWorker);

@@ -297,7 +297,7 @@ TEST(RecordedRun, KnowsWhichDataArePartsOfOthers) {
   EXPECT_EQ(run.data[whole].bytes, 20U);
 }
 
-TEST(RecordedRun, PutsACopyTogetherFromItsWishToItsEnd) {
+TEST(RecordedRun, PutsACopyTogetherFromItsRequestToItsEnd) {
   RecordingBuilder recording;
   recording.at(10).add(Event::copy_wanted, 1, {5, 0});
   recording.at(12).add(Event::copy_wanted, 2, {5, 1});   // to another node: it never begins
@@ -312,7 +312,7 @@ TEST(RecordedRun, PutsACopyTogetherFromItsWishToItsEnd) {
   EXPECT_EQ(run.copies[0].from, 0U);
   EXPECT_EQ(run.copies[0].to, 1U);
   EXPECT_EQ(run.copies[0].bytes, 4096U);
-  EXPECT_EQ(run.copies[0].cause, Cause::early_copy);
+  EXPECT_EQ(run.copies[0].cause, Cause::prefetch);
   EXPECT_TRUE(run.copies[0].urgent);
   EXPECT_EQ(run.copies[1].wanted, kUnknown);
   EXPECT_EQ(run.copies[1].ended, 50);

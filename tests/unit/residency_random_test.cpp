@@ -186,7 +186,7 @@ class RandomRun {
     memory_->residency.unclaim(live.use->task, live.node);
     live.state = State::ready;
   }
-  // Of a task that has access in the graph, as the engine's early copies.
+  // Of a task that has access in the graph, as the engine's prefetches.
   void prefetch(Live& live, NodeId node) {
     if (live.plan.accesses.empty()) return;
     const auto& [d, mode] = live.plan.accesses[random_.below(live.plan.accesses.size())];

@@ -86,7 +86,7 @@ TEST(TaskPool, RoomForAccessesIsUsedAgain) {
   EXPECT_EQ(rooms.size(), 1U);
 }
 
-TEST(TaskPool, SlotsPassFromTheLaneThatGivesBackToTheOneThatTakes) {
+TEST(TaskPool, SlotsPassFromTheThreadThatGivesBackToTheOneThatTakes) {
   TaskPool pool(2);
   std::set<const Task*> slots;
   for (int round = 0; round < 2000; ++round) {

@@ -310,7 +310,7 @@ TEST(SplitTime, IsWhenTheLoadsOfASplitFitIntoIt) {
   EXPECT_NEAR(split_time(split, rates).seconds(), 57, 0.01);
 }
 
-TEST(SplitTime, HeedsTheLinkOfEachMemory) {
+TEST(SplitTime, CountsTheLinkOfEachMemory) {
   // Half a datum per second into one memory: 15 and 14 data, 51 and 49 tasks, take 30 and 28 s; tasks of 0.1 s.
   const SplitTiles split(tile_work(grid, 10, 1), 100, 2);
   const SplitRates rates{.task_seconds = 0.1,

@@ -28,7 +28,7 @@ class WorkerThread {
   void wake() { gate_.wake(); }
   // It takes no further task, and nobody joins it: the process ends.
   void leave();
-  // Returns when the thread has ended: after the advance() in course, without a further one.
+  // Returns when the thread has ended: after the current advance(), without a further one.
   void stop();
 
  private:

@@ -34,7 +34,7 @@ class DiskFile {
   bool writable() const { return writable_; }
   // O_DIRECT was refused when it was used: some file systems do so only then.
   void refuse_direct();
-  // Opened anew for writing: the descriptors keep their numbers, so that copies in course go on.
+  // Opened anew for writing: the descriptors keep their numbers, so that copies in flight go on.
   void make_writable(int buffered);
   // It has been at least so long. Any thread.
   void note_size(Bytes size);
@@ -50,7 +50,7 @@ class DiskFile {
   int direct_ = -1;
   bool writable_;
   std::atomic<bool> refused_{false};
-  std::atomic<std::uint64_t> longest_{0};  // relaxed: copies in course have no order
+  std::atomic<std::uint64_t> longest_{0};  // relaxed: copies in flight have no order
 };
 
 // A file without a name in the folder: it vanishes with its last descriptor, also after a crash. Throws
@@ -68,7 +68,7 @@ class FileTable {
   // The same file twice, by any path, has one number and must be closed twice. A writable file that does not exist
   // is made if `create` says so; otherwise its folder is looked at, and file_to_write makes it.
   int open(const std::string& path, bool writable, bool create);
-  // With the last close its descriptors go. No copy of it may be in course.
+  // With the last close its descriptors go. No copy of it may be in flight.
   void close(int number);
   bool exists(int number) const;
   Bytes size(int number) const;  // 0 if it does not exist

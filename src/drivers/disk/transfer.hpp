@@ -6,7 +6,7 @@
 //       |---- head -------|============ bulk =============|---- tail ---|
 //
 // The bulk goes through O_DIRECT. Head and tail share their block with whatever the file holds beside
-// the region, perhaps the data of another copy in course: they go through the page cache, which
+// the region, perhaps the data of another copy in flight: they go through the page cache, which
 // changes single bytes, are flushed before the copy ends (an error of the device must not come to light
 // later) and leave the cache. No page is written both ways at once: the bulk's are the region's alone.
 // In the scratch file, the region owns its last block, and the bulk goes to the end of it.

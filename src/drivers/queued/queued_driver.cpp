@@ -17,7 +17,7 @@
 namespace vicinal::drivers {
 
 // One copy or one task in flight.
-struct QueuedDriver::Course final : StagedFlight {
+struct QueuedDriver::Operation final : StagedFlight {
   void ended(int with) noexcept override {
     failure = with;
     driver->note_ended(*this);
@@ -37,7 +37,7 @@ struct QueuedDriver::Course final : StagedFlight {
   std::function<void()> check;  // of the kernel's, when the task has ended
   std::uint32_t queue = 0;      // of a task
   int failure = 0;
-  Course* before = nullptr;  // in the list of the ended
+  Operation* before = nullptr;  // in the list of the ended
 };
 
 QueuedDriver::QueuedDriver(const QueuedConfig& config, std::unique_ptr<QueuedDevice> device)
@@ -131,7 +131,7 @@ void QueuedDriver::run() {
       any = end_some();
       any |= take_copies();
       const bool stopping = stopping_.load(std::memory_order_relaxed);
-      if (stopping && in_course_ == 0 && !any) return;
+      if (stopping && in_flight_ == 0 && !any) return;
       if (!stopping && runs_.load(std::memory_order_relaxed) < config_.most_runs) {
         any |= completions_->advance(config_.worker);
       }
@@ -153,20 +153,20 @@ bool QueuedDriver::take_copies() {
 }
 
 void QueuedDriver::put_copy(const memory::Copy& copy) {
-  Course& course = new_course();
-  course.copy = copy;
-  ++in_course_;
+  Operation& operation = new_operation();
+  operation.copy = copy;
+  ++in_flight_;
   try {
     if (staged(copy)) {
-      (copy.to.node == config_.node ? staged_in_ : staged_out_).put(copy, course);
+      (copy.to.node == config_.node ? staged_in_ : staged_out_).put(copy, operation);
     } else {
-      put_at_once(copy, course);
+      put_at_once(copy, operation);
     }
   } catch (...) {
     // Nobody may use either end while it may still be written or read.
     device_->drain();
-    course.error = std::current_exception();
-    end(course);
+    operation.error = std::current_exception();
+    end(operation);
   }
 }
 
@@ -201,45 +201,45 @@ const QueuedDevice* QueuedDriver::peer_of(NodeId node) const {
   return found != config_.peers.end() ? found->device : nullptr;
 }
 
-void QueuedDriver::put_at_once(const memory::Copy& copy, Course& course) {
+void QueuedDriver::put_at_once(const memory::Copy& copy, Operation& operation) {
   const bool comes = copy.to.node == config_.node;
   const QueuedDevice::Queue queue = comes ? QueuedDevice::kIn : QueuedDevice::kOut;
   if (!comes) {
-    device_->copy_out(queue, course, copy.to.address, copy.to.layout, copy.from.address);
+    device_->copy_out(queue, operation, copy.to.address, copy.to.layout, copy.from.address);
   } else if (copy.from.node == kRam) {
-    device_->copy_in(queue, course, copy.to.address, copy.from.address, copy.from.layout);
+    device_->copy_in(queue, operation, copy.to.address, copy.from.address, copy.from.layout);
   } else {
-    device_->copy_across(queue, course, copy.to.address, *peer_of(copy.from.node),
+    device_->copy_across(queue, operation, copy.to.address, *peer_of(copy.from.node),
                          copy.from.address, copy.bytes());
   }
-  device_->notify(queue, course);
+  device_->notify(queue, operation);
 }
 
 void QueuedDriver::start_task(graph::Task& task, WorkerId worker) {
   const auto least = std::ranges::min_element(on_queue_);
-  Course& course = new_course();
-  course.task = &task;
-  course.queue = static_cast<std::uint32_t>(least - on_queue_.begin());
-  const QueuedDevice::Queue queue = QueuedDevice::kFirstRun + course.queue;
+  Operation& operation = new_operation();
+  operation.task = &task;
+  operation.queue = static_cast<std::uint32_t>(least - on_queue_.begin());
+  const QueuedDevice::Queue queue = QueuedDevice::kFirstRun + operation.queue;
   ++*least;
-  ++in_course_;
+  ++in_flight_;
   if (runs_.fetch_add(1, std::memory_order_acq_rel) == 0) busy_since_ = monotonic_now();
   try {
-    device_->begin_run(queue, course);
+    device_->begin_run(queue, operation);
     if (config_.kind == ProcessorKind::emulated) {
-      device_->call(queue, course);
+      device_->call(queue, operation);
     } else {
-      course.error = named(run_kernel(task, {.worker = worker,
-                                             .node = config_.node,
-                                             .kind = config_.kind,
-                                             .native = device_->native(queue),
-                                             .at_end = &course.check}));
+      operation.error = named(run_kernel(task, {.worker = worker,
+                                                .node = config_.node,
+                                                .kind = config_.kind,
+                                                .native = device_->native(queue),
+                                                .at_end = &operation.check}));
     }
-    device_->notify(queue, course);  // also after an error: some of it may be on the queue
+    device_->notify(queue, operation);  // also after an error: some of it may be on the queue
   } catch (...) {
     device_->drain();
-    if (!course.error) course.error = named(std::current_exception());
-    end(course);
+    if (!operation.error) operation.error = named(std::current_exception());
+    end(operation);
   }
 }
 
@@ -257,40 +257,40 @@ std::exception_ptr QueuedDriver::named(std::exception_ptr error) const {
 }
 
 // By a thread of the device's API.
-void QueuedDriver::note_ended(Course& course) noexcept {
-  course.before = ended_.load(std::memory_order_relaxed);
+void QueuedDriver::note_ended(Operation& operation) noexcept {
+  operation.before = ended_.load(std::memory_order_relaxed);
   // Release: who takes the list sees what is in it.
-  while (!ended_.compare_exchange_weak(course.before, &course, std::memory_order_release,
+  while (!ended_.compare_exchange_weak(operation.before, &operation, std::memory_order_release,
                                        std::memory_order_relaxed)) {
   }
   gate_.wake();
 }
 
 bool QueuedDriver::end_some() {
-  Course* last = ended_.exchange(nullptr, std::memory_order_acquire);
-  Course* first = nullptr;
+  Operation* last = ended_.exchange(nullptr, std::memory_order_acquire);
+  Operation* first = nullptr;
   while (last != nullptr) {  // in the order in which they ended
-    Course* const before = std::exchange(last->before, first);
+    Operation* const before = std::exchange(last->before, first);
     first = std::exchange(last, before);
   }
   const bool any = first != nullptr;
   while (first != nullptr) {
-    Course& course = *first;
+    Operation& operation = *first;
     first = first->before;
-    end(course);
+    end(operation);
   }
   return any;
 }
 
-void QueuedDriver::end(Course& course) {
-  const std::optional<Time> run_time = device_->finish(course);
-  const std::exception_ptr error = outcome_of(course);
-  graph::Task* const task = std::exchange(course.task, nullptr);
-  const memory::CopyId copy = course.copy.id;
-  const std::uint32_t queue = course.queue;
-  course.failure = 0;
-  free_.push_back(&course);
-  --in_course_;
+void QueuedDriver::end(Operation& operation) {
+  const std::optional<Time> run_time = device_->finish(operation);
+  const std::exception_ptr error = outcome_of(operation);
+  graph::Task* const task = std::exchange(operation.task, nullptr);
+  const memory::CopyId copy = operation.copy.id;
+  const std::uint32_t queue = operation.queue;
+  operation.failure = 0;
+  free_.push_back(&operation);
+  --in_flight_;
   if (task == nullptr) return completions_->copy_done(copy, error);
   --on_queue_[queue];
   // Before: who has waited for the task may ask.
@@ -304,11 +304,12 @@ void QueuedDriver::end(Course& course) {
 }
 
 // What became of it. An error of the device comes first: what it leaves undone may make a kernel's check fail.
-std::exception_ptr QueuedDriver::outcome_of(Course& course) const {
-  std::exception_ptr thrown = std::exchange(course.error, nullptr);
-  const std::function<void()> check = std::exchange(course.check, nullptr);
-  if (course.failure != 0) return failed(course);
-  if (thrown && course.task == nullptr) return copy_failed(course.copy, text_of(thrown), thrown);
+std::exception_ptr QueuedDriver::outcome_of(Operation& operation) const {
+  std::exception_ptr thrown = std::exchange(operation.error, nullptr);
+  const std::function<void()> check = std::exchange(operation.check, nullptr);
+  if (operation.failure != 0) return failed(operation);
+  if (thrown && operation.task == nullptr)
+    return copy_failed(operation.copy, text_of(thrown), thrown);
   if (thrown) return thrown;
   try {
     if (check) check();
@@ -318,15 +319,15 @@ std::exception_ptr QueuedDriver::outcome_of(Course& course) const {
   return nullptr;
 }
 
-QueuedDriver::Course& QueuedDriver::new_course() {
+QueuedDriver::Operation& QueuedDriver::new_operation() {
   if (!free_.empty()) {
-    Course& course = *free_.back();
+    Operation& operation = *free_.back();
     free_.pop_back();
-    return course;
+    return operation;
   }
-  Course& course = courses_.emplace_back();
-  course.driver = this;
-  return course;
+  Operation& operation = operations_.emplace_back();
+  operation.driver = this;
+  return operation;
 }
 
 std::string QueuedDriver::text_of(const std::exception_ptr& error) {
@@ -337,9 +338,9 @@ std::string QueuedDriver::text_of(const std::exception_ptr& error) {
   }
 }
 
-std::exception_ptr QueuedDriver::failed(const Course& course) const {
-  const std::string why = device_->failure_text(course.failure);
-  if (course.task == nullptr) return copy_failed(course.copy, why);
+std::exception_ptr QueuedDriver::failed(const Operation& operation) const {
+  const std::string why = device_->failure_text(operation.failure);
+  if (operation.task == nullptr) return copy_failed(operation.copy, why);
   return base::make_error<DeviceError>([&] { return device_->name() + ": " + why; });
 }
 

@@ -63,22 +63,22 @@ class QueuedDriver final : public DeviceDriver {
   void stop() override;
 
  private:
-  struct Course;
+  struct Operation;
   void run();
   bool take_copies();
   void put_copy(const memory::Copy& copy);
   bool staged(const memory::Copy& copy) const;
   bool pin_offered(const memory::Copy& copy);
-  void put_at_once(const memory::Copy& copy, Course& course);
+  void put_at_once(const memory::Copy& copy, Operation& operation);
   const QueuedDevice* peer_of(NodeId node) const;
   bool end_some();
-  void end(Course& course);
-  void note_ended(Course& course) noexcept;
-  Course& new_course();
-  std::exception_ptr outcome_of(Course& course) const;
+  void end(Operation& operation);
+  void note_ended(Operation& operation) noexcept;
+  Operation& new_operation();
+  std::exception_ptr outcome_of(Operation& operation) const;
   static std::string text_of(const std::exception_ptr& error);
   std::exception_ptr named(std::exception_ptr error) const;
-  std::exception_ptr failed(const Course& course) const;
+  std::exception_ptr failed(const Operation& operation) const;
   // `cause`: null, or what it nests.
   std::exception_ptr copy_failed(const memory::Copy& copy, const std::string& why,
                                  const std::exception_ptr& cause = nullptr) const;
@@ -93,16 +93,16 @@ class QueuedDriver final : public DeviceDriver {
 
   WakeGate gate_;
   std::atomic<bool> stopping_{false};
-  std::mutex mutex_;                       // guards the copies
-  base::SureDeque<memory::Copy> waiting_;  // not on a queue yet
-  std::atomic<bool> any_waits_{false};     // may be; false: none
-  std::atomic<Course*> ended_{nullptr};    // the last first, each with the one before it
-  std::atomic<std::uint32_t> runs_{0};     // tasks in flight
+  std::mutex mutex_;                        // guards the copies
+  base::SureDeque<memory::Copy> waiting_;   // not on a queue yet
+  std::atomic<bool> any_waits_{false};      // may be; false: none
+  std::atomic<Operation*> ended_{nullptr};  // the last first, each with the one before it
+  std::atomic<std::uint32_t> runs_{0};      // tasks in flight
 
   // --- the thread's own
-  base::SureDeque<Course> courses_;
-  base::SureVector<Course*> free_;
-  std::uint32_t in_course_ = 0;          // copies and tasks in flight
+  base::SureDeque<Operation> operations_;
+  base::SureVector<Operation*> free_;
+  std::uint32_t in_flight_ = 0;          // copies and tasks in flight
   std::vector<std::uint32_t> on_queue_;  // tasks in flight, by queue of runs
   Time busy_since_;
   std::atomic<Time> busy_{};

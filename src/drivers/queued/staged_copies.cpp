@@ -13,14 +13,14 @@ namespace vicinal::drivers {
 struct StagedCopies::Piece final : Flight {
   void ended(int with) noexcept override {
     failure = with;
-    in_course.store(false, std::memory_order_release);
-    in_course.notify_one();
+    in_flight.store(false, std::memory_order_release);
+    in_flight.notify_one();
   }
   std::byte* memory = nullptr;
   std::uint64_t begin = 0;  // of the content, in packed order
   std::uint64_t bytes = 0;  // 0: holds nothing
   int failure = 0;
-  std::atomic<bool> in_course{false};
+  std::atomic<bool> in_flight{false};
 };
 
 StagedCopies::StagedCopies(QueuedDevice& device, QueuedDevice::Queue queue, Pin pin)
@@ -82,7 +82,7 @@ void StagedCopies::run() {
       device_.drain();
       for (Piece& piece : *pieces_) {
         piece.bytes = 0;
-        piece.in_course = false;
+        piece.in_flight = false;
       }
       next.flight->error = std::current_exception();
     }
@@ -125,7 +125,7 @@ int StagedCopies::copy_all(const memory::Copy& copy) {
 
 void StagedCopies::put_piece(Piece& piece, const memory::Copy& copy) {
   const Layout layout{piece.bytes, 1, piece.bytes, 1};
-  piece.in_course.store(true, std::memory_order_relaxed);
+  piece.in_flight.store(true, std::memory_order_relaxed);
   if (queue_ == QueuedDevice::kIn) {
     engine::gather(piece.memory, copy.from.address, copy.from.layout, piece.begin, piece.bytes);
     device_.copy_in(queue_, piece, copy.to.address + piece.begin, piece.memory, layout);
@@ -137,7 +137,7 @@ void StagedCopies::put_piece(Piece& piece, const memory::Copy& copy) {
 
 // Waits for what is under way; content that came from the device goes to its place.
 int StagedCopies::settle(Piece& piece, const memory::Copy& copy) {
-  piece.in_course.wait(true, std::memory_order_acquire);
+  piece.in_flight.wait(true, std::memory_order_acquire);
   const std::uint64_t bytes = std::exchange(piece.bytes, 0);
   if (bytes == 0) return 0;
   device_.finish(piece);

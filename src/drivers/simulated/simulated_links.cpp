@@ -56,10 +56,10 @@ void SimulatedLinks::start(const Copy& copy) {
   Transfer& transfer = transfers_[slot];
   transfer.copy = copy;
   transfer.waits_for = 0;
-  transfer.holds_back.clear();
+  transfer.waiters.clear();
   for (const std::uint32_t other : links_[copy.link].excludes) {
     for (const Slot earlier : links_[other].unended) {
-      transfers_[earlier].holds_back.push_back(slot);
+      transfers_[earlier].waiters.push_back(slot);
       ++transfer.waits_for;
     }
   }
@@ -97,8 +97,8 @@ void SimulatedLinks::flow_ended(std::uint64_t token) {
   const Copy copy = transfers_[slot].copy;
   auto& unended = links_[copy.link].unended;
   unended.erase(std::ranges::find(unended, slot));
-  for (const Slot held : transfers_[slot].holds_back) {
-    if (--transfers_[held].waits_for == 0) begin(held);
+  for (const Slot waiter : transfers_[slot].waiters) {
+    if (--transfers_[waiter].waits_for == 0) begin(waiter);
   }
   unused_.push_back(slot);
   ended_(copy);

@@ -1,7 +1,7 @@
 // The copies of a simulated machine: those of links that exclude each other run in the order of their
 // start, those that run at once share bandwidth (sim/world.hpp).
 //
-// What a copy costs at its start and its end grows with the copies in course that it excludes, and with the
+// What a copy costs at its start and its end grows with the copies in flight that it excludes, and with the
 // flows that it shares bandwidth with, not with the links of the machine.
 #pragma once
 
@@ -46,8 +46,8 @@ class SimulatedLinks final : public sim::Actor {
   using Slot = std::uint32_t;
   struct Transfer {
     Copy copy;
-    std::uint32_t waits_for = 0;        // transfers that exclude it and began before
-    base::SureVector<Slot> holds_back;  // those that wait for this one
+    std::uint32_t waits_for = 0;     // transfers that exclude it and began before
+    base::SureVector<Slot> waiters;  // those that wait for this one
   };
   struct Link {
     Time latency;

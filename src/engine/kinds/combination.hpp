@@ -60,7 +60,7 @@ class Reductions final : public Kind {
     Reductions& reductions_;
   };
 
-  // The handle is being unregistered, and its copies with it. False: something is still in course.
+  // The handle is being unregistered, and its copies with it. False: something is still in flight.
   bool forget_copies(graph::Handle& handle);
 
  private:

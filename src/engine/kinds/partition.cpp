@@ -319,7 +319,7 @@ bool Partitions::forget(Owned& owned) {
   return true;
 }
 
-// What is held back is in no queue yet. Without the lock: who forgets a handle waits until what threads do for memory is
+// What is deferred is in no queue yet. Without the lock: who forgets a handle waits until what threads do for memory is
 // done, and they may want the lock for that.
 bool Partitions::forget_some() {
   struct Tried {
@@ -332,7 +332,7 @@ bool Partitions::forget_some() {
   } tried{*this};
   {
     const Lock lock(mutex_);
-    if (leaving_.empty() || application_.submissions.holds_any_back()) return false;
+    if (leaving_.empty() || application_.submissions.any_deferred()) return false;
     tried.list.swap(leaving_);
   }
   return std::erase_if(tried.list, [&](Owned& owned) { return forget(owned); }) > 0;

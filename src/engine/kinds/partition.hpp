@@ -70,7 +70,7 @@ class Partitions {
     bool ram_only;
   };
   graph::Partition& divide_held(const Held& held, const Divide& divide);
-  // Its tasks have ended and nothing is in course with its parts: they may go.
+  // Its tasks have ended and nothing is in flight with its parts: they may go.
   void leave(graph::Partition& held);
   Parts names_of(const graph::Partition& partition) const;
 

@@ -24,13 +24,13 @@ void Prefetches::submit(Handle registered, std::optional<NodeId> node, const cha
   graph::Task& task = application_.submissions.make_plain(
       {graph::TaskKind::prefetch, call},
       {*registered.impl(), registered.life(), AccessMode::R, 0, false},
-      std::make_unique<Wish>(node));
+      std::make_unique<Target>(node));
   application_.submissions.submit_plain_settled(task);
 }
 
 void Prefetches::ready(graph::Task& task) {
   graph::Handle& data = *task.accesses()[0].handle;
-  const std::optional<NodeId> node = static_cast<const Wish&>(*task.extension->kind_data).node;
+  const std::optional<NodeId> node = static_cast<const Target&>(*task.extension->kind_data).node;
   if (node) {
     application_.engine.data().prefetch(data, *node);
   } else {

@@ -20,8 +20,8 @@ class Prefetches final : public Kind {
   void ready(graph::Task& task) override;
 
  private:
-  struct Wish final : graph::KindData {
-    explicit Wish(std::optional<NodeId> wanted) : node(wanted) {}
+  struct Target final : graph::KindData {
+    explicit Target(std::optional<NodeId> wanted) : node(wanted) {}
     std::optional<NodeId> node;  // none: it will not be used
   };
   void submit(Handle registered, std::optional<NodeId> node, const char* call);

@@ -126,8 +126,8 @@ Outcome RecursiveTask::outcome() const {
 
 // --- all of them
 
-void Recursions::note(Task& task, Recursive wish) const {
-  if (wish == Recursive::never) return;
+void Recursions::note(Task& task, Recursive requested) const {
+  if (requested == Recursive::never) return;
   Engine& engine = application_.engine;
   const memory::Residency& residency = engine.residency();
   const bool takes_room = std::ranges::any_of(task.accesses(), [&](const graph::Access& access) {
@@ -139,8 +139,8 @@ void Recursions::note(Task& task, Recursive wish) const {
   const bool divisible = (!takes_room || has_cores) && residency.fits(task, kRam);
   const bool runs = has_worker(engine, task);
   if (divisible) {
-    task.extension->recursive = runs ? wish : Recursive::always;
-  } else if (wish == Recursive::always || !runs) {
+    task.extension->recursive = runs ? requested : Recursive::always;
+  } else if (requested == Recursive::always || !runs) {
     throw CapacityError("task " + std::string(task.name()) +
                         " is to be divided, but its operands of " +
                         std::to_string(residency.working_set(task, kRam).value) +
@@ -250,7 +250,7 @@ std::string Recursions::describe() const {
     text += "divided task " + std::string(recursive->task_.name()) + ": ";
     text += !recursive->held_.load(std::memory_order_relaxed) ? "its operands come to RAM"
             : coming > 0 ? std::to_string(coming) + " tasks inside and divisions are in use"
-                         : "copies of its parts are in course";
+                         : "copies of its parts are in flight";
     text += "\n";
   }
   return text;

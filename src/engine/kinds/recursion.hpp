@@ -76,7 +76,7 @@ class Recursions final : public Kind {
   explicit Recursions(Application& application) : application_(application) {}
 
   // What makes the task divisible is noted in it. Throws CapacityError if it must be divided and cannot be.
-  void note(graph::Task& task, Recursive wish) const;
+  void note(graph::Task& task, Recursive requested) const;
   // It was decided to divide the task.
   void ready(graph::Task& task) override;
   void held(graph::Task& task, const std::exception_ptr& error) override;
@@ -100,7 +100,7 @@ class Recursions final : public Kind {
   Application& application_;
   mutable std::mutex mutex_;
   std::vector<RecursiveTask*> divided_;  // all
-  std::vector<RecursiveTask*> ending_;   // copies of their parts are in course
+  std::vector<RecursiveTask*> ending_;   // copies of their parts are in flight
   std::uint64_t looks_ = 0;              // by whoever may have ended such a copy
   std::atomic<std::size_t> count_ending_{
       0};  // those in `ending_`, and those that somebody tries to end

@@ -66,7 +66,7 @@ class LeastUsed final : public memory::VictimChoice {
       if (victim == nullptr) victim = least_planned(room);
     }
     if (victim == nullptr) {
-      // A copy that only comes early must not drive out what is used before it.
+      // A prefetch must not evict what is used before it.
       if (reason == EvictionReason::prefetch) {
         if (explanation_.heard()) {
           refusals_.tell(explanation_, node, explained(room, trace::Reason::used_sooner, nullptr));

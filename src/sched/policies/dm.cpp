@@ -178,7 +178,7 @@ class DequeModel final : public Policy {
 
   void ask_for_data(dm::TaskRecord& record) {
     const NodeId node = node_of(record.worker);
-    context_->wish(*record.task, node);
+    context_->prefetch(*record.task, node);
     ledger_.request(record, node);
     if (strategy_.order.ready_first) ledger_.follow(record, node);
   }

@@ -38,7 +38,7 @@ inline constexpr std::size_t kFewUses = 16;
 struct DataRecord {
   graph::Handle* handle = nullptr;
   std::uint64_t size = 0;  // rounded
-  // Bit n: on memory node n. `valid` as the context said last; `requested`: valid, on its way, or wished
+  // Bit n: on memory node n. `valid` as the context said last; `requested`: valid, on its way, or requested
   // for by a task that waits to run there.
   std::uint64_t valid = 0;
   std::uint64_t requested = 0;
@@ -155,7 +155,7 @@ class Ledger {
     TaskRecord* record = nullptr;
   };
 
-  enum class Requests : std::uint8_t { keep, drop };  // what tasks that wait have wished for
+  enum class Requests : std::uint8_t { keep, drop };  // what tasks that wait have requested
 
   // A link that shares a segment with others is taken to be as slow as if all accelerators used it both
   // ways at once (StarPU's starpu_transfer_predict): 2 x their number.

@@ -57,8 +57,8 @@ enum class Reads : std::uint8_t {
 struct PlacingStrategy {
   std::string_view name;
   Reads reads = Reads::ignored;
-  bool names = false;     // the node that a task names counts first
-  bool heeds = true;      // advice
+  bool names = false;  // the node that a task names counts first
+  bool follows_advice = true;
   bool draws = false;     // data are dealt by lot
   bool absolute = false;  // absolute priority
   double skew = 0;        // per cent
@@ -111,7 +111,7 @@ class Placing final : public Policy {
   explicit Placing(const PlacingStrategy& strategy) : strategy_(strategy) {}
   std::string_view name() const override { return strategy_.name; }
   PolicyTraits traits() const override {
-    return {.wants_ends = true, .wants_run_times = true, .heeds_places = strategy_.names};
+    return {.wants_ends = true, .wants_run_times = true, .follows_placement = strategy_.names};
   }
   void start(PolicyContext& context) override {
     context_ = &context;
@@ -177,7 +177,7 @@ class Placing final : public Policy {
     queues_[node].load.queue(placed.run_ns);
     if (in_order) set_owner_of_written(task, device.node);
     if (strategy_.absolute && !in_order) return;
-    if (!strategy_.absolute) context_->wish(task, device.node);
+    if (!strategy_.absolute) context_->prefetch(task, device.node);
     const auto& workers = nodes_[node].workers;
     for (const WorkerId worker : workers) {
       if (in_order || workers.size() == 1 || task.only_worker() == worker) context_->wake(worker);
@@ -235,7 +235,7 @@ class Placing final : public Policy {
     const graph::Handle& handle = *access.handle;
     Flow flow{.written = writes(access.mode)};
     if (!flow.written && strategy_.reads == Reads::ignored) return flow;
-    if (strategy_.heeds) flow.preferred = handle.preferred();
+    if (strategy_.follows_advice) flow.preferred = handle.preferred();
     flow.owner = owner_of(handle);
     const bool follows = !flow.written && strategy_.reads == Reads::followed;
     if (follows && !flow.preferred) flow.preferred = flow.owner;
@@ -350,10 +350,12 @@ std::unique_ptr<Policy> make_directed(const Settings& settings) {
   return make({.name = "directed", .reads = Reads::followed, .names = true}, settings);
 }
 std::unique_ptr<Policy> make_touch(const Settings& settings) {
-  return make({.name = "touch", .reads = Reads::followed, .heeds = false, .draws = true}, settings);
+  return make({.name = "touch", .reads = Reads::followed, .follows_advice = false, .draws = true},
+              settings);
 }
 std::unique_ptr<Policy> make_ap(const Settings& settings) {
-  return make({.name = "ap", .reads = Reads::weighed, .heeds = false, .absolute = true}, settings);
+  return make({.name = "ap", .reads = Reads::weighed, .follows_advice = false, .absolute = true},
+              settings);
 }
 
 }  // namespace vicinal::sched

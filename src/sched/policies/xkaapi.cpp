@@ -259,7 +259,7 @@ class Stealing final : public Policy {
   base::SureDeque<Lists> lists_;  // by worker, then the application's
   Nodes nodes_;
   base::SureVector<NodeId> asked_;    // of the task that is pushed
-  base::SureVector<Victim> victims_;  // of the theft in course
+  base::SureVector<Victim> victims_;  // of the current theft
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "engine/heard_of_data.hpp"
+#include "engine/declared_data.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -11,12 +11,12 @@
 
 namespace vicinal::engine {
 
-Handle HeardOfData::hear_of(const Layout& layout, std::string name, Handle registered) {
+Handle DeclaredData::declare(const Layout& layout, std::string name, Handle registered) {
   require_size(layout, name);
   name = base::legible_name(name);
   const std::lock_guard lock(mutex_);
   if (table_ == nullptr) {
-    table_ = std::make_unique<graph::HeardOf>();
+    table_ = std::make_unique<graph::DeclaredTable>();
     nobody_.store(&table_->nobody(), std::memory_order_release);
   }
   const bool is_told = application_.engine.inside_task() == nullptr && !registered;
@@ -27,29 +27,29 @@ Handle HeardOfData::hear_of(const Layout& layout, std::string name, Handle regis
   return {table_->nobody(), application_.handles.number(), number};
 }
 
-Handle HeardOfData::name(std::uint32_t number) const {
+Handle DeclaredData::name(std::uint32_t number) const {
   const std::lock_guard lock(mutex_);
   return {table_->nobody(), application_.handles.number(), number};
 }
 
-std::string HeardOfData::describe(std::uint32_t number) const {
+std::string DeclaredData::describe(std::uint32_t number) const {
   const std::lock_guard lock(mutex_);
   const auto datum = table_->find(number);
   return datum && !datum->name.empty() ? datum->name : "data" + std::to_string(number);
 }
 
-Bytes HeardOfData::bytes(std::uint32_t number) const {
+Bytes DeclaredData::bytes(std::uint32_t number) const {
   const std::lock_guard lock(mutex_);
   const auto datum = table_->find(number);
   return datum ? datum->layout.bytes() : Bytes{};
 }
 
-bool HeardOfData::any_of(std::span<const Operand> operands) const {
+bool DeclaredData::any_of(std::span<const Operand> operands) const {
   return std::ranges::any_of(operands,
                              [this](const Operand& operand) { return has(operand.handle); });
 }
 
-std::optional<TaskSpec> HeardOfData::made_local(const TaskSpec& spec) {
+std::optional<TaskSpec> DeclaredData::made_local(const TaskSpec& spec) {
   const std::span<const Operand> operands = spec.operands.span();
   if (!any_of(operands)) return std::nullopt;
   std::vector<Operand> registered(operands.begin(), operands.end());
@@ -60,9 +60,9 @@ std::optional<TaskSpec> HeardOfData::made_local(const TaskSpec& spec) {
 }
 
 // Under the lock: two threads that use it first register it once.
-Handle HeardOfData::use(Handle handle, const char* what) {
+Handle DeclaredData::use(Handle handle, const char* what) {
   const std::lock_guard lock(mutex_);
-  std::optional<graph::HeardOf::Datum> datum;
+  std::optional<graph::DeclaredTable::Datum> datum;
   if (handle.runtime() == application_.handles.number()) datum = table_->find(handle.life());
   if (!datum) application_.handles.throw_unknown(handle, what);
   if (datum->handle != nullptr) return {*datum->handle, application_.handles.number(), datum->life};
@@ -74,19 +74,19 @@ Handle HeardOfData::use(Handle handle, const char* what) {
   return local;
 }
 
-Handle HeardOfData::used(Handle handle) const {
+Handle DeclaredData::used(Handle handle) const {
   const std::lock_guard lock(mutex_);
   const auto datum = table_->find(handle.life());
   if (!datum || datum->handle == nullptr) return {};
   return {*datum->handle, application_.handles.number(), datum->life};
 }
 
-bool HeardOfData::forget(Handle handle) {
+bool DeclaredData::forget(Handle handle) {
   const std::lock_guard lock(mutex_);
   return table_->forget(handle.life());
 }
 
-std::size_t HeardOfData::size() const {
+std::size_t DeclaredData::size() const {
   const std::lock_guard lock(mutex_);
   return table_ != nullptr ? table_->size() : 0;
 }

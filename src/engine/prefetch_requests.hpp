@@ -1,4 +1,4 @@
-// Early copies that the policy wished for when tasks became ready, see sched::PolicyContext: a list per memory
+// Prefetches that the policy requested when tasks became ready, see sched::PolicyContext: a list per memory
 // node, by priority, first in, first out. Those that get no room wait here and hold nothing.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace vicinal::engine {
 
-struct Wish {
+struct PrefetchRequest {
   // While it is ready and not pulled it keeps the handle alive; later its slot may be another's.
   const graph::Task* task = nullptr;
   TaskId id;
@@ -36,8 +36,8 @@ struct PlannedCopy {
   std::uint32_t victim_life = 0;  // it may be unregistered, and its slot used again
 };
 
-// Under the lock of its node in Wishes.
-class WishList {
+// Under the lock of its node in PrefetchRequests.
+class PrefetchQueue {
  public:
   void add(const graph::Task& task, graph::Handle& handle, int priority, AccessMode mode) {
     waiting_.push_back({&task, graph::TaskPool::id(task), &handle, priority, mode});
@@ -49,7 +49,7 @@ class WishList {
     any_.store(true, std::memory_order_relaxed);
   }
   bool empty() const { return first_ == waiting_.size(); }
-  const Wish& front() const { return waiting_[first_]; }
+  const PrefetchRequest& front() const { return waiting_[first_]; }
   void pop_front() {
     ++first_;
     if (first_ < kSlack && !empty()) return;
@@ -68,22 +68,22 @@ class WishList {
 
  private:
   static constexpr std::size_t kSlack = 1024;
-  base::SureVector<Wish> waiting_;
+  base::SureVector<PrefetchRequest> waiting_;
   std::size_t first_ = 0;  // those before it are done with
   std::atomic<bool> any_{false};
   std::atomic<bool> fresh_{false};
 };
 
-// What is noted of each task in its graph::TaskNote: most are wished for on one node at most. One look finds it,
+// What is noted of each task in its graph::TaskNote: most are prefetched to one node at most. One look finds it,
 // where to ask every node would mean a line from memory for each.
-class WishedTasks {
+class PrefetchNotes {
  public:
   // name and keep_use: of a task one thread at a time, and before anybody can pop it.
   // False: it was named for the node before.
   static bool name(const graph::Task& task, NodeId node) {
     const std::uint64_t bit = std::uint64_t{1} << node.value;
     graph::TaskNote& note = graph::TaskPool::note(task);
-    const std::uint64_t before = note.wished.fetch_or(bit, std::memory_order_relaxed);
+    const std::uint64_t before = note.prefetched_to.fetch_or(bit, std::memory_order_relaxed);
     if (before == 0) {
       note.first = node.value & (graph::NodeMask::kMostNodes - 1);
       note.last_use = 0;  // of the slot's task before
@@ -99,11 +99,11 @@ class WishedTasks {
       others_[{&task, node}] = last_use;
     }
   }
-  // A bit per node; and nothing is wished any more.
+  // A bit per node; and nothing is requested any more.
   static std::uint64_t take(const graph::Task& task) {
     graph::TaskNote& note = graph::TaskPool::note(task);
-    if (note.wished.load(std::memory_order_relaxed) == 0) return 0;
-    return note.wished.exchange(0, std::memory_order_relaxed);
+    if (note.prefetched_to.load(std::memory_order_relaxed) == 0) return 0;
+    return note.prefetched_to.exchange(0, std::memory_order_relaxed);
   }
   // After take, for each node.
   std::uint64_t take_use(const graph::Task& task, NodeId node) {
@@ -121,9 +121,9 @@ class WishedTasks {
   base::SureMap<std::pair<const graph::Task*, NodeId>, std::uint64_t> others_;
 };
 
-class Wishes {
+class PrefetchRequests {
  public:
-  Wishes(std::size_t nodes, memory::Residency& residency, const memory::Rules& rules)
+  PrefetchRequests(std::size_t nodes, memory::Residency& residency, const memory::Rules& rules)
       : nodes_(nodes), residency_(residency), rules_(rules) {}
 
   // The task, pushed and not popped, will probably run on the node.
@@ -136,34 +136,34 @@ class Wishes {
   }
   // Some have come since they were looked at: a hint.
   bool fresh() const { return fresh_.load(std::memory_order_relaxed); }
-  // Copies for the node's wishes, up to the first that gets no room. They evict nothing. StarPU's prefetches evict data
-  // that no waiting task will use (Rules::prefetch), which costs many bytes and saves none (docs/performance.md).
+  // Copies for the node's requests, up to the first that gets no room. They evict nothing. StarPU's prefetches evict
+  // data that no waiting task will use (Rules::prefetch), which costs many bytes and saves none (docs/performance.md).
   void grant(NodeId node, memory::Actions& actions);
   void grant_fresh(memory::Actions& actions);
   // Of the accelerators, after a change in RAM: what comes from the disk passes there.
   void grant_through_ram(memory::Actions& actions);
-  // All tasks that use some handle have ended: nobody looks at wishes for it after this.
+  // All tasks that use some handle have ended: nobody looks at requests for it after this.
   void let_pass() const;
 
  private:
   struct Node {
     // Taken under the policy's lock, before the residency's; also held where Residency is told what tasks
-    // that wait will use. Whoever carries a wish out holds it from the look at the task on, so a handle
+    // that wait will use. Whoever carries a request out holds it from the look at the task on, so a handle
     // cannot be forgotten meanwhile: see let_pass.
     mutable std::mutex mutex;
     base::SureVector<PlannedCopy> planned;  // in the order in which they were asked for
     std::atomic<bool> any_planned{false};
-    WishList copies;
-    WishList places;  // Rules::owner, what needs no copy
+    PrefetchQueue copies;
+    PrefetchQueue places;  // Rules::owner, what needs no copy
   };
   void forget_all(const graph::Task& task);
   bool grant_planned(Node& lists, NodeId node, memory::Actions& actions);
-  bool grant_copy(const Wish& wish, NodeId node, memory::Actions& actions);
+  bool grant_copy(const PrefetchRequest& request, NodeId node, memory::Actions& actions);
 
   std::vector<Node> nodes_;
   memory::Residency& residency_;
   const memory::Rules rules_;
-  WishedTasks tasks_;
+  PrefetchNotes tasks_;
   std::atomic<bool> fresh_{false};
   std::atomic<bool> ever_{false};
 };

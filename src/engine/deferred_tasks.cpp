@@ -1,4 +1,4 @@
-#include "engine/held_back.hpp"
+#include "engine/deferred_tasks.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -9,19 +9,21 @@
 namespace vicinal::engine {
 
 namespace {
-// When so many are held half of them go on: the others are what those are planned by.
-constexpr std::size_t kMostHeld = 1 << 16;
+// When so many are deferred half of them go on: the others are what those are planned by.
+constexpr std::size_t kMostDeferred = 1 << 16;
 }  // namespace
 
-HeldBack::HeldBack(Engine& engine, Priorities priorities, const std::atomic<std::uint32_t>& waiting)
+DeferredTasks::DeferredTasks(Engine& engine, Priorities priorities,
+                             const std::atomic<std::uint32_t>& waiting)
     : engine_(engine),
       computes_priorities_(priorities == Priorities::computed),
       waiting_(waiting) {}
 
-[[gnu::noinline]] TaskId HeldBack::add(graph::Task& task, std::span<const TaskId> after,
-                                       WorkerId submitter, Held held, graph::Content leaves) {
+[[gnu::noinline]] TaskId DeferredTasks::add(graph::Task& task, std::span<const TaskId> after,
+                                            WorkerId submitter, Deferral deferral,
+                                            graph::Content leaves) {
   MadeTask made(engine_, task, submitter);
-  HeldTask entry{&task, {after.begin(), after.end()}, submitter, held};
+  DeferredTask entry{&task, {after.begin(), after.end()}, submitter, deferral};
   std::unique_lock lock(list_mutex_);
   if (list_.size() == list_.capacity()) list_.reserve(2 * list_.size() + 1);
   const TaskId id =
@@ -29,55 +31,56 @@ HeldBack::HeldBack(Engine& engine, Priorities priorities, const std::atomic<std:
                      {.step = When::Step::announcement, .leaves = leaves, .order = &lock});
   list_.push_back(std::move(entry));
   count_.fetch_add(1, std::memory_order_seq_cst);
-  const bool full = list_.size() >= kMostHeld;
+  const bool full = list_.size() >= kMostDeferred;
   lock.unlock();
-  go_on(held, submitter, full);
+  go_on(deferral, submitter, full);
   return id;
 }
 
-void HeldBack::go_on(Held held, WorkerId submitter, bool full) {
+void DeferredTasks::go_on(Deferral deferral, WorkerId submitter, bool full) {
   // Somebody who waits may wait for this one.
-  if (held == Held::no || waiting_.load(std::memory_order_seq_cst) > 0) {
+  if (deferral == Deferral::none || waiting_.load(std::memory_order_seq_cst) > 0) {
     flush(0, submitter);
   } else if (full) {
-    flush(kMostHeld / 2);
+    flush(kMostDeferred / 2);
   }
 }
 
-void HeldBack::add_announced(const HeldTask& held) {
-  const bool is_planned = engine_.policy_traits().plans && graph::is_scheduled(held.task->kind);
-  if (held.held == Held::back || is_planned || any()) {
+void DeferredTasks::add_announced(const DeferredTask& entry) {
+  const bool is_planned = engine_.policy_traits().plans && graph::is_scheduled(entry.task->kind);
+  if (entry.deferral == Deferral::allowed || is_planned || any()) {
     bool full = false;
     {
       const std::lock_guard lock(list_mutex_);
-      list_.push_back(held);
+      list_.push_back(entry);
       count_.fetch_add(1, std::memory_order_seq_cst);
-      full = list_.size() >= kMostHeld;
+      full = list_.size() >= kMostDeferred;
     }
-    return go_on(held.held, held.submitter, full);
+    return go_on(entry.deferral, entry.submitter, full);
   }
-  engine_.submit(*held.task, held.after, held.submitter, {.step = When::Step::announced});
+  engine_.submit(*entry.task, entry.after, entry.submitter, {.step = When::Step::announced});
 }
 
-TaskId HeldBack::add_behind(graph::Task& task, std::span<const TaskId> after, WorkerId submitter) {
+TaskId DeferredTasks::add_behind(graph::Task& task, std::span<const TaskId> after,
+                                 WorkerId submitter) {
   const bool is_planned = engine_.policy_traits().plans && graph::is_scheduled(task.kind);
   std::unique_lock lock(list_mutex_);
   if (is_planned || any()) {
     lock.unlock();
-    return add(task, after, submitter, Held::no);
+    return add(task, after, submitter, Deferral::none);
   }
   return engine_.submit(task, after, submitter, {.order = &lock});
 }
 
-[[gnu::noinline]] void HeldBack::flush(std::size_t kept, WorkerId here) {
+[[gnu::noinline]] void DeferredTasks::flush(std::size_t kept, WorkerId here) {
   graph::ReadyList later;
   {
     const std::lock_guard order(order_mutex_);
-    const HeldTasks tasks = take(kept);
-    for (const HeldTask& held : tasks) {
+    const DeferredTaskList tasks = take(kept);
+    for (const DeferredTask& entry : tasks) {
       // What the policy keeps of a worker is for that worker's thread.
-      const WorkerId submitter = held.submitter == here ? here : kNoWorker;
-      engine_.submit(*held.task, held.after, submitter,
+      const WorkerId submitter = entry.submitter == here ? here : kNoWorker;
+      engine_.submit(*entry.task, entry.after, submitter,
                      {.step = When::Step::announced, .later = &later});
     }
     count_.fetch_sub(tasks.size(), std::memory_order_seq_cst);
@@ -85,9 +88,9 @@ TaskId HeldBack::add_behind(graph::Task& task, std::span<const TaskId> after, Wo
   if (later.head != nullptr) engine_.make_ready(later, here, Releaser::goes_on);
 }
 
-// Under order_mutex_: with their priorities, the first of those that are held.
-HeldTasks HeldBack::take(std::size_t kept) {
-  HeldTasks tasks;
+// Under order_mutex_: with their priorities, the first of those that are deferred.
+DeferredTaskList DeferredTasks::take(std::size_t kept) {
+  DeferredTaskList tasks;
   {
     const std::lock_guard lock(list_mutex_);
     if (list_.size() <= kept) return {};
@@ -106,11 +109,11 @@ HeldTasks HeldBack::take(std::size_t kept) {
 }
 
 // Where there is no memory there are no priorities; a policy does not run what it has not planned.
-void HeldBack::prepare(std::span<const HeldTask> list, std::size_t leaving) {
+void DeferredTasks::prepare(std::span<const DeferredTask> list, std::size_t leaving) {
   const bool plans = engine_.policy_traits().plans;
   try {
-    using Predecessors = HeldGraph::Predecessors;
-    HeldGraph known(list, plans ? Predecessors::named : Predecessors::left_out);
+    using Predecessors = DeferredGraph::Predecessors;
+    DeferredGraph known(list, plans ? Predecessors::named : Predecessors::left_out);
     if (computes_priorities_) give_priorities(known, list, leaving);
     if (plans && planned_ < list.size()) {
       engine_.plan({known.graph, known.tasks, known.data, left_, planned_});
@@ -122,7 +125,7 @@ void HeldBack::prepare(std::span<const HeldTask> list, std::size_t leaving) {
   left_ += leaving;
 }
 
-std::string HeldBack::describe() const {
+std::string DeferredTasks::describe() const {
   constexpr std::size_t kNamed = 4;
   const std::lock_guard lock(list_mutex_);
   if (list_.empty()) return {};
@@ -131,16 +134,16 @@ std::string HeldBack::describe() const {
     names += (i == 0 ? "" : ", ") + std::string(list_[i].task->name());
   }
   if (list_.size() > kNamed) names += " ...";
-  return "held back until the submission window is full or somebody waits: " +
+  return "deferred until the submission window is full or somebody waits: " +
          std::to_string(list_.size()) + " tasks: " + names + "\n";
 }
 
 // To those that leave. Of the others, whose priorities change when more is known, the graph alone has them.
-void HeldBack::give_priorities(HeldGraph& known, std::span<const HeldTask> list,
-                               std::size_t leaving) const {
+void DeferredTasks::give_priorities(DeferredGraph& known, std::span<const DeferredTask> list,
+                                    std::size_t leaving) const {
   const std::vector<int> urgencies = known.urgencies();
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (list[i].held != Held::back || list[i].task->priority != 0) continue;
+    if (list[i].deferral != Deferral::allowed || list[i].task->priority != 0) continue;
     known.graph.set_priority(i, urgencies[i]);
     if (i < leaving) list[i].task->priority = urgencies[i];
   }

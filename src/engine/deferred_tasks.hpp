@@ -1,4 +1,4 @@
-// Tasks that have been submitted and are held back until the submission window is full or somebody waits. The tasks
+// Tasks that have been submitted and are deferred until the submission window is full or somebody waits. The tasks
 // known by then are a graph: computed priorities follow from the graph, and a planning policy plans on it. Then the
 // tasks enter the graph of dependencies, in the order of their submission.
 //
@@ -13,28 +13,28 @@
 #include <span>
 #include <string>
 
-#include "engine/held_graph.hpp"
+#include "engine/deferred_graph.hpp"
 #include "engine/lifecycle.hpp"
 #include "graph/dependencies.hpp"
 
 namespace vicinal::engine {
 
-class HeldBack {
+class DeferredTasks {
  public:
   enum class Priorities : bool { given, computed };
-  // `waiting`: the number of waiting threads. A thread raises the number before it looks for tasks held back.
-  HeldBack(Engine& engine, Priorities priorities, const std::atomic<std::uint32_t>& waiting);
+  // `waiting`: the number of waiting threads. A thread raises the number before it looks for deferred tasks.
+  DeferredTasks(Engine& engine, Priorities priorities, const std::atomic<std::uint32_t>& waiting);
 
   // Some are not in the graph of dependencies. Seq_cst, with the store: see RuntimeImpl::wait_until.
   bool any() const { return count() > 0; }
   std::uint64_t count() const { return count_.load(std::memory_order_seq_cst); }
   // A task of the application or inside a task, by a worker. Refused: the task is gone when this throws.
-  TaskId add(graph::Task& task, std::span<const TaskId> after, WorkerId submitter, Held held,
-             graph::Content leaves = graph::Content::written);
-  // The same for one that is not held, and needs no plan if nothing is.
+  TaskId add(graph::Task& task, std::span<const TaskId> after, WorkerId submitter,
+             Deferral deferral, graph::Content leaves = graph::Content::written);
+  // The same for one that is not deferred, and needs no plan if nothing is.
   TaskId add_behind(graph::Task& task, std::span<const TaskId> after, WorkerId submitter);
   // Either of them, for a task that has been announced: it is not refused.
-  void add_announced(const HeldTask& held);
+  void add_announced(const DeferredTask& entry);
   // All but the last `kept` go on, with priorities if they have none. `here`: the worker whose thread calls.
   void flush(std::size_t kept = 0, WorkerId here = kNoWorker);
   // For the stall report: how many, and the first of them; empty if there are none.
@@ -43,10 +43,11 @@ class HeldBack {
   std::mutex& announcements() { return list_mutex_; }
 
  private:
-  void go_on(Held held, WorkerId submitter, bool full);
-  HeldTasks take(std::size_t kept);
-  void prepare(std::span<const HeldTask> known, std::size_t leaving);
-  void give_priorities(HeldGraph& known, std::span<const HeldTask> list, std::size_t leaving) const;
+  void go_on(Deferral deferral, WorkerId submitter, bool full);
+  DeferredTaskList take(std::size_t kept);
+  void prepare(std::span<const DeferredTask> known, std::size_t leaving);
+  void give_priorities(DeferredGraph& known, std::span<const DeferredTask> list,
+                       std::size_t leaving) const;
 
   Engine& engine_;
   const bool computes_priorities_;
@@ -54,10 +55,11 @@ class HeldBack {
   // Who takes tasks puts them into the graph before another does, or they would overtake each other. No function
   // of the application is called under it.
   std::mutex order_mutex_;
-  std::uint64_t left_ = 0;   // that have been taken, all in all; under order_mutex_
-  std::size_t planned_ = 0;  // of the first that are held, the policy has made its plan; likewise
+  std::uint64_t left_ = 0;  // that have been taken, all in all; under order_mutex_
+  std::size_t planned_ =
+      0;  // of the first that are deferred, the policy has made its plan; likewise
   mutable std::mutex list_mutex_;        // behind it
-  HeldTasks list_;                       // in the order in which they were announced to the graph
+  DeferredTaskList list_;                // in the order in which they were announced to the graph
   std::atomic<std::uint64_t> count_{0};  // in the list, or on their way from it to the graph
 };
 

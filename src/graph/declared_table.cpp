@@ -1,16 +1,16 @@
-#include "graph/heard_of.hpp"
+#include "graph/declared_table.hpp"
 
 #include "vicinal/error.hpp"
 
 namespace vicinal::graph {
 
-HeardOf::HeardOf() {
+DeclaredTable::DeclaredTable() {
   static_assert(kMost < kForgotten - 1);
   nobody_.current_life.store(kForgotten - 1, std::memory_order_relaxed);
-  nobody_.name = "data that this runtime has only heard of";
+  nobody_.name = "data that this runtime has only declared";
 }
 
-std::uint32_t HeardOf::number_of(const Layout& layout) {
+std::uint32_t DeclaredTable::number_of(const Layout& layout) {
   const LayoutKey key{layout.column_bytes, layout.columns, layout.stride_bytes,
                       layout.element_bytes};
   const auto found = layout_numbers_.find(key);
@@ -26,7 +26,7 @@ std::uint32_t HeardOf::number_of(const Layout& layout) {
   return number;
 }
 
-std::uint32_t HeardOf::add(const Layout& layout, std::string_view name, DataNumber data) {
+std::uint32_t DeclaredTable::add(const Layout& layout, std::string_view name, DataNumber data) {
   const bool begins = next_ % kPerChunk == 0;
   const std::size_t names = begins ? 0 : chunks_.back() ? chunks_.back()->names.size() : 0;
   if (next_ >= kMost || data.value >= kForgotten || names + name.size() >= kMost) {
@@ -56,27 +56,27 @@ std::uint32_t HeardOf::add(const Layout& layout, std::string_view name, DataNumb
   return next_++;
 }
 
-HeardOf::Record* HeardOf::record(std::uint32_t number) const {
+DeclaredTable::Record* DeclaredTable::record(std::uint32_t number) const {
   if (number >= next_ || chunks_[number / kPerChunk] == nullptr) return nullptr;
   Record& found = chunks_[number / kPerChunk]->records[number % kPerChunk];
   return found.layout != kForgotten ? &found : nullptr;
 }
 
-std::optional<HeardOf::Datum> HeardOf::find(std::uint32_t number) const {
+std::optional<DeclaredTable::Datum> DeclaredTable::find(std::uint32_t number) const {
   const Record* const found = record(number);
   if (found == nullptr) return std::nullopt;
   return Datum{layouts_[found->layout], chunks_[number / kPerChunk]->names.c_str() + found->name,
                DataNumber{found->data}, found->handle, found->life};
 }
 
-void HeardOf::give(std::uint32_t number, Handle& handle, std::uint32_t life) {
+void DeclaredTable::give(std::uint32_t number, Handle& handle, std::uint32_t life) {
   Record* const found = record(number);
   if (found == nullptr) return;
   found->handle = &handle;
   found->life = life;
 }
 
-bool HeardOf::forget(std::uint32_t number) {
+bool DeclaredTable::forget(std::uint32_t number) {
   Record* const found = record(number);
   if (found == nullptr) return false;
   *found = {};

@@ -1,4 +1,4 @@
-// Tasks that are held back, as a graph.
+// Deferred tasks, as a graph.
 #pragma once
 
 #include <span>
@@ -12,24 +12,22 @@
 
 namespace vicinal::engine {
 
-enum class Held : bool {
-  no,
-  back
-};  // no: all that is held is passed on with the task, which gets no priority
+// `none`: all deferred tasks are passed on with the task, which gets no priority.
+enum class Deferral : bool { none, allowed };
 
-struct HeldTask {
+struct DeferredTask {
   graph::Task* task = nullptr;
   std::vector<TaskId> after;
   WorkerId submitter = kNoWorker;
-  Held held = Held::no;
+  Deferral deferral = Deferral::none;
 };
 // What is taken from the list must reach the graph of dependencies.
-using HeldTasks = base::SureVector<HeldTask>;
+using DeferredTaskList = base::SureVector<DeferredTask>;
 
-struct HeldGraph : KnownGraph {
+struct DeferredGraph : KnownGraph {
   // Of dependencies without data those on tasks in the list, if asked for.
   enum class Predecessors : bool { left_out, named };
-  HeldGraph(std::span<const HeldTask> list, Predecessors predecessors);
+  DeferredGraph(std::span<const DeferredTask> list, Predecessors predecessors);
 
   // By task: as a priority, larger is more urgent. In microseconds from the start of the task to the end of the
   // longest path behind it.

@@ -12,11 +12,11 @@
 
 namespace vicinal::memory {
 
-class CopiesInCourse {
+class CopiesInFlight {
  public:
-  CopiesInCourse() = default;
-  CopiesInCourse(const CopiesInCourse&) = delete;
-  CopiesInCourse& operator=(const CopiesInCourse&) = delete;
+  CopiesInFlight() = default;
+  CopiesInFlight(const CopiesInFlight&) = delete;
+  CopiesInFlight& operator=(const CopiesInFlight&) = delete;
 
   CopyId begin(Fetch& fetch) {
     const std::lock_guard lock(lock_);
@@ -30,7 +30,7 @@ class CopiesInCourse {
     slot.fetch = &fetch;
     return {number, ++slot.generation, this};
   }
-  // The id names nothing from now on. Throws DeviceError, and changes nothing, if it does not name a copy in course.
+  // The id names nothing from now on. Throws DeviceError, and changes nothing, if it does not name a copy in flight.
   Fetch& end(CopyId id) {
     const std::lock_guard lock(lock_);
     const bool is_known = id.table == this && id.slot < slots_.size();

@@ -1,4 +1,4 @@
-// With computed priorities tasks are held back: what is refused is refused at the call all the same, and what
+// With computed priorities tasks are deferred: what is refused is refused at the call all the same, and what
 // was accepted ends exactly once, whatever other threads unregister or invalidate meanwhile.
 #include <atomic>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace {
 using namespace vicinal::
     testing;  // NOLINT(google-build-using-namespace): the vocabulary of the tests
 
-class HeldBack : public Failure {
+class DeferredTasks : public Failure {
  protected:
   static Options options() {
     Options options = small_options();
@@ -51,7 +51,7 @@ class HeldBack : public Failure {
   std::atomic<int> done_{0};
 };
 
-TEST_F(HeldBack, ATaskThatReadsWhatNobodyWroteIsRefusedAtOnce) {
+TEST_F(DeferredTasks, ATaskThatReadsWhatNobodyWroteIsRefusedAtOnce) {
   EXPECT_THAT(message_of<UsageError>([&] { submit(add(x_, 1)); }), HasSubstr("never written"));
   submit(set(x_, 3));
   submit(add(x_, 1));
@@ -60,7 +60,7 @@ TEST_F(HeldBack, ATaskThatReadsWhatNobodyWroteIsRefusedAtOnce) {
   EXPECT_EQ(value_of(runtime_, x_), 4);
 }
 
-TEST_F(HeldBack, ATaskThatReadsWhatARefusedOneWouldHaveWrittenIsRefusedToo) {
+TEST_F(DeferredTasks, ATaskThatReadsWhatARefusedOneWouldHaveWrittenIsRefusedToo) {
   const Handle never = runtime_.register_empty(kPage, "never");
   const std::vector<Operand> operands{R(never), W(x_)};
   TaskSpec spec{.codelet = &kNext};
@@ -71,7 +71,7 @@ TEST_F(HeldBack, ATaskThatReadsWhatARefusedOneWouldHaveWrittenIsRefusedToo) {
   EXPECT_EQ(accepted_, 0);
 }
 
-TEST_F(HeldBack, ATaskThatReadsWhatIsInvalidatedIsRefusedAtOnceAndThoseBeforeAreNot) {
+TEST_F(DeferredTasks, ATaskThatReadsWhatIsInvalidatedIsRefusedAtOnceAndThoseBeforeAreNot) {
   submit(set(x_, 1));
   submit(add(x_, 1));
   runtime_.invalidate(x_);
@@ -82,7 +82,7 @@ TEST_F(HeldBack, ATaskThatReadsWhatIsInvalidatedIsRefusedAtOnceAndThoseBeforeAre
   EXPECT_EQ(value_of(runtime_, x_), 5);
 }
 
-TEST_F(HeldBack, ATaskAfterAnIdThatNeverWasIsRefusedAtOnce) {
+TEST_F(DeferredTasks, ATaskAfterAnIdThatNeverWasIsRefusedAtOnce) {
   const std::vector<TaskId> after{TaskId{(std::uint64_t{9} << 32) | 0xfffffffU}};
   TaskSpec spec = set(x_, 1);
   spec.after = after;
@@ -91,7 +91,7 @@ TEST_F(HeldBack, ATaskAfterAnIdThatNeverWasIsRefusedAtOnce) {
   EXPECT_EQ(accepted_, 0);
 }
 
-TEST_F(HeldBack, WhatWasAcceptedBeforeAnotherThreadUnregistersEndsBefore) {
+TEST_F(DeferredTasks, WhatWasAcceptedBeforeAnotherThreadUnregistersEndsBefore) {
   for (int round = 0; round < 100; ++round) {
     std::vector<std::int64_t> value(512, 0);
     const int before = accepted_;
@@ -117,7 +117,7 @@ TEST_F(HeldBack, WhatWasAcceptedBeforeAnotherThreadUnregistersEndsBefore) {
 }
 
 // Reads that were accepted have a content to read, on whichever side of the invalidation the threads meet.
-TEST_F(HeldBack, WhatWasAcceptedBeforeAnotherThreadInvalidatesRunsBefore) {
+TEST_F(DeferredTasks, WhatWasAcceptedBeforeAnotherThreadInvalidatesRunsBefore) {
   const Handle x = runtime_.register_empty(kPage, "x");
   for (int round = 0; round < 300; ++round) {
     submit(set(x, 0));
@@ -141,8 +141,8 @@ TEST_F(HeldBack, WhatWasAcceptedBeforeAnotherThreadInvalidatesRunsBefore) {
   EXPECT_EQ(done_, accepted_);
 }
 
-// The kernel's task and those held back name the same data: whoever is accepted has its place in the order.
-TEST_F(HeldBack, AKernelThatReadsWhileItsFirstWriterIsHeldBackReadsAfterItOrIsRefused) {
+// The kernel's task and those deferred name the same data: whoever is accepted has its place in the order.
+TEST_F(DeferredTasks, AKernelThatReadsWhileItsFirstWriterIsDeferredReadsAfterItOrIsRefused) {
   struct Shared {
     std::function<void(const TaskSpec&)> submit;
     Handle x;

@@ -1,6 +1,6 @@
-// Data that the application has told this runtime of, and that something here may use: see graph/heard_of.hpp. Their public
-// handles are good for all calls; the first that uses the data registers them as data without a home that nobody
-// has written.
+// Data that the application has declared to this runtime, and that something here may use, see
+// graph/declared_table.hpp. Their public handles are good for all calls; the first call that uses the data registers
+// them as data without a home that nobody has written.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "graph/heard_of.hpp"
+#include "graph/declared_table.hpp"
 #include "vicinal/data.hpp"
 #include "vicinal/ids.hpp"
 #include "vicinal/task.hpp"
@@ -22,14 +22,14 @@ namespace vicinal::engine {
 struct Application;
 
 // Any thread.
-class HeardOfData {
+class DeclaredData {
  public:
-  explicit HeardOfData(Application& application) : application_(application) {}
+  explicit DeclaredData(Application& application) : application_(application) {}
 
   // Throws UsageError for a shape that cannot be, CapacityError when there are 2^32 of them.
-  Handle hear_of(const Layout& layout, std::string name) { return hear_of(layout, std::move(name), {}); }
+  Handle declare(const Layout& layout, std::string name) { return declare(layout, std::move(name), {}); }
   // The same of data that are registered here already; the public handle stands for them.
-  Handle hear_of(const Layout& layout, std::string name, Handle registered);
+  Handle declare(const Layout& layout, std::string name, Handle registered);
   // They are numbered from 0 on, in the order of these calls.
   static std::uint32_t number(Handle handle) { return handle.life(); }
   Handle name(std::uint32_t number) const;
@@ -56,7 +56,7 @@ class HeardOfData {
 
   Application& application_;
   mutable std::mutex mutex_;  // guards the table
-  std::unique_ptr<graph::HeardOf> table_;
+  std::unique_ptr<graph::DeclaredTable> table_;
   std::atomic<graph::Handle*> nobody_{nullptr};  // the table's; null: there are none
 };
 

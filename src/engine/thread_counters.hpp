@@ -1,6 +1,6 @@
-// What each thread counts of tasks: a lane per worker, one for the thread that made the engine, and one that the
-// application's other threads share. A lane is written by its owner alone, so counting contends for nothing; sums
-// are taken by whoever asks.
+// Counts of tasks by thread. Each worker and the thread that made the engine have counters of their own; the other
+// threads of the application share a set. Counters have one writer, so counting contends for nothing; sums are taken by
+// whoever asks.
 #pragma once
 
 #include <array>
@@ -22,32 +22,32 @@
 
 namespace vicinal::engine {
 
-class Lanes {
+class ThreadCounters {
  public:
   // `now` and the recorder outlive it.
-  Lanes(std::size_t workers, const std::function<Time()>& now, bool simulated,
-        trace::Recorder& recorder);
+  ThreadCounters(std::size_t workers, const std::function<Time()>& now, bool simulated,
+                 trace::Recorder& recorder);
   // All are idle from now on; what was before does not count as busy.
   void start();
 
-  std::size_t count() const { return lanes_.size(); }
+  std::size_t count() const { return threads_.size(); }
   // `worker`: kNoWorker for a thread of the application.
   std::size_t index(WorkerId worker) const {
     if (worker != kNoWorker) return worker.value;
-    return lanes_.size() - (this_thread() == owner_ ? 2 : 1);
+    return threads_.size() - (this_thread() == owner_ ? 2 : 1);
   }
-  // The lane shared by several threads, which hold the lock during each use.
-  bool shared(std::size_t lane) const { return lane == lanes_.size() - 1; }
+  // Those shared by several threads, which hold the lock during each use.
+  bool shared(std::size_t thread) const { return thread == threads_.size() - 1; }
   base::SpinLock& shared_lock() { return shared_lock_; }
 
   // --- counts of tasks
-  void count_submitted(std::size_t lane, std::int64_t change) {
-    std::atomic<std::uint64_t>& submitted = lanes_[lane].submitted;
+  void count_submitted(std::size_t thread, std::int64_t change) {
+    std::atomic<std::uint64_t>& submitted = threads_[thread].submitted;
     submitted.store(submitted.load(std::memory_order_relaxed) + static_cast<std::uint64_t>(change),
                     std::memory_order_release);
   }
   void count_ended(WorkerId worker, Outcome outcome) {
-    auto& ended = lanes_[index(worker)].ended[static_cast<std::size_t>(outcome)];
+    auto& ended = threads_[index(worker)].ended[static_cast<std::size_t>(outcome)];
     if (worker == kNoWorker) {  // without the lock
       ended.fetch_add(1, std::memory_order_release);
     } else {
@@ -69,25 +69,25 @@ class Lanes {
   // longer than the rest of a small task.
   void begin_idle(WorkerId worker);
   void end_idle(WorkerId worker) {
-    Lane& own = lanes_[worker.value];
+    Counters& own = threads_[worker.value];
     const std::int64_t since = own.idle_since.load(std::memory_order_relaxed);
     if (since != kNotIdle) [[unlikely]]
       note_idle(worker, since);
   }
   bool idle(WorkerId worker) const {
-    return lanes_[worker.value].idle_since.load(std::memory_order_relaxed) != kNotIdle;
+    return threads_[worker.value].idle_since.load(std::memory_order_relaxed) != kNotIdle;
   }
   Time busy(WorkerId worker, Time now) const;
 
   // --- the task that runs, for reports: codelets outlive their tasks, of names a copy is kept
   void begin_run(WorkerId worker, const graph::Task& task) {
-    Lane& own = lanes_[worker.value];
+    Counters& own = threads_[worker.value];
     own.started.store(own.started.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     own.running.store(task.codelet, std::memory_order_relaxed);
     if (task.extension && !task.extension->name.empty()) own.keep_name(task.extension->name);
   }
   void end_run(WorkerId worker, const graph::Task& task) {
-    Lane& own = lanes_[worker.value];
+    Counters& own = threads_[worker.value];
     own.started.store(own.started.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     own.running.store(nullptr, std::memory_order_relaxed);
     if (task.extension) own.name[0].store(0, std::memory_order_relaxed);
@@ -95,18 +95,18 @@ class Lanes {
   std::string running_name(WorkerId worker) const;  // empty: it runs nothing
   // Tasks handed to its driver that have not ended.
   std::size_t started(WorkerId worker) const {
-    return lanes_[worker.value].started.load(std::memory_order_relaxed);
+    return threads_[worker.value].started.load(std::memory_order_relaxed);
   }
 
   // Before each task of a worker: now and then it waits until the submitting thread is ahead.
   void keep_distance(WorkerId worker) {
-    if (++lanes_[worker.value].burst == kDistance) look_at_distance(lanes_[worker.value]);
+    if (++threads_[worker.value].burst == kDistance) look_at_distance(threads_[worker.value]);
   }
 
  private:
   static constexpr std::int64_t kNotIdle = -1;
   static constexpr std::uint32_t kDistance = 256;  // tasks
-  struct alignas(64) Lane {
+  struct alignas(64) Counters {
     std::atomic<std::uint64_t> submitted{0};
     std::array<std::atomic<std::uint64_t>, 3> ended{};  // by Outcome
     std::atomic<std::uint64_t> ended_bytes{0};
@@ -128,10 +128,10 @@ class Lanes {
   }
   void note_idle(WorkerId worker, std::int64_t since);
   std::uint64_t submitted_by_application() const;
-  void look_at_distance(Lane& own);
+  void look_at_distance(Counters& own);
   void let_submitter_run_ahead() const;
 
-  std::vector<Lane> lanes_;
+  std::vector<Counters> threads_;
   std::atomic<std::uint64_t> own_done_{0};
   const std::function<Time()>& now_;
   trace::Recorder& recorder_;

@@ -1,71 +1,73 @@
-#include "engine/lanes.hpp"
+#include "engine/thread_counters.hpp"
 
 #include "base/processor.hpp"
 
 namespace vicinal::engine {
 
-Lanes::Lanes(std::size_t workers, const std::function<Time()>& now, bool simulated,
-             trace::Recorder& recorder)
-    : lanes_(workers + 2), now_(now), recorder_(recorder), simulated_(simulated) {}
+ThreadCounters::ThreadCounters(std::size_t workers, const std::function<Time()>& now,
+                               bool simulated, trace::Recorder& recorder)
+    : threads_(workers + 2), now_(now), recorder_(recorder), simulated_(simulated) {}
 
-void Lanes::start() {
-  for (Lane& lane : lanes_) {
-    lane.idle_since.store(now_().ns, std::memory_order_relaxed);
-    lane.idle_ns.store(now_().ns, std::memory_order_relaxed);
+void ThreadCounters::start() {
+  for (Counters& thread : threads_) {
+    thread.idle_since.store(now_().ns, std::memory_order_relaxed);
+    thread.idle_ns.store(now_().ns, std::memory_order_relaxed);
   }
 }
 
 // --- counts
 
-std::uint64_t Lanes::ended() const {
+std::uint64_t ThreadCounters::ended() const {
   std::uint64_t sum = 0;
-  for (const Lane& lane : lanes_) {
-    for (const auto& count : lane.ended) sum += count.load(std::memory_order_acquire);
+  for (const Counters& thread : threads_) {
+    for (const auto& count : thread.ended) sum += count.load(std::memory_order_acquire);
   }
   return sum;
 }
 
-std::uint64_t Lanes::submitted() const {
+std::uint64_t ThreadCounters::submitted() const {
   std::uint64_t sum = 0;
-  for (const Lane& lane : lanes_) sum += lane.submitted.load(std::memory_order_acquire);
+  for (const Counters& thread : threads_) sum += thread.submitted.load(std::memory_order_acquire);
   return sum;
 }
 
-void Lanes::count_bytes(const graph::Task& task, WorkerId worker) {
+void ThreadCounters::count_bytes(const graph::Task& task, WorkerId worker) {
   std::uint64_t sum = 0;
   for (const graph::Access& access : task.accesses()) sum += access.handle->bytes().value;
-  lanes_[index(worker)].ended_bytes.fetch_add(sum, std::memory_order_release);
+  threads_[index(worker)].ended_bytes.fetch_add(sum, std::memory_order_release);
 }
 
-Bytes Lanes::ended_bytes() const {
+Bytes ThreadCounters::ended_bytes() const {
   Bytes sum;
-  for (const Lane& lane : lanes_) sum += Bytes{lane.ended_bytes.load(std::memory_order_acquire)};
+  for (const Counters& thread : threads_) {
+    sum += Bytes{thread.ended_bytes.load(std::memory_order_acquire)};
+  }
   return sum;
 }
 
 // Ends are summed first, and only grow; a submission is taken back only when it is refused, by the thread that
 // is still in it. So if the sums agree, all that had been submitted when the second sum began has ended.
-bool Lanes::all_ended() const {
+bool ThreadCounters::all_ended() const {
   const std::uint64_t ended = this->ended();
   return ended == submitted();
 }
 
-std::uint64_t Lanes::tasks_run(WorkerId worker) const {
-  const Lane& lane = lanes_[worker.value];
-  return lane.ended[0].load() + lane.ended[1].load();
+std::uint64_t ThreadCounters::tasks_run(WorkerId worker) const {
+  const Counters& thread = threads_[worker.value];
+  return thread.ended[0].load() + thread.ended[1].load();
 }
 
 // What is submitted minus what has ended is never more than was pending at some moment, and never negative, as long as
 // nothing is submitted between the two sums of submissions; a thread that submits without a pause gets tired of waiting.
-void Lanes::report(Statistics& s) const {
+void ThreadCounters::report(Statistics& s) const {
   s.own_tasks_done = own_done_.load(std::memory_order_relaxed);
   for (int tries = 0; tries < 100; ++tries) {
     const std::uint64_t before = submitted();
     s.tasks_done = s.tasks_failed = s.tasks_cancelled = 0;
-    for (const Lane& lane : lanes_) {
-      s.tasks_done += lane.ended[0].load(std::memory_order_acquire);
-      s.tasks_failed += lane.ended[1].load(std::memory_order_acquire);
-      s.tasks_cancelled += lane.ended[2].load(std::memory_order_acquire);
+    for (const Counters& thread : threads_) {
+      s.tasks_done += thread.ended[0].load(std::memory_order_acquire);
+      s.tasks_failed += thread.ended[1].load(std::memory_order_acquire);
+      s.tasks_cancelled += thread.ended[2].load(std::memory_order_acquire);
     }
     s.tasks_submitted = submitted();
     if (s.tasks_submitted == before) return;
@@ -74,8 +76,8 @@ void Lanes::report(Statistics& s) const {
 
 // --- idle time
 
-void Lanes::begin_idle(WorkerId worker) {
-  Lane& own = lanes_[worker.value];
+void ThreadCounters::begin_idle(WorkerId worker) {
+  Counters& own = threads_[worker.value];
   if (own.idle_since.load(std::memory_order_relaxed) != kNotIdle) return;
   own.idle_since.store(now_().ns, std::memory_order_relaxed);
   if (recorder_.on(trace::Category::scheduler)) {
@@ -83,8 +85,8 @@ void Lanes::begin_idle(WorkerId worker) {
   }
 }
 
-[[gnu::noinline]] void Lanes::note_idle(WorkerId worker, std::int64_t since) {
-  Lane& own = lanes_[worker.value];
+[[gnu::noinline]] void ThreadCounters::note_idle(WorkerId worker, std::int64_t since) {
+  Counters& own = threads_[worker.value];
   own.idle_ns.store(own.idle_ns.load(std::memory_order_relaxed) + now_().ns - since,
                     std::memory_order_relaxed);
   own.idle_since.store(kNotIdle, std::memory_order_relaxed);
@@ -93,29 +95,29 @@ void Lanes::begin_idle(WorkerId worker) {
   }
 }
 
-Time Lanes::busy(WorkerId worker, Time now) const {
-  const Lane& lane = lanes_[worker.value];
-  const std::int64_t since = lane.idle_since.load(std::memory_order_relaxed);
-  const std::int64_t idle = lane.idle_ns.load(std::memory_order_relaxed);
+Time ThreadCounters::busy(WorkerId worker, Time now) const {
+  const Counters& thread = threads_[worker.value];
+  const std::int64_t since = thread.idle_since.load(std::memory_order_relaxed);
+  const std::int64_t idle = thread.idle_ns.load(std::memory_order_relaxed);
   return {(since == kNotIdle ? now.ns : since) - idle};
 }
 
 // --- names
 
 // A task's name goes with the task, so a report reads a copy: whole, unless the next task begins meanwhile.
-[[gnu::noinline]] void Lanes::Lane::keep_name(std::string_view of) {
+[[gnu::noinline]] void ThreadCounters::Counters::keep_name(std::string_view of) {
   std::array<std::uint64_t, 6> words{};
   of.copy(reinterpret_cast<char*>(words.data()), sizeof(words) - 1);
   for (std::size_t i = 0; i < words.size(); ++i) name[i].store(words[i], std::memory_order_relaxed);
 }
 
-std::string Lanes::running_name(WorkerId worker) const {
-  const Lane& lane = lanes_[worker.value];
-  const Codelet* const codelet = lane.running.load(std::memory_order_relaxed);
+std::string ThreadCounters::running_name(WorkerId worker) const {
+  const Counters& thread = threads_[worker.value];
+  const Codelet* const codelet = thread.running.load(std::memory_order_relaxed);
   if (codelet == nullptr) return {};
   std::array<std::uint64_t, 7> words{};  // the last one ends the text
-  for (std::size_t i = 0; i < lane.name.size(); ++i) {
-    words[i] = lane.name[i].load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < thread.name.size(); ++i) {
+    words[i] = thread.name[i].load(std::memory_order_relaxed);
   }
   if (words[0] == 0) return codelet->name;
   return reinterpret_cast<const char*>(words.data());
@@ -123,16 +125,16 @@ std::string Lanes::running_name(WorkerId worker) const {
 
 // --- the distance to the submitting thread
 
-std::uint64_t Lanes::submitted_by_application() const {
-  return lanes_[lanes_.size() - 2].submitted.load(std::memory_order_relaxed) +
-         lanes_.back().submitted.load(std::memory_order_relaxed);
+std::uint64_t ThreadCounters::submitted_by_application() const {
+  return threads_[threads_.size() - 2].submitted.load(std::memory_order_relaxed) +
+         threads_.back().submitted.load(std::memory_order_relaxed);
 }
 
 // A thread that submits and a worker that runs what was submitted a moment ago meet at every task: at
 // the policy's queue, at the handles, at the task. When the worker has waited for some hundreds of
 // tasks it goes through them as fast as if nobody submitted. docs/architecture.md has numbers.
-void Lanes::let_submitter_run_ahead() const {
-  const std::size_t workers = lanes_.size() - 2;
+void ThreadCounters::let_submitter_run_ahead() const {
+  const std::size_t workers = threads_.size() - 2;
   if (simulated_ || workers == 1) return;
   constexpr int kLooks = 5;
   const std::uint64_t first = submitted_by_application();
@@ -147,7 +149,7 @@ void Lanes::let_submitter_run_ahead() const {
 
 // Once per so many tasks: a worker that has caught up with the submitting thread would never run dry,
 // but stay right behind it.
-[[gnu::noinline]] void Lanes::look_at_distance(Lane& own) {
+[[gnu::noinline]] void ThreadCounters::look_at_distance(Counters& own) {
   own.burst = 0;
   const std::uint64_t now = submitted_by_application();
   const bool goes_on = now != own.submissions_then;

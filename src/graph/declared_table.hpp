@@ -1,4 +1,4 @@
-// Data that a runtime has only heard of: registered, with a shape and a name, and used by nothing here yet. One costs 24
+// Data that a runtime has only declared: they have a shape and a name, and nothing here uses them yet. One costs 24
 // bytes and its name; a Handle with its replicas costs some 500. It gets a Handle of its own at its first use.
 //
 // Not thread safe.
@@ -20,11 +20,11 @@
 
 namespace vicinal::graph {
 
-class HeardOf {
+class DeclaredTable {
  public:
-  HeardOf();
-  HeardOf(const HeardOf&) = delete;
-  HeardOf& operator=(const HeardOf&) = delete;
+  DeclaredTable();
+  DeclaredTable(const DeclaredTable&) = delete;
+  DeclaredTable& operator=(const DeclaredTable&) = delete;
 
   // What all public handles of such data lead to. It has no life that a public handle could name, so that whoever
   // asks whether one is registered finds it at the price of any other.

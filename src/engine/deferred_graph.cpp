@@ -1,4 +1,4 @@
-#include "engine/held_graph.hpp"
+#include "engine/deferred_graph.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -14,7 +14,7 @@ namespace {
 
 using graph::Graph;
 
-// Of a task, in nanoseconds: 19 hours, so that a path of all tasks that are held back can be counted.
+// Of a task, in nanoseconds: 19 hours, so that a path of all deferred tasks can be counted.
 constexpr std::int64_t kLongestTask = std::int64_t{1} << 46;
 
 Time planned_time(const TaskFacts& facts) {
@@ -45,11 +45,12 @@ int priority_of(Time level) {
 using Numbers = std::unordered_map<std::uint64_t, Graph::Number>;
 
 // By id, if any task follows others whatever their data.
-Numbers numbers_of(std::span<const HeldTask> list) {
+Numbers numbers_of(std::span<const DeferredTask> list) {
   Numbers numbers;
-  if (std::ranges::all_of(list, [](const HeldTask& held) { return held.after.empty(); })) return {};
-  for (const HeldTask& held : list) {
-    numbers.emplace(graph::TaskPool::id(*held.task).value,
+  if (std::ranges::all_of(list, [](const DeferredTask& entry) { return entry.after.empty(); }))
+    return {};
+  for (const DeferredTask& entry : list) {
+    numbers.emplace(graph::TaskPool::id(*entry.task).value,
                     static_cast<Graph::Number>(numbers.size()));
   }
   return numbers;
@@ -57,30 +58,30 @@ Numbers numbers_of(std::span<const HeldTask> list) {
 
 }  // namespace
 
-HeldGraph::HeldGraph(std::span<const HeldTask> list, Predecessors predecessors) {
+DeferredGraph::DeferredGraph(std::span<const DeferredTask> list, Predecessors predecessors) {
   const Numbers numbers = predecessors == Predecessors::named ? numbers_of(list) : Numbers();
   std::vector<Access> accesses;
   std::vector<Graph::Number> before;
-  for (const HeldTask& held : list) {
+  for (const DeferredTask& entry : list) {
     accesses.clear();
-    for (const graph::Access& access : held.task->accesses()) {
+    for (const graph::Access& access : entry.task->accesses()) {
       accesses.push_back({access.handle, access.mode});
     }
     before.clear();
-    for (const TaskId id : held.after) {
+    for (const TaskId id : entry.after) {
       if (const auto found = numbers.find(id.value); found != numbers.end()) {
         before.push_back(found->second);
       }
     }
-    const TaskFacts facts(*held.task);
+    const TaskFacts facts(*entry.task);
     const std::string_view name =
         facts.codelet != nullptr ? std::string_view(facts.codelet->name) : std::string_view();
-    add(*held.task, facts, name, accesses, before);
+    add(*entry.task, facts, name, accesses, before);
     durations_.push_back(planned_time(facts));
   }
 }
 
-std::vector<int> HeldGraph::urgencies() const {
+std::vector<int> DeferredGraph::urgencies() const {
   std::vector<int> urgencies;
   for (const Time level : graph::bottom_levels(graph, durations_)) {
     urgencies.push_back(priority_of(level));

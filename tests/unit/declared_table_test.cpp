@@ -1,5 +1,5 @@
-// Data that a runtime has only heard of, as a table.
-#include "graph/heard_of.hpp"
+// Data that a runtime has only declared, as a table.
+#include "graph/declared_table.hpp"
 
 #include <cstdint>
 #include <malloc.h>
@@ -20,8 +20,8 @@ Layout tile(std::uint64_t rows, std::uint64_t columns) {
   return {rows * 8, columns, rows * 8, 8};
 }
 
-TEST(HeardOf, GivesBackWhatItWasTold) {
-  HeardOf data;
+TEST(DeclaredTable, GivesBackWhatItWasTold) {
+  DeclaredTable data;
   const std::uint32_t a = data.add(tile(4, 2), "A(0,0)", {1});
   const std::uint32_t b = data.add(tile(3, 2), "", {7});
   const std::uint32_t c = data.add(tile(4, 2), "A(0,1)", {8});
@@ -39,8 +39,8 @@ TEST(HeardOf, GivesBackWhatItWasTold) {
   EXPECT_FALSE(data.find(0xffffffffU));
 }
 
-TEST(HeardOf, KnowsTheHandleThatOneWasGiven) {
-  HeardOf data;
+TEST(DeclaredTable, KnowsTheHandleThatOneWasGiven) {
+  DeclaredTable data;
   Handle handle;
   const std::uint32_t a = data.add(tile(1, 1), "a", {1});
   data.give(a, handle, 5);
@@ -48,8 +48,8 @@ TEST(HeardOf, KnowsTheHandleThatOneWasGiven) {
   EXPECT_EQ(data.find(a)->life, 5U);
 }
 
-TEST(HeardOf, NumbersAreNotGivenAgain) {
-  HeardOf data;
+TEST(DeclaredTable, NumbersAreNotGivenAgain) {
+  DeclaredTable data;
   const std::uint32_t a = data.add(tile(1, 1), "a", {1});
   EXPECT_TRUE(data.forget(a));
   EXPECT_FALSE(data.forget(a));
@@ -60,14 +60,14 @@ TEST(HeardOf, NumbersAreNotGivenAgain) {
 }
 
 // No public handle names a life of it.
-TEST(HeardOf, NobodyTakesNoTasks) {
-  HeardOf data;
+TEST(DeclaredTable, NobodyTakesNoTasks) {
+  DeclaredTable data;
   EXPECT_FALSE(data.nobody().takes_tasks());
   EXPECT_NE(data.nobody().life(), data.add(tile(1, 1), "a", {1}));
 }
 
 // Against a plain list of what is there.
-TEST(HeardOf, AnyOrderOfComingAndGoing) {
+TEST(DeclaredTable, AnyOrderOfComingAndGoing) {
   const std::uint64_t seed = 34;
   SCOPED_TRACE(seed);
   base::Random random(seed);
@@ -76,7 +76,7 @@ TEST(HeardOf, AnyOrderOfComingAndGoing) {
     std::string name;
     std::uint64_t rows;
   };
-  HeardOf data;
+  DeclaredTable data;
   std::vector<Told> there;
   std::vector<std::uint32_t> gone;
   for (std::uint64_t step = 0; step < 20'000; ++step) {
@@ -109,13 +109,13 @@ std::size_t allocated() {
   return info.uordblks + info.hblkhd;
 }
 
-TEST(HeardOf, OneCostsAtMost40Bytes) {
+TEST(DeclaredTable, OneCostsAtMost40Bytes) {
 #if TEST_ADDRESS_SANITIZER || TEST_THREAD_SANITIZER
   GTEST_SKIP() << "the sanitizer's allocator is another";
 #endif
   constexpr std::uint64_t kCount = 10'000;
   const std::size_t before = allocated();
-  const auto data = std::make_unique<HeardOf>();
+  const auto data = std::make_unique<DeclaredTable>();
   for (std::uint64_t i = 0; i < kCount; ++i) {
     const std::string name = "A(" + std::to_string(i / 100) + "," + std::to_string(i % 100) + ")";
     data->add(tile(480, 480), name, {i + 1});
@@ -124,11 +124,11 @@ TEST(HeardOf, OneCostsAtMost40Bytes) {
   EXPECT_GE(allocated() - before, 24 * kCount);
 }
 
-TEST(HeardOf, OfThoseThatAreForgottenNothingIsKept) {
+TEST(DeclaredTable, OfThoseThatAreForgottenNothingIsKept) {
 #if TEST_ADDRESS_SANITIZER || TEST_THREAD_SANITIZER
   GTEST_SKIP() << "the sanitizer's allocator is another";
 #endif
-  HeardOf data;
+  DeclaredTable data;
   const std::size_t before = allocated();
   for (std::uint64_t i = 0; i < 100'000; ++i)
     data.forget(data.add(tile(480, 480), "some name", {i + 1}));
