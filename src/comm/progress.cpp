@@ -90,6 +90,7 @@ bool Progress::any_is_limited() const {
 std::uint64_t Progress::add(const Transfer& transfer, Bytes bytes, int priority) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t number = next_++;
+  under_way_.fetch_add(1, std::memory_order_acq_rel);
   added_.try_emplace(number, ReadyTransfer{{number}, transfer, bytes, priority});
   return number;
 }
@@ -183,16 +184,15 @@ void Progress::post_message(RankId to, std::span<const std::byte> bytes) {
   transport_->post_message(to, bytes);
 }
 
-void Progress::hold(TransferId id) {
+void Progress::bring(TransferId id) {
+  Carried& one = carried_.at(id.value);
+  one.state = Carried::State::asked;
+  transfers_->bring(*one.task);
+}
+void Progress::make_room(TransferId id) {
   Carried& one = carried_.at(id.value);
   one.state = Carried::State::asked;
   transfers_->hold(*one.task);
-}
-void Progress::bring(TransferId id) {
-  hold(id);
-}
-void Progress::make_room(TransferId id) {
-  hold(id);
 }
 
 void Progress::send(TransferId id, RankId to, Channel channel) {
@@ -225,6 +225,7 @@ void Progress::end_with(std::uint64_t number, Outcome outcome) {
   graph::Task* const task = found->second.task;
   carried_.erase(found);
   transfers_->end(*task, outcome);
+  under_way_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
 // What is on its way is given up first: its memory goes back to the engine then. What was asked of the engine ends when

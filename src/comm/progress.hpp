@@ -44,6 +44,8 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   bool any_is_limited() const;
   // A transfer whose task is submitted next. Any thread.
   std::uint64_t add(const Transfer& transfer, Bytes bytes, int priority);
+  // Some transfer was added and has not ended. Any thread.
+  bool any_under_way() const { return under_way_.load(std::memory_order_acquire) > 0; }
   // The run is over on all ranks. Any thread.
   void fail(const std::string& text);
   // The runtime ends, and has no transfer left: returns when all ranks are as far, or the run has failed.
@@ -91,7 +93,6 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   void run(const MakeTransport& make);
   bool carry_out();
   void publish();
-  void hold(TransferId id);
   void end_with(std::uint64_t number, Outcome outcome);
   void look_at_errors();
 
@@ -113,6 +114,8 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   std::unordered_map<std::uint64_t, ReadyTransfer> added_;  // and not ready
   std::exception_ptr no_transport_;
   Counts counts_;
+
+  std::atomic<std::uint64_t> under_way_{0};
 
   // Of the thread.
   std::unique_ptr<Transport> transport_;

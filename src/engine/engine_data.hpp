@@ -2,6 +2,11 @@
 // follow are started before a call returns. Any thread, under no lock of the engine.
 #pragma once
 
+#include <cstddef>
+#include <exception>
+#include <functional>
+
+#include "engine/direct_reads.hpp"
 #include "graph/handle.hpp"
 #include "memory/request.hpp"
 #include "vicinal/ids.hpp"
@@ -24,14 +29,29 @@ class EngineData {
   void withdraw(memory::Request& request);
   void release(memory::Request& request);
   void invalidate(graph::Handle& handle);
+  // The content of the task's one operand in `to`, packed, read where it lies: no room is waited for. `done` is called
+  // once, by any thread, perhaps before this returns; the error is a DeviceError, or says that the content is void.
+  using ReadDone = std::function<void(const std::exception_ptr&)>;
+  void read(graph::Task& task, std::byte* to, ReadDone done);
+  // It is in RAM, and pinned there until `unpin_in_ram`. False: it is not.
+  bool pin_in_ram(graph::Task& task);
+  void unpin_in_ram(graph::Task& task);
+  // Of RAM's limit: room that no task gets.
+  void set_aside(Bytes bytes);
   // False: the copy is not on its way, and the content not there.
   bool prefetch(graph::Handle& handle, NodeId node);
   // With the rule "hint" the content is brought to RAM, and a call in its turn among the tasks is to be preferred.
   void wont_use(graph::Handle& handle);
   bool brings_what_wont_be_used() const;
 
+  // For the engine: the end of what `read` has started.
+  bool has_read(memory::CopyId id) const { return reads_.has(id); }
+  void end_read(memory::CopyId id, const std::exception_ptr& error);
+
  private:
+  void finish_read(const DirectReads::Read& read, const std::exception_ptr& error);
   Engine& engine_;
+  DirectReads reads_;
 };
 
 }  // namespace vicinal::engine

@@ -78,6 +78,7 @@ void Engine::end_copy(memory::CopyId copy, std::exception_ptr error, memory::Act
 }
 
 void Engine::copy_done(memory::CopyId copy, std::exception_ptr error) {
+  if (data_.has_read(copy)) return data_.end_read(copy, error);
   ActionsPool::Lease actions(actions_);
   performing_.fetch_add(1, std::memory_order_acq_rel);  // not stalled before what follows is done
   end_copy(copy, std::move(error), *actions);

@@ -54,6 +54,19 @@ Residency::PinnedSource Residency::pin_best_source(const graph::Handle& handle, 
   }
 }
 
+std::optional<Endpoint> Residency::pin_where_it_lies(const graph::Task& task) {
+  const graph::Handle& handle = *task.accesses()[0].handle;
+  for (;;) {
+    const std::uint64_t valid = handle.on.valid.get();
+    const Source* const other = links_.best(valid, kRam);
+    const bool is_in_ram = (valid & bit(kRam)) != 0;
+    if (!is_in_ram && other == nullptr) return std::nullopt;
+    Replica& r = replica(handle, is_in_ram ? kRam : other->node);
+    if (pin_source(r)) return endpoint_of(r);
+    base::pause();
+  }
+}
+
 bool Residency::start_fetch(Replica& to, Request* waiter, CopyCause cause, Actions& actions) {
   graph::Handle& handle = *to.handle;
   const bool saves = waiter != nullptr && waiter->kind == RequestKind::eviction;

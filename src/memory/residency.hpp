@@ -99,6 +99,9 @@ class Residency : public FastPath, public Sizes {
   void unpin(graph::Task& task, NodeId node, Actions& actions) {
     if (!unpin_at_once(task, node)) settle(task, node, actions);
   }
+  // Where the content of the task's one operand lies, in RAM if it is there, whatever its room is wanted for: pinned until
+  // `unpin` of the task there. None: it is void.
+  std::optional<Endpoint> pin_where_it_lies(const graph::Task& task);
   // What the task wrote on the node is the content now; other replicas are void.
   void written(graph::Task& task, NodeId node, Actions& actions);
   // Of a task that is about to release its operands: of one of them it is the last user, which is not noted yet.

@@ -49,6 +49,8 @@ class RankSequence {
   void fail(const std::string& what);
   // The runtime ends, and has waited.
   void finish(bool unwinds);
+  // Something was submitted to be sent or received, and is not yet.
+  bool any_under_way() const { return progress_.any_under_way(); }
   comm::Progress::Counts counts() const { return progress_.counts(); }
   std::string describe();
 

@@ -136,6 +136,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
 
 void RuntimeImpl::begin_with_ranks() {
   const bool is_limited = engine_->residency().limit(kRam).has_value();
+  room_for_sends_.emplace(*application_);
   sequence_ = std::make_unique<RankSequence>(*progress_, *application_, is_limited);
   application_->submissions.look_first();
 }
@@ -283,6 +284,7 @@ RuntimeImpl::~RuntimeImpl() {
   if (sequence_) {
     const bool unwinds = std::uncaught_exceptions() > exceptions_at_start_;
     guarded([&] { sequence_->finish(unwinds); });
+    guarded([this] { room_for_sends_->give_back(); });
   }
   stop();
   release_rest();

@@ -22,6 +22,7 @@
 #include "machine/performance_model.hpp"
 #include "runtime/machine_setup.hpp"
 #include "runtime/rank_sequence.hpp"
+#include "runtime/room_for_sends.hpp"
 #include "runtime/simulated_planner.hpp"
 #include "runtime/status_file.hpp"
 #include "runtime/undelivered.hpp"
@@ -224,6 +225,7 @@ class RuntimeImpl {
   std::unique_ptr<engine::Application> application_;
   std::shared_ptr<comm::Progress> progress_;  // null: no other ranks
   std::unique_ptr<RankSequence> sequence_;
+  std::optional<RoomForSends> room_for_sends_;  // with other ranks
   std::mutex released_mutex_;
   std::map<const graph::Handle*, Released> released_;  // what is called then; under the mutex
   std::atomic<std::uint64_t> regions_{0};              // of recordings
@@ -254,6 +256,9 @@ Handle RuntimeImpl::add_owned(std::optional<RankId> owner, const Layout& layout,
   if (by.value >= sequence->ranks()) RankSequence::refuse_rank(by, sequence->ranks(), name);
   Handle registered;
   if (by == sequence->here()) registered = make(name);
+  room_for_sends_->provide(layout.bytes(), name, [this](const std::function<bool()>& done) {
+    wait_until(done, "register (room for sends)");
+  });
   return sequence->add(by, layout, std::move(name), written, registered);
 }
 

@@ -54,7 +54,10 @@ void RuntimeImpl::throw_if_held(const char* what, const std::function<bool()>& d
     return std::pair(engine_->counts().ended(), engine_->counts().submitted());
   };
   const auto before = counts();
-  const auto stuck = [&] { return engine_->stalled() && !done() && counts() == before; };
+  const auto stuck = [&] {
+    const bool awaits_ranks = sequence_ && sequence_->any_under_way();
+    return engine_->stalled() && !awaits_ranks && !done() && counts() == before;
+  };
   if (!application_->acquisitions.this_thread_alone_holds() || !stuck()) return;
   if (!setup_.simulated) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   if (!application_->acquisitions.this_thread_alone_holds() || !stuck()) return;

@@ -11,7 +11,8 @@ struct Transfers::Data final : graph::KindData {
   explicit Data(std::uint64_t its_number) : number(its_number) {}
   const std::uint64_t number;
   RamHold hold;
-  bool is_held = false;
+  enum class Has : std::uint8_t { nothing, hold, pin, room } has = Has::nothing;
+  std::byte* room = nullptr;  // where it was read to
 };
 
 Transfers::Data& Transfers::data_of(const graph::Task& task) {
@@ -44,8 +45,55 @@ void Transfers::ready(graph::Task& task) {
 
 void Transfers::hold(graph::Task& task) {
   Data& data = data_of(task);
-  data.is_held = true;
+  data.has = Data::Has::hold;
   data.hold.take(application_.engine, task, *this);
+}
+
+void Transfers::bring(graph::Task& task) {
+  Data& data = data_of(task);
+  const bool is_empty = task.accesses()[0].handle->bytes().value == 0;
+  if (is_empty || !application_.engine.residency().limit(kRam)) return hold(task);
+  if (application_.engine.data().pin_in_ram(task)) {
+    data.has = Data::Has::pin;
+    return carrier_->held(data.number, nullptr);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_taken_) {
+      waiting_.push_back(&task);
+      return;
+    }
+    is_taken_ = true;
+  }
+  read_into_room(task);
+}
+
+void Transfers::read_into_room(graph::Task& task) {
+  Data& data = data_of(task);
+  data.has = Data::Has::room;
+  data.room = room_;
+  application_.engine.data().read(task, room_, [this, &data](const std::exception_ptr& error) {
+    carrier_->held(data.number, error);
+  });
+}
+
+void Transfers::leave_room() {
+  graph::Task* next = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    is_taken_ = !waiting_.empty();
+    if (!is_taken_) return;
+    next = waiting_.front();
+    waiting_.pop_front();
+  }
+  read_into_room(*next);
+}
+
+bool Transfers::keep(std::byte* room) {
+  const std::lock_guard lock(mutex_);
+  if (is_taken_) return false;
+  room_ = room;
+  return true;
 }
 
 void Transfers::held(graph::Task& task, const std::exception_ptr& error) {
@@ -53,6 +101,9 @@ void Transfers::held(graph::Task& task, const std::exception_ptr& error) {
 }
 
 OperandView Transfers::view(const graph::Task& task) {
+  if (std::byte* const room = data_of(task).room) {
+    return {room, task.accesses()[0].handle->layout.packed()};
+  }
   return memory::view(*task.accesses()[0].handle, kRam);
 }
 
@@ -62,8 +113,11 @@ bool Transfers::is_lost(const graph::Task& task) {
 
 void Transfers::end(graph::Task& task, Outcome outcome) {
   Data& data = data_of(task);
-  if (data.is_held) return data.hold.let_go(application_.engine, outcome);
+  const Data::Has has = data.has;
+  if (has == Data::Has::hold) return data.hold.let_go(application_.engine, outcome);
+  if (has == Data::Has::pin) application_.engine.data().unpin_in_ram(task);
   application_.engine.end_unstarted(task, outcome);
+  if (has == Data::Has::room) leave_room();
 }
 
 }  // namespace vicinal::engine

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <exception>
+#include <deque>
 #include <memory>
+#include <mutex>
 
 #include "engine/kinds/kind.hpp"
 #include "vicinal/codelet.hpp"
@@ -37,8 +39,14 @@ class Transfers final : public Kind {
   void submit_send(Handle registered, std::uint64_t number, int priority);
   void submit_receive(Handle registered, std::uint64_t number);
 
-  // Its handle is wanted in RAM, until the task ends.
+  // What is to be received has room in RAM from the answer on, until the task ends.
   void hold(graph::Task& task);
+  // What is to be sent can be read in RAM from the answer on, until the task ends. It waits for no room that a task or a
+  // receive may have: where RAM is limited, content that lies elsewhere is read into the room that is kept for sends, one
+  // after the other.
+  void bring(graph::Task& task);
+  // That room. False: something is sent from the room of before, which is still used.
+  bool keep(std::byte* room);
   // Where it lies there, once held.
   static OperandView view(const graph::Task& task);
   // The content was sent, or is in RAM now. done: else what was received is lost.
@@ -51,9 +59,15 @@ class Transfers final : public Kind {
  private:
   struct Data;
   static Data& data_of(const graph::Task& task);
+  void read_into_room(graph::Task& task);
+  void leave_room();
 
   Application& application_;
   Carrier* carrier_ = nullptr;
+  std::mutex mutex_;  // guards what follows
+  std::byte* room_ = nullptr;  // null: there is none
+  bool is_taken_ = false;
+  std::deque<graph::Task*> waiting_;  // for the room
 };
 
 }  // namespace vicinal::engine
