@@ -10,7 +10,7 @@ namespace vicinal::comm {
 // seed and on that alone; the order between pairs depends on the seed, where one thread calls all transports.
 struct LocalRules {
   std::uint64_t seed = 1;
-  double delayed = 0;            // the part of messages, payloads and ends of sends that is delayed, 0 to 1
+  double delayed = 0;  // the part of messages, payloads and ends of sends that is delayed, 0 to 1
   std::uint32_t most_delay = 0;  // polls; a delay is drawn from 1 to this. 0: none
   // More is told by a later poll. At least 1.
   std::uint32_t most_per_poll = std::numeric_limits<std::uint32_t>::max();
