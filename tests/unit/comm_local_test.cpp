@@ -577,8 +577,8 @@ class VainPolls {
   std::uint64_t vain_ = 0;
 };
 
-// A rank that asks each other for payloads, one after the other, and answers what others ask: "credit" on a channel
-// after the receive was posted there. The content tells sender, receiver and number.
+// A rank that receives payloads of each other rank on a few channels, one after the other on each. A credit goes out
+// after its receive was posted; a payload follows each credit. Its content tells sender, receiver and number.
 class LocalTrader final : public TransportEvents {
  public:
   static constexpr std::uint64_t kAsked = 60;  // of each other rank
@@ -688,7 +688,7 @@ class LocalTrader final : public TransportEvents {
 };
 
 TEST(LocalTransport, RanksInThreadsOfTheirOwnTradeAllThatTheyAskFor) {
-  for_each_seed(6, [](base::Random& random, std::uint64_t seed) {
+  for_each_seed(3, [](base::Random& random, std::uint64_t seed) {
     const LocalRules rules{.seed = seed,
                            .delayed = random.uniform(),
                            .most_delay = static_cast<std::uint32_t>(random.below(12)),

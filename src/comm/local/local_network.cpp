@@ -71,7 +71,7 @@ void LocalNetwork::note_transport(RankId rank) {
         fmt::format("rank {} has had its transport: there is one for each rank", rank.value));
 }
 
-// Polls between the next one and that which may tell it.
+// Number of polls that pass in vain. 0: the next poll may tell.
 std::uint64_t LocalNetwork::draw_delay(base::Random& random) const {
   // Drawn in any case: rules of other numbers leave the rest as it is.
   const bool is_delayed = random.uniform() < rules_.delayed;
