@@ -25,8 +25,8 @@ void erase_told(std::vector<Thing>& things) {
 LocalNetwork::LocalNetwork(std::uint32_t ranks, const LocalRules& rules)
     : ranks_(ranks), rules_(rules) {
   if (!(rules.delayed >= 0 && rules.delayed <= 1))
-    throw UsageError(fmt::format(
-        "the delayed part of messages is {}: give a number from 0 to 1", rules.delayed));
+    throw UsageError(fmt::format("the delayed part of messages is {}: give a number from 0 to 1",
+                                 rules.delayed));
   if (rules.most_per_poll == 0)
     throw UsageError("a poll that tells nothing never ends anything: let it tell 1 thing or more");
   base::Random seeds(rules.seed);
@@ -36,8 +36,8 @@ LocalNetwork::LocalNetwork(std::uint32_t ranks, const LocalRules& rules)
 
 void LocalNetwork::check(RankId rank) const {
   if (rank.value >= ranks_)
-    throw UsageError(fmt::format("rank {} does not exist: there are {}, numbered from 0",
-                                 rank.value, ranks_));
+    throw UsageError(
+        fmt::format("rank {} does not exist: there are {}, numbered from 0", rank.value, ranks_));
 }
 
 void LocalNetwork::check_ends(RankId own, RankId other) const {
@@ -67,11 +67,11 @@ void LocalNetwork::note_transport(RankId rank) {
   check(rank);
   const std::lock_guard lock(mutex_);
   if (std::exchange(rank_of(rank).has_transport, true))
-    throw UsageError(fmt::format("rank {} has had its transport: there is one for each rank",
-                                 rank.value));
+    throw UsageError(
+        fmt::format("rank {} has had its transport: there is one for each rank", rank.value));
 }
 
-// Polls between the next one and that which may tell it.
+// Number of polls that pass in vain. 0: the next poll may tell.
 std::uint64_t LocalNetwork::draw_delay(base::Random& random) const {
   // Drawn in any case: rules of other numbers leave the rest as it is.
   const bool is_delayed = random.uniform() < rules_.delayed;
@@ -82,9 +82,8 @@ std::uint64_t LocalNetwork::draw_delay(base::Random& random) const {
 void LocalNetwork::post_message(RankId from, RankId to, std::span<const std::byte> bytes) {
   check_ends(from, to);
   if (bytes.size() > kMostMessage)
-    throw UsageError(
-        fmt::format("rank {} sends rank {} a message of {} bytes: the largest has {}", from.value,
-                    to.value, bytes.size(), kMostMessage));
+    throw UsageError(fmt::format("rank {} sends rank {} a message of {} bytes: the largest has {}",
+                                 from.value, to.value, bytes.size(), kMostMessage));
   const std::lock_guard lock(mutex_);
   const Rank& receiver = rank_of(to);
   if (rank_of(from).is_killed || receiver.is_killed || receiver.is_closed) return;
@@ -104,17 +103,19 @@ LocalNetwork::Receive& LocalNetwork::receive_for(RankId from, RankId to, Channel
                        to.value, channel.value);
   };
   if (found == receives.end())
-    throw UsageError(fmt::format("{}, where rank {} has posted no receive from rank {}: post the "
-                                 "receive first",
-                                 sent(), to.value, from.value));
+    throw UsageError(
+        fmt::format("{}, where rank {} has posted no receive from rank {}: post the "
+                    "receive first",
+                    sent(), to.value, from.value));
   if (found->second.is_taken)
-    throw UsageError(fmt::format("{} while another payload is under way there: wait for its end "
-                                 "at the receiver",
-                                 sent()));
+    throw UsageError(
+        fmt::format("{} while another payload is under way there: wait for its end "
+                    "at the receiver",
+                    sent()));
   const std::uint64_t expected = found->second.target.layout.bytes().value;
   if (expected != bytes)
-    throw UsageError(fmt::format("{}, where rank {} waits for {} bytes", sent(), to.value,
-                                 expected));
+    throw UsageError(
+        fmt::format("{}, where rank {} waits for {} bytes", sent(), to.value, expected));
   return found->second;
 }
 
@@ -127,9 +128,10 @@ void LocalNetwork::post_send(RankId from, RankId to, Channel channel, const Loca
   Rank& sender = rank_of(from);
   Rank& receiver = rank_of(to);
   if (sender.is_closed)
-    throw UsageError(fmt::format("rank {} sends rank {} a payload on channel {} after cancel(): "
-                                 "only messages may follow it",
-                                 from.value, to.value, channel.value));
+    throw UsageError(
+        fmt::format("rank {} sends rank {} a payload on channel {} after cancel(): "
+                    "only messages may follow it",
+                    from.value, to.value, channel.value));
   if (sender.is_killed || receiver.is_killed || receiver.is_closed) return;
   Receive& receive = receive_for(from, to, channel, bytes);
   receive.is_taken = true;
@@ -157,14 +159,16 @@ void LocalNetwork::post_receive(RankId at, RankId from, Channel channel, const L
   const std::lock_guard lock(mutex_);
   Rank& receiver = rank_of(at);
   if (receiver.is_closed)
-    throw UsageError(fmt::format("rank {} posts a receive from rank {} on channel {} after "
-                                 "cancel(): only messages may follow it",
-                                 at.value, from.value, channel.value));
+    throw UsageError(
+        fmt::format("rank {} posts a receive from rank {} on channel {} after "
+                    "cancel(): only messages may follow it",
+                    at.value, from.value, channel.value));
   if (receiver.is_killed) return;
   if (!receiver.receives.try_emplace({from, channel}, Receive{target, payload}).second)
-    throw UsageError(fmt::format("rank {} posts a second receive from rank {} on channel {}: wait "
-                                 "for the end of the first",
-                                 at.value, from.value, channel.value));
+    throw UsageError(
+        fmt::format("rank {} posts a second receive from rank {} on channel {}: wait "
+                    "for the end of the first",
+                    at.value, from.value, channel.value));
 }
 
 // All that may be told, in an order of the seed's; as many as one poll tells.
@@ -235,7 +239,10 @@ void LocalNetwork::collect(RankId at, std::deque<LocalEvent>& told) {
         me.ends[turn.at].is_told = true;
         break;
       case Turn::Kind::loss:
-        told.push_back({LocalEvent::Kind::loss, me.losses[turn.at].rank, {}, {},
+        told.push_back({LocalEvent::Kind::loss,
+                        me.losses[turn.at].rank,
+                        {},
+                        {},
                         std::move(me.losses[turn.at].why)});
         me.losses[turn.at].is_told = true;
         break;
@@ -255,8 +262,10 @@ void LocalNetwork::forget(RankId rank) {
   gone.losses.clear();
   for (std::uint32_t other = 0; other < ranks_; ++other) {
     pair_of({other}, rank).messages.clear();
-    std::erase_if(all_[other].arriving,
-                  [rank](const Arriving& payload) { return payload.place.from == rank; });
+    std::erase_if(all_[other].arriving, [&](const Arriving& payload) {
+      // What was copied has left, and perhaps its end was told: it arrives, unless all is lost.
+      return payload.place.from == rank && (gone.is_killed || !payload.is_copied);
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-// What lies between the ranks of one process: mailboxes under one lock, from which a seed draws.
+// Mailboxes of the ranks of one process, under one lock. A seed draws from them.
 #pragma once
 
 #include <compare>

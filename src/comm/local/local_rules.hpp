@@ -6,11 +6,11 @@
 
 namespace vicinal::comm {
 
-// There is no clock: a delay is a number of polls of who is told. The delays of what one rank sends another depend on the
-// seed and on that alone; the order between pairs depends on the seed, where one thread calls all transports.
+// There is no clock: a delay is a number of polls of the rank that is told. The seed alone decides how long each thing
+// is delayed between two ranks. It decides the order between pairs, too, where one thread calls all transports.
 struct LocalRules {
   std::uint64_t seed = 1;
-  double delayed = 0;            // the part of messages, payloads and ends of sends that is delayed, 0 to 1
+  double delayed = 0;  // the part of messages, payloads and ends of sends that is delayed, 0 to 1
   std::uint32_t most_delay = 0;  // polls; a delay is drawn from 1 to this. 0: none
   // More is told by a later poll. At least 1.
   std::uint32_t most_per_poll = std::numeric_limits<std::uint32_t>::max();

@@ -75,8 +75,8 @@ class LocalTransport final : public Transport {
 
 std::shared_ptr<LocalNetwork> made_network(std::uint32_t ranks, const LocalRules& rules) {
   if (ranks == 0 || ranks > LocalWorld::kMostRanks)
-    throw UsageError(fmt::format("a process cannot hold {} ranks: give 1 to {}", ranks,
-                                 LocalWorld::kMostRanks));
+    throw UsageError(
+        fmt::format("a process cannot hold {} ranks: give 1 to {}", ranks, LocalWorld::kMostRanks));
   return std::make_shared<LocalNetwork>(ranks, rules);
 }
 
@@ -86,16 +86,26 @@ LocalWorld::LocalWorld(std::uint32_t ranks, const LocalRules& rules)
     : network_(made_network(ranks, rules)) {}
 LocalWorld::~LocalWorld() = default;
 
-std::uint32_t LocalWorld::ranks() const { return network_->ranks(); }
+std::uint32_t LocalWorld::ranks() const {
+  return network_->ranks();
+}
 std::unique_ptr<Transport> LocalWorld::transport(RankId rank) {
   return std::make_unique<LocalTransport>(network_, rank);
 }
-void LocalWorld::stop(RankId rank) { network_->stop(rank, true); }
-void LocalWorld::go_on(RankId rank) { network_->stop(rank, false); }
-void LocalWorld::kill(RankId rank, const std::string& why) { network_->kill(rank, why); }
+void LocalWorld::stop(RankId rank) {
+  network_->stop(rank, true);
+}
+void LocalWorld::go_on(RankId rank) {
+  network_->stop(rank, false);
+}
+void LocalWorld::kill(RankId rank, const std::string& why) {
+  network_->kill(rank, why);
+}
 LocalTraffic LocalWorld::traffic(RankId from, RankId to) const {
   return network_->traffic(from, to);
 }
-std::size_t LocalWorld::under_way() const { return network_->under_way(); }
+std::size_t LocalWorld::under_way() const {
+  return network_->under_way();
+}
 
 }  // namespace vicinal::comm

@@ -39,13 +39,13 @@ class LocalWorld {
   // Once for each rank. Its end is a cancel() of which nobody is told; messages it has posted still arrive.
   std::unique_ptr<Transport> transport(RankId rank);
 
-  // The rank falls silent, as a stopped process does: its posts are taken, but nothing of it sets out or arrives, and it
-  // is told nothing. Nothing gets lost. What a poll has begun to tell, in another thread, it tells to the end.
+  // The rank falls silent, as a stopped process does: its posts are taken, but none sets out, and nothing is told to
+  // it. Nothing gets lost. What a poll has begun to tell, in another thread, it tells to the end.
   void stop(RankId rank);
   void go_on(RankId rank);
-  // As if its process had died. What is under way from it and to it is dropped, also ends of sends to it; the others
-  // are told once, with `why` ("rank 2 was killed" if empty). Its transport may be used on: it does nothing. When
-  // this returns, nobody reads or writes the memory of the rank's payloads any more.
+  // The rank is lost, as if its process had died. All that is under way from the rank or to it is dropped, also ends
+  // of sends to it. The others are told once, with `why` ("rank 2 was killed" if empty). Calls to the rank's transport
+  // do nothing. When this returns, nobody reads or writes the memory of the rank's payloads any more.
   void kill(RankId rank, const std::string& why = {});
 
   LocalTraffic traffic(RankId from, RankId to) const;
