@@ -8,7 +8,7 @@
 //   runtime.wait();
 //
 // Every rank makes the same calls in the same order: it registers all data and submits all tasks. A task runs on one
-// rank: the one that owns what it writes, or TaskSpec::rank; the others drop it at once. What a task reads is sent to its
+// rank: the owner of its written data, or TaskSpec::rank; the others drop it at once. What a task reads is sent to its
 // rank once per version, and what it has written elsewhere goes back to the owner. After Agullo et al. 2017, and
 // Swartvagher 2023, chapter 1.
 #pragma once
@@ -22,13 +22,10 @@
 
 namespace vicinal {
 
-namespace comm {
-class Progress;
-}
-
 namespace internals {
+class RanksImpl;
 struct RanksOpener;
-}
+}  // namespace internals
 
 // How this process reaches the other ranks. Made once, before the first runtime that uses them, and given to each, one
 // after another; a small value.
@@ -47,8 +44,8 @@ class Ranks {
  private:
   friend class Runtime;
   friend struct internals::RanksOpener;
-  explicit Ranks(std::shared_ptr<comm::Progress> progress) : progress_(std::move(progress)) {}
-  std::shared_ptr<comm::Progress> progress_;  // null: alone
+  explicit Ranks(std::shared_ptr<internals::RanksImpl> progress) : progress_(std::move(progress)) {}
+  std::shared_ptr<internals::RanksImpl> progress_;  // null: alone
 };
 
 }  // namespace vicinal

@@ -1,5 +1,5 @@
-// What a rank sends and receives, and when: a state machine without thread, clock or transport. Whoever drives it tells
-// what has happened and does what it says. It is not thread safe.
+// What a rank sends and receives, and when: a state machine without thread, clock or transport. Its driver tells it of events
+// and carries out its actions. Not thread safe.
 //
 // A version that goes to another rank:
 //

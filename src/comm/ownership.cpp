@@ -50,7 +50,7 @@ void Ownership::note_copy(DatumId id, Datum& datum, RankId rank) {
   datum.there.add(rank);
 }
 
-// The owner knows who has it, and another rank whether it has it itself: both are asked the same question of one rank.
+// The owner knows all ranks with a copy, another rank knows of itself: `there` answers both in the same way.
 void Ownership::read(DatumId id, RankId on) {
   Datum& datum = data_[id.value];
   const bool owns = datum.owner == here_.value;

@@ -1,5 +1,5 @@
-// Who owns which data, and what follows from the sequence of tasks that every rank unrolls: where each task runs, which
-// version goes from whom to whom, and which copies end. Each rank knows of a version only what it needs: the owner,
+// The owners of data, and what follows from the sequence of tasks: the rank of each task, the ranks between which a version
+// goes, the copies that end. Each rank knows of a version only what it needs: the owner,
 // to which ranks it has gone; another rank, whether it has it. All that is decided follows from the calls alone, so that
 // ranks that make the same calls decide the same. No thread, no messages.
 //
@@ -55,9 +55,9 @@ class Ownership {
   // This rank has the content that the next task of the sequence would read.
   bool has(DatumId datum) const;
 
-  // Where a task with these operands runs: at the owner of what it writes; if there are several, at the one of them that
-  // has to receive the fewest bytes, counted from owner to owner; if it writes nothing, at the one of all owners for which
-  // that holds; rank 0 if it has no operand. The first in the order of ranks, if several are equal.
+  // Where a task with these operands runs: at the owner of what it writes; if there are several, at the one of them
+  // with the fewest bytes to receive, counted from owner to owner. A task that writes nothing runs at the owner of an
+  // operand, by the same rule; without operands on rank 0. Of equal ranks the first.
   RankId place(std::span<const Use> uses) const;
 
   // What a task means for this rank. The lists are valid until the next call.

@@ -25,7 +25,7 @@
 
 namespace vicinal::comm {
 
-class Progress final : private ExchangeActions, private TransportEvents, private engine::Carrier {
+class Progress : private ExchangeActions, private TransportEvents, private engine::Carrier {
  public:
   // Called on the thread, which keeps what it returns until the end.
   using MakeTransport = std::function<std::unique_ptr<Transport>()>;

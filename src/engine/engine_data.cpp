@@ -110,6 +110,8 @@ void EngineData::unpin_in_ram(graph::Task& task) {
 
 void EngineData::set_aside(Bytes bytes) {
   engine_.eligibility_.set_aside(bytes);
+  engine_.perform_what(
+      [&](memory::Actions& actions) { engine_.residency_.set_aside(bytes, actions); });
 }
 
 bool EngineData::prefetch(graph::Handle& handle, NodeId node) {

@@ -36,7 +36,7 @@ class EngineData {
   // It is in RAM, and pinned there until `unpin_in_ram`. False: it is not.
   bool pin_in_ram(graph::Task& task);
   void unpin_in_ram(graph::Task& task);
-  // Of RAM's limit: room that no task gets.
+  // So much of RAM's limit is no replica's from now on. Replicas take less than the rest.
   void set_aside(Bytes bytes);
   // False: the copy is not on its way, and the content not there.
   bool prefetch(graph::Handle& handle, NodeId node);

@@ -467,6 +467,10 @@ void Residency::write_behind(NodeId id, Actions& actions) {
   unpin_one(*next, actions);
 }
 
+void Residency::set_aside(Bytes bytes, Actions& actions) {
+  at(kRam, actions, [&] { nodes_[kRam.value].room.set_aside(bytes); });
+}
+
 void Residency::keep_free(NodeId id, Bytes reserve, Actions& actions) {
   at(id, actions, [&] {
     MemoryNode& node = nodes_[id.value];

@@ -148,6 +148,8 @@ class Residency : public FastPath, public Sizes {
   void forget_uses(const graph::Task& task, std::uint64_t last_use, NodeId node);
   // Evicts what the choice gives, as for a prefetch, until so much is free or becoming free.
   void keep_free(NodeId node, Bytes reserve, Actions& actions);
+  // So much of RAM's limit is no replica's from now on. Replicas take less than the rest.
+  void set_aside(Bytes bytes, Actions& actions);
   // A task has been pulled for the node and will use its operands there; unclaim when it starts.
   // Returns the room of those operands that no other pulled task claims.
   Bytes claim(graph::Task& task, NodeId node);

@@ -32,6 +32,7 @@ bool Room::allocate(Replica& replica) {
     peak_outside_ = std::max(peak_outside_, used());
     return true;
   }
+  if (bytes > unused()) return false;
   const auto place = arena_->allocate(bytes);
   if (!place) return false;
   replica.offset = place->offset;

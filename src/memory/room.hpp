@@ -56,13 +56,15 @@ class Room {
 
   bool is_limited() const { return arena_ != nullptr; }
   std::optional<Bytes> limit() const { return limit_; }
-  Bytes capacity() const { return arena_->capacity(); }
+  Bytes capacity() const { return arena_->capacity() - aside_.load(std::memory_order_relaxed); }
+  // So much of the limit is for what is no replica. Replicas take less than the rest now.
+  void set_aside(Bytes bytes) { aside_.store(bytes, std::memory_order_relaxed); }
   // --- any thread
   Bytes used() const { return used_.load(std::memory_order_relaxed); }
   Bytes leaving() const {
     return {static_cast<std::uint64_t>(leaving_.load(std::memory_order_relaxed))};
   }
-  Bytes unused() const { return capacity() - used(); }
+  Bytes unused() const { return {capacity().value - std::min(used().value, capacity().value)}; }
   // Besides what keep_free keeps for others.
   bool has_free(Bytes needed) const {
     return !arena_ || used() + kept_free_.load(std::memory_order_relaxed) + needed <= capacity();
@@ -91,6 +93,7 @@ class Room {
   std::atomic<Bytes> used_{};
   std::atomic<std::int64_t> leaving_{0};  // bytes of victims
   std::atomic<Bytes> kept_free_{};
+  std::atomic<Bytes> aside_{};
   Bytes peak_outside_;
   std::exception_ptr refused_;
 };

@@ -16,7 +16,7 @@ std::uint32_t Ranks::count() const {
 Ranks Ranks::launched(const Options& options) {
   const comm::Launch launch = comm::find_launch(options.mpi);
   if (launch.mpi == comm::Mpi::none) return {};
-  return Ranks(std::make_shared<comm::Progress>([launch] { return comm::make_transport(launch); }));
+  return Ranks(std::make_shared<internals::RanksImpl>([launch] { return comm::make_transport(launch); }));
 }
 
 }  // namespace vicinal

@@ -1,4 +1,4 @@
-// Ranks of other sorts than those that a launcher has started.
+// Behind vicinal::Ranks.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,14 @@
 
 namespace vicinal::internals {
 
+class RanksImpl final : public comm::Progress {
+ public:
+  using Progress::Progress;
+};
+
+// Ranks of other sorts than those that a launcher has started.
 struct RanksOpener {
-  static Ranks make(std::shared_ptr<comm::Progress> progress) { return Ranks(std::move(progress)); }
+  static Ranks make(std::shared_ptr<RanksImpl> impl) { return Ranks(std::move(impl)); }
 };
 
 }  // namespace vicinal::internals

@@ -2,7 +2,7 @@
 
 #include "engine/lifecycle.hpp"
 #include "memory/arena.hpp"
-#include "memory/replica.hpp"
+#include "memory/request.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::runtime {
@@ -25,38 +25,34 @@ void RoomForSends::provide(Bytes bytes, const std::string& name, const Wait& wai
                         std::to_string(limit.value) +
                         " bytes; raise the option memory, or register the largest data first");
   }
-  auto room = std::make_unique<Room>();
-  const Handle handle = application_.handles.add({padded.value, 1, padded.value, 1}, {}, false,
-                                                 "room for sends",
-                                                 {.by = engine::Origin::Registrar::runtime});
-  room->handle = handle.impl();
-  room->handle->is_private = true;
-  memory::Request& request = room->request;
-  request.kind = memory::RequestKind::flush;
-  request.node = kRam;
-  request.single.handle = room->handle;
-  request.single.mode = AccessMode::W;
-  request.operands = {&request.single, 1};
-  engine.data().request(request);
-  wait([&] { return request.state.load(std::memory_order_acquire) == memory::RequestState::ready; });
-  std::byte* const address = memory::view(*room->handle, kRam).address;
-  wait([&] { return application_.transfers.keep(address); });
-  engine.data().set_aside(padded);
-  bytes_ = padded;
-  if (room_) give_back(*room_);
+  auto room = std::make_unique<drivers::MappedMemory>(padded, "the room for sends");
+  take_from_limit(padded, wait);
+  wait([&] { return application_.transfers.keep(room->address()); });
   room_ = std::move(room);
 }
 
-void RoomForSends::give_back(Room& room) {
-  engine::Engine& engine = application_.engine;
-  engine.data().release(room.request);
-  static_cast<void>(engine.data().remove(*room.handle));
-  application_.handles.forget(*room.handle);
-}
-
-void RoomForSends::give_back() {
-  if (room_) give_back(*room_);
-  room_.reset();
+// What is more than so far is reserved as a task's operand would be; while it is, it is set aside.
+void RoomForSends::take_from_limit(Bytes all, const Wait& wait) {
+  const Bytes bytes = all - bytes_;
+  engine::EngineData& data = application_.engine.data();
+  const Handle name = application_.handles.add({bytes.value, 1, bytes.value, 1}, {}, false,
+                                               "room for sends",
+                                               {.by = engine::Origin::Registrar::runtime});
+  graph::Handle& handle = *name.impl();
+  handle.is_private = true;
+  memory::Request request;
+  request.kind = memory::RequestKind::flush;
+  request.node = kRam;
+  request.single.handle = &handle;
+  request.single.mode = AccessMode::W;
+  request.operands = {&request.single, 1};
+  data.request(request);
+  wait([&] { return request.state.load(std::memory_order_acquire) == memory::RequestState::ready; });
+  data.set_aside(all);
+  bytes_ = all;
+  data.release(request);
+  static_cast<void>(data.remove(handle));
+  application_.handles.forget(handle);
 }
 
 }  // namespace vicinal::runtime

@@ -1,14 +1,14 @@
 // Room in RAM that sends alone use, under a limit: who has been given credit must not wait for room that a receive may
-// hold, or two ranks could wait for each other. It belongs to the limit; tasks may have the rest.
+// hold, or two ranks could wait for each other. It belongs to the limit, and lies beside the memory of replicas, which it
+// would cut in pieces; tasks may have the rest of the limit.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "drivers/mapped_memory.hpp"
 #include "engine/application.hpp"
-#include "graph/task.hpp"
-#include "memory/request.hpp"
 #include "vicinal/units.hpp"
 
 namespace vicinal::runtime {
@@ -24,20 +24,13 @@ class RoomForSends {
   // For content of so many bytes, from now on: waits for room as a task would, if there is less so far. `name`: of the
   // data. Throws CapacityError if the limit leaves no room for it.
   void provide(Bytes bytes, const std::string& name, const Wait& wait);
-  // Nothing is sent any more.
-  void give_back();
-
  private:
-  struct Room {
-    graph::Handle* handle = nullptr;
-    memory::Request request;
-  };
-  void give_back(Room& room);
   bool is_needed() const;
+  void take_from_limit(Bytes all, const Wait& wait);
 
   engine::Application& application_;
   Bytes bytes_;
-  std::unique_ptr<Room> room_;  // null: none was needed so far
+  std::unique_ptr<drivers::MappedMemory> room_;  // null: none was needed so far
 };
 
 }  // namespace vicinal::runtime

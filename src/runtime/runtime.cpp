@@ -17,6 +17,7 @@
 #include "engine/arguments.hpp"
 #include "graph/dependencies.hpp"
 #include "machine/machine_model.hpp"
+#include "runtime/ranks.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "runtime/status_text.hpp"
 #include "sched/automatic.hpp"
@@ -284,7 +285,6 @@ RuntimeImpl::~RuntimeImpl() {
   if (sequence_) {
     const bool unwinds = std::uncaught_exceptions() > exceptions_at_start_;
     guarded([&] { sequence_->finish(unwinds); });
-    guarded([this] { room_for_sends_->give_back(); });
   }
   stop();
   release_rest();

@@ -19,12 +19,12 @@ namespace {
 
 using Numbers = std::vector<std::uint64_t>;
 
-// What a task does: operands that it writes come first, then those that it reads alone. All are rows of numbers.
+// What a task does. Written operands come first, operands to be read alone behind them. All are rows of numbers.
 struct Step {
   std::uint32_t seed = 0;
   std::uint8_t written = 0;  // operands
   std::uint8_t inputs = 0;   // bit i: the task sees the content of written operand i
-  bool adds = false;         // it adds to the one that it writes, in any order
+  bool adds = false;         // to its one written operand; the order is free
 };
 
 std::uint64_t digest(std::uint64_t sum, const std::uint64_t* numbers, std::size_t count) {

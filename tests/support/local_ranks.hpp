@@ -40,7 +40,7 @@ inline std::vector<RankOutcome> run_on_ranks(comm::LocalWorld& world, const Rank
   for (std::uint32_t rank = 0; rank < world.ranks(); ++rank) {
     threads.emplace_back([&, rank] {
       try {
-        const auto progress = std::make_shared<comm::Progress>(
+        const auto progress = std::make_shared<internals::RanksImpl>(
             [&] { return world.transport(RankId{rank}); }, rules);
         Runtime runtime(options(RankId{rank}), internals::RanksOpener::make(progress));
         program(runtime);

@@ -20,7 +20,7 @@ class Requests {
   };
 
   void add(MPI_Request request, std::uint32_t owner);
-  // Those that have ended among the ones that it is their turn to be looked at. Valid until the next call.
+  // Requests that have ended, among those whose turn has come to be tested. Valid until the next call.
   std::span<const Ended> ended();
   // Those that have not; whoever frees them calls forget.
   std::span<MPI_Request> pending() { return requests_; }

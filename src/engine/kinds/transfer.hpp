@@ -1,5 +1,5 @@
-// Content that goes to another rank, or comes from one: a task that reads, or writes, one handle, between those that
-// use it here. What carries it lies outside the engine (room comm), and says when it needs the content in RAM.
+// Content that goes to another rank, or comes from there: a task that reads, or writes, one handle, in its turn among the
+// other tasks of this rank. The room comm carries it, and says when the content is needed in RAM.
 #pragma once
 
 #include <cstdint>
