@@ -197,11 +197,13 @@ void Progress::make_room(TransferId id) {
 
 void Progress::send(TransferId id, RankId to, Channel channel) {
   const OperandView view = engine::Transfers::view(*carried_.at(id.value).task);
+  ++payloads_;
   transport_->post_send(to, channel, view.address, view.layout, {id.value});
 }
 
 void Progress::receive(TransferId id, RankId from, Channel channel) {
   const OperandView view = engine::Transfers::view(*carried_.at(id.value).task);
+  ++payloads_;
   transport_->post_receive(from, channel, view.address, view.layout, {id.value});
 }
 
@@ -232,6 +234,7 @@ void Progress::end_with(std::uint64_t number, Outcome outcome) {
 // the answer has come.
 void Progress::run_failed(const std::string& text) {
   transport_->cancel();
+  payloads_ = 0;
   engine_->errors().cancel(std::make_exception_ptr(RankError(text)));
   std::vector<std::uint64_t> numbers;
   for (const auto& [number, one] : carried_) {
@@ -263,6 +266,7 @@ void Progress::message_arrived(RankId from, std::span<const std::byte> bytes) {
 }
 
 void Progress::payload_ended(PayloadId payload) {
+  --payloads_;
   exchange_->payload_ended({payload.value});
 }
 
@@ -347,6 +351,11 @@ void Progress::run(const MakeTransport& make) {
     }
     if (any) {
       sleep = kShortestSleep;
+      continue;
+    }
+    // MPI may move a payload on with each poll: a core that nobody else wants is used for it.
+    if (payloads_ > 0) {
+      std::this_thread::yield();
       continue;
     }
     std::unique_lock lock(mutex_);

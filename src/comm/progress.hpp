@@ -120,6 +120,7 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   // Of the thread.
   std::unique_ptr<Transport> transport_;
   std::optional<Exchange> exchange_;
+  std::uint64_t payloads_ = 0;  // posted, and not ended
   engine::Engine* engine_ = nullptr;
   engine::Transfers* transfers_ = nullptr;
   std::unordered_map<std::uint64_t, Carried> carried_;
