@@ -121,36 +121,60 @@ void Messages::take(TransportEvents& events, RankId from, const Numbered& messag
   }
 }
 
+void Messages::received(TransportEvents& events, std::size_t place, const MPI_Status& status,
+                        int error) {
+  const bool known =
+      status.MPI_SOURCE >= 0 && static_cast<std::size_t>(status.MPI_SOURCE) < lines_.size();
+  if (error != MPI_SUCCESS) {
+    // Without a sender nobody can be named: heartbeats will. The receive is not posted again, as it would fail again.
+    if (known) {
+      lose(RankId{static_cast<std::uint32_t>(status.MPI_SOURCE)}, describe_mpi("MPI_Irecv", error));
+    }
+    return;
+  }
+  int bytes = 0;
+  MPI_Get_count(&status, MPI_BYTE, &bytes);
+  const auto size = static_cast<std::size_t>(std::max(bytes, 0));
+  const RankId from{static_cast<std::uint32_t>(status.MPI_SOURCE)};
+  if (size < offsetof(Numbered, bytes)) {
+    lose(from, "a message of " + std::to_string(size) + " bytes, which has no number");
+  } else {
+    take(events, from, arrived_[place], size - offsetof(Numbered, bytes));
+  }
+  if (!receive(place)) lose(from, "MPI_Irecv: no receive can be posted");
+}
+
 bool Messages::poll_receives(TransportEvents& events) {
+  const std::size_t oldest = oldest_;
+  if (receives_[oldest] != MPI_REQUEST_NULL) {
+    MPI_Status status{};
+    status.MPI_SOURCE = MPI_ANY_SOURCE;
+    int ended = 0;
+    const int code = MPI_Test(&receives_[oldest], &ended, &status);
+    if (ended != 0 || code != MPI_SUCCESS) {
+      oldest_ = (oldest + 1) % kRing;
+      if (code != MPI_SUCCESS) receives_[oldest] = MPI_REQUEST_NULL;
+      received(events, oldest, status, code);
+      return true;
+    }
+  }
+  if (++polls_ % kRing != 0) return false;
+  return poll_others(events);
+}
+
+bool Messages::poll_others(TransportEvents& events) {
   int found = 0;
   std::array<int, kRing> places{};
   std::array<MPI_Status, kRing> statuses{};
   const int code = MPI_Testsome(kRing, receives_.data(), &found, places.data(), statuses.data());
-  if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) return false;
+  const bool each = code == MPI_ERR_IN_STATUS;
+  if (code != MPI_SUCCESS && !each) return false;
   if (found <= 0) return false;  // MPI_UNDEFINED is less: none is posted
   for (std::size_t i = 0; i < static_cast<std::size_t>(found); ++i) {
     const auto place = static_cast<std::size_t>(places[i]);
-    const MPI_Status& status = statuses[i];
-    const bool known =
-        status.MPI_SOURCE >= 0 && static_cast<std::size_t>(status.MPI_SOURCE) < lines_.size();
-    if (code == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_SUCCESS) {
-      // Without a sender nobody can be named: heartbeats will. The receive is not posted again, as it would fail again.
-      if (known) {
-        lose(RankId{static_cast<std::uint32_t>(status.MPI_SOURCE)},
-             describe_mpi("MPI_Irecv", status.MPI_ERROR));
-      }
-      continue;
-    }
-    int bytes = 0;
-    MPI_Get_count(&status, MPI_BYTE, &bytes);
-    const auto size = static_cast<std::size_t>(std::max(bytes, 0));
-    const RankId from{static_cast<std::uint32_t>(status.MPI_SOURCE)};
-    if (size < offsetof(Numbered, bytes)) {
-      lose(from, "a message of " + std::to_string(size) + " bytes, which has no number");
-    } else {
-      take(events, from, arrived_[place], size - offsetof(Numbered, bytes));
-    }
-    if (!receive(place)) lose(from, "MPI_Irecv: no receive can be posted");
+    received(events, place, statuses[i], each ? statuses[i].MPI_ERROR : MPI_SUCCESS);
+    // Those behind it are older now.
+    oldest_ = (place + 1) % kRing;
   }
   return true;
 }

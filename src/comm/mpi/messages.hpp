@@ -57,6 +57,8 @@ class Messages {
   };
 
   bool poll_receives(TransportEvents& events);
+  bool poll_others(TransportEvents& events);
+  void received(TransportEvents& events, std::size_t place, const MPI_Status& status, int error);
   bool poll_sends();
   void take(TransportEvents& events, RankId from, const Numbered& message, std::size_t size);
   void send(std::uint32_t place);
@@ -71,6 +73,10 @@ class Messages {
   std::vector<std::uint32_t> free_;                  // places in outgoing_
   std::size_t unsent_ = 0;
   Requests sends_;
+  // MPI gives a message to the receive that was posted first, so that this is nearly always the next to end: the others
+  // are looked at now and then.
+  std::size_t oldest_ = 0;
+  std::size_t polls_ = 0;
   std::array<MPI_Request, kRing> receives_{};
   std::array<Numbered, kRing> arrived_{};
 };
