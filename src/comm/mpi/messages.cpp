@@ -55,23 +55,16 @@ void Messages::post(RankId to, std::span<const std::byte> bytes) {
 void Messages::send(std::uint32_t place) {
   const Outgoing& message = *outgoing_[place];
   MPI_Request request = MPI_REQUEST_NULL;
-  int code = MPI_Isend(&message.content, static_cast<int>(message.size), MPI_BYTE,
-                       static_cast<int>(message.to.value), kMessageTag, communicator_, &request);
-  int ended = 0;
-  const char* call = "MPI_Isend";
-  if (code == MPI_SUCCESS) {  // most have left by now
-    call = "MPI_Test";
-    code = MPI_Test(&request, &ended, MPI_STATUS_IGNORE);
-  }
-  if (code != MPI_SUCCESS) {
-    const RankId to = message.to;
-    sent(place);
-    lose(to, describe_mpi(call, code));
-  } else if (ended != 0) {
-    sent(place);
-  } else {
+  const int code =
+      MPI_Isend(&message.content, static_cast<int>(message.size), MPI_BYTE,
+                static_cast<int>(message.to.value), kMessageTag, communicator_, &request);
+  if (code == MPI_SUCCESS) {
     ++lines_[message.to.value].under_way;
     sends_.add(request, place);
+  } else {
+    const RankId to = message.to;
+    sent(place);
+    lose(to, describe_mpi("MPI_Isend", code));
   }
 }
 
@@ -145,6 +138,7 @@ void Messages::received(TransportEvents& events, std::size_t place, const MPI_St
 }
 
 bool Messages::poll_receives(TransportEvents& events) {
+  ++polls_;
   const std::size_t oldest = oldest_;
   if (receives_[oldest] != MPI_REQUEST_NULL) {
     MPI_Status status{};
@@ -158,8 +152,7 @@ bool Messages::poll_receives(TransportEvents& events) {
       return true;
     }
   }
-  if (++polls_ % kRing != 0) return false;
-  return poll_others(events);
+  return polls_ % kRing == 0 && poll_others(events);
 }
 
 bool Messages::poll_others(TransportEvents& events) {
@@ -177,11 +170,6 @@ bool Messages::poll_others(TransportEvents& events) {
     oldest_ = (place + 1) % kRing;
   }
   return true;
-}
-
-bool Messages::poll(TransportEvents& events) {
-  const bool came = poll_receives(events);
-  return poll_sends() || came;
 }
 
 bool Messages::close() {
