@@ -7,6 +7,7 @@
 //   large      2^31 + 8 bytes, and as many in columns; 77 where there is no memory for it (needs 2 ranks)
 //   cancel     what never comes is given up, and the end does not wait for it
 //   silent     a rank that never ends is not waited for
+//   twice      MPI begins once in a process
 //   error      prints why there is no transport
 #include <algorithm>
 #include <chrono>
@@ -331,6 +332,16 @@ void cancel(Transport& transport, Rank& rank) {
   rank.barrier();
 }
 
+void expect_refusal(const vicinal::comm::Launch& launch, const std::string& part) {
+  try {
+    make_transport(launch);
+  } catch (const std::exception& error) {
+    if (std::string(error.what()).find(part) != std::string::npos) return;
+    throw;
+  }
+  throw std::runtime_error("a second transport was made");
+}
+
 int run(const std::string& mode, std::uint64_t piece) {
   vicinal::comm::MpiSettings settings;
   if (piece != 0) settings.piece_bytes = piece;
@@ -367,6 +378,11 @@ int run(const std::string& mode, std::uint64_t piece) {
     ::_exit(0);
   }
   const std::uint32_t number = transport->rank().value;
+  if (mode == "twice") {
+    expect_refusal(launch, "already");
+    transport.reset();
+    expect_refusal(launch, "has ended");
+  }
   transport.reset();
   if (number == 0) std::printf("%s: %s\n", mode.c_str(), status == 77 ? "skipped" : "right");
   return status;
