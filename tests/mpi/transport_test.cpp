@@ -6,11 +6,12 @@
 //   thousands  of payloads under way at once
 //   large      2^31 + 8 bytes, and as many in columns; 77 where there is no memory for it (needs 2 ranks)
 //   cancel     what never comes is given up, and the end does not wait for it
-//   silent     a rank that never ends is not waited for
+//   silent     a rank that is stopped is not waited for
 //   twice      MPI begins once in a process
 //   error      prints why there is no transport
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -332,6 +333,46 @@ void cancel(Transport& transport, Rank& rank) {
   rank.barrier();
 }
 
+// The last rank stops while it sends to rank 0: the others do not wait for it, and rank 0 kills it.
+[[noreturn]] void silent(std::unique_ptr<Transport> transport, Rank& rank) {
+  const std::uint32_t here = transport->rank().value;
+  std::vector<std::byte> bytes(64 << 20);
+  const Layout layout{bytes.size(), 1, bytes.size()};
+  ::pid_t stopped = 0;
+  rank.on_ready = [&](RankId, const Header& header) {
+    stopped = static_cast<::pid_t>(header.number);
+  };
+  rank.on_ended = [](PayloadId) { return true; };
+  if (here + 1 == transport->ranks()) {
+    rank.post(RankId{0}, {.kind = Kind::ready, .number = static_cast<std::uint64_t>(::getpid())},
+              sizeof(Header));
+    rank.barrier();
+    transport->post_send(RankId{0}, Channel{0}, bytes.data(), layout, PayloadId{0});
+    for (int i = 0; i < 10; ++i) transport->poll(rank);
+    static_cast<void>(std::raise(SIGSTOP));
+    std::abort();
+  }
+  if (here == 0) {
+    transport->post_receive(RankId{here + transport->ranks() - 1}, Channel{0}, bytes.data(), layout,
+                            PayloadId{0});
+  }
+  rank.barrier();
+  for (int i = 0; i < 100; ++i) {
+    transport->poll(rank);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (here == 0) transport->cancel();
+  transport.reset();
+  if (here != 0) {  // until the launcher ends it with the others
+    std::this_thread::sleep_for(std::chrono::seconds(20));
+    ::_exit(1);
+  }
+  std::puts("ended without the silent rank");
+  std::fflush(stdout);
+  ::kill(stopped, SIGKILL);
+  ::_exit(0);
+}
+
 void expect_refusal(const vicinal::comm::Launch& launch, const std::string& part) {
   try {
     make_transport(launch);
@@ -365,18 +406,7 @@ int run(const std::string& mode, std::uint64_t piece) {
   if (mode == "thousands") payloads(*transport, rank, 6000 / transport->ranks(), 2000);
   if (mode == "large") status = large(*transport, rank);
   if (mode == "cancel") cancel(*transport, rank);
-  if (mode == "silent") {
-    rank.barrier();
-    if (transport->rank().value + 1 == transport->ranks()) {
-      std::this_thread::sleep_for(std::chrono::seconds(2));
-      ::_exit(0);
-    }
-    transport.reset();
-    std::puts("ended without the silent rank");
-    std::fflush(stdout);
-    std::this_thread::sleep_for(std::chrono::seconds(2));
-    ::_exit(0);
-  }
+  if (mode == "silent") silent(std::move(transport), rank);
   const std::uint32_t number = transport->rank().value;
   if (mode == "twice") {
     expect_refusal(launch, "already");
