@@ -320,12 +320,21 @@ void cancel(Transport& transport, Rank& rank) {
   const std::uint32_t ranks = transport.ranks();
   std::vector<std::byte> never(1 << 20);
   std::vector<std::byte> unasked(1 << 20);
+  std::vector<std::vector<std::byte>> late(ranks, never);
+  rank.on_ended = [](PayloadId payload) { return payload.value != 1; };
   const Layout layout{never.size(), 1, never.size()};
   rank.barrier();
   for (std::uint32_t other = 0; other < ranks; ++other) {
     if (other == transport.rank().value) continue;
     transport.post_receive(RankId{other}, Channel{1}, never.data(), layout, PayloadId{1});
-    transport.post_send(RankId{other}, Channel{2}, unasked.data(), layout, PayloadId{2});
+    transport.post_receive(RankId{other}, Channel{2}, late[other].data(), layout, PayloadId{2});
+  }
+  rank.barrier();
+  // Some have given up what others send to them only then.
+  if (transport.rank().value % 2 == 0) transport.cancel();
+  for (std::uint32_t other = 0; other < ranks; ++other) {
+    if (other == transport.rank().value) continue;
+    transport.post_send(RankId{other}, Channel{2}, unasked.data(), layout, PayloadId{3});
   }
   for (int i = 0; i < 100; ++i) transport.poll(rank);
   transport.cancel();

@@ -10,14 +10,6 @@ namespace vicinal::comm {
 
 namespace {
 
-// Whether MPI is ended where sends were given up. Open MPI's mpirun takes a process that does not for failed. MPICH's
-// does not, while its UCX writes a line for each of them.
-#ifdef OPEN_MPI
-constexpr bool kEndsAbandoned = true;
-#else
-constexpr bool kEndsAbandoned = false;
-#endif
-
 RankId rank_in(MPI_Comm communicator) {
   int rank = 0;
   check_mpi("MPI_Comm_rank", MPI_Comm_rank(communicator, &rank));
@@ -58,10 +50,10 @@ MpiTransport::MpiTransport(const MpiSettings& settings)
 
 MpiTransport::~MpiTransport() {
   if (!Session::alive()) return;
-  if (!cancelled_) abandoned_ = !payloads_.cancel(0);  // a caller that is right has none
+  if (!cancelled_) payloads_.cancel(0);  // a caller that is right has none
   const bool together =
       all_end(cancelled_ ? settings_.cancelling_seconds : settings_.ending_seconds);
-  if (messages_->close() && together && (!abandoned_ || kEndsAbandoned)) {
+  if (messages_->close() && together && payloads_.close()) {
     session_.end();
   } else {
     static_cast<void>(
@@ -122,7 +114,7 @@ bool MpiTransport::poll(TransportEvents& events) {
 void MpiTransport::cancel() {
   if (cancelled_) return;
   cancelled_ = true;
-  abandoned_ = !payloads_.cancel(settings_.cancelling_seconds);
+  payloads_.cancel(settings_.cancelling_seconds);
 }
 
 }  // namespace vicinal::comm

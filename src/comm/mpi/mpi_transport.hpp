@@ -43,7 +43,6 @@ class MpiTransport final : public Transport {
   Payloads payloads_;
   std::uint64_t polls_ = 0;
   bool cancelled_ = false;
-  bool abandoned_ = false;  // transfers are under way that nobody waits for
 };
 
 }  // namespace vicinal::comm
