@@ -244,7 +244,7 @@ if(vicinal_mpis AND NOT VICINAL_SANITIZE)
     set_tests_properties(${silent} PROPERTIES PASS_REGULAR_EXPRESSION "ended without the silent rank")
     vicinal_mpi_test(${mpi} large 2 huge large)
     string(TOLOWER "mpi/${mpi}/large" large)
-    set_tests_properties(${large} PROPERTIES SKIP_RETURN_CODE 77)
+    set_tests_properties(${large} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${VICINAL_TEST_TIMEOUT})
   endforeach()
   # Another MPI than the launcher's: each process is alone in it.
   list(LENGTH vicinal_mpis count)
