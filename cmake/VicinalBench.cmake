@@ -26,6 +26,22 @@ foreach(source IN LISTS bench_sources)
   vicinal_add_bench("${source}" vicinal_apps)
 endforeach()
 
+# bench/mpi/*.cpp measures what the library adds to MPI: a program for each that was found.
+file(GLOB mpi_bench_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/mpi/*.cpp")
+foreach(mpi IN LISTS vicinal_mpis)
+  string(TOLOWER ${mpi} mpi)
+  foreach(source IN LISTS mpi_bench_sources)
+    get_filename_component(name "${source}" NAME_WE)
+    add_executable(vicinal_bench_${name}_${mpi} "${source}")
+    set_target_properties(vicinal_bench_${name}_${mpi} PROPERTIES OUTPUT_NAME ${name}_${mpi} RUNTIME_OUTPUT_DIRECTORY
+                                                                  "${PROJECT_BINARY_DIR}/bench")
+    target_link_libraries(vicinal_bench_${name}_${mpi} PRIVATE vicinal_internal vicinal::${mpi})
+    target_compile_definitions(vicinal_bench_${name}_${mpi} PRIVATE OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
+    add_dependencies(vicinal_bench_${name}_${mpi} vicinal_${mpi})
+    vicinal_warnings(vicinal_bench_${name}_${mpi} RELAXED)
+  endforeach()
+endforeach()
+
 # PaRSEC is looked for where its folder is given: -DPaRSEC_ROOT=<where it is installed>, or
 # -DPaRSEC_DIR=<the folder of its PaRSECConfig.cmake>. That file compiles C, and a function cannot enable
 # a language.

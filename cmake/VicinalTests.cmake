@@ -1,6 +1,6 @@
 # Tests: one executable per folder of tests/, and every example of docs/examples.
-# Labels: unit, conformance, golden, stress, allocation, which scripts/run-tests runs; oracle, example, cli, compile,
-# package, which ctest runs.
+# Labels: unit, conformance, golden, stress, allocation, which scripts/run-tests runs; oracle, example, cli, compile, mpi,
+# package, which ctest runs; huge, which is run when somebody asks for it.
 
 enable_testing()
 
@@ -189,7 +189,7 @@ if(GTest_FOUND AND VICINAL_SMPIRUN AND NOT VICINAL_SANITIZE)
   add_dependencies(vicinal_tests vicinal_tests_simgrid)
 endif()
 
-# Several processes over each MPI that was found. `ctest -L mpi`; of 2^31 bytes: `ctest -L long_mpi`.
+# Several processes over each MPI that was found. Those that send 2^31 bytes are called by `ctest -L huge`.
 if(vicinal_mpis AND NOT VICINAL_SANITIZE)
   add_executable(vicinal_tests_mpi "${PROJECT_SOURCE_DIR}/tests/mpi/transport_test.cpp")
   set_target_properties(vicinal_tests_mpi PROPERTIES OUTPUT_NAME mpi_transport RUNTIME_OUTPUT_DIRECTORY
@@ -201,10 +201,10 @@ if(vicinal_mpis AND NOT VICINAL_SANITIZE)
   set(vicinal_mpi_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
                               OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1)
 
-  # vicinal_mpi_test(<MPI> <name> <ranks> <label> <arguments of the program>...)
+  # vicinal_mpi_test(<MPI> <name> <ranks> <label> <arguments of the program>...): of the target ${program}.
   function(vicinal_mpi_test mpi name ranks label)
     string(TOLOWER "mpi/${mpi}/${name}" test)
-    add_test(NAME ${test} COMMAND "${VICINAL_${mpi}_MPIRUN}" -n ${ranks} $<TARGET_FILE:vicinal_tests_mpi> ${ARGN}
+    add_test(NAME ${test} COMMAND "${VICINAL_${mpi}_MPIRUN}" -n ${ranks} $<TARGET_FILE:${program}> ${ARGN}
              WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
     # Its ranks want all cores.
     set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 120 RUN_SERIAL ON
@@ -213,9 +213,24 @@ if(vicinal_mpis AND NOT VICINAL_SANITIZE)
   foreach(mpi IN LISTS vicinal_mpis)
     string(TOLOWER ${mpi} module)
     add_dependencies(vicinal_tests_mpi vicinal_${module})
+    set(linked vicinal_tests_linked_${module})
+    add_executable(${linked} "${PROJECT_SOURCE_DIR}/tests/mpi/linked_test.cpp")
+    set_target_properties(${linked} PROPERTIES OUTPUT_NAME linked_${module} RUNTIME_OUTPUT_DIRECTORY
+                                                           "${PROJECT_BINARY_DIR}/tests")
+    target_link_libraries(${linked} PRIVATE vicinal_internal vicinal::${module})
+    target_compile_definitions(${linked} PRIVATE OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
+    vicinal_warnings(${linked} RELAXED)
+    add_dependencies(${linked} vicinal_${module})
+    add_dependencies(vicinal_tests ${linked})
     if(NOT VICINAL_${mpi}_MPIRUN)
       continue()
     endif()
+    set(program ${linked})
+    foreach(level multiple funneled)
+      vicinal_mpi_test(${mpi} linked_${level} 2 mpi ${level})
+    endforeach()
+    set(program vicinal_tests_mpi)
+    vicinal_mpi_test(${mpi} twice 2 mpi twice)
     foreach(ranks 1 2 4 7)
       foreach(mode order payloads)
         vicinal_mpi_test(${mpi} ${mode}_${ranks} ${ranks} mpi ${mode})
@@ -227,9 +242,9 @@ if(vicinal_mpis AND NOT VICINAL_SANITIZE)
     vicinal_mpi_test(${mpi} silent 3 mpi silent)
     string(TOLOWER "mpi/${mpi}/silent" silent)
     set_tests_properties(${silent} PROPERTIES PASS_REGULAR_EXPRESSION "ended without the silent rank")
-    vicinal_mpi_test(${mpi} large 2 long_mpi large)
+    vicinal_mpi_test(${mpi} large 2 huge large)
     string(TOLOWER "mpi/${mpi}/large" large)
-    set_tests_properties(${large} PROPERTIES SKIP_RETURN_CODE 77)
+    set_tests_properties(${large} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${VICINAL_TEST_TIMEOUT})
   endforeach()
   # Another MPI than the launcher's: each process is alone in it.
   list(LENGTH vicinal_mpis count)

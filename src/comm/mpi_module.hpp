@@ -16,7 +16,7 @@ struct MpiSettings {
   // What the end of a transport waits for ranks that do not end theirs: they may be stopped.
   double ending_seconds = 20;
   // What `cancel`, and the end after it, wait for transfers that are under way.
-  double cancelling_seconds = 0.5;
+  double cancelling_seconds = 1;
 };
 
 // Makes the transport on the thread that will use and delete it, or returns null and writes into `why`, of `room` bytes,

@@ -6,10 +6,12 @@
 //   thousands  of payloads under way at once
 //   large      2^31 + 8 bytes, and as many in columns; 77 where there is no memory for it (needs 2 ranks)
 //   cancel     what never comes is given up, and the end does not wait for it
-//   silent     a rank that never ends is not waited for
+//   silent     a rank that is stopped is not waited for
+//   twice      MPI begins once in a process
 //   error      prints why there is no transport
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -318,17 +320,76 @@ void cancel(Transport& transport, Rank& rank) {
   const std::uint32_t ranks = transport.ranks();
   std::vector<std::byte> never(1 << 20);
   std::vector<std::byte> unasked(1 << 20);
+  std::vector<std::vector<std::byte>> late(ranks, never);
+  rank.on_ended = [](PayloadId payload) { return payload.value != 1; };
   const Layout layout{never.size(), 1, never.size()};
   rank.barrier();
   for (std::uint32_t other = 0; other < ranks; ++other) {
     if (other == transport.rank().value) continue;
     transport.post_receive(RankId{other}, Channel{1}, never.data(), layout, PayloadId{1});
-    transport.post_send(RankId{other}, Channel{2}, unasked.data(), layout, PayloadId{2});
+    transport.post_receive(RankId{other}, Channel{2}, late[other].data(), layout, PayloadId{2});
+  }
+  rank.barrier();
+  // Some have given up what others send to them only then.
+  if (transport.rank().value % 2 == 0) transport.cancel();
+  for (std::uint32_t other = 0; other < ranks; ++other) {
+    if (other == transport.rank().value) continue;
+    transport.post_send(RankId{other}, Channel{2}, unasked.data(), layout, PayloadId{3});
   }
   for (int i = 0; i < 100; ++i) transport.poll(rank);
   transport.cancel();
   // Messages still go.
   rank.barrier();
+}
+
+// The last rank stops while it sends to rank 0: the others do not wait for it, and rank 0 kills it.
+[[noreturn]] void silent(std::unique_ptr<Transport> transport, Rank& rank) {
+  const std::uint32_t here = transport->rank().value;
+  std::vector<std::byte> bytes(64 << 20);
+  const Layout layout{bytes.size(), 1, bytes.size()};
+  ::pid_t stopped = 0;
+  rank.on_ready = [&](RankId, const Header& header) {
+    stopped = static_cast<::pid_t>(header.number);
+  };
+  rank.on_ended = [](PayloadId) { return true; };
+  if (here + 1 == transport->ranks()) {
+    rank.post(RankId{0}, {.kind = Kind::ready, .number = static_cast<std::uint64_t>(::getpid())},
+              sizeof(Header));
+    rank.barrier();
+    transport->post_send(RankId{0}, Channel{0}, bytes.data(), layout, PayloadId{0});
+    for (int i = 0; i < 10; ++i) transport->poll(rank);
+    static_cast<void>(std::raise(SIGSTOP));
+    std::abort();
+  }
+  if (here == 0) {
+    transport->post_receive(RankId{here + transport->ranks() - 1}, Channel{0}, bytes.data(), layout,
+                            PayloadId{0});
+  }
+  rank.barrier();
+  for (int i = 0; i < 100; ++i) {
+    transport->poll(rank);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (here == 0) transport->cancel();
+  transport.reset();
+  if (here != 0) {  // until the launcher ends it with the others
+    std::this_thread::sleep_for(std::chrono::seconds(20));
+    ::_exit(1);
+  }
+  std::puts("ended without the silent rank");
+  std::fflush(stdout);
+  ::kill(stopped, SIGKILL);
+  ::_exit(0);
+}
+
+void expect_refusal(const vicinal::comm::Launch& launch, const std::string& part) {
+  try {
+    make_transport(launch);
+  } catch (const std::exception& error) {
+    if (std::string(error.what()).find(part) != std::string::npos) return;
+    throw;
+  }
+  throw std::runtime_error("a second transport was made");
 }
 
 int run(const std::string& mode, std::uint64_t piece) {
@@ -354,19 +415,13 @@ int run(const std::string& mode, std::uint64_t piece) {
   if (mode == "thousands") payloads(*transport, rank, 6000 / transport->ranks(), 2000);
   if (mode == "large") status = large(*transport, rank);
   if (mode == "cancel") cancel(*transport, rank);
-  if (mode == "silent") {
-    rank.barrier();
-    if (transport->rank().value + 1 == transport->ranks()) {
-      std::this_thread::sleep_for(std::chrono::seconds(2));
-      ::_exit(0);
-    }
-    transport.reset();
-    std::puts("ended without the silent rank");
-    std::fflush(stdout);
-    std::this_thread::sleep_for(std::chrono::seconds(2));
-    ::_exit(0);
-  }
+  if (mode == "silent") silent(std::move(transport), rank);
   const std::uint32_t number = transport->rank().value;
+  if (mode == "twice") {
+    expect_refusal(launch, "already");
+    transport.reset();
+    expect_refusal(launch, "has ended");
+  }
   transport.reset();
   if (number == 0) std::printf("%s: %s\n", mode.c_str(), status == 77 ? "skipped" : "right");
   return status;

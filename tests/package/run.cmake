@@ -40,8 +40,9 @@ install_into("${prefix}")
 # --- Components ---------------------------------------------------------------------------------
 set(of_runtime vicinal/runtime.hpp extension/sched/policy.hpp vicinalConfig.cmake vicinalTargets.cmake
                vicinal.pc vicinal-tools.pc v100.toml)
+set(modules "${BUILD_DIR}/libvicinal_openmpi.so" "${BUILD_DIR}/libvicinal_mpich.so")
 file(GLOB library RELATIVE "${BUILD_DIR}" "${BUILD_DIR}/libvicinal.*"
-     "${BUILD_DIR}/libvicinal_tools.*")
+     "${BUILD_DIR}/libvicinal_tools.*" ${modules})
 list(APPEND of_runtime ${library})
 set(of_documents README.md LICENSE user-guide.md loaded_light.svg first_program.cpp extension/CMakeLists.txt)
 set(of_conformance libvicinal_conformance.a vicinal/conformance.hpp)
@@ -77,7 +78,7 @@ endif()
 set(young "${work}/young")
 step("${CMAKE_COMMAND}" -S "${sources}" -B "${young}" -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${CXX}"
      "-DCMAKE_BUILD_TYPE=${CONFIG}" -DVICINAL_BUILD_TESTS=ON -DVICINAL_BUILD_BENCH=OFF)
-file(GLOB built "${BUILD_DIR}/libvicinal.*" "${BUILD_DIR}/libvicinal_tools.*" "${BUILD_DIR}/vicinal")
+file(GLOB built "${BUILD_DIR}/libvicinal.*" "${BUILD_DIR}/libvicinal_tools.*" "${BUILD_DIR}/vicinal" ${modules})
 file(COPY ${built} DESTINATION "${young}")
 step("${CMAKE_COMMAND}" --install "${young}" --config "${CONFIG}" --prefix "${work}/without_tests")
 expect("${work}/without_tests" THERE ${of_runtime} AWAY ${of_conformance})

@@ -55,23 +55,16 @@ void Messages::post(RankId to, std::span<const std::byte> bytes) {
 void Messages::send(std::uint32_t place) {
   const Outgoing& message = *outgoing_[place];
   MPI_Request request = MPI_REQUEST_NULL;
-  int code = MPI_Isend(&message.content, static_cast<int>(message.size), MPI_BYTE,
-                       static_cast<int>(message.to.value), kMessageTag, communicator_, &request);
-  int ended = 0;
-  const char* call = "MPI_Isend";
-  if (code == MPI_SUCCESS) {  // most have left by now
-    call = "MPI_Test";
-    code = MPI_Test(&request, &ended, MPI_STATUS_IGNORE);
-  }
-  if (code != MPI_SUCCESS) {
-    const RankId to = message.to;
-    sent(place);
-    lose(to, describe_mpi(call, code));
-  } else if (ended != 0) {
-    sent(place);
-  } else {
+  const int code =
+      MPI_Isend(&message.content, static_cast<int>(message.size), MPI_BYTE,
+                static_cast<int>(message.to.value), kMessageTag, communicator_, &request);
+  if (code == MPI_SUCCESS) {
     ++lines_[message.to.value].under_way;
     sends_.add(request, place);
+  } else {
+    const RankId to = message.to;
+    sent(place);
+    lose(to, describe_mpi("MPI_Isend", code));
   }
 }
 
@@ -121,43 +114,62 @@ void Messages::take(TransportEvents& events, RankId from, const Numbered& messag
   }
 }
 
+void Messages::received(TransportEvents& events, std::size_t place, const MPI_Status& status,
+                        int error) {
+  const bool known =
+      status.MPI_SOURCE >= 0 && static_cast<std::size_t>(status.MPI_SOURCE) < lines_.size();
+  if (error != MPI_SUCCESS) {
+    // Without a sender nobody can be named: heartbeats will. The receive is not posted again, as it would fail again.
+    if (known) {
+      lose(RankId{static_cast<std::uint32_t>(status.MPI_SOURCE)}, describe_mpi("MPI_Irecv", error));
+    }
+    return;
+  }
+  int bytes = 0;
+  MPI_Get_count(&status, MPI_BYTE, &bytes);
+  const auto size = static_cast<std::size_t>(std::max(bytes, 0));
+  const RankId from{static_cast<std::uint32_t>(status.MPI_SOURCE)};
+  if (size < offsetof(Numbered, bytes)) {
+    lose(from, "a message of " + std::to_string(size) + " bytes, which has no number");
+  } else {
+    take(events, from, arrived_[place], size - offsetof(Numbered, bytes));
+  }
+  if (!receive(place)) lose(from, "MPI_Irecv: no receive can be posted");
+}
+
 bool Messages::poll_receives(TransportEvents& events) {
+  ++polls_;
+  const std::size_t oldest = oldest_;
+  if (receives_[oldest] != MPI_REQUEST_NULL) {
+    MPI_Status status{};
+    status.MPI_SOURCE = MPI_ANY_SOURCE;
+    int ended = 0;
+    const int code = MPI_Test(&receives_[oldest], &ended, &status);
+    if (ended != 0 || code != MPI_SUCCESS) {
+      oldest_ = (oldest + 1) % kRing;
+      if (code != MPI_SUCCESS) receives_[oldest] = MPI_REQUEST_NULL;
+      received(events, oldest, status, code);
+      return true;
+    }
+  }
+  return polls_ % kRing == 0 && poll_others(events);
+}
+
+bool Messages::poll_others(TransportEvents& events) {
   int found = 0;
   std::array<int, kRing> places{};
   std::array<MPI_Status, kRing> statuses{};
   const int code = MPI_Testsome(kRing, receives_.data(), &found, places.data(), statuses.data());
-  if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) return false;
+  const bool each = code == MPI_ERR_IN_STATUS;
+  if (code != MPI_SUCCESS && !each) return false;
   if (found <= 0) return false;  // MPI_UNDEFINED is less: none is posted
   for (std::size_t i = 0; i < static_cast<std::size_t>(found); ++i) {
     const auto place = static_cast<std::size_t>(places[i]);
-    const MPI_Status& status = statuses[i];
-    const bool known =
-        status.MPI_SOURCE >= 0 && static_cast<std::size_t>(status.MPI_SOURCE) < lines_.size();
-    if (code == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_SUCCESS) {
-      // Without a sender nobody can be named: heartbeats will. The receive is not posted again, as it would fail again.
-      if (known) {
-        lose(RankId{static_cast<std::uint32_t>(status.MPI_SOURCE)},
-             describe_mpi("MPI_Irecv", status.MPI_ERROR));
-      }
-      continue;
-    }
-    int bytes = 0;
-    MPI_Get_count(&status, MPI_BYTE, &bytes);
-    const auto size = static_cast<std::size_t>(std::max(bytes, 0));
-    const RankId from{static_cast<std::uint32_t>(status.MPI_SOURCE)};
-    if (size < offsetof(Numbered, bytes)) {
-      lose(from, "a message of " + std::to_string(size) + " bytes, which has no number");
-    } else {
-      take(events, from, arrived_[place], size - offsetof(Numbered, bytes));
-    }
-    if (!receive(place)) lose(from, "MPI_Irecv: no receive can be posted");
+    received(events, place, statuses[i], each ? statuses[i].MPI_ERROR : MPI_SUCCESS);
+    // Those behind it are older now.
+    oldest_ = (place + 1) % kRing;
   }
   return true;
-}
-
-bool Messages::poll(TransportEvents& events) {
-  const bool came = poll_receives(events);
-  return poll_sends() || came;
 }
 
 bool Messages::close() {

@@ -29,8 +29,10 @@ class Messages {
   Messages& operator=(const Messages&) = delete;
 
   void post(RankId to, std::span<const std::byte> bytes);
-  // Whether anything has ended, or has come.
-  bool poll(TransportEvents& events);
+  // Whether anything has come.
+  bool poll_receives(TransportEvents& events);
+  // Whether any send has ended.
+  bool poll_sends();
   // Whether MPI has taken all that was posted, save to ranks that are lost.
   bool all_sent() const { return unsent_ == 0; }
   // No message is received any more. False: MPI may still write to memory of this object.
@@ -56,8 +58,8 @@ class Messages {
     std::map<std::uint64_t, std::vector<std::byte>> early;  // by number
   };
 
-  bool poll_receives(TransportEvents& events);
-  bool poll_sends();
+  bool poll_others(TransportEvents& events);
+  void received(TransportEvents& events, std::size_t place, const MPI_Status& status, int error);
   void take(TransportEvents& events, RankId from, const Numbered& message, std::size_t size);
   void send(std::uint32_t place);
   void sent(std::uint32_t place);
@@ -71,6 +73,10 @@ class Messages {
   std::vector<std::uint32_t> free_;                  // places in outgoing_
   std::size_t unsent_ = 0;
   Requests sends_;
+  // MPI gives a message to the receive that was posted first, so that this is nearly always the next to end: the others
+  // are looked at now and then.
+  std::size_t oldest_ = 0;
+  std::size_t polls_ = 0;
   std::array<MPI_Request, kRing> receives_{};
   std::array<Numbered, kRing> arrived_{};
 };

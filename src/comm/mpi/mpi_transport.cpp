@@ -10,14 +10,6 @@ namespace vicinal::comm {
 
 namespace {
 
-// Whether MPI is ended where sends were given up. Open MPI's mpirun takes a process that does not for failed. MPICH's
-// does not, while its UCX writes a line for each of them.
-#ifdef OPEN_MPI
-constexpr bool kEndsAbandoned = true;
-#else
-constexpr bool kEndsAbandoned = false;
-#endif
-
 RankId rank_in(MPI_Comm communicator) {
   int rank = 0;
   check_mpi("MPI_Comm_rank", MPI_Comm_rank(communicator, &rank));
@@ -58,10 +50,10 @@ MpiTransport::MpiTransport(const MpiSettings& settings)
 
 MpiTransport::~MpiTransport() {
   if (!Session::alive()) return;
-  if (!cancelled_) abandoned_ = !payloads_.cancel(0);  // a caller that is right has none
+  if (!cancelled_) payloads_.cancel(0);  // a caller that is right has none
   const bool together =
       all_end(cancelled_ ? settings_.cancelling_seconds : settings_.ending_seconds);
-  if (messages_->close() && together && (!abandoned_ || kEndsAbandoned)) {
+  if (messages_->close() && together && payloads_.close()) {
     session_.end();
   } else {
     static_cast<void>(
@@ -78,7 +70,8 @@ bool MpiTransport::all_end(double seconds) {
   NoEvents nobody;
   while (!losses_.any()) {
     // Messages are received until all have come: the last ones of other ranks may wait for that.
-    const bool moved = messages_->poll(nobody);
+    const bool came = messages_->poll_receives(nobody);
+    const bool moved = messages_->poll_sends() || came;
     if (!begun && messages_->all_sent()) {
       if (MPI_Ibarrier(session_.communicator(), &barrier) != MPI_SUCCESS) return false;
       begun = true;
@@ -110,15 +103,18 @@ void MpiTransport::post_receive(RankId from, Channel channel, std::byte* to, con
 }
 
 bool MpiTransport::poll(TransportEvents& events) {
-  const bool messages = messages_->poll(events);
-  const bool payloads = payloads_.poll(events);
-  return losses_.tell(events) || messages || payloads;
+  const bool came = messages_->poll_receives(events);
+  // A message of a burst costs one call of MPI: what else there is waits for some.
+  const bool busy = came && ++polls_ % 8 != 0;
+  const bool sent = !busy && messages_->poll_sends();
+  const bool payloads = !busy && payloads_.poll(events);
+  return losses_.tell(events) || came || sent || payloads;
 }
 
 void MpiTransport::cancel() {
   if (cancelled_) return;
   cancelled_ = true;
-  abandoned_ = !payloads_.cancel(settings_.cancelling_seconds);
+  payloads_.cancel(settings_.cancelling_seconds);
 }
 
 }  // namespace vicinal::comm

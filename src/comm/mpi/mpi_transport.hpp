@@ -41,8 +41,8 @@ class MpiTransport final : public Transport {
   Losses losses_;
   std::unique_ptr<Messages> messages_;
   Payloads payloads_;
+  std::uint64_t polls_ = 0;
   bool cancelled_ = false;
-  bool abandoned_ = false;  // transfers are under way that nobody waits for
 };
 
 }  // namespace vicinal::comm

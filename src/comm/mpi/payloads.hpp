@@ -25,14 +25,17 @@ class Payloads {
                PayloadId payload);
   // Whether any piece has ended.
   bool poll(TransportEvents& events);
-  // No event comes any more. Waits so long for transfers that are under way; false: some are still, and MPI may use
-  // their memory if their other end goes on.
-  bool cancel(double seconds);
+  // No event comes any more. Waits so long, at most, for transfers that are under way. One that is under way then has
+  // another end that is dead, or that has given it up, too.
+  void cancel(double seconds);
+  // What `cancel` has left with MPI, before MPI ends. False: MPI would wait for it.
+  bool close();
 
  private:
   struct Posted {
     PayloadId payload;
     RankId peer;
+    Channel channel;
     bool received = false;
     std::uint64_t pieces = 0;       // under way
     std::uint64_t bytes = 0;        // all of them
@@ -44,6 +47,7 @@ class Payloads {
   template <typename Start>
   void post(const Posted& posted, const Layout& layout, const char* call, const Start& start);
   void piece_ended(const Requests::Ended& ended);
+  void receive_nothing(const Requests::Ended& ended);
 
   MPI_Comm communicator_;
   std::uint64_t piece_bytes_;
@@ -52,6 +56,10 @@ class Payloads {
   std::vector<std::uint32_t> free_;   // places in posted_
   std::vector<PayloadId> told_next_;  // have ended, to be told
   Requests requests_;
+  // Receives of nothing in place of those that were cancelled: the send for which each was posted may still come, and
+  // ends then.
+  std::vector<MPI_Request> instead_;
+  bool all_ended_ = true;  // of what was cancelled
   bool cancelled_ = false;
 };
 

@@ -20,11 +20,12 @@ class Requests {
   };
 
   void add(MPI_Request request, std::uint32_t owner);
-  // Requests that have ended, among those whose turn has come to be tested. Valid until the next call.
+  // Requests that have ended, of the window that this call looks at. Valid until the next call.
   std::span<const Ended> ended();
-  // Those that have not; whoever frees them calls forget.
+  // Requests that have not ended.
   std::span<MPI_Request> pending() { return requests_; }
   std::uint32_t owner(std::size_t place) const { return owners_[place]; }
+  // Lets go of all of them: MPI goes on with them, and nobody asks.
   void forget();
   bool empty() const { return requests_.empty(); }
 

@@ -54,6 +54,7 @@ class Vicinal(CMakePackage):
         arguments = [
             self.define("VICINAL_BUILD_TESTS", False),
             self.define("VICINAL_BUILD_BENCH", False),
+            self.define("VICINAL_BUILD_MPI", False),
             self.define_from_variant("VICINAL_BUILD_CLI", "tools"),
             self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
         ]
