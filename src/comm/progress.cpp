@@ -315,7 +315,7 @@ void Progress::message_arrived(RankId from, std::span<const std::byte> bytes) {
   if (is_message && kind == MessageKind::left) has_left_[from.value] = true;
   if (is_message && kind == MessageKind::hello) {
     if (!exchange_ || has_said_hello_[from.value]) is_ahead_[from.value] = true;
-    has_said_hello_[from.value] = true;
+    if (exchange_) has_said_hello_[from.value] = true;
   }
   const bool is_of_rank = kind == MessageKind::alive || kind == MessageKind::left;
   if (exchange_ && (!is_ahead_[from.value] || is_of_rank)) {
