@@ -145,6 +145,10 @@ constexpr OptionEntry kTable[] = {
     {"mpi", &Options::mpi,
      "Over which MPI the processes that a launcher has started work together: auto: that of the "
      "launcher, mpirun or srun; openmpi, mpich; none: each process runs alone."},
+    {"rank_timeout", &Options::rank_timeout,
+     "Seconds after which a rank that gives no sign of life is taken to be lost, which ends the run "
+     "on all ranks. A long kernel is no silence.",
+     1, 1'000'000'000},
 };
 constexpr std::size_t kCount = std::size(kTable);
 

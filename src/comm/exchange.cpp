@@ -1,8 +1,20 @@
 #include "comm/exchange.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
 
 namespace vicinal::comm {
+namespace {
+
+std::string seconds_of(Time time) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f s", static_cast<double>(time.ns) / 1e9);
+  return text.data();
+}
+
+}  // namespace
 
 Exchange::Exchange(RankId here, std::uint32_t ranks, const ExchangeRules& rules,
                    ExchangeActions& actions)
@@ -21,7 +33,10 @@ void Exchange::post_to_all(const MessageBytes& bytes) {
 
 void Exchange::start(Time now, std::uint64_t version, bool is_limited) {
   version_ = version;
-  for (Peer& peer : peers_) peer.heard = now;
+  for (Peer& peer : peers_) {
+    peer.heard = now;
+    peer.told_at = now;
+  }
   peers_[here_.value].has_begun = true;
   ++begun_;
   any_is_limited_ |= is_limited;
@@ -59,7 +74,7 @@ void Exchange::announce(const Sending& sending) {
 void Exchange::give_credit(RankId from, const MessageHeader& header) {
   const auto found = announced_.find({header.datum, from.value});
   if (found == announced_.end()) {
-    return fail("rank " + std::to_string(from.value) + " gave credit for datum " +
+    return suspect("rank " + std::to_string(from.value) + " gave credit for datum " +
                 std::to_string(header.datum) + ", which was not announced to it");
   }
   Sending& sending = sendings_.at(found->second);
@@ -137,7 +152,7 @@ void Exchange::offer(RankId from, DatumId datum, Offer offer) {
 void Exchange::match(Receiving& receiving, Offer offer) {
   const ReadyTransfer& transfer = receiving.transfer;
   if (offer.bytes != transfer.bytes.value || offer.version != transfer.what.version) {
-    return fail("rank " + std::to_string(here_.value) + " waits for version " +
+    return suspect("rank " + std::to_string(here_.value) + " waits for version " +
                 std::to_string(transfer.what.version) + " of datum " +
                 std::to_string(transfer.what.datum.value) + ", " +
                 std::to_string(transfer.bytes.value) + " bytes, and rank " +
@@ -256,9 +271,29 @@ void Exchange::message_arrived(RankId from, std::span<const std::byte> bytes) {
       finished_ += peer.has_finished ? 0 : 1;
       peer.has_finished = true;
       return require_nothing_of(from);
+    case MessageKind::left:
+      peer.has_left = true;
+      if (peer.has_finished) return;
+      return fail("rank " + std::to_string(from.value) +
+                  " has left early: its program has ended before those of the other ranks were done");
     case MessageKind::alive:
-    case MessageKind::sequence:
+      peer.status = message.text();
+      peer.told_at.reset();
       return;
+    case MessageKind::sequence: {
+      std::vector<std::uint32_t> hashes(message.rest.size() / sizeof(std::uint32_t));
+      if (!hashes.empty()) std::memcpy(hashes.data(), message.rest.data(), hashes.size() * sizeof(std::uint32_t));
+      comparison_.add_other(header.number, hashes, header.value != 0);
+      return compare();
+    }
+    case MessageKind::diverged:
+      return diverged(from, message);
+    case MessageKind::stalled:
+      return begin_report(from);
+    case MessageKind::asks_report:
+      return answer_report();
+    case MessageKind::report:
+      return take_report(from, message);
   }
 }
 
@@ -267,7 +302,7 @@ void Exchange::require_nothing_of(RankId rank) {
   const auto is_of = [&](const auto& entry) { return entry.first.second == rank.value; };
   const bool misses = std::ranges::any_of(awaited_, is_of) || std::ranges::any_of(announced_, is_of);
   if (!misses) return;
-  fail("rank " + std::to_string(rank.value) + " has ended, and rank " + std::to_string(here_.value) +
+  suspect("rank " + std::to_string(rank.value) + " has ended, and rank " + std::to_string(here_.value) +
        " still waits for it: the ranks did not submit the same tasks");
 }
 
@@ -278,18 +313,53 @@ void Exchange::tick(Time now) {
   if (has_failed_ || ranks_ == 1) return;
   if (!beaten_ || now - *beaten_ >= rules_.beat) {
     beaten_ = now;
-    post(behind(), to_bytes({.kind = MessageKind::alive}));
+    constexpr std::size_t kMostStatus = 200;
+    post(behind(), to_bytes({.kind = MessageKind::alive},
+                            std::string_view(actions_.status()).substr(0, kMostStatus)));
   }
-  Peer& watched = peers_[before().value];
-  if (!watched.heard) watched.heard = now;
-  if (watched.has_finished || now - *watched.heard < rules_.silence) return;
-  rank_lost(before(), "it has said nothing for " +
-                          std::to_string((now - *watched.heard).ns / 1'000'000'000) + " s");
+  for (Peer& peer : peers_) {
+    if (!peer.told_at) peer.told_at = now;
+  }
+  watch(now);
+  if (suspicion_) {
+    if (!suspicion_->until) suspicion_->until = now + rules_.suspicion;
+    if (now >= *suspicion_->until) return fail(suspicion_->text);
+  }
+  if (report_) {
+    if (!report_->until) report_->until = now + rules_.answer;
+    if (now >= *report_->until) end_report();
+  }
 }
 
+// Who was stopped itself has heard nothing meanwhile, and does not count that.
+void Exchange::watch(Time now) {
+  Peer& watched = peers_[before().value];
+  const bool has_slept = ticked_ && now - *ticked_ >= Time{rules_.silence.ns / 2};
+  ticked_ = now;
+  if (!watched.heard || has_slept) watched.heard = now;
+  if (watched.has_left || now - *watched.heard < rules_.silence) return;
+  rank_lost(before(), "nothing was heard of it for " + seconds_of(now - *watched.heard));
+}
+
+std::string Exchange::last_known_of(RankId rank) const {
+  const Peer& peer = peers_[rank.value];
+  if (peer.status.empty() || !peer.told_at || !ticked_) return {};
+  return "; " + seconds_of(*ticked_ - *peer.told_at) + " ago " + peer.status;
+}
+
+// The one behind it knows most.
 void Exchange::rank_lost(RankId rank, const std::string& why) {
   if (has_failed_ || (peers_[rank.value].has_finished && is_over_)) return;
-  fail("rank " + std::to_string(rank.value) + " is lost: " + why);
+  const std::string text = "rank " + std::to_string(rank.value) + " is lost: " + why;
+  if (rank == before()) {
+    fail(text + last_known_of(rank));
+  } else {
+    suspect(text);
+  }
+}
+
+void Exchange::suspect(const std::string& text) {
+  if (!suspicion_ && !has_failed_) suspicion_ = Suspicion{text, {}};
 }
 
 void Exchange::fail(const std::string& text) {
@@ -313,12 +383,102 @@ void Exchange::finish() {
   post_to_all(to_bytes({.kind = MessageKind::finished}));
 }
 
-std::string Exchange::describe(const std::function<std::string(DatumId)>& name_of,
-                               std::size_t most) const {
+// --- what the application calls
+
+void Exchange::called(CallBatch batch) {
+  if (has_failed_) return;
+  MessageBytes bytes = to_bytes({.kind = MessageKind::sequence,
+                                 .value = batch.is_last ? 1U : 0U,
+                                 .number = batch.first},
+                                batch.hashes.size() * sizeof(std::uint32_t));
+  if (!batch.hashes.empty()) {
+    std::memcpy(bytes.data() + sizeof(MessageHeader), batch.hashes.data(),
+                bytes.size() - sizeof(MessageHeader));
+  }
+  post(behind(), bytes);
+  const bool is_last = batch.is_last;
+  const std::uint64_t end = batch.first + batch.calls.size();
+  comparison_.add_own(std::move(batch));
+  if (is_last) comparison_.end_own(end);
+  compare();
+}
+
+// The rank before is told, and tells all: it alone can say what it has called.
+void Exchange::compare() {
+  const std::optional<std::uint64_t> call = comparison_.find_difference();
+  if (!call) return;
+  const auto name_of = [this](DatumId datum) { return actions_.name_of(datum); };
+  post(before(), to_bytes({.kind = MessageKind::diverged, .number = *call},
+                          comparison_.describe(*call, name_of)));
+}
+
+void Exchange::diverged(RankId from, const ParsedMessage& message) {
+  const auto name_of = [this](DatumId datum) { return actions_.name_of(datum); };
+  const std::uint64_t call = message.header.number;
+  std::string here = "rank " + std::to_string(here_.value) + " " + comparison_.describe(call, name_of);
+  std::string there = "rank " + std::to_string(from.value) + " " + message.text();
+  if (from < here_) std::swap(here, there);
+  fail("the ranks do not submit the same tasks; " + comparison_.place(call) + ": " + here + ", " + there);
+}
+
+// --- who waits for what
+
+void Exchange::stalled() {
+  if (here_.value == 0) return begin_report(here_);
+  if (!has_failed_) post({0}, to_bytes({.kind = MessageKind::stalled}));
+}
+
+void Exchange::begin_report(RankId by) {
+  if (report_ || has_failed_) return;
+  report_.emplace();
+  report_->answers.resize(ranks_);
+  report_->by = by;
+  report_->answers[here_.value] = {own_report(), true};
+  if (ranks_ == 1) return end_report();
+  post_to_all(to_bytes({.kind = MessageKind::asks_report}));
+}
+
+std::string Exchange::own_report() {
+  constexpr std::size_t kMostLines = 20;
+  constexpr std::size_t kMostBytes = 4 * kMostContentInMessage;
+  return (actions_.report() + describe(kMostLines)).substr(0, kMostBytes);
+}
+
+void Exchange::answer_report() {
+  const std::string text = own_report();
+  const std::size_t pieces = text.size() / kMostContentInMessage + 1;
+  for (std::size_t piece = 0; piece < pieces; ++piece) {
+    post({0}, to_bytes({.kind = MessageKind::report, .number = pieces - 1 - piece},
+                       std::string_view(text).substr(piece * kMostContentInMessage)));
+  }
+}
+
+void Exchange::take_report(RankId from, const ParsedMessage& message) {
+  if (!report_) return;
+  Answer& answer = report_->answers[from.value];
+  if (answer.is_whole) return;
+  answer.text += message.text();
+  answer.is_whole = message.header.number == 0;
+  if (std::ranges::all_of(report_->answers, &Answer::is_whole)) end_report();
+}
+
+void Exchange::end_report() {
+  std::string text = "no task has ended for a while on rank " + std::to_string(report_->by.value) + "\n";
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    const Answer& answer = report_->answers[rank];
+    text += "rank " + std::to_string(rank) + ":\n" + answer.text;
+    if (!text.ends_with('\n')) text += "\n";
+    if (!answer.is_whole) text += "(no more was heard of it)\n";
+  }
+  report_.reset();
+  actions_.tell_stall(text);
+}
+
+std::string Exchange::describe(std::size_t most) const {
   std::string text;
   std::size_t lines = 0;
   const auto tell = [&](const ReadyTransfer& transfer, const std::string& what) {
-    if (lines++ < most) text += name_of(transfer.what.datum) + " (version " +
+    if (lines++ < most) text += actions_.name_of(transfer.what.datum) + " (version " +
             std::to_string(transfer.what.version) + ") " + what + "\n";
   };
   for (const auto& [id, receiving] : receivings_) {

@@ -31,6 +31,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/call_log.hpp"
 #include "comm/messages.hpp"
 #include "comm/ownership.hpp"
 #include "comm/transport.hpp"
@@ -69,6 +70,11 @@ class ExchangeActions {
   virtual void write(TransferId id, std::span<const std::byte> content) = 0;
   virtual void end(TransferId id) = 0;  // the transfer is done
   virtual void run_failed(const std::string& text) = 0;  // once; transfers that have not ended do not any more
+  // For messages.
+  virtual std::string name_of(DatumId datum) = 0;
+  virtual std::string status() = 0;  // what this rank does, in half a sentence: "it had run 3 tasks"
+  virtual std::string report() = 0;  // what waits for what within this rank, in lines
+  virtual void tell_stall(const std::string& text) = 0;  // on rank 0: of all ranks
 };
 
 struct ExchangeRules {
@@ -77,6 +83,9 @@ struct ExchangeRules {
   std::uint64_t most_small = 65536;  // bytes of small content on their way to one rank, or not consumed there
   Time beat{200'000'000};            // between two signs of life
   Time silence{10'000'000'000};      // after which a rank is taken to be lost
+  // What follows from a cause that another rank is about to tell is told so much later, if the cause was not.
+  Time suspicion{1'000'000'000};
+  Time answer{2'000'000'000};        // that is waited for in a report
 };
 
 class Exchange {
@@ -99,8 +108,15 @@ class Exchange {
   void rank_lost(RankId rank, const std::string& why);
   void tick(Time now);
 
+  // What the application here has called.
+  void called(CallBatch batch);
+  // No task has ended here for a while: rank 0 tells who waits for what on all.
+  void stalled();
+
   // The run is over, here and everywhere: `text` names the rank and says why.
   void fail(const std::string& text);
+  // The same, unless a better reason is known within ExchangeRules::suspicion.
+  void suspect(const std::string& text);
   bool has_failed() const { return has_failed_; }
   // All is done here, and no transfer is left.
   void finish();
@@ -111,7 +127,7 @@ class Exchange {
   Bytes received() const { return received_; }
   std::uint64_t messages() const { return messages_; }
   // Who waits for what, a line each; at most so many.
-  std::string describe(const std::function<std::string(DatumId)>& name_of, std::size_t most) const;
+  std::string describe(std::size_t most) const;
 
  private:
   struct Sending {
@@ -140,7 +156,23 @@ class Exchange {
     std::uint64_t consumed = 0;    // bytes of small content from there, of which it was not told yet
     bool has_begun = false;
     bool has_finished = false;
-    std::optional<Time> heard;  // none: before the first tick
+    bool has_left = false;
+    std::optional<Time> heard;    // none: since the last tick
+    std::string status;           // as it said last
+    std::optional<Time> told_at;  // that; none: since the last tick
+  };
+  struct Suspicion {
+    std::string text;
+    std::optional<Time> until;  // none: since the last tick
+  };
+  struct Answer {
+    std::string text;
+    bool is_whole = false;
+  };
+  struct Report {
+    std::vector<Answer> answers;  // by rank
+    RankId by;                    // where no task has ended
+    std::optional<Time> until;
   };
 
   void post(RankId to, const MessageBytes& bytes);
@@ -155,6 +187,15 @@ class Exchange {
   void greet(RankId from, const ParsedMessage& message);
   void give_credit(RankId from, const MessageHeader& header);
   void require_nothing_of(RankId rank);
+  void watch(Time now);
+  std::string last_known_of(RankId rank) const;
+  void compare();
+  void diverged(RankId from, const ParsedMessage& message);
+  void begin_report(RankId by);
+  std::string own_report();
+  void answer_report();
+  void take_report(RankId from, const ParsedMessage& message);
+  void end_report();
   void stop(const std::string& text);
   RankId before() const { return {(here_.value + ranks_ - 1) % ranks_}; }
   RankId behind() const { return {(here_.value + 1) % ranks_}; }
@@ -184,6 +225,10 @@ class Exchange {
   std::vector<std::uint16_t> free_channels_;
   std::uint16_t channels_ = 0;
   std::optional<Time> beaten_;
+  std::optional<Time> ticked_;
+  std::optional<Suspicion> suspicion_;
+  CallComparison comparison_;
+  std::optional<Report> report_;
   Bytes sent_;
   Bytes received_;
   std::uint64_t messages_ = 0;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
+#include "base/log.hpp"
 #include "base/start_thread.hpp"
 #include "engine/strided_copy.hpp"
 #include "vicinal/error.hpp"
@@ -31,7 +33,8 @@ std::string text_of(const std::exception_ptr& error) {
 }
 }  // namespace
 
-Progress::Progress(MakeTransport make, const ExchangeRules& rules) : rules_(rules) {
+Progress::Progress(MakeTransport make, const ExchangeRules& rules, std::optional<Time> patience)
+    : rules_(rules), patience_(patience) {
   thread_ = base::start_thread("that talks to other ranks",
                                [this, make = std::move(make)] { run(make); });
   std::unique_lock lock(mutex_);
@@ -54,8 +57,8 @@ Progress::~Progress() {
 
 // --- for the runtime
 
-void Progress::begin(engine::Engine& engine, engine::Transfers& transfers, std::uint64_t version,
-                     bool is_limited) {
+void Progress::begin(engine::Engine& engine, engine::Transfers& transfers, const RankVoice& voice,
+                     std::uint64_t version, bool is_limited) {
   {
     const std::lock_guard lock(mutex_);
     if (state_ != State::idle) {
@@ -63,23 +66,32 @@ void Progress::begin(engine::Engine& engine, engine::Transfers& transfers, std::
           "a runtime of this process uses the other ranks already; end it before the next one "
           "begins");
     }
+    if (!failure_.empty()) throw RankError("a runtime before this one has failed: " + failure_);
     state_ = State::begins;
-    failure_.clear();
     counts_ = {};
   }
   transfers.attach(*this);
-  tell([this, &engine, &transfers, version, is_limited] {
+  tell([this, &engine, &transfers, &voice, version, is_limited] {
     engine_ = &engine;
     transfers_ = &transfers;
-    has_finished_.assign(ranks_, false);
+    voice_ = &voice;
+    is_ahead_.assign(ranks_, false);
+    has_said_hello_.assign(ranks_, false);
     exchange_.emplace(rank_, ranks_, rules_, static_cast<ExchangeActions&>(*this));
     exchange_->start(now(), version, is_limited);
     std::deque<std::pair<RankId, MessageBytes>> early = std::exchange(early_, {});
     for (const auto& [from, bytes] : early) message_arrived(from, bytes);
+    for (const auto& [rank, why] : losses_) exchange_->rank_lost(rank, why);
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+      if (has_left_[rank]) exchange_->message_arrived({rank}, to_bytes({.kind = MessageKind::left}));
+    }
   });
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return state_ != State::begins; });
-  if (state_ == State::failed) throw RankError(failure_);
+  if (state_ != State::failed) return;
+  lock.unlock();
+  forget_runtime();
+  throw RankError(failure_);
 }
 
 bool Progress::any_is_limited() const {
@@ -101,20 +113,45 @@ void Progress::fail(const std::string& text) {
   });
 }
 
-void Progress::finish() {
+void Progress::called(CallBatch batch) {
+  // A command can be copied.
+  tell([this, shared = std::make_shared<CallBatch>(std::move(batch))] {
+    if (exchange_) exchange_->called(std::move(*shared));
+  });
+}
+
+void Progress::stalled() {
   tell([this] {
-    if (exchange_) exchange_->finish();
+    if (exchange_) exchange_->stalled();
+  });
+}
+
+std::string Progress::finish(const std::string& why_early) {
+  tell([this, why_early] {
+    if (!exchange_) return;
+    if (why_early.empty()) {
+      exchange_->finish();
+    } else {
+      exchange_->suspect(why_early);
+    }
   });
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return state_ != State::runs; });
   lock.unlock();
-  // The thread still has the exchange, the engine, and what it holds for transfers that have failed.
+  forget_runtime();
+  lock.lock();
+  return failure_;
+}
+
+// The thread still has the exchange, the engine, and what it holds for transfers that have failed.
+void Progress::forget_runtime() {
   tell_and_wait([this] {
     exchange_.reset();
     engine_ = nullptr;
     transfers_ = nullptr;
+    voice_ = nullptr;
   });
-  lock.lock();
+  const std::lock_guard lock(mutex_);
   state_ = State::idle;
 }
 
@@ -123,11 +160,11 @@ Progress::Counts Progress::counts() const {
   return counts_;
 }
 
-std::string Progress::describe(const std::function<std::string(DatumId)>& name_of) {
+std::string Progress::describe() {
   constexpr std::size_t kMostLines = 20;
   std::string text;
   tell_and_wait([&] {
-    if (exchange_) text = exchange_->describe(name_of, kMostLines);
+    if (exchange_) text = exchange_->describe(kMostLines);
   });
   return text;
 }
@@ -146,7 +183,11 @@ void Progress::ready(std::uint64_t number, graph::Task& task) {
     if (sends && engine::Transfers::is_lost(task)) {
       // The error behind it is on its way to all ranks, if it is not there yet.
       end_with(id, Outcome::cancelled);
-      return look_at_errors();
+      look_at_errors();
+      return exchange_->fail("rank " + std::to_string(rank_.value) + " has lost " +
+                             voice_->name_of(transfer.what.datum) + ", which rank " +
+                             std::to_string(transfer.what.to.value) +
+                             " is to receive: the task that writes it has failed or was cancelled");
     }
     if (sends) {
       exchange_->send_ready(transfer);
@@ -246,23 +287,46 @@ void Progress::run_failed(const std::string& text) {
     failure_ = text;
     state_ = State::failed;
   }
+  failed_at_ = now();
   changed_.notify_all();
   engine_->notify_waiters();
 }
 
+std::string Progress::name_of(DatumId datum) {
+  return voice_->name_of(datum);
+}
+
+std::string Progress::status() {
+  return voice_->status();
+}
+
+std::string Progress::report() {
+  return voice_->report();
+}
+
+void Progress::tell_stall(const std::string& text) {
+  base::process_log().warn(text);
+}
+
 // --- from the transport
 
-// Of a rank that has finished the next messages are for the next runtime, which may not have begun here.
+// A rank may be in its next runtime, which has not begun here: its second hello, and what comes behind it. Who has none
+// beats and leaves.
 void Progress::message_arrived(RankId from, std::span<const std::byte> bytes) {
-  if (!exchange_ || has_finished_[from.value]) {
-    early_.emplace_back(from, MessageBytes(bytes.begin(), bytes.end()));
-    return;
-  }
   ParsedMessage message;
-  if (parse(bytes, message) && message.header.kind == MessageKind::finished) {
-    has_finished_[from.value] = true;
+  const bool is_message = parse(bytes, message);
+  const MessageKind kind = message.header.kind;
+  if (is_message && kind == MessageKind::left) has_left_[from.value] = true;
+  if (is_message && kind == MessageKind::hello) {
+    if (!exchange_ || has_said_hello_[from.value]) is_ahead_[from.value] = true;
+    if (exchange_) has_said_hello_[from.value] = true;
   }
-  exchange_->message_arrived(from, bytes);
+  const bool is_of_rank = kind == MessageKind::alive || kind == MessageKind::left;
+  if (exchange_ && (!is_ahead_[from.value] || is_of_rank)) {
+    exchange_->message_arrived(from, bytes);
+  } else if (is_ahead_[from.value] && !is_of_rank) {
+    early_.emplace_back(from, MessageBytes(bytes.begin(), bytes.end()));
+  }
 }
 
 void Progress::payload_ended(PayloadId payload) {
@@ -271,6 +335,7 @@ void Progress::payload_ended(PayloadId payload) {
 }
 
 void Progress::rank_lost(RankId rank, const std::string& why) {
+  losses_.emplace_back(rank, why);
   if (exchange_) exchange_->rank_lost(rank, why);
 }
 
@@ -334,6 +399,8 @@ void Progress::run(const MakeTransport& make) {
     const std::lock_guard lock(mutex_);
     rank_ = transport_->rank();
     ranks_ = transport_->ranks();
+    has_left_.assign(ranks_, false);
+    is_ahead_.assign(ranks_, false);
   } catch (...) {
     const std::lock_guard lock(mutex_);
     no_transport_ = std::current_exception();
@@ -348,6 +415,9 @@ void Progress::run(const MakeTransport& make) {
       look_at_errors();
       exchange_->tick(now());
       publish();
+      end_process_in_time();
+    } else {
+      beat_between_runtimes();
     }
     if (any) {
       sleep = kShortestSleep;
@@ -364,7 +434,32 @@ void Progress::run(const MakeTransport& make) {
     wake_.wait_for(lock, exchange_ ? sleep : kSleepBetweenRuntimes);
     sleep = std::min(2 * sleep, kLongestSleep);
   }
+  if (!failed_at_) {
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+      if (rank != rank_.value) transport_->post_message({rank}, to_bytes({.kind = MessageKind::left}));
+    }
+  }
   transport_.reset();
+}
+
+// A rank that computes without a runtime is not lost.
+void Progress::beat_between_runtimes() {
+  const Time time = now();
+  if (ranks_ == 1 || failed_at_ || (beaten_ && time - *beaten_ < rules_.beat)) return;
+  beaten_ = time;
+  transport_->post_message({(rank_.value + 1) % ranks_}, to_bytes({.kind = MessageKind::alive}));
+}
+
+void Progress::end_process_in_time() {
+  if (!patience_ || !failed_at_ || is_told_.load(std::memory_order_relaxed)) return;
+  if (now() - *failed_at_ < *patience_) return;
+  std::string text;
+  {
+    const std::lock_guard lock(mutex_);
+    text = failure_;
+  }
+  base::process_log().warn(text + "; this process ends, for its program computes and cannot be told");
+  std::_Exit(EXIT_FAILURE);  // destructors would wait for who computes
 }
 
 }  // namespace vicinal::comm

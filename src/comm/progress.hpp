@@ -25,21 +25,36 @@
 
 namespace vicinal::comm {
 
+// What the thread asks a runtime. Any thread, under no lock of the thread's.
+class RankVoice {
+ public:
+  RankVoice() = default;
+  RankVoice(const RankVoice&) = delete;
+  RankVoice& operator=(const RankVoice&) = delete;
+  virtual ~RankVoice() = default;
+  virtual std::string name_of(DatumId datum) const = 0;
+  virtual std::string status() const = 0;  // "it had run 3 tasks"
+  virtual std::string report() const = 0;  // what waits for what within this rank, in lines
+};
+
 class Progress : private ExchangeActions, private TransportEvents, private engine::Carrier {
  public:
   // Called on the thread, which keeps what it returns until the end.
   using MakeTransport = std::function<std::unique_ptr<Transport>()>;
-  // Throws what making the transport throws.
-  explicit Progress(MakeTransport make, const ExchangeRules& rules = {});
+  // Throws what making the transport throws. `patience`: when the run has failed and the application is not told within
+  // so long, because its thread or a kernel computes, the process ends with status 1; none: it goes on.
+  explicit Progress(MakeTransport make, const ExchangeRules& rules = {},
+                    std::optional<Time> patience = std::nullopt);
   ~Progress() override;
 
   RankId rank() const { return rank_; }
   std::uint32_t ranks() const { return ranks_; }
 
   // A runtime begins, on all ranks: returns when all have begun. Throws UsageError if another one of this process has not
-  // ended, Error if a rank is lost. `version`: of the program, the same on all.
-  void begin(engine::Engine& engine, engine::Transfers& transfers, std::uint64_t version,
-             bool is_limited);
+  // ended, RankError if a rank is lost, or was in an earlier one. `version`: of the program, the same on all. `voice` lives
+  // until `finish`.
+  void begin(engine::Engine& engine, engine::Transfers& transfers, const RankVoice& voice,
+             std::uint64_t version, bool is_limited);
   // A rank has a limit of memory.
   bool any_is_limited() const;
   // A transfer whose task is submitted next. Any thread.
@@ -48,8 +63,15 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   bool any_under_way() const { return under_way_.load(std::memory_order_acquire) > 0; }
   // The run is over on all ranks. Any thread.
   void fail(const std::string& text);
-  // The runtime ends, and has no transfer left: returns when all ranks are as far, or the run has failed.
-  void finish();
+  // The application knows that the run has failed. Any thread.
+  void told() { is_told_.store(true, std::memory_order_relaxed); }
+  // What the application has called, in order.
+  void called(CallBatch batch);
+  // No task has ended for a while: rank 0 warns, and tells who waits for what on all ranks. Any thread.
+  void stalled();
+  // The runtime ends, and has no transfer left: returns when all ranks are as far, or why the run has failed. `why_early`:
+  // it ends before its work is done, so that the run fails for that, unless a better reason is known soon; empty: it does not.
+  std::string finish(const std::string& why_early);
 
   struct Counts {
     Bytes sent;
@@ -57,8 +79,8 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
     std::uint64_t messages = 0;
   };
   Counts counts() const;  // of the runtime that has begun last
-  // Who waits for what. Any thread.
-  std::string describe(const std::function<std::string(DatumId)>& name_of);
+  // Who waits for what. Any thread but the progress thread.
+  std::string describe();
 
  private:
   // A transfer that was added and has not ended.
@@ -81,6 +103,10 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   void write(TransferId id, std::span<const std::byte> content) override;
   void end(TransferId id) override;
   void run_failed(const std::string& text) override;
+  std::string name_of(DatumId datum) override;
+  std::string status() override;
+  std::string report() override;
+  void tell_stall(const std::string& text) override;
   // The transport's side: this thread.
   void message_arrived(RankId from, std::span<const std::byte> bytes) override;
   void payload_ended(PayloadId payload) override;
@@ -95,11 +121,16 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   void publish();
   void end_with(std::uint64_t number, Outcome outcome);
   void look_at_errors();
+  void forget_runtime();
+  void beat_between_runtimes();
+  void end_process_in_time();
 
   enum class State : std::uint8_t { idle, begins, runs, finished, failed };
 
   const ExchangeRules rules_;
+  const std::optional<Time> patience_;
   RankId rank_;
+  std::atomic<bool> is_told_{false};
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;  // for who waits
@@ -107,7 +138,7 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   std::uint32_t ranks_ = 0;          // 0: the transport is being made
   State state_ = State::idle;
   bool any_is_limited_ = false;
-  std::string failure_;
+  std::string failure_;  // of this runtime, or of one before it: the transport is not used any more
   std::vector<Command> commands_;
   bool ends_ = false;
   std::uint64_t next_ = 1;
@@ -123,9 +154,15 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   std::uint64_t payloads_ = 0;  // posted, and not ended
   engine::Engine* engine_ = nullptr;
   engine::Transfers* transfers_ = nullptr;
+  const RankVoice* voice_ = nullptr;
   std::unordered_map<std::uint64_t, Carried> carried_;
   std::deque<std::pair<RankId, MessageBytes>> early_;  // of ranks whose next runtime has begun
-  std::vector<bool> has_finished_;                     // by rank, of this runtime
+  std::vector<std::pair<RankId, std::string>> losses_;
+  std::vector<bool> is_ahead_;                         // by rank: its next runtime has begun
+  std::vector<bool> has_left_;                         // by rank
+  std::vector<bool> has_said_hello_;                   // by rank, of this runtime
+  std::optional<Time> beaten_;                         // between runtimes
+  std::optional<Time> failed_at_;
 
   std::thread thread_;
 };

@@ -10,13 +10,15 @@
 namespace vicinal::runtime {
 
 RankSequence::RankSequence(comm::Progress& progress, engine::Application& application,
-                           bool is_limited)
+                           bool is_limited, Report report)
     : progress_(progress),
       application_(application),
       ownership_(progress.rank(), progress.ranks(), [&application](comm::DatumId datum) {
         return application.declared.bytes(datum.value);
-      }) {
-  progress_.begin(application_.engine, application_.transfers, std::hash<std::string_view>{}(version()),
+      }),
+      compares_(progress.ranks() > 1),
+      report_(std::move(report)) {
+  progress_.begin(application_.engine, application_.transfers, *this, std::hash<std::string_view>{}(version()),
                   is_limited);
 }
 
@@ -27,6 +29,7 @@ void RankSequence::refuse_rank(RankId rank, std::uint32_t ranks, const std::stri
 
 Handle RankSequence::add(RankId owner, const Layout& layout, std::string name, bool written,
                          Handle registered) {
+  record([&] { calls_.registers(layout.bytes(), owner, name); });
   const Handle handle = application_.declared.declare(layout, std::move(name), registered);
   ownership_.add(owner, written);
   return handle;
@@ -51,12 +54,68 @@ void RankSequence::read_uses(const TaskSpec& spec) {
     const bool reduces = operand.mode == AccessMode::reduction;
     if (reduces) owner_of_reduction_ = ownership_.owner(id);
     uses_.push_back({id, reduces ? AccessMode::RW : operand.mode});
-    if (!reads(operand.mode) || ownership_.is_written(id)) continue;
+  }
+}
+
+void RankSequence::require_written(const TaskSpec& spec) const {
+  for (const Operand& operand : spec.operands.span()) {
+    if (!reads(operand.mode) || !is_shared(operand.handle)) continue;
+    const comm::DatumId id = datum(operand.handle);
+    if (ownership_.is_written(id)) continue;
     throw UsageError("task " + (spec.name.empty() && spec.codelet != nullptr ? spec.codelet->name : spec.name) +
                      " reads handle " + application_.declared.describe(id.value) +
                      ", which nobody has written; submit a task that writes it first");
   }
 }
+
+// --- what is compared with other ranks
+
+template <typename Note>
+void RankSequence::record(const Note& note) {
+  if (!compares_) return;
+  note();
+  if (calls_.is_full()) pass_on_calls();
+}
+
+void RankSequence::pass_on_calls() {
+  if (compares_ && !calls_.empty()) progress_.called(calls_.take());
+}
+
+void RankSequence::stop_comparing() {
+  if (!compares_) return;
+  comm::CallBatch last = calls_.take();
+  last.is_last = true;
+  progress_.called(std::move(last));
+  compares_ = false;
+}
+
+void RankSequence::waits(const char* what) {
+  {
+    const std::lock_guard lock(waits_mutex_);
+    waits_in_ = what != nullptr ? what : "";
+  }
+  // What it waits for may not come because the ranks differ.
+  if (what != nullptr) pass_on_calls();
+}
+
+std::string RankSequence::name_of(comm::DatumId datum) const {
+  return application_.declared.describe(datum.value);
+}
+
+std::string RankSequence::status() const {
+  const engine::Engine& engine = application_.engine;
+  std::string text = "it had run " + std::to_string(engine.counts().ended()) + " tasks";
+  for (const WorkerDescription& worker : engine.machine().workers) {
+    const std::string running = engine.counts().running_name(worker.id);
+    if (running.empty()) continue;
+    text += ", ran " + running;
+    break;
+  }
+  const std::lock_guard lock(waits_mutex_);
+  return waits_in_.empty() ? text : text + ", and its program waited in " + waits_in_;
+}
+
+// --- tasks
 
 RankId RankSequence::place(const TaskSpec& spec) const {
   if (spec.rank) {
@@ -92,6 +151,11 @@ void RankSequence::invalidate(std::span<const comm::DatumId> stale) {
 
 bool RankSequence::takes(const TaskSpec& spec) {
   read_uses(spec);
+  record([&] {
+    calls_.submits(spec.codelet != nullptr ? std::string_view(spec.codelet->name) : std::string_view(),
+                   uses_, spec.rank);
+  });
+  require_written(spec);
   const RankId on = place(spec);
   const comm::Ownership::Effects effects = ownership_.run(uses_, on);
   priority_ = spec.priority;
@@ -112,14 +176,18 @@ void RankSequence::submitted() {
 
 void RankSequence::access(Handle handle, AccessMode mode) {
   if (!is_shared(handle)) return;
+  record([&] { calls_.accesses(datum(handle), mode); });
   submit(ownership_.run_everywhere(datum(handle), mode).before, 0);
 }
 
 void RankSequence::forget(Handle handle) {
-  if (is_shared(handle)) ownership_.forget(datum(handle));
+  if (!is_shared(handle)) return;
+  record([&] { calls_.forgets(datum(handle)); });
+  ownership_.forget(datum(handle));
 }
 
 void RankSequence::close() {
+  record([&] { calls_.waits(); });
   if (progress_.any_is_limited()) invalidate(ownership_.drop_copies());
 }
 
@@ -127,14 +195,12 @@ void RankSequence::fail(const std::string& what) {
   progress_.fail("rank " + std::to_string(here().value) + ": " + what);
 }
 
-void RankSequence::finish(bool unwinds) {
-  if (unwinds) fail("it has ended before its tasks, because of an error");
-  progress_.finish();
-}
-
-std::string RankSequence::describe() {
-  return progress_.describe(
-      [this](comm::DatumId id) { return application_.declared.describe(id.value); });
+std::string RankSequence::finish(bool unwinds) {
+  if (!unwinds) record([&] { calls_.ends(); });
+  pass_on_calls();
+  if (!unwinds) return progress_.finish({});
+  return progress_.finish("rank " + std::to_string(here().value) +
+                          " has left early: an exception ends its program");
 }
 
 }  // namespace vicinal::runtime

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "comm/call_log.hpp"
 #include "comm/ownership.hpp"
 #include "comm/progress.hpp"
 #include "engine/application.hpp"
@@ -18,10 +21,13 @@
 namespace vicinal::runtime {
 
 // One thread at a time, outside of tasks.
-class RankSequence {
+class RankSequence final : private comm::RankVoice {
  public:
+  // Who waits for what within this rank, in lines. Any thread.
+  using Report = std::function<std::string()>;
   // Returns when all ranks have begun.
-  RankSequence(comm::Progress& progress, engine::Application& application, bool is_limited);
+  RankSequence(comm::Progress& progress, engine::Application& application, bool is_limited,
+               Report report);
 
   RankId here() const { return progress_.rank(); }
   std::uint32_t ranks() const { return progress_.ranks(); }
@@ -44,15 +50,21 @@ class RankSequence {
   bool has(Handle handle) const;
   // The application waits for all that it has submitted.
   void close();
+  // Calls are recorded and compared with those of other ranks, until this: the application leaves out what does not
+  // concern this rank. On all ranks, behind the same call.
+  void stop_comparing();
+  // The application's thread waits, in the call `what`; null: no longer. Any thread.
+  void waits(const char* what);
 
   // Something went wrong here that did not elsewhere. The run is over.
   void fail(const std::string& what);
-  // The runtime ends, and has waited.
-  void finish(bool unwinds);
   // Something was submitted to be sent or received, and is not yet.
   bool any_under_way() const { return progress_.any_under_way(); }
+  // The application knows that the run has failed. Any thread.
+  void told() { progress_.told(); }
+  // The runtime ends, and has waited. Returns why the run has failed; empty: it has not.
+  std::string finish(bool unwinds);
   comm::Progress::Counts counts() const { return progress_.counts(); }
-  std::string describe();
 
  private:
   comm::DatumId datum(Handle handle) const { return {engine::DeclaredData::number(handle)}; }
@@ -62,6 +74,13 @@ class RankSequence {
   void submit(const comm::Transfer& transfer, int priority);
   void submit(std::span<const comm::Transfer> transfers, int priority);
   void invalidate(std::span<const comm::DatumId> stale);
+  void require_written(const TaskSpec& spec) const;
+  template <typename Note>
+  void record(const Note& note);
+  void pass_on_calls();
+  std::string name_of(comm::DatumId datum) const override;
+  std::string status() const override;
+  std::string report() const override { return report_(); }
 
   comm::Progress& progress_;
   engine::Application& application_;
@@ -70,6 +89,11 @@ class RankSequence {
   std::vector<comm::Transfer> after_;        // it
   int priority_ = 0;                         // its
   std::optional<RankId> owner_of_reduction_; // its
+  comm::CallRecorder calls_;
+  bool compares_;
+  const Report report_;
+  mutable std::mutex waits_mutex_;
+  std::string waits_in_;  // guarded by it; empty: it does not wait
 };
 
 }  // namespace vicinal::runtime

@@ -5,6 +5,11 @@
 
 namespace vicinal {
 
+namespace {
+// Of a failed run with who computes and does not look.
+constexpr Time kPatience{3'000'000'000};
+}  // namespace
+
 RankId Ranks::rank() const {
   return progress_ ? progress_->rank() : RankId{0};
 }
@@ -16,7 +21,10 @@ std::uint32_t Ranks::count() const {
 Ranks Ranks::launched(const Options& options) {
   const comm::Launch launch = comm::find_launch(options.mpi);
   if (launch.mpi == comm::Mpi::none) return {};
-  return Ranks(std::make_shared<internals::RanksImpl>([launch] { return comm::make_transport(launch); }));
+  comm::ExchangeRules rules;
+  rules.silence = Time{static_cast<std::int64_t>(options.rank_timeout * 1e9)};
+  return Ranks(std::make_shared<internals::RanksImpl>([launch] { return comm::make_transport(launch); },
+                                                rules, kPatience));
 }
 
 }  // namespace vicinal

@@ -138,7 +138,8 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
 void RuntimeImpl::begin_with_ranks() {
   const bool is_limited = engine_->residency().limit(kRam).has_value();
   room_for_sends_.emplace(*application_);
-  sequence_ = std::make_unique<RankSequence>(*progress_, *application_, is_limited);
+  sequence_ = std::make_unique<RankSequence>(*progress_, *application_, is_limited,
+                                             [this] { return stall_report(); });
   application_->submissions.look_first();
 }
 
@@ -284,7 +285,10 @@ RuntimeImpl::~RuntimeImpl() {
   close();
   if (sequence_) {
     const bool unwinds = std::uncaught_exceptions() > exceptions_at_start_;
-    guarded([&] { sequence_->finish(unwinds); });
+    std::string failure;
+    guarded([&] { failure = sequence_->finish(unwinds); });
+    const bool is_new = !failure.empty() && !has_thrown_.load(std::memory_order_relaxed);
+    if (is_new) tell_undelivered(guarded([&] { throw RankError(failure); }));
   }
   stop();
   release_rest();

@@ -191,12 +191,14 @@ class RuntimeImpl {
   base::SureVector<Handle> left_and_not_held() const;
   [[noreturn]] void throw_failure(const std::exception_ptr& error);
   void begin_with_ranks();
+  void fail_on_all_ranks(const std::exception_ptr& error);
   void start();
   void stop();
   void leave() noexcept;
   bool is_inside_what_it_waits_for() const;
   void tell_undelivered(const std::exception_ptr& error) const noexcept;
   void watch();
+  void warn_of_stall() const;
   void require_rules_apply(const engine::EngineConfig& config) const;
   std::string facts_of_run() const;  // JSON
   // Warns of what went wrong.

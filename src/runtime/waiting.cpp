@@ -143,6 +143,19 @@ void RuntimeImpl::require_same_process(const char* what) const {
       "not in it; make the runtime after the fork, or call exec in the child");
 }
 
+namespace {
+// While the application's thread waits.
+struct TellsRanks {
+  TellsRanks(RankSequence& its_sequence, const char* what) : sequence(its_sequence) {
+    sequence.waits(what);
+  }
+  TellsRanks(const TellsRanks&) = delete;
+  TellsRanks& operator=(const TellsRanks&) = delete;
+  ~TellsRanks() { sequence.waits(nullptr); }
+  RankSequence& sequence;
+};
+}  // namespace
+
 // Deferred tasks: a thread that defers a task reads `waiting_` afterwards; a waiting thread looks for
 // such tasks after it has raised `waiting_`.
 void RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* what, Looks looks) {
@@ -167,6 +180,8 @@ bool RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* w
   const auto is_late = [&] { return deadline && left().ns == 0; };
   if (is_late()) return done();  // before others are disturbed
   const bool looks_often = looks == Looks::after_each_task || deadline;
+  std::optional<TellsRanks> tells;
+  if (sequence_) tells.emplace(*sequence_, what);
   const std::optional<WorkerId> slot = this->slot();
   bool works = false;  // this thread is the worker that has none of its own
   waiting_.fetch_add(1, std::memory_order_seq_cst);
@@ -226,7 +241,8 @@ void RuntimeImpl::wait() {
 bool RuntimeImpl::wait(Deadline deadline) {
   const char* const what = deadline ? "wait_for" : "wait";
   begin_wait(what);
-  if (sequence_) sequence_->close();
+  // Attempts until a deadline are not the same on all ranks.
+  if (sequence_ && !deadline) sequence_->close();
   application_->submissions.pass_on_deferred();
   engine_->submission_closed();
   const auto all_ended = [this] {
@@ -240,8 +256,19 @@ bool RuntimeImpl::wait(Deadline deadline) {
   return true;
 }
 
+// The application may go on, and nobody knows whether the other ranks can.
+void RuntimeImpl::fail_on_all_ranks(const std::exception_ptr& error) {
+  sequence_->told();
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    sequence_->fail(known.what());
+  }
+}
+
 void RuntimeImpl::throw_failure(const std::exception_ptr& error) {
   has_thrown_.store(true, std::memory_order_relaxed);
+  if (sequence_) fail_on_all_ranks(error);
   std::rethrow_exception(error);
 }
 
@@ -429,6 +456,15 @@ std::string RuntimeImpl::stall_report() const {
   return text + application_->acquisitions.describe();
 }
 
+void RuntimeImpl::warn_of_stall() const {
+  if (progress_) return progress_->stalled();
+  try {
+    base::process_log().warn("no task has ended for " + std::to_string(options_.stall_seconds) +
+                             " s\n" + stall_report());
+  } catch (const std::bad_alloc&) {  // it is told the next time
+  }
+}
+
 // One thread, only if asked for: no task has ended for so long although some have not.
 void RuntimeImpl::watch() {
   const auto interval = std::chrono::duration<double>(options_.stall_seconds);
@@ -439,11 +475,7 @@ void RuntimeImpl::watch() {
     const std::uint64_t ended = engine_->counts().ended();
     const std::uint64_t deferred = application_->submissions.count_deferred();
     if (ended == last && ended + deferred != engine_->counts().submitted()) {
-      try {
-        base::process_log().warn("no task has ended for " + std::to_string(options_.stall_seconds) +
-                                 " s\n" + stall_report());
-      } catch (const std::bad_alloc&) {  // it is told the next time
-      }
+      warn_of_stall();
     }
     last = ended;
     lock.lock();

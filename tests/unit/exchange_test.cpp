@@ -1,0 +1,475 @@
+// What a rank sends and receives, and when: sequences of events, worked by hand.
+#include "comm/exchange.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace vicinal::comm {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Lines = std::vector<std::string>;
+
+std::string name_of_kind(MessageKind kind) {
+  constexpr const char* kNames[] = {"hello",    "announced", "credit", "content",     "consumed", "alive",    "sequence",
+                                    "diverged", "stalled",   "asks",   "report",      "failed",   "finished", "left"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+// Writes down what it is told: "announced>1 d7", "bring 3", ...
+class Told final : public ExchangeActions {
+ public:
+  void post_message(RankId to, std::span<const std::byte> bytes) override {
+    ParsedMessage message;
+    ASSERT_TRUE(parse(bytes, message));
+    std::string line = name_of_kind(message.header.kind) + ">" + std::to_string(to.value);
+    if (message.header.datum != 0) line += " d" + std::to_string(message.header.datum);
+    lines_.push_back(line);
+    posted.emplace_back(to, MessageBytes(bytes.begin(), bytes.end()));
+  }
+  void bring(TransferId id) override { add("bring", id); }
+  void make_room(TransferId id) override { add("room", id); }
+  void send(TransferId id, RankId to, Channel channel) override {
+    add("send", id, ">" + std::to_string(to.value) + " on " + std::to_string(channel.value));
+  }
+  void receive(TransferId id, RankId from, Channel channel) override {
+    add("receive", id, "<" + std::to_string(from.value) + " on " + std::to_string(channel.value));
+  }
+  void read(TransferId id, std::span<std::byte> content) override {
+    std::ranges::fill(content, std::byte{42});
+    add("read", id);
+  }
+  void write(TransferId id, std::span<const std::byte> content) override {
+    EXPECT_TRUE(std::ranges::all_of(content, [](std::byte byte) { return byte == std::byte{42}; }));
+    add("write", id, " of " + std::to_string(content.size()));
+  }
+  void end(TransferId id) override { add("end", id); }
+  void run_failed(const std::string& text) override { failure = text; }
+  std::string name_of(DatumId datum) override { return "d" + std::to_string(datum.value); }
+  std::string status() override { return "it had run 5 tasks"; }
+  std::string report() override { return own_report; }
+  void tell_stall(const std::string& text) override { stall = text; }
+
+  Lines take() { return std::exchange(lines_, {}); }
+
+  std::vector<std::pair<RankId, MessageBytes>> posted;
+  std::string failure;
+  std::string stall;
+  std::string own_report = "a worker runs nothing\n";
+
+ private:
+  void add(const char* what, TransferId id, const std::string& more = {}) {
+    lines_.push_back(std::string(what) + " " + std::to_string(id.value) + more);
+  }
+  Lines lines_;
+};
+
+ExchangeRules few() {
+  ExchangeRules rules;
+  rules.most_sends = 1;
+  rules.most_receives = 2;
+  rules.most_small = 8192;
+  return rules;
+}
+
+class OfOneRank : public ::testing::Test {
+ protected:
+  // Rank 1 of 3, whose hellos are said.
+  void begin(const ExchangeRules& rules = few()) {
+    exchange = std::make_unique<Exchange>(RankId{1}, 3, rules, told);
+    exchange->start({}, 77, false);
+    for (const std::uint32_t rank : {0U, 2U}) hear(rank, {.kind = MessageKind::hello, .value = 77});
+    told.take();
+  }
+  void hear(std::uint32_t from, const MessageHeader& header, std::string_view text = {}) {
+    exchange->message_arrived({from}, to_bytes(header, text));
+  }
+  void send(std::uint64_t id, std::uint32_t datum, std::uint32_t to, std::uint64_t bytes, int priority = 0) {
+    exchange->send_ready({{id}, {{datum}, 1, RankId{1}, RankId{to}}, {bytes}, priority});
+  }
+  void receive(std::uint64_t id, std::uint32_t datum, std::uint32_t from, std::uint64_t bytes,
+               std::uint32_t version = 1) {
+    exchange->receive_ready({{id}, {{datum}, version, RankId{from}, RankId{1}}, {bytes}, 0});
+  }
+  void announce(std::uint32_t datum, std::uint32_t from, std::uint64_t bytes, std::uint32_t version = 1) {
+    hear(from, {.kind = MessageKind::announced, .datum = datum, .version = version, .value = bytes});
+  }
+  static Time seconds(double number) { return {static_cast<std::int64_t>(number * 1e9)}; }
+
+  Told told;
+  std::unique_ptr<Exchange> exchange;
+};
+
+TEST_F(OfOneRank, BeginsWhenAllHaveSaidHello) {
+  exchange = std::make_unique<Exchange>(RankId{1}, 3, few(), told);
+  exchange->start({}, 77, false);
+  EXPECT_THAT(told.take(), ElementsAre("hello>0", "hello>2"));
+  hear(0, {.kind = MessageKind::hello, .value = 77, .number = 1});
+  EXPECT_FALSE(exchange->all_have_begun());
+  hear(2, {.kind = MessageKind::hello, .value = 77});
+  EXPECT_TRUE(exchange->all_have_begun());
+  EXPECT_TRUE(exchange->any_is_limited());
+}
+
+TEST_F(OfOneRank, AnotherBuildIsRefused) {
+  begin();
+  exchange = std::make_unique<Exchange>(RankId{1}, 3, few(), told);
+  exchange->start({}, 77, false);
+  hear(2, {.kind = MessageKind::hello, .value = 78});
+  EXPECT_THAT(told.failure, HasSubstr("rank 2 runs another build"));
+}
+
+TEST_F(OfOneRank, APayloadWaitsForCredit) {
+  begin();
+  send(3, 7, 2, 100'000);
+  EXPECT_THAT(told.take(), ElementsAre("announced>2 d7"));
+  hear(2, {.kind = MessageKind::credit, .channel = 9, .datum = 7});
+  EXPECT_THAT(told.take(), ElementsAre("bring 3"));
+  exchange->in_ram({3});
+  EXPECT_THAT(told.take(), ElementsAre("send 3>2 on 9"));
+  exchange->payload_ended({3});
+  EXPECT_THAT(told.take(), ElementsAre("end 3"));
+  EXPECT_EQ(exchange->sent(), Bytes{100'000});
+}
+
+TEST_F(OfOneRank, LargerPrioritiesGoFirstOneAtATime) {
+  begin();
+  for (const std::uint32_t datum : {1U, 2U, 3U, 4U}) {
+    send(datum, datum, 2, 100'000, datum == 3 ? 5 : 0);
+    hear(2, {.kind = MessageKind::credit, .channel = 0, .datum = datum});
+  }
+  Lines lines = told.take();
+  EXPECT_THAT(lines.back(), "announced>2 d4");
+  const auto next = [&](std::uint64_t ends) {
+    exchange->in_ram({ends});
+    exchange->payload_ended({ends});
+    return told.take();
+  };
+  EXPECT_THAT(next(1), ElementsAre("send 1>2 on 0", "end 1", "bring 3"));
+  EXPECT_THAT(next(3), ElementsAre("send 3>2 on 0", "end 3", "bring 2"));
+  EXPECT_THAT(next(2), ElementsAre("send 2>2 on 0", "end 2", "bring 4"));
+}
+
+TEST_F(OfOneRank, AReceiveIsPostedBeforeItsCredit) {
+  begin();
+  receive(4, 7, 0, 100'000);
+  EXPECT_THAT(told.take(), IsEmpty());
+  announce(7, 0, 100'000);
+  EXPECT_THAT(told.take(), ElementsAre("room 4"));
+  exchange->has_room({4});
+  EXPECT_THAT(told.take(), ElementsAre("receive 4<0 on 0", "credit>0 d7"));
+  exchange->payload_ended({4});
+  EXPECT_THAT(told.take(), ElementsAre("end 4"));
+  EXPECT_EQ(exchange->received(), Bytes{100'000});
+  // The channel is used again; an offer may come first, and two of one datum in their order.
+  announce(7, 0, 100'000, 2);
+  announce(7, 0, 100'000, 3);
+  receive(5, 7, 0, 100'000, 2);
+  exchange->has_room({5});
+  exchange->payload_ended({5});
+  EXPECT_THAT(told.take(), ElementsAre("room 5", "receive 5<0 on 0", "credit>0 d7", "end 5"));
+  receive(6, 7, 0, 100'000, 3);
+  EXPECT_THAT(told.take(), ElementsAre("room 6"));
+}
+
+TEST_F(OfOneRank, AsManyReceivesAsTheRulesAllow) {
+  begin();
+  for (const std::uint32_t datum : {1U, 2U, 3U}) {
+    announce(datum, 0, 10'000);
+    receive(datum, datum, 0, 10'000);
+  }
+  EXPECT_THAT(told.take(), ElementsAre("room 1", "room 2"));
+  exchange->has_room({2});
+  exchange->has_room({1});
+  EXPECT_THAT(told.take(), ElementsAre("receive 2<0 on 0", "credit>0 d2", "receive 1<0 on 1", "credit>0 d1"));
+  exchange->payload_ended({1});
+  EXPECT_THAT(told.take(), ElementsAre("end 1", "room 3"));
+  exchange->has_room({3});
+  EXPECT_THAT(told.take(), ElementsAre("receive 3<0 on 1", "credit>0 d3"));
+}
+
+TEST_F(OfOneRank, SmallContentGoesAtOnceUpToABound) {
+  begin();
+  send(1, 1, 2, 4096);
+  EXPECT_THAT(told.take(), ElementsAre("bring 1"));
+  exchange->in_ram({1});
+  EXPECT_THAT(told.take(), ElementsAre("read 1", "content>2 d1", "end 1"));
+  send(2, 2, 2, 4096);
+  exchange->in_ram({2});
+  told.take();
+  send(3, 3, 2, 1);  // 8192 are there, and were not consumed
+  EXPECT_THAT(told.take(), ElementsAre("announced>2 d3"));
+  send(4, 4, 0, 1);  // another rank
+  EXPECT_THAT(told.take(), ElementsAre("bring 4"));
+  hear(2, {.kind = MessageKind::consumed, .value = 4096});
+  send(5, 5, 2, 4096);
+  EXPECT_THAT(told.take(), ElementsAre("bring 5"));
+}
+
+TEST_F(OfOneRank, SmallContentIsKeptUntilThereIsRoom) {
+  begin();
+  const MessageHeader header{.kind = MessageKind::content, .datum = 7, .version = 1, .value = 2048};
+  hear(0, header, std::string(2048, 42));
+  EXPECT_THAT(told.take(), IsEmpty());
+  receive(4, 7, 0, 2048);
+  EXPECT_THAT(told.take(), ElementsAre("room 4"));
+  exchange->has_room({4});
+  EXPECT_THAT(told.take(), ElementsAre("write 4 of 2048", "consumed>0", "end 4"));  // a quarter of 8192
+  receive(5, 8, 0, 0);
+  hear(0, {.kind = MessageKind::content, .datum = 8, .version = 1});
+  exchange->has_room({5});
+  EXPECT_THAT(told.take(), ElementsAre("room 5", "write 5 of 0", "end 5"));
+}
+
+TEST_F(OfOneRank, ADifferentOfferFailsUnlessTheCauseIsTold) {
+  begin();
+  receive(4, 7, 0, 2048);
+  announce(7, 0, 10'000);
+  EXPECT_EQ(told.failure, "");
+  exchange->tick(seconds(1));
+  exchange->tick(seconds(1.9));
+  EXPECT_EQ(told.failure, "");
+  exchange->tick(seconds(2));
+  EXPECT_THAT(told.failure, HasSubstr("rank 1 waits for version 1 of datum 7, 2048 bytes, and rank 0 offers version 1, 10000"));
+}
+
+TEST_F(OfOneRank, WhoHasFinishedOwesNothing) {
+  begin();
+  receive(4, 7, 0, 2048);
+  hear(0, {.kind = MessageKind::finished});
+  exchange->tick(seconds(0));
+  exchange->tick(seconds(1));
+  EXPECT_THAT(told.failure, HasSubstr("rank 0 has ended, and rank 1 still waits for it"));
+}
+
+TEST_F(OfOneRank, FinishesWhenAllHave) {
+  begin();
+  hear(0, {.kind = MessageKind::finished});
+  hear(0, {.kind = MessageKind::left});
+  exchange->finish();
+  EXPECT_THAT(told.take(), ElementsAre("finished>0", "finished>2"));
+  EXPECT_FALSE(exchange->all_have_finished());
+  exchange->tick(seconds(30));  // who has left is silent
+  hear(2, {.kind = MessageKind::finished});
+  EXPECT_TRUE(exchange->all_have_finished());
+  EXPECT_EQ(told.failure, "");
+}
+
+TEST_F(OfOneRank, WhoLeavesEarlyIsNamed) {
+  begin();
+  hear(2, {.kind = MessageKind::left});
+  EXPECT_THAT(told.failure, HasSubstr("rank 2 has left early"));
+  EXPECT_THAT(told.take(), ElementsAre("failed>0", "failed>2"));
+}
+
+TEST_F(OfOneRank, AFailureEndsAll) {
+  begin();
+  send(3, 7, 2, 100'000);
+  hear(0, {.kind = MessageKind::failed}, "rank 0: task x failed");
+  EXPECT_EQ(told.failure, "rank 0: task x failed");
+  told.take();
+  hear(2, {.kind = MessageKind::credit, .datum = 7});
+  exchange->fail("something else");
+  exchange->tick(seconds(60));
+  EXPECT_THAT(told.take(), IsEmpty());
+  EXPECT_EQ(told.failure, "rank 0: task x failed");
+}
+
+TEST_F(OfOneRank, BeatsToTheRankBehind) {
+  begin();
+  exchange->tick(seconds(0));
+  exchange->tick(seconds(0.1));
+  exchange->tick(seconds(0.2));
+  EXPECT_THAT(told.take(), ElementsAre("alive>2", "alive>2"));
+  ParsedMessage message;
+  parse(told.posted.back().second, message);
+  EXPECT_EQ(message.text(), "it had run 5 tasks");
+}
+
+TEST_F(OfOneRank, ASilentRankIsLostWithWhatItDidLast) {
+  begin();
+  double now = 0;
+  for (; now < 20; now += 1) {
+    hear(0, {.kind = MessageKind::alive}, now < 19 ? "it had run 6 tasks" : "it had run 7 tasks, ran gemm");
+    exchange->tick(seconds(now));  // rank 2 is watched by rank 0
+  }
+  EXPECT_EQ(told.failure, "");
+  for (; now < 29; now += 1) exchange->tick(seconds(now));
+  EXPECT_EQ(told.failure, "");
+  exchange->tick(seconds(29));
+  EXPECT_EQ(told.failure,
+            "rank 0 is lost: nothing was heard of it for 10.0 s; 10.0 s ago it had run 7 tasks, ran gemm");
+}
+
+TEST_F(OfOneRank, WhoWasStoppedItselfCountsNoSilence) {
+  begin();
+  exchange->tick(seconds(1));
+  exchange->tick(seconds(60));
+  EXPECT_EQ(told.failure, "");
+  for (double now = 60; now < 70; now += 0.5) exchange->tick(seconds(now));
+  EXPECT_EQ(told.failure, "");
+  exchange->tick(seconds(70));
+  EXPECT_THAT(told.failure, HasSubstr("rank 0 is lost"));
+}
+
+TEST_F(OfOneRank, AnotherThanTheRankBehindLeavesItTheWord) {
+  begin();
+  exchange->tick(seconds(1));
+  exchange->rank_lost({2}, "rank 2 was killed");
+  EXPECT_EQ(told.failure, "");
+  hear(0, {.kind = MessageKind::failed}, "rank 2 is lost: rank 2 was killed; 0.1 s ago it had run 3 tasks");
+  EXPECT_THAT(told.failure, HasSubstr("3 tasks"));
+  begin();
+  exchange->tick(seconds(1));
+  exchange->rank_lost({2}, "rank 2 was killed");
+  exchange->tick(seconds(2));
+  exchange->tick(seconds(3));
+  EXPECT_EQ(told.failure, "rank 2 is lost: rank 2 was killed");
+}
+
+TEST_F(OfOneRank, WhatIsNoMessageFails) {
+  begin();
+  const std::vector<std::byte> bytes(3);
+  exchange->message_arrived({2}, bytes);
+  EXPECT_THAT(told.failure, HasSubstr("rank 2 sent 3 bytes that are no message"));
+}
+
+TEST_F(OfOneRank, DescribesWhatWaits) {
+  begin();
+  send(3, 7, 2, 100'000);
+  receive(4, 8, 0, 100'000);
+  EXPECT_EQ(exchange->describe(20),
+            "d8 (version 1) is awaited from rank 0, which has not offered it\n"
+            "d7 (version 1) waits for credit from rank 2\n");
+}
+
+// Ranks whose messages are carried by hand.
+struct Several {
+  explicit Several(std::uint32_t ranks) : told(ranks) {
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      all.push_back(std::make_unique<Exchange>(RankId{rank}, ranks, ExchangeRules{}, told[rank]));
+    }
+    for (const auto& one : all) one->start({}, 1, false);
+    carry();
+  }
+  void carry() {
+    for (bool any = true; any;) {
+      any = false;
+      for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+        for (const auto& [to, bytes] : std::exchange(told[rank].posted, {})) {
+          all[to.value]->message_arrived({rank}, bytes);
+          any = true;
+        }
+      }
+    }
+  }
+  std::vector<Told> told;
+  std::vector<std::unique_ptr<Exchange>> all;
+};
+
+TEST(SeveralRanks, TheFirstDifferentCallIsTold) {
+  constexpr std::uint32_t kRanks = 4;
+  constexpr std::uint32_t kCalls = 3000;
+  for (const std::uint32_t differs : {0U, 1023U, 1024U, 2345U, 2999U}) {
+    Several ranks(kRanks);
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      CallRecorder calls;
+      calls.registers({800}, RankId{2}, "a");
+      for (std::uint32_t i = 0; i < kCalls; ++i) {
+        const bool other = rank == 2 && i == differs;
+        const std::vector<Use> uses{{{3}, AccessMode::RW}, {{other ? 2U : 1U}, AccessMode::R}};
+        calls.submits("gemm", uses, {});
+        if (calls.is_full()) ranks.all[rank]->called(calls.take());
+      }
+      ranks.all[rank]->called(calls.take());
+    }
+    ranks.carry();
+    const std::string number = differs < 999 ? std::to_string(differs + 1)
+                                             : std::to_string((differs + 1) / 1000) + "," +
+                                                   std::to_string((differs + 1) % 1000 + 1000).substr(1);
+    for (const Told& told : ranks.told) {
+      EXPECT_THAT(told.failure, HasSubstr("submission " + number + ": rank "));
+      EXPECT_THAT(told.failure, HasSubstr("rank 2 submits gemm(RW d3, R d2)"));
+      EXPECT_THAT(told.failure, HasSubstr("submits gemm(RW d3, R d1)"));
+    }
+  }
+}
+
+std::string told_of(const std::function<void(CallRecorder&)>& first,
+                    const std::function<void(CallRecorder&)>& second) {
+  Several ranks(2);
+  for (const std::uint32_t rank : {0U, 1U}) {
+    CallRecorder calls;
+    calls.registers({8}, RankId{0}, "a");
+    calls.submits("init", std::vector<Use>{{{0}, AccessMode::W}}, {});
+    (rank == 0 ? first : second)(calls);
+    ranks.all[rank]->called(calls.take());
+  }
+  ranks.carry();
+  EXPECT_EQ(ranks.told[0].failure, ranks.told[1].failure);
+  return ranks.told[0].failure;
+}
+
+TEST(SeveralRanks, EachCallIsToldAsItIs) {
+  EXPECT_THAT(told_of([](auto& calls) { calls.registers({1234}, RankId{1}, "b"); },
+                      [](auto& calls) { calls.registers({99}, RankId{1}, "b"); }),
+              HasSubstr("after submission 1: rank 0 registers data of 1,234 bytes, owned by rank 1, rank 1 "
+                        "registers data of 99 bytes"));
+  EXPECT_THAT(told_of([](auto& calls) { calls.waits(); },
+                      [](auto& calls) { calls.accesses({0}, AccessMode::R); }),
+              HasSubstr("rank 0 waits for all tasks, rank 1 acquires d0 (R)"));
+  EXPECT_THAT(told_of([](auto& calls) { calls.forgets({0}); }, [](auto& calls) { calls.ends(); }),
+              HasSubstr("rank 0 unregisters or invalidates d0, rank 1 ends its runtime"));
+  EXPECT_THAT(told_of([](auto& calls) { calls.submits("x", {}, RankId{1}); },
+                      [](auto& calls) { calls.submits("x", {}, {}); }),
+              HasSubstr("submission 2: rank 0 submits x() on rank 1, rank 1 submits x()"));
+  EXPECT_EQ(told_of([](auto& calls) { calls.waits(); }, [](auto& calls) { calls.waits(); }), "");
+  EXPECT_EQ(told_of([](auto& calls) { calls.waits(); }, [](auto&) {}), "");  // not as far
+}
+
+TEST(SeveralRanks, NoCallIsComparedBehindTheLast) {
+  for (const bool early : {false, true}) {
+    Several ranks(2);
+    for (const std::uint32_t rank : {0U, 1U}) {
+      CallRecorder calls;
+      calls.waits();
+      CallBatch batch = calls.take();
+      batch.is_last = true;
+      ranks.all[rank]->called(std::move(batch));
+      if (early) ranks.carry();
+      if (rank == 0) calls.ends();
+      calls.waits();
+      ranks.all[rank]->called(calls.take());
+    }
+    ranks.carry();
+    EXPECT_EQ(ranks.told[0].failure, "");
+  }
+}
+
+TEST(SeveralRanks, OneReportOfAll) {
+  Several ranks(3);
+  ranks.told[1].own_report = std::string(10'000, 'x') + "y\n";
+  ranks.all[2]->stalled();
+  ranks.carry();
+  EXPECT_THAT(ranks.told[0].stall, HasSubstr("no task has ended for a while on rank 2"));
+  EXPECT_THAT(ranks.told[0].stall, HasSubstr("rank 0:\na worker runs nothing\n"));
+  EXPECT_THAT(ranks.told[0].stall, HasSubstr("xxxy\nrank 2:\na worker"));
+  EXPECT_EQ(ranks.told[1].stall, "");
+  ranks.told[0].stall.clear();
+  ranks.all[0]->stalled();  // nobody answers
+  ranks.all[0]->tick({0});
+  ranks.all[0]->tick({2'000'000'000});
+  EXPECT_THAT(ranks.told[0].stall, HasSubstr("rank 1:\n(no more was heard of it)"));
+}
+
+}  // namespace
+}  // namespace vicinal::comm
