@@ -102,7 +102,7 @@ class FaultyRun {
                                std::uint32_t unreached = kRanks) {
     std::vector<RankOutcome> outcomes(kRanks);
     std::vector<std::thread> threads;
-    std::vector<std::shared_ptr<comm::Progress>> all(kRanks);
+    std::vector<std::shared_ptr<internals::RanksImpl>> all(kRanks);
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       all[rank] = std::make_shared<internals::RanksImpl>([&, rank] { return world.transport(RankId{rank}); }, rules_);
     }
