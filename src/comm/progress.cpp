@@ -125,14 +125,15 @@ void Progress::stalled() {
   });
 }
 
-std::string Progress::finish(const std::string& why_early) {
-  tell([this, why_early] {
-    if (!exchange_) return;
-    if (why_early.empty()) {
-      exchange_->finish();
-    } else {
-      exchange_->suspect(why_early);
-    }
+void Progress::suspect(const std::string& text) {
+  tell([this, text] {
+    if (exchange_) exchange_->suspect(text);
+  });
+}
+
+std::string Progress::finish(bool is_early) {
+  tell([this, is_early] {
+    if (exchange_ && !is_early) exchange_->finish();
   });
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return state_ != State::runs; });

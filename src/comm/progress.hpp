@@ -67,9 +67,11 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   void called(CallBatch batch);
   // No task has ended for a while: rank 0 warns, and tells who waits for what on all ranks. Any thread.
   void stalled();
-  // The runtime ends, and has no transfer left: returns when all ranks are as far, or why the run has failed. `why_early`:
-  // it ends before its work is done, so that the run fails for that, unless a better reason is known soon; empty: it does not.
-  std::string finish(const std::string& why_early);
+  // The same, unless a better reason is known soon. Any thread.
+  void suspect(const std::string& text);
+  // The runtime ends, and has no transfer left: returns when all ranks are as far, or why the run has failed. `is_early`:
+  // its work is not done, and the run fails by another call.
+  std::string finish(bool is_early);
 
   struct Counts {
     Bytes sent;

@@ -195,12 +195,19 @@ void RankSequence::fail(const std::string& what) {
   progress_.fail("rank " + std::to_string(here().value) + ": " + what);
 }
 
-std::string RankSequence::finish(bool unwinds) {
-  if (!unwinds) record([&] { calls_.ends(); });
+void RankSequence::end_early() {
+  if (ends_early_) return;
+  ends_early_ = true;
   pass_on_calls();
-  if (!unwinds) return progress_.finish({});
-  return progress_.finish("rank " + std::to_string(here().value) +
-                          " has left early: an exception ends its program");
+  compares_ = false;  // what the end of the runtime calls is not the program's
+  progress_.suspect("rank " + std::to_string(here().value) +
+                    " has left early: an exception ends its program");
+}
+
+std::string RankSequence::finish() {
+  record([&] { calls_.ends(); });
+  pass_on_calls();
+  return progress_.finish(ends_early_);
 }
 
 }  // namespace vicinal::runtime
