@@ -3,7 +3,7 @@
 //
 //   endless   tasks, until somebody ends it
 //   submits   likewise, and the program waits for room in the submission window alone
-//   computes  likewise, and after a second the program of rank 0 computes for a minute
+//   computes  likewise, and soon the program of each rank computes for a minute
 //   kernel    a kernel of 3 s on rank 1; then it ends well
 //   long      a kernel of a minute on rank 0
 //   throws    rank 1 throws
@@ -87,7 +87,7 @@ int run(const std::string& mode) {
       if (mode == "throws" && here == 1) throw std::runtime_error("enough");
       if (mode == "leaves" && here == 1) return 0;
       if (mode == "exits" && here == 1) std::exit(0);
-      if (mode == "computes" && here == 0) sleep_seconds(60);
+      if (mode == "computes") sleep_seconds(60);
     }
     step(number, kStep, mode == "differs" && here == 1 && number == 200 ? 2 : 1);
     if (mode != "submits" && number % 500 == 499) runtime.wait();
