@@ -83,7 +83,8 @@ void Progress::begin(engine::Engine& engine, engine::Transfers& transfers, const
     for (const auto& [from, bytes] : early) message_arrived(from, bytes);
     for (const auto& [rank, why] : losses_) exchange_->rank_lost(rank, why);
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-      if (has_left_[rank]) exchange_->message_arrived({rank}, to_bytes({.kind = MessageKind::left}));
+      if (has_left_[rank])
+        exchange_->message_arrived({rank}, to_bytes({.kind = MessageKind::left}));
     }
   });
   std::unique_lock lock(mutex_);
@@ -427,7 +428,8 @@ void Progress::run(const MakeTransport& make) {
   }
   if (!failed_at_) {
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-      if (rank != rank_.value) transport_->post_message({rank}, to_bytes({.kind = MessageKind::left}));
+      if (rank != rank_.value)
+        transport_->post_message({rank}, to_bytes({.kind = MessageKind::left}));
     }
   }
   transport_.reset();
@@ -449,7 +451,8 @@ void Progress::end_process_in_time() {
     const std::lock_guard lock(mutex_);
     text = failure_;
   }
-  base::process_log().warn(text + "; this process ends, for its program computes and cannot be told");
+  base::process_log().warn(text +
+                           "; this process ends, for its program computes and cannot be told");
   std::_Exit(EXIT_FAILURE);  // destructors would wait for who computes
 }
 

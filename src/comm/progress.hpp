@@ -156,10 +156,10 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   std::unordered_map<std::uint64_t, Carried> carried_;
   std::deque<std::pair<RankId, MessageBytes>> early_;  // of ranks whose next runtime has begun
   std::vector<std::pair<RankId, std::string>> losses_;
-  std::vector<bool> is_ahead_;                         // by rank: its next runtime has begun
-  std::vector<bool> has_left_;                         // by rank
-  std::vector<bool> has_said_hello_;                   // by rank, of this runtime
-  std::optional<Time> beaten_;                         // between runtimes
+  std::vector<bool> is_ahead_;        // by rank: its next runtime has begun
+  std::vector<bool> has_left_;        // by rank
+  std::vector<bool> has_said_hello_;  // by rank, of this runtime
+  std::optional<Time> beaten_;        // between runtimes
   std::optional<Time> failed_at_;
 
   std::thread thread_;

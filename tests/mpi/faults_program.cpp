@@ -63,11 +63,13 @@ int run(const std::string& mode) {
   Runtime runtime(options, ranks);
   std::vector<Handle> x;
   for (std::uint32_t i = 0; i < 2 * count; ++i) {
-    x.push_back(runtime.register_empty(RankId{i % count}, Bytes{i % 2 == 0 ? 80'000U : 80U}, "x" + std::to_string(i)));
+    x.push_back(runtime.register_empty(RankId{i % count}, Bytes{i % 2 == 0 ? 80'000U : 80U},
+                                       "x" + std::to_string(i)));
     runtime.submit({.codelet = &kFill, .operands = {W(x[i])}});
   }
   say("ready " + std::to_string(here) + " " + std::to_string(getpid()));
-  const auto step = [&](std::uint64_t number, const Codelet& codelet = kStep, std::uint64_t other = 1) {
+  const auto step = [&](std::uint64_t number, const Codelet& codelet = kStep,
+                        std::uint64_t other = 1) {
     runtime.submit({.codelet = &codelet,
                     .operands = {RW(x[number % x.size()]), R(x[(number + other) % x.size()])}});
   };
