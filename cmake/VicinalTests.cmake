@@ -197,6 +197,14 @@ if(vicinal_mpis AND NOT VICINAL_SANITIZE)
   target_link_libraries(vicinal_tests_mpi PRIVATE vicinal_internal)
   vicinal_warnings(vicinal_tests_mpi RELAXED)
   add_dependencies(vicinal_tests vicinal_tests_mpi)
+  # Of which something goes wrong.
+  add_executable(vicinal_tests_mpi_faults "${PROJECT_SOURCE_DIR}/tests/mpi/faults_program.cpp")
+  set_target_properties(vicinal_tests_mpi_faults PROPERTIES OUTPUT_NAME mpi_faults RUNTIME_OUTPUT_DIRECTORY
+                                                            "${PROJECT_BINARY_DIR}/tests")
+  target_link_libraries(vicinal_tests_mpi_faults PRIVATE vicinal::vicinal)
+  vicinal_warnings(vicinal_tests_mpi_faults RELAXED)
+  add_dependencies(vicinal_tests vicinal_tests_mpi_faults)
+  find_package(Python3 COMPONENTS Interpreter QUIET)
   # Tests may run as root in a container, and on fewer cores than there are ranks.
   set(vicinal_mpi_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
                               OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1)
@@ -222,6 +230,7 @@ if(vicinal_mpis AND NOT VICINAL_SANITIZE)
     vicinal_warnings(${linked} RELAXED)
     add_dependencies(${linked} vicinal_${module})
     add_dependencies(vicinal_tests ${linked})
+    add_dependencies(vicinal_tests_mpi_faults vicinal_${module})
     if(NOT VICINAL_${mpi}_MPIRUN)
       continue()
     endif()
@@ -243,6 +252,14 @@ if(vicinal_mpis AND NOT VICINAL_SANITIZE)
     string(TOLOWER "mpi/${mpi}/silent" silent)
     set_tests_properties(${silent} PROPERTIES PASS_REGULAR_EXPRESSION "ended without the silent rank")
     vicinal_mpi_test(${mpi} large 2 huge large)
+    if(Python3_FOUND)
+      string(TOLOWER "mpi/${mpi}/faults" faults)
+      add_test(NAME ${faults} COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tests/mpi/faults.py"
+               $<TARGET_FILE:vicinal_tests_mpi_faults> "${VICINAL_${mpi}_MPIRUN}"
+               WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+      # Times of its own: a rank that starves is silent.
+      set_tests_properties(${faults} PROPERTIES LABELS mpi TIMEOUT 600 RUN_SERIAL ON)
+    endif()
     string(TOLOWER "mpi/${mpi}/large" large)
     set_tests_properties(${large} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${VICINAL_TEST_TIMEOUT})
   endforeach()

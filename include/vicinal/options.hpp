@@ -65,7 +65,8 @@ struct Options {
   Bytes trace_memory = 256_MiB;      // of events that are not in the file yet
   std::string mpi =
       "auto";  // over which ranks work together: that of the launcher; openmpi, mpich, none
-  double rank_timeout = 10;  // seconds without a sign of life after which a rank is taken to be lost
+  double rank_timeout =
+      10;  // seconds without a sign of life after which a rank is taken to be lost
 
   // Sets one option by its name ("memory" = "800MiB"). Throws UsageError: unknown name (the nearest
   // is offered) or a value that is not of its type (the text and the accepted forms are named).

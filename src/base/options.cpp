@@ -146,7 +146,8 @@ constexpr OptionEntry kTable[] = {
      "Over which MPI the processes that a launcher has started work together: auto: that of the "
      "launcher, mpirun or srun; openmpi, mpich; none: each process runs alone."},
     {"rank_timeout", &Options::rank_timeout,
-     "Seconds after which a rank that gives no sign of life is taken to be lost, which ends the run "
+     "Seconds after which a rank that gives no sign of life is taken to be lost, which ends the "
+     "run "
      "on all ranks. A long kernel is no silence.",
      1, 1'000'000'000},
 };

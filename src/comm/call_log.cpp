@@ -142,7 +142,8 @@ std::string CallComparison::describe_submission(const CallBatch& batch, std::siz
                                                 const NameOf& name_of) const {
   const Call& call = batch.calls[index];
   const auto name = names_.find(call.what);
-  std::string text = "submits " + (name != names_.end() && !name->second.empty() ? name->second : "a task") + "(";
+  std::string text =
+      "submits " + (name != names_.end() && !name->second.empty() ? name->second : "a task") + "(";
   const std::size_t begin = index == 0 ? 0 : batch.calls[index - 1].operands_end;
   for (std::size_t i = begin; i < call.operands_end; ++i) {
     if (i > begin) text += ", ";

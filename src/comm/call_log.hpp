@@ -25,10 +25,11 @@ namespace vicinal::comm {
 struct Call {
   enum class Kind : std::uint8_t { submits, registers, waits, accesses, forgets, ends };
   Kind kind = Kind::waits;
-  std::uint32_t rank = kNoRank;     // it runs there, as the application says; the owner of what is registered
-  std::uint64_t what = 0;           // submits: the hash of the codelet's name; registers: bytes
-  std::uint32_t operands_end = 0;   // in CallBatch::operands
-  std::uint64_t submissions = 0;    // before it
+  std::uint32_t rank =
+      kNoRank;  // it runs there, as the application says; the owner of what is registered
+  std::uint64_t what = 0;          // submits: the hash of the codelet's name; registers: bytes
+  std::uint32_t operands_end = 0;  // in CallBatch::operands
+  std::uint64_t submissions = 0;   // before it
   static constexpr std::uint32_t kNoRank = ~std::uint32_t{0};
 };
 
@@ -37,7 +38,7 @@ struct CallBatch {
   std::uint64_t first = 0;            // calls before them
   std::vector<std::uint32_t> hashes;  // of all calls up to each
   std::vector<Call> calls;
-  std::vector<std::uint64_t> operands;  // datum and mode
+  std::vector<std::uint64_t> operands;                       // datum and mode
   std::vector<std::pair<std::uint64_t, std::string>> names;  // of codelets that are new, by hash
   bool is_last = false;  // what is called behind them is not compared
 };

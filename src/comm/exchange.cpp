@@ -75,7 +75,7 @@ void Exchange::give_credit(RankId from, const MessageHeader& header) {
   const auto found = announced_.find({header.datum, from.value});
   if (found == announced_.end()) {
     return suspect("rank " + std::to_string(from.value) + " gave credit for datum " +
-                std::to_string(header.datum) + ", which was not announced to it");
+                   std::to_string(header.datum) + ", which was not announced to it");
   }
   Sending& sending = sendings_.at(found->second);
   sending.state = Sending::State::credited;
@@ -153,12 +153,12 @@ void Exchange::match(Receiving& receiving, Offer offer) {
   const ReadyTransfer& transfer = receiving.transfer;
   if (offer.bytes != transfer.bytes.value || offer.version != transfer.what.version) {
     return suspect("rank " + std::to_string(here_.value) + " waits for version " +
-                std::to_string(transfer.what.version) + " of datum " +
-                std::to_string(transfer.what.datum.value) + ", " +
-                std::to_string(transfer.bytes.value) + " bytes, and rank " +
-                std::to_string(transfer.what.from.value) + " offers version " +
-                std::to_string(offer.version) + ", " + std::to_string(offer.bytes) +
-                " bytes: the ranks did not submit the same tasks");
+                   std::to_string(transfer.what.version) + " of datum " +
+                   std::to_string(transfer.what.datum.value) + ", " +
+                   std::to_string(transfer.bytes.value) + " bytes, and rank " +
+                   std::to_string(transfer.what.from.value) + " offers version " +
+                   std::to_string(offer.version) + ", " + std::to_string(offer.bytes) +
+                   " bytes: the ranks did not submit the same tasks");
   }
   receiving.state = Receiving::State::has_offer;
   receiving.is_small = offer.is_small;
@@ -274,15 +274,17 @@ void Exchange::message_arrived(RankId from, std::span<const std::byte> bytes) {
     case MessageKind::left:
       peer.has_left = true;
       if (peer.has_finished) return;
-      return fail("rank " + std::to_string(from.value) +
-                  " has left early: its program has ended before those of the other ranks were done");
+      return fail(
+          "rank " + std::to_string(from.value) +
+          " has left early: its program has ended before those of the other ranks were done");
     case MessageKind::alive:
       peer.status = message.text();
       peer.told_at.reset();
       return;
     case MessageKind::sequence: {
       std::vector<std::uint32_t> hashes(message.rest.size() / sizeof(std::uint32_t));
-      if (!hashes.empty()) std::memcpy(hashes.data(), message.rest.data(), hashes.size() * sizeof(std::uint32_t));
+      if (!hashes.empty())
+        std::memcpy(hashes.data(), message.rest.data(), hashes.size() * sizeof(std::uint32_t));
       comparison_.add_other(header.number, hashes, header.value != 0);
       return compare();
     }
@@ -302,8 +304,9 @@ void Exchange::require_nothing_of(RankId rank) {
   const auto is_of = [&](const auto& entry) { return entry.first.second == rank.value; };
   const bool misses = std::ranges::any_of(awaited_, is_of) || std::ranges::any_of(announced_, is_of);
   if (!misses) return;
-  suspect("rank " + std::to_string(rank.value) + " has ended, and rank " + std::to_string(here_.value) +
-       " still waits for it: the ranks did not submit the same tasks");
+  suspect("rank " + std::to_string(rank.value) + " has ended, and rank " +
+          std::to_string(here_.value) +
+          " still waits for it: the ranks did not submit the same tasks");
 }
 
 // --- beginning and end
@@ -387,10 +390,9 @@ void Exchange::finish() {
 
 void Exchange::called(CallBatch batch) {
   if (has_failed_) return;
-  MessageBytes bytes = to_bytes({.kind = MessageKind::sequence,
-                                 .value = batch.is_last ? 1U : 0U,
-                                 .number = batch.first},
-                                batch.hashes.size() * sizeof(std::uint32_t));
+  MessageBytes bytes = to_bytes(
+      {.kind = MessageKind::sequence, .value = batch.is_last ? 1U : 0U, .number = batch.first},
+      batch.hashes.size() * sizeof(std::uint32_t));
   if (!batch.hashes.empty()) {
     std::memcpy(bytes.data() + sizeof(MessageHeader), batch.hashes.data(),
                 bytes.size() - sizeof(MessageHeader));
@@ -415,10 +417,12 @@ void Exchange::compare() {
 void Exchange::diverged(RankId from, const ParsedMessage& message) {
   const auto name_of = [this](DatumId datum) { return actions_.name_of(datum); };
   const std::uint64_t call = message.header.number;
-  std::string here = "rank " + std::to_string(here_.value) + " " + comparison_.describe(call, name_of);
+  std::string here =
+      "rank " + std::to_string(here_.value) + " " + comparison_.describe(call, name_of);
   std::string there = "rank " + std::to_string(from.value) + " " + message.text();
   if (from < here_) std::swap(here, there);
-  fail("the ranks do not submit the same tasks; " + comparison_.place(call) + ": " + here + ", " + there);
+  fail("the ranks do not submit the same tasks; " + comparison_.place(call) + ": " + here + ", " +
+       there);
 }
 
 // --- who waits for what
@@ -463,7 +467,8 @@ void Exchange::take_report(RankId from, const ParsedMessage& message) {
 }
 
 void Exchange::end_report() {
-  std::string text = "no task has ended for a while on rank " + std::to_string(report_->by.value) + "\n";
+  std::string text =
+      "no task has ended for a while on rank " + std::to_string(report_->by.value) + "\n";
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     const Answer& answer = report_->answers[rank];
     text += "rank " + std::to_string(rank) + ":\n" + answer.text;
@@ -478,8 +483,9 @@ std::string Exchange::describe(std::size_t most) const {
   std::string text;
   std::size_t lines = 0;
   const auto tell = [&](const ReadyTransfer& transfer, const std::string& what) {
-    if (lines++ < most) text += actions_.name_of(transfer.what.datum) + " (version " +
-            std::to_string(transfer.what.version) + ") " + what + "\n";
+    if (lines++ < most)
+      text += actions_.name_of(transfer.what.datum) + " (version " +
+              std::to_string(transfer.what.version) + ") " + what + "\n";
   };
   for (const auto& [id, receiving] : receivings_) {
     const std::string from = std::to_string(receiving.transfer.what.from.value);

@@ -72,7 +72,8 @@ class ExchangeActions {
   virtual void run_failed(const std::string& text) = 0;  // once; transfers that have not ended do not any more
   // For messages.
   virtual std::string name_of(DatumId datum) = 0;
-  virtual std::string status() = 0;  // what this rank does, in half a sentence: "it had run 3 tasks"
+  virtual std::string
+  status() = 0;  // what this rank does, in half a sentence: "it had run 3 tasks"
   virtual std::string report() = 0;  // what waits for what within this rank, in lines
   virtual void tell_stall(const std::string& text) = 0;  // on rank 0: of all ranks
 };
@@ -85,7 +86,7 @@ struct ExchangeRules {
   Time silence{10'000'000'000};      // after which a rank is taken to be lost
   // What follows from a cause that another rank is about to tell is told so much later, if the cause was not.
   Time suspicion{1'000'000'000};
-  Time answer{2'000'000'000};        // that is waited for in a report
+  Time answer{2'000'000'000};  // that is waited for in a report
 };
 
 class Exchange {

@@ -25,13 +25,13 @@ enum class MessageKind : std::uint8_t {
   consumed,   // so many bytes of small versions are where they belong
   alive,      // the sender's thread lives; a text says what the rank does
   sequence,   // hashes of the sender's calls, 4 bytes each
-  diverged,   // at a call the receiver has done something else: a text says what the sender has done
-  stalled,    // no task has ended for a while
+  diverged,  // at a call the receiver has done something else: a text says what the sender has done
+  stalled,   // no task has ended for a while
   asks_report,  // who waits for what?
-  report,     // the answer, in pieces
-  failed,     // the run is over: a text says why
-  finished,   // all is done here; no transfer comes after it
-  left,       // the program ends, and no runtime of it begins any more
+  report,       // the answer, in pieces
+  failed,       // the run is over: a text says why
+  finished,     // all is done here; no transfer comes after it
+  left,         // the program ends, and no runtime of it begins any more
 };
 
 // Each begins with its kind; the fields that a kind does not use are 0. Content or text follow.
@@ -41,8 +41,10 @@ struct MessageHeader {
   std::int32_t priority = 0;  // announced
   std::uint32_t datum = 0;
   std::uint32_t version = 0;
-  std::uint64_t value = 0;   // announced: bytes; consumed: bytes; sequence: 1: no call behind them is to be compared
-  std::uint64_t number = 0;  // sequence: calls before them; diverged: calls before it; report: pieces behind this one
+  std::uint64_t value =
+      0;  // announced: bytes; consumed: bytes; sequence: 1: no call behind them is to be compared
+  std::uint64_t number =
+      0;  // sequence: calls before them; diverged: calls before it; report: pieces behind this one
 };
 static_assert(std::is_trivially_copyable_v<MessageHeader>);
 static_assert(sizeof(MessageHeader) + kMostContentInMessage <= kMostMessage);

@@ -83,7 +83,8 @@ void Progress::begin(engine::Engine& engine, engine::Transfers& transfers, const
     for (const auto& [from, bytes] : early) message_arrived(from, bytes);
     for (const auto& [rank, why] : losses_) exchange_->rank_lost(rank, why);
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-      if (has_left_[rank]) exchange_->message_arrived({rank}, to_bytes({.kind = MessageKind::left}));
+      if (has_left_[rank])
+        exchange_->message_arrived({rank}, to_bytes({.kind = MessageKind::left}));
     }
   });
   std::unique_lock lock(mutex_);
@@ -126,14 +127,15 @@ void Progress::stalled() {
   });
 }
 
-std::string Progress::finish(const std::string& why_early) {
-  tell([this, why_early] {
-    if (!exchange_) return;
-    if (why_early.empty()) {
-      exchange_->finish();
-    } else {
-      exchange_->suspect(why_early);
-    }
+void Progress::suspect(const std::string& text) {
+  tell([this, text] {
+    if (exchange_) exchange_->suspect(text);
+  });
+}
+
+std::string Progress::finish(bool is_early) {
+  tell([this, is_early] {
+    if (exchange_ && !is_early) exchange_->finish();
   });
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return state_ != State::runs; });
@@ -436,7 +438,8 @@ void Progress::run(const MakeTransport& make) {
   }
   if (!failed_at_) {
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-      if (rank != rank_.value) transport_->post_message({rank}, to_bytes({.kind = MessageKind::left}));
+      if (rank != rank_.value)
+        transport_->post_message({rank}, to_bytes({.kind = MessageKind::left}));
     }
   }
   transport_.reset();
@@ -458,7 +461,8 @@ void Progress::end_process_in_time() {
     const std::lock_guard lock(mutex_);
     text = failure_;
   }
-  base::process_log().warn(text + "; this process ends, for its program computes and cannot be told");
+  base::process_log().warn(text +
+                           "; this process ends, for its program computes and cannot be told");
   std::_Exit(EXIT_FAILURE);  // destructors would wait for who computes
 }
 

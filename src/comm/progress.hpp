@@ -69,9 +69,11 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   void called(CallBatch batch);
   // No task has ended for a while: rank 0 warns, and tells who waits for what on all ranks. Any thread.
   void stalled();
-  // The runtime ends, and has no transfer left: returns when all ranks are as far, or why the run has failed. `why_early`:
-  // it ends before its work is done, so that the run fails for that, unless a better reason is known soon; empty: it does not.
-  std::string finish(const std::string& why_early);
+  // The same, unless a better reason is known soon. Any thread.
+  void suspect(const std::string& text);
+  // The runtime ends, and has no transfer left: returns when all ranks are as far, or why the run has failed. `is_early`:
+  // its work is not done, and the run fails by another call.
+  std::string finish(bool is_early);
 
   struct Counts {
     Bytes sent;
@@ -158,10 +160,10 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   std::unordered_map<std::uint64_t, Carried> carried_;
   std::deque<std::pair<RankId, MessageBytes>> early_;  // of ranks whose next runtime has begun
   std::vector<std::pair<RankId, std::string>> losses_;
-  std::vector<bool> is_ahead_;                         // by rank: its next runtime has begun
-  std::vector<bool> has_left_;                         // by rank
-  std::vector<bool> has_said_hello_;                   // by rank, of this runtime
-  std::optional<Time> beaten_;                         // between runtimes
+  std::vector<bool> is_ahead_;        // by rank: its next runtime has begun
+  std::vector<bool> has_left_;        // by rank
+  std::vector<bool> has_said_hello_;  // by rank, of this runtime
+  std::optional<Time> beaten_;        // between runtimes
   std::optional<Time> failed_at_;
 
   std::thread thread_;

@@ -13,13 +13,13 @@ RankSequence::RankSequence(comm::Progress& progress, engine::Application& applic
                            bool is_limited, Report report)
     : progress_(progress),
       application_(application),
-      ownership_(progress.rank(), progress.ranks(), [&application](comm::DatumId datum) {
-        return application.declared.bytes(datum.value);
-      }),
+      ownership_(
+          progress.rank(), progress.ranks(),
+          [&application](comm::DatumId datum) { return application.declared.bytes(datum.value); }),
       compares_(progress.ranks() > 1),
       report_(std::move(report)) {
-  progress_.begin(application_.engine, application_.transfers, *this, std::hash<std::string_view>{}(version()),
-                  is_limited);
+  progress_.begin(application_.engine, application_.transfers, *this,
+                  std::hash<std::string_view>{}(version()), is_limited);
 }
 
 void RankSequence::refuse_rank(RankId rank, std::uint32_t ranks, const std::string& name) {
@@ -152,8 +152,9 @@ void RankSequence::invalidate(std::span<const comm::DatumId> stale) {
 bool RankSequence::takes(const TaskSpec& spec) {
   read_uses(spec);
   record([&] {
-    calls_.submits(spec.codelet != nullptr ? std::string_view(spec.codelet->name) : std::string_view(),
-                   uses_, spec.rank);
+    calls_.submits(
+        spec.codelet != nullptr ? std::string_view(spec.codelet->name) : std::string_view(), uses_,
+        spec.rank);
   });
   require_written(spec);
   const RankId on = place(spec);
@@ -195,12 +196,19 @@ void RankSequence::fail(const std::string& what) {
   progress_.fail("rank " + std::to_string(here().value) + ": " + what);
 }
 
-std::string RankSequence::finish(bool unwinds) {
-  if (!unwinds) record([&] { calls_.ends(); });
+void RankSequence::end_early() {
+  if (ends_early_) return;
+  ends_early_ = true;
   pass_on_calls();
-  if (!unwinds) return progress_.finish({});
-  return progress_.finish("rank " + std::to_string(here().value) +
-                          " has left early: an exception ends its program");
+  compares_ = false;  // what the end of the runtime calls is not the program's
+  progress_.suspect("rank " + std::to_string(here().value) +
+                    " has left early: an exception ends its program");
+}
+
+std::string RankSequence::finish() {
+  record([&] { calls_.ends(); });
+  pass_on_calls();
+  return progress_.finish(ends_early_);
 }
 
 }  // namespace vicinal::runtime

@@ -62,8 +62,10 @@ class RankSequence final : private comm::RankVoice {
   bool any_under_way() const { return progress_.any_under_way(); }
   // The application knows that the run has failed. Any thread.
   void told() { progress_.told(); }
+  // An exception of the program ends the runtime, before it waits. The run is over.
+  void end_early();
   // The runtime ends, and has waited. Returns why the run has failed; empty: it has not.
-  std::string finish(bool unwinds);
+  std::string finish();
   comm::Progress::Counts counts() const { return progress_.counts(); }
 
  private:
@@ -91,6 +93,7 @@ class RankSequence final : private comm::RankVoice {
   std::optional<RankId> owner_of_reduction_; // its
   comm::CallRecorder calls_;
   bool compares_;
+  bool ends_early_ = false;
   const Report report_;
   mutable std::mutex waits_mutex_;
   std::string waits_in_;  // guarded by it; empty: it does not wait

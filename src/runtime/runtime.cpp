@@ -258,6 +258,8 @@ void RuntimeImpl::tell_undelivered(const std::exception_ptr& error) const noexce
 void RuntimeImpl::close() noexcept {
   if (forked()) return;
   if (is_inside_what_it_waits_for()) return leave();
+  const bool unwinds = std::uncaught_exceptions() > exceptions_at_start_;
+  if (sequence_ && unwinds) guarded([this] { sequence_->end_early(); });
   const bool is_told = engine_->errors().is_told();
   const bool has_thrown = has_thrown_.load(std::memory_order_relaxed);
   std::exception_ptr undelivered = guarded([this] { wait(); });
@@ -284,9 +286,8 @@ void RuntimeImpl::close() noexcept {
 RuntimeImpl::~RuntimeImpl() {
   close();
   if (sequence_) {
-    const bool unwinds = std::uncaught_exceptions() > exceptions_at_start_;
     std::string failure;
-    guarded([&] { failure = sequence_->finish(unwinds); });
+    guarded([&] { failure = sequence_->finish(); });
     const bool is_new = !failure.empty() && !has_thrown_.load(std::memory_order_relaxed);
     if (is_new) tell_undelivered(guarded([&] { throw RankError(failure); }));
   }

@@ -20,8 +20,9 @@ using ::testing::IsEmpty;
 using Lines = std::vector<std::string>;
 
 std::string name_of_kind(MessageKind kind) {
-  constexpr const char* kNames[] = {"hello",    "announced", "credit", "content",     "consumed", "alive",    "sequence",
-                                    "diverged", "stalled",   "asks",   "report",      "failed",   "finished", "left"};
+  constexpr const char* kNames[] = {"hello",  "announced", "credit",   "content", "consumed",
+                                    "alive",  "sequence",  "diverged", "stalled", "asks",
+                                    "report", "failed",    "finished", "left"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -93,15 +94,18 @@ class OfOneRank : public ::testing::Test {
   void hear(std::uint32_t from, const MessageHeader& header, std::string_view text = {}) {
     exchange->message_arrived({from}, to_bytes(header, text));
   }
-  void send(std::uint64_t id, std::uint32_t datum, std::uint32_t to, std::uint64_t bytes, int priority = 0) {
+  void send(std::uint64_t id, std::uint32_t datum, std::uint32_t to, std::uint64_t bytes,
+            int priority = 0) {
     exchange->send_ready({{id}, {{datum}, 1, RankId{1}, RankId{to}}, {bytes}, priority});
   }
   void receive(std::uint64_t id, std::uint32_t datum, std::uint32_t from, std::uint64_t bytes,
                std::uint32_t version = 1) {
     exchange->receive_ready({{id}, {{datum}, version, RankId{from}, RankId{1}}, {bytes}, 0});
   }
-  void announce(std::uint32_t datum, std::uint32_t from, std::uint64_t bytes, std::uint32_t version = 1) {
-    hear(from, {.kind = MessageKind::announced, .datum = datum, .version = version, .value = bytes});
+  void announce(std::uint32_t datum, std::uint32_t from, std::uint64_t bytes,
+                std::uint32_t version = 1) {
+    hear(from,
+         {.kind = MessageKind::announced, .datum = datum, .version = version, .value = bytes});
   }
   static Time seconds(double number) { return {static_cast<std::int64_t>(number * 1e9)}; }
 
@@ -190,7 +194,8 @@ TEST_F(OfOneRank, AsManyReceivesAsTheRulesAllow) {
   EXPECT_THAT(told.take(), ElementsAre("room 1", "room 2"));
   exchange->has_room({2});
   exchange->has_room({1});
-  EXPECT_THAT(told.take(), ElementsAre("receive 2<0 on 0", "credit>0 d2", "receive 1<0 on 1", "credit>0 d1"));
+  EXPECT_THAT(told.take(),
+              ElementsAre("receive 2<0 on 0", "credit>0 d2", "receive 1<0 on 1", "credit>0 d1"));
   exchange->payload_ended({1});
   EXPECT_THAT(told.take(), ElementsAre("end 1", "room 3"));
   exchange->has_room({3});
@@ -223,7 +228,8 @@ TEST_F(OfOneRank, SmallContentIsKeptUntilThereIsRoom) {
   receive(4, 7, 0, 2048);
   EXPECT_THAT(told.take(), ElementsAre("room 4"));
   exchange->has_room({4});
-  EXPECT_THAT(told.take(), ElementsAre("write 4 of 2048", "consumed>0", "end 4"));  // a quarter of 8192
+  EXPECT_THAT(told.take(),
+              ElementsAre("write 4 of 2048", "consumed>0", "end 4"));  // a quarter of 8192
   receive(5, 8, 0, 0);
   hear(0, {.kind = MessageKind::content, .datum = 8, .version = 1});
   exchange->has_room({5});
@@ -239,7 +245,10 @@ TEST_F(OfOneRank, ADifferentOfferFailsUnlessTheCauseIsTold) {
   exchange->tick(seconds(1.9));
   EXPECT_EQ(told.failure, "");
   exchange->tick(seconds(2));
-  EXPECT_THAT(told.failure, HasSubstr("rank 1 waits for version 1 of datum 7, 2048 bytes, and rank 0 offers version 1, 10000"));
+  EXPECT_THAT(
+      told.failure,
+      HasSubstr(
+          "rank 1 waits for version 1 of datum 7, 2048 bytes, and rank 0 offers version 1, 10000"));
 }
 
 TEST_F(OfOneRank, WhoHasFinishedOwesNothing) {
@@ -299,7 +308,8 @@ TEST_F(OfOneRank, ASilentRankIsLostWithWhatItDidLast) {
   begin();
   double now = 0;
   for (; now < 20; now += 1) {
-    hear(0, {.kind = MessageKind::alive}, now < 19 ? "it had run 6 tasks" : "it had run 7 tasks, ran gemm");
+    hear(0, {.kind = MessageKind::alive},
+         now < 19 ? "it had run 6 tasks" : "it had run 7 tasks, ran gemm");
     exchange->tick(seconds(now));  // rank 2 is watched by rank 0
   }
   EXPECT_EQ(told.failure, "");
@@ -307,7 +317,8 @@ TEST_F(OfOneRank, ASilentRankIsLostWithWhatItDidLast) {
   EXPECT_EQ(told.failure, "");
   exchange->tick(seconds(29));
   EXPECT_EQ(told.failure,
-            "rank 0 is lost: nothing was heard of it for 10.0 s; 10.0 s ago it had run 7 tasks, ran gemm");
+            "rank 0 is lost: nothing was heard of it for 10.0 s; 10.0 s ago it had run 7 tasks, "
+            "ran gemm");
 }
 
 TEST_F(OfOneRank, WhoWasStoppedItselfCountsNoSilence) {
@@ -326,7 +337,8 @@ TEST_F(OfOneRank, AnotherThanTheRankBehindLeavesItTheWord) {
   exchange->tick(seconds(1));
   exchange->rank_lost({2}, "rank 2 was killed");
   EXPECT_EQ(told.failure, "");
-  hear(0, {.kind = MessageKind::failed}, "rank 2 is lost: rank 2 was killed; 0.1 s ago it had run 3 tasks");
+  hear(0, {.kind = MessageKind::failed},
+       "rank 2 is lost: rank 2 was killed; 0.1 s ago it had run 3 tasks");
   EXPECT_THAT(told.failure, HasSubstr("3 tasks"));
   begin();
   exchange->tick(seconds(1));
@@ -393,9 +405,10 @@ TEST(SeveralRanks, TheFirstDifferentCallIsTold) {
       ranks.all[rank]->called(calls.take());
     }
     ranks.carry();
-    const std::string number = differs < 999 ? std::to_string(differs + 1)
-                                             : std::to_string((differs + 1) / 1000) + "," +
-                                                   std::to_string((differs + 1) % 1000 + 1000).substr(1);
+    const std::string number = differs < 999
+                                   ? std::to_string(differs + 1)
+                                   : std::to_string((differs + 1) / 1000) + "," +
+                                         std::to_string((differs + 1) % 1000 + 1000).substr(1);
     for (const Told& told : ranks.told) {
       EXPECT_THAT(told.failure, HasSubstr("submission " + number + ": rank "));
       EXPECT_THAT(told.failure, HasSubstr("rank 2 submits gemm(RW d3, R d2)"));
@@ -420,10 +433,11 @@ std::string told_of(const std::function<void(CallRecorder&)>& first,
 }
 
 TEST(SeveralRanks, EachCallIsToldAsItIs) {
-  EXPECT_THAT(told_of([](auto& calls) { calls.registers({1234}, RankId{1}, "b"); },
-                      [](auto& calls) { calls.registers({99}, RankId{1}, "b"); }),
-              HasSubstr("after submission 1: rank 0 registers data of 1,234 bytes, owned by rank 1, rank 1 "
-                        "registers data of 99 bytes"));
+  EXPECT_THAT(
+      told_of([](auto& calls) { calls.registers({1234}, RankId{1}, "b"); },
+              [](auto& calls) { calls.registers({99}, RankId{1}, "b"); }),
+      HasSubstr("after submission 1: rank 0 registers data of 1,234 bytes, owned by rank 1, rank 1 "
+                "registers data of 99 bytes"));
   EXPECT_THAT(told_of([](auto& calls) { calls.waits(); },
                       [](auto& calls) { calls.accesses({0}, AccessMode::R); }),
               HasSubstr("rank 0 waits for all tasks, rank 1 acquires d0 (R)"));

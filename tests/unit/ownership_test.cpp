@@ -25,27 +25,35 @@ class Seen {
       : bytes_(std::move(bytes)), ownership_(RankId{here}, 3, [this](DatumId datum) {
           return Bytes{bytes_.empty() ? 8 : bytes_[datum.value]};
         }) {}
-  DatumId add(std::uint32_t owner, bool written = true) { return ownership_.add(RankId{owner}, written); }
-  Lines run(std::vector<Use> uses, std::uint32_t on) { return lines(ownership_.run(uses, RankId{on})); }
-  Lines everywhere(DatumId datum, AccessMode mode) { return lines(ownership_.run_everywhere(datum, mode)); }
+  DatumId add(std::uint32_t owner, bool written = true) {
+    return ownership_.add(RankId{owner}, written);
+  }
+  Lines run(std::vector<Use> uses, std::uint32_t on) {
+    return lines(ownership_.run(uses, RankId{on}));
+  }
+  Lines everywhere(DatumId datum, AccessMode mode) {
+    return lines(ownership_.run_everywhere(datum, mode));
+  }
   std::uint32_t place(std::vector<Use> uses) const { return ownership_.place(uses).value; }
   Lines drop() {
     Lines all;
-    for (const DatumId datum : ownership_.drop_copies()) all.push_back("d" + std::to_string(datum.value));
+    for (const DatumId datum : ownership_.drop_copies())
+      all.push_back("d" + std::to_string(datum.value));
     return all;
   }
   Ownership& its() { return ownership_; }
 
  private:
   static std::string line(const Transfer& transfer) {
-    return "d" + std::to_string(transfer.datum.value) + "v" + std::to_string(transfer.version) + " " +
-           std::to_string(transfer.from.value) + ">" + std::to_string(transfer.to.value);
+    return "d" + std::to_string(transfer.datum.value) + "v" + std::to_string(transfer.version) +
+           " " + std::to_string(transfer.from.value) + ">" + std::to_string(transfer.to.value);
   }
   static Lines lines(const Ownership::Effects& effects) {
     Lines all;
     for (const Transfer& transfer : effects.before) all.push_back(line(transfer));
     for (const Transfer& transfer : effects.after) all.push_back(line(transfer) + " after");
-    for (const DatumId datum : effects.stale) all.push_back("d" + std::to_string(datum.value) + " stale");
+    for (const DatumId datum : effects.stale)
+      all.push_back("d" + std::to_string(datum.value) + " stale");
     return all;
   }
   std::vector<std::uint64_t> bytes_;
@@ -60,7 +68,8 @@ TEST(Ownership, AVersionGoesToARankOnce) {
   EXPECT_THAT(owner.run({{{0}, R}}, 1), ElementsAre("d0v1 0>1"));
   EXPECT_THAT(reader.run({{{0}, R}}, 1), ElementsAre("d0v1 0>1"));
   EXPECT_THAT(other.run({{{0}, R}}, 1), IsEmpty());
-  for (Seen* const seen : {&owner, &reader, &other}) EXPECT_THAT(seen->run({{{0}, R}}, 1), IsEmpty());
+  for (Seen* const seen : {&owner, &reader, &other})
+    EXPECT_THAT(seen->run({{{0}, R}}, 1), IsEmpty());
   EXPECT_TRUE(reader.its().has({0}));
   EXPECT_FALSE(other.its().has({0}));
   // A new version: the copy ends, and the next reader is sent the new one.
@@ -107,7 +116,7 @@ TEST(Ownership, ATaskRunsWhereItReceivesLeast) {
   EXPECT_EQ(seen.place({{{0}, RW}, {{1}, RW}}), 0U);
   EXPECT_EQ(seen.place({{{0}, W}, {{1}, RW}}), 1U);  // rank 0 would receive 10, rank 1 nothing
   EXPECT_EQ(seen.place({{{0}, R}, {{1}, R}, {{2}, R}}), 2U);
-  EXPECT_EQ(seen.place({{{1}, W}, {{2}, W}}), 1U);  // equal
+  EXPECT_EQ(seen.place({{{1}, W}, {{2}, W}}), 1U);            // equal
   EXPECT_EQ(seen.place({{{2}, R}, {{0}, W}, {{1}, W}}), 0U);  // 1000 both
 }
 
