@@ -105,16 +105,33 @@ std::string folder_for_the_rest() {
   return named != nullptr && *named != '\0' ? named : "/var/tmp";
 }
 
-Plan make_plan(const RunArguments& arguments, const Options& options, const Ranks& ranks) {
+// Files may be refused on one rank alone. The others wait for it in a runtime, and hear there that it ends.
+void require_files(const CommandFiles& files, const Ranks& ranks) {
+  try {
+    files.require();
+  } catch (const UsageError&) {
+    if (ranks.count() == 1) throw;
+    const std::exception_ptr error = std::current_exception();
+    try {
+      Runtime runtime({.workers = 1, .bind = false, .models = "none"}, ranks);
+      std::rethrow_exception(error);
+    } catch (const RankError&) {  // others end, too
+      std::rethrow_exception(error);
+    }
+  }
+}
+
+Plan make_plan(const RunArguments& arguments) {
   const ApplicationOptions& application = arguments.application;
   Plan plan;
-  plan.ranks = ranks;
-  plan.options = options;
-  const bool is_first = ranks.rank() == RankId{0};
+  Options& options = plan.options;
+  options = arguments.runtime.parse({application.output(), application.matrix()});
+  plan.ranks = Ranks::launched(options);
+  const bool is_first = plan.ranks.rank() == RankId{0};
   const std::string memory = arguments.runtime.text("memory");
-  if (memory == "auto" && options.disk.empty()) plan.options.disk = folder_for_the_rest();
+  if (memory == "auto" && options.disk.empty()) options.disk = folder_for_the_rest();
   if (options.memory && (memory == "auto" || memory.ends_with('%'))) {
-    plan.options.memory = Bytes{options.memory->value / ranks.on_this_host()};
+    options.memory = Bytes{options.memory->value / plan.ranks.on_this_host()};
   }
   auto [policies, why] = arguments.runtime.chosen_policies(plan.options);
   plan.policies = std::move(policies);
@@ -123,9 +140,10 @@ Plan make_plan(const RunArguments& arguments, const Options& options, const Rank
   arguments.load.add_to(files);
   files.reads("--matrix", application.matrix());
   if (is_first) files.writes("--output", application.output());
-  if (is_first) arguments.files.add_to(files);
+  CommandFiles of_another;
+  arguments.files.add_to(is_first ? files : of_another);
   arguments.runtime.add_files(files, plan.options, plan.policies, plan.ranks);
-  files.require();
+  require_files(files, plan.ranks);
   plan.asked = arguments.runtime.changed(plan.options);
   plan.name = application.name();
   plan.application = std::make_unique<linalg::Application>(application.application(plan.options));
@@ -137,27 +155,6 @@ Plan make_plan(const RunArguments& arguments, const Options& options, const Rank
   plan.verbose = arguments.verbose;
   require_room(plan);
   return plan;
-}
-
-// The other ranks wait for this one in a runtime, and hear there that it ends.
-void end_others(const Ranks& ranks, const std::exception_ptr& error) {
-  try {
-    Runtime runtime({.workers = 1, .bind = false, .models = "none"}, ranks);
-    std::rethrow_exception(error);
-  } catch (...) {  // NOLINT(bugprone-empty-catch): it is on its way, or of the others
-  }
-}
-
-Plan make_plan_with_all(const RunArguments& arguments) {
-  const ApplicationOptions& application = arguments.application;
-  const Options options = arguments.runtime.parse({application.output(), application.matrix()});
-  const Ranks ranks = Ranks::launched(options);
-  try {
-    return make_plan(arguments, options, ranks);
-  } catch (...) {
-    if (ranks.count() > 1) end_others(ranks, std::current_exception());
-    throw;
-  }
 }
 
 // Workers of all ranks share the work. What must be loaded into a rank's memory is not known.
@@ -267,7 +264,7 @@ void add_run(CLI::App& app, Session& session) {
   command->add_flag("--verbose", arguments->verbose, kVerboseSentence);
   command->footer("--policy all runs every policy in turn, --policy darts,dmdas these two.");
   command->callback(
-      [arguments, &session] { session.status = run_all(make_plan_with_all(*arguments), session); });
+      [arguments, &session] { session.status = run_all(make_plan(*arguments), session); });
 }
 
 }  // namespace vicinal::cli

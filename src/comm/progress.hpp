@@ -90,6 +90,7 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   void tell_and_wait(const Command& command);
   void run(const MakeTransport& make);
   bool carry_out();
+  void count();  // under mutex_
   void publish();
   void hold(TransferId id);
   void end_with(std::uint64_t number, Outcome outcome);

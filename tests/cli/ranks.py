@@ -127,7 +127,7 @@ def test_refusals(launcher, folder):
     for arguments, parts in ((["--distribution", "3x3"], ["--distribution: a grid of 3x3", "use 1x2"]),
                              (["--distribution", "2dcb"], ["did you mean 2dbc"]),
                              (["--memory", "1MiB"], ["--disk DIR"]),
-                             (["--output", os.path.join(folder, "no", "file")], ["--output", "No such file"])):
+                             (["--disk", folder, "--output", os.path.join(folder, "no", "file")], ["--output", "No such file"])):
         result = launch(launcher, 2, "run", "cholesky", *size(3), *arguments)
         check(result.returncode != 0, f"{launcher}: {arguments}: exit status 0")
         for part in parts:

@@ -105,7 +105,7 @@ std::uint32_t usable_processors() {
 std::uint32_t usable_processors_among(std::uint32_t processes) {
   const std::uint32_t usable = usable_processors();
   const std::size_t own = affinity_mask().size();
-  const bool is_bound = own < affinity_mask(getppid()).size();
+  const bool is_bound = own > 0 && own < affinity_mask(getppid()).size();
   const auto quota = base::ProcessLimits().processors();
   if (!is_bound) return std::max(1U, usable / processes);
   return quota ? std::min(usable, std::max(1U, *quota / processes)) : usable;
