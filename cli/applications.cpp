@@ -54,14 +54,20 @@ void refuse(std::string_view option, const std::string& text, std::string_view w
 
 }  // namespace
 
-MemoryNeed memory_need(const linalg::RunRequest& request) {
+MemoryNeed memory_need(const linalg::RunRequest& request, const Ranks& ranks) {
   const linalg::Application& application = *request.application;
   MemoryNeed need;
   need.has_home = !request.places.output.empty();
   for (const TileShape& shape : application.largest_task) need.task += padded(shape);
+  Bytes largest;
   for (std::size_t d = 0; d < application.data.size(); ++d) {
-    need.all += padded(application.shape(d));
+    const Bytes bytes = padded(application.shape(d));
+    largest = std::max(largest, bytes);
+    const bool is_own =
+        ranks.count() == 1 || application.owner(d, *request.places.distribution) == ranks.rank();
+    if (is_own) need.all += bytes;
   }
+  if (ranks.count() > 1) need.task += largest;
   return need;
 }
 

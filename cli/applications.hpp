@@ -9,16 +9,17 @@
 #include "linalg/run.hpp"
 #include "matrix_options.hpp"
 #include "reports/report.hpp"
+#include "vicinal/ranks.hpp"
 
 namespace vicinal::cli {
 
 // What a run asks of a limited memory, replicas padded as the runtime pads them.
 struct MemoryNeed {
-  Bytes task;             // the largest task
-  Bytes all;              // all data
+  Bytes task;  // the largest task, and on several ranks what comes from another meanwhile
+  Bytes all;   // all data that the rank owns
   bool has_home = false;  // what does not fit has a file to go to
 };
-MemoryNeed memory_need(const linalg::RunRequest& request);
+MemoryNeed memory_need(const linalg::RunRequest& request, const Ranks& ranks);
 
 // What a report says of the application and its options.
 reports::Facts parameters(const linalg::RunRequest& request);

@@ -58,14 +58,25 @@ void ReportOutput::add(reports::RunRecord record) {
 
 int ReportOutput::finish() {
   const std::lock_guard lock(mutex_);
-  find_verdict();
-  print();
-  write_page();
-  draw_plot();
+  if (quiet_as_.empty()) {
+    find_verdict();
+    print();
+    write_page();
+    draw_plot();
+  } else {
+    tell_errors();
+  }
   for (const reports::RunRecord& run : report_.runs) {
     if (!run.error.empty() || run.verified == false || run.recording.failed) return kFailure;
   }
   return kSuccess;
+}
+
+void ReportOutput::tell_errors() const {
+  for (const reports::RunRecord& run : report_.runs) {
+    if (run.error.empty()) continue;
+    fmt::print(stderr, "vicinal: {}: {} failed: {}\n", quiet_as_, run.policy, run.error);
+  }
 }
 
 // A recording that cannot be read is told of where it is asked for; a report goes without.
@@ -114,6 +125,7 @@ void ReportOutput::draw_plot() const {
 
 void ReportOutput::interrupted() {
   const std::lock_guard lock(mutex_);
+  if (!quiet_as_.empty()) return;
   reports::clear_line();
   fmt::print(stderr, "vicinal: interrupted: {} of {} {} ended\n", report_.runs.size(), runs_,
              runs_ == 1 ? "run has" : "runs have");

@@ -38,9 +38,11 @@ class ReportOutput {
   ReportOutput& operator=(const ReportOutput&) = delete;
 
   // `run` gives the record. What goes wrong in it is its outcome, and the others go on; but UsageError and
-  // CapacityError of the first run go through: most often they are the same for every policy.
+  // CapacityError of the first run go through: most often they are the same for every policy. Returns whether it has ended well.
   template <typename Run>
-  void add(const std::string& policy, const Run& run);
+  bool add(const std::string& policy, const Run& run);
+  // Another rank prints and writes the report: this one, of that name, tells its errors alone.
+  void leave_it_to_another(std::string name) { quiet_as_ = std::move(name); }
   // Finds out what binds the fastest run; gives nothing where that is not known. Called by finish().
   using Judge = std::function<std::optional<reports::ReportVerdict>(const std::string& policy)>;
   void judge_by(Judge judge) { judge_ = std::move(judge); }
@@ -49,6 +51,7 @@ class ReportOutput {
 
  private:
   void print() const;  // under mutex_
+  void tell_errors() const;
   void find_verdict();
   void write_page() const;
   void draw_plot() const;
@@ -61,11 +64,12 @@ class ReportOutput {
   bool verbose_;
   std::size_t runs_;
   Judge judge_;
+  std::string quiet_as_;  // empty: it is this one that prints
   Signals::AtInterrupt at_interrupt_;
 };
 
 template <typename Run>
-void ReportOutput::add(const std::string& policy, const Run& run) {
+bool ReportOutput::add(const std::string& policy, const Run& run) {
   reports::RunRecord record;
   try {
     record = run();
@@ -76,7 +80,9 @@ void ReportOutput::add(const std::string& policy, const Run& run) {
     record.policy = policy;
     record.error = error.what();
   }
+  const bool ended_well = record.error.empty();
   add(std::move(record));
+  return ended_well;
 }
 
 }  // namespace vicinal::cli

@@ -15,16 +15,21 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "applications.hpp"
+#include "distribution_option.hpp"
+#include "linalg/gather.hpp"
 #include "linalg/kernel_times.hpp"
 #include "linalg/run.hpp"
 #include "linalg/tile_kernels.hpp"
 #include "output_file.hpp"
 #include "reports/notes.hpp"
 #include "reports/report.hpp"
+#include "vicinal/ranks.hpp"
 #include "vicinal/version.hpp"
 
 namespace vicinal::cli {
@@ -34,8 +39,9 @@ namespace {
 // What was asked for, as text and flags.
 struct RunArguments {
   explicit RunArguments(CLI::App& command)
-      : application(command), runtime(command), load(command) {}
+      : application(command), distribution(command), runtime(command), load(command) {}
   ApplicationOptions application;
+  DistributionOption distribution;
   RuntimeOptions runtime;
   LoadOption load;
   ReportFiles files;
@@ -44,6 +50,7 @@ struct RunArguments {
 
 // What is to be done.
 struct Plan {
+  Ranks ranks;       // which all do it
   std::string name;  // of the application
   std::unique_ptr<linalg::Application> application;
   linalg::RunRequest request;
@@ -60,21 +67,29 @@ struct Plan {
 void require_room(const Plan& plan) {
   const linalg::Application& application = *plan.application;
   const Options& options = plan.options;
-  const MemoryNeed need = memory_need(plan.request);
-  const Bytes installed = installed_memory();
+  const bool is_alone = plan.ranks.count() == 1;
+  const MemoryNeed need = memory_need(plan.request, plan.ranks);
+  const Bytes installed{installed_memory().value / plan.ranks.on_this_host()};
   if (!options.memory && need.all > installed) {
     throw UsageError(fmt::format(
-        "--memory: the data take {} and this computer has {}: limit the memory and name a folder "
-        "for the rest, --memory {} --disk DIR",
-        reports::format_bytes(need.all), reports::format_bytes(installed), installed.value / 2));
+        "--memory: the data {}take {} and this computer has {}{}: limit the memory and name a "
+        "folder for the rest, --memory {} --disk DIR",
+        is_alone ? "" : "of a rank ", reports::format_bytes(need.all),
+        reports::format_bytes(installed), is_alone ? "" : " for each", installed.value / 2));
   }
   if (!options.memory) return;
   if (*options.memory < need.task) {
     throw UsageError(fmt::format(
-        "--memory: {} is less than one task needs: {} are {}; use --memory {} or more, or a "
+        "--memory: {} is less than one task needs: {}{} are {}; use --memory {} or more, or a "
         "smaller --tile",
         reports::format_bytes(*options.memory), application.largest_task_name,
-        reports::format_bytes(need.task), need.task.value));
+        is_alone ? "" : ", with a tile from another rank,", reports::format_bytes(need.task),
+        need.task.value));
+  }
+  if (!is_alone && options.disk.empty()) {
+    throw UsageError(
+        "--memory: tiles of other ranks come beside a rank's own: name a folder for what does not "
+        "fit, --disk DIR");
   }
   if (need.all > *options.memory && options.disk.empty() && !need.has_home) {
     throw UsageError(
@@ -90,12 +105,33 @@ std::string folder_for_the_rest() {
   return named != nullptr && *named != '\0' ? named : "/var/tmp";
 }
 
+// Files may be refused on one rank alone. The others wait for it in a runtime, and hear there that it ends.
+void require_files(const CommandFiles& files, const Ranks& ranks) {
+  try {
+    files.require();
+  } catch (const UsageError&) {
+    if (ranks.count() == 1) throw;
+    const std::exception_ptr error = std::current_exception();
+    try {
+      Runtime runtime({.workers = 1, .bind = false, .models = "none"}, ranks);
+      std::rethrow_exception(error);
+    } catch (const RankError&) {  // others end, too
+      std::rethrow_exception(error);
+    }
+  }
+}
+
 Plan make_plan(const RunArguments& arguments) {
   const ApplicationOptions& application = arguments.application;
   Plan plan;
-  plan.options = arguments.runtime.parse({application.output(), application.matrix()});
-  if (arguments.runtime.text("memory") == "auto" && plan.options.disk.empty()) {
-    plan.options.disk = folder_for_the_rest();
+  Options& options = plan.options;
+  options = arguments.runtime.parse({application.output(), application.matrix()});
+  plan.ranks = Ranks::launched(options);
+  const bool is_first = plan.ranks.rank() == RankId{0};
+  const std::string memory = arguments.runtime.text("memory");
+  if (memory == "auto" && options.disk.empty()) options.disk = folder_for_the_rest();
+  if (options.memory && (memory == "auto" || memory.ends_with('%'))) {
+    options.memory = Bytes{options.memory->value / plan.ranks.on_this_host()};
   }
   auto [policies, why] = arguments.runtime.chosen_policies(plan.options);
   plan.policies = std::move(policies);
@@ -103,45 +139,63 @@ Plan make_plan(const RunArguments& arguments) {
   CommandFiles files;
   arguments.load.add_to(files);
   files.reads("--matrix", application.matrix());
-  files.writes("--output", application.output());
-  arguments.files.add_to(files);
-  arguments.runtime.add_files(files, plan.options, plan.policies);
-  files.require();
+  if (is_first) files.writes("--output", application.output());
+  CommandFiles of_another;
+  arguments.files.add_to(is_first ? files : of_another);
+  arguments.runtime.add_files(files, plan.options, plan.policies, plan.ranks);
+  require_files(files, plan.ranks);
   plan.asked = arguments.runtime.changed(plan.options);
   plan.name = application.name();
   plan.application = std::make_unique<linalg::Application>(application.application(plan.options));
   plan.request = application.request(*plan.application, plan.options);
+  plan.request.places.distribution =
+      arguments.distribution.parse(plan.ranks.count(), plan.application->triangle);
   plan.files = arguments.files;
-  plan.files.recordings = recordings(plan.options, plan.policies);
+  plan.files.recordings = recordings(plan.options, plan.policies, plan.ranks);
   plan.verbose = arguments.verbose;
   require_room(plan);
   return plan;
+}
+
+// Workers of all ranks share the work. What must be loaded into a rank's memory is not known.
+MachineDescription machine_of_all(MachineDescription machine, const reports::RunRecord& record) {
+  if (record.ranks.empty()) return machine;
+  const WorkerDescription worker = machine.workers.front();
+  machine.workers.assign(record.workers, worker);
+  for (NodeDescription& node : machine.nodes) node.limit.reset();
+  return machine;
 }
 
 // One policy, in a runtime of its own.
 reports::RunRecord run_policy(const Plan& plan, const std::string& policy,
                               std::span<const double> kernel_seconds, const reports::Report& report,
                               Signals& signals) {
-  Runtime runtime(with_policy(plan.options, policy, plan.policies.size()));
+  Runtime runtime(with_policy(plan.options, policy, plan.policies.size()), plan.ranks);
   reports::note_run(runtime, report);
   const Signals::Watch watch(signals, runtime);
-  Progress progress = runtime.progress({.label = policy});
-  const linalg::RunOutcome outcome = linalg::run(
-      runtime, plan.request,
-      [&](std::string_view phase, std::uint64_t tasks) { progress.phase(phase, tasks); });
+  std::optional<Progress> progress;
+  if (plan.ranks.rank() == RankId{0}) progress.emplace(runtime.progress({.label = policy}));
+  const linalg::RunOutcome outcome =
+      linalg::run(runtime, plan.request, [&](std::string_view phase, std::uint64_t tasks) {
+        if (progress) progress->phase(phase, tasks);
+      });
   reports::RunRecord record =
       reports::make_record(policy, runtime.machine(), outcome.before, outcome.after);
   // The limit holds in all of the run, so the peak of all of it is shown, the check included.
   for (std::size_t n = 0; n < record.nodes.size(); ++n) {
     record.nodes[n].peak = outcome.last.nodes[n].peak;
   }
+  if (plan.ranks.count() > 1) {
+    const auto own = reports::rank_record(record, outcome.before, outcome.after);
+    reports::join_ranks(record, linalg::gather(runtime, own));
+  }
   record.flops = plan.application->flops;
   // Kernels are timed on a core: of a run in which other processors take part no bound on time is known.
   const std::vector<double> unknown(kernel_seconds.size());
   const bool on_cores = std::ranges::all_of(
       runtime.machine().workers, [](const auto& worker) { return runs_on_host(worker.kind); });
-  record.bounds = plan.application->bounds(runtime.machine(), on_cores ? kernel_seconds : unknown,
-                                           outcome.before);
+  record.bounds = plan.application->bounds(machine_of_all(runtime.machine(), record),
+                                           on_cores ? kernel_seconds : unknown, outcome.before);
   if (outcome.residual) {
     record.verified = outcome.residual->passed();
     record.residual = outcome.residual->value;
@@ -155,6 +209,10 @@ reports::RunRecord run_policy(const Plan& plan, const std::string& policy,
 reports::Facts machine_of(const Plan& plan) {
   reports::Facts facts{{"vicinal", std::string(version())},
                        {"blas", linalg::kernels_description()}};
+  if (plan.ranks.count() > 1) {
+    facts.emplace_back("ranks", std::uint64_t{plan.ranks.count()});
+    facts.emplace_back("distribution", plan.request.places.distribution->name());
+  }
   if (plan.options.memory) facts.emplace_back("memory", *plan.options.memory);
   if (!plan.options.disk.empty()) facts.emplace_back("disk", plan.options.disk);
   if (plan.options.accelerators > 0) {
@@ -171,7 +229,10 @@ reports::Facts machine_of(const Plan& plan) {
 }
 
 int run_all(const Plan& plan, Session& session) {
-  const std::vector<double> kernel_seconds = linalg::measure_kernels(*plan.application);
+  const bool is_first = plan.ranks.rank() == RankId{0};
+  const std::vector<double> kernel_seconds =
+      is_first ? linalg::measure_kernels(*plan.application)
+               : std::vector<double>(plan.application->kernels.size());
   reports::Report report{.command = session.command,
                          .application = plan.name,
                          .parameters = parameters(plan.request),
@@ -185,9 +246,11 @@ int run_all(const Plan& plan, Session& session) {
     if (!is_told(report.parameters) && !is_told(report.machine)) report.parameters.push_back(asked);
   }
   ReportOutput output(session, report, plan.files, plan.verbose, plan.policies.size());
+  if (!is_first) output.leave_it_to_another(fmt::format("rank {}", plan.ranks.rank().value));
   for (const std::string& policy : plan.policies) {
-    output.add(policy,
-               [&] { return run_policy(plan, policy, kernel_seconds, report, session.signals); });
+    const bool ended_well = output.add(
+        policy, [&] { return run_policy(plan, policy, kernel_seconds, report, session.signals); });
+    if (!ended_well && plan.ranks.count() > 1) break;  // another rank may be gone
   }
   return output.finish();
 }

@@ -9,6 +9,7 @@
 
 #include "reports/catalogue.hpp"
 #include "vicinal/error.hpp"
+#include "vicinal/trace.hpp"
 
 namespace vicinal::cli {
 
@@ -20,6 +21,10 @@ std::string flag_of(std::string_view name) {
   std::string flag = "--" + std::string(name);
   std::replace(flag.begin(), flag.end(), '_', '-');
   return flag;
+}
+
+std::string own_file(const std::string& file, const Ranks& ranks) {
+  return ranks.count() > 1 ? file_of_rank(file, ranks.rank()) : file;
 }
 
 }  // namespace
@@ -128,7 +133,7 @@ reports::Facts RuntimeOptions::changed(const Options& options) const {
 }
 
 void RuntimeOptions::add_files(CommandFiles& files, const Options& options,
-                               const std::vector<std::string>& policies) const {
+                               const std::vector<std::string>& policies, const Ranks& ranks) const {
   for (const auto& [name, library] : {std::pair("--cuda-library", options.cuda_library),
                                       {"--cublas-library", options.cublas_library},
                                       {"--cusolver-library", options.cusolver_library}}) {
@@ -139,8 +144,9 @@ void RuntimeOptions::add_files(CommandFiles& files, const Options& options,
     const auto given = options_.find(name);
     return given != options_.end() && given->second->count() > 0;
   };
-  files.writes(is_option("status") ? "--status" : "VICINAL_STATUS", options.status);
-  for (const std::string& file : recordings(options, policies)) {
+  files.writes(is_option("status") ? "--status" : "VICINAL_STATUS",
+               own_file(options.status, ranks));
+  for (const std::string& file : recordings(options, policies, ranks)) {
     files.records(is_option("trace") ? "--trace" : "VICINAL_TRACE", file);
   }
 }
@@ -155,11 +161,11 @@ Options with_policy(Options options, const std::string& policy, std::size_t coun
 }
 
 std::vector<std::string> recordings(const Options& options,
-                                    const std::vector<std::string>& policies) {
+                                    const std::vector<std::string>& policies, const Ranks& ranks) {
   std::vector<std::string> files;
   if (options.trace.empty()) return files;
   for (const std::string& policy : policies) {
-    files.push_back(with_policy(options, policy, policies.size()).trace);
+    files.push_back(own_file(with_policy(options, policy, policies.size()).trace, ranks));
   }
   return files;
 }

@@ -14,6 +14,7 @@
 #include "reports/report.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/options.hpp"
+#include "vicinal/ranks.hpp"
 
 namespace vicinal::cli {
 
@@ -24,9 +25,10 @@ inline constexpr const char* kRuntimeGroup = "Runtime (VICINAL_* variables set t
 // "run.darts.vtrace" for "run.vtrace".
 Options with_policy(Options options, const std::string& policy, std::size_t count);
 
-// Files of the recordings of runs by these policies; empty where none is asked for.
+// Files of the recordings of runs by these policies; empty where none is asked for. `ranks`: each of them has its own.
 std::vector<std::string> recordings(const Options& options,
-                                    const std::vector<std::string>& policies);
+                                    const std::vector<std::string>& policies,
+                                    const Ranks& ranks = {});
 
 // "recording: run.vtrace, 1.2 MiB; vicinal report run.vtrace -o run.html", a line. Empty where `file` is.
 std::string recording_line(const std::string& file, Bytes bytes);
@@ -63,7 +65,7 @@ class RuntimeOptions {
   reports::Facts changed(const Options& options) const;
   // Recordings, one per policy as of recordings(), and libraries that are loaded.
   void add_files(CommandFiles& files, const Options& options,
-                 const std::vector<std::string>& policies) const;
+                 const std::vector<std::string>& policies, const Ranks& ranks = {}) const;
 
  private:
   std::map<std::string, std::string> texts_;  // stable addresses, for CLI11 to write to

@@ -362,6 +362,28 @@ if(TARGET vicinal_cli AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
                $<TARGET_FILE:vicinal_cuda_stand_in> ${CMAKE_CXX_COMPILER})
       set_tests_properties(cli/${script} PROPERTIES LABELS cli TIMEOUT ${VICINAL_TEST_TIMEOUT})
     endforeach()
+    # Ranks, over each MPI that has been found; the example of the tutorial on several, too.
+    set(mpiruns "")
+    foreach(mpi IN LISTS vicinal_mpis)
+      if(VICINAL_${mpi}_MPIRUN)
+        list(APPEND mpiruns "${VICINAL_${mpi}_MPIRUN}")
+        string(TOLOWER ${mpi} module)
+        add_dependencies(vicinal_tests vicinal_${module})
+        add_test(NAME example/tutorial_5_ranks/${module}
+                 COMMAND "${VICINAL_${mpi}_MPIRUN}" -n 4 $<TARGET_FILE:vicinal_example_tutorial_5_ranks>
+                 WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
+        set_tests_properties(example/tutorial_5_ranks/${module} PROPERTIES
+                             LABELS example TIMEOUT 120 RUN_SERIAL ON ENVIRONMENT "${vicinal_mpi_environment}"
+                             PASS_REGULAR_EXPRESSION "4 ranks")
+      endif()
+    endforeach()
+    if(mpiruns)
+      list(JOIN mpiruns "," mpiruns)
+      add_test(NAME cli/ranks COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tests/cli/ranks.py"
+                                      $<TARGET_FILE:vicinal_cli>)
+      set_tests_properties(cli/ranks PROPERTIES LABELS cli TIMEOUT ${VICINAL_TEST_TIMEOUT} RUN_SERIAL ON
+                                                ENVIRONMENT "MPIRUNS=${mpiruns}")
+    endif()
     # It needs a browser, and is skipped without.
     set_tests_properties(cli/report_page PROPERTIES SKIP_RETURN_CODE 77)
   endif()

@@ -21,6 +21,7 @@
 #include "reports/report.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/data.hpp"
+#include "vicinal/distribution.hpp"
 #include "vicinal/task.hpp"
 
 namespace vicinal::linalg {
@@ -94,6 +95,7 @@ struct Application {
   std::string name;         // "cholesky"
   std::string_view action;  // what its tasks do: "factorise"
   TileGrid grid;            // of the result
+  Triangle triangle{};      // of its tiles, those that there are
   std::uint64_t inner = 0;  // elements between the factors of a product; 0: it is none
   std::uint64_t panel = 0;  // elements of the blocks inside a tile, where that is a choice
   std::vector<Datum> data;
@@ -115,6 +117,11 @@ struct Application {
 
   TileShape shape(std::size_t datum) const {
     return {data[datum].block.rows, data[datum].block.columns, 0, element_bytes(grid.precision)};
+  }
+  // The rank that owns the datum, if the tiles of the result are distributed so: that of the tile at its place.
+  RankId owner(std::size_t datum, const Distribution& distribution) const {
+    const graphs::MatrixBlock& block = data[datum].block;
+    return distribution.owner(block.first_row / grid.tile, block.first_column / grid.tile);
   }
   // From the blocks of its first and last operand.
   TaskIndex index(const Task& task) const;

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
+#include <random>
 #include <sys/stat.h>
 
 #include <fmt/format.h>
 
+#include "linalg/gather.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/error.hpp"
 
@@ -57,6 +60,20 @@ void require_fit(const TileFile& file, const TileGrid& needed) {
       to_string(needed.precision), needed.tile));
 }
 
+// One file for all ranks. The first makes it, and the others find it: the number in it tells that it is the same, and not
+// one of that name on a disk of their own.
+TileFile output_file(Runtime& runtime, const TileGrid& grid, const DataPlaces& places) {
+  if (runtime.rank_count() == 1) return TileFile::create(places.output, grid, places.left);
+  std::optional<TileFile> file;
+  std::uint64_t mark = 0;
+  if (runtime.this_rank().value == 0) {
+    mark = std::random_device()();
+    file = TileFile::create(places.output, grid, places.left, mark);
+  }
+  mark = gather(runtime, mark).front();
+  return file ? *file : TileFile::join(places.output, grid, places.left, mark);
+}
+
 // "A(3,1)", in messages, of what is A before the tasks and "L(3,1)" after them.
 std::string before_tasks(const std::string& name) {
   return "A" + name.substr(1);
@@ -92,31 +109,36 @@ ApplicationData::ApplicationData(Runtime& runtime, const Application& applicatio
                     places.matrix));
   }
   const TileGrid& grid = application.grid;
-  if (!places.matrix.empty()) open_matrix(runtime, places);
-  if (!places.output.empty()) output_ = TileFile::create(places.output, grid, places.left);
+  const Distribution distribution = places.distribution.value_or(
+      Distribution::automatic(runtime.rank_count(), application.triangle));
+  if (!places.matrix.empty()) open_matrix(runtime, places, distribution);
+  if (!places.output.empty()) output_ = output_file(runtime, grid, places);
   handles_.reserve(application.data.size());
   std::byte* memory = places.memory;
   for (std::size_t d = 0; d < application.data.size(); ++d) {
     const std::string& name = application.data[d].name;
     const TileShape shape = application.shape(d);
+    const RankId owner = application.owner(d, distribution);
     if (output_) {
       handles_.push_back(
-          runtime.register_file(output_->region(d, true), shape,
+          runtime.register_file(owner, output_->region(d, true), shape,
                                 places.left == TileContent::lower ? name : before_tasks(name)));
     } else if (memory != nullptr) {
-      handles_.push_back(runtime.register_tile(memory, shape, name));
+      handles_.push_back(runtime.register_tile(owner, memory, shape, name));
       memory += padded(shape).value;
     } else {
-      handles_.push_back(runtime.register_empty(shape, name));
+      handles_.push_back(runtime.register_empty(owner, shape, name));
     }
   }
 }
 
-void ApplicationData::open_matrix(Runtime& runtime, const DataPlaces& places) {
+void ApplicationData::open_matrix(Runtime& runtime, const DataPlaces& places,
+                                  const Distribution& distribution) {
   const TileFile file = TileFile::open(places.matrix);
   require_fit(file, application_.grid);
   for (std::size_t d = 0; d < application_.data.size(); ++d) {
-    matrix_.push_back(runtime.register_file(file.region(d, false), application_.shape(d),
+    matrix_.push_back(runtime.register_file(application_.owner(d, distribution),
+                                            file.region(d, false), application_.shape(d),
                                             before_tasks(application_.data[d].name)));
   }
 }
@@ -163,7 +185,13 @@ void ApplicationData::unregister(Runtime& runtime) {
   unregister_all(handles_, output_ ? WriteBack::yes : WriteBack::no);
   unregister_all(matrix_, WriteBack::no);
   if (first) std::rethrow_exception(first);
-  if (output_) output_->mark_complete();
+  if (!output_) return;
+  if (runtime.rank_count() > 1) {
+    output_->sync();
+    meet(runtime);
+    if (runtime.this_rank().value != 0) return;
+  }
+  output_->mark_complete();
 }
 
 }  // namespace vicinal::linalg

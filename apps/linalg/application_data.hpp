@@ -22,6 +22,8 @@ struct DataPlaces {
   TileContent left = TileContent::lower;
   // RAM that holds the data, packed, each from a page on; outlives their registration. Null: the runtime's.
   std::byte* memory = nullptr;
+  // Which of several ranks has which data, by the tile of the result at their place; none: Distribution::automatic.
+  std::optional<Distribution> distribution = {};
 };
 
 // A part of a generated matrix, from this element on. Trivially copyable: travels in the parameters of a task.
@@ -56,7 +58,7 @@ class ApplicationData {
   void unregister(Runtime& runtime);
 
  private:
-  void open_matrix(Runtime& runtime, const DataPlaces& places);
+  void open_matrix(Runtime& runtime, const DataPlaces& places, const Distribution& distribution);
 
   const Application& application_;
   std::uint64_t seed_;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <variant>
 #include <vector>
 
@@ -31,6 +32,14 @@ class Segments {
     try {
       release();
     } catch (...) {  // NOLINT(bugprone-empty-catch): the error has been, or will be, thrown by wait
+    }
+  }
+  // On several ranks: each has all of the vector, for segment().
+  void collect() {
+    if (runtime_.rank_count() == 1) return;
+    for (std::uint64_t i = 0; i < count(); ++i) {
+      const Acquired held = runtime_.acquire(handles_[i], AccessMode::R);
+      std::memmove(segment(i), held.data<double>(), (extent(i) + 1) * sizeof(double));
     }
   }
   // Waits for the tasks that use the vector, after which segment() may be read.
@@ -135,6 +144,7 @@ void submit_product(Runtime& runtime, const ApplicationData& data, const Vectors
     multiply(block.first_column, block.first_row);
   }
   spec.operands = operands;
+  spec.rank = runtime.owner(data[product.datum]);  // the tile stays there, segments are small
   runtime.submit(spec);
 }
 
@@ -144,7 +154,9 @@ void submit_undo(Runtime& runtime, const ApplicationData& data, const Segments& 
   std::vector<Operand> operands{R(data[undo.factor]), R(data[undo.inner]), R(data[undo.pivots]),
                                 RW(z.from(inner.first_column))};
   if (undo.is_tstrf) operands.push_back(RW(z.from(inner.first_row)));
-  runtime.submit({.codelet = &check_codelets(data.precision()).undone, .operands = operands});
+  runtime.submit({.codelet = &check_codelets(data.precision()).undone,
+                  .operands = operands,
+                  .rank = runtime.owner(data[undo.factor])});
 }
 
 }  // namespace
@@ -157,8 +169,10 @@ Residual run_check(Runtime& runtime, const ApplicationData& data, const Check& c
   }
   for (const CheckUndo& undo : check.undone) submit_undo(runtime, data, vectors.z, undo);
   runtime.wait();
-  vectors.y.release();
-  vectors.z.release();
+  for (Segments* const vector : {&vectors.y, &vectors.z}) {
+    vector->collect();
+    vector->release();
+  }
   return {relative_difference(vectors.y, vectors.z), check.tolerance};
 }
 

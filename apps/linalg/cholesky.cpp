@@ -14,6 +14,7 @@
 #include "linalg/codelets.hpp"
 #include "linalg/two_level.hpp"
 #include "reports/dense_bounds.hpp"
+#include "vicinal/tiled_matrix.hpp"
 
 namespace vicinal::linalg {
 
@@ -171,6 +172,7 @@ Application cholesky(const TileGrid& grid, std::uint64_t panel) {
       .name = "cholesky",
       .action = "factorise",
       .grid = grid,
+      .triangle = Triangle::lower,
       .panel = panel,
       .data = lower_tiles(grid),
       .kernels = kernels(grid, panel),

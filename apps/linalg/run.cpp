@@ -4,6 +4,7 @@
 #include <exception>
 #include <vector>
 
+#include "linalg/gather.hpp"
 #include "linalg/warm_up.hpp"
 #include "vicinal/trace.hpp"
 
@@ -80,6 +81,7 @@ RunOutcome run(Runtime& runtime, const RunRequest& request, const PhaseObserver&
     warm_up_devices(runtime, application);
     data.fill(runtime);
     runtime.wait();
+    meet(runtime);
   }
 
   enter(application.action, application.tasks);

@@ -89,7 +89,8 @@ void check_header(const std::string& path, const TileFileHeader& header) {
 
 }  // namespace
 
-TileFile TileFile::create(const std::string& path, const TileGrid& grid, TileContent content) {
+TileFile TileFile::create(const std::string& path, const TileGrid& grid, TileContent content,
+                          std::uint64_t mark) {
   TileFile file(path, grid, content);
   const bool was_there = ::access(path.c_str(), F_OK) == 0;
   const Descriptor fd(path, O_RDWR | O_CREAT);
@@ -100,7 +101,9 @@ TileFile TileFile::create(const std::string& path, const TileGrid& grid, TileCon
                     path, cause()));
   }
   // The header first: whatever an earlier run left there is not valid from now on.
-  if (!write_header(fd.get(), header_of(grid, content)) ||
+  TileFileHeader header = header_of(grid, content);
+  header.mark = mark;
+  if (!write_header(fd.get(), header) ||
       ::ftruncate(fd.get(), static_cast<off_t>(file.bytes())) != 0) {
     const std::string why = cause();
     if (!was_there) ::unlink(path.c_str());
@@ -109,6 +112,22 @@ TileFile TileFile::create(const std::string& path, const TileGrid& grid, TileCon
                     file.bytes(), path, why));
   }
   return file;
+}
+
+TileFile TileFile::join(const std::string& path, const TileGrid& grid, TileContent content,
+                        std::uint64_t mark) {
+  TileFileHeader expected = header_of(grid, content);
+  expected.mark = mark;
+  TileFileHeader header;
+  const Descriptor fd(path, O_RDWR);
+  const bool is_same =
+      fd.is_open() &&
+      ::pread(fd.get(), &header, sizeof(header), 0) == static_cast<ssize_t>(sizeof(header)) &&
+      std::memcmp(&header, &expected, sizeof(header)) == 0;
+  if (is_same) return {path, grid, content};
+  throw UsageError(fmt::format(
+      "cannot write {}: {}; give a file that all ranks see, in a folder that their hosts share",
+      path, fd.is_open() ? "it is not the file that rank 0 has created" : cause()));
 }
 
 TileFile TileFile::open(const std::string& path) {
@@ -129,6 +148,13 @@ TileFile TileFile::open(const std::string& path) {
                                  opened->bytes(), file.bytes()));
   }
   return file;
+}
+
+void TileFile::sync() {
+  const Descriptor fd(path_, O_RDWR);
+  if (!fd.is_open() || ::fsync(fd.get()) != 0) {
+    throw DeviceError(fmt::format("cannot write {}: {}", path_, cause()));
+  }
 }
 
 void TileFile::mark_complete() {

@@ -26,6 +26,7 @@ struct TileFileHeader {
   std::uint64_t tile = 0;           // in elements
   std::uint64_t element_bytes = 0;  // 4: float, 8: double
   std::uint64_t content = 0;        // TileContent
+  std::uint64_t mark = 0;           // while several processes write it: the same for all; else 0
 };
 
 enum class TileContent : std::uint64_t {
@@ -37,7 +38,11 @@ class TileFile {
  public:
   // Creates the file, or overwrites it; its header says incomplete until mark_complete. Throws
   // UsageError that names path and cause.
-  static TileFile create(const std::string& path, const TileGrid& grid, TileContent content);
+  static TileFile create(const std::string& path, const TileGrid& grid, TileContent content,
+                         std::uint64_t mark = 0);
+  // The file that another process has created with this mark, to write to it, too. Throws UsageError if it is not there.
+  static TileFile join(const std::string& path, const TileGrid& grid, TileContent content,
+                       std::uint64_t mark);
   // Throws UsageError if it is not such a file, is incomplete or is too short.
   static TileFile open(const std::string& path);
 
@@ -49,6 +54,8 @@ class TileFile {
   FileRegion region(std::uint64_t tile, bool writable) const {
     return {path_, kFileBlock + tile * slot_bytes(), writable};
   }
+  // What this process has written reaches the disk. Throws DeviceError.
+  void sync();
   // After all tiles have been written: syncs them to the disk, then says so in the header.
   // Throws DeviceError.
   void mark_complete();

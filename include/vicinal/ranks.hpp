@@ -40,6 +40,8 @@ class Ranks {
   RankId rank() const;
   // How many there are; 1: this process alone.
   std::uint32_t count() const;
+  // How many of them share this host with this one, itself included, as the launcher says; 1 if it does not say.
+  std::uint32_t on_this_host() const;
 
  private:
   friend class Runtime;

@@ -8,13 +8,14 @@
 //   runtime.stop_trace();
 //
 // The option `trace` records the whole life of a runtime; of several runtimes in a process the second one records into
-// run.2.vtrace, and so on. `vicinal report`, `explain` and `export` read the file.
+// run.2.vtrace, and so on; of several ranks each records into a file of its own, see file_of_rank. `vicinal report`, `explain` and `export` read the file.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "vicinal/ids.hpp"
 #include "vicinal/units.hpp"
 
 namespace vicinal {
@@ -22,6 +23,10 @@ namespace vicinal {
 namespace internals {
 struct Recorder;
 }
+
+// The file of a rank, where several have the option `trace` or `status` in common: run.rank2.vtrace for run.vtrace. What
+// is there and no file (/dev/null) remains as it is.
+std::string file_of_rank(const std::string& file, RankId rank);
 
 // A recording that has ended.
 struct TraceSummary {

@@ -112,6 +112,22 @@ Launch find_launch(std::string_view option) {
       option, [](const char* name) -> const char* { return std::getenv(name); }, linked_mpi());
 }
 
+// Slurm says how many tasks each node has, "4(x2),1", and which of the nodes this is: the tasks of a step are spread
+// evenly, so that their mean, rounded up, will do.
+std::uint32_t ranks_on_this_host(Environment variable) {
+  for (const char* const name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    if (const auto ranks = count_of(variable, name)) return std::max(1U, *ranks);
+  }
+  const auto tasks = count_of(variable, "SLURM_STEP_NUM_TASKS");
+  const auto nodes = count_of(variable, "SLURM_STEP_NUM_NODES");
+  if (!tasks || !nodes || *nodes == 0) return 1;
+  return std::max(1U, (*tasks - 1) / *nodes + 1);
+}
+
+std::uint32_t ranks_on_this_host() {
+  return ranks_on_this_host([](const char* name) -> const char* { return std::getenv(name); });
+}
+
 std::unique_ptr<Transport> make_transport(const Launch& launch, const MpiSettings& settings) {
   void* const function =
       find_in_module(module_of(launch.mpi), kMakeMpiTransport, name_of(launch.mpi));

@@ -31,6 +31,11 @@ Launch find_launch(std::string_view option, Environment variable, Mpi linked);
 // Of this process.
 Launch find_launch(std::string_view option);
 
+// How many ranks the launcher has started on this host; 1: it does not say.
+std::uint32_t ranks_on_this_host(Environment variable);
+// Of this process.
+std::uint32_t ranks_on_this_host();
+
 // Loads the module of `launch.mpi` (not none) and makes the transport, on the thread that will use and delete it. MPI is
 // initialised there, once in a process. Throws UsageError: the module or MPI is missing, MPI cannot be used, or the
 // launcher has started several processes and MPI knows of one.

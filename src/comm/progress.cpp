@@ -261,8 +261,17 @@ void Progress::write(TransferId id, std::span<const std::byte> content) {
   engine::scatter(view.address, view.layout, content.data(), 0, content.size());
 }
 
+// Counted first: who waits for it looks at the counts then.
 void Progress::end(TransferId id) {
+  {
+    const std::lock_guard lock(mutex_);
+    count();
+  }
   end_with(id.value, Outcome::done);
+}
+
+void Progress::count() {
+  counts_ = {exchange_->sent(), exchange_->received(), exchange_->messages()};
 }
 
 void Progress::end_with(std::uint64_t number, Outcome outcome) {
@@ -383,7 +392,7 @@ void Progress::look_at_errors() {
 
 void Progress::publish() {
   const std::lock_guard lock(mutex_);
-  counts_ = {exchange_->sent(), exchange_->received(), exchange_->messages()};
+  count();
   any_is_limited_ = exchange_->any_is_limited();
   if (state_ == State::begins && exchange_->all_have_begun()) {
     state_ = State::runs;

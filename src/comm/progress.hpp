@@ -120,6 +120,7 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   void tell_and_wait(const Command& command);
   void run(const MakeTransport& make);
   bool carry_out();
+  void count();  // under mutex_
   void publish();
   void end_with(std::uint64_t number, Outcome outcome);
   void look_at_errors();

@@ -82,4 +82,40 @@ RunRecord make_record(std::string policy, const MachineDescription& machine,
   return record;
 }
 
+RankRecord rank_record(const RunRecord& record, const Statistics& before, const Statistics& after) {
+  RankRecord rank{.seconds = record.seconds,
+                  .idle_seconds = record.idle_seconds,
+                  .tasks = record.tasks,
+                  .workers = record.workers,
+                  .sent = after.sent - before.sent,
+                  .received = after.received - before.received,
+                  .messages = after.messages - before.messages,
+                  .peak = {},
+                  .bytes_in = record.bytes_in,
+                  .bytes_out = record.bytes_out};
+  for (const NodeRecord& node : record.nodes) {
+    if (node.kind == NodeKind::ram) rank.peak = node.peak;
+  }
+  return rank;
+}
+
+// Who ends before the others is idle until they have ended.
+void join_ranks(RunRecord& record, std::vector<RankRecord> ranks) {
+  record.seconds = std::ranges::max(ranks, {}, &RankRecord::seconds).seconds;
+  record.idle_seconds = 0;
+  record.tasks = 0;
+  record.workers = 0;
+  record.bytes_in = {};
+  record.bytes_out = {};
+  for (RankRecord& rank : ranks) {
+    rank.idle_seconds += (record.seconds - rank.seconds) * rank.workers;
+    record.idle_seconds += rank.idle_seconds;
+    record.tasks += rank.tasks;
+    record.workers += rank.workers;
+    record.bytes_in += rank.bytes_in;
+    record.bytes_out += rank.bytes_out;
+  }
+  record.ranks = std::move(ranks);
+}
+
 }  // namespace vicinal::reports

@@ -69,6 +69,20 @@ struct RecordingOutcome {
   bool failed = false;  // it is not whole
 };
 
+// One of several ranks during the run. Trivially copyable: ranks tell each other.
+struct RankRecord {
+  double seconds = 0;
+  double idle_seconds = 0;  // of its workers together
+  std::uint64_t tasks = 0;
+  std::uint32_t workers = 0;
+  Bytes sent;                  // content, to other ranks
+  Bytes received;              // likewise
+  std::uint64_t messages = 0;  // sent beside that
+  Bytes peak;                  // in RAM, from the start of the runtime on
+  Bytes bytes_in;              // as of RunRecord
+  Bytes bytes_out;             // likewise
+};
+
 struct RunRecord {
   std::string policy;
   std::string error;  // not empty: the run failed, and what follows is what is known of it
@@ -82,6 +96,8 @@ struct RunRecord {
   std::uint32_t workers = 0;
   std::vector<NodeRecord> nodes;
   std::vector<LinkRecord> links;
+  std::vector<RankRecord>
+      ranks;        // several: nodes and links are those of rank 0, and what is no list counts all
   Bytes bytes_in;   // loaded into memories that are limited
   Bytes bytes_out;  // written back from them
   RunBounds bounds;
@@ -121,6 +137,11 @@ const RunRecord* fastest(const Report& report);
 // written back is what a copy towards the disk takes out of one.
 RunRecord make_record(std::string policy, const MachineDescription& machine,
                       const Statistics& before, const Statistics& after);
+
+// What a rank tells the others of its record, made as above.
+RankRecord rank_record(const RunRecord& record, const Statistics& before, const Statistics& after);
+// The record of all ranks, of that of rank 0 and what each has told.
+void join_ranks(RunRecord& record, std::vector<RankRecord> ranks);
 
 // For people; ends with a line feed. At most 25 lines: what ran, the runs ranked by time beside their bounds, and
 // what bounds them; of an error the first line. `verbose`: then all of report_table(). `columns`: of the terminal; what

@@ -40,6 +40,23 @@ Json links_json(const std::vector<LinkRecord>& links) {
   return json;
 }
 
+Json ranks_json(const std::vector<RankRecord>& ranks) {
+  Json json = Json::array();
+  for (const RankRecord& rank : ranks) {
+    json.push_back({{"seconds", rank.seconds},
+                    {"idle_seconds", rank.idle_seconds},
+                    {"tasks", rank.tasks},
+                    {"workers", rank.workers},
+                    {"sent", rank.sent.value},
+                    {"received", rank.received.value},
+                    {"messages", rank.messages},
+                    {"peak", rank.peak.value},
+                    {"bytes_in", rank.bytes_in.value},
+                    {"bytes_out", rank.bytes_out.value}});
+  }
+  return json;
+}
+
 void add_bounds(Json& json, const RunRecord& run) {
   const RunBounds& bounds = run.bounds;
   const auto bytes = [](Bytes b) { return static_cast<double>(b.value); };
@@ -80,6 +97,7 @@ Json run_json(const RunRecord& run) {
   json["bytes_out"] = run.bytes_out.value;
   json["nodes"] = nodes_json(run.nodes);
   json["links"] = links_json(run.links);
+  if (!run.ranks.empty()) json["ranks"] = ranks_json(run.ranks);
   add_bounds(json, run);
   if (run.simulation) {
     json["wall_seconds"] = run.simulation->wall_seconds;

@@ -183,6 +183,27 @@ std::string table_text(const Runs& runs, std::size_t columns) {
   return table.text() + wrapped(told, columns, 0) + "\n";
 }
 
+// Of the fastest run: a row per rank, those in the middle of many left out.
+std::string ranks_text(const RunRecord& run) {
+  constexpr std::size_t kMost = 16;
+  std::vector<Cells> rows{
+      {"rank", "time", "sent", "received", "messages", "idle", "peak", "tasks"}};
+  const std::size_t count = run.ranks.size();
+  for (std::size_t r = 0; r < count; ++r) {
+    if (count > kMost && r == kMost - 1) r = count - 1;
+    const RankRecord& rank = run.ranks[r];
+    const double all = run.seconds * rank.workers;
+    rows.push_back({fmt::to_string(r), duration_text(rank.seconds), base::format_bytes(rank.sent),
+                    base::format_bytes(rank.received), fmt::to_string(rank.messages),
+                    fmt::format("{:.1f} %", all > 0 ? 100 * rank.idle_seconds / all : 0),
+                    base::format_bytes(rank.peak), fmt::to_string(rank.tasks)});
+  }
+  const std::string skipped =
+      count > kMost ? fmt::format("ranks {} to {} left out: --json has all\n", kMost - 1, count - 2)
+                    : "";
+  return aligned(rows, 1) + skipped;
+}
+
 // --- What bounds the runs --------------------------------------------------------------------------
 
 std::string_view time_bound_name(const RunBounds& bounds) {
@@ -328,6 +349,7 @@ std::string report_text(const Report& report, bool verbose, std::size_t columns)
     if (runs.size() > kMostRuns) {
       text += fmt::format("and {} slower ones: --verbose\n", runs.size() - kMostRuns);
     }
+    if (!runs.front()->ranks.empty()) text += "\n" + ranks_text(*runs.front());
     const std::string causes = causes_text(runs);
     const std::string hint = hint_text(report, runs);
     if (!causes.empty() || !hint.empty()) text += "\n" + fitting(causes);

@@ -18,6 +18,10 @@ std::uint32_t Ranks::count() const {
   return progress_ ? progress_->ranks() : 1;
 }
 
+std::uint32_t Ranks::on_this_host() const {
+  return count() > 1 ? comm::ranks_on_this_host() : 1;
+}
+
 Ranks Ranks::launched(const Options& options) {
   const comm::Launch launch = comm::find_launch(options.mpi);
   if (launch.mpi == comm::Mpi::none) return {};

@@ -12,7 +12,9 @@
 #include "base/start_thread.hpp"
 #include "base/sure_memory.hpp"
 #include "base/thread_end.hpp"
+#include "comm/launch.hpp"
 #include "drivers/clock.hpp"
+#include "drivers/cpu/binding.hpp"
 #include "drivers/mapped_memory.hpp"
 #include "engine/arguments.hpp"
 #include "graph/dependencies.hpp"
@@ -141,6 +143,17 @@ void RuntimeImpl::begin_with_ranks() {
   sequence_ = std::make_unique<RankSequence>(*progress_, *application_, is_limited,
                                              [this] { return stall_report(); });
   application_->submissions.look_first();
+}
+
+Statistics RuntimeImpl::statistics() const {
+  Statistics statistics = engine_->statistics();
+  if (sequence_) {
+    const comm::Progress::Counts counts = sequence_->counts();
+    statistics.sent = counts.sent;
+    statistics.received = counts.received;
+    statistics.messages = counts.messages;
+  }
+  return statistics;
 }
 
 void RuntimeImpl::start() {
@@ -318,15 +331,26 @@ runtime::MachineSetup setup_of(const Options& options) {
   return runtime::MachineSetup(machine::load_machine_of_option(options.machine).description);
 }
 
+// Ranks have their options in common: each has files of its own, and its share of this host's processors.
+Options of_rank(Options options, const comm::Progress& ranks) {
+  options.trace = file_of_rank(options.trace, ranks.rank());
+  options.status = file_of_rank(options.status, ranks.rank());
+  if (options.workers == 0) {
+    const std::uint32_t share = drivers::usable_processors_among(comm::ranks_on_this_host());
+    options.workers = std::max(1U, share / options.worker_processors);
+  }
+  return options;
+}
+
 // Who did not name an option in the program looks for the variable.
-std::unique_ptr<RuntimeImpl> made_of(const Options& options,
-                                     std::shared_ptr<comm::Progress> ranks) {
+std::unique_ptr<RuntimeImpl> made_of(const Options& asked, std::shared_ptr<comm::Progress> ranks) {
   try {
-    options.check();
+    asked.check();
+    const Options options = ranks != nullptr && ranks->ranks() > 1 ? of_rank(asked, *ranks) : asked;
     return std::make_unique<RuntimeImpl>(options, setup_of(options), nullptr, nullptr,
                                          std::move(ranks));
   } catch (const UsageError& error) {
-    throw UsageError(base::with_variable(error.what(), options));
+    throw UsageError(base::with_variable(error.what(), asked));
   }
 }
 }  // namespace

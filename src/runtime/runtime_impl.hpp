@@ -133,7 +133,7 @@ class RuntimeImpl {
   void release(Acquisition& acquisition);
 
   std::string stall_report() const;
-  Statistics statistics() const { return engine_->statistics(); }
+  Statistics statistics() const;
 
   engine::Engine& engine() { return *engine_; }
   const engine::Engine& engine() const { return *engine_; }

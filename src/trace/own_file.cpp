@@ -6,6 +6,8 @@
 #include <mutex>
 #include <system_error>
 
+#include "vicinal/trace.hpp"
+
 namespace vicinal::trace {
 
 namespace {
@@ -23,20 +25,34 @@ Taken& taken() {
   return *all;
 }
 
+bool is_other_than_file(const std::string& file) {
+  std::error_code error;
+  return fs::exists(file, error) && !fs::is_regular_file(file, error);
+}
+
+// "run.2.vtrace"
+std::string with_suffix(const fs::path& path, const std::string& suffix) {
+  return (path.parent_path() / (path.stem().string() + "." + suffix + path.extension().string()))
+      .string();
+}
+
 }  // namespace
 
 std::string next_own_file(const std::string& file) {
+  if (is_other_than_file(file)) return file;
   std::error_code error;
-  if (fs::exists(file, error) && !fs::is_regular_file(file, error)) return file;
   const fs::path path(file);
   const std::string key = fs::absolute(path, error).lexically_normal().string();
   Taken& all = taken();
   const std::lock_guard lock(all.mutex);
   const std::size_t times = ++all.times[key];
   if (times == 1) return file;
-  const std::string name =
-      path.stem().string() + "." + std::to_string(times) + path.extension().string();
-  return (path.parent_path() / name).string();
+  return with_suffix(path, std::to_string(times));
 }
 
 }  // namespace vicinal::trace
+
+std::string vicinal::file_of_rank(const std::string& file, RankId rank) {
+  if (file.empty() || trace::is_other_than_file(file)) return file;
+  return trace::with_suffix(file, "rank" + std::to_string(rank.value));
+}

@@ -25,13 +25,13 @@ struct FreeCpuSet {
 using CpuSet = std::unique_ptr<cpu_set_t, FreeCpuSet>;
 
 // By number. The mask is as wide as the kernel's, which may be wider than cpu_set_t.
-std::vector<std::uint32_t> affinity_mask() {
+std::vector<std::uint32_t> affinity_mask(pid_t process = 0) {
   for (int width = 1024; width <= (1 << 20); width *= 2) {
     const CpuSet set(CPU_ALLOC(width));
     const std::size_t bytes = CPU_ALLOC_SIZE(width);
     if (set == nullptr) break;
     CPU_ZERO_S(bytes, set.get());
-    if (sched_getaffinity(0, bytes, set.get()) != 0) {
+    if (sched_getaffinity(process, bytes, set.get()) != 0) {
       if (errno == EINVAL) continue;
       break;
     }
@@ -100,6 +100,15 @@ std::uint32_t usable_processors() {
   auto usable = static_cast<std::uint32_t>(affinity_mask().size());
   if (usable == 0) usable = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
   return std::min(usable, base::ProcessLimits().processors().value_or(usable));
+}
+
+std::uint32_t usable_processors_among(std::uint32_t processes) {
+  const std::uint32_t usable = usable_processors();
+  const std::size_t own = affinity_mask().size();
+  const bool is_bound = own > 0 && own < affinity_mask(getppid()).size();
+  const auto quota = base::ProcessLimits().processors();
+  if (!is_bound) return std::max(1U, usable / processes);
+  return quota ? std::min(usable, std::max(1U, *quota / processes)) : usable;
 }
 
 bool bind_this_thread(std::span<const std::uint32_t> processors) {

@@ -17,6 +17,9 @@ std::vector<std::uint32_t> allowed_processors();
 
 // So many may run at once: as many as are allowed, or as there are where that is not known. At least 1.
 std::uint32_t usable_processors();
+// The share of this process where a launcher has started so many on this host. If the launcher has bound it to some of
+// its own processors, these are its share. At least 1.
+std::uint32_t usable_processors_among(std::uint32_t processes);
 
 // False if the system refuses, as some containers do: then the thread runs where it is put.
 bool bind_this_thread(std::span<const std::uint32_t> processors);
