@@ -14,29 +14,18 @@ Eligibility::Eligibility(const MachineDescription& machine, const memory::Reside
   for (const WorkerDescription& worker : machine.workers) {
     has_cpu_ |= worker.kind == ProcessorKind::cpu;
   }
-  for (const NodeDescription& node : machine.nodes) {
-    if (node.limit && node.kind != NodeKind::disk) {
-      least_limit_ = std::min(least_limit_.load(), node.limit->value);
+  limits_changed();
+}
+
+void Eligibility::limits_changed() {
+  std::uint64_t least = ~std::uint64_t{0};
+  for (const NodeDescription& node : machine_.nodes) {
+    if (node.kind == NodeKind::disk) continue;
+    if (const std::optional<Bytes> limit = residency_.limit(node.id)) {
+      least = std::min(least, limit->value);
     }
   }
-}
-
-void Eligibility::set_aside(Bytes bytes) {
-  set_aside_.store(bytes.value, std::memory_order_relaxed);
-  if (const std::optional<Bytes> left = limit(kRam)) {
-    least_limit_.store(std::min(least_limit_.load(), left->value), std::memory_order_relaxed);
-  }
-}
-
-std::optional<Bytes> Eligibility::limit(NodeId node) const {
-  const std::optional<Bytes> all = residency_.limit(node);
-  if (!all || node != kRam) return all;
-  return Bytes{all->value - std::min(all->value, set_aside_.load(std::memory_order_relaxed))};
-}
-
-bool Eligibility::fits(const graph::Task& task, NodeId node) const {
-  const std::optional<Bytes> most = limit(node);
-  return !most || residency_.working_set(task, node) <= *most;
+  least_limit_.store(least, std::memory_order_relaxed);
 }
 
 void Eligibility::add(const graph::Handle& handle) {
@@ -93,18 +82,18 @@ bool Eligibility::can_run(const graph::Task& task, WorkerId worker) const {
   if (task.kind == graph::TaskKind::combination) {
     return fits_with_copy(task, description.node);
   }
-  return fits_any_node(task) || fits(task, description.node);
+  return fits_any_node(task) || residency_.fits(task, description.node);
 }
 
 // A combination will read a private copy, and names the copy only once the copy is chosen.
 bool Eligibility::fits_with_copy(const graph::Task& combination, NodeId node) const {
-  const std::optional<Bytes> most = limit(node);
-  if (!most) return true;
+  const std::optional<Bytes> limit = residency_.limit(node);
+  if (!limit) return true;
   Bytes all = residency_.working_set(combination, node);
   if (!combination.extension->is_combinable) {
     all += memory::Arena::padded(combination.accesses()[0].handle->bytes());
   }
-  return all <= *most;
+  return all <= *limit;
 }
 
 void Eligibility::check_worker_by_worker(const graph::Task& task) const {
@@ -116,7 +105,7 @@ void Eligibility::check_worker_by_worker(const graph::Task& task) const {
       throw CapacityError("task " + std::string(task.name()) + ": handle " + large->name + " of " +
                           std::to_string(large->bytes().value) +
                           " bytes passes through ram on its way, whose limit is " +
-                          std::to_string(limit(kRam)->value) +
+                          std::to_string(residency_.limit(kRam)->value) +
                           " bytes; raise the limit (option memory) or use smaller tiles");
     }
     if (task.is_bound() && !is_bound_to(task, worker)) continue;
@@ -140,7 +129,7 @@ void Eligibility::refuse(const graph::Task& task, const WorkerDescription* neare
   throw CapacityError("task " + name + " needs " +
                       std::to_string(residency_.working_set(task, node.id).value) +
                       " bytes at once on " + node.name + ", whose limit is " +
-                      std::to_string(limit(node.id).value_or(Bytes{0}).value) +
+                      std::to_string(residency_.limit(node.id).value_or(Bytes{0}).value) +
                       " bytes; raise the limit (" +
                       (simulated_                      ? "of the simulated machine"
                        : node.kind == NodeKind::device ? "option accelerator_memory"
@@ -150,10 +139,10 @@ void Eligibility::refuse(const graph::Task& task, const WorkerDescription* neare
 
 // Content on its way to a device or from it passes through RAM, one handle at a time.
 const graph::Handle* Eligibility::too_large_for_ram(const graph::Task& task) const {
-  if (residency_.trivial() || !limit(kRam)) return nullptr;
+  if (residency_.trivial() || !residency_.limit(kRam)) return nullptr;
   for (const graph::Access& access : task.accesses()) {
     if (access.mode == AccessMode::scratch) continue;  // nothing copies it
-    if (residency_.footprint(access, kRam) > *limit(kRam)) return access.handle;
+    if (residency_.footprint(access, kRam) > *residency_.limit(kRam)) return access.handle;
   }
   return nullptr;
 }

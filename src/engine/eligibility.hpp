@@ -20,6 +20,7 @@ class Eligibility {
               bool simulated);
 
   void add(const graph::Handle& handle);  // before any task names it
+  void limits_changed();                  // of a memory: less than before
   bool can_run(const graph::Task& task, WorkerId worker) const;
   bool is_implemented(const graph::Task& task, ProcessorKind kind) const;
   // Some worker of the memory node can.
@@ -28,8 +29,6 @@ class Eligibility {
   // longer than for such tasks.
   bool is_confined(const graph::Task& task) const { return any_confined() && uses_ram_only(task); }
   bool any_confined() const { return any_in_ram_only_.load(std::memory_order_relaxed); }
-  // So much of RAM's limit no task gets.
-  void set_aside(Bytes bytes);
   // Throws CapacityError or UsageError if no worker can ever run the task.
   void check(const graph::Task& task) const {
     if (!fits_anywhere(task)) check_worker_by_worker(task);
@@ -51,9 +50,6 @@ class Eligibility {
   bool begins_copies(const graph::Task& task, ProcessorKind kind) const;
   void check_worker_by_worker(const graph::Task& task) const;
   [[noreturn]] void refuse(const graph::Task& task, const WorkerDescription* nearest) const;
-  // What tasks may have.
-  std::optional<Bytes> limit(NodeId node) const;
-  bool fits(const graph::Task& task, NodeId node) const;
   const graph::Handle* too_large_for_ram(const graph::Task& task) const;
 
   const MachineDescription& machine_;
@@ -61,7 +57,6 @@ class Eligibility {
   const bool simulated_;
   bool has_cpu_ = false;
   std::atomic<std::uint64_t> least_limit_{~std::uint64_t{0}};  // of the memories, in bytes
-  std::atomic<std::uint64_t> set_aside_{0};                    // of RAM, in bytes
   std::atomic<std::uint64_t> largest_{0};          // padded bytes of a handle, at most
   std::atomic<bool> any_in_ram_only_{false};       // of the handles
 };

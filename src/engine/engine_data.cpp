@@ -109,9 +109,9 @@ void EngineData::unpin_in_ram(graph::Task& task) {
 }
 
 void EngineData::set_aside(Bytes bytes) {
-  engine_.eligibility_.set_aside(bytes);
   engine_.perform_what(
       [&](memory::Actions& actions) { engine_.residency_.set_aside(bytes, actions); });
+  engine_.eligibility_.limits_changed();
 }
 
 bool EngineData::prefetch(graph::Handle& handle, NodeId node) {

@@ -468,6 +468,7 @@ void Residency::write_behind(NodeId id, Actions& actions) {
 }
 
 void Residency::set_aside(Bytes bytes, Actions& actions) {
+  note_set_aside(bytes);
   at(kRam, actions, [&] { nodes_[kRam.value].room.set_aside(bytes); });
 }
 

@@ -1,6 +1,8 @@
 // What data and tasks take of the limits of a machine's memories: fixed, and asked for by anybody.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -12,7 +14,12 @@ namespace vicinal::memory {
 
 class Sizes {
  public:
-  std::optional<Bytes> limit(NodeId node) const { return limits_[node.value]; }
+  // What replicas may take of the node; none: as much as there is.
+  std::optional<Bytes> limit(NodeId node) const {
+    std::optional<Bytes> limit = limits_[node.value];
+    if (limit && node == kRam) limit->value -= aside_.load(std::memory_order_relaxed);
+    return limit;
+  }
   // All operands are at home on the node, for ever: nothing to fetch, nothing to pin.
   bool trivial() const { return limits_.size() == 1 && !limits_[0]; }
   // Whether Residency::give_room is to be called before tasks may write the handle.
@@ -39,7 +46,7 @@ class Sizes {
     return sum;
   }
   bool fits(const graph::Task& task, NodeId node) const {
-    const auto& limit = limits_[node.value];
+    const std::optional<Bytes> limit = this->limit(node);
     if (!limit) return true;
     Bytes most;  // without a look at the homes, where data take nothing
     for (const graph::Access& access : task.accesses()) {
@@ -56,8 +63,11 @@ class Sizes {
     }
   }
   ~Sizes() = default;
+  // At most RAM's limit.
+  void note_set_aside(Bytes bytes) { aside_.store(bytes.value, std::memory_order_relaxed); }
 
  private:
+  std::atomic<std::uint64_t> aside_{0};  // of RAM's limit, in bytes
   std::vector<std::optional<Bytes>> limits_;  // by node, in whole pages
   std::optional<NodeId> disk_;
 };
