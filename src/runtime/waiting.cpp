@@ -223,7 +223,8 @@ void RuntimeImpl::wait() {
 bool RuntimeImpl::wait(Deadline deadline) {
   const char* const what = deadline ? "wait_for" : "wait";
   begin_wait(what);
-  if (sequence_) sequence_->close();
+  // Each rank looks as often as it likes, and all wait as often.
+  if (sequence_ && !deadline) sequence_->close();
   application_->submissions.pass_on_deferred();
   engine_->submission_closed();
   const auto all_ended = [this] {
@@ -260,6 +261,7 @@ bool RuntimeImpl::is_ready(Group& group) {
 }
 
 bool RuntimeImpl::is_ready(Handle registered, const char* what) {
+  if (is_unused_here(registered)) return true;
   registered = application_->declared.local(registered, what);
   graph::Handle& handle = check(registered, what);
   const engine::SimulatedSubmitter* const submitter = application_->submissions.submitter();
@@ -276,6 +278,7 @@ bool RuntimeImpl::wait_for(Handle registered, Time duration) {
   constexpr Time kLongestSleep{1'000'000};
   constexpr const char* kWhat = "wait_for a handle";
   begin_wait("wait_for");
+  if (is_unused_here(registered)) return true;
   registered = application_->declared.local(registered, "wait_for");
   graph::Handle& handle = check(registered, "wait_for");
   const Deadline deadline = in_time(duration);
@@ -302,6 +305,7 @@ void RuntimeImpl::throw_lost(const graph::Handle& handle) {
 
 void RuntimeImpl::wait(Handle registered) {
   begin_wait("wait");
+  if (is_unused_here(registered)) return;
   registered = application_->declared.local(registered, "wait");
   graph::Handle& handle = check(registered, "wait");
   application_->submissions.pass_on_deferred();
