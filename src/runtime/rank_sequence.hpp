@@ -52,6 +52,17 @@ class RankSequence {
   // The handle is of data that all ranks know. Throws UsageError if they are gone.
   bool is_shared(Handle handle, const char* call) const;
 
+  // A call that needs content, as tasks that read. Throws UsageError if some of it was not written.
+  void require_written(Handle handle, const char* call) const {
+    if (is_shared(handle, call)) require_written(datum(handle), "reads", call);
+  }
+  // The same of data in parts, whose parts would be brought together.
+  void require_no_gap(Handle handle, const char* call) const {
+    const std::optional<comm::DatumId> lacks =
+        is_shared(handle, call) ? ownership_.unwritten(datum(handle)) : std::nullopt;
+    if (lacks && *lacks != datum(handle)) require_written(datum(handle), "reads", call);
+  }
+
   // The calls of the same names, of data that all ranks know. They throw the same on all ranks, or do what is to be done
   // here.
   void invalidate(Handle handle);

@@ -517,6 +517,7 @@ void Runtime::advise(Handle handle, std::optional<NodeId> node) {
 }
 
 void Runtime::prefetch(Handle handle, NodeId node) {
+  if (impl_->ranks() != nullptr) impl_->ranks()->require_written(handle, "prefetch");
   if (!impl_->uses(handle, "prefetch")) return;
   handle = impl_->application().declared.local(handle, "prefetch");
   impl_->check(handle, "prefetch");

@@ -278,6 +278,7 @@ bool RuntimeImpl::wait_for(Handle registered, Time duration) {
   constexpr Time kLongestSleep{1'000'000};
   constexpr const char* kWhat = "wait_for a handle";
   begin_wait("wait_for");
+  if (sequence_) sequence_->require_no_gap(registered, "wait_for");
   if (is_unused_here(registered)) return true;
   registered = application_->declared.local(registered, "wait_for");
   graph::Handle& handle = check(registered, "wait_for");
@@ -305,6 +306,7 @@ void RuntimeImpl::throw_lost(const graph::Handle& handle) {
 
 void RuntimeImpl::wait(Handle registered) {
   begin_wait("wait");
+  if (sequence_) sequence_->require_no_gap(registered, "wait");
   if (is_unused_here(registered)) return;
   registered = application_->declared.local(registered, "wait");
   graph::Handle& handle = check(registered, "wait");
