@@ -11,6 +11,18 @@
 // rank: the owner of its written data, or TaskSpec::rank; the others drop it at once. What a task reads is sent to its
 // rank once per version, and what it has written elsewhere goes back to the owner. After Agullo et al. 2017, and
 // Swartvagher 2023, chapter 1.
+//
+// The other calls, which all ranks make, too, and which are refused on all alike:
+//  - Parts of data are data with the owner of the whole, and sent one by one. A write of a part ends the other ranks' copies
+//    of the whole, and a write of the whole those of its parts; to divide data, and to take parts back, sends nothing.
+//  - Tasks that reduce into data run on the owner. A recursive task is divided on its rank, and what it submits is that
+//    rank's own, as all that is submitted inside a task.
+//  - acquire, read and write, and get of a Result, bring the content to all ranks; a writer writes the same on all.
+//  - wait for everything waits for what this rank runs, sends and receives; wait for a handle or a group, wait_for and ready
+//    for that alone: they say nothing of other ranks. A group counts this rank's tasks.
+//  - prefetch, wont_use and advise count where the data are: on the owner, and where there is a copy.
+//  - A task may be declared `after` tasks of its own rank; data order it behind those of others.
+//  - cancel() ends the run on all ranks, with an error; the tasks of one group cannot be cancelled.
 #pragma once
 
 #include <cstdint>

@@ -204,7 +204,7 @@ class Runtime {
   // submit. Throws UsageError inside a task; PoisonedError, once the handle is forgotten, if its writer failed.
   void unregister(Handle handle, WriteBack write_back = WriteBack::yes);
   // After the tasks submitted so far: the handle's content is lost; the next access must write.
-  void invalidate(Handle named);
+  void invalidate(Handle handle);
   // The handle in the parts that `divide` lists, each a handle, for the `access` given; see partition.hpp. Nothing is
   // moved and nobody waits; also inside a task. No other thread may submit a task that names the handle meanwhile.
   // Throws UsageError for parts that overlap each other or go beyond the whole, and for parts that overlap an earlier
@@ -365,6 +365,10 @@ class Runtime {
   auto task(std::string_view name, Function&& function, Arguments&&... arguments);
 
   // --- what is going on -------------------------------------------------------------------
+  // Whether a task with these operands, on the rank `rank` if that is given, concerns this rank: it would run here, or
+  // this rank would send or receive for it, end a copy, or note that there is content or that a part is written. An
+  // application may leave out tasks of which that is false; no other call. True without other ranks. Outside of tasks.
+  bool concerns(const Operands& operands, std::optional<RankId> rank = {}) const;
   // This rank, and how many there are: 0 and 1 without other ranks.
   RankId this_rank() const;
   std::uint32_t rank_count() const;

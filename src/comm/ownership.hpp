@@ -5,13 +5,22 @@
 //
 // After Agullo et al. 2017 (StarPU's model of distributed sequential task flow): a task runs where what it writes lives,
 // and what it has written elsewhere goes back to the owner at once. So the owner has each version that is read later.
+//
+// Data in parts. A part is a datum of its own, with the owner of the whole; there it lies in the whole, elsewhere it is a
+// copy like any other, beside a copy of the whole, if there is one. A write of a datum therefore ends all copies of what
+// it is a part of, and of its parts, parts of parts too, on all ranks but the owner, whose whole and parts the engine keeps
+// equal. To divide a datum, and to take its parts back, ends no copy of the whole. What is written follows from
+// where the content is, with the whole or with the parts, as for handles (graph::Holds).
+//
+// A rank may leave out tasks that do not concern it (see `concerns`): what it knows is the same without them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <memory>
+#include <optional>
 #include <span>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "comm/rank_set.hpp"
@@ -36,22 +45,28 @@ struct Use {
 // A version of a datum that goes from this rank, or to it.
 struct Transfer {
   DatumId datum;
-  std::uint32_t version = 0;  // writes before it, from 1
+  std::uint32_t version = 0;  // transfers from the one rank to the other so far, from 1
   RankId from;
   RankId to;
 };
 
 class Ownership {
  public:
-  using BytesOf = std::function<Bytes(DatumId)>;
-  // `bytes_of` is asked where several ranks could run a task.
-  Ownership(RankId here, std::uint32_t ranks, BytesOf bytes_of)
-      : here_(here), ranks_(ranks), bytes_of_(std::move(bytes_of)) {}
+  Ownership(RankId here, std::uint32_t ranks)
+      : here_(here), ranks_(ranks), sent_(ranks), received_(ranks) {}
 
   // The next one. `written`: it has content, which its owner has.
-  DatumId add(RankId owner, bool written);
+  DatumId add(RankId owner, Bytes bytes, bool written);
   RankId owner(DatumId datum) const { return {data_[datum.value].owner}; }
-  bool is_written(DatumId datum) const { return data_[datum.value].version > 0; }
+  Bytes bytes(DatumId datum) const { return sizes_[data_[datum.value].size]; }
+  bool is_gone(DatumId datum) const { return data_[datum.value].is_gone != 0; }
+  // What of the content nobody has written: the datum, or a part of it.
+  std::optional<DatumId> unwritten(DatumId datum) const {
+    const Datum& it = data_[datum.value];
+    if (it.has_family == 0) [[likely]]
+      return it.is_written != 0 ? std::nullopt : std::optional(datum);
+    return unwritten_in_family(datum);
+  }
   // This rank has the content that the next task of the sequence would read.
   bool has(DatumId datum) const;
 
@@ -70,8 +85,25 @@ class Ownership {
   Effects run(std::span<const Use> uses, RankId on);
   // All ranks do it, each with a copy of its own: the application's own access. Writers write the same everywhere.
   Effects run_everywhere(DatumId datum, AccessMode mode);
-  // The content is void, or the datum is no more.
-  void forget(DatumId datum);
+  // The content is void. Returned: other copies here that end, of what it is a part of and of its parts.
+  std::span<const DatumId> forget(DatumId datum);
+  // The datum is no more, with its parts. Returned: these.
+  std::span<const DatumId> remove(DatumId datum);
+
+  // The next data are parts of the whole, which has content or not. `writable`: else they are only read.
+  DatumId divide(DatumId whole, std::span<const Bytes> parts, bool writable);
+  // The parts among which this one is are no more, and the whole has the content. Returned: they, and parts of them.
+  std::span<const DatumId> join(DatumId part);
+  bool is_part(DatumId datum) const;
+  DatumId whole_of(DatumId part) const { return family(part)->of->whole; }
+  bool was_in_family(DatumId datum) const { return data_[datum.value].has_family != 0; }
+  // It is a part, or a part of one, of a division whose parts are only read.
+  bool is_read_only(DatumId datum) const;
+  // The one is a part of the other, perhaps of parts.
+  bool is_within(DatumId part, DatumId whole) const;
+  // The task would run here, or this rank would send or receive something for it, or end a copy, or has to know that it
+  // writes: because nobody has before, or it writes data in parts.
+  bool concerns(std::span<const Use> uses, RankId on) const;
   // No version that has gone to a rank so far is taken to be there any more. `stale` are this rank's.
   std::span<const DatumId> drop_copies();
 
@@ -79,26 +111,66 @@ class Ownership {
 
  private:
   struct Datum {
-    std::uint32_t owner : 31 = 0;
+    std::uint32_t owner : 28 = 0;
     std::uint32_t is_listed : 1 = 0;  // in `copied_`
-    std::uint32_t version = 0;        // 0: nobody has written it
-    RankSet there;  // at the owner: the ranks to which the version has gone; elsewhere: this rank, if it has it
+    std::uint32_t is_written : 1 =
+        0;  // somebody has; of data in parts: where the whole has the content
+    std::uint32_t has_family : 1 = 0;  // it is a part, or was in parts
+    std::uint32_t is_gone : 1 = 0;
+    std::uint32_t size = 0;  // its number among `sizes_`
+    RankSet
+        there;  // at the owner: the ranks to which the version has gone; elsewhere: this rank, if it has it
   };
   static_assert(sizeof(Datum) == 16);
-  bool is_here(const Datum& datum) const { return datum.owner == here_.value || !datum.there.empty(); }
+  struct Division {
+    DatumId whole;
+    DatumId first;
+    std::uint32_t count = 0;
+    bool writable = true;
+    enum class Holds : std::uint8_t { whole, both, parts } holds = Holds::whole;
+  };
+  struct Family {
+    Division* of = nullptr;  // null: it is no part
+    std::vector<std::unique_ptr<Division>> divided;
+  };
+  using Holds = Division::Holds;
+  const Family* family(DatumId id) const;
+  Family* family(DatumId id);
+  std::optional<DatumId> unwritten_in_family(DatumId id) const;
+  std::optional<DatumId> unwritten_below(DatumId id) const;
+  bool is_written_above(DatumId id) const;
+  void settle(DatumId id, AccessMode mode);
+  void open(Division& division, bool writes);
+  void close(Division& division, AccessMode mode);
+  void close_all(DatumId id, AccessMode mode);
+  void outdate_relatives(DatumId id);
+  void outdate_below(DatumId id);
+  void outdate(DatumId id);
+  void remove_parts(const Division& division);
+  void mark_gone(DatumId id);
+
+  bool is_here(const Datum& datum) const {
+    return datum.owner == here_.value || !datum.there.empty();
+  }
   void read(DatumId id, RankId on);
   void write(DatumId id, RankId on);
   void note_copy(DatumId id, Datum& datum, RankId rank);
+  Transfer numbered(DatumId id, RankId from, RankId to);
   void clear();
 
   const RankId here_;
   const std::uint32_t ranks_;
-  const BytesOf bytes_of_;
   std::vector<Datum> data_;
+  std::vector<Bytes> sizes_;  // different ones
+  std::unordered_map<std::uint64_t, std::uint32_t> size_numbers_;
+  std::unordered_map<std::uint32_t, Family> families_;
+  std::vector<std::uint32_t> sent_;      // transfers, by rank
+  std::vector<std::uint32_t> received_;  // them
   std::vector<DatumId> copied_;  // all of which `there` is not empty, and some of which it is
   std::vector<Transfer> before_;
   std::vector<Transfer> after_;
   std::vector<DatumId> stale_;
+  std::vector<DatumId> gone_;
 };
 
 }  // namespace vicinal::comm

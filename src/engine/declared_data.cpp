@@ -39,9 +39,13 @@ std::string DeclaredData::describe(std::uint32_t number) const {
 }
 
 Bytes DeclaredData::bytes(std::uint32_t number) const {
+  return layout(number).bytes();
+}
+
+Layout DeclaredData::layout(std::uint32_t number) const {
   const std::lock_guard lock(mutex_);
   const auto datum = table_->find(number);
-  return datum ? datum->layout.bytes() : Bytes{};
+  return datum ? datum->layout : Layout{};
 }
 
 bool DeclaredData::any_of(std::span<const Operand> operands) const {
@@ -79,6 +83,12 @@ Handle DeclaredData::used(Handle handle) const {
   const auto datum = table_->find(handle.life());
   if (!datum || datum->handle == nullptr) return {};
   return {*datum->handle, application_.handles.number(), datum->life};
+}
+
+bool DeclaredData::is_unused(Handle handle) const {
+  const std::lock_guard lock(mutex_);
+  const auto datum = table_->find(handle.life());
+  return datum && datum->handle == nullptr;
 }
 
 bool DeclaredData::forget(Handle handle) {

@@ -27,7 +27,9 @@ class DeclaredData {
   explicit DeclaredData(Application& application) : application_(application) {}
 
   // Throws UsageError for a shape that cannot be, CapacityError when there are 2^32 of them.
-  Handle declare(const Layout& layout, std::string name) { return declare(layout, std::move(name), {}); }
+  Handle declare(const Layout& layout, std::string name) {
+    return declare(layout, std::move(name), {});
+  }
   // The same of data that are registered here already; the public handle stands for them.
   Handle declare(const Layout& layout, std::string name, Handle registered);
   // They are numbered from 0 on, in the order of these calls.
@@ -35,6 +37,7 @@ class DeclaredData {
   Handle name(std::uint32_t number) const;
   std::string describe(std::uint32_t number) const;  // the name of the data
   Bytes bytes(std::uint32_t number) const;
+  Layout layout(std::uint32_t number) const;  // of no bytes if it is forgotten
   // The handle is of such data, now or before. Takes no lock.
   bool has(Handle handle) const {
     return handle.impl() != nullptr && handle.impl() == nobody_.load(std::memory_order_acquire);
@@ -47,6 +50,8 @@ class DeclaredData {
   std::optional<TaskSpec> made_local(const TaskSpec& spec);
   // The handle that is registered in its place; null: the datum is not used yet, or forgotten.
   Handle used(Handle handle) const;
+  // It is there, and nothing here has used it.
+  bool is_unused(Handle handle) const;
   // False: it is forgotten already.
   bool forget(Handle handle);
   std::size_t size() const;  // those that are not forgotten

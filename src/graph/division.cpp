@@ -162,16 +162,31 @@ void check_division(const Division& division, const Layout& whole, const std::st
 }
 
 void check_apart(const Division& division, const Partition& other) {
+  check_apart(division, other.whole->name, other.blocks,
+              [&](std::size_t part) { return other.parts[part]->name; });
+}
+
+void check_apart(const Division& division, const std::string& whole, std::span<const Block> others,
+                 const std::function<std::string(std::size_t)>& name_of) {
   std::vector<Block> blocks = division.blocks;
-  blocks.insert(blocks.end(), other.blocks.begin(), other.blocks.end());
+  blocks.insert(blocks.end(), others.begin(), others.end());
   const auto both = find_overlap(blocks);
   if (!both) return;
-  const auto [mine, others] = std::minmax(both->first, both->second);
-  refuse(other.whole->name, mine,
-         "overlaps " + other.parts[others - division.blocks.size()]->name +
+  const auto [mine, other] = std::minmax(both->first, both->second);
+  refuse(whole, mine,
+         "overlaps " + name_of(other - division.blocks.size()) +
              " of a partition made before, and one of the two partitions writes; take the first "
              "back (unpartition), list parts that do not overlap, or say of both that they only "
              "read");
+}
+
+std::string name_of_part(const std::string& whole, std::size_t part, std::size_t parts,
+                         std::size_t grid_rows) {
+  const bool is_grid = grid_rows > 0 && grid_rows < parts;
+  const std::string at =
+      is_grid ? std::to_string(part % grid_rows) + "," + std::to_string(part / grid_rows)
+              : std::to_string(part);
+  return whole + "[" + at + "]";
 }
 
 std::uint64_t offset_of(const Block& block, const Layout& layout) {

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +52,12 @@ struct Partition {
 
 // Throws UsageError that names both parts if a part of the division overlaps one of `other`.
 void check_apart(const Division& division, const Partition& other);
+// The same of blocks of a whole; `name_of`: of one of them.
+void check_apart(const Division& division, const std::string& whole, std::span<const Block> others,
+                 const std::function<std::string(std::size_t)>& name_of);
+// "A[3]"; of a grid "A[row,column]".
+std::string name_of_part(const std::string& whole, std::size_t part, std::size_t parts,
+                         std::size_t grid_rows);
 
 // What a handle has to do with partitions. Owned by whoever made them; changes under that one's lock.
 struct Family {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "graph/partition.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/version.hpp"
 
@@ -13,9 +14,7 @@ RankSequence::RankSequence(comm::Progress& progress, engine::Application& applic
                            bool is_limited, Report report)
     : progress_(progress),
       application_(application),
-      ownership_(
-          progress.rank(), progress.ranks(),
-          [&application](comm::DatumId datum) { return application.declared.bytes(datum.value); }),
+      ownership_(progress.rank(), progress.ranks()),
       compares_(progress.ranks() > 1),
       report_(std::move(report)) {
   progress_.begin(application_.engine, application_.transfers, *this,
@@ -23,15 +22,17 @@ RankSequence::RankSequence(comm::Progress& progress, engine::Application& applic
 }
 
 void RankSequence::refuse_rank(RankId rank, std::uint32_t ranks, const std::string& name) {
-  throw UsageError(name + ": there is no rank " + std::to_string(rank.value) + "; there " +
-                   (ranks == 1 ? "is rank 0 alone" : "are " + std::to_string(ranks) + ", from 0 on"));
+  throw UsageError(
+      name + ": there is no rank " + std::to_string(rank.value) + "; there " +
+      (ranks == 1 ? "is rank 0 alone" : "are " + std::to_string(ranks) + ", from 0 on"));
 }
 
 Handle RankSequence::add(RankId owner, const Layout& layout, std::string name, bool written,
                          Handle registered) {
   record([&] { calls_.registers(layout.bytes(), owner, name); });
   const Handle handle = application_.declared.declare(layout, std::move(name), registered);
-  ownership_.add(owner, written);
+  ownership_.add(owner, layout.bytes(), written);
+  has_home_.push_back(written);
   return handle;
 }
 
@@ -44,28 +45,50 @@ bool RankSequence::has(Handle handle) const {
   return !is_shared(handle) || ownership_.has(datum(handle));
 }
 
-// Tasks that reduce into data do so where the data live, for now.
-void RankSequence::read_uses(const TaskSpec& spec) {
+// --- a task takes its place
+
+namespace {
+std::string name_of_task(const TaskSpec* spec) {
+  if (spec == nullptr) return "concerns";
+  return "task " +
+         (spec->name.empty() && spec->codelet != nullptr ? spec->codelet->name : spec->name);
+}
+}  // namespace
+
+// Most tasks do not concern this rank: nothing is allocated, locked or named for them.
+void RankSequence::read_uses(std::span<const Operand> operands, const TaskSpec* spec) {
   uses_.clear();
-  owner_of_reduction_.reset();
-  for (const Operand& operand : spec.operands.span()) {
+  reduced_.reset();
+  in_family_ = false;
+  for (const Operand& operand : operands) {
     if (operand.mode == AccessMode::scratch || !is_shared(operand.handle)) continue;
     const comm::DatumId id = datum(operand.handle);
-    const bool reduces = operand.mode == AccessMode::reduction;
-    if (reduces) owner_of_reduction_ = ownership_.owner(id);
-    uses_.push_back({id, reduces ? AccessMode::RW : operand.mode});
+    AccessMode mode = operand.mode;
+    if (ownership_.is_gone(id)) [[unlikely]]
+      throw_gone("submit", id);
+    if (mode == AccessMode::reduction) [[unlikely]] {
+      if (!reductions_.contains(id.value)) {
+        throw UsageError(name_of_task(spec) + " reduces into handle " + name_of(id) +
+                         ", which has no reduction; call set_reduction before");
+      }
+      if (reduced_ && ownership_.owner(*reduced_) != ownership_.owner(id)) {
+        throw UsageError(name_of_task(spec) + " reduces into handles " + name_of(*reduced_) +
+                         " and " + name_of(id) + " of two ranks; submit a task for each");
+      }
+      reduced_ = id;
+      mode = AccessMode::RW;
+    }
+    if (ownership_.was_in_family(id)) [[unlikely]] {
+      in_family_ = true;
+      if (writes(mode)) require_may_write(id);
+    }
+    if (reads(mode) && ownership_.unwritten(id)) [[unlikely]] {
+      require_written(id, "reads", name_of_task(spec));
+    }
+    uses_.push_back({id, mode});
   }
-}
-
-void RankSequence::require_written(const TaskSpec& spec) const {
-  for (const Operand& operand : spec.operands.span()) {
-    if (!reads(operand.mode) || !is_shared(operand.handle)) continue;
-    const comm::DatumId id = datum(operand.handle);
-    if (ownership_.is_written(id)) continue;
-    throw UsageError("task " + (spec.name.empty() && spec.codelet != nullptr ? spec.codelet->name : spec.name) +
-                     " reads handle " + application_.declared.describe(id.value) +
-                     ", which nobody has written; submit a task that writes it first");
-  }
+  if (in_family_) [[unlikely]]
+    require_apart();
 }
 
 // --- what is compared with other ranks
@@ -98,10 +121,6 @@ void RankSequence::waits(const char* what) {
   if (what != nullptr) pass_on_calls();
 }
 
-std::string RankSequence::name_of(comm::DatumId datum) const {
-  return application_.declared.describe(datum.value);
-}
-
 std::string RankSequence::status() const {
   const engine::Engine& engine = application_.engine;
   std::string text = "it had run " + std::to_string(engine.counts().ended()) + " tasks";
@@ -115,21 +134,71 @@ std::string RankSequence::status() const {
   return waits_in_.empty() ? text : text + ", and its program waited in " + waits_in_;
 }
 
-// --- tasks
+void RankSequence::require_written(comm::DatumId id, const char* what,
+                                   const std::string& name) const {
+  const std::optional<comm::DatumId> lacks = ownership_.unwritten(id);
+  if (!lacks) return;
+  throw UsageError(name + " " + what + " handle " + name_of(id) + ", " +
+                   (*lacks == id ? "which nobody has written"
+                                 : "whose part " + name_of(*lacks) +
+                                       " nobody has written, or it was invalidated") +
+                   "; submit a task that writes it first");
+}
 
-RankId RankSequence::place(const TaskSpec& spec) const {
-  if (spec.rank) {
-    if (spec.rank->value >= ranks()) refuse_rank(*spec.rank, ranks(), "task " + spec.name);
-    return *spec.rank;
+void RankSequence::require_may_write(comm::DatumId id) const {
+  if (!ownership_.is_read_only(id)) return;
+  throw UsageError(
+      "handle " + name_of(id) +
+      " would be written, but it is a part that may only be read; partition the whole with "
+      "PartAccess::writable");
+}
+
+void RankSequence::require_apart() const {
+  for (const comm::Use& part : uses_) {
+    for (const comm::Use& whole : uses_) {
+      if (!writes(part.mode) && !writes(whole.mode)) continue;
+      if (!ownership_.is_within(part.datum, whole.datum)) continue;
+      throw UsageError("a task uses handle " + name_of(whole.datum) + " and its part " +
+                       name_of(part.datum) + " at once, and writes; name one of them");
+    }
   }
-  return owner_of_reduction_ ? *owner_of_reduction_ : ownership_.place(uses_);
+}
+
+void RankSequence::throw_gone(const char* call, comm::DatumId id) const {
+  throw UsageError(std::string(call) + ": datum " + std::to_string(id.value) +
+                   " was unregistered, or its partition was taken back; name data that are there");
+}
+
+// Tasks that reduce into data do so where the data live.
+RankId RankSequence::place(std::optional<RankId> rank, const TaskSpec* spec) const {
+  if (rank && rank->value >= ranks()) refuse_rank(*rank, ranks(), name_of_task(spec));
+  if (!reduced_) return rank ? *rank : ownership_.place(uses_);
+  const RankId owner = ownership_.owner(*reduced_);
+  if (rank && *rank != owner) {
+    throw UsageError(name_of_task(spec) + " reduces into handle " + name_of(*reduced_) +
+                     " of rank " + std::to_string(owner.value) + " on rank " +
+                     std::to_string(rank->value) +
+                     "; leave TaskSpec::rank out, for tasks reduce into data where they live");
+  }
+  return owner;
+}
+
+// All ranks know where a task runs, and only that rank when it has ended.
+void RankSequence::require_after(const TaskSpec& spec, RankId on) const {
+  for (const TaskId before : spec.after) {
+    const std::uint64_t rank = kFirstElsewhere - before.value;
+    const RankId its = rank < ranks() ? RankId{static_cast<std::uint32_t>(rank)} : here();
+    if (its == on) continue;
+    throw UsageError(name_of_task(&spec) + ", on rank " + std::to_string(on.value) +
+                     ", is declared after a task of rank " + std::to_string(its.value) +
+                     "; let it read data that the task writes, or run it there (TaskSpec::rank)");
+  }
 }
 
 void RankSequence::submit(const comm::Transfer& transfer, int priority) {
   const std::uint32_t number = transfer.datum.value;
   const Handle local = application_.declared.local(application_.declared.name(number), "submit");
-  const std::uint64_t id =
-      progress_.add(transfer, application_.declared.bytes(number), priority);
+  const std::uint64_t id = progress_.add(transfer, ownership_.bytes(transfer.datum), priority);
   if (transfer.from == here()) {
     application_.transfers.submit_send(local, id, priority);
   } else {
@@ -149,25 +218,30 @@ void RankSequence::invalidate(std::span<const comm::DatumId> stale) {
   }
 }
 
-bool RankSequence::takes(const TaskSpec& spec) {
-  read_uses(spec);
+RankId RankSequence::takes(const TaskSpec& spec) {
+  read_uses(spec.operands.span(), &spec);
   record([&] {
     calls_.submits(
         spec.codelet != nullptr ? std::string_view(spec.codelet->name) : std::string_view(), uses_,
         spec.rank);
   });
-  require_written(spec);
-  const RankId on = place(spec);
+  const RankId on = place(spec.rank, &spec);
+  if (!spec.after.empty()) [[unlikely]]
+    require_after(spec, on);
   const comm::Ownership::Effects effects = ownership_.run(uses_, on);
+  if (effects.before.empty() && effects.stale.empty() && effects.after.empty()) [[likely]] {
+    after_.clear();
+    return on;
+  }
   priority_ = spec.priority;
   submit(effects.before, priority_);
   invalidate(effects.stale);
   if (on != here()) {
     submit(effects.after, priority_);
-    return false;
+    return on;
   }
   after_.assign(effects.after.begin(), effects.after.end());
-  return true;
+  return on;
 }
 
 void RankSequence::submitted() {
@@ -175,16 +249,189 @@ void RankSequence::submitted() {
   after_.clear();
 }
 
-void RankSequence::access(Handle handle, AccessMode mode) {
-  if (!is_shared(handle)) return;
-  record([&] { calls_.accesses(datum(handle), mode); });
-  submit(ownership_.run_everywhere(datum(handle), mode).before, 0);
+bool RankSequence::concerns(std::span<const Operand> operands, std::optional<RankId> rank) {
+  stop_comparing();  // ranks may leave out what does not concern them
+  read_uses(operands, nullptr);
+  return ownership_.concerns(uses_, place(rank, nullptr));
 }
 
-void RankSequence::forget(Handle handle) {
-  if (!is_shared(handle)) return;
-  record([&] { calls_.forgets(datum(handle)); });
-  ownership_.forget(datum(handle));
+void RankSequence::access(Handle handle, AccessMode mode) {
+  if (!is_shared(handle, "acquire")) return;
+  if (mode == AccessMode::scratch || mode == AccessMode::reduction) return;  // which is refused
+  const comm::DatumId id = datum(handle);
+  if (writes(mode)) require_may_write(id);
+  if (reads(mode)) require_written(id, "reads", "acquire");
+  record([&] { calls_.accesses(id, mode); });
+  const comm::Ownership::Effects effects = ownership_.run_everywhere(id, mode);
+  submit(effects.before, 0);
+  invalidate(effects.stale);
+}
+
+// --- other calls
+
+bool RankSequence::is_shared(Handle handle, const char* call) const {
+  if (!is_shared(handle)) return false;
+  if (ownership_.is_gone(datum(handle))) throw_gone(call, datum(handle));
+  return true;
+}
+
+// What goes wrong here does not on the others: the run is over.
+template <typename Step>
+auto RankSequence::here_alone(const Step& step) {
+  try {
+    return step();
+  } catch (const std::exception& error) {
+    fail(error.what());
+    throw;
+  }
+}
+
+void RankSequence::invalidate(Handle handle) {
+  const comm::DatumId id = datum(handle);
+  require_may_write(id);
+  record([&] { calls_.forgets(id); });
+  const Handle local = application_.declared.used(handle);
+  invalidate(ownership_.forget(id));
+  if (local) here_alone([&] { application_.invalidations.submit(local); });
+}
+
+Parts RankSequence::partition(Handle whole, const Divide& divide, PartAccess access) {
+  const comm::DatumId id = datum(whole);
+  const std::string name = name_of(id);
+  const Layout layout = application_.declared.layout(id.value);
+  Divided made{divide(layout), access == PartAccess::writable, 0};
+  const std::vector<Block>& blocks = made.division.blocks;
+  graph::check_division(made.division, layout, name);
+  if (reductions_.contains(id.value)) {
+    throw UsageError("partition: tasks may reduce into handle " + name +
+                     ", which cannot be in parts then; divide another handle");
+  }
+  std::vector<Divided>& others = divided_[id.value];
+  for (const Divided& other : others) {
+    if (!made.writable && !other.writable) continue;
+    graph::check_apart(made.division, name, other.division.blocks, [&](std::size_t part) {
+      return name_of({other.first + static_cast<std::uint32_t>(part)});
+    });
+  }
+  Parts local;
+  if (ownership_.owner(id) == here()) {
+    local = here_alone([&] {
+      return application_.partitions.partition(
+          application_.declared.local(whole, "partition"),
+          [&](const Layout&) { return made.division; }, access);
+    });
+  }
+  std::vector<Handle> handles;
+  std::vector<Bytes> bytes;
+  here_alone([&] {
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const Layout part = graph::layout_of(blocks[i], layout).packed();
+      handles.push_back(application_.declared.declare(
+          part, graph::name_of_part(name, i, blocks.size(), made.division.grid_rows),
+          local.size() > 0 ? local[i] : Handle{}));
+      bytes.push_back(part.bytes());
+      has_home_.push_back(false);
+    }
+    made.first = ownership_.divide(id, bytes, made.writable).value;
+  });
+  const std::size_t grid_rows = made.division.grid_rows;
+  others.push_back(std::move(made));
+  return {std::move(handles), grid_rows};
+}
+
+// The copy here goes when the tasks before that use it have ended.
+void RankSequence::release_copy(comm::DatumId id) {
+  const Handle name = application_.declared.name(id.value);
+  const Handle local = application_.declared.used(name);
+  application_.declared.forget(name);
+  if (!local || ownership_.owner(id) == here()) return;
+  application_.invalidations.submit(local);
+  application_.departures.add(local);
+  application_.departures.sweep_if_many();
+}
+
+void RankSequence::release_parts(std::span<const comm::DatumId> gone) {
+  for (const comm::DatumId part : gone) {
+    divided_.erase(part.value);
+    release_copy(part);
+  }
+}
+
+void RankSequence::unpartition(const Parts& parts) {
+  const comm::DatumId id = datum(parts[0]);
+  if (!ownership_.is_part(id)) {
+    throw UsageError("unpartition: handle " + name_of(id) + " is no part of another");
+  }
+  here_alone([&] {
+    if (ownership_.owner(id) == here()) {
+      application_.partitions.unpartition(Parts({application_.declared.used(parts[0])}, 0));
+    }
+    std::erase_if(divided_[ownership_.whole_of(id).value], [&](const Divided& one) {
+      return id.value >= one.first && id.value - one.first < one.division.blocks.size();
+    });
+    release_parts(ownership_.join(id));
+  });
+}
+
+void RankSequence::set_reduction(Handle handle, const Reduction& reduction) {
+  const comm::DatumId id = datum(handle);
+  const std::string what = "set_reduction: handle " + name_of(id);
+  if (reduction.neutral == nullptr || reduction.combine == nullptr) {
+    throw UsageError(what + " needs a codelet that sets the neutral element and one that combines");
+  }
+  if (reductions_.contains(id.value)) {
+    throw UsageError(what + " has a reduction already; a handle has one until it is unregistered");
+  }
+  if (ownership_.was_in_family(id)) {
+    throw UsageError(
+        what +
+        " is in parts, was so, or is a part of another: tasks cannot reduce into it; register "
+        "data of their own for that");
+  }
+  reductions_.insert(id.value);
+}
+
+void RankSequence::combine(Handle handle) {
+  if (ownership_.owner(datum(handle)) != here()) return;
+  const Handle local = application_.declared.used(handle);
+  if (local) here_alone([&] { application_.reductions.combine(local); });
+}
+
+void RankSequence::release_later(Handle handle) {
+  const comm::DatumId id = datum(handle);
+  if (ownership_.is_part(id) || ownership_.was_in_family(id) || reductions_.contains(id.value)) {
+    throw UsageError(
+        "release_later: handle " + name_of(id) +
+        " is a part or in parts, or tasks reduce into it; use release, or of parts unpartition");
+  }
+  if (has_home_[id.value]) {
+    throw UsageError(
+        "release_later: handle " + name_of(id) +
+        " lies in memory or a file of the application, which is up to date only when somebody has "
+        "waited for it; use release");
+  }
+  record([&] { calls_.forgets(id); });
+  ownership_.remove(id);
+  const Handle local = application_.declared.used(handle);
+  application_.declared.forget(handle);
+  if (!local) return;
+  here_alone([&] {
+    application_.invalidations.submit(local);
+    application_.departures.add(local);
+    application_.departures.sweep_if_many();
+  });
+}
+
+void RankSequence::begin_unregister(Handle handle, const char* call) {
+  const comm::DatumId id = datum(handle);
+  if (ownership_.is_part(id)) {
+    throw UsageError(std::string(call) + ": handle " + name_of(id) +
+                     " is a part of another; take the partition back (unpartition)");
+  }
+  record([&] { calls_.forgets(id); });
+  reductions_.erase(id.value);
+  divided_.erase(id.value);
+  here_alone([&] { release_parts(ownership_.remove(id)); });
 }
 
 void RankSequence::close() {

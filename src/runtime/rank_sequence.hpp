@@ -8,6 +8,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "comm/call_log.hpp"
@@ -16,6 +18,7 @@
 #include "engine/application.hpp"
 #include "vicinal/data.hpp"
 #include "vicinal/ids.hpp"
+#include "vicinal/partition.hpp"
 #include "vicinal/task.hpp"
 
 namespace vicinal::runtime {
@@ -37,17 +40,45 @@ class RankSequence final : private comm::RankVoice {
 
   // `registered`: the data here, if this rank owns them; else none.
   Handle add(RankId owner, const Layout& layout, std::string name, bool written, Handle registered);
-  std::optional<RankId> owner(Handle handle) const;  // none: all ranks have data of their own behind it
+  std::optional<RankId> owner(
+      Handle handle) const;  // none: all ranks have data of their own behind it
 
-  // The task takes its place. True: it is to be submitted here, and `submitted` called then. Throws UsageError, on all
-  // ranks: it reads what nobody has written, or names a rank that is not there.
-  bool takes(const TaskSpec& spec);
+  // The task takes its place. Here: it is to be submitted, and `submitted` called then. Throws UsageError, on all ranks
+  // alike: it reads what nobody has written, names a rank that is not there, data that are gone, a whole and its part at
+  // once to write one, or is declared after a task of another rank.
+  RankId takes(const TaskSpec& spec);
   void submitted();
+  // The id of a task that runs there, and not here.
+  static constexpr TaskId elsewhere(RankId rank) { return {kFirstElsewhere - rank.value}; }
+  // A task with these operands concerns this rank, see Runtime::concerns. Throws as `takes`, and changes nothing.
+  bool concerns(std::span<const Operand> operands, std::optional<RankId> rank);
   // The application accesses the data, on every rank.
   void access(Handle handle, AccessMode mode);
-  // The data have no content any more, or are no more.
-  void forget(Handle handle);
   bool has(Handle handle) const;
+  // The handle is of data that all ranks know. Throws UsageError if they are gone.
+  bool is_shared(Handle handle, const char* call) const;
+
+  // A call that needs content, as tasks that read. Throws UsageError if some of it was not written.
+  void require_written(Handle handle, const char* call) const {
+    if (is_shared(handle, call)) require_written(datum(handle), "reads", call);
+  }
+  // The same of data in parts, whose parts would be brought together.
+  void require_no_gap(Handle handle, const char* call) const {
+    const std::optional<comm::DatumId> lacks =
+        is_shared(handle, call) ? ownership_.unwritten(datum(handle)) : std::nullopt;
+    if (lacks && *lacks != datum(handle)) require_written(datum(handle), "reads", call);
+  }
+
+  // The calls of the same names, of data that all ranks know. They throw the same on all ranks, or do what is to be done
+  // here.
+  void invalidate(Handle handle);
+  Parts partition(Handle whole, const Divide& divide, PartAccess access);
+  void unpartition(const Parts& parts);
+  void set_reduction(Handle handle, const Reduction& reduction);
+  void combine(Handle handle);
+  void release_later(Handle handle);
+  // What is done for all data before the data here are unregistered.
+  void begin_unregister(Handle handle, const char* call);
   // The application waits for all that it has submitted.
   void close();
   // Calls are recorded and compared with those of other ranks, until this: the application leaves out what does not
@@ -69,28 +100,49 @@ class RankSequence final : private comm::RankVoice {
   comm::Progress::Counts counts() const { return progress_.counts(); }
 
  private:
-  comm::DatumId datum(Handle handle) const { return {engine::DeclaredData::number(handle)}; }
+  static constexpr std::uint64_t kFirstElsewhere = ~std::uint64_t{0} - 1;
+  struct Divided {
+    Division division;
+    bool writable;
+    std::uint32_t first;  // part
+  };
+
+  static comm::DatumId datum(Handle handle) { return {engine::DeclaredData::number(handle)}; }
   bool is_shared(Handle handle) const { return application_.declared.has(handle); }
-  void read_uses(const TaskSpec& spec);
-  RankId place(const TaskSpec& spec) const;
+  void read_uses(std::span<const Operand> operands, const TaskSpec* spec);
+  RankId place(std::optional<RankId> rank, const TaskSpec* spec) const;
+  void require_after(const TaskSpec& spec, RankId on) const;
+  void require_apart() const;
+  void require_written(comm::DatumId id, const char* what, const std::string& name) const;
+  void require_may_write(comm::DatumId id) const;
+  [[noreturn]] void throw_gone(const char* call, comm::DatumId id) const;
+  template <typename Step>
+  auto here_alone(const Step& step);
+  void release_copy(comm::DatumId id);
+  void release_parts(std::span<const comm::DatumId> gone);
   void submit(const comm::Transfer& transfer, int priority);
   void submit(std::span<const comm::Transfer> transfers, int priority);
   void invalidate(std::span<const comm::DatumId> stale);
-  void require_written(const TaskSpec& spec) const;
   template <typename Note>
   void record(const Note& note);
   void pass_on_calls();
-  std::string name_of(comm::DatumId datum) const override;
+  std::string name_of(comm::DatumId id) const override {
+    return application_.declared.describe(id.value);
+  }
   std::string status() const override;
   std::string report() const override { return report_(); }
 
   comm::Progress& progress_;
   engine::Application& application_;
   comm::Ownership ownership_;
-  std::vector<comm::Use> uses_;              // of the task at hand
-  std::vector<comm::Transfer> after_;        // it
-  int priority_ = 0;                         // its
-  std::optional<RankId> owner_of_reduction_; // its
+  std::vector<comm::Use> uses_;                   // of the task at hand
+  std::vector<comm::Transfer> after_;             // it
+  int priority_ = 0;                              // its
+  std::optional<comm::DatumId> reduced_;          // its
+  bool in_family_ = false;                        // it uses data in parts
+  std::unordered_set<std::uint32_t> reductions_;  // data that tasks may reduce into
+  std::vector<bool> has_home_;                    // by number: memory or a file of the application
+  std::unordered_map<std::uint32_t, std::vector<Divided>> divided_;  // by number of the whole
   comm::CallRecorder calls_;
   bool compares_;
   bool ends_early_ = false;

@@ -201,6 +201,10 @@ Handle RuntimeImpl::add_simulated(const Layout& layout, NodeId node, bool writab
 }
 
 void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
+  if (RankSequence* const sequence = ranks_of(handle, "set_reduction")) {
+    sequence->set_reduction(handle, reduction);
+    if (sequence->owner(handle) != sequence->here()) return;
+  }
   handle = application_->declared.local(handle, "set_reduction");
   try {
     application_->reductions.declare(handle, reduction);
@@ -217,7 +221,7 @@ void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
 void RuntimeImpl::unregister(Handle registered, WriteBack write_back, const char* call) {
   begin_wait(call);
   if (application_->declared.has(registered)) {
-    if (sequence_) sequence_->forget(registered);
+    if (ranks_of(registered, call) != nullptr) sequence_->begin_unregister(registered, call);
     return unregister_declared(registered, write_back, call);
   }
   graph::Handle& handle = check(registered, call);
@@ -332,6 +336,9 @@ void RuntimeImpl::flush_home(graph::Handle& handle, memory::Request& request) {
 
 // The invalidation gives its room back when the tasks before it have ended, also while its slot is kept.
 void RuntimeImpl::release_later(Handle registered) {
+  if (RankSequence* const sequence = ranks_of(registered, "release_later")) {
+    return sequence->release_later(registered);
+  }
   registered = application_->declared.local(registered, "release_later");
   graph::Handle& handle = check(registered, "release_later");
   const bool is_divided = handle.has_family.load(std::memory_order_acquire);
@@ -353,6 +360,12 @@ void RuntimeImpl::release_later(Handle registered) {
 void RuntimeImpl::let_go(Handle handle) noexcept {
   if (forked() || is_left() || !handle || handle.runtime() != number_) return;
   try {
+    if (application_->declared.has(handle)) {
+      const Handle used = application_->declared.used(handle);
+      application_->declared.forget(handle);
+      if (!used) return;
+      handle = used;
+    }
     application_->departures.add(handle);
     application_->departures.sweep_if_many();
   } catch (const std::exception&) {  // it goes later, at the latest with the runtime

@@ -399,8 +399,7 @@ Handle Runtime::register_memory(std::optional<RankId> owner, NodeId node, void* 
 Handle Runtime::register_array(NodeId node, void* address, TileShape shape, std::string name,
                                Released released) {
   const Layout layout = engine::checked(shape, name);
-  return register_memory(std::nullopt, node, address, layout, std::move(name),
-                         std::move(released));
+  return register_memory(std::nullopt, node, address, layout, std::move(name), std::move(released));
 }
 
 Handle Runtime::register_tile(void* data, TileShape shape, std::string name, Released released) {
@@ -495,20 +494,28 @@ void Runtime::release_later(Handle handle) {
   impl_->release_later(handle);
 }
 
-void Runtime::invalidate(Handle named) {
-  const Handle handle = impl_->application().declared.local(named, "invalidate");
+void Runtime::invalidate(Handle handle) {
+  if (runtime::RankSequence* const ranks = impl_->ranks_of(handle, "invalidate")) {
+    return ranks->invalidate(handle);
+  }
+  handle = impl_->application().declared.local(handle, "invalidate");
   impl_->check(handle, "invalidate");
   impl_->application().invalidations.submit(handle);
-  if (runtime::RankSequence* const ranks = impl_->ranks()) ranks->forget(named);
 }
 
 Parts Runtime::partition(Handle whole, const Divide& divide, PartAccess access) {
   if (!divide) throw UsageError("partition: no division was given");
+  if (runtime::RankSequence* const ranks = impl_->ranks_of(whole, "partition")) {
+    return ranks->partition(whole, divide, access);
+  }
   whole = impl_->application().declared.local(whole, "partition");
   return impl_->application().partitions.partition(whole, divide, access);
 }
 
 void Runtime::unpartition(const Parts& parts) {
+  runtime::RankSequence* const ranks =
+      parts.size() > 0 ? impl_->ranks_of(parts[0], "unpartition") : nullptr;
+  if (ranks != nullptr) return ranks->unpartition(parts);
   impl_->application().partitions.unpartition(parts);
 }
 
@@ -517,18 +524,23 @@ void Runtime::set_reduction(Handle handle, const Reduction& reduction) {
 }
 
 void Runtime::combine(Handle handle) {
+  if (runtime::RankSequence* const ranks = impl_->ranks_of(handle, "combine")) {
+    return ranks->combine(handle);
+  }
   handle = impl_->application().declared.local(handle, "combine");
   impl_->check(handle, "combine");
   impl_->application().reductions.combine(handle);
 }
 
 void Runtime::wont_use(Handle handle) {
+  if (!impl_->uses(handle, "wont_use")) return;
   handle = impl_->application().declared.local(handle, "wont_use");
   impl_->check(handle, "wont_use");
   impl_->application().prefetches.submit_wont_use(handle);
 }
 
 void Runtime::advise(Handle handle, std::optional<NodeId> node) {
+  if (!impl_->uses(handle, "advise")) return;
   handle = impl_->application().declared.local(handle, "advise");
   graph::Handle& data = impl_->check(handle, "advise");
   if (node) engine::checked(*node, impl_->engine().machine(), "advise");
@@ -536,6 +548,8 @@ void Runtime::advise(Handle handle, std::optional<NodeId> node) {
 }
 
 void Runtime::prefetch(Handle handle, NodeId node) {
+  if (impl_->ranks() != nullptr) impl_->ranks()->require_written(handle, "prefetch");
+  if (!impl_->uses(handle, "prefetch")) return;
   handle = impl_->application().declared.local(handle, "prefetch");
   impl_->check(handle, "prefetch");
   engine::checked(node, impl_->engine().machine(), "prefetch");
@@ -611,6 +625,12 @@ void Runtime::cancel() {
   impl_->engine().errors().cancel();
 }
 void Runtime::cancel(Group& group) {
+  if (impl_->ranks() != nullptr && impl_->ranks()->ranks() > 1) {
+    throw UsageError(
+        "cancel: tasks of the group run on several ranks, which would not stop at the same task; "
+        "cancel() "
+        "without a group ends the run on all ranks");
+  }
   impl_->engine().errors().cancel(internals::Opener::count(group));
 }
 
@@ -630,6 +650,11 @@ Acquired Runtime::acquire_of(std::shared_ptr<RuntimeImpl> runtime, Handle handle
   acquired.view_ = memory::view(data, kRam);
   if (acquired.runtime_->lacks_content(data)) acquired.view_nothing(data.layout);
   return acquired;
+}
+
+bool Runtime::concerns(const Operands& operands, std::optional<RankId> rank) const {
+  runtime::RankSequence* const ranks = impl_->ranks();
+  return ranks == nullptr || ranks->concerns(operands.span(), rank);
 }
 
 RankId Runtime::this_rank() const {

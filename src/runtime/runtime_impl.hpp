@@ -85,11 +85,26 @@ class RuntimeImpl {
   // Registers data that all ranks know, by `make` on the rank that owns them; none: the next in turn. Without other
   // ranks: calls `make`.
   template <typename Make>
-  Handle add_owned(std::optional<RankId> owner, const Layout& layout, std::string name, bool written,
-                   const Make& make);
+  Handle add_owned(std::optional<RankId> owner, const Layout& layout, std::string name,
+                   bool written, const Make& make);
   // The other ranks; null: none. Tasks submitted inside a task are this rank's own.
   RankSequence* ranks() const {
     return sequence_ && engine_->inside_task() == nullptr ? sequence_.get() : nullptr;
+  }
+  // The same, if all know the data. Throws UsageError if the data are gone.
+  RankSequence* ranks_of(Handle handle, const char* call) const {
+    RankSequence* const sequence = ranks();
+    return sequence != nullptr && sequence->is_shared(handle, call) ? sequence : nullptr;
+  }
+  // This rank owns the data, or has what they hold now: else it has nothing that a hint could be about.
+  bool uses(Handle handle, const char* call) const {
+    const RankSequence* const sequence = ranks_of(handle, call);
+    return sequence == nullptr || sequence->has(handle);
+  }
+  // Of data of other ranks, of which this one has seen nothing. Any thread.
+  bool is_unused_here(Handle handle) const {
+    return ranks() != nullptr && application_->declared.has(handle) &&
+           application_->declared.is_unused(handle);
   }
   void pin(std::byte* data, Bytes bytes);
   void unpin(std::byte* data);

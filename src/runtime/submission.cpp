@@ -39,7 +39,9 @@ TaskId RuntimeImpl::submit(const TaskSpec& spec) {
 
 // An error that the other ranks do not have ends the run: they wait for what this rank does not do.
 TaskId RuntimeImpl::submit_among_ranks(const TaskSpec& spec) {
-  if (!sequence_->takes(spec)) return kElsewhere;
+  if (spec.codelet == nullptr) return submit_here(spec);  // which is refused
+  const RankId on = sequence_->takes(spec);
+  if (on != sequence_->here()) return RankSequence::elsewhere(on);
   try {
     const TaskId id = submit_here(spec);
     sequence_->submitted();

@@ -290,6 +290,7 @@ bool RuntimeImpl::is_ready(Group& group) {
 }
 
 bool RuntimeImpl::is_ready(Handle registered, const char* what) {
+  if (is_unused_here(registered)) return true;
   registered = application_->declared.local(registered, what);
   graph::Handle& handle = check(registered, what);
   const engine::SimulatedSubmitter* const submitter = application_->submissions.submitter();
@@ -306,6 +307,8 @@ bool RuntimeImpl::wait_for(Handle registered, Time duration) {
   constexpr Time kLongestSleep{1'000'000};
   constexpr const char* kWhat = "wait_for a handle";
   begin_wait("wait_for");
+  if (sequence_) sequence_->require_no_gap(registered, "wait_for");
+  if (is_unused_here(registered)) return true;
   registered = application_->declared.local(registered, "wait_for");
   graph::Handle& handle = check(registered, "wait_for");
   const Deadline deadline = in_time(duration);
@@ -332,6 +335,8 @@ void RuntimeImpl::throw_lost(const graph::Handle& handle) {
 
 void RuntimeImpl::wait(Handle registered) {
   begin_wait("wait");
+  if (sequence_) sequence_->require_no_gap(registered, "wait");
+  if (is_unused_here(registered)) return;
   registered = application_->declared.local(registered, "wait");
   graph::Handle& handle = check(registered, "wait");
   application_->submissions.pass_on_deferred();

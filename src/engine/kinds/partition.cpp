@@ -137,30 +137,14 @@ void Partitions::add_parts(Owned& owned, const graph::Home& home, const Layout& 
     } else {
       layout = layout.packed();
     }
-    const Handle part =
-        application_.handles.add(layout, at, written, name_of(owned, i),
-                                 {.by = Origin::Registrar::runtime, .part_of = owned.whole});
+    const Handle part = application_.handles.add(
+        layout, at, written, graph::name_of_part(owned.whole->name, i, count, owned.grid_rows),
+        {.by = Origin::Registrar::runtime, .part_of = owned.whole});
     owned.parts.push_back(part.impl());
     owned.lives.push_back(part.life());
     owned.families[i].of = &owned;
     begin_family(*part.impl(), owned.families[i]);
   }
-}
-
-// "A[3]"; of a grid "A[row,column]".
-std::string Partitions::name_of(const Owned& owned, std::size_t part) {
-  const std::size_t rows = owned.grid_rows;
-  std::string name = owned.whole->name;
-  name += '[';
-  if (rows == 0 || rows == owned.blocks.size()) {
-    name += std::to_string(part);
-  } else {
-    name += std::to_string(part % rows);
-    name += ',';
-    name += std::to_string(part / rows);
-  }
-  name += ']';
-  return name;
 }
 
 Parts Partitions::names_of(const Partition& partition) const {

@@ -87,7 +87,6 @@ class Partitions {
   graph::Family& family_of(graph::Handle& handle);
   void begin_family(graph::Handle& handle, graph::Family& family);
   Owned& add(graph::Handle& whole, Division division);
-  static std::string name_of(const Owned& owned, std::size_t part);
   void add_parts(Owned& owned, const graph::Home& home, const Layout& whole, bool written);
   void take_back(graph::Partition& partition);
   bool forget_some();
