@@ -70,6 +70,14 @@ class Ownership {
   // This rank has the content that the next task of the sequence would read.
   bool has(DatumId datum) const;
 
+  // The owner, another rank, if nothing else of the access concerns this rank. None: it may.
+  std::optional<RankId> passes(DatumId datum, AccessMode mode) const {
+    const Datum& it = data_[datum.value];
+    const bool is_plain = (it.is_written & ~(it.has_family | it.is_gone) & 1U) != 0;
+    if (!is_plain || it.owner == here_.value || (writes(mode) && !it.there.empty()))
+      return std::nullopt;
+    return RankId{it.owner};
+  }
   // Where a task with these operands runs: at the owner of what it writes; if there are several, at the one of them that
   // has to receive the fewest bytes, counted from owner to owner; if it writes nothing, at the one of all owners for which
   // that holds; rank 0 if it has no operand. The first in the order of ranks, if several are equal.

@@ -569,7 +569,8 @@ TEST(RanksParts, RandomProgramsAreAsOnOneRank) {
           base::Random its(seed * 1000 + rank.value);
           return some_options(its, plan, folder.path());
         },
-        [&](Runtime& runtime) { const Player played(plan, runtime, skips); });
+        [&](Runtime& runtime) { const Player played(plan, runtime, skips); },
+        {.silence = Time::from_seconds(300)});  // cores may be shared by many
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       EXPECT_EQ(outcomes[rank].text(), "") << "rank " << rank;
     }
