@@ -63,7 +63,7 @@ class NobodyThere final : public comm::Transport {
   NobodyThere(std::uint32_t rank, std::uint32_t ranks) : rank_(rank), ranks_(ranks) {}
   RankId rank() const override { return {rank_}; }
   std::uint32_t ranks() const override { return ranks_; }
-  // What this rank says to another one that one would say, too.
+  // Each message comes back as the other rank's own: all begin alike, and end alike.
   void post_message(RankId to, std::span<const std::byte> bytes) override {
     answers_.emplace_back(to, std::vector(bytes.begin(), bytes.end()));
   }

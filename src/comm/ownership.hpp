@@ -93,7 +93,7 @@ class Ownership {
   Effects run(std::span<const Use> uses, RankId on);
   // All ranks do it, each with a copy of its own: the application's own access. Writers write the same everywhere.
   Effects run_everywhere(DatumId datum, AccessMode mode);
-  // The content is void. Returned: other copies here that end, of what it is a part of and of its parts.
+  // The content is void. Returned: this rank's copies that end with it, of its wholes and of its parts.
   std::span<const DatumId> forget(DatumId datum);
   // The datum is no more, with its parts. Returned: these.
   std::span<const DatumId> remove(DatumId datum);
