@@ -553,7 +553,7 @@ TEST(RanksParts, RandomProgramsAreAsOnOneRank) {
   const char* const given = std::getenv("RANKS_SEED");
   const char* const number = std::getenv("RANKS_PROGRAMS");
   const std::uint64_t first = given != nullptr ? std::stoull(given) : 1;
-  const std::uint64_t programs = number != nullptr ? std::stoull(number) : 60;
+  const std::uint64_t programs = number != nullptr ? std::stoull(number) : 10;
   for (std::uint64_t seed = first; seed < first + programs; ++seed) {
     SCOPED_TRACE("RANKS_SEED=" + std::to_string(seed));
     base::Random random(seed ^ 0x5eed);
