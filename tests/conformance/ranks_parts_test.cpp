@@ -532,6 +532,7 @@ class Player {
 Options some_options(base::Random& random, const Plan& plan, const std::string& folder) {
   Options options{.workers = 1 + static_cast<std::uint32_t>(random.below(3))};
   options.bind = false;
+  options.models = "none";
   const std::vector<std::string> names = testing::policy_names();
   options.policy = names[random.below(names.size())];
   options.submitter_works = random.below(2) == 0;
@@ -553,7 +554,7 @@ TEST(RanksParts, RandomProgramsAreAsOnOneRank) {
   const char* const given = std::getenv("RANKS_SEED");
   const char* const number = std::getenv("RANKS_PROGRAMS");
   const std::uint64_t first = given != nullptr ? std::stoull(given) : 1;
-  const std::uint64_t programs = number != nullptr ? std::stoull(number) : 10;
+  const std::uint64_t programs = number != nullptr ? std::stoull(number) : 60;
   for (std::uint64_t seed = first; seed < first + programs; ++seed) {
     SCOPED_TRACE("RANKS_SEED=" + std::to_string(seed));
     base::Random random(seed ^ 0x5eed);
@@ -585,6 +586,7 @@ TEST(RanksParts, RandomProgramsAreAsOnOneRank) {
 Options plain_options(RankId) {
   Options options{.workers = 1};
   options.bind = false;
+  options.models = "none";
   options.submitter_works = true;
   return options;
 }
