@@ -70,6 +70,14 @@ class Ownership {
   // This rank has the content that the next task of the sequence would read.
   bool has(DatumId datum) const;
 
+  // The owner, another rank, if nothing else of the access concerns this rank. None: it may.
+  std::optional<RankId> passes(DatumId datum, AccessMode mode) const {
+    const Datum& it = data_[datum.value];
+    const bool is_plain = (it.is_written & ~(it.has_family | it.is_gone) & 1U) != 0;
+    if (!is_plain || it.owner == here_.value || (writes(mode) && !it.there.empty()))
+      return std::nullopt;
+    return RankId{it.owner};
+  }
   // Where a task with these operands runs: at the owner of what it writes; if there are several, at the one of them
   // with the fewest bytes to receive, counted from owner to owner. A task that writes nothing runs at the owner of an
   // operand, by the same rule; without operands on rank 0. Of equal ranks the first.
@@ -85,7 +93,7 @@ class Ownership {
   Effects run(std::span<const Use> uses, RankId on);
   // All ranks do it, each with a copy of its own: the application's own access. Writers write the same everywhere.
   Effects run_everywhere(DatumId datum, AccessMode mode);
-  // The content is void. Returned: other copies here that end, of what it is a part of and of its parts.
+  // The content is void. Returned: this rank's copies that end with it, of its wholes and of its parts.
   std::span<const DatumId> forget(DatumId datum);
   // The datum is no more, with its parts. Returned: these.
   std::span<const DatumId> remove(DatumId datum);

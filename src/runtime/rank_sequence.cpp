@@ -218,7 +218,26 @@ void RankSequence::invalidate(std::span<const comm::DatumId> stale) {
   }
 }
 
+// Most tasks are for one other rank alone, which is found without looking at them twice.
+std::optional<RankId> RankSequence::passes(std::span<const Operand> operands) const {
+  std::optional<RankId> on;
+  for (const Operand& operand : operands) {
+    const bool is_plain =
+        operand.mode != AccessMode::reduction && operand.mode != AccessMode::scratch;
+    if (!is_plain || !is_shared(operand.handle)) return std::nullopt;
+    const std::optional<RankId> owner = ownership_.passes(datum(operand.handle), operand.mode);
+    if (!owner) return std::nullopt;
+    if (!writes(operand.mode)) continue;
+    if (on && *on != *owner) return std::nullopt;
+    on = owner;
+  }
+  return on;
+}
+
 RankId RankSequence::takes(const TaskSpec& spec) {
+  if (!compares_ && !spec.rank && spec.after.empty()) {
+    if (const auto on = passes(spec.operands.span())) return *on;
+  }
   read_uses(spec.operands.span(), &spec);
   record([&] {
     calls_.submits(
@@ -251,6 +270,7 @@ void RankSequence::submitted() {
 
 bool RankSequence::concerns(std::span<const Operand> operands, std::optional<RankId> rank) {
   stop_comparing();  // ranks may leave out what does not concern them
+  if (!rank && passes(operands)) return false;
   read_uses(operands, nullptr);
   return ownership_.concerns(uses_, place(rank, nullptr));
 }

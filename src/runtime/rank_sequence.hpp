@@ -109,6 +109,7 @@ class RankSequence final : private comm::RankVoice {
 
   static comm::DatumId datum(Handle handle) { return {engine::DeclaredData::number(handle)}; }
   bool is_shared(Handle handle) const { return application_.declared.has(handle); }
+  std::optional<RankId> passes(std::span<const Operand> operands) const;
   void read_uses(std::span<const Operand> operands, const TaskSpec* spec);
   RankId place(std::optional<RankId> rank, const TaskSpec* spec) const;
   void require_after(const TaskSpec& spec, RankId on) const;

@@ -532,6 +532,7 @@ class Player {
 Options some_options(base::Random& random, const Plan& plan, const std::string& folder) {
   Options options{.workers = 1 + static_cast<std::uint32_t>(random.below(3))};
   options.bind = false;
+  options.models = "none";
   const std::vector<std::string> names = testing::policy_names();
   options.policy = names[random.below(names.size())];
   options.submitter_works = random.below(2) == 0;
@@ -569,7 +570,8 @@ TEST(RanksParts, RandomProgramsAreAsOnOneRank) {
           base::Random its(seed * 1000 + rank.value);
           return some_options(its, plan, folder.path());
         },
-        [&](Runtime& runtime) { const Player played(plan, runtime, skips); });
+        [&](Runtime& runtime) { const Player played(plan, runtime, skips); },
+        {.silence = Time::from_seconds(300)});  // cores may be shared by many
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       EXPECT_EQ(outcomes[rank].text(), "") << "rank " << rank;
     }
@@ -584,6 +586,7 @@ TEST(RanksParts, RandomProgramsAreAsOnOneRank) {
 Options plain_options(RankId) {
   Options options{.workers = 1};
   options.bind = false;
+  options.models = "none";
   options.submitter_works = true;
   return options;
 }
