@@ -20,8 +20,8 @@ using ::testing::IsEmpty;
 using Lines = std::vector<std::string>;
 
 std::string name_of_kind(MessageKind kind) {
-  constexpr const char* kNames[] = {"hello",  "announced", "credit",   "content", "consumed",
-                                    "alive",  "sequence",  "diverged", "stalled", "asks",
+  constexpr const char* kNames[] = {"hello",  "announced", "credit",   "content",    "consumed",
+                                    "alive",  "sequence",  "diverged", "stalled",    "asks",
                                     "report", "failed",    "finished", "asks_alive", "left"};
   return kNames[static_cast<std::size_t>(kind)];
 }
@@ -334,8 +334,9 @@ TEST_F(OfOneRank, WhoHearsNothingOfAnyRankMayBeCutOff) {
   for (double now = 20; now <= 30.5; now += 0.5) exchange->tick(seconds(now));
   EXPECT_EQ(told.failure, "");
   exchange->tick(seconds(31));
-  EXPECT_THAT(told.failure, HasSubstr("rank 0 is lost: nothing was heard of it for 11.0 s, nor of any "
-                                      "other rank when asked: rank 1 may be cut off"));
+  EXPECT_THAT(told.failure,
+              HasSubstr("rank 0 is lost: nothing was heard of it for 11.0 s, nor of any "
+                        "other rank when asked: rank 1 may be cut off"));
 }
 
 TEST_F(OfOneRank, WhoWasStoppedItselfCountsNoSilence) {
