@@ -9,13 +9,24 @@ namespace {
 constexpr std::uint64_t kModes = 16;
 constexpr std::size_t kMostOperandsTold = 12;
 
+// Up to eight bytes, without a call of memcpy.
+std::uint64_t word_of(const char* text, std::size_t size) {
+  const auto four = [](const char* at) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, at, sizeof word);
+    return std::uint64_t{word};
+  };
+  const auto one = [](char letter) { return std::uint64_t{static_cast<unsigned char>(letter)}; };
+  if (size >= 4) return four(text) | four(text + size - 4) << 32;
+  if (size == 0) return 0;
+  return one(text[0]) | one(text[size / 2]) << 8 | one(text[size - 1]) << 16;
+}
+
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = text.size();
   while (!text.empty()) {
-    std::uint64_t word = 0;
-    const std::size_t part = std::min(text.size(), sizeof word);
-    std::memcpy(&word, text.data(), part);
-    hash = (hash ^ word) * 0xff51afd7ed558ccdU;
+    const std::size_t part = std::min<std::size_t>(text.size(), 8);
+    hash = (hash ^ word_of(text.data(), part)) * 0xff51afd7ed558ccdU;
     hash ^= hash >> 32;
     text.remove_prefix(part);
   }
@@ -80,6 +91,11 @@ void CallRecorder::accesses(DatumId datum, AccessMode mode) {
 CallBatch CallRecorder::take() {
   CallBatch next;
   next.first = batch_.first + batch_.calls.size();
+  if (is_full()) {  // it is likely to be so again
+    next.calls.reserve(batch_.calls.size());
+    next.hashes.reserve(batch_.hashes.size());
+    next.operands.reserve(batch_.operands.size());
+  }
   return std::exchange(batch_, std::move(next));
 }
 

@@ -280,7 +280,10 @@ void Exchange::message_arrived(RankId from, std::span<const std::byte> bytes) {
     case MessageKind::alive:
       peer.status = message.text();
       peer.told_at.reset();
+      if (silence_ && from != before()) rank_lost(before(), silence_->why);
       return;
+    case MessageKind::asks_alive:
+      return beat_to(from);
     case MessageKind::sequence: {
       std::vector<std::uint32_t> hashes(message.rest.size() / sizeof(std::uint32_t));
       if (!hashes.empty())
@@ -316,9 +319,7 @@ void Exchange::tick(Time now) {
   if (has_failed_ || ranks_ == 1) return;
   if (!beaten_ || now - *beaten_ >= rules_.beat) {
     beaten_ = now;
-    constexpr std::size_t kMostStatus = 200;
-    post(behind(), to_bytes({.kind = MessageKind::alive},
-                            std::string_view(actions_.status()).substr(0, kMostStatus)));
+    beat_to(behind());
   }
   for (Peer& peer : peers_) {
     if (!peer.told_at) peer.told_at = now;
@@ -334,14 +335,35 @@ void Exchange::tick(Time now) {
   }
 }
 
+void Exchange::beat_to(RankId rank) {
+  constexpr std::size_t kMostStatus = 200;
+  post(rank, to_bytes({.kind = MessageKind::alive},
+                      std::string_view(actions_.status()).substr(0, kMostStatus)));
+}
+
 // Who was stopped itself has heard nothing meanwhile, and does not count that.
 void Exchange::watch(Time now) {
   Peer& watched = peers_[before().value];
   const bool has_slept = ticked_ && now - *ticked_ >= Time{rules_.silence.ns / 2};
   ticked_ = now;
   if (!watched.heard || has_slept) watched.heard = now;
-  if (watched.has_left || now - *watched.heard < rules_.silence) return;
-  rank_lost(before(), "nothing was heard of it for " + seconds_of(now - *watched.heard));
+  if (watched.has_left || now - *watched.heard < rules_.silence) {
+    silence_.reset();
+    return;
+  }
+  const std::string why = "nothing was heard of it for " + seconds_of(now - *watched.heard);
+  if (ranks_ == 2) return rank_lost(before(), why);
+  if (!silence_) {
+    silence_ = Silence{why, now + rules_.suspicion};
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+      if (rank != here_.value && rank != before().value) {
+        post({rank}, to_bytes({.kind = MessageKind::asks_alive}));
+      }
+    }
+  }
+  if (now < silence_->until) return;
+  rank_lost(before(), why + ", nor of any other rank when asked: rank " +
+                          std::to_string(here_.value) + " may be cut off");
 }
 
 std::string Exchange::last_known_of(RankId rank) const {

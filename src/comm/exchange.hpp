@@ -166,6 +166,11 @@ class Exchange {
     std::string text;
     std::optional<Time> until;  // none: since the last tick
   };
+  // Of the rank that is watched. Perhaps it is this rank that is cut off: another one is asked.
+  struct Silence {
+    std::string why;
+    Time until;
+  };
   struct Answer {
     std::string text;
     bool is_whole = false;
@@ -189,6 +194,7 @@ class Exchange {
   void give_credit(RankId from, const MessageHeader& header);
   void require_nothing_of(RankId rank);
   void watch(Time now);
+  void beat_to(RankId rank);
   std::string last_known_of(RankId rank) const;
   void compare();
   void diverged(RankId from, const ParsedMessage& message);
@@ -228,6 +234,7 @@ class Exchange {
   std::optional<Time> beaten_;
   std::optional<Time> ticked_;
   std::optional<Suspicion> suspicion_;
+  std::optional<Silence> silence_;
   CallComparison comparison_;
   std::optional<Report> report_;
   Bytes sent_;

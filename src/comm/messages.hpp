@@ -31,6 +31,7 @@ enum class MessageKind : std::uint8_t {
   report,       // the answer, in pieces
   failed,       // the run is over: a text says why
   finished,     // all is done here; no transfer comes after it
+  asks_alive,   // is anybody there? `alive` is the answer
   left,         // the program ends, and no runtime of it begins any more
 };
 

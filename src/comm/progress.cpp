@@ -332,7 +332,11 @@ void Progress::message_arrived(RankId from, std::span<const std::byte> bytes) {
     if (!exchange_ || has_said_hello_[from.value]) is_ahead_[from.value] = true;
     if (exchange_) has_said_hello_[from.value] = true;
   }
-  const bool is_of_rank = kind == MessageKind::alive || kind == MessageKind::left;
+  if (!exchange_ && kind == MessageKind::asks_alive) {
+    transport_->post_message(from, to_bytes({.kind = MessageKind::alive}));
+  }
+  const bool is_of_rank =
+      kind == MessageKind::alive || kind == MessageKind::asks_alive || kind == MessageKind::left;
   if (exchange_ && (!is_ahead_[from.value] || is_of_rank)) {
     exchange_->message_arrived(from, bytes);
   } else if (is_ahead_[from.value] && !is_of_rank) {

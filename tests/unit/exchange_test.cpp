@@ -20,9 +20,9 @@ using ::testing::IsEmpty;
 using Lines = std::vector<std::string>;
 
 std::string name_of_kind(MessageKind kind) {
-  constexpr const char* kNames[] = {"hello",  "announced", "credit",   "content", "consumed",
-                                    "alive",  "sequence",  "diverged", "stalled", "asks",
-                                    "report", "failed",    "finished", "left"};
+  constexpr const char* kNames[] = {"hello",  "announced", "credit",   "content",    "consumed",
+                                    "alive",  "sequence",  "diverged", "stalled",    "asks",
+                                    "report", "failed",    "finished", "asks_alive", "left"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -315,10 +315,28 @@ TEST_F(OfOneRank, ASilentRankIsLostWithWhatItDidLast) {
   EXPECT_EQ(told.failure, "");
   for (; now < 29; now += 1) exchange->tick(seconds(now));
   EXPECT_EQ(told.failure, "");
+  told.take();
   exchange->tick(seconds(29));
+  EXPECT_THAT(told.take(), ElementsAre("alive>2", "asks_alive>2"));
+  EXPECT_EQ(told.failure, "");
+  hear(2, {.kind = MessageKind::alive});
   EXPECT_EQ(told.failure,
             "rank 0 is lost: nothing was heard of it for 10.0 s; 10.0 s ago it had run 7 tasks, "
             "ran gemm");
+}
+
+TEST_F(OfOneRank, WhoHearsNothingOfAnyRankMayBeCutOff) {
+  begin();
+  for (double now = 0; now <= 10; now += 1) exchange->tick(seconds(now));
+  hear(0, {.kind = MessageKind::alive});  // in time
+  for (double now = 10; now <= 20; now += 1) exchange->tick(seconds(now));
+  hear(0, {.kind = MessageKind::asks_alive});
+  for (double now = 20; now <= 30.5; now += 0.5) exchange->tick(seconds(now));
+  EXPECT_EQ(told.failure, "");
+  exchange->tick(seconds(31));
+  EXPECT_THAT(told.failure,
+              HasSubstr("rank 0 is lost: nothing was heard of it for 11.0 s, nor of any "
+                        "other rank when asked: rank 1 may be cut off"));
 }
 
 TEST_F(OfOneRank, WhoWasStoppedItselfCountsNoSilence) {
@@ -329,6 +347,7 @@ TEST_F(OfOneRank, WhoWasStoppedItselfCountsNoSilence) {
   for (double now = 60; now < 70; now += 0.5) exchange->tick(seconds(now));
   EXPECT_EQ(told.failure, "");
   exchange->tick(seconds(70));
+  hear(2, {.kind = MessageKind::alive});
   EXPECT_THAT(told.failure, HasSubstr("rank 0 is lost"));
 }
 
