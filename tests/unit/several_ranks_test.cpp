@@ -1,5 +1,4 @@
 // What several ranks on a host have in common, and have each of their own.
-#include <cstring>
 #include <map>
 #include <string>
 
