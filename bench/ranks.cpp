@@ -78,9 +78,9 @@ MachineDescription rank() {
   return machine;
 }
 
-class Ranks {
+class ManyRanks {
  public:
-  explicit Ranks(const Arguments& arguments) : arguments_(arguments) {
+  explicit ManyRanks(const Arguments& arguments) : arguments_(arguments) {
     const auto world = std::make_shared<SharedWorld>();
     Options options;
     options.policy = "lws";
@@ -120,7 +120,7 @@ class Ranks {
 
 // Counted by bench/ranks.py.
 extern "C" [[gnu::noinline]] void ranks_counted(void* ranks) {
-  auto& all = *static_cast<Ranks*>(ranks);
+  auto& all = *static_cast<ManyRanks*>(ranks);
   all.hear();
   all.run();
 }
@@ -133,7 +133,7 @@ int main(int count, char** values) {
     return 2;
   }
   const double before = resident_mib();
-  Ranks ranks(arguments);
+  ManyRanks ranks(arguments);
   const double made = resident_mib();
   ranks_counted(&ranks);
   const double after = resident_mib();

@@ -105,7 +105,7 @@ double nanoseconds(std::uint32_t tasks, const Each& each) {
 }
 
 void measure(const Arguments& given) {
-  const auto progress = std::make_shared<comm::Progress>(
+  const auto progress = std::make_shared<internals::RanksImpl>(
       [&] { return std::make_unique<NobodyThere>(given.rank, given.ranks); });
   Options options{.workers = 1, .policy = "lws"};
   options.bind = false;

@@ -152,11 +152,11 @@ void Exchange::offer(RankId from, DatumId datum, Offer offer) {
 void Exchange::match(Receiving& receiving, Offer offer) {
   const ReadyTransfer& transfer = receiving.transfer;
   if (offer.bytes != transfer.bytes.value || offer.version != transfer.what.version) {
-    return suspect("rank " + std::to_string(here_.value) + " waits for version " +
+    return suspect("rank " + std::to_string(here_.value) + " waits for transfer " +
                    std::to_string(transfer.what.version) + " of datum " +
                    std::to_string(transfer.what.datum.value) + ", " +
                    std::to_string(transfer.bytes.value) + " bytes, and rank " +
-                   std::to_string(transfer.what.from.value) + " offers version " +
+                   std::to_string(transfer.what.from.value) + " offers transfer " +
                    std::to_string(offer.version) + ", " + std::to_string(offer.bytes) +
                    " bytes: the ranks did not submit the same tasks");
   }
@@ -506,7 +506,7 @@ std::string Exchange::describe(std::size_t most) const {
   std::size_t lines = 0;
   const auto tell = [&](const ReadyTransfer& transfer, const std::string& what) {
     if (lines++ < most)
-      text += actions_.name_of(transfer.what.datum) + " (version " +
+      text += actions_.name_of(transfer.what.datum) + " (transfer " +
               std::to_string(transfer.what.version) + ") " + what + "\n";
   };
   for (const auto& [id, receiving] : receivings_) {

@@ -11,12 +11,13 @@
 namespace vicinal::runtime {
 
 RankSequence::RankSequence(comm::Progress& progress, engine::Application& application,
-                           bool is_limited, Report report)
+                           bool is_limited, Report report, Provide provide)
     : progress_(progress),
       application_(application),
       ownership_(progress.rank(), progress.ranks()),
       compares_(progress.ranks() > 1),
-      report_(std::move(report)) {
+      report_(std::move(report)),
+      provide_(std::move(provide)) {
   progress_.begin(application_.engine, application_.transfers, *this,
                   std::hash<std::string_view>{}(version()), is_limited);
 }
@@ -198,6 +199,10 @@ void RankSequence::require_after(const TaskSpec& spec, RankId on) const {
 void RankSequence::submit(const comm::Transfer& transfer, int priority) {
   const std::uint32_t number = transfer.datum.value;
   const Handle local = application_.declared.local(application_.declared.name(number), "submit");
+  // For data of this rank there was room when they were registered.
+  if (transfer.from == here() && ownership_.owner(transfer.datum) != here()) {
+    provide_(ownership_.bytes(transfer.datum), name_of(transfer.datum));
+  }
   const std::uint64_t id = progress_.add(transfer, ownership_.bytes(transfer.datum), priority);
   if (transfer.from == here()) {
     application_.transfers.submit_send(local, id, priority);

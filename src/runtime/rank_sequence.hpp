@@ -28,9 +28,11 @@ class RankSequence final : private comm::RankVoice {
  public:
   // Who waits for what within this rank, in lines. Any thread.
   using Report = std::function<std::string()>;
+  // Room from which content of so many bytes can be sent, of data with this name.
+  using Provide = std::function<void(Bytes, const std::string&)>;
   // Returns when all ranks have begun.
   RankSequence(comm::Progress& progress, engine::Application& application, bool is_limited,
-               Report report);
+               Report report, Provide provide);
 
   RankId here() const { return progress_.rank(); }
   std::uint32_t ranks() const { return progress_.ranks(); }
@@ -148,6 +150,7 @@ class RankSequence final : private comm::RankVoice {
   bool compares_;
   bool ends_early_ = false;
   const Report report_;
+  const Provide provide_;
   mutable std::mutex waits_mutex_;
   std::string waits_in_;  // guarded by it; empty: it does not wait
 };

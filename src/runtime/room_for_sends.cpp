@@ -17,13 +17,11 @@ void RoomForSends::provide(Bytes bytes, const std::string& name, const Wait& wai
   const Bytes padded = memory::Arena::padded(bytes);
   if (padded <= bytes_ || !is_needed()) return;
   engine::Engine& engine = application_.engine;
-  const Bytes limit = *engine.residency().limit(kRam);
-  if (bytes_ + padded > limit) {
-    throw CapacityError("register: handle " + name + " of " + std::to_string(bytes.value) +
-                        " bytes needs as much room in RAM when it is sent, beside the " +
-                        std::to_string(bytes_.value) + " bytes kept for sends so far, and its limit is " +
-                        std::to_string(limit.value) +
-                        " bytes; raise the option memory, or register the largest data first");
+  const Bytes limit = *engine.residency().limit(kRam) + bytes_;
+  if (padded > limit) {
+    throw CapacityError("handle " + name + " of " + std::to_string(bytes.value) +
+                        " bytes needs as much room in RAM when it is sent, whose limit is " +
+                        std::to_string(limit.value) + " bytes; raise the option memory");
   }
   auto room = std::make_unique<drivers::MappedMemory>(padded, "the room for sends");
   take_from_limit(padded, wait);

@@ -137,11 +137,18 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   }
 }
 
+void RuntimeImpl::provide_room_for_sends(Bytes bytes, const std::string& name) {
+  room_for_sends_->provide(bytes, name, [this](const std::function<bool()>& done) {
+    wait_until(done, "wait for room in which sends are kept");
+  });
+}
+
 void RuntimeImpl::begin_with_ranks() {
   const bool is_limited = engine_->residency().limit(kRam).has_value();
   room_for_sends_.emplace(*application_);
-  sequence_ = std::make_unique<RankSequence>(*progress_, *application_, is_limited,
-                                             [this] { return stall_report(); });
+  sequence_ = std::make_unique<RankSequence>(
+      *progress_, *application_, is_limited, [this] { return stall_report(); },
+      [this](Bytes bytes, const std::string& name) { provide_room_for_sends(bytes, name); });
   application_->submissions.look_first();
 }
 

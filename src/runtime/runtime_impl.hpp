@@ -206,6 +206,7 @@ class RuntimeImpl {
   base::SureVector<Handle> left_and_not_held() const;
   [[noreturn]] void throw_failure(const std::exception_ptr& error);
   void begin_with_ranks();
+  void provide_room_for_sends(Bytes bytes, const std::string& name);
   void fail_on_all_ranks(const std::exception_ptr& error);
   void start();
   void stop();
@@ -273,9 +274,7 @@ Handle RuntimeImpl::add_owned(std::optional<RankId> owner, const Layout& layout,
   if (by.value >= sequence->ranks()) RankSequence::refuse_rank(by, sequence->ranks(), name);
   Handle registered;
   if (by == sequence->here()) registered = make(name);
-  room_for_sends_->provide(layout.bytes(), name, [this](const std::function<bool()>& done) {
-    wait_until(done, "register (room for sends)");
-  });
+  if (by == sequence->here()) provide_room_for_sends(layout.bytes(), name);
   return sequence->add(by, layout, std::move(name), written, registered);
 }
 

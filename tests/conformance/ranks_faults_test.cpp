@@ -364,7 +364,7 @@ TEST_F(RanksFaults, AStallIsToldOfAllRanksAtOnce) {
   EXPECT_THAT(told, HasSubstr("no task has ended for a while on rank "));
   EXPECT_THAT(told, HasSubstr("rank 1:"));
   EXPECT_THAT(told, HasSubstr("runs sleeps"));
-  EXPECT_THAT(told, HasSubstr("x1 (version 2) is awaited from rank 1, which has not offered it"));
+  EXPECT_THAT(told, HasSubstr("x1 (transfer 1) is awaited from rank 1, which has not offered it"));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "support/temporary_folder.hpp"
 #include "vicinal/runtime.hpp"
 
-namespace vicinal {
+namespace vicinal::rank_programs {
 namespace {
 
 using Numbers = std::vector<std::uint64_t>;
@@ -240,10 +240,11 @@ Options random_options(base::Random& random, const Plan& plan, const std::string
   options.policy = names[random.below(names.size())];
   options.submitter_works = random.below(2) == 0;
   options.stall_seconds = 5;
+  options.models = "none";  // each runtime would read their file
   if (random.below(3) > 0) {
     options.disk = folder;
     options.direct_io = false;
-    const std::uint64_t most = plan.most_bytes + plan.largest_bytes;
+    const std::uint64_t most = std::max(plan.most_bytes, plan.largest_bytes) + plan.largest_bytes;
     options.memory = Bytes{most + 4096 * random.below(3)};
   }
   if (random.below(3) == 0) {
@@ -283,4 +284,4 @@ TEST(Ranks, RandomProgramsAreAsOnOneRank) {
 }
 
 }  // namespace
-}  // namespace vicinal
+}  // namespace vicinal::rank_programs

@@ -379,8 +379,8 @@ TEST_F(OfOneRank, DescribesWhatWaits) {
   send(3, 7, 2, 100'000);
   receive(4, 8, 0, 100'000);
   EXPECT_EQ(exchange->describe(20),
-            "d8 (version 1) is awaited from rank 0, which has not offered it\n"
-            "d7 (version 1) waits for credit from rank 2\n");
+            "d8 (transfer 1) is awaited from rank 0, which has not offered it\n"
+            "d7 (transfer 1) waits for credit from rank 2\n");
 }
 
 // Ranks whose messages are carried by hand.

@@ -22,11 +22,10 @@ constexpr AccessMode RW = AccessMode::RW;
 class Seen {
  public:
   explicit Seen(std::uint32_t here, std::vector<std::uint64_t> bytes = {})
-      : bytes_(std::move(bytes)), ownership_(RankId{here}, 3, [this](DatumId datum) {
-          return Bytes{bytes_.empty() ? 8 : bytes_[datum.value]};
-        }) {}
+      : bytes_(std::move(bytes)), ownership_(RankId{here}, 3) {}
   DatumId add(std::uint32_t owner, bool written = true) {
-    return ownership_.add(RankId{owner}, written);
+    const std::size_t next = ownership_.size();
+    return ownership_.add(RankId{owner}, Bytes{next < bytes_.size() ? bytes_[next] : 8}, written);
   }
   Lines run(std::vector<Use> uses, std::uint32_t on) {
     return lines(ownership_.run(uses, RankId{on}));
@@ -100,9 +99,9 @@ TEST(Ownership, WhatIsWrittenElsewhereGoesHome) {
 TEST(Ownership, ATaskThatOnlyOverwritesReceivesNothing) {
   Seen owner(0);
   owner.add(0, false);
-  EXPECT_FALSE(owner.its().is_written({0}));
+  EXPECT_TRUE(owner.its().unwritten({0}));
   EXPECT_THAT(owner.run({{{0}, W}}, 1), ElementsAre("d0v1 1>0 after"));
-  EXPECT_TRUE(owner.its().is_written({0}));
+  EXPECT_FALSE(owner.its().unwritten({0}));
 }
 
 TEST(Ownership, ATaskRunsWhereItReceivesLeast) {
@@ -156,7 +155,7 @@ TEST(Ownership, ForgottenDataHaveNoContent) {
   reader.add(0);
   reader.run({{{0}, R}}, 1);
   reader.its().forget({0});
-  EXPECT_FALSE(reader.its().is_written({0}));
+  EXPECT_TRUE(reader.its().unwritten({0}));
   EXPECT_FALSE(reader.its().has({0}));
   EXPECT_THAT(reader.drop(), IsEmpty());
 }

@@ -46,8 +46,16 @@ TEST(SeveralRanks, ARecordCountsAllOfThem) {
   reports::RunRecord record;
   record.seconds = 2;
   record.tasks = 5;
-  reports::RankRecord quick{.seconds = 2, .idle_seconds = 1, .tasks = 5, .workers = 2};
-  reports::RankRecord slow{.seconds = 3, .idle_seconds = 0.5, .tasks = 7, .workers = 1};
+  reports::RankRecord quick;
+  quick.seconds = 2;
+  quick.idle_seconds = 1;
+  quick.tasks = 5;
+  quick.workers = 2;
+  reports::RankRecord slow;
+  slow.seconds = 3;
+  slow.idle_seconds = 0.5;
+  slow.tasks = 7;
+  slow.workers = 1;
   quick.sent = Bytes{100};
   slow.received = Bytes{100};
   slow.bytes_in = Bytes{8};
