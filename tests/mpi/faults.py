@@ -41,8 +41,9 @@ class Job:
     def read(self):
         for line in self.process.stdout:
             self.text += line
-            if ready := re.search(r"ready (\d+) (\d+)", line):
-                self.pids[int(ready[1])] = int(ready[2])
+            # Lines of several ranks may come as one: each ends with a space.
+            for rank, pid in re.findall(r"ready (\d+) (\d+) ", line):
+                self.pids[int(rank)] = int(pid)
             if "begins" in line:
                 self.begins.set()
         self.begins.set()
@@ -89,11 +90,11 @@ def check(condition, what, job):
 
 
 # `parts`: what the ranks say, each a list of what may stand there.
-def expect_end(job, what, most, parts=()):
+def expect_end(job, what, most, parts=(), any_status=False):
     seconds = job.end(most + 15)
     print(f"{what}: {seconds:.1f} s, status {job.process.returncode}", flush=True)
     check(seconds <= most, f"{what}: it ended after {seconds:.1f} s", job)
-    check(job.process.returncode != 0, f"{what}: exit status 0", job)
+    check(any_status or job.process.returncode != 0, f"{what}: exit status 0", job)
     for part in parts:
         check(any(text in job.text for text in part), f"{what}: none of {part} was said", job)
 
@@ -111,7 +112,8 @@ def at_random_moments(mode, number, what, most, parts=lambda rank: (), **options
 
 
 def lost(rank):
-    return [[f"rank {rank} is lost: nothing was heard of it for"], ["s ago it had run"]]
+    # One that was stopped before its first sign of life has said nothing of its tasks.
+    return [[f"rank {rank} is lost: nothing was heard of it for"]]
 
 
 at_random_moments("endless", signal.SIGKILL, "kill -9", 5)
@@ -139,7 +141,8 @@ for mode, parts in (
         ("differs", [[f"submission {4 * RANKS + 201}: rank "], ["rank 1 submits step(RW x2, R x4)"]]),
         ("exits", [])):
     job = Job(mode, rank_timeout=2)
-    expect_end(job, mode, 20, parts)
+    # MPICH's launcher ends all ranks, with status 0, once a rank has called exit.
+    expect_end(job, mode, 20, parts, any_status=mode == "exits")
 
 job = Job("endless")
 job.wait_for_tasks()

@@ -67,7 +67,7 @@ int run(const std::string& mode) {
                                        "x" + std::to_string(i)));
     runtime.submit({.codelet = &kFill, .operands = {W(x[i])}});
   }
-  say("ready " + std::to_string(here) + " " + std::to_string(getpid()));
+  say("ready " + std::to_string(here) + " " + std::to_string(getpid()) + " ");
   const auto step = [&](std::uint64_t number, const Codelet& codelet = kStep,
                         std::uint64_t other = 1) {
     runtime.submit({.codelet = &codelet,

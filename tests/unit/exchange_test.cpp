@@ -248,7 +248,7 @@ TEST_F(OfOneRank, ADifferentOfferFailsUnlessTheCauseIsTold) {
   EXPECT_THAT(
       told.failure,
       HasSubstr(
-          "rank 1 waits for version 1 of datum 7, 2048 bytes, and rank 0 offers version 1, 10000"));
+          "rank 1 waits for transfer 1 of datum 7, 2048 bytes, and rank 0 offers transfer 1, 10000"));
 }
 
 TEST_F(OfOneRank, WhoHasFinishedOwesNothing) {

@@ -87,8 +87,8 @@ TEST(Ownership, WhatIsWrittenElsewhereGoesHome) {
   EXPECT_THAT(other.run({{{0}, R}}, 1), ElementsAre("d0v1 0>1"));
   EXPECT_THAT(owner.run({{{0}, R}}, 1), ElementsAre("d0v1 0>1"));
   EXPECT_THAT(writer.run({{{0}, R}}, 1), IsEmpty());
-  EXPECT_THAT(owner.run({{{0}, RW}}, 2), ElementsAre("d0v1 0>2", "d0v2 2>0 after"));
-  EXPECT_THAT(writer.run({{{0}, RW}}, 2), ElementsAre("d0v1 0>2", "d0v2 2>0 after"));
+  EXPECT_THAT(owner.run({{{0}, RW}}, 2), ElementsAre("d0v1 0>2", "d0v1 2>0 after"));
+  EXPECT_THAT(writer.run({{{0}, RW}}, 2), ElementsAre("d0v1 0>2", "d0v1 2>0 after"));
   EXPECT_THAT(other.run({{{0}, RW}}, 2), ElementsAre("d0 stale"));
   // The writer has what it has written.
   EXPECT_THAT(owner.run({{{0}, R}}, 2), IsEmpty());
@@ -146,8 +146,8 @@ TEST(Ownership, DroppedCopiesAreSentAgain) {
   EXPECT_THAT(owner.drop(), IsEmpty());
   EXPECT_THAT(reader.drop(), ElementsAre("d0"));
   EXPECT_THAT(reader.drop(), IsEmpty());
-  EXPECT_THAT(owner.run({{{0}, R}}, 1), ElementsAre("d0v1 0>1"));
-  EXPECT_THAT(reader.run({{{0}, R}}, 1), ElementsAre("d0v1 0>1"));
+  EXPECT_THAT(owner.run({{{0}, R}}, 1), ElementsAre("d0v3 0>1"));
+  EXPECT_THAT(reader.run({{{0}, R}}, 1), ElementsAre("d0v3 0>1"));
 }
 
 TEST(Ownership, ForgottenDataHaveNoContent) {
