@@ -69,7 +69,8 @@ class TiledMatrix {
   TiledMatrix(Runtime& runtime, Tile<T> elements, std::uint64_t tile_rows,
               std::uint64_t tile_columns, const std::string& name = {},
               Triangle triangle = Triangle::none) {
-    const MatrixShape wanted{elements.rows(), elements.columns(), tile_rows, tile_columns, triangle};
+    const MatrixShape wanted{elements.rows(), elements.columns(), tile_rows, tile_columns,
+                             triangle};
     const Distribution distribution = usual(runtime, wanted);
     make(wanted, name, [&](TilePlace at, std::uint64_t rows, std::uint64_t columns) {
       T* const first = &elements(at.row * shape_.tile_rows, at.column * shape_.tile_columns);

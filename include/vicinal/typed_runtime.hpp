@@ -136,9 +136,9 @@ Data<T> Runtime::data(RankId owner, std::size_t count, std::string name) {
 template <internals::Element T>
 Data<T, 2> Runtime::tile(RankId owner, std::uint64_t rows, std::uint64_t columns,
                          std::string name) {
-  return Data<T, 2>(register_empty(
-      owner, TileShape{.rows = rows, .columns = columns, .element_bytes = sizeof(T)},
-      std::move(name)));
+  return Data<T, 2>(
+      register_empty(owner, TileShape{.rows = rows, .columns = columns, .element_bytes = sizeof(T)},
+                     std::move(name)));
 }
 
 template <typename T>

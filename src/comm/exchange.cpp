@@ -40,7 +40,8 @@ void Exchange::start(Time now, std::uint64_t version, bool is_limited) {
   peers_[here_.value].has_begun = true;
   ++begun_;
   any_is_limited_ |= is_limited;
-  post_to_all(to_bytes({.kind = MessageKind::hello, .value = version, .number = is_limited ? 1U : 0U}));
+  post_to_all(
+      to_bytes({.kind = MessageKind::hello, .value = version, .number = is_limited ? 1U : 0U}));
 }
 
 // --- sending
@@ -122,7 +123,8 @@ void Exchange::receive_ready(const ReadyTransfer& transfer) {
   if (is_over_) return;
   const Key key{transfer.what.datum.value, transfer.what.from.value};
   Receiving& receiving =
-      receivings_.try_emplace(transfer.id.value, Receiving{transfer, Receiving::State::waits, {}, {}})
+      receivings_
+          .try_emplace(transfer.id.value, Receiving{transfer, Receiving::State::waits, {}, {}})
           .first->second;
   const auto found = offers_.find(key);
   if (found == offers_.end()) {
@@ -236,7 +238,8 @@ void Exchange::greet(RankId from, const ParsedMessage& message) {
   ++begun_;
   any_is_limited_ |= message.header.number != 0;
   if (message.header.value != version_) {
-    fail("rank " + std::to_string(from.value) + " runs another build of the program or of Vicinal than rank " +
+    fail("rank " + std::to_string(from.value) +
+         " runs another build of the program or of Vicinal than rank " +
          std::to_string(here_.value) + "; start the same on all ranks");
   }
 }
@@ -255,10 +258,14 @@ void Exchange::message_arrived(RankId from, std::span<const std::byte> bytes) {
     case MessageKind::hello:
       return greet(from, message);
     case MessageKind::announced:
-      return offer(from, {header.datum}, {header.version, header.value, header.priority, false, {}});
+      return offer(from, {header.datum},
+                   {header.version, header.value, header.priority, false, {}});
     case MessageKind::content:
       return offer(from, {header.datum},
-                   {header.version, message.rest.size(), header.priority, true,
+                   {header.version,
+                    message.rest.size(),
+                    header.priority,
+                    true,
                     {message.rest.begin(), message.rest.end()}});
     case MessageKind::credit:
       return give_credit(from, header);
@@ -305,7 +312,8 @@ void Exchange::message_arrived(RankId from, std::span<const std::byte> bytes) {
 // It has offered all that it ever will, and will give no credit.
 void Exchange::require_nothing_of(RankId rank) {
   const auto is_of = [&](const auto& entry) { return entry.first.second == rank.value; };
-  const bool misses = std::ranges::any_of(awaited_, is_of) || std::ranges::any_of(announced_, is_of);
+  const bool misses =
+      std::ranges::any_of(awaited_, is_of) || std::ranges::any_of(announced_, is_of);
   if (!misses) return;
   suspect("rank " + std::to_string(rank.value) + " has ended, and rank " +
           std::to_string(here_.value) +

@@ -69,7 +69,8 @@ class ExchangeActions {
   virtual void read(TransferId id, std::span<std::byte> content) = 0;
   virtual void write(TransferId id, std::span<const std::byte> content) = 0;
   virtual void end(TransferId id) = 0;  // the transfer is done
-  virtual void run_failed(const std::string& text) = 0;  // once; transfers that have not ended do not any more
+  virtual void run_failed(
+      const std::string& text) = 0;  // once; transfers that have not ended do not any more
   // For messages.
   virtual std::string name_of(DatumId datum) = 0;
   virtual std::string
@@ -79,11 +80,12 @@ class ExchangeActions {
 };
 
 struct ExchangeRules {
-  std::size_t most_sends = 16;       // payloads on their way from here at once
-  std::size_t most_receives = 256;   // and here
-  std::uint64_t most_small = 65536;  // bytes of small content on their way to one rank, or not consumed there
-  Time beat{200'000'000};            // between two signs of life
-  Time silence{10'000'000'000};      // after which a rank is taken to be lost
+  std::size_t most_sends = 16;      // payloads on their way from here at once
+  std::size_t most_receives = 256;  // and here
+  std::uint64_t most_small =
+      65536;               // bytes of small content on their way to one rank, or not consumed there
+  Time beat{200'000'000};  // between two signs of life
+  Time silence{10'000'000'000};  // after which a rank is taken to be lost
   // What follows from a cause that another rank is about to tell is told so much later, if the cause was not.
   Time suspicion{1'000'000'000};
   Time answer{2'000'000'000};  // that is waited for in a report
@@ -133,7 +135,13 @@ class Exchange {
  private:
   struct Sending {
     ReadyTransfer transfer;
-    enum class State : std::uint8_t { announced, credited, comes_to_ram, comes_small, sending } state;
+    enum class State : std::uint8_t {
+      announced,
+      credited,
+      comes_to_ram,
+      comes_small,
+      sending
+    } state;
     Channel channel;
   };
   struct Receiving {
@@ -154,7 +162,7 @@ class Exchange {
   using Key = std::pair<std::uint32_t, std::uint32_t>;  // datum, other rank
   struct Peer {
     std::uint64_t unconsumed = 0;  // bytes of small content that went there
-    std::uint64_t consumed = 0;    // bytes of small content from there, of which it was not told yet
+    std::uint64_t consumed = 0;  // bytes of small content from there, of which it was not told yet
     bool has_begun = false;
     bool has_finished = false;
     bool has_left = false;

@@ -68,9 +68,7 @@ inline MessageBytes to_bytes(const MessageHeader& header, std::string_view text)
 struct ParsedMessage {
   MessageHeader header;
   std::span<const std::byte> rest;
-  std::string text() const {
-    return {reinterpret_cast<const char*>(rest.data()), rest.size()};
-  }
+  std::string text() const { return {reinterpret_cast<const char*>(rest.data()), rest.size()}; }
 };
 // False: they are not a message.
 inline bool parse(std::span<const std::byte> bytes, ParsedMessage& parsed) {

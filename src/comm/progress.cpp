@@ -252,7 +252,8 @@ void Progress::receive(TransferId id, RankId from, Channel channel) {
 
 void Progress::read(TransferId id, std::span<std::byte> content) {
   const OperandView view = engine::Transfers::view(*carried_.at(id.value).task);
-  if (!content.empty()) engine::gather(content.data(), view.address, view.layout, 0, content.size());
+  if (!content.empty())
+    engine::gather(content.data(), view.address, view.layout, 0, content.size());
 }
 
 void Progress::write(TransferId id, std::span<const std::byte> content) {

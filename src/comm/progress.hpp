@@ -135,7 +135,7 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   RankId rank_;
   std::atomic<bool> is_told_{false};
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;         // guards what follows
   std::condition_variable changed_;  // for who waits
   std::condition_variable wake_;     // for the thread
   std::uint32_t ranks_ = 0;          // 0: the transport is being made

@@ -57,8 +57,8 @@ class Eligibility {
   const bool simulated_;
   bool has_cpu_ = false;
   std::atomic<std::uint64_t> least_limit_{~std::uint64_t{0}};  // of the memories, in bytes
-  std::atomic<std::uint64_t> largest_{0};          // padded bytes of a handle, at most
-  std::atomic<bool> any_in_ram_only_{false};       // of the handles
+  std::atomic<std::uint64_t> largest_{0};                      // padded bytes of a handle, at most
+  std::atomic<bool> any_in_ram_only_{false};                   // of the handles
 };
 
 }  // namespace vicinal::engine

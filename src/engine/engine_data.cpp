@@ -90,22 +90,21 @@ void EngineData::end_read(memory::CopyId id, const std::exception_ptr& error) {
 }
 
 void EngineData::finish_read(const DirectReads::Read& read, const std::exception_ptr& error) {
-  engine_.perform_what([&](memory::Actions& actions) {
-    engine_.residency_.unpin(*read.task, read.from, actions);
-  });
+  engine_.perform_what(
+      [&](memory::Actions& actions) { engine_.residency_.unpin(*read.task, read.from, actions); });
   read.done(error);
 }
 
 bool EngineData::pin_in_ram(graph::Task& task) {
   bool pinned = false;
-  engine_.perform_what([&](memory::Actions& actions) {
-    pinned = engine_.residency_.try_pin(task, kRam, actions);
-  });
+  engine_.perform_what(
+      [&](memory::Actions& actions) { pinned = engine_.residency_.try_pin(task, kRam, actions); });
   return pinned;
 }
 
 void EngineData::unpin_in_ram(graph::Task& task) {
-  engine_.perform_what([&](memory::Actions& actions) { engine_.residency_.unpin(task, kRam, actions); });
+  engine_.perform_what(
+      [&](memory::Actions& actions) { engine_.residency_.unpin(task, kRam, actions); });
 }
 
 void EngineData::set_aside(Bytes bytes) {

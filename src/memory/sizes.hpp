@@ -67,7 +67,7 @@ class Sizes {
   void note_set_aside(Bytes bytes) { aside_.store(bytes.value, std::memory_order_relaxed); }
 
  private:
-  std::atomic<std::uint64_t> aside_{0};  // of RAM's limit, in bytes
+  std::atomic<std::uint64_t> aside_{0};       // of RAM's limit, in bytes
   std::vector<std::optional<Bytes>> limits_;  // by node, in whole pages
   std::optional<NodeId> disk_;
 };

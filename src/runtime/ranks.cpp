@@ -27,8 +27,8 @@ Ranks Ranks::launched(const Options& options) {
   if (launch.mpi == comm::Mpi::none) return {};
   comm::ExchangeRules rules;
   rules.silence = Time{static_cast<std::int64_t>(options.rank_timeout * 1e9)};
-  return Ranks(std::make_shared<internals::RanksImpl>([launch] { return comm::make_transport(launch); },
-                                                rules, kPatience));
+  return Ranks(std::make_shared<internals::RanksImpl>(
+      [launch] { return comm::make_transport(launch); }, rules, kPatience));
 }
 
 }  // namespace vicinal

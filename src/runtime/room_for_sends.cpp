@@ -33,9 +33,9 @@ void RoomForSends::provide(Bytes bytes, const std::string& name, const Wait& wai
 void RoomForSends::take_from_limit(Bytes all, const Wait& wait) {
   const Bytes bytes = all - bytes_;
   engine::EngineData& data = application_.engine.data();
-  const Handle name = application_.handles.add({bytes.value, 1, bytes.value, 1}, {}, false,
-                                               "room for sends",
-                                               {.by = engine::Origin::Registrar::runtime});
+  const Handle name =
+      application_.handles.add({bytes.value, 1, bytes.value, 1}, {}, false, "room for sends",
+                               {.by = engine::Origin::Registrar::runtime});
   graph::Handle& handle = *name.impl();
   handle.is_private = true;
   memory::Request request;
@@ -45,7 +45,8 @@ void RoomForSends::take_from_limit(Bytes all, const Wait& wait) {
   request.single.mode = AccessMode::W;
   request.operands = {&request.single, 1};
   data.request(request);
-  wait([&] { return request.state.load(std::memory_order_acquire) == memory::RequestState::ready; });
+  wait(
+      [&] { return request.state.load(std::memory_order_acquire) == memory::RequestState::ready; });
   data.set_aside(all);
   bytes_ = all;
   data.release(request);

@@ -24,6 +24,7 @@ class RoomForSends {
   // For content of so many bytes, from now on: waits for room as a task would, if there is less so far. `name`: of the
   // data. Throws CapacityError if the limit leaves no room for it.
   void provide(Bytes bytes, const std::string& name, const Wait& wait);
+
  private:
   bool is_needed() const;
   void take_from_limit(Bytes all, const Wait& wait);

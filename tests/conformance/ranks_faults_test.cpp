@@ -324,8 +324,8 @@ TEST_F(RanksFaults, RanksMayRestBetweenRuntimesAndLeaveThereEarly) {
   std::vector<std::thread> threads;
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     threads.emplace_back([&, rank] {
-      const auto progress =
-          std::make_shared<internals::RanksImpl>([&] { return world.transport(RankId{rank}); }, rules);
+      const auto progress = std::make_shared<internals::RanksImpl>(
+          [&] { return world.transport(RankId{rank}); }, rules);
       for (std::uint32_t number = 0; number < 3 - rank; ++number) {
         if (rank == 1 && number == 1) std::this_thread::sleep_for(Milliseconds(900));
         try {

@@ -1,12 +1,12 @@
 // Several ranks in one process: every rank makes the same calls, and has in the end what one rank alone would have.
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/random.hpp"
 #include "support/local_ranks.hpp"
@@ -179,7 +179,8 @@ SerialRun run_serially(const Plan& plan) {
       if (writes(mode)) run.written[data] = true;
     }
     work(task.step, rows);
-    if (task.is_read && run.written[task.operands[0].first]) run.reads.push_back(run.content[task.operands[0].first]);
+    if (task.is_read && run.written[task.operands[0].first])
+      run.reads.push_back(run.content[task.operands[0].first]);
   }
   return run;
 }
@@ -194,8 +195,9 @@ void play(const Plan& plan, const SerialRun& expected, Runtime& runtime) {
     const Bytes size{data.numbers * 8};
     const std::string name = "d" + std::to_string(i);
     if (data.has_home) {
-      handles.push_back(data.owner ? runtime.register_buffer(*data.owner, homes[i].data(), size, name)
-                                   : runtime.register_buffer(homes[i].data(), size, name));
+      handles.push_back(data.owner
+                            ? runtime.register_buffer(*data.owner, homes[i].data(), size, name)
+                            : runtime.register_buffer(homes[i].data(), size, name));
     } else {
       handles.push_back(data.owner ? runtime.register_empty(*data.owner, size, name)
                                    : runtime.register_empty(size, name));

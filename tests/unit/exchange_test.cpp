@@ -245,10 +245,8 @@ TEST_F(OfOneRank, ADifferentOfferFailsUnlessTheCauseIsTold) {
   exchange->tick(seconds(1.9));
   EXPECT_EQ(told.failure, "");
   exchange->tick(seconds(2));
-  EXPECT_THAT(
-      told.failure,
-      HasSubstr(
-          "rank 1 waits for transfer 1 of datum 7, 2048 bytes, and rank 0 offers transfer 1, 10000"));
+  EXPECT_THAT(told.failure, HasSubstr("rank 1 waits for transfer 1 of datum 7, 2048 bytes, and "
+                                      "rank 0 offers transfer 1, 10000"));
 }
 
 TEST_F(OfOneRank, WhoHasFinishedOwesNothing) {

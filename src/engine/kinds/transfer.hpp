@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 
@@ -64,7 +64,7 @@ class Transfers final : public Kind {
 
   Application& application_;
   Carrier* carrier_ = nullptr;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;           // guards what follows
   std::byte* room_ = nullptr;  // null: there is none
   bool is_taken_ = false;
   std::deque<graph::Task*> waiting_;  // for the room
