@@ -185,10 +185,14 @@ class Runtime {
   // owner data belong to the ranks in turn. Throws UsageError also if there is no such rank.
   Handle register_buffer(RankId owner, void* data, Bytes size, std::string name = {},
                          Released released = {});
+  // A tile of the owner's memory.
   Handle register_tile(RankId owner, void* data, TileShape shape, std::string name = {},
                        Released released = {});
+  // Data that nobody has written, of this size or shape.
   Handle register_empty(RankId owner, Bytes size, std::string name = {});
+  // The same.
   Handle register_empty(RankId owner, TileShape shape, std::string name = {});
+  // A region of a file that the owner reads and writes.
   Handle register_file(RankId owner, const FileRegion& region, TileShape shape,
                        std::string name = {});
   // The rank that owns the data; none: there are no other ranks, or the data are this rank's own.
@@ -304,8 +308,10 @@ class Runtime {
   // The same of data that the rank `owner` owns; see the registrations of a rank's data above. Elements lie there.
   template <internals::Element T>
   Data<T> data(RankId owner, std::size_t count, std::string name = {});
+  // A tile of so many rows and columns.
   template <internals::Element T>
   Data<T, 2> tile(RankId owner, std::uint64_t rows, std::uint64_t columns, std::string name = {});
+  // A tile of the owner's memory.
   template <typename T>
   Data<T, 2> tile(RankId owner, Tile<T> elements, const std::string& name = {},
                   Released released = {});
@@ -369,8 +375,9 @@ class Runtime {
   // this rank would send or receive for it, end a copy, or note that there is content or that a part is written. An
   // application may leave out tasks of which that is false; no other call. True without other ranks. Outside of tasks.
   bool concerns(const Operands& operands, std::optional<RankId> rank = {}) const;
-  // This rank, and how many there are: 0 and 1 without other ranks.
+  // This rank; 0 without other ranks.
   RankId this_rank() const;
+  // How many ranks there are.
   std::uint32_t rank_count() const;
   // The machine that the runtime uses, or simulates.
   const MachineDescription& machine() const;

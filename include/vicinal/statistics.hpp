@@ -54,10 +54,9 @@ struct Statistics {
   Time scheduling;  // wall time inside the policy, of all threads, if the option measure_scheduling
   Time now;         // of the runtime's clock: monotonic, or simulated
 
-  // Content that this rank has sent to other ranks and received from them, and messages sent: all that is not content.
-  Bytes sent;
-  Bytes received;
-  std::uint64_t messages = 0;
+  Bytes sent;                  // content, to other ranks
+  Bytes received;              // content, from other ranks
+  std::uint64_t messages = 0;  // sent to other ranks beside that
 
   // Tasks done that the application has submitted.
   std::uint64_t application_tasks_done() const {
