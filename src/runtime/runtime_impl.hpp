@@ -134,9 +134,8 @@ class RuntimeImpl {
   // A moment of the runtime's clock until which is waited; none: as long as it takes.
   using Deadline = std::optional<Time>;
   Deadline in_time(Time duration);
-  void wait();
   // Waits return false if what is waited for has not ended at the deadline.
-  bool wait(Deadline deadline);
+  bool wait(Deadline deadline = std::nullopt);
   bool wait(Group& group, Deadline deadline);
   void wait(Handle handle);
   bool wait_for(Handle handle, Time duration);
@@ -151,7 +150,6 @@ class RuntimeImpl {
   Statistics statistics() const;
 
   engine::Engine& engine() { return *engine_; }
-  const engine::Engine& engine() const { return *engine_; }
   engine::Application& application() { return *application_; }
 
  private:

@@ -234,10 +234,6 @@ bool RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* w
   }
 }
 
-void RuntimeImpl::wait() {
-  static_cast<void>(wait(std::nullopt));
-}
-
 bool RuntimeImpl::wait(Deadline deadline) {
   const char* const what = deadline ? "wait_for" : "wait";
   begin_wait(what);
