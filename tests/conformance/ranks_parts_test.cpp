@@ -18,7 +18,7 @@
 #include "vicinal/recursion.hpp"
 #include "vicinal/runtime.hpp"
 
-namespace vicinal {
+namespace vicinal::rank_parts {
 namespace {
 
 using Numbers = std::vector<std::uint64_t>;
@@ -797,4 +797,4 @@ TEST(RanksParts, ACancellationEndsTheRunOnAllRanks) {
 }
 
 }  // namespace
-}  // namespace vicinal
+}  // namespace vicinal::rank_parts

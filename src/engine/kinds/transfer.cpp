@@ -82,11 +82,13 @@ void Transfers::leave_room() {
   {
     const std::lock_guard lock(mutex_);
     is_taken_ = !waiting_.empty();
-    if (!is_taken_) return;
-    next = waiting_.front();
-    waiting_.pop_front();
+    if (is_taken_) {
+      next = waiting_.front();
+      waiting_.pop_front();
+    }
   }
-  read_into_room(*next);
+  if (next != nullptr) return read_into_room(*next);
+  application_.engine.notify_waiters();  // see keep
 }
 
 bool Transfers::keep(std::byte* room) {
