@@ -68,6 +68,8 @@ foreach(mpi OpenMPI MPICH)
   target_link_libraries(${module} PRIVATE vicinal::${name})
   # Macros of their C++ interfaces, which MPI 3.1 no longer has.
   target_compile_definitions(${module} PRIVATE OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
+  # The folder of an MPI that is not the system's; the same before and after installation.
+  set_target_properties(${module} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
   set_target_properties(${module} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
                                              UNITY_BUILD "${VICINAL_UNITY}" UNITY_BUILD_BATCH_SIZE 0)
   vicinal_warnings(${module})
