@@ -1,7 +1,8 @@
 // Several ranks in one process: every rank makes the same calls, and has in the end what one rank alone would have.
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,7 +61,8 @@ void work_kernel(KernelContext& k) {
 
 const Codelet kWork{.name = "work", .cpu = work_kernel};
 const Codelet kClear{.name = "clear", .cpu = [](KernelContext& k) {
-                       std::memset(k.data<std::byte>(0), 0, k.operand(0).layout.bytes().value);
+                       std::fill_n(k.data<std::byte>(0), k.operand(0).layout.bytes().value,
+                                   std::byte{0});
                      }};
 const Codelet kSum{.name = "sum", .cpu = [](KernelContext& k) {
                      for (std::size_t n = 0; n < k.count<std::uint64_t>(0); ++n) {
