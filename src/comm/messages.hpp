@@ -61,7 +61,7 @@ inline MessageBytes to_bytes(const MessageHeader& header, std::size_t content = 
 inline MessageBytes to_bytes(const MessageHeader& header, std::string_view text) {
   text = text.substr(0, kMostContentInMessage);
   MessageBytes bytes = to_bytes(header, text.size());
-  std::memcpy(bytes.data() + sizeof header, text.data(), text.size());
+  if (!text.empty()) std::memcpy(bytes.data() + sizeof header, text.data(), text.size());
   return bytes;
 }
 
