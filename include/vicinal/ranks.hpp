@@ -35,7 +35,7 @@
 namespace vicinal {
 
 namespace internals {
-class RanksImpl;
+struct RanksImpl;
 struct RanksOpener;
 }  // namespace internals
 

@@ -37,7 +37,7 @@ class RankVoice {
   virtual std::string report() const = 0;  // what waits for what within this rank, in lines
 };
 
-class Progress : private ExchangeActions, private TransportEvents, private engine::Carrier {
+class Progress final : private ExchangeActions, private TransportEvents, private engine::Carrier {
  public:
   // Called on the thread, which keeps what it returns until the end.
   using MakeTransport = std::function<std::unique_ptr<Transport>()>;

@@ -9,9 +9,11 @@
 
 namespace vicinal::internals {
 
-class RanksImpl final : public comm::Progress {
- public:
-  using Progress::Progress;
+// A member, not a base: its thread runs before this is complete.
+struct RanksImpl {
+  template <typename... Arguments>
+  explicit RanksImpl(Arguments&&... arguments) : progress(std::forward<Arguments>(arguments)...) {}
+  comm::Progress progress;
 };
 
 // Ranks of other sorts than those that a launcher has started.

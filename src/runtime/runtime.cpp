@@ -365,7 +365,10 @@ std::unique_ptr<RuntimeImpl> made_of(const Options& asked, std::shared_ptr<comm:
 Runtime::Runtime(const Options& options) : impl_(owned(made_of(options, nullptr))) {}
 
 Runtime::Runtime(const Options& options, const Ranks& ranks)
-    : impl_(owned(made_of(options, ranks.progress_))) {}
+    : impl_(
+          owned(made_of(options, ranks.progress_ ? std::shared_ptr<comm::Progress>(
+                                                       ranks.progress_, &ranks.progress_->progress)
+                                                 : nullptr))) {}
 
 Runtime::Runtime(const MachineDescription& simulated, const Options& options)
     : impl_(owned(std::make_unique<RuntimeImpl>((options.check(), options),
