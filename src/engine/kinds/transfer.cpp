@@ -106,7 +106,12 @@ OperandView Transfers::view(const graph::Task& task) {
   if (std::byte* const room = data_of(task).room) {
     return {room, task.accesses()[0].handle->layout.packed()};
   }
-  return memory::view(*task.accesses()[0].handle, kRam);
+  const graph::Handle& handle = *task.accesses()[0].handle;
+  const memory::Replica& replica = memory::replica_of(handle, kRam);
+  // By member: behind the last lies what others may write meanwhile, see graph::Handle.
+  const Layout& own = handle.layout;
+  const Layout at_home{own.column_bytes, own.columns, own.stride_bytes, own.element_bytes};
+  return {replica.address, replica.own_layout ? at_home : own.packed()};
 }
 
 bool Transfers::is_lost(const graph::Task& task) {
