@@ -441,34 +441,5 @@ TEST_P(Planning, ASliceThatFailsCancelsTheRun) {
   EXPECT_EQ(run.policy.ended, 1010U);
 }
 
-// Nothing is made of a task that is to be run elsewhere: no data are looked at, and nothing is counted.
-TEST(SubmissionsOfOthers, AreLeftOutBeforeAnythingIsMade) {
-  const Options options = small_options();
-  RuntimeImpl runtime(options, MachineSetup(options));
-  int asked = 0;
-  runtime.run_only([&](const TaskSpec& spec) { return ++asked, spec.priority == 0; });
-  std::vector<std::int64_t> value(1);
-  const Handle x = runtime.add(
-      {8, 1, 8, 1},
-      {.kind = graph::HomeKind::buffer, .address = reinterpret_cast<std::byte*>(value.data())},
-      true, "x");
-  runtime.submit(add(x, 1));
-  TaskSpec other = add(x, 10);
-  other.priority = 1;
-  const TaskId id = runtime.submit(other);
-  EXPECT_EQ(id, RuntimeImpl::kElsewhere);
-  const Operand nothing = RW(Handle{});
-  EXPECT_EQ(runtime.submit({.codelet = &kAdd, .operands = nothing, .priority = 1}),
-            RuntimeImpl::kElsewhere);
-  EXPECT_EQ(runtime.engine().counts().submitted(), 1U);
-  TaskSpec after = add(x, 100);
-  after.after = {&id, 1};
-  EXPECT_THAT(message_of<UsageError>([&] { runtime.submit(after); }),
-              HasSubstr("no submission returned"));
-  runtime.wait();
-  EXPECT_EQ(asked, 4);
-  EXPECT_EQ(value[0], 1);
-}
-
 }  // namespace
 }  // namespace vicinal

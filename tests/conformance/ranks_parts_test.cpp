@@ -1,7 +1,6 @@
 // Several ranks: data in parts, recursive tasks, and data that come and go, as on one rank alone.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,9 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "support/local_ranks.hpp"
-#include "support/policy_names.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/random_ranks.hpp"
 #include "vicinal/recursion.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -528,272 +525,15 @@ class Player {
   Group group_;
 };
 
-// A limit that the largest task needs, with one receive beside it, or none.
-Options some_options(base::Random& random, const Plan& plan, const std::string& folder) {
-  Options options{.workers = 1 + static_cast<std::uint32_t>(random.below(3))};
-  options.bind = false;
-  options.models = "none";
-  const std::vector<std::string> names = testing::policy_names();
-  options.policy = names[random.below(names.size())];
-  options.submitter_works = random.below(2) == 0;
-  options.stall_seconds = 5;
-  if (random.below(3) > 0) {
-    options.disk = folder;
-    options.direct_io = false;
-    options.memory = Bytes{plan.most_bytes + plan.largest_bytes + 4096 * random.below(3)};
-  }
-  if (random.below(3) == 0) {
-    options.accelerators = 1 + static_cast<std::uint32_t>(random.below(2));
-    if (random.below(2) == 0) options.accelerator_memory = Bytes{plan.most_bytes + 4096};
-  }
-  return options;
-}
-
 TEST(RanksParts, RandomProgramsAreAsOnOneRank) {
-  const testing::TemporaryFolder folder("ranks_parts");
-  const char* const given = std::getenv("RANKS_SEED");
-  const char* const number = std::getenv("RANKS_PROGRAMS");
-  const std::uint64_t first = given != nullptr ? std::stoull(given) : 1;
-  const std::uint64_t programs = number != nullptr ? std::stoull(number) : 60;
-  for (std::uint64_t seed = first; seed < first + programs; ++seed) {
-    SCOPED_TRACE("RANKS_SEED=" + std::to_string(seed));
-    base::Random random(seed ^ 0x5eed);
-    const auto ranks = static_cast<std::uint32_t>(1 + random.below(5));
-    const Plan plan = Planner(seed, ranks).plan();
-    const bool skips = random.below(2) == 0;
-    comm::LocalWorld world(ranks, {.seed = seed,
-                                   .delayed = static_cast<double>(random.below(3)) / 4,
-                                   .most_delay = static_cast<std::uint32_t>(random.below(20))});
-    const auto outcomes = tests::run_on_ranks(
-        world,
-        [&](RankId rank) {
-          base::Random its(seed * 1000 + rank.value);
-          return some_options(its, plan, folder.path());
-        },
-        [&](Runtime& runtime) { const Player played(plan, runtime, skips); },
-        {.silence = Time::from_seconds(300)});  // cores may be shared by many
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      EXPECT_EQ(outcomes[rank].text(), "") << "rank " << rank;
-    }
-    if (!HasFailure()) continue;
-    FAIL() << "the program of RANKS_SEED=" << seed << " on " << ranks << " ranks"
-           << (skips ? ", which leave out what does not concern them" : "");
-  }
-}
-
-// --- calls, one by one
-
-Options plain_options(RankId) {
-  Options options{.workers = 1};
-  options.bind = false;
-  options.models = "none";
-  options.submitter_works = true;
-  return options;
-}
-
-// The program on each of so many ranks; none fails.
-void run_everywhere(std::uint32_t ranks, const tests::RankProgram& program) {
-  comm::LocalWorld world(ranks, {});
-  const auto outcomes = tests::run_on_ranks(world, plain_options, program);
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    EXPECT_EQ(outcomes[rank].text(), "") << "rank " << rank;
-  }
-}
-
-// The call is refused, and the run goes on.
-template <typename Call>
-void expect_refused(const Call& call, const std::string& words) {
-  try {
-    call();
-    ADD_FAILURE() << "nothing was thrown of: " << words;
-  } catch (const UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-  }
-}
-
-const Codelet kOne{.name = "one", .cpu = [](KernelContext& k) {
-                     for (std::size_t n = 0; n < k.count<std::uint64_t>(0); ++n)
-                       k.data<std::uint64_t>(0)[n] = 1;
-                   }};
-const Codelet kNothing{.name = "nothing", .cpu = [](KernelContext&) {}};
-const Codelet kPlus{.name = "plus", .cpu = [](KernelContext& k) { ++k.data<std::uint64_t>(0)[0]; }};
-const Codelet kZero{.name = "zero",
-                    .cpu = [](KernelContext& k) { k.data<std::uint64_t>(0)[0] = 0; }};
-const Codelet kAdd{.name = "add", .cpu = [](KernelContext& k) {
-                     k.data<std::uint64_t>(0)[0] += k.data<std::uint64_t>(1)[0];
-                   }};
-
-std::uint64_t value_of(Runtime& runtime, Handle handle) {
-  return *runtime.acquire(handle, AccessMode::R).data<std::uint64_t>();
-}
-
-TEST(RanksParts, WrongUseIsRefusedOnAllRanksAlike) {
-  run_everywhere(3, [](Runtime& runtime) {
-    const Handle x = runtime.register_empty(RankId{1}, Bytes{64}, "x");
-    const Parts parts = runtime.partition(x, pieces(32));
-    expect_refused([&] { runtime.partition(x, pieces(16)); }, "overlaps x[0]");
-    expect_refused([&] { runtime.partition(x, [](const Layout&) { return Division{}; }); },
-                   "lists no part");
-    expect_refused([&] { runtime.unpartition(Parts({x}, 0)); }, "x is no part of another");
-    expect_refused([&] { runtime.unregister(parts[0]); }, "is a part of another");
-    expect_refused([&] { runtime.set_reduction(x, {.neutral = &kZero, .combine = &kAdd}); },
-                   "is in parts");
-    expect_refused([&] { runtime.submit({.codelet = &kNothing, .operands = {R(parts[1])}}); },
-                   "x[1], which nobody has written");
-    runtime.submit({.codelet = &kOne, .operands = {W(parts[0])}});
-    expect_refused([&] { runtime.submit({.codelet = &kNothing, .operands = {R(x)}}); },
-                   "x, whose part x[1] nobody has written");
-    expect_refused([&] { runtime.acquire(x, AccessMode::R); }, "whose part x[1]");
-    expect_refused(
-        [&] {
-          runtime.submit({.codelet = &kOne, .operands = {W(x), R(parts[0])}});
-        },
-        "x and its part x[0] at once");
-    runtime.submit({.codelet = &kOne, .operands = {W(parts[1])}});
-    const Parts inner = runtime.partition(parts[1], pieces(8), PartAccess::read_only);
-    expect_refused([&] { runtime.submit({.codelet = &kOne, .operands = {W(inner[2])}}); },
-                   "may only be read");
-    expect_refused([&] { runtime.invalidate(inner[0]); }, "may only be read");
-    expect_refused([&] { runtime.acquire(inner[0], AccessMode::RW); }, "may only be read");
-    EXPECT_EQ(value_of(runtime, inner[3]), 1U);
-    runtime.unpartition(parts);
-    expect_refused([&] { runtime.submit({.codelet = &kNothing, .operands = {R(inner[0])}}); },
-                   "taken back");
-    expect_refused([&] { runtime.unpartition(parts); }, "taken back");
-    EXPECT_EQ(value_of(runtime, x), 1U);
-    runtime.unregister(x);
-    expect_refused([&] { runtime.submit({.codelet = &kOne, .operands = {W(x)}}); },
-                   "was unregistered");
-    expect_refused([&] { runtime.unregister(x); }, "was unregistered");
-    runtime.wait();
-  });
-}
-
-TEST(RanksParts, TasksReduceWhereTheDataLive) {
-  run_everywhere(3, [](Runtime& runtime) {
-    const Handle sum = runtime.register_empty(RankId{2}, Bytes{8}, "sum");
-    const Handle other = runtime.register_empty(RankId{1}, Bytes{8}, "other");
-    runtime.submit({.codelet = &kZero, .operands = {W(sum)}});
-    runtime.submit({.codelet = &kOne, .operands = {W(other)}});
-    expect_refused([&] { runtime.submit({.codelet = &kPlus, .operands = {Reduce(sum)}}); },
-                   "set_reduction");
-    runtime.set_reduction(sum, {.neutral = &kZero, .combine = &kAdd});
-    expect_refused([&] { runtime.set_reduction(sum, {.neutral = &kZero, .combine = &kAdd}); },
-                   "has a reduction already");
-    expect_refused([&] { runtime.partition(sum, pieces(4)); }, "tasks may reduce");
-    for (int i = 0; i < 10; ++i)
-      runtime.submit({.codelet = &kAdd, .operands = {Reduce(sum), R(other)}});
-    expect_refused(
-        [&] { runtime.submit({.codelet = &kPlus, .operands = {Reduce(sum)}, .rank = RankId{0}}); },
-        "leave TaskSpec::rank out");
-    runtime.combine(sum);
-    EXPECT_EQ(value_of(runtime, sum), 10U);
-    runtime.unregister(sum);
-    runtime.wait();
-  });
-}
-
-TEST(RanksParts, ATaskComesAfterTasksOfItsRankAlone) {
-  run_everywhere(3, [](Runtime& runtime) {
-    const Handle x = runtime.register_empty(RankId{1}, Bytes{8}, "x");
-    const TaskId first = runtime.submit({.codelet = &kOne, .operands = {W(x)}});
-    expect_refused(
-        [&] {
-          runtime.submit({.codelet = &kNothing,
-                          .rank = RankId{0},
-                          .after = std::span(&first, 1),
-                          .name = "late"});
-        },
-        "task late, on rank 0, is declared after a task of rank 1");
-    runtime.submit({.codelet = &kNothing, .rank = RankId{1}, .after = std::span(&first, 1)});
-    runtime.wait();
-  });
-}
-
-TEST(RanksParts, AResultIsReadOnAllRanks) {
-  run_everywhere(3, [](Runtime& runtime) {
-    for (int round = 0; round < 3; ++round) {
-      const auto x = runtime.data<std::uint64_t>(RankId{1}, 4, "x");
-      runtime.task(
-          "fill", [](std::span<std::uint64_t> all) { std::ranges::fill(all, 3); }, out(x));
-      const auto sum = runtime.task(
-          "sum",
-          [](std::span<const std::uint64_t> all) { return all[0] + all[1] + all[2] + all[3]; },
-          in(x));
-      EXPECT_EQ(sum.get(), 12U);
-      EXPECT_TRUE(sum.ready());
-      runtime.release(x);
-    }
-    runtime.wait();
-  });
-}
-
-TEST(RanksParts, DataGoOnAllRanks) {
-  run_everywhere(3, [](Runtime& runtime) {
-    std::vector<std::uint64_t> home(1, 5);
-    const auto kept = runtime.tile(RankId{1}, Tile<std::uint64_t>(home.data(), 1, 1), "kept");
-    const auto x = runtime.data<std::uint64_t>(RankId{1}, 1, "x");
-    const Handle y = runtime.register_empty(RankId{2}, Bytes{8}, "y");
-    runtime.submit({.codelet = &kOne, .operands = {W(x.handle())}});
-    runtime.submit({.codelet = &kZero, .operands = {W(y)}});
-    runtime.submit({.codelet = &kAdd, .operands = {RW(y), R(x.handle())}});
-    expect_refused([&] { runtime.release_later(kept); }, "in memory or a file");
-    runtime.release_later(x);
-    expect_refused([&] { runtime.submit({.codelet = &kNothing, .operands = {R(x.handle())}}); },
-                   "unregistered");
-    EXPECT_EQ(value_of(runtime, y), 1U);
-    runtime.wait();
-  });
-}
-
-TEST(RanksParts, ConcernsSaysWhoIsNeeded) {
-  run_everywhere(4, [](Runtime& runtime) {
-    const Handle x = runtime.register_empty(RankId{1}, Bytes{8}, "x");
-    const Handle y = runtime.register_empty(RankId{2}, Bytes{8}, "y");
-    const auto here = [&](std::initializer_list<std::uint32_t> ranks) {
-      return std::ranges::find(ranks, runtime.this_rank().value) != ranks.end();
-    };
-    EXPECT_TRUE(runtime.concerns({W(x)}));  // all note that it has content
-    for (const Handle handle : {x, y}) runtime.submit({.codelet = &kOne, .operands = {W(handle)}});
-    EXPECT_EQ(runtime.concerns({W(x)}), here({1}));
-    EXPECT_EQ(runtime.concerns({R(x), RW(y)}), here({1, 2}));
-    EXPECT_EQ(runtime.concerns({R(x)}, RankId{3}), here({1, 3}));
-    runtime.submit({.codelet = &kAdd, .operands = {RW(y), R(x)}});
-    EXPECT_EQ(runtime.concerns({R(x), RW(y)}), here({2}));
-    EXPECT_EQ(runtime.concerns({W(x)}), here({1, 2}));  // whose copy ends
-    runtime.wait();
-  });
-}
-
-TEST(RanksParts, AWaitLooksAtWhatIsHere) {
-  run_everywhere(2, [](Runtime& runtime) {
-    const Handle x = runtime.register_empty(RankId{1}, Bytes{8}, "x");
-    Group group;
-    runtime.submit({.codelet = &kOne, .operands = {W(x)}, .group = &group});
-    if (runtime.this_rank() == RankId{0}) {
-      EXPECT_TRUE(group.ready());
-      EXPECT_TRUE(runtime.ready(x));
-    }
-    runtime.wait(group);
-    runtime.wait(x);
-    EXPECT_TRUE(runtime.wait_for(x, std::chrono::seconds(0)));
-    EXPECT_TRUE(runtime.ready(x));
-    expect_refused([&] { runtime.cancel(group); }, "ends the run on all ranks");
-    runtime.wait();
-  });
-}
-
-TEST(RanksParts, ACancellationEndsTheRunOnAllRanks) {
-  comm::LocalWorld world(2, {});
-  const auto outcomes = tests::run_on_ranks(world, plain_options, [](Runtime& runtime) {
-    const Handle x = runtime.register_empty(RankId{1}, Bytes{8}, "x");
-    runtime.submit({.codelet = &kOne, .operands = {W(x)}});
-    if (runtime.this_rank() == RankId{1}) runtime.cancel();
-    value_of(runtime, x);
-    runtime.wait();
-  });
-  EXPECT_NE(outcomes[0].text().find("rank 1 has cancelled the run"), std::string::npos)
-      << outcomes[0].text();
+  tests::play_random_programs(
+      "ranks_parts", [](std::uint64_t seed, std::uint32_t ranks, base::Random& random) {
+        const auto plan = std::make_shared<const Plan>(Planner(seed, ranks).plan());
+        const bool skips = random.below(2) == 0;  // ranks leave out what does not concern them
+        return tests::RankedProgram{{plan->most_bytes, plan->largest_bytes}, [=](Runtime& runtime) {
+                                      const Player played(*plan, runtime, skips);
+                                    }};
+      });
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,9 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "support/local_ranks.hpp"
-#include "support/policy_names.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/random_ranks.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal::rank_programs {
@@ -236,55 +234,13 @@ void play(const Plan& plan, const SerialRun& expected, Runtime& runtime) {
   runtime.wait();
 }
 
-// A limit that the largest task needs, with one receive beside it, or none.
-Options random_options(base::Random& random, const Plan& plan, const std::string& folder) {
-  Options options{.workers = 1 + static_cast<std::uint32_t>(random.below(3))};
-  options.bind = false;
-  const std::vector<std::string> names = testing::policy_names();
-  options.policy = names[random.below(names.size())];
-  options.submitter_works = random.below(2) == 0;
-  options.stall_seconds = 5;
-  options.models = "none";  // each runtime would read their file
-  if (random.below(3) > 0) {
-    options.disk = folder;
-    options.direct_io = false;
-    const std::uint64_t most = std::max(plan.most_bytes, plan.largest_bytes) + plan.largest_bytes;
-    options.memory = Bytes{most + 4096 * random.below(3)};
-  }
-  if (random.below(3) == 0) {
-    options.accelerators = 1 + static_cast<std::uint32_t>(random.below(2));
-    if (random.below(2) == 0) options.accelerator_memory = Bytes{plan.most_bytes + 4096};
-  }
-  return options;
-}
-
 TEST(Ranks, RandomProgramsAreAsOnOneRank) {
-  const testing::TemporaryFolder folder("ranks");
-  const char* const given = std::getenv("RANKS_SEED");
-  const char* const number = std::getenv("RANKS_PROGRAMS");
-  const std::uint64_t first = given != nullptr ? std::stoull(given) : 1;
-  const std::uint64_t programs = number != nullptr ? std::stoull(number) : 60;
-  for (std::uint64_t seed = first; seed < first + programs; ++seed) {
-    SCOPED_TRACE("RANKS_SEED=" + std::to_string(seed));
-    base::Random random(seed ^ 0x5eed);
-    const auto ranks = static_cast<std::uint32_t>(1 + random.below(5));
-    const Plan plan = make_plan(seed, ranks);
-    const SerialRun expected = run_serially(plan);
-    comm::LocalWorld world(ranks, {.seed = seed,
-                                   .delayed = static_cast<double>(random.below(3)) / 4,
-                                   .most_delay = static_cast<std::uint32_t>(random.below(20))});
-    const auto outcomes = tests::run_on_ranks(
-        world,
-        [&](RankId rank) {
-          base::Random its(seed * 1000 + rank.value);
-          return random_options(its, plan, folder.path());
-        },
-        [&](Runtime& runtime) { play(plan, expected, runtime); });
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      EXPECT_EQ(outcomes[rank].text(), "") << "rank " << rank;
-    }
-    if (HasFailure()) break;
-  }
+  tests::play_random_programs("ranks", [](std::uint64_t seed, std::uint32_t ranks, base::Random&) {
+    const auto plan = std::make_shared<const Plan>(make_plan(seed, ranks));
+    const auto expected = std::make_shared<const SerialRun>(run_serially(*plan));
+    return tests::RankedProgram{{plan->most_bytes, plan->largest_bytes},
+                                [=](Runtime& runtime) { play(*plan, *expected, runtime); }};
+  });
 }
 
 }  // namespace

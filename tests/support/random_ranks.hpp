@@ -1,0 +1,87 @@
+// Random programs on ranks of one process: how many ranks there are, on what each runs, in which order their messages
+// come. RANKS_SEED and RANKS_PROGRAMS choose which programs, and how many.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "support/local_ranks.hpp"
+#include "support/policy_names.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace vicinal::tests {
+
+// As a limit of memory counts them: of the operands of the largest task, and of the largest datum.
+struct RankBytes {
+  std::uint64_t most_of_task = 0;
+  std::uint64_t largest = 0;
+};
+
+// A limit that the largest task needs, with one receive beside it, or none.
+inline Options random_rank_options(base::Random& random, const RankBytes& bytes,
+                                   const std::string& folder) {
+  Options options{.workers = 1 + static_cast<std::uint32_t>(random.below(3))};
+  options.bind = false;
+  options.models = "none";  // each runtime would read their file
+  const std::vector<std::string> names = testing::policy_names();
+  options.policy = names[random.below(names.size())];
+  options.submitter_works = random.below(2) == 0;
+  options.stall_seconds = 5;
+  if (random.below(3) > 0) {
+    options.disk = folder;
+    options.direct_io = false;
+    const std::uint64_t least = std::max(bytes.most_of_task, bytes.largest) + bytes.largest;
+    options.memory = Bytes{least + 4096 * random.below(3)};
+  }
+  if (random.below(3) == 0) {
+    options.accelerators = 1 + static_cast<std::uint32_t>(random.below(2));
+    if (random.below(2) == 0) options.accelerator_memory = Bytes{bytes.most_of_task + 4096};
+  }
+  return options;
+}
+
+struct RankedProgram {
+  RankBytes bytes;
+  RankProgram play;  // checks what each rank sees
+};
+// By seed and number of ranks; the generator is for what else there is to choose.
+using MakeRankedProgram =
+    std::function<RankedProgram(std::uint64_t seed, std::uint32_t ranks, base::Random& random)>;
+
+// Stops at the first program that fails, whose seed is said.
+inline void play_random_programs(const std::string& name, const MakeRankedProgram& make) {
+  const testing::TemporaryFolder folder(name);
+  const char* const given = std::getenv("RANKS_SEED");
+  const char* const number = std::getenv("RANKS_PROGRAMS");
+  const std::uint64_t first = given != nullptr ? std::stoull(given) : 1;
+  const std::uint64_t programs = number != nullptr ? std::stoull(number) : 60;
+  for (std::uint64_t seed = first; seed < first + programs; ++seed) {
+    SCOPED_TRACE("RANKS_SEED=" + std::to_string(seed));
+    base::Random random(seed ^ 0x5eed);
+    const auto ranks = static_cast<std::uint32_t>(1 + random.below(5));
+    const RankedProgram program = make(seed, ranks, random);
+    comm::LocalWorld world(ranks, {.seed = seed,
+                                   .delayed = static_cast<double>(random.below(3)) / 4,
+                                   .most_delay = static_cast<std::uint32_t>(random.below(20))});
+    const auto outcomes = run_on_ranks(
+        world,
+        [&](RankId rank) {
+          base::Random its(seed * 1000 + rank.value);
+          return random_rank_options(its, program.bytes, folder.path());
+        },
+        program.play, {.silence = Time::from_seconds(300)});  // cores may be shared by many
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      EXPECT_EQ(outcomes[rank].text(), "") << "rank " << rank << " of " << ranks;
+    }
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace vicinal::tests
