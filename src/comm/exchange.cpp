@@ -1,24 +1,18 @@
 #include "comm/exchange.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <cstring>
 
 namespace vicinal::comm {
-namespace {
-
-std::string seconds_of(Time time) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f s", static_cast<double>(time.ns) / 1e9);
-  return text.data();
-}
-
-}  // namespace
 
 Exchange::Exchange(RankId here, std::uint32_t ranks, const ExchangeRules& rules,
                    ExchangeActions& actions)
-    : here_(here), ranks_(ranks), rules_(rules), actions_(actions), peers_(ranks) {}
+    : here_(here),
+      ranks_(ranks),
+      rules_(rules),
+      actions_(actions),
+      peers_(ranks),
+      watch_({.silence = rules.silence, .answer = rules.suspicion}, ranks > 2) {}
 
 void Exchange::post(RankId to, const MessageBytes& bytes) {
   ++messages_;
@@ -33,10 +27,7 @@ void Exchange::post_to_all(const MessageBytes& bytes) {
 
 void Exchange::start(Time now, std::uint64_t version, bool is_limited) {
   version_ = version;
-  for (Peer& peer : peers_) {
-    peer.heard = now;
-    peer.told_at = now;
-  }
+  watch_.begin(now);
   peers_[here_.value].has_begun = true;
   ++begun_;
   any_is_limited_ |= is_limited;
@@ -247,7 +238,7 @@ void Exchange::greet(RankId from, const ParsedMessage& message) {
 void Exchange::message_arrived(RankId from, std::span<const std::byte> bytes) {
   ParsedMessage message;
   Peer& peer = peers_[from.value];
-  peer.heard.reset();
+  if (from == before()) watch_.heard();
   if (has_failed_) return;
   if (!parse(bytes, message)) {
     return fail("rank " + std::to_string(from.value) + " sent " + std::to_string(bytes.size()) +
@@ -279,15 +270,17 @@ void Exchange::message_arrived(RankId from, std::span<const std::byte> bytes) {
       peer.has_finished = true;
       return require_nothing_of(from);
     case MessageKind::left:
-      peer.has_left = true;
+      if (from == before()) watch_.left();
       if (peer.has_finished) return;
       return fail(
           "rank " + std::to_string(from.value) +
           " has left early: its program has ended before those of the other ranks were done");
     case MessageKind::alive:
-      peer.status = message.text();
-      peer.told_at.reset();
-      if (silence_ && from != before()) rank_lost(before(), silence_->why);
+      if (from == before()) {
+        watch_.told(message.text());
+      } else if (watch_.answered()) {
+        rank_lost(before(), watch_.why());
+      }
       return;
     case MessageKind::asks_alive:
       return beat_to(from);
@@ -329,10 +322,7 @@ void Exchange::tick(Time now) {
     beaten_ = now;
     beat_to(behind());
   }
-  for (Peer& peer : peers_) {
-    if (!peer.told_at) peer.told_at = now;
-  }
-  watch(now);
+  look_at_watched(now);
   if (suspicion_) {
     if (!suspicion_->until) suspicion_->until = now + rules_.suspicion;
     if (now >= *suspicion_->until) return fail(suspicion_->text);
@@ -349,35 +339,24 @@ void Exchange::beat_to(RankId rank) {
                       std::string_view(actions_.status()).substr(0, kMostStatus)));
 }
 
-// Who was stopped itself has heard nothing meanwhile, and does not count that.
-void Exchange::watch(Time now) {
-  Peer& watched = peers_[before().value];
-  const bool has_slept = ticked_ && now - *ticked_ >= Time{rules_.silence.ns / 2};
-  ticked_ = now;
-  if (!watched.heard || has_slept) watched.heard = now;
-  if (watched.has_left || now - *watched.heard < rules_.silence) {
-    silence_.reset();
-    return;
-  }
-  const std::string why = "nothing was heard of it for " + seconds_of(now - *watched.heard);
-  if (ranks_ == 2) return rank_lost(before(), why);
-  if (!silence_) {
-    silence_ = Silence{why, now + rules_.suspicion};
-    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-      if (rank != here_.value && rank != before().value) {
-        post({rank}, to_bytes({.kind = MessageKind::asks_alive}));
+// Perhaps it is this rank that is cut off: others are asked.
+void Exchange::look_at_watched(Time now) {
+  switch (watch_.tick(now)) {
+    case Watch::Finding::nothing:
+      return;
+    case Watch::Finding::asks:
+      for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+        if (rank != here_.value && rank != before().value) {
+          post({rank}, to_bytes({.kind = MessageKind::asks_alive}));
+        }
       }
-    }
+      return;
+    case Watch::Finding::lost:
+      const std::string alone = ranks_ == 2 ? ""
+                                            : ", nor of any other rank when asked: rank " +
+                                                  std::to_string(here_.value) + " may be cut off";
+      return rank_lost(before(), watch_.why() + alone);
   }
-  if (now < silence_->until) return;
-  rank_lost(before(), why + ", nor of any other rank when asked: rank " +
-                          std::to_string(here_.value) + " may be cut off");
-}
-
-std::string Exchange::last_known_of(RankId rank) const {
-  const Peer& peer = peers_[rank.value];
-  if (peer.status.empty() || !peer.told_at || !ticked_) return {};
-  return "; " + seconds_of(*ticked_ - *peer.told_at) + " ago " + peer.status;
 }
 
 // The one behind it knows most.
@@ -385,7 +364,7 @@ void Exchange::rank_lost(RankId rank, const std::string& why) {
   if (has_failed_ || (peers_[rank.value].has_finished && is_over_)) return;
   const std::string text = "rank " + std::to_string(rank.value) + " is lost: " + why;
   if (rank == before()) {
-    fail(text + last_known_of(rank));
+    fail(text + watch_.last_known());
   } else {
     suspect(text);
   }
@@ -464,10 +443,8 @@ void Exchange::stalled() {
 
 void Exchange::begin_report(RankId by) {
   if (report_ || has_failed_) return;
-  report_.emplace();
-  report_->answers.resize(ranks_);
-  report_->by = by;
-  report_->answers[here_.value] = {own_report(), true};
+  report_.emplace(Report{{ranks_, by}, {}});
+  report_->all.add(here_, own_report(), true);
   if (ranks_ == 1) return end_report();
   post_to_all(to_bytes({.kind = MessageKind::asks_report}));
 }
@@ -489,22 +466,12 @@ void Exchange::answer_report() {
 
 void Exchange::take_report(RankId from, const ParsedMessage& message) {
   if (!report_) return;
-  Answer& answer = report_->answers[from.value];
-  if (answer.is_whole) return;
-  answer.text += message.text();
-  answer.is_whole = message.header.number == 0;
-  if (std::ranges::all_of(report_->answers, &Answer::is_whole)) end_report();
+  report_->all.add(from, message.text(), message.header.number == 0);
+  if (report_->all.is_whole()) end_report();
 }
 
 void Exchange::end_report() {
-  std::string text =
-      "no task has ended for a while on rank " + std::to_string(report_->by.value) + "\n";
-  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-    const Answer& answer = report_->answers[rank];
-    text += "rank " + std::to_string(rank) + ":\n" + answer.text;
-    if (!text.ends_with('\n')) text += "\n";
-    if (!answer.is_whole) text += "(no more was heard of it)\n";
-  }
+  const std::string text = report_->all.text();
   report_.reset();
   actions_.tell_stall(text);
 }

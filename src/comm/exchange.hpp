@@ -34,7 +34,9 @@
 #include "comm/call_log.hpp"
 #include "comm/messages.hpp"
 #include "comm/ownership.hpp"
+#include "comm/stall_report.hpp"
 #include "comm/transport.hpp"
+#include "comm/watch.hpp"
 #include "vicinal/ids.hpp"
 #include "vicinal/units.hpp"
 
@@ -165,28 +167,14 @@ class Exchange {
     std::uint64_t consumed = 0;  // bytes of small content from there, of which it was not told yet
     bool has_begun = false;
     bool has_finished = false;
-    bool has_left = false;
-    std::optional<Time> heard;    // none: since the last tick
-    std::string status;           // as it said last
-    std::optional<Time> told_at;  // that; none: since the last tick
   };
   struct Suspicion {
     std::string text;
     std::optional<Time> until;  // none: since the last tick
   };
-  // Of the rank that is watched. Perhaps it is this rank that is cut off: another one is asked.
-  struct Silence {
-    std::string why;
-    Time until;
-  };
-  struct Answer {
-    std::string text;
-    bool is_whole = false;
-  };
   struct Report {
-    std::vector<Answer> answers;  // by rank
-    RankId by;                    // where no task has ended
-    std::optional<Time> until;
+    StallReport all;
+    std::optional<Time> until;  // none: since the last tick
   };
 
   void post(RankId to, const MessageBytes& bytes);
@@ -201,9 +189,8 @@ class Exchange {
   void greet(RankId from, const ParsedMessage& message);
   void give_credit(RankId from, const MessageHeader& header);
   void require_nothing_of(RankId rank);
-  void watch(Time now);
+  void look_at_watched(Time now);
   void beat_to(RankId rank);
-  std::string last_known_of(RankId rank) const;
   void compare();
   void diverged(RankId from, const ParsedMessage& message);
   void begin_report(RankId by);
@@ -240,9 +227,8 @@ class Exchange {
   std::vector<std::uint16_t> free_channels_;
   std::uint16_t channels_ = 0;
   std::optional<Time> beaten_;
-  std::optional<Time> ticked_;
+  Watch watch_;  // of the rank before
   std::optional<Suspicion> suspicion_;
-  std::optional<Silence> silence_;
   CallComparison comparison_;
   std::optional<Report> report_;
   Bytes sent_;

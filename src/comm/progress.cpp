@@ -368,7 +368,7 @@ void Progress::tell(Command command) {
 void Progress::tell_and_wait(const Command& command) {
   bool is_done = false;
   tell([&] {
-    command();
+    guarded(command);
     const std::lock_guard lock(mutex_);
     is_done = true;
     changed_.notify_all();
@@ -383,8 +383,20 @@ bool Progress::carry_out() {
     const std::lock_guard lock(mutex_);
     commands.swap(commands_);
   }
-  for (const Command& command : commands) command();
+  for (const Command& command : commands) guarded(command);
   return !commands.empty();
+}
+
+// Nobody could catch what is thrown here (no memory, a transport that is used wrongly): the run is over.
+template <typename Step>
+void Progress::guarded(const Step& step) {
+  try {
+    step();
+  } catch (const std::exception& error) {
+    const std::string text = "rank " + std::to_string(rank_.value) + ": " + error.what();
+    if (!exchange_ || exchange_->has_failed()) return base::process_log().warn(text);
+    exchange_->fail(text);
+  }
 }
 
 // A task that fails, or a cancellation, ends the run on all ranks.
@@ -426,15 +438,14 @@ void Progress::run(const MakeTransport& make) {
   std::chrono::microseconds sleep = kShortestSleep;
   for (;;) {
     bool any = carry_out();
-    any |= transport_->poll(*this);
-    if (exchange_) {
+    guarded([&] { any |= transport_->poll(*this); });
+    guarded([&] {
+      if (!exchange_) return beat_between_runtimes();
       look_at_errors();
       exchange_->tick(now());
       publish();
       end_process_in_time();
-    } else {
-      beat_between_runtimes();
-    }
+    });
     if (any) {
       sleep = kShortestSleep;
       continue;

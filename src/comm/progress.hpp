@@ -120,6 +120,8 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   void tell_and_wait(const Command& command);
   void run(const MakeTransport& make);
   bool carry_out();
+  template <typename Step>
+  void guarded(const Step& step);
   void count();  // under mutex_
   void publish();
   void end_with(std::uint64_t number, Outcome outcome);
