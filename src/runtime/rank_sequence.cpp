@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "graph/partition.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/version.hpp"
 
@@ -93,13 +92,6 @@ void RankSequence::read_uses(std::span<const Operand> operands, const TaskSpec* 
 }
 
 // --- what is compared with other ranks
-
-template <typename Note>
-void RankSequence::record(const Note& note) {
-  if (!compares_) return;
-  note();
-  if (calls_.is_full()) pass_on_calls();
-}
 
 void RankSequence::pass_on_calls() {
   if (compares_ && !calls_.empty()) progress_.called(calls_.take());
@@ -258,18 +250,17 @@ RankId RankSequence::takes(const TaskSpec& spec) {
     return on;
   }
   priority_ = spec.priority;
-  submit(effects.before, priority_);
-  invalidate(effects.stale);
-  if (on != here()) {
-    submit(effects.after, priority_);
-    return on;
-  }
-  after_.assign(effects.after.begin(), effects.after.end());
+  here_alone([&] {
+    submit(effects.before, priority_);
+    invalidate(effects.stale);
+    if (on != here()) return submit(effects.after, priority_);
+    after_.assign(effects.after.begin(), effects.after.end());
+  });
   return on;
 }
 
 void RankSequence::submitted() {
-  submit(after_, priority_);
+  here_alone([&] { submit(after_, priority_); });
   after_.clear();
 }
 
@@ -288,180 +279,15 @@ void RankSequence::access(Handle handle, AccessMode mode) {
   if (reads(mode)) require_written(id, "reads", "acquire");
   record([&] { calls_.accesses(id, mode); });
   const comm::Ownership::Effects effects = ownership_.run_everywhere(id, mode);
-  submit(effects.before, 0);
-  invalidate(effects.stale);
-}
-
-// --- other calls
-
-bool RankSequence::is_shared(Handle handle, const char* call) const {
-  if (!is_shared(handle)) return false;
-  if (ownership_.is_gone(datum(handle))) throw_gone(call, datum(handle));
-  return true;
-}
-
-// What goes wrong here does not on the others: the run is over.
-template <typename Step>
-auto RankSequence::here_alone(const Step& step) {
-  try {
-    return step();
-  } catch (const std::exception& error) {
-    fail(error.what());
-    throw;
-  }
-}
-
-void RankSequence::invalidate(Handle handle) {
-  const comm::DatumId id = datum(handle);
-  require_may_write(id);
-  record([&] { calls_.forgets(id); });
-  const Handle local = application_.declared.used(handle);
-  invalidate(ownership_.forget(id));
-  if (local) here_alone([&] { application_.invalidations.submit(local); });
-}
-
-Parts RankSequence::partition(Handle whole, const Divide& divide, PartAccess access) {
-  const comm::DatumId id = datum(whole);
-  const std::string name = name_of(id);
-  const Layout layout = application_.declared.layout(id.value);
-  Divided made{divide(layout), access == PartAccess::writable, 0};
-  const std::vector<Block>& blocks = made.division.blocks;
-  graph::check_division(made.division, layout, name);
-  if (reductions_.contains(id.value)) {
-    throw UsageError("partition: tasks may reduce into handle " + name +
-                     ", which cannot be in parts then; divide another handle");
-  }
-  std::vector<Divided>& others = divided_[id.value];
-  for (const Divided& other : others) {
-    if (!made.writable && !other.writable) continue;
-    graph::check_apart(made.division, name, other.division.blocks, [&](std::size_t part) {
-      return name_of({other.first + static_cast<std::uint32_t>(part)});
-    });
-  }
-  Parts local;
-  if (ownership_.owner(id) == here()) {
-    local = here_alone([&] {
-      return application_.partitions.partition(
-          application_.declared.local(whole, "partition"),
-          [&](const Layout&) { return made.division; }, access);
-    });
-  }
-  std::vector<Handle> handles;
-  std::vector<Bytes> bytes;
   here_alone([&] {
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-      const Layout part = graph::layout_of(blocks[i], layout).packed();
-      handles.push_back(application_.declared.declare(
-          part, graph::name_of_part(name, i, blocks.size(), made.division.grid_rows),
-          local.size() > 0 ? local[i] : Handle{}));
-      bytes.push_back(part.bytes());
-      has_home_.push_back(false);
-    }
-    made.first = ownership_.divide(id, bytes, made.writable).value;
+    submit(effects.before, 0);
+    invalidate(effects.stale);
   });
-  const std::size_t grid_rows = made.division.grid_rows;
-  others.push_back(std::move(made));
-  return {std::move(handles), grid_rows};
-}
-
-// The copy here goes when the tasks before that use it have ended.
-void RankSequence::release_copy(comm::DatumId id) {
-  const Handle name = application_.declared.name(id.value);
-  const Handle local = application_.declared.used(name);
-  application_.declared.forget(name);
-  if (!local || ownership_.owner(id) == here()) return;
-  application_.invalidations.submit(local);
-  application_.departures.add(local);
-  application_.departures.sweep_if_many();
-}
-
-void RankSequence::release_parts(std::span<const comm::DatumId> gone) {
-  for (const comm::DatumId part : gone) {
-    divided_.erase(part.value);
-    release_copy(part);
-  }
-}
-
-void RankSequence::unpartition(const Parts& parts) {
-  const comm::DatumId id = datum(parts[0]);
-  if (!ownership_.is_part(id)) {
-    throw UsageError("unpartition: handle " + name_of(id) + " is no part of another");
-  }
-  here_alone([&] {
-    if (ownership_.owner(id) == here()) {
-      application_.partitions.unpartition(Parts({application_.declared.used(parts[0])}, 0));
-    }
-    std::erase_if(divided_[ownership_.whole_of(id).value], [&](const Divided& one) {
-      return id.value >= one.first && id.value - one.first < one.division.blocks.size();
-    });
-    release_parts(ownership_.join(id));
-  });
-}
-
-void RankSequence::set_reduction(Handle handle, const Reduction& reduction) {
-  const comm::DatumId id = datum(handle);
-  const std::string what = "set_reduction: handle " + name_of(id);
-  if (reduction.neutral == nullptr || reduction.combine == nullptr) {
-    throw UsageError(what + " needs a codelet that sets the neutral element and one that combines");
-  }
-  if (reductions_.contains(id.value)) {
-    throw UsageError(what + " has a reduction already; a handle has one until it is unregistered");
-  }
-  if (ownership_.was_in_family(id)) {
-    throw UsageError(
-        what +
-        " is in parts, was so, or is a part of another: tasks cannot reduce into it; register "
-        "data of their own for that");
-  }
-  reductions_.insert(id.value);
-}
-
-void RankSequence::combine(Handle handle) {
-  if (ownership_.owner(datum(handle)) != here()) return;
-  const Handle local = application_.declared.used(handle);
-  if (local) here_alone([&] { application_.reductions.combine(local); });
-}
-
-void RankSequence::release_later(Handle handle) {
-  const comm::DatumId id = datum(handle);
-  if (ownership_.is_part(id) || ownership_.was_in_family(id) || reductions_.contains(id.value)) {
-    throw UsageError(
-        "release_later: handle " + name_of(id) +
-        " is a part or in parts, or tasks reduce into it; use release, or of parts unpartition");
-  }
-  if (has_home_[id.value]) {
-    throw UsageError(
-        "release_later: handle " + name_of(id) +
-        " lies in memory or a file of the application, which is up to date only when somebody has "
-        "waited for it; use release");
-  }
-  record([&] { calls_.forgets(id); });
-  ownership_.remove(id);
-  const Handle local = application_.declared.used(handle);
-  application_.declared.forget(handle);
-  if (!local) return;
-  here_alone([&] {
-    application_.invalidations.submit(local);
-    application_.departures.add(local);
-    application_.departures.sweep_if_many();
-  });
-}
-
-void RankSequence::begin_unregister(Handle handle, const char* call) {
-  const comm::DatumId id = datum(handle);
-  if (ownership_.is_part(id)) {
-    throw UsageError(std::string(call) + ": handle " + name_of(id) +
-                     " is a part of another; take the partition back (unpartition)");
-  }
-  record([&] { calls_.forgets(id); });
-  reductions_.erase(id.value);
-  divided_.erase(id.value);
-  here_alone([&] { release_parts(ownership_.remove(id)); });
 }
 
 void RankSequence::close() {
   record([&] { calls_.waits(); });
-  if (progress_.any_is_limited()) invalidate(ownership_.drop_copies());
+  if (progress_.any_is_limited()) here_alone([&] { invalidate(ownership_.drop_copies()); });
 }
 
 void RankSequence::fail(const std::string& what) {

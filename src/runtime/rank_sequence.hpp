@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -91,6 +92,16 @@ class RankSequence final : private comm::RankVoice {
 
   // Something went wrong here that did not elsewhere. The run is over.
   void fail(const std::string& what);
+  // A step that this rank takes and the others do not: what it throws ends the run.
+  template <typename Step>
+  auto here_alone(const Step& step) {
+    try {
+      return step();
+    } catch (const std::exception& error) {
+      fail(error.what());
+      throw;
+    }
+  }
   // Something was submitted to be sent or received, and is not yet.
   bool any_under_way() const { return progress_.any_under_way(); }
   // The application knows that the run has failed. Any thread.
@@ -119,15 +130,17 @@ class RankSequence final : private comm::RankVoice {
   void require_written(comm::DatumId id, const char* what, const std::string& name) const;
   void require_may_write(comm::DatumId id) const;
   [[noreturn]] void throw_gone(const char* call, comm::DatumId id) const;
-  template <typename Step>
-  auto here_alone(const Step& step);
   void release_copy(comm::DatumId id);
   void release_parts(std::span<const comm::DatumId> gone);
   void submit(const comm::Transfer& transfer, int priority);
   void submit(std::span<const comm::Transfer> transfers, int priority);
   void invalidate(std::span<const comm::DatumId> stale);
   template <typename Note>
-  void record(const Note& note);
+  void record(const Note& note) {
+    if (!compares_) return;
+    note();
+    if (calls_.is_full()) pass_on_calls();
+  }
   void pass_on_calls();
   std::string name_of(comm::DatumId id) const override {
     return application_.declared.describe(id.value);

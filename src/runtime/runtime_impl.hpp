@@ -120,15 +120,6 @@ class RuntimeImpl {
   // In simulation the time passes that the application spends on a submission.
   TaskId submit_named(const TaskSpec& spec);
   TaskId submit(const TaskSpec& spec);
-  // Whether a task is to be run here: asked before anything of it is made, by whichever thread submits, under no lock.
-  // Set before the first submission; none: all are. Of one that is not, kElsewhere is the id, which no task can
-  // be declared after.
-  using Concerns = std::function<bool(const TaskSpec&)>;
-  static constexpr TaskId kElsewhere{~std::uint64_t{0}};
-  void run_only(Concerns concerns) {
-    concerns_ = std::move(concerns);
-    application_->submissions.look_first();
-  }
 
   // waiting.cpp
   // A moment of the runtime's clock until which is waited; none: as long as it takes.
@@ -223,7 +214,6 @@ class RuntimeImpl {
 
   const Options options_;
   const bool windowed_ = options_.window_tasks > 0 || options_.window_bytes.value > 0;
-  Concerns concerns_;  // none: all tasks are run here
   const std::uint32_t number_ = next_runtime_number();
   const pid_t process_ = getpid();
   const Undelivered undelivered_ = parse_undelivered(options_.undelivered_errors);
@@ -271,8 +261,12 @@ Handle RuntimeImpl::add_owned(std::optional<RankId> owner, const Layout& layout,
   const RankId by = owner.value_or(sequence->next_owner());
   if (by.value >= sequence->ranks()) RankSequence::refuse_rank(by, sequence->ranks(), name);
   Handle registered;
-  if (by == sequence->here()) registered = make(name);
-  if (by == sequence->here()) provide_room_for_sends(layout.bytes(), name);
+  if (by == sequence->here()) {
+    sequence->here_alone([&] {
+      registered = make(name);
+      provide_room_for_sends(layout.bytes(), name);
+    });
+  }
   return sequence->add(by, layout, std::move(name), written, registered);
 }
 

@@ -33,23 +33,16 @@ TaskId RuntimeImpl::submit(const TaskSpec& spec) {
 // The window counts before the task is made, for a task that is made counts as submitted.
 [[gnu::noinline]] TaskId RuntimeImpl::submit_looked_at(const TaskSpec& named) {
   if (ranks() != nullptr) return submit_among_ranks(named);
-  if (concerns_ && !concerns_(named)) return kElsewhere;
   return submit_here(named);
 }
 
-// An error that the other ranks do not have ends the run: they wait for what this rank does not do.
 TaskId RuntimeImpl::submit_among_ranks(const TaskSpec& spec) {
   if (spec.codelet == nullptr) return submit_here(spec);  // which is refused
   const RankId on = sequence_->takes(spec);
   if (on != sequence_->here()) return RankSequence::elsewhere(on);
-  try {
-    const TaskId id = submit_here(spec);
-    sequence_->submitted();
-    return id;
-  } catch (const std::exception& error) {
-    sequence_->fail(error.what());
-    throw;
-  }
+  const TaskId id = sequence_->here_alone([&] { return submit_here(spec); });
+  sequence_->submitted();
+  return id;
 }
 
 TaskId RuntimeImpl::submit_here(const TaskSpec& named) {
