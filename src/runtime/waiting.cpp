@@ -169,9 +169,13 @@ bool RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* w
   base::watch_thread_end();  // a task that runs here may call exit
   std::optional<WaitsBetween> inside_others;
   if (engine::this_threads_task() != nullptr) inside_others.emplace(*engine_, what);
+  // A condition that has come true is not asked again: it may be a step that is taken once, like the removal of copies.
+  bool has_come_true = false;
   const std::function<bool()> done = [&] {
+    if (has_come_true) return true;
     application_->submissions.pass_on_deferred();
-    return is_done();
+    has_come_true = is_done();
+    return has_come_true;
   };
   if (setup_.simulated) return wait_simulated(done, what, deadline);
   const auto left = [&] {
