@@ -113,9 +113,9 @@ TEST(RankCalls, ARegistrationThatFailsOnTheOwnerEndsTheRun) {
     runtime.submit({.codelet = &kOne, .operands = {W(y)}});
     value_of(runtime, y);
   });
-  EXPECT_NE(outcomes[1].text().find("the address of x is null"), std::string::npos)
+  EXPECT_NE(outcomes[1].text().find("the address of data \"x\" is null"), std::string::npos)
       << outcomes[1].text();
-  EXPECT_NE(outcomes[0].text().find("rank 1: register: the address of x is null"),
+  EXPECT_NE(outcomes[0].text().find("rank 1: register: the address of data \"x\" is null"),
             std::string::npos)
       << outcomes[0].text();
 }
