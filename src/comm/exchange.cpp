@@ -12,7 +12,8 @@ Exchange::Exchange(RankId here, std::uint32_t ranks, const ExchangeRules& rules,
       rules_(rules),
       actions_(actions),
       peers_(ranks),
-      watch_({.silence = rules.silence, .answer = rules.suspicion}, ranks > 2) {}
+      watch_({.silence = rules.silence, .answer = rules.suspicion}, ranks > 2),
+      clocks_(here.value == 0 ? ClockRules{.rounds = 0} : rules.clocks) {}
 
 void Exchange::post(RankId to, const MessageBytes& bytes) {
   ++messages_;
@@ -25,14 +26,17 @@ void Exchange::post_to_all(const MessageBytes& bytes) {
   }
 }
 
-void Exchange::start(Time now, std::uint64_t version, bool is_limited) {
+void Exchange::start(Time now, std::uint64_t version, bool is_limited, std::uint32_t run) {
   version_ = version;
+  if (here_.value == 0) run_ = run;
   watch_.begin(now);
   peers_[here_.value].has_begun = true;
   ++begun_;
   any_is_limited_ |= is_limited;
-  post_to_all(
-      to_bytes({.kind = MessageKind::hello, .value = version, .number = is_limited ? 1U : 0U}));
+  post_to_all(to_bytes({.kind = MessageKind::hello,
+                        .datum = run,
+                        .value = version,
+                        .number = is_limited ? 1U : 0U}));
 }
 
 // --- sending
@@ -228,6 +232,7 @@ void Exchange::greet(RankId from, const ParsedMessage& message) {
   peer.has_begun = true;
   ++begun_;
   any_is_limited_ |= message.header.number != 0;
+  if (from.value == 0) run_ = message.header.datum;
   if (message.header.value != version_) {
     fail("rank " + std::to_string(from.value) +
          " runs another build of the program or of Vicinal than rank " +
@@ -299,6 +304,12 @@ void Exchange::message_arrived(RankId from, std::span<const std::byte> bytes) {
       return answer_report();
     case MessageKind::report:
       return take_report(from, message);
+    case MessageKind::asks_time:
+      return post(from, to_bytes({.kind = MessageKind::tells_time,
+                                  .value = header.value,
+                                  .number = static_cast<std::uint64_t>(actions_.clock().ns)}));
+    case MessageKind::tells_time:
+      return take_time(header);
   }
 }
 
@@ -323,6 +334,7 @@ void Exchange::tick(Time now) {
     beat_to(behind());
   }
   look_at_watched(now);
+  if (!is_over_ && clocks_.tick(now)) ask_time();
   if (suspicion_) {
     if (!suspicion_->until) suspicion_->until = now + rules_.suspicion;
     if (now >= *suspicion_->until) return fail(suspicion_->text);
@@ -389,10 +401,32 @@ void Exchange::stop(const std::string& text) {
 
 void Exchange::finish() {
   if (is_over_) return;
+  if (here_.value == 0 || rules_.clocks.rounds == 0) return tell_finished();
+  if (clocks_.begin_last()) ask_time();
+}
+
+void Exchange::tell_finished() {
   is_over_ = true;
   peers_[here_.value].has_finished = true;
   ++finished_;
   post_to_all(to_bytes({.kind = MessageKind::finished}));
+}
+
+// --- clocks
+
+void Exchange::ask_time() {
+  post({0}, to_bytes({.kind = MessageKind::asks_time,
+                      .value = static_cast<std::uint64_t>(actions_.clock().ns)}));
+}
+
+void Exchange::take_time(const MessageHeader& header) {
+  const auto time = [](std::uint64_t ns) { return Time{static_cast<std::int64_t>(ns)}; };
+  const ClockRounds::Answered answered =
+      clocks_.answered(time(header.value), time(header.number), actions_.clock());
+  if (answered.comparison) actions_.clock_compared(*answered.comparison);
+  if (is_over_) return;
+  if (answered.asks_again) return ask_time();
+  if (answered.was_last) tell_finished();
 }
 
 // --- what the application calls

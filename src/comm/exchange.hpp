@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "comm/call_log.hpp"
+#include "comm/clock_rounds.hpp"
 #include "comm/messages.hpp"
 #include "comm/ownership.hpp"
 #include "comm/stall_report.hpp"
@@ -79,6 +80,9 @@ class ExchangeActions {
   status() = 0;  // what this rank does, in half a sentence: "it had run 3 tasks"
   virtual std::string report() = 0;  // what waits for what within this rank, in lines
   virtual void tell_stall(const std::string& text) = 0;  // on rank 0: of all ranks
+  // Of the clock of recordings.
+  virtual Time clock() = 0;
+  virtual void clock_compared(const ClockComparison& comparison) = 0;  // on all but rank 0
 };
 
 struct ExchangeRules {
@@ -91,6 +95,7 @@ struct ExchangeRules {
   // What follows from a cause that another rank is about to tell is told so much later, if the cause was not.
   Time suspicion{1'000'000'000};
   Time answer{2'000'000'000};  // that is waited for in a report
+  ClockRules clocks;
 };
 
 class Exchange {
@@ -98,10 +103,12 @@ class Exchange {
   // `actions` outlives it.
   Exchange(RankId here, std::uint32_t ranks, const ExchangeRules& rules, ExchangeActions& actions);
 
-  // Says hello. `version`: of the program, the same on all ranks. `is_limited`: this rank has a limit of memory.
-  void start(Time now, std::uint64_t version, bool is_limited);
+  // Says hello. `version`: of the program, the same on all ranks. `is_limited`: this rank has a limit of memory. `run`: a
+  // random number, of which that of rank 0 becomes the number of the run.
+  void start(Time now, std::uint64_t version, bool is_limited, std::uint32_t run);
   bool all_have_begun() const { return begun_ == ranks_; }
   bool any_is_limited() const { return any_is_limited_; }
+  std::uint32_t run() const { return run_; }
 
   void send_ready(const ReadyTransfer& transfer);
   void receive_ready(const ReadyTransfer& transfer);
@@ -123,7 +130,7 @@ class Exchange {
   // The same, unless a better reason is known within ExchangeRules::suspicion.
   void suspect(const std::string& text);
   bool has_failed() const { return has_failed_; }
-  // All is done here, and no transfer is left.
+  // All is done here, and no transfer is left; clocks are compared once more before the others are told.
   void finish();
   bool all_have_finished() const { return finished_ == ranks_; }
 
@@ -199,6 +206,9 @@ class Exchange {
   void take_report(RankId from, const ParsedMessage& message);
   void end_report();
   void stop(const std::string& text);
+  void ask_time();
+  void take_time(const MessageHeader& header);
+  void tell_finished();
   RankId before() const { return {(here_.value + ranks_ - 1) % ranks_}; }
   RankId behind() const { return {(here_.value + 1) % ranks_}; }
 
@@ -208,6 +218,7 @@ class Exchange {
   ExchangeActions& actions_;
   std::vector<Peer> peers_;
   std::uint64_t version_ = 0;
+  std::uint32_t run_ = 0;
   std::uint32_t begun_ = 0;
   std::uint32_t finished_ = 0;
   bool any_is_limited_ = false;
@@ -231,6 +242,7 @@ class Exchange {
   std::optional<Suspicion> suspicion_;
   CallComparison comparison_;
   std::optional<Report> report_;
+  ClockRounds clocks_;
   Bytes sent_;
   Bytes received_;
   std::uint64_t messages_ = 0;

@@ -33,6 +33,8 @@ enum class MessageKind : std::uint8_t {
   finished,     // all is done here; no transfer comes after it
   asks_alive,   // is anybody there? `alive` is the answer
   left,         // the program ends, and no runtime of it begins any more
+  asks_time,    // which time is it on rank 0?
+  tells_time,   // the answer
 };
 
 // Each begins with its kind; the fields that a kind does not use are 0. Content or text follow.
@@ -40,12 +42,12 @@ struct MessageHeader {
   MessageKind kind = MessageKind::alive;
   std::uint16_t channel = 0;  // credit
   std::int32_t priority = 0;  // announced
-  std::uint32_t datum = 0;
+  std::uint32_t datum = 0;    // hello: a number of the run, of which that of rank 0 counts
   std::uint32_t version = 0;
   std::uint64_t value =
-      0;  // announced: bytes; consumed: bytes; sequence: 1: no call behind them is to be compared
+      0;  // announced: bytes; consumed: bytes; sequence: 1: no call behind them is to be compared; asks_time: when
   std::uint64_t number =
-      0;  // sequence: calls before them; diverged: calls before it; report: pieces behind this one
+      0;  // sequence: calls before them; diverged: calls before it; report: pieces behind this one; tells_time: the time
 };
 static_assert(std::is_trivially_copyable_v<MessageHeader>);
 static_assert(sizeof(MessageHeader) + kMostContentInMessage <= kMostMessage);
@@ -75,7 +77,7 @@ inline bool parse(std::span<const std::byte> bytes, ParsedMessage& parsed) {
   if (bytes.size() < sizeof parsed.header) return false;
   std::memcpy(&parsed.header, bytes.data(), sizeof parsed.header);
   parsed.rest = bytes.subspan(sizeof parsed.header);
-  return parsed.header.kind <= MessageKind::left;
+  return parsed.header.kind <= MessageKind::tells_time;
 }
 
 }  // namespace vicinal::comm

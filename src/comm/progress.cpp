@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <random>
 
 #include "base/log.hpp"
 #include "base/start_thread.hpp"
 #include "engine/strided_copy.hpp"
+#include "trace/clock.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::comm {
@@ -69,6 +71,7 @@ void Progress::begin(engine::Engine& engine, engine::Transfers& transfers, const
     if (!failure_.empty()) throw RankError("a runtime before this one has failed: " + failure_);
     state_ = State::begins;
     counts_ = {};
+    compared_.reset();
   }
   transfers.attach(*this);
   tell([this, &engine, &transfers, &voice, version, is_limited] {
@@ -78,7 +81,7 @@ void Progress::begin(engine::Engine& engine, engine::Transfers& transfers, const
     is_ahead_.assign(ranks_, false);
     has_said_hello_.assign(ranks_, false);
     exchange_.emplace(rank_, ranks_, rules_, static_cast<ExchangeActions&>(*this));
-    exchange_->start(now(), version, is_limited);
+    exchange_->start(now(), version, is_limited, std::random_device{}());
     std::deque<std::pair<RankId, MessageBytes>> early = std::exchange(early_, {});
     for (const auto& [from, bytes] : early) message_arrived(from, bytes);
     for (const auto& [rank, why] : losses_) exchange_->rank_lost(rank, why);
@@ -93,6 +96,14 @@ void Progress::begin(engine::Engine& engine, engine::Transfers& transfers, const
   lock.unlock();
   forget_runtime();
   throw RankError(failure_);
+}
+
+// Under the mutex: a comparison that is made meanwhile is recorded here or by clock_compared, or by both.
+void Progress::begin_recording() {
+  const std::lock_guard lock(mutex_);
+  trace::Recorder& recorder = engine_->recorder();
+  recorder.record<trace::Event::rank_known>(rank_.value, ranks_, run_);
+  if (compared_) record(*compared_);
 }
 
 bool Progress::any_is_limited() const {
@@ -240,24 +251,28 @@ void Progress::make_room(TransferId id) {
 
 void Progress::send(TransferId id, RankId to, Channel channel) {
   const OperandView view = engine::Transfers::view(*carried_.at(id.value).task);
+  record_began(id);
   ++payloads_;
   transport_->post_send(to, channel, view.address, view.layout, {id.value});
 }
 
 void Progress::receive(TransferId id, RankId from, Channel channel) {
   const OperandView view = engine::Transfers::view(*carried_.at(id.value).task);
+  record_began(id);
   ++payloads_;
   transport_->post_receive(from, channel, view.address, view.layout, {id.value});
 }
 
 void Progress::read(TransferId id, std::span<std::byte> content) {
   const OperandView view = engine::Transfers::view(*carried_.at(id.value).task);
+  record_began(id);
   if (!content.empty())
     engine::gather(content.data(), view.address, view.layout, 0, content.size());
 }
 
 void Progress::write(TransferId id, std::span<const std::byte> content) {
   const OperandView view = engine::Transfers::view(*carried_.at(id.value).task);
+  record_began(id);
   if (content.empty()) return;
   engine::scatter(view.address, view.layout, content.data(), 0, content.size());
 }
@@ -268,7 +283,36 @@ void Progress::end(TransferId id) {
     const std::lock_guard lock(mutex_);
     count();
   }
+  record_ended(id);
   end_with(id.value, Outcome::done);
+}
+
+// The choices of the field `direction`.
+namespace {
+std::uint64_t direction(const Transfer& transfer, RankId here) {
+  return transfer.from == here ? 0 : 1;
+}
+std::uint32_t other(const Transfer& transfer, RankId here) {
+  return transfer.from == here ? transfer.to.value : transfer.from.value;
+}
+}  // namespace
+
+void Progress::record_began(TransferId id) {
+  if (!engine_->recorder().on(trace::Category::transfers)) return;
+  const Carried& one = carried_.at(id.value);
+  const Transfer& what = one.transfer.what;
+  engine_->recorder().record<trace::Event::message_began>(
+      other(what, rank_), one.task->accesses()[0].handle->id.value, direction(what, rank_),
+      what.datum.value, what.version, one.transfer.bytes.value);
+}
+
+void Progress::record_ended(TransferId id) {
+  if (!engine_->recorder().on(trace::Category::transfers)) return;
+  const Carried& one = carried_.at(id.value);
+  const Transfer& what = one.transfer.what;
+  engine_->recorder().record<trace::Event::message_ended>(
+      other(what, rank_), one.task->accesses()[0].handle->id.value, direction(what, rank_),
+      what.datum.value, what.version);
 }
 
 void Progress::count() {
@@ -318,6 +362,24 @@ std::string Progress::report() {
 
 void Progress::tell_stall(const std::string& text) {
   base::process_log().warn(text);
+}
+
+Time Progress::clock() {
+  return {trace::monotonic_raw_now()};
+}
+
+void Progress::clock_compared(const ClockComparison& comparison) {
+  {
+    const std::lock_guard lock(mutex_);
+    compared_ = comparison;
+  }
+  record(comparison);
+}
+
+void Progress::record(const ClockComparison& comparison) {
+  if (!engine_->recorder().on(trace::Category::always)) return;
+  engine_->recorder().record<trace::Event::clock_compared>(
+      0, comparison.at.ns, comparison.offset.ns, comparison.error.ns);
 }
 
 // --- from the transport
@@ -411,6 +473,7 @@ void Progress::publish() {
   const std::lock_guard lock(mutex_);
   count();
   any_is_limited_ = exchange_->any_is_limited();
+  run_ = exchange_->run();
   if (state_ == State::begins && exchange_->all_have_begun()) {
     state_ = State::runs;
   } else if (state_ == State::runs && exchange_->all_have_finished()) {

@@ -55,6 +55,8 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   // until `finish`.
   void begin(engine::Engine& engine, engine::Transfers& transfers, const RankVoice& voice,
              std::uint64_t version, bool is_limited);
+  // What readers need to join the recordings of all ranks; said whenever a recording begins. While a runtime uses the ranks.
+  void begin_recording();
   // A rank has a limit of memory.
   bool any_is_limited() const;
   // A transfer whose task is submitted next. Any thread.
@@ -109,6 +111,8 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   std::string status() override;
   std::string report() override;
   void tell_stall(const std::string& text) override;
+  Time clock() override;
+  void clock_compared(const ClockComparison& comparison) override;
   // The transport's side: this thread.
   void message_arrived(RankId from, std::span<const std::byte> bytes) override;
   void payload_ended(PayloadId payload) override;
@@ -123,6 +127,9 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   template <typename Step>
   void guarded(const Step& step);
   void count();  // under mutex_
+  void record_began(TransferId id);
+  void record_ended(TransferId id);
+  void record(const ClockComparison& comparison);
   void publish();
   void end_with(std::uint64_t number, Outcome outcome);
   void look_at_errors();
@@ -150,6 +157,8 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   std::unordered_map<std::uint64_t, ReadyTransfer> added_;  // and not ready
   std::exception_ptr no_transport_;
   Counts counts_;
+  std::uint32_t run_ = 0;                    // the number of the run
+  std::optional<ClockComparison> compared_;  // last
 
   std::atomic<std::uint64_t> under_way_{0};
 

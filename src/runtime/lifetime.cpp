@@ -139,6 +139,7 @@ void RuntimeImpl::begin_with_ranks() {
       *progress_, *application_, is_limited, [this] { return stall_report(); },
       [this](Bytes bytes, const std::string& name) { provide_room_for_sends(bytes, name); });
   application_->submissions.look_first();
+  if (engine_->recorder().records()) sequence_->begin_recording();
 }
 
 Statistics RuntimeImpl::statistics() const {

@@ -110,6 +110,8 @@ class RankSequence final : private comm::RankVoice {
   void end_early();
   // The runtime ends, and has waited. Returns why the run has failed; empty: it has not.
   std::string finish();
+  // A recording has begun.
+  void begin_recording() { progress_.begin_recording(); }
   comm::Progress::Counts counts() const { return progress_.counts(); }
 
  private:

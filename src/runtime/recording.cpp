@@ -81,6 +81,7 @@ void RuntimeImpl::start_trace(const std::string& file, std::string_view events) 
                   .categories = trace::parse_categories(events),
                   .memory = options_.trace_memory,
                   .run = facts_of_run()});
+  if (sequence_) sequence_->begin_recording();
   if (!recorder.on(trace::Category::submission)) return;
   application_->handles.for_each([this](const graph::Handle& handle) {
     // A private copy for a reduction is recorded with that.

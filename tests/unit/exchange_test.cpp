@@ -20,9 +20,10 @@ using ::testing::IsEmpty;
 using Lines = std::vector<std::string>;
 
 std::string name_of_kind(MessageKind kind) {
-  constexpr const char* kNames[] = {"hello",  "announced", "credit",   "content",    "consumed",
-                                    "alive",  "sequence",  "diverged", "stalled",    "asks",
-                                    "report", "failed",    "finished", "asks_alive", "left"};
+  constexpr const char* kNames[] = {"hello",     "announced", "credit",   "content",    "consumed",
+                                    "alive",     "sequence",  "diverged", "stalled",    "asks",
+                                    "report",    "failed",    "finished", "asks_alive", "left",
+                                    "asks_time", "tells_time"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -59,12 +60,18 @@ class Told final : public ExchangeActions {
   std::string status() override { return "it had run 5 tasks"; }
   std::string report() override { return own_report; }
   void tell_stall(const std::string& text) override { stall = text; }
+  Time clock() override { return time; }
+  void clock_compared(const ClockComparison& comparison) override {
+    compared.push_back(comparison);
+  }
 
   Lines take() { return std::exchange(lines_, {}); }
 
   std::vector<std::pair<RankId, MessageBytes>> posted;
   std::string failure;
   std::string stall;
+  Time time;
+  std::vector<ClockComparison> compared;
   std::string own_report = "a worker runs nothing\n";
 
  private:
@@ -79,6 +86,7 @@ ExchangeRules few() {
   rules.most_sends = 1;
   rules.most_receives = 2;
   rules.most_small = 8192;
+  rules.clocks.rounds = 0;
   return rules;
 }
 
@@ -87,7 +95,7 @@ class OfOneRank : public ::testing::Test {
   // Rank 1 of 3, whose hellos are said.
   void begin(const ExchangeRules& rules = few()) {
     exchange = std::make_unique<Exchange>(RankId{1}, 3, rules, told);
-    exchange->start({}, 77, false);
+    exchange->start({}, 77, false, 0);
     for (const std::uint32_t rank : {0U, 2U}) hear(rank, {.kind = MessageKind::hello, .value = 77});
     told.take();
   }
@@ -115,7 +123,7 @@ class OfOneRank : public ::testing::Test {
 
 TEST_F(OfOneRank, BeginsWhenAllHaveSaidHello) {
   exchange = std::make_unique<Exchange>(RankId{1}, 3, few(), told);
-  exchange->start({}, 77, false);
+  exchange->start({}, 77, false, 0);
   EXPECT_THAT(told.take(), ElementsAre("hello>0", "hello>2"));
   hear(0, {.kind = MessageKind::hello, .value = 77, .number = 1});
   EXPECT_FALSE(exchange->all_have_begun());
@@ -127,7 +135,7 @@ TEST_F(OfOneRank, BeginsWhenAllHaveSaidHello) {
 TEST_F(OfOneRank, AnotherBuildIsRefused) {
   begin();
   exchange = std::make_unique<Exchange>(RankId{1}, 3, few(), told);
-  exchange->start({}, 77, false);
+  exchange->start({}, 77, false, 0);
   hear(2, {.kind = MessageKind::hello, .value = 78});
   EXPECT_THAT(told.failure, HasSubstr("rank 2 runs another build"));
 }
@@ -381,13 +389,96 @@ TEST_F(OfOneRank, DescribesWhatWaits) {
             "d7 (transfer 1) waits for credit from rank 2\n");
 }
 
+// --- clocks
+
+ExchangeRules comparing() {
+  ExchangeRules rules = few();
+  rules.clocks = {.rounds = 3, .period = Time{1000}};
+  return rules;
+}
+
+TEST_F(OfOneRank, AsksForTheTimeAndKeepsTheFastestAnswer) {
+  begin(comparing());
+  const auto answer = [&](std::int64_t asked, std::int64_t there, std::int64_t now) {
+    told.time = {now};
+    hear(0, {.kind = MessageKind::tells_time,
+             .value = static_cast<std::uint64_t>(asked),
+             .number = static_cast<std::uint64_t>(there)});
+  };
+  const auto question = ElementsAre("asks_time>0");
+  told.time = {100};
+  exchange->tick({0});
+  EXPECT_THAT(told.take(), ElementsAre("alive>2", "asks_time>0"));
+  answer(100, 1000, 200);
+  EXPECT_THAT(told.take(), question);
+  answer(200, 1025, 251);
+  EXPECT_THAT(told.take(), question);
+  EXPECT_THAT(told.compared, IsEmpty());
+  answer(251, 1300, 400);
+  EXPECT_THAT(told.take(), IsEmpty());
+  ASSERT_EQ(told.compared.size(), 1U);
+  EXPECT_EQ(told.compared[0].at, Time{225});
+  EXPECT_EQ(told.compared[0].offset, Time{800});
+  EXPECT_EQ(told.compared[0].error, Time{26});
+  // Not before the period is over.
+  exchange->tick({999});
+  EXPECT_THAT(told.take(), IsEmpty());
+  exchange->tick({1000});
+  EXPECT_THAT(told.take(), question);
+}
+
+TEST_F(OfOneRank, ComparesClocksOnceMoreBeforeItHasFinished) {
+  begin(comparing());
+  exchange->finish();
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_THAT(told.take(), ElementsAre("asks_time>0")) << round;
+    hear(0, {.kind = MessageKind::tells_time});
+  }
+  EXPECT_THAT(told.take(), ElementsAre("finished>0", "finished>2"));
+  EXPECT_EQ(told.compared.size(), 1U);
+}
+
+TEST_F(OfOneRank, TheLastComparisonReplacesTheOneThatIsBeingMade) {
+  begin(comparing());
+  exchange->tick({0});
+  hear(0, {.kind = MessageKind::tells_time});
+  told.take();
+  exchange->finish();
+  EXPECT_THAT(told.take(), IsEmpty());  // a question is on its way
+  hear(0, {.kind = MessageKind::tells_time});
+  hear(0, {.kind = MessageKind::tells_time});
+  EXPECT_THAT(told.take(), ElementsAre("asks_time>0", "asks_time>0"));
+  hear(0, {.kind = MessageKind::tells_time});
+  EXPECT_THAT(told.take(), ElementsAre("finished>0", "finished>2"));
+}
+
+TEST_F(OfOneRank, AComparisonIsNotWaitedForWhenTheRunHasFailed) {
+  begin(comparing());
+  exchange->finish();
+  exchange->fail("no");
+  told.take();
+  hear(0, {.kind = MessageKind::tells_time});
+  EXPECT_THAT(told.take(), IsEmpty());
+}
+
+TEST_F(OfOneRank, TellsTheTime) {
+  begin();
+  told.time = {5};
+  hear(2, {.kind = MessageKind::asks_time, .value = 4});
+  EXPECT_THAT(told.take(), ElementsAre("tells_time>2"));
+  ParsedMessage message;
+  ASSERT_TRUE(parse(told.posted.back().second, message));
+  EXPECT_EQ(message.header.value, 4U);
+  EXPECT_EQ(message.header.number, 5U);
+}
+
 // Ranks whose messages are carried by hand.
 struct Several {
-  explicit Several(std::uint32_t ranks) : told(ranks) {
+  explicit Several(std::uint32_t ranks, const ExchangeRules& rules = few()) : told(ranks) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      all.push_back(std::make_unique<Exchange>(RankId{rank}, ranks, ExchangeRules{}, told[rank]));
+      all.push_back(std::make_unique<Exchange>(RankId{rank}, ranks, rules, told[rank]));
     }
-    for (const auto& one : all) one->start({}, 1, false);
+    for (const auto& one : all) one->start({}, 1, false, 0);
     carry();
   }
   void carry() {
