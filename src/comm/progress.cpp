@@ -205,6 +205,8 @@ void Progress::ready(std::uint64_t number, graph::Task& task) {
     if (sends) {
       exchange_->send_ready(transfer);
     } else {
+      engine_->awaited().begin(now());
+      carried_.at(id).is_awaited = true;
       exchange_->receive_ready(transfer);
     }
   });
@@ -322,6 +324,7 @@ void Progress::count() {
 void Progress::end_with(std::uint64_t number, Outcome outcome) {
   const auto found = carried_.find(number);
   graph::Task* const task = found->second.task;
+  if (found->second.is_awaited) engine_->awaited().end(now());
   carried_.erase(found);
   transfers_->end(*task, outcome);
   under_way_.fetch_sub(1, std::memory_order_acq_rel);

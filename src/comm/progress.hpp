@@ -92,6 +92,7 @@ class Progress final : private ExchangeActions, private TransportEvents, private
     ReadyTransfer transfer;
     graph::Task* task = nullptr;  // null: it has no access yet
     enum class State : std::uint8_t { idle, asked, held } state = State::idle;
+    bool is_awaited = false;  // it is received
   };
 
   // The engine's side: any thread.

@@ -19,7 +19,8 @@ Engine::Engine(EngineConfig config)
       timed_(config_.models != nullptr && !config_.simulated &&
              sched::wants_run_times(traits_, config_.machine)),
       node_workers_(workers_by_node(config_.machine, traits_.moves_tasks)),
-      counters_(config_.machine.workers.size(), config_.now, config_.simulated, recorder_),
+      counters_(config_.machine.workers.size(), config_.now, config_.simulated, recorder_,
+                awaited_),
       sleepers_(config_.machine, node_workers_, drivers_, config_.simulated),
       errors_(sleepers_),
       residency_(config_.machine, drivers_,
@@ -142,7 +143,7 @@ Statistics Engine::statistics() const {
     const auto busy = drivers_.of(worker.id).busy(worker.id);
     s.workers.push_back({counters_.tasks_run(worker.id),
                          busy ? *busy : counters_.busy(worker.id, s.now),
-                         counters_.started(worker.id)});
+                         counters_.started(worker.id), counters_.awaiting(worker.id, s.now)});
     s.tasks_running += s.workers.back().running;
   }
   s.tasks_ready = ready_.count();

@@ -162,6 +162,7 @@ class Engine final : public Completions {
     config_.notify_waiters();
   }
   const ThreadCounters& counts() const { return counters_; }  // of tasks submitted and ended
+  AwaitedTime& awaited() { return awaited_; }
   // No worker runs or may find anything to run, no copy is in flight.
   bool stalled() const;
   void worker_leaves(WorkerId worker);  // its thread goes to do something else
@@ -339,6 +340,7 @@ class Engine final : public Completions {
   bool has_devices_ = false;  // some worker's memory is not RAM
   const std::vector<NodeWorkers> node_workers_;
   DriverTable drivers_;
+  AwaitedTime awaited_;
   ThreadCounters counters_;
   Sleepers sleepers_;
   Errors errors_;

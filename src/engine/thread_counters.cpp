@@ -5,8 +5,13 @@
 namespace vicinal::engine {
 
 ThreadCounters::ThreadCounters(std::size_t workers, const std::function<Time()>& now,
-                               bool simulated, trace::Recorder& recorder)
-    : threads_(workers + 2), now_(now), recorder_(recorder), simulated_(simulated) {}
+                               bool simulated, trace::Recorder& recorder,
+                               const AwaitedTime& awaited)
+    : threads_(workers + 2),
+      now_(now),
+      recorder_(recorder),
+      awaited_(awaited),
+      simulated_(simulated) {}
 
 void ThreadCounters::start() {
   for (Counters& thread : threads_) {
@@ -79,7 +84,9 @@ void ThreadCounters::report(Statistics& s) const {
 void ThreadCounters::begin_idle(WorkerId worker) {
   Counters& own = threads_[worker.value];
   if (own.idle_since.load(std::memory_order_relaxed) != kNotIdle) return;
-  own.idle_since.store(now_().ns, std::memory_order_relaxed);
+  const Time now = now_();
+  own.idle_since.store(now.ns, std::memory_order_relaxed);
+  own.awaited_then.store(awaited_.until(now).ns, std::memory_order_relaxed);
   if (recorder_.on(trace::Category::scheduler)) {
     recorder_.record<trace::Event::worker_slept>(worker.value);
   }
@@ -87,8 +94,10 @@ void ThreadCounters::begin_idle(WorkerId worker) {
 
 [[gnu::noinline]] void ThreadCounters::note_idle(WorkerId worker, std::int64_t since) {
   Counters& own = threads_[worker.value];
-  own.idle_ns.store(own.idle_ns.load(std::memory_order_relaxed) + now_().ns - since,
+  const Time now = now_();
+  own.idle_ns.store(own.idle_ns.load(std::memory_order_relaxed) + now.ns - since,
                     std::memory_order_relaxed);
+  own.awaiting_ns.store(awaiting(worker, now).ns, std::memory_order_relaxed);
   own.idle_since.store(kNotIdle, std::memory_order_relaxed);
   if (recorder_.on(trace::Category::scheduler)) {
     recorder_.record<trace::Event::worker_woke>(worker.value);
@@ -100,6 +109,13 @@ Time ThreadCounters::busy(WorkerId worker, Time now) const {
   const std::int64_t since = thread.idle_since.load(std::memory_order_relaxed);
   const std::int64_t idle = thread.idle_ns.load(std::memory_order_relaxed);
   return {(since == kNotIdle ? now.ns : since) - idle};
+}
+
+Time ThreadCounters::awaiting(WorkerId worker, Time now) const {
+  const Counters& thread = threads_[worker.value];
+  const std::int64_t before = thread.awaiting_ns.load(std::memory_order_relaxed);
+  if (!idle(worker)) return {before};
+  return {before + awaited_.until(now).ns - thread.awaited_then.load(std::memory_order_relaxed)};
 }
 
 // --- names

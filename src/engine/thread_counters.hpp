@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/spin_lock.hpp"
+#include "engine/awaited_time.hpp"
 #include "graph/task.hpp"
 #include "trace/recorder.hpp"
 #include "vicinal/codelet.hpp"
@@ -24,9 +25,9 @@ namespace vicinal::engine {
 
 class ThreadCounters {
  public:
-  // `now` and the recorder outlive it.
+  // The others outlive it.
   ThreadCounters(std::size_t workers, const std::function<Time()>& now, bool simulated,
-                 trace::Recorder& recorder);
+                 trace::Recorder& recorder, const AwaitedTime& awaited);
   // All are idle from now on; what was before does not count as busy.
   void start();
 
@@ -78,6 +79,8 @@ class ThreadCounters {
     return threads_[worker.value].idle_since.load(std::memory_order_relaxed) != kNotIdle;
   }
   Time busy(WorkerId worker, Time now) const;
+  // Of the rest of the time, that in which content of other ranks was awaited.
+  Time awaiting(WorkerId worker, Time now) const;
 
   // --- the task that runs, for reports: codelets outlive their tasks, of names a copy is kept
   void begin_run(WorkerId worker, const graph::Task& task) {
@@ -110,8 +113,10 @@ class ThreadCounters {
     std::atomic<std::uint64_t> submitted{0};
     std::array<std::atomic<std::uint64_t>, 3> ended{};  // by Outcome
     std::atomic<std::uint64_t> ended_bytes{0};
-    std::atomic<std::int64_t> idle_since{0};  // kNotIdle: it has a task
-    std::atomic<std::int64_t> idle_ns{0};     // until then, the time before the start included
+    std::atomic<std::int64_t> idle_since{0};    // kNotIdle: it has a task
+    std::atomic<std::int64_t> idle_ns{0};       // until then, the time before the start included
+    std::atomic<std::int64_t> awaited_then{0};  // when it became idle, of AwaitedTime
+    std::atomic<std::int64_t> awaiting_ns{0};   // until then, of its idle time
     std::atomic<const Codelet*> running{nullptr};
     std::atomic<std::uint32_t> started{0};
     std::uint32_t burst = 0;  // tasks run since the last look at the distance
@@ -135,6 +140,7 @@ class ThreadCounters {
   std::atomic<std::uint64_t> own_done_{0};
   const std::function<Time()>& now_;
   trace::Recorder& recorder_;
+  const AwaitedTime& awaited_;
   const bool simulated_;
   const void* const owner_ = this_thread();  // the thread that made the engine
   base::SpinLock shared_lock_;

@@ -61,6 +61,14 @@ double idle_seconds(const Statistics& before, const Statistics& after) {
   return idle;
 }
 
+double awaiting_seconds(const Statistics& before, const Statistics& after) {
+  double sum = 0;
+  for (std::size_t w = 0; w < after.workers.size(); ++w) {
+    sum += std::max(0.0, (after.workers[w].awaiting - before.workers[w].awaiting).seconds());
+  }
+  return sum;
+}
+
 }  // namespace
 
 RunRecord make_record(std::string policy, const MachineDescription& machine,
@@ -85,6 +93,8 @@ RunRecord make_record(std::string policy, const MachineDescription& machine,
 RankRecord rank_record(const RunRecord& record, const Statistics& before, const Statistics& after) {
   RankRecord rank{.seconds = record.seconds,
                   .idle_seconds = record.idle_seconds,
+                  .awaiting_seconds = awaiting_seconds(before, after),
+                  .ended_seconds = 0,
                   .tasks = record.tasks,
                   .workers = record.workers,
                   .sent = after.sent - before.sent,
@@ -108,7 +118,8 @@ void join_ranks(RunRecord& record, std::vector<RankRecord> ranks) {
   record.bytes_in = {};
   record.bytes_out = {};
   for (RankRecord& rank : ranks) {
-    rank.idle_seconds += (record.seconds - rank.seconds) * rank.workers;
+    rank.ended_seconds = (record.seconds - rank.seconds) * rank.workers;
+    rank.idle_seconds += rank.ended_seconds;
     record.idle_seconds += rank.idle_seconds;
     record.tasks += rank.tasks;
     record.workers += rank.workers;

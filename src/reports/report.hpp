@@ -72,7 +72,9 @@ struct RecordingOutcome {
 // One of several ranks during the run. Trivially copyable: ranks tell each other.
 struct RankRecord {
   double seconds = 0;
-  double idle_seconds = 0;  // of its workers together
+  double idle_seconds = 0;      // of its workers together; in it
+  double awaiting_seconds = 0;  // while content of other ranks was awaited
+  double ended_seconds = 0;     // while other ranks had not ended
   std::uint64_t tasks = 0;
   std::uint32_t workers = 0;
   Bytes sent;                  // content, to other ranks

@@ -45,6 +45,8 @@ Json ranks_json(const std::vector<RankRecord>& ranks) {
   for (const RankRecord& rank : ranks) {
     json.push_back({{"seconds", rank.seconds},
                     {"idle_seconds", rank.idle_seconds},
+                    {"awaiting_seconds", rank.awaiting_seconds},
+                    {"ended_seconds", rank.ended_seconds},
                     {"tasks", rank.tasks},
                     {"workers", rank.workers},
                     {"sent", rank.sent.value},

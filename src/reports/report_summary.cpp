@@ -183,11 +183,54 @@ std::string table_text(const Runs& runs, std::size_t columns) {
   return table.text() + wrapped(told, columns, 0) + "\n";
 }
 
+std::string share_text(double part, double whole) {
+  return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0);
+}
+
+// Why more ranks would not make the run as much faster, or that they would.
+std::string ranks_sentence(const RunRecord& run) {
+  constexpr double kLittle = 0.1;
+  double awaiting = 0;
+  double ended = 0;
+  for (const RankRecord& rank : run.ranks) {
+    awaiting += rank.awaiting_seconds;
+    ended += rank.ended_seconds;
+  }
+  const double all = run.seconds * run.workers;
+  const double other = std::max(0.0, run.idle_seconds - awaiting - ended);
+  if (run.idle_seconds < kLittle * all) {
+    return fmt::format(
+        "The workers were busy for {} of the time: more ranks help as long as they have cores of "
+        "their own.",
+        share_text(all - run.idle_seconds, all));
+  }
+  if (awaiting >= std::max(ended, other)) {
+    return fmt::format(
+        "More ranks help little: for {} of their time workers had nothing to do while content of "
+        "other ranks was "
+        "awaited. Larger sizes, another --distribution or a faster network help.",
+        share_text(awaiting, all));
+  }
+  if (ended >= other) {
+    const auto last = std::ranges::max_element(run.ranks, {}, &RankRecord::seconds);
+    return fmt::format(
+        "More ranks help little: for {} of their time workers of ranks that had ended waited for "
+        "others, in the end for "
+        "rank {}. A distribution that shares the work more evenly, or smaller tiles, help.",
+        share_text(ended, all), last - run.ranks.begin());
+  }
+  return fmt::format(
+      "More ranks help little: for {} of their time workers had no task that could run, and no "
+      "content was awaited. "
+      "Smaller tiles give more tasks at once.",
+      share_text(other, all));
+}
+
 // Of the fastest run: a row per rank, those in the middle of many left out.
 std::string ranks_text(const RunRecord& run) {
   constexpr std::size_t kMost = 16;
-  std::vector<Cells> rows{
-      {"rank", "time", "sent", "received", "messages", "idle", "peak", "tasks"}};
+  std::vector<Cells> rows{{"rank", "time", "sent", "received", "messages", "idle", "for content",
+                           "at the end", "peak", "tasks"}};
   const std::size_t count = run.ranks.size();
   for (std::size_t r = 0; r < count; ++r) {
     if (count > kMost && r == kMost - 1) r = count - 1;
@@ -195,8 +238,9 @@ std::string ranks_text(const RunRecord& run) {
     const double all = run.seconds * rank.workers;
     rows.push_back({fmt::to_string(r), duration_text(rank.seconds), base::format_bytes(rank.sent),
                     base::format_bytes(rank.received), fmt::to_string(rank.messages),
-                    fmt::format("{:.1f} %", all > 0 ? 100 * rank.idle_seconds / all : 0),
-                    base::format_bytes(rank.peak), fmt::to_string(rank.tasks)});
+                    share_text(rank.idle_seconds, all), share_text(rank.awaiting_seconds, all),
+                    share_text(rank.ended_seconds, all), base::format_bytes(rank.peak),
+                    fmt::to_string(rank.tasks)});
   }
   const std::string skipped =
       count > kMost ? fmt::format("ranks {} to {} left out: --json has all\n", kMost - 1, count - 2)
@@ -349,7 +393,8 @@ std::string report_text(const Report& report, bool verbose, std::size_t columns)
     if (runs.size() > kMostRuns) {
       text += fmt::format("and {} slower ones: --verbose\n", runs.size() - kMostRuns);
     }
-    if (!runs.front()->ranks.empty()) text += "\n" + ranks_text(*runs.front());
+    if (!runs.front()->ranks.empty())
+      text += "\n" + ranks_text(*runs.front()) + fitting(ranks_sentence(*runs.front())) + "\n";
     const std::string causes = causes_text(runs);
     const std::string hint = hint_text(report, runs);
     if (!causes.empty() || !hint.empty()) text += "\n" + fitting(causes);

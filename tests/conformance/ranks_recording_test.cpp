@@ -1,11 +1,13 @@
 // What recordings of several ranks say, so that they can be joined: who records, how its clock differs, and each message on
 // both sides.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -126,6 +128,33 @@ TEST_P(RanksRecording, SaysWhatReadersNeedToJoinThem) {
   EXPECT_EQ(sent, received);
   EXPECT_EQ(sent.size(), kRounds * kRanks);
   for (const auto& [message, bytes] : sent) EXPECT_EQ(bytes, GetParam());
+}
+
+// Rank 1 has nothing to do before the tile of rank 0 has come.
+TEST(RanksIdle, TimeInWhichContentWasAwaitedIsIdleTime) {
+  comm::LocalWorld world(2, {.seed = 3});
+  const Codelet slow{.name = "slow", .cpu = [](KernelContext& k) {
+                       std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                       k.data<double>(0)[0] = 1;
+                     }};
+  const auto options = [](RankId) { return Options{.workers = 1, .submitter_works = false}; };
+  const auto outcomes = tests::run_on_ranks(world, options, [&](Runtime& runtime) {
+    const Handle made = runtime.register_empty(RankId{0}, Bytes{8}, "made");
+    const Handle used = runtime.register_empty(RankId{1}, Bytes{8}, "used");
+    runtime.submit({.codelet = &kFirst, .operands = {W(used)}});
+    runtime.submit({.codelet = &slow, .operands = {W(made)}});
+    runtime.submit({.codelet = &kAdd, .operands = {RW(used), R(made)}});
+    runtime.wait();
+    const Statistics statistics = runtime.statistics();
+    const WorkerStatistics& worker = statistics.workers[0];
+    EXPECT_LE(worker.awaiting, statistics.now);
+    if (runtime.this_rank().value == 1) {
+      EXPECT_GT(worker.awaiting, Time{0});
+    } else {
+      EXPECT_EQ(worker.awaiting, Time{0});
+    }
+  });
+  for (const tests::RankOutcome& outcome : outcomes) EXPECT_EQ(outcome.text(), "");
 }
 
 }  // namespace

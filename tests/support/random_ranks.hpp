@@ -1,5 +1,5 @@
 // Random programs on ranks of one process: how many ranks there are, on what each runs, in which order their messages
-// come. RANKS_SEED and RANKS_PROGRAMS choose which programs, and how many.
+// come. RANKS_SEED and RANKS_PROGRAMS choose which programs, and how many. Under mpirun the ranks are its processes.
 #pragma once
 
 #include <algorithm>
@@ -55,6 +55,50 @@ struct RankedProgram {
 using MakeRankedProgram =
     std::function<RankedProgram(std::uint64_t seed, std::uint32_t ranks, base::Random& random)>;
 
+// None but this one, unless a launcher has started several processes.
+inline const Ranks& launched_ranks() {
+  static const Ranks ranks = Ranks::launched();
+  return ranks;
+}
+
+inline Options random_rank_options(std::uint64_t seed, RankId rank, const RankBytes& bytes,
+                                   const std::string& folder) {
+  base::Random random(seed * 1000 + rank.value);
+  return random_rank_options(random, bytes, folder);
+}
+
+// As rank of several processes.
+inline void play_as_rank(std::uint64_t seed, const MakeRankedProgram& make,
+                         const std::string& folder) {
+  const Ranks& ranks = launched_ranks();
+  base::Random random(seed ^ 0x5eed);
+  const RankedProgram program = make(seed, ranks.count(), random);
+  try {
+    Runtime runtime(random_rank_options(seed, ranks.rank(), program.bytes, folder), ranks);
+    program.play(runtime);
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << "rank " << ranks.rank().value << " of " << ranks.count() << ": "
+                  << error.what();
+  }
+}
+
+// As all ranks, in a random number.
+inline void play_on_ranks(std::uint64_t seed, const MakeRankedProgram& make,
+                          const std::string& folder) {
+  base::Random random(seed ^ 0x5eed);
+  const auto ranks = static_cast<std::uint32_t>(1 + random.below(5));
+  const RankedProgram program = make(seed, ranks, random);
+  comm::LocalWorld world(ranks, {.seed = seed,
+                                 .delayed = static_cast<double>(random.below(3)) / 4,
+                                 .most_delay = static_cast<std::uint32_t>(random.below(20))});
+  const auto outcomes = run_on_ranks(
+      world, [&](RankId rank) { return random_rank_options(seed, rank, program.bytes, folder); },
+      program.play, {.silence = Time::from_seconds(300)});  // cores may be shared by many
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    EXPECT_EQ(outcomes[rank].text(), "") << "rank " << rank << " of " << ranks;
+  }
+}
+
 // Stops at the first program that fails, whose seed is said.
 inline void play_random_programs(const std::string& name, const MakeRankedProgram& make) {
   const testing::TemporaryFolder folder(name);
@@ -64,21 +108,10 @@ inline void play_random_programs(const std::string& name, const MakeRankedProgra
   const std::uint64_t programs = number != nullptr ? std::stoull(number) : 60;
   for (std::uint64_t seed = first; seed < first + programs; ++seed) {
     SCOPED_TRACE("RANKS_SEED=" + std::to_string(seed));
-    base::Random random(seed ^ 0x5eed);
-    const auto ranks = static_cast<std::uint32_t>(1 + random.below(5));
-    const RankedProgram program = make(seed, ranks, random);
-    comm::LocalWorld world(ranks, {.seed = seed,
-                                   .delayed = static_cast<double>(random.below(3)) / 4,
-                                   .most_delay = static_cast<std::uint32_t>(random.below(20))});
-    const auto outcomes = run_on_ranks(
-        world,
-        [&](RankId rank) {
-          base::Random its(seed * 1000 + rank.value);
-          return random_rank_options(its, program.bytes, folder.path());
-        },
-        program.play, {.silence = Time::from_seconds(300)});  // cores may be shared by many
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      EXPECT_EQ(outcomes[rank].text(), "") << "rank " << rank << " of " << ranks;
+    if (launched_ranks().count() > 1) {
+      play_as_rank(seed, make, folder.path());
+    } else {
+      play_on_ranks(seed, make, folder.path());
     }
     if (::testing::Test::HasFailure()) return;
   }

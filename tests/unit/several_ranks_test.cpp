@@ -2,6 +2,7 @@
 #include <map>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "comm/launch.hpp"
@@ -65,12 +66,39 @@ TEST(SeveralRanks, ARecordCountsAllOfThem) {
   EXPECT_EQ(record.workers, 3U);
   EXPECT_EQ(record.bytes_in, Bytes{8});
   EXPECT_EQ(record.ranks[0].idle_seconds, 3);  // two workers wait a second for the other rank
+  EXPECT_EQ(record.ranks[0].ended_seconds, 2);
   EXPECT_EQ(record.idle_seconds, 3.5);
   reports::Report report{.application = "lu", .parameters = {}, .machine = {}, .runs = {record}};
   const std::string text = reports::report_text(report);
   EXPECT_NE(text.find("rank"), std::string::npos) << text;
   EXPECT_NE(text.find("100 B"), std::string::npos) << text;
   EXPECT_NE(reports::report_json(report).find("\"received\": 100"), std::string::npos);
+}
+
+// Two ranks of two workers for 10 s: idle for so many seconds in all.
+std::string text_of_run(double idle, double awaiting, double ended) {
+  reports::RunRecord record;
+  record.seconds = 10;
+  record.workers = 4;
+  record.idle_seconds = idle;
+  record.ranks.assign(2, {.seconds = 10, .workers = 2});
+  record.ranks[0].seconds = 9;
+  record.ranks[0].idle_seconds = idle;
+  record.ranks[0].awaiting_seconds = awaiting;
+  record.ranks[0].ended_seconds = ended;
+  return reports::report_text(
+      {.application = "lu", .parameters = {}, .machine = {}, .runs = {record}});
+}
+
+TEST(SeveralRanks, ASentenceSaysWhyMoreOfThemHelpLittle) {
+  using ::testing::HasSubstr;
+  EXPECT_THAT(text_of_run(3, 2, 1), HasSubstr("busy for 92.5 % of the time: more ranks help"));
+  EXPECT_THAT(text_of_run(20, 10, 5), HasSubstr("for 25.0 % of their time workers had nothing to "
+                                                "do while content of other ranks was awaited"));
+  EXPECT_THAT(text_of_run(20, 4, 10),
+              HasSubstr("for 25.0 % of their time workers of ranks that had "
+                        "ended waited for others, in the end for rank 1"));
+  EXPECT_THAT(text_of_run(20, 2, 2), HasSubstr("for 40.0 % of their time workers had no task"));
 }
 
 }  // namespace
