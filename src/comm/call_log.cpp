@@ -79,13 +79,9 @@ void CallRecorder::registers(Bytes size, RankId owner, std::string_view name) {
   add(Call::Kind::registers, owner.value, size.value);
 }
 
-void CallRecorder::accesses_or_forgets(Call::Kind kind, DatumId datum, AccessMode mode) {
+void CallRecorder::of_datum(Call::Kind kind, DatumId datum, AccessMode mode, std::uint64_t what) {
   add_operand(datum, mode);
-  add(kind, Call::kNoRank, 0);
-}
-
-void CallRecorder::accesses(DatumId datum, AccessMode mode) {
-  accesses_or_forgets(Call::Kind::accesses, datum, mode);
+  add(kind, Call::kNoRank, what);
 }
 
 CallBatch CallRecorder::take() {
@@ -198,6 +194,15 @@ std::string CallComparison::describe(std::uint64_t number, const NameOf& name_of
       return "acquires " + datum().first + " (" + std::string(to_string(datum().second)) + ")";
     case Call::Kind::forgets:
       return "unregisters or invalidates " + datum().first;
+    case Call::Kind::partitions:
+      return "divides " + datum().first + " into " + grouped(call.what) +
+             (datum().second == AccessMode::R ? " parts to be read" : " parts");
+    case Call::Kind::unpartitions:
+      return "takes back the partition of which " + datum().first + " is a part";
+    case Call::Kind::reduces:
+      return "sets a reduction for " + datum().first;
+    case Call::Kind::combines:
+      return "combines what tasks have reduced into " + datum().first;
     case Call::Kind::ends:
       break;
   }

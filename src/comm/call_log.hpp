@@ -23,11 +23,23 @@
 namespace vicinal::comm {
 
 struct Call {
-  enum class Kind : std::uint8_t { submits, registers, waits, accesses, forgets, ends };
+  enum class Kind : std::uint8_t {
+    submits,
+    registers,
+    waits,
+    accesses,
+    forgets,
+    partitions,
+    unpartitions,
+    reduces,
+    combines,
+    ends
+  };
   Kind kind = Kind::waits;
   std::uint32_t rank =
       kNoRank;  // it runs there, as the application says; the owner of what is registered
-  std::uint64_t what = 0;          // submits: the hash of the codelet's name; registers: bytes
+  std::uint64_t what =
+      0;  // submits: the hash of the codelet's name; registers: bytes; partitions: how many parts
   std::uint32_t operands_end = 0;  // in CallBatch::operands
   std::uint64_t submissions = 0;   // before it
   static constexpr std::uint32_t kNoRank = ~std::uint32_t{0};
@@ -53,8 +65,14 @@ class CallRecorder {
   void submits(std::string_view codelet, std::span<const Use> uses, std::optional<RankId> rank);
   void registers(Bytes size, RankId owner, std::string_view name);
   void waits() { add(Call::Kind::waits, Call::kNoRank, 0); }
-  void accesses(DatumId datum, AccessMode mode);
-  void forgets(DatumId datum) { accesses_or_forgets(Call::Kind::forgets, datum, AccessMode::W); }
+  void accesses(DatumId datum, AccessMode mode) { of_datum(Call::Kind::accesses, datum, mode); }
+  void forgets(DatumId datum) { of_datum(Call::Kind::forgets, datum, AccessMode::W); }
+  void partitions(DatumId whole, std::uint64_t parts, bool writable) {
+    of_datum(Call::Kind::partitions, whole, writable ? AccessMode::RW : AccessMode::R, parts);
+  }
+  void unpartitions(DatumId part) { of_datum(Call::Kind::unpartitions, part, AccessMode::RW); }
+  void reduces(DatumId datum) { of_datum(Call::Kind::reduces, datum, AccessMode::reduction); }
+  void combines(DatumId datum) { of_datum(Call::Kind::combines, datum, AccessMode::RW); }
   void ends() { add(Call::Kind::ends, Call::kNoRank, 0); }
 
   bool is_full() const { return batch_.calls.size() == kMostCallsInBatch; }
@@ -68,7 +86,7 @@ class CallRecorder {
     hash_ ^= hash_ >> 32;
   }
   void add(Call::Kind kind, std::uint32_t rank, std::uint64_t what);
-  void accesses_or_forgets(Call::Kind kind, DatumId datum, AccessMode mode);
+  void of_datum(Call::Kind kind, DatumId datum, AccessMode mode, std::uint64_t what = 0);
   void add_operand(DatumId datum, AccessMode mode);
   void note_name(std::uint64_t hash, std::string_view name);
 

@@ -41,6 +41,7 @@ Parts RankSequence::partition(Handle whole, const Divide& divide, PartAccess acc
       return name_of({other.first + static_cast<std::uint32_t>(part)});
     });
   }
+  record([&] { calls_.partitions(id, blocks.size(), made.writable); });
   Parts local;
   if (ownership_.owner(id) == here()) {
     local = here_alone([&] {
@@ -90,6 +91,7 @@ void RankSequence::unpartition(const Parts& parts) {
   if (!ownership_.is_part(id)) {
     throw UsageError("unpartition: handle " + name_of(id) + " is no part of another");
   }
+  record([&] { calls_.unpartitions(id); });
   here_alone([&] {
     if (ownership_.owner(id) == here()) {
       application_.partitions.unpartition(Parts({application_.declared.used(parts[0])}, 0));
@@ -116,11 +118,14 @@ void RankSequence::set_reduction(Handle handle, const Reduction& reduction) {
         " is in parts, was so, or is a part of another: tasks cannot reduce into it; register "
         "data of their own for that");
   }
+  record([&] { calls_.reduces(id); });
   reductions_.insert(id.value);
 }
 
 void RankSequence::combine(Handle handle) {
-  if (ownership_.owner(datum(handle)) != here()) return;
+  const comm::DatumId id = datum(handle);
+  record([&] { calls_.combines(id); });
+  if (ownership_.owner(id) != here()) return;
   const Handle local = application_.declared.used(handle);
   if (local) here_alone([&] { application_.reductions.combine(local); });
 }

@@ -554,6 +554,20 @@ TEST(SeveralRanks, EachCallIsToldAsItIs) {
   EXPECT_THAT(told_of([](auto& calls) { calls.submits("x", {}, RankId{1}); },
                       [](auto& calls) { calls.submits("x", {}, {}); }),
               HasSubstr("submission 2: rank 0 submits x() on rank 1, rank 1 submits x()"));
+  EXPECT_THAT(told_of([](auto& calls) { calls.partitions({0}, 1234, true); },
+                      [](auto& calls) { calls.partitions({0}, 1234, false); }),
+              HasSubstr("rank 0 divides d0 into 1,234 parts, rank 1 divides d0 into 1,234 parts to "
+                        "be read"));
+  EXPECT_THAT(told_of([](auto& calls) { calls.partitions({0}, 3, true); },
+                      [](auto& calls) { calls.partitions({0}, 4, true); }),
+              HasSubstr("rank 0 divides d0 into 3 parts, rank 1 divides d0 into 4 parts"));
+  EXPECT_THAT(
+      told_of([](auto& calls) { calls.unpartitions({0}); },
+              [](auto& calls) { calls.reduces({0}); }),
+      HasSubstr(
+          "rank 0 takes back the partition of which d0 is a part, rank 1 sets a reduction for d0"));
+  EXPECT_THAT(told_of([](auto& calls) { calls.combines({0}); }, [](auto& calls) { calls.waits(); }),
+              HasSubstr("rank 0 combines what tasks have reduced into d0, rank 1 waits"));
   EXPECT_EQ(told_of([](auto& calls) { calls.waits(); }, [](auto& calls) { calls.waits(); }), "");
   EXPECT_EQ(told_of([](auto& calls) { calls.waits(); }, [](auto&) {}), "");  // not as far
 }
