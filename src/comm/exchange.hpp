@@ -95,7 +95,7 @@ struct ExchangeRules {
   // What follows from a cause that another rank is about to tell is told so much later, if the cause was not.
   Time suspicion{1'000'000'000};
   Time answer{2'000'000'000};  // that is waited for in a report
-  ClockRules clocks;
+  ClockRules clocks = {};
 };
 
 class Exchange {

@@ -73,7 +73,8 @@ class LookAheadTest : public ::testing::Test {
   HoldingDriver driver_;
   DriverTable drivers_;
   trace::Recorder recorder_;
-  ThreadCounters counters_{2, now_, true, recorder_};
+  AwaitedTime awaited_;
+  ThreadCounters counters_{2, now_, true, recorder_, awaited_};
   Sleepers sleepers_{machine_, nodes_, drivers_, true};
   Errors errors_{sleepers_};
   sched::QueuePolicy policy_;

@@ -81,7 +81,11 @@ std::string text_of_run(double idle, double awaiting, double ended) {
   record.seconds = 10;
   record.workers = 4;
   record.idle_seconds = idle;
-  record.ranks.assign(2, {.seconds = 10, .workers = 2});
+  record.ranks.resize(2);
+  for (reports::RankRecord& rank : record.ranks) {
+    rank.seconds = 10;
+    rank.workers = 2;
+  }
   record.ranks[0].seconds = 9;
   record.ranks[0].idle_seconds = idle;
   record.ranks[0].awaiting_seconds = awaiting;

@@ -18,7 +18,8 @@ class ThreadCountersTest : public ::testing::Test {
   std::int64_t ns_ = 0;
   const std::function<Time()> now_ = [this] { return Time{ns_}; };
   trace::Recorder recorder_;
-  ThreadCounters counters_{2, now_, false, recorder_};
+  AwaitedTime awaited_;
+  ThreadCounters counters_{2, now_, false, recorder_, awaited_};
 };
 
 TEST_F(ThreadCountersTest, TheThreadThatMadeTheEngineHasCountersOfItsOwnAndTheOthersShareTheLast) {
@@ -66,6 +67,25 @@ TEST_F(ThreadCountersTest, AWorkerIsBusyForTheTimeSinceTheStartInWhichItWasNotId
   counters_.end_idle(kFirstWorker);
   EXPECT_EQ(counters_.busy(kFirstWorker, Time{205}), Time{25});
   EXPECT_EQ(counters_.busy(kSecondWorker, Time{205}), Time{0});
+}
+
+TEST_F(ThreadCountersTest, AnIdleWorkerAwaitsContentWhileSomeIsAwaited) {
+  counters_.start();
+  ns_ = 10;
+  awaited_.begin(Time{10});
+  EXPECT_EQ(counters_.awaiting(kFirstWorker, Time{15}), Time{5});
+  ns_ = 20;
+  counters_.end_idle(kFirstWorker);  // and it is busy until 40
+  awaited_.begin(Time{25});          // two at once
+  awaited_.end(Time{30});
+  ns_ = 40;
+  counters_.begin_idle(kFirstWorker);
+  EXPECT_EQ(counters_.awaiting(kFirstWorker, Time{40}), Time{10});
+  awaited_.end(Time{45});
+  ns_ = 60;
+  counters_.end_idle(kFirstWorker);
+  EXPECT_EQ(counters_.awaiting(kFirstWorker, Time{70}), Time{15});
+  EXPECT_EQ(counters_.awaiting(kSecondWorker, Time{70}), Time{35});
 }
 
 TEST_F(ThreadCountersTest, ARunIsNamedForItsTaskOrElseForItsCodelet) {
