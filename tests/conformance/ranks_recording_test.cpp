@@ -96,13 +96,11 @@ TEST_P(RanksRecording, SaysWhatReadersNeedToJoinThem) {
     return folder.path() + "/rank" + std::to_string(rank) + ".vtrace";
   };
   comm::LocalWorld world(kRanks, {.seed = 11});
-  const auto options = [&](RankId rank) {
-    Options its{.workers = 1};
-    its.trace = path(rank.value);
-    return its;
-  };
-  const auto outcomes = tests::run_on_ranks(
-      world, options, [](Runtime& runtime) { go_round(runtime, Bytes{GetParam()}, kRounds); });
+  const auto options = [](RankId) { return Options{.workers = 1}; };
+  const auto outcomes = tests::run_on_ranks(world, options, [&](Runtime& runtime) {
+    runtime.start_trace(path(runtime.this_rank().value), "transfers");
+    go_round(runtime, Bytes{GetParam()}, kRounds);
+  });
   for (const tests::RankOutcome& outcome : outcomes) EXPECT_EQ(outcome.text(), "");
   std::vector<File> files;
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) files.push_back(read_file(path(rank), rank));
