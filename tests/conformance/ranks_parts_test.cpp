@@ -337,7 +337,9 @@ class Planner {
     const Kind kinds[] = {Kind::wait, Kind::wait_for_group, Kind::wait_for_piece, Kind::hint};
     const std::size_t at = some_piece();
     const Numbers seen = is_readable(at) ? content(at) : Numbers{};
-    if (seen.empty() && is_a_part_written(at)) return;
+    // Of data in parts it may be refused: a part that was written once and is not now cannot be brought to the whole.
+    const bool may_be_refused = is_a_part_written(at) || !pieces_[at].divisions.empty();
+    if (seen.empty() && may_be_refused) return;
     plan_.actions.push_back({.kind = kinds[random_.below(4)], .piece = at, .expected = seen});
   }
 
