@@ -1,6 +1,4 @@
 // The ranks of a run: their clocks, and the messages between them.
-#include <algorithm>
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -8,56 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/explain_context.hpp"
+#include "reports/rank_lines.hpp"
 
 namespace vicinal::reports::explaining {
 
 using analysis::MessageOfRun;
 using analysis::RecordedRun;
-
-namespace {
-
-struct Volume {
-  std::uint64_t messages = 0;
-  std::uint64_t bytes = 0;
-  void add(const MessageOfRun& message) {
-    ++messages;
-    bytes += message.bytes;
-  }
-};
-
-struct MessagesOfRank {
-  Volume sent;
-  Volume received;
-};
-
-// By rank, each message as often as a rank says of it: one that was cut off may have one end alone.
-std::vector<MessagesOfRank> messages_by_rank(const RecordedRun& run) {
-  std::vector<MessagesOfRank> all(run.ranks.size());
-  for (const MessageOfRun& message : run.messages) {
-    if (message.departs != kUnknown && message.from < all.size())
-      all[message.from].sent.add(message);
-    if (message.arrived != kUnknown && message.to < all.size())
-      all[message.to].received.add(message);
-  }
-  return all;
-}
-
-std::string volume_text(const Volume& volume) {
-  return fmt::format("{}, {}", counted(volume.messages, "message", "messages"), size(volume.bytes));
-}
-
-std::string clock_text(const trace::RankOfSource& rank) {
-  if (rank.comparisons == 0) {
-    return "its clock was never compared: its recording is taken to begin when that of rank 0 did";
-  }
-  constexpr double kPerMillion = 1e-3;  // ns per second
-  return fmt::format(
-      "its clock is {} {} that of rank 0, drifts by {:+.3f} ppm, and is wrong by {} at most",
-      duration(std::abs(rank.offset_ns)), rank.offset_ns < 0 ? "before" : "behind",
-      rank.drift * kPerMillion, duration(static_cast<std::int64_t>(rank.error_ns)));
-}
-
-}  // namespace
 
 std::string ranks_text(const RecordedRun& run) {
   if (run.alone) {
@@ -67,13 +21,11 @@ std::string ranks_text(const RecordedRun& run) {
   }
   if (run.ranks.empty()) return "";
   std::string text = "\nRanks:\n";
-  const std::vector<MessagesOfRank> messages = messages_by_rank(run);
-  for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
-    text += fmt::format("  rank {}: {}; sent {}; received {}\n", rank,
-                        rank == 0 ? "its clock is that of the run" : clock_text(run.ranks[rank]),
-                        volume_text(messages[rank].sent), volume_text(messages[rank].received));
+  const std::vector<std::string> lines = rank_lines(run);
+  for (std::size_t rank = 0; rank < lines.size(); ++rank) {
+    text += fmt::format("  rank {}: {}\n", rank, lines[rank]);
   }
-  Volume all;
+  MessageVolume all;
   for (const MessageOfRun& message : run.messages) all.add(message);
   return text + fmt::format("Between them went {}.\n", volume_text(all));
 }
