@@ -48,7 +48,7 @@ struct Timeline {
   std::vector<Row> tasks;   // of each worker one row at least
   std::vector<Row> copies;  // of each link one row at least
   std::vector<Row> regions;
-  std::vector<Row> messages;  // of each rank one row at least: what it sends and what it receives
+  std::vector<Row> messages;             // of each rank one row at least
   std::vector<std::vector<Level>> used;  // by node: bytes of all replicas
   std::vector<Level> ready;              // tasks that are ready and have not started
 };

@@ -40,8 +40,8 @@ struct NamedRun {
   std::string name;
 };
 Explanation explain_difference(const NamedRun& first, const NamedRun& second, bool with_json);
-// Of the files of one run, or of two runs, of which it tells what differs: see trace/open_runs.hpp. Throws what that
-// and RecordedRun throw, too, and UsageError: a question about two runs.
+// Of the files of one run; of the files of two runs what differs. See trace/open_runs.hpp. Throws what open_runs and
+// RecordedRun throw, too, and UsageError: a question about two runs.
 Explanation explain(std::span<const std::string> files, const ExplainRequest& request,
                     bool with_json);
 

@@ -18,7 +18,7 @@ struct RecordedEvent {
   Event event{};
   std::uint32_t first = 0;              // the first field
   std::span<const std::uint64_t> rest;  // the further fields, then the tail
-  std::uint32_t rank = 0;               // that recorded it, of several that are read as one; else 0
+  std::uint32_t rank = 0;               // of the thread; 0 in a file that is read alone
 
   // Field by its place in the table; 0 is the first.
   std::uint64_t field(std::size_t place) const { return place == 0 ? first : rest[place - 1]; }

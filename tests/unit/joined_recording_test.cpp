@@ -291,7 +291,7 @@ TEST(JoinedRecording, NoMessageEndsBeforeItBeganByMoreThanTheErrorsOfBothClocks)
   constexpr std::int64_t kSecond = 1'000'000'000;
   constexpr std::int64_t kLength = 20 * kSecond;
   for (int run_number = 0; run_number < 8; ++run_number) {
-    // Of each clock: what it shows when rank 0's shows 0, and what it gains in ns per second.
+    // Of each clock: the time at the zero of rank 0, and the gain in ns per second.
     std::array<std::int64_t, kRanks> begin{};
     std::array<std::int64_t, kRanks> gain{};
     std::vector<std::unique_ptr<RankBuilder>> ranks;

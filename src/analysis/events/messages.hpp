@@ -1,4 +1,4 @@
-// The messages between ranks: what the one that sends says of each, and the one that receives.
+// The messages between ranks, each put together from the words of its sender and of its receiver.
 #pragma once
 
 #include <compare>
