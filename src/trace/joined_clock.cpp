@@ -12,8 +12,10 @@ ClockOfRank::ClockOfRank(std::vector<ClockComparison> comparisons)
   std::ranges::sort(comparisons_, [](const ClockComparison& a, const ClockComparison& b) {
     return std::tie(a.at, a.error) < std::tie(b.at, b.error);
   });
-  const auto twice = std::ranges::unique(comparisons_, {}, &ClockComparison::at);
-  comparisons_.erase(twice.begin(), twice.end());
+  const auto twice =
+      std::unique(comparisons_.begin(), comparisons_.end(),
+                  [](const ClockComparison& a, const ClockComparison& b) { return a.at == b.at; });
+  comparisons_.erase(twice, comparisons_.end());
 }
 
 std::int64_t ClockOfRank::offset_at(std::int64_t at) const {

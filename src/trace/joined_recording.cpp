@@ -81,7 +81,7 @@ struct LaterOfRanks {
 RankRecording::RankRecording(std::unique_ptr<Reader> its_reader) : reader(std::move(its_reader)) {
   std::vector<ClockComparison> comparisons;
   reader->each([&](const RecordedEvent& event) {
-    enum Field : std::size_t { first, at, offset, error, ranks = at, run = offset };
+    enum Place : std::size_t { first, at, offset, error, ranks = at, run = offset };
     if (event.event == Event::rank_known && !known) {
       known = {event.first, event.field(ranks), event.field(run)};
     } else if (event.event == Event::clock_compared) {
