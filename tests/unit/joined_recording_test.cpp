@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/critical_path.hpp"
 #include "analysis/recorded_run.hpp"
 #include "base/random.hpp"
 #include "exporters/exporters.hpp"
@@ -278,6 +279,28 @@ TEST(JoinedRecording, PutsTheTwoEndsOfAMessageTogether) {
   EXPECT_EQ(run.messages[1].from, 1U);
   EXPECT_EQ(run.messages[1].arrived, kUnknown);
   EXPECT_EQ(run.messages[2].departs, 500);
+}
+
+TEST(JoinedRecording, TheCriticalPathGoesThroughMessages) {
+  RankBuilder first(0, {});
+  RankBuilder second(1, {});
+  second.compared(0, 0, 1);
+  const std::uint32_t made = first.builder.name("make");
+  const std::uint32_t used = second.builder.name("use");
+  first.builder.registered(5, "A", 64).submitted(1, made, {{5, AccessMode::W}});
+  second.builder.registered(9, "A", 64).submitted(1, used, {{9, AccessMode::R}});
+  first.builder.at(8).add(Event::task_ready, 0xffffffffU, {1}).ran(1, made, 0, 10, 100);
+  first.sent({.other = 1, .handle = 5, .datum = 77, .number = 1, .bytes = 64}, 110, 290);
+  second.received({.other = 0, .handle = 9, .datum = 77, .number = 1, .bytes = 64}, 5, 300);
+  second.builder.at(304).add(Event::task_ready, 0xffffffffU, {1}).ran(1, used, 0, 310, 400);
+  const auto joined = joined_of({&first, &second});
+  const RecordedRun run(*joined);
+  const analysis::CriticalPath path = analysis::critical_path(run, analysis::predecessors(run));
+  using analysis::PathCause;
+  EXPECT_EQ(path.length(), 400);
+  EXPECT_EQ(path.of(PathCause::run), 90 + 90);
+  EXPECT_EQ(path.of(PathCause::message), 300 - 100);
+  EXPECT_EQ(path.of(PathCause::release), 4 + 8);  // of each from its submission, or the arrival
 }
 
 TEST(JoinedRecording, NoMessageEndsBeforeItBeganByMoreThanTheErrorsOfBothClocks) {
