@@ -16,7 +16,7 @@ class AwaitedMessages {
   // The one that arrived last in (from, until], of what the task reads; kNobody: none did. An index of
   // RecordedRun::messages.
   std::uint32_t last_for(std::uint32_t task, std::int64_t from, std::int64_t until) const;
-  // The task that wrote the content, on the rank that sent it; kNobody: it is not known.
+  // The task on the sending rank that wrote the content; kNobody: not known.
   std::uint32_t maker_of(std::uint32_t message) const;
 
  private:

@@ -15,6 +15,8 @@ namespace vicinal::trace {
 
 namespace {
 
+constexpr std::int64_t kLongest = std::int64_t{1} << 61;  // ns, as of one recording
+
 bool is_possible(const ClockComparison& comparison) {
   constexpr std::int64_t kMost = ClockOfRank::kMost;
   return std::max(comparison.at, comparison.offset) <= kMost &&
@@ -168,7 +170,8 @@ void JoinedRecording::each(base::FunctionRef<void(const RecordedEvent&)> visit) 
   // The time of a rank never goes backward, also where comparisons are so far apart that it would.
   const auto find_next = [this](RankCursor& cursor) {
     if (!cursor.walk.next(cursor.event)) return false;
-    cursor.time = std::max(cursor.time, common_time(cursor.rank, cursor.event.time) - zero_);
+    const std::int64_t time = common_time(cursor.rank, cursor.event.time) - zero_;
+    cursor.time = std::max(cursor.time, std::min(time, kLongest));
     return true;
   };
   std::vector<RankCursor> heap;
