@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "trace/clock.hpp"
 #include "trace/joined_ids.hpp"
 #include "trace/joined_run.hpp"
 #include "vicinal/error.hpp"
@@ -14,8 +15,6 @@
 namespace vicinal::trace {
 
 namespace {
-
-constexpr std::int64_t kLongest = std::int64_t{1} << 61;  // ns, as of one recording
 
 bool is_possible(const ClockComparison& comparison) {
   constexpr std::int64_t kMost = ClockOfRank::kMost;
@@ -171,7 +170,7 @@ void JoinedRecording::each(base::FunctionRef<void(const RecordedEvent&)> visit) 
   const auto find_next = [this](RankCursor& cursor) {
     if (!cursor.walk.next(cursor.event)) return false;
     const std::int64_t time = common_time(cursor.rank, cursor.event.time) - zero_;
-    cursor.time = std::max(cursor.time, std::min(time, kLongest));
+    cursor.time = std::max(cursor.time, std::min(time, kLongestRecording));
     return true;
   };
   std::vector<RankCursor> heap;

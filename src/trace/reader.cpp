@@ -18,7 +18,6 @@ namespace vicinal::trace {
 namespace {
 
 constexpr std::int64_t kNsPerMs = 1'000'000;
-constexpr std::int64_t kLongest = std::int64_t{1} << 61;  // ns that a recording may last: 73 years
 
 ClockScale scale_of(const FileHead& head, const std::optional<ClockPair>& last) {
   if (head.clock != ClockKind::counter) return {};
@@ -28,7 +27,7 @@ ClockScale scale_of(const FileHead& head, const std::optional<ClockPair>& last) 
 }
 
 bool is_far(std::int64_t value) {
-  return value > kLongest || value < -kLongest;
+  return value > kLongestRecording || value < -kLongestRecording;
 }
 
 // Each thread's events, as far as they were visited.
@@ -118,7 +117,7 @@ struct Reader::Parts {
     if (!is_pace(scale.ns_per_tick())) {
       refuse_damaged(path, head.end, "the clocks of the recording contradict each other");
     }
-    const auto most = static_cast<std::int64_t>(static_cast<double>(kLongest) /
+    const auto most = static_cast<std::int64_t>(static_cast<double>(kLongestRecording) /
                                                 std::max(scale.ns_per_tick(), 1.0));
     const TicksRange range{head.origin.ticks - most, head.origin.ticks + most};
     std::uint64_t lost = 0;
