@@ -102,7 +102,7 @@ def test_explain(files):
     result = run("explain", *reversed(files), "--json", files[0] + ".json")
     check(result.returncode == 0, f"explain: {result.stderr}")
     for part in ("\nRanks:\n", "rank 0: its clock is that of the run; sent 3 messages, 12 KiB; received 0 messages",
-                 "rank 1: its clock is 2.000 ms before that of rank 0, drifts by +0.500 ppm, and is wrong by 900 ns "
+                 "rank 1: its clock is 2 ms before that of rank 0, drifts by +0.500 ppm, and is wrong by 900 ns "
                  "at most; sent 0 messages, 0 B; received 3 messages, 12 KiB\n", "Between them went 3 messages, 12 KiB."):
         check(part in result.stdout, f"explain: no '{part}' in {result.stdout}")
     with open(files[0] + ".json", encoding="utf-8") as file:
