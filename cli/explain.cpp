@@ -47,7 +47,7 @@ void add_explain(CLI::App& app, Session& /*session*/) {
       ->add_option("trace", arguments->traces,
                    "The recording (run --trace FILE makes one), or those of all ranks of a run; "
                    "of two runs what differs.")
-      ->type_name("TRACE...");
+      ->type_name("TRACE");
   command->add_option("--task", arguments->request.task, "Why there, why then: a number or a name.")
       ->type_name("TASK");
   command

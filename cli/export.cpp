@@ -156,7 +156,7 @@ void add_export(CLI::App& app, Session& /*session*/) {
       ->add_option(
           "trace", arguments->traces,
           "The recording: a file that --trace has written, or those of all ranks of a run.")
-      ->type_name("TRACE...");
+      ->type_name("TRACE");
   command->add_option("--format", arguments->format, help_of_formats())->type_name("FORMAT");
   command
       ->add_option("-o,--output", arguments->output,

@@ -48,7 +48,7 @@ void add_report(CLI::App& app, Session& /*session*/) {
   command
       ->add_option("recording", arguments->recordings,
                    "Of one run, of all ranks of one, or of two runs.")
-      ->type_name("TRACE...");
+      ->type_name("TRACE");
   command->add_option("-o,--output", arguments->output, "The page; -: to the output.")
       ->type_name("FILE");
   command->footer(
