@@ -19,10 +19,13 @@ std::string clock_text(const trace::RankOfSource& rank) {
     return "its clock was never compared: its recording is taken to begin when that of rank 0 did";
   }
   constexpr double kPerMillion = 1e-3;  // ns per second
-  return fmt::format(
-      "its clock is {} {} that of rank 0, drifts by {:+.3f} ppm, and is wrong by {} at most",
-      explaining::duration(std::abs(rank.offset_ns)), rank.offset_ns < 0 ? "before" : "behind",
-      rank.drift * kPerMillion, explaining::duration(static_cast<std::int64_t>(rank.error_ns)));
+  const std::string drift = rank.comparisons < 2
+                                ? "has a drift that is not known"
+                                : fmt::format("drifts by {:+.3f} ppm", rank.drift * kPerMillion);
+  return fmt::format("its clock is {} {} that of rank 0, {}, and is wrong by {} at most",
+                     explaining::duration(std::abs(rank.offset_ns)),
+                     rank.offset_ns < 0 ? "before" : "behind", drift,
+                     explaining::duration(static_cast<std::int64_t>(rank.error_ns)));
 }
 
 }  // namespace
