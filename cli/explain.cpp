@@ -28,19 +28,11 @@ void explain(const ExplainArguments& arguments) {
   if (traces.empty()) {
     throw UsageError("say which recording: vicinal explain TRACE; run --trace FILE makes one");
   }
-  if (traces.size() > 2) {
-    throw UsageError("explain: name the recording of one run, or of two that are compared");
-  }
-  if (traces.size() == 2 && request.asks()) {
-    throw UsageError("explain: a question is about one recording; two are compared without one");
-  }
   CommandFiles files;
   for (const std::string& trace : traces) files.reads("the recording", trace);
   files.writes("--json", json);
   files.require();
-  const reports::Explanation explanation =
-      traces.size() == 2 ? reports::explain_difference(traces[0], traces[1], !json.empty())
-                         : reports::explain(traces[0], request, !json.empty());
+  const reports::Explanation explanation = reports::explain(traces, request, !json.empty());
   fmt::print(json == "-" ? stderr : stdout, "{}", explanation.text);
   if (!json.empty()) write_text(json, explanation.json);
 }
@@ -53,8 +45,9 @@ void add_explain(CLI::App& app, Session& /*session*/) {
   auto arguments = std::make_shared<ExplainArguments>();
   command
       ->add_option("trace", arguments->traces,
-                   "The recording (run --trace FILE makes one); of two what differs.")
-      ->type_name("TRACE [TRACE2]");
+                   "The recording (run --trace FILE makes one), or those of all ranks of a run; "
+                   "of two runs what differs.")
+      ->type_name("TRACE");
   command->add_option("--task", arguments->request.task, "Why there, why then: a number or a name.")
       ->type_name("TASK");
   command

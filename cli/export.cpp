@@ -25,7 +25,7 @@ namespace {
 using exporters::Format;
 
 struct ExportArguments {
-  std::string trace;
+  std::vector<std::string> traces;
   std::string format;
   std::string output;
   std::vector<std::string> times;
@@ -81,20 +81,23 @@ const Format& wanted_format(const std::string& name) {
 }
 
 // What the export says of less than the run is said beside it.
-void warn(const analysis::RecordedRun& run, const std::string& trace) {
+void warn(const analysis::RecordedRun& run, const std::vector<std::string>& traces) {
+  const std::string name = reports::legible_name(
+      traces.size() == 1 ? traces.front()
+                         : fmt::format("{} and {} more", traces.front(), traces.size() - 1));
   if (!run.complete) {
     fmt::print(stderr,
                "vicinal: {}: the recording was not ended: it goes as far as its last event\n",
-               reports::legible_name(trace));
+               name);
   }
   if (run.events_lost > 0) {
-    fmt::print(stderr, "vicinal: {}: {} events were lost while it was recorded\n",
-               reports::legible_name(trace), run.events_lost);
+    fmt::print(stderr, "vicinal: {}: {} events were lost while it was recorded\n", name,
+               run.events_lost);
   }
 }
 
 void export_run(const ExportArguments& arguments) {
-  if (arguments.trace.empty()) {
+  if (arguments.traces.empty()) {
     throw UsageError("say which recording: vicinal export TRACE --format FORMAT --output PATH");
   }
   const Format& format = wanted_format(arguments.format);
@@ -110,15 +113,15 @@ void export_run(const ExportArguments& arguments) {
     throw UsageError(fmt::format("--output -: {} is a folder; give the path of one", format.name));
   }
   CommandFiles files;
-  files.reads("the recording", arguments.trace);
+  for (const std::string& trace : arguments.traces) files.reads("the recording", trace);
   if (is_folder) {
     require_free("--output", arguments.output);
   } else {
     files.writes("--output", arguments.output);
   }
   files.require();
-  const exporters::RecordedFile file(arguments.trace);
-  warn(file.recording().run, arguments.trace);
+  const exporters::RecordedFile file(arguments.traces);
+  warn(file.recording().run, arguments.traces);
   if (is_folder) {
     OutputFolder folder(arguments.output);
     format.write_folder(file.recording(), folder.path());
@@ -149,7 +152,10 @@ void add_export(CLI::App& app, Session& /*session*/) {
   CLI::App* command =
       app.add_subcommand("export", "Writes a recorded run in the format of another tool.");
   auto arguments = std::make_shared<ExportArguments>();
-  command->add_option("trace", arguments->trace, "The recording: a file that --trace has written.")
+  command
+      ->add_option(
+          "trace", arguments->traces,
+          "The recording: a file that --trace has written, or those of all ranks of a run.")
       ->type_name("TRACE");
   command->add_option("--format", arguments->format, help_of_formats())->type_name("FORMAT");
   command

@@ -21,10 +21,10 @@ struct ReportArguments {
 };
 
 void write_report(const ReportArguments& arguments) {
-  if (arguments.recordings.empty() || arguments.recordings.size() > 2) {
+  if (arguments.recordings.empty()) {
     throw UsageError(
-        "report: name the recording of one run, or of two that are compared: vicinal report "
-        "run.vtrace -o run.html");
+        "report: name the recording of one run, those of all its ranks, or of two runs that are "
+        "compared: vicinal report run.vtrace -o run.html");
   }
   if (arguments.output.empty()) {
     throw UsageError("report: say where the page goes: -o run.html, or -o - to the output");
@@ -45,8 +45,10 @@ void add_report(CLI::App& app, Session& /*session*/) {
   CLI::App* command = app.add_subcommand(
       "report", "Makes a page of a recorded run, which a browser opens; of two runs it compares.");
   auto arguments = std::make_shared<ReportArguments>();
-  command->add_option("recording", arguments->recordings, "Of one run, or of two.")
-      ->type_name("TRACE [TRACE2]");
+  command
+      ->add_option("recording", arguments->recordings,
+                   "Of one run, of all ranks of one, or of two runs.")
+      ->type_name("TRACE");
   command->add_option("-o,--output", arguments->output, "The page; -: to the output.")
       ->type_name("FILE");
   command->footer(

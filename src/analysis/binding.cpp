@@ -290,6 +290,9 @@ void Accountant::add_by_path(const IdleInterval& gap, Interval time, double weig
       case PathCause::policy:
         (at->length() > kWakeUp ? sums_.policy : sums_.runtime) += ns;
         break;
+      case PathCause::message:
+        sums_.dependencies += ns;
+        break;
       case PathCause::submission:
         add_submission(part, weight);
         break;

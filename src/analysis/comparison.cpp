@@ -49,6 +49,8 @@ std::string name_of_segment(const RecordedRun& run, const Analyses& of,
       return "the runtime's own time";
     case PathCause::policy:
       return "ready tasks with the policy";
+    case PathCause::message:
+      return "messages between ranks";
     case PathCause::submission:
       break;
   }

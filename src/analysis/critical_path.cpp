@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "analysis/awaited_messages.hpp"
 #include "analysis/intervals.hpp"
 #include "analysis/known_steps.hpp"
 #include "analysis/last_runs.hpp"
@@ -24,6 +25,8 @@ constexpr PathCauseEntry kPathCauseNames[] = {
     {PathCause::release, "release",
      "all that a task depends on had ended, and it was not ready yet: the runtime's own time"},
     {PathCause::submission, "submission", "a task was not submitted yet"},
+    {PathCause::message, "message",
+     "content that a task waited for had been made on another rank, and was not here yet"},
 };
 static_assert(std::size(kPathCauseNames) == kPathCauses);
 
@@ -37,6 +40,7 @@ class Walk {
         of_worker_(run, runs_of_workers(run)),
         of_node_(run, runs_of_nodes(run)),
         known_(run),
+        messages_(run),
         was_met_(run.tasks.size(), false) {
     for (std::uint32_t t = 0; t < run.tasks.size(); ++t) {
       if (ran_on_worker(run.tasks[t])) by_end_.push_back(t);
@@ -71,6 +75,7 @@ class Walk {
   Steps steps_of(std::uint32_t task) const;
   std::uint32_t last_before(std::uint32_t task, std::int64_t time) const;
   std::uint32_t behind_predecessors(std::uint32_t task, const Steps& steps);
+  std::uint32_t behind_message(std::uint32_t task, std::uint32_t message);
   std::uint32_t before_submission_of(std::uint32_t task);
   std::uint32_t last_until(std::int64_t time) const;
 
@@ -80,6 +85,7 @@ class Walk {
   const LastRuns of_worker_;
   const LastRuns of_node_;
   const KnownSteps known_;
+  const AwaitedMessages messages_;
   std::vector<std::uint32_t> by_end_;  // all that ran
   std::vector<Interval> busy_;         // when there was a task that was submitted and had not ended
   std::vector<bool> was_met_;
@@ -221,6 +227,9 @@ std::uint32_t Walk::last_before(std::uint32_t task, std::int64_t time) const {
 
 std::uint32_t Walk::behind_predecessors(std::uint32_t task, const Steps& steps) {
   const std::uint32_t last = last_before(task, at_);
+  const std::int64_t before = last == kNobody ? steps.submitted : run_.tasks[last].ended;
+  const std::uint32_t message = messages_.last_for(task, std::max(before, steps.submitted), at_);
+  if (message != kNobody) return behind_message(task, message);
   if (last != kNobody && run_.tasks[last].ended > steps.submitted) {
     const std::uint32_t other = go_on(last, true);
     if (other != kNobody) {
@@ -229,6 +238,19 @@ std::uint32_t Walk::behind_predecessors(std::uint32_t task, const Steps& steps) 
     }
   }
   if (run_.tasks[task].submitted != kUnknown) add(PathCause::release, steps.submitted, task);
+  return before_submission_of(task);
+}
+
+// To the task that made its content, on another rank.
+std::uint32_t Walk::behind_message(std::uint32_t task, std::uint32_t message) {
+  const MessageOfRun& of = run_.messages[message];
+  add(PathCause::release, of.arrived, task);
+  const std::uint32_t maker = go_on(messages_.maker_of(message), true);
+  if (maker != kNobody) {
+    add(PathCause::message, run_.tasks[maker].ended, task);
+    return maker;
+  }
+  if (of.departs != kUnknown) add(PathCause::message, of.departs, task);
   return before_submission_of(task);
 }
 

@@ -29,8 +29,9 @@ enum class PathCause : std::uint8_t {
   policy,
   release,
   submission,
+  message,
 };
-inline constexpr std::size_t kPathCauses = 8;
+inline constexpr std::size_t kPathCauses = 9;
 
 struct PathCauseEntry {
   PathCause cause;

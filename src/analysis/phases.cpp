@@ -82,6 +82,11 @@ RecordedRun run_proper(const RecordedRun& run) {
   std::erase_if(proper.processor_times, [&](const ProcessorTime& each) {
     return each.time < time->from || each.time > time->to;
   });
+  std::erase_if(proper.messages, [&](const MessageOfRun& message) {
+    const std::int64_t last = std::max(
+        {message.departs, message.left, message.expected, message.arrived});  // kUnknown is least
+    return last < time->from || last > time->to;
+  });
   std::erase_if(proper.room, [&](const RoomChange& change) {
     return change.time < time->from || change.time > time->to;
   });

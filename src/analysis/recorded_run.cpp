@@ -58,8 +58,8 @@ std::uint32_t first_of(const Items& items, const Good& good) {
 
 }  // namespace
 
-RecordedRun::RecordedRun(const trace::Reader& reader, bool with_decisions) {
-  RunBuilder(*this, reader, with_decisions).build();
+RecordedRun::RecordedRun(const trace::EventSource& source, bool with_decisions) {
+  RunBuilder(*this, source, with_decisions).build();
 }
 
 RecordedRun RecordedRun::without_decisions() const {
@@ -81,6 +81,9 @@ RecordedRun RecordedRun::without_decisions() const {
   copy.sleeps = sleeps;
   copy.processor_times = processor_times;
   copy.marks = marks;
+  copy.messages = messages;
+  copy.ranks = ranks;
+  copy.alone = alone;
   copy.tasks_by_id_ = tasks_by_id_;
   copy.data_by_id_ = data_by_id_;
   return copy;
@@ -103,10 +106,13 @@ std::string RecordedRun::name_of_worker(std::uint32_t worker) const {
   if (worker == kNobody) return "the application";
   if (worker >= workers.size()) return fmt::format("worker {}", worker);
   const auto before = workers.begin() + worker;
+  const std::uint32_t rank = rank_of_worker(worker);
   if (workers[worker].kind == ProcessorKind::cpu) {
-    return fmt::format("core {}", std::count_if(workers.begin(), before, [](const auto& each) {
-                         return each.kind == ProcessorKind::cpu;
-                       }));
+    const auto first = workers.begin() + (rank == kNobody ? 0 : ranks[rank].first_worker);
+    const auto place = std::count_if(
+        first, before, [](const auto& each) { return each.kind == ProcessorKind::cpu; });
+    return rank == kNobody ? fmt::format("core {}", place)
+                           : fmt::format("rank {}: core {}", rank, place);
   }
   const NodeId node = workers[worker].node;
   const auto is_there = [&](const WorkerDescription& each) {
@@ -160,6 +166,18 @@ std::uint32_t RecordedRun::find_datum(std::string_view text) const {
   const auto found = numbered(text);
   const bool is_there = found && found->number < data.size();
   return is_there && name_of_datum(found->number) == text ? found->number : kNobody;
+}
+
+std::uint32_t RecordedRun::rank_of_node(std::uint32_t node) const {
+  return first_of(ranks, [node](const trace::RankOfSource& rank) {
+    return node >= rank.first_node && node - rank.first_node < rank.nodes;
+  });
+}
+
+std::uint32_t RecordedRun::rank_of_worker(std::uint32_t worker) const {
+  return first_of(ranks, [worker](const trace::RankOfSource& rank) {
+    return worker >= rank.first_worker && worker - rank.first_worker < rank.workers;
+  });
 }
 
 }  // namespace vicinal::analysis

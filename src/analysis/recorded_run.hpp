@@ -8,24 +8,22 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "analysis/id_map.hpp"
+#include "base/id_map.hpp"
 #include "trace/decision.hpp"
 #include "trace/event.hpp"
+#include "trace/event_source.hpp"
 #include "vicinal/access.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/ids.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/task.hpp"
-
-namespace vicinal::trace {
-class Reader;
-}
 
 namespace vicinal::analysis {
 
@@ -161,6 +159,26 @@ struct DecisionOfRun {
   trace::Decision decision;  // ids are the runtime's: task_of and datum_of find them
 };
 
+// A version of a datum on its way from one rank to another: kUnknown and kNobody where the recording of that rank does
+// not say, or is not there.
+struct MessageOfRun {
+  std::uint32_t from = kNobody;  // ranks
+  std::uint32_t to = kNobody;
+  std::uint32_t sent = kNobody;      // the datum on the rank that sends it
+  std::uint32_t received = kNobody;  // on the other one
+  std::uint64_t bytes = 0;
+  std::int64_t departs = kUnknown;   // it leaves
+  std::int64_t left = kUnknown;      // it has left
+  std::int64_t expected = kUnknown;  // it may come
+  std::int64_t arrived = kUnknown;
+};
+
+// The recording is that of one rank of several.
+struct RankAlone {
+  std::uint64_t rank = 0;
+  std::uint64_t ranks = 0;
+};
+
 // What the head of the file says of the run.
 struct RunFacts {
   std::string
@@ -179,9 +197,9 @@ struct RunFacts {
 class RecordedRun {
  public:
   RecordedRun() = default;  // nothing ran
-  // `with_decisions`: they take most of the room, and only explanations read them. Throws what Reader throws, and
+  // `with_decisions`: they take most of the room, and only explanations read them. Throws what the source throws, and
   // UsageError where the events contradict each other.
-  explicit RecordedRun(const trace::Reader& reader, bool with_decisions = true);
+  explicit RecordedRun(const trace::EventSource& source, bool with_decisions = true);
 
   RunFacts facts;
   trace::Categories recorded = 0;
@@ -204,7 +222,10 @@ class RecordedRun {
   std::vector<SleepOfWorker> sleeps;           // in the order of their beginning
   std::vector<ProcessorTime> processor_times;  // in the order of time
   std::vector<MarkOfRun> marks;
-  std::vector<DecisionOfRun> decisions;  // in the order of time
+  std::vector<DecisionOfRun> decisions;    // in the order of time
+  std::vector<MessageOfRun> messages;      // in the order in which they are first spoken of
+  std::vector<trace::RankOfSource> ranks;  // by number; empty: the run is read from one file
+  std::optional<RankAlone> alone;
 
   // A copy; decisions would take most of its memory.
   RecordedRun without_decisions() const;
@@ -214,8 +235,9 @@ class RecordedRun {
   }
   // Its own name, or "gemm 812": that of the codelet and its number.
   std::string name_of(std::uint32_t task) const;
-  std::string name_of_datum(std::uint32_t datum) const;    // "A(3,4)", "datum 17"
-  std::string name_of_worker(std::uint32_t worker) const;  // "core 1", "gpu0"
+  std::string name_of_datum(std::uint32_t datum) const;  // "A(3,4)", "datum 17"
+  // "core 1", "gpu0"; of several ranks "rank 2: core 1".
+  std::string name_of_worker(std::uint32_t worker) const;
   std::string name_of_node(std::uint32_t node) const;
   // By the runtime's id. A task's id may not be known: then kNobody.
   std::uint32_t task_of(TaskId id) const;
@@ -224,11 +246,14 @@ class RecordedRun {
   // there is none; of several the first.
   std::uint32_t find_task(std::string_view text) const;
   std::uint32_t find_datum(std::string_view text) const;
+  // By its part of the machine; kNobody: the run is read from one file, or no rank has it.
+  std::uint32_t rank_of_node(std::uint32_t node) const;
+  std::uint32_t rank_of_worker(std::uint32_t worker) const;
 
  private:
   friend class RunBuilder;
-  IdMap tasks_by_id_;
-  IdMap data_by_id_;
+  base::IdMap tasks_by_id_;
+  base::IdMap data_by_id_;
 };
 
 // The tasks that each had to wait for, by the accesses in the order of submission and the dependencies that follow from

@@ -15,7 +15,7 @@
 
 #include "trace/decision.hpp"
 #include "trace/decision_words.hpp"
-#include "trace/reader.hpp"
+#include "trace/event_source.hpp"
 #include "vicinal/access.hpp"
 
 namespace vicinal::exporters {
@@ -60,7 +60,7 @@ std::string rule(std::uint32_t number) {
 
 class EventTables {
  public:
-  EventTables(const trace::Reader& file, Tables& out) : out_(out) {
+  EventTables(const trace::EventSource& file, Tables& out) : out_(out) {
     file.each([&](const RecordedEvent& event) {
       if (event.event == Event::name_given) names_[event.first] = event.text();
     });
@@ -183,7 +183,7 @@ void EventTables::write_decision(Table& table, const RecordedEvent& event) {
 
 }  // namespace
 
-void write_events(const trace::Reader& file, Tables& tables) {
+void write_events(const trace::EventSource& file, Tables& tables) {
   const EventTables written(file, tables);
 }
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "trace/reader.hpp"
+#include "trace/open_runs.hpp"
 
 namespace vicinal::exporters {
 
@@ -50,14 +50,16 @@ constexpr Format kFormats[] = {
 
 }  // namespace
 
-RecordedFile::RecordedFile(std::string path)
-    : reader_(std::make_unique<trace::Reader>(std::move(path))),
-      run_(std::make_unique<analysis::RecordedRun>(*reader_, false)) {}
+RecordedFile::RecordedFile(const std::string& path) : RecordedFile(std::span(&path, 1)) {}
+
+RecordedFile::RecordedFile(std::span<const std::string> files)
+    : source_(std::move(trace::open_runs(files, 1).at(0))),
+      run_(std::make_unique<analysis::RecordedRun>(*source_, false)) {}
 
 RecordedFile::~RecordedFile() = default;
 
 Recording RecordedFile::recording() const {
-  return {.run = *run_, .file = reader_.get()};
+  return {.run = *run_, .file = source_.get()};
 }
 
 std::span<const Format> formats() {

@@ -18,25 +18,27 @@
 
 namespace vicinal::exporters {
 
-// A run, and the file that it was read from. Only csv and sqlite read the file: without one they leave out the events.
+// A run, and the files that it was read from. Only csv and sqlite read these: without them they leave out the events.
 struct Recording {
   const analysis::RecordedRun& run;
-  const trace::Reader* file = nullptr;
+  const trace::EventSource* file = nullptr;
   std::span<const analysis::KernelTime> times =
       {};  // that go before those recorded; of graph alone
 };
 
-// Throws what trace::Reader and RecordedRun throw. Decisions are left in the file.
+// Throws what trace::open_runs and RecordedRun throw. Decisions are left in the file.
 class RecordedFile {
  public:
-  explicit RecordedFile(std::string path);
+  explicit RecordedFile(const std::string& path);
+  // Of one run: several are those of its ranks.
+  explicit RecordedFile(std::span<const std::string> files);
   ~RecordedFile();
   RecordedFile(const RecordedFile&) = delete;
   RecordedFile& operator=(const RecordedFile&) = delete;
   Recording recording() const;
 
  private:
-  std::unique_ptr<trace::Reader> reader_;
+  std::unique_ptr<trace::EventSource> source_;
   std::unique_ptr<analysis::RecordedRun> run_;
 };
 

@@ -55,6 +55,7 @@ class PerfettoWriter {
     for (std::size_t i = 0; i < timeline_.copies.size(); ++i) {
       for (const Slice& slice : timeline_.copies[i].slices) write_copy(copy_tracks_[i], slice);
     }
+    write_messages();
     write_memory();
     for (const Level& level : timeline_.ready) packets_.level(ready_, level.time, level.value);
     write_application();
@@ -64,10 +65,13 @@ class PerfettoWriter {
  private:
   void number_arrows();
   void add_tracks(std::uint64_t root);
+  void add_tracks_of(std::uint32_t rank, std::uint64_t root);
   void know_codelets();
   void write_facts(std::uint64_t track);
   void write_task(std::uint64_t track, const Slice& slice);
   void write_copy(std::uint64_t track, const Slice& slice);
+  void write_messages();
+  void write_message(const Row& row, std::uint64_t track, const Slice& slice);
   void write_memory();
   void write_application();
   static void say_time(TrackEvent& event, Argument argument, std::int64_t time) {
@@ -84,57 +88,83 @@ class PerfettoWriter {
   std::vector<std::uint64_t> task_tracks_;
   std::vector<std::uint64_t> copy_tracks_;
   std::vector<std::uint64_t> region_tracks_;
+  std::vector<std::uint64_t> message_tracks_;
   std::vector<std::uint64_t> used_;  // by node
   std::vector<std::uint64_t> evictions_;
   std::uint64_t ready_ = 0;
   std::uint64_t marks_ = 0;
+  std::uint64_t arrows_ = 0;
 };
 
 void PerfettoWriter::number_arrows() {
-  std::uint64_t arrows = 0;
   for (const Arrow& arrow : dependency_arrows(run_)) {
-    from_tasks_.add(arrow.from, ++arrows);
-    to_tasks_.add(arrow.to, arrows);
+    from_tasks_.add(arrow.from, ++arrows_);
+    to_tasks_.add(arrow.to, arrows_);
   }
   for (const Arrow& arrow : copy_arrows(run_)) {
-    from_copies_.add(arrow.from, ++arrows);
-    to_tasks_.add(arrow.to, arrows);
+    from_copies_.add(arrow.from, ++arrows_);
+    to_tasks_.add(arrow.to, arrows_);
   }
   for (Ends* ends : {&from_tasks_, &to_tasks_, &from_copies_}) ends->sort();
 }
 
-// The page shows what lies directly below the run, and of groups their names: workers and memory are seen at once.
+// The page shows what lies directly below the run, and of groups their names: workers and memory are seen at once. Of
+// several ranks each is a process of its own.
 void PerfettoWriter::add_tracks(std::uint64_t root) {
   ready_ = packets_.counter("ready tasks", root, PacketWriter::Unit::count,
                             "tasks whose predecessors have ended, and that have not started");
-  for (const Row& row : timeline_.tasks) {
-    const std::string name = base::legible(run_.name_of_worker(row.owner));
-    task_tracks_.push_back(packets_.track(name_of_row(name, row), root));
+  task_tracks_.resize(timeline_.tasks.size());
+  used_.resize(timeline_.nodes);
+  copy_tracks_.resize(timeline_.copies.size());
+  evictions_.resize(timeline_.nodes);
+  message_tracks_.resize(timeline_.messages.size());
+  for (std::uint32_t rank = 0; rank < run_.ranks.size(); ++rank) {
+    const std::string name = fmt::format("rank {}", rank);
+    add_tracks_of(rank, packets_.process(name, static_cast<std::int32_t>(rank) + 1));
   }
-  for (std::uint32_t node = 0; node < timeline_.nodes; ++node) {
-    std::optional<Bytes> limit;
-    if (node < run_.facts.machine.nodes.size()) limit = run_.facts.machine.nodes[node].limit;
-    used_.push_back(packets_.counter(
-        fmt::format("{} in use", base::legible(run_.name_of_node(node))), root,
-        PacketWriter::Unit::bytes,
-        limit ? fmt::format("bytes of all replicas; the limit is {}", base::format_bytes(*limit))
-              : "bytes of all replicas"));
-  }
-  const std::uint64_t links = packets_.track("links", root);
-  for (const Row& row : timeline_.copies) {
-    const std::string name = base::legible(name_of_link(run_, timeline_.links[row.owner]));
-    copy_tracks_.push_back(packets_.track(name_of_row(name, row), links));
-  }
-  const std::uint64_t evictions = packets_.track("evictions", root);
-  for (std::uint32_t node = 0; node < timeline_.nodes; ++node) {
-    const std::string name = fmt::format("from {}", base::legible(run_.name_of_node(node)));
-    evictions_.push_back(packets_.track(name, evictions));
-  }
+  if (run_.ranks.empty()) add_tracks_of(analysis::kNobody, root);
   const std::uint64_t application = packets_.track("application", root);
   marks_ = packets_.track("marks", application);
   for (const Row& row : timeline_.regions) {
     const std::string name = fmt::format("regions of thread {}", row.owner);
     region_tracks_.push_back(packets_.track(name_of_row(name, row), application));
+  }
+}
+
+void PerfettoWriter::add_tracks_of(std::uint32_t rank, std::uint64_t root) {
+  for (std::size_t i = 0; i < timeline_.tasks.size(); ++i) {
+    const Row& row = timeline_.tasks[i];
+    if (run_.rank_of_worker(row.owner) != rank) continue;
+    const std::string name = base::legible(run_.name_of_worker(row.owner));
+    task_tracks_[i] = packets_.track(name_of_row(name, row), root);
+  }
+  for (std::uint32_t node = 0; node < timeline_.nodes; ++node) {
+    if (run_.rank_of_node(node) != rank) continue;
+    std::optional<Bytes> limit;
+    if (node < run_.facts.machine.nodes.size()) limit = run_.facts.machine.nodes[node].limit;
+    used_[node] = packets_.counter(
+        fmt::format("{} in use", base::legible(run_.name_of_node(node))), root,
+        PacketWriter::Unit::bytes,
+        limit ? fmt::format("bytes of all replicas; the limit is {}", base::format_bytes(*limit))
+              : "bytes of all replicas");
+  }
+  const std::uint64_t links = packets_.track("links", root);
+  for (std::size_t i = 0; i < timeline_.copies.size(); ++i) {
+    const Row& row = timeline_.copies[i];
+    const Link& link = timeline_.links[row.owner];
+    if (run_.rank_of_node(link.from) != rank) continue;
+    const std::string name = base::legible(name_of_link(run_, link));
+    copy_tracks_[i] = packets_.track(name_of_row(name, row), links);
+  }
+  const std::uint64_t evictions = packets_.track("evictions", root);
+  for (std::uint32_t node = 0; node < timeline_.nodes; ++node) {
+    if (run_.rank_of_node(node) != rank) continue;
+    const std::string name = fmt::format("from {}", base::legible(run_.name_of_node(node)));
+    evictions_[node] = packets_.track(name, evictions);
+  }
+  for (std::size_t i = 0; i < timeline_.messages.size(); ++i) {
+    const Row& row = timeline_.messages[i];
+    if (row.owner == rank) message_tracks_[i] = packets_.track(name_of_row("messages", row), root);
   }
 }
 
@@ -215,6 +245,38 @@ void PerfettoWriter::write_copy(std::uint64_t track, const Slice& slice) {
   say_time(event, Argument::wanted, copy.wanted);
   from_copies_.each(slice.what, [&](std::uint64_t arrow) { event.leaves(arrow); });
   packets_.begin(track, slice.from, EventCategory::copy, event);
+  packets_.end(track, slice.to);
+}
+
+void PerfettoWriter::write_messages() {
+  for (std::size_t i = 0; i < timeline_.messages.size(); ++i) {
+    for (const Slice& slice : timeline_.messages[i].slices) {
+      write_message(timeline_.messages[i], message_tracks_[i], slice);
+    }
+  }
+}
+
+// The arrow of a message has its number behind those of the other arrows.
+void PerfettoWriter::write_message(const Row& row, std::uint64_t track, const Slice& slice) {
+  const analysis::MessageOfRun& message = run_.messages[slice.what];
+  const bool is_sent = message.from == row.owner;
+  TrackEvent event;
+  const std::string datum = title_of_datum(run_, is_sent ? message.sent : message.received);
+  event.name(datum);
+  event.say(Argument::message, std::uint64_t{slice.what});
+  event.say(Argument::direction, std::string_view(is_sent ? "sent" : "received"));
+  event.say(Argument::datum, datum);
+  event.say(Argument::bytes, message.bytes);
+  event.say(Argument::from, fmt::format("rank {}", message.from));
+  event.say(Argument::to, fmt::format("rank {}", message.to));
+  if (!is_sent) say_time(event, Argument::expected, message.expected);
+  const std::uint64_t arrow = arrows_ + 1 + slice.what;
+  if (is_sent) {
+    event.leaves(arrow);
+  } else if (message.departs != kUnknown) {
+    event.comes(arrow);
+  }
+  packets_.begin(track, slice.from, EventCategory::message, event);
   packets_.end(track, slice.to);
 }
 

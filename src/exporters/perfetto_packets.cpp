@@ -32,10 +32,13 @@ constexpr std::string_view kArgumentNames[] = {
     "failed",
     "wanted_ns",
     "saved_first",
+    "message",
+    "direction",
+    "expected_ns",
 };
-static_assert(std::size(kArgumentNames) == static_cast<std::size_t>(Argument::saved_first) + 1);
+static_assert(std::size(kArgumentNames) == static_cast<std::size_t>(Argument::expected) + 1);
 
-constexpr std::string_view kCategoryNames[] = {"task", "copy", "memory", "application"};
+constexpr std::string_view kCategoryNames[] = {"task", "copy", "memory", "application", "message"};
 
 // Numbers of fields.
 constexpr std::uint32_t kTracePacket = 1;
@@ -130,13 +133,13 @@ void PacketWriter::packet(const Message& packet) {
   pieces_.add(trace_.bytes());
 }
 
-void PacketWriter::describe(std::string_view name, std::uint64_t above, const Message* counter,
+void PacketWriter::describe(std::string_view name, std::uint64_t above, const Nature& nature,
                             std::string_view sentence) {
   Message track;
   track.number(1, ++tracks_);
   track.text(2, name);
   if (above != 0) track.number(5, above);
-  if (counter != nullptr) track.message(8, *counter);
+  if (nature.field != 0) track.message(nature.field, *nature.description);
   track.number(11, 3);        // those below it: in the order of their ranks
   track.number(12, tracks_);  // its own rank
   if (!sentence.empty()) track.text(14, sentence);
@@ -148,7 +151,15 @@ void PacketWriter::describe(std::string_view name, std::uint64_t above, const Me
 }
 
 std::uint64_t PacketWriter::track(std::string_view name, std::uint64_t above) {
-  describe(name, above, nullptr, {});
+  describe(name, above, {}, {});
+  return tracks_;
+}
+
+std::uint64_t PacketWriter::process(std::string_view name, std::int32_t number) {
+  Message process;
+  process.number(1, static_cast<std::uint64_t>(number));
+  process.text(6, name);
+  describe(name, 0, {3, &process}, {});
   return tracks_;
 }
 
@@ -156,7 +167,7 @@ std::uint64_t PacketWriter::counter(std::string_view name, std::uint64_t above, 
                                     std::string_view sentence) {
   Message counter;
   counter.number(3, static_cast<std::uint64_t>(unit));
-  describe(name, above, &counter, sentence);
+  describe(name, above, {8, &counter}, sentence);
   return tracks_;
 }
 

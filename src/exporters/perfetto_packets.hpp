@@ -38,9 +38,12 @@ enum class Argument : std::uint8_t {
   failed,
   wanted,
   saved_first,
+  message,
+  direction,
+  expected,
 };
 
-enum class EventCategory : std::uint8_t { task = 1, copy, memory, application };
+enum class EventCategory : std::uint8_t { task = 1, copy, memory, application, message };
 
 // An event on a track. Its arguments are given before it is written.
 class TrackEvent {
@@ -69,6 +72,8 @@ class PacketWriter {
 
   // Below another track, in the order of their making; 0: below none.
   std::uint64_t track(std::string_view name, std::uint64_t above);
+  // The same below none, as a process of its own.
+  std::uint64_t process(std::string_view name, std::int32_t number);
   enum class Unit : std::uint8_t { count = 2, bytes = 3 };
   std::uint64_t counter(std::string_view name, std::uint64_t above, Unit unit,
                         std::string_view sentence);
@@ -83,7 +88,12 @@ class PacketWriter {
   void finish() { pieces_.finish(); }
 
  private:
-  void describe(std::string_view name, std::uint64_t above, const Message* counter,
+  // What the track is, beside a group or a row of slices.
+  struct Nature {
+    std::uint32_t field = 0;  // 0: nothing else
+    const Message* description = nullptr;
+  };
+  void describe(std::string_view name, std::uint64_t above, const Nature& nature,
                 std::string_view sentence);
   void event(std::int64_t time, const Message& event);
   void packet(const Message& packet);

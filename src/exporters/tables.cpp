@@ -33,6 +33,10 @@ std::optional<std::string> node_name(const RecordedRun& run, std::uint32_t node)
   return node == kNobody ? std::nullopt : std::optional(run.name_of_node(node));
 }
 
+std::optional<std::string> datum_name(const RecordedRun& run, std::uint32_t datum) {
+  return datum == kNobody ? std::nullopt : std::optional(title_of_datum(run, datum));
+}
+
 std::optional<std::string> worker_name(const RecordedRun& run, std::uint32_t worker) {
   return worker == kNobody ? std::nullopt : std::optional(run.name_of_worker(worker));
 }
@@ -183,6 +187,31 @@ void write_rest(const RecordedRun& run, Tables& tables) {
   marks->close();
 }
 
+void write_ranks(const RecordedRun& run, Tables& tables) {
+  const auto ranks =
+      tables.add(kThings, "ranks",
+                 {"rank", "first_node", "nodes", "first_worker", "workers", "clock_comparisons",
+                  "clock_offset_ns", "clock_drift_ns_per_s", "clock_error_ns"});
+  for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
+    const trace::RankOfSource& of = run.ranks[rank];
+    ranks->row(std::uint64_t{rank}, of.first_node, of.nodes, of.first_worker, of.workers,
+               of.comparisons, of.offset_ns, of.drift, of.error_ns);
+  }
+  ranks->close();
+  const auto messages = tables.add(
+      kThings, "messages",
+      {"message", "from_rank", "to_rank", "sent_datum", text("sent_datum_name"), "received_datum",
+       text("received_datum_name"), "bytes", "departs_ns", "left_ns", "expected_ns", "arrived_ns"});
+  for (std::size_t i = 0; i < run.messages.size(); ++i) {
+    const analysis::MessageOfRun& message = run.messages[i];
+    messages->row(std::uint64_t{i}, number(message.from), number(message.to), number(message.sent),
+                  datum_name(run, message.sent), number(message.received),
+                  datum_name(run, message.received), message.bytes, time(message.departs),
+                  time(message.left), time(message.expected), time(message.arrived));
+  }
+  messages->close();
+}
+
 }  // namespace
 
 void write_tables(const Recording& recording, Tables& tables) {
@@ -192,6 +221,7 @@ void write_tables(const Recording& recording, Tables& tables) {
   write_data(recording.run, tables);
   write_memory(recording.run, tables);
   write_rest(recording.run, tables);
+  if (!recording.run.ranks.empty()) write_ranks(recording.run, tables);
   if (recording.file != nullptr) write_events(*recording.file, tables);
 }
 

@@ -93,6 +93,24 @@ void find_regions(const RecordedRun& run, Timeline& timeline) {
   for (auto& [thread, slices] : by_thread) add_rows(thread, std::move(slices), timeline.regions);
 }
 
+// What is received is drawn behind the beginning of what is sent, also where it was expected before, or clocks are
+// wrong by more than it took: arrows go forward.
+void find_messages(const RecordedRun& run, Timeline& timeline) {
+  std::vector<std::vector<Slice>> by_rank(run.ranks.size());
+  for (std::uint32_t i = 0; i < run.messages.size() && !by_rank.empty(); ++i) {
+    const analysis::MessageOfRun& message = run.messages[i];
+    const bool is_sent = message.departs != kUnknown && message.from < by_rank.size();
+    if (is_sent) {
+      by_rank[message.from].push_back(slice(message.departs, message.left, i, timeline.end));
+    }
+    const std::int64_t known = message.expected != kUnknown ? message.expected : message.arrived;
+    if (known == kUnknown || message.to >= by_rank.size() || message.to == message.from) continue;
+    const std::int64_t from = is_sent ? std::max(known, message.departs + 1) : known;
+    by_rank[message.to].push_back(slice(from, message.arrived, i, timeline.end));
+  }
+  add_rows(std::move(by_rank), timeline.messages);
+}
+
 void find_used(const RecordedRun& run, Timeline& timeline) {
   timeline.nodes = static_cast<std::uint32_t>(run.facts.machine.nodes.size());
   for (const analysis::RoomChange& change : run.room) count(change.node, timeline.nodes);
@@ -146,6 +164,7 @@ Timeline::Timeline(const RecordedRun& run) : end(std::max<std::int64_t>(run.end,
   find_tasks(run, *this);
   find_copies(run, *this);
   find_regions(run, *this);
+  find_messages(run, *this);
   find_used(run, *this);
   find_ready(run, *this);
 }

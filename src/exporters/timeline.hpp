@@ -18,11 +18,11 @@ namespace vicinal::exporters {
 struct Slice {
   std::int64_t from = 0;
   std::int64_t to = 0;     // not before `from`
-  std::uint32_t what = 0;  // a task, a copy or a mark, by its number in the run
+  std::uint32_t what = 0;  // a task, a copy, a mark or a message, by its number in the run
 };
 
 struct Row {
-  std::uint32_t owner = 0;  // a worker, a link, or the thread of a region
+  std::uint32_t owner = 0;  // a worker, a link, the thread of a region, or a rank
   std::uint32_t place = 0;  // among the rows of the owner
   std::vector<Slice> slices;
 };
@@ -48,6 +48,7 @@ struct Timeline {
   std::vector<Row> tasks;   // of each worker one row at least
   std::vector<Row> copies;  // of each link one row at least
   std::vector<Row> regions;
+  std::vector<Row> messages;             // of each rank one row at least
   std::vector<std::vector<Level>> used;  // by node: bytes of all replicas
   std::vector<Level> ready;              // tasks that are ready and have not started
 };

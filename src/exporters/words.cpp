@@ -12,8 +12,8 @@ using analysis::RecordedRun;
 using analysis::TaskOfRun;
 
 std::string_view to_string(analysis::KindOfTask kind) {
-  constexpr std::string_view words[] = {"compute", "acquisition", "prefetch", "invalidation",
-                                        "repartition"};
+  constexpr std::string_view words[] = {"compute",     "acquisition", "prefetch", "invalidation",
+                                        "repartition", "combination", "send",     "receive"};
   return words[static_cast<std::size_t>(kind)];
 }
 

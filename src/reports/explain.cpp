@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,7 +18,7 @@
 #include "base/legible.hpp"
 #include "reports/catalogue.hpp"
 #include "reports/explain_context.hpp"
-#include "trace/reader.hpp"
+#include "trace/open_runs.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::reports {
@@ -186,8 +186,8 @@ std::string written(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// `reader`: where the run comes from; null: it was made in another way, and there is no log of its events.
-Explanation explain(const RecordedRun& run, const trace::Reader* reader,
+// `source`: where the run comes from; null: it was made in another way, and there is no log of its events.
+Explanation explain(const RecordedRun& run, const trace::EventSource* source,
                     const ExplainRequest& request, bool with_json) {
   if (!request.asks()) {
     const RecordedRun proper = analysis::run_proper(run);
@@ -206,7 +206,7 @@ Explanation explain(const RecordedRun& run, const trace::Reader* reader,
   Explanation explanation{text_of(context, request, asked), ""};
   if (!with_json) return explanation;
   Json json = json_of(context, request, asked);
-  if (request.decisions && reader != nullptr) json["log"] = explaining::log_json(run, *reader);
+  if (request.decisions && source != nullptr) json["log"] = explaining::log_json(run, *source);
   explanation.json = written(json);
   return explanation;
 }
@@ -215,13 +215,6 @@ Explanation explain(const RecordedRun& run, const trace::Reader* reader,
 
 Explanation explain(const RecordedRun& run, const ExplainRequest& request, bool with_json) {
   return explain(run, nullptr, request, with_json);
-}
-
-Explanation explain(const std::string& file, const ExplainRequest& request, bool with_json) {
-  const trace::Reader reader(file);
-  const bool with_decisions =
-      request.decisions || request.evictions || !request.task.empty() || !request.handle.empty();
-  return explain(RecordedRun(reader, with_decisions), &reader, request, with_json);
 }
 
 Explanation explain_difference(const NamedRun& first, const NamedRun& second, bool with_json) {
@@ -245,14 +238,24 @@ Explanation explain_difference(const NamedRun& first, const NamedRun& second, bo
   return explanation;
 }
 
-Explanation explain_difference(const std::string& first, const std::string& second,
-                               bool with_json) {
-  const RecordedRun of_first(trace::Reader(first), false);
-  const RecordedRun of_second(trace::Reader(second), false);
-  const std::string a = std::filesystem::path(first).filename().string();
-  const std::string b = std::filesystem::path(second).filename().string();
-  if (a == b) return explain_difference({of_first, "A"}, {of_second, "B"}, with_json);
-  return explain_difference({of_first, a}, {of_second, b}, with_json);
+Explanation explain(std::span<const std::string> files, const ExplainRequest& request,
+                    bool with_json) {
+  const auto runs = trace::open_runs(files, 2);
+  if (runs.size() == 2) {
+    if (request.asks()) {
+      throw UsageError("explain: a question is about one recording; two are compared without one");
+    }
+    const RecordedRun first(*runs[0], false);
+    const RecordedRun second(*runs[1], false);
+    const std::string a = trace::name_of(*runs[0]);
+    const std::string b = trace::name_of(*runs[1]);
+    if (a == b) return explain_difference({first, "A"}, {second, "B"}, with_json);
+    return explain_difference({first, a}, {second, b}, with_json);
+  }
+  const trace::EventSource& source = *runs.at(0);
+  const bool with_decisions =
+      request.decisions || request.evictions || !request.task.empty() || !request.handle.empty();
+  return explain(RecordedRun(source, with_decisions), &source, request, with_json);
 }
 
 }  // namespace vicinal::reports

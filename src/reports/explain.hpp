@@ -3,6 +3,7 @@
 // every number exact: docs/explain.md.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "analysis/recorded_run.hpp"
@@ -39,8 +40,9 @@ struct NamedRun {
   std::string name;
 };
 Explanation explain_difference(const NamedRun& first, const NamedRun& second, bool with_json);
-Explanation explain_difference(const std::string& first, const std::string& second, bool with_json);
-// Of a file. Throws what trace::Reader and RecordedRun throw, too.
-Explanation explain(const std::string& file, const ExplainRequest& request, bool with_json);
+// Of the files of one run; of the files of two runs what differs. See trace/open_runs.hpp. Throws what open_runs and
+// RecordedRun throw, too, and UsageError: a question about two runs.
+Explanation explain(std::span<const std::string> files, const ExplainRequest& request,
+                    bool with_json);
 
 }  // namespace vicinal::reports

@@ -14,7 +14,7 @@
 #include "reports/json.hpp"
 
 namespace vicinal::trace {
-class Reader;
+class EventSource;
 }
 
 namespace vicinal::reports::explaining {
@@ -89,6 +89,11 @@ Json summary_json(const Context& context);
 // What ran, and on which machine.
 Json run_json(const Context& context);
 
+// The ranks of the run, a line each; that it is the recording of one of several; else empty.
+std::string ranks_text(const analysis::RecordedRun& run);
+Json ranks_json(const analysis::RecordedRun& run);
+Json messages_json(const analysis::RecordedRun& run);
+
 // All tasks of a codelet; what a worker did; what happened at a moment, in ns.
 std::string codelet_text(const Context& context, const std::string& codelet);
 Json codelet_json(const Context& context, const std::string& codelet);
@@ -110,6 +115,6 @@ std::string comparison_text(const NamedContext& first, const NamedContext& secon
 Json comparison_json(const NamedContext& first, const NamedContext& second);
 
 // Every event; decisions by their number.
-Json log_json(const analysis::RecordedRun& run, const trace::Reader& reader);
+Json log_json(const analysis::RecordedRun& run, const trace::EventSource& source);
 
 }  // namespace vicinal::reports::explaining

@@ -7,7 +7,7 @@
 
 #include "reports/explain_context.hpp"
 #include "trace/decision_words.hpp"
-#include "trace/reader.hpp"
+#include "trace/event_source.hpp"
 
 namespace vicinal::reports::explaining {
 
@@ -61,10 +61,10 @@ bool is_told(Event event) {
 
 }  // namespace
 
-Json log_json(const RecordedRun& run, const trace::Reader& reader) {
+Json log_json(const RecordedRun& run, const trace::EventSource& source) {
   Json log = Json::array();
   std::uint32_t decision = 0;
-  reader.each([&](const trace::RecordedEvent& event) {
+  source.each([&](const trace::RecordedEvent& event) {
     if (!is_told(event.event)) return;
     const bool decides = event.event == Event::decision;
     if (decides && !trace::read_decision(event.first, event.time, event.rest))

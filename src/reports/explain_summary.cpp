@@ -249,18 +249,24 @@ std::string summary_text(const Context& context) {
   const analysis::CriticalPath& path = context.of.path;
   text += fmt::format("\nThe critical path, of {}:\n", duration(path.length()));
   text += causes_text(analysis::path_causes(), path.by_cause, path.length());
-  return text + idle_text(context) + traffic_text(context) + advice_text(context);
+  return text + idle_text(context) + traffic_text(context) + ranks_text(context.run) +
+         advice_text(context);
 }
 
 Json summary_json(const Context& context) {
   Json results = Json::object();
   for (const auto& [name, value] : own_results(context.run, context.of)) results[name] = value;
-  return {{"results", std::move(results)},
-          {"verdict", verdict_json(analysis::verdict(context.run, context.of))},
-          {"critical_path", path_with_steps(context)},
-          {"idle", idle_json(context.run, context.of.idle)},
-          {"traffic", traffic_json(context)},
-          {"advice", advice_json(context.run, context.of)}};
+  Json json = {{"results", std::move(results)},
+               {"verdict", verdict_json(analysis::verdict(context.run, context.of))},
+               {"critical_path", path_with_steps(context)},
+               {"idle", idle_json(context.run, context.of.idle)},
+               {"traffic", traffic_json(context)},
+               {"advice", advice_json(context.run, context.of)}};
+  if (!context.run.ranks.empty()) {
+    json["ranks"] = ranks_json(context.run);
+    json["messages"] = messages_json(context.run);
+  }
+  return json;
 }
 
 Json run_json(const Context& context) {

@@ -314,7 +314,8 @@ void add_steps(Json& json, const TaskOfRun& task) {
 Json explained_task_json(const Context& context, std::uint32_t number) {
   const RecordedRun& run = context.run;
   const TaskOfRun& task = run.tasks[number];
-  constexpr const char* kKinds[] = {"task", "acquire", "prefetch", "invalidate", "repartition"};
+  constexpr const char* kKinds[] = {"task",        "acquire", "prefetch", "invalidate",
+                                    "repartition", "combine", "send",     "receive"};
   Json json = task_json(run, number);
   json["codelet"] = task.name < run.names.size() ? Json(run.names[task.name]) : Json(nullptr);
   json["kind"] = kKinds[static_cast<std::size_t>(task.kind)];

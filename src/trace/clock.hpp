@@ -18,6 +18,9 @@ bool has_steady_counter();
 
 std::int64_t monotonic_raw_now();  // ns
 
+// ns that a recording may last: 73 years.
+inline constexpr std::int64_t kLongestRecording = std::int64_t{1} << 61;
+
 // Both clocks at one moment: of several attempts that in which least time passed between them.
 struct ClockPair {
   std::int64_t ticks = 0;

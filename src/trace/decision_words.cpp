@@ -137,12 +137,15 @@ std::optional<Decision> read_decision(std::uint32_t rule, std::int64_t time_ns,
   return decision;
 }
 
-bool visit_measures(std::span<const std::uint64_t> tail,
-                    base::FunctionRef<void(std::size_t)> visit) {
+namespace {
+
+template <typename OnMeasure, typename OnCandidate>
+bool walk_scores(std::span<const std::uint64_t> tail, const OnMeasure& on_measure,
+                 const OnCandidate& on_candidate) {
   std::size_t at = 0;
   const auto scores = [&](std::uint64_t count) {
     if (count > (tail.size() - at) / 2) return false;
-    for (std::uint64_t i = 0; i < count; ++i, at += 2) visit(at);
+    for (std::uint64_t i = 0; i < count; ++i, at += 2) on_measure(at);
     return true;
   };
   if (tail.empty()) return false;
@@ -150,10 +153,24 @@ bool visit_measures(std::span<const std::uint64_t> tail,
   if (!scores(tail[at++] >> 32)) return false;
   for (std::uint64_t i = 0; i < candidates; ++i) {
     if (tail.size() - at < 2) return false;
+    on_candidate(at);
     at += 2;
     if (!scores(tail[at - 1])) return false;
   }
   return at == tail.size();
+}
+
+}  // namespace
+
+bool visit_measures(std::span<const std::uint64_t> tail,
+                    base::FunctionRef<void(std::size_t)> visit) {
+  return walk_scores(tail, visit, [](std::size_t /*at*/) {});
+}
+
+bool visit_candidates(std::span<const std::uint64_t> tail,
+                      base::FunctionRef<void(std::size_t)> visit) {
+  return walk_scores(
+      tail, [](std::size_t /*at*/) {}, visit);
 }
 
 }  // namespace vicinal::trace

@@ -27,5 +27,8 @@ std::optional<Decision> read_decision(std::uint32_t rule, std::int64_t time_ns,
 // Where in the tail the words are that say what a score measures. False: the tail is not whole.
 bool visit_measures(std::span<const std::uint64_t> tail,
                     base::FunctionRef<void(std::size_t)> visit);
+// Likewise the ids of candidates.
+bool visit_candidates(std::span<const std::uint64_t> tail,
+                      base::FunctionRef<void(std::size_t)> visit);
 
 }  // namespace vicinal::trace

@@ -71,6 +71,9 @@ for the first time, for another reason, or again after it was cancelled or had r
 policy, when its candidates or their scores are others. Between two such events what the first one says holds. Files of earlier versions, which
 are neither packed nor sparse, are read as well; earlier versions do not read these.
 
+On [several ranks](user-guide.md#several-nodes) each records into a file of its own, `run.rank0.vtrace` and so on; the files
+of all are [read as one run](report-page.md#several-ranks).
+
 ## Categories
 
 The option `trace_events`, and the second argument of `Runtime::start_trace`, choose them: `all`, or names with commas.

@@ -18,7 +18,6 @@ namespace vicinal::trace {
 namespace {
 
 constexpr std::int64_t kNsPerMs = 1'000'000;
-constexpr std::int64_t kLongest = std::int64_t{1} << 61;  // ns that a recording may last: 73 years
 
 ClockScale scale_of(const FileHead& head, const std::optional<ClockPair>& last) {
   if (head.clock != ClockKind::counter) return {};
@@ -28,7 +27,7 @@ ClockScale scale_of(const FileHead& head, const std::optional<ClockPair>& last) 
 }
 
 bool is_far(std::int64_t value) {
-  return value > kLongest || value < -kLongest;
+  return value > kLongestRecording || value < -kLongestRecording;
 }
 
 // Each thread's events, as far as they were visited.
@@ -118,7 +117,7 @@ struct Reader::Parts {
     if (!is_pace(scale.ns_per_tick())) {
       refuse_damaged(path, head.end, "the clocks of the recording contradict each other");
     }
-    const auto most = static_cast<std::int64_t>(static_cast<double>(kLongest) /
+    const auto most = static_cast<std::int64_t>(static_cast<double>(kLongestRecording) /
                                                 std::max(scale.ns_per_tick(), 1.0));
     const TicksRange range{head.origin.ticks - most, head.origin.ticks + most};
     std::uint64_t lost = 0;
@@ -212,32 +211,62 @@ std::uint64_t Reader::bytes() const {
   return parts_->bytes.size();
 }
 
-void Reader::each(base::FunctionRef<void(const RecordedEvent&)> visit) const {
-  std::vector<Cursor> heap =
-      cursors_of(parts_->segments.data, std::numeric_limits<std::int64_t>::min());
-  std::ranges::make_heap(heap, Later{});
-  std::vector<std::uint64_t> room;
-  while (!heap.empty()) {
-    std::ranges::pop_heap(heap, Later{});
-    Cursor& cursor = heap.back();
-    // As long as no other thread has an earlier one.
-    bool more = true;
-    do {
-      const auto words = cursor.words.subspan(cursor.at);
-      RecordedEvent event;
-      event.time = parts_->ns_at(cursor.ticks);
-      event.lane = cursor.lane;
-      const std::size_t count = EventHead(words[1]).words;
-      if (parts_->translate(words.first(count), event, room)) visit(event);
-      cursor.at += count;
-      more = find_next(cursor);
-    } while (more && (heap.size() == 1 || !Later{}(cursor, heap.front())));
-    if (more) {
-      std::ranges::push_heap(heap, Later{});
-    } else {
-      heap.pop_back();
-    }
+std::int64_t Reader::origin_ns() const {
+  return parts_->head.origin.ns;
+}
+
+struct Reader::Walk::State {
+  explicit State(const Parts& its_parts)
+      : parts(its_parts),
+        heap(cursors_of(parts.segments.data, std::numeric_limits<std::int64_t>::min())) {
+    std::ranges::make_heap(heap, Later{});
+    if (!heap.empty()) std::ranges::pop_heap(heap, Later{});
   }
+
+  // Behind the event that was given last.
+  void advance() {
+    Cursor& cursor = heap.back();
+    cursor.at += given;
+    if (!find_next(cursor)) {
+      heap.pop_back();
+    } else if (heap.size() == 1 || !Later{}(cursor, heap.front())) {
+      return;  // no other thread has an earlier one
+    } else {
+      std::ranges::push_heap(heap, Later{});
+    }
+    if (!heap.empty()) std::ranges::pop_heap(heap, Later{});
+  }
+
+  const Parts& parts;
+  std::vector<Cursor> heap;  // but for the last one, whose event is the next
+  std::size_t given = 0;     // words of that event, once it was given
+  std::vector<std::uint64_t> room;
+};
+
+Reader::Walk::Walk(const Reader& reader) : state_(std::make_unique<State>(*reader.parts_)) {}
+Reader::Walk::~Walk() = default;
+Reader::Walk::Walk(Walk&&) noexcept = default;
+Reader::Walk& Reader::Walk::operator=(Walk&&) noexcept = default;
+
+bool Reader::Walk::next(RecordedEvent& event) {
+  State& state = *state_;
+  while (true) {
+    if (state.given != 0) state.advance();
+    state.given = 0;
+    if (state.heap.empty()) return false;
+    const Cursor& cursor = state.heap.back();
+    const auto words = cursor.words.subspan(cursor.at);
+    event.time = state.parts.ns_at(cursor.ticks);
+    event.lane = cursor.lane;
+    state.given = EventHead(words[1]).words;
+    if (state.parts.translate(words.first(state.given), event, state.room)) return true;
+  }
+}
+
+void Reader::each(base::FunctionRef<void(const RecordedEvent&)> visit) const {
+  Walk walk(*this);
+  RecordedEvent event;
+  while (walk.next(event)) visit(event);
 }
 
 }  // namespace vicinal::trace

@@ -30,6 +30,7 @@
 
 #include "base/function_ref.hpp"
 #include "trace/event.hpp"
+#include "trace/event_source.hpp"
 
 namespace vicinal::trace {
 
@@ -59,45 +60,43 @@ struct EndOfFile {
 // Of the head, but for its last word, and of what follows it.
 std::uint64_t checksum(const SegmentHead& head, std::span<const std::uint64_t> words);
 
-struct RecordedEvent {
-  std::int64_t time = 0;   // ns since the recording began
-  std::uint32_t lane = 0;  // the thread
-  Event event{};
-  std::uint32_t first = 0;              // the first field
-  std::span<const std::uint64_t> rest;  // the further fields, then the tail
-
-  // Field by its place in the table; 0 is the first.
-  std::uint64_t field(std::size_t place) const { return place == 0 ? first : rest[place - 1]; }
-  std::span<const std::uint64_t> tail() const {
-    return rest.subspan(entry(event).field_count() - 1);
-  }
-  // Without the zeros. Not checked for being UTF-8.
-  std::string_view text() const;
-};
-
 // All that is wrong with a file throws UsageError that names the file, what is wrong and where, and what to do.
-class Reader {
+class Reader final : public EventSource {
  public:
   explicit Reader(std::string path);
   // Of bytes that stay where they are, whole words from the first on; messages say `name`.
   Reader(std::span<const std::byte> bytes, std::string name);
-  ~Reader();
+  ~Reader() override;
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  const std::string& path() const;
-  // The object `run` of the head, as JSON text: what ran, on which machine, with which options.
-  std::string_view run() const;
-  Categories recorded() const;
-  bool is_simulated() const;
-  // The file has its end: the recording was stopped, not killed.
-  bool is_complete() const;
-  std::uint64_t cut_bytes() const;    // at its end, that are no whole segment
-  std::uint64_t events_lost() const;  // known at a complete file's end, else as far as events tell
-  std::uint64_t bytes() const;        // of the file
+  const std::string& path() const override;
+  std::string_view run() const override;
+  Categories recorded() const override;
+  bool is_simulated() const override;
+  bool is_complete() const override;
+  std::uint64_t cut_bytes() const;  // at its end, that are no whole segment
+  std::uint64_t events_lost() const override;
+  std::uint64_t bytes() const override;
+  void each(base::FunctionRef<void(const RecordedEvent&)> visit) const override;
 
-  // In the order of time, those of one thread in their own. Events that this version does not know are left out.
-  void each(base::FunctionRef<void(const RecordedEvent&)> visit) const;
+  // When the recording began, in ns of the raw monotonic clock.
+  std::int64_t origin_ns() const;
+
+  // The same events as `each` visits, one after another.
+  class Walk {
+   public:
+    explicit Walk(const Reader& reader);
+    ~Walk();
+    Walk(Walk&&) noexcept;
+    Walk& operator=(Walk&&) noexcept;
+    // False: there are no more. What the event refers to is valid until the next call.
+    bool next(RecordedEvent& event);
+
+   private:
+    struct State;
+    std::unique_ptr<State> state_;
+  };
 
  private:
   struct Parts;

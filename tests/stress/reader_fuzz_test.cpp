@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "support/random_runs.hpp"
 #include "support/recording_builder.hpp"
 #include "trace/head.hpp"
+#include "trace/joined_recording.hpp"
 #include "trace/reader.hpp"
 #include "vicinal/error.hpp"
 
@@ -48,8 +50,13 @@ trace::Decision victim(std::uint64_t task) {
 }
 
 // Two threads, all kinds of events, several segments of each thread.
-void record_some(RecordingBuilder& recording) {
-  recording.lane(0).at(10);
+void record_some(RecordingBuilder& recording, std::uint32_t rank = 0) {
+  constexpr std::uint64_t kKey = 0x5eed;
+  recording.lane(0).at(10).add(Event::rank_known, rank, {2, kKey});
+  recording.add(Event::clock_compared, 0, {0, 40, 7}).add(Event::clock_compared, 0, {500, 42, 7});
+  const std::uint32_t other = 1 - rank;
+  recording.add(Event::message_began, other, {3, rank, 17, 1, 4096});
+  recording.add(Event::message_ended, other, {3, rank, 17, 1});
   const std::uint32_t gemm = recording.name("gemm");
   recording.add_text(Event::thread_named, "main", 0xffffffff).fact("application", "cholesky");
   recording.registered(2, "A", 8192).registered(3, "A(0,0)", 4096, 0, 2);
@@ -306,7 +313,7 @@ void expect_below(std::uint32_t number, std::size_t count) {
 }
 
 // The sum of all that is looked at, so that it is.
-std::uint64_t look_at_events(const trace::Reader& reader) {
+std::uint64_t look_at_events(const trace::EventSource& reader) {
   std::uint64_t sum = 0;
   std::int64_t last = 0;
   reader.each([&](const trace::RecordedEvent& event) {
@@ -351,6 +358,13 @@ void look_at_run(const analysis::RecordedRun& run) {
     EXPECT_LT(change.node, nodes);
   }
   for (const analysis::SleepOfWorker& sleep : run.sleeps) EXPECT_LT(sleep.worker, workers);
+  for (const analysis::MessageOfRun& message : run.messages) {
+    expect_below(message.sent, run.data.size());
+    expect_below(message.received, run.data.size());
+    if (run.ranks.empty()) continue;
+    EXPECT_LT(message.from, run.ranks.size());
+    EXPECT_LT(message.to, run.ranks.size());
+  }
   const auto before = analysis::predecessors(run);
   ASSERT_EQ(before.size(), run.tasks.size());
   for (std::uint32_t i = 0; i < before.size(); ++i) {
@@ -371,6 +385,23 @@ bool read(std::span<const std::byte> bytes) {
   }
 }
 
+// The same with a whole recording of the other rank.
+bool read_joined(std::span<const std::byte> bytes, std::span<const std::byte> whole) {
+  try {
+    std::vector<trace::RankRecording> ranks;
+    ranks.emplace_back(std::make_unique<trace::Reader>(bytes, "damaged"));
+    ranks.emplace_back(std::make_unique<trace::Reader>(whole, "whole"));
+    const trace::JoinedRecording joined(std::move(ranks));
+    look_at_events(joined);
+    look_at_run(analysis::RecordedRun(joined));
+    return true;
+  } catch (const UsageError& error) {
+    const std::string_view text = error.what();
+    EXPECT_TRUE(text.starts_with("damaged") || text.starts_with("whole: ")) << text;
+    return false;
+  }
+}
+
 TEST(DamagedRecordings, AreReadOrRefused) {
   RecordingBuilder simulated({.run = kRun});
   RecordingBuilder counted({.clock = trace::ClockKind::counter,
@@ -385,7 +416,12 @@ TEST(DamagedRecordings, AreReadOrRefused) {
   const std::span<const std::byte> recordings[] = {simulated.bytes(), counted.bytes(),
                                                    packed.bytes()};
   ASSERT_LT(recordings[2].size() + 1000, recordings[0].size());
+  RecordingBuilder other_rank({.run = kRun});
+  record_some(other_rank, 1);
+  const auto whole = other_rank.bytes();
   for (const auto& bytes : recordings) ASSERT_TRUE(read(bytes));
+  ASSERT_TRUE(read_joined(recordings[0], whole));
+  ASSERT_FALSE(read_joined(recordings[1], whole));  // it describes no machine
 
   std::uint64_t read_all = 0;
   std::uint64_t refused = 0;
@@ -395,7 +431,9 @@ TEST(DamagedRecordings, AreReadOrRefused) {
       for (std::uint64_t times = 1 + random.below(3); times > 0; --times) damage.once();
       std::size_t size = 0;
       const std::vector<std::uint64_t> words = damage.bytes(size);
-      ++(read(std::as_bytes(std::span(words)).first(size)) ? read_all : refused);
+      const auto damaged = std::as_bytes(std::span(words)).first(size);
+      ++(read(damaged) ? read_all : refused);
+      read_joined(damaged, whole);
       if (::testing::Test::HasFailure()) return;
     }
   });

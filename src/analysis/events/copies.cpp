@@ -50,10 +50,10 @@ void CopiesOfRun::take_started(const RecordedEvent& event) {
   copy.cause = static_cast<Cause>(event.field(cause));
   copy.urgent = event.field(urgent) != 0;
   copy.started = event.time;
-  if (const std::uint32_t wanted = wanted_for_.find(key_of(copy)); wanted != IdMap::kNone) {
+  if (const std::uint32_t wanted = wanted_for_.find(key_of(copy)); wanted != base::IdMap::kNone) {
     copy.wanted = wanted_[wanted].wanted;
     wanted_[wanted].started = event.time;
-    wanted_for_[key_of(copy)] = IdMap::kNone;
+    wanted_for_[key_of(copy)] = base::IdMap::kNone;
   }
   open_[event.field(number)] = static_cast<std::uint32_t>(copies_.size());
   copies_.push_back(copy);
@@ -64,10 +64,10 @@ void CopiesOfRun::take_ended(const RecordedEvent& event) {
   enum Field : std::size_t { to, number, failed };
   const std::uint64_t which = event.field(number);
   const std::uint32_t place = open_.find(which);
-  if (place == IdMap::kNone) return;
+  if (place == base::IdMap::kNone) return;
   copies_[place].ended = event.time;
   copies_[place].failed = event.field(failed) != 0;
-  open_[which] = IdMap::kNone;
+  open_[which] = base::IdMap::kNone;
 }
 
 void CopiesOfRun::finish() {

@@ -6,9 +6,9 @@
 
 #include "analysis/events/data.hpp"
 #include "analysis/events/machine_of_run.hpp"
-#include "analysis/id_map.hpp"
 #include "analysis/recorded_run.hpp"
-#include "trace/reader.hpp"
+#include "base/id_map.hpp"
+#include "trace/event_source.hpp"
 
 namespace vicinal::analysis {
 
@@ -31,8 +31,8 @@ class CopiesOfRun {
   DataOfRun& data_;
   MachineOfRun& machine_;
   std::vector<CopyOfRun> wanted_;  // `started` says of them whether they have begun
-  IdMap wanted_for_;               // by node and datum: the last in wanted_
-  IdMap open_;                     // by number of a copy: in copies_
+  base::IdMap wanted_for_;         // by node and datum: the last in wanted_
+  base::IdMap open_;               // by number of a copy: in copies_
 };
 
 }  // namespace vicinal::analysis

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "analysis/events/machine_of_run.hpp"
-#include "analysis/id_map.hpp"
 #include "analysis/recorded_run.hpp"
-#include "trace/reader.hpp"
+#include "base/id_map.hpp"
+#include "trace/event_source.hpp"
 
 namespace vicinal::analysis {
 
@@ -20,7 +20,7 @@ class DataOfRun {
 
   std::uint32_t place(std::uint64_t id) {
     std::uint32_t& place = by_id_[id];
-    if (place == IdMap::kNone) {
+    if (place == base::IdMap::kNone) {
       place = static_cast<std::uint32_t>(data_.size());
       data_.emplace_back().id = id;
     }
@@ -29,13 +29,13 @@ class DataOfRun {
   void take_registered(const trace::RecordedEvent& event);
   // After the last event. Throws UsageError: parts of each other.
   void finish() const;
-  IdMap take_index() { return std::move(by_id_); }
+  base::IdMap take_index() { return std::move(by_id_); }
 
  private:
   std::vector<DatumOfRun>& data_;
   MachineOfRun& machine_;
   const std::string& path_;
-  IdMap by_id_;
+  base::IdMap by_id_;
   std::vector<bool> registered_;  // by place
 };
 

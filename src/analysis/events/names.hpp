@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/id_map.hpp"
+#include "base/id_map.hpp"
 #include "base/legible.hpp"
 
 namespace vicinal::analysis {
@@ -23,7 +23,7 @@ class NamesOfRun {
   // A number that was given no text is not known: the thread had no memory for it, or the event was lost.
   std::uint32_t place(std::uint64_t number) {
     const std::uint32_t found = by_number_.find(number);
-    return found != IdMap::kNone ? found : unknown();
+    return found != base::IdMap::kNone ? found : unknown();
   }
   std::uint32_t unknown() { return place_of("task"); }
   // Of one task alone, as most such names are.
@@ -41,7 +41,7 @@ class NamesOfRun {
   }
 
   std::vector<std::string>& names_;
-  IdMap by_number_;
+  base::IdMap by_number_;
   std::unordered_map<std::string, std::uint32_t> by_text_;
 };
 

@@ -13,28 +13,31 @@ namespace vicinal::analysis {
 using trace::Event;
 using trace::RecordedEvent;
 
-RunBuilder::RunBuilder(RecordedRun& run, const trace::Reader& reader, bool with_decisions)
+RunBuilder::RunBuilder(RecordedRun& run, const trace::EventSource& source, bool with_decisions)
     : run_(run),
-      reader_(reader),
+      source_(source),
       with_decisions_(with_decisions),
-      machine_((run.facts = read_facts(reader.run(), reader.path())).machine, reader.path()),
+      machine_((run.facts = read_facts(source.run(), source.path())).machine, source.path()),
       names_(run.names),
-      data_(run.data, machine_, reader.path()),
-      tasks_(run, {names_, data_, machine_}, reader.path()),
-      copies_(run.copies, data_, machine_) {}
+      data_(run.data, machine_, source.path()),
+      tasks_(run, {names_, data_, machine_}, source.path()),
+      copies_(run.copies, data_, machine_),
+      messages_(run, data_, source.path()) {}
 
 void RunBuilder::build() {
-  run_.recorded = reader_.recorded();
-  run_.complete = reader_.is_complete();
-  run_.events_lost = reader_.events_lost();
-  run_.facts.simulated = run_.facts.simulated || reader_.is_simulated();
-  reader_.each([this](const RecordedEvent& event) { take(event); });
+  run_.recorded = source_.recorded();
+  run_.complete = source_.is_complete();
+  run_.events_lost = source_.events_lost();
+  run_.facts.simulated = run_.facts.simulated || source_.is_simulated();
+  for (const trace::RankOfSource& rank : source_.ranks()) run_.ranks.push_back(rank);
+  source_.each([this](const RecordedEvent& event) { take(event); });
   finish();
 }
 
 void RunBuilder::take(const RecordedEvent& event) {
   run_.end = event.time;
-  if (!tasks_.take(event) && !copies_.take(event) && !take_room(event)) take_other(event);
+  if (tasks_.take(event) || copies_.take(event) || take_room(event)) return;
+  if (!messages_.take(event)) take_other(event);
 }
 
 bool RunBuilder::take_room(const RecordedEvent& event) {
@@ -88,6 +91,8 @@ void RunBuilder::take_other(const RecordedEvent& event) {
       return take_mark(event);
     case Event::region_ended:
       return take_region_end(event);
+    case Event::rank_known:
+      return take_rank(event);
     default:  // what is told of the thread that recorded it
       return;
   }
@@ -96,7 +101,7 @@ void RunBuilder::take_other(const RecordedEvent& event) {
 void RunBuilder::take_slept(std::uint32_t worker, std::int64_t time) {
   if (worker == kNobody) return;
   std::uint32_t& last = last_sleep_[worker];
-  if (last != IdMap::kNone && run_.sleeps[last].to == kUnknown) return;  // it sleeps already
+  if (last != base::IdMap::kNone && run_.sleeps[last].to == kUnknown) return;  // it sleeps already
   last = static_cast<std::uint32_t>(run_.sleeps.size());
   run_.sleeps.push_back({.worker = worker, .from = time});
 }
@@ -105,7 +110,7 @@ void RunBuilder::take_slept(std::uint32_t worker, std::int64_t time) {
 void RunBuilder::take_woke(std::uint32_t worker, std::int64_t time) {
   if (worker == kNobody) return;
   std::uint32_t& last = last_sleep_[worker];
-  if (last == IdMap::kNone) {
+  if (last == base::IdMap::kNone) {
     last = static_cast<std::uint32_t>(run_.sleeps.size());
     run_.sleeps.push_back({.worker = worker, .from = 0});
   }
@@ -127,16 +132,21 @@ void RunBuilder::take_mark(const RecordedEvent& event) {
 
 void RunBuilder::take_region_end(const RecordedEvent& event) {
   const std::uint32_t place = regions_.find(event.field(1));
-  if (place == IdMap::kNone) return;
+  if (place == base::IdMap::kNone) return;
   run_.marks[place].to = event.time;
-  regions_[event.field(1)] = IdMap::kNone;
+  regions_[event.field(1)] = base::IdMap::kNone;
+}
+
+// Of a file alone. Several that are read as one are known by their source.
+void RunBuilder::take_rank(const RecordedEvent& event) {
+  if (run_.ranks.empty() && !run_.alone) run_.alone = RankAlone{event.first, event.field(1)};
 }
 
 void RunBuilder::take_decision(const RecordedEvent& event) {
   if (!with_decisions_) return;
   auto decision = trace::read_decision(event.first, event.time, event.rest);
   if (!decision) {
-    refuse_events(reader_.path(),
+    refuse_events(source_.path(),
                   "a decision is about something impossible, or its winner is not "
                   "among its candidates");
   }

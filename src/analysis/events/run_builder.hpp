@@ -12,18 +12,19 @@
 #include "analysis/events/copies.hpp"
 #include "analysis/events/data.hpp"
 #include "analysis/events/machine_of_run.hpp"
+#include "analysis/events/messages.hpp"
 #include "analysis/events/names.hpp"
 #include "analysis/events/tasks.hpp"
-#include "analysis/id_map.hpp"
 #include "analysis/recorded_run.hpp"
-#include "trace/reader.hpp"
+#include "base/id_map.hpp"
+#include "trace/event_source.hpp"
 
 namespace vicinal::analysis {
 
 class RunBuilder {
  public:
   // Of an empty run.
-  RunBuilder(RecordedRun& run, const trace::Reader& reader, bool with_decisions);
+  RunBuilder(RecordedRun& run, const trace::EventSource& source, bool with_decisions);
   void build();
 
  private:
@@ -34,19 +35,21 @@ class RunBuilder {
   void take_woke(std::uint32_t worker, std::int64_t time);
   void take_mark(const trace::RecordedEvent& event);
   void take_region_end(const trace::RecordedEvent& event);
+  void take_rank(const trace::RecordedEvent& event);
   void take_decision(const trace::RecordedEvent& event);
   void finish();
 
   RecordedRun& run_;
-  const trace::Reader& reader_;
+  const trace::EventSource& source_;
   const bool with_decisions_;
   MachineOfRun machine_;
   NamesOfRun names_;
   DataOfRun data_;
   TasksOfRun tasks_;
   CopiesOfRun copies_;
-  IdMap last_sleep_;  // by worker, in run_.sleeps
-  IdMap regions_;     // by number, in run_.marks
+  MessagesOfRun messages_;
+  base::IdMap last_sleep_;  // by worker, in run_.sleeps
+  base::IdMap regions_;     // by number, in run_.marks
 };
 
 }  // namespace vicinal::analysis

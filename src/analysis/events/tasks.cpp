@@ -27,7 +27,7 @@ void TasksOfRun::refuse(const TaskOfRun& task, std::string_view what) const {
 
 TaskOfRun& TasksOfRun::at(std::uint64_t id, std::int64_t time) {
   std::uint32_t& place = by_id_[id];
-  if (place == IdMap::kNone) {
+  if (place == base::IdMap::kNone) {
     place = static_cast<std::uint32_t>(run_.tasks.size());
     TaskOfRun& task = run_.tasks.emplace_back();
     task.id = id;
@@ -103,7 +103,7 @@ void TasksOfRun::take_codelet(const RecordedEvent& event) {
 // One that was not described is known by its name.
 CodeletOfRun TasksOfRun::codelet_of(std::uint64_t name) {
   const std::uint32_t described = codelets_.find(name);
-  if (described != IdMap::kNone) return run_.codelets[described];
+  if (described != base::IdMap::kNone) return run_.codelets[described];
   return {.name = parts_.names.place(name)};
 }
 
@@ -250,12 +250,12 @@ void TasksOfRun::resolve_dependencies() {
   for (const LateDependency& each : late_) {
     const std::uint32_t before = by_id_.find(each.before);
     const std::uint32_t task = by_id_.find(each.task);
-    if (before < task && task != IdMap::kNone) run_.dependencies.push_back({before, task});
+    if (before < task && task != base::IdMap::kNone) run_.dependencies.push_back({before, task});
   }
   for (const LateDependency& each : inside_) {
     const std::uint32_t outer = by_id_.find(each.before);
     const std::uint32_t task = by_id_.find(each.task);
-    if (outer < task && task != IdMap::kNone) run_.inside.push_back({task, outer});
+    if (outer < task && task != base::IdMap::kNone) run_.inside.push_back({task, outer});
   }
   std::ranges::sort(run_.inside, {}, &TaskInside::task);
 }

@@ -8,9 +8,9 @@
 #include "analysis/events/data.hpp"
 #include "analysis/events/machine_of_run.hpp"
 #include "analysis/events/names.hpp"
-#include "analysis/id_map.hpp"
 #include "analysis/recorded_run.hpp"
-#include "trace/reader.hpp"
+#include "base/id_map.hpp"
+#include "trace/event_source.hpp"
 
 namespace vicinal::analysis {
 
@@ -28,7 +28,7 @@ class TasksOfRun {
   bool take(const trace::RecordedEvent& event);
   // After the last event: numbers the tasks, and resolves what names them.
   void finish();
-  IdMap take_index() { return std::move(by_id_); }
+  base::IdMap take_index() { return std::move(by_id_); }
 
  private:
   struct LateDependency {  // by the runtime's ids
@@ -56,8 +56,8 @@ class TasksOfRun {
   RecordedRun& run_;
   const Parts parts_;
   const std::string& path_;
-  IdMap by_id_;
-  IdMap codelets_;                        // by the number of their name, in run_.codelets
+  base::IdMap by_id_;
+  base::IdMap codelets_;                  // by the number of their name, in run_.codelets
   std::vector<std::uint32_t> submitted_;  // in their order
   std::vector<std::int64_t> first_seen_;  // by task
   std::vector<std::int64_t> run_ns_;      // by task: how long it ran, at most

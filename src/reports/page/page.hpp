@@ -35,10 +35,10 @@ std::string page(const PageContents& contents);
 // The same, now: to be found out before a long run.
 void require_page();
 
-// The same with recordings that are yet to be read from their files. Throws also what trace::Reader and
+// The same with recordings that are yet to be read from their files. Throws also what trace::open_runs and
 // analysis::RecordedRun do.
 struct PageRequest {
-  std::vector<std::string> recordings = {};  // two at most
+  std::vector<std::string> recordings = {};  // files of two runs at most
   const Report* report = nullptr;
   const bounds::GraphBounds* bounds = nullptr;
 };

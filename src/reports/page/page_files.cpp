@@ -1,10 +1,9 @@
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 
 #include "analysis/recorded_run.hpp"
 #include "reports/page/page.hpp"
-#include "trace/reader.hpp"
+#include "trace/open_runs.hpp"
 
 namespace vicinal::reports {
 
@@ -18,12 +17,10 @@ constexpr std::uint64_t kMostBytesWithDecisions = 1ULL << 30;
 std::string page(const PageRequest& request) {
   PageContents contents;
   std::vector<std::unique_ptr<analysis::RecordedRun>> runs;
-  for (const std::string& file : request.recordings) {
-    const trace::Reader reader(file);
-    runs.push_back(
-        std::make_unique<analysis::RecordedRun>(reader, reader.bytes() <= kMostBytesWithDecisions));
-    contents.recordings.push_back(
-        {std::filesystem::path(file).filename().string(), runs.back().get()});
+  for (const auto& source : trace::open_runs(request.recordings, 2)) {
+    runs.push_back(std::make_unique<analysis::RecordedRun>(
+        *source, source->bytes() <= kMostBytesWithDecisions));
+    contents.recordings.push_back({trace::name_of(*source), runs.back().get()});
   }
   contents.report = request.report;
   contents.bounds = request.bounds;

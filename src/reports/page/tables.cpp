@@ -4,9 +4,12 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "analysis/steps.hpp"
 #include "reports/page/run_data.hpp"
 #include "reports/page/tile_name.hpp"
+#include "reports/rank_lines.hpp"
 
 namespace vicinal::reports {
 
@@ -30,6 +33,10 @@ Json facts_json(const RunView& view, const PageRun& run) {
   const analysis::RunFacts& facts = view.run.facts;
   std::vector<std::pair<std::string, std::string>> told = facts.told;
   told.insert(told.end(), run.results.begin(), run.results.end());
+  const std::vector<std::string> lines = rank_lines(view.run);
+  for (std::size_t rank = 0; rank < lines.size(); ++rank) {
+    told.emplace_back(fmt::format("rank {}", rank), lines[rank]);
+  }
   Json recorded = Json::array();
   for (const trace::CategoryEntry& category : trace::categories()) {
     if ((view.run.recorded & trace::bit(category.category)) != 0) recorded.push_back(category.name);

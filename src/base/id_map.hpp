@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace vicinal::analysis {
+namespace vicinal::base {
 
 class IdMap {
  public:
@@ -71,4 +71,4 @@ class IdMap {
   std::size_t count_ = 0;
 };
 
-}  // namespace vicinal::analysis
+}  // namespace vicinal::base
