@@ -98,12 +98,13 @@ def test_bytes(mpi, vicinal, *arguments):
             (run,) = json.load(report)["runs"]
     print(f"{what}: {run['seconds']:.2f} s", flush=True)
     check(run.get("verified") is True and len(run["ranks"]) == RANKS, f"{what}: {run}")
+    # Some ranks of a product own all that they read.
+    check(sum(told["sent"] for told in run["ranks"]) > 0, f"{what}: nothing was sent: {run['ranks']}")
     for rank, told in enumerate(run["ranks"]):
         for side, name in enumerate(("sent", "received")):
             bytes_counted = after[rank][side] - before[rank][side]
             said = f"rank {rank}: {told[name] / 1e6:.2f} MB {name}, {bytes_counted / 1e6:.2f} on the interface"
             print(f"  {said}", flush=True)
-            check(told[name] > 0, f"{what}: {said}: nothing was {name}")
             check(bytes_counted >= told[name], f"{what}: {said}: fewer bytes went over the network than that")
 
 
