@@ -15,10 +15,12 @@ ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": 
 class Job:
     def __init__(self, command, ranks, **options):
         settings = {f"VICINAL_{name.upper()}": str(value) for name, value in options.items()}
+        # The library refuses variables that it does not know.
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("VICINAL_FAULT_")}
         self.ranks = ranks
         self.began = time.monotonic()
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                        env={**os.environ, **ENVIRONMENT, **settings}, start_new_session=True)
+                                        env={**inherited, **ENVIRONMENT, **settings}, start_new_session=True)
         self.text = ""
         self.pids = {}
         self.begins = threading.Event()
