@@ -9,12 +9,11 @@ moments (2), drawn from VICINAL_FAULT_SEED.
 
 import os
 import random
-import re
 import signal
-import subprocess
 import sys
-import threading
 import time
+
+from job import Job
 
 PROGRAM, MPIRUN = sys.argv[1:3]
 RANKS = 3
@@ -23,63 +22,8 @@ SEED = int(os.environ.get("VICINAL_FAULT_SEED", "1"))
 failures = []
 
 
-class Job:
-    def __init__(self, mode, **options):
-        environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                       "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
-        environment.update({f"VICINAL_{name.upper()}": str(value) for name, value in options.items()})
-        self.began = time.monotonic()
-        self.process = subprocess.Popen(
-            [MPIRUN, "-n", str(RANKS), PROGRAM, mode], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env={**os.environ, **environment}, start_new_session=True)
-        self.text = ""
-        self.pids = {}
-        self.begins = threading.Event()
-        self.reader = threading.Thread(target=self.read)
-        self.reader.start()
-
-    def read(self):
-        for line in self.process.stdout:
-            self.text += line
-            # Lines of several ranks may come as one: each ends with a space.
-            for rank, pid in re.findall(r"ready (\d+) (\d+) ", line):
-                self.pids[int(rank)] = int(pid)
-            if "begins" in line:
-                self.begins.set()
-        self.begins.set()
-
-    def wait_for_tasks(self):
-        self.begins.wait(60)
-        while len(self.pids) < RANKS and self.process.poll() is None and time.monotonic() < self.began + 60:
-            time.sleep(0.01)
-
-    # The seconds until all have ended; what is left is killed.
-    def end(self, most):
-        since = time.monotonic()
-        try:
-            self.process.wait(most)
-        except subprocess.TimeoutExpired:
-            pass
-        seconds = time.monotonic() - since
-        for pid in self.pids.values():
-            if self.process.poll() is None or alive(pid):
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        self.reader.join()
-        return seconds
-
-
-def alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
+def start(mode, **options):
+    return Job([MPIRUN, "-n", str(RANKS), PROGRAM, mode], RANKS, **options)
 
 
 def check(condition, what, job):
@@ -103,8 +47,10 @@ def at_random_moments(mode, number, what, most, parts=lambda rank: (), **options
     drawn = random.Random(f"{SEED} {what}")
     for moment in range(MOMENTS):
         rank = drawn.randrange(RANKS)
-        job = Job(mode, **options)
+        job = start(mode, **options)
         job.wait_for_tasks()
+        # A program that has ended before says nothing of faults.
+        check("begins" in job.text and len(job.pids) == RANKS, f"{what}, moment {moment}: no tasks ran", job)
         time.sleep(drawn.random() * 0.5)
         if rank in job.pids:
             os.kill(job.pids[rank], number)
@@ -120,13 +66,13 @@ at_random_moments("endless", signal.SIGKILL, "kill -9", 5)
 at_random_moments("submits", signal.SIGKILL, "kill -9 with a full window", 5)
 at_random_moments("endless", signal.SIGSTOP, "stop", 12, lost, rank_timeout=2)
 
-job = Job("kernel", rank_timeout=1)
+job = start("kernel", rank_timeout=1)
 job.end(60)
 check(job.process.returncode == 0, f"a long kernel: exit status {job.process.returncode}", job)
 
 # Nobody can be told while a kernel, or the program itself, computes.
 for mode in ("long", "computes"):
-    job = Job(mode, rank_timeout=2)
+    job = start(mode, rank_timeout=2)
     job.wait_for_tasks()
     time.sleep(1.5)
     if 2 in job.pids:
@@ -140,11 +86,11 @@ for mode, parts in (
         ("leaves", [["rank 1 ends its runtime", "rank 1 waits for all tasks"]]),
         ("differs", [[f"submission {4 * RANKS + 201}: rank "], ["rank 1 submits step(RW x2, R x4)"]]),
         ("exits", [])):
-    job = Job(mode, rank_timeout=2)
+    job = start(mode, rank_timeout=2)
     # MPICH's launcher ends all ranks, with status 0, once a rank has called exit.
     expect_end(job, mode, 20, parts, any_status=mode == "exits")
 
-job = Job("endless")
+job = start("endless")
 job.wait_for_tasks()
 job.process.send_signal(signal.SIGINT)
 expect_end(job, "SIGINT", 10)
