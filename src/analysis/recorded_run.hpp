@@ -30,7 +30,16 @@ namespace vicinal::analysis {
 inline constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::min();
 inline constexpr std::uint32_t kNobody = 0xffffffffU;  // of numbers of tasks, data, nodes, workers
 
-enum class KindOfTask : std::uint8_t { compute, acquisition, prefetch, invalidation, repartition };
+enum class KindOfTask : std::uint8_t {
+  compute,
+  acquisition,
+  prefetch,
+  invalidation,
+  repartition,
+  combination,  // recorded as compute
+  send,         // to another rank
+  receive,
+};
 enum class Cause : std::uint8_t {
   task,
   prefetch,

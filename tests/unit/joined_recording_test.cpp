@@ -281,6 +281,18 @@ TEST(JoinedRecording, PutsTheTwoEndsOfAMessageTogether) {
   EXPECT_EQ(run.messages[2].departs, 500);
 }
 
+TEST(JoinedRecording, KnowsTasksThatSendAndReceive) {
+  RankBuilder first(0, {});
+  RankBuilder second(1, {});
+  first.builder.submitted(1, first.builder.name("send"), {{5, AccessMode::R}}, 0, 6);
+  second.builder.submitted(1, second.builder.name("receive"), {{5, AccessMode::W}}, 0, 7);
+  const auto joined = joined_of({&first, &second});
+  const RecordedRun run(*joined);
+  ASSERT_EQ(run.tasks.size(), 2U);
+  EXPECT_EQ(run.tasks[0].kind, analysis::KindOfTask::send);
+  EXPECT_EQ(run.tasks[1].kind, analysis::KindOfTask::receive);
+}
+
 TEST(JoinedRecording, TheCriticalPathGoesThroughMessages) {
   RankBuilder first(0, {});
   RankBuilder second(1, {});
