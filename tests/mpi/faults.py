@@ -93,7 +93,8 @@ for mode, parts in (
 job = start("endless")
 job.wait_for_tasks()
 job.process.send_signal(signal.SIGINT)
-expect_end(job, "SIGINT", 10)
+# MPICH's launcher ends with 0, 2 or 11 then, also where the program does nothing but MPI's own initialisation.
+expect_end(job, "SIGINT", 10, any_status=True)
 
 print(f"{len(failures)} failures")
 sys.exit(1 if failures else 0)
