@@ -254,6 +254,13 @@ if(vicinal_mpis AND NOT VICINAL_SANITIZE)
       endforeach()
     endforeach()
     vicinal_mpi_test(${mpi} pieces 4 mpi pieces 61)
+    # As between hosts: some MPIs end otherwise over TCP.
+    foreach(mode order payloads cancel)
+      vicinal_mpi_test(${mpi} ${mode}_over_tcp 4 mpi ${mode})
+      string(TOLOWER "mpi/${mpi}/${mode}_over_tcp" test)
+      set_tests_properties(${test} PROPERTIES ENVIRONMENT
+                                              "${vicinal_mpi_environment};UCX_TLS=tcp,self;OMPI_MCA_btl=tcp,self")
+    endforeach()
     vicinal_mpi_test(${mpi} thousands 2 mpi thousands)
     vicinal_mpi_test(${mpi} cancel 4 mpi cancel)
     vicinal_mpi_test(${mpi} silent 3 mpi silent)
