@@ -236,12 +236,20 @@ VICINAL_STAND_IN cuEventRecord(cu::Event event, CUstream_st* stream) {
   require_context("cuEventRecord");
   auto* const known_one = reinterpret_cast<Event*>(event);
   known_one->at = -1;
-  return put(known(stream, "cuEventRecord"), [=] { known_one->at = now_ns(); });
+  known_one->stream = &known(stream, "cuEventRecord");
+  return put(*known_one->stream, [=] { known_one->at = now_ns(); });
+}
+VICINAL_STAND_IN cuEventQuery(cu::Event event) {
+  const auto* const known_one = reinterpret_cast<const Event*>(event);
+  if (known_one->stream == nullptr) misused("cuEventQuery of an event that is on no stream");
+  if (known_one->at >= 0) return kSuccess;
+  const Result error = known_one->stream->error;
+  return error != kSuccess ? error : cu::kNotReady;
 }
 VICINAL_STAND_IN cuEventElapsedTime(float* milliseconds, cu::Event begin, cu::Event end) {
   const std::int64_t from = reinterpret_cast<Event*>(begin)->at;
   const std::int64_t to = reinterpret_cast<Event*>(end)->at;
-  if (from < 0 || to < 0) return 600;  // not ready
+  if (from < 0 || to < 0) return cu::kNotReady;
   *milliseconds = static_cast<float>(static_cast<double>(to - from) / 1e6);
   return kSuccess;
 }

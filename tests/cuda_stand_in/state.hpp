@@ -34,12 +34,13 @@ constexpr Result kLaunchFailed = 719;
 // Ends the program.
 [[noreturn]] void misused(const std::string& what);
 
-struct Event {
-  std::atomic<std::int64_t> at{-1};  // ns; -1: not yet
-};
-
 struct Stream : CUstream_st, vicinal::testing::HostQueue {
   std::atomic<Result> error{kSuccess};  // of what was on it, told to the callbacks behind
+};
+
+struct Event {
+  std::atomic<std::int64_t> at{-1};  // ns; -1: not yet
+  Stream* stream = nullptr;          // on which it was put last
 };
 
 struct State {

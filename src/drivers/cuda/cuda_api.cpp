@@ -50,7 +50,7 @@ bool find_all(void* library, Api& api, std::string& why) {
          has("cuCtxEnablePeerAccess", api.enable_peer) &&
          has("cuLaunchHostFunc", api.launch_host) && has("cuEventCreate", api.event_create) &&
          has("cuEventDestroy_v2", api.event_destroy) && has("cuEventRecord", api.event_record) &&
-         has("cuEventElapsedTime", api.event_time);
+         has("cuEventQuery", api.event_query) && has("cuEventElapsedTime", api.event_time);
 }
 
 Loaded load_anew(const std::string& name) {

@@ -19,6 +19,7 @@ using Address = std::uint64_t;
 inline constexpr unsigned kNonBlockingStream = 1;
 inline constexpr unsigned kPortableHost = 1;
 inline constexpr unsigned kManagedGlobal = 1;
+inline constexpr Result kNotReady = 600;
 inline constexpr Result kPeersAlready = 704;
 inline constexpr unsigned kHostMemory = 1;
 inline constexpr unsigned kDeviceMemory = 2;
@@ -77,6 +78,7 @@ struct Api {
   Result (*event_create)(Event*, unsigned);
   Result (*event_destroy)(Event);
   Result (*event_record)(Event, Stream);
+  Result (*event_query)(Event);
   Result (*event_time)(float*, Event, Event);
 };
 

@@ -67,8 +67,12 @@ class QueuedDevice {
                            Bytes /*bytes*/) {}
   // What is put on the queue until notify is one run, to be timed.
   virtual void begin_run(Queue queue, Flight& flight) = 0;
-  // Calls flight.ended when its copy, or what is on the queue so far, is done. Not if it throws.
+  // Calls flight.ended when its copy, or what is on the queue so far, is done. Not if it throws. A backend may leave
+  // the end of a run to `ask`.
   virtual void notify(Queue queue, Flight& flight) = 0;
+  // On the thread that puts runs: calls flight.ended for each run of `notify` that is done. How many are left to be asked
+  // for; 0: a thread of the API tells of all that is in flight.
+  virtual std::size_t ask() { return 0; }
   // After it has ended: how long the run took on the device, where that is known. Frees what was kept of it.
   virtual std::optional<Time> finish(Flight& flight) = 0;
   // What is put on the queue by a kernel's function is put there through this, see vicinal/opencl.hpp.

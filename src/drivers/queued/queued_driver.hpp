@@ -1,6 +1,7 @@
 // One accelerator with queues: a thread of this process puts copies and kernels on its queues, several at a time,
 // and sleeps until one has ended or there is more to do. The device says that something has ended from a thread of
-// its API, which only notes it and wakes that one.
+// its API, which only notes it and wakes that one; or the thread asks the device, less and less often the longer
+// nothing ends.
 #pragma once
 
 #include <atomic>
@@ -71,6 +72,7 @@ class QueuedDriver final : public DeviceDriver {
   bool pin_offered(const memory::Copy& copy);
   void put_at_once(const memory::Copy& copy, Operation& operation);
   const QueuedDevice* peer_of(NodeId node) const;
+  void sleep(std::uint32_t epoch);
   bool end_some();
   void end(Operation& operation);
   void note_ended(Operation& operation) noexcept;

@@ -1,6 +1,7 @@
 #include "drivers/queued/timed_flights.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "vicinal/error.hpp"
@@ -65,6 +66,7 @@ void TimedFlights::note(int failure) noexcept {
 }
 
 void TimedFlights::await_all() {
+  while (device_.ask() != 0) std::this_thread::yield();
   {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return ended_ == put_; });
