@@ -33,8 +33,7 @@ struct WorkerStatistics {
   std::uint64_t tasks = 0;  // that have ended
   Time busy;  // since the start of the runtime, not waiting for a task: kernels, and finding them
   std::uint64_t running = 0;  // tasks given to it and not ended, now; of a device perhaps several
-  Time
-      awaiting;  // of the time it was not busy, that in which this rank awaited content of other ranks
+  Time awaiting;  // not busy, while tasks of this rank waited for content of other ranks
 };
 
 // All counters of a runtime.

@@ -180,8 +180,8 @@ class CudaDevice final : public QueuedDevice {
     flight.begun = mark(queue);
   }
 
-  // A callback takes 9 to 20 us of the stream (H200), the question after an event 1: short runs are asked for. The
-  // callback is told of errors of what is before it, unlike a host function.
+  // A callback holds the stream longer than a short run takes, so that the ends of runs are asked for. It is told of
+  // errors of what is before it, unlike a host function.
   void notify(Queue queue, Flight& flight) override {
     use();
     if (flight.begun == nullptr) {

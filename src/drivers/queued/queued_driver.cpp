@@ -126,7 +126,7 @@ void QueuedDriver::stop() {
 // Copies first: tasks may wait for them. A stop waits for what is in flight.
 void QueuedDriver::run() {
   name_this_thread(fmt::format("device {}", config_.node.value));
-  ::prctl(PR_SET_TIMERSLACK, 1000UL);  // ns; else a short sleep takes 50 us more
+  ::prctl(PR_SET_TIMERSLACK, 1000UL);  // ns; else the system lets short sleeps take longer
   for (;;) {
     const std::uint32_t epoch = gate_.epoch();
     bool any = true;
