@@ -73,7 +73,10 @@ Handle Handles::add(const Layout& layout, graph::Home home, bool written, std::s
   return {*handle, number_, life};
 }
 
+// Its life has an end, also where the runtime alone has named it and nothing was to be refused: the next life is odd only
+// behind an even one, and who looks for what is registered must not find a free slot.
 void Handles::forget(graph::Handle& handle) {
+  if (handle.takes_tasks()) graph::refuse_tasks(handle, handle.life());
   if (engine_.recorder().on(trace::Category::submission)) {
     engine_.recorder().record<trace::Event::handle_unregistered>(0, handle.id.value);
   }

@@ -37,7 +37,7 @@ class Handles {
   // Throws UsageError for a size that is out of range, and for a home that overlaps another one.
   Handle add(const Layout& layout, graph::Home home, bool written, std::string name,
              const Origin& origin);
-  // Nothing is in flight with it, and the engine has removed it.
+  // Nothing is in flight with it, and the engine has removed it. Tasks that name it are refused from now on at the latest.
   void forget(graph::Handle& handle);
 
   std::uint32_t number() const { return number_; }

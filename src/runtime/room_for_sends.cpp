@@ -45,12 +45,19 @@ void RoomForSends::take_from_limit(Bytes all, const Wait& wait) {
   request.single.mode = AccessMode::W;
   request.operands = {&request.single, 1};
   data.request(request);
-  wait(
-      [&] { return request.state.load(std::memory_order_acquire) == memory::RequestState::ready; });
+  try {
+    wait([&] {
+      return request.state.load(std::memory_order_acquire) == memory::RequestState::ready;
+    });
+  } catch (...) {
+    data.withdraw(request);
+    if (data.remove(handle)) application_.handles.forget(handle);
+    throw;
+  }
   data.set_aside(all);
   bytes_ = all;
   data.release(request);
-  static_cast<void>(data.remove(handle));
+  wait([&] { return data.remove(handle); });
   application_.handles.forget(handle);
 }
 

@@ -152,7 +152,6 @@ bool Reductions::forget_copies(graph::Reduction& reduction) {
     const PrivateCopy& copy = reduction.copies.back();
     if (!graph::idle(*copy.handle) || !application_.engine.data().remove(*copy.handle))
       return false;
-    graph::refuse_tasks(*copy.handle, copy.life);
     application_.handles.forget(*copy.handle);
     reduction.copies.pop_back();
   }
