@@ -3,9 +3,9 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -72,9 +72,6 @@ const Codelet kBegins{.name = "begins", .cpu = [](KernelContext&) {
                         yield_until(state->goes_on);
                         state->asked_meanwhile = asked_while_nothing_happens(state->asked);
                       }};
-const Codelet kGoesOn{.name = "goes on",
-                      .cpu = [](KernelContext&) { yield_until(state->goes_on); }};
-
 class IdleWait : public ::testing::Test {
  protected:
   IdleWait() { state = &state_; }
@@ -137,6 +134,39 @@ TEST_F(IdleWait, RoomInTheWindowIsSeenWhenATaskHasEndedAndNotWhenAllHave) {
   is_submitted = true;
   impl.wait();
   EXPECT_EQ(impl.statistics().tasks_done, 3U);
+}
+
+// Rank 1 has nothing but what it is to receive, and more to submit.
+TEST_F(IdleWait, AnotherRankIsWaitedForAsleep) {
+  comm::LocalWorld world(2);
+  const auto program = [&](std::uint32_t rank) {
+    std::atomic<std::uint64_t> not_counted;
+    RuntimeImpl impl(few_tasks(1), MachineSetup(few_tasks(1)), nullptr,
+                     std::make_unique<CountingPolicy>(rank == 1 ? state_.asked : not_counted),
+                     std::make_shared<comm::Progress>([&] { return world.transport({rank}); }));
+    const auto add = [&](RankId owner, const char* name) {
+      const Layout layout{8, 1, 8, 1};
+      return impl.add_owned(owner, layout, name, false, [&](std::string its_name) {
+        return impl.add(layout, {}, false, std::move(its_name));
+      });
+    };
+    const Handle x = add({0}, "x");
+    const Handle y = add({1}, "y");
+    impl.submit({.codelet = &kBegins, .operands = {W(x)}});
+    impl.submit({.codelet = &kNothing, .operands = {R(x), W(y)}});
+    if (rank == 1) {
+      state_.asked = 0;
+      state_.goes_on = true;
+    }
+    impl.submit({.codelet = &kNothing, .operands = {RW(y)}});
+    impl.wait();
+    EXPECT_EQ(impl.statistics().tasks_failed, 0U);
+  };
+  std::thread other(program, 1);
+  program(0);
+  other.join();
+  EXPECT_GT(state_.asked_meanwhile, 0U);
+  EXPECT_LE(state_.asked_meanwhile, kFewLooks);
 }
 
 }  // namespace
