@@ -167,7 +167,6 @@ void ThreadCounters::let_submitter_run_ahead() const {
 // Once per so many tasks: a worker that has caught up with the submitting thread would never run dry,
 // but stay right behind it.
 void ThreadCounters::look_at_distance(Counters& own) {
-  own.burst = 0;
   const std::uint64_t now = submitted_by_application();
   const bool goes_on = now != own.submissions_then;
   own.submissions_then = now;
@@ -176,9 +175,11 @@ void ThreadCounters::look_at_distance(Counters& own) {
 
 bool ThreadCounters::look_around(WorkerId worker) {
   Counters& own = threads_[worker.value];
-  const bool is_awaited =
-      own.looks_at.exchange(kDistance, std::memory_order_relaxed) == kEndAwaited;
-  if (own.burst >= kDistance) look_at_distance(own);
+  const bool is_far = own.done() >= own.looked_at + kDistance;
+  if (is_far) own.looked_at = own.done();
+  const std::uint64_t next = own.looked_at + kDistance;
+  const bool is_awaited = own.looks_at.exchange(next, std::memory_order_relaxed) == kEndAwaited;
+  if (is_far) look_at_distance(own);
   return is_awaited;
 }
 
@@ -189,7 +190,7 @@ bool ThreadCounters::look_around(WorkerId worker) {
 void ThreadCounters::await_ends() {
   const std::size_t workers = threads_.size() - 2;
   for (std::size_t i = 0; i < workers; ++i) {
-    std::atomic<std::uint32_t>& mark = threads_[i].looks_at;
+    std::atomic<std::uint64_t>& mark = threads_[i].looks_at;
     if (mark.load(std::memory_order_relaxed) != kEndAwaited)
       mark.store(kEndAwaited, std::memory_order_relaxed);
   }
