@@ -7,6 +7,7 @@
 
 #include "base/log.hpp"
 #include "base/start_thread.hpp"
+#include "comm/poll_pace.hpp"
 #include "engine/strided_copy.hpp"
 #include "trace/clock.hpp"
 #include "vicinal/error.hpp"
@@ -14,10 +15,7 @@
 namespace vicinal::comm {
 
 namespace {
-// A thread that polls takes a core from who computes: it sleeps, at first for as long as a short message takes.
-constexpr std::chrono::microseconds kShortestSleep{20};
-constexpr std::chrono::microseconds kLongestSleep{200};
-constexpr std::chrono::microseconds kSleepBetweenRuntimes{2000};
+constexpr std::chrono::nanoseconds kSleepBetweenRuntimes = std::chrono::milliseconds(2);
 
 Time now() {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
@@ -398,6 +396,7 @@ void Progress::message_arrived(RankId from, std::span<const std::byte> bytes) {
     if (!exchange_ || has_said_hello_[from.value]) is_ahead_[from.value] = true;
     if (exchange_) has_said_hello_[from.value] = true;
   }
+  if (kind != MessageKind::alive) hears_ = true;
   if (!exchange_ && kind == MessageKind::asks_alive) {
     transport_->post_message(from, to_bytes({.kind = MessageKind::alive}));
   }
@@ -412,6 +411,7 @@ void Progress::message_arrived(RankId from, std::span<const std::byte> bytes) {
 
 void Progress::payload_ended(PayloadId payload) {
   --payloads_;
+  hears_ = true;
   exchange_->payload_ended({payload.value});
 }
 
@@ -501,9 +501,10 @@ void Progress::run(const MakeTransport& make) {
   }
   changed_.notify_all();
   if (!transport_) return;
-  std::chrono::microseconds sleep = kShortestSleep;
+  PollPace pace;
   for (;;) {
-    bool any = carry_out();
+    hears_ = carry_out();
+    bool any = hears_;
     guarded([&] { any |= transport_->poll(*this); });
     guarded([&] {
       if (!exchange_) return beat_between_runtimes();
@@ -513,7 +514,7 @@ void Progress::run(const MakeTransport& make) {
       end_process_in_time();
     });
     if (any) {
-      sleep = kShortestSleep;
+      if (hears_) pace.traffic();
       continue;
     }
     // MPI may move a payload on with each poll: a core that nobody else wants is used for it.
@@ -524,8 +525,7 @@ void Progress::run(const MakeTransport& make) {
     std::unique_lock lock(mutex_);
     if (!commands_.empty()) continue;
     if (ends_) break;
-    wake_.wait_for(lock, exchange_ ? sleep : kSleepBetweenRuntimes);
-    sleep = std::min(2 * sleep, kLongestSleep);
+    wake_.wait_for(lock, exchange_ ? pace.next_sleep() : kSleepBetweenRuntimes);
   }
   if (!failed_at_) {
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {

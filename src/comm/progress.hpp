@@ -167,6 +167,7 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   std::unique_ptr<Transport> transport_;
   std::optional<Exchange> exchange_;
   std::uint64_t payloads_ = 0;  // posted, and not ended
+  bool hears_ = false;          // since the last sleep: more than a sign of life
   engine::Engine* engine_ = nullptr;
   engine::Transfers* transfers_ = nullptr;
   const RankVoice* voice_ = nullptr;

@@ -395,11 +395,15 @@ bool Engine::pin_or_keep(Task& task, NodeId node) {
   if (task == nullptr && gate_.has_deferred()) task = next_after_slices(worker);
   if (task == nullptr) {
     counters_.begin_idle(worker);
-    notify_waiters();
+    notify_waiters(worker);
     return nullptr;
   }
   sleepers_.rouse(worker);
   return task;
+}
+
+[[gnu::noinline]] void Engine::look_around(WorkerId worker) {
+  if (counters_.look_around(worker)) notify_waiters(worker);
 }
 
 [[gnu::flatten]] bool Engine::advance(WorkerId worker) {
@@ -411,7 +415,8 @@ bool Engine::pin_or_keep(Task& task, NodeId node) {
     if (task == nullptr) return false;
   }
   counters_.end_idle(worker);
-  counters_.keep_distance(worker);
+  if (counters_.begin_next(worker)) [[unlikely]]
+    look_around(worker);
   move(*task, TaskState::runnable);
   if (task->reduces() && trivial_ && !begin_in_place(*task, worker)) [[unlikely]]
     return true;

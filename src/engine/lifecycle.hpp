@@ -55,8 +55,9 @@ struct EngineConfig {
   std::unique_ptr<sched::Policy> policy;
   std::function<Time()> now;
   // Called when a worker has run out of work or something that a waiting thread may look for has
-  // happened. Any thread, under no lock of the engine.
-  std::function<void()> notify_waiters;
+  // happened. Any thread, under no lock of the engine. The thread of the worker `by`, unless that is kNoWorker, looks by
+  // itself before it sleeps.
+  std::function<void(WorkerId by)> notify_waiters;
   std::uint32_t look_ahead = 0;  // 0: by the kind of node
   bool simulated = false;        // kernels do not run
   bool count_bytes = false;      // Engine::ended_bytes is asked for
@@ -157,10 +158,15 @@ class Engine final : public Completions {
 
   // --- waiting
   // Something has happened that a waiting thread may look for. Any thread, under no lock of the engine.
-  void notify_waiters() {
+  // A waiting thread that drives the worker `by` looks by itself before it sleeps: woken by its own vain look it would
+  // look for ever.
+  void notify_waiters(WorkerId by = kNoWorker) {
     if (Kind* const kind = kinds_[0]) kind->look();
-    config_.notify_waiters();
+    config_.notify_waiters(by);
   }
+  // The workers notify at the ends of their next tasks. For who sleeps until some have ended: ends that are not counted
+  // when this returns will be told, as will that a worker finds nothing more to do.
+  void await_ends() { counters_.await_ends(); }
   const ThreadCounters& counts() const { return counters_; }  // of tasks submitted and ended
   AwaitedTime& awaited() { return awaited_; }
   // No worker runs or may find anything to run, no copy is in flight.
@@ -229,6 +235,7 @@ class Engine final : public Completions {
   graph::Task* next(WorkerId worker);
   graph::Task* next_by_memory(WorkerId worker);
   graph::Task* look_further(WorkerId worker, std::uint64_t performances_before);
+  void look_around(WorkerId worker);
   graph::Task* next_after_slices(WorkerId worker);
   bool run_deferred(WorkerId worker);
   void look_at_gear() {

@@ -26,7 +26,7 @@ struct Viewed {
   Sleepers& sleepers;
   PrefetchRequests& prefetch_requests;
   PolicyGate& gate;
-  const std::function<void()>& notify_waiters;
+  const std::function<void(WorkerId by)>& notify_waiters;
   trace::DecisionListener* listener;  // null: nobody listens
 };
 
@@ -81,7 +81,7 @@ class PolicyView final : public sched::PolicyContext {
   void defer(std::function<bool()> slice) override {
     all_.gate.defer(std::move(slice));
     all_.sleepers.wake_all();
-    all_.notify_waiters();
+    all_.notify_waiters(kNoWorker);
   }
 
  private:

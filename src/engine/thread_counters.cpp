@@ -1,5 +1,6 @@
 #include "engine/thread_counters.hpp"
 
+#include "base/asymmetric_fence.hpp"
 #include "base/processor.hpp"
 
 namespace vicinal::engine {
@@ -165,12 +166,35 @@ void ThreadCounters::let_submitter_run_ahead() const {
 
 // Once per so many tasks: a worker that has caught up with the submitting thread would never run dry,
 // but stay right behind it.
-[[gnu::noinline]] void ThreadCounters::look_at_distance(Counters& own) {
-  own.burst = 0;
+void ThreadCounters::look_at_distance(Counters& own) {
   const std::uint64_t now = submitted_by_application();
   const bool goes_on = now != own.submissions_then;
   own.submissions_then = now;
   if (goes_on && submitted() - ended() < kDistance) let_submitter_run_ahead();
+}
+
+bool ThreadCounters::look_around(WorkerId worker) {
+  Counters& own = threads_[worker.value];
+  const bool is_far = own.done() >= own.looked_at + kDistance;
+  if (is_far) own.looked_at = own.done();
+  const std::uint64_t next = own.looked_at + kDistance;
+  const bool is_awaited = own.looks_at.exchange(next, std::memory_order_relaxed) == kEndAwaited;
+  if (is_far) look_at_distance(own);
+  return is_awaited;
+}
+
+// A worker counts an end, then reads the mark, between its tasks; here the mark is set, then the caller counts the ends. The
+// fence pays for both sides: one of the two sees the other. Where there is no membarrier an end may be told one task
+// later; nobody waits for ever, for a worker without a task tells that in any case. Marks that are there already are only
+// read: the lines are the workers'.
+void ThreadCounters::await_ends() {
+  const std::size_t workers = threads_.size() - 2;
+  for (std::size_t i = 0; i < workers; ++i) {
+    std::atomic<std::uint64_t>& mark = threads_[i].looks_at;
+    if (mark.load(std::memory_order_relaxed) != kEndAwaited)
+      mark.store(kEndAwaited, std::memory_order_relaxed);
+  }
+  base::heavy_fence();
 }
 
 }  // namespace vicinal::engine

@@ -101,15 +101,24 @@ class ThreadCounters {
     return threads_[worker.value].started.load(std::memory_order_relaxed);
   }
 
-  // Before each task of a worker: now and then it waits until the submitting thread is ahead.
-  void keep_distance(WorkerId worker) {
-    if (++threads_[worker.value].burst == kDistance) look_at_distance(threads_[worker.value]);
+  // --- between two tasks of a worker
+  // True: it has to look around.
+  bool begin_next(WorkerId worker) {
+    const Counters& own = threads_[worker.value];
+    return own.done() >= own.looks_at.load(std::memory_order_relaxed);
   }
+  // Now and then it waits until the submitting thread is ahead. True: somebody awaits an end.
+  bool look_around(WorkerId worker);
+  // Each worker looks around before its next task. What had ended before is seen by the caller, what ends later is
+  // followed by that look.
+  void await_ends();
 
  private:
   static constexpr std::int64_t kNotIdle = -1;
-  static constexpr std::uint32_t kDistance = 256;  // tasks
-  struct alignas(64) Counters {
+  static constexpr std::uint64_t kDistance = 256;  // tasks
+  static constexpr std::uint64_t kEndAwaited = 0;
+  // Four lines, not three: of a power of two an index costs no more than a shift.
+  struct alignas(128) Counters {
     std::atomic<std::uint64_t> submitted{0};
     std::array<std::atomic<std::uint64_t>, 3> ended{};  // by Outcome
     std::atomic<std::uint64_t> ended_bytes{0};
@@ -119,12 +128,15 @@ class ThreadCounters {
     std::atomic<std::int64_t> awaiting_ns{0};   // until then, of its idle time
     std::atomic<const Codelet*> running{nullptr};
     std::atomic<std::uint32_t> started{0};
-    std::uint32_t burst = 0;  // tasks run since the last look at the distance
+    std::atomic<std::uint64_t> looks_at{kDistance};  // when it has done so many; kEndAwaited: next
+    std::uint64_t looked_at = 0;                     // the distance, last
     std::uint64_t submissions_then = 0;
     // Of the task that runs, if it has its own; cut. A report may read it while it changes.
     std::array<std::atomic<std::uint64_t>, 6> name{};
     void keep_name(std::string_view of);
+    std::uint64_t done() const { return ended[0].load(std::memory_order_relaxed); }
   };
+  static_assert(sizeof(Counters) == 256);
 
   // A number of the thread; that of one that has ended may be another's.
   static const void* this_thread() {

@@ -91,7 +91,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   config.listener = listener;
   if (config.rules.any()) require_rules_apply(config);
   if (config.rules.unified) setup_.simulated->use_unified_memory();
-  config.notify_waiters = [this] { notify_waiters(); };
+  config.notify_waiters = [this](WorkerId by) { notify_waiters(by); };
   config.simulated = setup_.simulated != nullptr;
   read_models(config);
   if (setup_.simulated) {

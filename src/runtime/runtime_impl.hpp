@@ -146,7 +146,11 @@ class RuntimeImpl {
  private:
   // Runs tasks, if this thread may, until `done` says true. Throws UsageError if that cannot come
   // because of what this thread holds.
-  enum class Looks : bool { after_each_task, when_idle };
+  enum class Looks : std::uint8_t {
+    when_idle,
+    after_each_task,     // of its own; others call it when what it waits for may have come
+    after_tasks_of_any,  // and others call it when one of their tasks has ended
+  };
   void wait_until(const std::function<bool()>& done, const char* what,
                   Looks looks = Looks::after_each_task);
   // False: it did not until the deadline, and what this thread holds is no error. `longest_sleep`: where nobody calls
@@ -154,7 +158,7 @@ class RuntimeImpl {
   bool wait_until(const std::function<bool()>& done, const char* what, Looks looks,
                   Deadline deadline, Time longest_sleep = kLongestDuration);
   void not_inside_task(const char* what) const;
-  void notify_waiters();
+  void notify_waiters(WorkerId by = kNoWorker);
   // The worker that has no thread of its own: whoever waits drives it.
   std::optional<WorkerId> slot() const;
   TaskId submit(const TaskSpec& spec, const engine::SubmissionExtras& extras);

@@ -111,7 +111,8 @@ void RuntimeImpl::count_acquired(graph::Handle& handle, std::uint32_t life) {
   engine::Submissions& submissions = application_->submissions;
   if (may_wait && submissions.submitter() == nullptr && !submissions.window_has_room(bytes, 1)) {
     const std::uint64_t part = engine_->policy_traits().plans ? 2 : 1;
-    wait_until([&] { return submissions.window_has_room(bytes, part); }, kWindowIsFull);
+    wait_until([&] { return submissions.window_has_room(bytes, part); }, kWindowIsFull,
+               Looks::after_tasks_of_any);
   }
   submissions.count(bytes);
 }

@@ -28,7 +28,11 @@ std::optional<WorkerId> RuntimeImpl::slot() const {
 }
 
 // An exchange, not a load: either this call sees the waiting threads, or they see all stores before the call.
-void RuntimeImpl::notify_waiters() {
+//
+// The thread that drives the slot calls this itself, from its vain look for work: then it is not woken, or it would look
+// for ever. Nothing is lost: between that look and its sleep it asks whether what it waits for has come, and what others
+// do after the epoch that it has taken before the look wakes it.
+void RuntimeImpl::notify_waiters(WorkerId by) {
   if (waiting_.fetch_add(0, std::memory_order_acq_rel) == 0) return;
   {
     const std::lock_guard lock(wait_mutex_);
@@ -36,7 +40,8 @@ void RuntimeImpl::notify_waiters() {
   }
   wait_changed_.notify_all();
   if (slot_taken_.load(std::memory_order_acquire)) {
-    setup_.cpu->wake(*slot());
+    const WorkerId lent = *slot();
+    if (lent != by) setup_.cpu->wake(lent);
   }
 }
 
@@ -183,7 +188,7 @@ bool RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* w
   };
   const auto is_late = [&] { return deadline && left().ns == 0; };
   if (is_late()) return done();  // before others are disturbed
-  const bool looks_often = looks == Looks::after_each_task || deadline;
+  const bool looks_often = looks != Looks::when_idle || deadline;
   std::optional<TellsRanks> tells;
   if (sequence_) tells.emplace(*sequence_, what);
   const std::optional<WorkerId> slot = this->slot();
@@ -222,6 +227,10 @@ bool RuntimeImpl::wait_until(const std::function<bool()>& is_done, const char* w
       if (done() || is_late()) return done();
     }
     if (!deadline) throw_if_held(what, done);
+    if (works && looks == Looks::after_tasks_of_any) {
+      engine_->await_ends();
+      if (done()) return true;
+    }
     std::optional<Time> timeout;
     if (deadline) timeout = left();
     if (works) {
@@ -347,7 +356,7 @@ void RuntimeImpl::wait(Handle registered) {
     const auto idle_or_gone = [&] {
       return graph::idle(handle) || handle.life() != registered.life();
     };
-    return wait_until(idle_or_gone, "wait for a handle");
+    return wait_until(idle_or_gone, "wait for a handle", Looks::after_tasks_of_any);
   }
   const auto access = order(handle, registered.life(), AccessMode::R, "wait for a handle");
   const bool poisoned = handle.poisoned.load(std::memory_order_relaxed);

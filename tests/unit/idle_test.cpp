@@ -51,7 +51,7 @@ class Idle : public ::testing::TestWithParam<bool> {
                               {kWorkerOfSecond, ProcessorKind::emulated, kSecondDevice}};
     config.policy = std::make_unique<MovingPolicy>();
     config.now = [] { return Time{}; };
-    config.notify_waiters = [] {};
+    config.notify_waiters = [](WorkerId) {};
     config.look_ahead = 1;
     config.simulated = simulated;
     return config;

@@ -29,7 +29,7 @@ TEST(LateEnd, AChainOfTasksRunsInOrderAndItsTimesAreTheDrivers) {
   config.policy = std::make_unique<TimingPolicy>();
   config.now = drivers::monotonic_now;
   std::atomic<int> changes{0};
-  config.notify_waiters = [&] {
+  config.notify_waiters = [&](WorkerId) {
     ++changes;
     changes.notify_all();
   };

@@ -157,7 +157,7 @@ std::vector<std::int64_t> answers_of(PerformanceModel* model, const Codelet& cod
                     .workers = {{WorkerId{0}, ProcessorKind::cpu, kRam}}};
   config.policy = std::make_unique<AskingPolicy>(asks, answers);
   config.now = clock.now;
-  config.notify_waiters = [] {};
+  config.notify_waiters = [](WorkerId) {};
   config.models = model;
   Engine engine(std::move(config));
   FakeDriver driver(clock, measured);
