@@ -30,49 +30,6 @@ bool is_far(std::int64_t value) {
   return value > kLongestRecording || value < -kLongestRecording;
 }
 
-// Each thread's events, as far as they were visited.
-struct Cursor {
-  std::uint32_t lane = 0;
-  std::span<const Segment> segments = {};  // behind the one that is visited
-  std::int64_t ticks = 0;                  // of the next event
-  std::size_t at = 0;                      // in `words`
-  std::span<const std::uint64_t> words = {};
-  std::vector<std::uint64_t> room = {};  // see Segment::events
-};
-
-struct Later {
-  bool operator()(const Cursor& a, const Cursor& b) const {
-    return std::tie(a.ticks, a.lane) > std::tie(b.ticks, b.lane);
-  }
-};
-
-// False: there is none. A time before that of the thread's last event becomes that.
-bool find_next(Cursor& cursor) {
-  while (cursor.at >= cursor.words.size()) {
-    if (cursor.segments.empty()) return false;
-    // All have been unpacked before, to be checked.
-    cursor.words = cursor.segments.front().events(cursor.room).value_or(cursor.words.first(0));
-    cursor.segments = cursor.segments.subspan(1);
-    cursor.at = 0;
-  }
-  const auto ticks = static_cast<std::int64_t>(cursor.words[cursor.at]);
-  cursor.ticks = std::max(cursor.ticks, ticks);
-  return true;
-}
-
-std::vector<Cursor> cursors_of(std::span<const Segment> segments, std::int64_t first_ticks) {
-  std::vector<Cursor> cursors;
-  while (!segments.empty()) {
-    const std::uint32_t lane = segments.front().lane;
-    std::size_t count = 1;
-    while (count < segments.size() && segments[count].lane == lane) ++count;
-    Cursor cursor{lane, segments.first(count), first_ticks};
-    if (find_next(cursor)) cursors.push_back(std::move(cursor));
-    segments = segments.subspan(count);
-  }
-  return cursors;
-}
-
 // From the rules and measures of the file to those of this version. False: it does not know one of them.
 bool translate_decision(const FileHead& head, RecordedEvent& event,
                         std::vector<std::uint64_t>& room) {
@@ -216,9 +173,44 @@ std::int64_t Reader::origin_ns() const {
 }
 
 struct Reader::Walk::State {
-  explicit State(const Parts& its_parts)
-      : parts(its_parts),
-        heap(cursors_of(parts.segments.data, std::numeric_limits<std::int64_t>::min())) {
+  // A thread's events, as far as they were visited.
+  struct Cursor {
+    std::uint32_t lane = 0;
+    std::span<const Segment> segments = {};  // behind the one that is visited
+    std::int64_t ticks = 0;                  // of the next event
+    std::size_t at = 0;                      // in `words`
+    std::span<const std::uint64_t> words = {};
+    std::vector<std::uint64_t> room = {};  // see Segment::events
+
+    // False: there is none. A time before that of the thread's last event becomes that.
+    bool find_next() {
+      while (at >= words.size()) {
+        if (segments.empty()) return false;
+        // All have been unpacked before, to be checked.
+        words = segments.front().events(room).value_or(words.first(0));
+        segments = segments.subspan(1);
+        at = 0;
+      }
+      ticks = std::max(ticks, static_cast<std::int64_t>(words[at]));
+      return true;
+    }
+  };
+  struct Later {
+    bool operator()(const Cursor& a, const Cursor& b) const {
+      return std::tie(a.ticks, a.lane) > std::tie(b.ticks, b.lane);
+    }
+  };
+
+  explicit State(const Parts& its_parts) : parts(its_parts) {
+    std::span<const Segment> segments = parts.segments.data;
+    while (!segments.empty()) {
+      const std::uint32_t lane = segments.front().lane;
+      std::size_t count = 1;
+      while (count < segments.size() && segments[count].lane == lane) ++count;
+      Cursor cursor{lane, segments.first(count), std::numeric_limits<std::int64_t>::min()};
+      if (cursor.find_next()) heap.push_back(std::move(cursor));
+      segments = segments.subspan(count);
+    }
     std::ranges::make_heap(heap, Later{});
     if (!heap.empty()) std::ranges::pop_heap(heap, Later{});
   }
@@ -227,7 +219,7 @@ struct Reader::Walk::State {
   void advance() {
     Cursor& cursor = heap.back();
     cursor.at += given;
-    if (!find_next(cursor)) {
+    if (!cursor.find_next()) {
       heap.pop_back();
     } else if (heap.size() == 1 || !Later{}(cursor, heap.front())) {
       return;  // no other thread has an earlier one
@@ -254,7 +246,7 @@ bool Reader::Walk::next(RecordedEvent& event) {
     if (state.given != 0) state.advance();
     state.given = 0;
     if (state.heap.empty()) return false;
-    const Cursor& cursor = state.heap.back();
+    const State::Cursor& cursor = state.heap.back();
     const auto words = cursor.words.subspan(cursor.at);
     event.time = state.parts.ns_at(cursor.ticks);
     event.lane = cursor.lane;

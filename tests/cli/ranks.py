@@ -121,6 +121,8 @@ def test_recordings(launcher, folder):
     result = launch(launcher, 2, "run", "cholesky", *size(3), "--trace", os.path.join(folder, "run.vtrace"))
     check(result.returncode == 0, f"{launcher}: --trace: {result.stderr}")
     check(sorted(os.listdir(folder)) == ["run.rank0.vtrace", "run.rank1.vtrace"], f"{launcher}: {os.listdir(folder)}")
+    told = run("explain", *(os.path.join(folder, file) for file in sorted(os.listdir(folder))))
+    check(told.returncode == 0 and "rank 1" in told.stdout, f"{launcher}: explain: {told.stdout}{told.stderr}")
 
 
 def test_refusals(launcher, folder):

@@ -98,7 +98,7 @@ TEST_P(RanksRecording, SaysWhatReadersNeedToJoinThem) {
   comm::LocalWorld world(kRanks, {.seed = 11});
   const auto options = [](RankId) { return Options{.workers = 1}; };
   const auto outcomes = tests::run_on_ranks(world, options, [&](Runtime& runtime) {
-    runtime.start_trace(path(runtime.this_rank().value), "transfers");
+    runtime.start_trace(path(runtime.this_rank().value));
     go_round(runtime, Bytes{GetParam()}, kRounds);
   });
   for (const tests::RankOutcome& outcome : outcomes) EXPECT_EQ(outcome.text(), "");
