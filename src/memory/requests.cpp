@@ -273,7 +273,8 @@ void Residency::grant(Request& request, Actions& actions) {
       r.overwritten = true;
       continue;
     }
-    if (access.handle->on.valid.get() == 0) {
+    // What an eviction would save may have become void since its turn came: see start_fetch.
+    if (request.kind != RequestKind::eviction && access.handle->on.valid.get() == 0) {
       fail(request, base::make_error<PoisonedError>([&] {
              return "the content of " + access.handle->name + " is lost: it was invalidated";
            }),
