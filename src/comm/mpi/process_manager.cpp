@@ -14,8 +14,10 @@ namespace {
 
 constexpr int kAnswerMilliseconds = 5000;
 
-// -1: none.
+// -1: none. MPICH speaks PMI-1 unless it is told otherwise.
 int descriptor() {
+  const char* const version = std::getenv("MPIR_CVAR_PMI_VERSION");
+  if (version != nullptr && std::string_view(version) != "1") return -1;
   const char* const text = std::getenv("PMI_FD");
   if (text == nullptr) return -1;
   const std::string_view number(text);
