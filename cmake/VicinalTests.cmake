@@ -414,6 +414,16 @@ if(TARGET vicinal_cli AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
         set_tests_properties(example/tutorial_5_ranks/${module} PROPERTIES
                              LABELS example TIMEOUT 120 RUN_SERIAL ON ENVIRONMENT "${vicinal_mpi_environment}"
                              PASS_REGULAR_EXPRESSION "4 ranks")
+        foreach(name external_sort stencil)
+          foreach(ranks 2 4)
+            add_test(NAME example/${name}/${module}_${ranks}
+                     COMMAND "${VICINAL_${mpi}_MPIRUN}" -n ${ranks} $<TARGET_FILE:vicinal_example_${name}>
+                     WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
+            set_tests_properties(example/${name}/${module}_${ranks} PROPERTIES
+                                 LABELS "example;mpi" TIMEOUT 120 RUN_SERIAL ON
+                                 ENVIRONMENT "${vicinal_mpi_environment}")
+          endforeach()
+        endforeach()
       endif()
     endforeach()
     if(mpiruns)
