@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 #include <vicinal/runtime.hpp>
+#include <vicinal/trace.hpp>
 
 using namespace vicinal;
 
@@ -36,11 +37,19 @@ void merge_kernel(KernelContext& k) {
 }
 const Codelet merge_codelet{.name = "merge", .cpu = merge_kernel};
 
-void sort_file(const std::string& path) {
-  Runtime runtime({.memory = kBlock * (kBlocks / 8), .disk = "."});
+RankId owner_of(std::size_t block, const Ranks& ranks) {
+  return RankId{static_cast<std::uint32_t>(block * ranks.count() / kBlocks)};
+}
+
+void sort_file(const std::string& path, Options options, const Ranks& ranks) {
+  options.memory = kBlock * (kBlocks / 8);
+  options.disk = ".";
+  Runtime runtime(options, ranks);
   std::vector<Handle> blocks;
   for (std::size_t i = 0; i < kBlocks; ++i) {
-    blocks.push_back(runtime.register_file({.path = path, .offset = i * kBlock.value}, kBlock));
+    blocks.push_back(
+        runtime.register_file(owner_of(i, ranks), {.path = path, .offset = i * kBlock.value},
+                              {.rows = kKeys, .columns = 1, .element_bytes = sizeof(Key)}));
     runtime.submit({.codelet = &sort_codelet, .operands = {RW(blocks[i])}});
   }
   for (std::size_t round = 0; round < kBlocks; ++round) {
@@ -63,15 +72,21 @@ std::vector<Key> content_of(const std::string& path) {
 }  // namespace
 
 int main() {
-  const std::string path = "external_sort_codelets.keys";
+  const Options options = Options::from_environment();
+  const Ranks ranks = Ranks::launched(options);
+  const std::string path = file_of_rank("external_sort_codelets.keys", ranks.rank());
   std::vector<Key> keys(kBlocks * kKeys);
   std::ranges::generate(keys, std::mt19937_64(2026));
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(keys.data()),
              static_cast<std::streamsize>(keys.size() * sizeof(Key)));
-  sort_file(path);
+  sort_file(path, options, ranks);
   std::ranges::sort(keys);
-  const bool sorted = content_of(path) == keys;
+  const std::vector<Key> content = content_of(path);
   std::remove(path.c_str());
+  bool sorted = content.size() == keys.size();
+  for (std::size_t i = 0; sorted && i < keys.size(); ++i) {  // in the blocks of this rank
+    sorted = owner_of(i / kKeys, ranks) != ranks.rank() || content[i] == keys[i];
+  }
   return sorted ? 0 : 1;
 }

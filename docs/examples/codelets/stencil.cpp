@@ -1,6 +1,8 @@
 // As ../stencil.cpp, with codelets.
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 #include <vicinal/runtime.hpp>
 
@@ -28,29 +30,41 @@ void step_kernel(KernelContext& k) {
 }
 const Codelet step_codelet{.name = "step", .cpu = step_kernel};
 
+void begin_kernel(KernelContext& k) {
+  const auto* from = k.parameter<const double*>();
+  std::copy(from, from + k.count<double>(0), k.data<double>(0));
+}
+const Codelet begin_codelet{.name = "begin", .cpu = begin_kernel};
+
 std::vector<double> in_tasks(const std::vector<double>& rod) {
-  std::vector<double> even = rod;
-  std::vector<double> odd(rod.size());
-  {
-    Runtime runtime;
-    std::vector<Handle> now;
-    std::vector<Handle> next;
-    const Bytes bytes{kPoints * sizeof(double)};
-    for (std::size_t i = 0; i < kBlocks; ++i) {
-      now.push_back(runtime.register_buffer(even.data() + i * kPoints, bytes));
-      next.push_back(runtime.register_buffer(odd.data() + i * kPoints, bytes));
+  const Options options = Options::from_environment();
+  const Ranks ranks = Ranks::launched(options);
+  Runtime runtime(options, ranks);
+  std::vector<Handle> now;
+  std::vector<Handle> next;
+  const Bytes bytes{kPoints * sizeof(double)};
+  for (std::size_t i = 0; i < kBlocks; ++i) {  // neighbours share a rank
+    const RankId owner{static_cast<std::uint32_t>(i * ranks.count() / kBlocks)};
+    now.push_back(runtime.register_empty(owner, bytes));
+    next.push_back(runtime.register_empty(owner, bytes));
+    runtime.submit({.codelet = &begin_codelet,
+                    .operands = {W(now[i])},
+                    .parameters = rod.data() + i * kPoints});
+  }
+  for (int n = 0; n < kSteps; ++n, std::swap(now, next)) {
+    for (std::size_t i = 0; i < kBlocks; ++i) {  // the rod is a ring
+      const Handle left = now[(i + kBlocks - 1) % kBlocks];
+      const Handle right = now[(i + 1) % kBlocks];
+      runtime.submit(
+          {.codelet = &step_codelet, .operands = {R(left), R(now[i]), R(right), W(next[i])}});
     }
-    for (int n = 0; n < kSteps; ++n, std::swap(now, next)) {
-      for (std::size_t i = 0; i < kBlocks; ++i) {  // the rod is a ring
-        const Handle left = now[(i + kBlocks - 1) % kBlocks];
-        const Handle right = now[(i + 1) % kBlocks];
-        runtime.submit(
-            {.codelet = &step_codelet, .operands = {R(left), R(now[i]), R(right), W(next[i])}});
-      }
-    }
-    runtime.wait();  // throws what went wrong
-  }                  // both are the application's again
-  return kSteps % 2 == 0 ? even : odd;
+  }
+  std::vector<double> result;
+  for (const Handle block : now) {
+    const Acquired points = runtime.acquire(block, AccessMode::R);  // each rank gets a copy
+    result.insert(result.end(), points.data<double>(), points.data<double>() + kPoints);
+  }
+  return result;
 }
 
 std::vector<double> serially(std::vector<double> rod) {
