@@ -303,6 +303,7 @@ if(vicinal_mpis AND NOT VICINAL_SANITIZE)
     set_tests_properties(${large} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${VICINAL_TEST_TIMEOUT})
   endforeach()
   # Another MPI than the launcher's: each process is alone in it.
+  set(program vicinal_tests_mpi)
   list(LENGTH vicinal_mpis count)
   if(count EQUAL 2)
     foreach(pair OpenMPI:mpich MPICH:openmpi)
