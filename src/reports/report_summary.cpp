@@ -379,7 +379,7 @@ const RunRecord* fastest(const Report& report) {
 
 std::string report_text(const Report& report, bool verbose, std::size_t columns) {
   // Sentences are cut between words.
-  const auto fitting = [&](std::string lines) {
+  const auto fitting = [&](const std::string& lines) {
     return columns == 0 ? lines : wrapped(lines, columns, 0);
   };
   std::string text =

@@ -326,19 +326,17 @@ class Planner {
     plan_.actions.push_back(std::move(action));
   }
 
-  bool is_a_part_written(std::size_t at) const {
-    const Piece& piece = pieces_[at];
-    const auto begin =
-        contents_[piece.whole].written.begin() + static_cast<std::ptrdiff_t>(piece.first);
-    return std::any_of(begin, begin + static_cast<std::ptrdiff_t>(piece.count),
-                       [](bool b) { return b; });
+  // Parts with gaps between them make the whole count as written.
+  bool is_any_written_of_its_whole(std::size_t at) const {
+    const std::vector<bool>& written = contents_[pieces_[at].whole].written;
+    return std::ranges::any_of(written, [](bool b) { return b; });
   }
   void others() {
     const Kind kinds[] = {Kind::wait, Kind::wait_for_group, Kind::wait_for_piece, Kind::hint};
     const std::size_t at = some_piece();
     const Numbers seen = is_readable(at) ? content(at) : Numbers{};
     // Of data in parts it may be refused: a part that was written once and is not now cannot be brought to the whole.
-    const bool may_be_refused = is_a_part_written(at) || !pieces_[at].divisions.empty();
+    const bool may_be_refused = is_any_written_of_its_whole(at) || !pieces_[at].divisions.empty();
     if (seen.empty() && may_be_refused) return;
     plan_.actions.push_back({.kind = kinds[random_.below(4)], .piece = at, .expected = seen});
   }
