@@ -89,7 +89,7 @@ def test_answers(path):
     for moment in ("soon", "-1 s", "5", "nan s", "1e400 s", "inf s"):
         expect_refusal(run("explain", path, "--at", moment), 2, ["--at"], f"the moment {moment}")
     expect_refusal(run("explain", path, "--at", "9 s"), 2, ["--at", "ends at"], "a moment behind the end")
-    expect_refusal(run("explain", path, path, path), 2, ["two"], "three recordings")
+    expect_refusal(run("explain", path, path, path), 2, ["of one of several ranks"], "three recordings")
     expect_refusal(run("explain", path, path, "--waits"), 2, ["one recording"], "a question about two")
 
 

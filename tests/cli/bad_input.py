@@ -124,7 +124,7 @@ BAD_INPUT = [
     (["explain"], 2, ["which recording", "vicinal explain TRACE"]),
     (["report"], 2, ["vicinal report"]),
     (["export"], 2, ["TRACE"]),
-    (["explain", "a", "b", "c"], 2, ["of two that are compared"]),
+    (["explain", "a", "b", "c"], 2, ["cannot read the recording", "\"a\""]),
     (["simulate", "cholesky", "lu"], 2, ["lu", "unknown argument"]),
     (["policies", "--verbose"], 2, ["--verbose", "unknown option"]),
     (["-x"], 2, ["-x", "unknown option", "--help"]),

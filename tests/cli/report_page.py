@@ -310,7 +310,7 @@ def test_without_recording(browser, folder):
 def test_refusals(folder):
     expect_refusal(run("report", os.path.join(folder, "none.vtrace"), "-o", os.path.join(folder, "x.html")), 2,
                    ["none.vtrace"], "a recording that is not there")
-    expect_refusal(run("report", "a", "b", "c", "-o", "x.html"), 2, ["two"], "three recordings")
+    expect_refusal(run("report", "a", "b", "c", "-o", "x.html"), 2, ["cannot read the recording", "\"a\""], "three recordings")
     expect_refusal(run("report", "a"), 2, ["-o"], "no place for the page")
     expect_refusal(run("report", "a", "-o", os.path.join(folder, "none", "x.html")), 2, ["-o"], "a folder that is not there")
     expect_refusal(run(*JOB, "--report", "-", "--json", "-"), 2, ["--report"], "both to the output")
