@@ -65,6 +65,8 @@ struct Options {
   Bytes trace_memory = 256_MiB;      // of events that are not in the file yet
   std::string mpi =
       "auto";  // over which ranks work together: that of the launcher; openmpi, mpich, none
+  // How a version goes to several ranks: auto, off, or a tree: chain, binary, 4-ary, binomial, delegated.
+  std::string broadcast = "auto";
   double rank_timeout =
       10;  // seconds without a sign of life after which a rank is taken to be lost
 

@@ -58,6 +58,10 @@ struct Statistics {
   Bytes sent;                  // content, to other ranks
   Bytes received;              // content, from other ranks
   std::uint64_t messages = 0;  // sent to other ranks beside that
+  Bytes forwarded;  // of what was sent: content of other ranks, sent on as part of a broadcast
+  std::uint64_t broadcasts = 0;  // begun by this rank: versions that went to several ranks together
+  std::uint64_t late_sends =
+      0;  // of versions that had gone to others before: they missed the broadcast
 
   // Tasks done that the application has submitted.
   std::uint64_t application_tasks_done() const {

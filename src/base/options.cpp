@@ -145,6 +145,11 @@ constexpr OptionEntry kTable[] = {
     {"mpi", &Options::mpi,
      "Over which MPI the processes that a launcher has started work together: auto: that of the "
      "launcher, mpirun or srun; openmpi, mpich; none: each process runs alone."},
+    {"broadcast", &Options::broadcast,
+     "How data go to several ranks that read the same version: auto: along the tree that takes "
+     "least time for their size and the number of ranks; off: to one after the other; along one "
+     "tree: chain, binary, binomial, delegated (the first rank does it), or 4-ary, with any "
+     "number."},
     {"rank_timeout", &Options::rank_timeout,
      "Seconds after which a rank that gives no sign of life is taken to be lost, which ends the "
      "run "

@@ -12,6 +12,9 @@ Exchange::Exchange(RankId here, std::uint32_t ranks, const ExchangeRules& rules,
       rules_(rules),
       actions_(actions),
       peers_(ranks),
+      deliveries_(here, ranks, rules.deliveries, actions,
+                  {.post = [this](RankId to, const MessageBytes& bytes) { post(to, bytes); },
+                   .suspect = [this](const std::string& text) { suspect(text); }}),
       watch_({.silence = rules.silence, .answer = rules.suspicion}, ranks > 2),
       clocks_(here.value == 0 ? ClockRules{.rounds = 0} : rules.clocks) {}
 
@@ -39,189 +42,18 @@ void Exchange::start(Time now, std::uint64_t version, bool is_limited, std::uint
                         .number = is_limited ? 1U : 0U}));
 }
 
-// --- sending
+// --- content
 
-void Exchange::send_ready(const ReadyTransfer& transfer) {
-  if (is_over_) return;
-  const RankId to = transfer.what.to;
-  Sending& sending =
-      sendings_.try_emplace(transfer.id.value, Sending{transfer, Sending::State::announced, {}})
-          .first->second;
-  Peer& peer = peers_[to.value];
-  const bool is_small = transfer.bytes.value <= kMostContentInMessage &&
-                        peer.unconsumed + transfer.bytes.value <= rules_.most_small;
-  if (!is_small) return announce(sending);
-  peer.unconsumed += transfer.bytes.value;
-  sending.state = Sending::State::comes_small;
-  actions_.bring(transfer.id);
-}
-
-void Exchange::announce(const Sending& sending) {
-  const ReadyTransfer& transfer = sending.transfer;
-  announced_[{transfer.what.datum.value, transfer.what.to.value}] = transfer.id.value;
-  post(transfer.what.to, to_bytes({.kind = MessageKind::announced,
-                                   .priority = transfer.priority,
-                                   .datum = transfer.what.datum.value,
-                                   .version = transfer.what.version,
-                                   .value = transfer.bytes.value}));
-  if (peers_[transfer.what.to.value].has_finished) require_nothing_of(transfer.what.to);
-}
-
-void Exchange::give_credit(RankId from, const MessageHeader& header) {
-  const auto found = announced_.find({header.datum, from.value});
-  if (found == announced_.end()) {
-    return suspect("rank " + std::to_string(from.value) + " gave credit for datum " +
-                   std::to_string(header.datum) + ", which was not announced to it");
-  }
-  Sending& sending = sendings_.at(found->second);
-  sending.state = Sending::State::credited;
-  sending.channel = {header.channel};
-  credited_.emplace(-sending.transfer.priority, next_credit_++, found->second);
-  announced_.erase(found);
-  send_more();
-}
-
-void Exchange::send_more() {
-  while (!is_over_ && sends_ < rules_.most_sends && !credited_.empty()) {
-    const std::uint64_t id = std::get<2>(*credited_.begin());
-    credited_.erase(credited_.begin());
-    sendings_.at(id).state = Sending::State::comes_to_ram;
-    ++sends_;
-    actions_.bring({id});
+void Exchange::send_ready(std::span<const ReadyTransfer> group, TransferId content) {
+  deliveries_.send(group, content);
+  for (const ReadyTransfer& transfer : group) {
+    if (peers_[transfer.what.to.value].has_finished) require_nothing_of(transfer.what.to);
   }
 }
-
-void Exchange::in_ram(TransferId id) {
-  if (is_over_) return;
-  Sending& sending = sendings_.at(id.value);
-  const Transfer& what = sending.transfer.what;
-  sent_.value += sending.transfer.bytes.value;
-  if (sending.state == Sending::State::comes_to_ram) {
-    sending.state = Sending::State::sending;
-    return actions_.send(id, what.to, sending.channel);
-  }
-  MessageBytes bytes = to_bytes({.kind = MessageKind::content,
-                                 .priority = sending.transfer.priority,
-                                 .datum = what.datum.value,
-                                 .version = what.version,
-                                 .value = sending.transfer.bytes.value},
-                                sending.transfer.bytes.value);
-  actions_.read(id, std::span(bytes).subspan(sizeof(MessageHeader)));
-  post(what.to, bytes);
-  sendings_.erase(id.value);
-  actions_.end(id);
-}
-
-// --- receiving
 
 void Exchange::receive_ready(const ReadyTransfer& transfer) {
-  if (is_over_) return;
-  const Key key{transfer.what.datum.value, transfer.what.from.value};
-  Receiving& receiving =
-      receivings_
-          .try_emplace(transfer.id.value, Receiving{transfer, Receiving::State::waits, {}, {}})
-          .first->second;
-  const auto found = offers_.find(key);
-  if (found == offers_.end()) {
-    awaited_[key] = transfer.id.value;
-    if (peers_[transfer.what.from.value].has_finished) require_nothing_of(transfer.what.from);
-    return;
-  }
-  Offer first = std::move(found->second.front());
-  found->second.pop_front();
-  if (found->second.empty()) offers_.erase(found);
-  match(receiving, std::move(first));
-}
-
-void Exchange::offer(RankId from, DatumId datum, Offer offer) {
-  const Key key{datum.value, from.value};
-  const auto found = awaited_.find(key);
-  if (found == awaited_.end()) {
-    offers_[key].push_back(std::move(offer));
-    return;
-  }
-  Receiving& receiving = receivings_.at(found->second);
-  awaited_.erase(found);
-  match(receiving, std::move(offer));
-}
-
-// Versions of a datum come from one rank in order, and are received in order.
-void Exchange::match(Receiving& receiving, Offer offer) {
-  const ReadyTransfer& transfer = receiving.transfer;
-  if (offer.bytes != transfer.bytes.value || offer.version != transfer.what.version) {
-    return suspect("rank " + std::to_string(here_.value) + " waits for transfer " +
-                   std::to_string(transfer.what.version) + " of datum " +
-                   std::to_string(transfer.what.datum.value) + ", " +
-                   std::to_string(transfer.bytes.value) + " bytes, and rank " +
-                   std::to_string(transfer.what.from.value) + " offers transfer " +
-                   std::to_string(offer.version) + ", " + std::to_string(offer.bytes) +
-                   " bytes: the ranks did not submit the same tasks");
-  }
-  receiving.state = Receiving::State::has_offer;
-  receiving.is_small = offer.is_small;
-  receiving.content = std::move(offer.content);
-  receiving.transfer.priority = offer.priority;
-  offered_.push_back(transfer.id.value);
-  ask_for_room();
-}
-
-void Exchange::ask_for_room() {
-  while (!is_over_ && !offered_.empty() && receives_ < rules_.most_receives) {
-    const std::uint64_t id = offered_.front();
-    offered_.pop_front();
-    ++receives_;
-    receivings_.at(id).state = Receiving::State::asks_for_room;
-    actions_.make_room({id});
-  }
-}
-
-void Exchange::has_room(TransferId id) {
-  if (is_over_) return;
-  Receiving& receiving = receivings_.at(id.value);
-  const Transfer& what = receiving.transfer.what;
-  if (receiving.is_small) {
-    actions_.write(id, receiving.content);
-    tell_consumed(what.from, receiving.content.size());
-    return end_receive(id);
-  }
-  receiving.state = Receiving::State::receiving;
-  if (free_channels_.empty()) free_channels_.push_back(channels_++);
-  receiving.channel = {free_channels_.back()};
-  free_channels_.pop_back();
-  actions_.receive(id, what.from, receiving.channel);
-  post(what.from, to_bytes({.kind = MessageKind::credit,
-                            .channel = receiving.channel.value,
-                            .datum = what.datum.value,
-                            .version = what.version}));
-}
-
-void Exchange::end_receive(TransferId id) {
-  const auto found = receivings_.find(id.value);
-  received_.value += found->second.transfer.bytes.value;
-  receivings_.erase(found);
-  --receives_;
-  actions_.end(id);
-  ask_for_room();
-}
-
-// In parts of the bound: the sender seldom finds it reached, and is seldom told.
-void Exchange::tell_consumed(RankId to, std::uint64_t bytes) {
-  Peer& peer = peers_[to.value];
-  peer.consumed += bytes;
-  if (peer.consumed < rules_.most_small / 4) return;
-  post(to, to_bytes({.kind = MessageKind::consumed, .value = peer.consumed}));
-  peer.consumed = 0;
-}
-
-void Exchange::payload_ended(TransferId id) {
-  if (is_over_) return;
-  if (sendings_.erase(id.value) > 0) {
-    --sends_;
-    actions_.end(id);
-    return send_more();
-  }
-  free_channels_.push_back(receivings_.at(id.value).channel.value);
-  end_receive(id);
+  deliveries_.receive(transfer);
+  if (peers_[transfer.what.from.value].has_finished) require_nothing_of(transfer.what.from);
 }
 
 // --- what others say
@@ -240,34 +72,34 @@ void Exchange::greet(RankId from, const ParsedMessage& message) {
   }
 }
 
+void Exchange::require(bool is_message, RankId from, std::size_t bytes) {
+  if (is_message) return;
+  fail("rank " + std::to_string(from.value) + " sent " + std::to_string(bytes) +
+       " bytes that are no message");
+}
+
 void Exchange::message_arrived(RankId from, std::span<const std::byte> bytes) {
   ParsedMessage message;
   Peer& peer = peers_[from.value];
   if (from == before()) watch_.heard();
   if (has_failed_) return;
-  if (!parse(bytes, message)) {
-    return fail("rank " + std::to_string(from.value) + " sent " + std::to_string(bytes.size()) +
-                " bytes that are no message");
-  }
+  if (!parse(bytes, message)) return require(false, from, bytes.size());
   const MessageHeader& header = message.header;
   switch (header.kind) {
     case MessageKind::hello:
       return greet(from, message);
     case MessageKind::announced:
-      return offer(from, {header.datum},
-                   {header.version, header.value, header.priority, false, {}});
+      return require(deliveries_.announced(from, message), from, bytes.size());
     case MessageKind::content:
-      return offer(from, {header.datum},
-                   {header.version,
-                    message.rest.size(),
-                    header.priority,
-                    true,
-                    {message.rest.begin(), message.rest.end()}});
+      return require(deliveries_.content(from, message), from, bytes.size());
     case MessageKind::credit:
-      return give_credit(from, header);
+      return require(deliveries_.credit(from, message), from, bytes.size());
+    case MessageKind::declined:
+      return require(deliveries_.declined(from, message), from, bytes.size());
+    case MessageKind::accepted:
+      return deliveries_.accepted(from, header);
     case MessageKind::consumed:
-      peer.unconsumed -= std::min(peer.unconsumed, header.value);
-      return;
+      return deliveries_.consumed(from, header.value);
     case MessageKind::failed:
       return stop(message.text());
     case MessageKind::finished:
@@ -315,10 +147,7 @@ void Exchange::message_arrived(RankId from, std::span<const std::byte> bytes) {
 
 // It has offered all that it ever will, and will give no credit.
 void Exchange::require_nothing_of(RankId rank) {
-  const auto is_of = [&](const auto& entry) { return entry.first.second == rank.value; };
-  const bool misses =
-      std::ranges::any_of(awaited_, is_of) || std::ranges::any_of(announced_, is_of);
-  if (!misses) return;
+  if (!deliveries_.needs(rank)) return;
   suspect("rank " + std::to_string(rank.value) + " has ended, and rank " +
           std::to_string(here_.value) +
           " still waits for it: the ranks did not submit the same tasks");
@@ -334,6 +163,7 @@ void Exchange::tick(Time now) {
     beat_to(behind());
   }
   look_at_watched(now);
+  deliveries_.tick(now);
   if (!is_over_ && clocks_.tick(now)) ask_time();
   if (suspicion_) {
     if (!suspicion_->until) suspicion_->until = now + rules_.suspicion;
@@ -396,6 +226,7 @@ void Exchange::stop(const std::string& text) {
   if (has_failed_) return;
   has_failed_ = true;
   is_over_ = true;
+  deliveries_.stop();
   actions_.run_failed(text);
 }
 
@@ -513,46 +344,10 @@ void Exchange::end_report() {
 std::string Exchange::describe(std::size_t most) const {
   std::string text;
   std::size_t lines = 0;
-  const auto tell = [&](const ReadyTransfer& transfer, const std::string& what) {
-    if (lines++ < most)
-      text += actions_.name_of(transfer.what.datum) + " (transfer " +
-              std::to_string(transfer.what.version) + ") " + what + "\n";
-  };
-  for (const auto& [id, receiving] : receivings_) {
-    const std::string from = std::to_string(receiving.transfer.what.from.value);
-    switch (receiving.state) {
-      case Receiving::State::waits:
-        tell(receiving.transfer, "is awaited from rank " + from + ", which has not offered it");
-        break;
-      case Receiving::State::has_offer:
-        tell(receiving.transfer, "is offered by rank " + from + " and waits for other receives");
-        break;
-      case Receiving::State::asks_for_room:
-        tell(receiving.transfer, "is offered by rank " + from + " and waits for room in RAM");
-        break;
-      case Receiving::State::receiving:
-        tell(receiving.transfer, "is on its way from rank " + from);
-        break;
-    }
-  }
-  for (const auto& [id, sending] : sendings_) {
-    const std::string to = std::to_string(sending.transfer.what.to.value);
-    switch (sending.state) {
-      case Sending::State::announced:
-        tell(sending.transfer, "waits for credit from rank " + to);
-        break;
-      case Sending::State::credited:
-        tell(sending.transfer, "has credit from rank " + to + " and waits for other sends");
-        break;
-      case Sending::State::comes_to_ram:
-      case Sending::State::comes_small:
-        tell(sending.transfer, "is brought to RAM for rank " + to);
-        break;
-      case Sending::State::sending:
-        tell(sending.transfer, "is on its way to rank " + to);
-        break;
-    }
-  }
+  deliveries_.describe([&](DatumId datum, std::uint32_t version, const std::string& what) {
+    if (lines++ >= most) return;
+    text += actions_.name_of(datum) + " (transfer " + std::to_string(version) + ") " + what + "\n";
+  });
   return text;
 }
 

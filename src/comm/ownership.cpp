@@ -61,7 +61,7 @@ void Ownership::note_copy(DatumId id, Datum& datum, RankId rank) {
 // Of those from here, and to here, each rank counts the same: all of them concern both ranks.
 Transfer Ownership::numbered(DatumId id, RankId from, RankId to) {
   std::uint32_t& count = from == here_ ? sent_[to.value] : received_[from.value];
-  return {id, ++count, from, to};
+  return {id, ++count, from, to, false};
 }
 
 // The owner knows all ranks with a copy, another rank knows of itself: `there` answers both in the same way.
@@ -69,8 +69,10 @@ void Ownership::read(DatumId id, RankId on) {
   Datum& datum = data_[id.value];
   const bool owns = datum.owner == here_.value;
   if (on.value == datum.owner || (!owns && on != here_) || datum.there.has(on)) return;
+  const bool is_first = owns && datum.there.empty();
   note_copy(id, datum, on);
   before_.push_back(numbered(id, {datum.owner}, on));
+  before_.back().is_first = is_first;
 }
 
 void Ownership::write(DatumId id, RankId on) {
@@ -84,6 +86,7 @@ void Ownership::write(DatumId id, RankId on) {
   if (on.value == datum.owner || (!owns && on != here_)) return;
   note_copy(id, datum, on);
   after_.push_back(numbered(id, on, {datum.owner}));
+  after_.back().is_first = true;
 }
 
 void Ownership::clear() {

@@ -48,6 +48,8 @@ struct Transfer {
   std::uint32_t version = 0;  // transfers from the one rank to the other so far, from 1
   RankId from;
   RankId to;
+  // From the owner: none of this version has left before it, and with those that follow it may go as a broadcast.
+  bool is_first = false;
 };
 
 class Ownership {

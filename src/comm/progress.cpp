@@ -69,6 +69,7 @@ void Progress::begin(engine::Engine& engine, engine::Transfers& transfers, const
     if (!failure_.empty()) throw RankError("a runtime before this one has failed: " + failure_);
     state_ = State::begins;
     counts_ = {};
+    groups_.clear();
     compared_.reset();
   }
   transfers.attach(*this);
@@ -109,11 +110,25 @@ bool Progress::any_is_limited() const {
   return any_is_limited_;
 }
 
-std::uint64_t Progress::add(const Transfer& transfer, Bytes bytes, int priority) {
+std::uint64_t Progress::add(const Transfer& transfer, const Layout& layout, int priority) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t number = next_++;
+  std::shared_ptr<Group> group;
+  if (transfer.from == rank_) {
+    const auto found = groups_.find(transfer.datum.value);
+    if (found != groups_.end() && !transfer.is_first) {
+      group = found->second;
+    } else {
+      group = std::make_shared<Group>();
+      groups_[transfer.datum.value] = group;
+      if (!transfer.is_first) ++counts_.late;
+    }
+    group->numbers.push_back(number);
+  }
   under_way_.fetch_add(1, std::memory_order_acq_rel);
-  added_.try_emplace(number, ReadyTransfer{{number}, transfer, bytes, priority});
+  const std::uint64_t column = layout.contiguous() ? 1 : layout.column_bytes;
+  added_.try_emplace(
+      number, Added{{{number}, transfer, layout.bytes(), priority, column}, std::move(group)});
   return number;
 }
 
@@ -185,31 +200,55 @@ std::string Progress::describe() {
 void Progress::ready(std::uint64_t number, graph::Task& task) {
   std::unique_lock lock(mutex_);
   auto entry = added_.extract(number);
-  const ReadyTransfer transfer = entry.mapped();
-  commands_.emplace_back([this, transfer, &task] {
-    const std::uint64_t id = transfer.id.value;
-    carried_.try_emplace(id, Carried{transfer, &task});
-    const bool sends = transfer.what.from == rank_;
-    if (exchange_->has_failed()) return end_with(id, Outcome::cancelled);
-    if (sends && engine::Transfers::is_lost(task)) {
-      // The error behind it is on its way to all ranks, if it is not there yet.
-      end_with(id, Outcome::cancelled);
-      look_at_errors();
-      return exchange_->fail("rank " + std::to_string(rank_.value) + " has lost " +
-                             voice_->name_of(transfer.what.datum) + ", which rank " +
-                             std::to_string(transfer.what.to.value) +
-                             " is to receive: the task that writes it has failed or was cancelled");
-    }
-    if (sends) {
-      exchange_->send_ready(transfer);
-    } else {
-      engine_->awaited().begin(now());
-      carried_.at(id).is_awaited = true;
-      exchange_->receive_ready(transfer);
-    }
-  });
+  const ReadyTransfer transfer = entry.mapped().transfer;
+  // A command can be copied.
+  const auto group = std::make_shared<std::vector<ReadyTransfer>>(leave(entry.mapped()));
+  commands_.emplace_back([this, transfer, group, &task] { give_access(transfer, task, *group); });
   lock.unlock();
   wake_.notify_one();
+}
+
+// All sends of its group, if it is the first of them.
+std::vector<ReadyTransfer> Progress::leave(Added& added) {
+  std::vector<ReadyTransfer> all;
+  if (!added.group || added.group->has_left) return all;
+  added.group->has_left = true;
+  const auto found = groups_.find(added.transfer.what.datum.value);
+  if (found != groups_.end() && found->second == added.group) groups_.erase(found);
+  all.reserve(added.group->numbers.size());
+  for (const std::uint64_t number : added.group->numbers) {
+    all.push_back(number == added.transfer.id.value ? added.transfer : added_.at(number).transfer);
+  }
+  return all;
+}
+
+void Progress::give_access(const ReadyTransfer& transfer, graph::Task& task,
+                           std::span<const ReadyTransfer> group) {
+  const std::uint64_t id = transfer.id.value;
+  Carried& one = carried_.try_emplace(id, Carried{.transfer = transfer}).first->second;
+  one.task = &task;
+  const bool sends = transfer.what.from == rank_;
+  if (one.is_done) return end_with(id, Outcome::done);
+  if (exchange_->has_failed()) return end_with(id, Outcome::cancelled);
+  if (sends && engine::Transfers::is_lost(task)) {
+    // The error behind it is on its way to all ranks, if it is not there yet.
+    end_with(id, Outcome::cancelled);
+    look_at_errors();
+    return exchange_->fail("rank " + std::to_string(rank_.value) + " has lost " +
+                           voice_->name_of(transfer.what.datum) + ", which rank " +
+                           std::to_string(transfer.what.to.value) +
+                           " is to receive: the task that writes it has failed or was cancelled");
+  }
+  if (!sends) {
+    engine_->awaited().begin(now());
+    one.is_awaited = true;
+    return exchange_->receive_ready(transfer);
+  }
+  if (group.empty()) return;
+  for (const ReadyTransfer& other : group) {
+    carried_.try_emplace(other.id.value, Carried{.transfer = other});
+  }
+  exchange_->send_ready(group, transfer.id);
 }
 
 void Progress::held(std::uint64_t number, const std::exception_ptr& error) {
@@ -225,9 +264,9 @@ void Progress::held(std::uint64_t number, const std::exception_ptr& error) {
     }
     if (exchange_->has_failed()) return end_with(number, Outcome::cancelled);
     if (one.transfer.what.from == rank_) {
-      exchange_->in_ram({number});
+      exchange_->deliveries().in_ram({number});
     } else {
-      exchange_->has_room({number});
+      exchange_->deliveries().has_room({number});
     }
   });
 }
@@ -249,32 +288,55 @@ void Progress::make_room(TransferId id) {
   transfers_->hold(*one.task);
 }
 
-void Progress::send(TransferId id, RankId to, Channel channel) {
-  const OperandView view = engine::Transfers::view(*carried_.at(id.value).task);
-  record_began(id);
-  ++payloads_;
-  transport_->post_send(to, channel, view.address, view.layout, {id.value});
+void Progress::put_down(TransferId id) {
+  Carried& one = carried_.at(id.value);
+  one.state = Carried::State::idle;
+  transfers_->put_down(*one.task);
 }
 
-void Progress::receive(TransferId id, RankId from, Channel channel) {
-  const OperandView view = engine::Transfers::view(*carried_.at(id.value).task);
-  record_began(id);
+namespace {
+// Where a piece of what the view shows lies, and how. It begins and ends with a column, or there are no gaps.
+OperandView part_of(const OperandView& view, Piece piece) {
+  if (piece.bytes == view.layout.bytes().value) return view;
+  if (view.layout.contiguous()) {
+    return {view.address + piece.offset, {piece.bytes, 1, piece.bytes, view.layout.element_bytes}};
+  }
+  const std::uint64_t column = view.layout.column_bytes;
+  Layout layout = view.layout;
+  layout.columns = piece.bytes / column;
+  return {view.address + piece.offset / column * layout.stride_bytes, layout};
+}
+}  // namespace
+
+void Progress::send(PayloadId payload, TransferId id, RankId to, Channel channel, Piece piece) {
+  const OperandView part = part_of(engine::Transfers::view(*carried_.at(id.value).task), piece);
   ++payloads_;
-  transport_->post_receive(from, channel, view.address, view.layout, {id.value});
+  transport_->post_send(to, channel, part.address, part.layout, payload);
+}
+
+void Progress::receive(PayloadId payload, TransferId id, RankId from, Channel channel,
+                       Piece piece) {
+  const OperandView part = part_of(engine::Transfers::view(*carried_.at(id.value).task), piece);
+  ++payloads_;
+  transport_->post_receive(from, channel, part.address, part.layout, payload);
 }
 
 void Progress::read(TransferId id, std::span<std::byte> content) {
   const OperandView view = engine::Transfers::view(*carried_.at(id.value).task);
-  record_began(id);
   if (!content.empty())
     engine::gather(content.data(), view.address, view.layout, 0, content.size());
 }
 
 void Progress::write(TransferId id, std::span<const std::byte> content) {
   const OperandView view = engine::Transfers::view(*carried_.at(id.value).task);
-  record_began(id);
   if (content.empty()) return;
   engine::scatter(view.address, view.layout, content.data(), 0, content.size());
+}
+
+void Progress::share(TransferId id) {
+  Carried& one = carried_.at(id.value);
+  if (std::exchange(one.is_awaited, false)) engine_->awaited().end(now());
+  transfers_->share(*one.task);
 }
 
 // Counted first: who waits for it looks at the counts then.
@@ -283,40 +345,38 @@ void Progress::end(TransferId id) {
     const std::lock_guard lock(mutex_);
     count();
   }
-  record_ended(id);
+  Carried& one = carried_.at(id.value);
+  if (one.task == nullptr) {
+    one.is_done = true;
+    return;
+  }
   end_with(id.value, Outcome::done);
 }
 
 // The choices of the field `direction`.
 namespace {
-std::uint64_t direction(const Transfer& transfer, RankId here) {
-  return transfer.from == here ? 0 : 1;
-}
-std::uint32_t other(const Transfer& transfer, RankId here) {
-  return transfer.from == here ? transfer.to.value : transfer.from.value;
+std::uint64_t direction(const Hop& hop) {
+  return hop.is_sent ? 0 : 1;
 }
 }  // namespace
 
-void Progress::record_began(TransferId id) {
+void Progress::began(const Hop& hop) {
   if (!engine_->recorder().on(trace::Category::transfers)) return;
-  const Carried& one = carried_.at(id.value);
-  const Transfer& what = one.transfer.what;
   engine_->recorder().record<trace::Event::message_began>(
-      other(what, rank_), one.task->accesses()[0].handle->id.value, direction(what, rank_),
-      what.datum.value, what.version, one.transfer.bytes.value);
+      hop.other.value, carried_.at(hop.id.value).task->accesses()[0].handle->id.value,
+      direction(hop), hop.datum.value, hop.version, hop.bytes.value);
 }
 
-void Progress::record_ended(TransferId id) {
+void Progress::ended(const Hop& hop) {
   if (!engine_->recorder().on(trace::Category::transfers)) return;
-  const Carried& one = carried_.at(id.value);
-  const Transfer& what = one.transfer.what;
   engine_->recorder().record<trace::Event::message_ended>(
-      other(what, rank_), one.task->accesses()[0].handle->id.value, direction(what, rank_),
-      what.datum.value, what.version);
+      hop.other.value, carried_.at(hop.id.value).task->accesses()[0].handle->id.value,
+      direction(hop), hop.datum.value, hop.version);
 }
 
 void Progress::count() {
-  counts_ = {exchange_->sent(), exchange_->received(), exchange_->messages()};
+  counts_.deliveries = exchange_->deliveries().counts();
+  counts_.messages = exchange_->messages();
 }
 
 void Progress::end_with(std::uint64_t number, Outcome outcome) {
@@ -336,7 +396,7 @@ void Progress::run_failed(const std::string& text) {
   engine_->errors().cancel(std::make_exception_ptr(RankError(text)));
   std::vector<std::uint64_t> numbers;
   for (const auto& [number, one] : carried_) {
-    if (one.state != Carried::State::asked) numbers.push_back(number);
+    if (one.task != nullptr && one.state != Carried::State::asked) numbers.push_back(number);
   }
   for (const std::uint64_t number : numbers) end_with(number, Outcome::cancelled);
   {
@@ -412,7 +472,7 @@ void Progress::message_arrived(RankId from, std::span<const std::byte> bytes) {
 void Progress::payload_ended(PayloadId payload) {
   --payloads_;
   hears_ = true;
-  exchange_->payload_ended({payload.value});
+  exchange_->deliveries().payload_ended(payload);
 }
 
 void Progress::rank_lost(RankId rank, const std::string& why) {

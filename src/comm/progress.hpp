@@ -60,7 +60,7 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   // A rank has a limit of memory.
   bool any_is_limited() const;
   // A transfer whose task is submitted next. Any thread.
-  std::uint64_t add(const Transfer& transfer, Bytes bytes, int priority);
+  std::uint64_t add(const Transfer& transfer, const Layout& layout, int priority);
   // Some transfer was added and has not ended. Any thread.
   bool any_under_way() const { return under_way_.load(std::memory_order_acquire) > 0; }
   // The run is over on all ranks. Any thread.
@@ -78,21 +78,32 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   std::string finish(bool is_early);
 
   struct Counts {
-    Bytes sent;
-    Bytes received;
+    DeliveryCounts deliveries;
     std::uint64_t messages = 0;
+    std::uint64_t late =
+        0;  // sends of versions of which others had left: they missed the broadcast
   };
   Counts counts() const;  // of the runtime that has begun last
   // Who waits for what. Any thread but the progress thread.
   std::string describe();
 
  private:
+  // Sends of one version. Those that are added before one of them is ready leave together.
+  struct Group {
+    std::vector<std::uint64_t> numbers;
+    bool has_left = false;
+  };
+  struct Added {
+    ReadyTransfer transfer;
+    std::shared_ptr<Group> group;  // of a send
+  };
   // A transfer that was added and has not ended.
   struct Carried {
     ReadyTransfer transfer;
     graph::Task* task = nullptr;  // null: it has no access yet
     enum class State : std::uint8_t { idle, asked, held } state = State::idle;
     bool is_awaited = false;  // it is received
+    bool is_done = false;     // it ends when it has access
   };
 
   // The engine's side: any thread.
@@ -102,10 +113,15 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   void post_message(RankId to, std::span<const std::byte> bytes) override;
   void bring(TransferId id) override;
   void make_room(TransferId id) override;
-  void send(TransferId id, RankId to, Channel channel) override;
-  void receive(TransferId id, RankId from, Channel channel) override;
+  void put_down(TransferId id) override;
+  void send(PayloadId payload, TransferId id, RankId to, Channel channel, Piece piece) override;
+  void receive(PayloadId payload, TransferId id, RankId from, Channel channel,
+               Piece piece) override;
   void read(TransferId id, std::span<std::byte> content) override;
   void write(TransferId id, std::span<const std::byte> content) override;
+  void began(const Hop& hop) override;
+  void ended(const Hop& hop) override;
+  void share(TransferId id) override;
   void end(TransferId id) override;
   void run_failed(const std::string& text) override;
   std::string name_of(DatumId datum) override;
@@ -127,9 +143,10 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   bool carry_out();
   template <typename Step>
   void guarded(const Step& step);
-  void count();  // under mutex_
-  void record_began(TransferId id);
-  void record_ended(TransferId id);
+  void count();                                    // under mutex_
+  std::vector<ReadyTransfer> leave(Added& added);  // under mutex_
+  void give_access(const ReadyTransfer& transfer, graph::Task& task,
+                   std::span<const ReadyTransfer> group);
   void record(const ClockComparison& comparison);
   void publish();
   void end_with(std::uint64_t number, Outcome outcome);
@@ -155,7 +172,8 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   std::vector<Command> commands_;
   bool ends_ = false;
   std::uint64_t next_ = 1;
-  std::unordered_map<std::uint64_t, ReadyTransfer> added_;  // and not ready
+  std::unordered_map<std::uint64_t, Added> added_;                    // and not ready
+  std::unordered_map<std::uint32_t, std::shared_ptr<Group>> groups_;  // by datum: that has not left
   std::exception_ptr no_transport_;
   Counts counts_;
   std::uint32_t run_ = 0;                    // the number of the run

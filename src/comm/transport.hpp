@@ -28,7 +28,7 @@ struct PayloadId {
 
 // Bytes of the largest message: content that goes without credit, and what is said of it.
 inline constexpr std::size_t kMostContentInMessage = 4096;
-inline constexpr std::size_t kMostMessage = kMostContentInMessage + 256;
+inline constexpr std::size_t kMostMessage = kMostContentInMessage + 1024;
 
 // Who is told what has happened, inside Transport::poll.
 class TransportEvents {

@@ -581,6 +581,16 @@ template <Engine::Ends how>
   if (!shared || let_slot_go(task)) retire(task, worker);
 }
 
+// What it has written may be read while it goes on.
+[[gnu::noinline]] void Engine::share(Task& task) {
+  leave_or_lift_poison(task, Outcome::done);
+  ReadyList ready;
+  for (graph::Access& access : task.accesses()) {
+    if (writes(access.mode)) graph::downgrade(access, ready);
+  }
+  if (ready.head != nullptr) make_ready(ready, kNoWorker);
+}
+
 // What nobody submitted uses any more may go first from now on.
 [[gnu::noinline]] void Engine::note_unused(const Task& task) {
   memory::Actions actions;

@@ -278,6 +278,7 @@ class Engine final : public Completions {
   void end_as(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
   void end(graph::Task& task, WorkerId worker, Outcome outcome, graph::ReadyList& ready);
   void leave_or_lift_poison(const graph::Task& task, Outcome outcome);
+  void share(graph::Task& task);
   void note_unused(const graph::Task& task);
   bool begin_in_place(graph::Task& task, WorkerId worker);
   void end_reduction(graph::Task& task, Outcome outcome);

@@ -1,5 +1,7 @@
 #include "engine/ram_hold.hpp"
 
+#include <utility>
+
 #include "engine/lifecycle.hpp"
 
 namespace vicinal::engine {
@@ -19,10 +21,26 @@ void RamHold::take(Engine& engine, graph::Task& task, Kind& kind) {
   if (engine.trivial_) return kind.held(task, nullptr);
   memory::Request& request = told_.request;
   request.kind = memory::RequestKind::task;
+  request.state.store(memory::RequestState::idle, std::memory_order_relaxed);
+  request.error = nullptr;
   request.node = kRam;
   request.operands = task.accesses();
   request.tells = true;
   engine.data().request(request);
+}
+
+void RamHold::share(Engine& engine) {
+  if (pinned_) {
+    engine.perform_what(
+        [&](memory::Actions& actions) { engine.residency_.written(*task_, kRam, actions); });
+  }
+  engine.share(*task_);
+}
+
+void RamHold::put_down(Engine& engine) {
+  if (!std::exchange(pinned_, false)) return;
+  engine.perform_what(
+      [&](memory::Actions& actions) { engine.residency_.unpin(*task_, kRam, actions); });
 }
 
 void RamHold::let_go(Engine& engine, Outcome outcome, const std::exception_ptr& error) {

@@ -21,6 +21,10 @@ class RamHold {
   // The task has its accesses. Its kind is told when all operands are there, or why they do not come (Kind::held). This
   // stays where it is until let_go.
   void take(Engine& engine, graph::Task& task, Kind& kind);
+  // What it writes is the content of RAM now; others may read it from now on, while it is still held.
+  void share(Engine& engine);
+  // It need not be in RAM any more; the task goes on, and may `take` it again.
+  void put_down(Engine& engine);
   // The task ends. What it writes is the content of RAM now. `error`: why it has failed, if nobody has told.
   void let_go(Engine& engine, Outcome outcome, const std::exception_ptr& error = nullptr);
 

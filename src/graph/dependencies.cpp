@@ -412,6 +412,27 @@ void release_accesses(Task& task, ReadyList& ready) {
   for (std::size_t i = 0; i < count; ++i) grant_all(granted[i], ready);
 }
 
+// The writers to which it would have handed its access wait at the head of the queue once more.
+void downgrade(Access& access, ReadyList& ready) {
+  Handle& handle = *access.handle;
+  std::uint64_t word = (lock(handle) & ~kWriter) + kReader;
+  access.mode = AccessMode::R;
+  Access* granted = nullptr;
+  if (Access* const first = access.next(); first != nullptr) {
+    Access* last = first;
+    while (last->next() != nullptr) last = last->next();
+    last->set_next(handle.head);
+    handle.head = first;
+    if (handle.tail == nullptr) handle.tail = last;
+    access.set_next(nullptr);
+    word |= kWaiters;
+  } else if (handle.head != nullptr && handle.head->mode == AccessMode::R) {
+    granted = grant_waiting(handle, word);
+  }
+  unlock(handle, word);
+  grant_all(granted, ready);
+}
+
 // Under the locks of all handles of the task: they are few, and nobody waits for a turn under one.
 [[gnu::noinline]] bool take_turns(Task& task, ReadyList& others) {
   const std::span<Access> accesses = task.accesses();

@@ -92,6 +92,10 @@ inline void release(Task& task, ReadyList& ready) {
   if (task.access_count > 0) release_accesses(task, ready);
 }
 
+// A writer has written what it ever will: it goes on as a reader, others that read have access beside it, and the next writer
+// waits for its end. Appends the tasks that become ready.
+void downgrade(Access& access, ReadyList& ready);
+
 // Some submitted task or the home gives it content.
 bool has_content(Handle& handle);
 Content content_of(Handle& handle);

@@ -100,6 +100,9 @@ RankRecord rank_record(const RunRecord& record, const Statistics& before, const 
                   .sent = after.sent - before.sent,
                   .received = after.received - before.received,
                   .messages = after.messages - before.messages,
+                  .forwarded = after.forwarded - before.forwarded,
+                  .broadcasts = after.broadcasts - before.broadcasts,
+                  .late_sends = after.late_sends - before.late_sends,
                   .peak = {},
                   .bytes_in = record.bytes_in,
                   .bytes_out = record.bytes_out};

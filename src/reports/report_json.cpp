@@ -52,6 +52,9 @@ Json ranks_json(const std::vector<RankRecord>& ranks) {
                     {"sent", rank.sent.value},
                     {"received", rank.received.value},
                     {"messages", rank.messages},
+                    {"forwarded", rank.forwarded.value},
+                    {"broadcasts", rank.broadcasts},
+                    {"late_sends", rank.late_sends},
                     {"peak", rank.peak.value},
                     {"bytes_in", rank.bytes_in.value},
                     {"bytes_out", rank.bytes_out.value}});

@@ -229,18 +229,18 @@ std::string ranks_sentence(const RunRecord& run) {
 // Of the fastest run: a row per rank, those in the middle of many left out.
 std::string ranks_text(const RunRecord& run) {
   constexpr std::size_t kMost = 16;
-  std::vector<Cells> rows{{"rank", "time", "sent", "received", "messages", "idle", "for content",
-                           "at the end", "peak", "tasks"}};
+  std::vector<Cells> rows{{"rank", "time", "sent", "forwarded", "received", "messages", "idle",
+                           "for content", "at the end", "peak", "tasks"}};
   const std::size_t count = run.ranks.size();
   for (std::size_t r = 0; r < count; ++r) {
     if (count > kMost && r == kMost - 1) r = count - 1;
     const RankRecord& rank = run.ranks[r];
     const double all = run.seconds * rank.workers;
     rows.push_back({fmt::to_string(r), duration_text(rank.seconds), base::format_bytes(rank.sent),
-                    base::format_bytes(rank.received), fmt::to_string(rank.messages),
-                    share_text(rank.idle_seconds, all), share_text(rank.awaiting_seconds, all),
-                    share_text(rank.ended_seconds, all), base::format_bytes(rank.peak),
-                    fmt::to_string(rank.tasks)});
+                    base::format_bytes(rank.forwarded), base::format_bytes(rank.received),
+                    fmt::to_string(rank.messages), share_text(rank.idle_seconds, all),
+                    share_text(rank.awaiting_seconds, all), share_text(rank.ended_seconds, all),
+                    base::format_bytes(rank.peak), fmt::to_string(rank.tasks)});
   }
   const std::string skipped =
       count > kMost ? fmt::format("ranks {} to {} left out: --json has all\n", kMost - 1, count - 2)

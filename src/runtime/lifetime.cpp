@@ -146,8 +146,11 @@ Statistics RuntimeImpl::statistics() const {
   Statistics statistics = engine_->statistics();
   if (sequence_) {
     const comm::Progress::Counts counts = sequence_->counts();
-    statistics.sent = counts.sent;
-    statistics.received = counts.received;
+    statistics.sent = counts.deliveries.sent;
+    statistics.received = counts.deliveries.received;
+    statistics.forwarded = counts.deliveries.forwarded;
+    statistics.broadcasts = counts.deliveries.broadcasts;
+    statistics.late_sends = counts.late;
     statistics.messages = counts.messages;
   }
   return statistics;

@@ -195,7 +195,7 @@ void RankSequence::submit(const comm::Transfer& transfer, int priority) {
   if (transfer.from == here() && ownership_.owner(transfer.datum) != here()) {
     provide_(ownership_.bytes(transfer.datum), name_of(transfer.datum));
   }
-  const std::uint64_t id = progress_.add(transfer, ownership_.bytes(transfer.datum), priority);
+  const std::uint64_t id = progress_.add(transfer, local.impl()->layout, priority);
   if (transfer.from == here()) {
     application_.transfers.submit_send(local, id, priority);
   } else {

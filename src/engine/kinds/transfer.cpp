@@ -1,5 +1,7 @@
 #include "engine/kinds/transfer.hpp"
 
+#include <utility>
+
 #include "engine/application.hpp"
 #include "engine/lifecycle.hpp"
 #include "engine/ram_hold.hpp"
@@ -114,17 +116,30 @@ OperandView Transfers::view(const graph::Task& task) {
   return {replica.address, replica.own_layout ? at_home : own.packed()};
 }
 
+void Transfers::share(graph::Task& task) {
+  data_of(task).hold.share(application_.engine);
+}
+
+void Transfers::put_down(graph::Task& task) {
+  Data& data = data_of(task);
+  const Data::Has has = std::exchange(data.has, Data::Has::nothing);
+  data.room = nullptr;
+  if (has == Data::Has::hold) data.hold.put_down(application_.engine);
+  if (has == Data::Has::pin) application_.engine.data().unpin_in_ram(task);
+  if (has == Data::Has::room) leave_room();
+}
+
 bool Transfers::is_lost(const graph::Task& task) {
   return task.accesses()[0].handle->poisoned.load(std::memory_order_relaxed);
 }
 
 void Transfers::end(graph::Task& task, Outcome outcome) {
   Data& data = data_of(task);
-  const Data::Has has = data.has;
-  if (has == Data::Has::hold) return data.hold.let_go(application_.engine, outcome);
-  if (has == Data::Has::pin) application_.engine.data().unpin_in_ram(task);
+  if (data.has == Data::Has::hold) return data.hold.let_go(application_.engine, outcome);
+  const bool leaves = data.has == Data::Has::room;
+  if (data.has == Data::Has::pin) application_.engine.data().unpin_in_ram(task);
   application_.engine.end_unstarted(task, outcome);
-  if (has == Data::Has::room) leave_room();
+  if (leaves) leave_room();
 }
 
 }  // namespace vicinal::engine

@@ -45,6 +45,10 @@ class Transfers final : public Kind {
   // receive may have: where RAM is limited, content that lies elsewhere is read into the room that is kept for sends, one
   // after the other.
   void bring(graph::Task& task);
+  // It need not be in RAM for now; it may be brought again.
+  void put_down(graph::Task& task);
+  // What was received is whole: tasks may read it while this one goes on to hold it in RAM.
+  void share(graph::Task& task);
   // That room. False: something is sent from the room of before, which is still used.
   bool keep(std::byte* room);
   // Where it lies there, once held.
