@@ -72,20 +72,20 @@ struct RecordingOutcome {
 // One of several ranks during the run. Trivially copyable: ranks tell each other.
 struct RankRecord {
   double seconds = 0;
-  double idle_seconds = 0;       // of its workers together; in it
-  double awaiting_seconds = 0;   // while content of other ranks was awaited
-  double ended_seconds = 0;      // while other ranks had not ended
+  double idle_seconds = 0;      // of its workers together; in it
+  double awaiting_seconds = 0;  // while content of other ranks was awaited
+  double ended_seconds = 0;     // while other ranks had not ended
   std::uint64_t tasks = 0;
   std::uint32_t workers = 0;
-  Bytes sent;                  // content, to other ranks
-  Bytes received;              // likewise
-  std::uint64_t messages = 0;  // sent beside that
+  Bytes sent;                    // content, to other ranks
+  Bytes received;                // likewise
+  std::uint64_t messages = 0;    // sent beside that
   Bytes forwarded;               // of what was sent: for other ranks
   std::uint64_t broadcasts = 0;  // begun there
   std::uint64_t late_sends = 0;  // that missed one
-  Bytes peak;                  // in RAM, from the start of the runtime on
-  Bytes bytes_in;              // as of RunRecord
-  Bytes bytes_out;             // likewise
+  Bytes peak;                    // in RAM, from the start of the runtime on
+  Bytes bytes_in;                // as of RunRecord
+  Bytes bytes_out;               // likewise
 };
 
 struct RunRecord {

@@ -55,6 +55,19 @@ struct RankedProgram {
 using MakeRankedProgram =
     std::function<RankedProgram(std::uint64_t seed, std::uint32_t ranks, base::Random& random)>;
 
+// How the ranks of a program send what several of them read.
+inline comm::DeliveryRules random_delivery_rules(base::Random& random) {
+  comm::DeliveryRules rules;
+  rules.most_sends = 1 + random.below(8);
+  rules.most_receives = 1 + random.below(16);
+  rules.most_small = 4096 << random.below(5);
+  const char* const trees[] = {"auto", "off", "chain", "binary", "binomial", "delegated", "3-ary"};
+  rules.tree = comm::tree_of_option(trees[random.below(7)]);
+  rules.link.bytes_per_second = random.below(2) == 0 ? 1e8 : 1e10;
+  rules.patience = Time{static_cast<std::int64_t>(random.below(3) * 1'000'000)};
+  return rules;
+}
+
 // None but this one, unless a launcher has started several processes.
 inline const Ranks& launched_ranks() {
   static const Ranks ranks = Ranks::launched();
@@ -93,7 +106,9 @@ inline void play_on_ranks(std::uint64_t seed, const MakeRankedProgram& make,
                                  .most_delay = static_cast<std::uint32_t>(random.below(20))});
   const auto outcomes = run_on_ranks(
       world, [&](RankId rank) { return random_rank_options(seed, rank, program.bytes, folder); },
-      program.play, {.silence = Time::from_seconds(300)});  // cores may be shared by many
+      program.play,
+      {.deliveries = random_delivery_rules(random),
+       .silence = Time::from_seconds(300)});  // cores may be shared by many
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     EXPECT_EQ(outcomes[rank].text(), "") << "rank " << rank << " of " << ranks;
   }

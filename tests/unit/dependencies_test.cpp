@@ -97,6 +97,67 @@ TEST(Dependencies, ReadersRunTogetherAndAWriterAlone) {
   EXPECT_TRUE(idle(x));
 }
 
+Tasks downgraded(Task& task) {
+  ReadyList list;
+  downgrade(task.accesses()[0], list);
+  Tasks ready;
+  while (Task* next = list.take()) ready.push_back(next);
+  return ready;
+}
+
+TEST(Dependencies, AWriterThatGoesOnAsAReaderLetsReadersInAndWritersWait) {
+  SubmittedTasks graph;
+  Handle& x = graph.data();
+  Task *w, *r1, *r2, *w2, *r3;
+  ASSERT_TRUE(graph.submit({{&x, kW}}, &w));
+  ASSERT_FALSE(graph.submit({{&x, kR}}, &r1));
+  ASSERT_FALSE(graph.submit({{&x, kR}}, &r2));
+  ASSERT_FALSE(graph.submit({{&x, kW}}, &w2));
+  EXPECT_EQ(downgraded(*w), (Tasks{r1, r2}));
+  ASSERT_FALSE(graph.submit({{&x, kR}}, &r3));
+  EXPECT_EQ(end(*r1), Tasks{});
+  EXPECT_EQ(end(*r2), Tasks{});
+  EXPECT_EQ(end(*w), Tasks{w2});
+  EXPECT_EQ(end(*w2), Tasks{r3});
+  EXPECT_EQ(end(*r3), Tasks{});
+  EXPECT_TRUE(idle(x));
+  // With nobody behind it: who comes later reads at once.
+  ASSERT_TRUE(graph.submit({{&x, kW}}, &w));
+  EXPECT_EQ(downgraded(*w), Tasks{});
+  ASSERT_TRUE(graph.submit({{&x, kR}}, &r1));
+  ASSERT_FALSE(graph.submit({{&x, kW}}, &w2));
+  EXPECT_EQ(end(*w), Tasks{});
+  EXPECT_EQ(end(*r1), Tasks{w2});
+  EXPECT_EQ(end(*w2), Tasks{});
+  EXPECT_TRUE(idle(x));
+}
+
+TEST(Dependencies, TheWritersThatAWriterHasTakenAlongWaitIfItGoesOnAsAReader) {
+  for (const std::size_t behind : {1U, 2U, 20U}) {
+    for (const bool any_reader : {false, true}) {
+      SubmittedTasks graph;
+      Handle& x = graph.data();
+      Task *holds, *w, *r = nullptr;
+      ASSERT_TRUE(graph.submit({{&x, kW}}, &holds));
+      ASSERT_FALSE(graph.submit({{&x, kW}}, &w));
+      Tasks writers(behind);
+      for (Task*& writer : writers) ASSERT_FALSE(graph.submit({{&x, kRW}}, &writer));
+      if (any_reader) {
+        ASSERT_FALSE(graph.submit({{&x, kR}}, &r));
+      }
+      EXPECT_EQ(end(*holds), Tasks{w});
+      EXPECT_EQ(downgraded(*w), Tasks{});
+      EXPECT_EQ(end(*w), Tasks{writers[0]});
+      for (std::size_t i = 1; i < behind; ++i) EXPECT_EQ(end(*writers[i - 1]), Tasks{writers[i]});
+      EXPECT_EQ(end(*writers.back()), any_reader ? Tasks{r} : Tasks{});
+      if (any_reader) {
+        EXPECT_EQ(end(*r), Tasks{});
+      }
+      EXPECT_TRUE(idle(x));
+    }
+  }
+}
+
 // And looks neither at the handle nor at those behind the writer that it hands on to.
 TEST(Dependencies, AWriterTakesAlongThoseBehindItUpToTheFirstReader) {
   SubmittedTasks graph;
