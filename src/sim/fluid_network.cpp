@@ -11,6 +11,8 @@ namespace {
 // that is larger.
 constexpr std::size_t kFewFlows = 64;
 constexpr std::size_t kFewBottlenecks = 8;
+// Changes that reach most flows, in a row, after which wide flows are groups again.
+constexpr std::uint32_t kBroadChanges = 16;
 
 // Sums of weights keep their digits.
 bool is_weight(double weight) {
@@ -322,6 +324,13 @@ void FluidNetwork::settle_wide(double at) {
     flow.rate = wide_rates_.rate(f);
     wide_ends_.set(f, {flow.left <= 0 ? at : at + flow.left / flow.rate, flow.number, f});
   }
+  if (wide_ > 0 && (wide_ < kFewFlows / 2 || is_broad())) narrow(at);
+}
+
+bool FluidNetwork::is_broad() {
+  const bool most = 2 * wide_rates_.reached() > wide_;
+  broad_ = most && wide_rates_.bottlenecks() <= kFewBottlenecks ? broad_ + 1 : 0;
+  return broad_ >= kBroadChanges;
 }
 
 // All wide flows are a group.
@@ -339,6 +348,7 @@ void FluidNetwork::narrow(double at) {
   }
   std::ranges::sort(flows, {}, [this](FlowIndex f) { return flows_[f].number; });
   wide_ = 0;
+  broad_ = 0;
   wide_rates_.clear();
   settle(index, Widen::never);
 }

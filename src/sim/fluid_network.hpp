@@ -10,8 +10,9 @@
 //
 // In a group of many flows with many bottlenecks, such as messages between the hosts of a cluster, a pass costs much, and
 // most of what it finds is what was there before. Such a group is given up: its flows are wide, and LocalRates finds the rates that a
-// change changes, for O(log(wide flows)) each. Flows that meet wide ones are wide, too. Neither kernels
-// nor resources with rules are; where a flow would join such ones with wide flows, these are a group again.
+// change changes, for O(log(wide flows)) each. Flows that meet wide ones are wide, too. Wide flows are groups again when they
+// are few, or when changes reach most of them by few bottlenecks; and when a kernel or a resource with
+// a rule would join them, which cannot be wide.
 #pragma once
 
 #include <cstddef>
@@ -111,6 +112,7 @@ class FluidNetwork {
   bool will_be_wide(const Fluid& fluid) const;
   void widen(GroupIndex group, double at);
   void settle_wide(double at);
+  bool is_broad();
   void narrow(double at);
 
   FairRates rates_;
@@ -123,6 +125,7 @@ class FluidNetwork {
   LocalRates wide_rates_;
   IndexedHeap<NextEnd> wide_ends_;  // of wide flows
   std::size_t wide_ = 0;
+  std::uint32_t broad_ = 0;  // changes in a row of which each changed most rates
   std::size_t active_ = 0;
   std::uint64_t next_number_ = 0;
   // Members to keep their room.

@@ -68,11 +68,14 @@ void LocalRates::clear() {
 
 std::span<const LocalRates::FlowIndex> LocalRates::settle() {
   changed_.clear();
+  reached_ = filled_.size();
+  bottlenecks_ = 0;
   if (filled_.empty()) return changed_;
   int fills = 0;
   do {
     fill();
   } while (put_those_without_bottleneck(++fills >= kCarefulFills));
+  reached_ = filled_.size();
   commit();
   return changed_;
 }
@@ -107,6 +110,7 @@ void LocalRates::push(const Candidate& candidate) {
 // first whose share is still the same is the narrowest.
 void LocalRates::fill() {
   ++fill_;
+  bottlenecks_ = 0;
   passed_.clear();
   candidates_.clear();
   for (const FlowIndex f : filled_) begin(f);
@@ -124,6 +128,7 @@ void LocalRates::fill() {
     candidates_.pop_back();
     if (next.is_flow) {
       if (flows_[next.item].fixed) continue;
+      ++bottlenecks_;
       before = std::max(before, next.rate);
       fix(next.item, next.rate, kOwnRate);
       --unfixed;
@@ -138,6 +143,7 @@ void LocalRates::fill() {
     }
     before = std::max(before, share);
     resource.used_up = true;
+    ++bottlenecks_;
     for (const Passing& passing : resource.flows) {
       const Flow& flow = flows_[passing.flow];
       if (!flow.filled || flow.fixed) continue;

@@ -34,6 +34,9 @@ class LocalRates {
   // O(d log d) for the d flows that lost their bottlenecks and the demands that share a resource with them.
   std::span<const FlowIndex> settle();
   double rate(FlowIndex flow) const { return flows_[flow].rate; }
+  // Of the last settle(): of how many flows it had to find the rates, and how many bottlenecks these have.
+  std::size_t reached() const { return reached_; }
+  std::size_t bottlenecks() const { return bottlenecks_; }
 
  private:
   static constexpr Resource kOwnRate = 0xffffffffU;       // the flow is as fast as it may be
@@ -97,6 +100,8 @@ class LocalRates {
   base::SureVector<Resource> passed_;       // by filled flows
   base::SureVector<Candidate> candidates_;  // a heap: what may fix rates next
   std::uint64_t fill_ = 0;
+  std::size_t reached_ = 0;
+  std::size_t bottlenecks_ = 0;
 };
 
 }  // namespace vicinal::sim
