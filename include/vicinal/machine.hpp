@@ -129,7 +129,8 @@ struct MachineChoice {
   std::optional<std::uint32_t> opencl_devices = {};  // the first; none: as many as the file says
   std::optional<Bytes> gpu_memory = {};              // of each GPU and each device
   std::optional<Bytes> ram = {};                     // limit of RAM
-  std::optional<std::uint32_t> ranks = {};  // hosts of a cluster, the first; none: as many as the file says
+  std::optional<std::uint32_t> ranks =
+      {};  // hosts of a cluster, the first; none: as many as the file says
 };
 
 // The machine of a machine file (docs/machine-file.md), or a machine that the library brings, by its name, but for the

@@ -60,7 +60,8 @@ void refuse_too_many_links(const TomlTable& table, const NetworkModel& network) 
   if (std::max(of_nics, of_tree) <= kMostLinks) return;
   table.refuse(fmt::format(
       "{} links of NICs and {} between switches are more than {} of each: write fewer {}", of_nics,
-      of_tree, kMostLinks, of_nics > kMostLinks ? "hosts or nics" : "spines, or more hosts_per_leaf"));
+      of_tree, kMostLinks,
+      of_nics > kMostLinks ? "hosts or nics" : "spines, or more hosts_per_leaf"));
 }
 
 // In the greatest unit that says it exactly.
@@ -69,7 +70,8 @@ std::string bandwidth_text(BytesPerSecond bandwidth) {
       {{1e12, "TB/s"}, {1e9, "GB/s"}, {1e6, "MB/s"}}};
   for (const auto& [factor, unit] : kUnits) {
     const double count = bandwidth.value / factor;
-    if (count >= 1 && count * factor == bandwidth.value) return fmt::format("\"{} {}\"", count, unit);
+    if (count >= 1 && count * factor == bandwidth.value)
+      return fmt::format("\"{} {}\"", count, unit);
   }
   return fmt::format("\"{} B/s\"", bandwidth.value);
 }

@@ -19,8 +19,8 @@ inline constexpr std::uint32_t kMostSpines = 4096;
 
 struct ClusterText {
   std::uint32_t line = 0;
-  std::string machine = {};    // that each host is; empty: what the rest of the file describes
-  MachineChoice choice = {};   // of it, from the text of a generated cluster
+  std::string machine = {};   // that each host is; empty: what the rest of the file describes
+  MachineChoice choice = {};  // of it, from the text of a generated cluster
   NetworkModel network = {};
 };
 

@@ -54,8 +54,8 @@ MachineModel model_of(MachineText read, const MachineChoice& choice) {
 }
 
 [[noreturn]] void refuse(const MachineText& read, const std::string& why) {
-  throw UsageError(
-      fmt::format("{}:{}: {}", read.origin, std::max(read.cluster ? read.cluster->line : 1, 1U), why));
+  throw UsageError(fmt::format("{}:{}: {}", read.origin,
+                               std::max(read.cluster ? read.cluster->line : 1, 1U), why));
 }
 
 MachineText text_of(const std::string& name) {
@@ -64,8 +64,8 @@ MachineText text_of(const std::string& name) {
     text.origin = name;
     text.name = name;
     text.cluster = generated_cluster(name);
-    text.sentence = fmt::format("{} hosts, each {}", text.cluster->network.hosts,
-                                text.cluster->machine);
+    text.sentence =
+        fmt::format("{} hosts, each {}", text.cluster->network.hosts, text.cluster->machine);
     return text;
   }
   if (is_machine_file(name)) return read_machine_text(read_file(name), name);
@@ -136,7 +136,8 @@ MachineModel machine_of(MachineText read, const MachineChoice& choice) {
 
 std::optional<ClusterModel> cluster_of(MachineText read, const MachineChoice& choice) {
   if (!read.cluster) return std::nullopt;
-  ClusterModel model{.name = read.name, .sentence = read.sentence, .host = {}, .network = read.cluster->network};
+  ClusterModel model{
+      .name = read.name, .sentence = read.sentence, .host = {}, .network = read.cluster->network};
   if (choice.ranks.value_or(1) > model.network.hosts) {
     refuse(read, fmt::format("{} has {} hosts, and {} are asked for", read.name,
                              model.network.hosts, *choice.ranks));

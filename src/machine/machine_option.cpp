@@ -26,9 +26,8 @@ constexpr std::array<std::string_view, 7> kChoices{
     "gpus", "cpus", "cuda_devices", "opencl_devices", "memory", "ram", "ranks"};
 // Of generated clusters, beside these.
 constexpr std::array<std::string_view, 13> kOfClusters{
-    "gpus",  "cpus",    "cuda_devices", "opencl_devices", "memory",
-    "ram",   "ranks",   "machine",      "nic",            "nics",
-    "latency", "hosts_per_leaf", "oversubscription"};
+    "gpus", "cpus", "cuda_devices", "opencl_devices", "memory",          "ram", "ranks", "machine",
+    "nic",  "nics", "latency",      "hosts_per_leaf", "oversubscription"};
 
 std::string meant(std::string_view name, std::span<const std::string_view> names) {
   const std::string_view near = base::nearest(name, names);
@@ -157,7 +156,8 @@ ClusterText generated_cluster(std::string_view text) {
     refuse(fmt::format("\"{}\" is no choice{}; write cluster:ranks=64,gpus=4 or others of {}", part,
                        meant(name, kOfClusters), fmt::join(kOfClusters, ", ")));
   });
-  if (!cluster.choice.ranks) refuse("write how many hosts there are, as in cluster:ranks=64,gpus=4");
+  if (!cluster.choice.ranks)
+    refuse("write how many hosts there are, as in cluster:ranks=64,gpus=4");
   cluster.network.hosts = *cluster.choice.ranks;
   cluster.choice.ranks.reset();
   try {

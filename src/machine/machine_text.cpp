@@ -315,7 +315,8 @@ void allow_keys(const TomlTable& root) {
                             "segment", "link", "speed", "scheduling", "unified_memory"}) {
       if (!root.has(key)) continue;
       cluster->value("machine").refuse(fmt::format(
-          "each host is that machine, and \"{}\" of this file is of none: leave out one of them", key));
+          "each host is that machine, and \"{}\" of this file is of none: leave out one of them",
+          key));
     }
   }
   root.allow({"name", "sentence", "submit_overhead", "synchronous", "ram", "disk", "cpu", "gpu",

@@ -113,7 +113,8 @@ struct MachineText {
   std::vector<LinkText> links;
   std::vector<KernelSpeed> speeds;
   PageFaults faults;
-  std::optional<ClusterText> cluster;  // of hosts each of which is this machine, if it does not name another
+  std::optional<ClusterText>
+      cluster;  // of hosts each of which is this machine, if it does not name another
 };
 
 // Both throw UsageError that begins with "origin:line: " where a line is to blame.

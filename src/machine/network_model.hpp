@@ -36,14 +36,15 @@ struct NetworkRoute {
 
 struct NetworkModel {
   std::uint32_t hosts = 1;
-  std::uint32_t nics = 1;            // of each host
-  BytesPerSecond nic;                // of each, out and in
-  Time latency = {};                 // of a message but for the switches
-  Time hop_latency = {};             // of each switch that it passes
-  Time send_overhead = {};           // time of the sending host for each message, whatever its size
-  Time receive_overhead = {};        // and of the receiving one: both are the o of LogP
-  std::optional<BytesPerSecond> backplane = {};  // of the one switch, all messages together; none: enough
-  std::optional<FatTree> tree = {};              // none: one switch
+  std::uint32_t nics = 1;      // of each host
+  BytesPerSecond nic;          // of each, out and in
+  Time latency = {};           // of a message but for the switches
+  Time hop_latency = {};       // of each switch that it passes
+  Time send_overhead = {};     // time of the sending host for each message, whatever its size
+  Time receive_overhead = {};  // and of the receiving one: both are the o of LogP
+  std::optional<BytesPerSecond> backplane =
+      {};                            // of the one switch, all messages together; none: enough
+  std::optional<FatTree> tree = {};  // none: one switch
 
   std::uint32_t leaves() const;  // 1 without a tree
   std::uint32_t links() const;

@@ -63,7 +63,9 @@ class FairRates {
   Resource add_resource(CapacityRule rule);
   std::size_t resources() const { return resources_.size(); }
   bool has_rule(Resource resource) const { return resources_[resource].rule != kNoRule; }
-  double capacity(Resource resource) const { return resources_[resource].capacity; }  // without a rule
+  double capacity(Resource resource) const {
+    return resources_[resource].capacity;
+  }  // without a rule
 
   // Sets the rates of these flows, which share nothing with others. The cost is O(flows x demands of each),
   // plus, for each bottleneck, a pass over the flows and over their resources. A rate may be 0 where a rule keeps

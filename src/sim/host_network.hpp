@@ -73,9 +73,9 @@ class HostNetwork final : private Actor {
   machine::NetworkModel model_;
   Listener& listener_;
   World::Place place_;
-  base::SureVector<Link> links_;        // by number; resources are made when a message first passes
-  base::SureVector<Time> busy_until_;   // by host: with overheads
-  base::SureVector<Message> slots_;     // on their way
+  base::SureVector<Link> links_;       // by number; resources are made when a message first passes
+  base::SureVector<Time> busy_until_;  // by host: with overheads
+  base::SureVector<Message> slots_;    // on their way
   base::SureVector<std::uint32_t> free_slots_;
 };
 

@@ -202,8 +202,7 @@ bool LocalRates::put_those_without_bottleneck(bool all) {
     if (resource.filled == resource.flows.size()) continue;
     const bool binds_others = resource.bottleneck_of > resource.lost;
     if (!resource.used_up && !binds_others) continue;
-    const bool something_left =
-        !resource.used_up && resource.left > kEqual * resource.capacity;
+    const bool something_left = !resource.used_up && resource.left > kEqual * resource.capacity;
     const double least = resource.fastest * (1 - kEqual);
     const double most = resource.used_up ? resource.fastest * (1 + kEqual) : kNever;
     for (const Passing& passing : resource.flows) {

@@ -63,8 +63,8 @@ class LocalRates {
   struct State {
     double capacity = 0;
     base::SureVector<Passing> flows;
-    double used = 0;             // by flows at the rates before the change
-    std::uint32_t summed = 0;    // additions to `used` since it was summed up
+    double used = 0;                  // by flows at the rates before the change
+    std::uint32_t summed = 0;         // additions to `used` since it was summed up
     std::uint32_t bottleneck_of = 0;  // flows, before the change
     // Of a fill, for the flows that it fills:
     std::uint64_t fill = 0;     // its number
