@@ -225,6 +225,8 @@ MachineOptions::MachineOptions(CLI::App& command) {
         ->group("Machine");
   };
   add("--machine", name_, "NAME", "One that is shipped (vicinal machine --list), or a TOML file.");
+  add("--ranks", ranks_, "INTEGER",
+      "How many hosts of a cluster; 1: one of them, without the network.");
   add("--gpus", gpus_, "INTEGER", "How many of its GPUs; else all that it has by default.");
   add("--cpus", cpus_, "INTEGER", "How many CPU workers; else as many as it has by default.");
   add("--cuda-devices", cuda_devices_, "INTEGER", "How many of its CUDA devices; else all.");
@@ -239,6 +241,9 @@ machine::MachineModel MachineOptions::machine() const {
   const auto count = [](const char* name, const std::string& text) {
     return static_cast<std::uint32_t>(reports::parse_count(name, text, 0, kMost));
   };
+  if (!ranks_.empty()) {
+    choice.ranks = static_cast<std::uint32_t>(reports::parse_count("--ranks", ranks_, 1, kMost));
+  }
   if (!gpus_.empty()) choice.gpus = count("--gpus", gpus_);
   if (!cpus_.empty()) choice.cpu_workers = count("--cpus", cpus_);
   if (!cuda_devices_.empty()) choice.cuda_devices = count("--cuda-devices", cuda_devices_);

@@ -93,6 +93,7 @@ class MachineOptions {
   std::string name_ = "v100";
   std::string gpus_;
   std::string cpus_;
+  std::string ranks_;
   std::string cuda_devices_;
   std::string opencl_devices_;
   std::string memory_;

@@ -50,6 +50,34 @@ void print_machine(const MachineDescription& machine) {
   }
 }
 
+std::string microseconds(Time time) {
+  return fmt::format("{} us", static_cast<double>(time.ns) / 1000);
+}
+
+void print_cluster(const machine::ClusterModel& cluster) {
+  const machine::NetworkModel& network = cluster.network;
+  fmt::print("{}: {}\n", cluster.name, cluster.sentence);
+  fmt::print("{} hosts, each {}: {}\n", network.hosts, cluster.host.name, cluster.host.sentence);
+  print_machine(cluster.host.description);
+  fmt::print("network\n");
+  fmt::print("  {} NICs of a host, {} in each direction\n", network.nics, rate_text(network.nic));
+  if (network.tree) {
+    fmt::print("  {} hosts on each of {} leaves, {} from a leaf to each of {} spines\n",
+               network.tree->hosts_per_leaf, network.leaves(), rate_text(network.tree->uplink),
+               network.tree->spines);
+  } else {
+    fmt::print("  one switch, {}\n",
+               network.backplane ? rate_text(*network.backplane) + " for all messages together"
+                                 : "not limited");
+  }
+  fmt::print(
+      "  a message: {} of its sender, {} on the way from host 0 to host {}, {} of its receiver\n",
+      microseconds(network.send_overhead),
+      microseconds(network.latency_between(0, network.hosts - 1)), network.hosts - 1,
+      microseconds(network.receive_overhead));
+  fmt::print("  {} links\n", network.links());
+}
+
 }  // namespace
 
 void add_machine(CLI::App& app, Session& /*session*/) {
@@ -64,11 +92,17 @@ void add_machine(CLI::App& app, Session& /*session*/) {
   command->callback([options, list, measure] {
     if (*list) {
       for (const auto& machine : machine::shipped_machines()) {
-        fmt::print("{:<9}  {}\n", machine.name, machine.sentence);
+        fmt::print("{:<16}  {}\n", machine.name, machine.sentence);
       }
       return;
     }
     const Options parsed = options->parse();
+    if (!parsed.machine.empty()) {
+      if (const auto cluster = machine::load_cluster_of_option(parsed.machine)) {
+        print_cluster(*cluster);
+        return;
+      }
+    }
     CommandFiles files;
     options->add_files(files, parsed, {parsed.policy});
     files.require();

@@ -129,11 +129,13 @@ struct MachineChoice {
   std::optional<std::uint32_t> opencl_devices = {};  // the first; none: as many as the file says
   std::optional<Bytes> gpu_memory = {};              // of each GPU and each device
   std::optional<Bytes> ram = {};                     // limit of RAM
+  std::optional<std::uint32_t> ranks =
+      {};  // hosts of a cluster, the first; none: as many as the file says
 };
 
 // The machine of a machine file (docs/machine-file.md), or a machine that the library brings, by its name, but for the
 // `choice`. `name` is a file if it contains a '/' or ends in ".toml". Throws UsageError that names the file and the
-// line, or the nearest name.
+// line, or the nearest name; and for a cluster of several hosts, unless one is asked for (`ranks`).
 //
 //   vicinal::Runtime runtime(vicinal::read_machine("v100", {.gpus = 2}), {.policy = "darts"});
 MachineDescription read_machine(const std::string& name, const MachineChoice& choice = {});

@@ -43,8 +43,9 @@ constexpr OptionEntry kTable[] = {
     {"machine", &Options::machine,
      "Machine to simulate in place of the one that is there: one that comes with the library, or a "
      "machine file (it contains a / or ends in .toml), and what is to be other than it says, as in "
-     "v100,gpus=2,memory=1GiB; also cpus, cuda_devices, opencl_devices and ram. Kernels are not "
-     "called then, and the options that describe a machine are not used; empty: none."},
+     "v100,gpus=2,memory=1GiB; also cpus, cuda_devices, opencl_devices, ram, and ranks=1: one host "
+     "of a cluster. Kernels are not called then, and the options that describe a machine are not "
+     "used; empty: none."},
     {"workers", &Options::workers,
      "Threads that run tasks; 0: one per core, or per worker_processors of them.", 0, 4096},
     {"submitter_works", &Options::submitter_works,

@@ -6,6 +6,7 @@
 
 #include "base/regular_file.hpp"
 #include "base/text.hpp"
+#include "machine/cluster_text.hpp"
 #include "machine/machine_model.hpp"
 #include "machine/machine_text.hpp"
 #include "machine/shipped.hpp"
@@ -39,9 +40,9 @@ std::string read_file(const std::string& path) {
 
 }  // namespace
 
-MachineModel parse_machine(std::string_view text, const std::string& origin,
-                           const MachineChoice& choice) {
-  MachineText read = read_machine_text(text, origin);
+namespace {
+
+MachineModel model_of(MachineText read, const MachineChoice& choice) {
   MachineModel model;
   model.description = build_machine(read, choice);
   model.name = std::move(read.name);
@@ -52,18 +53,123 @@ MachineModel parse_machine(std::string_view text, const std::string& origin,
   return model;
 }
 
+[[noreturn]] void refuse(const MachineText& read, const std::string& why) {
+  throw UsageError(fmt::format("{}:{}: {}", read.origin,
+                               std::max(read.cluster ? read.cluster->line : 1, 1U), why));
+}
+
+MachineText text_of(const std::string& name) {
+  if (name.starts_with(kGenerated)) {
+    MachineText text;
+    text.origin = name;
+    text.name = name;
+    text.cluster = generated_cluster(name);
+    text.sentence =
+        fmt::format("{} hosts, each {}", text.cluster->network.hosts, text.cluster->machine);
+    return text;
+  }
+  if (is_machine_file(name)) return read_machine_text(read_file(name), name);
+  for (const auto& shipped : shipped_texts()) {
+    if (shipped.name != name) continue;
+    return read_machine_text(shipped.text, fmt::format("machines/{}.toml", name));
+  }
+  refuse_name(name);
+}
+
+// Beside the file that names it.
+std::string name_of_host(const MachineText& read) {
+  const std::string& name = read.cluster->machine;
+  if (!is_machine_file(name) || name.starts_with('/') || read.origin.starts_with(kGenerated)) {
+    return name;
+  }
+  return read.origin.substr(0, read.origin.rfind('/') + 1) + name;
+}
+
+// What is chosen of it, and what the text of the cluster chooses otherwise.
+MachineChoice choice_of_host(const ClusterText& cluster, const MachineChoice& choice) {
+  MachineChoice both = cluster.choice;
+  const auto prefer = [](auto& value, const auto& other) {
+    if (other) value = other;
+  };
+  prefer(both.gpus, choice.gpus);
+  prefer(both.cpu_workers, choice.cpu_workers);
+  prefer(both.cuda_devices, choice.cuda_devices);
+  prefer(both.opencl_devices, choice.opencl_devices);
+  prefer(both.gpu_memory, choice.gpu_memory);
+  prefer(both.ram, choice.ram);
+  return both;
+}
+
+MachineModel host_of(MachineText read, const MachineChoice& choice) {
+  const MachineChoice of_host = choice_of_host(*read.cluster, choice);
+  if (read.cluster->machine.empty()) return model_of(std::move(read), of_host);
+  const std::string name = name_of_host(read);
+  try {
+    MachineText host = text_of(name);
+    if (host.cluster) {
+      throw UsageError(fmt::format("{} is a cluster itself; name one machine", name));
+    }
+    return model_of(std::move(host), of_host);
+  } catch (const UsageError& error) {
+    refuse(read, fmt::format("machine of [cluster]: {}", error.what()));
+  }
+}
+
+// One machine.
+MachineModel machine_of(MachineText read, const MachineChoice& choice) {
+  if (!read.cluster) {
+    if (choice.ranks.value_or(1) > 1) {
+      refuse(read, fmt::format("the machine {} has no [cluster], which would say what joins {} of "
+                               "them: write one, or cluster:ranks={},machine={}",
+                               read.name, *choice.ranks, *choice.ranks, read.name));
+    }
+    return model_of(std::move(read), choice);
+  }
+  if (choice.ranks.value_or(read.cluster->network.hosts) > 1) {
+    refuse(read, fmt::format("{} is a cluster of {} hosts, and runs of several ranks cannot be "
+                             "simulated yet: take one of its hosts, with --ranks 1, or ranks=1 in "
+                             "the option machine",
+                             read.name, read.cluster->network.hosts));
+  }
+  return host_of(std::move(read), choice);
+}
+
+std::optional<ClusterModel> cluster_of(MachineText read, const MachineChoice& choice) {
+  if (!read.cluster) return std::nullopt;
+  ClusterModel model{
+      .name = read.name, .sentence = read.sentence, .host = {}, .network = read.cluster->network};
+  if (choice.ranks.value_or(1) > model.network.hosts) {
+    refuse(read, fmt::format("{} has {} hosts, and {} are asked for", read.name,
+                             model.network.hosts, *choice.ranks));
+  }
+  model.network.hosts = choice.ranks.value_or(model.network.hosts);
+  model.host = host_of(std::move(read), choice);
+  return model;
+}
+
+}  // namespace
+
+MachineModel parse_machine(std::string_view text, const std::string& origin,
+                           const MachineChoice& choice) {
+  return machine_of(read_machine_text(text, origin), choice);
+}
+
+std::optional<ClusterModel> parse_cluster(std::string_view text, const std::string& origin,
+                                          const MachineChoice& choice) {
+  return cluster_of(read_machine_text(text, origin), choice);
+}
+
 bool is_machine_file(const std::string& name) {
+  if (name.starts_with(kGenerated)) return false;
   return name.find('/') != std::string::npos || name.ends_with(".toml");
 }
 
 MachineModel load_machine(const std::string& name, const MachineChoice& choice) {
-  if (is_machine_file(name)) return parse_machine(read_file(name), name, choice);
-  for (const auto& shipped : shipped_texts()) {
-    if (shipped.name == name) {
-      return parse_machine(shipped.text, fmt::format("machines/{}.toml", name), choice);
-    }
-  }
-  refuse_name(name);
+  return machine_of(text_of(name), choice);
+}
+
+std::optional<ClusterModel> load_cluster(const std::string& name, const MachineChoice& choice) {
+  return cluster_of(text_of(name), choice);
 }
 
 std::vector<ShippedMachine> shipped_machines() {

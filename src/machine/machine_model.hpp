@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "machine/network_model.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/units.hpp"
@@ -56,7 +57,8 @@ struct MachineModel {
 using vicinal::MachineChoice;
 
 // `name`: a file (it contains a '/' or ends in ".toml"), or the stem of one of those that are shipped
-// ("v100p"). Throws UsageError that names the file and the line, or the nearest name.
+// ("v100p"). Throws UsageError that names the file and the line, or the nearest name. A cluster is refused, but for
+// one of its hosts: choice.ranks == 1.
 MachineModel load_machine(const std::string& name, const MachineChoice& choice);
 // The machine of the option `machine`: "v100,gpus=2,memory=1GiB".
 MachineModel load_machine_of_option(const std::string& text);
@@ -65,6 +67,21 @@ bool is_machine_file(const std::string& name);
 // For tests: the text of a file; `origin` is named in errors.
 MachineModel parse_machine(std::string_view text, const std::string& origin,
                            const MachineChoice& choice);
+
+// A cluster that one does not have: hosts that are alike, and the network between them.
+struct ClusterModel {
+  std::string name;
+  std::string sentence;
+  MachineModel host;
+  NetworkModel network;
+};
+// As load_machine, of a machine file with [cluster] or a text "cluster:ranks=64,gpus=4"; choice.ranks: the first so many
+// of its hosts. None: the file describes one machine.
+std::optional<ClusterModel> load_cluster(const std::string& name, const MachineChoice& choice);
+std::optional<ClusterModel> load_cluster_of_option(const std::string& text);
+// For tests, as parse_machine.
+std::optional<ClusterModel> parse_cluster(std::string_view text, const std::string& origin,
+                                          const MachineChoice& choice);
 
 struct ShippedMachine {
   std::string name;

@@ -307,9 +307,24 @@ PageFaults read_faults(const TomlTable& table) {
   return {table.value("fault").time(), table.value("bytes").bytes()};
 }
 
-MachineText read(const TomlTable& root, const std::string& origin) {
+// A file that names the machine of its hosts describes none.
+void allow_keys(const TomlTable& root) {
+  const auto cluster = root.table("cluster");
+  if (cluster && cluster->has("machine")) {
+    for (const auto* key : {"submit_overhead", "synchronous", "ram", "disk", "cpu", "gpu", "device",
+                            "segment", "link", "speed", "scheduling", "unified_memory"}) {
+      if (!root.has(key)) continue;
+      cluster->value("machine").refuse(fmt::format(
+          "each host is that machine, and \"{}\" of this file is of none: leave out one of them",
+          key));
+    }
+  }
   root.allow({"name", "sentence", "submit_overhead", "synchronous", "ram", "disk", "cpu", "gpu",
-              "device", "segment", "link", "speed", "scheduling", "unified_memory"});
+              "device", "segment", "link", "speed", "scheduling", "unified_memory", "cluster"});
+}
+
+MachineText read(const TomlTable& root, const std::string& origin) {
+  allow_keys(root);
   MachineText machine;
   machine.origin = origin;
   machine.name = base::legible_name(root.value("name").text());
@@ -322,6 +337,7 @@ MachineText read(const TomlTable& root, const std::string& origin) {
     ram->allow({"limit"});
     if (const auto limit = ram->find("limit")) machine.ram_limit = limit->memory();
   }
+  if (const auto cluster = root.table("cluster")) machine.cluster = read_cluster(*cluster);
   if (const auto faults = root.table("unified_memory")) machine.faults = read_faults(*faults);
   if (const auto cpu = root.table("cpu")) machine.cpu = read_cpu(*cpu);
   if (const auto gpu = root.table("gpu")) machine.gpu = read_gpu(*gpu);

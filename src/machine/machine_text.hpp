@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "machine/cluster_text.hpp"
 #include "machine/machine_model.hpp"
 #include "vicinal/units.hpp"
 
@@ -112,6 +113,8 @@ struct MachineText {
   std::vector<LinkText> links;
   std::vector<KernelSpeed> speeds;
   PageFaults faults;
+  std::optional<ClusterText>
+      cluster;  // of hosts each of which is this machine, if it does not name another
 };
 
 // Both throw UsageError that begins with "origin:line: " where a line is to blame.

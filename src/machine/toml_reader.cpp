@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -124,6 +125,19 @@ double TomlValue::seconds() const {
 
 Time TomlValue::time() const {
   return {std::llround(seconds() * 1e9)};
+}
+
+double TomlValue::number(double lowest, double highest) const {
+  const auto* const whole = node_->as_integer();
+  const auto* const number = node_->as_floating_point();
+  const double result = whole != nullptr    ? static_cast<double>(whole->get())
+                        : number != nullptr ? number->get()
+                                            : std::numeric_limits<double>::quiet_NaN();
+  // Written so that NaN is refused, too.
+  if (!(result >= lowest && result <= highest)) {
+    refuse(fmt::format("expected a number from {} to {}", lowest, highest));
+  }
+  return result;
 }
 
 std::size_t TomlValue::word(std::initializer_list<std::string_view> words) const {

@@ -33,6 +33,7 @@ class TomlValue {
   double flop_rate() const;          // 1 MFlop/s to 1 EFlop/s
   double seconds() const;            // 0 to one day
   Time time() const;                 // the same, in nanoseconds
+  double number(double lowest, double highest) const;
   // One of the words, by its index.
   std::size_t word(std::initializer_list<std::string_view> words) const;
   std::vector<TomlValue> items() const;

@@ -36,6 +36,7 @@ void FairRates::share(std::span<Flow* const> flows) {
 void FairRates::fill() {
   double before = 0;  // rates only grow from one bottleneck to the next, but for rounding
   while (!unfixed_.empty()) {
+    ++bottlenecks_;
     Resource bottleneck = 0;
     const double least = narrowest(bottleneck);
     const double slowest = slowest_most();
@@ -57,6 +58,7 @@ void FairRates::fill() {
 
 void FairRates::count(std::span<Flow* const> flows) {
   used_.clear();
+  bottlenecks_ = 0;
   any_most_ = false;
   by_class_ = false;
   unfixed_.assign(flows.begin(), flows.end());

@@ -62,11 +62,18 @@ class FairRates {
   Resource add_resource(BytesPerSecond bandwidth);
   Resource add_resource(CapacityRule rule);
   std::size_t resources() const { return resources_.size(); }
+  bool has_rule(Resource resource) const { return resources_[resource].rule != kNoRule; }
+  double capacity(Resource resource) const {
+    return resources_[resource].capacity;
+  }  // without a rule
 
   // Sets the rates of these flows, which share nothing with others. The cost is O(flows x demands of each),
   // plus, for each bottleneck, a pass over the flows and over their resources. A rate may be 0 where a rule keeps
   // all of a resource for copies.
   void share(std::span<Flow* const> flows);
+  // Of the last share(): how many bottlenecks it found, and that no flow was a kernel and no resource had a rule.
+  std::size_t bottlenecks() const { return bottlenecks_; }
+  bool only_plain_copies() const { return !by_class_; }
 
  private:
   static constexpr std::uint32_t kNoRule = 0xffffffffU;
@@ -99,6 +106,7 @@ class FairRates {
   base::SureVector<Flow*> unfixed_;
   base::SureVector<Flow*> kernels_;
   base::SureVector<Flow*> copies_;
+  std::size_t bottlenecks_ = 0;
   bool any_most_ = false;  // a flow has a rate of its own
   bool by_class_ = false;  // a flow is a kernel, or a resource in use has a rule
 };

@@ -7,6 +7,13 @@
 namespace vicinal::sim {
 
 namespace {
+// Groups that are smaller, or have fewer bottlenecks, cost less as they are (bench/flows); a machine alone has none
+// that is larger.
+constexpr std::size_t kFewFlows = 64;
+constexpr std::size_t kFewBottlenecks = 8;
+// Changes that reach most flows, in a row, after which wide flows are groups again.
+constexpr std::uint32_t kBroadChanges = 16;
+
 // Sums of weights keep their digits.
 bool is_weight(double weight) {
   return weight >= 1e-6 && weight <= 1e6;
@@ -24,27 +31,43 @@ void require_sound(const Fluid& fluid) {
 Resource FluidNetwork::add_resource(BytesPerSecond bandwidth) {
   const Resource resource = rates_.add_resource(bandwidth);
   uses_.emplace_back();
+  wide_rates_.add_resource(rates_.capacity(resource));
   return resource;
 }
 
 Resource FluidNetwork::add_resource(CapacityRule rule) {
   const Resource resource = rates_.add_resource(std::move(rule));
   uses_.emplace_back();
+  wide_rates_.add_resource(0);  // for its number: no wide flow passes it
   return resource;
 }
 
 void FluidNetwork::start(std::uint64_t id, const Fluid& fluid, double at) {
   require_sound(fluid);
-  const GroupIndex group = join(fluid.demands, at);
+  const bool wide = wide_ > 0 && will_be_wide(fluid);
+  if (wide) {
+    for (const Demand& demand : fluid.demands) {
+      const Use& use = uses_[demand.resource];
+      if (use.demands > 0 && use.group != kWide) widen(use.group, at);
+    }
+  }
+  const GroupIndex group = wide ? kWide : join(fluid.demands, at);
   const FlowIndex flow = take_flow(id, fluid);
   flows_[flow].group = group;
-  groups_[group].flows.push_back(flow);
   for (const Demand& demand : fluid.demands) {
     Use& use = uses_[demand.resource];
     use.group = group;
     ++use.demands;
   }
-  settle(group);
+  if (wide) {
+    flows_[flow].changed = at;
+    wide_rates_.insert(flow, fluid.demands, fluid.most);
+    ++wide_;
+    settle_wide(at);
+  } else {
+    groups_[group].flows.push_back(flow);
+    settle(group);
+  }
 }
 
 // The slot of a flow that has ended is used again, for the room of its demands.
@@ -81,6 +104,10 @@ FluidNetwork::GroupIndex FluidNetwork::take_group(double at) {
 
 // The one group of all flows that use these, advanced to `at`.
 FluidNetwork::GroupIndex FluidNetwork::join(std::span<const Demand> demands, double at) {
+  if (wide_ > 0) {
+    const auto wide = [this](const Demand& demand) { return is_wide(uses_[demand.resource]); };
+    if (std::ranges::any_of(demands, wide)) narrow(at);
+  }
   GroupIndex group = kNoGroup;
   for (const Demand& demand : demands) {
     const Use& use = uses_[demand.resource];
@@ -121,18 +148,21 @@ void FluidNetwork::advance(GroupIndex index, double to) {
 }
 
 bool FluidNetwork::take_end(double to, End& end) {
-  if (next_end() > to) return false;
-  const auto [next, group] = ends_.top();
+  const NextEnd next = first_end();
+  if (next.at > to || next.at == kNever) return false;
   end = {flows_[next.flow].id, next.at};
-  advance(group, next.at);
-  remove(next.flow);
+  remove(next.flow, next.at);
   return true;
 }
 
+FluidNetwork::NextEnd FluidNetwork::first_end() const {
+  if (wide_ends_.empty()) return ends_.empty() ? NextEnd{} : ends_.top().key;
+  const NextEnd& wide = wide_ends_.top().key;
+  return ends_.empty() || wide < ends_.top().key ? wide : ends_.top().key;
+}
+
 void FluidNetwork::cancel(std::uint64_t id, double at) {
-  const FlowIndex flow = find(id);
-  advance(flows_[flow].group, at);
-  remove(flow);
+  remove(find(id), at);
 }
 
 FluidNetwork::FlowIndex FluidNetwork::find(std::uint64_t id) const {
@@ -146,14 +176,22 @@ double FluidNetwork::rate(std::uint64_t id) const {
   return flow == flows_.size() ? 0 : flows_[flow].rate * 1e9;
 }
 
-void FluidNetwork::remove(FlowIndex index) {
+void FluidNetwork::remove(FlowIndex index, double at) {
   Flow& flow = flows_[index];
   const GroupIndex group = std::exchange(flow.group, kNoGroup);
-  auto& flows = groups_[group].flows;
-  flows.erase(std::ranges::find(flows, index));
   const bool joined = release(flow.demands);
   free_flows_.push_back(index);
   --active_;
+  if (group == kWide) {
+    --wide_;
+    wide_rates_.erase(index);
+    wide_ends_.erase(index);
+    settle_wide(at);
+    return;
+  }
+  advance(group, at);
+  auto& flows = groups_[group].flows;
+  flows.erase(std::ranges::find(flows, index));
   if (flows.empty()) {
     free_groups_.push_back(group);
     ends_.erase(group);
@@ -221,8 +259,8 @@ FluidNetwork::FlowIndex FluidNetwork::root(FlowIndex flow) {
 }
 
 // New rates, and the next end that follows from them.
-void FluidNetwork::settle(GroupIndex index) {
-  const Group& group = groups_[index];
+void FluidNetwork::settle(GroupIndex index, Widen widen) {
+  Group& group = groups_[index];
   sharing_.clear();
   for (const FlowIndex f : group.flows) sharing_.push_back(&flows_[f]);
   rates_.share(sharing_);
@@ -233,6 +271,86 @@ void FluidNetwork::settle(GroupIndex index) {
     if (f == group.flows.front() || at < next.at) next = {at, flow.number, f};
   }
   ends_.set(index, next);
+  group.only_plain_copies = rates_.only_plain_copies();
+  if (widen == Widen::if_it_pays && group.only_plain_copies && group.flows.size() > kFewFlows &&
+      rates_.bottlenecks() > kFewBottlenecks) {
+    this->widen(index, group.changed);
+    settle_wide(groups_[index].changed);
+  }
+}
+
+// --- Wide flows -----------------------------------------------------------------------------------
+
+// It meets wide flows, and nothing that it meets cannot be wide.
+bool FluidNetwork::will_be_wide(const Fluid& fluid) const {
+  bool meets_wide = false;
+  bool only_plain_copies = fluid.drawer == Drawer::copy;
+  for (const Demand& demand : fluid.demands) {
+    const Use& use = uses_[demand.resource];
+    only_plain_copies &= !rates_.has_rule(demand.resource);
+    if (use.demands == 0) continue;
+    if (use.group == kWide) {
+      meets_wide = true;
+    } else {
+      only_plain_copies &= groups_[use.group].only_plain_copies;
+    }
+  }
+  return meets_wide && only_plain_copies;
+}
+
+// The caller settles them.
+void FluidNetwork::widen(GroupIndex index, double at) {
+  advance(index, at);
+  auto& flows = groups_[index].flows;
+  for (const FlowIndex f : flows) {
+    Flow& flow = flows_[f];
+    flow.group = kWide;
+    flow.changed = at;
+    for (const Demand& demand : flow.demands) uses_[demand.resource].group = kWide;
+    wide_rates_.insert(f, flow.demands, flow.most);
+  }
+  wide_ += flows.size();
+  flows.clear();
+  free_groups_.push_back(index);
+  ends_.erase(index);
+}
+
+// New rates, and the ends that follow from them.
+void FluidNetwork::settle_wide(double at) {
+  for (const FlowIndex f : wide_rates_.settle()) {
+    Flow& flow = flows_[f];
+    flow.left = std::max(0.0, flow.left - flow.rate * (at - flow.changed));
+    flow.changed = at;
+    flow.rate = wide_rates_.rate(f);
+    wide_ends_.set(f, {flow.left <= 0 ? at : at + flow.left / flow.rate, flow.number, f});
+  }
+  if (wide_ > 0 && (wide_ < kFewFlows / 2 || is_broad())) narrow(at);
+}
+
+bool FluidNetwork::is_broad() {
+  const bool most = 2 * wide_rates_.reached() > wide_;
+  broad_ = most && wide_rates_.bottlenecks() <= kFewBottlenecks ? broad_ + 1 : 0;
+  return broad_ >= kBroadChanges;
+}
+
+// All wide flows are a group.
+void FluidNetwork::narrow(double at) {
+  const GroupIndex index = take_group(at);
+  auto& flows = groups_[index].flows;
+  for (FlowIndex f = 0; f < flows_.size(); ++f) {
+    Flow& flow = flows_[f];
+    if (flow.group != kWide) continue;
+    flow.left = std::max(0.0, flow.left - flow.rate * (at - flow.changed));
+    flow.group = index;
+    for (const Demand& demand : flow.demands) uses_[demand.resource].group = index;
+    flows.push_back(f);
+    wide_ends_.erase(f);
+  }
+  std::ranges::sort(flows, {}, [this](FlowIndex f) { return flows_[f].number; });
+  wide_ = 0;
+  broad_ = 0;
+  wide_rates_.clear();
+  settle(index, Widen::never);
 }
 
 }  // namespace vicinal::sim

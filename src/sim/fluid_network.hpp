@@ -7,6 +7,12 @@
 // Flows that are joined by resources in use are a group: the rates of no other flow can change with theirs. A
 // start joins groups, an end may take one apart. A change costs a pass over the flows of its group, with
 // what FairRates::share says, and O(log(groups)); all other flows are left alone.
+//
+// In a group of many flows with many bottlenecks, such as messages between the hosts of a cluster, a pass costs much, and
+// most of what it finds is what was there before. Such a group is given up: its flows are wide, and LocalRates finds the rates that a
+// change changes, for O(log(wide flows)) each. Flows that meet wide ones are wide, too. Wide flows are groups again when they
+// are few, or when changes reach most of them by few bottlenecks; and when a kernel or a resource with
+// a rule would join them, which cannot be wide.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +22,7 @@
 #include "base/sure_memory.hpp"
 #include "sim/fair_rates.hpp"
 #include "sim/indexed_heap.hpp"
+#include "sim/local_rates.hpp"
 #include "vicinal/units.hpp"
 
 namespace vicinal::sim {
@@ -40,7 +47,7 @@ class FluidNetwork {
   // a weight that is not between 1e-6 and 1e6 or a rate that is not above 0.
   void start(std::uint64_t id, const Fluid& fluid, double at);
   // When the next flow ends, if none starts before; kNever without flows.
-  double next_end() const { return ends_.empty() ? kNever : ends_.top().key.at; }
+  double next_end() const { return first_end().at; }
   // Lets the first flow end that ends not later than `to`, of equal ones that which started first. False:
   // there is none, and nothing changes.
   struct End {
@@ -60,7 +67,8 @@ class FluidNetwork {
   struct Flow : FairRates::Flow {
     std::uint64_t id = 0;
     std::uint64_t number = 0;  // in the order of the starts
-    double left = 0;           // units, at the group's last change
+    double left = 0;           // units, at the last change: of the group, or of a wide flow's rate
+    double changed = 0;        // of a wide flow: when that was
     GroupIndex group = kNoGroup;
   };
   struct NextEnd {
@@ -74,6 +82,7 @@ class FluidNetwork {
   struct Group {
     base::SureVector<FlowIndex> flows;  // in the order of their start
     double changed = 0;                 // when its flows last did
+    bool only_plain_copies = true;      // no kernel, and no resource with a rule
   };
   struct Use {
     std::uint32_t demands = 0;    // of active flows
@@ -82,6 +91,7 @@ class FluidNetwork {
     std::uint64_t pass = 0;       // when `first` was noted
   };
   static constexpr GroupIndex kNoGroup = 0xffffffffU;
+  static constexpr GroupIndex kWide = 0xfffffffeU;  // the group of wide flows
 
   FlowIndex take_flow(std::uint64_t id, const Fluid& fluid);
   FlowIndex find(std::uint64_t id) const;
@@ -89,12 +99,21 @@ class FluidNetwork {
   GroupIndex join(std::span<const Demand> demands, double at);
   void merge(GroupIndex into, GroupIndex other);
   void advance(GroupIndex group, double to);
-  void remove(FlowIndex flow);
+  void remove(FlowIndex flow, double at);
   bool release(std::span<const Demand> demands);
   void take_apart(GroupIndex group);
   void label(std::span<const FlowIndex> flows);
   FlowIndex root(FlowIndex flow);
-  void settle(GroupIndex group);
+  enum class Widen : bool { if_it_pays, never };
+  void settle(GroupIndex group, Widen widen = Widen::if_it_pays);
+  NextEnd first_end() const;
+
+  bool is_wide(const Use& use) const { return use.demands > 0 && use.group == kWide; }
+  bool will_be_wide(const Fluid& fluid) const;
+  void widen(GroupIndex group, double at);
+  void settle_wide(double at);
+  bool is_broad();
+  void narrow(double at);
 
   FairRates rates_;
   base::SureVector<Use> uses_;  // by resource
@@ -103,6 +122,10 @@ class FluidNetwork {
   base::SureVector<Group> groups_;
   base::SureVector<GroupIndex> free_groups_;
   IndexedHeap<NextEnd> ends_;  // of the groups
+  LocalRates wide_rates_;
+  IndexedHeap<NextEnd> wide_ends_;  // of wide flows
+  std::size_t wide_ = 0;
+  std::uint32_t broad_ = 0;  // changes in a row of which each changed most rates
   std::size_t active_ = 0;
   std::uint64_t next_number_ = 0;
   // Members to keep their room.

@@ -1,0 +1,81 @@
+#include "sim/host_network.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string>
+
+namespace vicinal::sim {
+
+HostNetwork::HostNetwork(World& world, const machine::NetworkModel& model, Listener& listener)
+    : world_(world),
+      model_(model),
+      listener_(listener),
+      place_(world.enter(*this)),
+      links_(model.links()),
+      busy_until_(model.hosts) {}
+
+void HostNetwork::send(const Message& message) {
+  if (message.from >= model_.hosts || message.to >= model_.hosts) {
+    throw std::invalid_argument("a message from host " + std::to_string(message.from) + " to " +
+                                std::to_string(message.to) + " in a network of " +
+                                std::to_string(model_.hosts) + " hosts");
+  }
+  if (free_slots_.empty()) {
+    free_slots_.push_back(static_cast<std::uint32_t>(slots_.size()));
+    slots_.emplace_back();
+  }
+  const std::uint32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  slots_[slot] = message;
+  const Time sent = spend(message.from, model_.send_overhead);
+  schedule(slot, Step::flow, sent + model_.latency_between(message.from, message.to));
+}
+
+// When the host has done with it.
+Time HostNetwork::spend(std::uint32_t host, Time overhead) {
+  busy_until_[host] = std::max(busy_until_[host], world_.now()) + overhead;
+  return busy_until_[host];
+}
+
+void HostNetwork::happened(std::uint64_t token) {
+  if (token % 2 == static_cast<std::uint64_t>(Step::flow)) {
+    flow(token / 2);
+  } else {
+    arrive(token / 2);
+  }
+}
+
+void HostNetwork::flow(std::uint64_t slot) {
+  const Message& message = slots_[slot];
+  const machine::NetworkRoute route = model_.route(message.from, message.to);
+  std::array<Demand, 4> demands;
+  for (std::size_t i = 0; i < route.count; ++i) {
+    Link& link = links_[route.passed[i]];
+    if (link.resource == kNotYet) {
+      link.resource = world_.add_resource(model_.bandwidth(route.passed[i]));
+    }
+    demands[i] = {link.resource};
+  }
+  world_.start(place_, slot,
+               {.amount = static_cast<double>(message.bytes.value),
+                .demands = {demands.data(), route.count}});
+}
+
+void HostNetwork::flow_ended(std::uint64_t slot) {
+  const Message message = slots_[slot];
+  const machine::NetworkRoute route = model_.route(message.from, message.to);
+  for (const machine::NetworkLink link : route.links()) {
+    links_[link].carried.value += message.bytes.value;
+  }
+  schedule(slot, Step::arrive, spend(message.to, model_.receive_overhead));
+  listener_.message_left(message.id);
+}
+
+void HostNetwork::arrive(std::uint64_t slot) {
+  const std::uint64_t id = slots_[slot].id;
+  free_slots_.push_back(static_cast<std::uint32_t>(slot));
+  listener_.message_arrived(id);
+}
+
+}  // namespace vicinal::sim
